@@ -1,0 +1,418 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// How long credentials live. An API token lives as long as its maker said.
+const (
+	SignInLinkLife = 10 * time.Minute
+	CookieLife     = 30 * 24 * time.Hour
+)
+
+// MinBootstrapToken is how long a bootstrap token must be, in bytes: it is
+// chosen outside and never runs out, so it must not be guessable.
+const MinBootstrapToken = 32
+
+// bootstrapName is the name of the token that [Directory.Prepare] stores.
+const bootstrapName = "bootstrap"
+
+// touchEvery is how often a use of one credential is written down.
+const touchEvery = time.Minute
+
+// A Directory knows who may come in. All methods may be called from any
+// goroutine; no lock is held across a call to the store.
+type Directory struct {
+	store Store
+
+	mu      sync.Mutex
+	touched map[string]time.Time // credential id → when its last use was stored
+	changed []func()             // called after a sign-in ended or a role changed
+}
+
+// NewDirectory returns a directory over a store.
+func NewDirectory(store Store) *Directory {
+	return &Directory{store: store, touched: map[string]time.Time{}}
+}
+
+// Identity is a person together with the credential that proved it.
+type Identity struct {
+	User       User
+	Credential Credential
+}
+
+// Device says with what the person acts: the device of a cookie or the name of
+// a token.
+func (id Identity) Device() string {
+	if id.Credential.Kind == APIToken {
+		return "token " + id.Credential.Name
+	}
+	return id.Credential.Name
+}
+
+// OnChange adds a function that is called after a credential was revoked here,
+// so that whoever holds open connections looks again. It must not block. Call it
+// before the directory is in use.
+func (d *Directory) OnChange(f func()) { d.changed = append(d.changed, f) }
+
+// Prepare makes the directory fit for use and returns its first admin, which it
+// creates when there is none. bootstrapToken, when not "", becomes an API token
+// of that admin; one that an admin revoked stays revoked, and the one of an
+// earlier start with another value is revoked.
+func (d *Directory) Prepare(ctx context.Context, bootstrapToken string) (User, error) {
+	if bootstrapToken != "" && len(bootstrapToken) < MinBootstrapToken {
+		return User{}, fmt.Errorf("account: the bootstrap token must have at least %d characters", MinBootstrapToken)
+	}
+	admin, err := d.FirstAdmin(ctx)
+	if err != nil {
+		return User{}, err
+	}
+	all, err := d.store.Credentials(ctx, "")
+	if err != nil {
+		return User{}, fmt.Errorf("account: list credentials: %w", err)
+	}
+	hash := Hash(bootstrapToken)
+	known := bootstrapToken == ""
+	for _, c := range all {
+		if c.Kind != APIToken || c.Name != bootstrapName {
+			continue
+		}
+		if bootstrapToken != "" && subtle.ConstantTimeCompare(c.Hash, hash) == 1 {
+			known = true
+		} else if !c.Revoked {
+			if err := d.store.RevokeCredential(ctx, c.CredentialID); err != nil {
+				return User{}, fmt.Errorf("account: revoke the former bootstrap token: %w", err)
+			}
+		}
+	}
+	if !known {
+		err := d.store.AddCredential(ctx, Credential{
+			CredentialID: uuid.NewString(), Kind: APIToken, UserID: admin.UserID, Name: bootstrapName,
+			Hash: hash, CreatedAt: time.Now(),
+		})
+		if err != nil {
+			return User{}, fmt.Errorf("account: store the bootstrap token: %w", err)
+		}
+	}
+	return admin, nil
+}
+
+// FirstAdmin returns the oldest admin, which it makes when there is none.
+func (d *Directory) FirstAdmin(ctx context.Context) (User, error) {
+	users, err := d.store.Users(ctx)
+	if err != nil {
+		return User{}, fmt.Errorf("account: list users: %w", err)
+	}
+	var first User
+	for _, u := range users {
+		if u.Role == Admin && (first.UserID == "" || u.CreatedAt.Before(first.CreatedAt)) {
+			first = u
+		}
+	}
+	if first.UserID != "" {
+		return first, nil
+	}
+	first = User{UserID: uuid.NewString(), Name: "admin", Role: Admin, CreatedAt: time.Now()}
+	if err := d.store.PutUser(ctx, first); err != nil {
+		return User{}, fmt.Errorf("account: create the first user: %w", err)
+	}
+	return first, nil
+}
+
+// NewSignInLink returns the secret of a link that signs a user in once, within
+// [SignInLinkLife].
+func (d *Directory) NewSignInLink(ctx context.Context, userID string) (secret string, err error) {
+	_, secret, err = d.add(ctx, SignInLink, userID, "", SignInLinkLife)
+	return secret, err
+}
+
+// SignIn exchanges the secret of a link for a cookie; of several callers one
+// gets it, the others ErrRefused. device is what the person recognises their
+// sign-in by.
+func (d *Directory) SignIn(ctx context.Context, linkSecret, device string) (id Identity, cookie string, err error) {
+	_, user, err := d.store.UseOnce(ctx, SignInLink, Hash(linkSecret), time.Now())
+	if err != nil {
+		return Identity{}, "", refused("sign in", err)
+	}
+	c, secret, err := d.add(ctx, Cookie, user.UserID, device, CookieLife)
+	if err != nil {
+		return Identity{}, "", err
+	}
+	return Identity{User: user, Credential: c}, secret, nil
+}
+
+// SignInByToken makes a cookie for the bearer of an API token, as a program needs
+// that drives a browser. The cookie does not outlive the token.
+func (d *Directory) SignInByToken(ctx context.Context, secret, device string) (id Identity, cookie string, err error) {
+	token, err := d.Identify(ctx, APIToken, secret)
+	if err != nil {
+		return Identity{}, "", err
+	}
+	life := CookieLife
+	if at := token.Credential.ExpiresAt; !at.IsZero() {
+		life = min(life, time.Until(at))
+	}
+	if life <= 0 {
+		return Identity{}, "", fmt.Errorf("account: sign in: %w", ErrRefused)
+	}
+	c, value, err := d.add(ctx, Cookie, token.User.UserID, strings.TrimSpace(device+byToken(token.Credential)), life)
+	if err != nil {
+		return Identity{}, "", err
+	}
+	return Identity{User: token.User, Credential: c}, value, nil
+}
+
+// byToken ends the name of a cookie that a token made. People see it, and
+// RevokeToken finds the cookie by it.
+func byToken(token Credential) string { return " (token " + token.Name + ")" }
+
+// Identify returns who holds a secret of one kind, or ErrRefused.
+func (d *Directory) Identify(ctx context.Context, kind CredentialKind, secret string) (Identity, error) {
+	return d.identify(ctx, kind, Hash(secret))
+}
+
+// Renew looks an identity up again and returns it as it is now: with the role
+// of this moment, or ErrRefused when its credential is no longer good.
+func (d *Directory) Renew(ctx context.Context, id Identity) (Identity, error) {
+	return d.identify(ctx, id.Credential.Kind, id.Credential.Hash)
+}
+
+func (d *Directory) identify(ctx context.Context, kind CredentialKind, hash []byte) (Identity, error) {
+	now := time.Now()
+	c, user, err := d.store.Credential(ctx, kind, hash, now)
+	if err != nil {
+		return Identity{}, refused("identify", err)
+	}
+	if c.Kind != kind || subtle.ConstantTimeCompare(c.Hash, hash) != 1 {
+		return Identity{}, fmt.Errorf("account: identify: %w", ErrRefused)
+	}
+	if d.touchDue(c.CredentialID, now) {
+		// A use that is not written down costs a wrong date in a list.
+		_ = d.store.Touch(ctx, c.CredentialID, now)
+	}
+	return Identity{User: user, Credential: c}, nil
+}
+
+// touchDue reports whether the use of a credential must be stored again.
+func (d *Directory) touchDue(credentialID string, now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if last, ok := d.touched[credentialID]; ok && now.Sub(last) < touchEvery {
+		return false
+	}
+	if len(d.touched) > 10_000 {
+		clear(d.touched) // costs one more write for each
+	}
+	d.touched[credentialID] = now
+	return true
+}
+
+// SignOut ends the sign-in that an identity came with.
+func (d *Directory) SignOut(ctx context.Context, id Identity) error {
+	return d.revoke(ctx, id.Credential.CredentialID)
+}
+
+// CreateToken makes an API token and returns its secret, which is stored
+// nowhere. With role "" the token acts as maker; else as a new user with the
+// name of the token and this role, which must not be above the maker's. life 0
+// means that it does not run out.
+func (d *Directory) CreateToken(ctx context.Context, maker User, name string, role Role, life time.Duration) (Identity, string, error) {
+	name = strings.TrimSpace(name)
+	if name == "" {
+		return Identity{}, "", &InvalidError{Field: "name", Sentence: "Give the token a name."}
+	}
+	if name == bootstrapName {
+		return Identity{}, "", &InvalidError{Field: "name", Sentence: "This name is kept for the token of the server's settings. Choose another one."}
+	}
+	owner := maker
+	if role != "" {
+		if !maker.Role.AtLeast(role) {
+			return Identity{}, "", &InvalidError{Field: "role", Sentence: "You cannot give a role above your own."}
+		}
+		users, err := d.store.Users(ctx)
+		if err != nil {
+			return Identity{}, "", fmt.Errorf("account: list users: %w", err)
+		}
+		for _, u := range users {
+			if strings.EqualFold(u.Name, name) {
+				return Identity{}, "", nameTaken()
+			}
+		}
+		owner = User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now()}
+		err = d.store.PutUser(ctx, owner)
+		if errors.Is(err, ErrExists) {
+			return Identity{}, "", nameTaken()
+		}
+		if err != nil {
+			return Identity{}, "", fmt.Errorf("account: create user of token: %w", err)
+		}
+	}
+	c, secret, err := d.add(ctx, APIToken, owner.UserID, name, life)
+	if err != nil {
+		return Identity{}, "", err
+	}
+	return Identity{User: owner, Credential: c}, secret, nil
+}
+
+func nameTaken() error {
+	return &InvalidError{Field: "name", Sentence: "There is a user of that name already. Choose another one."}
+}
+
+// Tokens lists all API tokens with their users.
+func (d *Directory) Tokens(ctx context.Context) ([]Identity, error) {
+	users, err := d.store.Users(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("account: list users: %w", err)
+	}
+	byID := map[string]User{}
+	for _, u := range users {
+		byID[u.UserID] = u
+	}
+	all, err := d.store.Credentials(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("account: list credentials: %w", err)
+	}
+	var tokens []Identity
+	for _, c := range all {
+		if c.Kind == APIToken {
+			tokens = append(tokens, Identity{User: byID[c.UserID], Credential: c})
+		}
+	}
+	return tokens, nil
+}
+
+// RevokeToken ends an API token and the sign-ins it made; ErrNotFound when there
+// is none of that id. Revoking it again changes nothing.
+func (d *Directory) RevokeToken(ctx context.Context, credentialID string) error {
+	tokens, err := d.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tokens {
+		if t.Credential.CredentialID != credentialID {
+			continue
+		}
+		if t.Credential.Revoked {
+			return nil
+		}
+		if err := d.revoke(ctx, credentialID); err != nil {
+			return err
+		}
+		return d.revokeCookiesOf(ctx, t.Credential)
+	}
+	return fmt.Errorf("account: revoke token: %w", ErrNotFound)
+}
+
+// revokeCookiesOf ends the sign-ins that a token made.
+func (d *Directory) revokeCookiesOf(ctx context.Context, token Credential) error {
+	all, err := d.store.Credentials(ctx, token.UserID)
+	if err != nil {
+		return fmt.Errorf("account: list credentials: %w", err)
+	}
+	for _, c := range all {
+		if c.Kind != Cookie || c.Revoked || !strings.HasSuffix(" "+c.Name, byToken(token)) {
+			continue
+		}
+		if err := d.revoke(ctx, c.CredentialID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetRole changes what a user may do, also on their open connections.
+func (d *Directory) SetRole(ctx context.Context, userID string, role Role) error {
+	u, err := d.store.User(ctx, userID)
+	if err != nil {
+		return fmt.Errorf("account: set role: %w", err)
+	}
+	u.Role = role
+	if err := d.store.PutUser(ctx, u); err != nil {
+		return fmt.Errorf("account: set role: %w", err)
+	}
+	d.announce()
+	return nil
+}
+
+func (d *Directory) revoke(ctx context.Context, credentialID string) error {
+	if err := d.store.RevokeCredential(ctx, credentialID); err != nil {
+		return fmt.Errorf("account: revoke credential: %w", err)
+	}
+	d.announce()
+	return nil
+}
+
+func (d *Directory) announce() {
+	for _, f := range d.changed {
+		f()
+	}
+}
+
+func (d *Directory) add(ctx context.Context, kind CredentialKind, userID, name string, life time.Duration) (Credential, string, error) {
+	secret, err := newSecret()
+	if err != nil {
+		return Credential{}, "", err
+	}
+	now := time.Now()
+	c := Credential{
+		CredentialID: uuid.NewString(), Kind: kind, UserID: userID, Name: name,
+		Hash: Hash(secret), CreatedAt: now,
+	}
+	if life > 0 {
+		c.ExpiresAt = now.Add(life)
+	}
+	if err := d.store.AddCredential(ctx, c); err != nil {
+		return Credential{}, "", fmt.Errorf("account: store %s: %w", kind, err)
+	}
+	return c, secret, nil
+}
+
+// newSecret returns 256 random bits as 64 hexadecimal digits.
+func newSecret() (string, error) {
+	var b [32]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return "", fmt.Errorf("account: random secret: %w", err)
+	}
+	return hex.EncodeToString(b[:]), nil
+}
+
+// Hash is what is stored of a secret. The secrets are random, so one round of
+// SHA-256 is enough; finding by hash also tells nobody how much of a wrong
+// secret was right.
+func Hash(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+// refused hides from the caller which of the reasons it was.
+func refused(what string, err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("account: %s: %w", what, ErrRefused)
+	}
+	return fmt.Errorf("account: %s: %w", what, err)
+}
+
+// ErrInvalid: a request to the directory cannot be carried out as given; see
+// [InvalidError].
+var ErrInvalid = errors.New("account request cannot be carried out as given")
+
+// InvalidError says in one sentence what is wrong, for the person who asked. It
+// is an [ErrInvalid].
+type InvalidError struct {
+	Field    string
+	Sentence string
+}
+
+func (e *InvalidError) Error() string        { return e.Sentence }
+func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }

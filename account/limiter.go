@@ -1,0 +1,112 @@
+package account
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// How often one address may fail to sign in.
+const (
+	FailuresPerMinute = 2
+	FailuresPerHour   = 12
+)
+
+// maxAddresses bounds the memory of a [SignInLimiter]. Beyond it the addresses
+// whose failures are oldest are forgotten.
+const maxAddresses = 10_000
+
+// A SignInLimiter slows down whoever guesses. It counts failures for each
+// address, an IPv6 network of 64 bits being one. The zero value is ready; all
+// methods may be called from any goroutine.
+type SignInLimiter struct {
+	mu       sync.Mutex
+	failures map[string][]time.Time // oldest first, within the last hour
+}
+
+// Begin counts an attempt as failed before it is made, so that attempts made at
+// once cannot outrun the limit. ok is false when the address must wait; else
+// call succeeded if the attempt was a good one, which takes it back.
+func (l *SignInLimiter) Begin(address string) (succeeded func(), wait time.Duration, ok bool) {
+	key := network(address)
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failures == nil {
+		l.failures = map[string][]time.Time{}
+	}
+	list := since(l.failures[key], now.Add(-time.Hour))
+	if n := len(list); n >= FailuresPerHour {
+		wait = list[n-FailuresPerHour].Add(time.Hour).Sub(now)
+	}
+	if minute := since(list, now.Add(-time.Minute)); len(minute) >= FailuresPerMinute {
+		wait = max(wait, minute[len(minute)-FailuresPerMinute].Add(time.Minute).Sub(now))
+	}
+	if wait > 0 {
+		l.failures[key] = list
+		return nil, wait, false
+	}
+	l.failures[key] = append(list, now)
+	if len(l.failures) > maxAddresses {
+		l.forget(now)
+	}
+	return func() { l.takeBack(key, now) }, 0, true
+}
+
+func (l *SignInLimiter) takeBack(key string, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := l.failures[key]
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].Equal(at) {
+			list = append(list[:i:i], list[i+1:]...)
+			break
+		}
+	}
+	if len(list) == 0 {
+		delete(l.failures, key)
+	} else {
+		l.failures[key] = list
+	}
+}
+
+// forget drops what is out of date and then, while there is too much, the
+// addresses that were quiet longest.
+func (l *SignInLimiter) forget(now time.Time) {
+	for _, age := range []time.Duration{time.Hour, time.Minute, 0} {
+		for key, list := range l.failures {
+			if !list[len(list)-1].After(now.Add(-age)) && len(l.failures) > maxAddresses/2 {
+				delete(l.failures, key)
+			}
+		}
+		if len(l.failures) <= maxAddresses {
+			return
+		}
+	}
+}
+
+// since returns the end of a list from the first time after t on.
+func since(list []time.Time, t time.Time) []time.Time {
+	for i, at := range list {
+		if at.After(t) {
+			return list[i:]
+		}
+	}
+	return nil
+}
+
+// network is what counts as one address: a host of IPv4 or a /64 of IPv6.
+func network(address string) string {
+	addr, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	addr = addr.Unmap().WithZone("")
+	if addr.Is6() {
+		prefix, err := addr.Prefix(64)
+		if err == nil {
+			return prefix.String()
+		}
+	}
+	return addr.String()
+}

@@ -1,0 +1,101 @@
+package account_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+)
+
+func TestSignInLimiter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var l account.SignInLimiter
+		attempts, allowed := 0, 0
+		for range 60 * 60 / 5 { // every five seconds for an hour
+			attempts++
+			if _, _, ok := l.Begin("192.0.2.1"); ok {
+				allowed++
+			}
+			time.Sleep(5 * time.Second)
+		}
+		if allowed != account.FailuresPerHour {
+			t.Fatalf("%d of %d attempts in an hour were allowed, want %d", allowed, attempts, account.FailuresPerHour)
+		}
+		if _, _, ok := l.Begin("192.0.2.2"); !ok {
+			t.Fatal("another address was held back")
+		}
+	})
+}
+
+func TestSignInLimiterSaysHowLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var l account.SignInLimiter
+		for range account.FailuresPerMinute {
+			if _, _, ok := l.Begin("192.0.2.1"); !ok {
+				t.Fatal("held back too early")
+			}
+			time.Sleep(10 * time.Second)
+		}
+		_, wait, ok := l.Begin("192.0.2.1")
+		if ok || wait != 40*time.Second {
+			t.Fatalf("got %v, %v, want to wait 40 s", ok, wait)
+		}
+		time.Sleep(wait)
+		if _, _, ok := l.Begin("192.0.2.1"); !ok {
+			t.Fatal("held back after the wait")
+		}
+	})
+}
+
+func TestSignInLimiterForgivesSuccess(t *testing.T) {
+	t.Parallel()
+	var l account.SignInLimiter
+	for range 100 {
+		succeeded, _, ok := l.Begin("192.0.2.1")
+		if !ok {
+			t.Fatal("good sign-ins were held back")
+		}
+		succeeded()
+	}
+}
+
+func TestSignInLimiterHoldsAgainstAttemptsAtOnce(t *testing.T) {
+	t.Parallel()
+	var l account.SignInLimiter
+	var allowed atomic.Int32
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			if _, _, ok := l.Begin("2001:db8::1"); ok {
+				allowed.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if allowed.Load() != account.FailuresPerMinute {
+		t.Fatalf("%d attempts at once were allowed, want %d", allowed.Load(), account.FailuresPerMinute)
+	}
+	if _, _, ok := l.Begin("2001:db8::ffff"); ok {
+		t.Error("another address of the same /64 was allowed")
+	}
+	if _, _, ok := l.Begin("2001:db8:0:1::1"); !ok {
+		t.Error("an address of another /64 was held back")
+	}
+}
+
+func TestSignInLimiterIsBounded(t *testing.T) {
+	t.Parallel()
+	var l account.SignInLimiter
+	for i := range 30_000 {
+		l.Begin(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255))
+	}
+	if n := l.Addresses(); n > 10_001 {
+		t.Fatalf("remembers %d addresses, want at most 10001", n)
+	}
+}

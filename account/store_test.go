@@ -1,0 +1,137 @@
+package account_test
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sayso-dev/sayso/account"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// memory is an account.Store without a disk. The engines have a contract suite
+// of their own; this one serves the rules above them.
+type memory struct {
+	mu          sync.Mutex
+	users       []account.User
+	credentials []account.Credential
+	touches     int
+}
+
+func (m *memory) PutUser(_ context.Context, u account.User) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.users {
+		if m.users[i].UserID == u.UserID {
+			m.users[i] = u
+			return nil
+		}
+	}
+	m.users = append(m.users, u)
+	return nil
+}
+
+func (m *memory) User(_ context.Context, userID string) (account.User, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.user(userID)
+}
+
+func (m *memory) user(userID string) (account.User, error) {
+	for _, u := range m.users {
+		if u.UserID == userID {
+			return u, nil
+		}
+	}
+	return account.User{}, account.ErrNotFound
+}
+
+func (m *memory) Users(context.Context) ([]account.User, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]account.User(nil), m.users...), nil
+}
+
+func (m *memory) AddCredential(_ context.Context, c account.Credential) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.credentials = append(m.credentials, c)
+	return nil
+}
+
+func (m *memory) live(kind account.CredentialKind, hash []byte, now time.Time) *account.Credential {
+	for i := range m.credentials {
+		c := &m.credentials[i]
+		if c.Kind == kind && bytes.Equal(c.Hash, hash) && !c.Revoked && (c.ExpiresAt.IsZero() || now.Before(c.ExpiresAt)) {
+			return c
+		}
+	}
+	return nil
+}
+
+func (m *memory) Credential(_ context.Context, kind account.CredentialKind, hash []byte, now time.Time) (account.Credential, account.User, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.live(kind, hash, now)
+	if c == nil {
+		return account.Credential{}, account.User{}, account.ErrNotFound
+	}
+	u, err := m.user(c.UserID)
+	return *c, u, err
+}
+
+func (m *memory) UseOnce(_ context.Context, kind account.CredentialKind, hash []byte, now time.Time) (account.Credential, account.User, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.live(kind, hash, now)
+	if c == nil {
+		return account.Credential{}, account.User{}, account.ErrNotFound
+	}
+	c.Revoked = true
+	u, err := m.user(c.UserID)
+	return *c, u, err
+}
+
+func (m *memory) Credentials(_ context.Context, userID string) ([]account.Credential, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []account.Credential
+	for _, c := range m.credentials {
+		if userID == "" || c.UserID == userID {
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
+func (m *memory) RevokeCredential(_ context.Context, credentialID string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.credentials {
+		if m.credentials[i].CredentialID == credentialID {
+			m.credentials[i].Revoked = true
+			return nil
+		}
+	}
+	return account.ErrNotFound
+}
+
+func (m *memory) Touch(context.Context, string, time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.touches++
+	return nil
+}
+
+func (m *memory) Command(context.Context, string, string) ([]byte, error) {
+	return nil, account.ErrNotFound
+}
+
+func (m *memory) SaveCommand(_ context.Context, _, _ string, ack []byte, _ time.Time) ([]byte, error) {
+	return ack, nil
+}

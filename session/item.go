@@ -1,0 +1,109 @@
+package session
+
+import "encoding/json"
+
+// The bodies of transcript items. Their JSON names are those of the stored
+// column and of the wire.
+
+// UserBody is the body of an [ItemUser].
+type UserBody struct {
+	Text        string           `json:"text"`
+	Attachments []AttachmentInfo `json:"attachments,omitempty"`
+	By          string           `json:"by,omitempty"` // name of the person
+}
+
+// AttachmentInfo names an attachment without its bytes.
+type AttachmentInfo struct {
+	Name      string `json:"name"`
+	MediaType string `json:"media_type"`
+	Size      int    `json:"size"` // bytes
+}
+
+// TextBody is the body of an [ItemText], [ItemThinking] or [ItemPlan].
+type TextBody struct {
+	Text string `json:"text"`
+}
+
+// ToolStatus is where a tool call stands.
+type ToolStatus string
+
+const (
+	ToolRunning ToolStatus = "running"
+	ToolDone    ToolStatus = "done"
+	ToolFailed  ToolStatus = "failed"
+)
+
+// ToolCallBody is the body of an [ItemToolCall]. Input and Result are cut to
+// MaxShown bytes; the Bytes fields tell the true sizes.
+type ToolCallBody struct {
+	ToolUseID   string          `json:"tool_use_id"`
+	ToolName    string          `json:"tool_name"`
+	Input       json.RawMessage `json:"input,omitempty"` // absent when larger than MaxShown
+	InputBytes  int             `json:"input_bytes"`
+	Status      ToolStatus      `json:"status"`
+	Result      string          `json:"result,omitempty"`
+	ResultBytes int             `json:"result_bytes"`
+	FinishedAt  float64         `json:"finished_at,omitempty"` // Unix seconds
+}
+
+// MaxShown is how much of one tool input or result a transcript keeps, in bytes.
+// A tab shows it whole, so it is bounded by what a person can read.
+const MaxShown = 64 << 10
+
+// TodoBody is the body of an [ItemTodo].
+type TodoBody struct {
+	Todos []Todo `json:"todos"`
+}
+
+// Todo is one line of Claude's todo list.
+type Todo struct {
+	Content string `json:"content"`
+	Status  string `json:"status"` // pending, in_progress, completed
+}
+
+// SubagentBody is the body of an [ItemSubagent]. Items said by the subagent
+// carry the same id as AgentID.
+type SubagentBody struct {
+	AgentID     string     `json:"agent_id"`
+	AgentType   string     `json:"agent_type,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Status      ToolStatus `json:"status"`
+	Result      string     `json:"result,omitempty"`
+}
+
+// NoteBody is the body of an [ItemNote].
+type NoteBody struct {
+	Level string `json:"level"` // info, warning, error
+	Text  string `json:"text"`
+}
+
+// RecordKey is the Key of the [ItemResolved] of a request.
+func RecordKey(requestID string) string { return "request:" + requestID }
+
+// ResolvedBody is the body of an [ItemResolved].
+type ResolvedBody struct {
+	RequestID   string          `json:"request_id"`
+	RequestType string          `json:"request_type"`
+	ToolName    string          `json:"tool_name"`
+	ToolInput   json.RawMessage `json:"tool_input,omitempty"`
+	Outcome     string          `json:"outcome"` // a final pending.Status
+	By          string          `json:"by,omitempty"`
+	Device      string          `json:"device,omitempty"`
+	Summary     string          `json:"summary"` // one sentence
+	Message     string          `json:"message,omitempty"`
+	Edited      bool            `json:"edited,omitempty"`
+	Carried     bool            `json:"carried,omitempty"` // the answer was given to a process that died
+	Waited      float64         `json:"waited"`            // seconds
+}
+
+// ResultBody is the body of an [ItemResult], the end of a turn.
+type ResultBody struct {
+	IsError      bool    `json:"is_error"`
+	Subtype      string  `json:"subtype"` // as the CLI names it: success, error_during_execution, …
+	Text         string  `json:"text,omitempty"`
+	DurationMS   float64 `json:"duration_ms"`
+	NumTurns     int     `json:"num_turns"`
+	CostUSD      float64 `json:"cost_usd"` // of the process so far
+	InputTokens  int     `json:"input_tokens"`
+	OutputTokens int     `json:"output_tokens"`
+}

@@ -1,0 +1,245 @@
+// Package session holds what is remembered of a conversation, also while
+// nothing runs: the session, the state of its process, its transcript and its
+// queued messages. It depends on nothing that runs.
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// Errors of this package.
+var (
+	ErrNotFound = errors.New("no such session")
+	ErrExists   = errors.New("session exists already")
+	// ErrCursor: the cursor of a query was not given by the answer before.
+	ErrCursor = errors.New("no such place in the list of sessions")
+)
+
+// Session is a conversation we remember.
+type Session struct {
+	SessionID      string // UUID, chosen by us and given to the CLI as --session-id
+	ProjectID      string // groups sessions of one folder; see ProjectOf
+	Title          string
+	CWD            string // absolute, symlinks resolved
+	Model          string // "" for the CLI's default
+	PermissionMode string // explicit, never ""
+	AllowedTools   []string
+	OwnerID        string // the user who started it
+	Archived       bool
+	Demo           bool // runs against the scripted model
+	// Begun is true once the CLI has taken the first message, so that the next
+	// process must be started with --resume.
+	Begun     bool
+	CreatedAt time.Time
+	UpdatedAt time.Time // last sign of life, orders the list
+}
+
+// State is what the process of a session is doing.
+type State string
+
+const (
+	Starting      State = "starting"
+	AssistantTurn State = "assistant_turn"
+	UserTurn      State = "user_turn"
+	Dead          State = "dead"
+)
+
+// ProcessState is the whole truth about a session that a tab sees, apart from
+// its transcript. Version only grows for a session, over all its processes.
+type ProcessState struct {
+	SessionID string
+	ProjectID string
+	Title     string
+	CWD       string
+	Version   uint64
+
+	State          State
+	StartedAt      time.Time
+	StateChangedAt time.Time
+	Model          string
+	PermissionMode string
+	Memory         uint64  // bytes resident, whole process tree
+	CPU            float64 // cores in use, whole process tree, over the last sample
+	PID            int     // of the CLI; 0 when dead
+	ProcessID      string  // incarnation: a UUID for each process of the session
+	NodeID         string
+
+	Error      string // why it died by itself, a sentence; "" when it did not
+	KillReason string // why we ended it; "" when we did not
+	Stuck      string // what it seems to wait for; "" when it is not stuck
+
+	Demo           bool
+	QueuedMessages int
+	Requests       []pending.Request // open and orphaned, oldest first
+}
+
+// Running reports whether a CLI process belongs to the session.
+func (p ProcessState) Running() bool { return p.State != Dead }
+
+// ItemKind says what an [Item] of the transcript is.
+type ItemKind string
+
+const (
+	ItemUser     ItemKind = "user"      // a person's message
+	ItemText     ItemKind = "text"      // Claude's words
+	ItemThinking ItemKind = "thinking"  //
+	ItemToolCall ItemKind = "tool_call" // with its result once there is one
+	ItemTodo     ItemKind = "todo"      // the todo list as Claude last wrote it
+	ItemPlan     ItemKind = "plan"      // a plan put before a person
+	ItemSubagent ItemKind = "subagent"  // a group; its items carry AgentID
+	ItemNote     ItemKind = "note"      // a sentence of the CLI or of ours
+	ItemResolved ItemKind = "resolved"  // a request that a person resolved
+	ItemResult   ItemKind = "result"    // end of a turn: cost, tokens, time
+)
+
+// Item is one block of the transcript. Items are upserted: a tool call is
+// written when it begins and again when its result is there, with the same Key
+// and Seq and a higher Rev.
+type Item struct {
+	Key     string // unique within the session; makes writing idempotent
+	Seq     int64  // place in the transcript, from 1, without gaps
+	Rev     int64  // cursor: grows with every write to the session's transcript
+	At      time.Time
+	Kind    ItemKind
+	AgentID string          // subagent that said it, "" for the main thread
+	Body    json.RawMessage // fields by kind, see the types named ...Body
+}
+
+// Page is a piece of a transcript: the items with Rev above a cursor, in the
+// order of Seq.
+type Page struct {
+	Items []Item
+	Next  int64 // cursor to read on from
+	More  bool  // whether there is more to read at once
+	Total int64 // number of items in the whole transcript
+}
+
+// Progress is what was taken in of a process's output.
+type Progress struct {
+	Items   []Item        // as for PutItems
+	Process *ProcessState // as for SaveProcess; nil when nothing of it changed
+	Mark    *Mark         // nil for a process without a journal
+}
+
+// Mark is a place in the journal of a process: all before Offset is taken in.
+type Mark struct {
+	ProcessID string
+	Offset    int64 // bytes
+	// Memo is what a reader that goes on from Offset must know of what came
+	// before; opaque to the store, at most some hundred kB.
+	Memo []byte
+}
+
+// Live is the growing last block of a transcript, whole.
+type Live struct {
+	Kind    ItemKind // ItemText, ItemThinking or ItemToolCall
+	Text    string   // what is there so far; for a tool call its partial input
+	Tool    string   // name of the tool, for ItemToolCall
+	AgentID string
+}
+
+// Message is what a person says to Claude.
+type Message struct {
+	MessageID   string // UUID; the same id is taken once
+	SessionID   string
+	Text        string
+	Attachments []Attachment
+	By          pending.Actor
+	CreatedAt   time.Time
+	SentAt      time.Time // zero while queued
+}
+
+// Attachment travels inside a message as a content block.
+type Attachment struct {
+	Name      string `json:"name"`
+	MediaType string `json:"media_type"` // image/png, image/jpeg, image/gif, image/webp, application/pdf, text/plain
+	Data      []byte `json:"data"`
+}
+
+// Patch changes the fields that are not nil.
+type Patch struct {
+	Title          *string
+	Archived       *bool
+	Model          *string
+	PermissionMode *string
+	Begun          *bool
+}
+
+// Query selects sessions, newest sign of life first.
+type Query struct {
+	Text     string // in title or folder, case-insensitive; "" for all
+	Archived bool   // also archived ones
+	Cursor   string // from the answer before; "" to begin
+	Limit    int    // at most; 50 when 0
+}
+
+// Bell says that a session changed: its row, its requests or its transcript. It
+// carries only the id; who wants to know reads the row.
+type Bell interface {
+	// Ring never blocks on a listener's work.
+	Ring(sessionID string)
+}
+
+// Store remembers sessions. Both engines pass the contract of store/storetest.
+// Every write that changes what a tab sees bumps the session's version.
+type Store interface {
+	// CreateSession stores a new session with a dead process of version 1.
+	// ErrExists when the id is taken.
+	CreateSession(ctx context.Context, s Session) error
+	Session(ctx context.Context, sessionID string) (Session, error)
+	// Sessions returns one page, and the cursor of the next or "".
+	Sessions(ctx context.Context, q Query) (page []Session, next string, err error)
+	UpdateSession(ctx context.Context, sessionID string, p Patch) (Session, error)
+	// DeleteSession removes the session and all that belongs to it.
+	DeleteSession(ctx context.Context, sessionID string) error
+
+	// SaveProcess writes the fields of p that describe the process (State to
+	// Stuck, not Requests, QueuedMessages, Title or CWD), and returns the new
+	// version. p.Version is ignored.
+	SaveProcess(ctx context.Context, p ProcessState) (version uint64, err error)
+	// ProcessState reads state, open requests and version in one transaction.
+	ProcessState(ctx context.Context, sessionID string) (ProcessState, error)
+	// ActiveProcesses returns those that run or have a request to answer, in the
+	// order of StartedAt.
+	ActiveProcesses(ctx context.Context) ([]ProcessState, error)
+
+	// SaveProgress writes, in one transaction, what was taken in of the output of
+	// a process, and returns the session's version, which grows only with Process.
+	// Without a Mark the last one stays. It need not survive a power cut.
+	SaveProgress(ctx context.Context, sessionID string, p Progress) (version uint64, err error)
+	// Mark returns where the last SaveProgress of a session stopped; the zero Mark
+	// before the first.
+	Mark(ctx context.Context, sessionID string) (Mark, error)
+	// UnrecordedRequests returns the requests of a session that ended, without
+	// those whose answer was carried to another, for which the transcript has no
+	// item with [RecordKey]; oldest first.
+	UnrecordedRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
+	// NextEpoch returns a number above every one it ever returned; it survives a
+	// power cut.
+	NextEpoch(ctx context.Context) (uint64, error)
+
+	// PutItems upserts items by Key in order, giving each a Rev, and each new one
+	// a Seq; Item.Seq and Item.Rev of the argument are ignored. It does not bump
+	// the version: a transcript has its own cursor.
+	PutItems(ctx context.Context, sessionID string, items []Item) error
+	// Transcript returns at most limit items with Rev above after.
+	Transcript(ctx context.Context, sessionID string, after int64, limit int) (Page, error)
+
+	// QueueMessage stores a message that waits for Claude; a known MessageID
+	// changes nothing and returns queued false.
+	QueueMessage(ctx context.Context, m Message) (queued bool, err error)
+	// QueuedMessages returns those not sent yet, oldest first.
+	QueuedMessages(ctx context.Context, sessionID string) ([]Message, error)
+	// MarkSent takes a message from the queue; false when it was not there.
+	MarkSent(ctx context.Context, messageID string, at time.Time) (bool, error)
+	// Requeue puts the sent messages of a session back into its queue, in their
+	// order and before those that wait, and returns how many there were.
+	Requeue(ctx context.Context, sessionID string) (int, error)
+	// RemoveQueued drops a message that was not sent; false when it was not there.
+	RemoveQueued(ctx context.Context, messageID string) (bool, error)
+}
