@@ -1,0 +1,346 @@
+// Package pendingtest has a [pending.Store] in memory for tests, which can be
+// told to fail the way databases do.
+package pendingtest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// Op names a method of the store.
+type Op string
+
+// The methods of [pending.Store].
+const (
+	OpOpen        Op = "OpenRequest"
+	OpResolve     Op = "ResolveRequest"
+	OpOrphan      Op = "OrphanRequests"
+	OpCarry       Op = "CarryAnswer"
+	OpDelivery    Op = "SetDelivery"
+	OpDraft       Op = "SetDraft"
+	OpRead        Op = "Request"
+	OpAnswerable  Op = "AnswerableRequests"
+	OpUndelivered Op = "UndeliveredRequests"
+)
+
+// Fault is what goes wrong in one call.
+type Fault int
+
+const (
+	None            Fault = iota
+	Fail                  // nothing is done, an error is returned
+	FailAfterCommit       // it is done, and an error is returned all the same
+)
+
+// ErrFault is the error of an injected [Fault].
+var ErrFault = errors.New("pendingtest: injected fault")
+
+// Store is a [pending.Store] in memory. Rows are copied on the way in and out,
+// as a database would.
+type Store struct {
+	mu       sync.Mutex
+	rows     map[string]pending.Request
+	order    []string // ids as they were opened
+	versions map[string]uint64
+	carried  map[string]string // the request that got the answer of the key
+	fault    func(op Op, id string) Fault
+}
+
+// NewStore returns an empty store that does not fail.
+func NewStore() *Store {
+	return &Store{rows: map[string]pending.Request{}, versions: map[string]uint64{}, carried: map[string]string{}}
+}
+
+// Inject asks f before every call what is to go wrong; nil for nothing. id is
+// that of the request, or of the session where a call is about a session. f runs
+// outside the store's lock and may call the store: so a test places one call
+// right before another.
+func (s *Store) Inject(f func(op Op, id string) Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = f
+}
+
+// Version returns how often the rows of a session changed.
+func (s *Store) Version(sessionID string) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.versions[sessionID]
+}
+
+// Delete removes a request, as deleting its session does.
+func (s *Store) Delete(requestID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.rows, requestID)
+	s.order = slices.DeleteFunc(s.order, func(id string) bool { return id == requestID })
+}
+
+// do runs one call: f is the whole transaction.
+func (s *Store) do(ctx context.Context, op Op, id string, f func() error) error {
+	s.mu.Lock()
+	inject := s.fault
+	s.mu.Unlock()
+	fault := None
+	if inject != nil {
+		fault = inject(op, id)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if fault == Fail {
+		return fmt.Errorf("%s %s: %w", op, id, ErrFault)
+	}
+	s.mu.Lock()
+	err := f()
+	s.mu.Unlock()
+	if fault == FailAfterCommit {
+		return fmt.Errorf("%s %s: %w", op, id, ErrFault)
+	}
+	return err
+}
+
+// OpenRequest implements [pending.Store].
+func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pending.Request, opened bool, err error) {
+	err = s.do(ctx, OpOpen, r.RequestID, func() error {
+		if row, known := s.rows[r.RequestID]; known {
+			if row.InputHash != r.InputHash {
+				return pending.ErrConflict
+			}
+			stored = clone(row)
+			return nil
+		}
+		row := clone(r)
+		row.Status, row.Delivery, row.Resolution, row.Draft = pending.Open, pending.NotDelivered, nil, nil
+		s.rows[r.RequestID] = row
+		s.order = append(s.order, r.RequestID)
+		s.versions[r.SessionID]++
+		stored, opened = clone(row), true
+		return nil
+	})
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return stored, opened, nil
+}
+
+// ResolveRequest implements [pending.Store].
+func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pending.Resolution) (now pending.Request, won bool, err error) {
+	if !res.Status.Final() {
+		return pending.Request{}, false, fmt.Errorf("pendingtest: cannot resolve to %q", res.Status)
+	}
+	err = s.do(ctx, OpResolve, requestID, func() error {
+		row, known := s.rows[requestID]
+		if !known {
+			return pending.ErrNotFound
+		}
+		if !row.Status.Final() {
+			row.Status = res.Status
+			row.Resolution = &res
+			row.Draft = nil
+			if res.Status == pending.Answered || res.Status == pending.Denied {
+				row.Delivery = pending.Queued
+			}
+			row = clone(row)
+			s.rows[requestID] = row
+			s.versions[row.SessionID]++
+			won = true
+		}
+		now = clone(row)
+		return nil
+	})
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return now, won, nil
+}
+
+// OrphanRequests implements [pending.Store].
+func (s *Store) OrphanRequests(ctx context.Context, sessionID, reason string) (n int, err error) {
+	err = s.do(ctx, OpOrphan, sessionID, func() error {
+		for id, row := range s.rows {
+			if row.SessionID != sessionID || row.Status != pending.Open {
+				continue
+			}
+			row.Status = pending.Orphaned
+			s.rows[id] = row
+			n++
+		}
+		if n > 0 {
+			s.versions[sessionID]++
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// CarryAnswer implements [pending.Store].
+func (s *Store) CarryAnswer(ctx context.Context, r pending.Request, from string) (stored pending.Request, carried bool, err error) {
+	err = s.do(ctx, OpCarry, r.RequestID, func() error {
+		if row, known := s.rows[r.RequestID]; known {
+			if row.InputHash != r.InputHash {
+				return pending.ErrConflict
+			}
+			stored, carried = clone(row), s.carried[from] == r.RequestID
+			return nil
+		}
+		old, known := s.rows[from]
+		if !known || old.SessionID != r.SessionID || old.ProcessID == r.ProcessID || old.ProcessID == "" || r.ProcessID == "" ||
+			old.Delivery != pending.Queued || old.Resolution.Answer == nil || old.Resolution.Actor == (pending.Actor{}) {
+			return nil
+		}
+		row := clone(r)
+		row.Status, row.Delivery, row.Draft = old.Status, pending.Queued, nil
+		row.Resolution = &pending.Resolution{Status: old.Status, Answer: old.Resolution.Answer, Actor: old.Resolution.Actor,
+			At: r.CreatedAt, CarriedFrom: cmp.Or(old.Resolution.CarriedFrom, from)}
+		row = clone(row)
+		s.rows[r.RequestID] = row
+		s.order = append(s.order, r.RequestID)
+		old.Delivery = pending.Carried
+		s.rows[from] = old
+		s.carried[from] = r.RequestID
+		s.versions[r.SessionID]++
+		stored, carried = clone(row), true
+		return nil
+	})
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return stored, carried, nil
+}
+
+// follows lists from where a delivery may come.
+var follows = map[pending.Delivery][]pending.Delivery{
+	pending.Queued:    nil, // where every delivery begins
+	pending.Delivered: {pending.Queued},
+	pending.Consumed:  {pending.Queued, pending.Delivered},
+	pending.Carried:   {pending.Queued},
+	pending.Dropped:   {pending.Queued},
+}
+
+// SetDelivery implements [pending.Store].
+func (s *Store) SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error {
+	if _, known := follows[d]; !known {
+		return fmt.Errorf("pendingtest: %q is no step of a delivery", d)
+	}
+	return s.do(ctx, OpDelivery, requestID, func() error {
+		row, known := s.rows[requestID]
+		switch {
+		case !known:
+			return pending.ErrNotFound
+		case !slices.Contains(follows[d], row.Delivery):
+			return nil
+		}
+		row.Delivery = d
+		s.rows[requestID] = row
+		return nil
+	})
+}
+
+// SetDraft implements [pending.Store].
+func (s *Store) SetDraft(ctx context.Context, requestID string, draft []byte) error {
+	return s.do(ctx, OpDraft, requestID, func() error {
+		row, known := s.rows[requestID]
+		switch {
+		case !known:
+			return pending.ErrNotFound
+		case row.Status.Final():
+			return nil
+		}
+		row.Draft = bytes.Clone(draft)
+		s.rows[requestID] = row
+		s.versions[row.SessionID]++
+		return nil
+	})
+}
+
+// Request implements [pending.Store].
+func (s *Store) Request(ctx context.Context, requestID string) (r pending.Request, err error) {
+	err = s.do(ctx, OpRead, requestID, func() error {
+		row, known := s.rows[requestID]
+		if !known {
+			return pending.ErrNotFound
+		}
+		r = clone(row)
+		return nil
+	})
+	if err != nil {
+		return pending.Request{}, err
+	}
+	return r, nil
+}
+
+// AnswerableRequests implements [pending.Store].
+func (s *Store) AnswerableRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	return s.list(ctx, OpAnswerable, sessionID, func(r pending.Request) bool {
+		return (sessionID == "" || r.SessionID == sessionID) && !r.Status.Final()
+	})
+}
+
+// UndeliveredRequests implements [pending.Store].
+func (s *Store) UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	return s.list(ctx, OpUndelivered, sessionID, func(r pending.Request) bool {
+		return r.SessionID == sessionID && r.Delivery == pending.Queued
+	})
+}
+
+func (s *Store) list(ctx context.Context, op Op, id string, keep func(pending.Request) bool) ([]pending.Request, error) {
+	var rows []pending.Request
+	err := s.do(ctx, op, id, func() error {
+		for _, id := range s.order {
+			if row := s.rows[id]; keep(row) {
+				rows = append(rows, clone(row))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(rows, func(a, b pending.Request) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return rows, nil
+}
+
+func clone(r pending.Request) pending.Request {
+	r.ToolInput = bytes.Clone(r.ToolInput)
+	r.PermissionSuggestions = bytes.Clone(r.PermissionSuggestions)
+	r.Draft = bytes.Clone(r.Draft)
+	if r.Earlier != nil {
+		earlier := *r.Earlier
+		earlier.ToolInput = bytes.Clone(earlier.ToolInput)
+		r.Earlier = &earlier
+	}
+	if r.Form != nil {
+		form := *r.Form
+		form.Questions = slices.Clone(form.Questions)
+		for i := range form.Questions {
+			form.Questions[i].Options = slices.Clone(form.Questions[i].Options)
+		}
+		r.Form = &form
+	}
+	if r.Resolution != nil {
+		res := *r.Resolution
+		if res.Answer != nil {
+			answer := *res.Answer
+			answer.UpdatedInput = bytes.Clone(answer.UpdatedInput)
+			answer.UpdatedPermissions = bytes.Clone(answer.UpdatedPermissions)
+			answer.Responses = slices.Clone(answer.Responses)
+			for i := range answer.Responses {
+				answer.Responses[i].Values = slices.Clone(answer.Responses[i].Values)
+			}
+			res.Answer = &answer
+		}
+		r.Resolution = &res
+	}
+	return r
+}

@@ -1,0 +1,552 @@
+package pending
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	// settleTime bounds every write that must outlive the context of its caller:
+	// longer than a busy database or a failover of one, short enough for a kill.
+	settleTime = 5 * time.Second
+	// settlePause is the first pause between two attempts to settle.
+	settlePause = 50 * time.Millisecond
+	// rereadPause and rereadPauseMax space the reads of a waiter that was woken
+	// while the store was out of order.
+	rereadPause    = time.Second
+	rereadPauseMax = 30 * time.Second
+	// MaxDraftBytes bounds a shared draft.
+	MaxDraftBytes = 1 << 20
+)
+
+// Bell says that a session changed; the part of session.Bell that this package
+// needs.
+type Bell interface {
+	// Ring never blocks on a listener's work.
+	Ring(sessionID string)
+}
+
+// Registry is where askers wait and people answer. It has no policy: nobody
+// answers on a person's behalf here.
+//
+// The row in the [Store] is the truth. The Registry keeps only who waits in this
+// process, so that any number of them can share one store.
+//
+// Requests that it returns share memory with each other; treat them as read-only.
+type Registry struct {
+	store Store
+	bell  Bell
+
+	mu        sync.Mutex
+	byRequest map[string]map[*waiter]struct{}
+	bySession map[string]map[*waiter]struct{}
+}
+
+// waiter is one call of Ask.
+type waiter struct {
+	requestID, sessionID string
+	// handed receives the resolved row. Who takes the waiter out of byRequest may
+	// send, once; the buffer of one makes that send free of waiting.
+	handed chan Request
+	// woken says that the row may have changed elsewhere. A buffer of one: more
+	// than one unread wake means the same.
+	woken chan struct{}
+}
+
+// NewRegistry returns a registry over store that rings bell after every change.
+func NewRegistry(store Store, bell interface{ Ring(sessionID string) }) *Registry {
+	return &Registry{
+		store:     store,
+		bell:      bell,
+		byRequest: map[string]map[*waiter]struct{}{},
+		bySession: map[string]map[*waiter]struct{}{},
+	}
+}
+
+// Ask opens the request, or finds it when it was asked before, and blocks until
+// it is resolved. Every Ask of one request gets the same resolution, also one
+// that comes after it.
+//
+// The error is nil exactly when the returned row is resolved and it was not the
+// end of ctx that did so; its Status may then still be [Withdrawn] or [Expired]
+// with no Answer.
+//
+// When ctx ends first, the row is settled by the cause of ctx and the error is
+// that cause: [ErrDeadline] or [context.DeadlineExceeded] make it [Expired];
+// [ErrAskerDied] makes it, and the other open requests of its session,
+// [Orphaned]; [ErrDetached] leaves it as it is; anything else makes it
+// [Withdrawn] for the reason that the cause states. Whoever ends Asks with
+// ErrAskerDied lets them return before the session gets another process. If the
+// store cannot settle the row for some seconds, its error is joined and the row
+// is left open.
+//
+// An ExpiresAt expires the request by itself. [ErrConflict] says that the id
+// belongs to another request, [ErrNotFound] that the row was deleted meanwhile.
+func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
+	if req.RequestID == "" || req.SessionID == "" {
+		return Request{}, errors.New("pending: ask: request and session need an id")
+	}
+	req.InputHash = HashInput(req.ToolInput)
+	req.Status, req.Delivery, req.Resolution, req.Draft = Open, NotDelivered, nil, nil
+	if req.CreatedAt.IsZero() {
+		req.CreatedAt = time.Now()
+	}
+
+	// Enlisted before the row exists: an answer given in the instant after the
+	// row is visible finds the waiter.
+	w := r.enlist(req.SessionID, req.RequestID)
+	defer r.dismiss(w)
+
+	row, err := r.open(ctx, req)
+	if err != nil {
+		return Request{}, fmt.Errorf("pending: ask %s: %w", req.RequestID, err)
+	}
+
+	var expiry, reread <-chan time.Time
+	if !row.ExpiresAt.IsZero() {
+		t := time.NewTimer(time.Until(row.ExpiresAt))
+		defer t.Stop()
+		expiry = t.C
+	}
+	pause := rereadPause
+	for !row.Status.Final() {
+		select {
+		case row = <-w.handed:
+			continue
+		case <-ctx.Done():
+			return r.settle(ctx, w, row, context.Cause(ctx))
+		case <-expiry:
+			row, err := r.settle(ctx, w, row, ErrDeadline)
+			if row.Status.Final() {
+				return row, nil
+			}
+			return row, err
+		case <-w.woken:
+			pause = rereadPause
+		case <-reread:
+			pause = min(2*pause, rereadPauseMax)
+		}
+		reread = nil
+		now, err := r.store.Request(ctx, req.RequestID)
+		switch {
+		case err == nil:
+			row = now
+		case errors.Is(err, ErrNotFound):
+			return row, fmt.Errorf("pending: ask %s: %w", req.RequestID, err)
+		default:
+			// Nobody may ring again for a change that this read missed.
+			reread = time.After(pause)
+		}
+	}
+	return row, nil
+}
+
+// open stores the request and rings. A store that fails may have stored it all
+// the same, so the row decides.
+func (r *Registry) open(ctx context.Context, req Request) (Request, error) {
+	row, opened, err := r.store.OpenRequest(ctx, req)
+	if err != nil && !errors.Is(err, ErrConflict) {
+		if ctx.Err() != nil {
+			return req, nil // Ask settles what there is
+		}
+		again, cancel := bounded(ctx)
+		defer cancel()
+		found, rerr := r.store.Request(again, req.RequestID)
+		switch {
+		case rerr == nil:
+			row, opened, err = found, true, nil
+		case !errors.Is(rerr, ErrNotFound):
+			err = errors.Join(err, rerr)
+		}
+	}
+	if err != nil {
+		return Request{}, err
+	}
+	if row.SessionID != req.SessionID || row.RequestType != req.RequestType ||
+		row.ToolName != req.ToolName || row.InputHash != req.InputHash {
+		return Request{}, ErrConflict
+	}
+	if opened {
+		r.bell.Ring(req.SessionID)
+	}
+	return row, nil
+}
+
+// settle ends the row because its asker waits no longer. A resolution that was
+// first is returned without an error.
+func (r *Registry) settle(ctx context.Context, w *waiter, row Request, cause error) (Request, error) {
+	select {
+	case row = <-w.handed:
+		return row, nil
+	default:
+	}
+	failed := fmt.Errorf("pending: ask %s: %w", w.requestID, cause)
+	if errors.Is(cause, ErrDetached) {
+		return row, failed
+	}
+	status, reason := ending(cause)
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	for pause := settlePause; ; pause *= 2 {
+		now, mine, err := r.end(ctx, w, Resolution{Status: status, Reason: reason, At: time.Now()})
+		switch {
+		case err == nil && now.Status.Final() && !mine:
+			return now, nil
+		case err == nil:
+			return now, failed
+		case errors.Is(err, ErrNotFound):
+			return row, failed // deleted: nothing is left to settle
+		}
+		select {
+		case row = <-w.handed:
+			return row, nil
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return row, errors.Join(failed, fmt.Errorf("pending: settle %s: %w", w.requestID, err))
+		}
+	}
+}
+
+// end makes one attempt to settle. It reports the row as it stands and whether
+// this attempt made it so.
+func (r *Registry) end(ctx context.Context, w *waiter, res Resolution) (now Request, mine bool, err error) {
+	if res.Status != Orphaned {
+		return r.resolve(ctx, w.sessionID, w.requestID, res)
+	}
+	if _, err := r.Orphan(ctx, w.sessionID, res.Reason); err != nil {
+		return Request{}, false, err
+	}
+	now, err = r.store.Request(ctx, w.requestID)
+	return now, false, err
+}
+
+// Carry gives req, which is asked anew, the answer that a person gave to the
+// request from and that its asker died without hearing; see [Store.CarryAnswer].
+// carried is false when there is no such answer, and then nothing has changed.
+func (r *Registry) Carry(ctx context.Context, req Request, from string) (settled Request, carried bool, err error) {
+	req.InputHash = HashInput(req.ToolInput)
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	settled, carried, err = r.store.CarryAnswer(ctx, req, from)
+	if err != nil {
+		// A store may lose its reply after it has committed: the same again tells.
+		settled, carried, err = r.store.CarryAnswer(ctx, req, from)
+	}
+	if err != nil {
+		return Request{}, false, fmt.Errorf("pending: carry the answer of %s: %w", from, err)
+	}
+	if carried {
+		r.bell.Ring(req.SessionID)
+	}
+	return settled, carried, nil
+}
+
+// Answer holds a person's submission against the stored request and resolves
+// it. It returns the row as it stands, and
+//
+//   - nil when the answer was applied, now or before by the same command of the
+//     same person,
+//   - a [NotOpenError] when the request was resolved otherwise,
+//   - [ErrNotFound] for an unknown request as for one of another session,
+//   - [ErrStale] when the answer was given to another input,
+//   - an [InvalidError] when it does not fit the question.
+//
+// After any other error it is unknown whether the answer was stored; the same
+// command may be repeated.
+func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
+	row, err := r.read(ctx, s.SessionID, s.RequestID)
+	if err != nil {
+		return Request{}, fmt.Errorf("pending: answer %s: %w", s.RequestID, err)
+	}
+	if s.CommandID == "" {
+		// Without a key, a write whose outcome the store does not know could not
+		// be told from somebody else's.
+		s.CommandID = uuid.NewString()
+	}
+	res := Resolution{Status: Answered, Actor: s.Actor, At: time.Now(), CommandID: s.CommandID}
+	if row.Status.Final() {
+		r.hand(row)
+		if made(row, res) {
+			return row, nil
+		}
+		return row, &NotOpenError{Request: row}
+	}
+	if s.InputHash != "" && s.InputHash != row.InputHash {
+		return row, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrStale)
+	}
+	if s.Actor.UserID == "" {
+		return row, &InvalidError{Sentence: "Only a signed-in person can answer."}
+	}
+	answer, err := Normalise(row, s)
+	if err != nil {
+		return row, err
+	}
+	res.Answer = &answer
+	if answer.Decision == Deny {
+		res.Status = Denied
+	}
+	if ctx.Err() != nil {
+		return row, fmt.Errorf("pending: answer %s: %w", s.RequestID, context.Cause(ctx))
+	}
+	// From here on the answer is worth more than the connection it came over.
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	now, mine, err := r.resolve(ctx, row.SessionID, row.RequestID, res)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Request{}, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrNotFound)
+	case err != nil:
+		return row, fmt.Errorf("pending: answer %s: %w", s.RequestID, err)
+	case !mine:
+		return now, &NotOpenError{Request: now}
+	}
+	return now, nil
+}
+
+// Withdraw ends a request that nobody needs answered any longer, for a reason
+// that people can read. A request that is withdrawn already is left so; one that
+// ended otherwise gives a [NotOpenError].
+func (r *Registry) Withdraw(ctx context.Context, requestID, reason string) error {
+	row, err := r.store.Request(ctx, requestID)
+	if err == nil {
+		ctx, cancel := bounded(ctx)
+		defer cancel()
+		row, _, err = r.resolve(ctx, row.SessionID, requestID, Resolution{Status: Withdrawn, Reason: reason, At: time.Now()})
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("pending: withdraw %s: %w", requestID, err)
+	case row.Status != Withdrawn:
+		return &NotOpenError{Request: row}
+	}
+	return nil
+}
+
+// WithdrawAll withdraws what can still be answered of one session, orphaned
+// requests included, and returns how many it ended.
+func (r *Registry) WithdrawAll(ctx context.Context, sessionID, reason string) (int, error) {
+	if sessionID == "" {
+		return 0, fmt.Errorf("pending: withdraw all: %w", ErrNotFound) // "" would mean every session
+	}
+	rows, err := r.store.AnswerableRequests(ctx, sessionID)
+	if err != nil {
+		return 0, fmt.Errorf("pending: withdraw all of %s: %w", sessionID, err)
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	var n int
+	var failed []error
+	for _, row := range rows {
+		_, mine, err := r.resolve(ctx, sessionID, row.RequestID, Resolution{Status: Withdrawn, Reason: reason, At: time.Now()})
+		switch {
+		case mine:
+			n++
+		case err != nil && !errors.Is(err, ErrNotFound):
+			failed = append(failed, fmt.Errorf("pending: withdraw %s: %w", row.RequestID, err))
+		}
+	}
+	return n, errors.Join(failed...)
+}
+
+// Orphan marks the open requests of a session whose process has died and
+// returns how many there were. They stay answerable and their Asks go on.
+func (r *Registry) Orphan(ctx context.Context, sessionID, reason string) (int, error) {
+	n, err := r.store.OrphanRequests(ctx, sessionID, reason)
+	if n > 0 || err != nil {
+		r.bell.Ring(sessionID) // after an error too: it may have been done
+	}
+	if err != nil {
+		return n, fmt.Errorf("pending: orphan requests of %s: %w", sessionID, err)
+	}
+	return n, nil
+}
+
+// Open returns the requests of a session that can be answered, [Open] and
+// [Orphaned], oldest first; of all sessions when sessionID is "".
+func (r *Registry) Open(ctx context.Context, sessionID string) ([]Request, error) {
+	rows, err := r.store.AnswerableRequests(ctx, sessionID)
+	if err != nil {
+		return nil, fmt.Errorf("pending: open requests of %q: %w", sessionID, err)
+	}
+	return rows, nil
+}
+
+// HasOpen reports whether a living asker of the session waits for a person.
+// Orphaned requests do not count: they block nobody.
+func (r *Registry) HasOpen(ctx context.Context, sessionID string) (bool, error) {
+	rows, err := r.Open(ctx, sessionID)
+	if err != nil {
+		return false, err
+	}
+	for _, row := range rows {
+		if row.Status == Open {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// SetDraft stores a half-written answer for the other tabs to see; nil or a JSON
+// null clears it. A resolved request gives a [NotOpenError].
+func (r *Registry) SetDraft(ctx context.Context, sessionID, requestID string, draft json.RawMessage) error {
+	if isNull(draft) {
+		draft = nil
+	}
+	switch {
+	case len(draft) > MaxDraftBytes:
+		return &InvalidError{Sentence: "The draft is too long to be shared."}
+	case draft != nil && !json.Valid(draft):
+		return &InvalidError{Sentence: "The draft is not valid JSON."}
+	}
+	row, err := r.read(ctx, sessionID, requestID)
+	if err != nil {
+		return fmt.Errorf("pending: draft of %s: %w", requestID, err)
+	}
+	if row.Status.Final() {
+		return &NotOpenError{Request: row}
+	}
+	if err := r.store.SetDraft(ctx, requestID, draft); err != nil {
+		return fmt.Errorf("pending: draft of %s: %w", requestID, err)
+	}
+	r.bell.Ring(sessionID)
+	return nil
+}
+
+// Wake tells the waiters of a session that their rows may have changed where
+// this registry did not see it: on another node, or behind a reply that was
+// lost. Each reads its row itself; Wake returns at once.
+func (r *Registry) Wake(sessionID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for w := range r.bySession[sessionID] {
+		w.wake()
+	}
+}
+
+// read returns a request of this session. That a request exists in another
+// session is not to be learned.
+func (r *Registry) read(ctx context.Context, sessionID, requestID string) (Request, error) {
+	row, err := r.store.Request(ctx, requestID)
+	if err != nil {
+		return Request{}, err
+	}
+	if row.SessionID != sessionID {
+		return Request{}, ErrNotFound
+	}
+	return row, nil
+}
+
+// resolve is the one way in which a request ends: the compare-and-set, then the
+// hand-over to the waiters here, then the bell. It returns the row as it stands,
+// always final, and whether res is what it ended with. An error leaves the
+// outcome open.
+func (r *Registry) resolve(ctx context.Context, sessionID, requestID string, res Resolution) (now Request, mine bool, err error) {
+	now, won, err := r.store.ResolveRequest(ctx, requestID, res)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Request{}, false, err
+	case err != nil:
+		// A store may lose its reply after it has committed.
+		defer r.bell.Ring(sessionID)
+		again, cancel := bounded(ctx)
+		defer cancel()
+		var rerr error
+		now, rerr = r.store.Request(again, requestID)
+		if rerr != nil {
+			r.wake(requestID)
+			return Request{}, false, errors.Join(err, rerr)
+		}
+		if !now.Status.Final() {
+			return now, false, err
+		}
+		won = made(now, res)
+	case !now.Status.Final():
+		return now, false, fmt.Errorf("store left request %s %s", requestID, now.Status)
+	case won:
+		defer r.bell.Ring(sessionID)
+	}
+	r.hand(now)
+	return now, won || res.CommandID != "" && made(now, res), nil
+}
+
+// made reports whether the row ended with res: by the same command, or, where no
+// person was involved, in the same way.
+func made(row Request, res Resolution) bool {
+	if row.Resolution == nil {
+		return false
+	}
+	if res.CommandID == "" {
+		return row.Status == res.Status
+	}
+	return row.Resolution.CommandID == res.CommandID && row.Resolution.Actor.UserID == res.Actor.UserID
+}
+
+func (r *Registry) enlist(sessionID, requestID string) *waiter {
+	w := &waiter{requestID: requestID, sessionID: sessionID, handed: make(chan Request, 1), woken: make(chan struct{}, 1)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	add(r.byRequest, requestID, w)
+	add(r.bySession, sessionID, w)
+	return w
+}
+
+func (r *Registry) dismiss(w *waiter) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	remove(r.byRequest, w.requestID, w)
+	remove(r.bySession, w.sessionID, w)
+}
+
+// hand gives a resolved row to all who wait for it here.
+func (r *Registry) hand(row Request) {
+	r.mu.Lock()
+	taken := r.byRequest[row.RequestID]
+	delete(r.byRequest, row.RequestID)
+	for w := range taken {
+		remove(r.bySession, w.sessionID, w)
+	}
+	r.mu.Unlock()
+	for w := range taken {
+		w.handed <- row
+	}
+}
+
+func (r *Registry) wake(requestID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for w := range r.byRequest[requestID] {
+		w.wake()
+	}
+}
+
+func (w *waiter) wake() {
+	select {
+	case w.woken <- struct{}{}:
+	default:
+	}
+}
+
+func add(index map[string]map[*waiter]struct{}, key string, w *waiter) {
+	if index[key] == nil {
+		index[key] = map[*waiter]struct{}{}
+	}
+	index[key][w] = struct{}{}
+}
+
+func remove(index map[string]map[*waiter]struct{}, key string, w *waiter) {
+	delete(index[key], w)
+	if len(index[key]) == 0 {
+		delete(index, key)
+	}
+}
+
+// bounded is for work that must be finished although the caller has gone.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+}

@@ -1,0 +1,91 @@
+package pending
+
+import (
+	"context"
+	"errors"
+)
+
+// Errors of this package. Doors map them to wire codes; ErrNotOpen and
+// ErrInvalid come with details, see [NotOpenError] and [InvalidError].
+var (
+	ErrNotFound = errors.New("no such request")
+	ErrNotOpen  = errors.New("request is no longer open")
+	ErrInvalid  = errors.New("answer does not fit the question")
+	// ErrConflict: the asker used one id for two different requests.
+	ErrConflict = errors.New("request id was used for a different input")
+	// ErrStale: the answer names another input than the one that is asked.
+	ErrStale = errors.New("answer belongs to another input")
+	// ErrUnavailable: the store changed nothing, and the same call may succeed
+	// later.
+	ErrUnavailable = errors.New("the store cannot do it now, try again")
+	// ErrUnknownOutcome: the change was sent to the store and no answer came; it
+	// may be stored or not.
+	ErrUnknownOutcome = errors.New("it is unknown whether the store took the change")
+)
+
+// NotOpenError says who resolved the request first. It is an [ErrNotOpen].
+type NotOpenError struct{ Request Request }
+
+func (e *NotOpenError) Error() string        { return ErrNotOpen.Error() + ": " + string(e.Request.Status) }
+func (e *NotOpenError) Is(target error) bool { return target == ErrNotOpen }
+
+// InvalidError says in one sentence what is wrong with an answer, for the
+// person who gave it. It is an [ErrInvalid].
+type InvalidError struct {
+	QuestionID string // "" when no single question is to blame
+	Sentence   string
+}
+
+func (e *InvalidError) Error() string        { return e.Sentence }
+func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
+
+// Store remembers requests. Both engines pass the contract of store/storetest.
+type Store interface {
+	// OpenRequest stores a new request with status Open and bumps the version of
+	// its session. When the id is known already it changes nothing and returns
+	// the stored row with opened false; ErrConflict when that row has another
+	// InputHash. It need not survive a power cut.
+	OpenRequest(ctx context.Context, r Request) (stored Request, opened bool, err error)
+
+	// ResolveRequest is the compare-and-set: it moves a request that is Open or
+	// Orphaned to res.Status and bumps the version of its session. Exactly one
+	// caller ever gets won true; everybody gets the row as it now stands. With
+	// Status Answered or Denied the delivery becomes Queued and the change is on
+	// disk when the call returns. ErrNotFound when there is no such row.
+	ResolveRequest(ctx context.Context, requestID string, res Resolution) (now Request, won bool, err error)
+
+	// OrphanRequests moves every Open request of a session to Orphaned with the
+	// given reason and bumps the version once if there was any. It returns how
+	// many there were.
+	OrphanRequests(ctx context.Context, sessionID, reason string) (int, error)
+
+	// CarryAnswer stores r, which is new, as resolved by the person who resolved
+	// the request from: with the same status, answer and actor, at r.CreatedAt,
+	// CarriedFrom set and delivery Queued; from becomes Carried. It bumps the
+	// version of the session. It happens, in one transaction and on disk when the
+	// call returns, only while from is Answered or Denied by a person, Queued, of
+	// the same session and of another process (none is not another); otherwise
+	// nothing changes, carried is false and stored is zero. When r is known already
+	// the stored row is returned and carried tells whether it was carried from
+	// from; ErrConflict when that row has another InputHash.
+	CarryAnswer(ctx context.Context, r Request, from string) (stored Request, carried bool, err error)
+
+	// SetDelivery moves the delivery of a resolved request forward; moving it
+	// back changes nothing. It need not survive a power cut.
+	SetDelivery(ctx context.Context, requestID string, d Delivery) error
+
+	// SetDraft stores the shared draft of an answerable request and bumps the
+	// version; nil clears it. It changes nothing once the request is resolved.
+	SetDraft(ctx context.Context, requestID string, draft []byte) error
+
+	// Request returns one request, or ErrNotFound.
+	Request(ctx context.Context, requestID string) (Request, error)
+
+	// AnswerableRequests returns the Open and Orphaned requests of a session, or
+	// of all sessions when sessionID is "", oldest first.
+	AnswerableRequests(ctx context.Context, sessionID string) ([]Request, error)
+
+	// UndeliveredRequests returns the resolved requests of a session whose
+	// delivery is Queued, oldest first.
+	UndeliveredRequests(ctx context.Context, sessionID string) ([]Request, error)
+}

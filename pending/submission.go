@@ -1,0 +1,23 @@
+package pending
+
+import "encoding/json"
+
+// Submission is an answer as a person sent it, before it is held against the
+// stored request. Answers and Responses are two spellings of the same; Responses
+// wins where both name a question.
+type Submission struct {
+	RequestID   string
+	SessionID   string      // must be the request's, else ErrNotFound
+	RequestType RequestType // must be the request's, else ErrInvalid
+	InputHash   string      // optional; when given it must match, else ErrStale
+	CommandID   string      // idempotency key; the same again has the same outcome
+	Actor       Actor
+
+	Decision           Decision // "" means Allow for questions; required for a tool approval
+	Message            string
+	Interrupt          bool
+	UpdatedInput       json.RawMessage   // tool approvals only
+	UpdatedPermissions json.RawMessage   // tool approvals only
+	Answers            map[string]string // by question text: labels joined with ", " or free text
+	Responses          []Response        // by question id
+}
