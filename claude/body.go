@@ -1,0 +1,143 @@
+package claude
+
+// body is what a message of the model or of the user says, as spans of the
+// line. It is found in the pass that routes the line, so that nothing is looked
+// at twice; what the spans hold is decoded when somebody wants it.
+type body struct {
+	err                                   error // why it cannot be decoded
+	id, model, stopReason, content, usage []byte
+	blocks                                []blockSpans // of content, when it is an array; its memory serves every line
+}
+
+type blockSpans struct {
+	raw, kind, text, id, name, input, toolUseID, content, isError []byte
+}
+
+// reset forgets the line, so that its memory does not stay with a session that
+// idles.
+func (m *body) reset() {
+	clear(m.blocks)
+	*m = body{blocks: m.blocks[:0]}
+}
+
+// read returns the index after the object that begins at b[i], or -1. Like
+// [skipComposite] it wants no more than balanced brackets and closed strings;
+// what is wrong besides it notes in err.
+func (m *body) read(b []byte, i int) int {
+	m.reset()
+	end, err := object(b, i, func(key []byte, i int) int {
+		end := 0
+		if string(key) == "content" && i < len(b) && b[i] == '[' {
+			end = m.readBlocks(b, i)
+		} else {
+			end = skipValue(b, i)
+		}
+		if end < 0 {
+			return -1
+		}
+		v := b[i:end:end]
+		switch string(key) {
+		case "id":
+			m.id = v
+		case "model":
+			m.model = v
+		case "stop_reason":
+			m.stopReason = v
+		case "usage":
+			m.usage = v
+		case "content":
+			m.content = v
+		}
+		return end
+	})
+	if err != nil {
+		m.err = err
+		return skipComposite(b, i)
+	}
+	return end
+}
+
+// readBlocks reads the array that begins at b[i] and returns the index after it,
+// or -1. Elements that are no objects are left out.
+func (m *body) readBlocks(b []byte, i int) int {
+	m.blocks = m.blocks[:0]
+	end, err := array(b, i, func(i int) int {
+		if i >= len(b) || b[i] != '{' {
+			return skipValue(b, i)
+		}
+		m.blocks = append(m.blocks, blockSpans{})
+		return m.blocks[len(m.blocks)-1].read(b, i)
+	})
+	if err != nil {
+		return -1
+	}
+	return end
+}
+
+func (s *blockSpans) read(b []byte, i int) int {
+	end, err := object(b, i, func(key []byte, i int) int {
+		end := skipValue(b, i)
+		if end < 0 {
+			return -1
+		}
+		v := b[i:end:end]
+		switch string(key) {
+		case "type":
+			s.kind = v
+		case "text", "thinking":
+			s.text = v
+		case "id":
+			s.id = v
+		case "name":
+			s.name = v
+		case "input":
+			s.input = v
+		case "tool_use_id":
+			s.toolUseID = v
+		case "content":
+			s.content = v
+		case "is_error":
+			s.isError = v
+		}
+		return end
+	})
+	if err != nil {
+		return -1
+	}
+	s.raw = b[i:end:end]
+	return end
+}
+
+// decode returns the content of the body: blocks, or a plain string, which is
+// one text block. valid says that it is valid UTF-8.
+func (m *body) decode(valid bool) []ContentBlock {
+	if len(m.content) == 0 {
+		return nil
+	}
+	switch m.content[0] {
+	case '"':
+		return []ContentBlock{{Type: "text", Text: longText(m.content, valid), Raw: m.content}}
+	case '[':
+	default:
+		return nil
+	}
+	blocks := make([]ContentBlock, len(m.blocks))
+	for n := range m.blocks {
+		s := &m.blocks[n]
+		blocks[n] = ContentBlock{
+			Type: word(s.kind), Text: longText(s.text, valid), ID: text(s.id), Name: text(s.name), Input: s.input,
+			ToolUseID: text(s.toolUseID), Content: s.content, IsError: isTrue(s.isError), Raw: s.raw,
+		}
+	}
+	return blocks
+}
+
+// longText is text of v, which is not looked through again when it is known to
+// be valid UTF-8.
+func longText(v []byte, valid bool) string {
+	if !valid || len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
+		return text(v)
+	}
+	s, _ := unescapeAll(v[1 : len(v)-1])
+	return s
+}

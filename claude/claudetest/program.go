@@ -1,0 +1,73 @@
+package claudetest
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// asProgram is set in the environment of a test binary that is to play the CLI.
+const asProgram = "CLAUDETEST_AS_PROGRAM"
+
+// A test binary that links this package can play the CLI itself, so that tests
+// need not build a program and leave none behind.
+func init() {
+	if os.Getenv(asProgram) != "" {
+		os.Unsetenv(asProgram)
+		Main()
+		os.Exit(0)
+	}
+}
+
+// Program makes an executable that plays script (this test binary behind a
+// wrapper), and returns its path and the path of the file in which it records.
+// The environment that starts it need not let anything through.
+func Program(t testing.TB, script Script) (path, record string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	text, err := json.Marshal(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scriptFile, record := filepath.Join(dir, "script.json"), filepath.Join(dir, "record.jsonl")
+	path = filepath.Join(dir, "claude")
+	wrapper := "#!/bin/sh\n" + asProgram + "=1 CLAUDETEST_SCRIPT='" + scriptFile + "' CLAUDETEST_RECORD='" + record + "' exec '" + self + "' \"$@\"\n"
+	for name, content := range map[string]string{scriptFile: string(text), path: wrapper} {
+		if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path, record
+}
+
+// ReadRecords returns what a program has recorded so far.
+func ReadRecords(t testing.TB, path string) []Record {
+	t.Helper()
+	f, err := os.Open(path)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []Record
+	for r := bufio.NewReader(f); ; {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return all // what is left is a line that is being written
+		}
+		var rec Record
+		if err := json.Unmarshal([]byte(strings.TrimSpace(line)), &rec); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		all = append(all, rec)
+	}
+}

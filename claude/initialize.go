@@ -1,0 +1,116 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+)
+
+// InitializeRequest is what the CLI is told first. All fields are optional.
+type InitializeRequest struct {
+	Hooks                map[string][]HookMatcher   `json:"hooks,omitempty"` // by hook event, such as PreToolUse
+	SDKMCPServers        []string                   `json:"sdkMcpServers,omitempty"`
+	JSONSchema           json.RawMessage            `json:"jsonSchema,omitempty"`
+	SystemPrompt         []string                   `json:"systemPrompt,omitempty"`
+	AppendSystemPrompt   string                     `json:"appendSystemPrompt,omitempty"`
+	Agents               map[string]json.RawMessage `json:"agents,omitempty"`
+	Title                string                     `json:"title,omitempty"`
+	SupportedDialogKinds []string                   `json:"supportedDialogKinds,omitempty"`
+	// PerTaskStopAffordance: an interrupt leaves background agents alive.
+	PerTaskStopAffordance bool `json:"perTaskStopAffordance,omitempty"`
+	ForwardSubagentText   bool `json:"forwardSubagentText,omitempty"`
+}
+
+// HookMatcher registers hook callbacks.
+type HookMatcher struct {
+	Matcher         string   `json:"matcher,omitempty"`
+	HookCallbackIDs []string `json:"hookCallbackIds"`
+	Timeout         int      `json:"timeout,omitempty"`   // seconds
+	OnFailure       string   `json:"onFailure,omitempty"` // block: a failing hook blocks the tool
+}
+
+// InitializeResponse is the CLI's answer.
+type InitializeResponse struct {
+	Raw               json.RawMessage `json:"-"` // the response object
+	Models            []ModelInfo     `json:"models"`
+	Account           AccountInfo     `json:"account"`
+	Commands          []CommandInfo   `json:"commands"`
+	OutputStyle       string          `json:"output_style"`
+	ClaudeCodeVersion string          `json:"claude_code_version"`
+	// PendingPermissionRequests are the requests that the CLI has open; those not
+	// in flight here have been given to [Options.CanUseTool].
+	PendingPermissionRequests []ToolRequest `json:"-"`
+}
+
+// ModelInfo is a model that can be chosen.
+type ModelInfo struct {
+	Value       string `json:"value"` // for --model and set_model
+	DisplayName string `json:"displayName"`
+	Description string `json:"description"`
+}
+
+// AccountInfo says as whom the CLI is signed in; all empty when as nobody.
+type AccountInfo struct {
+	Email            string `json:"email"`
+	Organization     string `json:"organization"`
+	SubscriptionType string `json:"subscriptionType"`
+	TokenSource      string `json:"tokenSource"`
+	APIKeySource     string `json:"apiKeySource"`
+	APIProvider      string `json:"apiProvider"`
+}
+
+// CommandInfo is a slash command.
+type CommandInfo struct {
+	Name         string `json:"name"`
+	Description  string `json:"description"`
+	ArgumentHint string `json:"argumentHint"`
+}
+
+// Initialize opens the conversation. Repeated on a living CLI it returns what
+// the CLI has open, which is how a client that attaches later comes to know:
+// each pending request that is not in flight here is dispatched as if it had
+// just arrived.
+func (c *Client) Initialize(ctx context.Context, r InitializeRequest) (*InitializeResponse, error) {
+	got, err := c.request(ctx, "initialize", r)
+	var refused *RequestError
+	if err != nil && !(errors.As(err, &refused) && got.outer != nil) {
+		return nil, err
+	}
+	out := &InitializeResponse{Raw: got.response, PendingPermissionRequests: pendingToolRequests(got.outer)}
+	if err != nil {
+		// A CLI before 2.1.161 refuses a second initialize and still lists.
+		if len(out.PendingPermissionRequests) > 0 {
+			return out, nil
+		}
+		return nil, err
+	}
+	if len(got.response) > 0 {
+		if err := lenient(got.response, out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func pendingToolRequests(outer json.RawMessage) []ToolRequest {
+	fields, err := appendFields(nil, outer)
+	if err != nil {
+		return nil
+	}
+	list, err := appendElements(nil, lookup(fields, "pending_permission_requests"))
+	if err != nil {
+		return nil
+	}
+	requests := make([]ToolRequest, 0, len(list))
+	for _, v := range list {
+		envelope, err := appendFields(nil, v)
+		if err != nil {
+			continue
+		}
+		body := lookup(envelope, "request")
+		if fields, err := appendFields(nil, body); err == nil {
+			requests = append(requests, readToolRequest(text(lookup(envelope, "request_id")), body, fields))
+		}
+	}
+	return requests
+}

@@ -1,0 +1,287 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Message is one line of the CLI that is no part of the control protocol:
+// *[SystemInit], *[SystemStatus], *[System], *[Assistant], *[User], *[Result],
+// *[StreamEvent], or *[Other] for what this package does not know.
+type Message interface {
+	// Base returns what every message has.
+	Base() *Header
+}
+
+// Header is what every message has.
+type Header struct {
+	Type      string
+	SessionID string
+	UUID      string
+	// Raw is the whole line; fields that this package does not know are in it.
+	// It and every other json.RawMessage of a message are borrowed: valid only
+	// during the call that delivers the message. Strings may be kept.
+	Raw json.RawMessage
+}
+
+// Base implements [Message].
+func (h *Header) Base() *Header { return h }
+
+// SystemInit says how the CLI is set up. It comes at the start of every turn,
+// not once.
+type SystemInit struct {
+	Header            `json:"-"`
+	CWD               string      `json:"cwd"`
+	Model             string      `json:"model"`
+	PermissionMode    string      `json:"permissionMode"`
+	ClaudeCodeVersion string      `json:"claude_code_version"`
+	APIKeySource      string      `json:"apiKeySource"`
+	OutputStyle       string      `json:"output_style"`
+	Tools             []string    `json:"tools"`
+	SlashCommands     []string    `json:"slash_commands"`
+	Agents            []string    `json:"agents"`
+	Skills            []string    `json:"skills"`
+	Capabilities      []string    `json:"capabilities"`
+	MCPServers        []MCPServer `json:"mcp_servers"`
+}
+
+// MCPServer is an MCP server as the CLI sees it.
+type MCPServer struct {
+	Name   string `json:"name"`
+	Status string `json:"status"` // connected, failed, needs-auth, pending, disabled
+}
+
+// SystemStatus says what the CLI is busy with, and a change of permission mode.
+type SystemStatus struct {
+	Header         `json:"-"`
+	Status         string `json:"status"` // compacting, requesting, or ""
+	PermissionMode string `json:"permissionMode"`
+	CompactResult  string `json:"compact_result"`
+	CompactError   string `json:"compact_error"`
+}
+
+// System is every other message of type system.
+type System struct {
+	Header
+	Subtype string
+}
+
+// Assistant is one completed content block (seldom more) of what the model
+// said. Several messages share a MessageID.
+type Assistant struct {
+	Header
+	MessageID       string
+	Model           string
+	StopReason      string // "" on all but the last
+	Content         []ContentBlock
+	Usage           json.RawMessage // not final before StopReason is set
+	ParentToolUseID string          // the Task call whose subagent speaks, "" for the main thread
+	AgentID         string
+	SubagentType    string
+	TaskDescription string
+	Error           string // authentication_failed, billing_error, rate_limit, overloaded, …; "" for none
+	Aborted         bool   // cut short by an interrupt
+}
+
+// User is what the model was told: a prompt, or the results of tools.
+type User struct {
+	Header
+	Content         []ContentBlock // a plain string is one text block
+	ParentToolUseID string
+	AgentID         string
+	IsReplay        bool // an echo of what was sent on stdin
+	IsSynthetic     bool
+	ToolUseResult   json.RawMessage // structured output of the tool, or nil
+}
+
+// Result ends a turn. Costs are cumulative for the process.
+type Result struct {
+	Header               `json:"-"`
+	Subtype              string             `json:"subtype"` // success, error_during_execution, error_max_turns, …
+	IsError              bool               `json:"is_error"`
+	Text                 string             `json:"result"`
+	Errors               []string           `json:"errors"`
+	StopReason           string             `json:"stop_reason"`
+	TerminalReason       string             `json:"terminal_reason"`
+	NumTurns             int                `json:"num_turns"`
+	DurationMS           float64            `json:"duration_ms"`
+	DurationAPIMS        float64            `json:"duration_api_ms"`
+	TotalCostUSD         float64            `json:"total_cost_usd"`
+	Usage                Usage              `json:"usage"`
+	ModelUsage           json.RawMessage    `json:"modelUsage"`
+	PermissionDenials    []PermissionDenial `json:"permission_denials"`
+	QueuedTurnCount      int                `json:"queued_turn_count"`
+	StructuredOutput     json.RawMessage    `json:"structured_output"`
+	DeferredToolUse      json.RawMessage    `json:"deferred_tool_use"`
+	APIErrorStatus       int                `json:"api_error_status"` // HTTP status, 0 for none
+	StartupFailureReason string             `json:"startup_failure_reason"`
+}
+
+// Usage counts tokens.
+type Usage struct {
+	InputTokens              int `json:"input_tokens"`
+	OutputTokens             int `json:"output_tokens"`
+	CacheCreationInputTokens int `json:"cache_creation_input_tokens"`
+	CacheReadInputTokens     int `json:"cache_read_input_tokens"`
+}
+
+// PermissionDenial is a tool call that was not allowed to run.
+type PermissionDenial struct {
+	ToolName  string          `json:"tool_name"`
+	ToolUseID string          `json:"tool_use_id"`
+	ToolInput json.RawMessage `json:"tool_input"`
+}
+
+// StreamEvent is a piece of a message that still grows; it comes with
+// [Launch.IncludePartialMessages].
+type StreamEvent struct {
+	Header
+	EventType       string // message_start, content_block_start, content_block_delta, …
+	Index           int    // of the content block
+	DeltaType       string // text_delta, thinking_delta, input_json_delta, …
+	Text            string // what a delta adds: text, thinking or partial JSON
+	MessageID       string // of a message_start
+	BlockType       string // of a content_block_start
+	Event           json.RawMessage
+	ParentToolUseID string
+}
+
+// Other is a message of a type that this package does not know.
+type Other struct{ Header }
+
+// Decode reads one line as a message. Lines of the control protocol decode to
+// *[Other]. Raw parts of the message are spans of line.
+func Decode(line []byte) (Message, error) {
+	e, err := ReadEnvelope(line)
+	if err != nil {
+		return nil, err
+	}
+	return e.decode()
+}
+
+func (e *Envelope) decode() (Message, error) {
+	h := Header{Type: e.Type, SessionID: e.SessionID, UUID: e.UUID, Raw: e.Raw}
+	switch e.Type {
+	case "assistant":
+		return e.assistant(h)
+	case "user":
+		return e.user(h)
+	case "stream_event":
+		return e.streamEvent(h)
+	case "result":
+		return lenientMessage(e.Raw, &Result{Header: h})
+	case "system":
+		switch e.Subtype {
+		case "init":
+			return lenientMessage(e.Raw, &SystemInit{Header: h})
+		case "status":
+			return lenientMessage(e.Raw, &SystemStatus{Header: h})
+		}
+		return &System{Header: h, Subtype: e.Subtype}, nil
+	}
+	return &Other{Header: h}, nil
+}
+
+func (e *Envelope) assistant(h Header) (Message, error) {
+	m := &Assistant{
+		Header:          h,
+		ParentToolUseID: e.ParentToolUseID,
+		AgentID:         text(e.field("agent_id")),
+		SubagentType:    text(e.field("subagent_type")),
+		TaskDescription: text(e.field("task_description")),
+		Error:           text(e.field("error")),
+		Aborted:         isTrue(e.field("aborted")),
+	}
+	if !isObject(e.Message) {
+		return m, nil
+	}
+	if e.body.err != nil {
+		return nil, fmt.Errorf("claude: decode assistant: %w", e.body.err)
+	}
+	m.MessageID = text(e.body.id)
+	m.Model = text(e.body.model)
+	m.StopReason = text(e.body.stopReason)
+	m.Usage = e.body.usage
+	m.Content = e.body.decode(!e.InvalidUTF8)
+	return m, nil
+}
+
+func (e *Envelope) user(h Header) (Message, error) {
+	m := &User{
+		Header:          h,
+		ParentToolUseID: e.ParentToolUseID,
+		AgentID:         text(e.field("agent_id")),
+		IsReplay:        isTrue(e.field("isReplay")),
+		IsSynthetic:     isTrue(e.field("isSynthetic")),
+		ToolUseResult:   e.field("tool_use_result"),
+	}
+	if !isObject(e.Message) {
+		return m, nil
+	}
+	if e.body.err != nil {
+		return nil, fmt.Errorf("claude: decode user: %w", e.body.err)
+	}
+	m.Content = e.body.decode(!e.InvalidUTF8)
+	return m, nil
+}
+
+func (e *Envelope) streamEvent(h Header) (Message, error) {
+	m := &StreamEvent{Header: h, Event: e.Event, ParentToolUseID: e.ParentToolUseID}
+	if !isObject(e.Event) {
+		return m, nil
+	}
+	var memory [8]field
+	event, err := appendFields(memory[:0], e.Event)
+	if err != nil {
+		return nil, fmt.Errorf("claude: decode stream_event: %w", err)
+	}
+	m.EventType = word(lookup(event, "type"))
+	m.Index = number(lookup(event, "index"))
+	if v := lookup(event, "delta"); isObject(v) {
+		var memory [4]field
+		delta, err := appendFields(memory[:0], v)
+		if err != nil {
+			return nil, fmt.Errorf("claude: decode stream_event: %w", err)
+		}
+		m.DeltaType = word(lookup(delta, "type"))
+		for _, key := range []string{"text", "thinking", "partial_json"} {
+			if v := lookup(delta, key); v != nil {
+				m.Text = text(v)
+			}
+		}
+	}
+	if v := lookup(event, "content_block"); isObject(v) {
+		block, err := appendFields(nil, v)
+		if err != nil {
+			return nil, fmt.Errorf("claude: decode stream_event: %w", err)
+		}
+		m.BlockType = word(lookup(block, "type"))
+	}
+	if v := lookup(event, "message"); isObject(v) {
+		message, err := appendFields(nil, v)
+		if err != nil {
+			return nil, fmt.Errorf("claude: decode stream_event: %w", err)
+		}
+		m.MessageID = text(lookup(message, "id"))
+	}
+	return m, nil
+}
+
+func lenientMessage(raw []byte, m Message) (Message, error) {
+	if err := lenient(raw, m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// lenient decodes into a struct and leaves fields of an unexpected type at zero:
+// they are still in Raw, and one of them must not cost the message.
+func lenient(raw []byte, into any) error {
+	err := json.Unmarshal(raw, into)
+	var wrongType *json.UnmarshalTypeError
+	if err != nil && !errors.As(err, &wrongType) {
+		return fmt.Errorf("claude: decode: %w: %w", ErrMalformed, err)
+	}
+	return nil
+}

@@ -1,0 +1,350 @@
+package claude
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Why a CLI cannot be started.
+var (
+	ErrCLIMissing       = errors.New("the CLI does not exist")
+	ErrCLINotExecutable = errors.New("the CLI cannot be executed")
+	ErrFolderMissing    = errors.New("the folder to work in does not exist")
+)
+
+const (
+	// MaxLine is the largest line that is read unless [Command.MaxLine] says
+	// otherwise, in bytes. Real lines carry PDFs and whole tool results; a larger
+	// one is a fault or an attack, and is dropped so that the server lives.
+	MaxLine = 256 << 20
+	// drainDelay is how long output is waited for after the CLI has exited: a
+	// grandchild may hold the pipes open for ever.
+	drainDelay = time.Second
+	// pipeCapacity is the most that a pipe holds. What the CLI wrote before it
+	// exited is among that many bytes; all that follows is a grandchild's.
+	pipeCapacity = 1 << 20
+	// inputGrace is how long CloseInput lets a line that is being written go on.
+	inputGrace = time.Second
+)
+
+// Command is a program to start as a [Process].
+type Command struct {
+	Path    string   // of the program; a bare name is looked up in PATH
+	Args    []string // after the program's name
+	Dir     string   // folder to work in; "" for the current one
+	Env     []string // KEY=value; exactly this, nil is an empty environment
+	MaxLine int      // bytes; MaxLine when 0
+}
+
+// Process is a CLI that runs as a child of this process, in a process group of
+// its own, with descriptors 0 to 2 and no others. It is a [Transport] over its
+// standard input and output.
+//
+// Whoever starts a Process reads it to its end, by [Client.Run] or Recv, and
+// ends it with CloseInput, Terminate or Kill; Close alone ends the conversation
+// and not the program. When the CLI exits, what is left of its group is killed.
+type Process struct {
+	cmd    *exec.Cmd
+	stdin  *os.File
+	stdout *os.File
+	lines  lineReader
+	stderr tail
+
+	draining bool // drainDelay is over; only Recv touches it and drained
+	drained  int  // bytes read since then
+
+	writing sync.Mutex // held while a line is written
+	torn    error      // set under writing: a line was cut off, nothing may follow
+
+	closed chan struct{} // closed by the first Close
+	once   sync.Once
+
+	alive   sync.Mutex // held while a signal is sent, so that none goes to a reaped pid
+	exited  bool
+	done    chan struct{} // closed after exitErr is set and stderr is read
+	exitErr error
+}
+
+// Start starts a program. The error is one of [ErrCLIMissing],
+// [ErrCLINotExecutable] and [ErrFolderMissing] where it can be told.
+func Start(c Command) (*Process, error) {
+	if c.Dir != "" {
+		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("claude: start in %s: %w", c.Dir, ErrFolderMissing)
+		}
+	}
+	path, err := exec.LookPath(c.Path)
+	if err != nil {
+		return nil, startError(c, err)
+	}
+
+	sealDescriptors()
+	var ours, theirs [3]*os.File
+	closeAll := func(files []*os.File) {
+		for _, f := range files {
+			if f != nil {
+				f.Close()
+			}
+		}
+	}
+	for i := range ours {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(ours[:])
+			closeAll(theirs[:])
+			return nil, fmt.Errorf("claude: start: %w", err)
+		}
+		ours[i], theirs[i] = r, w
+		if i == 0 {
+			ours[i], theirs[i] = w, r
+		}
+	}
+	if c.MaxLine == 0 {
+		c.MaxLine = MaxLine
+	}
+	p := &Process{
+		stdin: ours[0], stdout: ours[1],
+		closed: make(chan struct{}),
+		done:   make(chan struct{}),
+	}
+	p.lines = lineReader{r: outputReader{p}, max: c.MaxLine}
+	// Given as files, so that exec starts no copying of its own, which would wait
+	// for a grandchild.
+	p.cmd = &exec.Cmd{
+		Path: path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: append([]string{}, c.Env...),
+		Stdin: theirs[0], Stdout: theirs[1], Stderr: theirs[2],
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}
+	err = p.cmd.Start()
+	closeAll(theirs[:])
+	if err != nil {
+		closeAll(ours[:])
+		return nil, startError(c, err)
+	}
+	go p.reap(ours[2])
+	return p, nil
+}
+
+// sealDescriptors keeps what this process itself inherited open from reaching
+// the CLI; what Go opens never does.
+var sealDescriptors = sync.OnceFunc(func() {
+	dir, err := os.Open("/dev/fd")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if fd, err := strconv.Atoi(name); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+})
+
+func startError(c Command, err error) error {
+	why := fmt.Errorf("claude: start %s: %w", c.Path, err)
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &path) && path.Op == "chdir":
+		return fmt.Errorf("%w: %w", why, ErrFolderMissing)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EISDIR):
+		return fmt.Errorf("%w: %w", why, ErrCLINotExecutable)
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		if _, statErr := os.Stat(c.Path); statErr == nil {
+			// It is there, so what is missing is the interpreter that it names.
+			return fmt.Errorf("%w: %w", why, ErrCLINotExecutable)
+		}
+		return fmt.Errorf("%w: %w", why, ErrCLIMissing)
+	}
+	return why
+}
+
+// reap waits for the exit, reads stderr to its end, and closes done.
+func (p *Process) reap(stderr *os.File) {
+	defer close(p.done)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(&p.stderr, stderr) // ends at the deadline below at the latest
+		stderr.Close()
+	}()
+	err := p.cmd.Wait()
+	p.alive.Lock()
+	p.exited = true
+	_ = killGroup(p.PID(), syscall.SIGKILL) // mostly there is none left
+	p.alive.Unlock()
+	deadline := time.Now().Add(drainDelay)
+	_ = p.stdout.SetReadDeadline(deadline) // fails only when closed
+	_ = stderr.SetReadDeadline(deadline)
+	<-read
+	p.exitErr = err
+}
+
+// Recv implements [Transport].
+func (p *Process) Recv() ([]byte, error) {
+	line, err := p.lines.next()
+	if err != nil && p.isClosed() {
+		return nil, ErrClosed
+	}
+	return line, err
+}
+
+// outputReader is the stdout of a process. It ends when all writers have closed
+// it or, once the CLI has exited, when no more of the CLI's can come.
+type outputReader struct{ p *Process }
+
+func (r outputReader) Read(b []byte) (int, error) {
+	p := r.p
+	if !p.draining {
+		n, err := p.stdout.Read(b)
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+		// The CLI is gone and drainDelay over. A past deadline hides what waits in
+		// the pipe, and whoever receives may have been slow.
+		if err := p.stdout.SetReadDeadline(time.Time{}); err != nil {
+			return 0, err
+		}
+		p.draining = true
+	}
+	// Only what is there already, without waiting: a grandchild that goes on
+	// writing would otherwise keep the end away for as long as it likes.
+	if p.drained >= pipeCapacity {
+		return 0, io.EOF
+	}
+	raw, err := p.stdout.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	var readErr error
+	err = raw.Read(func(fd uintptr) bool {
+		n, readErr = syscall.Read(int(fd), b)
+		return true
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case errors.Is(readErr, syscall.EINTR):
+		return 0, nil
+	case n <= 0:
+		return 0, io.EOF
+	}
+	p.drained += n
+	return n, nil
+}
+
+// Send implements [Transport]. It waits as long as the CLI does not read; Close
+// unblocks it.
+func (p *Process) Send(line []byte) error {
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	if p.torn != nil {
+		return p.torn
+	}
+	if p.isClosed() {
+		return ErrClosed
+	}
+	// One write, so that a short line is one system call and atomic.
+	n, err := p.stdin.Write(append(line[:len(line):len(line)], '\n'))
+	if err != nil {
+		err = fmt.Errorf("claude: write to the CLI: %w", err)
+		if n > 0 {
+			p.torn = err
+		}
+	}
+	return err
+}
+
+// CloseInput says that nothing more will be sent: the CLI ends its turn and
+// exits. A line that is being written may finish for a moment.
+func (p *Process) CloseInput() error {
+	_ = p.stdin.SetWriteDeadline(time.Now().Add(inputGrace)) // fails only when closed
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	if p.torn == nil {
+		p.torn = ErrClosed
+	}
+	if err := p.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("claude: close input: %w", err)
+	}
+	return nil
+}
+
+// Close implements [Transport]. It does not end the program.
+func (p *Process) Close() error {
+	p.once.Do(func() {
+		close(p.closed)
+		p.stdin.Close()
+		p.stdout.Close()
+	})
+	return nil
+}
+
+func (p *Process) isClosed() bool {
+	select {
+	case <-p.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// PID is the id of the process and of its group.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Done is closed once the program has exited and its stderr is read. Its output
+// may still wait in Recv.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Wait waits for Done and returns ExitError.
+func (p *Process) Wait() error {
+	<-p.done
+	return p.exitErr
+}
+
+// ExitError says how the program exited: nil for status 0, else mostly an
+// *exec.ExitError. It may be called only after Done.
+func (p *Process) ExitError() error { return p.exitErr }
+
+// Stderr returns the end of what the program printed there, at most 64 KiB,
+// from the beginning of a line.
+func (p *Process) Stderr() string { return p.stderr.String() }
+
+// Signal sends a signal to the process group. It does nothing after the exit.
+func (p *Process) Signal(s syscall.Signal) error {
+	p.alive.Lock()
+	defer p.alive.Unlock()
+	if p.exited {
+		return nil
+	}
+	return killGroup(p.PID(), s)
+}
+
+// Terminate asks the process group to end.
+func (p *Process) Terminate() error { return p.Signal(syscall.SIGTERM) }
+
+// Kill ends the process group and every descendant that has left it.
+func (p *Process) Kill() error {
+	p.alive.Lock()
+	defer p.alive.Unlock()
+	if p.exited {
+		return nil
+	}
+	return killTree(p.PID())
+}
+
+func killGroup(pgid int, s syscall.Signal) error {
+	if err := syscall.Kill(-pgid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("claude: signal process group %d: %w", pgid, err)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// RequestError is the CLI's refusal of a request.
+type RequestError struct {
+	Subtype  string // of the request
+	Sentence string // of the CLI
+	Code     string // "" when the CLI gave none
+}
+
+func (e *RequestError) Error() string {
+	return fmt.Sprintf("the CLI refused %s: %s", e.Subtype, e.Sentence)
+}
+
+// Request sends a control request and returns the CLI's response, nil when
+// there is none in it. fields is what the request has besides its subtype:
+// anything that marshals to a JSON object, or nil. It waits until the CLI has
+// answered, ctx has ended, or the conversation is over ([ErrClosed]); a refusal
+// is a *[RequestError].
+func (c *Client) Request(ctx context.Context, subtype string, fields any) (json.RawMessage, error) {
+	r, err := c.request(ctx, subtype, fields)
+	return r.response, err
+}
+
+func (c *Client) request(ctx context.Context, subtype string, fields any) (reply, error) {
+	body := append([]byte(`{"subtype":`), appendString(nil, subtype)...)
+	if fields != nil {
+		v, err := marshal(fields)
+		if err != nil {
+			return reply{}, fmt.Errorf("claude: %s: %w", subtype, err)
+		}
+		if !isObject(v) {
+			return reply{}, fmt.Errorf("claude: %s: fields are no JSON object", subtype)
+		}
+		if len(v) > len(`{}`) {
+			body = append(append(body, ','), v[1:len(v)-1]...)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return reply{}, context.Cause(ctx)
+	}
+
+	answered := make(chan reply, 1)
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return reply{}, fmt.Errorf("claude: %s: %w", subtype, ErrClosed)
+	}
+	id := c.nextID()
+	c.waiting[id] = answered
+	c.mu.Unlock()
+
+	line := append([]byte(`{"type":"control_request","request_id":`), appendString(nil, id)...)
+	line = append(append(append(line, `,"request":`...), body...), `}}`...)
+	if err := c.send(line); err != nil {
+		if c.unwait(id) {
+			return reply{}, fmt.Errorf("claude: %s: %w: %w", subtype, ErrClosed, err)
+		}
+		// The end came first and its ErrClosed waits in the channel.
+	}
+	select {
+	case r := <-answered:
+		var refused *RequestError
+		if errors.As(r.err, &refused) {
+			refused.Subtype = subtype
+		}
+		if r.err != nil {
+			return r, fmt.Errorf("claude: %s: %w", subtype, r.err)
+		}
+		return r, nil
+	case <-ctx.Done():
+		c.unwait(id)
+		return reply{}, fmt.Errorf("claude: %s: %w", subtype, context.Cause(ctx))
+	}
+}
+
+// unwait reports whether the request was still waiting.
+func (c *Client) unwait(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, waited := c.waiting[id]
+	delete(c.waiting, id)
+	return waited
+}
+
+// Interrupt ends the current turn; the CLI stays ready for the next message. It
+// returns when the CLI has taken note, which may be before the turn's result.
+func (c *Client) Interrupt(ctx context.Context) error {
+	_, err := c.Request(ctx, "interrupt", nil)
+	return err
+}
+
+// SetModel changes the model from the next turn on; "" resets it.
+func (c *Client) SetModel(ctx context.Context, model string) error {
+	fields := map[string]any{"model": nil}
+	if model != "" {
+		fields["model"] = model
+	}
+	_, err := c.Request(ctx, "set_model", fields)
+	return err
+}
+
+// SetPermissionMode changes the permission mode; see [PermissionModes].
+func (c *Client) SetPermissionMode(ctx context.Context, mode string) error {
+	_, err := c.Request(ctx, "set_permission_mode", map[string]any{"mode": mode})
+	return err
+}

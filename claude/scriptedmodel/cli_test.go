@@ -1,0 +1,899 @@
+package scriptedmodel_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/sayso-dev/sayso/claude/scriptedmodel"
+)
+
+// The tests of this file drive the real CLI, both versions, and pin what
+// docs/claude-cli.md says about it.
+
+type version string
+
+const (
+	older version = "2.1.197"
+	newer version = "2.1.329"
+)
+
+func (v version) path(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv(map[version]string{older: "SAYSO_TEST_CLAUDE_OLD", newer: "SAYSO_TEST_CLAUDE_NEW"}[v])
+	if path == "" {
+		path = filepath.Join("..", "..", ".tools", "claude-"+string(v), "node_modules", ".bin", "claude")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("Claude CLI %s is missing; run make setup: %v", v, err)
+	}
+	return path
+}
+
+func onBoth(t *testing.T, test func(t *testing.T, v version)) {
+	t.Helper()
+	t.Parallel()
+	for _, v := range []version{older, newer} {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			test(t, v)
+		})
+	}
+}
+
+// patience is how long a test waits for the CLI before it fails. It bounds only
+// failing tests.
+const patience = 90 * time.Second
+
+func serve(t *testing.T, opts scriptedmodel.Options) (*scriptedmodel.Model, string) {
+	t.Helper()
+	model := scriptedmodel.New(opts)
+	server, err := scriptedmodel.Listen("127.0.0.1:0", model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return model, server.URL()
+}
+
+// frame is what the tests look at in a line of the CLI's output.
+type frame struct {
+	Type      string `json:"type"`
+	Subtype   string `json:"subtype"`
+	RequestID string `json:"request_id"`
+	Parent    string `json:"parent_tool_use_id"`
+	Message   struct {
+		Model   string  `json:"model"`
+		Content content `json:"content"`
+	} `json:"message"`
+	Request struct {
+		Subtype   string          `json:"subtype"`
+		ToolName  string          `json:"tool_name"`
+		Input     json.RawMessage `json:"input"`
+		ToolUseID string          `json:"tool_use_id"`
+		AgentID   string          `json:"agent_id"`
+	} `json:"request"`
+	Response struct {
+		RequestID string          `json:"request_id"`
+		Subtype   string          `json:"subtype"`
+		Response  json.RawMessage `json:"response"`
+	} `json:"response"`
+	Event struct {
+		Type  string `json:"type"`
+		Delta struct {
+			Text        string `json:"text"`
+			Thinking    string `json:"thinking"`
+			PartialJSON string `json:"partial_json"`
+		} `json:"delta"`
+	} `json:"event"`
+	PermissionMode string `json:"permissionMode"`
+	TaskID         string `json:"task_id"`
+	ToolUseID      string `json:"tool_use_id"`
+	Error          string `json:"error"`
+	ErrorStatus    int    `json:"error_status"`
+	MaxRetries     int    `json:"max_retries"`
+	IsError        bool   `json:"is_error"`
+	Result         string `json:"result"`
+	APIErrorStatus int    `json:"api_error_status"`
+	TerminalReason string `json:"terminal_reason"`
+	Origin         struct {
+		Kind string `json:"kind"`
+	} `json:"origin"`
+	Errors []string `json:"errors"`
+
+	size int
+}
+
+type content []block
+
+type block struct {
+	Type, Text, Name string
+	ToolUseID        string `json:"tool_use_id"`
+	ID               string
+	Input            json.RawMessage
+	Content          json.RawMessage
+	IsError          bool `json:"is_error"`
+}
+
+func (c *content) UnmarshalJSON(data []byte) error {
+	if data[0] == '"' {
+		*c = content{{Type: "text"}}
+		return json.Unmarshal(data, &(*c)[0].Text)
+	}
+	return json.Unmarshal(data, (*[]block)(c))
+}
+
+func (f *frame) asks() bool {
+	return f.Type == "control_request" && f.Request.Subtype == "can_use_tool"
+}
+
+func isResult(f *frame) bool { return f.Type == "result" }
+
+// session is one running CLI.
+type session struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stderr bytes.Buffer
+	frames chan *frame
+	seen   []*frame // everything read so far
+	cwd    string
+	home   string
+	ended  chan struct{} // closed when stdout is at its end
+	waited sync.Once
+	err    error
+}
+
+type launch struct {
+	mode string
+	args []string
+	env  []string
+	home string
+	cwd  string
+	id   string // "" for a new one, "-" for none
+	key  string // "" for a made-up one, "-" for none
+}
+
+func start(t *testing.T, v version, url string, l launch) *session {
+	t.Helper()
+	s := &session{t: t, home: l.home, cwd: l.cwd, frames: make(chan *frame, 64), ended: make(chan struct{})}
+	if s.home == "" {
+		s.home = t.TempDir()
+	}
+	if s.cwd == "" {
+		s.cwd = t.TempDir()
+	}
+	if l.mode == "" {
+		l.mode = "default"
+	}
+	if l.id == "" {
+		l.id = uuid.NewString()
+	}
+	args := []string{
+		"--output-format", "stream-json", "--verbose", "--input-format", "stream-json", "--include-partial-messages",
+		"--permission-prompt-tool", "stdio", "--permission-mode=" + l.mode, `--settings={"useAutoModeDuringPlan":false}`,
+	}
+	if l.id != "-" {
+		args = append(args, "--session-id="+l.id)
+	}
+	s.cmd = exec.Command(v.path(t), append(args, l.args...)...)
+	s.cmd.Dir = s.cwd
+	s.cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "TMPDIR=" + t.TempDir(), "LANG=C.UTF-8",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_MAX_RETRIES=1",
+	}, l.env...)
+	if url != "" {
+		s.cmd.Env = append(s.cmd.Env, "ANTHROPIC_BASE_URL="+url)
+	}
+	if l.key == "" {
+		s.cmd.Env = append(s.cmd.Env, "ANTHROPIC_API_KEY=sk-ant-made-up")
+	}
+	s.cmd.Stderr = &s.stderr
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var err error
+	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go s.read(stdout)
+	t.Cleanup(func() {
+		_ = s.stdin.Close()
+		// The group: a tool may have left children.
+		_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+		_ = s.wait()
+	})
+	return s
+}
+
+func (s *session) read(stdout io.Reader) {
+	defer close(s.frames)
+	defer close(s.ended)
+	r := bufio.NewReaderSize(stdout, 1<<20)
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		f := &frame{size: len(line)}
+		if err := json.Unmarshal(line, f); err != nil {
+			f = &frame{Type: "undecodable", Result: err.Error() + ": " + string(line[:min(len(line), 500)])}
+		}
+		s.frames <- f
+	}
+}
+
+// wait drains what is left and returns how the process ended.
+func (s *session) wait() error {
+	for range s.frames {
+	}
+	<-s.ended
+	s.waited.Do(func() { s.err = s.cmd.Wait() })
+	return s.err
+}
+
+func (s *session) exitCode() int {
+	var exit *exec.ExitError
+	if err := s.wait(); errors.As(err, &exit) {
+		return exit.ExitCode()
+	} else if err != nil {
+		s.t.Fatal(err)
+	}
+	return 0
+}
+
+// until reads frames until one matches; each, when given, sees all of them.
+func (s *session) until(match func(*frame) bool, each func(*frame)) *frame {
+	s.t.Helper()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for {
+		select {
+		case f, ok := <-s.frames:
+			if !ok {
+				s.t.Fatalf("the CLI ended: %v, stderr %q", s.wait(), s.stderr.String())
+			}
+			if f.Type == "undecodable" {
+				s.t.Fatalf("not JSON: %s", f.Result)
+			}
+			s.seen = append(s.seen, f)
+			if each != nil {
+				each(f)
+			}
+			if match(f) {
+				return f
+			}
+		case <-limit.C:
+			var types []string
+			for _, f := range s.seen[max(0, len(s.seen)-20):] {
+				types = append(types, f.Type+"/"+f.Subtype)
+			}
+			s.t.Fatalf("nothing for %v; last frames %v", patience, types)
+		}
+	}
+}
+
+func (s *session) send(v any) {
+	s.t.Helper()
+	line, err := json.Marshal(v)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := s.stdin.Write(append(line, '\n')); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// control sends a request of ours and returns its response.
+func (s *session) control(subtype string, each func(*frame)) *frame {
+	s.t.Helper()
+	id := uuid.NewString()
+	s.send(map[string]any{"type": "control_request", "request_id": id, "request": map[string]string{"subtype": subtype}})
+	return s.until(func(f *frame) bool { return f.Type == "control_response" && f.Response.RequestID == id }, each)
+}
+
+func (s *session) user(text string) {
+	s.t.Helper()
+	s.send(map[string]any{"type": "user", "session_id": "", "parent_tool_use_id": nil,
+		"message": map[string]string{"role": "user", "content": text}})
+}
+
+func (s *session) reply(f *frame, answer map[string]any) {
+	s.t.Helper()
+	answer["toolUseID"] = f.Request.ToolUseID
+	s.send(map[string]any{"type": "control_response", "response": map[string]any{
+		"subtype": "success", "request_id": f.RequestID, "response": answer}})
+}
+
+func (s *session) allow(f *frame) {
+	s.t.Helper()
+	s.reply(f, map[string]any{"behavior": "allow", "updatedInput": f.Request.Input})
+}
+
+func (s *session) deny(f *frame, why string) {
+	s.t.Helper()
+	s.reply(f, map[string]any{"behavior": "deny", "message": why})
+}
+
+// turn sends a message and returns its result. Requests go to answer.
+func (s *session) turn(text string, answer func(*frame)) *frame {
+	s.t.Helper()
+	s.user(text)
+	return s.until(isResult, func(f *frame) {
+		if f.asks() {
+			answer(f)
+		}
+	})
+}
+
+// requests waits for n open requests.
+func (s *session) requests(n int) []*frame {
+	s.t.Helper()
+	var open []*frame
+	s.until(func(f *frame) bool {
+		if f.asks() {
+			open = append(open, f)
+		}
+		return len(open) == n
+	}, nil)
+	return open
+}
+
+func (s *session) exists(name string) bool {
+	_, err := os.Stat(filepath.Join(s.cwd, name))
+	return err == nil
+}
+
+func TestCLIStreamsThinkingTextAndTools(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{})
+		s.control("initialize", nil)
+		result := s.turn(fenced(`[[{"thinking":"A thought of several words."},{"text":"I touch a file, ünïcödé."},{"tool":"Bash","input":{"command":"touch made"}}],[{"text":"The tool said: {{last_tool_result}}"}]]`), s.allow)
+		if result.IsError || !strings.HasPrefix(result.Result, "The tool said: ") || !s.exists("made") {
+			t.Errorf("got %+v, file made: %v", result, s.exists("made"))
+		}
+		var text, thinking, input string
+		for _, f := range s.seen {
+			text += f.Event.Delta.Text
+			thinking += f.Event.Delta.Thinking
+			input += f.Event.Delta.PartialJSON
+		}
+		if !strings.HasPrefix(text, "I touch a file, ünïcödé.") || thinking != "A thought of several words." || input != `{"command":"touch made"}` {
+			t.Errorf("streamed %q, %q, %q", text, thinking, input)
+		}
+		if result = s.turn("and now?", s.allow); result.Result != "Done." {
+			t.Errorf("after the script: %q", result.Result)
+		}
+		_ = s.stdin.Close()
+		if code := s.exitCode(); code != 0 {
+			t.Errorf("exit %d", code)
+		}
+	})
+}
+
+func TestCLIGivesADenialToTheModel(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{})
+		s.control("initialize", nil)
+		result := s.turn(fenced(`[[{"tool":"Bash","input":{"command":"touch made"}}],[{"if":"error","text":"I read: {{last_tool_result}}"}]]`),
+			func(f *frame) { s.deny(f, "use pnpm, not npm") })
+		if result.Result != "I read: use pnpm, not npm" || s.exists("made") {
+			t.Errorf("got %q, file made: %v", result.Result, s.exists("made"))
+		}
+	})
+}
+
+func TestCLIAsksSeveralThingsAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{})
+		s.control("initialize", nil)
+		s.user(fenced(`[[
+			{"tool":"WebFetch","input":{"url":"https://a.example/","prompt":"p"}},
+			{"tool":"WebFetch","input":{"url":"https://b.example/","prompt":"p"}},
+			{"tool":"WebFetch","input":{"url":"https://c.example/","prompt":"p"}}],
+			[{"text":"{{tool_results}}"}]]`))
+		open := s.requests(3)
+		for i := len(open) - 1; i >= 0; i-- {
+			s.deny(open[i], "no "+string(rune('a'+i)))
+		}
+		if got := s.until(isResult, nil).Result; got != "no a\nno b\nno c" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestCLIAsksQuestions(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{})
+		s.control("initialize", nil)
+		result := s.turn(fenced(`[[{"tool":"AskUserQuestion","input":{"questions":[
+			{"question":"Which?","header":"One","multiSelect":false,"options":[{"label":"A","description":"a","preview":"# A"},{"label":"B","description":"b"}]},
+			{"question":"How many?","header":"Many","multiSelect":true,"options":[{"label":"X","description":"x"},{"label":"Y","description":"y"}]}]}}],
+			[{"text":"{{answers}}"}]]`),
+			func(f *frame) {
+				var input map[string]any
+				if err := json.Unmarshal(f.Request.Input, &input); err != nil {
+					t.Error(err)
+				}
+				input["answers"] = map[string]string{"Which?": "something else", "How many?": "X, Y"}
+				s.reply(f, map[string]any{"behavior": "allow", "updatedInput": input})
+			})
+		if want := "- Which? **something else**\n- How many? **X, Y**"; result.Result != want {
+			t.Errorf("got %q, want %q", result.Result, want)
+		}
+	})
+}
+
+// Without the setting that start gives, plan mode turns into auto mode: the older
+// CLI runs the command unasked, the newer refuses it unasked.
+func TestCLIAsksInPlanMode(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{})
+		s.control("initialize", nil)
+		var asked []string
+		result := s.turn(fenced(`[[{"tool":"EnterPlanMode"}],
+			[{"tool":"Bash","input":{"command":"touch early"}}],
+			[{"tool":"Write","input":{"file_path":"{{plan_file}}","content":"# The plan"}}],
+			[{"tool":"ExitPlanMode"}],
+			[{"text":"{{last_tool_result}}"}]]`),
+			func(f *frame) {
+				asked = append(asked, f.Request.ToolName)
+				if f.Request.ToolName == "Bash" {
+					s.deny(f, "not yet")
+					return
+				}
+				var input struct{ Plan string }
+				if err := json.Unmarshal(f.Request.Input, &input); err != nil || input.Plan != "# The plan" {
+					t.Errorf("got plan %q, %v", input.Plan, err)
+				}
+				s.allow(f)
+			})
+		if got := strings.Join(asked, " "); got != "Bash ExitPlanMode" {
+			t.Errorf("asked %q", got)
+		}
+		if !strings.Contains(result.Result, "approved") || s.exists("early") {
+			t.Errorf("got %q, file made: %v", result.Result, s.exists("early"))
+		}
+		var modes []string
+		for _, f := range s.seen {
+			if f.Subtype == "status" && f.PermissionMode != "" {
+				modes = append(modes, f.PermissionMode)
+			}
+		}
+		if got := strings.Join(modes, " "); got != "plan default" {
+			t.Errorf("modes %q", got)
+		}
+	})
+}
+
+const twoAgents = `[[
+	{"tool":"Task","input":{"description":"one","subagent_type":"general-purpose","prompt":"Go."FLAG},"script":[[{"tool":"Bash","input":{"command":"touch one"}}],[{"text":"one is done"}]]},
+	{"tool":"Task","input":{"description":"two","subagent_type":"general-purpose","prompt":"Go."FLAG},"script":[[{"tool":"Bash","input":{"command":"touch two"}}],[{"text":"two is done"}]]}],
+	[{"text":"{{tool_results}}"}],[{"text":"woken"}]]`
+
+func TestCLISubagentsAskAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{})
+		s.control("initialize", nil)
+		s.user(fenced(strings.ReplaceAll(twoAgents, "FLAG", `,"run_in_background":false`)))
+		open := s.requests(2)
+		call := map[string]string{} // by agent
+		for _, f := range s.seen {
+			if f.Subtype == "task_started" {
+				call[f.TaskID] = f.ToolUseID
+			}
+		}
+		if a, b := open[0].Request.AgentID, open[1].Request.AgentID; a == b || call[a] == "" || call[b] == "" {
+			t.Errorf("agents %q and %q, started %v", a, b, call)
+		}
+		s.allow(open[1])
+		s.allow(open[0])
+		result := s.until(isResult, nil)
+		if !strings.Contains(result.Result, "one is done") || !strings.Contains(result.Result, "two is done") || !s.exists("one") || !s.exists("two") {
+			t.Errorf("got %q", result.Result)
+		}
+		for _, f := range s.seen {
+			if f.Type == "stream_event" && f.Parent != "" {
+				t.Error("a subagent streams")
+			}
+			if f.Type == "assistant" && f.Parent != "" && call[open[0].Request.AgentID] != f.Parent && call[open[1].Request.AgentID] != f.Parent {
+				t.Errorf("a frame of nobody: parent %q", f.Parent)
+			}
+		}
+	})
+}
+
+// The newer CLI runs subagents in the background unless told otherwise: the turn
+// ends while they still ask, and the CLI begins turns of its own when they finish.
+func TestCLISubagentsInTheBackground(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t, scriptedmodel.Options{})
+	s := start(t, newer, url, launch{})
+	s.control("initialize", nil)
+	s.user(fenced(strings.ReplaceAll(twoAgents, "FLAG", "")))
+	var open []*frame
+	ended := false
+	s.until(func(f *frame) bool {
+		if f.asks() {
+			open = append(open, f)
+		}
+		ended = ended || isResult(f)
+		return ended && len(open) == 2
+	}, nil)
+	for _, f := range open {
+		s.allow(f)
+	}
+	s.until(func(f *frame) bool { return isResult(f) && f.Origin.Kind == "task-notification" && f.Result == "woken" }, nil)
+}
+
+func TestCLITodoList(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{env: scriptedmodel.DemoEnv})
+		s.control("initialize", nil)
+		result := s.turn(fenced(`[[{"if":"tool:TodoWrite","tool":"TodoWrite","input":{"todos":[{"content":"a","status":"in_progress","activeForm":"doing a"}]}},{"if":"tool:TaskCreate","text":"unwanted"}],[{"if":"ok","text":"{{last_tool_result}}"}]]`), s.allow)
+		if !strings.Contains(result.Result, "Todos have been modified") {
+			t.Errorf("got %q", result.Result)
+		}
+	})
+}
+
+func TestCLIToolResultOf20MB(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{})
+		big := append([]byte("HEAD\n"), bytes.Repeat([]byte("a line of a big file\n"), 20_000_000/21)...)
+		if err := os.WriteFile(filepath.Join(s.cwd, "big.txt"), big, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.control("initialize", nil)
+		result := s.turn(fenced(`[[{"tool":"Read","input":{"file_path":"{{cwd}}/big.txt","limit":3}}],
+			[{"tool":"Edit","input":{"file_path":"{{cwd}}/big.txt","old_string":"HEAD","new_string":"TAIL"}}],
+			[{"if":"ok","text":"edited"}]]`), s.allow)
+		largest := 0
+		for _, f := range s.seen {
+			if f.Type == "user" {
+				largest = max(largest, f.size)
+			}
+		}
+		if result.Result != "edited" || largest < 20_000_000 {
+			t.Errorf("got %q, largest frame %d", result.Result, largest)
+		}
+	})
+}
+
+func TestCLIMeetsErrorsOfTheAPI(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{})
+		s.control("initialize", nil)
+		for _, c := range []struct {
+			status int
+			kind   string
+			says   string
+		}{
+			{401, "authentication_failed", "Invalid API key"},
+			{429, "rate_limit", "429"},
+			{529, "overloaded", "529"},
+		} {
+			script, _ := json.Marshal([]map[string]any{{"status": c.status}})
+			from := len(s.seen)
+			result := s.turn(fenced(string(script)), s.allow)
+			if !result.IsError || result.Subtype != "success" || result.APIErrorStatus != c.status || !strings.Contains(result.Result, c.says) {
+				t.Errorf("%d: got %+v", c.status, result)
+			}
+			retries, synthetic := 0, false
+			for _, f := range s.seen[from:] {
+				if f.Subtype == "api_retry" {
+					retries++
+					if f.ErrorStatus != c.status || f.Error != c.kind || f.MaxRetries != 1 {
+						t.Errorf("%d: got retry %+v", c.status, f)
+					}
+				}
+				synthetic = synthetic || f.Type == "assistant" && f.Message.Model == "<synthetic>" && f.Error != ""
+			}
+			if retries != 1 || !synthetic {
+				t.Errorf("%d: %d retries, synthetic message: %v", c.status, retries, synthetic)
+			}
+		}
+		if result := s.turn(fenced(`[{"status":529,"times":1,"blocks":[{"text":"recovered"}]}]`), s.allow); result.Result != "recovered" || result.IsError {
+			t.Errorf("got %+v", result)
+		}
+	})
+}
+
+func TestCLIIsInterruptedWhileTheModelIsSilent(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		model, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{})
+		s.control("initialize", nil)
+		s.user(fenced(`[{"stall":true},{"stall":true,"blocks":[{"text":"half of this text is streamed, then nothing comes"}]},[{"text":"third"}]]`))
+		for i, text := range []string{"go on", "go on again"} {
+			if _, err := model.AwaitRequest(t.Context(), func(q scriptedmodel.Request) bool { return q.Outcome == "stall" && q.Index == i }); err != nil {
+				t.Fatal(err)
+			}
+			if i == 1 {
+				s.until(func(f *frame) bool { return f.Event.Delta.Text != "" }, nil)
+			}
+			s.control("interrupt", nil)
+			if result := s.until(isResult, nil); result.Subtype != "error_during_execution" || result.TerminalReason != "aborted_streaming" {
+				t.Errorf("got %+v", result)
+			}
+			s.user(text)
+		}
+		if got := s.until(isResult, nil).Result; got != "third" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestCLIIsInterruptedWhileItAsks(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{})
+		s.control("initialize", nil)
+		s.user(fenced(`[[{"tool":"Bash","input":{"command":"touch made"}}],[{"text":"second"}]]`))
+		open := s.requests(1)[0]
+		cancelled := false
+		s.control("interrupt", func(f *frame) {
+			cancelled = cancelled || f.Type == "control_cancel_request" && f.RequestID == open.RequestID
+		})
+		if result := s.until(isResult, nil); !cancelled || result.TerminalReason != "aborted_tools" {
+			t.Errorf("cancelled: %v, got %+v", cancelled, result)
+		}
+		s.allow(open) // too late, and harmless
+		if got := s.turn("go on", s.allow).Result; got != "second" || s.exists("made") {
+			t.Errorf("got %q, file made: %v", got, s.exists("made"))
+		}
+	})
+}
+
+func TestCLITakesASecondMessageIntoTheTurn(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		model, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{args: []string{"--replay-user-messages"}})
+		s.control("initialize", nil)
+		s.user(fenced(`[[{"tool":"Bash","input":{"command":"touch made"}}],[{"text":"I was told: {{last_user_text}}"}]]`))
+		open := s.requests(1)[0]
+		s.user("hurry up")
+		s.control("get_settings", nil) // answered in order, so the message is in the queue
+		s.allow(open)
+		if got := s.until(isResult, nil).Result; got != "I was told: hurry up" {
+			t.Errorf("got %q", got)
+		}
+		all := model.Requests()
+		if got := all[len(all)-1]; got.UserText != "hurry up" || got.Index != 1 {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+func TestCLIAsksAgainAfterItWasKilled(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		id := uuid.NewString()
+		s := start(t, v, url, launch{id: id})
+		s.control("initialize", nil)
+		if got := s.turn("hello", s.allow).Result; !strings.Contains(got, "demo model") {
+			t.Errorf("got %q", got)
+		}
+		s.user(fenced(`[[{"text":"First."},{"tool":"Bash","input":{"command":"touch made"}}],[{"text":"second"}]]`))
+		first := s.requests(1)[0]
+		s.awaitTranscript(id, first.Request.ToolUseID)
+		_ = s.cmd.Process.Kill()
+		_ = s.wait()
+
+		again := start(t, v, url, launch{id: "-", home: s.home, cwd: s.cwd,
+			args: []string{"--resume=" + id}, env: []string{"CLAUDE_CODE_RESUME_INTERRUPTED_TURN=1"}})
+		again.control("initialize", nil)
+		second := again.requests(1)[0]
+		if second.Request.ToolName != first.Request.ToolName || !bytes.Equal(second.Request.Input, first.Request.Input) ||
+			second.Request.ToolUseID == first.Request.ToolUseID || second.RequestID == first.RequestID {
+			t.Errorf("asked %+v, then %+v", first.Request, second.Request)
+		}
+		again.allow(second)
+		if got := again.until(isResult, nil).Result; got != "second" || !again.exists("made") {
+			t.Errorf("got %q, file made: %v", got, again.exists("made"))
+		}
+	})
+}
+
+// awaitTranscript waits until the CLI has written a call to its transcript, which
+// it does some moments after asking. Talking to the CLI passes the time.
+func (s *session) awaitTranscript(id, toolUseID string) {
+	s.t.Helper()
+	ctx, stop := context.WithTimeout(s.t.Context(), patience)
+	defer stop()
+	for ctx.Err() == nil {
+		files, err := filepath.Glob(filepath.Join(s.home, ".claude", "projects", "*", id+".jsonl"))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, f := range files {
+			if data, err := os.ReadFile(f); err == nil && bytes.Contains(data, []byte(toolUseID)) {
+				return
+			}
+		}
+		s.control("get_settings", nil)
+	}
+	s.t.Fatal("the call never came into the transcript")
+}
+
+func TestCLIWithoutAnAccount(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		s := start(t, v, "", launch{key: "-"})
+		var initialized struct {
+			Account map[string]string `json:"account"`
+		}
+		if err := json.Unmarshal(s.control("initialize", nil).Response.Response, &initialized); err != nil {
+			t.Fatal(err)
+		}
+		if a := initialized.Account; a["tokenSource"] != "none" || a["apiKeySource"] != "" {
+			t.Errorf("account %v", a)
+		}
+		if result := s.turn("hello", s.allow); !result.IsError || !strings.HasPrefix(result.Result, "Not logged in") {
+			t.Errorf("got %+v", result)
+		}
+		_ = s.stdin.Close()
+		if code := s.exitCode(); code != 1 {
+			t.Errorf("exit %d", code)
+		}
+
+		for key, want := range map[string]bool{"": false, "sk-ant-made-up": true} {
+			status := exec.Command(v.path(t), "auth", "status")
+			status.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home}
+			if key != "" {
+				status.Env = append(status.Env, "ANTHROPIC_API_KEY="+key)
+			}
+			out, err := status.Output()
+			var said struct{ LoggedIn bool }
+			if jsonErr := json.Unmarshal(out, &said); jsonErr != nil || said.LoggedIn != want || (err == nil) != want {
+				t.Errorf("auth status with key %q: %v, %s", key, err, out)
+			}
+		}
+	})
+}
+
+func TestCLICannotResumeWhatIsUnknown(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{id: "-", args: []string{"--resume=" + uuid.NewString()}})
+		result := s.until(isResult, nil)
+		if !result.IsError || len(result.Errors) != 1 || !strings.HasPrefix(result.Errors[0], "No conversation found") {
+			t.Errorf("got %+v", result)
+		}
+		if code := s.exitCode(); code != 1 || !strings.HasPrefix(s.stderr.String(), "No conversation found") {
+			t.Errorf("exit %d, stderr %q", code, s.stderr.String())
+		}
+	})
+}
+
+func TestCLIPlaysTheDemo(t *testing.T) {
+	t.Parallel()
+	const asked = "Bash Write Edit ExitPlanMode AskUserQuestion Bash+ Bash+"
+	const askedWhenDenied = "Bash Write ExitPlanMode AskUserQuestion Bash+ Bash+" // an Edit of nothing fails unasked
+	for name, deny := range map[string]bool{"yes": false, "no": true} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, v version) {
+				_, url := serve(t, scriptedmodel.Options{Default: scriptedmodel.Demo().WithPace(0)})
+				s := start(t, v, url, launch{env: scriptedmodel.DemoEnv})
+				if !deny { // what an earlier demo left
+					greeter := filepath.Join(s.cwd, "greetings", "greet.sh")
+					if err := errors.Join(os.Mkdir(filepath.Dir(greeter), 0o700), os.WriteFile(greeter, []byte("old\n"), 0o600)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s.control("initialize", nil)
+				var got []string
+				var agents []*frame
+				todo := false
+				s.user(scriptedmodel.DemoPrompt)
+				result := s.until(isResult, func(f *frame) {
+					for _, b := range f.Message.Content {
+						todo = todo || b.Name == "TodoWrite"
+					}
+					if !f.asks() {
+						return
+					}
+					name := f.Request.ToolName
+					if f.Request.AgentID != "" {
+						name += "+"
+						if agents = append(agents, f); len(agents) < 2 {
+							got = append(got, name)
+							return // both are open at the same time
+						}
+					} else {
+						agents = []*frame{f}
+					}
+					got = append(got, name)
+					for _, g := range agents {
+						switch {
+						case deny:
+							s.deny(g, "I would rather not")
+						case name == "AskUserQuestion":
+							s.reply(g, map[string]any{"behavior": "allow", "updatedInput": answered(t, g.Request.Input)})
+						default:
+							s.allow(g)
+						}
+					}
+					agents = nil
+				})
+				want := asked
+				if deny {
+					want = askedWhenDenied
+				}
+				if order := strings.Join(got, " "); order != want {
+					t.Errorf("asked %q, want %q", order, want)
+				}
+				if result.IsError || !strings.Contains(result.Result, "## What happened") || !strings.Contains(result.Result, "| Step |") || !todo {
+					t.Errorf("todo list: %v, result %q", todo, result.Result)
+				}
+				for _, file := range []string{"hello.txt", "greet.sh", "fr.txt", "de.txt"} {
+					if s.exists(filepath.Join("greetings", file)) == deny {
+						t.Errorf("%s is there: %v", file, !deny)
+					}
+				}
+				if got := s.turn("And now?", s.allow).Result; !strings.Contains(got, "> And now?") {
+					t.Errorf("afterwards: %q", got)
+				}
+			})
+		})
+	}
+}
+
+// answered picks the first option of every question.
+func answered(t *testing.T, input json.RawMessage) map[string]any {
+	t.Helper()
+	var form struct {
+		Questions []struct {
+			Question string
+			Options  []struct{ Label string }
+		}
+	}
+	var out map[string]any
+	if err := errors.Join(json.Unmarshal(input, &form), json.Unmarshal(input, &out)); err != nil {
+		t.Error(err)
+		return out
+	}
+	answers := map[string]string{}
+	for _, q := range form.Questions {
+		answers[q.Question] = q.Options[0].Label
+	}
+	out["answers"] = answers
+	return out
+}

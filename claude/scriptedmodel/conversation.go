@@ -1,0 +1,300 @@
+package scriptedmodel
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// messagesRequest is the part of a Messages API request that decides the reply.
+type messagesRequest struct {
+	Model    string            `json:"model"`
+	Stream   bool              `json:"stream"`
+	System   json.RawMessage   `json:"system"`
+	Tools    []json.RawMessage `json:"tools"`
+	Messages []message         `json:"messages"`
+	Metadata struct {
+		UserID string `json:"user_id"`
+	} `json:"metadata"`
+}
+
+type message struct {
+	Role    string  `json:"role"`
+	Content content `json:"content"`
+}
+
+// content is the blocks of a message; a bare string is one text block.
+type content []contentBlock
+
+type contentBlock struct {
+	Type      string  `json:"type"`
+	Text      string  `json:"text"`
+	ToolUseID string  `json:"tool_use_id"`
+	Content   content `json:"content"`
+	IsError   bool    `json:"is_error"`
+}
+
+func (c *content) UnmarshalJSON(data []byte) error {
+	if firstByte(data) == '"' {
+		var s string
+		if err := json.Unmarshal(data, &s); err != nil {
+			return err
+		}
+		*c = content{{Type: "text", Text: s}}
+		return nil
+	}
+	var blocks []contentBlock
+	if err := json.Unmarshal(data, &blocks); err != nil {
+		return err
+	}
+	*c = blocks
+	return nil
+}
+
+func (c content) text() string {
+	var parts []string
+	for _, b := range c {
+		if b.Type == "text" {
+			parts = append(parts, b.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// toolNames lists the tools on offer, in the order of the request.
+func (r *messagesRequest) toolNames() []string {
+	names := make([]string, 0, len(r.Tools))
+	for _, raw := range r.Tools {
+		var t struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(raw, &t) == nil && t.Name != "" {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// offers tells whether a tool can be called. New CLIs list some by name alone, a
+// line each, and load their schemas later; a call works all the same.
+func (r *messagesRequest) offers(tool string) bool {
+	for _, name := range r.toolNames() {
+		// The API's name of Task is Agent; the CLI takes both.
+		if name == tool || name == "Agent" && tool == "Task" {
+			return true
+		}
+	}
+	return strings.Contains(r.allText(), "\n"+tool+"\n")
+}
+
+// holds evaluates the If of a block.
+func (r *messagesRequest) holds(condition string) bool {
+	kind, tool, _ := strings.Cut(condition, ":")
+	switch kind {
+	case "tool":
+		return r.offers(tool)
+	case "no_tool":
+		return !r.offers(tool)
+	case "ok", "error":
+		all := r.toolResults()
+		failed := len(all) > 0 && all[len(all)-1].IsError
+		return failed == (kind == "error")
+	}
+	return true
+}
+
+// scripted finds the script that governs the conversation and how many replies
+// were spent since. A script in a tool result does not count: a file that
+// Claude reads must not take over.
+func (r *messagesRequest) scripted() (name, body string, spent int, ok bool) {
+	var previous string // role of the API message before, remarks aside
+	for _, m := range r.Messages {
+		if m.Role == "assistant" {
+			if m.Content.text() != noResponse {
+				spent++
+			}
+			previous = m.Role
+			continue
+		}
+		for _, b := range m.Content {
+			if b.Type != "text" {
+				previous = "user"
+				continue
+			}
+			if m.Role != "user" && !midTurn.MatchString(b.Text) {
+				continue // new CLIs put their own remarks in as "system"
+			}
+			if n, s, found := findScript(b.Text); found {
+				name, body, spent, ok = n, s, 0, true
+			}
+			// A reply that was interrupted before its first block leaves no
+			// assistant message; else the remark follows the assistant's at once.
+			if strings.HasPrefix(b.Text, interrupted) && previous != "assistant" {
+				spent++
+			}
+			previous = "user"
+		}
+	}
+	return name, body, spent, ok
+}
+
+const (
+	interrupted = "[Request interrupted by user]"
+	// noResponse is what the CLI makes the model say for a turn that was lost.
+	noResponse = "No response requested."
+)
+
+// midTurn is how the CLI passes on what a person typed while a turn ran.
+var midTurn = regexp.MustCompile(`(?s)^(?:<system-reminder>\s*)?The user sent a new message while you were working:\n(.*?)\n\n(?:IMPORTANT: After completing|This is how Claude Code)`)
+
+// ToolResult is what a tool of Claude's returned to the model.
+type ToolResult struct {
+	ToolUseID string `json:"tool_use_id"`
+	Text      string `json:"text"`
+	IsError   bool   `json:"is_error"`
+	Bytes     int    `json:"bytes"` // length of Text before it was cut for the record
+}
+
+// toolResults returns those after the last assistant message.
+func (r *messagesRequest) toolResults() []ToolResult {
+	var out []ToolResult
+	for i := r.lastAssistant() + 1; i < len(r.Messages); i++ {
+		for _, b := range r.Messages[i].Content {
+			if b.Type == "tool_result" {
+				text := b.Content.text()
+				out = append(out, ToolResult{ToolUseID: b.ToolUseID, Text: text, IsError: b.IsError, Bytes: len(text)})
+			}
+		}
+	}
+	return out
+}
+
+func (r *messagesRequest) lastAssistant() int {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		if r.Messages[i].Role == "assistant" {
+			return i
+		}
+	}
+	return -1
+}
+
+// The CLI adds its own remarks to what a person typed, as blocks or inside them.
+var reminder = regexp.MustCompile(`(?s)<(system-reminder|command-[a-z]+|local-command-[a-z]+)>.*?</(?:system-reminder|command-[a-z]+|local-command-[a-z]+)>`)
+
+// lastUserText is what was typed last, without the CLI's own remarks.
+func (r *messagesRequest) lastUserText() string {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		m := r.Messages[i]
+		if m.Role == "assistant" {
+			continue
+		}
+		for j := len(m.Content) - 1; j >= 0; j-- {
+			b := m.Content[j]
+			if b.Type != "text" || strings.HasPrefix(b.Text, "[Request interrupted by user") {
+				continue
+			}
+			if typed := midTurn.FindStringSubmatch(b.Text); typed != nil {
+				return strings.TrimSpace(typed[1])
+			}
+			if m.Role != "user" {
+				continue
+			}
+			if t := strings.TrimSpace(reminder.ReplaceAllString(b.Text, "")); t != "" {
+				return t
+			}
+		}
+	}
+	return ""
+}
+
+var (
+	workingDir = regexp.MustCompile(`(?m)[Ww]orking directory:\s*(/[^\n"<]*)`)
+	planFile   = regexp.MustCompile("/[^\\s`'\"]*/plans/[^\\s`'\"]+\\.md")
+)
+
+// allText is every text of the request that the CLI or a person wrote.
+func (r *messagesRequest) allText() string {
+	var b strings.Builder
+	var system content
+	if len(r.System) > 0 && system.UnmarshalJSON(r.System) == nil {
+		b.WriteString(system.text())
+	}
+	for _, m := range r.Messages {
+		for _, c := range m.Content {
+			b.WriteByte('\n')
+			b.WriteString(c.Text)
+			for _, inner := range c.Content {
+				b.WriteByte('\n')
+				b.WriteString(inner.Text)
+			}
+		}
+	}
+	return b.String()
+}
+
+// expander fills the {{…}} of a script from the conversation.
+type expander struct {
+	req *messagesRequest
+}
+
+// answered is how the CLI tells the model what AskUserQuestion brought.
+var answered = regexp.MustCompile(`"([^"]+)"="([^"]*)"`)
+
+var placeholder = regexp.MustCompile(`\{\{(last_tool_result|tool_results|answers|last_user_text|cwd|plan_file|fill:[0-9]{1,8})\}\}`)
+
+// fillLine makes up {{fill:N}}, N bytes of text in lines of 64.
+const fillLine = "sayso fills this line so that something large can be looked at.\n"
+
+func (e expander) value(name string) string {
+	if size, ok := strings.CutPrefix(name, "fill:"); ok {
+		n, _ := strconv.Atoi(size) // digits only
+		return strings.Repeat(fillLine, n/len(fillLine)+1)[:n]
+	}
+	switch name {
+	case "last_tool_result":
+		if all := e.req.toolResults(); len(all) > 0 {
+			return all[len(all)-1].Text
+		}
+	case "tool_results":
+		var texts []string
+		for _, t := range e.req.toolResults() {
+			texts = append(texts, t.Text)
+		}
+		return strings.Join(texts, "\n")
+	case "answers":
+		var lines []string
+		for _, t := range e.req.toolResults() {
+			for _, m := range answered.FindAllStringSubmatch(t.Text, -1) {
+				lines = append(lines, "- "+m[1]+" **"+m[2]+"**")
+			}
+		}
+		return strings.Join(lines, "\n")
+	case "last_user_text":
+		return e.req.lastUserText()
+	case "cwd":
+		if m := workingDir.FindStringSubmatch(e.req.allText()); m != nil {
+			return strings.TrimSpace(m[1])
+		}
+	case "plan_file":
+		if all := planFile.FindAllString(e.req.allText(), -1); len(all) > 0 {
+			return all[len(all)-1]
+		}
+	}
+	return ""
+}
+
+func (e expander) text(s string) string {
+	return placeholder.ReplaceAllStringFunc(s, func(m string) string { return e.value(m[2 : len(m)-2]) })
+}
+
+// json expands inside the strings of a JSON text, so values are escaped.
+func (e expander) json(raw json.RawMessage) json.RawMessage {
+	return placeholder.ReplaceAllFunc(raw, func(m []byte) []byte {
+		q, err := json.Marshal(e.value(string(m[2 : len(m)-2])))
+		if err != nil {
+			return m
+		}
+		return q[1 : len(q)-1]
+	})
+}

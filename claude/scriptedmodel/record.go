@@ -1,0 +1,110 @@
+package scriptedmodel
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+)
+
+// A Request is the record of one request.
+type Request struct {
+	Number int               `json:"number"` // counts from 1
+	At     time.Time         `json:"at"`
+	Method string            `json:"method"`
+	Path   string            `json:"path"` // with its query
+	Header map[string]string `json:"header,omitempty"`
+
+	// Of a Messages request:
+	SessionID   string       `json:"session_id,omitempty"`
+	Model       string       `json:"model,omitempty"`
+	Stream      bool         `json:"stream,omitempty"`
+	Tools       []string     `json:"tools,omitempty"`
+	Messages    int          `json:"messages,omitempty"`     // how many
+	UserText    string       `json:"user_text,omitempty"`    // typed last
+	ToolResults []ToolResult `json:"tool_results,omitempty"` // since the last assistant message
+
+	Body      json.RawMessage `json:"body,omitempty"` // absent when larger than 256 KiB or among the older
+	BodyBytes int             `json:"body_bytes"`
+
+	Index int `json:"index"` // of the reply in its script; -1 when no script spoke
+	// Outcome is how the reply was given: reply, status, stall, cut,
+	// stream_error, canned (no tools on offer), greeting (no script), after
+	// (replies ran out), bad_script, none (not a Messages request).
+	Outcome string `json:"outcome"`
+}
+
+// What the record keeps. A demo that runs for weeks must not grow.
+const (
+	keptRequests   = 512
+	keptBodies     = 32
+	maxBody        = 256 << 10
+	maxKeptResult  = 8 << 10
+	maxKeptUserLen = 8 << 10
+)
+
+// record is the requests seen, the newest kept.
+type record struct {
+	mu      sync.Mutex
+	total   int
+	kept    []Request
+	changed chan struct{} // closed and replaced by add
+}
+
+func (r *record) add(q Request) {
+	for i := range q.ToolResults {
+		q.ToolResults[i].Text = cut(q.ToolResults[i].Text, maxKeptResult)
+	}
+	q.UserText = cut(q.UserText, maxKeptUserLen)
+	if len(q.Body) > maxBody {
+		q.Body = nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.total++
+	q.Number = r.total
+	if len(r.kept) == keptRequests {
+		r.kept = append(r.kept[:0], r.kept[1:]...)
+	}
+	r.kept = append(r.kept, q)
+	if old := len(r.kept) - keptBodies - 1; old >= 0 {
+		r.kept[old].Body = nil
+	}
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+}
+
+// all returns a copy, and a channel that is closed by the next add.
+func (r *record) all() ([]Request, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+	return append([]Request(nil), r.kept...), r.changed
+}
+
+func (r *record) await(ctx context.Context, match func(Request) bool) (Request, error) {
+	for {
+		all, changed := r.all()
+		for _, q := range all {
+			if match(q) {
+				return q, nil
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return Request{}, ctx.Err()
+		}
+	}
+}
+
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n]
+}

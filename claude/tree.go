@@ -1,0 +1,53 @@
+package claude
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// killTree kills root, its group, and all its descendants, also those that made
+// a session of their own. All are stopped first: a process that still runs could
+// fork, and once its parent is dead its children can no longer be found.
+func killTree(root int) error {
+	stopped := map[int]bool{}
+	var scanErr error
+	const rounds = 20 // each finds what was forked during the one before
+	for range rounds {
+		parents, err := processParents()
+		if err != nil {
+			scanErr = fmt.Errorf("claude: list processes: %w", err)
+			break
+		}
+		fresh := 0
+		for _, pid := range descendants(parents, root) {
+			if !stopped[pid] && syscall.Kill(pid, syscall.SIGSTOP) == nil {
+				stopped[pid] = true
+				fresh++
+			}
+		}
+		if fresh == 0 {
+			break
+		}
+	}
+	err := killGroup(root, syscall.SIGKILL)
+	for pid := range stopped {
+		if e := syscall.Kill(pid, syscall.SIGKILL); e != nil && !errors.Is(e, syscall.ESRCH) {
+			err = errors.Join(err, fmt.Errorf("claude: kill %d: %w", pid, e))
+		}
+	}
+	return errors.Join(err, scanErr)
+}
+
+// descendants lists root and all below it.
+func descendants(parents map[int]int, root int) []int {
+	children := make(map[int][]int, len(parents))
+	for pid, parent := range parents {
+		children[parent] = append(children[parent], pid)
+	}
+	tree := []int{root}
+	for i := 0; i < len(tree); i++ {
+		tree = append(tree, children[tree[i]]...)
+	}
+	return tree
+}
