@@ -1,0 +1,162 @@
+package shim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// State is what has become of a shim and its CLI.
+type State string
+
+const (
+	Alive        State = "alive"         // both live
+	Exited       State = "exited"        // the CLI has ended, and how is known
+	NeverStarted State = "never_started" // it died before the CLI was started
+	Dead         State = "dead"          // the shim died before the CLI did, or was killed
+)
+
+// Bundle is the folder of one shim.
+type Bundle struct {
+	Dir   string
+	State State
+	Shim  bool        // the shim lives; of an Exited one too, until AckExit
+	Meta  Meta        // zero when there is none yet
+	Exit  *ExitRecord // of an Exited one
+}
+
+// List looks at every folder in root. It asks no shim, so none can hold it up;
+// a root that does not exist holds none.
+func List(root string) ([]Bundle, error) {
+	entries, err := os.ReadDir(root)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("shim: list: %w", err)
+	}
+	var all []Bundle
+	for _, e := range entries {
+		if e.IsDir() {
+			all = append(all, look(filepath.Join(root, e.Name())))
+		}
+	}
+	return all, nil
+}
+
+func look(dir string) Bundle {
+	// Whether it lives comes first: it may end while we look, and what it wrote
+	// is there then.
+	b := Bundle{Dir: dir, Shim: lives(dir)}
+	b.Meta, _ = readMeta(dir) // zero is what it means
+	var exit ExitRecord
+	if err := readJSON(filepath.Join(dir, exitName), &exit); err == nil {
+		b.Exit = &exit
+	}
+	switch {
+	case b.Exit != nil:
+		b.State = Exited
+	case b.Shim:
+		b.State = Alive
+	case b.Meta.CLI == 0:
+		b.State = NeverStarted
+	default:
+		b.State = Dead
+	}
+	return b
+}
+
+func lives(dir string) bool { return holder(dir) != 0 }
+
+// holder is the pid of the shim of a folder, 0 when it is dead. The kernel tells:
+// the lock goes with the process, and no other can have its place.
+func holder(dir string) int {
+	f, err := os.Open(filepath.Join(dir, lockName))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	lock := syscall.Flock_t{Type: syscall.F_RDLCK}
+	if syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &lock) != nil || lock.Type == syscall.F_UNLCK {
+		return 0
+	}
+	return int(lock.Pid)
+}
+
+func readJSON(path string, into any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+func readMeta(dir string) (m Meta, err error) {
+	err = readJSON(filepath.Join(dir, metaName), &m)
+	return m, err
+}
+
+// Remove removes the folder of a shim that has ended; of one that lives it
+// returns [ErrAlive].
+func Remove(dir string) error {
+	if lives(dir) {
+		return fmt.Errorf("shim: remove %s: %w", dir, ErrAlive)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("shim: remove: %w", err)
+	}
+	return nil
+}
+
+// Clean kills what a dead shim has left of its tree, and returns when nothing of
+// it is seen any more. Of a shim that lives it returns [ErrAlive].
+func Clean(ctx context.Context, dir string) error {
+	if lives(dir) {
+		return fmt.Errorf("shim: clean %s: %w", dir, ErrAlive)
+	}
+	m, err := readMeta(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // nothing had been started
+	}
+	if err != nil || m.Marker == "" {
+		return fmt.Errorf("shim: clean %s: %w", dir, errors.Join(ErrDamaged, err))
+	}
+	if filepath.Base(m.Cgroup) != "sayso-"+m.Marker {
+		m.Cgroup = ""
+	}
+	for delay := killDelay; ; delay = min(2*delay, time.Second) {
+		killCgroup(m.Cgroup)
+		left, err := stray(m)
+		for _, p := range left {
+			p.signal(syscall.SIGKILL)
+		}
+		if err == nil && len(left) == 0 {
+			err = removeCgroup(m.Cgroup)
+			if err == nil {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("shim: clean %s: %d processes left: %w", dir, len(left), errors.Join(context.Cause(ctx), err))
+		case <-time.After(delay):
+		}
+	}
+}
+
+// Destroy kills a shim that does not answer, and cleans up after it.
+func Destroy(ctx context.Context, dir string) error {
+	for pid := holder(dir); pid != 0; pid = holder(dir) {
+		if p, ok := processOf(pid); ok {
+			p.signal(syscall.SIGKILL)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("shim: destroy %s: %w", dir, context.Cause(ctx))
+		case <-time.After(killDelay):
+		}
+	}
+	return Clean(ctx, dir)
+}

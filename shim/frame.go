@@ -1,0 +1,96 @@
+package shim
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// A frame is one message on the socket: a header, a JSON head for what is small,
+// and a body that travels as it is.
+type frame struct {
+	version, kind byte
+	number        uint64 // of the call, or an offset of the journal
+	head          head
+	body          []byte
+}
+
+// Kinds of frames. The numbers are for ever.
+const (
+	kindHello      = 1  // Version, Token → Version, SessionID, ProcessID
+	kindAttach     = 2  // Epoch, From, Window → Salt, and then data
+	kindWrite      = 3  // Epoch, Key, body: the line → Dup, once it is written
+	kindCloseInput = 4  // → once it is closed
+	kindSignal     = 5  // Signal →
+	kindKill       = 6  // GraceMS, Force → once the tree is empty
+	kindStat       = 7  // → Stat; also before attach
+	kindStderr     = 8  // → body
+	kindAckExit    = 9  // → and the shim goes
+	kindCommit     = 10 // number: an offset; no reply
+	kindConsumed   = 11 // number: up to where data may be sent; no reply
+
+	kindReply  = 64 // number of the call
+	kindError  = 65 // number of the call; Code, Message
+	kindData   = 66 // number: its offset, body: bytes of the journal
+	kindExit   = 67 // Exit; what is left of the journal may still follow
+	kindFenced = 68 // and the connection ends
+)
+
+// head holds the members of all heads.
+type head struct {
+	Version   int         `json:"version,omitempty"` // of the reply: the lower of both
+	Token     string      `json:"token,omitempty"`
+	SessionID string      `json:"session_id,omitempty"`
+	ProcessID string      `json:"process_id,omitempty"`
+	Epoch     uint64      `json:"epoch,omitempty"`
+	From      int64       `json:"from,omitempty"`
+	Window    int64       `json:"window,omitempty"` // bytes of the journal that may be under way
+	Salt      uint32      `json:"salt,omitempty"`
+	Key       string      `json:"key,omitempty"`
+	Dup       bool        `json:"dup,omitempty"` // it had been written before
+	Signal    int         `json:"signal,omitempty"`
+	GraceMS   int64       `json:"grace_ms,omitempty"`
+	Force     bool        `json:"force,omitempty"`
+	Code      string      `json:"code,omitempty"`
+	Message   string      `json:"message,omitempty"`
+	Stat      *Stat       `json:"stat,omitempty"`
+	Exit      *ExitRecord `json:"exit,omitempty"`
+}
+
+// length of head and body (4), of head (4), number (8), version, kind, 2 unused
+const frameHeader = 20
+
+// append encodes a frame; more is how much of its body the caller adds.
+func (f frame) append(b []byte, more int) []byte {
+	var text []byte
+	if f.head != (head{}) {
+		text, _ = json.Marshal(f.head) // our own type can be encoded
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(len(text)+len(f.body)+more))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(text)))
+	b = binary.BigEndian.AppendUint64(b, f.number)
+	b = append(b, f.version, f.kind, 0, 0)
+	return append(append(b, text...), f.body...)
+}
+
+// readFrame reads one frame whose head and body have at most limit bytes.
+func readFrame(r io.Reader, limit int64) (f frame, err error) {
+	var h [frameHeader]byte
+	if _, err := io.ReadFull(r, h[:]); err != nil {
+		return f, err
+	}
+	size, text := binary.BigEndian.Uint32(h[:]), binary.BigEndian.Uint32(h[4:])
+	if int64(size) > limit || text > size {
+		return f, fmt.Errorf("shim: a frame of %d bytes, of which %d head, over %d", size, text, limit)
+	}
+	all := make([]byte, size)
+	if _, err := io.ReadFull(r, all); err != nil {
+		return f, fmt.Errorf("shim: half a frame: %w", err)
+	}
+	f = frame{version: h[16], kind: h[17], number: binary.BigEndian.Uint64(h[8:]), body: all[text:]}
+	if text > 0 {
+		err = json.Unmarshal(all[:text], &f.head)
+	}
+	return f, err
+}

@@ -1,0 +1,197 @@
+package shim
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/failpoint"
+)
+
+// inputGrace is how long the lines that wait may still be written once the input
+// is to be closed.
+const inputGrace = time.Second
+
+// An input is the way into the CLI. One goroutine, run, writes, so that a CLI
+// that does not read holds up nothing else and lines never interleave.
+type input struct {
+	pipe  *os.File
+	limit int64
+
+	mu     sync.Mutex
+	epoch  uint64
+	known  map[[16]byte]*entry // by key: what waits, and nil for what was written
+	queue  []*entry            // what waits; the first may be half written
+	bytes  int64               // of the queue
+	since  time.Time           // when the first began to be written
+	begun  bool                // it has
+	closed bool                // nothing more is taken
+	wake   chan struct{}       // capacity 1
+	done   chan struct{}       // closed when run has returned: the pipe is closed
+}
+
+// An entry is one line to write.
+type entry struct {
+	key     [16]byte
+	keyed   bool
+	epoch   uint64
+	line    []byte // with its newline
+	waiting []func(dup bool, err error)
+}
+
+func newInput(pipe *os.File, limit int64) *input {
+	return &input{pipe: pipe, limit: limit, known: map[[16]byte]*entry{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// write calls told once the whole line is in the pipe, or when it will not be.
+// A key that was written before is not written again; "" is no key.
+func (in *input) write(epoch uint64, key string, line []byte, told func(dup bool, err error)) {
+	dup, err := in.enqueue(epoch, key, line, told)
+	if dup || err != nil {
+		told(dup, err)
+	}
+}
+
+func (in *input) enqueue(epoch uint64, key string, line []byte, told func(bool, error)) (dup bool, err error) {
+	if bytes.IndexByte(line, '\n') >= 0 {
+		return false, ErrBadLine
+	}
+	sum := sha256.Sum256([]byte(key))
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if epoch != in.epoch {
+		return false, ErrFenced
+	}
+	e := &entry{key: [16]byte(sum[:16]), keyed: key != "", epoch: epoch, waiting: []func(bool, error){told}}
+	if was, known := in.known[e.key]; known && e.keyed {
+		if was != nil {
+			was.waiting = append(was.waiting, told)
+		}
+		return was == nil, nil
+	}
+	if in.closed {
+		return false, ErrInputClosed
+	}
+	if in.bytes+int64(len(line)) >= in.limit {
+		return false, ErrInputFull
+	}
+	e.line = append(line, '\n')
+	if e.keyed {
+		in.known[e.key] = e
+	}
+	in.queue = append(in.queue, e)
+	in.bytes += int64(len(e.line))
+	in.ring()
+	return false, nil
+}
+
+func (in *input) ring() {
+	select {
+	case in.wake <- struct{}{}:
+	default:
+	}
+}
+
+// fence drops what waits of lower epochs: whoever has this one writes it again.
+// A line that is half written goes on.
+func (in *input) fence(epoch uint64) {
+	in.mu.Lock()
+	in.epoch = epoch
+	keep := 0
+	if in.begun {
+		keep = 1
+	}
+	dropped := in.drop(keep)
+	in.mu.Unlock()
+	dropped.tell(ErrFenced)
+}
+
+type entries []*entry
+
+func (dropped entries) tell(err error) {
+	for _, e := range dropped {
+		for _, told := range e.waiting {
+			told(false, err)
+		}
+	}
+}
+
+// drop takes all but the first keep out of the queue.
+func (in *input) drop(keep int) entries {
+	dropped := entries(in.queue[keep:])
+	in.queue = in.queue[:keep:keep]
+	for _, e := range dropped {
+		in.bytes -= int64(len(e.line))
+		delete(in.known, e.key)
+	}
+	return dropped
+}
+
+// close ends the input: at once when nothing waits, else after inputGrace.
+func (in *input) close() {
+	in.mu.Lock()
+	if !in.closed {
+		_ = in.pipe.SetWriteDeadline(time.Now().Add(inputGrace)) // fails only when closed
+	}
+	in.closed = true
+	in.mu.Unlock()
+	in.ring()
+	<-in.done
+}
+
+// waiting is how many bytes wait, and how long the first of them.
+func (in *input) waiting() (int64, time.Duration) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.begun {
+		return in.bytes, 0
+	}
+	return in.bytes, time.Since(in.since)
+}
+
+// run writes until the input is closed, by us or by the CLI.
+func (in *input) run() {
+	defer close(in.done)
+	var err error
+	for err == nil {
+		in.mu.Lock()
+		var first *entry
+		if len(in.queue) > 0 {
+			first, in.begun, in.since = in.queue[0], true, time.Now()
+		}
+		closed := in.closed
+		in.mu.Unlock()
+		if first == nil {
+			if closed {
+				break
+			}
+			<-in.wake
+			continue
+		}
+		if err = failpoint.Hit("shim.write.before_pipe"); err != nil {
+			break
+		}
+		_, err = in.pipe.Write(first.line)
+		if err = failpoint.After("shim.write.after_pipe", err); err != nil {
+			break
+		}
+		in.mu.Lock()
+		in.queue, in.begun = in.queue[1:], false
+		in.bytes -= int64(len(first.line))
+		if first.keyed {
+			in.known[first.key] = nil
+		}
+		in.mu.Unlock()
+		for _, told := range first.waiting { // nobody finds it any more to add to these
+			told(false, nil)
+		}
+	}
+	in.pipe.Close()
+	in.mu.Lock()
+	in.closed, in.begun = true, false
+	dropped := in.drop(0)
+	in.mu.Unlock()
+	dropped.tell(ErrInputClosed)
+}

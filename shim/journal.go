@@ -1,0 +1,183 @@
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/failpoint"
+)
+
+// errJournalFull makes the CLI wait until the server has committed.
+var errJournalFull = errors.New("the journal is full until the server has stored it")
+
+// retryDelay is how often the journal looks whether the disk takes it again.
+const retryDelay = 100 * time.Millisecond
+
+// writeAt is replaced by tests that need a full disk.
+var writeAt = (*os.File).WriteAt
+
+// A journal is the writing side, in the current folder. One goroutine stores;
+// all else may be called by any.
+type journal struct {
+	salt   uint32
+	limits Limits
+	ring   func() // called when there is more to read
+
+	file  *os.File // the segment that is written; only store touches it
+	start int64    // its offset
+
+	mu        sync.Mutex
+	starts    []int64 // of the segments, the oldest first
+	end       int64
+	committed int64
+	blocked   string        // why nothing can be stored
+	freed     chan struct{} // capacity 1: something was committed
+}
+
+// segmentName begins with the offset. The salt is in it because there it cannot
+// be damaged alone.
+func segmentName(start int64, salt uint32) string {
+	return fmt.Sprintf("out.%016x.%08x", start, salt)
+}
+
+// store writes b. While it cannot, it waits, and with it the CLI: nothing is
+// dropped. It gives up only when quit is closed.
+func (j *journal) store(b []byte, quit <-chan struct{}) {
+	for len(b) > 0 {
+		n, err := j.write(b)
+		b = b[n:]
+		j.mu.Lock()
+		j.end += int64(n)
+		if j.blocked = ""; err != nil {
+			j.blocked = err.Error()
+		}
+		j.mu.Unlock()
+		j.ring()
+		if err == nil {
+			continue
+		}
+		select {
+		case <-time.After(retryDelay):
+		case <-j.freed:
+		case <-quit:
+			return
+		}
+	}
+}
+
+// write writes as much of b as the segment takes.
+func (j *journal) write(b []byte) (int, error) {
+	end := j.end // written by this goroutine alone
+	if j.file == nil || end-j.start >= j.limits.Segment {
+		if committed, _ := j.state(); end-committed >= j.limits.Journal {
+			return 0, errJournalFull
+		}
+		f, err := os.OpenFile(segmentName(end, j.salt), os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+		if err != nil {
+			return 0, err
+		}
+		if j.file != nil {
+			j.file.Close()
+		}
+		j.file, j.start = f, end
+		j.mu.Lock()
+		j.starts = append(j.starts, end)
+		j.mu.Unlock()
+	}
+	if err := failpoint.Hit("shim.journal.before_append"); err != nil {
+		return 0, err
+	}
+	n, err := writeAt(j.file, b[:min(int64(len(b)), j.start+j.limits.Segment-end)], end-j.start)
+	if failed := failpoint.Hit("shim.journal.after_append"); failed != nil {
+		return 0, failed
+	}
+	return n, err
+}
+
+// commit removes the segments that end at offset or before.
+func (j *journal) commit(offset int64) {
+	var gone []int64
+	j.mu.Lock()
+	j.committed = max(j.committed, min(offset, j.end))
+	for len(j.starts) > 1 && j.starts[1] <= j.committed {
+		gone = append(gone, j.starts[0])
+		j.starts = j.starts[1:]
+	}
+	j.mu.Unlock()
+	for _, start := range gone {
+		_ = os.Remove(segmentName(start, j.salt)) // what stays is removed with the folder
+	}
+	select {
+	case j.freed <- struct{}{}:
+	default:
+	}
+}
+
+// bounds are the offsets between which the journal can be read.
+func (j *journal) bounds() (first, end int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.starts) > 0 {
+		first = j.starts[0]
+	}
+	return first, j.end
+}
+
+// state is what the server no longer needs, and why nothing can be stored.
+func (j *journal) state() (committed int64, blocked string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.committed, j.blocked
+}
+
+// A cursor reads the journal while it is written.
+type cursor struct {
+	j     *journal
+	file  *os.File
+	start int64 // of file
+	end   int64 // of what read last looked at
+}
+
+// read fills a part of b from offset, which is between the bounds. At the end
+// that is nothing; an error comes with nothing, and c.end is where to go on.
+func (c *cursor) read(b []byte, offset int64) (int, error) {
+	c.j.mu.Lock()
+	i, exact := slices.BinarySearch(c.j.starts, offset)
+	if !exact {
+		i--
+	}
+	start, end := int64(0), c.j.end
+	if i >= 0 {
+		start = c.j.starts[i]
+	}
+	if i+1 < len(c.j.starts) {
+		end = c.j.starts[i+1]
+	}
+	c.j.mu.Unlock()
+	if c.end = end; offset >= end {
+		return 0, nil
+	}
+	if c.file == nil || c.start != start {
+		c.close()
+		f, err := os.Open(segmentName(start, c.j.salt))
+		if err != nil {
+			return 0, err
+		}
+		c.file, c.start = f, start
+	}
+	n, err := c.file.ReadAt(b[:min(int64(len(b)), end-offset)], offset-start)
+	if n > 0 {
+		err = nil
+	}
+	return n, err
+}
+
+func (c *cursor) close() {
+	if c.file != nil {
+		c.file.Close()
+	}
+}

@@ -1,0 +1,551 @@
+package shim
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sayso-dev/sayso/failpoint"
+)
+
+const (
+	// maxParams is the largest message on stdin, in bytes.
+	maxParams = 16 << 20
+	// termGrace is how long a shim that is told to end by SIGTERM, as when the
+	// machine goes down, lets its CLI take.
+	termGrace = 3 * time.Second
+	// drainDelay is how long a read of output waits once the tree is gone; only
+	// somebody outside the tree can still hold the pipe.
+	drainDelay = 50 * time.Millisecond
+	// pipeCapacity is the most that a pipe holds.
+	pipeCapacity = 1 << 20
+	// killDelay is the pause between two looks at a tree that is being killed.
+	killDelay = 5 * time.Millisecond
+	// maxGuests is how many connections may not yet have said who they are.
+	maxGuests = 16
+	stderrMax = 64 << 10
+)
+
+// handshake is the one line that a shim prints.
+type handshake struct {
+	Version int    `json:"version"`
+	PID     int    `json:"pid,omitempty"`
+	CLI     int    `json:"cli_pid,omitempty"`
+	Socket  string `json:"socket,omitempty"`
+	Error   *head  `json:"error,omitempty"` // Code, Message
+}
+
+// A keeper is the shim itself.
+type keeper struct {
+	token  string
+	meta   Meta
+	limits Limits
+	cgroup *os.File // nil for none
+	lock   *os.File // held open as long as this process lives
+
+	input          *input
+	journal        *journal
+	stdout, stderr *os.File
+	tail           tail // end of stderr
+
+	listener *net.UnixListener
+	guests   chan struct{}
+
+	status syscall.WaitStatus // of the CLI; set before empty is closed
+	empty  chan struct{}      // closed when nothing of the tree is left
+	quit   chan struct{}      // closed when the shim is to go whatever waits
+
+	// closes acked: the server has stored how the CLI ended
+	ackExit func()
+	acked   chan struct{}
+
+	mu      sync.Mutex
+	exited  bool // the CLI was reaped
+	epoch   uint64
+	current *peer
+	exit    *ExitRecord
+}
+
+// Main is the shim: it reads its [Params] from stdin, answers with one line on
+// stdout, and returns when it is no longer needed.
+func Main(stdin, stdout *os.File) error {
+	// The CLI is killed by the kernel when the thread that has started it ends.
+	runtime.LockOSThread()
+	signals := make(chan os.Signal, 4)
+	// SIGPIPE, so that a server that has died before it read the line is no reason to die.
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
+	k, err := start(stdin)
+	answer := handshake{Version: Version}
+	if err != nil {
+		refusal := wire(err)
+		answer.Error = &refusal
+	} else {
+		answer.PID, answer.CLI = k.meta.PID, k.meta.CLI
+		dir, _ := os.Getwd() // only to tell
+		answer.Socket = filepath.Join(dir, socketName)
+	}
+	line, _ := json.Marshal(answer)         // our own type can be encoded
+	_, _ = stdout.Write(append(line, '\n')) // the server may be gone: the next one finds us
+	if e := detach(stdin, stdout); e != nil && err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	k.run(signals)
+	return nil
+}
+
+// detach lets go of everything that came from the server. The numbers 0 to 2 stay
+// taken, so that nothing else gets them.
+func detach(stdin, stdout *os.File) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	for _, f := range []*os.File{stdin, stdout} {
+		if err := duplicate(int(null.Fd()), int(f.Fd())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start takes the folder into possession and starts the CLI.
+func start(stdin io.Reader) (*keeper, error) {
+	text, err := io.ReadAll(io.LimitReader(stdin, maxParams))
+	if err != nil {
+		return nil, err
+	}
+	var p Params
+	if err := json.Unmarshal(text, &p); err != nil {
+		return nil, fmt.Errorf("params: %w", err)
+	}
+	if p.Version < oldest {
+		return nil, fmt.Errorf("params of version %d: %w", p.Version, ErrVersion)
+	}
+	_, _ = syscall.Setsid() // fails only when we lead one
+	seal()
+	info, err := os.Lstat(p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(owner.Uid) != os.Geteuid() {
+		return nil, fmt.Errorf("%s is not a folder of ours alone", p.Dir)
+	}
+	// All names are relative from here on: no path is too long for a socket, and
+	// the folder may be moved.
+	if err := os.Chdir(p.Dir); err != nil {
+		return nil, err
+	}
+	how, err := becomeReaper()
+	if err != nil {
+		return nil, err
+	}
+	self, _ := processOf(os.Getpid()) // "" as our start makes Clean leave us alone
+	k := &keeper{
+		token: p.Token, limits: p.Limits.orDefault(),
+		meta: Meta{
+			Version: Version, SessionID: p.SessionID, ProcessID: p.ProcessID, PID: os.Getpid(), Start: self.start,
+			Marker: randomHex(16), Kill: how, Started: time.Now().Format(time.RFC3339), Limits: p.Limits,
+		},
+		guests: make(chan struct{}, maxGuests), empty: make(chan struct{}), acked: make(chan struct{}), quit: make(chan struct{}),
+	}
+	k.ackExit = sync.OnceFunc(func() { close(k.acked) })
+	k.journal = &journal{salt: crc32.ChecksumIEEE([]byte(k.meta.Marker)), limits: k.limits, ring: k.ring, freed: make(chan struct{}, 1)}
+	if k.lock, err = os.OpenFile(lockName, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err != nil {
+		return nil, err
+	}
+	if err := syscall.FcntlFlock(k.lock.Fd(), syscall.F_SETLK, &syscall.Flock_t{Type: syscall.F_WRLCK}); err != nil {
+		return nil, err
+	}
+	if log, err := os.OpenFile(logName, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
+		return nil, err
+	} else if err := duplicate(int(log.Fd()), 2); err != nil {
+		return nil, err
+	} else {
+		log.Close()
+	}
+	if !p.NoCgroup {
+		k.meta.Cgroup = cgroupDir("sayso-" + k.meta.Marker)
+	}
+	if err := k.open(p); err != nil {
+		return nil, errors.Join(err, removeCgroup(k.meta.Cgroup))
+	}
+	return k, nil
+}
+
+// open writes down what must be known when we die, and starts the CLI.
+func (k *keeper) open(p Params) error {
+	if err := os.WriteFile(tokenName, []byte(k.token), 0o600); err != nil {
+		return err
+	}
+	if err := writeJSON(metaName, k.meta); err != nil {
+		return err
+	}
+	if err := k.listen(); err != nil {
+		return err
+	}
+	if k.meta.Cgroup != "" { // after it was written down, so that it is found again
+		var err error
+		if k.cgroup, err = newCgroup(k.meta.Cgroup); err != nil {
+			k.meta.Cgroup = ""
+		}
+	}
+	if err := failpoint.Hit("shim.start.before"); err != nil {
+		return err
+	}
+	if err := failpoint.After("shim.start.after", k.startCLI(p)); err != nil {
+		return err
+	}
+	return writeJSON(metaName, k.meta)
+}
+
+// seal keeps what this process inherited from reaching the CLI.
+func seal() {
+	entries, _ := os.ReadDir("/dev/fd") // where there is none, nothing was inherited by accident
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+}
+
+func (k *keeper) startCLI(p Params) error {
+	if !filepath.IsAbs(p.Path) {
+		return fmt.Errorf("%q is not an absolute path: %w", p.Path, ErrCLIMissing)
+	}
+	// With the dot, so that it must be a folder that can be entered.
+	if _, err := os.Stat(p.Cwd + "/."); !filepath.IsAbs(p.Cwd) || err != nil {
+		return fmt.Errorf("%q: %w", p.Cwd, ErrFolderMissing)
+	}
+	var ours, theirs [3]*os.File
+	defer func() {
+		for _, f := range theirs {
+			f.Close() // nil is refused
+		}
+	}()
+	for i := range ours {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		if ours[i], theirs[i] = r, w; i == 0 {
+			ours[i], theirs[i] = w, r
+		}
+	}
+	attr := &os.ProcAttr{Dir: p.Cwd, Env: append(p.Env[:len(p.Env):len(p.Env)], Marker+"="+k.meta.Marker), Files: theirs[:], Sys: childAttr(k.cgroup)}
+	cli, err := os.StartProcess(p.Path, append([]string{p.Path}, p.Args...), attr)
+	if err != nil && k.cgroup != nil { // we may make one, but not move into it
+		_ = removeCgroup(k.meta.Cgroup) // an empty folder more
+		k.cgroup, k.meta.Cgroup = nil, ""
+		attr.Sys = childAttr(nil)
+		cli, err = os.StartProcess(p.Path, append([]string{p.Path}, p.Args...), attr)
+	}
+	if err != nil {
+		return startError(p.Path, err)
+	}
+	k.meta.CLI = cli.Pid
+	if k.cgroup != nil {
+		k.meta.Kill = "cgroup"
+	}
+	if started, ok := processOf(cli.Pid); ok {
+		k.meta.CLIStart = started.start
+	}
+	_ = cli.Release() // it is reaped with the rest of its tree
+	k.input, k.stdout, k.stderr = newInput(ours[0], k.limits.Input), ours[1], ours[2]
+	return nil
+}
+
+func startError(path string, err error) error {
+	why := error(nil)
+	switch _, missing := os.Stat(path); {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EISDIR),
+		errors.Is(err, fs.ErrNotExist) && missing == nil: // the interpreter that it names is missing
+		why = ErrCLINotExecutable
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		why = ErrCLIMissing
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, why)
+}
+
+// run keeps the CLI until it has ended and a server knows, or none asks.
+func (k *keeper) run(signals <-chan os.Signal) {
+	var reading sync.WaitGroup
+	reading.Go(k.readOutput)
+	reading.Go(func() { _, _ = io.Copy(&k.tail, &pipe{file: k.stderr}) }) // ends with the tree
+	go k.input.run()
+	go k.accept(k.listener)
+	go func() {
+		k.reap()
+		past := time.Now()
+		_ = k.stdout.SetReadDeadline(past) // fail only when closed
+		_ = k.stderr.SetReadDeadline(past)
+		close(k.empty)
+		k.input.close()
+	}()
+	recorded := make(chan struct{})
+	go func() {
+		<-k.empty
+		reading.Wait()
+		k.record()
+		close(recorded)
+	}()
+
+	var linger, leave <-chan time.Time
+	for waiting := true; waiting; {
+		select {
+		case s := <-signals:
+			switch s {
+			case syscall.SIGHUP: // somebody misses the socket
+				if k.listen() == nil {
+					go k.accept(k.listener)
+				}
+			case syscall.SIGTERM, syscall.SIGINT:
+				go k.kill(termGrace, false)
+				leave = time.After(2 * termGrace)
+				waiting = k.exitRecord() == nil
+			}
+		case <-recorded:
+			recorded = nil
+			linger = time.After(time.Duration(k.limits.LingerMS) * time.Millisecond)
+			if leave != nil {
+				linger = time.After(drainDelay)
+			}
+		case <-k.acked:
+			waiting = false
+		case <-linger:
+			waiting = false
+		case <-leave:
+			waiting = false
+		}
+	}
+	close(k.quit)
+	k.listener.Close() // and removes the socket
+	k.mu.Lock()
+	p := k.current
+	k.mu.Unlock()
+	if p != nil {
+		p.end()
+		<-p.done
+	}
+	_ = removeCgroup(k.meta.Cgroup) // an empty folder more
+}
+
+// listen makes the socket, in place of the one that was there.
+func (k *keeper) listen() error {
+	if k.listener != nil {
+		k.listener.Close() // and removes the socket, whosever it is
+	}
+	mask := syscall.Umask(0o177)
+	defer syscall.Umask(mask)
+	var err error
+	k.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: socketName, Net: "unix"})
+	return err
+}
+
+func (k *keeper) accept(l *net.UnixListener) {
+	for {
+		k.guests <- struct{}{}
+		c, err := l.AcceptUnix()
+		known := sync.OnceFunc(func() { <-k.guests })
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			known()
+			return
+		case err != nil:
+			known()
+			time.Sleep(retryDelay) // no descriptor is free
+		default:
+			go func() {
+				defer known()
+				k.serve(c, known)
+			}()
+		}
+	}
+}
+
+// A pipe reads what the CLI prints. It ends when all writers have closed it or,
+// once the tree is gone and a deadline is set, when it is empty.
+type pipe struct {
+	file    *os.File
+	drained int // bytes read since the deadline
+}
+
+func (p *pipe) Read(b []byte) (int, error) {
+	n, err := p.file.Read(b)
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	// A past deadline hides what waits in the pipe.
+	if p.drained >= pipeCapacity {
+		return 0, io.EOF
+	}
+	_ = p.file.SetReadDeadline(time.Now().Add(drainDelay)) // fails only when closed
+	n, err = p.file.Read(b)
+	p.drained += n
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// readOutput puts what the CLI prints into the journal, to its end.
+func (k *keeper) readOutput() {
+	from := &pipe{file: k.stdout}
+	lines := recorder{salt: k.journal.salt, limit: k.limits.Line}
+	buf, held := make([]byte, maxRecord), 0 // the beginning of a line is held until there is more of it
+	var records []byte
+	for ended := false; !ended; {
+		n, err := from.Read(buf[held:])
+		rest, searched := buf[:held+n], held
+		records, ended = records[:0], err != nil
+		for {
+			i := bytes.IndexByte(rest[searched:], '\n')
+			if i < 0 {
+				break
+			}
+			records = lines.add(records, rest[:searched+i], true, false)
+			rest, searched = rest[searched+i+1:], 0
+		}
+		switch {
+		case ended && (len(rest) > 0 || lines.begun):
+			records = lines.add(records, rest, true, true)
+		case len(rest) == len(buf):
+			records, rest = lines.add(records, rest, false, false), nil
+		}
+		held = copy(buf, rest)
+		if len(records) > 0 {
+			k.journal.store(records, k.quit)
+		}
+	}
+}
+
+// ring wakes the connection to the server.
+func (k *keeper) ring() {
+	k.mu.Lock()
+	p := k.current
+	k.mu.Unlock()
+	if p != nil {
+		p.ring()
+	}
+}
+
+// record publishes how the CLI ended.
+func (k *keeper) record() {
+	_, end := k.journal.bounds()
+	exit := &ExitRecord{Status: k.status.ExitStatus(), At: time.Now(), Offset: end, Stderr: k.tail.String()}
+	if k.status.Signaled() {
+		exit.Signal = int(k.status.Signal())
+	}
+	err := failpoint.Hit("shim.exit.before_record")
+	if err == nil {
+		err = failpoint.After("shim.exit.after_record", writeJSON(exitName, exit))
+	}
+	k.mu.Lock()
+	k.exit = exit
+	k.mu.Unlock()
+	k.ring()
+	for err != nil { // on a full disk the server is told first
+		select {
+		case <-time.After(retryDelay):
+			err = writeJSON(exitName, exit)
+		case <-k.quit:
+			return
+		}
+	}
+}
+
+func (k *keeper) exitRecord() *ExitRecord {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.exit
+}
+
+func (k *keeper) isCurrent(p *peer) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.current == p
+}
+
+// signal sends a signal to the group of the CLI, until that was reaped.
+func (k *keeper) signal(s syscall.Signal) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.exited {
+		return nil
+	}
+	return os.NewSyscallError("kill", syscall.Kill(-k.meta.CLI, s))
+}
+
+// kill ends the tree, and returns when nothing of it is left.
+func (k *keeper) kill(grace time.Duration, force bool) {
+	if !force {
+		_ = k.signal(syscall.SIGTERM) // what does not hear it is killed below
+		select {
+		case <-k.empty:
+			return
+		case <-time.After(grace):
+		}
+	}
+	k.killTree()
+}
+
+func (k *keeper) killTree() {
+	for delay := killDelay; ; delay = min(2*delay, time.Second) {
+		killCgroup(k.meta.Cgroup)
+		for _, p := range k.targets() {
+			p.signal(syscall.SIGKILL)
+		}
+		select {
+		case <-k.empty:
+			return
+		case <-time.After(delay):
+		}
+	}
+}
+
+func (k *keeper) stat() Stat {
+	first, end := k.journal.bounds()
+	k.mu.Lock()
+	s := Stat{
+		PID: k.meta.PID, CLI: k.meta.CLI, Alive: !k.exited, State: "running", Epoch: k.epoch,
+		First: first, End: end, Kill: k.meta.Kill,
+	}
+	ended := k.exit != nil
+	k.mu.Unlock()
+	s.Committed, s.Blocked = k.journal.state()
+	switch {
+	case ended:
+		s.State = "exited"
+	case s.Blocked != "":
+		s.State = "blocked"
+	}
+	var waiting time.Duration
+	s.InputBytes, waiting = k.input.waiting()
+	s.InputMS = waiting.Milliseconds()
+	for _, p := range k.targets() {
+		s.Processes++
+		s.RSS += p.rss
+		s.CPUMS += p.cpu.Milliseconds()
+	}
+	self, _ := processOf(os.Getpid()) // 0 when it cannot be told
+	s.ShimRSS = self.rss
+	return s
+}

@@ -1,0 +1,197 @@
+package shim
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+)
+
+// Mark is what is remarkable about a line of the journal; mostly nothing.
+type Mark struct {
+	Unfinished bool  // the CLI ended within this line
+	Size       int64 // of a line over the limit, of which only the beginning is here; else 0
+	Lost       int64 // this is no line but so many bytes of the journal that are unreadable; else 0
+}
+
+// A parser turns records into lines.
+type parser struct {
+	salt  uint32
+	limit int64 // bytes of a line; what is more is a fault
+
+	good     int64  // offset after what was returned last
+	at       int64  // offset of buf[0]
+	buf      []byte // fed, and not parsed
+	sequence uint64
+	line     []byte // of the records of a line that is not whole
+	size     int64  // of that line
+	open     bool   // there is one
+}
+
+// feed adds bytes of the journal that begin at offset: where the last ended, or
+// later when there are none between. They are the parser's from then on.
+func (p *parser) feed(offset int64, b []byte) {
+	if end := p.at + int64(len(p.buf)); offset != end {
+		p.at, p.buf, p.open = offset, nil, false
+	}
+	if len(p.buf) > 0 {
+		b = append(p.buf[:len(p.buf):len(p.buf)], b...)
+	}
+	p.buf = b
+}
+
+// end is the offset after what was fed.
+func (p *parser) end() int64 { return p.at + int64(len(p.buf)) }
+
+// next returns the next line, valid until the call of feed or next after. It is
+// not ok when more must be fed.
+func (p *parser) next() (line []byte, mark Mark, ok bool) {
+	for len(p.buf) >= recordHeader {
+		h := p.buf[:recordHeader]
+		sequence, length, flags := binary.BigEndian.Uint64(h[8:]), int(binary.BigEndian.Uint32(h[16:])), binary.BigEndian.Uint32(h[20:])
+		if !bytes.HasPrefix(h, recordMagic) || length > maxRecord || sequence <= p.sequence ||
+			binary.BigEndian.Uint32(h[4:]) != crc32.Update(p.salt, castagnoli, h[8:]) {
+			skip := bytes.Index(p.buf[1:], recordMagic) + 1
+			if skip == 0 {
+				skip = len(p.buf) - (len(recordMagic) - 1)
+			}
+			p.skip(skip)
+			p.open = false
+			continue
+		}
+		if len(p.buf) < recordHeader+length {
+			return nil, Mark{}, false
+		}
+		payload := p.buf[recordHeader:][:length:length]
+		if binary.BigEndian.Uint32(h[24:]) != crc32.Update(p.salt, castagnoli, payload) ||
+			flags&recordFirst == 0 && !p.open {
+			p.skip(recordHeader + length)
+			p.open = false
+			continue
+		}
+		if flags&recordFirst != 0 {
+			if p.at != p.good { // something, or a line that is not whole, lies before it
+				lost := p.at - p.good
+				p.good, p.open = p.at, false
+				return nil, Mark{Lost: lost}, true
+			}
+			p.open, p.size = true, 0
+			if p.line = p.line[:0]; cap(p.line) > 1<<20 {
+				p.line = nil // the memory of a huge line must not stay
+			}
+		}
+		p.sequence = sequence
+		p.skip(recordHeader + length)
+		if flags&recordOversize != 0 && length == 8 {
+			p.size = int64(binary.BigEndian.Uint64(payload))
+			mark.Size = p.size
+			payload = nil
+		} else if p.size += int64(length); p.size > p.limit {
+			mark.Size = p.size
+			payload = payload[:max(0, int64(length)-(p.size-p.limit))]
+		}
+		if flags&recordLast == 0 {
+			p.line = append(p.line, payload...)
+			continue
+		}
+		if line = payload; flags&recordFirst == 0 {
+			p.line = append(p.line, payload...)
+			line = p.line
+		}
+		p.good, p.open = p.at, false
+		mark.Unfinished = flags&recordUnfinished != 0
+		return line, mark, true
+	}
+	return nil, Mark{}, false
+}
+
+func (p *parser) skip(n int) {
+	p.buf = p.buf[n:]
+	p.at += int64(n)
+}
+
+// rest says, when nothing more can be fed, how much at the end is no whole line.
+func (p *parser) rest() Mark {
+	lost := p.end() - p.good
+	p.good, p.at, p.buf, p.open = p.end(), p.end(), nil, false
+	return Mark{Lost: lost}
+}
+
+// segment is a file of a journal.
+type segment struct {
+	path  string
+	start int64
+	salt  uint32
+}
+
+// segments lists the files of the journal in a folder, the oldest first.
+func segments(dir string) ([]segment, error) {
+	entries, err := os.ReadDir(dir) // sorted, and the names sort as the offsets do
+	if err != nil {
+		return nil, err
+	}
+	var all []segment
+	for _, e := range entries {
+		s := segment{path: filepath.Join(dir, e.Name())}
+		if n, _ := fmt.Sscanf(e.Name(), "out.%16x.%8x", &s.start, &s.salt); n == 2 && e.Name() == segmentName(s.start, s.salt) {
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// ReadJournal calls line for every line of the journal in the folder of a shim
+// that begins at from or later, with the offset after it. The slice is valid
+// during the call. What is unreadable is one call with [Mark.Lost]; that includes
+// a line at the very end which the shim could not finish writing.
+func ReadJournal(dir string, from int64, line func(offset int64, line []byte, mark Mark) error) error {
+	all, err := segments(dir)
+	if err != nil {
+		return fmt.Errorf("shim: read journal: %w", err)
+	}
+	p := parser{good: from, at: from, limit: Limits{}.orDefault().Line}
+	if meta, err := readMeta(dir); err == nil {
+		p.limit = meta.Limits.orDefault().Line
+	}
+	for i, s := range all {
+		if i+1 < len(all) && all[i+1].start <= from {
+			continue
+		}
+		p.salt = s.salt
+		if err := s.read(&p, from, line); err != nil {
+			return err
+		}
+	}
+	if mark := p.rest(); mark.Lost > 0 {
+		return line(p.good, nil, mark)
+	}
+	return nil
+}
+
+func (s segment) read(p *parser, from int64, each func(int64, []byte, Mark) error) error {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return fmt.Errorf("shim: read journal: %w", err)
+	}
+	defer f.Close()
+	for at := max(s.start, from); ; {
+		b := make([]byte, chunkSize)    // the parser keeps it
+		n, _ := f.ReadAt(b, at-s.start) // where a disk fails is a gap
+		if n == 0 {
+			return nil
+		}
+		p.feed(at, b[:n])
+		at += int64(n)
+		for {
+			text, mark, ok := p.next()
+			if !ok {
+				break
+			}
+			if err := each(p.good, text, mark); err != nil {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package shim
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sayso-dev/sayso/failpoint"
+)
+
+// Handle is a shim that was started.
+type Handle struct {
+	Dir string
+	PID int // of the shim
+	CLI int // pid of the CLI
+	// Done is closed when the shim has ended. While this process lives it is the
+	// shim's parent and must see it end.
+	Done <-chan struct{}
+}
+
+// Start makes p.Dir, starts exe with the argument "shim" and the CLI under it.
+// Both outlive ctx, which is for the start alone. When it fails nothing is left;
+// the error is one of [ErrCLIMissing], [ErrCLINotExecutable] and
+// [ErrFolderMissing] where it can be told.
+func Start(ctx context.Context, exe string, p Params) (Handle, error) {
+	if ctx.Err() != nil {
+		return Handle{}, fmt.Errorf("shim: start: %w", context.Cause(ctx))
+	}
+	p.Version, p.Token = Version, randomHex(32)
+	for _, text := range slices.Concat([]string{p.Dir, p.Path, p.Cwd}, p.Args, p.Env) {
+		if !utf8.ValidString(text) { // JSON would change it
+			return Handle{}, fmt.Errorf("shim: start: %q is not UTF-8", text)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(p.Dir), 0o700); err != nil {
+		return Handle{}, fmt.Errorf("shim: start: %w", err)
+	}
+	if err := os.Mkdir(p.Dir, 0o700); err != nil { // not when there is one, or a link
+		return Handle{}, fmt.Errorf("shim: start: %w", err)
+	}
+	h, err := p.start(ctx, exe)
+	if err != nil {
+		return Handle{}, errors.Join(err, os.RemoveAll(p.Dir))
+	}
+	return h, nil
+}
+
+func (p Params) start(ctx context.Context, exe string) (Handle, error) {
+	message, err := json.Marshal(p)
+	if err != nil {
+		return Handle{}, fmt.Errorf("shim: start: %w", err)
+	}
+	if len(message) > maxParams {
+		return Handle{}, fmt.Errorf("shim: start: arguments and environment of %d bytes", len(message))
+	}
+	in, say, err := os.Pipe()
+	if err != nil {
+		return Handle{}, fmt.Errorf("shim: start: %w", err)
+	}
+	defer say.Close()
+	hear, out, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return Handle{}, fmt.Errorf("shim: start: %w", err)
+	}
+	defer hear.Close()
+	// Nothing of our environment: it is nobody's business below.
+	process, err := os.StartProcess(exe, []string{exe, "shim"}, &os.ProcAttr{
+		Dir: "/", Env: failpoint.Environ(), Files: []*os.File{in, out, nil}, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	in.Close()
+	out.Close()
+	if err != nil {
+		return Handle{}, fmt.Errorf("shim: start: %w", err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = process.Wait() // how it ended is in its folder
+	}()
+	stop := context.AfterFunc(ctx, func() {
+		_ = say.SetWriteDeadline(time.Unix(1, 0)) // fail only when closed
+		_ = hear.SetReadDeadline(time.Unix(1, 0))
+	})
+	defer stop()
+	answer, err := p.shake(say, hear, message)
+	if err != nil {
+		_ = process.Kill() // it may have ended by itself
+		<-done
+		cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if e := Clean(cleaning, p.Dir); e != nil {
+			err = errors.Join(err, e)
+		}
+		if ctx.Err() != nil {
+			err = errors.Join(context.Cause(ctx), err)
+		}
+		return Handle{}, err
+	}
+	return Handle{Dir: p.Dir, PID: answer.PID, CLI: answer.CLI, Done: done}, nil
+}
+
+// shake says what to do and hears how it went.
+func (p Params) shake(say, hear *os.File, message []byte) (handshake, error) {
+	_, sayErr := say.Write(message)
+	say.Close()
+	var answer handshake
+	line, err := bufio.NewReader(hear).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &answer)
+	}
+	switch {
+	case err != nil:
+		return answer, fmt.Errorf("shim: start: no answer: %w", errors.Join(err, sayErr))
+	case answer.Error != nil:
+		return answer, fmt.Errorf("start: %w", answer.Error.err())
+	case answer.Version < oldest:
+		return answer, fmt.Errorf("shim: start: %w", ErrVersion)
+	}
+	return answer, nil
+}
