@@ -1,0 +1,60 @@
+package engine
+
+import "github.com/sayso-dev/sayso/account"
+
+// UserColumns is the select list of [UserRow.Dest] over users u.
+const UserColumns = `u.user_id, u.name, u.role, u.created_at`
+
+// UserRow takes one row of [UserColumns].
+type UserRow struct {
+	u         account.User
+	createdAt int64
+}
+
+// Dest is what to scan into.
+func (x *UserRow) Dest() []any {
+	return []any{&x.u.UserID, &x.u.Name, (*string)(&x.u.Role), &x.createdAt}
+}
+
+// User is the row that was scanned.
+func (x *UserRow) User() account.User {
+	u := x.u
+	u.CreatedAt = Time(x.createdAt)
+	return u
+}
+
+// UserValues are the arguments of an insertion of user_id, name, role,
+// created_at.
+func UserValues(u account.User) []any {
+	return []any{u.UserID, Shown(u.Name), string(u.Role), Micros(u.CreatedAt)}
+}
+
+// CredentialColumns is the select list of [CredentialRow.Dest] over
+// credentials c.
+const CredentialColumns = `c.credential_id, c.kind, c.user_id, c.name, c.hash, c.created_at, c.expires_at, c.last_used_at, c.revoked`
+
+// CredentialRow takes one row of [CredentialColumns].
+type CredentialRow struct {
+	c                                account.Credential
+	createdAt, expiresAt, lastUsedAt int64
+}
+
+// Dest is what to scan into.
+func (x *CredentialRow) Dest() []any {
+	return []any{&x.c.CredentialID, (*string)(&x.c.Kind), &x.c.UserID, &x.c.Name, &x.c.Hash, &x.createdAt, &x.expiresAt,
+		&x.lastUsedAt, &x.c.Revoked}
+}
+
+// Credential is the row that was scanned.
+func (x *CredentialRow) Credential() account.Credential {
+	c := x.c
+	c.CreatedAt, c.ExpiresAt, c.LastUsedAt = Time(x.createdAt), Time(x.expiresAt), Time(x.lastUsedAt)
+	return c
+}
+
+// CredentialValues are the arguments of an insertion of all columns of
+// credentials.
+func CredentialValues(c account.Credential) []any {
+	return []any{c.CredentialID, string(c.Kind), c.UserID, Shown(c.Name), c.Hash, Micros(c.CreatedAt), Micros(c.ExpiresAt),
+		Micros(c.LastUsedAt), c.Revoked}
+}

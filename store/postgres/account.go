@@ -1,0 +1,185 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/store/engine"
+)
+
+const (
+	putUser = `INSERT INTO users (user_id, name, role, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (user_id)
+		DO UPDATE SET name = excluded.name, role = excluded.role, created_at = excluded.created_at`
+	addCredential = `INSERT INTO credentials (credential_id, kind, user_id, name, hash, created_at, expires_at,
+		last_used_at, revoked) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	live              = "c.kind = $1 AND c.hash = $2 AND NOT c.revoked AND (c.expires_at = 0 OR c.expires_at > $3)"
+	selectUser        = "SELECT " + engine.UserColumns + " FROM users u WHERE u.user_id = $1"
+	selectUsers       = "SELECT " + engine.UserColumns + " FROM users u ORDER BY u.created_at, u.user_id"
+	selectCredential  = "SELECT " + engine.CredentialColumns + ", " + engine.UserColumns + " FROM credentials c JOIN users u ON u.user_id = c.user_id WHERE " + live
+	useCredential     = "UPDATE credentials c SET revoked = true, last_used_at = $3 FROM users u WHERE u.user_id = c.user_id AND " + live + " RETURNING " + engine.CredentialColumns + ", " + engine.UserColumns
+	selectCredentials = "SELECT " + engine.CredentialColumns + " FROM credentials c WHERE $1 IN ('', c.user_id) ORDER BY c.created_at, c.credential_id"
+	insertCommand     = "INSERT INTO commands (user_id, command_id, ack, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (user_id, command_id) DO NOTHING"
+	selectCommand     = "SELECT ack FROM commands WHERE user_id = $1 AND command_id = $2"
+)
+
+// PutUser implements [account.Store].
+func (s *Store) PutUser(ctx context.Context, u account.User) error {
+	err := s.write(ctx, "put user "+u.UserID, durable, statement{text: putUser, args: engine.UserValues(u)})
+	if violates(err, uniqueRule) {
+		err = fmt.Errorf("postgres: put user %s: %w", u.UserID, account.ErrExists)
+	}
+	return err
+}
+
+// User implements [account.Store].
+func (s *Store) User(ctx context.Context, userID string) (account.User, error) {
+	list, err := s.users(ctx, "user "+userID, selectUser, userID)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("postgres: user %s: %w", userID, account.ErrNotFound)
+	}
+	if err != nil {
+		return account.User{}, err
+	}
+	return list[0], nil
+}
+
+// Users implements [account.Store].
+func (s *Store) Users(ctx context.Context) ([]account.User, error) {
+	return s.users(ctx, "users", selectUsers)
+}
+
+func (s *Store) users(ctx context.Context, what, text string, args ...any) (list []account.User, err error) {
+	err = s.query(ctx, what, text, func(rows pgx.Rows) error {
+		var row engine.UserRow
+		if err := rows.Scan(row.Dest()...); err != nil {
+			return err
+		}
+		list = append(list, row.User())
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// AddCredential implements [account.Store].
+func (s *Store) AddCredential(ctx context.Context, c account.Credential) error {
+	err := s.write(ctx, "add credential "+c.CredentialID, durable, statement{text: addCredential, args: engine.CredentialValues(c)})
+	switch {
+	case violates(err, uniqueRule):
+		err = fmt.Errorf("postgres: add credential %s: %w", c.CredentialID, account.ErrExists)
+	case violates(err, foreignKeyRule):
+		err = fmt.Errorf("postgres: add credential %s: user %s: %w", c.CredentialID, c.UserID, account.ErrNotFound)
+	}
+	return err
+}
+
+// Credential implements [account.Store].
+func (s *Store) Credential(ctx context.Context, kind account.CredentialKind, hash []byte, now time.Time) (c account.Credential, u account.User, err error) {
+	known := false
+	err = s.query(ctx, "credential", selectCredential, func(rows pgx.Rows) error {
+		var credential engine.CredentialRow
+		var user engine.UserRow
+		if err := rows.Scan(append(credential.Dest(), user.Dest()...)...); err != nil {
+			return err
+		}
+		c, u, known = credential.Credential(), user.User(), true
+		return nil
+	}, string(kind), hash, now.UnixMicro())
+	if err == nil && !known {
+		err = fmt.Errorf("postgres: credential: %w", account.ErrNotFound)
+	}
+	if err != nil {
+		return account.Credential{}, account.User{}, err
+	}
+	return c, u, nil
+}
+
+// UseOnce implements [account.Store].
+func (s *Store) UseOnce(ctx context.Context, kind account.CredentialKind, hash []byte, now time.Time) (account.Credential, account.User, error) {
+	var credential engine.CredentialRow
+	var user engine.UserRow
+	var won bool
+	err := s.write(ctx, "use credential", durable,
+		statement{useCredential, []any{string(kind), hash, now.UnixMicro()}, row(&won, append(credential.Dest(), user.Dest()...)...)})
+	if err == nil && !won {
+		err = fmt.Errorf("postgres: use credential: %w", account.ErrNotFound)
+	}
+	if err != nil {
+		return account.Credential{}, account.User{}, err
+	}
+	return credential.Credential(), user.User(), nil
+}
+
+// Credentials implements [account.Store].
+func (s *Store) Credentials(ctx context.Context, userID string) (list []account.Credential, err error) {
+	err = s.query(ctx, "credentials of "+userID, selectCredentials, func(rows pgx.Rows) error {
+		var row engine.CredentialRow
+		if err := rows.Scan(row.Dest()...); err != nil {
+			return err
+		}
+		list = append(list, row.Credential())
+		return nil
+	}, userID)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// RevokeCredential implements [account.Store].
+func (s *Store) RevokeCredential(ctx context.Context, credentialID string) error {
+	return s.mark(ctx, "revoke credential "+credentialID, durable,
+		"UPDATE credentials SET revoked = true WHERE credential_id = $1", credentialID)
+}
+
+// Touch implements [account.Store].
+func (s *Store) Touch(ctx context.Context, credentialID string, at time.Time) error {
+	return s.mark(ctx, "touch credential "+credentialID, relaxed,
+		"UPDATE credentials SET last_used_at = greatest(last_used_at, $2) WHERE credential_id = $1", credentialID, at.UnixMicro())
+}
+
+// mark changes one credential, or finds none.
+func (s *Store) mark(ctx context.Context, what string, strong strength, text string, args ...any) error {
+	var n int64
+	err := s.write(ctx, what, strong, statement{text, args, changed(&n)})
+	if err == nil && n == 0 {
+		err = fmt.Errorf("postgres: %s: %w", what, account.ErrNotFound)
+	}
+	return err
+}
+
+// Command implements [account.Store].
+func (s *Store) Command(ctx context.Context, userID, commandID string) (ack []byte, err error) {
+	known := false
+	err = s.query(ctx, "command "+commandID, selectCommand, func(rows pgx.Rows) error {
+		known = true
+		return rows.Scan(&ack)
+	}, userID, commandID)
+	if err == nil && !known {
+		err = fmt.Errorf("postgres: command %s: %w", commandID, account.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ack, nil
+}
+
+// SaveCommand implements [account.Store].
+func (s *Store) SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) ([]byte, error) {
+	var n int64
+	err := s.write(ctx, "save command "+commandID, durable,
+		statement{insertCommand, []any{userID, commandID, append([]byte{}, ack...), at.UnixMicro()}, changed(&n)})
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 {
+		return ack, nil
+	}
+	return s.Command(ctx, userID, commandID)
+}

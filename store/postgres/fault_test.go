@@ -1,0 +1,477 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/migrations"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+	"github.com/sayso-dev/sayso/store/postgres"
+	"github.com/sayso-dev/sayso/store/postgrestest"
+	"github.com/sayso-dev/sayso/store/storetest"
+)
+
+var ctx = context.Background()
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func create(t testing.TB, st *postgres.Store, sessionID string) {
+	t.Helper()
+	must(t, st.CreateSession(ctx, session.Session{SessionID: sessionID, CreatedAt: time.Now()}))
+}
+
+func request(id string) pending.Request {
+	return pending.Request{RequestID: id, SessionID: "s1", ProcessID: "one", ToolInput: []byte("{}"), InputHash: "h", CreatedAt: time.Now()}
+}
+
+// carry gives a new request of another process the answer to from.
+func carry(st *postgres.Store, id, from string) error {
+	r := request(id)
+	r.ProcessID = "two"
+	_, carried, err := st.CarryAnswer(ctx, r, from)
+	if err == nil && !carried {
+		err = errors.New("not carried")
+	}
+	return err
+}
+
+func ask(t testing.TB, st *postgres.Store, id string) {
+	t.Helper()
+	_, _, err := st.OpenRequest(ctx, request(id))
+	must(t, err)
+}
+
+func answer(command string) pending.Resolution {
+	return pending.Resolution{Status: pending.Answered, Answer: &pending.Answer{Decision: pending.Allow},
+		Actor: pending.Actor{UserID: "u1"}, At: time.Now(), CommandID: command}
+}
+
+// outside is another client of the same database.
+func outside(t testing.TB, dsn string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(ctx, dsn)
+	must(t, err)
+	t.Cleanup(func() {
+		if err := conn.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return conn
+}
+
+func exec(t testing.TB, conn *pgx.Conn, statement string) {
+	t.Helper()
+	_, err := conn.Exec(ctx, statement)
+	must(t, err)
+}
+
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	storetest.Crash(t, postgrestest.Schema(t))
+}
+
+// Each write is of the strength that its loss allows, whatever the defaults of
+// the database are: a trigger on every table notes what holds at its commit.
+func TestStrengths(t *testing.T) {
+	t.Parallel()
+	for setting, durable := range map[string]string{"off": "on", "local": "on", "on": "on", "remote_apply": "remote_apply"} {
+		t.Run(setting, func(t *testing.T) {
+			t.Parallel()
+			dsn := postgrestest.Database(t, "synchronous_commit="+setting, "default_transaction_isolation=serializable")
+			st, conn := open(t, dsn), outside(t, dsn)
+			exec(t, conn, `CREATE TABLE noted (setting text, isolation text);
+				CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+					INSERT INTO noted VALUES (current_setting('synchronous_commit'), current_setting('transaction_isolation'));
+					RETURN NULL; END $$`)
+			for _, table := range []string{"users", "credentials", "commands", "sessions", "processes", "transcript", "messages", "requests", "marks", "epochs"} {
+				exec(t, conn, "CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON "+table+" EXECUTE FUNCTION note()")
+			}
+			noted := func(what, want string, write func() error) {
+				t.Helper()
+				exec(t, conn, "DELETE FROM noted")
+				must(t, write())
+				var settings, isolations []string
+				must(t, conn.QueryRow(ctx, "SELECT array_agg(DISTINCT setting), array_agg(DISTINCT isolation) FROM noted").Scan(&settings, &isolations))
+				if len(settings) != 1 || settings[0] != want {
+					t.Errorf("%s was written with synchronous_commit %v, want %s", what, settings, want)
+				}
+				if len(isolations) != 1 || isolations[0] != "read committed" {
+					t.Errorf("%s was written in %v", what, isolations)
+				}
+			}
+			resolve := func(id string, res pending.Resolution) func() error {
+				return func() error { _, _, err := st.ResolveRequest(ctx, id, res); return err }
+			}
+			now, title, hash := time.Now(), "t", []byte("hash")
+
+			noted("a session", "off", func() error { return st.CreateSession(ctx, session.Session{SessionID: "s1"}) })
+			noted("a title", "off", func() error { _, err := st.UpdateSession(ctx, "s1", session.Patch{Title: &title}); return err })
+			for _, id := range []string{"r1", "r2", "r3", "r4"} {
+				noted("a request", "off", func() error { _, _, err := st.OpenRequest(ctx, request(id)); return err })
+			}
+			noted("a draft", "off", func() error { return st.SetDraft(ctx, "r1", []byte("1")) })
+			noted("an answer", durable, resolve("r1", answer("c")))
+			noted("a denial", durable, resolve("r2", pending.Resolution{Status: pending.Denied, At: now}))
+			noted("a withdrawal", "off", resolve("r3", pending.Resolution{Status: pending.Withdrawn, At: now}))
+			noted("a delivery", "off", func() error { return st.SetDelivery(ctx, "r1", pending.Delivered) })
+			noted("an orphaning", "off", func() error { _, err := st.OrphanRequests(ctx, "s1", "x"); return err })
+			noted("an orphan's answer", durable, resolve("r4", answer("c")))
+			noted("a state", "off", func() error {
+				_, err := st.SaveProcess(ctx, session.ProcessState{SessionID: "s1", State: session.Starting})
+				return err
+			})
+			noted("items", "off", func() error { return st.PutItems(ctx, "s1", []session.Item{{Key: "k"}}) })
+			noted("a message", "off", func() error {
+				_, err := st.QueueMessage(ctx, session.Message{MessageID: "m1", SessionID: "s1"})
+				return err
+			})
+			noted("a sent message", "off", func() error { _, err := st.MarkSent(ctx, "m1", now); return err })
+			noted("a message put back", "off", func() error { _, err := st.Requeue(ctx, "s1"); return err })
+			noted("progress", "off", func() error {
+				_, err := st.SaveProgress(ctx, "s1", session.Progress{Items: []session.Item{{Key: "l"}},
+					Process: &session.ProcessState{State: session.Starting}, Mark: &session.Mark{ProcessID: "one", Offset: 1}})
+				return err
+			})
+			noted("a carried answer", durable, func() error { return carry(st, "r5", "r4") })
+			noted("an epoch", durable, func() error { _, err := st.NextEpoch(ctx); return err })
+			noted("a user", durable, func() error { return st.PutUser(ctx, account.User{UserID: "u1", Name: "Ada"}) })
+			noted("a credential", durable, func() error {
+				return st.AddCredential(ctx, account.Credential{CredentialID: "c1", UserID: "u1", Kind: account.Cookie, Hash: hash})
+			})
+			noted("a touch", "off", func() error { return st.Touch(ctx, "c1", now) })
+			noted("a use", durable, func() error { _, _, err := st.UseOnce(ctx, account.Cookie, hash, now); return err })
+			noted("a revocation", durable, func() error { return st.RevokeCredential(ctx, "c1") })
+			noted("an ack", durable, func() error { _, err := st.SaveCommand(ctx, "u1", "c1", []byte("a"), now); return err })
+			noted("a deletion", "off", func() error { return st.DeleteSession(ctx, "s1") })
+		})
+	}
+}
+
+func TestRefusesAServerThatMayLose(t *testing.T) {
+	t.Parallel()
+	if _, err := postgres.Open(ctx, postgrestest.Cluster(t, "fsync=off")); err == nil || !strings.Contains(err.Error(), "fsync") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestRefusesAnotherEncoding(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Database(t)
+	exec(t, outside(t, dsn), "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0")
+	address, err := url.Parse(dsn)
+	must(t, err)
+	address.Path = "/latin"
+	if _, err := postgres.Open(ctx, address.String()); err == nil || !strings.Contains(err.Error(), "UTF8") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestNewerSchema(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Schema(t)
+	open(t, dsn)
+	exec(t, outside(t, dsn), "INSERT INTO migrations VALUES (999, 'future', 'x', 0)")
+	if _, err := postgres.Open(ctx, dsn); !errors.Is(err, migrations.ErrNewer) || !strings.Contains(err.Error(), "newer sayso") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// Several servers that start at once on an empty database all come up.
+func TestOpenAtOnce(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Schema(t)
+	var done sync.WaitGroup
+	for range 6 {
+		done.Go(func() {
+			st, err := postgres.Open(ctx, dsn)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := st.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	done.Wait()
+}
+
+// A transaction that the database gives up for another's sake is run again, and
+// the caller sees nothing of it.
+func TestDeadlockIsRetried(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Schema(t)
+	st, conn, watch := open(t, dsn), outside(t, dsn), outside(t, dsn)
+	create(t, st, "s1")
+	ask(t, st, "r1")
+
+	// The answer locks the request and waits for the process; then the other way
+	// round. Who waits longer is given up: the answer.
+	exec(t, conn, "BEGIN; UPDATE processes SET memory = 1 WHERE session_id = 's1'")
+	type outcome struct {
+		won bool
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		_, won, err := st.ResolveRequest(ctx, "r1", answer("c1"))
+		done <- outcome{won, err}
+	}()
+	waitFor(t, watch, "SELECT count(*) > 0 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.query LIKE 'WITH won AS%' AND a.datname = current_database()")
+	exec(t, conn, "UPDATE requests SET title = 'mine' WHERE request_id = 'r1'")
+	exec(t, conn, "COMMIT")
+	if got := <-done; got.err != nil || !got.won {
+		t.Fatalf("won %v, error %v", got.won, got.err)
+	}
+	r, err := st.Request(ctx, "r1")
+	must(t, err)
+	if r.Title != "mine" || r.Status != pending.Answered {
+		t.Fatalf("one of the two is lost: %+v", r)
+	}
+}
+
+// A request that another makes between the look and the insertion takes the
+// carrying back.
+func TestCarryingMeetsAnOpening(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Schema(t)
+	st, conn, watch := open(t, dsn), outside(t, dsn), outside(t, dsn)
+	create(t, st, "s1")
+	for end, carried := range map[string]bool{"COMMIT": false, "ROLLBACK": true} {
+		from, id := "from "+end, "to "+end
+		ask(t, st, from)
+		_, _, err := st.ResolveRequest(ctx, from, answer("c1"))
+		must(t, err)
+		exec(t, conn, `BEGIN; INSERT INTO requests (request_id, session_id, status, delivery, created_at, expires_at, request_type, source, asker_request_id,
+			asker_tool_use_id, tool_name, input_hash, agent_id, agent_type, title, description, decision_reason, blocked_path)
+			VALUES ('`+id+`', 's1', 'open', '', 0, 0, '', '', '', '', '', 'h', '', '', '', '', '', '')`)
+		type outcome struct {
+			stored  pending.Request
+			carried bool
+			err     error
+		}
+		done := make(chan outcome, 1)
+		go func() {
+			r := request(id)
+			r.ProcessID = "two"
+			stored, carried, err := st.CarryAnswer(ctx, r, from)
+			done <- outcome{stored, carried, err}
+		}()
+		waitFor(t, watch, "SELECT count(*) > 0 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.query LIKE 'WITH f AS%' AND a.datname = current_database()")
+		exec(t, conn, end)
+		got := <-done
+		if got.err != nil || got.carried != carried || got.stored.RequestID != id || got.stored.Status.Final() != carried {
+			t.Errorf("%s: carried %v, error %v, %+v", end, got.carried, got.err, got.stored)
+		}
+		old, err := st.Request(ctx, from)
+		must(t, err)
+		if want := map[bool]pending.Delivery{false: pending.Queued, true: pending.Carried}[carried]; old.Delivery != want {
+			t.Errorf("%s: the answer is %s, want %s", end, old.Delivery, want)
+		}
+	}
+}
+
+// waitFor asks the database until it says yes: what it tells about itself cannot
+// be waited for.
+func waitFor(t *testing.T, conn *pgx.Conn, question string) {
+	t.Helper()
+	limit := time.Now().Add(20 * time.Second)
+	for {
+		var yes bool
+		must(t, conn.QueryRow(ctx, question).Scan(&yes))
+		if yes {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("never true: %s", question)
+		}
+	}
+}
+
+// A caller whose context ends while it waits for a lock leaves nothing behind.
+func TestEndedWhileWaiting(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Schema(t)
+	st, conn := open(t, dsn), outside(t, dsn)
+	create(t, st, "s1")
+	ask(t, st, "r1")
+	exec(t, conn, "BEGIN; UPDATE processes SET memory = 1 WHERE session_id = 's1'")
+	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	_, won, err := st.ResolveRequest(short, "r1", answer("c1"))
+	if won || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, store.ErrUnknownOutcome) {
+		t.Fatalf("won %v, error %v", won, err)
+	}
+	exec(t, conn, "COMMIT")
+	now, won, err := st.ResolveRequest(ctx, "r1", answer("c2"))
+	must(t, err)
+	if !won && now.Resolution.CommandID != "c1" {
+		t.Fatalf("neither of the two answers is stored: %+v", now)
+	}
+}
+
+// proxy stands between a store and its database and can cut the line.
+type proxy struct {
+	listener net.Listener
+	target   atomic.Value // string: the socket of the database
+	cut      atomic.Int32 // one of the cuts below; the next bytes that way end the connection
+	lines    sync.WaitGroup
+}
+
+const (
+	cutNothing int32 = iota
+	cutRequests
+	cutReplies
+)
+
+// through returns an address that goes through a new proxy.
+func through(t *testing.T, dsn string) (*proxy, string) {
+	t.Helper()
+	address, err := url.Parse(dsn)
+	must(t, err)
+	query := address.Query()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	p := &proxy{listener: listener}
+	p.target.Store(query.Get("host") + "/.s.PGSQL.5432")
+	p.lines.Go(p.accept)
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+		p.lines.Wait()
+	})
+	query.Set("host", "127.0.0.1")
+	query.Set("port", listener.Addr().(*net.TCPAddr).AddrPort().String()[len("127.0.0.1:"):])
+	query.Set("sslmode", "disable")
+	address.RawQuery = query.Encode()
+	return p, address.String()
+}
+
+func (p *proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("unix", p.target.Load().(string))
+		if err != nil {
+			client.Close()
+			continue
+		}
+		p.lines.Go(func() { p.copy(server, client, cutRequests) })
+		p.lines.Go(func() { p.copy(client, server, cutReplies) })
+	}
+}
+
+// copy ends both connections when its source ends or is cut.
+func (p *proxy) copy(to, from net.Conn, cut int32) {
+	defer to.Close()
+	defer from.Close()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if p.cut.CompareAndSwap(cut, cutNothing) {
+			return
+		}
+		if n > 0 {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// When the reply of a commit is lost, the store says that it does not know, and
+// a read tells.
+func TestUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cut    int32
+		stored pending.Status
+	}{
+		"ReplyLost":   {cutReplies, pending.Answered},
+		"RequestLost": {cutRequests, pending.Open},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			line, dsn := through(t, postgrestest.Schema(t))
+			st := open(t, dsn+"&pool_max_conns=1")
+			create(t, st, "s1")
+			for _, id := range []string{"warm", "r1"} {
+				ask(t, st, id)
+			}
+			_, _, err := st.ResolveRequest(ctx, "warm", answer("c0")) // so that the statement is prepared
+			must(t, err)
+
+			line.cut.Store(c.cut)
+			_, won, err := st.ResolveRequest(ctx, "r1", answer("c1"))
+			if won || !errors.Is(err, store.ErrUnknownOutcome) {
+				t.Fatalf("won %v, error %v", won, err)
+			}
+			r, err := st.Request(ctx, "r1")
+			must(t, err)
+			if r.Status != c.stored {
+				t.Fatalf("the request is %s, want %s", r.Status, c.stored)
+			}
+			now, won, err := st.ResolveRequest(ctx, "r1", answer("c1"))
+			must(t, err)
+			if now.Status != pending.Answered || now.Resolution.CommandID != "c1" || won != (c.stored == pending.Open) {
+				t.Fatalf("the same command again: won %v, %+v", won, now)
+			}
+		})
+	}
+}
+
+// A database that goes away gives errors that say so, and the store works again
+// by itself when it is back.
+func TestConnectionLoss(t *testing.T) {
+	t.Parallel()
+	line, dsn := through(t, postgrestest.Schema(t))
+	st := open(t, dsn)
+	create(t, st, "s1")
+
+	line.cut.Store(cutRequests)
+	if _, err := st.ProcessState(ctx, "s1"); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("read: %v", err)
+	}
+	if _, err := st.ProcessState(ctx, "s1"); err != nil {
+		t.Fatalf("read after: %v", err)
+	}
+
+	home := line.target.Swap(os.DevNull)
+	line.cut.Store(cutRequests)
+	if _, err := st.ProcessState(ctx, "s1"); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("read while it is away: %v", err)
+	}
+	if _, _, err := st.OpenRequest(ctx, request("r1")); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("write while it is away: %v", err)
+	}
+	if err := st.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("ping while it is away: %v", err)
+	}
+	line.target.Store(home)
+	ask(t, st, "r1")
+	must(t, st.Ping(ctx))
+}

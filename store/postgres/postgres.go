@@ -1,0 +1,154 @@
+// Package postgres is the store in PostgreSQL: the engine of teams.
+//
+// # Strength
+//
+// What a person said (answers, accounts, tokens, acks) is committed with
+// synchronous_commit on, or stronger where the server is; what an agent said is
+// committed with it off, so that it survives any crash of ours but not one of
+// the database server's machine. The strength is set inside each transaction, so
+// no default of a server, database, role or pooler can weaken an answer.
+//
+// # Concurrency
+//
+// A write is one round trip: its statements are one pipeline and so one
+// transaction, read committed. Rows are locked in the order requests, messages,
+// processes, sessions. Where the database still gives up a transaction
+// (deadlock, serialisation), nothing was changed and it is run again here.
+//
+// Connections must keep their session state: a pooler works in session mode.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/sayso-dev/sayso/migrations"
+	"github.com/sayso-dev/sayso/store/engine"
+)
+
+// maxConns is the size of the pool when the address does not give one with
+// pool_max_conns: enough that a slow search never holds up an answer.
+const maxConns = 16
+
+// oldest is the least server version, as server_version_num: the oldest that is
+// still maintained.
+const oldest = 140000
+
+// Store is a [github.com/sayso-dev/sayso/store.Store] in a PostgreSQL database.
+type Store struct {
+	pool   *pgxpool.Pool
+	closed atomic.Bool
+	full   atomic.Pointer[fullDisk] // the last write that found no space
+}
+
+// Open connects to the database that a postgres:// or postgresql:// URL names
+// and brings its schema up to date. No error prints the password.
+func Open(ctx context.Context, dsn string) (*Store, error) {
+	config, err := parse(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w: %w", engine.ErrDSN, err)
+	}
+	if err := begin(ctx, pool); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("postgres: database %s at %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
+	}
+	return &Store{pool: pool}, nil
+}
+
+// begin looks whether the server can keep our promises, and migrates.
+func begin(ctx context.Context, pool *pgxpool.Pool) (err error) {
+	var version int
+	var fsync, encoding string
+	if err := pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'),
+		current_setting('server_encoding')`).Scan(&version, &fsync, &encoding); err != nil {
+		return fmt.Errorf("cannot connect: %w", lost(ctx, err))
+	}
+	switch {
+	case version < oldest:
+		return fmt.Errorf("the server is version %d.%d and must be %d or newer", version/10000, version%10000, oldest/10000)
+	case fsync != "on":
+		return errors.New("the server runs with fsync off, so a power cut could lose answers; switch fsync on")
+	case encoding != "UTF8":
+		return fmt.Errorf("the database is encoded in %s; create it with ENCODING 'UTF8'", encoding)
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return migrations.Apply(ctx, db, migrations.Postgres)
+}
+
+// parse reads the address and settles what we depend on.
+func parse(dsn string) (*pgxpool.Config, error) {
+	address, err := url.Parse(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it is not a URL; write postgres://user@host:port/database and percent-encode special characters", engine.ErrDSN)
+	}
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", engine.ErrDSN, hide(err.Error(), address))
+	}
+	if address.Query().Get("pool_max_conns") == "" {
+		config.MaxConns = maxConns
+	}
+	runtime := config.ConnConfig.RuntimeParams
+	if runtime["application_name"] == "" {
+		runtime["application_name"] = "sayso"
+	}
+	// The statements rely on seeing what was committed while they waited.
+	runtime["default_transaction_isolation"] = "read committed"
+	return config, nil
+}
+
+// hide takes every spelling of the password out of a sentence.
+func hide(sentence string, address *url.URL) string {
+	secret, _ := address.User.Password()
+	for _, s := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), address.Query().Get("password")} {
+		if s != "" {
+			sentence = strings.ReplaceAll(sentence, s, "xxxxx")
+		}
+	}
+	return sentence
+}
+
+// Ping implements store.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	if s.closed.Load() {
+		return fmt.Errorf("postgres: ping: %w", engine.ErrClosed)
+	}
+	if err := s.pool.Ping(ctx); err != nil {
+		return fmt.Errorf("postgres: ping: %w", lost(ctx, err))
+	}
+	if full := s.full.Load(); full != nil && time.Since(full.at) < fullFor {
+		return fmt.Errorf("postgres: ping: %w", full.err)
+	}
+	return nil
+}
+
+// fullFor is how long a write that found no space stands for the next one: from
+// here nobody sees how much the database has.
+const fullFor = 5 * time.Second
+
+// fullDisk is a write that the database refused because it takes none.
+type fullDisk struct {
+	err error
+	at  time.Time
+}
+
+// Close implements store.Store.
+func (s *Store) Close() error {
+	if !s.closed.Swap(true) {
+		s.pool.Close()
+	}
+	return nil
+}

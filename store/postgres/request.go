@@ -1,0 +1,218 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store/engine"
+)
+
+const answerable = "status IN ('open', 'orphaned')"
+
+var (
+	openRequest = "WITH opened AS (" + engine.InsertRequest(placeholder) + ` RETURNING session_id)
+		UPDATE processes SET version = version + 1, updated_at = ` + placeholder(engine.NewRequestArgs+1) + " WHERE session_id = (SELECT session_id FROM opened)"
+	resolveRequest = "WITH won AS (" + engine.Resolve(placeholder) + " WHERE request_id = $10 AND " + answerable + " RETURNING " + engine.RequestColumns + `),
+		bump AS (UPDATE processes SET version = version + 1, updated_at = $11 WHERE session_id = (SELECT session_id FROM won))
+		SELECT ` + engine.RequestColumns + " FROM won"
+	// Where another makes the same request at the same moment, the insertion breaks
+	// the rule of its id and takes the update with it.
+	carryAnswer = func() string {
+		given := func(n int) string { return placeholder(engine.NewRequestArgs + 1 + n) }
+		return "WITH f AS (UPDATE requests SET delivery = 'carried', carried_to = $1 WHERE request_id = " + given(1) +
+			" AND " + engine.Carriable("$2", "$7") + ` AND NOT EXISTS (SELECT 1 FROM requests known WHERE known.request_id = $1)
+				RETURNING request_id, status, answer, by_user_id, by_name, by_device, carried_from),
+			carried AS (` + engine.InsertCarried(placeholder, "f") + ` RETURNING session_id)
+			UPDATE processes SET version = version + 1, updated_at = ` + given(2) + " WHERE session_id = (SELECT session_id FROM carried)"
+	}()
+	selectCarrying = "SELECT " + engine.Carrying("$1") + " FROM requests WHERE request_id = $2"
+	// The rows are locked in one order, so that two of these cannot block each
+	// other.
+	orphanRequests = `WITH gone AS (UPDATE requests SET status = 'orphaned', reason = $2 WHERE request_id IN (
+			SELECT request_id FROM requests WHERE session_id = $1 AND status = 'open' ORDER BY request_id FOR UPDATE) RETURNING session_id),
+		bump AS (UPDATE processes SET version = version + 1, updated_at = $3 WHERE session_id IN (SELECT session_id FROM gone))
+		SELECT count(*) FROM gone`
+	advanceDelivery = "UPDATE requests SET delivery = $1 WHERE request_id = $2 AND status IN ('answered', 'denied') AND " + engine.RankColumn + " < $3"
+	setDraft        = "WITH drawn AS (UPDATE requests SET draft = $1 WHERE request_id = $2 AND " + answerable + ` RETURNING session_id)
+		UPDATE processes SET version = version + 1, updated_at = $3 WHERE session_id = (SELECT session_id FROM drawn)`
+	knowsRequest = "SELECT 1 FROM requests WHERE request_id = $1"
+
+	selectRequest     = "SELECT " + engine.RequestColumns + " FROM requests WHERE request_id = $1"
+	selectAnswerable  = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = $1 AND " + answerable + " ORDER BY created_at, seq"
+	selectAllOpen     = "SELECT " + engine.RequestColumns + " FROM requests WHERE " + answerable + " ORDER BY created_at, seq"
+	selectUndelivered = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = $1 AND delivery = 'queued' ORDER BY created_at, seq"
+	selectUnrecorded  = "SELECT " + engine.RequestColumns + ` FROM requests r WHERE session_id = $1
+		AND status NOT IN ('open', 'orphaned') AND delivery <> 'carried' AND NOT EXISTS (
+			SELECT 1 FROM transcript t WHERE t.session_id = r.session_id AND t.key = convert_to('request:' || r.request_id, 'UTF8'))
+		ORDER BY created_at, seq`
+)
+
+// OpenRequest implements [pending.Store].
+func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pending.Request, opened bool, err error) {
+	r = engine.NormalRequest(r)
+	values, err := engine.NewRequestValues(r, bind)
+	if err != nil {
+		return pending.Request{}, false, fmt.Errorf("postgres: open request: %w", err)
+	}
+	var n int64
+	err = s.write(ctx, "open request "+r.RequestID, relaxed,
+		statement{openRequest, append(values, time.Now().UnixMicro()), changed(&n)})
+	switch {
+	case violates(err, foreignKeyRule):
+		return pending.Request{}, false, fmt.Errorf("postgres: open request %s: %w", r.RequestID, session.ErrNotFound)
+	case err != nil:
+		return pending.Request{}, false, err
+	case n > 0:
+		return r, true, nil
+	}
+	if stored, err = s.Request(ctx, r.RequestID); err != nil {
+		return pending.Request{}, false, err
+	}
+	if stored.InputHash != r.InputHash {
+		return pending.Request{}, false, fmt.Errorf("postgres: open request %s: %w", r.RequestID, pending.ErrConflict)
+	}
+	return stored, false, nil
+}
+
+// ResolveRequest implements [pending.Store].
+func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pending.Resolution) (now pending.Request, won bool, err error) {
+	values, err := engine.ResolutionValues(res, bind)
+	if err != nil {
+		return pending.Request{}, false, fmt.Errorf("postgres: resolve request %s: %w", requestID, err)
+	}
+	strong := relaxed
+	if engine.Answers(res.Status) {
+		strong = durable
+	}
+	var found engine.RequestRow
+	if err := s.write(ctx, "resolve request "+requestID, strong,
+		statement{resolveRequest, append(values, requestID, time.Now().UnixMicro()), row(&won, found.Dest()...)}); err != nil {
+		return pending.Request{}, false, err
+	}
+	if won {
+		now, err = found.Request()
+	} else {
+		now, err = s.Request(ctx, requestID)
+	}
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return now, won, nil
+}
+
+// OrphanRequests implements [pending.Store].
+func (s *Store) OrphanRequests(ctx context.Context, sessionID, reason string) (n int, err error) {
+	var counted bool
+	err = s.write(ctx, "orphan requests of "+sessionID, relaxed,
+		statement{orphanRequests, []any{sessionID, reason, time.Now().UnixMicro()}, row(&counted, &n)})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// CarryAnswer implements [pending.Store].
+func (s *Store) CarryAnswer(ctx context.Context, r pending.Request, from string) (stored pending.Request, carried bool, err error) {
+	r = engine.NormalRequest(r)
+	what := "carry answer to " + r.RequestID
+	values, err := engine.NewRequestValues(r, bind)
+	if err != nil {
+		return pending.Request{}, false, fmt.Errorf("postgres: %s: %w", what, err)
+	}
+	var found engine.RequestRow
+	var known bool
+	read := statement{selectCarrying, []any{from, r.RequestID}, row(&known, append(found.Dest(), &carried)...)}
+	err = s.write(ctx, what, durable,
+		statement{text: carryAnswer, args: append(values, engine.Micros(r.CreatedAt), from, time.Now().UnixMicro())}, read)
+	if violates(err, uniqueRule) {
+		err = s.write(ctx, what, relaxed, read) // another was first and has committed
+	}
+	if err != nil || !known {
+		return pending.Request{}, false, err
+	}
+	if stored, err = found.Request(); err != nil {
+		return pending.Request{}, false, err
+	}
+	if stored.InputHash != r.InputHash {
+		return pending.Request{}, false, fmt.Errorf("postgres: %s: %w", what, pending.ErrConflict)
+	}
+	return stored, carried, nil
+}
+
+// SetDelivery implements [pending.Store].
+func (s *Store) SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error {
+	above := engine.Above(d)
+	if above == 0 {
+		return fmt.Errorf("postgres: set delivery of %s: %q is no step of a delivery", requestID, d)
+	}
+	return s.change(ctx, "set delivery of "+requestID, requestID, statement{text: advanceDelivery, args: []any{string(d), requestID, above}})
+}
+
+// SetDraft implements [pending.Store].
+func (s *Store) SetDraft(ctx context.Context, requestID string, draft []byte) error {
+	return s.change(ctx, "set draft of "+requestID, requestID,
+		statement{text: setDraft, args: []any{bind(draft), requestID, time.Now().UnixMicro()}})
+}
+
+// change runs a statement about a request that may have nothing to do, which is
+// an error only when there is no such request.
+func (s *Store) change(ctx context.Context, what, requestID string, step statement) error {
+	var known bool
+	var one int
+	err := s.write(ctx, what, relaxed, step, statement{knowsRequest, []any{requestID}, row(&known, &one)})
+	if err == nil && !known {
+		err = fmt.Errorf("postgres: %s: %w", what, pending.ErrNotFound)
+	}
+	return err
+}
+
+// Request implements [pending.Store].
+func (s *Store) Request(ctx context.Context, requestID string) (pending.Request, error) {
+	list, err := s.requests(ctx, "request "+requestID, selectRequest, requestID)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("postgres: request %s: %w", requestID, pending.ErrNotFound)
+	}
+	if err != nil {
+		return pending.Request{}, err
+	}
+	return list[0], nil
+}
+
+// AnswerableRequests implements [pending.Store].
+func (s *Store) AnswerableRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	if sessionID == "" {
+		return s.requests(ctx, "answerable requests", selectAllOpen)
+	}
+	return s.requests(ctx, "answerable requests of "+sessionID, selectAnswerable, sessionID)
+}
+
+// UndeliveredRequests implements [pending.Store].
+func (s *Store) UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	return s.requests(ctx, "undelivered requests of "+sessionID, selectUndelivered, sessionID)
+}
+
+// UnrecordedRequests implements [session.Store].
+func (s *Store) UnrecordedRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	return s.requests(ctx, "unrecorded requests of "+sessionID, selectUnrecorded, sessionID)
+}
+
+func (s *Store) requests(ctx context.Context, what, text string, args ...any) (list []pending.Request, err error) {
+	err = s.query(ctx, what, text, func(rows pgx.Rows) error {
+		var found engine.RequestRow
+		if err := rows.Scan(found.Dest()...); err != nil {
+			return err
+		}
+		r, err := found.Request()
+		list = append(list, r)
+		return err
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}

@@ -1,0 +1,234 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sayso-dev/sayso/store/engine"
+)
+
+// strength is the statement that sets how durable its transaction is and returns
+// the setting.
+type strength string
+
+const (
+	durable strength = `SELECT set_config('synchronous_commit',
+		CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`
+	relaxed strength = `SELECT set_config('synchronous_commit', 'off', true)`
+)
+
+// bind keeps exact bytes as bytea.
+func bind(b []byte) any { return b }
+
+func placeholder(n int) string { return "$" + strconv.Itoa(n) }
+
+// statement is one step of a transaction. read takes its result, nil to ignore
+// it; it may be called again when the transaction is.
+type statement struct {
+	text string
+	args []any
+	read func(pgx.BatchResults) error
+}
+
+// row reads the one row of a statement, if there is one.
+func row(found *bool, dest ...any) func(pgx.BatchResults) error {
+	return func(results pgx.BatchResults) error {
+		err := results.QueryRow().Scan(dest...)
+		*found = err == nil
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	}
+}
+
+// changed counts the rows that a statement changed.
+func changed(n *int64) func(pgx.BatchResults) error {
+	return func(results pgx.BatchResults) error {
+		tag, err := results.Exec()
+		*n = tag.RowsAffected()
+		return err
+	}
+}
+
+// tries bounds how often a transaction that the database gave up is run. Each
+// time at least one of those in its way has ended.
+const tries = 10
+
+// write runs the statements as one transaction in one round trip. After an error
+// nothing was changed, but for [engine.ErrUnknownOutcome].
+func (s *Store) write(ctx context.Context, what string, strong strength, steps ...statement) error {
+	if s.closed.Load() {
+		return fmt.Errorf("postgres: %s: %w", what, engine.ErrClosed)
+	}
+	for i := range steps {
+		steps[i].args = texts(steps[i].args)
+	}
+	for try := 1; ; try++ {
+		err := s.attempt(ctx, strong, steps)
+		if err == nil {
+			return nil
+		}
+		if !givenUp(err) || try == tries {
+			err = explain(err)
+			if errors.Is(err, engine.ErrReadOnly) {
+				s.full.Store(&fullDisk{err, time.Now()})
+			}
+			return fmt.Errorf("postgres: %s: %w", what, err)
+		}
+		select {
+		case <-time.After(time.Duration(try) * time.Duration(rand.Int64N(int64(2*time.Millisecond)))):
+		case <-ctx.Done():
+			return fmt.Errorf("postgres: %s: %w", what, ctx.Err())
+		}
+	}
+}
+
+// attempt runs the transaction once. The statements of a pipeline up to its sync
+// are one transaction, and closing the results waits for its commit.
+func (s *Store) attempt(ctx context.Context, strong strength, steps []statement) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return notSent{err}
+	}
+	defer conn.Release()
+	batch := &pgx.Batch{}
+	batch.Queue(string(strong))
+	for _, step := range steps {
+		batch.Queue(step.text, step.args...)
+	}
+	results := conn.SendBatch(ctx, batch)
+	var setting string
+	err = results.QueryRow().Scan(&setting)
+	for _, step := range steps {
+		if err != nil {
+			break
+		}
+		if step.read == nil {
+			_, err = results.Exec()
+		} else {
+			err = step.read(results)
+		}
+	}
+	if closing := results.Close(); err == nil {
+		err = closing
+	}
+	if err == nil && strong == durable && setting != "on" && setting != "remote_apply" {
+		err = fmt.Errorf("synchronous_commit was %s and must be on", setting)
+	}
+	return err
+}
+
+// notSent is an error that came before anything reached the database.
+type notSent struct{ error }
+
+func (e notSent) Unwrap() error { return e.error }
+
+// refused is the error that the database itself gave, nil when there is none or
+// when it ended the connection, so that the fate of the transaction is open.
+func refused(err error) *pgconn.PgError {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) || pg.SeverityUnlocalized != "ERROR" {
+		return nil
+	}
+	return pg
+}
+
+// givenUp reports whether the database rolled a transaction back for the sake of
+// another.
+func givenUp(err error) bool {
+	pg := refused(err)
+	return pg != nil && (pg.Code == "40001" || pg.Code == "40P01")
+}
+
+// violates reports whether a statement broke a rule: unique or foreignKey.
+func violates(err error, rule string) bool {
+	pg := refused(err)
+	return pg != nil && pg.Code == rule
+}
+
+const (
+	uniqueRule     = "23505"
+	foreignKeyRule = "23503"
+)
+
+// explain puts the sentinel before what the database says.
+func explain(err error) error {
+	var early notSent
+	switch pg := refused(err); {
+	case pg != nil && (pg.Code == "53100" || pg.Code == "25006"): // disk full, read-only (a standby)
+		return fmt.Errorf("%w: %w: %w", engine.ErrReadOnly, engine.ErrUnavailable, err)
+	case pg != nil && slices.Contains([]string{"08", "40", "53", "55", "57", "58"}, pg.Code[:2]):
+		// connection, given up too often, no resources, in use, stopped, system
+		return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+	case pg != nil && pg.Code[:2] == "XX":
+		return fmt.Errorf("%w; stop sayso, look at the log of PostgreSQL and restore a backup: %w", engine.ErrCorrupt, err)
+	case pg != nil:
+		return err
+	case errors.As(err, &early) || pgconn.SafeToRetry(err):
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+	}
+	return fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, err)
+}
+
+// texts makes every text argument one that PostgreSQL takes. An id that is none
+// then names nothing, as it should.
+func texts(args []any) []any {
+	for i, arg := range args {
+		if s, ok := arg.(string); ok {
+			args[i] = engine.Shown(s)
+		}
+	}
+	return args
+}
+
+// query is one read. It is a single statement, so what it returns is one
+// snapshot. scan reads the current row.
+func (s *Store) query(ctx context.Context, what, text string, scan func(pgx.Rows) error, args ...any) error {
+	if s.closed.Load() {
+		return fmt.Errorf("postgres: %s: %w", what, engine.ErrClosed)
+	}
+	rows, err := s.pool.Query(ctx, text, texts(args)...)
+	if err == nil {
+		for err == nil && rows.Next() {
+			err = scan(rows)
+		}
+		rows.Close()
+		if err == nil {
+			err = rows.Err()
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, engine.ErrCorrupt) {
+		err = lost(ctx, err)
+	}
+	return fmt.Errorf("postgres: %s: %w", what, err)
+}
+
+// lost explains an error of a call that changes nothing, so that no outcome is
+// in doubt.
+func lost(ctx context.Context, err error) error {
+	var pg *pgconn.PgError
+	switch {
+	case refused(err) != nil:
+		return explain(err)
+	case errors.As(err, &pg) && (pg.Code[:2] == "28" || pg.Code == "3D000"): // not let in, no such database
+		return fmt.Errorf("%w: %w", engine.ErrDSN, err)
+	case ctx.Err() != nil:
+		return err
+	}
+	return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+}

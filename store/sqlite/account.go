@@ -1,0 +1,195 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/store/engine"
+)
+
+const (
+	selectUser        = "SELECT " + engine.UserColumns + " FROM users u WHERE u.user_id = ?"
+	selectUsers       = "SELECT " + engine.UserColumns + " FROM users u ORDER BY u.created_at, u.user_id"
+	selectCredential  = "SELECT " + engine.CredentialColumns + ", " + engine.UserColumns + " FROM credentials c JOIN users u ON u.user_id = c.user_id WHERE c.kind = ? AND c.hash = ? AND NOT c.revoked AND (c.expires_at = 0 OR c.expires_at > ?)"
+	selectCredentials = "SELECT " + engine.CredentialColumns + " FROM credentials c WHERE ? IN ('', c.user_id) ORDER BY c.created_at, c.credential_id"
+	selectCommand     = "SELECT ack FROM commands WHERE user_id = ? AND command_id = ?"
+)
+
+// PutUser implements [account.Store].
+func (s *Store) PutUser(ctx context.Context, u account.User) error {
+	return s.write(ctx, full, "put user "+u.UserID, func(ctx context.Context, t tx) error {
+		_, err := t.exec(ctx, `INSERT INTO users (user_id, name, role, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (user_id)
+			DO UPDATE SET name = excluded.name, role = excluded.role, created_at = excluded.created_at`, engine.UserValues(u)...)
+		if unique(err) {
+			return account.ErrExists
+		}
+		return err
+	})
+}
+
+// User implements [account.Store].
+func (s *Store) User(ctx context.Context, userID string) (account.User, error) {
+	list, err := s.users(ctx, "user "+userID, selectUser, userID)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("sqlite: user %s: %w", userID, account.ErrNotFound)
+	}
+	if err != nil {
+		return account.User{}, err
+	}
+	return list[0], nil
+}
+
+// Users implements [account.Store].
+func (s *Store) Users(ctx context.Context) ([]account.User, error) {
+	return s.users(ctx, "users", selectUsers)
+}
+
+func (s *Store) users(ctx context.Context, what, text string, args ...any) (list []account.User, err error) {
+	err = s.query(ctx, what, text, func(rows *sql.Rows) error {
+		var row engine.UserRow
+		if err := rows.Scan(row.Dest()...); err != nil {
+			return err
+		}
+		list = append(list, row.User())
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// AddCredential implements [account.Store].
+func (s *Store) AddCredential(ctx context.Context, c account.Credential) error {
+	return s.write(ctx, full, "add credential "+c.CredentialID, func(ctx context.Context, t tx) error {
+		_, err := t.exec(ctx, `INSERT INTO credentials (credential_id, kind, user_id, name, hash, created_at, expires_at,
+			last_used_at, revoked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, engine.CredentialValues(c)...)
+		switch {
+		case unique(err):
+			return account.ErrExists
+		case orphan(err):
+			return account.ErrNotFound
+		}
+		return err
+	})
+}
+
+// Credential implements [account.Store].
+func (s *Store) Credential(ctx context.Context, kind account.CredentialKind, hash []byte, now time.Time) (c account.Credential, u account.User, err error) {
+	known := false
+	err = s.query(ctx, "credential", selectCredential, func(rows *sql.Rows) error {
+		var credential engine.CredentialRow
+		var user engine.UserRow
+		if err := rows.Scan(append(credential.Dest(), user.Dest()...)...); err != nil {
+			return err
+		}
+		c, u, known = credential.Credential(), user.User(), true
+		return nil
+	}, string(kind), hash, now.UnixMicro())
+	if err == nil && !known {
+		err = fmt.Errorf("sqlite: credential: %w", account.ErrNotFound)
+	}
+	if err != nil {
+		return account.Credential{}, account.User{}, err
+	}
+	return c, u, nil
+}
+
+// UseOnce implements [account.Store].
+func (s *Store) UseOnce(ctx context.Context, kind account.CredentialKind, hash []byte, now time.Time) (c account.Credential, u account.User, err error) {
+	err = s.write(ctx, full, "use credential", func(ctx context.Context, t tx) error {
+		var credential engine.CredentialRow
+		var user engine.UserRow
+		micros := now.UnixMicro()
+		if err := t.row(ctx, append(credential.Dest(), user.Dest()...), selectCredential, string(kind), hash, micros); err != nil {
+			return missing(err, account.ErrNotFound)
+		}
+		c, u = credential.Credential(), user.User()
+		c.Revoked, c.LastUsedAt = true, engine.Time(micros)
+		_, err := t.exec(ctx, "UPDATE credentials SET revoked = 1, last_used_at = ? WHERE credential_id = ?", micros, c.CredentialID)
+		return err
+	})
+	if err != nil {
+		return account.Credential{}, account.User{}, err
+	}
+	return c, u, nil
+}
+
+// Credentials implements [account.Store].
+func (s *Store) Credentials(ctx context.Context, userID string) (list []account.Credential, err error) {
+	err = s.query(ctx, "credentials of "+userID, selectCredentials, func(rows *sql.Rows) error {
+		var row engine.CredentialRow
+		if err := rows.Scan(row.Dest()...); err != nil {
+			return err
+		}
+		list = append(list, row.Credential())
+		return nil
+	}, userID)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// RevokeCredential implements [account.Store].
+func (s *Store) RevokeCredential(ctx context.Context, credentialID string) error {
+	return s.write(ctx, full, "revoke credential "+credentialID, func(ctx context.Context, t tx) error {
+		return found(t.exec(ctx, "UPDATE credentials SET revoked = 1 WHERE credential_id = ?", credentialID))
+	})
+}
+
+// Touch implements [account.Store].
+func (s *Store) Touch(ctx context.Context, credentialID string, at time.Time) error {
+	return s.write(ctx, normal, "touch credential "+credentialID, func(ctx context.Context, t tx) error {
+		return found(t.exec(ctx, "UPDATE credentials SET last_used_at = max(last_used_at, ?) WHERE credential_id = ?", at.UnixMicro(), credentialID))
+	})
+}
+
+func found(n int64, err error) error {
+	if err == nil && n == 0 {
+		return account.ErrNotFound
+	}
+	return err
+}
+
+// Command implements [account.Store].
+func (s *Store) Command(ctx context.Context, userID, commandID string) (ack []byte, err error) {
+	known := false
+	err = s.query(ctx, "command "+commandID, selectCommand, func(rows *sql.Rows) error {
+		known = true
+		return rows.Scan(&ack)
+	}, userID, commandID)
+	if err == nil && !known {
+		err = fmt.Errorf("sqlite: command %s: %w", commandID, account.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ack, nil
+}
+
+// SaveCommand implements [account.Store].
+func (s *Store) SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) (kept []byte, err error) {
+	err = s.write(ctx, full, "save command "+commandID, func(ctx context.Context, t tx) error {
+		n, err := t.exec(ctx, "INSERT INTO commands (user_id, command_id, ack, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (user_id, command_id) DO NOTHING",
+			userID, commandID, string(ack), at.UnixMicro())
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			kept = ack
+			return nil
+		}
+		if err := t.row(ctx, []any{&kept}, selectCommand, userID, commandID); err != nil {
+			return err
+		}
+		return errNothing
+	})
+	if err != nil {
+		return nil, err
+	}
+	return kept, nil
+}

@@ -1,0 +1,288 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store/engine"
+)
+
+const answerable = "status IN ('open', 'orphaned')"
+
+var (
+	insertRequest     = engine.InsertRequest(placeholder)
+	resolveRequest    = engine.Resolve(placeholder) + " WHERE request_id = ? AND " + answerable + " RETURNING " + engine.RequestColumns
+	selectRequest     = "SELECT " + engine.RequestColumns + " FROM requests WHERE request_id = ?"
+	selectAnswerable  = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND " + answerable + " ORDER BY created_at, seq"
+	selectAllOpen     = "SELECT " + engine.RequestColumns + " FROM requests WHERE " + answerable + " ORDER BY created_at, seq"
+	selectUndelivered = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND delivery = 'queued' ORDER BY created_at, seq"
+	selectUnrecorded  = "SELECT " + engine.RequestColumns + ` FROM requests r WHERE session_id = ?
+		AND status NOT IN ('open', 'orphaned') AND delivery <> 'carried' AND NOT EXISTS (
+			SELECT 1 FROM transcript t WHERE t.session_id = r.session_id AND t.key = 'request:' || r.request_id)
+		ORDER BY created_at, seq`
+	advanceDelivery = "UPDATE requests SET delivery = ? WHERE request_id = ? AND status IN ('answered', 'denied') AND " + engine.RankColumn + " < ?"
+	selectCarrying  = "SELECT " + engine.Carrying("?1") + " FROM requests WHERE request_id = ?2"
+	letCarry        = "UPDATE requests SET delivery = 'carried', carried_to = ?1 WHERE request_id = ?2 AND " + engine.Carriable("?3", "?4")
+	insertCarried   = engine.InsertCarried(placeholder, "requests f WHERE f.request_id = ?")
+)
+
+// bump makes a change of a session visible: the version grows in the same
+// transaction.
+func (t tx) bump(ctx context.Context, sessionID string) error {
+	n, err := t.exec(ctx, "UPDATE processes SET version = version + 1, updated_at = ? WHERE session_id = ?", t.now.UnixMicro(), sessionID)
+	if err == nil && n == 0 {
+		err = session.ErrNotFound
+	}
+	return err
+}
+
+// request reads one row as it stands in this transaction.
+func (t tx) request(ctx context.Context, requestID string) (pending.Request, error) {
+	var row engine.RequestRow
+	if err := t.row(ctx, row.Dest(), selectRequest, requestID); err != nil {
+		return pending.Request{}, missing(err, pending.ErrNotFound)
+	}
+	return row.Request()
+}
+
+// missing names what a query did not find.
+func missing(err, notFound error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return notFound
+	}
+	return err
+}
+
+// OpenRequest implements [pending.Store].
+func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pending.Request, opened bool, err error) {
+	r = engine.NormalRequest(r)
+	values, err := engine.NewRequestValues(r, bind)
+	if err != nil {
+		return pending.Request{}, false, fmt.Errorf("sqlite: open request: %w", err)
+	}
+	err = s.write(ctx, normal, "open request "+r.RequestID, func(ctx context.Context, t tx) error {
+		n, err := t.exec(ctx, insertRequest, values...)
+		switch {
+		case orphan(err):
+			return session.ErrNotFound
+		case err != nil:
+			return err
+		case n > 0:
+			stored, opened = r, true
+			return t.bump(ctx, r.SessionID)
+		}
+		if stored, err = t.request(ctx, r.RequestID); err != nil {
+			return err
+		}
+		if stored.InputHash != r.InputHash {
+			return pending.ErrConflict
+		}
+		return errNothing
+	})
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return stored, opened, nil
+}
+
+// ResolveRequest implements [pending.Store].
+func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pending.Resolution) (now pending.Request, won bool, err error) {
+	values, err := engine.ResolutionValues(res, bind)
+	if err != nil {
+		return pending.Request{}, false, fmt.Errorf("sqlite: resolve request %s: %w", requestID, err)
+	}
+	strength := normal
+	if engine.Answers(res.Status) {
+		strength = full
+	}
+	err = s.write(ctx, strength, "resolve request "+requestID, func(ctx context.Context, t tx) error {
+		var row engine.RequestRow
+		err := t.row(ctx, row.Dest(), resolveRequest, append(values, requestID)...)
+		if errors.Is(err, sql.ErrNoRows) {
+			if now, err = t.request(ctx, requestID); err != nil {
+				return err
+			}
+			return errNothing
+		}
+		if err != nil {
+			return err
+		}
+		if now, err = row.Request(); err != nil {
+			return err
+		}
+		won = true
+		return t.bump(ctx, now.SessionID)
+	})
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return now, won, nil
+}
+
+// OrphanRequests implements [pending.Store].
+func (s *Store) OrphanRequests(ctx context.Context, sessionID, reason string) (int, error) {
+	var n int64
+	err := s.write(ctx, normal, "orphan requests of "+sessionID, func(ctx context.Context, t tx) (err error) {
+		// The wider condition is there for the index of the answerable ones.
+		n, err = t.exec(ctx, "UPDATE requests SET status = 'orphaned', reason = ? WHERE session_id = ? AND status = 'open' AND "+answerable,
+			engine.Shown(reason), sessionID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errNothing
+		}
+		return t.bump(ctx, sessionID)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int(n), nil
+}
+
+// CarryAnswer implements [pending.Store].
+func (s *Store) CarryAnswer(ctx context.Context, r pending.Request, from string) (stored pending.Request, carried bool, err error) {
+	r = engine.NormalRequest(r)
+	values, err := engine.NewRequestValues(r, bind)
+	if err != nil {
+		return pending.Request{}, false, fmt.Errorf("sqlite: carry answer to %s: %w", r.RequestID, err)
+	}
+	err = s.write(ctx, full, "carry answer to "+r.RequestID, func(ctx context.Context, t tx) error {
+		known, err := t.carrying(ctx, r, from, &stored, &carried)
+		switch {
+		case err != nil:
+			return err
+		case known:
+			return errNothing
+		}
+		n, err := t.exec(ctx, letCarry, r.RequestID, from, r.SessionID, r.ProcessID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errNothing
+		}
+		if _, err := t.exec(ctx, insertCarried, append(values, engine.Micros(r.CreatedAt), from)...); err != nil {
+			return err
+		}
+		if err := t.bump(ctx, r.SessionID); err != nil {
+			return err
+		}
+		_, err = t.carrying(ctx, r, from, &stored, &carried)
+		return err
+	})
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return stored, carried, nil
+}
+
+// carrying reads r as it stands in this transaction, if it is known, and whether
+// it was carried from from.
+func (t tx) carrying(ctx context.Context, r pending.Request, from string, stored *pending.Request, carried *bool) (known bool, err error) {
+	var row engine.RequestRow
+	err = t.row(ctx, append(row.Dest(), carried), selectCarrying, from, r.RequestID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if *stored, err = row.Request(); err != nil {
+		return false, err
+	}
+	if stored.InputHash != r.InputHash {
+		return false, pending.ErrConflict
+	}
+	return true, nil
+}
+
+// SetDelivery implements [pending.Store].
+func (s *Store) SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error {
+	above := engine.Above(d)
+	if above == 0 {
+		return fmt.Errorf("sqlite: set delivery of %s: %q is no step of a delivery", requestID, d)
+	}
+	return s.write(ctx, normal, "set delivery of "+requestID, func(ctx context.Context, t tx) error {
+		n, err := t.exec(ctx, advanceDelivery, string(d), requestID, above)
+		if err != nil || n > 0 {
+			return err
+		}
+		return t.known(ctx, requestID)
+	})
+}
+
+// known tells a request that is not there from one that needs no change.
+func (t tx) known(ctx context.Context, requestID string) error {
+	var one int
+	if err := t.row(ctx, []any{&one}, "SELECT 1 FROM requests WHERE request_id = ?", requestID); err != nil {
+		return missing(err, pending.ErrNotFound)
+	}
+	return errNothing
+}
+
+// SetDraft implements [pending.Store].
+func (s *Store) SetDraft(ctx context.Context, requestID string, draft []byte) error {
+	return s.write(ctx, normal, "set draft of "+requestID, func(ctx context.Context, t tx) error {
+		var sessionID string
+		err := t.row(ctx, []any{&sessionID},
+			"UPDATE requests SET draft = ? WHERE request_id = ? AND "+answerable+" RETURNING session_id", bind(draft), requestID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return t.known(ctx, requestID)
+		}
+		if err != nil {
+			return err
+		}
+		return t.bump(ctx, sessionID)
+	})
+}
+
+// Request implements [pending.Store].
+func (s *Store) Request(ctx context.Context, requestID string) (pending.Request, error) {
+	list, err := s.requests(ctx, "request "+requestID, selectRequest, requestID)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("sqlite: request %s: %w", requestID, pending.ErrNotFound)
+	}
+	if err != nil {
+		return pending.Request{}, err
+	}
+	return list[0], nil
+}
+
+// AnswerableRequests implements [pending.Store].
+func (s *Store) AnswerableRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	if sessionID == "" {
+		return s.requests(ctx, "answerable requests", selectAllOpen)
+	}
+	return s.requests(ctx, "answerable requests of "+sessionID, selectAnswerable, sessionID)
+}
+
+// UndeliveredRequests implements [pending.Store].
+func (s *Store) UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	return s.requests(ctx, "undelivered requests of "+sessionID, selectUndelivered, sessionID)
+}
+
+// UnrecordedRequests implements [session.Store].
+func (s *Store) UnrecordedRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	return s.requests(ctx, "unrecorded requests of "+sessionID, selectUnrecorded, sessionID)
+}
+
+func (s *Store) requests(ctx context.Context, what, text string, args ...any) (list []pending.Request, err error) {
+	err = s.query(ctx, what, text, func(rows *sql.Rows) error {
+		var row engine.RequestRow
+		if err := rows.Scan(row.Dest()...); err != nil {
+			return err
+		}
+		r, err := row.Request()
+		list = append(list, r)
+		return err
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}

@@ -1,0 +1,154 @@
+// Package sqlite is the store in one SQLite file: the engine that needs no
+// set-up.
+//
+// # Strength
+//
+// What a person said (answers, accounts, tokens, acks) is on disk when the call
+// returns; what an agent said (requests, states, transcripts, queued messages)
+// is with the operating system, so that it survives any crash of the server but
+// not a power cut. One connection writes both and sets PRAGMA synchronous between
+// two transactions: a second one would have to read anew all that the first has
+// written. They share one WAL, so a durable commit also makes everything
+// before it durable, and nothing is ever stored without what it builds on.
+//
+// # Concurrency
+//
+// There is one writer at a time: a turn, taken from a channel of one place. It
+// is not a mutex around shared memory but the queue for a device: a caller whose
+// context ends leaves the queue, and first come is first served, which SQLite's
+// own waiting (sleep and retry) is not. A write that has its turn is not
+// interrupted, so there is no half of it and no doubt about it. Readers never
+// wait for the writer.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sayso-dev/sayso/migrations"
+	"github.com/sayso-dev/sayso/store/engine"
+)
+
+// readers is how many reads run at once; more of them wait. Reads take
+// microseconds and each connection costs memory for its page cache.
+const readers = 4
+
+// Store is a [github.com/sayso-dev/sayso/store.Store] in a SQLite file.
+type Store struct {
+	path    string
+	writes  *writer
+	reads   *sql.DB
+	queries map[string]*sql.Stmt // of reads; never changed after Open
+
+	turn   chan struct{} // holds one value while somebody writes
+	closed chan struct{} // closed by Close
+	once   sync.Once
+	broken error // the failed sync that ended all writing; guarded by turn
+
+	full atomic.Pointer[fullDisk] // the last write that the disk refused, until there is room
+}
+
+// Open opens the database at path, creating it (0600) and its folder (0700)
+// where they are missing, checks it and brings its schema up to date. Another
+// server on the same file is for the caller to exclude.
+func Open(ctx context.Context, path string) (_ *Store, err error) {
+	if path, err = prepare(path); err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	s := &Store{path: path, queries: map[string]*sql.Stmt{}, turn: make(chan struct{}, 1), closed: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("sqlite: %s: %w", path, s.explain(err)), s.free())
+		}
+	}()
+
+	writes := pool(path, full, 1)
+	if err = check(ctx, writes); err != nil {
+		return nil, errors.Join(err, writes.Close())
+	}
+	if err = migrations.Apply(ctx, writes, migrations.SQLite); err != nil {
+		return nil, errors.Join(err, writes.Close())
+	}
+	if s.writes, err = newWriter(ctx, writes); err != nil {
+		return nil, err
+	}
+	s.reads = pool(path, readOnly, readers)
+	for _, text := range readQueries {
+		if s.queries[text], err = s.reads.PrepareContext(ctx, text); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// check reads the whole database once, so that damage is found before anything
+// is built on it.
+func check(ctx context.Context, db *sql.DB) error {
+	var verdict string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+		return err
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%w: %s", engine.ErrCorrupt, verdict)
+	}
+	return nil
+}
+
+// Ping implements store.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.take(ctx); err != nil {
+		return fmt.Errorf("sqlite: ping: %w", err)
+	}
+	broken := s.broken
+	<-s.turn
+	if broken != nil {
+		return fmt.Errorf("sqlite: ping: %w", broken)
+	}
+	var one int
+	if err := s.reads.QueryRowContext(ctx, "SELECT 1 FROM migrations LIMIT 1").Scan(&one); err != nil {
+		return fmt.Errorf("sqlite: ping: %w", s.explain(err))
+	}
+	if err := s.lookForRoom(); err != nil {
+		return fmt.Errorf("sqlite: ping: %w", err)
+	}
+	return nil
+}
+
+// Close implements store.Store.
+func (s *Store) Close() (err error) {
+	s.once.Do(func() {
+		close(s.closed)
+		s.turn <- struct{}{} // kept: nobody writes any more
+		if err = s.free(); err != nil {
+			err = fmt.Errorf("sqlite: close: %w", err)
+		}
+	})
+	return err
+}
+
+// free closes what Open has made so far. The last connection to close moves the
+// WAL into the database.
+func (s *Store) free() error {
+	var errs []error
+	for _, stmt := range s.queries {
+		errs = append(errs, stmt.Close())
+	}
+	if s.reads != nil {
+		errs = append(errs, s.reads.Close())
+	}
+	if s.writes != nil {
+		errs = append(errs, s.writes.close())
+	}
+	return errors.Join(errs...)
+}
+
+// readQueries are what the readers prepare.
+var readQueries = []string{
+	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnrecorded,
+	selectSession, selectSessions, selectProcess, selectActive, selectMark, selectItems, selectQueued,
+	selectUser, selectUsers, selectCredential, selectCredentials, selectCommand,
+}

@@ -1,0 +1,58 @@
+package sqlite_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/sayso-dev/sayso/store"
+	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/store/storetest"
+)
+
+func TestMain(m *testing.M) {
+	storetest.CrashChild()
+	child()
+	goleak.VerifyTestMain(m)
+}
+
+// open opens the database of a test and closes it after.
+func open(t testing.TB, path string) *sqlite.Store {
+	t.Helper()
+	st, err := sqlite.Open(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return st
+}
+
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	storetest.Outside(t, func(t *testing.T) storetest.Database {
+		path := filepath.Join(t.TempDir(), "sayso.db")
+		st := open(t, path)
+		db := outside(t, path)
+		return storetest.Database{
+			Store: st,
+			Exec:  func(statement string) { execute(t, db, statement) },
+			Refuse: func(table, column, value string) {
+				for _, change := range []string{"INSERT", "UPDATE"} {
+					execute(t, db, "CREATE TRIGGER refuse_"+change+" BEFORE "+change+" ON "+table+" WHEN new."+column+" = "+value+" BEGIN SELECT raise(ABORT, 'refused'); END")
+				}
+			},
+			Reopen: func() store.Store { return open(t, path) },
+		}
+	})
+}
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	storetest.Exercise(t, func(t *testing.T) store.Store { return open(t, filepath.Join(t.TempDir(), "sayso.db")) })
+}

@@ -1,0 +1,267 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/sayso-dev/sayso/store/engine"
+)
+
+// bind keeps exact bytes as TEXT.
+func bind(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return string(b)
+}
+
+func placeholder(int) string { return "?" }
+
+// writer is one connection for writing, with its statements prepared on first
+// use. Only who has the turn may use it.
+type writer struct {
+	db       *sql.DB
+	conn     *sql.Conn
+	strength pragma // that conn has; none when in doubt
+	stmts    map[string]*sql.Stmt
+}
+
+// newWriter takes over db and makes sure that its connection can be of either
+// strength.
+func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
+	for _, strength := range []pragma{normal, full} {
+		err := w.setStrength(ctx, strength)
+		if err == nil {
+			err = conn.Raw(func(c any) error { return strength.check(ctx, c.(driver.Conn)) })
+		}
+		if err != nil {
+			return nil, errors.Join(err, w.close())
+		}
+	}
+	return w, nil
+}
+
+// setStrength must come between transactions. A prepared statement would not do:
+// SQLite changes the setting when it compiles the PRAGMA, not when it runs it.
+func (w *writer) setStrength(ctx context.Context, strength pragma) error {
+	if w.strength == strength {
+		return nil
+	}
+	w.strength = pragma{}
+	if _, err := w.conn.ExecContext(ctx, "PRAGMA "+strength.name+"="+strength.set); err != nil {
+		return err
+	}
+	w.strength = strength
+	return nil
+}
+
+func (w *writer) close() error {
+	var errs []error
+	for _, stmt := range w.stmts {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, w.conn.Close(), w.db.Close())...)
+}
+
+func (w *writer) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
+	if stmt := w.stmts[text]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := w.conn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	w.stmts[text] = stmt
+	return stmt, nil
+}
+
+// exec runs one statement and returns how many rows it changed.
+func (w *writer) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	stmt, err := w.stmt(ctx, text)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// row reads the one row of a statement, or returns [sql.ErrNoRows].
+func (w *writer) row(ctx context.Context, dest []any, text string, args ...any) error {
+	stmt, err := w.stmt(ctx, text)
+	if err != nil {
+		return err
+	}
+	return stmt.QueryRowContext(ctx, args...).Scan(dest...)
+}
+
+// tx is a write under way. All times in it are one.
+type tx struct {
+	*writer
+	now time.Time
+}
+
+// errNothing ends a transaction that found nothing to change: it is rolled back,
+// which costs no write, and the call succeeds.
+var errNothing = errors.New("nothing to change")
+
+// take waits for the turn to write.
+func (s *Store) take(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-s.closed:
+		return engine.ErrClosed
+	default:
+	}
+	select {
+	case s.turn <- struct{}{}:
+	case <-s.closed:
+		return engine.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// write runs one transaction. Once it has its turn it runs to its end whatever
+// becomes of ctx, so its outcome is never in doubt. What it reports as an error
+// has changed nothing, but for [engine.ErrBroken].
+func (s *Store) write(ctx context.Context, strength pragma, what string, do func(context.Context, tx) error) error {
+	if err := s.take(ctx); err != nil {
+		return fmt.Errorf("sqlite: %s: %w", what, err)
+	}
+	defer func() { <-s.turn }()
+	if s.broken != nil {
+		return fmt.Errorf("sqlite: %s: %w", what, s.broken)
+	}
+	err := s.transact(context.WithoutCancel(ctx), strength, do)
+	if err == nil || errors.Is(err, errNothing) {
+		return nil
+	}
+	refused := s.explain(err)
+	if takesNothing(err) {
+		refused = fmt.Errorf("%w: %w", engine.ErrReadOnly, refused)
+		s.full.Store(&fullDisk{refused})
+	}
+	return fmt.Errorf("sqlite: %s: %w", what, refused)
+}
+
+func (s *Store) transact(ctx context.Context, strength pragma, do func(context.Context, tx) error) (err error) {
+	w := s.writes
+	if err := w.setStrength(ctx, strength); err != nil {
+		return err
+	}
+	if _, err := w.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	ended := false
+	defer func() {
+		if ended {
+			return
+		}
+		// SQLite has rolled back by itself after some failures and then says so.
+		if _, failed := w.exec(ctx, "ROLLBACK"); failed != nil && err == nil {
+			err = failed
+		}
+	}()
+	if err := do(ctx, tx{w, time.Now()}); err != nil {
+		return err
+	}
+	if _, err := w.exec(ctx, "COMMIT"); err != nil {
+		if code(err) == lib.SQLITE_IOERR_FSYNC || code(err) == lib.SQLITE_IOERR_DIR_FSYNC {
+			// The pages may have reached the disk or not, and a second sync would
+			// report success without having written them.
+			s.broken = fmt.Errorf("%w (%w): %w", engine.ErrBroken, engine.ErrUnknownOutcome, err)
+			return s.broken
+		}
+		return err
+	}
+	ended = true
+	return nil
+}
+
+// code is the extended result code of SQLite, 0 for another error.
+func code(err error) int {
+	var failed *sqlite.Error
+	if errors.As(err, &failed) {
+		return failed.Code()
+	}
+	return 0
+}
+
+// explain puts the sentinel before what SQLite says, where there is one.
+func (s *Store) explain(err error) error {
+	switch code(err) & 0xff {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return fmt.Errorf("%w: another program holds the database: %w", engine.ErrUnavailable, err)
+	case lib.SQLITE_FULL:
+		return fmt.Errorf("%w: the disk is full: %w", engine.ErrUnavailable, err)
+	case lib.SQLITE_READONLY:
+		return fmt.Errorf("%w: the database cannot be written: %w", engine.ErrUnavailable, err)
+	case lib.SQLITE_IOERR:
+		if !errors.Is(err, engine.ErrBroken) {
+			return fmt.Errorf("%w: the disk refused: %w", engine.ErrUnavailable, err)
+		}
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		err = fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
+	}
+	if errors.Is(err, engine.ErrCorrupt) {
+		return fmt.Errorf("%w; stop sayso, keep a copy of %[2]s and of %[2]s-wal, then restore a backup or move both away to begin with an empty database", err, s.path)
+	}
+	return err
+}
+
+// unique reports whether a statement broke a uniqueness rule.
+func unique(err error) bool {
+	c := code(err)
+	return c == lib.SQLITE_CONSTRAINT_UNIQUE || c == lib.SQLITE_CONSTRAINT_PRIMARYKEY
+}
+
+// orphan reports whether a statement named a row that is not there.
+func orphan(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT_FOREIGNKEY }
+
+// query is one read. It is a single statement, so what it returns is one
+// snapshot. scan reads the current row.
+func (s *Store) query(ctx context.Context, what, text string, scan func(*sql.Rows) error, args ...any) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("sqlite: %s: %w", what, s.explain(err))
+		}
+	}()
+	select {
+	case <-s.closed:
+		return engine.ErrClosed
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// A read lasts microseconds; to be interruptible it would start a goroutine.
+	rows, err := s.queries[text].QueryContext(context.WithoutCancel(ctx), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,179 @@
+package storetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/store"
+)
+
+func newUser(t *testing.T, st store.Store, name string) account.User {
+	t.Helper()
+	u := account.User{UserID: uuid.NewString(), Name: name, Role: account.Member, CreatedAt: begin}
+	must(t, st.PutUser(context.Background(), u))
+	return u
+}
+
+func credential(u account.User, kind account.CredentialKind, secret int) account.Credential {
+	hash := sha256.Sum256([]byte(fmt.Sprint(secret)))
+	return account.Credential{CredentialID: uuid.NewString(), Kind: kind, UserID: u.UserID, Name: "laptop", Hash: hash[:], CreatedAt: begin}
+}
+
+func accounts(t *testing.T, open func(t *testing.T) store.Store) {
+	ctx := context.Background()
+	s := suite{t, open}
+
+	s.run("Users", func(t *testing.T, st store.Store) {
+		ada := newUser(t, st, "Ada")
+		bob := account.User{UserID: uuid.NewString(), Name: "Bob", Role: account.Admin, CreatedAt: after(1)}
+		must(t, st.PutUser(ctx, bob))
+		list, err := st.Users(ctx)
+		must(t, err)
+		equal(t, "users", list, []account.User{ada, bob})
+
+		ada.Role, ada.Name = account.Viewer, "Ada L."
+		must(t, st.PutUser(ctx, ada))
+		read, err := st.User(ctx, ada.UserID)
+		must(t, err)
+		equal(t, "changed", read, ada)
+		is(t, "a name that is taken", st.PutUser(ctx, account.User{UserID: uuid.NewString(), Name: "Bob", Role: account.Member}), account.ErrExists)
+		bob.Name = "Ada L."
+		is(t, "renamed to a name that is taken", st.PutUser(ctx, bob), account.ErrExists)
+		_, err = st.User(ctx, uuid.NewString())
+		is(t, "unknown user", err, account.ErrNotFound)
+	})
+
+	s.run("PutUserKeepsCredentials", func(t *testing.T, st store.Store) {
+		u := newUser(t, st, "Ada")
+		c := credential(u, account.Cookie, 1)
+		must(t, st.AddCredential(ctx, c))
+		u.Role = account.Admin
+		must(t, st.PutUser(ctx, u))
+		got, owner, err := st.Credential(ctx, c.Kind, c.Hash, begin)
+		must(t, err)
+		equal(t, "credential", got, c)
+		equal(t, "owner", owner, u)
+	})
+
+	s.run("CredentialKeepsEveryField", func(t *testing.T, st store.Store) {
+		u := newUser(t, st, "Ada")
+		c := credential(u, account.APIToken, 1)
+		c.ExpiresAt, c.LastUsedAt = after(60), after(1)
+		must(t, st.AddCredential(ctx, c))
+		got, owner, err := st.Credential(ctx, c.Kind, c.Hash, begin)
+		must(t, err)
+		equal(t, "credential", got, c)
+		equal(t, "owner", owner, u)
+		list, err := st.Credentials(ctx, u.UserID)
+		must(t, err)
+		equal(t, "list", list, []account.Credential{c})
+
+		is(t, "the same again", st.AddCredential(ctx, c), account.ErrExists)
+		twin := credential(u, account.Cookie, 1)
+		is(t, "the same secret", st.AddCredential(ctx, twin), account.ErrExists)
+		is(t, "of nobody", st.AddCredential(ctx, credential(account.User{UserID: uuid.NewString()}, account.Cookie, 2)), account.ErrNotFound)
+	})
+
+	s.run("OnlyLiveOnesCount", func(t *testing.T, st store.Store) {
+		u := newUser(t, st, "Ada")
+		forever, short, revoked := credential(u, account.Cookie, 1), credential(u, account.Cookie, 2), credential(u, account.Cookie, 3)
+		short.ExpiresAt = after(10)
+		for _, c := range []account.Credential{forever, short, revoked} {
+			must(t, st.AddCredential(ctx, c))
+		}
+		must(t, st.RevokeCredential(ctx, revoked.CredentialID))
+		must(t, st.RevokeCredential(ctx, revoked.CredentialID))
+
+		for _, c := range []struct {
+			what string
+			kind account.CredentialKind
+			hash []byte
+			now  time.Time
+			live bool
+		}{
+			{"without end", account.Cookie, forever.Hash, begin.AddDate(100, 0, 0), true},
+			{"of another kind", account.APIToken, forever.Hash, begin, false},
+			{"before its end", account.Cookie, short.Hash, after(10).Add(-time.Microsecond), true},
+			{"at its end", account.Cookie, short.Hash, after(10), false},
+			{"after its end", account.Cookie, short.Hash, after(11), false},
+			{"revoked", account.Cookie, revoked.Hash, begin, false},
+			{"unknown", account.Cookie, make([]byte, 32), begin, false},
+			{"empty", account.Cookie, nil, begin, false},
+			{"part of a hash", account.Cookie, forever.Hash[:16], begin, false},
+		} {
+			got, _, err := st.Credential(ctx, c.kind, c.hash, c.now)
+			if c.live {
+				must(t, err)
+				equal(t, c.what, got.Hash, c.hash)
+				continue
+			}
+			is(t, c.what, err, account.ErrNotFound)
+			equal(t, c.what+", returned", got, account.Credential{})
+			_, _, err = st.UseOnce(ctx, c.kind, c.hash, c.now)
+			is(t, c.what+", used", err, account.ErrNotFound)
+		}
+		is(t, "revoke unknown", st.RevokeCredential(ctx, uuid.NewString()), account.ErrNotFound)
+	})
+
+	s.run("UseOnce", func(t *testing.T, st store.Store) {
+		u := newUser(t, st, "Ada")
+		c := credential(u, account.SignInLink, 1)
+		must(t, st.AddCredential(ctx, c))
+		got, owner, err := st.UseOnce(ctx, c.Kind, c.Hash, after(3))
+		must(t, err)
+		equal(t, "credential", got.CredentialID, c.CredentialID)
+		equal(t, "owner", owner, u)
+		_, _, err = st.UseOnce(ctx, c.Kind, c.Hash, after(3))
+		is(t, "again", err, account.ErrNotFound)
+		_, _, err = st.Credential(ctx, c.Kind, c.Hash, after(3))
+		is(t, "as a credential", err, account.ErrNotFound)
+		list, err := st.Credentials(ctx, "")
+		must(t, err)
+		c.Revoked, c.LastUsedAt = true, after(3)
+		equal(t, "list", list, []account.Credential{c})
+	})
+
+	s.run("ListsAndTouches", func(t *testing.T, st store.Store) {
+		ada, bob := newUser(t, st, "Ada"), newUser(t, st, "Bob")
+		first, second := credential(ada, account.Cookie, 1), credential(bob, account.APIToken, 2)
+		second.CreatedAt = after(1)
+		must(t, st.AddCredential(ctx, second))
+		must(t, st.AddCredential(ctx, first))
+		must(t, st.Touch(ctx, first.CredentialID, after(5)))
+		must(t, st.Touch(ctx, first.CredentialID, after(4))) // late news is no news
+		first.LastUsedAt = after(5)
+		list, err := st.Credentials(ctx, "")
+		must(t, err)
+		equal(t, "of all", list, []account.Credential{first, second})
+		list, err = st.Credentials(ctx, bob.UserID)
+		must(t, err)
+		equal(t, "of one", list, []account.Credential{second})
+		is(t, "touch unknown", st.Touch(ctx, uuid.NewString(), begin), account.ErrNotFound)
+	})
+
+	s.run("Commands", func(t *testing.T, st store.Store) {
+		_, err := st.Command(ctx, "u1", "c1")
+		is(t, "before", err, account.ErrNotFound)
+		kept, err := st.SaveCommand(ctx, "u1", "c1", []byte(`{"result": "applied"}`), begin)
+		must(t, err)
+		equal(t, "first", string(kept), `{"result": "applied"}`)
+		kept, err = st.SaveCommand(ctx, "u1", "c1", []byte(`other`), after(1))
+		must(t, err)
+		equal(t, "second", string(kept), `{"result": "applied"}`)
+		ack, err := st.Command(ctx, "u1", "c1")
+		must(t, err)
+		equal(t, "stored", string(ack), `{"result": "applied"}`)
+
+		_, err = st.Command(ctx, "u2", "c1")
+		is(t, "of another user", err, account.ErrNotFound)
+		kept, err = st.SaveCommand(ctx, "u2", "c1", []byte(`mine`), begin)
+		must(t, err)
+		equal(t, "of another user", string(kept), "mine")
+	})
+}

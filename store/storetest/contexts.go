@@ -1,0 +1,105 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+)
+
+func contexts(t *testing.T, open func(t *testing.T) store.Store) {
+	s := suite{t, open}
+
+	s.run("EndedBeforehandDoesNothing", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		r := opened(t, st, bash(id, "ls"))
+		given := unheard(t, st, id)
+		u := newUser(t, st, "Ada")
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		title := "new"
+		calls := map[string]func() error{
+			"OpenRequest":    func() error { _, _, err := st.OpenRequest(ended, bash(id, "more")); return err },
+			"ResolveRequest": func() error { _, _, err := st.ResolveRequest(ended, r.RequestID, allowed("c")); return err },
+			"OrphanRequests": func() error { _, err := st.OrphanRequests(ended, id, "x"); return err },
+			"SetDraft":       func() error { return st.SetDraft(ended, r.RequestID, []byte("1")) },
+			"Request":        func() error { _, err := st.Request(ended, r.RequestID); return err },
+			"CreateSession":  func() error { return st.CreateSession(ended, session.Session{SessionID: "s"}) },
+			"UpdateSession":  func() error { _, err := st.UpdateSession(ended, id, session.Patch{Title: &title}); return err },
+			"DeleteSession":  func() error { return st.DeleteSession(ended, id) },
+			"SaveProcess": func() error {
+				_, err := st.SaveProcess(ended, session.ProcessState{SessionID: id, State: session.Starting})
+				return err
+			},
+			"ProcessState": func() error { _, err := st.ProcessState(ended, id); return err },
+			"PutItems":     func() error { return st.PutItems(ended, id, []session.Item{item("k", "x")}) },
+			"QueueMessage": func() error { _, err := st.QueueMessage(ended, message(id, "x", 0)); return err },
+			"PutUser":      func() error { u.Name = "Bob"; return st.PutUser(ended, u) },
+			"SaveCommand":  func() error { _, err := st.SaveCommand(ended, "u", "c", []byte("a"), begin); return err },
+			"Ping":         func() error { return st.Ping(ended) },
+			"CarryAnswer":  func() error { _, _, err := st.CarryAnswer(ended, askedBy(id, "two"), given.RequestID); return err },
+			"SaveProgress": func() error {
+				_, err := st.SaveProgress(ended, id, session.Progress{Process: &session.ProcessState{State: session.Starting}})
+				return err
+			},
+			"Mark":      func() error { _, err := st.Mark(ended, id); return err },
+			"NextEpoch": func() error { _, err := st.NextEpoch(ended); return err },
+			"Requeue":   func() error { _, err := st.Requeue(ended, id); return err },
+		}
+		stays(t, st, id, func() {
+			for name, call := range calls {
+				is(t, name, call(), context.Canceled)
+			}
+		})
+		state, err := st.ProcessState(context.Background(), id)
+		must(t, err)
+		equal(t, "requests", requestIDs(state.Requests), []string{r.RequestID})
+		read, err := st.User(context.Background(), u.UserID)
+		must(t, err)
+		equal(t, "user", read.Name, "Ada")
+		must(t, st.Ping(context.Background()))
+	})
+
+	// Contexts that end at any moment of a write: what was said to be stored is
+	// stored whole, and the version counts exactly what was stored.
+	s.run("EndedAtAnyMomentLeavesNoHalf", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		r := bash(id, "warm up")
+		start := time.Now()
+		opened(t, st, r)
+		span := time.Since(start)
+		told := 1
+		for i := range 60 {
+			ctx, cancel := context.WithTimeout(context.Background(), span*time.Duration(i)/30)
+			if _, _, err := st.OpenRequest(ctx, bash(id, fmt.Sprint(i))); err == nil {
+				told++
+			} else if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("open: %v", err)
+			}
+			cancel()
+		}
+		state, err := st.ProcessState(context.Background(), id)
+		must(t, err)
+		if len(state.Requests) < told {
+			t.Fatalf("%d requests were said to be stored, %d are", told, len(state.Requests))
+		}
+		equal(t, "version", state.Version, uint64(1+len(state.Requests)))
+	})
+
+	s.run("Closed", func(t *testing.T, st store.Store) {
+		ctx := context.Background()
+		id := newSession(t, st)
+		must(t, st.Ping(ctx))
+		must(t, st.Close())
+		must(t, st.Close())
+		_, err := st.ProcessState(ctx, id)
+		is(t, "read", err, store.ErrClosed)
+		_, _, err = st.OpenRequest(ctx, bash(id, "ls"))
+		is(t, "write", err, store.ErrClosed)
+		is(t, "ping", st.Ping(ctx), store.ErrClosed)
+	})
+}

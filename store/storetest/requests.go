@@ -1,0 +1,355 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+)
+
+// fullRequest sets every field that an asker can set.
+func fullRequest(sessionID string) pending.Request {
+	input := json.RawMessage(`{ "questions" : [ ] }`)
+	return pending.Request{
+		RequestID: uuid.NewString(), SessionID: sessionID, RequestType: pending.AskUserQuestion, Source: pending.SourceMCP, ProcessID: "process-1",
+		AskerRequestID: "req-7", AskerToolUseID: "toolu_7", ToolName: "AskUserQuestion", ToolInput: input,
+		InputHash: pending.HashInput(input),
+		Form: &pending.Form{Title: "Colours", Questions: []pending.Question{{ID: "q1", Question: "Which?", Header: "Colour",
+			Kind: pending.MultiSelect, Options: []pending.Option{{Label: "Red", Value: "red", Description: "warm", Preview: "<b>"}},
+			Required: true, Placeholder: "pick", FreeText: true}}},
+		AgentID: "agent-1", AgentType: "explore", Title: "Claude asks", Description: "about colours", DecisionReason: "a hook wants it",
+		BlockedPath: "/etc/passwd", PermissionSuggestions: json.RawMessage(`[ {"type":"addRules"} ]`),
+		CreatedAt: begin, ExpiresAt: after(60), Status: pending.Open,
+		Earlier: &pending.Earlier{RequestID: "earlier", ToolInput: json.RawMessage(`{ "questions" : [ 1 ] }`), Status: pending.Answered,
+			Summary: "Red", By: "Ada", At: after(-60)},
+	}
+}
+
+func requests(t *testing.T, open func(t *testing.T) store.Store) {
+	ctx := context.Background()
+	s := suite{t, open}
+
+	s.run("OpenKeepsEveryField", func(t *testing.T, st store.Store) {
+		r := fullRequest(newSession(t, st))
+		equal(t, "stored", opened(t, st, r), r)
+		read, err := st.Request(ctx, r.RequestID)
+		must(t, err)
+		equal(t, "read", read, r)
+		state, err := st.ProcessState(ctx, r.SessionID)
+		must(t, err)
+		equal(t, "in the state", state.Requests, []pending.Request{r})
+	})
+
+	s.run("OpenSetsTheStatus", func(t *testing.T, st store.Store) {
+		r := bash(newSession(t, st), "ls")
+		want := r
+		r.Status, r.Delivery, r.Draft = pending.Denied, pending.Consumed, json.RawMessage(`1`)
+		r.Resolution = &pending.Resolution{Status: pending.Denied}
+		equal(t, "stored", opened(t, st, r), want)
+		read, err := st.Request(ctx, r.RequestID)
+		must(t, err)
+		equal(t, "read", read, want)
+	})
+
+	s.run("OpenIsIdempotent", func(t *testing.T, st store.Store) {
+		r := bash(newSession(t, st), "ls")
+		first := opened(t, st, r)
+		now := resolved(t, st, r.RequestID, allowed("c1"))
+		stays(t, st, r.SessionID, func() {
+			again := r
+			again.Title, again.CreatedAt = "another title", after(9)
+			stored, isNew, err := st.OpenRequest(ctx, again)
+			must(t, err)
+			equal(t, "opened", isNew, false)
+			equal(t, "stored row", stored, now)
+		})
+		equal(t, "title", first.Title, "")
+	})
+
+	s.run("OpenRefusesAnotherInputUnderOneID", func(t *testing.T, st store.Store) {
+		r := opened(t, st, bash(newSession(t, st), "ls"))
+		stays(t, st, r.SessionID, func() {
+			other := bash(r.SessionID, "rm -rf /")
+			other.RequestID = r.RequestID
+			_, isNew, err := st.OpenRequest(ctx, other)
+			is(t, "open", err, pending.ErrConflict)
+			equal(t, "opened", isNew, false)
+		})
+		kept, err := st.Request(ctx, r.RequestID)
+		must(t, err)
+		equal(t, "row", kept, r)
+	})
+
+	s.run("OpenNeedsItsSession", func(t *testing.T, st store.Store) {
+		r := bash(uuid.NewString(), "ls")
+		_, _, err := st.OpenRequest(ctx, r)
+		is(t, "open", err, session.ErrNotFound)
+		_, err = st.Request(ctx, r.RequestID)
+		is(t, "read", err, pending.ErrNotFound)
+	})
+
+	s.run("OpenBumps", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		grows(t, st, id, func() { opened(t, st, bash(id, "ls")) })
+	})
+
+	outcomes := []struct {
+		res      pending.Resolution
+		delivery pending.Delivery
+	}{
+		{pending.Resolution{Status: pending.Answered, At: after(5), CommandID: "c1", Actor: pending.Actor{UserID: "u", Name: "Ada", Device: "phone"},
+			Answer: &pending.Answer{Decision: pending.Allow, UpdatedInput: json.RawMessage(`{"command":"ls -l"}`), UpdatedPermissions: json.RawMessage(`[{"a":1}]`),
+				Responses: []pending.Response{{ID: "q1", Values: []string{"a, b", ""}, Text: "free"}}}}, pending.Queued},
+		{pending.Resolution{Status: pending.Denied, At: after(5), CommandID: "c2", Actor: pending.Actor{UserID: "u", Name: "Ada"},
+			Answer: &pending.Answer{Decision: pending.Deny, Message: "not\nnow", Interrupt: true}}, pending.Queued},
+		{pending.Resolution{Status: pending.Withdrawn, At: after(5), Reason: "the asker gave up"}, pending.NotDelivered},
+		{pending.Resolution{Status: pending.Expired, At: after(5), Reason: "the deadline passed"}, pending.NotDelivered},
+	}
+	for _, outcome := range outcomes {
+		s.run("ResolveTo_"+string(outcome.res.Status), func(t *testing.T, st store.Store) {
+			r := opened(t, st, bash(newSession(t, st), "ls"))
+			want := r
+			want.Status, want.Delivery, want.Resolution = outcome.res.Status, outcome.delivery, &outcome.res
+			grows(t, st, r.SessionID, func() { equal(t, "now", resolved(t, st, r.RequestID, outcome.res), want) })
+			read, err := st.Request(ctx, r.RequestID)
+			must(t, err)
+			equal(t, "read", read, want)
+			state, err := st.ProcessState(ctx, r.SessionID)
+			must(t, err)
+			equal(t, "requests in the state", len(state.Requests), 0)
+
+			stays(t, st, r.SessionID, func() {
+				late := pending.Resolution{Status: pending.Withdrawn, Reason: "too late", At: after(6)}
+				now, won, err := st.ResolveRequest(ctx, r.RequestID, late)
+				must(t, err)
+				equal(t, "won", won, false)
+				equal(t, "the loser is shown", now, want)
+			})
+		})
+	}
+
+	s.run("ResolveUnknown", func(t *testing.T, st store.Store) {
+		_, won, err := st.ResolveRequest(ctx, uuid.NewString(), allowed("c1"))
+		is(t, "resolve", err, pending.ErrNotFound)
+		equal(t, "won", won, false)
+	})
+
+	s.run("ResolveRefusesWhatIsNoOutcome", func(t *testing.T, st store.Store) {
+		r := opened(t, st, bash(newSession(t, st), "ls"))
+		for _, status := range []pending.Status{pending.Open, pending.Orphaned} {
+			res := allowed("c1")
+			res.Status = status
+			if _, won, err := st.ResolveRequest(ctx, r.RequestID, res); err == nil || won {
+				t.Fatalf("resolving to %s: won %v, error %v", status, won, err)
+			}
+		}
+		read, err := st.Request(ctx, r.RequestID)
+		must(t, err)
+		equal(t, "row", read, r)
+	})
+
+	s.run("OrphanThenAnswer", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		first, second, done := opened(t, st, bash(id, "a")), opened(t, st, bash(id, "b")), opened(t, st, bash(id, "c"))
+		elsewhere := opened(t, st, bash(newSession(t, st), "d"))
+		resolved(t, st, done.RequestID, allowed("c1"))
+
+		before := version(t, st, id)
+		n, err := st.OrphanRequests(ctx, id, "the process died")
+		must(t, err)
+		equal(t, "orphaned", n, 2)
+		equal(t, "version", version(t, st, id), before+1)
+		for _, r := range []pending.Request{first, second} {
+			r.Status = pending.Orphaned
+			read, err := st.Request(ctx, r.RequestID)
+			must(t, err)
+			equal(t, "orphan", read, r)
+		}
+		for _, r := range []pending.Request{done, elsewhere} {
+			read, err := st.Request(ctx, r.RequestID)
+			must(t, err)
+			if read.Status == pending.Orphaned {
+				t.Fatalf("%s was orphaned too", r.RequestID)
+			}
+		}
+
+		stays(t, st, id, func() {
+			n, err := st.OrphanRequests(ctx, id, "again")
+			must(t, err)
+			equal(t, "orphaned again", n, 0)
+		})
+
+		state, err := st.ProcessState(ctx, id)
+		must(t, err)
+		equal(t, "still in the state", len(state.Requests), 2)
+
+		res := allowed("c2")
+		now := resolved(t, st, first.RequestID, res)
+		equal(t, "resolution", now.Resolution, &res)
+		equal(t, "delivery", now.Delivery, pending.Queued)
+	})
+
+	s.run("OrphanUnknownSession", func(t *testing.T, st store.Store) {
+		n, err := st.OrphanRequests(ctx, uuid.NewString(), "gone")
+		must(t, err)
+		equal(t, "orphaned", n, 0)
+	})
+
+	s.run("DeliveryOnlyMovesForward", func(t *testing.T, st store.Store) {
+		forward := map[pending.Delivery][]pending.Delivery{
+			pending.Queued:    {pending.Delivered, pending.Consumed, pending.Carried, pending.Dropped},
+			pending.Delivered: {pending.Consumed},
+			pending.Consumed:  nil,
+			pending.Carried:   nil,
+			pending.Dropped:   nil,
+		}
+		for from, next := range forward {
+			for to := range forward {
+				r := opened(t, st, bash(newSession(t, st), "ls"))
+				resolved(t, st, r.RequestID, allowed("c1"))
+				must(t, st.SetDelivery(ctx, r.RequestID, from))
+				must(t, st.SetDelivery(ctx, r.RequestID, to))
+				want := from
+				if slices.Contains(next, to) {
+					want = to
+				}
+				read, err := st.Request(ctx, r.RequestID)
+				must(t, err)
+				equal(t, string(from+" to "+to), read.Delivery, want)
+			}
+		}
+	})
+
+	s.run("DeliveryNeedsAnAnswer", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		still, withdrawn := opened(t, st, bash(id, "a")), opened(t, st, bash(id, "b"))
+		resolved(t, st, withdrawn.RequestID, pending.Resolution{Status: pending.Withdrawn, At: begin})
+		for _, r := range []pending.Request{still, withdrawn} {
+			must(t, st.SetDelivery(ctx, r.RequestID, pending.Delivered))
+			read, err := st.Request(ctx, r.RequestID)
+			must(t, err)
+			equal(t, "delivery", read.Delivery, pending.NotDelivered)
+		}
+		is(t, "unknown request", st.SetDelivery(ctx, uuid.NewString(), pending.Delivered), pending.ErrNotFound)
+		if err := st.SetDelivery(ctx, still.RequestID, "posted"); err == nil {
+			t.Fatal("a delivery that is none was taken")
+		}
+	})
+
+	s.run("Drafts", func(t *testing.T, st store.Store) {
+		r := opened(t, st, bash(newSession(t, st), "ls"))
+		draft := func() json.RawMessage {
+			t.Helper()
+			read, err := st.Request(ctx, r.RequestID)
+			must(t, err)
+			return read.Draft
+		}
+		grows(t, st, r.SessionID, func() { must(t, st.SetDraft(ctx, r.RequestID, []byte(` {"text": "half"} `))) })
+		equal(t, "draft", draft(), json.RawMessage(` {"text": "half"} `))
+		_, err := st.OrphanRequests(ctx, r.SessionID, "died")
+		must(t, err)
+		equal(t, "draft of an orphan", draft(), json.RawMessage(` {"text": "half"} `))
+		grows(t, st, r.SessionID, func() { must(t, st.SetDraft(ctx, r.RequestID, nil)) })
+		equal(t, "cleared draft", draft(), json.RawMessage(nil))
+
+		must(t, st.SetDraft(ctx, r.RequestID, []byte(`1`)))
+		resolved(t, st, r.RequestID, allowed("c1"))
+		equal(t, "draft after the answer", draft(), json.RawMessage(nil))
+		stays(t, st, r.SessionID, func() { must(t, st.SetDraft(ctx, r.RequestID, []byte(`2`))) })
+		equal(t, "draft set too late", draft(), json.RawMessage(nil))
+		is(t, "unknown request", st.SetDraft(ctx, uuid.NewString(), nil), pending.ErrNotFound)
+	})
+
+	s.run("AnswerableOldestFirst", func(t *testing.T, st store.Store) {
+		one, two := newSession(t, st), newSession(t, st)
+		at := func(r pending.Request, moment time.Time) pending.Request {
+			r.CreatedAt = moment
+			return opened(t, st, r)
+		}
+		late := at(bash(one, "late"), after(3))
+		early := at(bash(one, "early"), after(1))
+		other := at(bash(two, "other"), after(2))
+		twinA, twinB := at(bash(two, "same moment, first"), after(4)), at(bash(two, "same moment, second"), after(4))
+		gone := at(bash(one, "gone"), begin)
+		resolved(t, st, gone.RequestID, allowed("c1"))
+		_, err := st.OrphanRequests(ctx, two, "died")
+		must(t, err)
+
+		list, err := st.AnswerableRequests(ctx, one)
+		must(t, err)
+		equal(t, "of one session", requestIDs(list), []string{early.RequestID, late.RequestID})
+		list, err = st.AnswerableRequests(ctx, "")
+		must(t, err)
+		equal(t, "of all", requestIDs(list), []string{early.RequestID, other.RequestID, late.RequestID, twinA.RequestID, twinB.RequestID})
+		list, err = st.AnswerableRequests(ctx, uuid.NewString())
+		must(t, err)
+		equal(t, "of none", len(list), 0)
+		state, err := st.ProcessState(ctx, two)
+		must(t, err)
+		equal(t, "in the state", requestIDs(state.Requests), []string{other.RequestID, twinA.RequestID, twinB.RequestID})
+	})
+
+	s.run("Undelivered", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		var made []pending.Request
+		for i := range 6 {
+			r := bash(id, "ls")
+			r.CreatedAt = after(10 - i)
+			made = append(made, opened(t, st, r))
+		}
+		resolved(t, st, made[0].RequestID, allowed("c0"))
+		denied := allowed("c1")
+		denied.Status = pending.Denied
+		resolved(t, st, made[1].RequestID, denied)
+		resolved(t, st, made[2].RequestID, allowed("c2"))
+		must(t, st.SetDelivery(ctx, made[2].RequestID, pending.Delivered))
+		resolved(t, st, made[3].RequestID, pending.Resolution{Status: pending.Withdrawn, At: begin})
+		_, err := st.OrphanRequests(ctx, id, "died")
+		must(t, err)
+		resolved(t, st, made[4].RequestID, allowed("c4")) // an orphan that was answered
+		opened(t, st, bash(newSession(t, st), "elsewhere"))
+
+		list, err := st.UndeliveredRequests(ctx, id)
+		must(t, err)
+		want := []string{made[4].RequestID, made[1].RequestID, made[0].RequestID}
+		if got := requestIDs(list); !slices.Equal(got, want) {
+			t.Fatalf("undelivered: got %v, want %v", got, want)
+		}
+	})
+
+	s.run("Unrecorded", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		var made []pending.Request
+		for i := range 4 {
+			r := bash(id, "ls")
+			r.CreatedAt = after(i)
+			made = append(made, opened(t, st, r))
+		}
+		elsewhere := opened(t, st, bash(newSession(t, st), "elsewhere"))
+		gone := pending.Resolution{Status: pending.Withdrawn, Reason: "gone", At: begin}
+		for _, r := range []pending.Request{made[2], made[0], made[1], elsewhere} {
+			resolved(t, st, r.RequestID, gone)
+		}
+		must(t, st.PutItems(ctx, id, []session.Item{{
+			Key: session.RecordKey(made[1].RequestID), At: begin, Kind: session.ItemResolved, Body: []byte("{}"),
+		}}))
+		list, err := st.UnrecordedRequests(ctx, id)
+		must(t, err)
+		equal(t, "unrecorded", requestIDs(list), []string{made[0].RequestID, made[2].RequestID})
+		equal(t, "reason", list[0].Resolution.Reason, "gone")
+	})
+
+	s.run("UnknownRequest", func(t *testing.T, st store.Store) {
+		for _, id := range []string{uuid.NewString(), "", "no\x00id", "\xff", "' OR '1'='1"} {
+			_, err := st.Request(ctx, id)
+			is(t, "request "+quote(id), err, pending.ErrNotFound)
+		}
+	})
+}
