@@ -1,0 +1,190 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/failpoint"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// adopt takes stock of what a former server left: it returns the processes to be
+// driven on and those that no session knows, and marks as dead what the store
+// believes to run and is gone. It waits for no process; each is attached by its
+// own goroutine.
+func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []Left, err error) {
+	found, err := o.o.Launcher.Left(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list processes: %w", err)
+	}
+	alive := map[string]bool{}
+	for _, left := range found {
+		id := left.Incarnation()
+		p, err := o.adoptOne(ctx, left)
+		if err != nil {
+			return nil, nil, err
+		}
+		if p == nil {
+			strays = append(strays, left) // of a session that was deleted or has gone on without it
+			continue
+		}
+		alive[id.SessionID] = true
+		adopted = append(adopted, p)
+		o.mu.Lock()
+		o.processes[id.SessionID] = p
+		o.mu.Unlock()
+	}
+	states, err := o.o.Store.ActiveProcesses(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range states {
+		if s.NodeID != "" && s.NodeID != o.o.NodeID || alive[s.SessionID] || !s.Running() {
+			continue
+		}
+		const reason = "The server was stopped, and Claude with it."
+		if _, err := o.o.Registry.Orphan(ctx, s.SessionID, reason); err != nil {
+			return nil, nil, err
+		}
+		s.State, s.StateChangedAt = session.Dead, time.Now()
+		s.KillReason, s.PID, s.Memory, s.CPU, s.Stuck = reason, 0, 0, 0, ""
+		if _, err := o.o.Store.SaveProcess(ctx, s); err != nil {
+			return nil, nil, err
+		}
+		o.o.Bell.Ring(s.SessionID)
+	}
+	return adopted, strays, nil
+}
+
+// clear ends and removes what is left of processes, all at once.
+func (o *Orchestrator) clear(ctx context.Context, strays []Left) {
+	var clearing sync.WaitGroup
+	defer clearing.Wait()
+	for _, left := range strays {
+		clearing.Go(func() {
+			id := left.Incarnation()
+			o.o.Log.WarnContext(ctx, "clearing away a process that no session knows", "session_id", id.SessionID, "process_id", id.ProcessID)
+			if err := left.Remove(ctx); err != nil {
+				o.o.Log.ErrorContext(ctx, "cannot clear away what is left of a process", "session_id", id.SessionID, "error", err)
+			}
+		})
+	}
+}
+
+// adoptOne makes the process that goes on where the former server stopped; nil
+// when the session does not know the process any more.
+func (o *Orchestrator) adoptOne(ctx context.Context, left Left) (*process, error) {
+	id := left.Incarnation()
+	s, err := o.o.Store.Session(ctx, id.SessionID)
+	if errors.Is(err, session.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	state, err := o.o.Store.ProcessState(ctx, id.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if state.ProcessID != id.ProcessID || !state.Running() {
+		return nil, nil
+	}
+	mark, err := o.o.Store.Mark(ctx, id.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if mark.ProcessID != id.ProcessID {
+		mark = session.Mark{} // nothing of it was taken in yet
+	}
+	p := newProcess(o, s, launchPlan{})
+	p.left, p.processID = left, id.ProcessID
+	p.offset, p.marked = mark.Offset, mark.Offset
+	if err := p.script.recall(mark.Memo); err != nil {
+		return nil, err
+	}
+	requests := state.Requests
+	state.Requests, state.NodeID = nil, o.o.NodeID
+	p.state, p.unsaved = state, false
+	p.turnSince = state.StateChangedAt
+	for _, r := range requests {
+		p.former = p.former || r.Status == pending.Orphaned
+	}
+	return p, nil
+}
+
+// reconcile holds what is stored against what the CLI says it waits for, which
+// is the authority: a request that it no longer waits for is withdrawn, or its
+// answer has reached it. Only requests from before the question to the CLI count;
+// later ones may be missing from its answer.
+func (p *process) reconcile(ctx context.Context, hello *claude.InitializeResponse, asked time.Time) {
+	if err := failpoint.Hit("reconcile.before"); err != nil {
+		p.log.ErrorContext(ctx, "cannot reconcile an adopted process", "error", err)
+		return
+	}
+	waits := map[string]bool{}
+	for _, r := range hello.PendingPermissionRequests {
+		waits[r.RequestID] = true
+	}
+	open, err := p.o.o.Registry.Open(ctx, p.session.SessionID)
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot read the open requests of an adopted process", "error", err)
+		return
+	}
+	for _, r := range open {
+		if r.ProcessID != p.processID || waits[r.AskerRequestID] || !r.CreatedAt.Before(asked) {
+			continue
+		}
+		p.withdraw(ctx, r, "Claude withdrew this request while the server was away.")
+	}
+	given, err := p.o.o.Store.UndeliveredRequests(ctx, p.session.SessionID)
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot read the answers that wait for an adopted process", "error", err)
+		return
+	}
+	for _, r := range given {
+		if r.ProcessID != p.processID || waits[r.AskerRequestID] || !r.Resolution.At.Before(asked) {
+			continue
+		}
+		if err := p.o.o.Store.SetDelivery(ctx, r.RequestID, pending.Delivered); err != nil {
+			p.log.ErrorContext(ctx, "cannot note that an answer was delivered", "error", err)
+		}
+	}
+	p.recordMissing(ctx)
+	if err := failpoint.Hit("reconcile.after"); err != nil {
+		p.log.ErrorContext(ctx, "cannot reconcile an adopted process", "error", err)
+	}
+}
+
+// recordMissing writes the records of requests that ended in the instant in
+// which a server died, before it had written them.
+func (p *process) recordMissing(ctx context.Context) {
+	missing, err := p.o.o.Store.UnrecordedRequests(ctx, p.session.SessionID)
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot read the requests without a record", "error", err)
+		return
+	}
+	for _, r := range missing {
+		p.put(resolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
+	}
+}
+
+// withdraw ends a request that no goroutine of this process waits for, and
+// records it.
+func (p *process) withdraw(ctx context.Context, r pending.Request, reason string) {
+	err := p.o.o.Registry.Withdraw(ctx, r.RequestID, reason)
+	if errors.Is(err, pending.ErrNotOpen) {
+		return // a person was quicker
+	}
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot withdraw a request", "request_id", r.RequestID, "error", err)
+		return
+	}
+	r.Status = pending.Withdrawn
+	r.Resolution = &pending.Resolution{Status: r.Status, Reason: reason, At: time.Now()}
+	p.put(resolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
+}

@@ -1,0 +1,233 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// questionTool is the tool whose permission request is really a question.
+const questionTool = "AskUserQuestion"
+
+// ask puts a permission request of the CLI before a person and returns what
+// they decided. It runs on a goroutine of its own for each request.
+func (p *process) ask(ctx context.Context, r claude.ToolRequest) (claude.ToolDecision, error) {
+	q := p.beginQuestion()
+	decision, err := p.decide(ctx, q, r)
+	if err != nil {
+		p.endQuestion(q)
+		return decision, err
+	}
+	sent := decision.Sent
+	decision.Sent = func(err error) {
+		if sent != nil {
+			sent(err)
+		}
+		p.endQuestion(q)
+	}
+	return decision, nil
+}
+
+// decide waits for a person's decision.
+func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest) (claude.ToolDecision, error) {
+	req := p.request(r)
+	waiting, gaveUp := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer gaveUp(nil)
+	defer context.AfterFunc(ctx, func() { gaveUp(p.whyGone(q, context.Cause(ctx))) })()
+
+	// A request that the store cannot take now waits for it, and Claude with it, as
+	// it would for a person.
+	var settled pending.Request
+	err := p.insist(waiting, "a request of Claude", func() (err error) {
+		settled, err = p.settle(waiting, req)
+		return err
+	})
+	if settled.Resolution != nil {
+		p.put(resolvedItem(settled, p.speaker(r.AgentID), time.Now()))
+	}
+	if err != nil && ctx.Err() != nil {
+		return claude.ToolDecision{}, claude.ErrNoAnswer // the CLI waits no longer
+	}
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot put a request before a person", "tool_name", r.ToolName, "error", err)
+		return claude.ToolDecision{Message: "The request could not be put before a person because of a technical problem. Nothing was decided; try again later."}, nil
+	}
+	decision, byPerson := decisionOf(settled)
+	if !byPerson && ctx.Err() != nil {
+		return claude.ToolDecision{}, claude.ErrNoAnswer
+	}
+	if byPerson {
+		p.mu.Lock()
+		p.script.Answered[r.ToolUseID] = answered{RequestID: settled.RequestID, ToolName: r.ToolName, At: time.Now()}
+		p.mu.Unlock()
+		decision.Sent = func(err error) {
+			if err != nil && !errors.Is(err, ErrRepeated) {
+				p.log.Warn("an answer did not reach Claude", "request_id", settled.RequestID, "error", err)
+				return
+			}
+			if err := p.o.o.Store.SetDelivery(context.WithoutCancel(ctx), settled.RequestID, pending.Delivered); err != nil {
+				p.log.Error("cannot note that an answer was delivered", "error", err)
+			}
+		}
+	}
+	return decision, nil
+}
+
+// settle finds what a person answered to a former process, or asks.
+func (p *process) settle(ctx context.Context, req pending.Request) (pending.Request, error) {
+	settled, carried, err := p.carry(ctx, &req)
+	if carried || passing(err) {
+		return settled, err
+	}
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot find out what was answered to the former process", "error", err)
+	}
+	return p.o.o.Registry.Ask(ctx, req)
+}
+
+// request turns what the CLI asks into what a person sees.
+func (p *process) request(r claude.ToolRequest) pending.Request {
+	req := pending.Request{
+		RequestID:   pending.NewRequestID(p.session.SessionID, p.processID, r.RequestID),
+		SessionID:   p.session.SessionID,
+		RequestType: pending.ToolApproval, Source: pending.SourceClaude, ProcessID: p.processID,
+		AskerRequestID: r.RequestID, AskerToolUseID: r.ToolUseID,
+		ToolName: r.ToolName, ToolInput: r.Input, InputHash: pending.HashInput(r.Input),
+		AgentID: r.AgentID, Title: r.Title, Description: r.Description,
+		DecisionReason: r.DecisionReason, BlockedPath: r.BlockedPath,
+		PermissionSuggestions: r.PermissionSuggestions,
+		CreatedAt:             time.Now(),
+	}
+	p.mu.Lock()
+	req.AgentType = p.script.Agents[r.AgentID].Name
+	p.mu.Unlock()
+	if r.ToolName == questionTool {
+		req.RequestType = pending.AskUserQuestion
+		form, err := pending.FormOfQuestions(r.Input)
+		if err != nil {
+			p.log.Warn("Claude asked a question that cannot be shown as a form", "error", err)
+		}
+		req.Form = form
+	}
+	return req
+}
+
+// decisionOf turns a resolution into what the CLI is told; byPerson is false
+// when nobody decided.
+func decisionOf(r pending.Request) (d claude.ToolDecision, byPerson bool) {
+	a := r.Resolution.Answer
+	switch {
+	case r.Status == pending.Answered && a != nil && r.RequestType == pending.AskUserQuestion:
+		return claude.ToolDecision{Allow: true, UpdatedInput: answeredInput(r, *a)}, true
+	case r.Status == pending.Answered && a != nil:
+		return claude.ToolDecision{Allow: true, UpdatedInput: a.UpdatedInput, UpdatedPermissions: a.UpdatedPermissions}, true
+	case r.Status == pending.Denied && a != nil:
+		message := a.Message
+		if message == "" && r.RequestType == pending.AskUserQuestion {
+			message = "The user declined to answer."
+		} else if message == "" {
+			message = "The user denied this."
+		}
+		return claude.ToolDecision{Message: message, Interrupt: a.Interrupt}, true
+	case r.Status == pending.Expired:
+		return claude.ToolDecision{Message: "Nobody answered in time."}, false
+	}
+	return claude.ToolDecision{Message: "The request was withdrawn before a person decided."}, false
+}
+
+// answeredInput is the tool's own input with the answers put in. Every field
+// the CLI sent is echoed as it came; nothing of it comes from a browser.
+func answeredInput(r pending.Request, a pending.Answer) json.RawMessage {
+	input := map[string]json.RawMessage{}
+	if err := json.Unmarshal(r.ToolInput, &input); err != nil {
+		// A form was made from this input, so it is an object.
+		panic(fmt.Sprintf("orchestrator: stored question is no object: %v", err))
+	}
+	answers, err := json.Marshal(pending.AnswersByText(r, a))
+	if err != nil {
+		panic(fmt.Sprintf("orchestrator: encode answers: %v", err))
+	}
+	input["answers"] = answers
+	out, err := json.Marshal(input)
+	if err != nil {
+		panic(fmt.Sprintf("orchestrator: encode answered question: %v", err))
+	}
+	return out
+}
+
+// whyGone says to a person why a request is no longer asked.
+func (p *process) whyGone(q *question, cause error) error {
+	p.mu.Lock()
+	stop, byPerson, detached, by := p.stopReason, p.endedByPerson, p.detached, q.interruptedBy
+	p.mu.Unlock()
+	switch {
+	case detached:
+		return pending.ErrDetached
+	case stop != "" && byPerson:
+		return sentence(stop)
+	case stop != "":
+		return pending.ErrAskerDied{Reason: stop}
+	case errors.Is(cause, claude.ErrWithdrawn) && by != "":
+		return sentence(by + " interrupted Claude.")
+	case errors.Is(cause, claude.ErrWithdrawn):
+		return sentence("Claude withdrew this request.")
+	}
+	return pending.ErrAskerDied{Reason: "The Claude process ended before an answer. Nothing ran."}
+}
+
+// sentence is a cause that people read.
+type sentence string
+
+func (s sentence) Error() string { return string(s) }
+
+// question is one request of the process that waits for a person.
+type question struct {
+	interruptedBy string        // who interrupted the turn that asked, "" for nobody
+	over          chan struct{} // closed once the CLI was told, or nothing will be said
+}
+
+func (p *process) beginQuestion() *question {
+	q := &question{over: make(chan struct{})}
+	p.mu.Lock()
+	p.questions[q] = struct{}{}
+	p.mu.Unlock()
+	return q
+}
+
+func (p *process) endQuestion(q *question) {
+	p.mu.Lock()
+	delete(p.questions, q)
+	p.busy = time.Now() // the time it waited was not its own
+	p.mu.Unlock()
+	close(q.over)
+}
+
+// speaker is the id by which the transcript knows a subagent.
+func (p *process) speaker(agentID string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.script.Agents[agentID].ToolUseID
+}
+
+// resolvedItem is the permanent record of a request.
+func resolvedItem(r pending.Request, agentID string, now time.Time) session.Item {
+	body := session.ResolvedBody{
+		RequestID: r.RequestID, RequestType: string(r.RequestType), ToolName: r.ToolName,
+		Outcome: string(r.Status), By: r.Resolution.Actor.Name, Device: r.Resolution.Actor.Device,
+		Carried: r.Resolution.CarriedFrom != "",
+		Summary: r.Resolution.Reason, Waited: now.Sub(r.CreatedAt).Seconds(),
+	}
+	if len(r.ToolInput) <= session.MaxShown {
+		body.ToolInput = r.ToolInput
+	}
+	if a := r.Resolution.Answer; a != nil {
+		body.Summary, body.Message, body.Edited = a.Summary(r), a.Message, a.UpdatedInput != nil
+	}
+	return session.Item{Key: session.RecordKey(r.RequestID), At: now, Kind: session.ItemResolved, AgentID: agentID, Body: encode(body)}
+}

@@ -1,0 +1,140 @@
+package orchestrator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// leftOver reports whether a process that died left questions, answered or not,
+// that the next one may ask again.
+func (o *Orchestrator) leftOver(ctx context.Context, sessionID string) (bool, error) {
+	open, err := o.o.Registry.Open(ctx, sessionID)
+	if err != nil || len(open) > 0 {
+		return len(open) > 0, err
+	}
+	given, err := o.o.Store.UndeliveredRequests(ctx, sessionID)
+	return len(given) > 0, err
+}
+
+// carry looks whether a person has answered this very question to the process
+// before this one, which died without hearing it. Then the answer is carried
+// over, and nobody is asked again. An answer to the same tool with another input
+// is shown beside the new question. carried is false when a person must be asked.
+//
+// Only the turn that was cut off is asked again, so this holds until its end.
+func (p *process) carry(ctx context.Context, req *pending.Request) (settled pending.Request, carried bool, err error) {
+	p.mu.Lock()
+	former := p.former
+	p.mu.Unlock()
+	if !former {
+		return pending.Request{}, false, nil
+	}
+	answers, err := p.formerAnswers(ctx)
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	var similar *pending.Request
+	for i, old := range answers {
+		if old.ToolName != req.ToolName || old.RequestType != req.RequestType {
+			continue
+		}
+		if !sameInput(old.ToolInput, req.ToolInput) {
+			similar = &answers[i]
+			continue
+		}
+		settled, carried, err := p.o.o.Registry.Carry(ctx, *req, old.RequestID)
+		if err != nil || carried {
+			return settled, carried, err
+		}
+	}
+	if similar != nil {
+		a := similar.Resolution
+		req.Earlier = &pending.Earlier{
+			RequestID: similar.RequestID, ToolInput: similar.ToolInput, Status: similar.Status,
+			Summary: a.Answer.Summary(*similar), By: a.Actor.Name, At: a.At,
+		}
+	}
+	// The same question that nobody has answered yet: the new one takes its place.
+	open, err := p.o.o.Registry.Open(ctx, p.session.SessionID)
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	for _, old := range open {
+		if old.Status == pending.Orphaned && old.ProcessID != p.processID && old.ToolName == req.ToolName && sameInput(old.ToolInput, req.ToolInput) {
+			p.withdraw(ctx, old, "Claude asked this again after it was resumed.")
+			break
+		}
+	}
+	return pending.Request{}, false, nil
+}
+
+// formerAnswers lists what people answered and a former process never heard.
+func (p *process) formerAnswers(ctx context.Context) ([]pending.Request, error) {
+	given, err := p.o.o.Store.UndeliveredRequests(ctx, p.session.SessionID)
+	if err != nil {
+		return nil, fmt.Errorf("orchestrator: undelivered answers: %w", err)
+	}
+	former := given[:0]
+	for _, r := range given {
+		if r.ProcessID != p.processID && r.Resolution != nil && r.Resolution.Answer != nil {
+			former = append(former, r)
+		}
+	}
+	return former, nil
+}
+
+// endFormer lets go of what a former process asked, once the turn that was cut
+// off is over: what was not asked again by then never will be.
+func (p *process) endFormer(ctx context.Context) {
+	p.mu.Lock()
+	former := p.former
+	p.former = false
+	p.mu.Unlock()
+	if !former {
+		return
+	}
+	answers, err := p.formerAnswers(ctx)
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot read the answers to the former process", "error", err)
+	}
+	for _, old := range answers {
+		p.put(resolvedItem(old, p.speaker(old.AgentID), old.Resolution.At))
+		if err := p.o.o.Store.SetDelivery(ctx, old.RequestID, pending.Dropped); err != nil {
+			p.log.ErrorContext(ctx, "cannot drop an answer that nobody asked for again", "error", err)
+		}
+	}
+	open, err := p.o.o.Registry.Open(ctx, p.session.SessionID)
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot read the orphaned questions", "error", err)
+	}
+	for _, old := range open {
+		if old.Status != pending.Orphaned || old.ProcessID == p.processID {
+			continue
+		}
+		p.withdraw(ctx, old, "Claude went on without asking this again.")
+	}
+}
+
+// sameInput compares two inputs as JSON: the order of keys is not fixed.
+func sameInput(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	canonical := func(v json.RawMessage) ([]byte, bool) {
+		d := json.NewDecoder(bytes.NewReader(v))
+		d.UseNumber() // 1e400 and 2^53+1 stay what they are
+		var x any
+		if d.Decode(&x) != nil {
+			return nil, false
+		}
+		out, err := json.Marshal(x) // keys in order
+		return out, err == nil
+	}
+	x, ok := canonical(a)
+	y, also := canonical(b)
+	return ok && also && bytes.Equal(x, y)
+}

@@ -1,0 +1,145 @@
+package orchestrator
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// How long each step of an orderly end may take before the next one.
+const (
+	interruptGrace = 2 * time.Second
+	closeGrace     = 3 * time.Second // to write the end of the transcript
+	terminateGrace = 3 * time.Second
+	forceGrace     = 300 * time.Millisecond // to refuse the open requests, when force is asked for
+)
+
+// kill has the process ended; a second call with force shortens the first.
+func (p *process) kill(force, byPerson bool, reason string) {
+	p.mu.Lock()
+	if p.stopReason == "" {
+		p.stopReason = reason
+	}
+	p.endedByPerson = p.endedByPerson || byPerson
+	p.mu.Unlock()
+	for {
+		select {
+		case p.kills <- killRequest{force: force, reason: reason}:
+			return
+		default:
+			if !force {
+				return // one waits already
+			}
+			// A waiting gentle request gives way to this one.
+			select {
+			case <-p.kills:
+			default:
+			}
+		}
+	}
+}
+
+// end waits for a reason to end the CLI and then does so. It returns when the
+// CLI is gone, whoever ended it.
+func (p *process) end(ctx context.Context, over <-chan struct{}) {
+	var k killRequest
+	select {
+	case <-over:
+		return
+	case k = <-p.kills:
+	case <-ctx.Done():
+		if p.detach() {
+			return
+		}
+		p.mu.Lock()
+		if p.stopReason == "" {
+			p.stopReason = "The server was stopped."
+		}
+		p.mu.Unlock()
+	}
+	p.mu.Lock()
+	reason := p.stopReason
+	conn, client := p.conn, p.client
+	p.mu.Unlock()
+	p.log.Info("ending Claude", "reason", reason, "force", k.force)
+
+	grace := interruptGrace
+	if k.force {
+		grace = forceGrace
+	}
+	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	// The open requests are refused first: then Claude hears a denial, and its
+	// transcript has a result for every tool it called, without which it could
+	// not be resumed.
+	p.mu.Lock()
+	asked := slices.Collect(maps.Keys(p.questions))
+	p.mu.Unlock()
+	if _, err := p.o.o.Registry.WithdrawAll(lasting, p.session.SessionID, reason); err != nil {
+		p.log.Error("cannot withdraw the open requests", "error", err)
+	}
+	for _, q := range asked {
+		select {
+		case <-q.over:
+		case k = <-p.kills:
+			if k.force {
+				cancel() // what is left of the loop, too
+			}
+		case <-lasting.Done():
+		case <-over:
+		}
+	}
+	gone := func(grace time.Duration) bool {
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		for {
+			select {
+			case <-over:
+				return true
+			case <-timer.C:
+				return false
+			case k = <-p.kills:
+				if k.force {
+					return false
+				}
+			}
+		}
+	}
+	step := func(name string, do func() error, grace time.Duration) bool {
+		if k.force {
+			return false
+		}
+		if err := do(); err != nil {
+			p.log.Warn("a step of ending Claude failed", "step", name, "error", err)
+		}
+		return gone(grace)
+	}
+	working := len(asked) > 0 || p.working()
+	if working && step("interrupt", func() error { return client.Interrupt(lasting) }, 0) {
+		return
+	}
+	if step("close input", conn.CloseInput, closeGrace) ||
+		step("terminate", conn.Terminate, terminateGrace) {
+		return
+	}
+	if err := conn.Kill(); err != nil {
+		p.log.Error("cannot kill Claude", "error", err)
+	}
+	<-over
+}
+
+// detach lets go of a process that is kept elsewhere, and reports whether it is.
+func (p *process) detach() bool {
+	p.mu.Lock()
+	kept, ok := p.conn.(Kept)
+	p.detached = ok
+	p.mu.Unlock()
+	if !ok {
+		return false
+	}
+	if err := kept.Detach(); err != nil {
+		p.log.Warn("letting go of Claude was not clean", "error", err)
+	}
+	return true
+}

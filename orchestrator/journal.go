@@ -1,0 +1,94 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/shim"
+)
+
+// journalConn is what a dead shim has left: the lines of its CLI that nobody has
+// read yet, and nothing to talk to.
+type journalConn struct {
+	left   leftShim
+	offset int64
+	next   func() (journalLine, bool)
+	stop   func()
+	done   chan struct{}
+}
+
+type journalLine struct {
+	offset int64
+	line   []byte
+	err    error // the line, or a part of the journal, is lost
+}
+
+var errStopReading = errors.New("nobody reads on")
+
+func (l leftShim) readJournal(_ context.Context, offset int64) (Conn, error) {
+	lines := func(yield func(journalLine) bool) {
+		err := shim.ReadJournal(l.bundle.Dir, offset, func(offset int64, line []byte, mark shim.Mark) error {
+			next := journalLine{offset: offset, line: line}
+			if mark.Lost > 0 || mark.Size > 0 {
+				next.err = fmt.Errorf("%w: %d bytes before offset %d", claude.ErrTooLarge, max(mark.Lost, mark.Size), offset)
+			}
+			if !yield(next) {
+				return errStopReading
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStopReading) {
+			yield(journalLine{offset: -1, err: err})
+		}
+	}
+	c := &journalConn{left: l, offset: offset, done: make(chan struct{})}
+	c.next, c.stop = iter.Pull(iter.Seq[journalLine](lines))
+	close(c.done)
+	return c, nil
+}
+
+func (c *journalConn) Recv() ([]byte, error) {
+	l, ok := c.next()
+	switch {
+	case !ok:
+		return nil, io.EOF
+	case l.offset < 0:
+		return nil, l.err
+	}
+	c.offset = l.offset
+	return l.line, l.err
+}
+
+func (c *journalConn) Close() error {
+	c.stop()
+	return nil
+}
+
+func (c *journalConn) ExitError() error {
+	if e := c.left.bundle.Exit; e != nil {
+		return exitError(*e)
+	}
+	return errors.New("its keeper was killed")
+}
+
+func (c *journalConn) Stderr() string {
+	if e := c.left.bundle.Exit; e != nil {
+		return e.Stderr
+	}
+	return ""
+}
+
+func (c *journalConn) Send([]byte) error                { return claude.ErrClosed }
+func (c *journalConn) PID() int                         { return 0 }
+func (c *journalConn) CloseInput() error                { return nil }
+func (c *journalConn) Terminate() error                 { return nil }
+func (c *journalConn) Kill() error                      { return nil } // Forget ends what may be left of the tree
+func (c *journalConn) Done() <-chan struct{}            { return c.done }
+func (c *journalConn) Offset() int64                    { return c.offset }
+func (c *journalConn) Commit(int64)                     {}
+func (c *journalConn) Detach() error                    { return nil }
+func (c *journalConn) Forget(ctx context.Context) error { return c.left.Remove(ctx) }

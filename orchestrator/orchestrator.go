@@ -1,0 +1,551 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Store is what the orchestrator remembers with.
+type Store interface {
+	session.Store
+	SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error
+	UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
+}
+
+// Options says what an [Orchestrator] works with. All but Demo are required.
+type Options struct {
+	Store    Store
+	Registry *pending.Registry
+	Bell     session.Bell
+	Launcher Launcher
+	CLI      *CLI
+	Rules    Rules // to begin with, see SetRules
+	NodeID   string
+	Demo     *Demo // nil when there is no scripted model to run against
+	Log      *slog.Logger
+}
+
+// Demo is the scripted model that demo sessions talk to.
+type Demo struct {
+	Environ map[string]string // on top of the CLI's environment
+	Folder  string            // where demo sessions work, made when missing
+	Prompt  string            // what is asked when the person asks nothing
+}
+
+// Orchestrator drives the Claude processes of this node.
+type Orchestrator struct {
+	o       Options
+	changed atomic.Pointer[Rules] // that hold now; Options has those of the start
+
+	launches chan *process // to Run, which owns every process
+	settled  chan struct{} // closed by Run once what a former server left is settled
+	closing  chan struct{} // closed by Run when it begins to end
+
+	rung chan struct{} // sessions are in touched; capacity 1, never closed
+
+	mu        sync.Mutex          // protects following
+	processes map[string]*process // running, by session id
+	touched   map[string]bool     // dead sessions that changed
+}
+
+// New returns an orchestrator that does nothing until Run.
+func New(o Options) *Orchestrator {
+	made := &Orchestrator{
+		o:         o,
+		launches:  make(chan *process),
+		settled:   make(chan struct{}),
+		closing:   make(chan struct{}),
+		rung:      make(chan struct{}, 1),
+		processes: make(map[string]*process),
+		touched:   make(map[string]bool),
+	}
+	made.SetRules(o.Rules)
+	return made
+}
+
+// Run settles what a former server left behind, then drives processes until ctx
+// ends, and returns once the last of them is gone.
+func (o *Orchestrator) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer close(o.closing)
+	adopted, strays, err := o.adopt(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("orchestrator: adopt what a former server left: %w", err)
+	}
+	drive := func(p *process) {
+		running.Go(func() {
+			p.run(ctx)
+			o.remove(p)
+			o.goOn(ctx, p)
+		})
+	}
+	for _, p := range adopted {
+		drive(p)
+	}
+	// What is in the way of a new process of its session goes first; none of it
+	// holds up what was adopted.
+	running.Go(func() {
+		o.clear(ctx, strays)
+		close(o.settled)
+	})
+	ticker := time.NewTicker(o.rules().Limits.Sample)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case p := <-o.launches:
+			drive(p)
+		case <-o.rung:
+			running.Go(func() { o.resumeAnswered(ctx) })
+		case now := <-ticker.C:
+			o.sample(ctx, now)
+		}
+	}
+}
+
+// Touch says that a session changed; it is a listener of the bell and never
+// blocks. Only sessions whose process is dead are of interest: an answer to what
+// they left behind may be there.
+func (o *Orchestrator) Touch(sessionID string) {
+	if !o.rules().ResumeOnAnswer {
+		return
+	}
+	o.mu.Lock()
+	running := o.processes[sessionID] != nil
+	if !running {
+		o.touched[sessionID] = true
+	}
+	o.mu.Unlock()
+	if !running {
+		poke(o.rung)
+	}
+}
+
+// resumeAnswered resumes the sessions that died before they heard an answer
+// which is there now.
+func (o *Orchestrator) resumeAnswered(ctx context.Context) {
+	o.mu.Lock()
+	touched := o.touched
+	o.touched = make(map[string]bool)
+	o.mu.Unlock()
+	for sessionID := range touched {
+		if err := o.resumeIfAnswered(ctx, sessionID); err != nil && ctx.Err() == nil {
+			o.o.Log.ErrorContext(ctx, "cannot resume a session whose question was answered", "session_id", sessionID, "error", err)
+		}
+	}
+}
+
+func (o *Orchestrator) resumeIfAnswered(ctx context.Context, sessionID string) error {
+	given, err := o.o.Store.UndeliveredRequests(ctx, sessionID)
+	if err != nil || len(given) == 0 {
+		return err
+	}
+	s, err := o.o.Store.Session(ctx, sessionID)
+	if err != nil {
+		return err
+	}
+	l := launchOf(s)
+	l.ContinueTurn = l.Resume != ""
+	if err := o.launch(ctx, s, l); !errors.Is(err, ErrRunning) && !errors.Is(err, ErrClosing) {
+		return err
+	}
+	return nil
+}
+
+// goOn starts the session again when a message or an answer came in while its
+// process was on its way out, so that neither waits for a process that will not
+// come. It cannot go round for ever: a process that came up takes at least one
+// message, and an answer counts for the death that it came with.
+func (o *Orchestrator) goOn(ctx context.Context, p *process) {
+	if ctx.Err() != nil {
+		return
+	}
+	if p.neverSaved() {
+		if err := o.beginAfresh(ctx, p); err != nil && !errors.Is(err, ErrClosing) {
+			p.log.ErrorContext(ctx, "cannot begin the session afresh", "error", err)
+		}
+		return
+	}
+	if !p.leavesWork() {
+		return
+	}
+	err := p.insist(ctx, "what came in while the process ended", func() error {
+		queue, err := o.o.Store.QueuedMessages(ctx, p.session.SessionID)
+		if err != nil {
+			return err
+		}
+		if len(queue) > 0 {
+			return o.launch(ctx, p.session, launchOf(p.session))
+		}
+		if !o.rules().ResumeOnAnswer {
+			return nil
+		}
+		given, err := o.o.Store.UndeliveredRequests(ctx, p.session.SessionID)
+		for _, r := range given {
+			if r.Resolution.At.After(p.died.Add(-noticeDeath)) {
+				return o.resumeIfAnswered(ctx, p.session.SessionID)
+			}
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, ErrRunning) && !errors.Is(err, ErrClosing) && ctx.Err() == nil {
+		p.log.ErrorContext(ctx, "cannot go on with what came in while the process ended", "error", err)
+	}
+}
+
+// noticeDeath is how long it may take to see that a CLI has died.
+const noticeDeath = time.Second
+
+// beginAfresh starts a session again that Claude has no transcript of: it was
+// killed before it had written one. What was said to it is said again.
+func (o *Orchestrator) beginAfresh(ctx context.Context, p *process) error {
+	s, begun := p.session, false
+	s.Begun = false
+	if _, err := o.o.Store.UpdateSession(ctx, s.SessionID, session.Patch{Begun: &begun}); err != nil {
+		return err
+	}
+	if _, err := o.o.Store.Requeue(ctx, s.SessionID); err != nil {
+		return err
+	}
+	note := session.Item{Key: "afresh:" + p.processID, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{
+		Level: "warning", Text: "Claude ended before it had saved this conversation, so it begins afresh with the same messages.",
+	})}
+	if err := o.o.Store.PutItems(ctx, s.SessionID, []session.Item{note}); err != nil {
+		return err
+	}
+	l := launchOf(s)
+	l.Former = true
+	return o.launch(ctx, s, l)
+}
+
+// Start makes a new session and its process, and returns the session's id once
+// the session is stored; the process comes up on its own. The same SessionID
+// again changes nothing.
+func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error) {
+	s, err := o.newSession(r)
+	if err != nil {
+		return "", err
+	}
+	err = o.o.Store.CreateSession(ctx, s)
+	again := errors.Is(err, session.ErrExists)
+	switch {
+	case again && r.Resume != "" && !r.Fork:
+		return "", &InvalidError{Field: "resume", Sentence: "This conversation is in the list already. Open it there and resume it."}
+	case again && r.SessionID != "": // the same command: a server may have died half way through it
+	case err != nil:
+		return "", fmt.Errorf("orchestrator: create session: %w", err)
+	}
+	prompt := r.Prompt
+	if prompt == "" && r.Demo {
+		prompt = o.o.Demo.Prompt
+	}
+	if prompt != "" || len(r.Attachments) > 0 {
+		if _, err := o.o.Store.QueueMessage(ctx, session.Message{
+			MessageID: firstMessageID(s.SessionID), SessionID: s.SessionID, Text: prompt,
+			Attachments: r.Attachments, By: r.By, CreatedAt: s.CreatedAt,
+		}); err != nil {
+			return "", fmt.Errorf("orchestrator: queue first message: %w", err)
+		}
+	}
+	if again {
+		if state, err := o.o.Store.ProcessState(ctx, s.SessionID); err != nil || state.ProcessID != "" {
+			return s.SessionID, err // it was launched
+		}
+	}
+	l := launchOf(s)
+	if r.Resume != "" {
+		l.Resume, l.Fork = r.Resume, r.Fork
+	}
+	if err := o.launch(ctx, s, l); err != nil && !(again && errors.Is(err, ErrRunning)) {
+		return "", err
+	}
+	return s.SessionID, nil
+}
+
+// firstMessageID makes the first message of a session the same message, however
+// often its start is tried.
+func firstMessageID(sessionID string) string {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("first message of "+sessionID)).String()
+}
+
+// Send hands a message to Claude: at once when it waits for one, after the
+// present turn otherwise. A dead session is resumed first. A MessageID that is
+// known changes nothing.
+func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
+	if m.Text == "" && len(m.Attachments) == 0 {
+		return &InvalidError{Field: "text", Sentence: "The message is empty."}
+	}
+	s, err := o.o.Store.Session(ctx, m.SessionID)
+	if err != nil {
+		return err
+	}
+	queued, err := o.o.Store.QueueMessage(ctx, m)
+	if err != nil {
+		return fmt.Errorf("orchestrator: queue message: %w", err)
+	}
+	if !queued {
+		return nil
+	}
+	o.o.Bell.Ring(m.SessionID)
+	for {
+		p := o.process(m.SessionID)
+		if p == nil {
+			break
+		}
+		if p.takesMessages() {
+			p.pokeFeed()
+			return nil
+		}
+		select { // it is being ended: the next process gets the message
+		case <-p.gone:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if err := o.launch(ctx, s, launchOf(s)); err != nil && !errors.Is(err, ErrRunning) {
+		return err
+	}
+	return nil
+}
+
+// Resume starts a dead session again. A turn that was cut off goes on by itself.
+func (o *Orchestrator) Resume(ctx context.Context, sessionID string, _ pending.Actor) error {
+	s, err := o.o.Store.Session(ctx, sessionID)
+	if err != nil {
+		return err
+	}
+	l := launchOf(s)
+	l.ContinueTurn = l.Resume != ""
+	return o.launch(ctx, s, l)
+}
+
+// Fork starts a new session that knows all this one has said.
+func (o *Orchestrator) Fork(ctx context.Context, sessionID string, by pending.Actor) (string, error) {
+	from, err := o.o.Store.Session(ctx, sessionID)
+	if err != nil {
+		return "", err
+	}
+	if !from.Begun {
+		return "", &InvalidError{Field: "session_id", Sentence: "Claude has not said anything in this session yet, so there is nothing to fork."}
+	}
+	s := from
+	s.SessionID, s.OwnerID = uuid.NewString(), by.UserID
+	s.Title = "Fork of " + from.Title
+	s.CreatedAt = time.Now()
+	s.UpdatedAt, s.Archived = s.CreatedAt, false
+	if err := o.o.Store.CreateSession(ctx, s); err != nil {
+		return "", fmt.Errorf("orchestrator: create fork: %w", err)
+	}
+	if err := o.copyTranscript(ctx, from.SessionID, s.SessionID); err != nil {
+		return "", err
+	}
+	l := launchOf(s)
+	l.SessionID, l.Resume, l.Fork = s.SessionID, from.SessionID, true
+	return s.SessionID, o.launch(ctx, s, l)
+}
+
+func (o *Orchestrator) copyTranscript(ctx context.Context, from, to string) error {
+	const pageSize = 500
+	for after := int64(0); ; {
+		page, err := o.o.Store.Transcript(ctx, from, after, pageSize)
+		if err != nil {
+			return fmt.Errorf("orchestrator: read transcript to fork: %w", err)
+		}
+		if len(page.Items) > 0 {
+			if err := o.o.Store.PutItems(ctx, to, page.Items); err != nil {
+				return fmt.Errorf("orchestrator: copy transcript: %w", err)
+			}
+		}
+		if !page.More {
+			return nil
+		}
+		after = page.Next
+	}
+}
+
+// Interrupt ends the present turn; the process stays and takes the next message.
+// by is named to those whose requests the turn takes along.
+func (o *Orchestrator) Interrupt(ctx context.Context, sessionID string, by pending.Actor) error {
+	p, err := o.running(ctx, sessionID)
+	if err != nil {
+		return err
+	}
+	return p.interrupt(ctx, by)
+}
+
+// Kill ends the process of a session and everything below it: in order, with
+// time to save its transcript, or at once with force. It returns when the end
+// has begun; killing what is dead changes nothing. reason is shown to people.
+func (o *Orchestrator) Kill(ctx context.Context, sessionID string, force bool, reason string) error {
+	p, err := o.running(ctx, sessionID)
+	if errors.Is(err, ErrNotRunning) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.kill(force, true, reason)
+	return nil
+}
+
+// SetModel changes the model, at once when a process runs.
+func (o *Orchestrator) SetModel(ctx context.Context, sessionID, model string) error {
+	if err := checkModel(model); err != nil {
+		return err
+	}
+	if p := o.process(sessionID); p != nil {
+		if err := p.setModel(ctx, model); err != nil {
+			return err
+		}
+	}
+	_, err := o.o.Store.UpdateSession(ctx, sessionID, session.Patch{Model: &model})
+	o.o.Bell.Ring(sessionID)
+	return err
+}
+
+// SetPermissionMode changes the permission mode, at once when a process runs.
+func (o *Orchestrator) SetPermissionMode(ctx context.Context, sessionID, mode string) error {
+	if err := checkPermissionMode(mode); err != nil {
+		return err
+	}
+	if p := o.process(sessionID); p != nil {
+		if err := p.setPermissionMode(ctx, mode); err != nil {
+			return err
+		}
+	}
+	_, err := o.o.Store.UpdateSession(ctx, sessionID, session.Patch{PermissionMode: &mode})
+	o.o.Bell.Ring(sessionID)
+	return err
+}
+
+// Live returns the growing last block of a running session.
+func (o *Orchestrator) Live(sessionID string) (session.Live, bool) {
+	if p := o.process(sessionID); p != nil {
+		return p.liveBlock()
+	}
+	return session.Live{}, false
+}
+
+// Delete ends a session and forgets it.
+func (o *Orchestrator) Delete(ctx context.Context, sessionID string) error {
+	if p := o.process(sessionID); p != nil {
+		p.kill(true, true, "The session was deleted.")
+		select {
+		case <-p.gone:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return o.o.Store.DeleteSession(ctx, sessionID)
+}
+
+// launch registers a process for the session and hands it to Run.
+func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launchPlan) (err error) {
+	select {
+	case <-o.settled:
+	case <-o.closing:
+		return ErrClosing
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if plan.Resume == s.SessionID && !plan.ContinueTurn {
+		if plan.ContinueTurn, err = o.leftOver(ctx, s.SessionID); err != nil {
+			return fmt.Errorf("orchestrator: launch: %w", err)
+		}
+	}
+	p := newProcess(o, s, plan)
+	o.mu.Lock()
+	if _, ok := o.processes[s.SessionID]; ok {
+		o.mu.Unlock()
+		return ErrRunning
+	}
+	o.processes[s.SessionID] = p
+	o.mu.Unlock()
+	// Whoever asked for the process finds it starting, not still dead.
+	if err := p.flush(ctx); err != nil {
+		o.remove(p)
+		return fmt.Errorf("orchestrator: launch: %w", err)
+	}
+	select {
+	case o.launches <- p:
+		return nil
+	case <-o.closing:
+		return p.neverRan(ctx, ErrClosing)
+	case <-ctx.Done():
+		return p.neverRan(ctx, ctx.Err())
+	}
+}
+
+func (o *Orchestrator) remove(p *process) {
+	o.mu.Lock()
+	delete(o.processes, p.session.SessionID)
+	o.mu.Unlock()
+	close(p.gone)
+}
+
+func (o *Orchestrator) process(sessionID string) *process {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.processes[sessionID]
+}
+
+// running finds the process of a session: ErrNotRunning when it has none,
+// session.ErrNotFound when there is no such session.
+func (o *Orchestrator) running(ctx context.Context, sessionID string) (*process, error) {
+	if p := o.process(sessionID); p != nil {
+		return p, nil
+	}
+	if _, err := o.o.Store.Session(ctx, sessionID); err != nil {
+		return nil, err
+	}
+	return nil, ErrNotRunning
+}
+
+// all lists the running processes.
+func (o *Orchestrator) all() []*process {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	list := make([]*process, 0, len(o.processes))
+	for _, p := range o.processes {
+		list = append(list, p)
+	}
+	return list
+}
+
+// sample measures every process tree and applies the limits.
+func (o *Orchestrator) sample(ctx context.Context, now time.Time) {
+	running := o.all()
+	if len(running) == 0 {
+		return
+	}
+	table, err := processTable()
+	if err != nil {
+		o.o.Log.WarnContext(ctx, "cannot read the process table", "error", err)
+		return
+	}
+	roots := make([]int, 0, len(running))
+	for _, p := range running {
+		if pid := p.pid(); pid != 0 {
+			roots = append(roots, pid)
+		}
+	}
+	sums := sumTrees(table, roots)
+	for _, p := range running {
+		p.measure(now, sums[p.pid()], o.rules().Limits)
+	}
+}

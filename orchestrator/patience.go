@@ -1,0 +1,38 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// storePause is between two attempts to write what must be written, while the
+// store cannot take it: the disk is full, or the database away.
+const storePause = time.Second
+
+// passing reports whether the same call to the store may succeed later.
+func passing(err error) bool {
+	return errors.Is(err, pending.ErrUnavailable) || errors.Is(err, pending.ErrUnknownOutcome)
+}
+
+// insist does what the store must take, again and again while it cannot; what is
+// left undone when ctx ends is done by the next server. The error is that of the
+// last attempt.
+func (p *process) insist(ctx context.Context, what string, do func() error) error {
+	for told := false; ; told = true {
+		err := do()
+		if err == nil || !passing(err) || ctx.Err() != nil {
+			return err
+		}
+		if !told {
+			p.log.ErrorContext(ctx, "the store cannot take it now; trying again until it can", "what", what, "error", err)
+		}
+		select {
+		case <-time.After(storePause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}

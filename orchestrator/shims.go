@@ -1,0 +1,262 @@
+package orchestrator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/failpoint"
+	"github.com/sayso-dev/sayso/shim"
+)
+
+// Shims launches CLIs under shims, which outlive the server.
+type Shims struct {
+	Exe  string // of sayso, absolute
+	Root string // folder of the bundles, inside the state folder
+	// Epoch is above that of every server before; what an older one still does is
+	// refused.
+	Epoch uint64
+}
+
+// callTime bounds one call to a shim, which lives on this machine and does
+// nothing that takes long; a CLI that does not read is no reason to wait.
+const callTime = 10 * time.Second
+
+// attachTime is how long a shim may take to answer before it is given up and its
+// CLI ended.
+const attachTime = 10 * time.Second
+
+// Launch implements [Launcher].
+func (s Shims) Launch(ctx context.Context, id Incarnation, c claude.Command) (Conn, error) {
+	dir := filepath.Join(s.Root, id.ProcessID)
+	if err := os.MkdirAll(s.Root, 0o700); err != nil {
+		return nil, fmt.Errorf("orchestrator: folder of the shims: %w", err)
+	}
+	if err := failpoint.Hit("launch.before_start"); err != nil {
+		return nil, err
+	}
+	_, err := shim.Start(ctx, s.Exe, shim.Params{
+		SessionID: id.SessionID, ProcessID: id.ProcessID, Dir: dir,
+		Path: c.Path, Args: c.Args, Env: c.Env, Cwd: c.Dir,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("orchestrator: start shim: %w", launchError(err))
+	}
+	left := leftShim{s, shim.Bundle{Dir: dir, State: shim.Alive, Shim: true, Meta: shim.Meta{SessionID: id.SessionID, ProcessID: id.ProcessID}}}
+	conn, err := left.Attach(ctx, 0)
+	if err = failpoint.After("launch.after_start", err); err != nil {
+		return nil, errors.Join(err, left.Remove(context.WithoutCancel(ctx)))
+	}
+	return conn, nil
+}
+
+// launchError says what is missing in the words of the other launchers.
+func launchError(err error) error {
+	for from, to := range map[error]error{
+		shim.ErrCLIMissing: claude.ErrCLIMissing, shim.ErrCLINotExecutable: claude.ErrCLINotExecutable,
+		shim.ErrFolderMissing: claude.ErrFolderMissing,
+	} {
+		if errors.Is(err, from) {
+			return fmt.Errorf("%w: %w", to, err)
+		}
+	}
+	return err
+}
+
+// Left implements [Launcher].
+func (s Shims) Left(context.Context) ([]Left, error) {
+	bundles, err := shim.List(s.Root)
+	if err != nil {
+		return nil, err
+	}
+	left := make([]Left, 0, len(bundles))
+	for _, b := range bundles {
+		left = append(left, leftShim{s, b})
+	}
+	return left, nil
+}
+
+// leftShim is a bundle that is there.
+type leftShim struct {
+	shims  Shims
+	bundle shim.Bundle
+}
+
+func (l leftShim) Incarnation() Incarnation {
+	return Incarnation{SessionID: l.bundle.Meta.SessionID, ProcessID: l.bundle.Meta.ProcessID}
+}
+
+func (l leftShim) Attach(ctx context.Context, offset int64) (Conn, error) {
+	if !l.bundle.Shim {
+		if l.bundle.State == shim.NeverStarted {
+			return nil, shim.ErrGone
+		}
+		return l.readJournal(ctx, offset)
+	}
+	c, err := shim.Attach(ctx, l.bundle.Dir, l.shims.Epoch, offset)
+	// A shim that does not answer at once may only be waiting for a processor; each
+	// is attached by a goroutine of its own, so none waits for this one.
+	for began := time.Now(); errors.Is(err, shim.ErrHung) && ctx.Err() == nil && time.Since(began) < attachTime; {
+		c, err = shim.Attach(ctx, l.bundle.Dir, l.shims.Epoch, offset)
+	}
+	if errors.Is(err, shim.ErrGone) {
+		return l.readJournal(ctx, offset)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &shimConn{shim: c, dir: l.bundle.Dir, done: make(chan struct{})}, nil
+}
+
+func (l leftShim) Remove(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	return remove(ctx, l.bundle.Dir)
+}
+
+// remove ends whatever lives of a bundle and takes its folder away.
+func remove(ctx context.Context, dir string) error {
+	if err := shim.Destroy(ctx, dir); err != nil {
+		return err
+	}
+	return shim.Remove(dir)
+}
+
+// shimConn is a CLI under a shim.
+type shimConn struct {
+	shim *shim.Conn
+	dir  string
+	once sync.Once
+	done chan struct{} // closed by Recv at the end: exited, and all is read
+}
+
+var _ Kept = (*shimConn)(nil)
+
+func (c *shimConn) Recv() ([]byte, error) {
+	if err := failpoint.Hit("ingest.before"); err != nil {
+		return nil, err
+	}
+	line, err := c.shim.Recv()
+	err = failpoint.After("ingest.after", err)
+	switch {
+	case err == nil:
+		return line, nil
+	case errors.Is(err, shim.ErrTooLarge), errors.Is(err, shim.ErrDamaged):
+		return nil, fmt.Errorf("%w: %w", claude.ErrTooLarge, err) // one line is lost, the next goes on
+	}
+	select {
+	case <-c.shim.Done():
+		c.once.Do(func() { close(c.done) })
+	default:
+	}
+	return nil, err
+}
+
+// Send gives each line its own hash as key. Every line of ours is one of a kind
+// (an id of a request, of a message, of an asker), so the same line is the same
+// thing said again by a server that does not know whether it was heard.
+func (c *shimConn) Send(line []byte) error {
+	sum := sha256.Sum256(line)
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	repeated, err := c.shim.WriteOnce(ctx, hex.EncodeToString(sum[:16]), line)
+	if err == nil && repeated {
+		return ErrRepeated
+	}
+	return err
+}
+
+func (c *shimConn) call(do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	err := do(ctx)
+	select {
+	case <-c.shim.Done():
+		return nil // what is gone need not be ended
+	default:
+		return err
+	}
+}
+
+func (c *shimConn) CloseInput() error { return c.call(c.shim.CloseInput) }
+
+func (c *shimConn) Terminate() error {
+	return c.call(func(ctx context.Context) error { return c.shim.Signal(ctx, syscall.SIGTERM) })
+}
+
+// Kill ends the tree by its shim, and the shim with it when that one does not
+// answer: a session that cannot be ended is impossible.
+func (c *shimConn) Kill() error {
+	err := c.call(func(ctx context.Context) error { return c.shim.Kill(ctx, 0, true) })
+	if err == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	if failed := shim.Destroy(ctx, c.dir); failed != nil {
+		err = errors.Join(err, failed)
+	} else {
+		err = nil
+	}
+	return errors.Join(err, c.Close())
+}
+
+func (c *shimConn) Close() error {
+	c.shim.Detach()
+	c.once.Do(func() { close(c.done) })
+	return nil
+}
+
+func (c *shimConn) Detach() error {
+	c.shim.Detach()
+	return nil
+}
+
+func (c *shimConn) PID() int              { return c.shim.Meta().CLI }
+func (c *shimConn) Done() <-chan struct{} { return c.done }
+func (c *shimConn) Stderr() string        { return c.shim.Stderr() }
+func (c *shimConn) Offset() int64         { return c.shim.Offset() }
+
+func (c *shimConn) Commit(offset int64) {
+	_ = c.shim.Commit(offset) // lost with the connection, said again with the next
+}
+
+func (c *shimConn) ExitError() error {
+	select {
+	case <-c.shim.Done():
+		return exitError(c.shim.Exit())
+	default:
+		return errors.New("its keeper was killed")
+	}
+}
+
+// Forget lets the shim go and takes its folder away.
+func (c *shimConn) Forget(ctx context.Context) error {
+	if err := failpoint.Hit("forget.before"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	if err := c.shim.AckExit(ctx); err != nil && !errors.Is(err, shim.ErrGone) && !errors.Is(err, shim.ErrDetached) {
+		return errors.Join(err, remove(ctx, c.dir))
+	}
+	return failpoint.After("forget.after", remove(ctx, c.dir))
+}
+
+func exitError(e shim.ExitRecord) error {
+	switch {
+	case e.Signal != 0:
+		return fmt.Errorf("signal: %s", syscall.Signal(e.Signal))
+	case e.Status != 0:
+		return fmt.Errorf("exit status %d", e.Status)
+	}
+	return nil
+}

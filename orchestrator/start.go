@@ -1,0 +1,183 @@
+package orchestrator
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/session"
+)
+
+// permissionModes are those that a person may choose. bypassPermissions is not
+// among them: nothing runs without a say-so.
+var permissionModes = []string{"default", "acceptEdits", "plan", "dontAsk"}
+
+const (
+	titleLength = 80 // characters of a prompt that become the title
+	modelLength = 100
+)
+
+// Roots are the folders inside which sessions may work, absolute and with
+// symlinks resolved.
+type Roots []string
+
+// NewRoots resolves the folders. A folder that is not there is an error.
+func NewRoots(folders []string) (Roots, error) {
+	roots := make(Roots, 0, len(folders))
+	for _, f := range folders {
+		abs, err := filepath.Abs(f)
+		if err != nil {
+			return nil, fmt.Errorf("orchestrator: workspace root %s: %w", f, err)
+		}
+		real, err := filepath.EvalSymlinks(abs)
+		if err != nil {
+			return nil, fmt.Errorf("orchestrator: workspace root: %w", err)
+		}
+		roots = append(roots, real)
+	}
+	return roots, nil
+}
+
+// resolve turns what a person typed into the real folder, or says what is wrong.
+func (r Roots) resolve(cwd string) (string, error) {
+	refuse := func(format string, args ...any) (string, error) {
+		return "", &InvalidError{Field: "cwd", Sentence: fmt.Sprintf(format, args...)}
+	}
+	if cwd == "" {
+		return refuse("Say in which folder Claude should work.")
+	}
+	if strings.ContainsFunc(cwd, unicode.IsControl) {
+		return refuse("The folder's name contains characters that cannot be in a path.")
+	}
+	if cwd == "~" || strings.HasPrefix(cwd, "~/") {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return refuse("Give the folder as an absolute path.")
+		}
+		cwd = filepath.Join(home, cwd[1:])
+	}
+	if !filepath.IsAbs(cwd) {
+		return refuse("Give the folder as an absolute path; %s is not one.", cwd)
+	}
+	real, err := filepath.EvalSymlinks(cwd)
+	if err != nil {
+		return refuse("There is no folder %s on the server.", cwd)
+	}
+	if info, err := os.Stat(real); err != nil || !info.IsDir() {
+		return refuse("%s is not a folder.", cwd)
+	}
+	for _, root := range r {
+		if real == root || strings.HasPrefix(real, strings.TrimSuffix(root, "/")+"/") {
+			return real, nil
+		}
+	}
+	return refuse("%s is outside the folders that this server may work in (%s).", cwd, strings.Join(r, ", "))
+}
+
+// newSession checks a request and makes the session it asks for.
+func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
+	if r.Demo {
+		if o.o.Demo == nil {
+			return session.Session{}, &InvalidError{Field: "demo", Sentence: "This server has no demo."}
+		}
+		if r.CWD == "" {
+			if err := os.MkdirAll(o.o.Demo.Folder, 0o700); err != nil {
+				return session.Session{}, fmt.Errorf("orchestrator: make the demo's folder: %w", err)
+			}
+			r.CWD = o.o.Demo.Folder
+		}
+		if r.Title == "" {
+			r.Title = "Demo"
+		}
+	} else if strings.TrimSpace(r.Prompt) == "" && len(r.Attachments) == 0 && r.Resume == "" {
+		return session.Session{}, &InvalidError{Field: "prompt", Sentence: "Say what Claude should do."}
+	}
+	roots := o.rules().Roots
+	if r.Demo {
+		roots = append(slices.Clone(roots), o.o.Demo.Folder)
+	}
+	cwd, err := roots.resolve(r.CWD)
+	if err != nil {
+		return session.Session{}, err
+	}
+	if r.PermissionMode == "" {
+		r.PermissionMode = "default"
+	}
+	if err := checkPermissionMode(r.PermissionMode); err != nil {
+		return session.Session{}, err
+	}
+	if err := checkModel(r.Model); err != nil {
+		return session.Session{}, err
+	}
+	id := r.SessionID
+	if r.Resume != "" {
+		if _, err := uuid.Parse(r.Resume); err != nil {
+			return session.Session{}, &InvalidError{Field: "resume", Sentence: "The conversation to resume is named by its id, a UUID."}
+		}
+		if !r.Fork {
+			id = r.Resume // Claude goes on under the id it has
+		}
+	}
+	if id == "" {
+		id = uuid.NewString()
+	}
+	now := time.Now()
+	return session.Session{
+		SessionID: id, ProjectID: session.ProjectOf(cwd), Title: titleOf(r, cwd), CWD: cwd,
+		Model: r.Model, PermissionMode: r.PermissionMode, AllowedTools: r.AllowedTools,
+		OwnerID: r.By.UserID, Demo: r.Demo, Begun: r.Resume != "" && !r.Fork,
+		CreatedAt: now, UpdatedAt: now,
+	}, nil
+}
+
+// titleOf takes the first line of the prompt that says something.
+func titleOf(r StartRequest, cwd string) string {
+	title := strings.TrimSpace(r.Title)
+	if title == "" {
+		for line := range strings.Lines(r.Prompt) {
+			if title = strings.TrimSpace(line); title != "" {
+				break
+			}
+		}
+	}
+	if title == "" {
+		title = filepath.Base(cwd)
+	}
+	title = strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, title)
+	if runes := []rune(title); len(runes) > titleLength {
+		title = strings.TrimSpace(string(runes[:titleLength-1])) + "…"
+	}
+	return title
+}
+
+func checkPermissionMode(mode string) error {
+	if slices.Contains(permissionModes, mode) {
+		return nil
+	}
+	return &InvalidError{Field: "permission_mode", Sentence: fmt.Sprintf(
+		"The permission mode is one of %s.", strings.Join(permissionModes, ", "))}
+}
+
+// checkModel keeps out what the CLI could take for a flag or a shell for more
+// than a word; which models exist is the CLI's to say.
+func checkModel(model string) error {
+	ok := len(model) <= modelLength && !strings.HasPrefix(model, "-")
+	for _, c := range model {
+		ok = ok && (unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("-._:/@[]", c))
+	}
+	if ok {
+		return nil
+	}
+	return &InvalidError{Field: "model", Sentence: "A model's name consists of letters, digits and - . _ : / @ [ ]."}
+}

@@ -1,0 +1,436 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// scribe turns what a CLI says into items of the transcript, in our words. It
+// remembers the tool calls that have no result yet, and nothing else of what
+// was said. It is used under the lock of its process.
+type scribe struct {
+	memo
+	block    session.Live // the block that grows, when growing
+	growing  bool
+	retryKey string // of the note about the present bout of API retries
+}
+
+// memo is what must be known of the output so far to go on reading it; a server
+// that adopts the process gets it from the one before.
+type memo struct {
+	Calls    map[string]*call    `json:"calls"`    // by tool_use id, until its result
+	Agents   map[string]agent    `json:"agents"`   // subagents, by the agent id of the CLI
+	Answered map[string]answered `json:"answered"` // by tool_use id, until its result
+	Begun    bool                `json:"begun"`    // Claude knows the conversation
+	// Sending is the message for which the present turn was begun, "" when none was.
+	Sending string `json:"sending,omitempty"`
+	// Ended is the message whose turn has ended last.
+	Ended string `json:"ended,omitempty"`
+}
+
+// answered is a request whose answer was given to the CLI.
+type answered struct {
+	RequestID string    `json:"request_id"`
+	ToolName  string    `json:"tool_name"`
+	At        time.Time `json:"at"`
+}
+
+type call struct {
+	Item session.Item          `json:"item"`
+	Tool session.ToolCallBody  `json:"tool"`
+	Task *session.SubagentBody `json:"task,omitempty"` // for a tool that runs a subagent
+	// Background: its result came at once and said only that it was launched, so
+	// it lives on beyond the turn until the CLI says how it ended.
+	Background bool `json:"background,omitempty"`
+}
+
+// agent is a subagent as people know it. The CLI names it by an id of its own
+// when it asks, and by the tool_use id of the call that started it when it
+// speaks; the transcript uses the latter.
+type agent struct {
+	ToolUseID string `json:"tool_use_id"`
+	Name      string `json:"name"` // its kind and what it was sent to do
+}
+
+// heard is what one message of the CLI means.
+type heard struct {
+	items          []session.Item
+	live           *session.Live // when liveChanged: nil when nothing grows any more
+	liveChanged    bool
+	working        bool // a turn goes on
+	turnEnded      bool
+	model          string
+	permissionMode string
+	consumed       []string // tool_use ids whose result came out
+}
+
+func (s *scribe) init() {
+	s.Calls = map[string]*call{}
+	s.Agents = map[string]agent{}
+	s.Answered = map[string]answered{}
+}
+
+// recall takes over what the reader before remembered.
+func (s *scribe) recall(text []byte) error {
+	s.init()
+	if len(text) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(text, &s.memo); err != nil {
+		return fmt.Errorf("orchestrator: recall: %w", err)
+	}
+	return nil
+}
+
+// taskTools run subagents; the name changed over the versions of the CLI.
+var taskTools = map[string]bool{"Task": true, "Agent": true}
+
+// write takes in one message. Nothing of the message is kept but copies.
+func (s *scribe) write(m claude.Message, now time.Time) heard {
+	switch m := m.(type) {
+	case *claude.SystemInit:
+		s.Begun = true
+		return heard{working: true, model: m.Model, permissionMode: m.PermissionMode}
+	case *claude.SystemStatus:
+		return heard{permissionMode: m.PermissionMode}
+	case *claude.System:
+		return s.system(m, now)
+	case *claude.Assistant:
+		return s.assistant(m, now)
+	case *claude.User:
+		return s.user(m, now)
+	case *claude.StreamEvent:
+		return s.grow(m)
+	case *claude.Result:
+		return s.result(m, now)
+	}
+	return heard{}
+}
+
+func (s *scribe) assistant(m *claude.Assistant, now time.Time) heard {
+	h := heard{working: m.ParentToolUseID == "", live: nil, liveChanged: s.growing}
+	s.growing = false
+	agentID := m.ParentToolUseID
+	for i, b := range m.Content {
+		key := m.UUID + ":" + strconv.Itoa(i)
+		item := session.Item{Key: key, At: now, AgentID: agentID}
+		switch b.Type {
+		case "text":
+			if strings.TrimSpace(b.Text) == "" {
+				continue
+			}
+			item.Kind, item.Body = session.ItemText, encode(session.TextBody{Text: b.Text})
+			if m.Error != "" {
+				item.Kind, item.Body = session.ItemNote, encode(session.NoteBody{Level: "error", Text: b.Text})
+			}
+		case "thinking":
+			if b.Text == "" {
+				continue
+			}
+			item.Kind, item.Body = session.ItemThinking, encode(session.TextBody{Text: b.Text})
+		case "tool_use":
+			item = s.begin(b, agentID, now)
+		default:
+			continue
+		}
+		h.items = append(h.items, item)
+	}
+	return h
+}
+
+// begin opens the item of a tool call.
+func (s *scribe) begin(b claude.ContentBlock, agentID string, now time.Time) session.Item {
+	c := &call{
+		Item: session.Item{Key: "tool:" + b.ID, At: now, AgentID: agentID, Kind: session.ItemToolCall},
+		Tool: session.ToolCallBody{ToolUseID: b.ID, ToolName: b.Name, InputBytes: len(b.Input), Status: session.ToolRunning},
+	}
+	if len(b.Input) <= session.MaxShown {
+		c.Tool.Input = append(json.RawMessage(nil), b.Input...)
+	}
+	s.Calls[b.ID] = c
+	switch {
+	case taskTools[b.Name]:
+		var task struct {
+			Description  string `json:"description"`
+			SubagentType string `json:"subagent_type"`
+		}
+		_ = json.Unmarshal(b.Input, &task) // what is missing is shown as missing
+		c.Item.Kind = session.ItemSubagent
+		c.Task = &session.SubagentBody{AgentID: b.ID, AgentType: task.SubagentType, Description: task.Description, Status: session.ToolRunning}
+	case b.Name == "TodoWrite":
+		var list struct {
+			Todos []session.Todo `json:"todos"`
+		}
+		if json.Unmarshal(b.Input, &list) == nil && len(list.Todos) > 0 {
+			delete(s.Calls, b.ID) // its result says nothing
+			c.Item.Kind, c.Item.Body = session.ItemTodo, encode(session.TodoBody(list))
+			return c.Item
+		}
+	case b.Name == "ExitPlanMode":
+		var plan struct {
+			Plan string `json:"plan"`
+		}
+		if json.Unmarshal(b.Input, &plan) == nil && plan.Plan != "" {
+			c.Item.Kind, c.Item.Body = session.ItemPlan, encode(session.TextBody{Text: plan.Plan})
+			return c.Item
+		}
+	}
+	return c.encoded()
+}
+
+func (c *call) encoded() session.Item {
+	item := c.Item
+	if c.Task != nil {
+		item.Body = encode(c.Task)
+	} else {
+		item.Body = encode(c.Tool)
+	}
+	return item
+}
+
+func (s *scribe) user(m *claude.User, now time.Time) heard {
+	var h heard
+	for i, b := range m.Content {
+		switch b.Type {
+		case "tool_result":
+			h.consumed = append(h.consumed, b.ToolUseID)
+			c := s.Calls[b.ToolUseID]
+			if c == nil {
+				continue
+			}
+			if c.Task != nil && launchedOnly(m.ToolUseResult) {
+				c.Background = true
+				continue
+			}
+			delete(s.Calls, b.ToolUseID)
+			if c.Item.Kind == session.ItemPlan {
+				continue
+			}
+			status := session.ToolDone
+			if b.IsError {
+				status = session.ToolFailed
+			}
+			text, size := b.ResultText(session.MaxShown)
+			if c.Task != nil {
+				c.Task.Status, c.Task.Result = status, text
+			}
+			c.Tool.Status, c.Tool.Result, c.Tool.ResultBytes = status, text, size
+			c.Tool.FinishedAt = float64(now.UnixMicro()) / 1e6
+			h.items = append(h.items, c.encoded())
+		case "text":
+			// What a person said is written when it is sent; an echo says nothing new.
+			if m.IsReplay || m.ParentToolUseID != "" || m.UUID == "" || strings.TrimSpace(b.Text) == "" {
+				continue
+			}
+			h.items = append(h.items, session.Item{
+				Key: m.UUID + ":" + strconv.Itoa(i), At: now, Kind: session.ItemNote,
+				Body: encode(session.NoteBody{Level: "info", Text: cut(b.Text)}),
+			})
+		}
+	}
+	return h
+}
+
+func (s *scribe) result(m *claude.Result, now time.Time) heard {
+	body := session.ResultBody{
+		IsError: m.IsError, Subtype: m.Subtype, DurationMS: m.DurationMS, NumTurns: m.NumTurns,
+		CostUSD: m.TotalCostUSD, InputTokens: m.Usage.InputTokens + m.Usage.CacheCreationInputTokens + m.Usage.CacheReadInputTokens,
+		OutputTokens: m.Usage.OutputTokens,
+	}
+	if m.IsError {
+		body.Text = cut(strings.Join(append([]string{m.Text}, m.Errors...), "\n"))
+	}
+	s.growing, s.retryKey = false, ""
+	items := append(s.abandon(false), session.Item{Key: m.UUID, At: now, Kind: session.ItemResult, Body: encode(body)})
+	return heard{turnEnded: true, liveChanged: true, items: items}
+}
+
+// abandon closes the calls of a turn that was cut off: nobody will bring their
+// results. What runs in the background ends only with the process.
+func (s *scribe) abandon(everything bool) []session.Item {
+	var items []session.Item
+	for id, c := range s.Calls {
+		if !everything && c.inBackground(s) {
+			continue
+		}
+		delete(s.Calls, id)
+		if c.Item.Kind == session.ItemPlan {
+			continue
+		}
+		c.Tool.Status = session.ToolFailed
+		if c.Task != nil {
+			c.Task.Status = session.ToolFailed
+		}
+		items = append(items, c.encoded())
+	}
+	return items
+}
+
+// inBackground reports whether a call may outlive its turn: it was launched in
+// the background, or a subagent that was made it.
+func (c *call) inBackground(s *scribe) bool {
+	if c.Background {
+		return true
+	}
+	parent := s.Calls[c.Item.AgentID]
+	return parent != nil && parent != c && parent.inBackground(s)
+}
+
+// launchedOnly reports whether the result of a task call says no more than that
+// the subagent works in the background now.
+func launchedOnly(result json.RawMessage) bool {
+	var r struct {
+		IsAsync bool   `json:"isAsync"`
+		Status  string `json:"status"`
+	}
+	return json.Unmarshal(result, &r) == nil && (r.IsAsync || r.Status == "async_launched")
+}
+
+func (s *scribe) system(m *claude.System, now time.Time) heard {
+	var f struct {
+		ToolUseID    string  `json:"tool_use_id"`
+		TaskID       string  `json:"task_id"`
+		Description  string  `json:"description"`
+		SubagentType string  `json:"subagent_type"`
+		Status       string  `json:"status"`
+		Summary      string  `json:"summary"`
+		Attempt      int     `json:"attempt"`
+		MaxRetries   int     `json:"max_retries"`
+		RetryDelayMS float64 `json:"retry_delay_ms"`
+		ErrorStatus  int     `json:"error_status"`
+		Content      string  `json:"content"`
+		Level        string  `json:"level"`
+		Metadata     struct {
+			Trigger   string `json:"trigger"`
+			PreTokens int    `json:"pre_tokens"`
+		} `json:"compact_metadata"`
+	}
+	_ = json.Unmarshal(m.Raw, &f) // a field of another shape is one we do not show
+	note := func(key, level, text string) heard {
+		return heard{items: []session.Item{{Key: key, At: now, Kind: session.ItemNote, Body: encode(session.NoteBody{Level: level, Text: cut(text)})}}}
+	}
+	switch m.Subtype {
+	case "task_started":
+		s.Agents[f.TaskID] = agent{ToolUseID: f.ToolUseID, Name: strings.Trim(f.SubagentType+": "+f.Description, ": ")}
+	case "task_notification":
+		c := s.Calls[f.ToolUseID]
+		if c == nil || !c.Background {
+			return heard{} // a foreground task ends with its tool_result
+		}
+		delete(s.Calls, f.ToolUseID)
+		delete(s.Agents, f.TaskID)
+		c.Task.Status, c.Task.Result = session.ToolDone, cut(f.Summary)
+		if f.Status != "completed" {
+			c.Task.Status = session.ToolFailed
+		}
+		return heard{items: []session.Item{c.encoded()}}
+	case "api_retry":
+		// One note for each bout of retries, kept up to date.
+		if f.Attempt <= 1 || s.retryKey == "" {
+			s.retryKey = m.UUID
+		}
+		why := "The connection to the Claude API failed"
+		switch {
+		case f.ErrorStatus == 429:
+			why = "The Claude API asks to slow down (429)"
+		case f.ErrorStatus == 529:
+			why = "The Claude API is overloaded (529)"
+		case f.ErrorStatus != 0:
+			why = fmt.Sprintf("The Claude API answered with an error (%d)", f.ErrorStatus)
+		}
+		return note(s.retryKey, "warning", fmt.Sprintf(
+			"%s. Trying again in %.0f s (attempt %d of %d).", why, f.RetryDelayMS/1000, f.Attempt, f.MaxRetries))
+	case "compact_boundary":
+		return note(m.UUID, "info", "Claude summarised the conversation so far to save room.")
+	case "informational", "local_command_output":
+		if f.Content != "" {
+			level := f.Level
+			if level != "warning" && level != "error" {
+				level = "info"
+			}
+			return note(m.UUID, level, f.Content)
+		}
+	}
+	return heard{}
+}
+
+// grow follows the block that the model is writing.
+func (s *scribe) grow(m *claude.StreamEvent) heard {
+	switch m.EventType {
+	case "content_block_start":
+		var start struct {
+			Block struct {
+				Name string `json:"name"`
+			} `json:"content_block"`
+		}
+		s.block = session.Live{AgentID: m.ParentToolUseID}
+		switch m.BlockType {
+		case "text":
+			s.block.Kind = session.ItemText
+		case "thinking":
+			s.block.Kind = session.ItemThinking
+		case "tool_use":
+			_ = json.Unmarshal(m.Event, &start) // without a name it is shown as a tool
+			s.block.Kind, s.block.Tool = session.ItemToolCall, start.Block.Name
+		default:
+			return heard{}
+		}
+		s.growing = true
+	case "content_block_delta":
+		if !s.growing || m.ParentToolUseID != s.block.AgentID || m.Text == "" || len(s.block.Text) > session.MaxShown {
+			return heard{}
+		}
+		s.block.Text += m.Text
+	default:
+		return heard{}
+	}
+	live := s.block
+	return heard{working: m.ParentToolUseID == "", live: &live, liveChanged: true}
+}
+
+// waitsFor says what a silent turn seems to wait for.
+func (s *scribe) waitsFor() string {
+	var oldest *call
+	for _, c := range s.Calls {
+		if c.Task == nil && (oldest == nil || c.Item.At.Before(oldest.Item.At)) {
+			oldest = c
+		}
+	}
+	if oldest != nil {
+		return fmt.Sprintf("The tool %s has been running since %s without a sign of life.", oldest.Tool.ToolName, oldest.Item.At.UTC().Format("15:04:05 MST"))
+	}
+	return "Waiting for the Claude API, which has sent nothing for a while."
+}
+
+// userItem is the record of a person's message.
+func userItem(m session.Message) session.Item {
+	body := session.UserBody{Text: m.Text, By: m.By.Name}
+	for _, a := range m.Attachments {
+		body.Attachments = append(body.Attachments, session.AttachmentInfo{Name: a.Name, MediaType: a.MediaType, Size: len(a.Data)})
+	}
+	return session.Item{Key: "message:" + m.MessageID, At: time.Now(), Kind: session.ItemUser, Body: encode(body)}
+}
+
+// cut keeps what is shown of a text within bounds, between characters.
+func cut(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) <= session.MaxShown {
+		return s
+	}
+	return strings.ToValidUTF8(s[:session.MaxShown], "") + "…"
+}
+
+// encode writes a body of ours; it can only fail for a type that is not one.
+func encode(body any) json.RawMessage {
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(fmt.Sprintf("orchestrator: encode %T: %v", body, err))
+	}
+	return b
+}

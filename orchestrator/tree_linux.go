@@ -1,0 +1,60 @@
+package orchestrator
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"time"
+)
+
+// clockTick is the unit of processor time in /proc: USER_HZ, which is 100 on
+// every Linux that Go runs on.
+const clockTick = time.Second / 100
+
+// processTable reads /proc once. A process that ends meanwhile is left out.
+func processTable() (map[int]taken, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	page := uint64(os.Getpagesize())
+	table := make(map[int]taken, len(names))
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + name + "/stat")
+		if err != nil {
+			continue
+		}
+		// The command name stands in parentheses and may hold anything, so the
+		// fields are counted from the last closing one: state ppid … utime stime
+		// cutime cstime … rss.
+		end := bytes.LastIndexByte(stat, ')')
+		if end < 0 {
+			continue
+		}
+		fields := bytes.Fields(stat[end+1:])
+		if len(fields) < 22 || fields[0][0] == 'Z' {
+			continue
+		}
+		number := func(i int) uint64 {
+			n, _ := strconv.ParseUint(string(fields[i]), 10, 64)
+			return n
+		}
+		table[pid] = taken{
+			parent: int(number(1)),
+			memory: number(21) * page,
+			// With the waited-for children, so that the sum does not fall when a
+			// tool ends.
+			cpu: time.Duration(number(11)+number(12)+number(13)+number(14)) * clockTick,
+		}
+	}
+	return table, nil
+}
