@@ -1,0 +1,341 @@
+package wsapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/failpoint"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Largest messages and bodies, in bytes. What is not named has smallLimit.
+const (
+	smallLimit  = 256 << 10
+	answerLimit = 8 << 20  // an edited tool input can be a whole file
+	speechLimit = 48 << 20 // about 32 MB of attachments, in base64
+)
+
+// commandTimeout bounds a command; a kill that needs every step of its order is
+// the longest.
+const commandTimeout = time.Minute
+
+// A command is one of the structs of commands.go.
+type command interface {
+	// id returns the command_id and the session it is about, "" when none.
+	id() (commandID, sessionID string)
+}
+
+// A deed is a command that both doors take. The others are about the tab that
+// gives them.
+type deed interface {
+	command
+	// do carries the command out for a person who may do so.
+	do(ctx context.Context, s *Server, who account.Identity) (Outcome, error)
+}
+
+// commandSpec says how a command is treated, over REST and on the socket.
+type commandSpec struct {
+	role  account.Role
+	limit int64
+	make  func() command
+	// kept: its ack is stored, so that a repetition gets the same one. The others
+	// may be repeated as they are.
+	kept bool
+	// slow: it may take longer than an answer should wait on the same socket.
+	// ordered: those of one session are carried out one after the other.
+	slow, ordered bool
+}
+
+var commandSpecs = map[string]commandSpec{
+	"pending_request_response": {role: account.Member, limit: answerLimit, make: func() command { return new(PendingRequestResponse) }},
+	"send_message":             {role: account.Member, limit: speechLimit, make: func() command { return new(SendMessage) }, kept: true, slow: true, ordered: true},
+	"create_session":           {role: account.Member, limit: speechLimit, make: func() command { return new(CreateSession) }, kept: true, slow: true},
+	"resume_session":           {role: account.Member, make: func() command { return new(ResumeSession) }, kept: true, slow: true, ordered: true},
+	"fork_session":             {role: account.Member, make: func() command { return new(ForkSession) }, kept: true, slow: true},
+	"interrupt":                {role: account.Member, make: func() command { return new(Interrupt) }, kept: true, slow: true},
+	"kill_process":             {role: account.Member, make: func() command { return new(KillProcess) }, kept: true, slow: true},
+	"set_model":                {role: account.Member, make: func() command { return new(SetModel) }, kept: true, slow: true, ordered: true},
+	"set_permission_mode":      {role: account.Member, make: func() command { return new(SetPermissionMode) }, kept: true, slow: true, ordered: true},
+	"draft":                    {role: account.Member, make: func() command { return new(Draft) }},
+	"subscribe":                {role: account.Viewer, make: func() command { return new(Subscribe) }},
+	"unsubscribe":              {role: account.Viewer, make: func() command { return new(Unsubscribe) }},
+	"typing":                   {role: account.Viewer, make: func() command { return new(Typing) }},
+	"ping":                     {role: account.Viewer, make: func() command { return new(Ping) }},
+}
+
+func (spec commandSpec) most() int64 { return max(spec.limit, smallLimit) }
+
+// perform checks a command and carries it out, once.
+func (s *Server) perform(ctx context.Context, spec commandSpec, c deed, who account.Identity) settled {
+	commandID, _ := c.id()
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	run := func() settled {
+		out, err := c.do(ctx, s, who)
+		if err != nil {
+			return s.refused(ctx, commandID, err)
+		}
+		out.Result = Applied
+		return settled{Status: http.StatusOK, Outcome: out}
+	}
+	var end settled
+	switch err := s.admit(spec, c, who); {
+	case err != nil:
+		end = s.refused(ctx, commandID, err)
+	case spec.kept && commandID != "":
+		end = s.commands.do(ctx, who.User.UserID, commandID, run)
+	default:
+		end = run()
+	}
+	if _, ok := c.(*PendingRequestResponse); ok {
+		s.counts.countAnswer(end.Outcome.Result)
+	}
+	end.Outcome.CommandID = commandID
+	return end
+}
+
+// admit checks role and shape.
+func (s *Server) admit(spec commandSpec, c command, who account.Identity) error {
+	if !who.User.Role.AtLeast(spec.role) {
+		return forbidden(spec.role)
+	}
+	return checkShape(c)
+}
+
+func (s *Server) refused(ctx context.Context, commandID string, err error) settled {
+	r := s.code(err)
+	report(ctx, s.o.Log, "command refused", r)
+	body := r.body
+	return settled{Status: r.status, retry: r.retry, passing: !r.final(),
+		Outcome: Outcome{CommandID: commandID, Result: r.result, Error: &body, Resolved: r.resolved}}
+}
+
+// settled is how a command ended, as it is stored.
+type settled struct {
+	Status  int     `json:"status"`
+	Outcome Outcome `json:"outcome"`
+
+	retry   time.Duration
+	passing bool // the same command may end otherwise next time, so it is not stored
+}
+
+// onceOnly carries out a command of a user once and answers repetitions from
+// what is stored.
+type onceOnly struct {
+	store Store
+
+	mu      sync.Mutex          // protects following
+	running map[string]*running // by user and command
+}
+
+type running struct {
+	done chan struct{} // closed when end is set
+	end  settled
+}
+
+func newOnceOnly(store Store) *onceOnly {
+	return &onceOnly{store: store, running: map[string]*running{}}
+}
+
+func (o *onceOnly) do(ctx context.Context, userID, commandID string, run func() settled) settled {
+	key := userID + "/" + commandID
+	o.mu.Lock()
+	if r, ok := o.running[key]; ok {
+		o.mu.Unlock()
+		select {
+		case <-r.done:
+			return r.end
+		case <-ctx.Done():
+			return unavailable()
+		}
+	}
+	r := &running{done: make(chan struct{}), end: unavailable()}
+	o.running[key] = r
+	o.mu.Unlock()
+	defer func() {
+		o.mu.Lock()
+		delete(o.running, key)
+		o.mu.Unlock()
+		close(r.done)
+	}()
+	r.end = o.lookUpOrRun(ctx, userID, commandID, run)
+	return r.end
+}
+
+func (o *onceOnly) lookUpOrRun(ctx context.Context, userID, commandID string, run func() settled) settled {
+	var end settled
+	stored, err := o.store.Command(ctx, userID, commandID)
+	switch {
+	case err == nil && json.Unmarshal(stored, &end) == nil:
+		return end
+	case err != nil && !errors.Is(err, account.ErrNotFound):
+		return unavailable()
+	}
+	end = run()
+	if end.passing {
+		return end
+	}
+	// What was done is done, also when its ack cannot be kept: the ids that
+	// follow from the command make a repetition harmless.
+	kept, err := o.store.SaveCommand(ctx, userID, commandID, encode(end), time.Now())
+	var first settled
+	if err == nil && json.Unmarshal(kept, &first) == nil {
+		return first
+	}
+	return end
+}
+
+func unavailable() settled {
+	r := goingAway()
+	return settled{Status: r.status, passing: true, retry: r.retry, Outcome: Outcome{Result: Rejected, Error: &r.body}}
+}
+
+func (c *PendingRequestResponse) id() (string, string) { return c.CommandID, c.SessionID }
+func (c *SendMessage) id() (string, string)            { return c.CommandID, c.SessionID }
+func (c *CreateSession) id() (string, string)          { return c.CommandID, "" }
+func (c *ResumeSession) id() (string, string)          { return c.CommandID, c.SessionID }
+func (c *ForkSession) id() (string, string)            { return c.CommandID, c.SessionID }
+func (c *Interrupt) id() (string, string)              { return c.CommandID, c.SessionID }
+func (c *KillProcess) id() (string, string)            { return c.CommandID, c.SessionID }
+func (c *SetModel) id() (string, string)               { return c.CommandID, c.SessionID }
+func (c *SetPermissionMode) id() (string, string)      { return c.CommandID, c.SessionID }
+func (c *Draft) id() (string, string)                  { return c.CommandID, c.SessionID }
+func (c *Subscribe) id() (string, string)              { return c.CommandID, c.SessionID }
+func (c *Unsubscribe) id() (string, string)            { return c.CommandID, c.SessionID }
+func (c *Typing) id() (string, string)                 { return c.CommandID, c.SessionID }
+func (c *Ping) id() (string, string)                   { return c.CommandID, "" }
+
+// do passes the answer on. A repetition is recognised by pending, which stores
+// the command with the answer; so the ack needs no row of its own.
+func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	if err := c.fill(ctx, s.o.Store); err != nil {
+		return Outcome{}, err
+	}
+	sub := pending.Submission{
+		RequestID: c.RequestID, SessionID: c.SessionID, RequestType: c.RequestType, InputHash: c.InputHash,
+		CommandID: c.CommandID, Actor: actor(who),
+		Decision: c.Decision, Message: c.Message, Interrupt: c.Interrupt,
+		UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions),
+		Answers: c.Answers,
+	}
+	for _, r := range c.Responses {
+		sub.Responses = append(sub.Responses, pending.Response{ID: r.ID, Values: r.Values, Text: r.Text})
+	}
+	if err := failpoint.Hit("answer.received"); err != nil {
+		return Outcome{}, err
+	}
+	_, err := s.o.Requests.Answer(ctx, sub)
+	return Outcome{}, failpoint.After("answer.handled", err)
+}
+
+// fill takes from the stored request what the sender may leave out.
+func (c *PendingRequestResponse) fill(ctx context.Context, store Store) error {
+	if c.RequestID == "" {
+		return refuseField("request_id", `The field "request_id" is missing.`)
+	}
+	if c.SessionID != "" && c.RequestType != "" {
+		return nil
+	}
+	r, err := store.Request(ctx, c.RequestID)
+	if err != nil {
+		return err
+	}
+	if c.SessionID == "" {
+		c.SessionID = r.SessionID
+	}
+	if c.RequestType == "" {
+		c.RequestType = r.RequestType
+	}
+	return nil
+}
+
+func (c *SendMessage) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	m := session.Message{
+		MessageID: derivedID("message", who.User.UserID, c.CommandID), SessionID: c.SessionID,
+		Text: c.Text, Attachments: attachments(c.Attachments), By: actor(who), CreatedAt: time.Now(),
+	}
+	return Outcome{MessageID: m.MessageID}, s.o.Driver.Send(ctx, m)
+}
+
+func (c *CreateSession) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	sessionID, err := s.o.Driver.Start(ctx, orchestrator.StartRequest{
+		SessionID: derivedID("session", who.User.UserID, c.CommandID),
+		CWD:       c.CWD, Prompt: c.Prompt, Title: c.Title, Model: c.Model, PermissionMode: c.PermissionMode,
+		Attachments: attachments(c.Attachments), AllowedTools: c.AllowedTools,
+		Resume: c.Resume, Fork: c.Fork, Demo: c.Demo, By: actor(who),
+	})
+	return Outcome{SessionID: sessionID}, err
+}
+
+func (c *ResumeSession) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	return Outcome{SessionID: c.SessionID}, s.o.Driver.Resume(ctx, c.SessionID, actor(who))
+}
+
+func (c *ForkSession) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	sessionID, err := s.o.Driver.Fork(ctx, c.SessionID, actor(who))
+	return Outcome{SessionID: sessionID}, err
+}
+
+func (c *Interrupt) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	return Outcome{}, s.o.Driver.Interrupt(ctx, c.SessionID, actor(who))
+}
+
+func (c *KillProcess) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	if err := s.mayEnd(ctx, c.SessionID, who); err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{}, s.o.Driver.Kill(ctx, c.SessionID, c.Force, "Ended by "+who.User.Name+".")
+}
+
+// mayEnd lets an admin end any session, and others their own.
+func (s *Server) mayEnd(ctx context.Context, sessionID string, who account.Identity) error {
+	ses, err := s.o.Store.Session(ctx, sessionID)
+	if err != nil {
+		return err
+	}
+	if ses.OwnerID != who.User.UserID && !who.User.Role.AtLeast(account.Admin) {
+		return refuse(http.StatusForbidden, "forbidden", "Another person started this session. Ask them or an admin to end it.")
+	}
+	return nil
+}
+
+func (c *SetModel) do(ctx context.Context, s *Server, _ account.Identity) (Outcome, error) {
+	return Outcome{}, s.o.Driver.SetModel(ctx, c.SessionID, c.Model)
+}
+
+func (c *SetPermissionMode) do(ctx context.Context, s *Server, _ account.Identity) (Outcome, error) {
+	return Outcome{}, s.o.Driver.SetPermissionMode(ctx, c.SessionID, c.PermissionMode)
+}
+
+func (c *Draft) do(ctx context.Context, s *Server, _ account.Identity) (Outcome, error) {
+	if c.SessionID == "" {
+		r, err := s.o.Store.Request(ctx, c.RequestID)
+		if err != nil {
+			return Outcome{}, err
+		}
+		c.SessionID = r.SessionID
+	}
+	return Outcome{}, s.o.Requests.SetDraft(ctx, c.SessionID, c.RequestID, unlessNull(c.Value))
+}
+
+func attachments(list []Attachment) []session.Attachment {
+	var out []session.Attachment
+	for _, a := range list {
+		out = append(out, session.Attachment{Name: a.Name, MediaType: a.MediaType, Data: a.Data})
+	}
+	return out
+}
+
+func unlessNull(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}

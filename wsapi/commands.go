@@ -1,0 +1,155 @@
+package wsapi
+
+import (
+	"encoding/json"
+
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// The commands that a tab sends. Each carries a command_id, a UUID made by the
+// tab. REST bodies are the same structs without Type; there command_id may be
+// absent, and path parameters take the place of session_id and request_id.
+
+// Attachment travels inside a message; Data is base64.
+type Attachment struct {
+	Name      string `json:"name" validate:"required,max=255"`
+	MediaType string `json:"media_type" validate:"oneof=image/png image/jpeg image/gif image/webp application/pdf text/plain"`
+	Data      []byte `json:"data" ts:"string" validate:"required,max=25165824"`
+}
+
+// PendingRequestResponse answers a request. Answers is the short form keyed by
+// question text, Responses the exact form; see wire.md.
+type PendingRequestResponse struct {
+	Type        string              `json:"type" ts:"'pending_request_response'" validate:"omitempty,eq=pending_request_response"`
+	CommandID   string              `json:"command_id" validate:"omitempty,uuid"`
+	SessionID   string              `json:"session_id" validate:"max=64"`
+	RequestID   string              `json:"request_id" validate:"max=64"`
+	RequestType pending.RequestType `json:"request_type" validate:"omitempty,oneof=tool_approval ask_user_question"`
+	InputHash   string              `json:"input_hash,omitempty" validate:"max=128"`
+
+	Decision           pending.Decision `json:"decision,omitempty" validate:"omitempty,oneof=allow deny"`
+	Message            string           `json:"message,omitempty"`
+	Interrupt          bool             `json:"interrupt,omitempty"`
+	UpdatedInput       json.RawMessage  `json:"updated_input,omitempty"`
+	UpdatedPermissions json.RawMessage  `json:"updated_permissions,omitempty" ts:"unknown[]"`
+
+	Answers   map[string]string `json:"answers,omitempty"`
+	Responses []Response        `json:"responses,omitempty" validate:"dive"`
+}
+
+// Response answers one question of a form.
+type Response struct {
+	ID     string   `json:"id" validate:"required"`
+	Values []string `json:"values,omitempty"`
+	Text   string   `json:"text,omitempty"`
+}
+
+// SendMessage says something to Claude; it waits its turn when Claude works.
+type SendMessage struct {
+	Type        string       `json:"type" ts:"'send_message'" validate:"omitempty,eq=send_message"`
+	CommandID   string       `json:"command_id" validate:"omitempty,uuid"`
+	SessionID   string       `json:"session_id" validate:"required,max=64"`
+	Text        string       `json:"text" validate:"required_without=Attachments,max=1000000"`
+	Attachments []Attachment `json:"attachments,omitempty" validate:"max=20,dive"`
+}
+
+// CreateSession starts a session in a folder.
+type CreateSession struct {
+	Type           string       `json:"type" ts:"'create_session'" validate:"omitempty,eq=create_session"`
+	CommandID      string       `json:"command_id" validate:"omitempty,uuid"`
+	CWD            string       `json:"cwd,omitempty" validate:"required_without=Demo,max=4096"`
+	Prompt         string       `json:"prompt,omitempty" validate:"required_without_all=Demo Attachments,max=1000000"`
+	Title          string       `json:"title,omitempty" validate:"max=500"`
+	Model          string       `json:"model,omitempty" validate:"max=200"`
+	PermissionMode string       `json:"permission_mode,omitempty" validate:"max=64"`
+	Attachments    []Attachment `json:"attachments,omitempty" validate:"max=20,dive"`
+	AllowedTools   []string     `json:"allowed_tools,omitempty" validate:"max=200,dive,required,max=1000"`
+	Resume         string       `json:"resume,omitempty" validate:"max=64"`
+	Fork           bool         `json:"fork,omitempty"`
+	Demo           bool         `json:"demo,omitempty"` // runs against the scripted model
+}
+
+// ResumeSession starts the process of a dead session again.
+type ResumeSession struct {
+	Type      string `json:"type" ts:"'resume_session'" validate:"omitempty,eq=resume_session"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID string `json:"session_id" validate:"required,max=64"`
+}
+
+// ForkSession begins a new session from the transcript of another. Its ack
+// carries the id of the new one.
+type ForkSession struct {
+	Type      string `json:"type" ts:"'fork_session'" validate:"omitempty,eq=fork_session"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID string `json:"session_id" validate:"required,max=64"`
+}
+
+// Interrupt ends the turn; the process goes on.
+type Interrupt struct {
+	Type      string `json:"type" ts:"'interrupt'" validate:"omitempty,eq=interrupt"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID string `json:"session_id" validate:"required,max=64"`
+}
+
+// KillProcess ends the process, at once with Force.
+type KillProcess struct {
+	Type      string `json:"type" ts:"'kill_process'" validate:"omitempty,eq=kill_process"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID string `json:"session_id" validate:"required,max=64"`
+	Force     bool   `json:"force,omitempty"`
+}
+
+// SetModel changes the model of a running session; "" is the CLI's default.
+type SetModel struct {
+	Type      string `json:"type" ts:"'set_model'" validate:"omitempty,eq=set_model"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID string `json:"session_id" validate:"required,max=64"`
+	Model     string `json:"model" validate:"max=200"`
+}
+
+// SetPermissionMode changes the permission mode of a session.
+type SetPermissionMode struct {
+	Type           string `json:"type" ts:"'set_permission_mode'" validate:"omitempty,eq=set_permission_mode"`
+	CommandID      string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID      string `json:"session_id" validate:"required,max=64"`
+	PermissionMode string `json:"permission_mode" validate:"required,max=64"`
+}
+
+// Subscribe asks for the transcript of a session from a cursor on, and for
+// presence. Subscribing again moves the cursor.
+type Subscribe struct {
+	Type      string `json:"type" ts:"'subscribe'" validate:"omitempty,eq=subscribe"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID string `json:"session_id" validate:"required,max=64"`
+	After     int64  `json:"after,omitempty" validate:"min=0"`
+}
+
+// Unsubscribe ends a [Subscribe].
+type Unsubscribe struct {
+	Type      string `json:"type" ts:"'unsubscribe'" validate:"omitempty,eq=unsubscribe"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID string `json:"session_id" validate:"required,max=64"`
+}
+
+// Draft shares a half-written answer with the other tabs; null clears it.
+type Draft struct {
+	Type      string          `json:"type" ts:"'draft'" validate:"omitempty,eq=draft"`
+	CommandID string          `json:"command_id" validate:"omitempty,uuid"`
+	SessionID string          `json:"session_id,omitempty" validate:"max=64"`
+	RequestID string          `json:"request_id" validate:"required,max=64"`
+	Value     json.RawMessage `json:"value"`
+}
+
+// Typing says that the person is writing, for the next few seconds.
+type Typing struct {
+	Type      string `json:"type" ts:"'typing'" validate:"omitempty,eq=typing"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID string `json:"session_id" validate:"required,max=64"`
+	RequestID string `json:"request_id,omitempty" validate:"max=64"`
+}
+
+// Ping asks for an ack and nothing else.
+type Ping struct {
+	Type      string `json:"type" ts:"'ping'" validate:"omitempty,eq=ping"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+}

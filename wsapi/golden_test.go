@@ -1,0 +1,318 @@
+package wsapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden messages and the TypeScript types")
+
+var (
+	at      = time.Unix(1763692800, 250_000_000)
+	cmdID   = "018f3a52-0000-4000-8000-00000000c0de"
+	sessID  = "7b0c6a1e-2f57-4f0e-9f0a-0d2f4c1f7a10"
+	sess2ID = "7b0c6a1e-2f57-4f0e-9f0a-0d2f4c1f7a11"
+)
+
+func bashRequest() pending.Request {
+	input := json.RawMessage(`{"command":"touch a < b && echo '<&>'","description":"Create a file"}`)
+	return pending.Request{
+		RequestID: "11111111-1111-5111-8111-111111111111", SessionID: sessID,
+		RequestType: pending.ToolApproval, Source: pending.SourceClaude,
+		AskerRequestID: "req-1", AskerToolUseID: "toolu_01",
+		ToolName: "Bash", ToolInput: input, InputHash: pending.HashInput(input),
+		DecisionReason:        "This command writes a file",
+		PermissionSuggestions: json.RawMessage(`[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"touch:*"}],"behavior":"allow","destination":"session"}]`),
+		CreatedAt:             at, Status: pending.Open,
+	}
+}
+
+func questionRequest() pending.Request {
+	input := json.RawMessage(`{"questions":[{"question":"Which format?","header":"Format","multiSelect":false,"options":[{"label":"Summary","description":"Short"},{"label":"Detailed","description":"Long","preview":"# Detailed"}]},{"question":"Which parts?","header":"Parts","multiSelect":true,"options":[{"label":"API, server","description":""},{"label":"Web","description":""}]}]}`)
+	return pending.Request{
+		RequestID: "22222222-2222-5222-8222-222222222222", SessionID: sessID,
+		RequestType: pending.AskUserQuestion, Source: pending.SourceClaude,
+		AskerRequestID: "req-2", AskerToolUseID: "toolu_02",
+		ToolName: "AskUserQuestion", ToolInput: input, InputHash: pending.HashInput(input),
+		AgentID: "agent-7", AgentType: "general-purpose",
+		CreatedAt: at.Add(time.Second), Status: pending.Open,
+		Form: &pending.Form{Questions: []pending.Question{
+			{ID: "q1", Question: "Which format?", Header: "Format", Kind: pending.Select, Required: true, FreeText: true,
+				Options: []pending.Option{
+					{Label: "Summary", Value: "Summary", Description: "Short"},
+					{Label: "Detailed", Value: "Detailed", Description: "Long", Preview: "# Detailed"},
+				}},
+			{ID: "q2", Question: "Which parts?", Header: "Parts", Kind: pending.MultiSelect, Required: true, FreeText: true,
+				Options: []pending.Option{{Label: "API, server", Value: "API, server"}, {Label: "Web", Value: "Web"}}},
+		}},
+		Draft: json.RawMessage(`{"responses":[{"id":"q1","values":["Summary"],"text":""}]}`),
+	}
+}
+
+func mcpRequest() pending.Request {
+	input := json.RawMessage(`{"title":"Release","questions":[]}`)
+	return pending.Request{
+		RequestID: "33333333-3333-5333-8333-333333333333", SessionID: sessID,
+		RequestType: pending.AskUserQuestion, Source: pending.SourceMCP,
+		ToolName: "ask_user", ToolInput: input, InputHash: pending.HashInput(input),
+		CreatedAt: at.Add(2 * time.Second), ExpiresAt: at.Add(5 * time.Minute), Status: pending.Orphaned,
+		Form: &pending.Form{Title: "Release", Questions: []pending.Question{
+			{ID: "name", Question: "What is it called?", Kind: pending.Text, Required: true, Placeholder: "v1.2"},
+			{ID: "go", Question: "Shall I publish it?", Kind: pending.Confirm, Required: false,
+				Options: []pending.Option{{Label: "Yes", Value: "yes"}, {Label: "No", Value: "no"}}},
+		}},
+	}
+}
+
+func processState() session.ProcessState {
+	return session.ProcessState{
+		SessionID: sessID, ProjectID: "api-server", Title: "Fix the login", CWD: "/home/ada/api-server", Version: 42,
+		State: session.AssistantTurn, StartedAt: at, StateChangedAt: at.Add(3 * time.Second),
+		PermissionMode: "default", Memory: 231_735_296, CPU: 0.4, PID: 4711, NodeID: "node-1",
+	}
+}
+
+func with(p session.ProcessState, change func(*session.ProcessState)) session.ProcessState {
+	change(&p)
+	return p
+}
+
+func items() []session.Item {
+	raw := func(v any) json.RawMessage { return wsapi.Encode(v) }
+	return []session.Item{
+		{Key: "u1", Seq: 1, Rev: 1, At: at, Kind: session.ItemUser, Body: raw(session.UserBody{Text: "Make a file", By: "ada",
+			Attachments: []session.AttachmentInfo{{Name: "shot.png", MediaType: "image/png", Size: 2048}}})},
+		{Key: "h1", Seq: 2, Rev: 2, At: at, Kind: session.ItemThinking, Body: raw(session.TextBody{Text: "A file is wanted."})},
+		{Key: "t1", Seq: 3, Rev: 3, At: at, Kind: session.ItemText, Body: raw(session.TextBody{Text: "I will use `touch`."})},
+		{Key: "toolu_01", Seq: 4, Rev: 9, At: at, Kind: session.ItemToolCall, Body: raw(session.ToolCallBody{
+			ToolUseID: "toolu_01", ToolName: "Bash", Input: json.RawMessage(`{"command":"touch a"}`), InputBytes: 21,
+			Status: session.ToolDone, Result: "done", ResultBytes: 4, FinishedAt: 1763692804.5})},
+		{Key: "todo", Seq: 5, Rev: 4, At: at, Kind: session.ItemTodo, Body: raw(session.TodoBody{Todos: []session.Todo{
+			{Content: "Create the file", Status: "completed"}, {Content: "Tell", Status: "in_progress"}}})},
+		{Key: "p1", Seq: 6, Rev: 5, At: at, Kind: session.ItemPlan, Body: raw(session.TextBody{Text: "# Plan"})},
+		{Key: "agent-7", Seq: 7, Rev: 6, At: at, Kind: session.ItemSubagent, Body: raw(session.SubagentBody{
+			AgentID: "agent-7", AgentType: "general-purpose", Description: "Look around", Status: session.ToolRunning})},
+		{Key: "t2", Seq: 8, Rev: 7, At: at, Kind: session.ItemText, AgentID: "agent-7", Body: raw(session.TextBody{Text: "Looking."})},
+		{Key: "n1", Seq: 9, Rev: 8, At: at, Kind: session.ItemNote, Body: raw(session.NoteBody{Level: "warning", Text: "The API is slow."})},
+		{Key: "r1", Seq: 10, Rev: 10, At: at, Kind: session.ItemResolved, Body: raw(session.ResolvedBody{
+			RequestID: "11111111-1111-5111-8111-111111111111", RequestType: "tool_approval", ToolName: "Bash",
+			ToolInput: json.RawMessage(`{"command":"touch a"}`), Outcome: "answered", By: "ada", Device: "Chrome on Linux",
+			Summary: "Approved", Edited: true, Waited: 3.5})},
+		{Key: "e1", Seq: 11, Rev: 11, At: at, Kind: session.ItemResult, Body: raw(session.ResultBody{
+			Subtype: "success", Text: "Done.", DurationMS: 4200, NumTurns: 2, CostUSD: 0.0123, InputTokens: 1200, OutputTokens: 80})},
+	}
+}
+
+// frames are what the server sends, by the name of their file.
+func frames() map[string]any {
+	hello := wsapi.Hello{Type: "hello", Protocol: wsapi.Protocol, ServerVersion: "0.1.0", NodeID: "node-1",
+		User: wsapi.User{Name: "ada", Role: account.Admin}, ServerTime: 1763692800.25}
+	idle := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) { p.State = session.UserTurn; p.Model = "opus" }))
+	approval := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) {
+		p.Version = 43
+		p.Requests = []pending.Request{bashRequest()}
+	}))
+	many := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) {
+		p.Version, p.QueuedMessages, p.Stuck = 44, 1, ""
+		p.Requests = []pending.Request{bashRequest(), questionRequest(), mcpRequest()}
+	}))
+	dead := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) {
+		p.Version, p.State, p.PID, p.Memory, p.CPU = 45, session.Dead, 0, 0, 0
+		p.Error = "Claude ended by itself with exit code 1. Its last words: out of memory"
+	}))
+	killed := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) {
+		p.SessionID, p.Version, p.State, p.Demo = sess2ID, 7, session.Dead, true
+		p.KillReason = "Ended by ada."
+	}))
+	deleted := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) { p.Version, p.State = 46, session.Dead }))
+	deleted.Deleted = true
+	agent := "agent-7"
+	transcript := wsapi.Transcript{Type: "transcript", SessionID: sessID, From: 0, Next: 11,
+		Items: wsapi.WireItems(items()), Total: 11}
+	live := wsapi.Transcript{Type: "transcript", SessionID: sessID, From: 11, Next: 11, Items: []wsapi.Item{}, Total: 11,
+		Live: &wsapi.Live{Kind: session.ItemText, Text: "I am just sa", AgentID: &agent}}
+	tool := live
+	tool.Live = &wsapi.Live{Kind: session.ItemToolCall, Tool: "Write", Text: `{"file_path":"/tmp/a","cont`}
+	more := transcript
+	more.Next, more.More, more.Items = 2, true, transcript.Items[:2]
+	by, device := "grace", "Firefox on macOS"
+	ack := func(a wsapi.Ack) wsapi.Ack { a.Type, a.CommandID = "ack", cmdID; return a }
+	return map[string]any{
+		"hello":                       hello,
+		"active_processes":            wsapi.ActiveProcesses{Type: "active_processes", Processes: []wsapi.ProcessState{approval, with2(idle, sess2ID)}},
+		"active_processes.empty":      wsapi.ActiveProcesses{Type: "active_processes", Processes: []wsapi.ProcessState{}},
+		"process_state.idle":          idle,
+		"process_state.tool_approval": approval,
+		"process_state.many_requests": many,
+		"process_state.dead":          dead,
+		"process_state.killed":        killed,
+		"process_state.deleted":       deleted,
+		"transcript":                  transcript,
+		"transcript.more":             more,
+		"transcript.live":             live,
+		"transcript.live_tool":        tool,
+		"batch":                       wsapi.Batch{Type: "batch", Frames: []json.RawMessage{wsapi.Encode(many), wsapi.Encode(live)}},
+		"ack.applied":                 ack(wsapi.Ack{Result: wsapi.Applied}),
+		"ack.applied_session":         ack(wsapi.Ack{Result: wsapi.Applied, SessionID: sess2ID}),
+		"ack.applied_message":         ack(wsapi.Ack{Result: wsapi.Applied, MessageID: "5f0c6a1e-2f57-5f0e-9f0a-0d2f4c1f7a12"}),
+		"ack.already_resolved": ack(wsapi.Ack{Result: wsapi.AlreadyResolved,
+			Error: &wsapi.ErrorBody{Code: "already_resolved", Message: "Denied by grace: use pnpm. Your answer was not sent."}, Resolved: &wsapi.Resolved{
+				Outcome: pending.Denied, By: &by, Device: &device, At: 1763692801.5, Summary: "Denied by grace: use pnpm"}}),
+		"ack.stale": ack(wsapi.Ack{Result: wsapi.Stale,
+			Error: &wsapi.ErrorBody{Code: "stale", Message: "Claude withdrew this request. Your answer was not sent."}, Resolved: &wsapi.Resolved{
+				Outcome: pending.Withdrawn, At: 1763692801.5, Summary: "Claude withdrew this request."}}),
+		"ack.stale_unknown": ack(wsapi.Ack{Result: wsapi.Stale,
+			Error: &wsapi.ErrorBody{Code: "not_found", Message: "This request is no longer open. Your answer was not sent."}}),
+		"ack.rejected": ack(wsapi.Ack{Result: wsapi.Rejected,
+			Error: &wsapi.ErrorBody{Code: "invalid_answer", Message: "Answer the question \"Which format?\".", Field: "q1"}}),
+		"presence": wsapi.Presence{Type: "presence", SessionID: sessID, Viewers: []wsapi.ViewerInfo{
+			{Name: "ada"}, {Name: "grace", Typing: true, RequestID: "11111111-1111-5111-8111-111111111111"}}},
+		"presence.empty": wsapi.Presence{Type: "presence", SessionID: sessID, Viewers: []wsapi.ViewerInfo{}},
+		"notice":         wsapi.Notice{Type: "notice", Code: wsapi.ReadOnly, Message: "The disk of the server is full."},
+		"notice.none":    wsapi.Notice{Type: "notice", Code: wsapi.NoNotice},
+		"error":          wsapi.ErrorFrame{Type: "error", Code: "signed_out", Message: "You are signed out. Sign in again."},
+	}
+}
+
+func with2(p wsapi.ProcessState, id string) wsapi.ProcessState {
+	p.SessionID = id
+	return p
+}
+
+// commands are what a tab sends, by the name of their file.
+func commands() map[string]any {
+	picture := []wsapi.Attachment{{Name: "shot.png", MediaType: "image/png", Data: []byte("\x89PNG")}}
+	approval := wsapi.PendingRequestResponse{Type: "pending_request_response", CommandID: cmdID, SessionID: sessID,
+		RequestID: bashRequest().RequestID, RequestType: pending.ToolApproval, InputHash: bashRequest().InputHash}
+	question := wsapi.PendingRequestResponse{Type: "pending_request_response", CommandID: cmdID, SessionID: sessID,
+		RequestID: questionRequest().RequestID, RequestType: pending.AskUserQuestion, InputHash: questionRequest().InputHash}
+	allow, edit, deny, answers, responses, decline := approval, approval, approval, question, question, question
+	allow.Decision = pending.Allow
+	edit.Decision = pending.Allow
+	edit.UpdatedInput = json.RawMessage(`{"command":"touch b"}`)
+	edit.UpdatedPermissions = json.RawMessage(`[{"type":"setMode","mode":"acceptEdits","destination":"session"}]`)
+	deny.Decision, deny.Message, deny.Interrupt = pending.Deny, "Use pnpm, not npm", true
+	answers.Answers = map[string]string{"Which format?": "Summary", "Which parts?": "Web, and the docs"}
+	responses.Responses = []wsapi.Response{{ID: "q1", Values: []string{"Summary"}}, {ID: "q2", Values: []string{"Web"}, Text: "and the docs"}}
+	decline.Decision, decline.Message = pending.Deny, "not now"
+	return map[string]any{
+		"command.pending_request_response.allow":     &allow,
+		"command.pending_request_response.edit":      &edit,
+		"command.pending_request_response.deny":      &deny,
+		"command.pending_request_response.answers":   &answers,
+		"command.pending_request_response.responses": &responses,
+		"command.pending_request_response.decline":   &decline,
+		"command.send_message":                       &wsapi.SendMessage{Type: "send_message", CommandID: cmdID, SessionID: sessID, Text: "Go on", Attachments: picture},
+		"command.create_session": &wsapi.CreateSession{Type: "create_session", CommandID: cmdID, CWD: "/home/ada/api-server", Prompt: "Fix the login",
+			Title: "Login", Model: "opus", PermissionMode: "plan", Attachments: picture, AllowedTools: []string{"Read"}},
+		"command.create_session.demo": &wsapi.CreateSession{Type: "create_session", CommandID: cmdID, Demo: true},
+		"command.resume_session":      &wsapi.ResumeSession{Type: "resume_session", CommandID: cmdID, SessionID: sessID},
+		"command.fork_session":        &wsapi.ForkSession{Type: "fork_session", CommandID: cmdID, SessionID: sessID},
+		"command.interrupt":           &wsapi.Interrupt{Type: "interrupt", CommandID: cmdID, SessionID: sessID},
+		"command.kill_process":        &wsapi.KillProcess{Type: "kill_process", CommandID: cmdID, SessionID: sessID, Force: true},
+		"command.set_model":           &wsapi.SetModel{Type: "set_model", CommandID: cmdID, SessionID: sessID, Model: "sonnet"},
+		"command.set_permission_mode": &wsapi.SetPermissionMode{Type: "set_permission_mode", CommandID: cmdID, SessionID: sessID, PermissionMode: "acceptEdits"},
+		"command.subscribe":           &wsapi.Subscribe{Type: "subscribe", CommandID: cmdID, SessionID: sessID, After: 11},
+		"command.unsubscribe":         &wsapi.Unsubscribe{Type: "unsubscribe", CommandID: cmdID, SessionID: sessID},
+		"command.draft": &wsapi.Draft{Type: "draft", CommandID: cmdID, SessionID: sessID, RequestID: questionRequest().RequestID,
+			Value: json.RawMessage(`{"responses":[{"id":"q1","values":["Summary"]}]}`)},
+		"command.draft.clear": &wsapi.Draft{Type: "draft", CommandID: cmdID, RequestID: questionRequest().RequestID, Value: json.RawMessage(`null`)},
+		"command.typing":      &wsapi.Typing{Type: "typing", CommandID: cmdID, SessionID: sessID, RequestID: questionRequest().RequestID},
+		"command.ping":        &wsapi.Ping{Type: "ping", CommandID: cmdID},
+	}
+}
+
+const goldenDir = "testdata/messages"
+
+// TestGoldenMessages holds every frame and command against its file, which the
+// web tests read too, and refuses a file that nothing produces.
+func TestGoldenMessages(t *testing.T) {
+	t.Parallel()
+	all := frames()
+	for name, c := range commands() {
+		all[name] = c
+	}
+	for name, v := range all {
+		checkGolden(t, filepath.Join(goldenDir, name+".json"), indent(t, wsapi.Encode(v)))
+	}
+	files, err := filepath.Glob(filepath.Join(goldenDir, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		name := filepath.Base(f)
+		if _, ok := all[name[:len(name)-len(".json")]]; !ok {
+			t.Errorf("%s is produced by no message; remove it", f)
+		}
+	}
+	readCommands(t)
+}
+
+// readCommands reads each command back as the server does.
+func readCommands(t *testing.T) {
+	t.Helper()
+	for name, want := range commands() {
+		data, err := os.ReadFile(filepath.Join(goldenDir, name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := reflect.New(reflect.TypeOf(want).Elem()).Interface()
+		if err := wsapi.DecodeStrict(data, got); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if g, w := wsapi.Encode(got), wsapi.Encode(want); !bytes.Equal(compact(t, g), compact(t, w)) {
+			t.Errorf("%s: got %s, want %s", name, g, w)
+		}
+	}
+}
+
+func checkGolden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v; run go generate ./wsapi", err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not current; run go generate ./wsapi and look at the difference.\ngot:\n%s", file, got)
+	}
+}
+
+func indent(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Indent(&b, data, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
+func compact(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Compact(&b, data); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,598 @@
+package wsapi
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Times and sizes of the hub.
+const (
+	transcriptEvery = 50 * time.Millisecond  // at most this often a transcript frame of one session
+	presenceEvery   = time.Second            // at most this often a presence frame of one session
+	typingLife      = 5 * time.Second        // how long a typing command says so
+	recheckEvery    = 750 * time.Millisecond // a sign-in that ended elsewhere is noticed within it
+	retryAfter      = 250 * time.Millisecond // after the store failed
+	maxTabs         = 2000                   // sockets of one server
+	largeMessages   = 4                      // read at once, over all tabs
+	pieceItems      = 200                    // items read for one transcript frame
+	pieceBytes      = 1 << 20                // of items, after which a transcript frame ends
+)
+
+// maxSafeInteger is the largest version that JavaScript can tell from the next.
+// The last frame about a deleted session carries it: nothing can come after.
+const maxSafeInteger = 1<<53 - 1
+
+// A Hub turns bells into frames. Each change is read, encoded and put before
+// every tab once; what a tab has not fetched yet is replaced by what is newer.
+type Hub struct {
+	s    *Server
+	slow atomic.Int64 // tabs cut because they were too slow
+
+	wake    chan struct{} // capacity 1: there is something for Run
+	recheck chan struct{} // capacity 1: a sign-in ended
+	suspect chan struct{} // capacity 1: something could not be stored
+	closing chan struct{} // closed when Run begins to end
+	large   chan struct{} // messages above smallLimit that are read and carried out
+
+	mu      sync.Mutex // protects following; never held over I/O
+	running bool
+	notice  NoticeCode          // what stands in the way of storing
+	rung    map[string]struct{} // sessions whose bell rang since Run looked
+	feeds   map[string]*feed    // sessions that run, wait, or are read by a tab
+	tabs    map[*tab]bool       // true once the tab has its first snapshot
+	served  sync.WaitGroup      // tabs
+	retryAt time.Time           // after the store failed; zero when it did not
+}
+
+// feed is what the tabs are told about one session. The hub's mutex protects it.
+type feed struct {
+	sessionID string
+	version   uint64
+	active    bool // runs or has an open request
+	readers   map[*tab]*reading
+
+	// Transcript. round counts the times that the readers were told to look.
+	round int64
+	due   time.Time // when they must be told again; zero when there is nothing new
+	next  time.Time // not before
+	piece *piece    // of the last round, shared by the readers
+
+	live      *Live
+	liveRound int64 // counts the changes of live
+
+	// Presence.
+	presenceDue  time.Time
+	presenceNext time.Time
+}
+
+// reading is the place of one tab in one transcript. The tab's mutex protects
+// it, but for what is typed, which the hub's does.
+type reading struct {
+	feed      *feed
+	cursor    int64
+	liveRound int64
+	first     bool // nothing was sent yet
+	dirty     bool
+
+	typingUntil time.Time
+	typingIn    string // request id
+}
+
+// piece is one transcript frame, read and encoded once.
+type piece struct {
+	after, round int64
+	done         chan struct{} // closed when the following are set
+	frame        []byte
+	next         int64
+	empty, more  bool
+	liveRound    int64
+	err          error
+}
+
+func newHub(s *Server) *Hub {
+	return &Hub{
+		s: s, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
+		closing: make(chan struct{}), notice: NoNotice,
+		large: make(chan struct{}, largeMessages),
+		rung:  map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{},
+	}
+}
+
+// Touch says that a session changed. It never blocks.
+func (h *Hub) Touch(sessionID string) {
+	h.mu.Lock()
+	h.rung[sessionID] = struct{}{}
+	h.mu.Unlock()
+	poke(h.wake)
+}
+
+func (h *Hub) recheckSoon() { poke(h.recheck) }
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Run serves tabs until ctx ends. It can run once.
+func (h *Hub) Run(ctx context.Context) error {
+	h.mu.Lock()
+	h.running = true
+	h.mu.Unlock()
+	var aside sync.WaitGroup
+	aside.Go(func() { h.watchIdentities(ctx) })
+	aside.Go(func() { h.watchStore(ctx) })
+
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		h.round(ctx)
+		if pause, ok := h.untilDue(); ok {
+			timer.Reset(pause)
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-ctx.Done():
+		case <-h.wake:
+		case <-timer.C:
+		}
+	}
+
+	h.mu.Lock()
+	h.running = false
+	h.mu.Unlock()
+	close(h.closing)
+	aside.Wait()
+	h.served.Wait()
+	return nil
+}
+
+// open reports whether tabs are served.
+func (h *Hub) open() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.running
+}
+
+// count returns the number of tabs.
+func (h *Hub) count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.tabs)
+}
+
+// watchers returns how many tabs read a session.
+func (h *Hub) watchers(sessionID string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f := h.feeds[sessionID]; f != nil {
+		return len(f.readers)
+	}
+	return 0
+}
+
+// round does what is due: bells first, because a state waits for nothing, then
+// newcomers, transcripts and presence.
+func (h *Hub) round(ctx context.Context) {
+	h.mu.Lock()
+	rung := h.rung
+	h.rung, h.retryAt = map[string]struct{}{}, time.Time{}
+	if len(h.tabs) == 0 {
+		// Nobody is told anything, and who comes is told everything.
+		clear(h.feeds)
+		h.mu.Unlock()
+		return
+	}
+	h.mu.Unlock()
+	for sessionID := range rung {
+		h.refresh(ctx, sessionID)
+	}
+	h.welcome(ctx)
+	h.tellDue(time.Now())
+}
+
+// failed notes that the store failed; what could not be read is tried again.
+func (h *Hub) failed(ctx context.Context, what string, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	h.s.o.Log.ErrorContext(ctx, what, "error", err)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.retryAt = time.Now().Add(retryAfter)
+}
+
+// refresh reads a session and tells every tab when it changed.
+func (h *Hub) refresh(ctx context.Context, sessionID string) {
+	state, err := h.s.o.Store.ProcessState(ctx, sessionID)
+	var frame []byte
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		state = session.ProcessState{SessionID: sessionID, Version: maxSafeInteger, State: session.Dead}
+		w := wireProcessState(state)
+		w.Deleted = true
+		frame = encode(w)
+	case err != nil:
+		h.failed(ctx, "read session for tabs", err)
+		h.mu.Lock()
+		h.rung[sessionID] = struct{}{}
+		h.mu.Unlock()
+		return
+	}
+	h.mu.Lock()
+	known := h.feeds[sessionID]
+	changed := known == nil || known.version < state.Version
+	h.mu.Unlock()
+	if changed && frame == nil {
+		frame = encode(wireProcessState(state))
+	}
+
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := h.feed(sessionID)
+	f.active = state.Running() || len(state.Requests) > 0
+	if changed {
+		f.version = state.Version
+		for t, welcomed := range h.tabs {
+			if welcomed {
+				t.putState(sessionID, frame)
+			}
+		}
+	}
+	if len(f.readers) > 0 && f.due.IsZero() {
+		f.due = f.next
+		if f.due.IsZero() {
+			f.due = time.Now()
+		}
+	}
+	h.forgetIfIdle(f)
+}
+
+// feed returns the feed of a session, making it when there is none. The caller
+// holds mu.
+func (h *Hub) feed(sessionID string) *feed {
+	f := h.feeds[sessionID]
+	if f == nil {
+		f = &feed{sessionID: sessionID, readers: map[*tab]*reading{}}
+		h.feeds[sessionID] = f
+	}
+	return f
+}
+
+// forgetIfIdle drops a feed that nobody needs. The caller holds mu.
+func (h *Hub) forgetIfIdle(f *feed) {
+	if !f.active && len(f.readers) == 0 {
+		delete(h.feeds, f.sessionID)
+	}
+}
+
+// welcome gives the tabs that came since the last round everything that runs or
+// waits, encoded once for all of them.
+func (h *Hub) welcome(ctx context.Context) {
+	h.mu.Lock()
+	newcomers := false
+	for _, welcomed := range h.tabs {
+		newcomers = newcomers || !welcomed
+	}
+	h.mu.Unlock()
+	if !newcomers {
+		return
+	}
+	states, err := h.s.o.Store.ActiveProcesses(ctx)
+	if err != nil {
+		h.failed(ctx, "read active sessions for tabs", err)
+		return
+	}
+	all := ActiveProcesses{Type: "active_processes", Processes: make([]ProcessState, 0, len(states))}
+	for _, p := range states {
+		all.Processes = append(all.Processes, wireProcessState(p))
+	}
+	frame := encode(all)
+
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for t, welcomed := range h.tabs {
+		if !welcomed {
+			h.tabs[t] = true
+			t.putSnapshot(frame)
+		}
+	}
+}
+
+// tellDue tells the readers of transcripts and presence that are due.
+func (h *Hub) tellDue(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, f := range h.feeds {
+		if !f.due.IsZero() && !f.due.After(now) {
+			f.due, f.next = time.Time{}, now.Add(transcriptEvery)
+			f.round++
+			for t := range f.readers {
+				t.markTranscript(f)
+			}
+		}
+		if !f.presenceDue.IsZero() && !f.presenceDue.After(now) {
+			frame, expiry := f.presence(now)
+			f.presenceDue, f.presenceNext = expiry, now.Add(presenceEvery)
+			for t := range f.readers {
+				t.putPresence(f.sessionID, frame)
+			}
+		}
+	}
+}
+
+// untilDue is how long there is nothing to do unless a bell rings.
+func (h *Hub) untilDue() (time.Duration, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	first := h.retryAt
+	for _, f := range h.feeds {
+		for _, due := range []time.Time{f.due, f.presenceDue} {
+			if !due.IsZero() && (first.IsZero() || due.Before(first)) {
+				first = due
+			}
+		}
+	}
+	return max(time.Until(first), 0), !first.IsZero()
+}
+
+// presence lists who reads a session, each person once, and says when the first
+// of them stops typing; zero when nobody types.
+func (f *feed) presence(now time.Time) (frame []byte, expiry time.Time) {
+	people := map[string]ViewerInfo{}
+	for t, r := range f.readers {
+		name := t.who.User.Name
+		v := people[name]
+		v.Name = name
+		if r.typingUntil.After(now) {
+			v.Typing = true
+			if r.typingIn != "" {
+				v.RequestID = r.typingIn
+			}
+			if expiry.IsZero() || r.typingUntil.Before(expiry) {
+				expiry = r.typingUntil
+			}
+		}
+		people[name] = v
+	}
+	p := Presence{Type: "presence", SessionID: f.sessionID, Viewers: make([]ViewerInfo, 0, len(people))}
+	for v := range maps.Values(people) {
+		p.Viewers = append(p.Viewers, v)
+	}
+	sort.Slice(p.Viewers, func(i, j int) bool { return p.Viewers[i].Name < p.Viewers[j].Name })
+	return encode(p), expiry
+}
+
+// presenceChanged makes a presence frame due. The caller holds mu.
+func (h *Hub) presenceChanged(f *feed, now time.Time) {
+	f.presenceDue = now
+	if f.presenceNext.After(now) {
+		f.presenceDue = f.presenceNext
+	}
+	poke(h.wake)
+}
+
+// subscribe makes a tab read a transcript from a cursor on.
+func (h *Hub) subscribe(t *tab, sessionID string, after int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, ok := h.tabs[t]; !ok {
+		return
+	}
+	f := h.feed(sessionID)
+	r := &reading{feed: f, cursor: after, first: true, dirty: true}
+	if old := f.readers[t]; old != nil {
+		r.typingUntil, r.typingIn = old.typingUntil, old.typingIn
+	}
+	if len(f.readers) == 0 {
+		f.round++ // bells did not count while nobody read
+	}
+	f.readers[t] = r
+	t.putReading(sessionID, r)
+	h.presenceChanged(f, time.Now())
+}
+
+func (h *Hub) unsubscribe(t *tab, sessionID string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f := h.feeds[sessionID]; f != nil && f.readers[t] != nil {
+		delete(f.readers, t)
+		t.dropReading(sessionID)
+		h.presenceChanged(f, time.Now())
+		h.forgetIfIdle(f)
+	}
+}
+
+// typing notes that a reader writes; from a tab that does not read the session
+// it changes nothing.
+func (h *Hub) typing(t *tab, sessionID, requestID string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := h.feeds[sessionID]
+	if f == nil || f.readers[t] == nil {
+		return
+	}
+	r, now := f.readers[t], time.Now()
+	news := !r.typingUntil.After(now) || r.typingIn != requestID
+	r.typingUntil, r.typingIn = now.Add(typingLife), requestID
+	if news {
+		h.presenceChanged(f, now)
+	}
+}
+
+// join registers a tab; false when tabs are not served, or too many are.
+func (h *Hub) join(t *tab) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.running || len(h.tabs) >= maxTabs {
+		return false
+	}
+	h.tabs[t] = false
+	if h.notice != NoNotice {
+		t.putNotice(noticeFrame(h.notice))
+	}
+	h.served.Add(1)
+	poke(h.wake)
+	return true
+}
+
+// leave forgets a tab.
+func (h *Hub) leave(t *tab) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.tabs, t)
+	now := time.Now()
+	for _, f := range h.feeds {
+		if f.readers[t] != nil {
+			delete(f.readers, t)
+			h.presenceChanged(f, now)
+			h.forgetIfIdle(f)
+		}
+	}
+	h.served.Done()
+}
+
+// read returns the transcript frame from a cursor on. Readers of the same round
+// with the same cursor share one read and one encoding.
+func (h *Hub) read(ctx context.Context, f *feed, after int64) *piece {
+	h.mu.Lock()
+	p := f.piece
+	mine := p == nil || p.after != after || p.round != f.round
+	if mine {
+		p = &piece{after: after, round: f.round, done: make(chan struct{})}
+		f.piece = p
+	}
+	h.mu.Unlock()
+	if !mine {
+		select {
+		case <-p.done:
+			return p
+		case <-ctx.Done():
+			return &piece{err: ctx.Err()}
+		}
+	}
+	defer close(p.done)
+	// Others wait for this read, so it must not end with this tab.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	page, err := h.s.o.Store.Transcript(ctx, f.sessionID, after, pieceItems)
+	if err != nil && !errors.Is(err, session.ErrNotFound) {
+		p.err = err
+		h.mu.Lock()
+		if f.piece == p {
+			f.piece = nil
+		}
+		h.mu.Unlock()
+		return p
+	}
+	live, ok := h.s.o.Driver.Live(f.sessionID)
+	page = cut(page, after)
+	frame := Transcript{
+		Type: "transcript", SessionID: f.sessionID, From: after, Next: page.Next, More: page.More,
+		Items: wireItems(page.Items), Total: page.Total,
+	}
+	if !page.More {
+		frame.Live = wireLive(live, ok)
+	}
+	p.frame, p.next, p.more, p.empty = encode(frame), page.Next, page.More, len(page.Items) == 0
+	h.mu.Lock()
+	if !page.More && !sameLive(f.live, frame.Live) {
+		f.live = frame.Live
+		f.liveRound++
+	}
+	p.liveRound = f.liveRound
+	h.mu.Unlock()
+	return p
+}
+
+// cut shortens a page to what fits in a frame. Items are in the order of Seq,
+// but the cursor counts Rev: what is left out must be the highest of it.
+func cut(page session.Page, after int64) session.Page {
+	page.Next = max(page.Next, after)
+	size := 0
+	for _, it := range page.Items {
+		size += len(it.Body)
+	}
+	if size <= pieceBytes {
+		return page
+	}
+	byRev := append([]session.Item(nil), page.Items...)
+	sort.Slice(byRev, func(i, j int) bool { return byRev[i].Rev < byRev[j].Rev })
+	size = 0
+	for i, it := range byRev {
+		if size += len(it.Body); size > pieceBytes && i > 0 {
+			byRev, page.More = byRev[:i], true
+			break
+		}
+	}
+	if page.More && len(byRev) < len(page.Items) {
+		page.Next = byRev[len(byRev)-1].Rev
+	}
+	sort.Slice(byRev, func(i, j int) bool { return byRev[i].Seq < byRev[j].Seq })
+	page.Items = byRev
+	return page
+}
+
+func sameLive(a, b *Live) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Kind == b.Kind && a.Text == b.Text && a.Tool == b.Tool &&
+		(a.AgentID == b.AgentID || a.AgentID != nil && b.AgentID != nil && *a.AgentID == *b.AgentID)
+}
+
+// watchIdentities looks whether the people behind the open sockets may still be
+// there: at once after a change on this server, and again and again for changes
+// made elsewhere.
+func (h *Hub) watchIdentities(ctx context.Context) {
+	ticker := time.NewTicker(recheckEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.recheck:
+		case <-ticker.C:
+		}
+		h.mu.Lock()
+		byCredential := map[string][]*tab{}
+		for t := range h.tabs {
+			id := t.who.Credential.CredentialID
+			byCredential[id] = append(byCredential[id], t)
+		}
+		h.mu.Unlock()
+		for _, tabs := range byCredential {
+			now, err := h.s.o.Directory.Renew(ctx, tabs[0].who)
+			for _, t := range tabs {
+				t.recognise(now, err)
+			}
+		}
+	}
+}
+
+// recognise acts on what became of a tab's identity and reports whether it may
+// go on.
+func (t *tab) recognise(now account.Identity, err error) bool {
+	switch {
+	case errors.Is(err, account.ErrRefused):
+		t.end(CloseSignedOut, ErrorFrame{Type: "error", Code: "signed_out", Message: "You are signed out. Sign in again."})
+		return false
+	case err != nil:
+		return true // the store does not answer; what needs it is refused by itself
+	case now.User.Role != t.who.User.Role:
+		// A new connection tells the tab its new role.
+		t.end(CloseGoingAway, ErrorFrame{Type: "error", Code: "role_changed", Message: "What you may do here was changed."})
+		return false
+	}
+	return true
+}

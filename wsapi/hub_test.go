@@ -1,0 +1,627 @@
+package wsapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+// pipes is a listener whose connections are in memory, so that time can stand
+// still around them: a write waits until the other end reads.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8787} }
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case p.conns <- theirs:
+		return ours, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// inBubble runs a test in a house where time moves only when everybody waits.
+func inBubble(t *testing.T, test func(t *testing.T, h *house), change ...func(*wsapi.Options)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"), change...)
+		p := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+		h.web = &httptest.Server{URL: "http://127.0.0.1:8787", Listener: p, Config: &http.Server{Handler: h.server}}
+		client := &http.Client{Transport: &http.Transport{DialContext: p.dial}}
+		h.client = client
+		served := make(chan struct{})
+		go func() { defer close(served); _ = h.web.Config.Serve(p) }()
+		t.Cleanup(func() {
+			client.CloseIdleConnections()
+			_ = h.web.Config.Close()
+			<-served
+		})
+		h.run()
+		synctest.Wait()
+		test(t, h)
+	})
+}
+
+func TestBellsCoalesce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, h *house) {
+		id := h.session("one")
+		reading := h.collect(account.Viewer)
+		stalled := h.collect(account.Member)
+		stalled.pause()
+		for range 1000 {
+			h.setState(id, session.AssistantTurn)
+		}
+		want, err := h.store.ProcessState(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if last := reading.last("process_state"); last["version"] != float64(want.Version) {
+			t.Fatalf("the reading tab is at %v, want version %d", last["version"], want.Version)
+		}
+		before := stalled.messages()
+		stalled.resume()
+		synctest.Wait()
+		if last := stalled.last("process_state"); last["version"] != float64(want.Version) {
+			t.Fatalf("the tab that stalled is at %v, want version %d", last["version"], want.Version)
+		}
+		if n := stalled.messages() - before; n > 3 {
+			t.Errorf("the tab that stalled was sent %d messages for 1000 changes, want the newest state", n)
+		}
+	})
+}
+
+func TestSlowTabIsCutAndDelaysNobody(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, h *house) {
+		ids := []string{h.session("a"), h.session("b"), h.session("c")}
+		reading, slow := h.collect(account.Viewer), h.collect(account.Member)
+		synctest.Wait()
+		slow.pause()
+		start := time.Now()
+		for second := range 9 {
+			for _, id := range ids {
+				h.setState(id, session.AssistantTurn)
+			}
+			synctest.Wait()
+			for _, id := range ids {
+				want, err := h.store.ProcessState(t.Context(), id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := reading.version(id); got != float64(want.Version) {
+					t.Fatalf("second %d: the reading tab is at version %v, want %d at once", second, got, want.Version)
+				}
+			}
+			if slow.ended() {
+				t.Fatalf("cut after %v, want the deadline of %v", time.Since(start), wsapi.WriteDeadline)
+			}
+			time.Sleep(time.Second)
+		}
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		if n := h.tabs(); n != 1 {
+			t.Fatalf("%d tabs after %v, want the slow one cut", n, time.Since(start))
+		}
+		slow.resume()
+		synctest.Wait()
+		if !slow.ended() {
+			t.Error("the slow tab was not told that its connection ended")
+		}
+		if got := reading.ended(); got {
+			t.Error("the reading tab was cut too")
+		}
+	})
+}
+
+// TestSlowTabIsTold: a tab that takes its message a little after the deadline
+// hears why the connection ends.
+func TestSlowTabIsTold(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, h *house) {
+		id := h.session("a")
+		slow := h.collect(account.Member)
+		synctest.Wait()
+		slow.pause()
+		h.setState(id, session.UserTurn)
+		time.Sleep(wsapi.WriteDeadline + time.Second)
+		slow.resume()
+		synctest.Wait()
+		if code := slow.code(); code != wsapi.CloseTooSlow {
+			t.Fatalf("got close %d, want %d", code, wsapi.CloseTooSlow)
+		}
+	})
+}
+
+func TestSlowTabsCommandsWait(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, h *house) {
+		tab := h.collect(account.Member)
+		synctest.Wait()
+		tab.pause()
+		sent := make(chan int, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			n := 0
+			for ; n < 10_000; n++ {
+				if err := tab.conn.Write(ctx, websocket.MessageText, []byte(`{"type":"ping","command_id":"018f3a52-0000-4000-8000-00000000c0de"}`)); err != nil {
+					break
+				}
+			}
+			sent <- n
+		}()
+		synctest.Wait()
+		cancel()
+		if n := <-sent; n > 200 {
+			t.Errorf("the server took %d commands of a tab that takes no acks, want a bounded number", n)
+		}
+	})
+}
+
+func TestDeadTabIsFound(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, h *house) {
+		tab := h.collect(account.Member)
+		synctest.Wait()
+		tab.pause() // nothing is read any more, so no ping is answered
+		time.Sleep(31 * time.Second)
+		if n := h.tabs(); n != 0 {
+			t.Fatalf("%d tabs, want the dead one gone", n)
+		}
+	})
+}
+
+func TestServerStopsWithAStuckTab(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+		p := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+		h.web = &httptest.Server{URL: "http://127.0.0.1:8787", Listener: p, Config: &http.Server{Handler: h.server}}
+		h.client = &http.Client{Transport: &http.Transport{DialContext: p.dial}}
+		go func() { _ = h.web.Config.Serve(p) }()
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _ = h.server.Run(ctx) }()
+		synctest.Wait()
+		tab := h.collect(account.Member)
+		synctest.Wait()
+		tab.pause()
+		h.session("a")
+		synctest.Wait()
+		start := time.Now()
+		stop()
+		<-done
+		if took := time.Since(start); took > 15*time.Second {
+			t.Errorf("the server took %v to stop, want the stuck tab cut", took)
+		}
+		h.client.CloseIdleConnections()
+		_ = h.web.Config.Close()
+	})
+}
+
+func TestTranscript(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, h *house) {
+		id := h.session("one")
+		h.say(id, 450, "x")
+		tab := h.collect(account.Viewer)
+		synctest.Wait()
+		tab.give("subscribe", map[string]any{"session_id": id})
+		synctest.Wait()
+		var items []any
+		cursor := 0.0
+		pieces := tab.of("transcript")
+		for i, f := range pieces {
+			if f["from"] != cursor || f["total"] != 450.0 || (f["more"] == true) != (i < len(pieces)-1) {
+				t.Fatalf("piece %d: from %v total %v more %v, want it to go on from %v", i, f["from"], f["total"], f["more"], cursor)
+			}
+			cursor = f["next"].(float64)
+			items = append(items, f["items"].([]any)...)
+		}
+		if len(items) != 450 || len(pieces) < 2 {
+			t.Fatalf("got %d items in %d pieces, want 450 in several", len(items), len(pieces))
+		}
+		h.say(id, 1, "new")
+		synctest.Wait()
+		last := tab.last("transcript")
+		if list := last["items"].([]any); last["from"] != cursor || len(list) != 1 || list[0].(map[string]any)["text"] != "new" {
+			t.Fatalf("got %v, want the new item alone", last)
+		}
+		// A tab that was away reads on from its cursor, and one that has
+		// everything is told so.
+		again := h.collect(account.Viewer)
+		again.give("subscribe", map[string]any{"session_id": id, "after": cursor})
+		again.give("subscribe", map[string]any{"session_id": id, "after": last["next"]})
+		synctest.Wait()
+		got := again.of("transcript")
+		if n := len(got); n == 0 || got[n-1]["from"] != last["next"] || len(got[n-1]["items"].([]any)) != 0 || got[n-1]["live"] != nil {
+			t.Fatalf("got %v, want an empty piece at the end", got)
+		}
+		tab.give("unsubscribe", map[string]any{"session_id": id})
+		synctest.Wait()
+		before := len(tab.of("transcript"))
+		h.say(id, 1, "unseen")
+		time.Sleep(time.Second)
+		if after := len(tab.of("transcript")); after != before {
+			t.Error("a tab that left the session was told of its transcript")
+		}
+	})
+}
+
+func TestTranscriptPiecesAreBounded(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, h *house) {
+		id := h.session("one")
+		large := make([]byte, 60<<10)
+		for i := range large {
+			large[i] = 'x'
+		}
+		h.say(id, 40, string(large))
+		tab := h.collect(account.Viewer)
+		tab.give("subscribe", map[string]any{"session_id": id})
+		synctest.Wait()
+		seen := map[float64]bool{}
+		for _, f := range tab.of("transcript") {
+			if n := len(wsapi.Encode(f)); n > 2<<20 {
+				t.Errorf("a piece of %d bytes", n)
+			}
+			for _, it := range f["items"].([]any) {
+				seen[it.(map[string]any)["seq"].(float64)] = true
+			}
+		}
+		if len(seen) != 40 {
+			t.Errorf("got %d different items, want 40", len(seen))
+		}
+	})
+}
+
+func TestLiveBlockIsThrottledAndStatesAreNot(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, h *house) {
+		id := h.session("one")
+		tab := h.collect(account.Viewer)
+		tab.give("subscribe", map[string]any{"session_id": id})
+		time.Sleep(time.Second)
+		before := len(tab.of("transcript"))
+		text := ""
+		for range 1000 { // one second of a token each millisecond
+			text += "x"
+			h.driver.say(id, text)
+			time.Sleep(time.Millisecond)
+		}
+		frames := tab.of("transcript")[before:]
+		if n := len(frames); n < 15 || n > 22 {
+			t.Errorf("got %d live frames in a second, want about 20", n)
+		}
+		h.setState(id, session.UserTurn)
+		synctest.Wait() // no time passes
+		if last := tab.last("process_state"); last["state"] != "user_turn" {
+			t.Errorf("the state waits behind the live block: %v", last)
+		}
+		time.Sleep(wsapi.TranscriptEvery)
+		synctest.Wait()
+		last := tab.last("transcript")
+		if live := last["live"].(map[string]any); live["text"] != text || live["kind"] != "text" || len(last["items"].([]any)) != 0 {
+			t.Errorf("got %v, want the whole live block", last)
+		}
+		h.driver.mu.Lock()
+		delete(h.driver.live, id)
+		h.driver.mu.Unlock()
+		h.say(id, 1, text)
+		time.Sleep(wsapi.TranscriptEvery)
+		synctest.Wait()
+		if last := tab.last("transcript"); last["live"] != nil || len(last["items"].([]any)) != 1 {
+			t.Errorf("got %v, want the block as an item and nothing live", last)
+		}
+	})
+}
+
+func TestPresence(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, h *house) {
+		id := h.session("one")
+		ada, adaToo, grace := h.collect(account.Admin), h.collect(account.Admin), h.collect(account.Member)
+		for _, tab := range []*collector{ada, adaToo, grace} {
+			tab.give("subscribe", map[string]any{"session_id": id})
+		}
+		time.Sleep(2 * time.Second)
+		viewers := func() []any { return ada.last("presence")["viewers"].([]any) }
+		want := []any{map[string]any{"name": "admin-user", "typing": false}, map[string]any{"name": "member-user", "typing": false}}
+		if got := viewers(); !equal(got, want) {
+			t.Fatalf("got %v, want each person once", got)
+		}
+		before := len(ada.of("presence"))
+		for range 30 { // someone types for three seconds
+			grace.give("typing", map[string]any{"session_id": id, "request_id": "r"})
+			time.Sleep(100 * time.Millisecond)
+		}
+		want[1] = map[string]any{"name": "member-user", "typing": true, "request_id": "r"}
+		if got := viewers(); !equal(got, want) {
+			t.Fatalf("got %v, want member-user typing", got)
+		}
+		if n := len(ada.of("presence")) - before; n > 3 {
+			t.Errorf("got %d presence frames in three seconds, want at most one a second", n)
+		}
+		time.Sleep(7 * time.Second)
+		want[1] = map[string]any{"name": "member-user", "typing": false}
+		if got := viewers(); !equal(got, want) {
+			t.Fatalf("got %v, want nobody typing any more", got)
+		}
+		_ = grace.conn.CloseNow()
+		time.Sleep(2 * time.Second)
+		if got := viewers(); !equal(got, want[:1]) {
+			t.Fatalf("got %v, want member-user gone", got)
+		}
+	})
+}
+
+func equal(a, b []any) bool {
+	return slices.Equal(wsapi.Encode(a), wsapi.Encode(b))
+}
+
+// flaky is a store that fails while told to.
+type flaky struct {
+	wsapi.Store
+	mu   sync.Mutex
+	fail bool
+}
+
+func (f *flaky) set(fail bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fail = fail
+}
+
+func (f *flaky) broken() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fail {
+		return errors.New("the disk is away")
+	}
+	return nil
+}
+
+func (f *flaky) ProcessState(ctx context.Context, id string) (session.ProcessState, error) {
+	if err := f.broken(); err != nil {
+		return session.ProcessState{}, err
+	}
+	return f.Store.ProcessState(ctx, id)
+}
+
+func (f *flaky) ActiveProcesses(ctx context.Context) ([]session.ProcessState, error) {
+	if err := f.broken(); err != nil {
+		return nil, err
+	}
+	return f.Store.ActiveProcesses(ctx)
+}
+
+func (f *flaky) Transcript(ctx context.Context, id string, after int64, limit int) (session.Page, error) {
+	if err := f.broken(); err != nil {
+		return session.Page{}, err
+	}
+	return f.Store.Transcript(ctx, id, after, limit)
+}
+
+// TestStoreComesBack: a bell that rang while the store was away is not lost.
+func TestStoreComesBack(t *testing.T) {
+	t.Parallel()
+	f := &flaky{}
+	inBubble(t, func(t *testing.T, h *house) {
+		id := h.session("one")
+		tab := h.collect(account.Viewer)
+		tab.give("subscribe", map[string]any{"session_id": id})
+		time.Sleep(time.Second)
+		f.set(true)
+		h.setState(id, session.UserTurn)
+		h.say(id, 1, "x")
+		newcomer := h.collect(account.Viewer)
+		time.Sleep(3 * time.Second)
+		if last := tab.last("process_state"); last != nil && last["state"] == "user_turn" {
+			t.Fatal("the store was not away")
+		}
+		f.set(false)
+		time.Sleep(time.Second)
+		if last := tab.last("process_state"); last["state"] != "user_turn" {
+			t.Errorf("got %v, want the state that was missed", last)
+		}
+		if last := tab.last("transcript"); len(last["items"].([]any)) != 1 {
+			t.Errorf("got %v, want the item that was missed", last)
+		}
+		if newcomer.last("active_processes") == nil {
+			t.Error("the newcomer was forgotten")
+		}
+	}, func(o *wsapi.Options) {
+		f.Store = o.Store
+		o.Store = f
+	})
+}
+
+// TestFirstFramesAreMessagesOfTheirOwn: a simple client reads two messages and
+// has the state of the world, whatever happens meanwhile.
+func TestFirstFramesAreMessagesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, h *house) {
+		id := h.session("one")
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					h.setState(id, session.AssistantTurn)
+				}
+			}
+		})
+		for range 20 {
+			b := h.dial(account.Viewer)
+			for _, want := range []string{"hello", "active_processes"} {
+				_, data, err := b.conn.Read(t.Context())
+				var f struct{ Type string }
+				if err != nil || json.Unmarshal(data, &f) != nil || f.Type != want {
+					t.Fatalf("got %s, %v, want %s", data, err, want)
+				}
+			}
+			_ = b.conn.CloseNow()
+		}
+		close(stop)
+		wg.Wait()
+	})
+}
+
+// collector is a tab that reads by itself until it is paused.
+type collector struct {
+	*browser
+	mu     sync.Mutex
+	gate   chan struct{} // closed while reading
+	frames []map[string]any
+	count  int // messages
+	err    error
+}
+
+func (h *house) collect(role account.Role) *collector {
+	h.t.Helper()
+	c := &collector{browser: h.dial(role), gate: make(chan struct{})}
+	close(c.gate)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c.mu.Lock()
+			gate := c.gate
+			c.mu.Unlock()
+			<-gate
+			_, data, err := c.conn.Read(context.Background())
+			c.mu.Lock()
+			if err != nil {
+				c.err = err
+				c.mu.Unlock()
+				return
+			}
+			c.count++
+			var f map[string]any
+			if err := json.Unmarshal(data, &f); err != nil {
+				panic(fmt.Sprintf("message %q: %v", data, err))
+			}
+			if f["type"] == "batch" {
+				for _, inner := range f["frames"].([]any) {
+					c.frames = append(c.frames, inner.(map[string]any))
+				}
+			} else {
+				c.frames = append(c.frames, f)
+			}
+			c.mu.Unlock()
+		}
+	}()
+	h.t.Cleanup(func() {
+		_ = c.conn.CloseNow()
+		c.resume()
+		<-done
+	})
+	return c
+}
+
+// pause stops reading. The message that is being waited for is still taken, so
+// it asks for one.
+func (c *collector) pause() {
+	c.mu.Lock()
+	c.gate = make(chan struct{})
+	c.mu.Unlock()
+	c.give("ping", nil)
+	synctest.Wait()
+}
+
+func (c *collector) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.gate:
+	default:
+		close(c.gate)
+	}
+}
+
+func (c *collector) of(kind string) []map[string]any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []map[string]any
+	for _, f := range c.frames {
+		if f["type"] == kind {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func (c *collector) last(kind string) map[string]any {
+	list := c.of(kind)
+	if len(list) == 0 {
+		return nil
+	}
+	return list[len(list)-1]
+}
+
+func (c *collector) version(sessionID string) any {
+	list := c.of("process_state")
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i]["session_id"] == sessionID {
+			return list[i]["version"]
+		}
+	}
+	return nil
+}
+
+func (c *collector) messages() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count
+}
+
+func (c *collector) ended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err != nil
+}
+
+func (c *collector) code() websocket.StatusCode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return websocket.CloseStatus(c.err)
+}
+
+// tabs is how many WebSockets the server has.
+func (h *house) tabs() int { return h.server.Tabs() }

@@ -1,0 +1,431 @@
+package wsapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+//go:generate go test -run "^(TestGoldenMessages|TestTypeScript|TestSchema)$" -update .
+
+// Protocol is the version of the wire that [Hello] announces. It changes only
+// when an old tab could no longer work; optional fields do not change it.
+const Protocol = 1
+
+// The frames that the server sends to a tab. Times are Unix seconds. A pointer
+// is null on the wire when there is nothing to say; omitempty fields are absent.
+
+// User is how a person is shown to others.
+type User struct {
+	Name string       `json:"name"`
+	Role account.Role `json:"role"`
+}
+
+// Hello is the first frame on every connection.
+type Hello struct {
+	Type          string  `json:"type" ts:"'hello'"`
+	Protocol      int     `json:"protocol"`
+	ServerVersion string  `json:"server_version"`
+	NodeID        string  `json:"node_id"`
+	User          User    `json:"user"`
+	ServerTime    float64 `json:"server_time"`
+}
+
+// ActiveProcesses holds every session that runs or has an open request. It is
+// the second frame on every connection.
+type ActiveProcesses struct {
+	Type      string         `json:"type" ts:"'active_processes'"`
+	Processes []ProcessState `json:"processes"`
+}
+
+// ProcessState is the whole truth about one session apart from its transcript.
+// A tab drops one whose Version is below that of the one it has.
+type ProcessState struct {
+	Type      string `json:"type" ts:"'process_state'"`
+	Version   uint64 `json:"version"`
+	SessionID string `json:"session_id"`
+	ProjectID string `json:"project_id"`
+	Title     string `json:"title"`
+	CWD       string `json:"cwd"`
+
+	State          session.State `json:"state"`
+	StartedAt      float64       `json:"started_at"` // 0 when no process ever ran
+	StateChangedAt float64       `json:"state_changed_at"`
+	Model          string        `json:"model"`
+	PermissionMode string        `json:"permission_mode"`
+	Memory         uint64        `json:"memory"` // bytes, whole process tree
+	CPU            float64       `json:"cpu"`    // cores
+	NodeID         string        `json:"node_id"`
+
+	Error          *string `json:"error"`       // why it died by itself
+	KillReason     *string `json:"kill_reason"` // why it was ended
+	Stuck          *string `json:"stuck"`       // what it seems to wait for
+	QueuedMessages int     `json:"queued_messages"`
+
+	PendingRequest  *Request  `json:"pending_request,omitempty"` // the first of PendingRequests
+	PendingRequests []Request `json:"pending_requests"`          // oldest first
+
+	Demo    bool `json:"demo,omitempty"`    // runs against the scripted model
+	Deleted bool `json:"deleted,omitempty"` // the session is gone; the last frame about it
+}
+
+// Request is a question that a person can still answer.
+type Request struct {
+	RequestID   string              `json:"request_id"`
+	RequestType pending.RequestType `json:"request_type"`
+	Source      pending.Source      `json:"source"`
+	ToolName    string              `json:"tool_name"`
+	ToolInput   json.RawMessage     `json:"tool_input"`
+	InputHash   string              `json:"input_hash"`
+	CreatedAt   float64             `json:"created_at"`
+	ExpiresAt   *float64            `json:"expires_at"`
+	Status      pending.Status      `json:"status"` // open or orphaned
+
+	AgentID        *string `json:"agent_id"`
+	AgentType      *string `json:"agent_type"`
+	Title          *string `json:"title"`
+	Description    *string `json:"description"`
+	DecisionReason *string `json:"decision_reason"`
+	BlockedPath    *string `json:"blocked_path"`
+	ToolUseID      *string `json:"tool_use_id"` // of the transcript's tool call
+
+	// Earlier is what a person answered to a similar question of a process that
+	// died before it heard it.
+	Earlier *Earlier `json:"earlier,omitempty"`
+
+	PermissionSuggestions json.RawMessage `json:"permission_suggestions" ts:"unknown[]"`
+	Form                  *Form           `json:"form,omitempty"` // with ask_user_question
+	Draft                 json.RawMessage `json:"draft"`
+}
+
+// Earlier is an answer that its asker never heard.
+type Earlier struct {
+	RequestID string          `json:"request_id"`
+	ToolInput json.RawMessage `json:"tool_input"` // what was asked then
+	Outcome   pending.Status  `json:"outcome"`    // answered or denied
+	Summary   string          `json:"summary"`    // one sentence
+	By        *string         `json:"by"`
+	At        float64         `json:"at"`
+}
+
+// Form is the one normal form of every question.
+type Form struct {
+	Title     *string    `json:"title"`
+	Questions []Question `json:"questions"`
+}
+
+// Question is one question of a [Form].
+type Question struct {
+	ID          string               `json:"id"`
+	Question    string               `json:"question"`
+	Header      string               `json:"header"`
+	Kind        pending.QuestionKind `json:"kind"`
+	Options     []Option             `json:"options"`
+	Required    bool                 `json:"required"`
+	Placeholder *string              `json:"placeholder"`
+	FreeText    bool                 `json:"free_text"`
+}
+
+// Option is one choice of a [Question].
+type Option struct {
+	Label       string  `json:"label"`
+	Value       string  `json:"value"`
+	Description string  `json:"description"`
+	Preview     *string `json:"preview"`
+}
+
+// Transcript is the piece of a transcript between two cursors. A tab upserts
+// the items by key, keeps Next as its cursor and replaces its live block by
+// Live. From, Next and the after of a subscribe are values of [Item.Rev].
+type Transcript struct {
+	Type      string `json:"type" ts:"'transcript'"`
+	SessionID string `json:"session_id"`
+	From      int64  `json:"from"`
+	Next      int64  `json:"next"`
+	More      bool   `json:"more,omitempty"` // another piece follows at once
+	Items     []Item `json:"items"`          // in the order of Seq
+	Total     int64  `json:"total"`          // items in the whole transcript
+	Live      *Live  `json:"live"`
+}
+
+// Item is one block of a transcript; the fields of Body, which depend on Kind,
+// lie beside the others on the wire. A field of the body with the name of one
+// of ours replaces it: the agent_id of a subagent group is the group's own.
+type Item struct {
+	Seq     int64
+	Rev     int64
+	Key     string
+	At      time.Time
+	Kind    session.ItemKind
+	AgentID string // null on the wire for the main thread
+	Body    json.RawMessage
+}
+
+// MarshalJSON joins the head of the item with the fields of its body.
+func (it Item) MarshalJSON() ([]byte, error) {
+	body := bytes.TrimSpace(it.Body)
+	if len(body) < 2 || body[0] != '{' || body[len(body)-1] != '}' || !json.Valid(body) {
+		return nil, fmt.Errorf("wsapi: body of transcript item %s is no JSON object", it.Key)
+	}
+	var b []byte
+	b = append(b, `{"seq":`...)
+	b = strconv.AppendInt(b, it.Seq, 10)
+	b = append(b, `,"rev":`...)
+	b = strconv.AppendInt(b, it.Rev, 10)
+	b = append(b, `,"key":`...)
+	b = append(b, encode(it.Key)...)
+	b = append(b, `,"at":`...)
+	b = strconv.AppendFloat(b, seconds(it.At), 'f', -1, 64)
+	b = append(b, `,"kind":`...)
+	b = append(b, encode(string(it.Kind))...)
+	if it.Kind != session.ItemSubagent {
+		b = append(b, `,"agent_id":`...)
+		b = append(b, encode(optional(it.AgentID))...)
+	}
+	if inner := bytes.TrimSpace(body[1 : len(body)-1]); len(inner) > 0 {
+		b = append(b, ',')
+		b = append(b, inner...)
+	}
+	return append(b, '}'), nil
+}
+
+// Live is the growing last block of a transcript, whole.
+type Live struct {
+	Kind    session.ItemKind `json:"kind"` // text, thinking or tool_call
+	Text    string           `json:"text"` // so far; of a tool call its partial input
+	Tool    string           `json:"tool,omitempty"`
+	AgentID *string          `json:"agent_id"`
+}
+
+// Batch is several frames in one message, in order.
+type Batch struct {
+	Type   string            `json:"type" ts:"'batch'"`
+	Frames []json.RawMessage `json:"frames" ts:"ServerFrame[]"`
+}
+
+// AckResult is how a command ended.
+type AckResult string
+
+const (
+	Applied         AckResult = "applied"
+	AlreadyResolved AckResult = "already_resolved" // another person was first
+	Stale           AckResult = "stale"            // the request is gone or asks something else now
+	Rejected        AckResult = "rejected"         // not allowed, or not understood; see Error
+)
+
+// Ack answers one command. The same command gets the same ack.
+type Ack struct {
+	Type      string     `json:"type" ts:"'ack'"`
+	CommandID string     `json:"command_id"`
+	Result    AckResult  `json:"result"`
+	Error     *ErrorBody `json:"error,omitempty"`
+	Resolved  *Resolved  `json:"resolved,omitempty"`
+	SessionID string     `json:"session_id,omitempty"` // of the session that create or fork made
+	MessageID string     `json:"message_id,omitempty"` // of the message that was taken
+}
+
+// ErrorBody is a refusal: a code for programs, a sentence for people.
+type ErrorBody struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Field   string `json:"field,omitempty"` // of the command or body that is to blame
+}
+
+// Resolved says how a request ended and by whom.
+type Resolved struct {
+	Outcome pending.Status `json:"outcome"`
+	By      *string        `json:"by"` // name; null when no person was involved
+	Device  *string        `json:"device"`
+	At      float64        `json:"at"`
+	Summary string         `json:"summary"` // one sentence
+}
+
+// Presence says who looks at a session.
+type Presence struct {
+	Type      string       `json:"type" ts:"'presence'"`
+	SessionID string       `json:"session_id"`
+	Viewers   []ViewerInfo `json:"viewers"`
+}
+
+// ViewerInfo is one person in a [Presence], however many tabs they have.
+type ViewerInfo struct {
+	Name      string `json:"name"`
+	Typing    bool   `json:"typing"`
+	RequestID string `json:"request_id,omitempty"` // whose form they are typing in
+}
+
+// Notice says what stands in the way of everything that must be stored. It comes
+// on a new connection when there is something, and at every change; Message is a
+// sentence for people, "" with the code "none".
+type Notice struct {
+	Type    string     `json:"type" ts:"'notice'"`
+	Code    NoticeCode `json:"code"`
+	Message string     `json:"message"`
+}
+
+// ErrorFrame comes before the server closes a connection.
+type ErrorFrame struct {
+	Type    string `json:"type" ts:"'error'"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Close codes of the WebSocket.
+const (
+	CloseGoingAway  = 1001 // the server stops; connect again
+	CloseSignedOut  = 4001 // the sign-in ended; do not connect again before a new one
+	CloseTooSlow    = 4008 // connect again and get the newest state
+	CloseOldVersion = 4010 // load the app again
+)
+
+// seconds is t as Unix seconds, 0 for the zero time.
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMicro()) / 1e6
+}
+
+func optionalSeconds(t time.Time) *float64 {
+	if t.IsZero() {
+		return nil
+	}
+	s := seconds(t)
+	return &s
+}
+
+// optional is nil for "", which is null on the wire.
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// encode writes v as JSON without escaping HTML, so that what was asked is shown
+// byte for byte. The result is valid UTF-8 whatever a stored input holds: a
+// browser ends a connection on anything else. It panics when v cannot be
+// written, which only a type of this package can cause.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Errorf("wsapi: encode %T: %w", v, err))
+	}
+	out := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if !utf8.Valid(out) {
+		out = bytes.ToValidUTF8(out, []byte("\uFFFD"))
+	}
+	return out
+}
+
+// rawOr is raw when it is JSON, and otherwise what is shown in its place: the
+// fallback for nothing, a string for what cannot be read.
+func rawOr(raw json.RawMessage, fallback string) json.RawMessage {
+	switch {
+	case len(raw) == 0:
+		return json.RawMessage(fallback)
+	case !json.Valid(raw):
+		return encode(string(raw))
+	}
+	return raw
+}
+
+func wireProcessState(p session.ProcessState) ProcessState {
+	w := ProcessState{
+		Type: "process_state", Version: p.Version,
+		SessionID: p.SessionID, ProjectID: p.ProjectID, Title: p.Title, CWD: p.CWD,
+		State: p.State, StartedAt: seconds(p.StartedAt), StateChangedAt: seconds(p.StateChangedAt),
+		Model: p.Model, PermissionMode: p.PermissionMode,
+		Memory: p.Memory, CPU: p.CPU, NodeID: p.NodeID,
+		Error: optional(p.Error), KillReason: optional(p.KillReason), Stuck: optional(p.Stuck),
+		QueuedMessages:  p.QueuedMessages,
+		PendingRequests: make([]Request, 0, len(p.Requests)),
+		Demo:            p.Demo,
+	}
+	if math.IsNaN(w.CPU) || math.IsInf(w.CPU, 0) {
+		w.CPU = 0 // JSON has no word for it
+	}
+	for _, r := range p.Requests {
+		w.PendingRequests = append(w.PendingRequests, wireRequest(r))
+	}
+	if len(w.PendingRequests) > 0 {
+		w.PendingRequest = &w.PendingRequests[0]
+	}
+	return w
+}
+
+func wireRequest(r pending.Request) Request {
+	w := Request{
+		RequestID: r.RequestID, RequestType: r.RequestType, Source: r.Source,
+		ToolName: r.ToolName, ToolInput: rawOr(r.ToolInput, "{}"), InputHash: r.InputHash,
+		CreatedAt: seconds(r.CreatedAt), ExpiresAt: optionalSeconds(r.ExpiresAt), Status: r.Status,
+		AgentID: optional(r.AgentID), AgentType: optional(r.AgentType),
+		Title: optional(r.Title), Description: optional(r.Description),
+		DecisionReason: optional(r.DecisionReason), BlockedPath: optional(r.BlockedPath),
+		ToolUseID:             optional(r.AskerToolUseID),
+		PermissionSuggestions: rawOr(r.PermissionSuggestions, "[]"),
+		Draft:                 rawOr(r.Draft, "null"),
+	}
+	if r.RequestType == pending.AskUserQuestion {
+		w.Form = wireForm(r.Form)
+	}
+	if e := r.Earlier; e != nil {
+		w.Earlier = &Earlier{
+			RequestID: e.RequestID, ToolInput: rawOr(e.ToolInput, "{}"), Outcome: e.Status,
+			Summary: e.Summary, By: optional(e.By), At: seconds(e.At),
+		}
+	}
+	return w
+}
+
+func wireForm(f *pending.Form) *Form {
+	w := &Form{Questions: []Question{}}
+	if f == nil {
+		return w
+	}
+	w.Title = optional(f.Title)
+	for _, q := range f.Questions {
+		wq := Question{
+			ID: q.ID, Question: q.Question, Header: q.Header, Kind: q.Kind, Options: []Option{},
+			Required: q.Required, Placeholder: optional(q.Placeholder), FreeText: q.FreeText,
+		}
+		for _, o := range q.Options {
+			wq.Options = append(wq.Options, Option{
+				Label: o.Label, Value: o.Value, Description: o.Description, Preview: optional(o.Preview),
+			})
+		}
+		w.Questions = append(w.Questions, wq)
+	}
+	return w
+}
+
+func wireItems(items []session.Item) []Item {
+	w := make([]Item, 0, len(items))
+	for _, it := range items {
+		body := it.Body
+		if len(body) == 0 || !json.Valid(body) || bytes.TrimSpace(body)[0] != '{' {
+			body = encode(map[string]string{"text": string(it.Body)})
+		}
+		w = append(w, Item{
+			Seq: it.Seq, Rev: it.Rev, Key: it.Key, At: it.At, Kind: it.Kind, AgentID: it.AgentID, Body: body,
+		})
+	}
+	return w
+}
+
+func wireLive(l session.Live, ok bool) *Live {
+	if !ok {
+		return nil
+	}
+	return &Live{Kind: l.Kind, Text: l.Text, Tool: l.Tool, AgentID: optional(l.AgentID)}
+}

@@ -1,0 +1,151 @@
+package wsapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+var (
+	errFull = errors.New("no space left")
+	errAway = errors.New("no route to the database")
+)
+
+// sickStore is a store, and whoever answers through it, that fails when told to.
+type sickStore struct {
+	wsapi.Store
+	wsapi.Requests
+	mu   sync.Mutex
+	pain error
+}
+
+func (s *sickStore) fall(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pain = err
+}
+
+func (s *sickStore) Ping(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pain
+}
+
+func (s *sickStore) Answer(ctx context.Context, sub pending.Submission) (pending.Request, error) {
+	if err := s.Ping(ctx); err != nil {
+		return pending.Request{}, fmt.Errorf("answer: %w", err)
+	}
+	return s.Requests.Answer(ctx, sub)
+}
+
+func sick(s *sickStore) func(*wsapi.Options) {
+	return func(o *wsapi.Options) {
+		s.Store, s.Requests = o.Store, o.Requests
+		o.Store, o.Requests = s, s
+		o.Trouble = func(err error) wsapi.NoticeCode {
+			switch {
+			case errors.Is(err, errFull):
+				return wsapi.ReadOnly
+			case errors.Is(err, errAway):
+				return wsapi.Unavailable
+			}
+			return ""
+		}
+	}
+}
+
+func isNotice(code string) func(map[string]any) bool {
+	return func(f map[string]any) bool {
+		return f["type"] == "notice" && f["code"] == code && (f["message"] == "") == (code == "none")
+	}
+}
+
+// Every tab hears that nothing can be stored, and that it can again, without
+// having done anything; a tab that comes later hears it at once.
+func TestNotice(t *testing.T) {
+	t.Parallel()
+	store := &sickStore{}
+	inBubble(t, func(t *testing.T, h *house) {
+		early := h.open(account.Viewer)
+		store.fall(errFull)
+		began := time.Now()
+		early.until("the notice", isNotice("read_only"))
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("the notice came after %s", took)
+		}
+		late := h.open(account.Viewer)
+		if f := late.next(); !isNotice("read_only")(f) {
+			t.Errorf("a new tab got %v first, want the notice", f)
+		}
+		store.fall(errors.New("the server ends"))
+		time.Sleep(3 * time.Second)
+		store.fall(errAway)
+		for _, b := range []*browser{early, late} {
+			if f := b.next(); !isNotice("unavailable")(f) {
+				t.Errorf("got %v, want the other notice, and none from an error that says nothing", f)
+			}
+		}
+		store.fall(nil)
+		for _, b := range []*browser{early, late} {
+			if f := b.next(); !isNotice("none")(f) {
+				t.Errorf("got %v, want the end of the notice", f)
+			}
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		fresh := h.open(account.Viewer)
+		fresh.give("ping", nil)
+		if f := fresh.next(); f["type"] != "ack" {
+			t.Errorf("a tab that has nothing to be told got %v", f)
+		}
+	}, sick(store))
+}
+
+// What cannot be stored is refused, by name and with a sentence, and can be sent
+// again with the same command id.
+func TestRefusedWhileReadOnly(t *testing.T) {
+	t.Parallel()
+	store := &sickStore{}
+	h := newHouse(t, sick(store))
+	id := h.session("one")
+	r, answered := h.ask(id, "a", nil)
+	tab := h.open(account.Member)
+	store.fall(errFull)
+	command := allow(r)
+	command["command_id"] = "018f3a52-0000-4000-8000-00000000f011"
+	ack := tab.do("pending_request_response", command)
+	if ack.Result != wsapi.Rejected || ack.Error == nil || ack.Error.Code != "read_only" || !strings.Contains(ack.Error.Message, "Nothing was changed") {
+		t.Errorf("got %+v, want it rejected as read_only", ack)
+	}
+	tab.until("the notice", isNotice("read_only"))
+	a := h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"decision": "allow"})
+	checkRefusal(t, a, 503, "read_only")
+	if a.header.Get("Retry-After") == "" {
+		t.Error("503 without Retry-After")
+	}
+	if a := h.as(account.Viewer, "GET", "/api/sessions", nil); a.status != 200 {
+		t.Errorf("the list: got %d", a.status)
+	}
+	if a := h.as(account.Admin, "POST", "/api/sessions/"+id+"/kill", nil); a.status != 202 {
+		t.Errorf("kill: got %d %s", a.status, a.body)
+	}
+	if a := h.as(account.Admin, "GET", "/metrics", nil); !strings.Contains(string(a.body), "\nsayso_storing 0\n") {
+		t.Error("the metrics do not say that nothing is stored")
+	}
+	store.fall(nil)
+	if ack := tab.do("pending_request_response", command); ack.Result != wsapi.Applied {
+		t.Errorf("the same command again: %+v", ack)
+	}
+	if got := <-answered; got.Status != pending.Answered {
+		t.Errorf("the asker got %+v", got)
+	}
+}

@@ -1,0 +1,46 @@
+package wsapi
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/session"
+)
+
+func (s *Server) getPending(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	open, err := s.o.Requests.Open(r.Context(), "")
+	if err != nil {
+		return err
+	}
+	titles := map[string]string{}
+	list := PendingList{PendingRequests: make([]PendingRequest, 0, len(open))}
+	for _, req := range open {
+		title, known := titles[req.SessionID]
+		if !known {
+			ses, err := s.o.Store.Session(r.Context(), req.SessionID)
+			if err != nil && !errors.Is(err, session.ErrNotFound) {
+				return err
+			}
+			title = ses.Title
+			titles[req.SessionID] = title
+		}
+		list.PendingRequests = append(list.PendingRequests, PendingRequest{SessionID: req.SessionID, SessionTitle: title, Request: wireRequest(req)})
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (s *Server) postResponse(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	c := new(PendingRequestResponse)
+	if err := readBody(r, c); err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if c.RequestID != "" && c.RequestID != id {
+		return refuseField("request_id", "The body names another request than the address.")
+	}
+	c.RequestID = id
+	s.answerCommand(w, r, commandSpecs["pending_request_response"], c, who, http.StatusOK)
+	return nil
+}

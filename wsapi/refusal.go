@@ -1,0 +1,263 @@
+package wsapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// refusal is an error as a client sees it. The chain that led to it is for the
+// log alone.
+type refusal struct {
+	status   int
+	result   AckResult // Rejected unless said
+	body     ErrorBody
+	resolved *Resolved
+	retry    time.Duration // with 429 and 503
+	allow    string        // with 405
+	cause    error
+}
+
+func (r *refusal) Error() string {
+	if r.cause != nil {
+		return r.cause.Error()
+	}
+	return r.body.Message
+}
+
+func (r *refusal) Unwrap() error { return r.cause }
+
+func refuse(status int, code, message string) *refusal {
+	return &refusal{status: status, result: Rejected, body: ErrorBody{Code: code, Message: message}}
+}
+
+func refuseField(field, message string) *refusal {
+	r := refuse(http.StatusBadRequest, "invalid", message)
+	r.body.Field = field
+	return r
+}
+
+// The refusals that more than one place gives.
+func notSignedIn() *refusal {
+	return refuse(http.StatusUnauthorized, "not_signed_in", "You are not signed in. Open a sign-in link, or send an API token.")
+}
+
+func forbidden(need account.Role) *refusal {
+	return refuse(http.StatusForbidden, "forbidden", fmt.Sprintf("This needs the role %s. Ask an admin for it.", need))
+}
+
+func noSuchSession() *refusal {
+	return refuse(http.StatusNotFound, "not_found", "There is no such session, or it is not yours to see.")
+}
+
+func goingAway() *refusal {
+	r := refuse(http.StatusServiceUnavailable, "unavailable", "The server is starting or going away. Try again in a moment.")
+	r.retry = time.Second
+	return r
+}
+
+// code turns an error of any package below into what a client sees. It is the
+// one table of its kind: what is not in it is a fault of ours.
+func (s *Server) code(err error) *refusal {
+	var (
+		ready   *refusal
+		notOpen *pending.NotOpenError
+		answer  *pending.InvalidError
+		order   *orchestrator.InvalidError
+		person  *account.InvalidError
+		r       *refusal
+	)
+	switch {
+	case errors.As(err, &ready):
+		return ready
+	case errors.As(err, &notOpen):
+		r = refuse(http.StatusConflict, "already_resolved", "")
+		r.result, r.resolved = AlreadyResolved, wireResolved(notOpen.Request)
+		if status := notOpen.Request.Status; status != pending.Answered && status != pending.Denied {
+			r.result, r.body.Code = Stale, "stale"
+		}
+		r.body.Message = "This request is no longer open. Your answer was not sent."
+		if r.resolved != nil {
+			r.body.Message = closed(r.resolved.Summary) + " Your answer was not sent."
+		}
+	case errors.Is(err, pending.ErrStale):
+		r = refuse(http.StatusConflict, "stale", "Claude asks something else now than what was shown to you. Look at the request again.")
+		r.result = Stale
+	case errors.Is(err, pending.ErrNotFound):
+		r = refuse(http.StatusNotFound, "not_found", "This request is not there, or not yours to see. Nothing was sent.")
+		r.result = Stale
+	case errors.As(err, &answer):
+		r = refuse(http.StatusUnprocessableEntity, "invalid_answer", answer.Sentence)
+		r.body.Field = answer.QuestionID
+	case errors.As(err, &order):
+		r = refuseField(order.Field, order.Sentence)
+	case errors.As(err, &person):
+		r = refuseField(person.Field, person.Sentence)
+	case errors.Is(err, session.ErrNotFound):
+		r = noSuchSession()
+	case errors.Is(err, session.ErrCursor):
+		r = refuseField("cursor", "This cursor is none that the server gave. Begin the list again.")
+	case errors.Is(err, session.ErrExists):
+		r = refuse(http.StatusConflict, "exists", "There is a session of that id already.")
+	case errors.Is(err, orchestrator.ErrNotRunning):
+		r = refuse(http.StatusConflict, "not_running", "Claude is not running in this session. Send a message or resume it first.")
+	case errors.Is(err, orchestrator.ErrRunning):
+		r = refuse(http.StatusConflict, "running", "Claude is running in this session already.")
+	case errors.Is(err, orchestrator.ErrClosing):
+		r = goingAway()
+	case errors.Is(err, account.ErrRefused):
+		r = notSignedIn()
+	case errors.Is(err, account.ErrNotFound):
+		r = refuse(http.StatusNotFound, "not_found", "There is nothing of that id.")
+	case s.trouble(err) != "":
+		r = notStored(s.trouble(err))
+		poke(s.hub.suspect)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		r = refuse(http.StatusServiceUnavailable, "unavailable", "The server could not finish this in time. It may have been done; look before you try again.")
+		r.retry = time.Second
+	default:
+		r = refuse(http.StatusInternalServerError, "internal", "Something went wrong on the server. Try again; its log says more.")
+	}
+	r.cause = err
+	return r
+}
+
+// final reports whether the same command would be refused for the same reason
+// for ever, as far as we promise.
+func (r *refusal) final() bool {
+	switch r.status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return false
+	}
+	return r.status < 500
+}
+
+// report writes to the log what people are not told.
+func report(ctx context.Context, log *slog.Logger, what string, r *refusal) {
+	if r.status >= 500 {
+		log.ErrorContext(ctx, what, "status", r.status, "code", r.body.Code, "error", r.Error())
+		return
+	}
+	log.DebugContext(ctx, what, "status", r.status, "code", r.body.Code, "error", r.Error())
+}
+
+// writeRefusal ends a request with a refusal.
+func writeRefusal(w http.ResponseWriter, r *refusal, body any) {
+	if r.retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((r.retry+time.Second-1)/time.Second)))
+	}
+	if r.allow != "" {
+		w.Header().Set("Allow", r.allow)
+	}
+	switch r.status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case http.StatusRequestEntityTooLarge:
+		w.Header().Set("Connection", "close")
+	}
+	if body == nil {
+		body = Refusal{Error: r.body}
+	}
+	writeJSON(w, r.status, body)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	data := encode(v)
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	w.WriteHeader(status)
+	_, _ = w.Write(data) // a client that has gone needs no answer
+}
+
+// wireResolved says who resolved a request, with what and when; nil while it
+// can still be answered.
+func wireResolved(r pending.Request) *Resolved {
+	res := r.Resolution
+	if res == nil {
+		return nil
+	}
+	w := &Resolved{Outcome: res.Status, By: optional(res.Actor.Name), Device: optional(res.Actor.Device), At: seconds(res.At)}
+	by := ""
+	if res.Actor.Name != "" {
+		by = " by " + res.Actor.Name
+	}
+	switch res.Status {
+	case pending.Answered:
+		w.Summary = "Approved" + by + "."
+		if r.RequestType == pending.AskUserQuestion {
+			w.Summary = "Answered" + by + spoken(res.Answer) + "."
+		} else if res.Answer != nil && len(res.Answer.UpdatedInput) > 0 {
+			w.Summary = "Approved" + by + " with changes."
+		}
+	case pending.Denied:
+		verb := "Denied"
+		if r.RequestType == pending.AskUserQuestion {
+			verb = "Declined"
+		}
+		w.Summary = verb + by + "."
+		if res.Answer != nil && res.Answer.Message != "" {
+			w.Summary = verb + by + ": " + shorten(res.Answer.Message)
+		}
+	case pending.Withdrawn:
+		w.Summary = reasonOr(res.Reason, "Claude withdrew this request.")
+	case pending.Expired:
+		w.Summary = reasonOr(res.Reason, "Time ran out before anybody answered.")
+	default:
+		w.Summary = reasonOr(res.Reason, "This request is no longer open.")
+	}
+	return w
+}
+
+// spoken is what was answered, for a summary.
+func spoken(a *pending.Answer) string {
+	if a == nil {
+		return ""
+	}
+	var parts []string
+	for _, r := range a.Responses {
+		parts = append(parts, r.Values...)
+		if r.Text != "" {
+			parts = append(parts, r.Text)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + shorten(strings.Join(parts, ", "))
+}
+
+// shorten makes one line of what a person wrote.
+func shorten(s string) string {
+	const most = 200 // bytes
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// closed is a text with a full stop at its end.
+func closed(s string) string {
+	if strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") || strings.HasSuffix(s, "…") {
+		return s
+	}
+	return s + "."
+}
+
+func reasonOr(reason, otherwise string) string {
+	if reason == "" {
+		return otherwise
+	}
+	return reason
+}

@@ -1,0 +1,152 @@
+package wsapi
+
+import (
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// The bodies of REST that are no command.
+
+// Login signs a person in: with the secret of a sign-in link, or with a name
+// and a password.
+type Login struct {
+	Token    string `json:"token,omitempty" validate:"required_without=Username,excluded_with=Username,max=512"`
+	Username string `json:"username,omitempty" validate:"max=200"`
+	Password string `json:"password,omitempty" validate:"required_with=Username,excluded_without=Username,max=1000"`
+}
+
+// Me says who is signed in.
+type Me struct {
+	User User `json:"user"`
+}
+
+// Session is a conversation we remember, as REST lists it.
+type Session struct {
+	SessionID      string        `json:"session_id"`
+	ProjectID      string        `json:"project_id"`
+	Title          string        `json:"title"`
+	CWD            string        `json:"cwd"`
+	Model          string        `json:"model"`
+	PermissionMode string        `json:"permission_mode"`
+	AllowedTools   []string      `json:"allowed_tools"`
+	Archived       bool          `json:"archived"`
+	Demo           bool          `json:"demo"`
+	CreatedAt      float64       `json:"created_at"`
+	UpdatedAt      float64       `json:"updated_at"`
+	ProcessState   *ProcessState `json:"process_state,omitempty"` // of one session, not in lists
+}
+
+// SessionList is one page of sessions, newest sign of life first.
+type SessionList struct {
+	Sessions []Session `json:"sessions"`
+	Next     *string   `json:"next"` // cursor of the next page
+}
+
+// SessionPatch changes the fields that are there.
+type SessionPatch struct {
+	Title    *string `json:"title,omitempty" validate:"omitempty,min=1,max=500"`
+	Archived *bool   `json:"archived,omitempty"`
+}
+
+// TranscriptPage is one piece of a transcript.
+type TranscriptPage struct {
+	Items []Item `json:"items"`
+	Next  int64  `json:"next"`
+	More  bool   `json:"more"`
+	Total int64  `json:"total"`
+}
+
+// Outcome answers a command that came over REST.
+type Outcome struct {
+	CommandID string     `json:"command_id,omitempty"`
+	Result    AckResult  `json:"result"`
+	SessionID string     `json:"session_id,omitempty"` // of the session that create or fork made
+	MessageID string     `json:"message_id,omitempty"`
+	Error     *ErrorBody `json:"error,omitempty"`
+	Resolved  *Resolved  `json:"resolved,omitempty"` // with 409: who was first, with what, when
+}
+
+// PendingRequest is an open request together with the session that waits.
+type PendingRequest struct {
+	SessionID    string `json:"session_id"`
+	SessionTitle string `json:"session_title"`
+	Request
+}
+
+// PendingList holds every open request the caller may see, oldest first.
+type PendingList struct {
+	PendingRequests []PendingRequest `json:"pending_requests"`
+}
+
+// Process is one row of the admin's table.
+type Process struct {
+	SessionID    string        `json:"session_id"`
+	Title        string        `json:"title"`
+	PID          int           `json:"pid"`
+	State        session.State `json:"state"`
+	Memory       uint64        `json:"memory"`
+	CPU          float64       `json:"cpu"`
+	StartedAt    float64       `json:"started_at"`
+	Age          float64       `json:"age"` // seconds since it started
+	OpenRequests int           `json:"open_requests"`
+	Tabs         int           `json:"tabs"` // that show it
+	WaitsFor     *string       `json:"waits_for"`
+	NodeID       string        `json:"node_id"`
+}
+
+// ProcessList is the admin's table.
+type ProcessList struct {
+	Processes []Process `json:"processes"`
+}
+
+// ClaudeInfo says which CLI sessions run on.
+type ClaudeInfo struct {
+	Path     string  `json:"path,omitempty"`
+	Version  string  `json:"version"`
+	SignedIn bool    `json:"signed_in"`
+	Problem  *string `json:"problem"` // why sessions cannot run
+}
+
+// Environment is what a person must know before starting a session.
+type Environment struct {
+	Claude         ClaudeInfo `json:"claude"`
+	DemoAvailable  bool       `json:"demo_available"`
+	WorkspaceRoots []string   `json:"workspace_roots"`
+	Home           string     `json:"home"`
+}
+
+// Token is an API token without its secret.
+type Token struct {
+	TokenID    string       `json:"token_id"`
+	Name       string       `json:"name"`
+	User       string       `json:"user"`
+	Role       account.Role `json:"role"`
+	CreatedAt  float64      `json:"created_at"`
+	ExpiresAt  *float64     `json:"expires_at"`
+	LastUsedAt *float64     `json:"last_used_at"`
+	Revoked    bool         `json:"revoked"`
+}
+
+// TokenList holds all tokens.
+type TokenList struct {
+	Tokens []Token `json:"tokens"`
+}
+
+// TokenCreate asks for a new token. Without Role it acts as its maker; with
+// Role, as a user of its own that has this role and the name of the token.
+type TokenCreate struct {
+	Name      string       `json:"name" validate:"required,max=100"`
+	Role      account.Role `json:"role,omitempty" validate:"omitempty,oneof=viewer member admin"`
+	ExpiresIn float64      `json:"expires_in,omitempty" validate:"min=0,max=315360000"` // seconds; absent: it does not
+}
+
+// TokenCreated holds the secret, which is shown this once.
+type TokenCreated struct {
+	Token
+	Secret string `json:"token"`
+}
+
+// Refusal is the body of every refusal.
+type Refusal struct {
+	Error ErrorBody `json:"error"`
+}

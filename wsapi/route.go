@@ -1,0 +1,281 @@
+package wsapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+)
+
+// policy says who may use a route.
+type policy string
+
+const (
+	anybody  policy = "anybody"
+	signedIn policy = policy(account.Viewer)
+	asMember policy = policy(account.Member)
+	asAdmin  policy = policy(account.Admin)
+)
+
+// Limits of a request.
+const (
+	bodyLimit   = 1 << 20 // of routes that say nothing else, in bytes
+	bodyTimeout = time.Minute
+)
+
+// route is one row of the table of REST.
+type route struct {
+	method  string
+	pattern string
+	policy  policy
+	limit   int64 // of the body in bytes; 0: bodyLimit
+	serve   func(s *Server, w http.ResponseWriter, r *http.Request, who account.Identity) error
+}
+
+// routes is the whole surface but the static app. A route without a policy does
+// not pass the tests.
+func routes() []route {
+	return []route{
+		{method: "GET", pattern: "/healthz", policy: anybody, serve: (*Server).getHealth},
+		{method: "GET", pattern: "/readyz", policy: anybody, serve: (*Server).getReady},
+		{method: "GET", pattern: "/metrics", policy: asAdmin, serve: (*Server).getMetrics},
+		{method: "GET", pattern: "/ws", policy: signedIn, serve: (*Server).getSocket},
+
+		{method: "POST", pattern: "/api/login", policy: anybody, serve: (*Server).postLogin},
+		{method: "POST", pattern: "/api/logout", policy: signedIn, serve: (*Server).postLogout},
+		{method: "GET", pattern: "/api/me", policy: signedIn, serve: (*Server).getMe},
+		{method: "GET", pattern: "/api/environment", policy: signedIn, serve: (*Server).getEnvironment},
+
+		{method: "GET", pattern: "/api/sessions", policy: signedIn, serve: (*Server).getSessions},
+		{method: "POST", pattern: "/api/sessions", policy: asMember, limit: speechLimit, serve: (*Server).postSession},
+		{method: "GET", pattern: "/api/sessions/{id}", policy: signedIn, serve: (*Server).getSession},
+		{method: "PATCH", pattern: "/api/sessions/{id}", policy: asMember, serve: (*Server).patchSession},
+		{method: "DELETE", pattern: "/api/sessions/{id}", policy: asMember, serve: (*Server).deleteSession},
+		{method: "GET", pattern: "/api/sessions/{id}/transcript", policy: signedIn, serve: (*Server).getTranscript},
+		{method: "POST", pattern: "/api/sessions/{id}/messages", policy: asMember, limit: speechLimit, serve: commandRoute("send_message")},
+		{method: "POST", pattern: "/api/sessions/{id}/interrupt", policy: asMember, serve: commandRoute("interrupt")},
+		{method: "POST", pattern: "/api/sessions/{id}/kill", policy: asMember, serve: commandRoute("kill_process")},
+		{method: "POST", pattern: "/api/sessions/{id}/resume", policy: asMember, serve: commandRoute("resume_session")},
+		{method: "POST", pattern: "/api/sessions/{id}/fork", policy: asMember, serve: commandRoute("fork_session")},
+		{method: "POST", pattern: "/api/sessions/{id}/model", policy: asMember, serve: commandRoute("set_model")},
+		{method: "POST", pattern: "/api/sessions/{id}/permission_mode", policy: asMember, serve: commandRoute("set_permission_mode")},
+
+		{method: "GET", pattern: "/api/pending", policy: signedIn, serve: (*Server).getPending},
+		{method: "POST", pattern: "/api/pending/{id}/response", policy: asMember, limit: answerLimit, serve: (*Server).postResponse},
+
+		{method: "GET", pattern: "/api/processes", policy: asAdmin, serve: (*Server).getProcesses},
+		{method: "GET", pattern: "/api/tokens", policy: asAdmin, serve: (*Server).getTokens},
+		{method: "POST", pattern: "/api/tokens", policy: asAdmin, serve: (*Server).postToken},
+		{method: "DELETE", pattern: "/api/tokens/{id}", policy: asAdmin, serve: (*Server).deleteToken},
+	}
+}
+
+// mux hands a request to the routes of its path.
+func (s *Server) mux() http.Handler {
+	byPattern := map[string][]route{}
+	for _, rt := range routes() {
+		byPattern[rt.pattern] = append(byPattern[rt.pattern], rt)
+	}
+	mux := http.NewServeMux()
+	for pattern, group := range byPattern {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.dispatch(w, r, group) })
+	}
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) { s.dispatch(w, r, nil) })
+	mux.HandleFunc("/", s.serveApp)
+	return mux
+}
+
+// dispatch takes a request through authentication, cross-origin refusal,
+// authorisation and the limits of its route, in this order. group holds the
+// routes of one path, none when there is nothing at the path.
+func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, group []route) {
+	if err := s.serveRoute(w, r, group); err != nil {
+		s.answerRefusal(w, r, s.code(err))
+	}
+}
+
+func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []route) error {
+	open := len(group) > 0 && !slices.ContainsFunc(group, func(rt route) bool { return rt.policy != anybody })
+	var who account.Identity
+	var byCookie bool
+	if !open {
+		var ref *refusal
+		if who, byCookie, ref = s.authenticate(r); ref != nil {
+			return ref
+		}
+	}
+	if ref := checkQuery(r.URL); ref != nil {
+		return ref
+	}
+	if ref := s.checkOrigin(r, r.URL.Path == "/ws", byCookie); ref != nil {
+		return ref
+	}
+	if len(group) == 0 {
+		return refuse(http.StatusNotFound, "not_found", "There is nothing at this address.")
+	}
+	rt, ok := choose(group, r.Method)
+	if !ok {
+		return wrongMethod(group)
+	}
+	if rt.policy != anybody && !who.User.Role.AtLeast(account.Role(rt.policy)) {
+		return forbidden(account.Role(rt.policy))
+	}
+	if err := s.limitBody(w, r, rt); err != nil {
+		return err
+	}
+	return rt.serve(s, w, r, who)
+}
+
+func choose(group []route, method string) (route, bool) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	for _, rt := range group {
+		if rt.method == method {
+			return rt, true
+		}
+	}
+	return route{}, false
+}
+
+func wrongMethod(group []route) *refusal {
+	var allow []string
+	for _, rt := range group {
+		allow = append(allow, rt.method)
+		if rt.method == http.MethodGet {
+			allow = append(allow, http.MethodHead)
+		}
+	}
+	sort.Strings(allow)
+	ref := refuse(http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method.")
+	ref.allow = strings.Join(allow, ", ")
+	return ref
+}
+
+// limitBody bounds how much and how long a request may send.
+func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, rt route) error {
+	limit := rt.limit
+	if limit == 0 {
+		limit = bodyLimit
+	}
+	if r.ContentLength > limit {
+		return tooLarge(limit)
+	}
+	if r.ContentLength != 0 {
+		// A transport without deadlines is none that strangers reach.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
+	return nil
+}
+
+func tooLarge(limit int64) *refusal {
+	return refuse(http.StatusRequestEntityTooLarge, "too_large", "The body is larger than "+strconv.FormatInt(limit>>10, 10)+" KB, which is the most that is taken here.")
+}
+
+// readBody decodes the JSON body of a request into dst and checks its shape. An
+// absent body is an empty object.
+func readBody(r *http.Request, dst any) error {
+	data, err := io.ReadAll(r.Body)
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return tooLarge(large.Limit)
+	case err != nil:
+		ref := refuse(http.StatusBadRequest, "bad_request", "The body did not arrive whole.")
+		ref.cause = err
+		return ref
+	}
+	if len(data) == 0 {
+		data = []byte("{}")
+	} else if media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" || !utf8Charset(params) {
+		return refuse(http.StatusUnsupportedMediaType, "unsupported_media_type", "Send the body as application/json.")
+	}
+	if err := decodeStrict(data, dst); err != nil {
+		return refuse(http.StatusBadRequest, "invalid", err.Error())
+	}
+	return nil
+}
+
+func utf8Charset(params map[string]string) bool {
+	charset, ok := params["charset"]
+	return !ok || strings.EqualFold(charset, "utf-8")
+}
+
+// commandRoute serves the REST form of a command about the session of the path.
+func commandRoute(name string) func(*Server, http.ResponseWriter, *http.Request, account.Identity) error {
+	return func(s *Server, w http.ResponseWriter, r *http.Request, who account.Identity) error {
+		spec := commandSpecs[name]
+		c := spec.make().(deed)
+		if err := readBody(r, c); err != nil {
+			return err
+		}
+		if err := setSession(c, r.PathValue("id")); err != nil {
+			return err
+		}
+		s.answerCommand(w, r, spec, c, who, http.StatusAccepted)
+		return nil
+	}
+}
+
+// setSession takes the session from the path; a body that names another one is
+// a mistake of its sender.
+func setSession(c deed, sessionID string) error {
+	var field *string
+	switch c := c.(type) {
+	case *SendMessage:
+		field = &c.SessionID
+	case *ResumeSession:
+		field = &c.SessionID
+	case *ForkSession:
+		field = &c.SessionID
+	case *Interrupt:
+		field = &c.SessionID
+	case *KillProcess:
+		field = &c.SessionID
+	case *SetModel:
+		field = &c.SessionID
+	case *SetPermissionMode:
+		field = &c.SessionID
+	}
+	if *field != "" && *field != sessionID {
+		return refuseField("session_id", "The body names another session than the address.")
+	}
+	*field = sessionID
+	return nil
+}
+
+// answerCommand carries a command out and answers with its outcome. The end of
+// the connection does not end the command: what a person has decided counts.
+func (s *Server) answerCommand(w http.ResponseWriter, r *http.Request, spec commandSpec, c deed, who account.Identity, good int) {
+	end := s.perform(context.WithoutCancel(r.Context()), spec, c, who)
+	if end.Status == http.StatusOK {
+		writeJSON(w, good, end.Outcome)
+		return
+	}
+	s.counts.refusals.Add(1)
+	writeRefusal(w, &refusal{status: end.Status, retry: end.retry}, end.Outcome)
+}
+
+// serveApp serves the web app. It holds no secret, so it needs no sign-in.
+func (s *Server) serveApp(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		ref := refuse(http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method.")
+		ref.allow = "GET, HEAD"
+		s.answerRefusal(w, r, ref)
+		return
+	}
+	if s.o.App == nil {
+		s.answerRefusal(w, r, refuse(http.StatusNotFound, "not_found", "There is nothing at this address."))
+		return
+	}
+	s.o.App.ServeHTTP(w, r)
+}

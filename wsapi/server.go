@@ -1,0 +1,172 @@
+// Package wsapi is the door for people: the REST calls, the WebSocket, sign-in,
+// the static web app, health and metrics, as wire.md says. It is the only
+// package that knows the browser's JSON.
+//
+// # State, not events
+//
+// A tab is told what is. Its outbox is a set of sessions that changed, a cursor
+// for each transcript it reads, and a bounded queue of acks; so a slow tab skips
+// what is out of date already and never makes another one wait. A frame is built
+// and encoded once for each change and shared by all tabs.
+//
+// # Concurrency
+//
+// [Server] is an http.Handler. [Server.Run] turns bells into frames and owns
+// every WebSocket until it returns; before and after, /ws answers 503.
+// [Server.Touch] never blocks.
+package wsapi
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Store is what the door reads. Changes go through [Requests] and [Driver], but
+// for titles and the acks of commands.
+type Store interface {
+	Session(ctx context.Context, sessionID string) (session.Session, error)
+	Sessions(ctx context.Context, q session.Query) (page []session.Session, next string, err error)
+	UpdateSession(ctx context.Context, sessionID string, p session.Patch) (session.Session, error)
+	ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error)
+	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
+	Transcript(ctx context.Context, sessionID string, after int64, limit int) (session.Page, error)
+	Request(ctx context.Context, requestID string) (pending.Request, error)
+	Command(ctx context.Context, userID, commandID string) (ack []byte, err error)
+	SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) (kept []byte, err error)
+	// Ping reports why nothing can be stored, nil when all is well. It is asked
+	// every second.
+	Ping(ctx context.Context) error
+}
+
+// Requests is the room where questions wait; see pending.Registry.
+type Requests interface {
+	Answer(ctx context.Context, s pending.Submission) (pending.Request, error)
+	SetDraft(ctx context.Context, sessionID, requestID string, draft json.RawMessage) error
+	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
+}
+
+// Driver runs Claude; see orchestrator.Orchestrator.
+type Driver interface {
+	Start(ctx context.Context, r orchestrator.StartRequest) (sessionID string, err error)
+	Send(ctx context.Context, m session.Message) error
+	Interrupt(ctx context.Context, sessionID string, by pending.Actor) error
+	Kill(ctx context.Context, sessionID string, force bool, reason string) error
+	Resume(ctx context.Context, sessionID string, by pending.Actor) error
+	Fork(ctx context.Context, sessionID string, by pending.Actor) (newSessionID string, err error)
+	Delete(ctx context.Context, sessionID string) error
+	SetModel(ctx context.Context, sessionID, model string) error
+	SetPermissionMode(ctx context.Context, sessionID, mode string) error
+	Live(sessionID string) (session.Live, bool)
+	Environment(ctx context.Context) orchestrator.Environment
+}
+
+// Options says what a [Server] works with. What may be nil says so; the rest is
+// required.
+type Options struct {
+	Store     Store
+	Requests  Requests
+	Driver    Driver
+	Directory *account.Directory
+	// Bell is rung after a change that this door made itself. Its other end must
+	// call [Server.Touch].
+	Bell session.Bell
+	// App serves the web app at every path that is none of ours. It may be nil.
+	App http.Handler
+	// AllowedHosts are the names under which browsers may reach the server, with
+	// or without a port, as exactly as they must be typed. The loopback names
+	// are always allowed. See [Server.SetAllowedHosts].
+	AllowedHosts []string
+	// TLS says that browsers reach the server by https.
+	TLS bool
+	// Trouble names errors of Store that hold for whatever else is to be stored;
+	// it is "" for all others. It may be nil.
+	Trouble func(error) NoticeCode
+	Version string
+	NodeID  string
+	Log     *slog.Logger
+}
+
+// Server is the door. It is an http.Handler.
+type Server struct {
+	o        Options
+	hub      *Hub
+	limiter  account.SignInLimiter
+	commands *onceOnly
+	handler  http.Handler
+	started  time.Time
+	counts   counters
+	hosts    atomic.Pointer[[]string] // that are allowed
+}
+
+// counters are what /metrics shows beside the state of things.
+type counters struct {
+	answers  [4]atomic.Int64 // by ackResults
+	refusals atomic.Int64
+	faults   atomic.Int64
+}
+
+var ackResults = [4]AckResult{Applied, AlreadyResolved, Stale, Rejected}
+
+func (c *counters) countAnswer(result AckResult) {
+	for i, r := range ackResults {
+		if r == result {
+			c.answers[i].Add(1)
+		}
+	}
+}
+
+// New returns a server over its options. Its WebSocket works while Run does.
+func New(o Options) *Server {
+	s := &Server{o: o, commands: newOnceOnly(o.Store), started: time.Now()}
+	s.SetAllowedHosts(o.AllowedHosts)
+	s.hub = newHub(s)
+	o.Directory.OnChange(s.hub.recheckSoon)
+	s.handler = s.edges(s.mux())
+	return s
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Run turns bells into frames until ctx ends, then closes every WebSocket with
+// 1001 and returns once the last of them is gone.
+func (s *Server) Run(ctx context.Context) error { return s.hub.Run(ctx) }
+
+// SetAllowedHosts changes Options.AllowedHosts for the requests to come.
+func (s *Server) SetAllowedHosts(hosts []string) {
+	all := append([]string{"127.0.0.1", "localhost", "::1"}, hosts...)
+	s.hosts.Store(&all)
+}
+
+// Touch says that a session changed. It never blocks.
+func (s *Server) Touch(sessionID string) { s.hub.Touch(sessionID) }
+
+// derivedNamespace keeps the ids that follow from a command apart from all
+// other UUIDv5.
+var derivedNamespace = uuid.MustParse("0f1c8a52-7a86-5d0f-8a8e-5f4f7d0b6c21")
+
+// derivedID is the id of the thing that a command of a user makes: the same
+// command given again after a crash makes the same thing. Without a command id
+// it is random.
+func derivedID(what, userID, commandID string) string {
+	if commandID == "" {
+		return uuid.NewString()
+	}
+	return uuid.NewSHA1(derivedNamespace, []byte(what+"/"+userID+"/"+commandID)).String()
+}
+
+// actor is a person as the record of an answer shows them.
+func actor(id account.Identity) pending.Actor {
+	return pending.Actor{UserID: id.User.UserID, Name: id.User.Name, Device: id.Device()}
+}

@@ -1,0 +1,193 @@
+package wsapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Sizes of a page.
+const (
+	maxSessions   = 200
+	maxTranscript = 500
+	transcriptDef = 200
+)
+
+func (s *Server) postSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	c := new(CreateSession)
+	if err := readBody(r, c); err != nil {
+		return err
+	}
+	s.answerCommand(w, r, commandSpecs["create_session"], c, who, http.StatusCreated)
+	return nil
+}
+
+func (s *Server) getSessions(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	query := r.URL.Query()
+	limit, err := number(query.Get("limit"), "limit", 50, maxSessions)
+	if err != nil {
+		return err
+	}
+	page, next, err := s.o.Store.Sessions(r.Context(), session.Query{
+		Text: query.Get("q"), Archived: query.Get("archived") == "true", Cursor: query.Get("cursor"), Limit: int(limit),
+	})
+	if err != nil {
+		return err
+	}
+	list := SessionList{Sessions: make([]Session, 0, len(page)), Next: optional(next)}
+	for _, ses := range page {
+		list.Sessions = append(list.Sessions, wireSession(ses))
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+// number reads a limit or cursor of a query.
+func number(text, name string, otherwise, most int64) (int64, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, refuseField(name, "The parameter "+strconv.Quote(name)+" must be a number from 0 on.")
+	}
+	return min(n, most), nil
+}
+
+func (s *Server) getSession(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	id := r.PathValue("id")
+	ses, err := s.o.Store.Session(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	state, err := s.o.Store.ProcessState(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	out := wireSession(ses)
+	ws := wireProcessState(state)
+	out.ProcessState = &ws
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) patchSession(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	var p SessionPatch
+	if err := readBody(r, &p); err != nil {
+		return err
+	}
+	if err := checkShape(&p); err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	ses, err := s.o.Store.UpdateSession(context.WithoutCancel(r.Context()), id, session.Patch{Title: p.Title, Archived: p.Archived})
+	if err != nil {
+		return err
+	}
+	s.o.Bell.Ring(id)
+	writeJSON(w, http.StatusOK, wireSession(ses))
+	return nil
+}
+
+func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), commandTimeout)
+	defer cancel()
+	id := r.PathValue("id")
+	if err := s.mayEnd(ctx, id, who); err != nil {
+		return err
+	}
+	if err := s.o.Driver.Delete(ctx, id); err != nil && !errors.Is(err, session.ErrNotFound) {
+		return err
+	}
+	s.o.Bell.Ring(id)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	query := r.URL.Query()
+	after, err := number(query.Get("after"), "after", 0, maxSafeInteger)
+	if err != nil {
+		return err
+	}
+	limit, err := number(query.Get("limit"), "limit", transcriptDef, maxTranscript)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if _, err := s.o.Store.Session(r.Context(), id); err != nil {
+		return err
+	}
+	page, err := s.o.Store.Transcript(r.Context(), id, after, max(int(limit), 1))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, TranscriptPage{Items: wireItems(page.Items), Next: page.Next, More: page.More, Total: page.Total})
+	return nil
+}
+
+func (s *Server) getProcesses(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	states, err := s.o.Store.ActiveProcesses(r.Context())
+	if err != nil {
+		return err
+	}
+	list := ProcessList{Processes: make([]Process, 0, len(states))}
+	for _, p := range states {
+		row := Process{
+			SessionID: p.SessionID, Title: p.Title, PID: p.PID, State: p.State, Memory: p.Memory, CPU: p.CPU,
+			StartedAt: seconds(p.StartedAt), OpenRequests: len(p.Requests), Tabs: s.hub.watchers(p.SessionID),
+			WaitsFor: optional(waitsFor(p)), NodeID: p.NodeID,
+		}
+		if !p.StartedAt.IsZero() {
+			row.Age = time.Since(p.StartedAt).Seconds()
+		}
+		list.Processes = append(list.Processes, row)
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+// waitsFor says in one sentence why a process does nothing.
+func waitsFor(p session.ProcessState) string {
+	switch {
+	case len(p.Requests) == 1:
+		return "A person, to answer " + p.Requests[0].ToolName + "."
+	case len(p.Requests) > 1:
+		return "A person, to answer " + strconv.Itoa(len(p.Requests)) + " requests."
+	case p.Stuck != "":
+		return p.Stuck
+	case p.State == session.UserTurn:
+		return "A person, to say something."
+	}
+	return ""
+}
+
+func (s *Server) getEnvironment(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	e := s.o.Driver.Environment(r.Context())
+	roots := e.WorkspaceRoots
+	if roots == nil {
+		roots = []string{}
+	}
+	writeJSON(w, http.StatusOK, Environment{
+		Claude:        ClaudeInfo{Path: e.ClaudePath, Version: e.ClaudeVersion, SignedIn: e.SignedIn, Problem: optional(e.Problem)},
+		DemoAvailable: e.DemoAvailable, WorkspaceRoots: roots, Home: e.Home,
+	})
+	return nil
+}
+
+func wireSession(s session.Session) Session {
+	tools := s.AllowedTools
+	if tools == nil {
+		tools = []string{}
+	}
+	return Session{
+		SessionID: s.SessionID, ProjectID: s.ProjectID, Title: s.Title, CWD: s.CWD, Model: s.Model,
+		PermissionMode: s.PermissionMode, AllowedTools: tools, Archived: s.Archived, Demo: s.Demo,
+		CreatedAt: seconds(s.CreatedAt), UpdatedAt: seconds(s.UpdatedAt),
+	}
+}

@@ -1,0 +1,632 @@
+package wsapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+func TestTwoTabsOneWinner(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	ada, grace := h.open(account.Admin), h.open(account.Member)
+	r, answered := h.ask(id, "a", nil)
+	for _, tab := range []*browser{ada, grace} {
+		f := tab.state(id, 1)
+		first := f["pending_request"].(map[string]any)
+		if first["request_id"] != r.RequestID || first["input_hash"] != r.InputHash {
+			t.Fatalf("got %v, want the request %s", first, r.RequestID)
+		}
+	}
+	if a := ada.do("pending_request_response", deny(r, "Use pnpm")); a.Result != wsapi.Applied {
+		t.Fatalf("got %+v, want applied", a)
+	}
+	got := <-answered
+	if got.Status != pending.Denied || got.Resolution.Answer.Message != "Use pnpm" || got.Resolution.Actor.Name != "admin-user" {
+		t.Fatalf("the asker got %+v", got.Resolution)
+	}
+	for _, tab := range []*browser{ada, grace} {
+		if f := tab.state(id, 0); f["pending_request"] != nil {
+			t.Fatalf("pending_request is still there: %v", f)
+		}
+	}
+	a := grace.do("pending_request_response", allow(r))
+	if a.Result != wsapi.AlreadyResolved || a.Resolved == nil || a.Resolved.Outcome != pending.Denied ||
+		a.Resolved.By == nil || *a.Resolved.By != "admin-user" || a.Resolved.At == 0 || a.Resolved.Summary != "Denied by admin-user: Use pnpm" {
+		t.Fatalf("the loser got %+v, want who, what and when", a)
+	}
+}
+
+// TestOppositeAnswersAtOneInstant races an allow against a deny, 200 times.
+func TestOppositeAnswersAtOneInstant(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	ada, grace := h.open(account.Admin), h.open(account.Member)
+	for i := range 200 {
+		r, answered := h.ask(id, strconv.Itoa(i), nil)
+		var wg sync.WaitGroup
+		commands := make([]string, 2)
+		wg.Go(func() { commands[0] = ada.give("pending_request_response", allow(r)) })
+		wg.Go(func() { commands[1] = grace.give("pending_request_response", deny(r, "no")) })
+		wg.Wait()
+		acks := []wsapi.Ack{ada.ack(commands[0]), grace.ack(commands[1])}
+		names, outcomes := []string{"admin-user", "member-user"}, []pending.Status{pending.Answered, pending.Denied}
+		winner := 0
+		if acks[1].Result == wsapi.Applied {
+			winner = 1
+		}
+		lost := acks[1-winner]
+		if acks[winner].Result != wsapi.Applied || lost.Result != wsapi.AlreadyResolved ||
+			lost.Resolved == nil || *lost.Resolved.By != names[winner] || lost.Resolved.Outcome != outcomes[winner] {
+			t.Fatalf("round %d: got %+v and %+v, want one winner and the loser told of them", i, acks[0], acks[1])
+		}
+		if got := <-answered; got.Resolution.Actor.Name != names[winner] || got.Status != outcomes[winner] {
+			t.Fatalf("round %d: the asker got %+v, want what %s said", i, got.Resolution, names[winner])
+		}
+	}
+}
+
+func TestUpgradeIsRefused(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	cookie, token := header("Cookie", h.cookie()), bearer(h.token(account.Viewer))
+	own := header("Origin", h.web.URL)
+	for _, row := range []struct {
+		name   string
+		ways   []way
+		status int
+		code   string
+	}{
+		{"7.22 nobody", nil, 401, "not_signed_in"},
+		{"7.22 nobody from our page", []way{own}, 401, "not_signed_in"},
+		{"7.22 unknown token", []way{bearer("x")}, 401, "not_signed_in"},
+		{"7.2 another host", []way{token, func(r *http.Request) { r.Host = "evil.com" }, header("Origin", "http://evil.com")}, 421, "wrong_host"},
+		{"7.7 cookie from another site", []way{cookie, header("Origin", "http://evil.com")}, 403, "wrong_origin"},
+		{"7.8 cookie without an origin", []way{cookie}, 403, "wrong_origin"},
+		{"7.9 cookie from nowhere", []way{cookie, header("Origin", "null")}, 403, "wrong_origin"},
+		{"7.10 cookie from another port", []way{cookie, header("Origin", "http://127.0.0.1:1")}, 403, "wrong_origin"},
+		{"7.11 cookie from another scheme", []way{cookie, header("Origin", strings.Replace(h.web.URL, "http", "https", 1))}, 403, "wrong_origin"},
+		{"7.12 cookie from a longer name", []way{cookie, header("Origin", h.web.URL+".evil.com")}, 403, "wrong_origin"},
+		{"two origins", []way{cookie, own, func(r *http.Request) { r.Header.Add("Origin", "http://evil.com") }}, 403, "wrong_origin"},
+		{"token from another site", []way{token, header("Origin", "http://evil.com")}, 403, "wrong_origin"},
+		{"token from nowhere", []way{token, header("Origin", "null")}, 403, "wrong_origin"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, resp, err := h.tryDial(t.Context(), row.ways...)
+			if err == nil || resp == nil {
+				t.Fatalf("the upgrade went through: %v", err)
+			}
+			data, err := io.ReadAll(resp.Body) // the library keeps the first kilobyte
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkRefusal(t, answer{resp.StatusCode, resp.Header, data}, row.status, row.code)
+		})
+	}
+	for name, ways := range map[string][]way{
+		"cookie from our page":     {cookie, own},
+		"token of a script":        {token},
+		"token and our own origin": {token, own},
+	} {
+		if _, _, err := h.tryDial(t.Context(), ways...); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	checkRefusal(t, h.call("GET", "/ws", nil, token), 426, "upgrade_required")
+	checkRefusal(t, quietHouse(t).as(account.Viewer, "GET", "/ws", nil, header("Upgrade", "websocket")), 503, "unavailable")
+}
+
+func TestFirstFrames(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	running := h.session("runs")
+	waiting := h.session("waits")
+	over := h.session("over")
+	r, _ := h.ask(waiting, "a", questions)
+	h.setState(over, session.Dead)
+	b := h.dial(account.Member)
+	hello := b.next()
+	user := hello["user"].(map[string]any)
+	if hello["type"] != "hello" || hello["protocol"] != 1.0 || hello["server_version"] != "0.0.0-test" || hello["node_id"] != "node-1" ||
+		user["name"] != "member-user" || user["role"] != "member" || hello["server_time"].(float64) < 1e9 {
+		t.Fatalf("got %v", hello)
+	}
+	all := b.next()
+	byID := map[string]map[string]any{}
+	for _, p := range all["processes"].([]any) {
+		p := p.(map[string]any)
+		byID[p["session_id"].(string)] = p
+	}
+	if all["type"] != "active_processes" || len(byID) != 2 || byID[running] == nil || byID[waiting] == nil {
+		t.Fatalf("got %v, want what runs and what waits", all)
+	}
+	if p := byID[running]; p["pending_request"] != nil || len(p["pending_requests"].([]any)) != 0 {
+		t.Errorf("got %v, want no pending_request and an empty list", p)
+	}
+	// A tab that comes back has its forms again, whole.
+	for range 2 {
+		again := h.dial(account.Viewer)
+		again.next()
+		all := again.next()
+		found := false
+		for _, p := range all["processes"].([]any) {
+			if list := p.(map[string]any)["pending_requests"].([]any); len(list) == 1 {
+				req := list[0].(map[string]any)
+				form := req["form"].(map[string]any)
+				found = req["request_id"] == r.RequestID && len(form["questions"].([]any)) == 2
+			}
+		}
+		if !found {
+			t.Fatalf("got %v, want the form of %s", all, r.RequestID)
+		}
+		_ = again.conn.CloseNow()
+	}
+}
+
+func TestStaleAnswers(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	tab := h.open(account.Member)
+	gone, _ := h.ask(id, "gone", nil)
+	if err := h.registry.Withdraw(t.Context(), gone.RequestID, "Claude withdrew this request."); err != nil {
+		t.Fatal(err)
+	}
+	open, _ := h.ask(id, "open", nil)
+	other := h.session("other")
+
+	a := tab.do("pending_request_response", allow(gone))
+	if a.Result != wsapi.Stale || a.Resolved == nil || a.Resolved.Outcome != pending.Withdrawn || a.Resolved.By != nil ||
+		a.Resolved.At == 0 || a.Resolved.Summary != "Claude withdrew this request." {
+		t.Errorf("withdrawn: got %+v, want stale with what and when", a)
+	}
+	unknown := allow(open)
+	unknown["request_id"] = "none"
+	hash := allow(open)
+	hash["input_hash"] = pending.HashInput(json.RawMessage(`{"command":"ls"}`))
+	misrouted := allow(open)
+	misrouted["session_id"] = other
+	for name, fields := range map[string]map[string]any{"unknown": unknown, "another input": hash, "of another session": misrouted} {
+		if a := tab.do("pending_request_response", fields); a.Result != wsapi.Stale || a.Error == nil || a.Error.Message == "" {
+			t.Errorf("%s: got %+v, want stale with a sentence", name, a)
+		}
+	}
+	empty := map[string]any{"session_id": id, "request_id": open.RequestID, "request_type": "tool_approval"}
+	if a := tab.do("pending_request_response", empty); a.Result != wsapi.Rejected || a.Error.Code != "invalid_answer" {
+		t.Errorf("no decision: got %+v, want rejected", a)
+	}
+	if open, err := h.registry.Open(t.Context(), id); err != nil || len(open) != 1 {
+		t.Errorf("got %v, %v, want the request still open", open, err)
+	}
+}
+
+// TestRepeatedAnswer sends the same command again, on the same socket and on a
+// new one, as a tab does that lost its connection before the ack.
+func TestRepeatedAnswer(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	r, answered := h.ask(id, "a", nil)
+	first, second := h.open(account.Member), h.open(account.Member)
+	command := allow(r)
+	command["command_id"] = uuid.NewString()
+	for _, tab := range []*browser{first, first, second} {
+		if a := tab.do("pending_request_response", command); a.Result != wsapi.Applied || a.CommandID != command["command_id"] {
+			t.Fatalf("got %+v, want applied again", a)
+		}
+	}
+	<-answered
+	send := map[string]any{"session_id": id, "text": "Go on", "command_id": uuid.NewString()}
+	var acks []wsapi.Ack
+	for _, tab := range []*browser{first, first, second} {
+		acks = append(acks, tab.do("send_message", send))
+	}
+	if acks[0].Result != wsapi.Applied || acks[0].MessageID == "" || !reflect.DeepEqual(acks[0], acks[1]) || !reflect.DeepEqual(acks[0], acks[2]) {
+		t.Errorf("got %+v, want the same ack three times", acks)
+	}
+	if asked := h.driver.asked(); len(asked) != 1 {
+		t.Errorf("sent %v, want one message", asked)
+	}
+	other := h.open(account.Admin)
+	if a := other.do("pending_request_response", command); a.Result != wsapi.AlreadyResolved {
+		t.Errorf("another person with the same command id got %+v", a)
+	}
+}
+
+func TestCommandsOnTheSocket(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	question, _ := h.ask(id, "q", questions)
+	tab := h.open(account.Admin)
+	for _, row := range []struct {
+		kind   string
+		fields map[string]any
+		asked  string
+	}{
+		{"send_message", map[string]any{"session_id": id, "text": "Hi"}, `"Hi" 0`},
+		{"create_session", map[string]any{"cwd": "/w", "prompt": "Go"}, `"Go" demo=false`},
+		{"create_session", map[string]any{"demo": true}, `"" demo=true`},
+		{"resume_session", map[string]any{"session_id": id}, "resume " + id + " by admin-user"},
+		{"fork_session", map[string]any{"session_id": id}, "fork " + id},
+		{"interrupt", map[string]any{"session_id": id}, "interrupt " + id},
+		{"kill_process", map[string]any{"session_id": id, "force": true}, "kill " + id + " true Ended by admin-user."},
+		{"set_model", map[string]any{"session_id": id, "model": "opus"}, "model " + id + " opus"},
+		{"set_permission_mode", map[string]any{"session_id": id, "permission_mode": "plan"}, "mode " + id + " plan"},
+		{"subscribe", map[string]any{"session_id": id}, ""},
+		{"typing", map[string]any{"session_id": id}, ""},
+		{"unsubscribe", map[string]any{"session_id": id}, ""},
+		{"draft", map[string]any{"request_id": question.RequestID, "value": map[string]any{"x": 1}}, ""},
+		{"draft", map[string]any{"request_id": question.RequestID, "session_id": id, "value": nil}, ""},
+		{"ping", nil, ""},
+	} {
+		a := tab.do(row.kind, row.fields)
+		asked := strings.Join(h.driver.asked(), "\n")
+		if a.Result != wsapi.Applied || !strings.HasSuffix(asked, row.asked) {
+			t.Errorf("%s: got %+v and %s, want %q", row.kind, a, asked, row.asked)
+		}
+		if (row.kind == "create_session" || row.kind == "fork_session") && a.SessionID == "" {
+			t.Errorf("%s: the ack names no session", row.kind)
+		}
+	}
+	before := len(h.driver.asked())
+	for name, row := range map[string]struct{ text, code string }{
+		"no JSON":            {`{`, "invalid"},
+		"no object":          {`[]`, "invalid"},
+		"no type":            {`{"command_id":"018f3a52-0000-4000-8000-00000000c0de"}`, "unknown_type"},
+		"unknown type":       {`{"type":"shutdown","command_id":"018f3a52-0000-4000-8000-00000000c0de"}`, "unknown_type"},
+		"unknown field":      {`{"type":"ping","command_id":"018f3a52-0000-4000-8000-00000000c0de","role":"admin"}`, "invalid"},
+		"repeated field":     {`{"type":"ping","type":"interrupt","command_id":"018f3a52-0000-4000-8000-00000000c0de","session_id":"` + id + `"}`, "invalid"},
+		"another case":       {`{"type":"ping","Command_ID":"018f3a52-0000-4000-8000-00000000c0de"}`, "invalid"},
+		"no command id":      {`{"type":"interrupt","session_id":"` + id + `"}`, "invalid"},
+		"command id no UUID": {`{"type":"interrupt","command_id":"1","session_id":"` + id + `"}`, "invalid"},
+		"no session":         {`{"type":"interrupt","command_id":"018f3a52-0000-4000-8000-00000000c0de"}`, "invalid"},
+		"unknown session":    {`{"type":"subscribe","command_id":"018f3a52-0000-4000-8000-00000000c0de","session_id":"none"}`, "not_found"},
+		"deep":               {`{"type":"draft","command_id":"018f3a52-0000-4000-8000-00000000c0de","request_id":"x","value":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`, "invalid"},
+		"something after":    {`{"type":"ping","command_id":"018f3a52-0000-4000-8000-00000000c0de"} {}`, "invalid"},
+	} {
+		if err := tab.conn.Write(t.Context(), websocket.MessageText, []byte(row.text)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		f := tab.until("the ack", func(f map[string]any) bool { return f["type"] == "ack" })
+		e, _ := f["error"].(map[string]any)
+		if f["result"] != "rejected" || e["code"] != row.code || e["message"] == "" {
+			t.Errorf("%s: got %v, want rejected as %s", name, f, row.code)
+		}
+	}
+	if after := len(h.driver.asked()); after != before {
+		t.Errorf("a rejected command did something: %v", h.driver.asked()[before:])
+	}
+}
+
+func TestRolesOnTheSocket(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	r, _ := h.ask(id, "a", nil)
+	viewer := h.open(account.Viewer)
+	for kind, need := range wsapi.CommandRoles() {
+		fields := map[string]any{}
+		switch kind {
+		case "pending_request_response":
+			fields = allow(r)
+		case "draft":
+			fields = map[string]any{"request_id": r.RequestID, "value": 1}
+		case "create_session":
+			fields = map[string]any{"demo": true}
+		case "ping":
+		default:
+			fields["session_id"] = id
+		}
+		switch kind {
+		case "send_message":
+			fields["text"] = "x"
+		case "set_model":
+			fields["model"] = "opus"
+		case "set_permission_mode":
+			fields["permission_mode"] = "plan"
+		}
+		a := viewer.do(kind, fields)
+		if need == "viewer" && a.Result != wsapi.Applied || need != "viewer" && (a.Result != wsapi.Rejected || a.Error.Code != "forbidden") {
+			t.Errorf("%s from a viewer: got %+v", kind, a)
+		}
+	}
+	if asked := h.driver.asked(); len(asked) != 0 {
+		t.Errorf("a viewer did %v", asked)
+	}
+	member := h.open(account.Member)
+	if a := member.do("kill_process", map[string]any{"session_id": id}); a.Result != wsapi.Rejected || a.Error.Code != "forbidden" {
+		t.Errorf("a member ended another person's session: %+v", a)
+	}
+}
+
+// TestSignInEndsOnOpenSockets ends sign-ins here and elsewhere; reliability.md
+// attacks 34 and 38.
+func TestSignInEndsOnOpenSockets(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name string
+		end  func(t *testing.T, h *house, id account.Identity)
+		code websocket.StatusCode
+		word string
+	}{
+		{"revoked here", func(t *testing.T, h *house, id account.Identity) {
+			if err := h.directory.RevokeToken(t.Context(), id.Credential.CredentialID); err != nil {
+				t.Fatal(err)
+			}
+		}, wsapi.CloseSignedOut, "signed_out"},
+		{"revoked by another program", func(t *testing.T, h *house, id account.Identity) {
+			if err := h.store.RevokeCredential(t.Context(), id.Credential.CredentialID); err != nil {
+				t.Fatal(err)
+			}
+		}, wsapi.CloseSignedOut, "signed_out"},
+		{"demoted here", func(t *testing.T, h *house, id account.Identity) {
+			if err := h.directory.SetRole(t.Context(), id.User.UserID, account.Viewer); err != nil {
+				t.Fatal(err)
+			}
+		}, wsapi.CloseGoingAway, "role_changed"},
+		{"demoted by another program", func(t *testing.T, h *house, id account.Identity) {
+			id.User.Role = account.Viewer
+			if err := h.store.PutUser(t.Context(), id.User); err != nil {
+				t.Fatal(err)
+			}
+		}, wsapi.CloseGoingAway, "role_changed"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			tab, other := h.open(account.Member), h.open(account.Admin)
+			id, err := h.directory.Identify(t.Context(), account.APIToken, h.token(account.Member))
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			row.end(t, h, id)
+			code, last := tab.closed()
+			if code != row.code || last["type"] != "error" || last["code"] != row.word || last["message"] == "" {
+				t.Errorf("got close %d after %v, want %d after the error %s", code, last, row.code, row.word)
+			}
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("closed after %v, want about a second", took)
+			}
+			if a := other.do("ping", nil); a.Result != wsapi.Applied {
+				t.Errorf("another person's tab: %+v", a)
+			}
+		})
+	}
+}
+
+// TestDemotedBetweenTwoCommands gives a command at once after the role changed,
+// before anything else could notice.
+func TestDemotedBetweenTwoCommands(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	tab := h.open(account.Member)
+	who, err := h.directory.Identify(t.Context(), account.APIToken, h.token(account.Member))
+	if err != nil {
+		t.Fatal(err)
+	}
+	who.User.Role = account.Viewer
+	if err := h.store.PutUser(t.Context(), who.User); err != nil {
+		t.Fatal(err)
+	}
+	tab.give("interrupt", map[string]any{"session_id": id})
+	if code, _ := tab.closed(); code != wsapi.CloseGoingAway {
+		t.Errorf("got close %d, want %d", code, wsapi.CloseGoingAway)
+	}
+	if asked := h.driver.asked(); len(asked) != 0 {
+		t.Errorf("a demoted member did %v", asked)
+	}
+}
+
+func TestServerGoesAway(t *testing.T) {
+	t.Parallel()
+	h := quietHouse(t)
+	h.web = httptest.NewServer(h.server)
+	h.client = h.web.Client()
+	defer h.web.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- h.server.Run(ctx) }()
+	var tab *browser
+	for tab == nil { // until Run has begun
+		tab, _, _ = h.tryDial(t.Context(), bearer(h.token(account.Member)))
+	}
+	id := h.session("one")
+	h.driver.mu.Lock()
+	h.driver.block = make(chan struct{}) // a kill that never ends
+	h.driver.mu.Unlock()
+	tab.give("kill_process", map[string]any{"session_id": id})
+	cancel()
+	if code, _ := tab.closed(); code != wsapi.CloseGoingAway {
+		t.Errorf("got close %d, want %d", code, wsapi.CloseGoingAway)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	_, resp, err := h.tryDial(t.Context(), bearer(h.token(account.Member)))
+	if err == nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("got %v, %v, want 503 with Retry-After", resp, err)
+	}
+}
+
+func TestMessagesThatEndTheConnection(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	large := func(kind string, n int) []byte {
+		return []byte(`{"type":"` + kind + `","command_id":"018f3a52-0000-4000-8000-00000000c0de","session_id":"` + id + `","text":"` + strings.Repeat("x", n) + `"}`)
+	}
+	for name, row := range map[string]struct {
+		role account.Role
+		kind websocket.MessageType
+		data []byte
+		code websocket.StatusCode
+	}{
+		"binary":                    {account.Admin, websocket.MessageBinary, []byte(`{}`), websocket.StatusUnsupportedData},
+		"not UTF-8":                 {account.Admin, websocket.MessageText, []byte("{\"\xff\":1}"), websocket.StatusInvalidFramePayloadData},
+		"a large small command":     {account.Admin, websocket.MessageText, large("interrupt", wsapi.SmallLimit), websocket.StatusMessageTooBig},
+		"large without a type":      {account.Admin, websocket.MessageText, []byte(`{"text":"` + strings.Repeat("x", wsapi.SmallLimit) + `"}`), websocket.StatusMessageTooBig},
+		"large from a viewer":       {account.Viewer, websocket.MessageText, large("send_message", wsapi.SmallLimit), websocket.StatusMessageTooBig},
+		"an answer beyond its size": {account.Admin, websocket.MessageText, large("pending_request_response", wsapi.AnswerLimit), websocket.StatusMessageTooBig},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tab := h.open(row.role)
+			// The server may end the connection before it has read everything.
+			_ = tab.conn.Write(t.Context(), row.kind, row.data)
+			if code, _ := tab.closed(); code != row.code && code != -1 || code == -1 && len(row.data) < 1<<20 {
+				t.Errorf("got close %d, want %d", code, row.code)
+			}
+		})
+	}
+}
+
+func TestLargeMessagesArrive(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	tab := h.open(account.Member)
+	data := bytes.Repeat([]byte("picture "), 128<<10) // 1 MB
+	a := tab.do("send_message", map[string]any{"session_id": id, "text": "Look", "attachments": []wsapi.Attachment{{Name: "a.png", MediaType: "image/png", Data: data}}})
+	if a.Result != wsapi.Applied {
+		t.Fatalf("got %+v, %+v", a, a.Error)
+	}
+	queued, err := h.store.QueuedMessages(t.Context(), id)
+	if err != nil || len(queued) != 1 || !bytes.Equal(queued[0].Attachments[0].Data, data) {
+		t.Fatalf("the attachment did not arrive whole: %v", err)
+	}
+	r, answered := h.ask(id, "w", nil)
+	fields := allow(r)
+	fields["updated_input"] = map[string]any{"command": strings.Repeat("x", 1<<20)}
+	if a := tab.do("pending_request_response", fields); a.Result != wsapi.Applied {
+		t.Fatalf("got %+v, %+v", a, a.Error)
+	}
+	if got := <-answered; len(got.Resolution.Answer.UpdatedInput) < 1<<20 {
+		t.Error("the edited input did not arrive whole")
+	}
+}
+
+func TestOldProtocol(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	conn, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(h.web.URL, "http")+"/ws?protocol=0", &websocket.DialOptions{
+		HTTPClient: h.client, HTTPHeader: http.Header{"Authorization": {"Bearer " + h.token(account.Viewer)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.CloseNow() }()
+	b := &browser{t: t, conn: conn}
+	if code, last := b.closed(); code != wsapi.CloseOldVersion || last["code"] != "old_protocol" {
+		t.Errorf("got close %d after %v", code, last)
+	}
+}
+
+// TestAnswersDoNotWaitForKills gives an answer while a kill on the same socket
+// takes its time.
+func TestAnswersDoNotWaitForKills(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	r, _ := h.ask(id, "a", nil)
+	tab := h.open(account.Admin)
+	block := make(chan struct{})
+	h.driver.mu.Lock()
+	h.driver.block = block
+	h.driver.mu.Unlock()
+	kill := tab.give("kill_process", map[string]any{"session_id": id})
+	if a := tab.do("pending_request_response", allow(r)); a.Result != wsapi.Applied {
+		t.Fatalf("got %+v, %+v", a, a.Error)
+	}
+	close(block)
+	if a := tab.ack(kill); a.Result != wsapi.Applied {
+		t.Fatalf("got %+v, %+v", a, a.Error)
+	}
+}
+
+func TestOtherTabsLearnOfEverything(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	tab := h.open(account.Member)
+	id := h.session("new")
+	if f := tab.state(id, 0); f["title"] != "new" {
+		t.Fatalf("a session made by another tab: got %v", f)
+	}
+	if a := h.as(account.Member, "PATCH", "/api/sessions/"+id, `{"title":"renamed"}`); a.status != 200 {
+		t.Fatal(a.status)
+	}
+	tab.until("the new title", func(f map[string]any) bool { return f["type"] == "process_state" && f["title"] == "renamed" })
+	h.setState(id, session.Dead)
+	tab.until("its end", func(f map[string]any) bool { return f["type"] == "process_state" && f["state"] == "dead" })
+	if a := h.as(account.Admin, "DELETE", "/api/sessions/"+id, nil); a.status != 204 {
+		t.Fatal(a.status)
+	}
+	f := tab.until("its deletion", func(f map[string]any) bool { return f["type"] == "process_state" && f["deleted"] == true })
+	if f["session_id"] != id || f["state"] != "dead" || f["version"] != float64(wsapi.MaxSafeInteger) || len(f["pending_requests"].([]any)) != 0 {
+		t.Fatalf("got %v", f)
+	}
+	draft, _ := h.ask(h.session("draft"), "q", questions)
+	other := h.open(account.Admin)
+	other.do("draft", map[string]any{"request_id": draft.RequestID, "value": map[string]any{"half": "writ"}})
+	tab.until("the draft", func(f map[string]any) bool {
+		p, _ := f["pending_request"].(map[string]any)
+		d, _ := p["draft"].(map[string]any)
+		return d["half"] == "writ"
+	})
+}
+
+// TestVersionsNeverFall lets many writers change one session while a tab reads.
+func TestVersionsNeverFall(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	tabs := []*browser{h.open(account.Member), h.open(account.Viewer)}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				h.setState(id, session.AssistantTurn)
+			}
+		})
+	}
+	wg.Wait()
+	want, err := h.store.ProcessState(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tab := range tabs {
+		last := 0.0
+		tab.until("the last version", func(f map[string]any) bool {
+			if f["type"] != "process_state" {
+				return false
+			}
+			v := f["version"].(float64)
+			if v < last {
+				t.Errorf("version %v after %v", v, last)
+			}
+			last = v
+			return v == float64(want.Version)
+		})
+	}
+}

@@ -1,0 +1,104 @@
+package wsapi_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+type sample struct {
+	Name  string            `json:"name"`
+	Count int               `json:"count"`
+	Raw   json.RawMessage   `json:"raw"`
+	Map   map[string]string `json:"map"`
+	List  []part            `json:"list"`
+	Part  *part             `json:"part"`
+}
+
+type part struct {
+	ID string `json:"id"`
+}
+
+func TestStrictJSON(t *testing.T) {
+	t.Parallel()
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for _, row := range []struct {
+		name, text string
+		want       string // of the sentence; "" when it is taken
+	}{
+		{"all", `{"name":"a","count":1,"raw":{"any":{"thing":[1,{}]}},"map":{"x y":"z"},"list":[{"id":"1"},{"id":"2"}],"part":{"id":"3"}}`, ""},
+		{"nothing", `{}`, ""},
+		{"space around", " \n{ \"name\" : \"a\" }\n ", ""},
+		{"null for a pointer", `{"part":null}`, ""},
+		{"large number kept raw", `{"raw":12345678901234567890}`, ""},
+		{"lone surrogate", `{"name":"\ud800"}`, ""},
+		{"as deep as may be", `{"raw":` + deep(31) + `}`, ""},
+		{"deeper", `{"raw":` + deep(32) + `}`, "nested"},
+		{"very deep", `{"raw":` + strings.Repeat(`{"a":`, 100_000) + `1` + strings.Repeat(`}`, 100_000) + `}`, "nested"},
+		{"deep and never closed", `{"raw":` + strings.Repeat("[", 100_000), "nested"},
+		{"unknown", `{"nme":"a"}`, `"nme" is not known`},
+		{"unknown below", `{"list":[{"id":"1","x":1}]}`, `"list.x" is not known`},
+		{"another case", `{"Name":"a"}`, `"Name" is not known`},
+		{"twice", `{"name":"a","name":"b"}`, `"name" is there twice`},
+		{"twice, escaped", `{"name":"a","n\u0061me":"b"}`, `"name" is there twice`},
+		{"twice below", `{"raw":{"a":1,"b":{"c":1,"c":2}}}`, `"raw.b.c" is there twice`},
+		{"twice in a map", `{"map":{"a":"1","a":"2"}}`, `"map.a" is there twice`},
+		{"after", `{} {}`, "after"},
+		{"garbage after", `{}x`, "after"},
+		{"empty", ``, "too early"},
+		{"cut off", `{"name":"a"`, "too early"},
+		{"a list", `[]`, "object"},
+		{"a string", `"x"`, "object"},
+		{"no JSON", `{name:1}`, "not valid"},
+		{"trailing comma", `{"name":"a",}`, "not valid"},
+		{"comment", `{/**/}`, "not valid"},
+		{"NaN", `{"count":NaN}`, "not valid"},
+		{"wrong type", `{"name":1}`, `"name" must not be a number`},
+		{"fraction", `{"count":1.5}`, `"count"`},
+		{"too large a number", `{"count":1e400}`, `"count"`},
+		{"not UTF-8", "{\"name\":\"\xff\"}", "UTF-8"},
+		{"a name that never ends", `{"` + strings.Repeat("x", 1000) + `":1}`, "xxx…"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			var s sample
+			start := time.Now()
+			err := wsapi.DecodeStrict([]byte(row.text), &s)
+			switch {
+			case row.want == "" && err != nil:
+				t.Errorf("got %v, want it taken", err)
+			case row.want != "" && err == nil:
+				t.Errorf("taken as %+v, want %q", s, row.want)
+			case err != nil && !strings.Contains(err.Error(), row.want):
+				t.Errorf("got %q, want %q", err, row.want)
+			case err != nil && len(err.Error()) > 200:
+				t.Errorf("a sentence of %d bytes", len(err.Error()))
+			}
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+// FuzzStrictJSON: what is taken, encoding/json takes too and understands alike.
+func FuzzStrictJSON(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"name":"a","raw":[1,2,{"a":null}]}`, `{"list":[{"id":"1"}],"part":{}}`, `{"map":{"a":"b"}}`, "{\"name\":\"\xff\"}", `{"a":`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var strict, loose sample
+		if wsapi.DecodeStrict(data, &strict) != nil {
+			return
+		}
+		if err := json.Unmarshal(data, &loose); err != nil {
+			t.Fatalf("took what is no JSON: %v", err)
+		}
+		if got, want := wsapi.Encode(strict), wsapi.Encode(loose); string(got) != string(want) {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	})
+}
