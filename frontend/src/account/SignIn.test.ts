@@ -1,0 +1,70 @@
+import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createMemoryHistory, createRouter } from 'vue-router'
+import { tokenIn } from './account'
+import SignIn from './SignIn.vue'
+
+const calls: { path: string; body: unknown }[] = []
+function server(status: number, body: object) {
+  vi.stubGlobal('fetch', vi.fn(async (path: string, init: RequestInit) => {
+    calls.push({ path, body: JSON.parse(String(init.body)) })
+    return new Response(JSON.stringify(body), { status })
+  }))
+}
+
+async function page(hash: string, query = '') {
+  history.replaceState(null, '', `/sign-in${query}${hash}`)
+  const router = createRouter({
+    history: createMemoryHistory(),
+    routes: [{ path: '/sign-in', component: SignIn }, { path: '/:rest(.*)*', component: { template: '<p>in</p>' } }],
+  })
+  await router.push(`/sign-in${query}`)
+  const wrapper = mount({ template: '<router-view />' }, { attachTo: document.body, global: { plugins: [router] } })
+  await flushPromises()
+  return { wrapper, router }
+}
+
+enableAutoUnmount(afterEach)
+beforeEach(() => void (calls.length = 0))
+afterEach(() => void vi.unstubAllGlobals())
+
+describe('the one-time address', () => {
+  test('signs in and leaves no secret in the address', async () => {
+    server(200, { user: { name: 'ada', role: 'admin' } })
+    const { router } = await page('#secret', '?next=/sessions/1')
+    expect(calls).toEqual([{ path: '/api/login', body: { token: 'secret' } }])
+    expect(location.href).not.toContain('secret')
+    expect(router.currentRoute.value.path).toBe('/sessions/1')
+  })
+
+  test('used already, it says how to get another', async () => {
+    server(401, { error: { code: 'refused', message: 'no' } })
+    const { wrapper, router } = await page('#spent')
+    expect(wrapper.find('[role=alert]').text()).toContain('was used already or has expired')
+    expect(wrapper.text()).toContain('sayso token --sign-in')
+    expect(router.currentRoute.value.path).toBe('/sign-in')
+    expect(location.hash).toBe('')
+  })
+
+  test.each(['https://evil.example', '//evil.example', '/\\evil.example'])('%s is no place to go on to', async (next) => {
+    server(200, { user: { name: 'ada', role: 'admin' } })
+    const { router } = await page('#secret', `?next=${encodeURIComponent(next)}`)
+    expect(router.currentRoute.value.path).toBe('/')
+  })
+})
+
+test('a pasted address or token signs in', async () => {
+  server(200, { user: { name: 'ada', role: 'admin' } })
+  const { wrapper } = await page('')
+  expect(calls).toEqual([])
+  await wrapper.find('input').setValue(' http://127.0.0.1:8787/sign-in#abc ')
+  await wrapper.find('form').trigger('submit')
+  expect(calls[0]?.body).toEqual({ token: 'abc' })
+  expect(tokenIn('abc')).toBe('abc')
+})
+
+test('an unreachable server is said to be that', async () => {
+  vi.stubGlobal('fetch', vi.fn(async () => { throw new TypeError('failed') }))
+  const { wrapper } = await page('#secret')
+  expect(wrapper.find('[role=alert]').text()).toContain('could not be reached')
+})

@@ -1,0 +1,53 @@
+import { watchEffect } from 'vue'
+import { t } from '@/i18n'
+import { titleOf } from '@/pending/title'
+import { useSessions } from '@/session/sessions'
+import { announce } from '@/ui/announce'
+
+/** Keeps title, favicon and live regions at what waits for the person. */
+export function watchAttention(current: () => string | undefined): void {
+  const store = useSessions()
+  const known = new Set<string>()
+  let first = true
+
+  watchEffect(() => {
+    const count = store.requests.length
+    const id = current()
+    const session = id === undefined ? undefined : store.session(id)
+    document.title = [count > 0 ? `(${count})` : '', session?.title ? `${session.title} · sayso` : 'sayso'].filter(Boolean).join(' ')
+    const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
+    const href = count > 0 ? '/favicon-waiting.svg' : '/favicon.svg'
+    if (icon && icon.getAttribute('href') !== href) icon.setAttribute('href', href)
+  })
+
+  watchEffect(() => {
+    const fresh = store.requests.filter(({ request }) => !known.has(request.request_id))
+    for (const { request } of fresh) known.add(request.request_id)
+    if (!store.state.complete) return
+    if (first) {
+      first = false
+      if (store.requests.length > 0) announce(t.attention.waiting(store.requests.length))
+      return
+    }
+    const newest = fresh.at(-1)
+    if (!newest) return
+    const name = newest.session.title || t.session.untitled
+    announce(
+      newest.request.request_type === 'ask_user_question'
+        ? t.attention.question(name)
+        : t.attention.approval(name, titleOf(newest.request).title), true)
+  })
+
+  // One sentence when a turn ends, not a word while it runs.
+  const states = new Map<string, string>()
+  watchEffect(() => {
+    for (const s of store.all) {
+      const before = states.get(s.session_id)
+      states.set(s.session_id, s.state)
+      if (before === undefined || before === s.state) continue
+      if (s.session_id !== current()) continue
+      if (s.state === 'user_turn' && before === 'assistant_turn') announce(t.attention.finished(s.title || t.session.untitled))
+      if (s.state === 'dead') announce(t.attention.ended(s.title || t.session.untitled))
+    }
+  })
+}

@@ -1,0 +1,105 @@
+import type { PendingRequestResponse, SendMessage } from '@/wsapi/messages.gen'
+
+/** The commands that must not be lost: what a person wrote or decided. */
+export type Lasting = PendingRequestResponse | SendMessage
+
+export interface Entry {
+  readonly command: Lasting
+  readonly created_at: number
+  /** When it was last written to a connection; null when it never was. */
+  readonly sent_at: number | null
+}
+
+/**
+ * An Outbox keeps commands until the server has acknowledged them, across
+ * reconnects and reloads. A command may reach the server more than once; its
+ * command_id makes that one effect. Times are milliseconds.
+ */
+export class Outbox {
+  private list: readonly Entry[]
+
+  constructor(
+    private readonly storage: Pick<Storage, 'getItem' | 'setItem'>,
+    private readonly key: string,
+    private readonly changed: (entries: readonly Entry[]) => void = () => {},
+  ) {
+    this.list = read(storage, key)
+  }
+
+  /** Oldest first. */
+  get entries(): readonly Entry[] {
+    return this.list
+  }
+
+  find(commandID: string): Entry | undefined {
+    return this.list.find((e) => e.command.command_id === commandID)
+  }
+
+  /**
+   * Adds a command; false when an answer to the same request is on its way
+   * already, because a second click is not a second decision.
+   */
+  add(command: Lasting, now: number): boolean {
+    if (command.type === 'pending_request_response' && answerTo(this.list, command.request_id)) return false
+    this.keep([...this.list, { command, created_at: now, sent_at: null }])
+    return true
+  }
+
+  /** Writes one command to a connection. */
+  send(commandID: string, send: (command: Lasting) => boolean, now: number): void {
+    const entry = this.find(commandID)
+    if (entry && send(entry.command)) this.keep(this.list.map((e) => (e === entry ? { ...e, sent_at: now } : e)))
+  }
+
+  /** Writes everything to a connection, in order; stops where it will not take more. */
+  sendAll(send: (command: Lasting) => boolean, now: number): void {
+    let going = true
+    this.keep(this.list.map((e) => {
+      going &&= send(e.command)
+      return going ? { ...e, sent_at: now } : e
+    }))
+  }
+
+  /** Removes an acknowledged command and returns it. */
+  settle(commandID: string): Entry | undefined {
+    const entry = this.find(commandID)
+    if (entry) this.keep(this.list.filter((e) => e !== entry))
+    return entry
+  }
+
+  /** Takes back a command that cannot have reached the server. */
+  cancel(commandID: string): boolean {
+    const entry = this.find(commandID)
+    if (!entry || entry.sent_at !== null) return false
+    this.keep(this.list.filter((e) => e !== entry))
+    return true
+  }
+
+  clear(): void {
+    this.keep([])
+  }
+
+  private keep(list: readonly Entry[]): void {
+    this.list = list
+    try {
+      this.storage.setItem(this.key, JSON.stringify(list))
+    } catch {
+      // Full or forbidden storage costs the survival of a reload, nothing else.
+    }
+    this.changed(list)
+  }
+}
+
+/** The answer to a request that is on its way, if any. */
+export function answerTo(entries: readonly Entry[], requestID: string): Entry | undefined {
+  return entries.find((e) => e.command.type === 'pending_request_response' && e.command.request_id === requestID)
+}
+
+function read(storage: Pick<Storage, 'getItem'>, key: string): readonly Entry[] {
+  try {
+    const list: unknown = JSON.parse(storage.getItem(key) ?? '[]')
+    return Array.isArray(list) ? list.filter((e) => typeof e?.command?.command_id === 'string') : []
+  } catch {
+    return []
+  }
+}

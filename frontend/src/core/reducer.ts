@@ -1,0 +1,288 @@
+import type {
+  Ack, Hello, Item, Live, ProcessState, Request, Resolved, ServerFrame, Session, Transcript, User, ViewerInfo,
+} from '@/wsapi/messages.gen'
+import type { Lasting } from './outbox'
+
+/** A session as this tab knows it. */
+export interface Known extends ProcessState {
+  /** Last sign of life, Unix seconds; orders what has ended. */
+  updated_at: number
+  /**
+   * Not told by the server but concluded from its absence among the active
+   * ones, or known from the list alone: a state of the same version is newer.
+   */
+  assumed?: boolean
+}
+
+export interface Script {
+  readonly items: readonly Item[]
+  /** To go on from after a reconnect. */
+  readonly cursor: number
+  readonly total: number
+  readonly live: Live | null
+  /** Whether the server has more to send at once. */
+  readonly more: boolean
+}
+
+/** A request that was there and is gone. */
+export interface Departed {
+  readonly request: Request
+  readonly session_id: string
+  /** This machine's clock, milliseconds. */
+  readonly left_at: number
+  /** Why the process that asked ended, when the request left with it. */
+  readonly died: string | null
+}
+
+export interface State {
+  readonly user: User | null
+  readonly serverVersion: string
+  /** Whether the server now runs another version than the one this page came from. */
+  readonly updated: boolean
+  /** Server's clock minus ours, seconds. */
+  readonly skew: number
+  /** Why the server can store nothing, a sentence; '' when it can. */
+  readonly notice: string
+  /** Whether the full set of active sessions has arrived once. */
+  readonly complete: boolean
+  readonly sessions: ReadonlyMap<string, Known>
+  readonly transcripts: ReadonlyMap<string, Script>
+  readonly departed: ReadonlyMap<string, Departed>
+  /** How requests ended, by request_id, from transcripts and acks. */
+  readonly resolutions: ReadonlyMap<string, Resolved>
+  /** The last ack to an answer of this tab, by request_id. */
+  readonly acks: ReadonlyMap<string, Ack>
+  /** The last message of this tab that was refused, by session_id. */
+  readonly refused: ReadonlyMap<string, Refused>
+  /** Who looks at a session, by session_id. */
+  readonly viewers: ReadonlyMap<string, readonly ViewerInfo[]>
+}
+
+export interface Refused {
+  readonly command_id: string
+  readonly text: string
+  readonly message: string
+}
+
+export const empty: State = {
+  user: null,
+  serverVersion: '',
+  updated: false,
+  skew: 0,
+  notice: '',
+  complete: false,
+  sessions: new Map(),
+  transcripts: new Map(),
+  departed: new Map(),
+  resolutions: new Map(),
+  acks: new Map(),
+  refused: new Map(),
+  viewers: new Map(),
+}
+
+/** What REST told, in the form of a frame. */
+export interface Listing {
+  type: 'listing'
+  sessions: Session[]
+}
+
+export interface Context {
+  /** Milliseconds. */
+  now: number
+  /** The command of this tab that an ack answers. */
+  commandOf(commandID: string): Lasting | undefined
+}
+
+// How many requests of the past a tab remembers, for the notices of the last
+// few seconds.
+const MAX_DEPARTED = 100
+
+/**
+ * The state after a frame. Frames may come twice, late and out of order: a
+ * version, a cursor or a rev decides what is newer, never the order of arrival.
+ */
+export function reduce(state: State, frame: ServerFrame | Listing, context: Context): State {
+  switch (frame.type) {
+    case 'batch':
+      return frame.frames.reduce((s, f) => reduce(s, f, context), state)
+    case 'hello':
+      return hello(state, frame, context)
+    case 'active_processes':
+      return active(state, frame.processes, context)
+    case 'process_state':
+      return process(state, frame, context)
+    case 'transcript':
+      return transcript(state, frame)
+    case 'ack':
+      return ack(state, frame, context)
+    case 'listing':
+      return listing(state, frame.sessions)
+    case 'presence':
+      return { ...state, viewers: new Map(state.viewers).set(frame.session_id, frame.viewers) }
+    case 'notice':
+      return { ...state, notice: frame.message }
+    case 'error':
+      return state
+    default:
+      // A newer server may say more than this page knows.
+      frame satisfies never
+      return state
+  }
+}
+
+function hello(state: State, frame: Hello, context: Context): State {
+  return {
+    ...state,
+    user: frame.user,
+    serverVersion: frame.server_version,
+    updated: state.updated || (state.serverVersion !== '' && state.serverVersion !== frame.server_version),
+    skew: frame.server_time - context.now / 1000,
+    // A new connection is told when there is one.
+    notice: '',
+  }
+}
+
+function process(state: State, next: ProcessState, context: Context): State {
+  const known = state.sessions.get(next.session_id)
+  if (known && (next.version < known.version || (next.version === known.version && !known.assumed))) return state
+  const sessions = new Map(state.sessions)
+  if (next.deleted) {
+    // The version stays, so that an older state cannot bring the session back.
+    sessions.set(next.session_id, { ...next, updated_at: next.state_changed_at })
+    const transcripts = new Map(state.transcripts)
+    transcripts.delete(next.session_id)
+    return { ...depart(state, known, next, context), sessions, transcripts }
+  }
+  sessions.set(next.session_id, { ...next, updated_at: Math.max(next.state_changed_at, known?.updated_at ?? 0) })
+  return { ...depart(state, known, next, context), sessions }
+}
+
+function active(state: State, processes: ProcessState[], context: Context): State {
+  let after = state
+  for (const p of processes) after = process(after, p, context)
+  const present = new Set(processes.map((p) => p.session_id))
+  const gone = [...after.sessions.values()].filter((s) =>
+    !present.has(s.session_id) && !s.deleted && (s.state !== 'dead' || s.pending_requests.length > 0))
+  if (gone.length === 0) return { ...after, complete: true }
+  const sessions = new Map(after.sessions)
+  let departed = after
+  for (const s of gone) {
+    const ended: Known = {
+      ...s, state: 'dead', pending_requests: [], queued_messages: 0, memory: 0, cpu: 0, assumed: true,
+    }
+    delete ended.pending_request
+    sessions.set(s.session_id, ended)
+    departed = depart(departed, s, ended, context)
+  }
+  return { ...departed, sessions, complete: true }
+}
+
+function depart(state: State, before: Known | undefined, next: ProcessState, context: Context): State {
+  if (!before || before.pending_requests.length === 0) return state
+  const still = new Set(next.pending_requests.map((r) => r.request_id))
+  const left = before.pending_requests.filter((r) => !still.has(r.request_id))
+  if (left.length === 0) return state
+  const departed = new Map(state.departed)
+  const died = next.state === 'dead' ? (next.error ?? next.kill_reason ?? '') : null
+  for (const request of left) {
+    // An orphaned one had outlived the process: its end is not why it left.
+    departed.set(request.request_id, {
+      request, session_id: next.session_id, left_at: context.now, died: request.status === 'orphaned' ? null : died,
+    })
+  }
+  trim(departed)
+  return { ...state, departed }
+}
+
+function transcript(state: State, frame: Transcript): State {
+  const known = state.transcripts.get(frame.session_id)
+  if (known && frame.next < known.cursor) return state
+  const items = merge(known?.items ?? [], frame.items)
+  const transcripts = new Map(state.transcripts)
+  transcripts.set(frame.session_id, {
+    items, cursor: frame.next, total: frame.total, live: frame.live ?? null, more: frame.more === true,
+  })
+  const ended = frame.items.filter((it) => it.kind === 'resolved')
+  if (ended.length === 0) return { ...state, transcripts }
+  const resolutions = new Map(state.resolutions)
+  for (const it of ended) {
+    resolutions.set(it.request_id, {
+      outcome: it.outcome as Resolved['outcome'], by: it.by ?? null, device: it.device ?? null,
+      at: it.at, summary: it.summary,
+    })
+  }
+  return { ...state, transcripts, resolutions }
+}
+
+/** Upserts by key, in the order of seq; of two revisions the higher stays. */
+export function merge(items: readonly Item[], changes: readonly Item[]): readonly Item[] {
+  if (changes.length === 0) return items
+  const out = items.slice()
+  for (const it of changes) {
+    const last = out[out.length - 1]
+    if (!last || it.seq > last.seq) {
+      out.push(it)
+      continue
+    }
+    const at = position(out, it.seq)
+    const there = out[at]
+    if (there?.seq === it.seq) {
+      if (it.rev >= there.rev) out[at] = it
+    } else out.splice(at, 0, it)
+  }
+  return out
+}
+
+function position(items: readonly Item[], seq: number): number {
+  let low = 0
+  let high = items.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (items[middle]!.seq < seq) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function ack(state: State, frame: Ack, context: Context): State {
+  const command = context.commandOf(frame.command_id)
+  if (command?.type === 'send_message' && frame.result !== 'applied') {
+    const refused = { command_id: frame.command_id, text: command.text, message: frame.error?.message ?? '' }
+    return { ...state, refused: new Map(state.refused).set(command.session_id, refused) }
+  }
+  if (command?.type !== 'pending_request_response') return state
+  const acks = new Map(state.acks)
+  acks.set(command.request_id, frame)
+  trim(acks)
+  if (!frame.resolved) return { ...state, acks }
+  const resolutions = new Map(state.resolutions)
+  resolutions.set(command.request_id, frame.resolved)
+  return { ...state, acks, resolutions }
+}
+
+function listing(state: State, list: Session[]): State {
+  const sessions = new Map(state.sessions)
+  for (const s of list) {
+    const known = sessions.get(s.session_id)
+    if (known) {
+      // A list carries no version, so it may add to what is known and never replace it.
+      sessions.set(s.session_id, { ...known, updated_at: Math.max(known.updated_at, s.updated_at) })
+      continue
+    }
+    sessions.set(s.session_id, {
+      type: 'process_state', version: 0, session_id: s.session_id, project_id: s.project_id,
+      title: s.title, cwd: s.cwd, state: 'dead', started_at: 0, state_changed_at: s.updated_at,
+      model: s.model, permission_mode: s.permission_mode, memory: 0, cpu: 0, node_id: '',
+      error: null, kill_reason: null, stuck: null, queued_messages: 0, pending_requests: [],
+      demo: s.demo, updated_at: s.updated_at, assumed: true,
+    })
+  }
+  return { ...state, sessions }
+}
+
+function trim(map: Map<string, unknown>): void {
+  for (const key of map.keys()) {
+    if (map.size <= MAX_DEPARTED) return
+    map.delete(key)
+  }
+}

@@ -1,0 +1,51 @@
+import { enableAutoUnmount, mount } from '@vue/test-utils'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createMemoryHistory, createRouter } from 'vue-router'
+import EnvironmentBanner from './EnvironmentBanner.vue'
+import { environment } from './environment'
+
+const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/', component: { template: '<p />' } }] })
+const broken = (problem: string) => ({
+  claude: { version: '2.1.329', signed_in: false, problem }, demo_available: true, workspace_roots: [], home: '/home/ada',
+})
+const banner = (brief: boolean) => mount(EnvironmentBanner, { props: { mayRun: true, brief }, global: { plugins: [router] } })
+const button = (w: ReturnType<typeof banner>, name: string) =>
+  w.findAll('button').find((b) => (b.attributes('aria-label') ?? b.text()) === name)
+
+enableAutoUnmount(afterEach)
+beforeEach(() => {
+  sessionStorage.clear()
+  environment.value = broken('Claude Code is not signed in.')
+})
+
+test('says all and offers the demo while nothing runs', () => {
+  const w = banner(false)
+  expect(w.text()).toContain('Claude Code is not signed in.')
+  expect(button(w, 'Try the demo session')).toBeDefined()
+  expect(button(w, 'Details')).toBeUndefined()
+})
+
+test('is one line beside a demo, which opens', async () => {
+  const w = banner(true)
+  expect(w.text()).toContain('Sessions cannot run yet')
+  expect(w.text()).not.toContain('Claude Code is not signed in.')
+  expect(button(w, 'Try the demo session')).toBeUndefined()
+  await button(w, 'Details')!.trigger('click')
+  expect(w.text()).toContain('Claude Code is not signed in.')
+  expect(button(w, 'Try the demo session')).toBeDefined()
+})
+
+test('is hidden for this tab, until something else is wrong', async () => {
+  const w = banner(true)
+  await button(w, 'Hide for now')!.trigger('click')
+  expect(w.text()).toBe('')
+  expect(banner(true).text()).toBe('')
+  expect(banner(false).text()).not.toBe('')
+  environment.value = broken('Claude Code was not found.')
+  expect(banner(true).text()).toContain('Sessions cannot run yet')
+})
+
+test('is not there when sessions can run', () => {
+  environment.value = { ...broken(''), claude: { version: '2.1.329', signed_in: true, problem: null } }
+  expect(banner(false).text()).toBe('')
+})

@@ -1,0 +1,323 @@
+const plurals = new Intl.PluralRules('en')
+const lists = new Intl.ListFormat('en', { type: 'conjunction' })
+
+function count(n: number, one: string, other: string): string {
+  return `${n} ${plurals.select(n) === 'one' ? one : other}`
+}
+
+function ago(seconds: number): string {
+  if (seconds < 10) return 'just now'
+  if (seconds < 60) return `${Math.floor(seconds)} s ago`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`
+  return `${Math.floor(seconds / 3600)} h ago`
+}
+
+const clock = (at: Date) => at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+
+const modes: Record<string, string> = {
+  default: 'Ask before changes',
+  acceptEdits: 'Accept edits',
+  plan: 'Plan first',
+  bypassPermissions: 'Ask nothing',
+  dontAsk: 'Deny what is not allowed',
+  auto: 'Automatic',
+}
+
+export const en = {
+  ui: { cancel: 'Cancel', back: 'Back', dismiss: 'Dismiss' },
+
+  shell: {
+    sessions: 'Sessions',
+    newSession: 'New session',
+    theme: 'Theme',
+    themes: { system: 'System', light: 'Light', dark: 'Dark' },
+    signOut: 'Sign out',
+    waiting: (n: number) => `${n} waiting`,
+    nothingWaits: 'Nothing is waiting for you.',
+    someWait: (n: number) => (n === 1 ? 'One request waits for you.' : `${n} requests wait for you.`),
+    choose: 'Choose a session, or start one.',
+    review: 'Review',
+  },
+
+  account: {
+    motto: 'Nothing runs without your say-so.',
+    signingIn: 'Signing in…',
+    how: 'The server prints a one-time sign-in address when it starts. For a new one, run this on the server:',
+    token: 'Sign-in address or token',
+    signIn: 'Sign in',
+    spent: 'This sign-in address was used already or has expired. Get a new one as shown below.',
+  },
+
+  environment: {
+    label: 'What sessions run on',
+    title: 'Sessions cannot run yet',
+    details: 'Details',
+    hide: 'Hide for now',
+    noCLI: 'Claude Code was not found on the server. Install it there, or start sayso with --claude and the path of the CLI.',
+    notSignedIn: 'Claude Code is not signed in on the server. Run claude there and sign in, or start sayso with ANTHROPIC_API_KEY set.',
+    demo: 'Try the demo session',
+    check: 'Check again',
+  },
+
+  connection: {
+    connecting: 'Connecting…',
+    reconnecting: 'Reconnecting…',
+    offline: 'You are offline. What you answer is saved and goes out when the connection is back.',
+    waiting: (seconds: number) => `No connection to the server. Trying again in ${seconds} s.`,
+    gone: (since: Date, seconds: number) =>
+      `The server has not been reachable since ${clock(since)}. Trying again in ${seconds} s.`,
+    retryNow: 'Retry now',
+    updated: 'sayso was updated.',
+    outdated: 'This page is too old for the server.',
+    reload: 'Reload',
+    unreachable: 'The server could not be reached. Nothing was changed.',
+    signedOut: 'You are signed out. Sign in again.',
+    notAllowed: 'You are not allowed to do this.',
+    tooMany: 'Too many attempts. Wait a minute and try again.',
+    refused: (status: number) => `The server refused this (${status}).`,
+  },
+
+  attention: {
+    waiting: (n: number) => `${count(n, 'request waits', 'requests wait')} for you.`,
+    approval: (session: string, what: string) => `Approval needed in ${session}: ${what}. Press Alt+period to review.`,
+    question: (session: string) => `A question waits in ${session}. Press Alt+period to answer.`,
+    finished: (session: string) => `Claude finished in ${session}.`,
+    ended: (session: string) => `The process of ${session} has ended.`,
+  },
+
+  session: {
+    group: { waiting: 'Waiting for you', running: 'Running', your_turn: 'Your turn', ended: 'Ended' },
+    stateOf: { waiting: 'Waiting for you', running: 'Running', your_turn: 'Your turn', ended: 'Ended' },
+    failed: 'Failed',
+    untitled: 'Untitled session',
+    demo: 'Demo',
+    none: 'No sessions yet.',
+    loading: 'Loading…',
+    starting: 'Claude is starting…',
+    nothingYet: 'Nothing has been said yet.',
+    gone: 'This session is not there, or not yours to see.',
+    backToList: 'Back to the sessions',
+    andMore: (n: number) => ` · ${n} more`,
+    alsoHere: (names: string[]) => `${lists.format(names)} ${names.length === 1 ? 'is' : 'are'} here`,
+
+    interrupt: 'Interrupt',
+    resume: 'Resume',
+    kill: 'Kill',
+    killNamed: (title: string) => `Kill session ${title}`,
+    killTitle: (title: string) => `Kill “${title}”?`,
+    killWords: (open: number) =>
+      (open > 0 ? `${count(open, 'open request is', 'open requests are')} refused and the Claude process ends at once. ` : 'The Claude process ends at once. ')
+      + 'The transcript stays, and the session can be resumed.',
+
+    newSession: 'New session',
+    folder: 'Folder',
+    recentFolders: 'Recent folders',
+    prompt: 'What should Claude do?',
+    promptExample: 'Describe the task',
+    permissionMode: 'Permission mode',
+    model: 'Model',
+    defaultModel: 'Default model',
+    start: 'Start session',
+    mode: (mode: string) => modes[mode] ?? mode,
+    modeWords: (mode: string) => ({
+      default: 'Claude asks before it runs commands or changes files.',
+      acceptEdits: 'Claude edits files in the folder without asking, and asks before it runs commands.',
+      plan: 'Claude reads and makes a plan, and changes nothing until you approve the plan.',
+    })[mode] ?? '',
+
+    composer: 'Message',
+    messageLabel: 'Message to Claude',
+    message: 'Message to Claude',
+    messageQueue: 'Queue a message',
+    messageResume: 'Message to Claude. Sending it resumes the session.',
+    messageShort: 'Message',
+    queueShort: 'Next message',
+    viewerCannot: 'You can look at this session, but not write in it.',
+    viewerShort: 'You can only look',
+    send: 'Send',
+    queue: 'Queue',
+    resumeAndSend: 'Resume and send',
+    // Begins as the other two do, and holds what is shown.
+    resumeAndSendNamed: 'Send: resume and send',
+    resuming: 'Resuming Claude with it…',
+    sendHint: 'Enter sends, Shift+Enter starts a new line',
+    sending: 'Sending…',
+    waitsForConnection: 'Waits for the connection',
+    notSent: (why: string, back: boolean) =>
+      ['Your message was not taken.', why, back ? 'It is back in the field.' : ''].filter(Boolean).join(' '),
+    putBack: 'Put it back',
+    queuedMessages: (n: number) => `${count(n, 'message waits', 'messages wait')} until Claude is done.`,
+    queuedForResume: (n: number) => `${count(n, 'message waits', 'messages wait')} until this session is resumed.`,
+    altDot: 'Alt+. goes to the request, Alt+, comes back here.',
+
+    transcript: 'Transcript',
+    jump: 'Jump to the end',
+    newItems: (n: number) => `${n} new`,
+    you: 'You',
+    thinking: 'Thinking',
+    plan: 'Plan',
+    preparing: (tool: string) => (tool ? `Preparing ${tool}…` : 'Working…'),
+    steps: (n: number) => count(n, 'step', 'steps'),
+    showEarlier: (n: number) => `Show ${count(n, 'earlier step', 'earlier steps')}`,
+    todo: {
+      title: 'To do ·',
+      count: (done: number, all: number) => `${done} of ${all}`,
+      completed: 'Done:', in_progress: 'In progress:', pending: 'To do:',
+    },
+    tool: {
+      running: 'Running',
+      failed: 'Failed',
+      result: 'Result',
+      inputTooLarge: (size: string) => `The input is too large to be shown here (${size}).`,
+      cut: (size: string) => `Only the beginning is shown; the whole result has ${size}.`,
+    },
+    resolved: (it: { outcome: string; summary: string }) => it.summary || ({
+      answered: 'Answered', denied: 'Denied', withdrawn: 'Withdrawn', expired: 'Time ran out',
+    })[it.outcome] || it.outcome,
+    carriedOver: 'Carried over',
+    carried: (by: string | null, mine: boolean) =>
+      `${mine ? 'Your earlier answer' : by ? `${by}’s earlier answer` : 'The earlier answer'} was given again after Claude was resumed`,
+    resolvedBy: (by: string | null, device: string | null, time: string) =>
+      [by ? (device ? `${by} on ${device}` : by) : '', time].filter(Boolean).join(' · '),
+    turnFailed: (subtype: string, text: string) =>
+      text || ({ error_during_execution: 'The turn was interrupted.', error_max_turns: 'The limit of turns was reached.' })[subtype] || `The turn ended with ${subtype}.`,
+    tokens: (input: string, output: string) => `${input} tokens in, ${output} out`,
+    cost: (usd: number) => `$${usd < 0.1 ? usd.toFixed(4) : usd.toFixed(2)}`,
+  },
+
+  pending: {
+    dock: 'Requests',
+    waitingCount: (n: number) => (n === 1 ? 'One request waits for you' : `${n} requests wait for you`),
+    review: 'Review',
+    hide: 'Hide',
+    details: 'Details of the request',
+    waiting: (span: string) => `waiting ${span}`,
+    closesIn: (span: string) => `closes in ${span}`,
+    by: (agent: string) => `asked by ${agent}`,
+    subagent: 'a subagent',
+    answering: (names: string[]) => `${lists.format(names)} ${names.length === 1 ? 'is' : 'are'} answering`,
+    orphaned: 'Claude stopped before it got an answer. Nothing ran. You can still answer: your answer is kept and given when Claude is resumed.',
+    earlier: {
+      said: (by: string | null, same: 'question' | 'request') =>
+        `Before Claude stopped, ${by ?? 'somebody'} answered a similar ${same}:`,
+      show: 'What was asked then',
+      same: 'The same was asked then, in another form.',
+      was: 'Then',
+      now: 'Now',
+    },
+
+    title: {
+      bash: 'Claude wants to run a command',
+      write: 'Claude wants to write a file',
+      edit: 'Claude wants to edit a file',
+      plan: 'Claude has made a plan',
+      fetch: 'Claude wants to fetch a web page',
+      search: 'Claude wants to search the web',
+      mcp: (tool: string, server: string) => `Claude wants to use ${tool} of ${server}`,
+      other: (tool: string) => `Claude wants to use ${tool}`,
+      questions: (n: number) => (n === 1 ? 'Claude has a question' : `Claude has ${n} questions`),
+    },
+    questions: (n: number) => count(n, 'question', 'questions'),
+    planReady: 'Plan ready',
+
+    approve: 'Approve',
+    deny: 'Deny',
+    denyAndInterrupt: 'Deny and interrupt',
+    reason: 'Reason for Claude (optional)',
+    reasonExample: 'For example: use pnpm, not npm',
+    rawJSON: 'Raw JSON',
+    scrollToEnd: (lines: number) => `Scroll to the end to approve (${count(lines, 'more line', 'more lines')})`,
+    edit: {
+      start: 'Edit',
+      discard: 'Discard',
+      discardEdit: 'Discard edit',
+      byYou: 'Edited by you. Approve runs it as it stands here.',
+      empty: 'The command is empty. Deny it if nothing should run.',
+      object: 'The input must be a JSON object.',
+      syntax: (message: string, line: number | null) => `This is not valid JSON${line === null ? '' : `, line ${line}`}: ${message}`,
+      label: (tool: string, field: string | null) => (field === null ? 'Input (JSON)' : ({
+        command: 'Command', content: 'Content', new_string: 'Replace with',
+      })[field] ?? `${field} of ${tool}`),
+    },
+
+    dontAsk: 'Don’t ask again for this…',
+    whatToAllow: 'What to allow',
+    onlyOnce: 'Only this once',
+    allowRules: 'Always allow',
+    allowFolders: 'Let Claude work in',
+    switchMode: (mode: string) => `Switch the mode of this session to “${mode}”`,
+    scope: 'Holds for',
+    scopes: {
+      session: 'this session',
+      localSettings: 'this project, for me',
+      projectSettings: 'this project, for everyone',
+      userSettings: 'all my projects',
+    },
+    alsoAllows: 'Approving also adds the rule chosen above.',
+
+    plan: {
+      approveAsk: 'Approve, ask before edits',
+      approveEdits: 'Approve, auto-accept edits',
+      keepPlanning: 'Keep planning',
+      keepPlanningDefault: 'Keep planning. Do not start yet.',
+      feedback: 'What should be different? (optional)',
+      feedbackExample: 'For example: leave the database alone',
+    },
+
+    questionsForm: 'Questions',
+    numberOf: (i: number, n: number) => `${i} of ${n}`,
+    chooseAny: 'Choose any number',
+    optional: '(optional)',
+    other: 'Other',
+    otherAnswer: (question: string) => `Other: ${question}`,
+    otherExample: 'Your own answer',
+    otherMissing: 'Write your answer, or choose an option.',
+    needsAnswer: 'This needs an answer.',
+    missing: (n: number) => (n === 1 ? 'Answer 1 more question' : `Answer ${n} more questions`),
+    submit: 'Submit answers',
+    decline: 'Decline',
+    declineReason: 'Message for Claude (optional)',
+    declineExample: 'For example: decide yourself',
+    unreadable: 'These questions cannot be shown as a form, so they can only be declined.',
+    confirm: { yes: 'Yes', no: 'No' },
+
+    queued: 'Offline. Your answer is saved and goes out when the connection is back.',
+    unconfirmed: 'No confirmation yet. Still trying.',
+    taken: 'Sent. Waiting for Claude to take it.',
+    resuming: 'Resuming Claude with your answer…',
+    keptAnswer: 'Your answer is kept. Claude gets it when this session is resumed.',
+    refused: (why: string) => `${why || 'The server did not take this answer.'} Nothing was sent.`,
+    viewerOnly: 'You can look at this request, but not answer it.',
+
+    ended: {
+      label: (title: string) => `No longer open: ${title}`,
+      answered: (title: string) => `Answered: ${title}`,
+      elsewhere: (by: string | null, device: string | null, seconds: number, summary: string) =>
+        `Answered${by ? ` by ${by}` : ''}${device ? ` on ${device}` : ''} ${ago(seconds)}: ${/[.!?]$/.test(summary) ? summary : summary + '.'}`,
+      stale: 'This request is no longer open. Nothing was sent.',
+      withdrawn: 'Claude withdrew this request.',
+      orphan: 'This was answered elsewhere, or Claude needs no answer any longer.',
+      expired: (at: Date) => `Time ran out at ${clock(at)}. Claude went on without an answer.`,
+      died: (why: string) => `The Claude process stopped before your answer. Nothing ran.${why ? ` ${why}` : ''}`,
+      keep: 'Keep my text',
+      show: 'Show it',
+    },
+
+    hiddenCharacter: (name: string) => `hidden character ${name}`,
+    hiddenCharacters: (n: number) => `${count(n, 'hidden character is', 'hidden characters are')} marked below. The text may not be what it looks like.`,
+    addedLine: 'added line: ',
+    removedLine: 'removed line: ',
+    editOf: (i: number, n: number) => `Edit ${i} of ${n}`,
+    everyPlace: 'Replaced everywhere in the file.',
+    outside: 'outside the folder of this session',
+    size: (lines: number, size: string) => `${count(lines, 'line', 'lines')} · ${size}`,
+    emptyFile: 'The file will be empty.',
+    replaces: 'A file that is there already is replaced.',
+    timeout: (seconds: number) => `stops after ${seconds} s`,
+    background: 'runs in the background',
+    noSandbox: 'outside the sandbox',
+    inFolder: 'in',
+  },
+}
+
+export type Messages = typeof en

@@ -1,0 +1,714 @@
+import { enableAutoUnmount, mount, type VueWrapper } from '@vue/test-utils'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { nextTick, ref } from 'vue'
+import { useSessions } from '@/session/sessions'
+import { askedDifferently, orphaned, questionAskedDifferently } from '@/testframes'
+import { arrive } from '@/testsetup'
+import type { Ack, ProcessState, Question, Request } from '@/wsapi/messages.gen'
+import { portKey, type Answer, type Port } from '@/wsapi/port'
+import RequestDock from './RequestDock.vue'
+
+// Each test has an hour of its own: the window remembers when it was last come back to.
+let NOW = 1_763_692_800_000
+
+function request(id: string, more: Partial<Request> = {}): Request {
+  return {
+    request_id: id, request_type: 'tool_approval', source: 'claude', tool_name: 'Bash',
+    tool_input: { command: 'touch a', description: 'Make a file' }, input_hash: 'sha256:' + id, created_at: NOW / 1000 - 5,
+    expires_at: null, status: 'open', agent_id: null, agent_type: null, title: null, description: null, decision_reason: null,
+    blocked_path: null, tool_use_id: null, permission_suggestions: [], draft: null, ...more,
+  }
+}
+
+function question(id: string, kind: Question['kind'], labels: string[], more: Partial<Question> = {}): Question {
+  return {
+    id, question: `What of ${id}?`, header: id, kind, required: true, placeholder: null, free_text: true,
+    options: labels.map((label) => ({ label, value: label, description: '', preview: null })), ...more,
+  }
+}
+
+const asks = (id: string, questions: Question[], more: Partial<Request> = {}) => request(id, {
+  request_type: 'ask_user_question', tool_name: 'AskUserQuestion', tool_input: {}, form: { title: null, questions }, ...more,
+})
+
+let version = 0
+function process(requests: Request[], more: Partial<ProcessState> = {}): ProcessState {
+  return {
+    type: 'process_state', version: ++version, session_id: 's', project_id: 'p', title: 'Fix it', cwd: '/w', state: 'assistant_turn',
+    started_at: 1, state_changed_at: 1, model: '', permission_mode: 'default', memory: 0, cpu: 0, node_id: 'n', error: null,
+    kill_reason: null, stuck: null, queued_messages: 0, pending_requests: requests, ...more,
+  }
+}
+
+/** A dock on a store that the test speaks to in the place of the socket. */
+function dock(requests: Request[], role: 'viewer' | 'member' = 'member') {
+  const pinia = createPinia()
+  setActivePinia(pinia)
+  const store = useSessions()
+  const answers: Answer[] = []
+  const port: Port = {
+    answer(answer) {
+      answers.push(answer)
+      const command = { type: 'pending_request_response' as const, command_id: 'c' + answers.length, ...answer }
+      store.setOutbox([...store.outbox, { command, created_at: Date.now(), sent_at: store.connected ? Date.now() : null }])
+    },
+    say: () => {}, cancel: () => true, follow: () => () => {}, typing: () => {}, find: async () => true, refresh: async () => {}, retryNow: () => {},
+  }
+  store.setStatus({ kind: 'open' })
+  const context = { now: NOW, commandOf: (id: string) => store.outbox.find((e) => e.command.command_id === id)?.command }
+  store.apply([
+    { type: 'hello', protocol: 1, server_version: '1', node_id: 'n', user: { name: 'ada', role }, server_time: NOW / 1000 }, process(requests),
+  ], context)
+  const cramped = ref(false)
+  const before = document.createElement('textarea')
+  document.body.append(before)
+  const wrapper = mount({
+    components: { RequestDock },
+    setup: () => ({ store, cramped, released: () => before.focus() }),
+    template: '<RequestDock v-if="store.session(\'s\')" ref="dock" :session="store.session(\'s\')" :cramped="cramped" @release="released" />',
+  }, { attachTo: document.body, global: { plugins: [pinia], provide: { [portKey as symbol]: port } } })
+  return {
+    wrapper, store, answers, before,
+    focusFirst: () => (wrapper.vm.$refs['dock'] as { focusFirst(): Promise<void> }).focusFirst(),
+    async state(now: Request[], more: Partial<ProcessState> = {}) {
+      store.apply([process(now, more)], { ...context, now: Date.now() })
+      await nextTick()
+    },
+    async ack(more: Partial<Ack>) {
+      const id = 'c' + answers.length
+      store.apply([{ type: 'ack', command_id: id, result: 'applied', ...more }], context)
+      store.setOutbox(store.outbox.filter((e) => e.command.command_id !== id))
+      await nextTick()
+    },
+  }
+}
+
+const button = (w: VueWrapper, name: string) => {
+  const found = w.findAll('button').find((b) => b.isVisible() && (b.attributes('aria-label') ?? b.text()) === name)
+  if (!found) throw new Error(`no button ${name}; there are: ${w.findAll('button').map((b) => b.text()).join(', ')}`)
+  return found
+}
+const has = (w: VueWrapper, name: string) => w.findAll('button').some((b) => (b.attributes('aria-label') ?? b.text()) === name)
+const off = (w: VueWrapper, name: string) => button(w, name).attributes('aria-disabled') === 'true'
+const key = (w: VueWrapper, k: string, more: object = {}) => w.find('[role=group]').trigger('keydown', { key: k, ...more })
+async function armed() {
+  arrive()
+  vi.advanceTimersByTime(600)
+  await nextTick()
+}
+
+enableAutoUnmount(afterEach)
+beforeEach(() => {
+  NOW += 3_600_000
+  vi.useFakeTimers({ now: NOW })
+  localStorage.clear()
+})
+afterEach(() => {
+  document.body.innerHTML = ''
+  vi.useRealTimers()
+})
+
+describe('a tool approval', () => {
+  test('is a named group with the whole command, and takes no focus', async () => {
+    const d = dock([])
+    d.before.focus()
+    await d.state([request('a')])
+    const card = d.wrapper.find('[role=group]')
+    expect(document.getElementById(card.attributes('aria-labelledby')!)?.textContent).toBe('Claude wants to run a command')
+    expect(card.find('pre').text()).toContain('touch a')
+    await armed()
+    expect(document.activeElement).toBe(d.before)
+  })
+
+  test('does not take a decision in its first moments', async () => {
+    const d = dock([request('a')])
+    arrive()
+    await nextTick()
+    expect(off(d.wrapper, 'Approve')).toBe(true)
+    await button(d.wrapper, 'Approve').trigger('click')
+    await key(d.wrapper, 'y')
+    vi.advanceTimersByTime(599)
+    await key(d.wrapper, 'y')
+    expect(d.answers).toEqual([])
+    vi.advanceTimersByTime(1)
+    await nextTick()
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers).toHaveLength(1)
+  })
+
+  test('nor when the window was just come back to', async () => {
+    const d = dock([request('a')])
+    await armed()
+    window.dispatchEvent(new Event('focus'))
+    await nextTick()
+    await key(d.wrapper, 'y')
+    expect(d.answers).toEqual([])
+    vi.advanceTimersByTime(500)
+    await nextTick()
+    await key(d.wrapper, 'y')
+    expect(d.answers).toHaveLength(1)
+  })
+
+  test('is not approved before its end was on screen', async () => {
+    const d = dock([request('a')])
+    vi.advanceTimersByTime(5000)
+    await nextTick()
+    expect(off(d.wrapper, 'Approve')).toBe(true)
+    expect(off(d.wrapper, 'Deny')).toBe(false)
+    arrive()
+    await nextTick()
+    expect(off(d.wrapper, 'Approve')).toBe(false)
+  })
+
+  test('approves exactly what was asked', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers).toEqual([{
+      session_id: 's', request_id: 'a', request_type: 'tool_approval', input_hash: 'sha256:a', decision: 'allow',
+    }])
+  })
+
+  test('stays, busy, until the state says that it is gone', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(button(d.wrapper, 'Approve').attributes('aria-busy')).toBe('true')
+    await button(d.wrapper, 'Approve').trigger('click')
+    await d.ack({ result: 'applied' })
+    expect(d.wrapper.find('[role=group]').text()).toContain('Waiting for Claude')
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers).toHaveLength(1)
+    await d.state([])
+    expect(d.wrapper.find('[role=group]').exists()).toBe(false)
+  })
+
+  test('says so when no confirmation comes', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Approve').trigger('click')
+    vi.advanceTimersByTime(7000)
+    await nextTick()
+    expect(d.wrapper.text()).toContain('No confirmation yet. Still trying.')
+  })
+
+  test('is answered offline, and says that it waits', async () => {
+    const d = dock([request('a')])
+    await armed()
+    d.store.setStatus({ kind: 'waiting', since: NOW, retryAt: NOW })
+    await nextTick()
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.wrapper.text()).toContain('Offline. Your answer is saved')
+    expect(has(d.wrapper, 'Cancel')).toBe(true)
+  })
+
+  test('is denied in two steps, with a reason', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Deny').trigger('click')
+    expect(d.answers).toEqual([])
+    const reason = d.wrapper.find('textarea')
+    expect(document.activeElement).toBe(reason.element)
+    await reason.setValue('Use pnpm')
+    await button(d.wrapper, 'Deny').trigger('click')
+    expect(d.answers[0]).toMatchObject({ decision: 'deny', message: 'Use pnpm' })
+    expect(d.answers[0]).not.toHaveProperty('interrupt')
+  })
+
+  test('is denied without a reason, and with an interrupt', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Deny').trigger('click')
+    await button(d.wrapper, 'Deny and interrupt').trigger('click')
+    expect(d.answers[0]).toMatchObject({ decision: 'deny', interrupt: true })
+    expect(d.answers[0]).not.toHaveProperty('message')
+  })
+
+  test('runs the edited command', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Edit').trigger('click')
+    await d.wrapper.find('textarea').setValue('touch b')
+    expect(d.wrapper.text()).toContain('Edited by you')
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers[0]).toMatchObject({ updated_input: { command: 'touch b', description: 'Make a file' } })
+  })
+
+  test('an edit that changes nothing is none', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Edit').trigger('click')
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers[0]).not.toHaveProperty('updated_input')
+  })
+
+  test('broken JSON cannot be approved, and says where', async () => {
+    const d = dock([request('a', { tool_name: 'WebFetch', tool_input: { url: 'https://go.dev' } })])
+    await armed()
+    await button(d.wrapper, 'Edit').trigger('click')
+    const area = d.wrapper.find('textarea')
+    await area.setValue('{\n"url":')
+    expect(off(d.wrapper, 'Approve')).toBe(true)
+    expect(document.getElementById(area.attributes('aria-describedby')!)?.textContent).toContain('line 2')
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers).toEqual([])
+  })
+
+  test('grants a rule only when it is chosen, for this session', async () => {
+    const rule = { type: 'addRules', behavior: 'allow', destination: 'localSettings', rules: [{ toolName: 'Bash', ruleContent: 'touch:*' }] }
+    const d = dock([request('a', { permission_suggestions: [rule] })])
+    await armed()
+    expect(d.wrapper.find('details').text()).toContain('Bash(touch:*)')
+    await d.wrapper.findAll('input[type=radio]')[1]!.setValue()
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers[0]).toMatchObject({ updated_permissions: [{ ...rule, destination: 'session' }] })
+  })
+
+  test('marks hidden characters', () => {
+    const d = dock([request('a', { tool_input: { command: 'rm \u202e/x' } })])
+    expect(d.wrapper.text()).toContain('1 hidden character is marked')
+    expect(d.wrapper.find('pre').text()).toContain('RLO')
+  })
+
+  test('names the agent that asks', () => {
+    const d = dock([request('a', { agent_id: 'x', agent_type: 'Explore' })])
+    expect(d.wrapper.text()).toContain('asked by Explore')
+  })
+
+  test('a refusal of the server is said, and the answer can be given again', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Approve').trigger('click')
+    await d.ack({ result: 'rejected', error: { code: 'x', message: 'The command is too long.' } })
+    expect(d.wrapper.text()).toContain('The command is too long.')
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers).toHaveLength(2)
+  })
+
+  test('a viewer sees and cannot answer', async () => {
+    const d = dock([request('a')], 'viewer')
+    await armed()
+    expect(off(d.wrapper, 'Approve')).toBe(true)
+    await key(d.wrapper, 'y')
+    expect(d.answers).toEqual([])
+  })
+})
+
+describe('keys', () => {
+  test('y approves, n opens the reason, Ctrl+Enter sends it', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await key(d.wrapper, 'n')
+    expect(d.answers).toEqual([])
+    await d.wrapper.find('textarea').trigger('keydown', { key: 'Enter', ctrlKey: true })
+    expect(d.answers[0]).toMatchObject({ decision: 'deny' })
+  })
+
+  test.each([
+    ['a repeat', { repeat: true }], ['composing', { isComposing: true }], ['with Ctrl', { ctrlKey: true }], ['with Alt', { altKey: true }],
+  ])('%s decides nothing', async (_, more) => {
+    const d = dock([request('a')])
+    await armed()
+    await key(d.wrapper, 'y', more)
+    expect(d.answers).toEqual([])
+  })
+
+  test('typed into a field, y is a letter', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Edit').trigger('click')
+    await d.wrapper.find('textarea').trigger('keydown', { key: 'y' })
+    await d.wrapper.find('textarea').trigger('keydown', { key: 'Enter' })
+    expect(d.answers).toEqual([])
+  })
+
+  test('Escape never decides', async () => {
+    const d = dock([request('a'), asks('q', [question('q1', 'select', ['A'])])])
+    await armed()
+    for (const card of d.wrapper.findAll('section[role=group]')) await card.trigger('keydown', { key: 'Escape' })
+    await button(d.wrapper, 'Deny').trigger('click')
+    await d.wrapper.find('textarea').trigger('keydown', { key: 'Escape' })
+    expect(d.answers).toEqual([])
+    expect(d.wrapper.find('textarea').exists()).toBe(false)
+  })
+
+  test('pressed elsewhere, y is nothing', async () => {
+    const d = dock([request('a')])
+    await armed()
+    for (const k of ['y', 'Enter', ' ', '1', 'n']) d.before.dispatchEvent(new KeyboardEvent('keydown', { key: k, bubbles: true }))
+    expect(d.answers).toEqual([])
+  })
+
+  test('after a decision the next card has the focus, and takes no key yet', async () => {
+    const d = dock([request('a'), request('b')])
+    await armed()
+    await d.focusFirst()
+    vi.advanceTimersByTime(600)
+    await nextTick()
+    await key(d.wrapper, 'y')
+    await d.ack({ result: 'applied' })
+    await d.state([request('b')])
+    await nextTick()
+    expect((document.activeElement as HTMLElement).dataset['requestId']).toBe('b')
+    await key(d.wrapper, 'y')
+    expect(d.answers).toHaveLength(1)
+  })
+
+  test('after the last decision the focus goes back to the composer', async () => {
+    const d = dock([request('a')])
+    await d.focusFirst()
+    await armed()
+    await key(d.wrapper, 'y')
+    await d.ack({ result: 'applied' })
+    await d.state([])
+    await nextTick()
+    expect(document.activeElement).toBe(d.before)
+  })
+})
+
+describe('a plan', () => {
+  const plan = () => request('p', { tool_name: 'ExitPlanMode', tool_input: { plan: '# Plan\n\n1. first' } })
+
+  test.each([['Approve, ask before edits', 'default'], ['Approve, auto-accept edits', 'acceptEdits']])('%s', async (name, mode) => {
+    const d = dock([plan()])
+    await armed()
+    await button(d.wrapper, name).trigger('click')
+    expect(d.answers[0]).toMatchObject({ decision: 'allow', updated_permissions: [{ type: 'setMode', mode, destination: 'session' }] })
+  })
+
+  test('keeps planning with what should be different', async () => {
+    const d = dock([plan()])
+    await armed()
+    await button(d.wrapper, 'Keep planning').trigger('click')
+    await d.wrapper.find('textarea').setValue('smaller steps')
+    await button(d.wrapper, 'Keep planning').trigger('click')
+    expect(d.answers[0]).toMatchObject({ decision: 'deny', message: 'smaller steps' })
+  })
+})
+
+describe('questions', () => {
+  const two = () => asks('q', [question('Format', 'select', ['Summary', 'Detailed']), question('Parts', 'multi_select', ['API', 'Web'])])
+
+  test('are fieldsets of native controls with names', () => {
+    const d = dock([two()])
+    const sets = d.wrapper.findAll('fieldset')
+    expect(sets.map((s) => s.find('legend').text())).toEqual([
+      expect.stringContaining('What of Format?'), expect.stringContaining('What of Parts?')])
+    expect(sets[0]!.findAll('input[type=radio]')).toHaveLength(3)
+    expect(sets[1]!.findAll('input[type=checkbox]')).toHaveLength(3)
+    for (const input of d.wrapper.findAll('input')) expect(input.element.closest('label')?.textContent).toMatch(/\w/)
+  })
+
+  test('an empty answer cannot be sent, by any means', async () => {
+    const d = dock([two()])
+    await armed()
+    expect(off(d.wrapper, 'Submit answers')).toBe(true)
+    await button(d.wrapper, 'Submit answers').trigger('click')
+    await d.wrapper.find('form').trigger('submit')
+    await key(d.wrapper, 'Enter', { ctrlKey: true })
+    await key(d.wrapper, 'Escape')
+    expect(d.answers).toEqual([])
+    expect(d.wrapper.text()).toContain('Answer 2 more questions')
+  })
+
+  test('trying to send leads to what is missing', async () => {
+    const d = dock([two()])
+    await armed()
+    await d.wrapper.findAll('input')[0]!.setValue()
+    await key(d.wrapper, 'Enter', { ctrlKey: true })
+    expect(d.wrapper.findAll('fieldset')[1]!.element.contains(document.activeElement)).toBe(true)
+    expect(d.wrapper.findAll('fieldset')[1]!.text()).toContain('This needs an answer.')
+    expect(d.wrapper.findAll('fieldset')[0]!.text()).not.toContain('This needs an answer.')
+  })
+
+  test('go out by id with all that was chosen', async () => {
+    const d = dock([two()])
+    await armed()
+    const [summary, , , api, web] = d.wrapper.findAll('input')
+    await summary!.setValue()
+    await web!.setValue()
+    await api!.setValue()
+    await button(d.wrapper, 'Submit answers').trigger('click')
+    expect(d.answers[0]).toMatchObject({
+      request_type: 'ask_user_question', decision: 'allow',
+      responses: [{ id: 'Format', values: ['Summary'] }, { id: 'Parts', values: ['API', 'Web'] }],
+    })
+  })
+
+  test('Other brings a field, which has the focus, and a blank one is no answer', async () => {
+    const d = dock([asks('q', [question('Format', 'select', ['Summary'])])])
+    await armed()
+    await d.wrapper.findAll('input')[1]!.setValue()
+    await nextTick()
+    const field = d.wrapper.find('textarea')
+    expect(document.activeElement).toBe(field.element)
+    await field.setValue('   ')
+    expect(off(d.wrapper, 'Submit answers')).toBe(true)
+    await field.setValue('a table')
+    await button(d.wrapper, 'Submit answers').trigger('click')
+    expect(d.answers[0]).toMatchObject({ responses: [{ id: 'Format', values: [], text: 'a table' }] })
+  })
+
+  test('digits choose in the first open question, 0 is Other', async () => {
+    const d = dock([two()])
+    await armed()
+    await key(d.wrapper, '2')
+    expect(d.wrapper.findAll('input')[1]!.element.checked).toBe(true)
+    await key(d.wrapper, '9')
+    d.wrapper.findAll('input')[3]!.element.focus()
+    await key(d.wrapper, '1')
+    expect(d.wrapper.findAll('input')[3]!.element.checked).toBe(true)
+    expect(d.answers).toEqual([])
+  })
+
+  test('confirm has no default', async () => {
+    const d = dock([asks('q', [question('Go', 'confirm', [], { free_text: false })])])
+    await armed()
+    expect(d.wrapper.findAll('input:checked')).toHaveLength(0)
+    await d.wrapper.findAll('input')[1]!.setValue()
+    await button(d.wrapper, 'Submit answers').trigger('click')
+    expect(d.answers[0]).toMatchObject({ responses: [{ id: 'Go', values: ['no'] }] })
+  })
+
+  test('are declined in two steps', async () => {
+    const d = dock([two()])
+    await armed()
+    await button(d.wrapper, 'Decline').trigger('click')
+    expect(d.answers).toEqual([])
+    await d.wrapper.find('.deny textarea').setValue('decide yourself')
+    await button(d.wrapper, 'Decline').trigger('click')
+    expect(d.answers[0]).toMatchObject({ decision: 'deny', message: 'decide yourself' })
+    expect(d.answers[0]).not.toHaveProperty('responses')
+  })
+
+  test('that cannot be read can only be declined', () => {
+    const d = dock([asks('q', [])])
+    expect(has(d.wrapper, 'Submit answers')).toBe(false)
+    expect(has(d.wrapper, 'Decline')).toBe(true)
+  })
+
+  test('markup in them is text', () => {
+    const d = dock([asks('q', [question('Format', 'select', ['<img src=x onerror=alert(1)>'])])])
+    expect(d.wrapper.find('img').exists()).toBe(false)
+    expect(d.wrapper.text()).toContain('<img src=x')
+  })
+})
+
+describe('drafts', () => {
+  test('a half-filled form survives a new page', async () => {
+    const form = () => asks('q', [question('Format', 'select', ['Summary']), question('Name', 'text', [])])
+    const first = dock([form()])
+    await first.wrapper.find('input').setValue()
+    await first.wrapper.find('textarea').setValue('v1')
+    first.wrapper.unmount()
+    const again = dock([form()])
+    expect(again.wrapper.find('input').element.checked).toBe(true)
+    expect(again.wrapper.find('textarea').element.value).toBe('v1')
+    expect(document.activeElement).toBe(document.body)
+  })
+
+  test('an edit and a reason survive a new page', async () => {
+    const first = dock([request('a')])
+    await armed()
+    await button(first.wrapper, 'Edit').trigger('click')
+    await first.wrapper.find('textarea').setValue('touch b')
+    await button(first.wrapper, 'Deny').trigger('click')
+    await first.wrapper.find('.deny textarea').setValue('why')
+    first.wrapper.unmount()
+    const again = dock([request('a')])
+    expect(again.wrapper.findAll('textarea').map((a) => a.element.value)).toEqual(['touch b', 'why'])
+  })
+
+  test('what was sent and taken is no draft any more', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Edit').trigger('click')
+    await d.wrapper.find('textarea').setValue('touch b')
+    await button(d.wrapper, 'Approve').trigger('click')
+    await d.ack({ result: 'applied' })
+    await d.state([])
+    expect(Object.keys(localStorage)).toEqual([])
+    expect(d.wrapper.text()).toBe('')
+  })
+})
+
+describe('a request that another answered', () => {
+  const who = { outcome: 'denied' as const, by: 'Grace', device: 'Pixel 9 (Chrome)', summary: 'Denied' }
+  const record = () => ({
+    ...who, seq: 1, rev: 1, key: 'k', at: NOW / 1000, agent_id: null, kind: 'resolved' as const, request_id: 'a',
+    request_type: 'tool_approval', tool_name: 'Bash', waited: 1,
+  })
+  const tell = (d: ReturnType<typeof dock>) => d.store.apply(
+    [{ type: 'transcript', session_id: 's', from: 0, next: 1, items: [record()], total: 1, live: null }], { now: Date.now(), commandOf: () => undefined })
+
+  test('says who, where and what, and goes after a while', async () => {
+    const d = dock([request('a')])
+    tell(d)
+    await d.state([])
+    expect(d.wrapper.text()).toContain('Answered by Grace on Pixel 9 (Chrome) just now: Denied.')
+    vi.advanceTimersByTime(7000)
+    await nextTick()
+    expect(d.wrapper.text()).toBe('')
+  })
+
+  test('keeps what was written until it is wanted or dismissed', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Deny').trigger('click')
+    await d.wrapper.find('textarea').setValue('use pnpm')
+    tell(d)
+    await d.state([])
+    vi.advanceTimersByTime(60_000)
+    await nextTick()
+    const kept = d.wrapper.findComponent(RequestDock)
+    await button(d.wrapper, 'Keep my text').trigger('click')
+    expect(kept.emitted('keep')).toEqual([['use pnpm']])
+    expect(d.wrapper.text()).toBe('')
+  })
+
+  test('the loser of a race is told by the ack', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Approve').trigger('click')
+    await d.state([])
+    expect(d.wrapper.text()).toBe('')
+    await d.ack({ result: 'already_resolved', resolved: { ...who, at: NOW / 1000 } })
+    expect(d.wrapper.text()).toContain('Answered by Grace on Pixel 9 (Chrome) just now: Denied.')
+  })
+
+  test('an ack before the state is said in the card, whose buttons are off', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Approve').trigger('click')
+    await d.ack({ result: 'stale', error: { code: 'not_found', message: 'x' } })
+    expect(d.wrapper.text()).toContain('This request is no longer open. Nothing was sent.')
+    expect(off(d.wrapper, 'Approve')).toBe(true)
+  })
+
+  test('withdrawn and died are told apart', async () => {
+    const d = dock([request('a'), request('b')])
+    d.store.apply([{
+      type: 'transcript', session_id: 's', from: 0, next: 1, total: 1, live: null,
+      items: [{ ...record(), outcome: 'withdrawn', by: undefined as never, summary: '' }],
+    }], { now: Date.now(), commandOf: () => undefined })
+    await d.state([request('b')])
+    expect(d.wrapper.text()).toContain('Claude withdrew this request.')
+    await d.state([], { state: 'dead', error: 'Exit code 1.' })
+    expect(d.wrapper.text()).toContain('The Claude process stopped before your answer. Nothing ran. Exit code 1.')
+  })
+})
+
+test('several requests are all there, oldest first, and are answered in any order', async () => {
+  const d = dock([request('a'), request('b'), request('c')])
+  await armed()
+  const cards = d.wrapper.findAll<HTMLElement>('section[role=group]')
+  expect(cards.map((c) => c.element.dataset['requestId'])).toEqual(['a', 'b', 'c'])
+  for (const card of cards.toReversed()) await card.find('.approve').trigger('click')
+  expect(d.answers.map((a) => a.request_id)).toEqual(['c', 'b', 'a'])
+})
+
+test('an answer that another tab made first leaves the drafts of other requests alone', async () => {
+  const d = dock([request('a'), asks('q', [question('Name', 'text', [])])])
+  await d.wrapper.find('textarea').setValue('v1')
+  await d.state([asks('q', [question('Name', 'text', [])])])
+  expect(d.wrapper.find('textarea').element.value).toBe('v1')
+})
+
+describe('what a died process asked', () => {
+  const left = (id: string, more: Partial<Request> = {}) => request(id, { status: 'orphaned', ...more })
+  const dead = (): Partial<ProcessState> => ({ state: 'dead', error: 'Claude ended by itself.', state_changed_at: NOW / 1000 - 60 })
+  const died = async (requests: Request[]) => {
+    const d = dock([])
+    await d.state(requests, dead())
+    await armed()
+    return d
+  }
+
+  test('says what happened, and is answered as ever', async () => {
+    const d = await died(orphaned().pending_requests)
+    expect(d.wrapper.findAll('section[role=group]')).toHaveLength(2)
+    expect(d.wrapper.text()).toContain('Claude stopped before it got an answer. Nothing ran. You can still answer')
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers).toHaveLength(1)
+    await d.ack({ result: 'applied' })
+    expect(d.wrapper.find('[role=group]').text()).toContain('Resuming Claude with your answer…')
+  })
+
+  test('its answer resumes Claude, which is said until Claude is there', async () => {
+    const d = await died([left('a')])
+    await button(d.wrapper, 'Approve').trigger('click')
+    await d.ack({ result: 'applied' })
+    await d.state([], dead())
+    expect(d.wrapper.find('[role=group]').attributes('aria-label')).toBe('Answered: Claude wants to run a command')
+    expect(d.wrapper.text()).toContain('Resuming Claude with your answer…')
+    await d.state([], { state: 'starting' })
+    expect(d.wrapper.text()).toContain('Resuming Claude with your answer…')
+    await d.state([], { state: 'assistant_turn' })
+    expect(d.wrapper.text()).toBe('')
+  })
+
+  test('its answer is kept where nobody resumes', async () => {
+    const d = await died([left('a')])
+    await button(d.wrapper, 'Approve').trigger('click')
+    await d.ack({ result: 'applied' })
+    await d.state([], dead())
+    vi.advanceTimersByTime(16_000)
+    await nextTick()
+    expect(d.wrapper.text()).toContain('Your answer is kept. Claude gets it when this session is resumed.')
+    await button(d.wrapper, 'Dismiss').trigger('click')
+    expect(d.wrapper.text()).toBe('')
+  })
+
+  test('answered in another tab, it does not say that the process stopped before the answer', async () => {
+    const d = await died([left('a')])
+    await d.state([], dead())
+    expect(d.wrapper.text()).toContain('This was answered elsewhere, or Claude needs no answer any longer.')
+    expect(d.wrapper.text()).not.toContain('Resuming')
+  })
+
+  test('a half-written answer goes to the same question of the next process', async () => {
+    const d = await died([left('a', { input_hash: 'sha256:same' })])
+    await button(d.wrapper, 'Deny').trigger('click')
+    await d.wrapper.find('textarea').setValue('use pnpm')
+    await d.state([], { state: 'assistant_turn' })
+    await d.state([request('b', { input_hash: 'sha256:same' })])
+    const [card, ...more] = d.wrapper.findAll('[role=group]')
+    expect(more).toEqual([])
+    expect(card!.attributes('data-request-id')).toBe('b')
+    expect(card!.find('textarea').element.value).toBe('use pnpm')
+    expect(d.answers).toEqual([])
+  })
+
+  test('what was answered to a similar request stands beside the new one', async () => {
+    const d = dock([])
+    await d.state(askedDifferently().pending_requests)
+    await armed()
+    expect(d.wrapper.find('.earlier').text()).toContain('Before Claude stopped, Ada answered a similar request: Approved')
+    expect(d.wrapper.find('.earlier pre').exists()).toBe(false)
+    await button(d.wrapper, 'What was asked then').trigger('click')
+    expect(d.wrapper.find('.earlier ins').text()).toContain('/cache')
+    expect(button(d.wrapper, 'What was asked then').attributes('aria-expanded')).toBe('true')
+    await key(d.wrapper, 'y')
+    expect(d.answers).toMatchObject([{ request_id: '44444444-4444-5444-8444-444444444444', decision: 'allow' }])
+  })
+
+  test('hidden characters of then are marked, and markup is text', async () => {
+    const d = dock([])
+    const [r] = askedDifferently().pending_requests
+    await d.state([{ ...r!, earlier: { ...r!.earlier!, tool_input: { command: 'rm \u202e<img src=x>' }, summary: '<b>Approved</b>' } }])
+    await button(d.wrapper, 'What was asked then').trigger('click')
+    expect(d.wrapper.find('.earlier del .hidden').text()).toContain('RLO')
+    expect(d.wrapper.find('.earlier img').exists()).toBe(false)
+    expect(d.wrapper.find('.earlier b').exists()).toBe(false)
+  })
+
+  test('what was answered to a similar question, by somebody', async () => {
+    const d = dock([])
+    await d.state(questionAskedDifferently().pending_requests)
+    expect(d.wrapper.find('.earlier').text()).toContain('Before Claude stopped, somebody answered a similar question: Declined: decide yourself')
+    await button(d.wrapper, 'What was asked then').trigger('click')
+    expect(d.wrapper.find('.earlier').text()).toContain('Which form?')
+    expect(d.wrapper.find('.earlier').text()).toContain('Short · Long')
+  })
+})

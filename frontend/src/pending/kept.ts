@@ -1,0 +1,19 @@
+import type { Request } from '@/wsapi/messages.gen'
+import { joined, type FormDraft } from './answer'
+import { drafts } from './drafts'
+
+/**
+ * What a person had written for a request that somebody else answered, as text
+ * to go on with; null when there is nothing.
+ */
+export function keptText(request: Request): string | null {
+  const draft = drafts.get<{ edit?: string | null; reason?: string; form?: FormDraft }>(`request:${request.request_id}`)
+  if (!draft) return null
+  const parts: string[] = []
+  if (draft.reason?.trim()) parts.push(draft.reason.trim())
+  if (draft.edit?.trim()) parts.push(draft.edit)
+  if (draft.form && request.form) {
+    for (const [question, answer] of Object.entries(joined(request.form, draft.form))) parts.push(`${question}\n${answer}`)
+  }
+  return parts.length > 0 ? parts.join('\n\n') : null
+}

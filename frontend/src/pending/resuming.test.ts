@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import type { Known } from '@/core/reducer'
+import type { Request } from '@/wsapi/messages.gen'
+import { resumingOf } from './resuming'
+
+const LEFT = 1_000_000
+const left = (status: Request['status'] = 'orphaned') => ({ request: { status } as Request, left_at: LEFT })
+const session = (state: Known['state'], changed = 900) => ({ state, state_changed_at: changed })
+
+test('a dead session is resumed with the answer, and soon says so', () => {
+  expect(resumingOf(left(), session('dead'), LEFT + 1_000, 0)).toBe('resuming')
+  expect(resumingOf(left(), session('starting', 1001), LEFT + 60_000, 0)).toBe('resuming')
+})
+
+test('an answer that resumed nobody is kept', () => {
+  expect(resumingOf(left(), session('dead'), LEFT + 15_000, 0)).toBe('kept')
+})
+
+test('one that died again is not being resumed', () => {
+  expect(resumingOf(left(), session('dead', 1_002), LEFT + 3_000, 0)).toBe('kept')
+})
+
+test('the clock of the server decides what was later', () => {
+  expect(resumingOf(left(), session('dead', 1_002), LEFT + 3_000, 60)).toBe('resuming')
+})
+
+test.each(['assistant_turn', 'user_turn'] as const)('%s: nothing is left to say', (state) => {
+  expect(resumingOf(left(), session(state), LEFT, 0)).toBeNull()
+})
+
+test('an answer to a process that lived resumes nothing', () => {
+  expect(resumingOf(left('open'), session('dead'), LEFT, 0)).toBeNull()
+})

@@ -1,0 +1,20 @@
+import type { Departed, Known } from '@/core/reducer'
+
+// A server that resumes by itself does so at once; one that does not, never.
+const RESUMES_WITHIN_MS = 15_000
+
+/**
+ * What becomes of the answer to a request whose process had died: Claude is
+ * being resumed with it, or it is kept until somebody resumes Claude; null when
+ * there is nothing to say. now is milliseconds, skew the server's clock minus
+ * ours, seconds.
+ */
+export function resumingOf(
+  departed: Pick<Departed, 'request' | 'left_at'>, session: Pick<Known, 'state' | 'state_changed_at'>, now: number, skew: number,
+): 'resuming' | 'kept' | null {
+  if (departed.request.status !== 'orphaned') return null
+  if (session.state === 'starting') return 'resuming'
+  if (session.state !== 'dead') return null
+  const diedAgain = session.state_changed_at > departed.left_at / 1000 + skew
+  return !diedAgain && now - departed.left_at < RESUMES_WITHIN_MS ? 'resuming' : 'kept'
+}

@@ -1,0 +1,52 @@
+import { t } from '@/i18n'
+import type { IconName } from '@/ui/Icon.vue'
+import type { Request } from '@/wsapi/messages.gen'
+import { asInput } from './edit'
+import { shownPath } from './path'
+
+/** What a request is about: for the head of its card and the line in a list. */
+export interface Title {
+  icon: IconName
+  title: string
+  /** One line, such as "go test ./..." */
+  line: string
+}
+
+const str = (v: unknown): string => (typeof v === 'string' ? v : '')
+
+export function titleOf(request: Request, cwd = ''): Title {
+  const p = t.pending.title
+  if (request.request_type === 'ask_user_question') {
+    const questions = request.form?.questions ?? []
+    const line = questions.length === 1 ? questions[0]!.question : t.pending.questions(questions.length)
+    return { icon: 'question', title: request.form?.title || p.questions(questions.length), line }
+  }
+  const input = asInput(request.tool_input)
+  const path = (v: unknown) => (cwd === '' ? str(v) : shownPath(str(v), cwd).text)
+  switch (request.tool_name) {
+    case 'Bash':
+      return { icon: 'terminal', title: p.bash, line: str(input['command']) }
+    case 'Write':
+      return { icon: 'file', title: p.write, line: path(input['file_path']) }
+    case 'Edit':
+    case 'MultiEdit':
+    case 'NotebookEdit':
+      return { icon: 'edit', title: p.edit, line: path(input['file_path'] ?? input['notebook_path']) }
+    case 'ExitPlanMode':
+      return { icon: 'plan', title: p.plan, line: t.pending.planReady }
+    case 'WebFetch':
+      return { icon: 'globe', title: p.fetch, line: str(input['url']) }
+    case 'WebSearch':
+      return { icon: 'globe', title: p.search, line: str(input['query']) }
+  }
+  const mcp = /^mcp__(.+?)__(.+)$/.exec(request.tool_name)
+  if (mcp) return { icon: 'tool', title: p.mcp(mcp[2]!, mcp[1]!), line: mcp[2]! }
+  return { icon: 'tool', title: p.other(request.tool_name), line: request.title ?? '' }
+}
+
+/** The line of a list: "Bash: go test ./..." */
+export function reasonOf(request: Request, cwd = ''): string {
+  const { line } = titleOf(request, cwd)
+  if (request.request_type === 'ask_user_question' || request.tool_name === 'ExitPlanMode') return line
+  return line ? `${request.tool_name}: ${line}` : request.tool_name
+}

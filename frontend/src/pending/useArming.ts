@@ -1,0 +1,28 @@
+import { onScopeDispose, ref, shallowRef, watchEffect, type Ref } from 'vue'
+import { armedFrom } from './arming'
+
+// When the window was last come back to. One listener for all cards.
+const focused = shallowRef<number | null>(null)
+const back = () => (focused.value = Date.now())
+addEventListener('focus', back)
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) back()
+})
+
+/**
+ * Whether a card takes decisions yet, and a way to start over, for a card that
+ * is handed the focus while a key may still be on its way.
+ */
+export function useArming(): { armed: Readonly<Ref<boolean>>; rearm: () => void } {
+  const shown = ref(Date.now())
+  const armed = ref(false)
+  let timer: ReturnType<typeof setTimeout> | undefined
+  watchEffect(() => {
+    clearTimeout(timer)
+    const wait = armedFrom({ shown: shown.value, focused: focused.value, endSeen: false }) - Date.now()
+    armed.value = wait <= 0
+    if (wait > 0) timer = setTimeout(() => (armed.value = true), wait)
+  }, { flush: 'sync' })
+  onScopeDispose(() => clearTimeout(timer))
+  return { armed, rearm: () => (shown.value = Date.now()) }
+}

@@ -1,0 +1,51 @@
+import { computed, type ComputedRef } from 'vue'
+import { answerTo } from '@/core/outbox'
+import type { Known } from '@/core/reducer'
+import { useSessions } from '@/session/sessions'
+import { useNow } from '@/ui/clock'
+import type { PendingRequestResponse, Request } from '@/wsapi/messages.gen'
+import { usePort } from '@/wsapi/port'
+import { phaseOf, type Phase } from './phase'
+
+type Decided = Pick<PendingRequestResponse,
+  'decision' | 'message' | 'interrupt' | 'updated_input' | 'updated_permissions' | 'responses'>
+
+export interface Pressed {
+  decision: 'allow' | 'deny'
+  interrupt: boolean
+}
+
+/** The state of this tab's answer to a request, and the way to give one. */
+export function useRequest(props: { session: Known; request: Request }): {
+  phase: ComputedRef<Phase>
+  /** Whether an answer may be given: none is on its way. */
+  free: ComputedRef<boolean>
+  /** What was pressed, while it is on its way. */
+  pressed: ComputedRef<Pressed | null>
+  decide(decided: Decided): void
+} {
+  const store = useSessions()
+  const port = usePort()
+  const now = useNow(1000)
+  const phase = computed(() => phaseOf(
+    props.request.request_id, store.outbox, store.state.acks.get(props.request.request_id), store.connected, now.value))
+  return {
+    phase,
+    free: computed(() => phase.value.kind === 'open' && store.state.user?.role !== 'viewer'),
+    pressed: computed(() => {
+      const command = answerTo(store.outbox, props.request.request_id)?.command
+      if (command?.type !== 'pending_request_response') return null
+      return { decision: command.decision ?? 'allow', interrupt: command.interrupt === true }
+    }),
+    decide(decided) {
+      if (phase.value.kind !== 'open') return
+      port.answer({
+        session_id: props.session.session_id,
+        request_id: props.request.request_id,
+        request_type: props.request.request_type,
+        input_hash: props.request.input_hash,
+        ...decided,
+      })
+    },
+  }
+}

@@ -1,0 +1,15 @@
+import { createRouter, createWebHistory } from 'vue-router'
+import Shell from './Shell.vue'
+
+export const router = createRouter({
+  history: createWebHistory(),
+  routes: [
+    { path: '/sign-in', component: () => import('./account/SignIn.vue') },
+    {
+      path: '/',
+      component: Shell,
+      children: [{ path: 'sessions/:id', component: () => import('./session/SessionView.vue'), props: true }],
+    },
+    { path: '/:rest(.*)*', redirect: '/' },
+  ],
+})

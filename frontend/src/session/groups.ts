@@ -1,0 +1,33 @@
+import type { Known } from '@/core/reducer'
+
+export const GROUPS = ['waiting', 'running', 'your_turn', 'ended'] as const
+export type Group = (typeof GROUPS)[number]
+
+export function groupOf(s: Known): Group {
+  if (s.pending_requests.length > 0) return 'waiting'
+  switch (s.state) {
+    case 'starting':
+    case 'assistant_turn':
+      return 'running'
+    case 'user_turn':
+      return 'your_turn'
+    case 'dead':
+      return 'ended'
+  }
+}
+
+/** The ids of each group in the order shown: who waits longest first, else newest first. */
+export function grouped(sessions: readonly Known[]): Record<Group, string[]> {
+  const groups: Record<Group, Known[]> = { waiting: [], running: [], your_turn: [], ended: [] }
+  for (const s of sessions) groups[groupOf(s)].push(s)
+  const ids = (list: Known[], compare: (a: Known, b: Known) => number) => list.toSorted(compare).map((s) => s.session_id)
+  const newest = (a: Known, b: Known) => order(b) - order(a) || (a.session_id < b.session_id ? -1 : 1)
+  return {
+    waiting: ids(groups.waiting, (a, b) => a.pending_requests[0]!.created_at - b.pending_requests[0]!.created_at),
+    running: ids(groups.running, newest), your_turn: ids(groups.your_turn, newest), ended: ids(groups.ended, newest),
+  }
+}
+
+function order(s: Known): number {
+  return s.state === 'dead' ? s.updated_at : s.state_changed_at
+}

@@ -1,0 +1,40 @@
+import type { Item, Live } from '@/wsapi/messages.gen'
+
+export type ToolCall = Extract<Item, { kind: 'tool_call' }>
+export type Subagent = Extract<Item, { kind: 'subagent' }>
+
+/** One line of the transcript as it is shown. */
+export type Row =
+  | {
+      key: string
+      kind: 'item'
+      item: Item
+      /** A todo list that a later one replaces. */
+      past: boolean
+    }
+  /** What a subagent said and did, under its own head; item is null until the head is known. */
+  | { key: string; kind: 'agent'; agent_id: string; item: Subagent | null; items: Item[] }
+  | { key: string; kind: 'live'; live: Live }
+
+/** The rows of a transcript: the items of a subagent are gathered under its first. */
+export function rowsOf(items: readonly Item[], live: Live | null): Row[] {
+  const rows: Row[] = []
+  const todo = items.findLast((it) => it.kind === 'todo' && it.agent_id === null)
+  const agents = new Map<string, Extract<Row, { kind: 'agent' }>>()
+  for (const item of items) {
+    if (item.agent_id === null) {
+      rows.push({ key: item.key, kind: 'item', item, past: item.kind === 'todo' && item !== todo })
+      continue
+    }
+    let row = agents.get(item.agent_id)
+    if (!row) {
+      row = { key: 'agent:' + item.agent_id, kind: 'agent', agent_id: item.agent_id, item: null, items: [] }
+      agents.set(item.agent_id, row)
+      rows.push(row)
+    }
+    if (item.kind === 'subagent') row.item = item
+    else row.items.push(item)
+  }
+  if (live) rows.push({ key: 'live', kind: 'live', live })
+  return rows
+}

@@ -1,0 +1,52 @@
+import { defineStore } from 'pinia'
+import { computed, shallowRef } from 'vue'
+import type { Status } from '@/core/connection'
+import type { Entry } from '@/core/outbox'
+import { empty, reduce, type Context, type Departed, type Known, type Listing, type Script, type State } from '@/core/reducer'
+import type { Request, Resolved, ServerFrame, ViewerInfo } from '@/wsapi/messages.gen'
+
+const NO_VIEWERS: readonly ViewerInfo[] = []
+
+/**
+ * What this tab knows. Only wsapi/socket.ts writes it, with what the server
+ * said; components read, and ask through the port.
+ */
+export const useSessions = defineStore('sessions', () => {
+  const state = shallowRef<State>(empty)
+  const status = shallowRef<Status>({ kind: 'stopped' })
+  const outbox = shallowRef<readonly Entry[]>([])
+
+  const all = computed<Known[]>(() => [...state.value.sessions.values()].filter((s) => !s.deleted))
+  const waiting = computed(() => all.value.filter((s) => s.pending_requests.length > 0))
+  const requests = computed<{ session: Known; request: Request }[]>(() =>
+    waiting.value
+      .flatMap((session) => session.pending_requests.map((request) => ({ session, request })))
+      .toSorted((a, b) => a.request.created_at - b.request.created_at))
+  const connected = computed(() => status.value.kind === 'open')
+
+  return {
+    state, status, outbox, all, waiting, requests, connected,
+
+    session: (id: string): Known | undefined => {
+      const found = state.value.sessions.get(id)
+      return found?.deleted ? undefined : found
+    },
+    transcript: (id: string): Script | undefined => state.value.transcripts.get(id),
+    resolution: (requestID: string): Resolved | undefined => state.value.resolutions.get(requestID),
+    departedFrom: (id: string): Departed[] => [...state.value.departed.values()].filter((d) => d.session_id === id),
+    viewers: (id: string): readonly ViewerInfo[] => state.value.viewers.get(id) ?? NO_VIEWERS,
+
+    apply(frames: readonly (ServerFrame | Listing)[], context: Context) {
+      state.value = frames.reduce((s, frame) => reduce(s, frame, context), state.value)
+    },
+    setStatus(next: Status) {
+      status.value = next
+    },
+    setOutbox(entries: readonly Entry[]) {
+      outbox.value = entries
+    },
+    forget() {
+      state.value = empty
+    },
+  }
+})

@@ -1,0 +1,174 @@
+import { enableAutoUnmount, mount } from '@vue/test-utils'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { nextTick, type Component } from 'vue'
+import { createMemoryHistory, createRouter } from 'vue-router'
+import type { Known } from '@/core/reducer'
+import { carried, notPickedUp, orphaned } from '@/testframes'
+import type { Ack, Item, ProcessState, SendMessage } from '@/wsapi/messages.gen'
+import { portKey, type Port } from '@/wsapi/port'
+import Composer from './Composer.vue'
+import SessionHeader from './SessionHeader.vue'
+import SessionRow from './SessionRow.vue'
+import { useSessions } from './sessions'
+import TranscriptItem from './items/TranscriptItem.vue'
+
+const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:any(.*)*', component: { template: '<p />' } }] })
+const pinia = createPinia()
+let version = 100
+const said: { session: string; text: string }[] = []
+const port = { say: (session: string, text: string) => said.push({ session, text }), typing: () => {}, cancel: () => true } as unknown as Port
+
+enableAutoUnmount(afterEach)
+beforeEach(() => {
+  setActivePinia(pinia)
+  const store = useSessions()
+  store.forget()
+  store.setOutbox([])
+  store.setStatus({ kind: 'open' })
+  store.apply([{ type: 'hello', protocol: 1, server_version: '1', node_id: 'n', user: { name: 'Ada', role: 'member' }, server_time: 0 }],
+    { now: 0, commandOf: () => undefined })
+  localStorage.clear()
+  said.length = 0
+})
+
+const show = (component: Component, props: object) =>
+  mount(component, { props, attachTo: document.body, global: { plugins: [pinia, router], provide: { [portKey as symbol]: port } } })
+
+function known(frame: ProcessState): Known {
+  const store = useSessions()
+  store.apply([{ ...frame, version: ++version }], { now: 0, commandOf: () => undefined })
+  return store.session(frame.session_id)!
+}
+
+describe('a session that ended and still waits', () => {
+  test('says both in its header, and why it ended', () => {
+    const header = show(SessionHeader, { session: known(orphaned()) })
+    const words = header.find('h1').element.parentElement!.textContent
+    expect(words).toContain('Failed')
+    expect(words).toContain('Waiting for you')
+    expect(header.find('.problem').text()).toContain('Claude ended by itself with exit code 1.')
+    expect(header.find('.actions').text()).toBe('Resume')
+  })
+
+  test('says both in its row', () => {
+    const row = show(SessionRow, { session: known(orphaned()), killable: false })
+    expect(row.text()).toContain('Bash: touch a')
+    expect(row.text()).toContain('Claude ended by itself with exit code 1.')
+  })
+
+  test('one that only ended has one reason', () => {
+    const row = show(SessionRow, { session: known({ ...orphaned(), pending_requests: [] }), killable: false })
+    expect(row.findAll('.reason')).toHaveLength(1)
+  })
+})
+
+test('what seems to be stuck is said in the words of the server', () => {
+  const session = known(notPickedUp())
+  expect(show(SessionHeader, { session }).find('.stuck').text()).toBe(session.stuck)
+  expect(show(SessionRow, { session, killable: true }).find('.stuck').text()).toBe(session.stuck)
+})
+
+describe('the composer of a session that ended', () => {
+  const ended = () => known({ ...orphaned(), pending_requests: [] })
+  const sendButton = (w: ReturnType<typeof show>) => w.find('button[type=submit]')
+
+  test('sends, and says that it resumes', async () => {
+    const w = show(Composer, { session: ended() })
+    expect(sendButton(w).text()).toBe('Resume and send')
+    expect(sendButton(w).attributes('aria-label')).toMatch(/^Send/)
+    expect(sendButton(w).attributes('aria-label')?.toLowerCase()).toContain('resume and send')
+    await w.find('textarea').setValue('Go on')
+    await w.find('form').trigger('submit')
+    expect(said).toEqual([{ session: orphaned().session_id, text: 'Go on' }])
+    expect(w.find('textarea').element.value).toBe('')
+  })
+
+  test('is that of any session once Claude is there again', async () => {
+    const w = show(Composer, { session: ended() })
+    await w.setProps({ session: known(notPickedUp()) })
+    expect(sendButton(w).text()).toBe('Send')
+    expect(sendButton(w).attributes('aria-label')).toBeUndefined()
+  })
+
+  test('queues without a connection', async () => {
+    useSessions().setStatus({ kind: 'waiting', since: 0, retryAt: 0 })
+    expect(sendButton(show(Composer, { session: ended() })).text()).toBe('Queue')
+  })
+
+  test('says what happens while the message is on its way', () => {
+    const session = ended()
+    const command: SendMessage = { type: 'send_message', command_id: 'c', session_id: session.session_id, text: 'Go on' }
+    useSessions().setOutbox([{ command, created_at: 0, sent_at: 0 }])
+    expect(show(Composer, { session }).text()).toContain('Resuming Claude with it…')
+  })
+
+  test('a message that nobody took yet waits for the resume', () => {
+    expect(show(Composer, { session: known({ ...orphaned(), queued_messages: 1 }) }).text())
+      .toContain('1 message waits until this session is resumed.')
+  })
+})
+
+describe('a message that was refused', () => {
+  let id = 0
+  async function refuse(session: Known, text: string) {
+    const command: SendMessage = { type: 'send_message', command_id: `refused-${++id}`, session_id: session.session_id, text }
+    const ack: Ack = { type: 'ack', command_id: command.command_id, result: 'rejected', error: { code: 'x', message: 'Claude was not found.' } }
+    useSessions().apply([ack], { now: 0, commandOf: () => command })
+    await nextTick()
+  }
+
+  test('is back in the field, with the reason', async () => {
+    const session = known({ ...orphaned(), pending_requests: [] })
+    const w = show(Composer, { session })
+    await refuse(session, 'Go on')
+    expect(w.find('textarea').element.value).toBe('Go on')
+    expect(w.find('[role=alert]').text()).toContain('Your message was not taken. Claude was not found. It is back in the field.')
+    await w.find('form').trigger('submit')
+    expect(w.find('[role=alert]').exists()).toBe(false)
+  })
+
+  test('does not come back a second time', async () => {
+    const session = known({ ...orphaned(), pending_requests: [] })
+    const w = show(Composer, { session })
+    await refuse(session, 'Go on')
+    await w.find('form').trigger('submit')
+    w.unmount()
+    const again = show(Composer, { session })
+    expect(again.find('textarea').element.value).toBe('')
+    expect(again.find('[role=alert]').exists()).toBe(false)
+  })
+
+  test('does not go over what is being written', async () => {
+    const session = known({ ...orphaned(), pending_requests: [] })
+    const w = show(Composer, { session })
+    await w.find('textarea').setValue('Another thought')
+    await refuse(session, 'Go on')
+    expect(w.find('textarea').element.value).toBe('Another thought')
+    const back = w.findAll('button').find((b) => b.text() === 'Put it back')!
+    await back.trigger('click')
+    expect(w.find('textarea').element.value).toBe('Another thought\n\nGo on')
+  })
+})
+
+describe('the record of an answer that was given again', () => {
+  const record = (by?: string): Item => {
+    const [item] = carried(by).items
+    return item!
+  }
+
+  test('says so to the one who gave it', () => {
+    const text = show(TranscriptItem, { item: record('Ada'), cwd: '/w' }).text()
+    expect(text).toContain('Carried over')
+    expect(text).toContain('Your earlier answer was given again after Claude was resumed')
+  })
+
+  test('and to the others', () => {
+    expect(show(TranscriptItem, { item: record('Grace'), cwd: '/w' }).text()).toContain('Grace’s earlier answer was given again')
+  })
+
+  test('an answer that was heard at once is no carried one', () => {
+    const item = { ...record('Ada'), carried: undefined } as unknown as Item
+    expect(show(TranscriptItem, { item, cwd: '/w' }).text()).not.toMatch(/Carried|again/)
+  })
+})

@@ -1,0 +1,43 @@
+// What browsers have and jsdom has not.
+
+class Observer {
+  observe(): void {}
+  unobserve(): void {}
+  disconnect(): void {}
+  takeRecords(): [] {
+    return []
+  }
+}
+
+/** Calls back when a test says so; see arrive(). */
+class Intersections extends Observer {
+  static all = new Set<Intersections>()
+  constructor(readonly callback: IntersectionObserverCallback) {
+    super()
+    Intersections.all.add(this)
+  }
+  override disconnect(): void {
+    Intersections.all.delete(this)
+  }
+}
+
+/** Everything observed has come into view. */
+export function arrive(): void {
+  for (const o of Intersections.all) {
+    o.callback([{ isIntersecting: true } as IntersectionObserverEntry], o as unknown as IntersectionObserver)
+  }
+}
+
+Object.assign(globalThis, {
+  ResizeObserver: Observer,
+  IntersectionObserver: Intersections,
+  matchMedia: () => ({ matches: false, addEventListener() {}, removeEventListener() {} }),
+})
+HTMLDialogElement.prototype.showModal ??= function (this: HTMLDialogElement) {
+  this.open = true
+}
+HTMLDialogElement.prototype.close ??= function (this: HTMLDialogElement) {
+  this.open = false
+}
+Element.prototype.scrollTo ??= () => {}
+Element.prototype.scrollIntoView ??= () => {}

@@ -1,0 +1,36 @@
+const encoder = new TextEncoder()
+
+/** The size of a text in UTF-8 bytes, in words. */
+export function bytesOf(text: string): string {
+  return bytes(encoder.encode(text).length)
+}
+
+export function bytes(n: number): string {
+  if (n < 1024) return `${n} B`
+  if (n < 1024 * 1024) return `${(n / 1024).toFixed(n < 10 * 1024 ? 1 : 0)} kB`
+  return `${(n / 1024 / 1024).toFixed(1)} MB`
+}
+
+/** A span of time in its two largest units: "0.3 s", "2 min", "1 h 5 min"; "" when too short to tell. */
+export function duration(seconds: number): string {
+  const s = Math.max(0, seconds)
+  if (s > 0 && s < 0.05) return ''
+  if (s < 10 && s % 1 !== 0) return `${s.toFixed(1)} s`
+  if (s < 60) return `${Math.floor(s)} s`
+  const minutes = Math.floor(s / 60)
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 24) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`
+  const days = Math.floor(hours / 24)
+  return `${days} d`
+}
+
+/** Minutes and seconds of a countdown: "3:05". */
+export function countdown(seconds: number): string {
+  const s = Math.max(0, Math.ceil(seconds))
+  return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, '0')}`
+}
+
+export function compact(n: number): string {
+  return new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 }).format(n)
+}

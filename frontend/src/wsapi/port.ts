@@ -1,0 +1,31 @@
+import { inject, type InjectionKey } from 'vue'
+import type { PendingRequestResponse } from './messages.gen'
+
+export type Answer = Omit<PendingRequestResponse, 'type' | 'command_id'>
+
+/** What components may ask of the connection. */
+export interface Port {
+  /** Sends a person's answer, now or as soon as there is a connection. */
+  answer(answer: Answer): void
+  /** Sends a message to Claude, now or as soon as there is a connection. */
+  say(sessionID: string, text: string): void
+  /** Takes back what has not reached the server; false when it may have. */
+  cancel(commandID: string): boolean
+  /** Follows the transcript of a session until the returned function is called. */
+  follow(sessionID: string): () => void
+  /** Tells the others that the person is writing. */
+  typing(sessionID: string, requestID?: string): void
+  /** Asks for a session that is not known here; false when there is none. */
+  find(sessionID: string): Promise<boolean>
+  /** Asks the server anew for the sessions that have ended. */
+  refresh(): Promise<void>
+  retryNow(): void
+}
+
+export const portKey: InjectionKey<Port> = Symbol('port')
+
+export function usePort(): Port {
+  const port = inject(portKey)
+  if (!port) throw new Error('no port was provided')
+  return port
+}

@@ -1,0 +1,60 @@
+import type { CreateSession, Environment, Me, Outcome, Refusal, Session, SessionList } from './messages.gen'
+
+/** A refusal of the server, with its sentence for the person. */
+export class RefusedError extends Error {
+  constructor(readonly status: number, readonly code: string, message: string, readonly field: string | null) {
+    super(message)
+    this.name = 'RefusedError'
+  }
+}
+
+/** The server could not be reached, or what answered was not the server. */
+export class UnreachableError extends Error {
+  constructor(options?: ErrorOptions) {
+    super('unreachable', options)
+    this.name = 'UnreachableError'
+  }
+}
+
+async function call<T>(method: string, path: string, body?: object): Promise<T> {
+  const init: RequestInit = { method, credentials: 'same-origin', headers: { Accept: 'application/json' } }
+  if (body !== undefined) {
+    init.body = JSON.stringify(body)
+    init.headers = { ...init.headers, 'Content-Type': 'application/json' }
+  }
+  let response: globalThis.Response
+  let text: string
+  try {
+    response = await fetch(path, init)
+    text = await response.text()
+  } catch (err) {
+    throw new UnreachableError({ cause: err })
+  }
+  let value: unknown = null
+  try {
+    value = text === '' ? null : JSON.parse(text)
+  } catch (err) {
+    throw new UnreachableError({ cause: err })
+  }
+  if (!response.ok) {
+    const error = (value as Refusal | null)?.error
+    throw new RefusedError(response.status, error?.code ?? '', error?.message ?? '', error?.field ?? null)
+  }
+  return value as T
+}
+
+const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
+
+export const rest = {
+  login: (token: string) => call<Me>('POST', '/api/login', { token }),
+  logout: () => call<null>('POST', '/api/logout', {}),
+  environment: () => call<Environment>('GET', '/api/environment'),
+  sessions: (limit: number) => call<SessionList>('GET', `/api/sessions?limit=${limit}`),
+  session: (id: string) => call<Session>('GET', session(id)),
+  create: (body: Omit<CreateSession, 'type'>) => call<Outcome>('POST', '/api/sessions', body),
+  interrupt: (id: string) => call<Outcome>('POST', `${session(id)}/interrupt`, {}),
+  kill: (id: string) => call<Outcome>('POST', `${session(id)}/kill`, {}),
+  resume: (id: string) => call<Outcome>('POST', `${session(id)}/resume`, {}),
+  setPermissionMode: (id: string, mode: string) =>
+    call<Outcome>('POST', `${session(id)}/permission_mode`, { permission_mode: mode }),
+}

@@ -1,0 +1,18 @@
+import { t } from '@/i18n'
+import { RefusedError } from './rest'
+
+/** What to tell a person about a call that failed. */
+export function sentence(err: unknown): string {
+  if (!(err instanceof RefusedError)) return t.connection.unreachable
+  if (err.message !== '') return err.message
+  switch (err.status) {
+    case 401:
+      return t.connection.signedOut
+    case 403:
+      return t.connection.notAllowed
+    case 429:
+      return t.connection.tooMany
+    default:
+      return t.connection.refused(err.status)
+  }
+}

@@ -1,0 +1,181 @@
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { useSessions } from '@/session/sessions'
+import type { Command, ServerFrame } from './messages.gen'
+import { createSocket } from './socket'
+
+type Sent = Command & Record<string, unknown>
+
+class FakeSocket {
+  static all: FakeSocket[] = []
+  onmessage: ((ev: MessageEvent) => void) | null = null
+  onclose: ((ev: CloseEvent) => void) | null = null
+  sent: Sent[] = []
+  constructor(readonly url: string) {
+    FakeSocket.all.push(this)
+  }
+  send(text: string) {
+    this.sent.push(JSON.parse(text))
+  }
+  close() {}
+  say(frame: ServerFrame) {
+    this.onmessage?.({ data: JSON.stringify(frame) } as MessageEvent)
+  }
+  hello() {
+    this.say({ type: 'hello', protocol: 1, server_version: '1', node_id: 'n', user: { name: 'ada', role: 'admin' }, server_time: 1 })
+  }
+  of(type: Command['type']) {
+    return this.sent.filter((c) => c.type === type)
+  }
+}
+const last = () => FakeSocket.all.at(-1)!
+const answer = { session_id: 's', request_id: 'r', request_type: 'tool_approval', decision: 'allow' } as const
+
+let store: ReturnType<typeof useSessions>
+let socket: ReturnType<typeof createSocket>
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  sessionStorage.clear()
+  FakeSocket.all = []
+  vi.stubGlobal('WebSocket', FakeSocket)
+  vi.stubGlobal('fetch', vi.fn(async () => new Response('{"sessions":[],"next":null}')))
+  setActivePinia(createPinia())
+  store = useSessions()
+  socket = createSocket(store)
+  socket.start()
+})
+afterEach(() => {
+  socket.stop()
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
+
+function reconnect(code = 1006) {
+  last().onclose?.({ code } as CloseEvent)
+  vi.advanceTimersByTime(15_000)
+}
+
+test('the address is that of the page, and holds no secret', () => {
+  expect(last().url).toBe('ws://localhost:3000/ws')
+})
+
+describe('an answer', () => {
+  test('is sent at once and settled by its ack', () => {
+    last().hello()
+    socket.answer(answer)
+    const [sent] = last().of('pending_request_response')
+    expect(sent).toMatchObject(answer)
+    last().say({ type: 'ack', command_id: sent!.command_id, result: 'applied' })
+    expect(store.outbox).toEqual([])
+    expect(store.state.acks.get('r')?.result).toBe('applied')
+  })
+
+  test('is sent again with the same id until the ack has come', () => {
+    last().hello()
+    socket.answer(answer)
+    const [first] = last().of('pending_request_response')
+    reconnect()
+    last().hello()
+    expect(last().of('pending_request_response')).toEqual([first])
+    last().say({ type: 'ack', command_id: first!.command_id, result: 'applied' })
+    reconnect()
+    last().hello()
+    expect(last().of('pending_request_response')).toEqual([])
+  })
+
+  test('given offline goes out with the hello, also from the next page', () => {
+    socket.answer(answer)
+    expect(last().sent).toEqual([])
+    socket.stop()
+    setActivePinia(createPinia())
+    const next = createSocket(useSessions())
+    next.start()
+    last().hello()
+    expect(last().of('pending_request_response')).toHaveLength(1)
+    next.stop()
+  })
+
+  test('a second press is no second answer', () => {
+    last().hello()
+    socket.answer(answer)
+    socket.answer({ ...answer, decision: 'deny' })
+    expect(last().of('pending_request_response')).toHaveLength(1)
+  })
+
+  test('several acks in one batch all reach their requests', () => {
+    last().hello()
+    socket.answer(answer)
+    socket.answer({ ...answer, request_id: 'r2' })
+    last().say({
+      type: 'batch',
+      frames: last().of('pending_request_response').map((c) => ({ type: 'ack', command_id: c.command_id, result: 'applied' })),
+    })
+    expect([...store.state.acks.keys()]).toEqual(['r', 'r2'])
+    expect(store.outbox).toEqual([])
+  })
+})
+
+describe('a transcript', () => {
+  test('is followed from where it was after a loss, and let go', () => {
+    last().hello()
+    const leave = socket.follow('s')
+    expect(last().of('subscribe')).toMatchObject([{ session_id: 's', after: 0 }])
+    last().say({ type: 'transcript', session_id: 's', from: 0, next: 7, items: [], total: 7, live: null })
+    reconnect()
+    last().hello()
+    expect(last().of('subscribe')).toMatchObject([{ session_id: 's', after: 7 }])
+    leave()
+    expect(last().of('unsubscribe')).toHaveLength(1)
+    reconnect()
+    last().hello()
+    expect(last().of('subscribe')).toEqual([])
+  })
+})
+
+test('frames are taken in once for each animation frame', () => {
+  last().hello()
+  const apply = vi.spyOn(store, 'apply')
+  for (let i = 0; i < 50; i++) last().say({ type: 'active_processes', processes: [] })
+  vi.advanceTimersByTime(20)
+  expect(apply.mock.calls.length).toBeLessThanOrEqual(2)
+  expect(store.state.complete).toBe(true)
+})
+
+test('the end of a sign-in is said once and for all', () => {
+  last().hello()
+  last().onclose?.({ code: 4001 } as CloseEvent)
+  vi.advanceTimersByTime(60_000)
+  expect(store.status.kind).toBe('signed_out')
+  expect(FakeSocket.all).toHaveLength(1)
+})
+
+test('typing is told at most every two seconds', () => {
+  last().hello()
+  for (let i = 0; i < 5; i++) socket.typing('s', 'r')
+  vi.advanceTimersByTime(2_000)
+  socket.typing('s', 'r')
+  expect(last().of('typing')).toHaveLength(2)
+})
+
+describe('a session that is not known', () => {
+  const found = {
+    session_id: 'old', project_id: 'p', title: 'Long ago', cwd: '/w', model: '', permission_mode: 'default', allowed_tools: [],
+    archived: true, demo: false, created_at: 1, updated_at: 2,
+  }
+
+  test('is asked for', async () => {
+    last().hello()
+    vi.mocked(fetch).mockResolvedValueOnce(new Response(JSON.stringify(found)))
+    expect(await socket.find('old')).toBe(true)
+    vi.advanceTimersByTime(20)
+    expect(store.session('old')?.title).toBe('Long ago')
+  })
+
+  test('is absent when the server says so, and not when it says nothing', async () => {
+    vi.mocked(fetch).mockResolvedValueOnce(new Response('{"error":{"code":"not_found","message":"no"}}', { status: 404 }))
+    expect(await socket.find('none')).toBe(false)
+    vi.mocked(fetch).mockRejectedValueOnce(new TypeError('failed'))
+    expect(await socket.find('none')).toBe(true)
+  })
+})

@@ -1,0 +1,163 @@
+import { Connection, type Line } from '@/core/connection'
+import { FrameQueue } from '@/core/frames'
+import { Outbox, type Lasting } from '@/core/outbox'
+import { uuid } from '@/core/uuid'
+import type { Context, Listing } from '@/core/reducer'
+import type { useSessions } from '@/session/sessions'
+import { closeCodes, protocol, type Command, type ServerFrame } from './messages.gen'
+import type { Port } from './port'
+import { RefusedError, rest } from './rest'
+
+/** How many sessions of the past the list shows. */
+const LISTED = 50
+const TYPING_EVERY_MS = 2_000
+
+type Store = ReturnType<typeof useSessions>
+
+export interface Socket extends Port {
+  start(): void
+  stop(): void
+}
+
+/**
+ * The one place that writes the store: it joins connection, outbox and frames,
+ * and turns what components ask into commands.
+ */
+export function createSocket(store: Store, storage: Storage = sessionStorage): Socket {
+  const followed = new Map<string, number>()
+  const typed = new Map<string, number>()
+  // A frame is reduced later than it arrives, when its command has left the outbox.
+  const answered = new Map<string, Lasting>()
+
+  const outbox = new Outbox(storage, 'sayso:outbox', (entries) => store.setOutbox(entries))
+  store.setOutbox(outbox.entries)
+
+  const queue = new FrameQueue<ServerFrame | Listing>((frames) => {
+    const context: Context = { now: Date.now(), commandOf: (id) => answered.get(id) }
+    store.apply(frames, context)
+    answered.clear()
+  })
+
+  const connection = new Connection<ServerFrame>({
+    open: () => new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws') as Line,
+    protocol,
+    closeCodes,
+    ping: () => ({ type: 'ping', command_id: uuid() }) satisfies Command,
+    onStatus(status) {
+      // What came before an end belongs before what comes after it.
+      queue.flush()
+      store.setStatus(status)
+    },
+    onHello() {
+      for (const id of followed.keys()) subscribe(id)
+      outbox.sendAll(write, Date.now())
+      void refresh()
+    },
+    onFrame(frame) {
+      queue.push(frame)
+      settle(frame)
+    },
+    signedOut: () => rest.sessions(1).then(() => false, (err: unknown) => err instanceof RefusedError && err.status === 401),
+  })
+
+  function settle(frame: ServerFrame): void {
+    const ours = acks(frame).flatMap((id) => outbox.find(id) ?? [])
+    if (ours.length === 0) return
+    for (const entry of ours) answered.set(entry.command.command_id, entry.command)
+    // The acks reach the store before their commands leave the outbox, or a card
+    // would be open for a blink in between.
+    queue.flush()
+    for (const entry of ours) outbox.settle(entry.command.command_id)
+  }
+
+  function write(command: Lasting): boolean {
+    return connection.send(command)
+  }
+
+  function subscribe(id: string): void {
+    const after = store.transcript(id)?.cursor ?? 0
+    connection.send({ type: 'subscribe', command_id: uuid(), session_id: id, after } satisfies Command)
+  }
+
+  function give(command: Lasting): void {
+    if (outbox.add(command, Date.now())) outbox.send(command.command_id, write, Date.now())
+  }
+
+  async function refresh(): Promise<void> {
+    try {
+      const list = await rest.sessions(LISTED)
+      queue.push({ type: 'listing', sessions: list.sessions })
+    } catch {
+      // The connection says what is wrong with the server; the list comes with the next hello.
+    }
+  }
+
+  async function find(id: string): Promise<boolean> {
+    try {
+      const found = await rest.session(id)
+      queue.push({ type: 'listing', sessions: [found] })
+      if (found.process_state) queue.push(found.process_state)
+      return true
+    } catch (err) {
+      // Unreachable is not the same as not there.
+      return !(err instanceof RefusedError)
+    }
+  }
+
+  const wake = () => {
+    if (!document.hidden) connection.wake()
+  }
+  const onVisibility = () => {
+    if (document.hidden) queue.flush()
+    else wake()
+  }
+
+  return {
+    start() {
+      document.addEventListener('visibilitychange', onVisibility)
+      addEventListener('pageshow', wake)
+      addEventListener('online', wake)
+      connection.start()
+    },
+    stop() {
+      document.removeEventListener('visibilitychange', onVisibility)
+      removeEventListener('pageshow', wake)
+      removeEventListener('online', wake)
+      connection.stop()
+    },
+    answer: (answer) => give({ type: 'pending_request_response', command_id: uuid(), ...answer }),
+    say: (sessionID, text) =>
+      give({ type: 'send_message', command_id: uuid(), session_id: sessionID, text }),
+    cancel: (commandID) => outbox.cancel(commandID),
+    follow(id) {
+      followed.set(id, (followed.get(id) ?? 0) + 1)
+      if (followed.get(id) === 1) subscribe(id)
+      return () => {
+        const left = (followed.get(id) ?? 1) - 1
+        if (left > 0) {
+          followed.set(id, left)
+          return
+        }
+        followed.delete(id)
+        connection.send({ type: 'unsubscribe', command_id: uuid(), session_id: id } satisfies Command)
+      }
+    },
+    typing(sessionID, requestID) {
+      const now = Date.now()
+      const key = requestID ?? sessionID
+      if (now - (typed.get(key) ?? 0) < TYPING_EVERY_MS) return
+      typed.set(key, now)
+      const command: Command = { type: 'typing', command_id: uuid(), session_id: sessionID }
+      connection.send(requestID ? { ...command, request_id: requestID } : command)
+    },
+    find,
+    refresh,
+    retryNow: () => connection.retryNow(),
+  }
+}
+
+/** The command_ids that a frame acknowledges. */
+function acks(frame: ServerFrame): string[] {
+  if (frame.type === 'batch') return frame.frames.flatMap(acks)
+  return frame.type === 'ack' ? [frame.command_id] : []
+}
