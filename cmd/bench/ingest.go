@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+)
+
+// benchIngest measures how fast package claude reads, parses and routes what a
+// CLI prints, in turn with the official TypeScript SDK on the same stub.
+func benchIngest(ctx context.Context, s settings) error {
+	fmt.Printf("\n## Ingest of lines, median of %d\n\n", s.rounds)
+	header("line", "claude, routed MB/s", "claude, decoded MB/s", "TypeScript SDK MB/s", "routed ratio", "decoded ratio")
+	for _, c := range []struct {
+		name        string
+		count, size int
+	}{{"200 B", 150_000, 200}, {"2 KB", 40_000, 2000}, {"100 KB", 1500, 100_000}, {"20 MB", 8, 20_000_000}} {
+		bytes := floodSize(c.count, c.size)
+		prompt := fmt.Sprintf("flood %d %d", c.count, c.size)
+		var routed, decoded, theirs, routedRatio, decodedRatio []float64
+		for range s.rounds {
+			rate := map[string]float64{}
+			for _, way := range []struct {
+				name string
+				take func(context.Context, settings, string) (time.Duration, error)
+			}{{"routed", ingestRouted}, {"decoded", ingestDecoded}, {"theirs", ingestSDK}} {
+				if way.name == "theirs" && s.sdk == "" {
+					continue
+				}
+				took, err := way.take(ctx, s, prompt)
+				if err != nil {
+					return err
+				}
+				rate[way.name] = mega(bytes) / took.Seconds()
+			}
+			routed = append(routed, rate["routed"])
+			decoded = append(decoded, rate["decoded"])
+			if s.sdk != "" {
+				theirs = append(theirs, rate["theirs"])
+				routedRatio = append(routedRatio, rate["routed"]/rate["theirs"])
+				decodedRatio = append(decodedRatio, rate["decoded"]/rate["theirs"])
+			}
+		}
+		fmt.Printf("| %s | %.0f | %.0f | %.0f | %.1f | %.1f |\n", c.name,
+			median(routed), median(decoded), median(theirs), median(routedRatio), median(decodedRatio))
+	}
+	fmt.Println("\nfloor 1.5, target 3")
+	return nil
+}
+
+// ingestRouted and ingestDecoded return the time from the first line of a flood
+// to its result: the one has each line checked and told what it is, the other
+// has its body decoded as well.
+func ingestRouted(_ context.Context, s settings, prompt string) (time.Duration, error) {
+	t, err := startStub(s)
+	if err != nil {
+		return 0, err
+	}
+	if err := errors.Join(t.Send([]byte(`{"type":"user","message":{"role":"user","content":`+strconv.Quote(prompt)+`}}`)), t.CloseInput()); err != nil {
+		return 0, errors.Join(err, t.Kill())
+	}
+	took := time.Duration(0)
+	for {
+		line, err := t.Recv()
+		if errors.Is(err, io.EOF) {
+			return took, t.Close()
+		}
+		if err != nil {
+			return 0, errors.Join(err, t.Kill())
+		}
+		envelope, err := claude.ReadEnvelope(line)
+		if err != nil {
+			return 0, errors.Join(err, t.Kill())
+		}
+		if envelope.Type == "result" {
+			var result struct{ Result string }
+			if err := json.Unmarshal(line, &result); err != nil {
+				return 0, err
+			}
+			started, _ := strconv.ParseInt(result.Result, 10, 64)
+			took = time.Duration(time.Now().UnixNano() - started)
+		}
+	}
+}
+
+func ingestDecoded(ctx context.Context, s settings, prompt string) (time.Duration, error) {
+	p, err := startStub(s)
+	if err != nil {
+		return 0, err
+	}
+	took := make(chan time.Duration, 1)
+	client := claude.NewClient(p, claude.Options{OnMessage: func(m claude.Message) {
+		if r, ok := m.(*claude.Result); ok {
+			started, _ := strconv.ParseInt(r.Text, 10, 64)
+			took <- time.Duration(time.Now().UnixNano() - started)
+		}
+	}})
+	ended := make(chan error, 1)
+	go func() { ended <- client.Run(ctx) }()
+	if _, err := client.Initialize(ctx, claude.InitializeRequest{}); err != nil {
+		return 0, errors.Join(err, p.Kill(), <-ended)
+	}
+	if err := client.SendUser(ctx, claude.UserMessage{Text: prompt}); err != nil {
+		return 0, errors.Join(err, p.Kill(), <-ended)
+	}
+	select {
+	case d := <-took:
+		return d, errors.Join(p.CloseInput(), <-ended)
+	case err := <-ended:
+		return 0, fmt.Errorf("the stub ended before its result: %w", err)
+	}
+}
+
+func startStub(s settings) (*claude.Process, error) {
+	l := claude.Launch{Path: s.self, Dir: os.TempDir(), PermissionMode: "default"}
+	command, err := l.Command(os.Environ())
+	if err != nil {
+		return nil, err
+	}
+	return claude.Start(command)
+}
+
+func ingestSDK(ctx context.Context, s settings, prompt string) (time.Duration, error) {
+	out, err := exec.CommandContext(ctx, "node", filepath.Join(s.sdk, "ingest.mjs"), s.self, prompt).Output()
+	if err != nil {
+		return 0, fmt.Errorf("TypeScript SDK: %w", err)
+	}
+	var said struct{ Took int64 }
+	if err := json.Unmarshal(out, &said); err != nil {
+		return 0, fmt.Errorf("TypeScript SDK said %q: %w", out, err)
+	}
+	return time.Duration(said.Took), nil
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// benchStart measures from exec to listening: with no state, so that the tables
+// are made, and with some.
+func benchStart(ctx context.Context, s settings) error {
+	var first, again []time.Duration
+	for range s.rounds {
+		folder, err := os.MkdirTemp("", "sayso-bench-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(folder)
+		for _, to := range []*[]time.Duration{&first, &again} {
+			v, err := startServer(ctx, s, folder)
+			if err != nil {
+				return err
+			}
+			*to = append(*to, v.took)
+			if err := v.stop(); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Printf("\n## Start to listening, median of %d\n\n", s.rounds)
+	header("what", "ms")
+	fmt.Printf("| first start | %d |\n| later start | %d |\n", percentile(first, 50).Milliseconds(), percentile(again, 50).Milliseconds())
+	return nil
+}
+
+// benchMemory measures what the server holds with 20 idle sessions and 20 tabs,
+// each of which looks at a session.
+func benchMemory(ctx context.Context, s settings) error {
+	const count = 20
+	folder, err := os.MkdirTemp("", "sayso-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	v, err := startServer(ctx, s, folder)
+	if err != nil {
+		return err
+	}
+	defer v.stop()
+	idle, err := v.memory()
+	if err != nil {
+		return err
+	}
+	for range count {
+		session, err := v.session(ctx, "hello")
+		if err != nil {
+			return err
+		}
+		t, err := v.tab(ctx)
+		if err != nil {
+			return err
+		}
+		defer t.conn.CloseNow()
+		if err := t.send(ctx, map[string]any{"type": "subscribe", "command_id": session, "session_id": session}); err != nil {
+			return err
+		}
+		reading, stop := context.WithTimeout(ctx, 20*time.Second)
+		defer stop()
+		for quiet := false; !quiet; {
+			if err := t.next(reading, func(f frame) error {
+				quiet = quiet || f.Type == "process_state" && f.SessionID == session && f.State == "user_turn"
+				return nil
+			}); err != nil {
+				return fmt.Errorf("a session does not come to rest: %w", err)
+			}
+		}
+		go func() { // until the connection is closed
+			for t.next(ctx, func(frame) error { return nil }) == nil {
+			}
+		}()
+	}
+	time.Sleep(5 * time.Second)
+	full, err := v.memory()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\n## Memory of the server\n\n")
+	header("what", "MB")
+	fmt.Printf("| just started | %.1f |\n| %d sessions and %d tabs, at rest | %.1f |\n", mega(idle), count, count, mega(full))
+	if s.sdk != "" {
+		out, err := exec.CommandContext(ctx, "node", filepath.Join(s.sdk, "memory.mjs"), s.self, strconv.Itoa(count)).Output()
+		if err != nil {
+			return fmt.Errorf("TypeScript SDK: %w", err)
+		}
+		anchor, err := strconv.Atoi(strings.TrimSpace(string(out)))
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| a node process with the TypeScript SDK and %d sessions, no tabs | %.1f |\n", count, mega(anchor))
+		fmt.Printf("\nratio %.2f; floor 0.6, target 0.35\n", float64(full)/float64(anchor))
+	}
+	return nil
+}
+
+func mega(bytes int) float64 { return float64(bytes) / 1e6 }

@@ -1,0 +1,7 @@
+// Command claudetest behaves like the Claude CLI and follows a script, see
+// package claudetest.
+package main
+
+import "github.com/sayso-dev/sayso/claude/claudetest"
+
+func main() { claudetest.Main() }

@@ -1,0 +1,94 @@
+// Command sayso puts every tool approval and every question of Claude Code
+// sessions in front of a person.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+)
+
+// version is set at build time; a build without it tells its commit.
+var version = ""
+
+const usage = `sayso: nothing runs without your say-so
+
+  sayso serve     run the server (this is what 'sayso' alone does)
+  sayso demo      run the server and start a demo session, no Claude account needed
+  sayso token     make an API token, or a sign-in address with --sign-in
+  sayso kill-all  end the process of every session, with or without a server
+  sayso doctor    say what works here and what is missing
+  sayso version   print the version
+
+'sayso serve --help' lists the settings. SIGTERM stops the server and leaves the
+sessions running; SIGHUP has it read its settings and certificates again.
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends us at once, which is safe at any time
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run carries out one verb and returns the exit code: 2 for a wrong command
+// line, 1 for everything else that failed.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	verb := "serve"
+	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
+		verb, args = args[0], args[1:]
+	} else if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
+		verb = "help"
+	}
+	var err error
+	switch verb {
+	case "serve":
+		err = serve(ctx, args, stdout, stderr, false)
+	case "demo":
+		err = serve(ctx, args, stdout, stderr, true)
+	case "token":
+		err = token(ctx, args, stdout, stderr)
+	case "kill-all":
+		err = killAll(ctx, args, stdout, stderr)
+	case "shim":
+		err = shimVerb(args)
+	case "doctor":
+		err = doctor(ctx, args, stdout, stderr)
+	case "version":
+		fmt.Fprintln(stdout, "sayso", versionText())
+	case "help":
+		fmt.Fprint(stdout, usage)
+	default:
+		fmt.Fprintf(stderr, "sayso: there is no command %q\n\n%s", verb, usage)
+		return 2
+	}
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, errUsage):
+		return 2
+	}
+	fmt.Fprintln(stderr, "sayso:", err)
+	return 1
+}
+
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				return "0.0.0-" + s.Value[:12]
+			}
+		}
+	}
+	return "0.0.0"
+}

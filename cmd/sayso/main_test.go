@@ -1,0 +1,438 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/cmd/blackbox"
+)
+
+var (
+	buildFlags []string
+	builds     string // folder of the programs that the tests look at
+)
+
+func TestMain(m *testing.M) {
+	var err error
+	if builds, err = os.MkdirTemp("", "sayso-test-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(builds)
+		os.Exit(code)
+	}))
+}
+
+// program builds sayso as the tests are, plain builds it as it is shipped.
+var (
+	program = sync.OnceValues(func() (string, error) { return build("sayso", buildFlags...) })
+	plain   = sync.OnceValues(func() (string, error) { return build("plain") })
+)
+
+func build(name string, flags ...string) (string, error) {
+	path := filepath.Join(builds, name)
+	args := append(append([]string{"build"}, flags...), "-o", path, ".")
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return path, nil
+}
+
+// patience is for what takes milliseconds on a machine that has time.
+const patience = 20 * time.Second
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eventually looks again and again until ok: what another process does is no
+// channel.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	within(t, patience, what, ok)
+}
+
+func within(t testing.TB, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for began := time.Now(); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > limit {
+			t.Fatalf("not within %s: %s", limit, what)
+		}
+	}
+}
+
+// A house is a folder in which servers run one after the other.
+type house struct {
+	t                   testing.TB
+	program             string
+	state, work, claude string
+	record              string // what the CLIs have recorded
+	env                 []string
+}
+
+// newHouse is a house whose CLIs follow the script.
+func newHouse(t testing.TB, script claudetest.Script) *house {
+	t.Helper()
+	path, err := program()
+	must(t, err)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	h := &house{t: t, program: path, state: filepath.Join(dir, "state"), work: filepath.Join(dir, "work")}
+	h.claude, h.record = claudetest.Program(t, script)
+	for _, folder := range []string{h.state, h.work} {
+		must(t, os.Mkdir(folder, 0o700))
+	}
+	h.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "ANTHROPIC_API_KEY=none", "SAYSO_BOOTSTRAP_TOKEN=" + blackbox.Token}
+	t.Cleanup(func() {
+		if out, err := h.command("kill-all").CombinedOutput(); err != nil {
+			t.Errorf("kill-all: %v: %s", err, out)
+		}
+	})
+	return h
+}
+
+// command is sayso with the state folder of the house.
+func (h *house) command(verb string, args ...string) *exec.Cmd {
+	cmd := exec.Command(h.program, append([]string{verb, "--state-dir", h.state}, args...)...)
+	cmd.Env = h.env
+	return cmd
+}
+
+// records are those of one kind that the CLIs have made.
+func (h *house) records(kind string) []claudetest.Record {
+	h.t.Helper()
+	var some []claudetest.Record
+	for _, r := range claudetest.ReadRecords(h.t, h.record) {
+		if r.Kind == kind {
+			some = append(some, r)
+		}
+	}
+	return some
+}
+
+// words is what a process has said so far.
+type words struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *words) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+func (w *words) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// A server is a running `sayso serve`.
+type server struct {
+	blackbox.Client
+	h      *house
+	cmd    *exec.Cmd
+	said   *words
+	exited chan struct{} // closed when err is set
+	err    error
+}
+
+// serve starts a server without waiting for it.
+func (h *house) serve(args ...string) *server {
+	h.t.Helper()
+	args = append([]string{"--listen", "127.0.0.1:0", "--workspace-root", h.work, "--claude", h.claude}, args...)
+	return h.begin(h.command("serve", args...))
+}
+
+func (h *house) begin(cmd *exec.Cmd) *server {
+	h.t.Helper()
+	s := &server{h: h, cmd: cmd, said: &words{}, exited: make(chan struct{})}
+	s.Token = blackbox.Token
+	cmd.Stdout, cmd.Stderr = s.said, s.said
+	must(h.t, cmd.Start())
+	go func() {
+		s.err = cmd.Wait()
+		close(s.exited)
+	}()
+	h.t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may be gone
+		<-s.exited
+		if strings.Contains(s.said.String(), "DATA RACE") || h.t.Failed() {
+			h.t.Errorf("the server said:\n%s", s.said)
+		}
+	})
+	return s
+}
+
+var running = regexp.MustCompile(`sayso is running at (\S+)\n`)
+
+// start starts a server and waits until it listens.
+func (h *house) start(args ...string) *server {
+	h.t.Helper()
+	s := h.serve(args...)
+	s.await()
+	return s
+}
+
+func (s *server) await() {
+	s.h.t.Helper()
+	eventually(s.h.t, "the server listens", func() bool {
+		select {
+		case <-s.exited:
+			s.h.t.Fatalf("the server exited: %v", s.err)
+		default:
+		}
+		if found := running.FindStringSubmatch(s.said.String()); found != nil {
+			s.URL = found[1]
+		}
+		return s.URL != ""
+	})
+}
+
+func (s *server) signal(sig syscall.Signal) {
+	s.h.t.Helper()
+	must(s.h.t, s.cmd.Process.Signal(sig))
+}
+
+// gone waits for the end and returns the exit code, -1 after a signal.
+func (s *server) gone(limit time.Duration) int {
+	s.h.t.Helper()
+	select {
+	case <-s.exited:
+	case <-time.After(limit):
+		s.h.t.Fatalf("the server is there %s later", limit)
+	}
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// stop ends the server in order.
+func (s *server) stop() {
+	s.h.t.Helper()
+	s.signal(syscall.SIGTERM)
+	if code := s.gone(patience); code != 0 {
+		s.h.t.Fatalf("exit code %d", code)
+	}
+}
+
+// refused waits for a server that does not start, and holds its words against
+// what they must say.
+func (s *server) refused(wants ...string) {
+	s.h.t.Helper()
+	if code := s.gone(patience); code != 1 {
+		s.h.t.Errorf("exit code %d, want 1", code)
+	}
+	for _, want := range wants {
+		if !strings.Contains(s.said.String(), want) {
+			s.h.t.Errorf("it does not say %q:\n%s", want, s.said)
+		}
+	}
+}
+
+func (s *server) logged(text string) func() bool {
+	return func() bool { return strings.Contains(s.said.String(), text) }
+}
+
+func (s *server) do(method, path string, body, out any) {
+	s.h.t.Helper()
+	must(s.h.t, s.Do(s.h.t.Context(), method, path, body, out))
+}
+
+// status is that of the answer; the body of a refusal is decoded into out.
+func (s *server) status(method, path string, body, out any) int {
+	s.h.t.Helper()
+	err := s.Do(s.h.t.Context(), method, path, body, nil)
+	var refused *blackbox.Refused
+	switch {
+	case err == nil:
+		return 200
+	case !errors.As(err, &refused):
+		s.h.t.Fatal(err)
+	case out != nil:
+		must(s.h.t, json.Unmarshal(refused.Body, out))
+	}
+	return refused.Status
+}
+
+func (s *server) session(prompt string) string {
+	s.h.t.Helper()
+	var made struct {
+		SessionID string `json:"session_id"`
+	}
+	s.do("POST", "/api/sessions", map[string]any{"cwd": s.h.work, "prompt": prompt}, &made)
+	return made.SessionID
+}
+
+// process is what a test needs of a process_state.
+type process struct {
+	SessionID  string `json:"session_id"`
+	PID        int    `json:"pid"` // in the list of processes alone
+	State      string `json:"state"`
+	Error      string `json:"error"`
+	KillReason string `json:"kill_reason"`
+	Requests   []struct {
+		RequestID string `json:"request_id"`
+		Status    string `json:"status"`
+	} `json:"pending_requests"`
+}
+
+func (s *server) process(sessionID string) process {
+	s.h.t.Helper()
+	var found struct {
+		ProcessState process `json:"process_state"`
+	}
+	s.do("GET", "/api/sessions/"+sessionID, nil, &found)
+	return found.ProcessState
+}
+
+// asks waits until the session asks something, and returns the request's id.
+func (s *server) asks(sessionID string) string {
+	s.h.t.Helper()
+	var p process
+	eventually(s.h.t, "the session asks", func() bool {
+		p = s.process(sessionID)
+		return len(p.Requests) == 1 && p.Requests[0].Status == "open"
+	})
+	return p.Requests[0].RequestID
+}
+
+func (s *server) reaches(sessionID, state string) {
+	s.h.t.Helper()
+	eventually(s.h.t, "the session is in "+state, func() bool { return s.process(sessionID).State == state })
+}
+
+func (s *server) allow(requestID string) {
+	s.h.t.Helper()
+	s.do("POST", "/api/pending/"+requestID+"/response", map[string]any{"decision": "allow"}, nil)
+}
+
+// pid is that of the session's CLI.
+func (s *server) pid(sessionID string) int {
+	s.h.t.Helper()
+	return s.processes()[sessionID].PID
+}
+
+// processes are those that run, by session.
+func (s *server) processes() map[string]process {
+	s.h.t.Helper()
+	var list struct {
+		Processes []process `json:"processes"`
+	}
+	s.do("GET", "/api/processes", nil, &list)
+	byID := map[string]process{}
+	for _, p := range list.Processes {
+		byID[p.SessionID] = p
+	}
+	return byID
+}
+
+func alive(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) == nil }
+
+// tab is one WebSocket. Its frames come until it ends, then why it did.
+type tab struct {
+	frames chan map[string]any
+	ended  chan error
+}
+
+func (s *server) tab() *tab {
+	s.h.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	conn, err := s.Dial(ctx)
+	if err != nil {
+		cancel()
+		s.h.t.Fatal(err)
+	}
+	t := &tab{frames: make(chan map[string]any), ended: make(chan error, 1)}
+	var reading sync.WaitGroup
+	s.h.t.Cleanup(func() { cancel(); reading.Wait() })
+	reading.Go(func() {
+		defer close(t.frames)
+		for {
+			_, data, err := conn.Read(ctx)
+			if err != nil {
+				t.ended <- err
+				return
+			}
+			var batch struct {
+				Type   string           `json:"type"`
+				Frames []map[string]any `json:"frames"`
+			}
+			var one map[string]any
+			if json.Unmarshal(data, &batch) != nil || json.Unmarshal(data, &one) != nil {
+				t.ended <- fmt.Errorf("a message that is no frame: %s", data)
+				return
+			}
+			if batch.Type != "batch" {
+				batch.Frames = []map[string]any{one}
+			}
+			for _, f := range batch.Frames {
+				select {
+				case t.frames <- f:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	})
+	return t
+}
+
+// until reads on to the first frame that fits.
+func (t *tab) until(tb testing.TB, limit time.Duration, what string, fits func(map[string]any) bool) map[string]any {
+	tb.Helper()
+	late := time.After(limit)
+	for {
+		select {
+		case f, ok := <-t.frames:
+			if !ok {
+				tb.Fatalf("the tab ended before %s: %v", what, <-t.ended)
+			}
+			if fits(f) {
+				return f
+			}
+		case <-late:
+			tb.Fatalf("not within %s: %s", limit, what)
+		}
+	}
+}
+
+// close reads to the end and returns why it came.
+func (t *tab) close(tb testing.TB, limit time.Duration) error {
+	tb.Helper()
+	late := time.After(limit)
+	for {
+		select {
+		case _, ok := <-t.frames:
+			if !ok {
+				return <-t.ended
+			}
+		case <-late:
+			tb.Fatalf("the tab is open %s later", limit)
+		}
+	}
+}
+
+func ofType(kind string) func(map[string]any) bool {
+	return func(f map[string]any) bool { return f["type"] == kind }
+}
+
+var bash = claudetest.Step{Ask: map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "touch a"}}}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+// reloader takes over the settings that may change while the server runs,
+// whenever the process gets SIGHUP.
+type reloader struct {
+	args        []string // of serve: what they and the environment say stays
+	stderr      io.Writer
+	hangups     <-chan os.Signal
+	attended    bool // a terminal started us, and is not to be outlived
+	read        settings
+	level       *slog.LevelVar
+	certificate *certificate // nil without TLS
+	driver      *orchestrator.Orchestrator
+	door        *wsapi.Server
+	log         *slog.Logger
+}
+
+// catchHangups keeps SIGHUP from ending the process from now on.
+func catchHangups() (hangups <-chan os.Signal, attended bool, stop func()) {
+	attended = !signal.Ignored(syscall.SIGHUP) && terminal()
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	return c, attended, func() { signal.Stop(c) }
+}
+
+// terminal reports whether there is one that controls us.
+func terminal() bool {
+	tty, err := os.Open("/dev/tty")
+	if err == nil {
+		tty.Close()
+	}
+	return err == nil
+}
+
+// Run reloads at every hangup until ctx ends. When the terminal is what has gone,
+// it calls leave.
+func (r *reloader) Run(ctx context.Context, leave func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.hangups:
+		}
+		if r.attended && !terminal() {
+			r.log.InfoContext(ctx, "the terminal was closed")
+			leave()
+			return
+		}
+		r.reload(ctx)
+	}
+}
+
+// reload takes over everything, or nothing when something is wrong.
+func (r *reloader) reload(ctx context.Context) {
+	next, _, err := readSettings("serve", r.args, os.Getenv, r.stderr)
+	var rules orchestrator.Rules
+	if err == nil {
+		rules, err = rulesOf(next)
+	}
+	var level slog.Level
+	if err == nil {
+		level, err = levelOf(next)
+	}
+	if err == nil && r.certificate != nil {
+		err = r.certificate.read()
+	}
+	if err != nil {
+		r.log.ErrorContext(ctx, "the settings were not taken over, those from before stay", "error", err)
+		return
+	}
+	r.driver.SetRules(rules)
+	r.door.SetAllowedHosts(next.AllowedHosts)
+	r.level.Set(level)
+	if names := r.read.differsForGood(next); len(names) > 0 {
+		r.log.WarnContext(ctx, "some settings differ that only a restart takes over", "settings", strings.Join(names, ", "))
+	}
+	r.log.InfoContext(ctx, "the settings were read again")
+}
+
+// differsForGood names the settings of next that a running server cannot take
+// over.
+func (s settings) differsForGood(next settings) []string {
+	var names []string
+	for name, pair := range map[string][2]string{
+		"listen": {s.Listen, next.Listen}, "state_dir": {s.StateDir, next.StateDir}, "database": {s.Database, next.Database},
+		"claude": {s.Claude, next.Claude}, "tls_cert": {s.TLSCert, next.TLSCert}, "tls_key": {s.TLSKey, next.TLSKey},
+		"log_format": {s.LogFormat, next.LogFormat}, "node_id": {s.NodeID, next.NodeID},
+	} {
+		if pair[0] != pair[1] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// rulesOf is what the settings say about sessions.
+func rulesOf(s settings) (orchestrator.Rules, error) {
+	roots, err := orchestrator.NewRoots(s.WorkspaceRoots)
+	if err != nil {
+		return orchestrator.Rules{}, err
+	}
+	limits := orchestrator.DefaultLimits()
+	limits.Idle, limits.Silent = time.Duration(s.IdleLimit), time.Duration(s.SilentLimit)
+	limits.Absolute, limits.Start = time.Duration(s.AbsoluteLimit), time.Duration(s.StartLimit)
+	return orchestrator.Rules{Roots: roots, Limits: limits, ResumeOnAnswer: s.ResumeOnAnswer}, nil
+}

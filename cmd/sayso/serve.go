@@ -1,0 +1,322 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/claude/scriptedmodel"
+	"github.com/sayso-dev/sayso/frontend"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+// shutdownGrace is how long requests under way may take once the server stops.
+const shutdownGrace = 5 * time.Second
+
+// serve runs the server until ctx ends. With demo it starts a demo session at
+// once.
+func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bool) error {
+	hangups, attended, stopCatching := catchHangups()
+	defer stopCatching()
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	s, rest, err := readSettings("serve", args, os.Getenv, stderr)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		return fmt.Errorf("serve takes no argument %q", rest[0])
+	}
+	log, level, err := newLog(s, stderr)
+	if err != nil {
+		return err
+	}
+	rules, err := rulesOf(s)
+	if err != nil {
+		return err
+	}
+	var own *certificate
+	if s.TLSCert != "" {
+		own = &certificate{cert: s.TLSCert, key: s.TLSKey}
+		if err := own.read(); err != nil {
+			return err
+		}
+	}
+	lock, err := openStateDir(s.StateDir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	reload := &reloader{
+		args: args, stderr: stderr, hangups: hangups, attended: attended, read: s,
+		level: level, certificate: own, log: log,
+	}
+	opened, err := store.Open(ctx, s.Database)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := opened.Close(); err != nil {
+			log.Error("cannot close the database properly", "error", err)
+		}
+	}()
+	alone, err := lockDatabase(s.Database)
+	if err != nil {
+		return err
+	}
+	defer alone.Close() // of none it is an error that nobody needs
+	directory := account.NewDirectory(opened)
+	admin, err := directory.Prepare(ctx, s.BootstrapToken)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", s.Listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w; is something else there, such as another sayso?", s.Listen, err)
+	}
+	s.Listen = listener.Addr().String() // the port that was chosen for :0
+
+	model, err := demoModel(s)
+	if err != nil {
+		listener.Close()
+		return fmt.Errorf("cannot start the model of the demo: %w", err)
+	}
+	demoSettings, err := demoOf(s, model)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+
+	exe, err := os.Executable()
+	if err != nil {
+		listener.Close()
+		return fmt.Errorf("cannot find my own program, which keeps sessions alive: %w", err)
+	}
+	epoch, err := opened.NextEpoch(ctx)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+
+	bell := &session.LocalBell{}
+	registry := pending.NewRegistry(opened, bell)
+	driver := orchestrator.New(orchestrator.Options{
+		Store: opened, Registry: registry, Bell: bell,
+		Launcher: orchestrator.Shims{Exe: exe, Root: shimsIn(s.StateDir), Epoch: epoch},
+		CLI:      &orchestrator.CLI{Path: s.Claude, Environ: os.Environ()},
+		Rules:    rules, NodeID: s.NodeID, Demo: demoSettings, Log: log,
+	})
+	door := wsapi.New(wsapi.Options{
+		Store: opened, Requests: registry, Driver: driver, Directory: directory, Bell: bell,
+		App: frontend.Handler(), AllowedHosts: s.AllowedHosts, TLS: s.TLSCert != "",
+		Version: versionText(), NodeID: s.NodeID, Log: log,
+		Trouble: trouble,
+	})
+	bell.Listen(door.Touch)
+	bell.Listen(driver.Touch)
+	reload.driver, reload.door = driver, door
+	server := &http.Server{
+		Handler:           door,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	if own != nil {
+		server.TLSConfig = own.config()
+	}
+
+	// Doors are closed first, while the rooms behind them still answer what came in;
+	// then the sessions are let go of.
+	doorCtx, stopDoor := context.WithCancel(context.WithoutCancel(ctx))
+	driverCtx, stopDriver := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopDoor()
+	defer stopDriver()
+	var failed firstError
+	var driving, opening sync.WaitGroup
+	ended := make(chan struct{})
+	var once sync.Once
+	watch := func(what string, run func() error) func() {
+		return func() {
+			if err := run(); err != nil {
+				failed.set(fmt.Errorf("%s: %w", what, err))
+				once.Do(func() { close(ended) })
+			}
+		}
+	}
+	opening.Go(watch("model of the demo", func() error { return model.Run(doorCtx) }))
+	opening.Go(watch("tabs", func() error { return door.Run(doorCtx) }))
+	driving.Go(watch("processes", func() error { return driver.Run(driverCtx) }))
+	opening.Go(watch("web server", func() error {
+		err := serveOn(server, listener)
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return err
+	}))
+
+	opening.Go(func() { reload.Run(doorCtx, leave) })
+
+	err = announce(ctx, stdout, s, directory, admin, driver, demo)
+	if err == nil {
+		select {
+		case <-ctx.Done():
+		case <-ended:
+		}
+	}
+	if ctx.Err() != nil {
+		err = nil // also when the end came before the announcement was out
+		log.Info("stopping; sessions go on and are taken up again by the next start")
+	}
+	stopDoor() // at once, so that tabs look for the next server
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+	defer cancel()
+	if err := server.Shutdown(closing); err != nil {
+		log.Warn("requests were cut off: they took too long", "error", err)
+		server.Close()
+	}
+	opening.Wait()
+	stopDriver()
+	driving.Wait()
+	return errors.Join(err, failed.get())
+}
+
+func serveOn(server *http.Server, listener net.Listener) error {
+	if server.TLSConfig != nil {
+		return server.ServeTLS(listener, "", "")
+	}
+	return server.Serve(listener)
+}
+
+// announce says where the server is and how to get in, once it can be reached.
+func announce(ctx context.Context, stdout io.Writer, s settings, directory *account.Directory, admin account.User, driver *orchestrator.Orchestrator, demo bool) error {
+	if demo {
+		if _, err := driver.Start(ctx, orchestrator.StartRequest{Demo: true, By: pending.Actor{UserID: admin.UserID, Name: admin.Name}}); err != nil {
+			return fmt.Errorf("cannot start the demo: %w", err)
+		}
+	}
+	secret, err := directory.NewSignInLink(ctx, admin.UserID)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this address, once, within %s:\n\n    %s\n\n", address(s), signInLife, signInAddress(s, secret))
+	if e := driver.Environment(ctx); e.Problem != "" {
+		fmt.Fprintf(stdout, "%s\n", e.Problem)
+		if e.DemoAvailable {
+			fmt.Fprintln(stdout, "Until then you can try the demo session in the web app: the real Claude CLI on a scripted model.")
+		}
+		fmt.Fprintln(stdout)
+	}
+	return nil
+}
+
+// demoModel listens where it did the last time, if it can: a demo session that
+// outlived the server knows no other address.
+func demoModel(s settings) (*scriptedmodel.Server, error) {
+	model := scriptedmodel.New(scriptedmodel.Options{Default: scriptedmodel.Demo()})
+	path := filepath.Join(s.StateDir, "demo", "address")
+	if known, err := os.ReadFile(path); err == nil {
+		if server, err := scriptedmodel.Listen(string(known), model); err == nil {
+			return server, nil
+		}
+	}
+	server, err := scriptedmodel.Listen("127.0.0.1:0", model)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	return server, os.WriteFile(path, []byte(server.Addr()), 0o600)
+}
+
+// demoOf says how demo sessions run: in a folder of their own, with a home of
+// their own, so that nothing of the person's account or settings is touched.
+func demoOf(s settings, model *scriptedmodel.Server) (*orchestrator.Demo, error) {
+	home := filepath.Join(s.StateDir, "demo", "home")
+	folder := filepath.Join(s.StateDir, "demo", "work")
+	for _, dir := range []string{home, folder} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("folder of the demo: %w", err)
+		}
+	}
+	folder, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return nil, fmt.Errorf("folder of the demo: %w", err)
+	}
+	environ := map[string]string{
+		"HOME": home, "CLAUDE_CONFIG_DIR": filepath.Join(home, ".claude"),
+		"ANTHROPIC_BASE_URL": model.URL(), "ANTHROPIC_API_KEY": "demo",
+		// Whatever account the server was started with stays out of the demo.
+		"ANTHROPIC_AUTH_TOKEN": "", "ANTHROPIC_MODEL": "", "CLAUDE_CODE_OAUTH_TOKEN": "",
+		"CLAUDE_CODE_USE_BEDROCK": "", "CLAUDE_CODE_USE_VERTEX": "", "CLAUDE_CODE_USE_FOUNDRY": "",
+		"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1",
+	}
+	for _, e := range scriptedmodel.DemoEnv {
+		for i := range e {
+			if e[i] == '=' {
+				environ[e[:i]] = e[i+1:]
+				break
+			}
+		}
+	}
+	return &orchestrator.Demo{Environ: environ, Folder: folder, Prompt: scriptedmodel.DemoPrompt}, nil
+}
+
+// newLog makes the log, and what its level can be changed with.
+func newLog(s settings, stderr io.Writer) (*slog.Logger, *slog.LevelVar, error) {
+	level, err := levelOf(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	now := &slog.LevelVar{}
+	now.Set(level)
+	options := &slog.HandlerOptions{Level: now}
+	switch s.LogFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(stderr, options)), now, nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(stderr, options)), now, nil
+	}
+	return nil, nil, fmt.Errorf("--log-format %s: use text or json", s.LogFormat)
+}
+
+func levelOf(s settings) (level slog.Level, err error) {
+	if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
+		return 0, fmt.Errorf("--log-level %s: use debug, info, warn or error", s.LogLevel)
+	}
+	return level, nil
+}
+
+// firstError keeps the first of several errors.
+type firstError struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (f *firstError) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+func (f *firstError) get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}

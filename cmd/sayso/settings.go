@@ -1,0 +1,248 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/sayso-dev/sayso/orchestrator"
+)
+
+// settings come from flags, the environment and a TOML file, in that order of
+// strength. Their names are the same in all three: --state-dir,
+// SAYSO_STATE_DIR, state_dir.
+type settings struct {
+	Listen         string   `toml:"listen"`
+	StateDir       string   `toml:"state_dir"`
+	Database       string   `toml:"database"`
+	Claude         string   `toml:"claude"`
+	AllowedHosts   []string `toml:"allowed_host"`
+	WorkspaceRoots []string `toml:"workspace_root"`
+	TLSCert        string   `toml:"tls_cert"`
+	TLSKey         string   `toml:"tls_key"`
+	LogLevel       string   `toml:"log_level"`
+	LogFormat      string   `toml:"log_format"`
+	NodeID         string   `toml:"node_id"`
+	ResumeOnAnswer bool     `toml:"resume_on_answer"`
+	IdleLimit      duration `toml:"idle_limit"`
+	SilentLimit    duration `toml:"silent_limit"`
+	AbsoluteLimit  duration `toml:"absolute_limit"`
+	StartLimit     duration `toml:"start_limit"`
+
+	// BootstrapToken is an admin API token that exists from the first start. It
+	// comes from the environment alone: flags are seen by every user of the
+	// machine and files are copied.
+	BootstrapToken string `toml:"-"`
+}
+
+// duration reads "90s", "2h" and the like; "0" means no limit.
+type duration time.Duration
+
+func (d *duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	if err == nil && parsed < 0 {
+		err = errors.New("must not be negative")
+	}
+	if err != nil {
+		return fmt.Errorf("duration %q: %w", text, err)
+	}
+	*d = duration(parsed)
+	return nil
+}
+
+func (d *duration) MarshalText() ([]byte, error) { return []byte(time.Duration(*d).String()), nil }
+
+// list collects a flag given several times, or separated by commas.
+type list struct{ to *[]string }
+
+func (l list) String() string { return "" }
+func (l list) Set(s string) error {
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			*l.to = append(*l.to, part)
+		}
+	}
+	return nil
+}
+
+const minBootstrapToken = 32 // characters
+
+// errUsage: the flags could not be read; the flag package has said why.
+var errUsage = errors.New("usage")
+
+// readSettings reads them for one verb. getenv is os.Getenv.
+func readSettings(verb string, args []string, getenv func(string) string, stderr io.Writer) (settings, []string, error) {
+	limits := orchestrator.DefaultLimits()
+	s := settings{
+		Listen: "127.0.0.1:8787", ResumeOnAnswer: true, StateDir: defaultStateDir(getenv), LogLevel: "info", LogFormat: "text",
+		IdleLimit: duration(limits.Idle), SilentLimit: duration(limits.Silent),
+		AbsoluteLimit: duration(limits.Absolute), StartLimit: duration(limits.Start),
+	}
+	file := getenv("SAYSO_CONFIG")
+	flags := flag.NewFlagSet("sayso "+verb, flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	given := settings{}
+	texts := map[string]struct {
+		to   *string
+		from *string
+		help string
+	}{
+		"listen":     {&s.Listen, &given.Listen, "address to listen on"},
+		"state-dir":  {&s.StateDir, &given.StateDir, "folder of the database and everything else that is kept"},
+		"database":   {&s.Database, &given.Database, "sqlite:PATH or postgres://… (default: sqlite in the state folder)"},
+		"claude":     {&s.Claude, &given.Claude, "path of the Claude CLI (default: claude from PATH)"},
+		"tls-cert":   {&s.TLSCert, &given.TLSCert, "certificate file, for HTTPS"},
+		"tls-key":    {&s.TLSKey, &given.TLSKey, "key file of the certificate"},
+		"log-level":  {&s.LogLevel, &given.LogLevel, "debug, info, warn or error"},
+		"log-format": {&s.LogFormat, &given.LogFormat, "text or json"},
+		"node-id":    {&s.NodeID, &given.NodeID, "name of this server (default: the host's name)"},
+	}
+	lists := map[string]struct {
+		to   *[]string
+		from *[]string
+		help string
+	}{
+		"allowed-host":   {&s.AllowedHosts, &given.AllowedHosts, "host name under which browsers reach the server; may be repeated"},
+		"workspace-root": {&s.WorkspaceRoots, &given.WorkspaceRoots, "folder in which sessions may work (default: the home folder); may be repeated"},
+	}
+	limitsByName := map[string]struct {
+		to   *duration
+		help string
+	}{
+		"idle-limit":     {&s.IdleLimit, "end a process nobody wrote to for so long; 0 for never"},
+		"silent-limit":   {&s.SilentLimit, "end a working process without a sign of life for so long; 0 for never"},
+		"absolute-limit": {&s.AbsoluteLimit, "end a process after so long; 0 for never"},
+		"start-limit":    {&s.StartLimit, "how long the CLI may take to start"},
+	}
+	flags.StringVar(&file, "config", file, "settings file (TOML)")
+	for name, t := range texts {
+		flags.StringVar(t.from, name, "", t.help)
+	}
+	for name, l := range lists {
+		flags.Var(list{l.from}, name, l.help)
+	}
+	resume := flags.String("resume-on-answer", "", "true or false: resume a dead session when its question is answered (default true)")
+	limitTexts := map[string]*string{}
+	for name, l := range limitsByName {
+		limitTexts[name] = flags.String(name, "", l.help)
+	}
+	err := flags.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return s, nil, err
+	}
+	if err != nil {
+		return s, nil, errUsage
+	}
+
+	if file != "" {
+		meta, err := toml.DecodeFile(file, &s)
+		if err != nil {
+			return s, nil, fmt.Errorf("settings file: %w", err)
+		}
+		if unknown := meta.Undecoded(); len(unknown) > 0 {
+			return s, nil, fmt.Errorf("settings file %s: there is no setting %q", file, unknown[0].String())
+		}
+	}
+	variable := func(name string) string {
+		return getenv("SAYSO_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+	}
+	for name, t := range texts {
+		if v := variable(name); v != "" {
+			*t.to = v
+		}
+		if *t.from != "" {
+			*t.to = *t.from
+		}
+	}
+	for name, l := range lists {
+		if v := variable(name); v != "" {
+			*l.to = nil
+			_ = list{l.to}.Set(v) // never fails
+		}
+		if len(*l.from) > 0 {
+			*l.to = *l.from
+		}
+	}
+	for name, l := range limitsByName {
+		for _, v := range []string{variable(name), *limitTexts[name]} {
+			if v == "" {
+				continue
+			}
+			if err := l.to.UnmarshalText([]byte(v)); err != nil {
+				return s, nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	for _, v := range []string{variable("resume-on-answer"), *resume} {
+		if v == "" {
+			continue
+		}
+		if s.ResumeOnAnswer, err = strconv.ParseBool(v); err != nil {
+			return s, nil, fmt.Errorf("resume-on-answer: %q is neither true nor false", v)
+		}
+	}
+	s.BootstrapToken = getenv("SAYSO_BOOTSTRAP_TOKEN")
+	return s, flags.Args(), s.complete()
+}
+
+// complete fills in what follows from other settings and checks the whole.
+func (s *settings) complete() error {
+	if s.StateDir == "" {
+		return errors.New("there is no home folder to keep the state in; set --state-dir")
+	}
+	abs, err := filepath.Abs(s.StateDir)
+	if err != nil {
+		return fmt.Errorf("state folder: %w", err)
+	}
+	s.StateDir = abs
+	if s.Database == "" {
+		s.Database = "sqlite:" + filepath.Join(s.StateDir, "sayso.db")
+	}
+	if s.BootstrapToken != "" && len(s.BootstrapToken) < minBootstrapToken {
+		return fmt.Errorf("SAYSO_BOOTSTRAP_TOKEN has %d characters; it needs at least %d", len(s.BootstrapToken), minBootstrapToken)
+	}
+	if len(s.WorkspaceRoots) == 0 {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return errors.New("there is no home folder to work in; set --workspace-root")
+		}
+		s.WorkspaceRoots = []string{home}
+	}
+	if s.NodeID == "" {
+		if s.NodeID, err = os.Hostname(); err != nil {
+			s.NodeID = "node"
+		}
+	}
+	if (s.TLSCert == "") != (s.TLSKey == "") {
+		return errors.New("--tls-cert and --tls-key belong together; give both")
+	}
+	host, _, err := net.SplitHostPort(s.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: give it as host:port", s.Listen)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) && s.TLSCert == "" {
+		return fmt.Errorf("--listen %s would let others reach sayso without encryption; give --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that does HTTPS", s.Listen)
+	}
+	return nil
+}
+
+// defaultStateDir follows the XDG base directories.
+func defaultStateDir(getenv func(string) string) string {
+	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "sayso")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".local", "state", "sayso")
+}

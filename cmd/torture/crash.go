@@ -1,0 +1,405 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	lookahead    = 60                    // requests that are given to the CLIs beyond what is due
+	perMessage   = 10                    // most requests of one message
+	window       = 20                    // kills after which progress is looked at
+	longestPause = 2 * time.Second       // that the guarantee of progress adds to a life
+	poll         = 50 * time.Millisecond // how often the drain looks
+)
+
+// crash is one run of R1: kills, and then a drain without.
+type crash struct {
+	*house
+	tabs     []*tab
+	sessions []string // ids
+	messages map[string][]string
+	writer   writer
+
+	mu       sync.Mutex // protects following
+	restores []time.Duration
+	openMost int
+	deaths   map[string]fault // by session: that was seen dead
+	due      int              // requests that may be out by now
+	fed      bool             // all messages are out
+
+	kills   int     // done
+	refused []fault // starts that failed
+	pause   time.Duration
+	took    time.Duration // kills alone
+	drains  time.Duration
+	sum     tally
+}
+
+// runCrash proves R1, prints what came out and returns what must not be.
+func runCrash(ctx context.Context, s settings) ([]fault, error) {
+	h, err := openHouse(ctx, s, false)
+	if err != nil {
+		return nil, err
+	}
+	c := &crash{house: h, messages: map[string][]string{}, deaths: map[string]fault{}, writer: writer{random: s.random(1), left: s.requests}}
+	faults, err := c.run(ctx)
+	if err != nil {
+		faults = append(faults, fault{other, "run", err.Error()})
+	}
+	faults = h.close(ctx, c.sessions, faults)
+	c.report(faults)
+	return faults, nil
+}
+
+func (c *crash) run(ctx context.Context) ([]fault, error) {
+	for i := range c.settings.tabs {
+		t, err := c.tab(ctx, i, tabOptions{
+			answers: true, think: 10 * time.Millisecond, first: 4 * time.Millisecond, longest: 15 * time.Millisecond,
+			started: c.startedAt, snapshot: c.restored, died: c.died,
+		})
+		if err != nil {
+			return nil, err
+		}
+		c.tabs = append(c.tabs, t)
+	}
+	for i := range c.settings.sessions {
+		m := c.writer.next(i, 1, 4)
+		id, err := c.session(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		c.sessions = append(c.sessions, id)
+		c.messages[id] = []string{m.Title}
+	}
+	if err := c.awaitCLIs(ctx); err != nil {
+		return nil, err
+	}
+
+	playing, stop := context.WithCancel(ctx)
+	defer stop()
+	var players sync.WaitGroup
+	for _, t := range c.tabs {
+		players.Go(func() { t.run(playing) })
+	}
+	feeding := make(chan error, 1)
+	go func() { feeding <- c.feed(playing) }()
+	began := time.Now()
+	err := c.killAll(ctx)
+	c.took = time.Since(began)
+	if err == nil {
+		began = time.Now()
+		err = c.drain(ctx)
+		c.drains = time.Since(began)
+	}
+	stop()
+	players.Wait()
+	if failed := <-feeding; failed != nil && !errors.Is(failed, context.Canceled) {
+		err = errors.Join(err, fmt.Errorf("a message was refused: %w", failed))
+	}
+	faults := slices.AppendSeq(c.refused, maps.Values(c.deaths))
+	if err != nil {
+		return faults, err
+	}
+	accounts, err := c.collect(ctx)
+	if err != nil {
+		return faults, err
+	}
+	found, sum := compare(accounts)
+	c.sum = sum
+	return append(faults, found...), nil
+}
+
+// awaitCLIs waits until each session has a CLI that has got its first message:
+// the death of a server amid the start of a session is not what is looked at
+// here.
+func (c *crash) awaitCLIs(ctx context.Context) error {
+	for began := time.Now(); ; {
+		clis, err := readRecords(c.records)
+		if err != nil {
+			return err
+		}
+		ready := map[string]bool{}
+		for _, cli := range clis {
+			if len(cli.Users) > 0 {
+				ready[cli.SessionID] = true
+			}
+		}
+		if len(ready) == len(c.sessions) {
+			return nil
+		}
+		if time.Since(began) > time.Minute {
+			for _, id := range c.sessions {
+				if !ready[id] {
+					state, err := c.state(ctx, id)
+					return errors.Join(fmt.Errorf("%d of %d sessions got their first message within a minute; %s is in %s", len(ready), len(c.sessions), id, state), err)
+				}
+			}
+		}
+		if err := c.sleep(ctx, poll); err != nil {
+			return err
+		}
+	}
+}
+
+// sleep waits, but not for a server that has gone by itself.
+func (c *crash) sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-c.server.Exited():
+		return fmt.Errorf("the server ended by itself; it said:\n%s", c.server.LastWords())
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// feed gives out messages as they become due, and all of them when the kills
+// are over.
+func (c *crash) feed(ctx context.Context) error {
+	random := c.random(2)
+	out := c.requests - c.writer.left
+	numbers := map[string]int{}
+	for c.writer.left > 0 {
+		c.mu.Lock()
+		due := c.due
+		c.mu.Unlock()
+		if out > due {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(2 * time.Millisecond):
+			}
+			continue
+		}
+		i := random.IntN(len(c.sessions))
+		id := c.sessions[i]
+		numbers[id]++
+		m := c.writer.next(i, numbers[id]+1, perMessage)
+		if err := c.persist(ctx, "/api/sessions/"+id+"/messages", map[string]any{"text": m.Text}, nil); err != nil {
+			return err
+		}
+		out += m.Requests
+		c.mu.Lock()
+		c.messages[id] = append(c.messages[id], m.Title)
+		c.mu.Unlock()
+	}
+	c.mu.Lock()
+	c.fed = true
+	c.mu.Unlock()
+	return nil
+}
+
+// killAll kills the server as often as it should be, some instants after it
+// answers. When too few answers get through, its lives become longer: what must
+// be shown is that nothing is lost, not that nothing can be done.
+func (c *crash) killAll(ctx context.Context) error {
+	random := c.random(3)
+	settled := 0
+	for c.kills = 0; c.kills < c.settings.kills; {
+		c.mu.Lock()
+		c.due = lookahead + c.requests*c.kills/c.settings.kills
+		dead := len(c.deaths)
+		c.mu.Unlock()
+		if dead > 0 {
+			break // what follows says nothing more
+		}
+		if err := c.sleep(ctx, c.uptime(random)); err != nil {
+			return err
+		}
+		if err := c.server.Kill(); err != nil {
+			return err
+		}
+		c.kills++
+		if c.kills%window == 0 {
+			now, open := 0, 0
+			for _, t := range c.tabs {
+				now += t.settled()
+				open += t.showing()
+			}
+			// A quarter of what would be its part if all got through evenly; but
+			// only if there is something to answer.
+			if open > 0 && now-settled < max(1, len(c.tabs)*c.requests*window/c.settings.kills/4) {
+				c.pause = min(longestPause, c.pause*3/2+5*time.Millisecond)
+			}
+			settled = now
+		}
+		if err := c.startAgain(ctx); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	c.due = c.requests
+	c.mu.Unlock()
+	return nil
+}
+
+// startAgain starts the server after a kill. One that does not come up is a
+// fault; the next try shows whether the rest holds.
+func (c *crash) startAgain(ctx context.Context) error {
+	const tries = 10 // in the whole run
+	for {
+		err := c.start(ctx)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		c.refused = append(c.refused, fault{down, fmt.Sprintf("kill %d", c.kills), err.Error()})
+		if len(c.refused) == tries {
+			return errors.New("the server does not come up any more")
+		}
+	}
+}
+
+func (c *crash) uptime(random *rand.Rand) time.Duration {
+	return c.least + time.Duration(random.Float64()*float64(c.most-c.least)) + c.pause
+}
+
+// drain waits until every request is asked and settled. Not getting there is no
+// error: the ledgers say what is missing.
+func (c *crash) drain(ctx context.Context) error {
+	progress, last := time.Now(), -1
+	for {
+		clis, err := readRecords(c.records)
+		if err != nil {
+			return err
+		}
+		asked, settled := 0, 0
+		for _, cli := range clis {
+			asked += len(cli.Asked)
+			settled += len(cli.Heard)
+			for _, a := range cli.Asked {
+				if a.Withdrawn {
+					settled++
+				}
+			}
+		}
+		idle := true
+		for _, t := range c.tabs {
+			idle = idle && t.idle()
+		}
+		c.mu.Lock()
+		fed, dead := c.fed, len(c.deaths)
+		c.mu.Unlock()
+		if dead > 0 {
+			return nil
+		}
+		if fed && idle && asked >= c.requests && settled >= asked && c.quiet(clis) {
+			return nil
+		}
+		if asked+settled != last {
+			progress, last = time.Now(), asked+settled
+		} else if time.Since(progress) > c.settle {
+			return nil
+		}
+		if err := c.sleep(ctx, poll); err != nil {
+			return err
+		}
+	}
+}
+
+// quiet reports whether every session has said the last line of its last
+// message.
+func (c *crash) quiet(clis []*cliLedger) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cli := range clis {
+		titles := c.messages[cli.SessionID]
+		if len(titles) == 0 || len(cli.Said) == 0 || cli.Said[len(cli.Said)-1] != titles[len(titles)-1]+" done" {
+			return false
+		}
+	}
+	return true
+}
+
+// collect asks the server for its account, and reads the others, once nobody
+// plays any more.
+func (c *crash) collect(ctx context.Context) (ledgers, error) {
+	// The last lines of a CLI are on their way to the transcript.
+	if err := c.sleep(ctx, time.Second); err != nil {
+		return ledgers{}, err
+	}
+	l := ledgers{Items: map[string][]row{}, Rows: map[string]row{}, Texts: map[string][]string{}, States: map[string]string{}}
+	var err error
+	if l.Pending, err = c.pending(ctx); err != nil {
+		return ledgers{}, err
+	}
+	for _, id := range c.sessions {
+		if l.Texts[id], err = c.transcript(ctx, id, l.Items); err != nil {
+			return ledgers{}, err
+		}
+		if l.States[id], err = c.state(ctx, id); err != nil {
+			return ledgers{}, err
+		}
+	}
+	for _, t := range c.tabs {
+		l.Tabs = append(l.Tabs, &t.ledger)
+		for id := range t.ledger.Shown {
+			if _, done := l.Rows[id]; done || l.Pending[id] {
+				continue
+			}
+			if l.Rows[id], err = c.verdict(ctx, id); err != nil {
+				return ledgers{}, err
+			}
+		}
+	}
+	if l.CLIs, err = readRecords(c.records); err != nil {
+		return ledgers{}, err
+	}
+	l.Messages = c.messages
+	return l, nil
+}
+
+// restored measures how long after its start the server has told a tab of all
+// that runs.
+func (c *crash) restored(f frame, took time.Duration) {
+	running, open := map[string]bool{}, 0
+	for _, p := range f.Processes {
+		running[p.SessionID] = p.State != "dead"
+		open += len(p.PendingRequests)
+	}
+	for _, id := range c.sessions {
+		if !running[id] {
+			return
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.restores = append(c.restores, took)
+	c.openMost = max(c.openMost, open)
+}
+
+func (c *crash) died(sessionID, why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deaths[sessionID] = fault{ended, sessionID, "a tab was told that the session is dead: " + why}
+}
+
+func (c *crash) report(faults []fault) {
+	sum := c.sum
+	fmt.Fprintf(c.out, "\n## The server killed %d times, seed %d\n\n", c.kills, c.seed)
+	c.header("what", "")
+	fmt.Fprintf(c.out, "| kills, %s to %s after it answered%s | %d in %.0f s, then %.1f s of drain |\n", c.least, c.most, c.paused(), c.kills, c.took.Seconds(), c.drains.Seconds())
+	fmt.Fprintf(c.out, "| sessions | %d |\n| requests asked | %d |\n| answered by both tabs | %d |\n", len(c.sessions), sum.Asked, sum.Raced)
+	for _, t := range c.tabs {
+		fmt.Fprintf(c.out, "| won by %s | %d |\n", t.ledger.Name, sum.Wins[t.ledger.Name])
+	}
+	fmt.Fprintf(c.out, "| withdrawn by the CLI, of these after an answer was applied | %d, %d |\n", sum.Withdrawn, sum.Late)
+	fmt.Fprintf(c.out, "| lines said by the CLIs | %d |\n", sum.Texts)
+	fmt.Fprintf(c.out, "| server started → tab has all sessions (%d times), ms | %s |\n| open in one of these, at most | %d |\n", len(c.restores), spread(c.restores), c.openMost)
+	printFaults(c.out, faults)
+}
+
+func (c *crash) paused() string {
+	if c.pause == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and in the end %s more", c.pause.Round(time.Millisecond))
+}

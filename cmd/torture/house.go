@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/cmd/blackbox"
+)
+
+// settings of one run.
+type settings struct {
+	self     string   // path of this program
+	builds   []string // paths of sayso; each start takes the next
+	database string   // "" for the server's own choice
+	seed     uint64
+	keep     bool // keeps the folder also when all is well
+	out      io.Writer
+
+	sessions, tabs  int
+	kills, requests int
+	least, most     time.Duration // from answering to being killed
+	settle          time.Duration // longest time without progress in the drain
+	open            int           // requests of the restore run
+	rounds          int           // kills of the restore run
+	shimKills       int
+}
+
+// house is a server that is started again and again in one folder, with all
+// that was made on it.
+type house struct {
+	settings
+	folder  string
+	options blackbox.Options
+	records string // folder
+	admin   blackbox.Client
+
+	mu      sync.Mutex       // protects following
+	server  *blackbox.Server // read without it by whoever starts and kills
+	starts  int
+	started time.Time // when the present server was executed
+}
+
+// random returns the source of one actor: what it decides depends on the seed
+// and on nothing that the others do.
+func (s settings) random(actor uint64) *rand.Rand { return rand.New(rand.NewPCG(s.seed, actor)) }
+
+// openHouse makes the folder and starts the first server. With children each CLI
+// starts processes that outlive it.
+func openHouse(ctx context.Context, s settings, children bool) (*house, error) {
+	folder, err := os.MkdirTemp("", "sayso-torture-")
+	if err != nil {
+		return nil, err
+	}
+	// The server resolves symlinks of its workspace roots.
+	if folder, err = filepath.EvalSymlinks(folder); err != nil {
+		return nil, err
+	}
+	h := &house{settings: s, folder: folder}
+	h.options.Folder = folder
+	if h.options.Address, err = blackbox.FreeAddress(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	if h.options.Claude, h.records, err = wrapCLI(s.self, folder, children); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	if s.database != "" {
+		h.options.Settings = []string{"--database", s.database}
+	}
+	h.admin = blackbox.Client{URL: "http://" + h.options.Address, Token: blackbox.Token}
+	if err := h.start(ctx); err != nil {
+		return nil, fmt.Errorf("%w\n(everything is in %s)", err, folder)
+	}
+	return h, nil
+}
+
+// start starts the server, by the next build in turn.
+func (h *house) start(ctx context.Context) error {
+	h.mu.Lock()
+	h.options.Path = h.builds[h.starts%len(h.builds)]
+	h.starts++
+	h.started = time.Now()
+	h.mu.Unlock()
+	server, err := blackbox.Start(ctx, h.options)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.server = server
+	h.mu.Unlock()
+	return nil
+}
+
+func (h *house) startedAt() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.started
+}
+
+func (h *house) startsNow() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.starts
+}
+
+// tab makes a tab with a user of its own, so that the server can say who won.
+func (h *house) tab(ctx context.Context, index int, o tabOptions) (*tab, error) {
+	name := fmt.Sprintf("tab-%d", index+1)
+	var made struct {
+		Token string `json:"token"`
+	}
+	if err := h.admin.Do(ctx, http.MethodPost, "/api/tokens", map[string]any{"name": name, "role": "member"}, &made); err != nil {
+		return nil, err
+	}
+	o.index, o.random = index, h.random(100+uint64(index))
+	o.client = blackbox.Client{URL: h.admin.URL, Token: made.Token}
+	return newTab(name, o), nil
+}
+
+// persist repeats a command until the server has taken it, whoever dies in
+// between. The command carries its id, so that repeating it changes nothing.
+func (h *house) persist(ctx context.Context, path string, body map[string]any, out any) error {
+	body["command_id"] = uuid.NewString()
+	for {
+		err := h.admin.Do(ctx, http.MethodPost, path, body, out)
+		var refused *blackbox.Refused
+		if err == nil || errors.As(err, &refused) && refused.Status != http.StatusServiceUnavailable && refused.Status != http.StatusInternalServerError {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(3 * time.Millisecond):
+		}
+	}
+}
+
+// session starts one and returns its id.
+func (h *house) session(ctx context.Context, m message) (string, error) {
+	var made struct {
+		SessionID string `json:"session_id"`
+	}
+	err := h.persist(ctx, "/api/sessions", map[string]any{"cwd": h.options.Work(), "prompt": m.Text, "title": m.Title}, &made)
+	return made.SessionID, err
+}
+
+// pending returns the ids of all requests that can be answered.
+func (h *house) pending(ctx context.Context) (map[string]bool, error) {
+	var list struct {
+		PendingRequests []form `json:"pending_requests"`
+	}
+	if err := h.admin.Do(ctx, http.MethodGet, "/api/pending", nil, &list); err != nil {
+		return nil, err
+	}
+	ids := map[string]bool{}
+	for _, r := range list.PendingRequests {
+		ids[r.RequestID] = true
+	}
+	return ids, nil
+}
+
+// transcript reads what a session's transcript says of resolved requests, by
+// request id, and what the CLI said.
+func (h *house) transcript(ctx context.Context, sessionID string, items map[string][]row) (texts []string, err error) {
+	for after := int64(0); ; {
+		var page struct {
+			Items []struct {
+				Kind      string `json:"kind"`
+				Text      string `json:"text"`
+				RequestID string `json:"request_id"`
+				Outcome   string `json:"outcome"`
+				By        string `json:"by"`
+			} `json:"items"`
+			Next int64 `json:"next"`
+			More bool  `json:"more"`
+		}
+		path := fmt.Sprintf("/api/sessions/%s/transcript?limit=500&after=%d", sessionID, after)
+		if err := h.admin.Do(ctx, http.MethodGet, path, nil, &page); err != nil {
+			return nil, err
+		}
+		for _, it := range page.Items {
+			switch it.Kind {
+			case "text":
+				texts = append(texts, it.Text)
+			case "resolved":
+				items[it.RequestID] = append(items[it.RequestID], row{it.Outcome, it.By})
+			}
+		}
+		if !page.More {
+			return texts, nil
+		}
+		after = page.Next
+	}
+}
+
+// state says what a session does, for a sentence.
+func (h *house) state(ctx context.Context, sessionID string) (string, error) {
+	var s struct {
+		ProcessState struct {
+			State          string  `json:"state"`
+			QueuedMessages int     `json:"queued_messages"`
+			Stuck          *string `json:"stuck"`
+			Error          *string `json:"error"`
+			KillReason     *string `json:"kill_reason"`
+		} `json:"process_state"`
+	}
+	err := h.admin.Do(ctx, http.MethodGet, "/api/sessions/"+sessionID, nil, &s)
+	text := fmt.Sprintf("%s with %d queued messages", s.ProcessState.State, s.ProcessState.QueuedMessages)
+	for _, why := range []*string{s.ProcessState.Stuck, s.ProcessState.Error, s.ProcessState.KillReason} {
+		if why != nil {
+			text += ": " + *why
+		}
+	}
+	return text, err
+}
+
+// verdict asks the server how a request ended: it answers it once more, and is
+// told who was first. That this answer is taken is the end of a request that
+// nobody had answered.
+func (h *house) verdict(ctx context.Context, requestID string) (row, error) {
+	body := map[string]any{"decision": "deny", "message": "asked afterwards by the torture", "command_id": uuid.NewString()}
+	var refused *blackbox.Refused
+	switch err := h.admin.Do(ctx, http.MethodPost, "/api/pending/"+requestID+"/response", body, nil); {
+	case err == nil:
+		return row{Outcome: "still open"}, nil
+	case !errors.As(err, &refused):
+		return row{}, err
+	}
+	var said struct {
+		Resolved *resolved `json:"resolved"`
+	}
+	if err := decode(refused.Body, &said); err != nil || said.Resolved == nil {
+		return row{Outcome: refused.Error()}, nil
+	}
+	return row{said.Resolved.Outcome, said.Resolved.By}, nil
+}
+
+// close ends every session, looks that nothing is left of them, and stops the
+// server. The folder stays when there are faults to be looked into.
+func (h *house) close(ctx context.Context, sessions []string, faults []fault) []fault {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if h.server != nil {
+		for _, id := range sessions {
+			if err := h.persist(ctx, "/api/sessions/"+id+"/kill", map[string]any{"force": true}, nil); err != nil {
+				faults = append(faults, fault{leftBehind, id, fmt.Sprintf("the session cannot be ended: %v", err)})
+			}
+		}
+	}
+	clis, err := readRecords(h.records)
+	if err != nil {
+		faults = append(faults, fault{other, h.records, err.Error()})
+	}
+	var left []process
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		left = h.alive(clis)
+		if len(left) == 0 || time.Since(began) > 5*time.Second {
+			break
+		}
+	}
+	if h.server != nil {
+		if err := h.server.Stop(); err != nil {
+			faults = append(faults, fault{other, "server", fmt.Sprintf("it did not stop properly: %v", err)})
+		}
+		if len(left) > 0 {
+			// What is left is blamed all the same.
+			if err := h.server.KillAll(); err != nil {
+				faults = append(faults, fault{leftBehind, h.folder, err.Error()})
+			}
+		}
+	}
+	for _, p := range left {
+		faults = append(faults, fault{leftBehind, fmt.Sprint(p.pid), p.args})
+		p.kill()
+	}
+	switch err := h.remove(len(faults) > 0); {
+	case err != nil:
+		faults = append(faults, fault{leftBehind, h.folder, err.Error()})
+	case len(faults) > 0 || h.keep:
+		fmt.Fprintln(h.out, "\neverything is in", h.folder)
+	}
+	return faults
+}
+
+func (h *house) remove(faulty bool) error {
+	if faulty || h.keep {
+		return nil
+	}
+	return os.RemoveAll(h.folder)
+}
+
+// header begins a table.
+func (s settings) header(names ...string) {
+	fmt.Fprintf(s.out, "| %s |\n|---|%s\n", strings.Join(names, " | "), strings.Repeat("---:|", len(names)-1))
+}

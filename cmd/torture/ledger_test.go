@@ -1,0 +1,230 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	first, second = "session-1", "session-2"
+	ada, grace    = "tab-1", "tab-2"
+)
+
+func input(command string) json.RawMessage { return encode(map[string]string{"command": command}) }
+
+// plant is a pair of sessions in which all is well: request 1 was allowed by Ada
+// and then denied by Grace, request 2 the other way round, request 3 was
+// withdrawn before Ada answered, and request 4, of the other session, was
+// answered by Grace alone.
+func plant() ledgers {
+	won := func(words string) *given {
+		return &given{answer: answer{Words: words}, Acks: []ack{{Result: "applied"}}}
+	}
+	lostTo := func(words, by, outcome string) *given {
+		return &given{answer: answer{Words: words}, Acks: []ack{{Result: "already_resolved", Resolved: &resolved{Outcome: outcome, By: by}}}}
+	}
+	l := ledgers{
+		Tabs: []*tabLedger{
+			{Name: ada, Shown: map[string]shown{}, Given: map[string]*given{
+				"r1": won("allow " + canonical(input("c1"))),
+				"r2": lostTo("deny ada 2", grace, "denied"),
+				"r3": {answer: answer{Words: "deny ada 3"}, Acks: []ack{{Result: "stale", Resolved: &resolved{Outcome: "withdrawn"}}}},
+			}},
+			{Name: grace, Shown: map[string]shown{}, Given: map[string]*given{
+				"r1": lostTo("deny grace 1", ada, "answered"),
+				"r2": won("deny grace 2"),
+				"r4": won("deny grace 4"),
+			}},
+		},
+		Rows:    map[string]row{"r1": {"answered", ada}, "r2": {"denied", grace}, "r3": {"withdrawn", ""}, "r4": {"denied", grace}},
+		Items:   map[string][]row{"r1": {{"answered", ada}}, "r2": {{"denied", grace}}, "r3": {{"withdrawn", ""}}, "r4": {{"denied", grace}}},
+		Pending: map[string]bool{},
+		Texts:   map[string][]string{first: {"a", "b"}, second: {"c"}},
+		CLIs: []*cliLedger{
+			{SessionID: first, PID: 1, Users: []string{"m1", "m2"}, Said: []string{"a", "b"}, Asked: []*asked{
+				{SessionID: first, RequestID: "c1", ToolUseID: "t1", Input: input("c1")},
+				{SessionID: first, RequestID: "c2", ToolUseID: "t2", Input: input("c2")},
+				{SessionID: first, RequestID: "c3", ToolUseID: "t3", Input: input("c3"), Withdrawn: true},
+			}, Heard: []heard{
+				{RequestID: "c1", ToolUseID: "t1", Words: "allow " + canonical(input("c1")), Known: true},
+				{RequestID: "c2", ToolUseID: "t2", Words: "deny grace 2", Known: true},
+			}},
+			{SessionID: second, PID: 2, Users: []string{"m3"}, Said: []string{"c"}, Asked: []*asked{
+				{SessionID: second, RequestID: "c4", ToolUseID: "t4", Input: input("c4")},
+			}, Heard: []heard{{RequestID: "c4", ToolUseID: "t4", Words: "deny grace 4", Known: true}}},
+		},
+		Messages: map[string][]string{first: {"m1", "m2"}, second: {"m3"}},
+	}
+	for _, t := range l.Tabs {
+		for n, session := range []string{first, first, first, second} {
+			digit := string(rune('1' + n))
+			t.Shown["r"+digit] = shown{session, form{RequestID: "r" + digit, ToolUseID: "t" + digit, ToolInput: input("c" + digit)}}
+		}
+		for id, g := range t.Given {
+			g.RequestID, g.ToolUseID, g.SessionID = id, "t"+id[1:], t.Shown[id].SessionID
+		}
+	}
+	return l
+}
+
+func TestLedgersThatFit(t *testing.T) {
+	t.Parallel()
+	faults, sum := compare(plant())
+	for _, f := range faults {
+		t.Errorf("%s: %s: %s", f.Kind, f.ID, f.Sentence)
+	}
+	if sum.Asked != 4 || sum.Raced != 2 || sum.Withdrawn != 1 || sum.Late != 0 || sum.Wins[ada] != 1 || sum.Wins[grace] != 2 || sum.Texts != 3 {
+		t.Errorf("got %+v", sum)
+	}
+}
+
+// Whether an answer is heard that met with the CLI's withdrawal is left open.
+func TestAnswerThatMeetsAWithdrawalIsNoFault(t *testing.T) {
+	t.Parallel()
+	l := plant()
+	l.Tabs[0].Given["r3"].Acks = []ack{{Result: "applied"}}
+	l.Rows["r3"], l.Items["r3"] = row{"denied", ada}, []row{{"denied", ada}}
+	if faults, sum := compare(l); len(faults) > 0 || sum.Late != 1 {
+		t.Errorf("not heard: got %v, %+v", faults, sum)
+	}
+	l.CLIs[0].Heard = append(l.CLIs[0].Heard, heard{RequestID: "c3", ToolUseID: "t3", Words: "deny ada 3"})
+	if faults, sum := compare(l); len(faults) > 0 || sum.Late != 0 {
+		t.Errorf("heard: got %v, %+v", faults, sum)
+	}
+}
+
+// Each planted fault must be found, and named with the right kind and id.
+func TestPlantedFaultsAreFound(t *testing.T) {
+	t.Parallel()
+	for _, planted := range []struct {
+		name string
+		do   func(*ledgers)
+		kind string
+		id   string
+		says string // part of the sentence
+	}{
+		{"an answer that is heard twice", func(l *ledgers) {
+			l.CLIs[0].Heard = append(l.CLIs[0].Heard, l.CLIs[0].Heard[0])
+		}, twice, "r1", "heard 2 answers"},
+		{"the loser's answer is heard as well", func(l *ledgers) {
+			l.CLIs[0].Heard = append(l.CLIs[0].Heard, heard{RequestID: "c1", ToolUseID: "t1", Words: "deny grace 1"})
+		}, twice, "r1", "deny grace 1"},
+		{"one request shown under two ids", func(l *ledgers) {
+			l.Tabs[0].Shown["r9"] = l.Tabs[0].Shown["r4"]
+		}, twice, "t4", "under 2 ids"},
+		{"a request that nobody was shown", func(l *ledgers) {
+			l.CLIs[1].Asked = append(l.CLIs[1].Asked, &asked{SessionID: second, RequestID: "c5", ToolUseID: "t5", Input: input("c5")})
+		}, lost, "t5", "no tab was ever shown it"},
+		{"a request that was shown and vanished", func(l *ledgers) {
+			delete(l.Tabs[1].Given, "r4")
+			l.CLIs[1].Heard = nil
+			l.Rows["r4"], l.Items["r4"] = row{"withdrawn", ""}, []row{{"withdrawn", ""}}
+		}, lost, "r4", "no tab answered"},
+		{"a request that can still be answered", func(l *ledgers) {
+			delete(l.Tabs[1].Given, "r4")
+			l.CLIs[1].Heard, l.Pending["r4"] = nil, true
+		}, stored, "r4", "can still be answered"},
+		{"an answer that was applied and is not heard", func(l *ledgers) {
+			l.CLIs[1].Heard = nil
+		}, undelivered, "r4", "never heard it"},
+		{"an answer at another request of the CLI", func(l *ledgers) {
+			l.CLIs[0].Heard[1] = heard{RequestID: "c2", ToolUseID: "t2", Words: l.CLIs[0].Heard[0].Words}
+		}, misrouted, "r2", "that tab-1 gave to r1"},
+		{"answers of two requests exchanged", func(l *ledgers) {
+			a, b := &l.CLIs[0].Heard[0], &l.CLIs[0].Heard[1]
+			a.Words, b.Words = b.Words, a.Words
+		}, misrouted, "r1", "that tab-2 gave to r2"},
+		{"an answer at another session", func(l *ledgers) {
+			l.CLIs[0].Heard = append(l.CLIs[0].Heard, l.CLIs[1].Heard...)
+			l.CLIs[1].Heard = nil
+		}, misrouted, "c4", "a request that session-2 asked"},
+		{"an answer to a request that nobody asked", func(l *ledgers) {
+			l.CLIs[1].Heard = append(l.CLIs[1].Heard, heard{RequestID: "c8", ToolUseID: "t8", Words: "deny x"})
+		}, misrouted, "c8", "that nobody asked"},
+		{"an answer under another tool use", func(l *ledgers) {
+			l.CLIs[0].Heard[0].ToolUseID = "t2"
+		}, misrouted, "r1", `names the tool use "t2"`},
+		{"a request shown in another session", func(l *ledgers) {
+			s := l.Tabs[0].Shown["r4"]
+			s.SessionID = first
+			l.Tabs[0].Shown["r4"] = s
+		}, misrouted, "r4", "session"},
+		{"a request shown with another input", func(l *ledgers) {
+			for _, tab := range l.Tabs {
+				s := tab.Shown["r4"]
+				s.ToolInput = input("c1")
+				tab.Shown["r4"] = s
+			}
+		}, misrouted, "r4", "other input"},
+		{"a request shown that nobody asked", func(l *ledgers) {
+			l.Tabs[1].Shown["r9"] = shown{first, form{RequestID: "r9", ToolUseID: "t9"}}
+		}, misrouted, "r9", "that no CLI asked"},
+		{"the loser's answer is heard", func(l *ledgers) {
+			l.CLIs[0].Heard[0].Words = "deny grace 1"
+		}, differs, "r1", "another tab's answer"},
+		{"an answer that was changed on its way", func(l *ledgers) {
+			l.CLIs[0].Heard[1].Words = "deny grace 22"
+		}, differs, "r2", `heard "deny grace 22"`},
+		{"an answer that nobody gave", func(l *ledgers) {
+			delete(l.Tabs[1].Given, "r4")
+		}, differs, "r4", "nobody answered"},
+		{"two tabs told applied", func(l *ledgers) {
+			l.Tabs[1].Given["r1"].Acks = []ack{{Result: "applied"}}
+		}, twoWinners, "r1", "tab-1 and tab-2"},
+		{"a CLI whose input ended", func(l *ledgers) { l.CLIs[1].EOF = true }, ended, second, "ended"},
+		{"a CLI that exited", func(l *ledgers) { l.CLIs[0].Exit = true }, ended, first, "ended"},
+		{"a second CLI of a session", func(l *ledgers) {
+			l.CLIs = append(l.CLIs, &cliLedger{SessionID: second, PID: 3})
+		}, ended, second, "second CLI"},
+		{"a tab that was never told", func(l *ledgers) {
+			l.Tabs[1].Given["r1"].Acks = nil
+		}, told, "r1", "never got an ack"},
+		{"the winner told it lost", func(l *ledgers) {
+			l.Tabs[1].Given["r4"].Acks = []ack{{Result: "already_resolved", Resolved: &resolved{Outcome: "answered", By: ada}}}
+		}, told, "r4", "heard the answer of tab-2"},
+		{"a loser told of another winner", func(l *ledgers) {
+			l.Tabs[1].Given["r1"].Acks[0].Resolved.By = grace
+		}, told, "r1", "tab-1 was told applied"},
+		{"a loser told of another outcome", func(l *ledgers) {
+			l.Tabs[1].Given["r1"].Acks[0].Resolved.Outcome = "denied"
+		}, told, "r1", "tab-1 was told applied"},
+		{"an ack that changes", func(l *ledgers) {
+			g := l.Tabs[1].Given["r4"]
+			g.Acks = append(g.Acks, ack{Result: "stale"})
+		}, told, "r4", "asking again"},
+		{"a request called withdrawn that was not", func(l *ledgers) {
+			l.CLIs[0].Asked[2].Withdrawn = false
+		}, told, "r3", "the CLI withdrew it: false"},
+		{"an answer that was rejected", func(l *ledgers) {
+			l.Tabs[0].Given["r2"].Acks[0] = ack{Result: "rejected", Code: "invalid_answer"}
+		}, told, "r2", "invalid_answer"},
+		{"a row that names the loser", func(l *ledgers) { l.Rows["r1"] = row{"denied", grace} }, stored, "r1", "the server says"},
+		{"a row that can still be resolved", func(l *ledgers) { l.Rows["r4"] = row{Outcome: "still open"} }, stored, "r4", "still open"},
+		{"a transcript without the end of a request", func(l *ledgers) { delete(l.Items, "r3") }, stored, "r3", "does not say how it ended"},
+		{"a transcript with two ends", func(l *ledgers) { l.Items["r2"] = append(l.Items["r2"], l.Items["r2"][0]) }, stored, "r2", "2 times"},
+		{"a transcript with another end", func(l *ledgers) { l.Items["r2"][0].By = ada }, stored, "r2", "but it ended as"},
+		{"a line of the CLI that is missing", func(l *ledgers) { l.Texts[first] = []string{"b"} }, text, first, `the first is "a"`},
+		{"a line of the CLI that is doubled", func(l *ledgers) { l.Texts[second] = []string{"c", "c"} }, text, second, "2 times"},
+		{"lines of the CLI exchanged", func(l *ledgers) { l.Texts[first] = []string{"b", "a"} }, text, first, "another order"},
+		{"a line that nobody said", func(l *ledgers) { l.Texts[second] = []string{"c", "x"} }, text, second, "nobody said"},
+		{"a message that is lost", func(l *ledgers) { l.CLIs[0].Users = []string{"m1"} }, spoken, first, `the first is "m2"`},
+		{"a message that is heard twice", func(l *ledgers) { l.CLIs[1].Users = []string{"m3", "m3"} }, spoken, second, "2 times"},
+		{"what a tab saw happen", func(l *ledgers) {
+			l.Tabs[0].Faults = []fault{{Kind: other, ID: "r1", Sentence: "open again"}}
+		}, other, "r1", "open again"},
+	} {
+		t.Run(planted.name, func(t *testing.T) {
+			t.Parallel()
+			l := plant()
+			planted.do(&l)
+			faults, _ := compare(l)
+			if !slices.ContainsFunc(faults, func(f fault) bool {
+				return f.Kind == planted.kind && f.ID == planted.id && strings.Contains(f.Sentence, planted.says)
+			}) {
+				t.Errorf("got %q, want %q of %s with %q", faults, planted.kind, planted.id, planted.says)
+			}
+		})
+	}
+}

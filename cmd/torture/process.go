@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// process is one that this run brought about, directly or not.
+type process struct {
+	pid  int
+	args string
+}
+
+// alive returns which processes of the CLIs are there: they themselves, their
+// children, and what kept them. What is dead and was not waited for is not
+// there. A process that has taken over the id of another is told by its
+// arguments.
+func (h *house) alive(clis []*cliLedger) []process {
+	var all []process
+	for _, c := range clis {
+		all = append(all, alive(c.PID, h.records)...)
+		if c.Parent > 1 && c.Parent != h.serverPID() {
+			for _, build := range h.builds {
+				all = append(all, alive(c.Parent, build+" shim")...)
+			}
+		}
+		for _, pid := range c.Children {
+			all = append(all, alive(pid, "sleep 600")...)
+		}
+	}
+	return all
+}
+
+func (h *house) serverPID() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.server == nil {
+		return 0
+	}
+	return h.server.PID()
+}
+
+// alive returns the process of that id if it runs and its arguments hold the
+// mark.
+func alive(pid int, mark string) []process {
+	if syscall.Kill(pid, 0) != nil {
+		return nil
+	}
+	out, err := exec.Command("ps", "-o", "stat=,args=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return nil // it went meanwhile
+	}
+	state, args, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	if strings.HasPrefix(state, "Z") || !strings.Contains(args, mark) {
+		return nil
+	}
+	return []process{{pid, strings.TrimSpace(args)}}
+}
+
+// kill ends a process that was just found alive.
+func (p process) kill() { _ = syscall.Kill(p.pid, syscall.SIGKILL) } // it may have gone
+
+func decode(text []byte, into any) error { return json.Unmarshal(text, into) }
+
+// pids lists the ids, for a sentence.
+func pids(all []process) string {
+	ids := make([]string, 0, len(all))
+	for _, p := range all {
+		ids = append(ids, strconv.Itoa(p.pid))
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, " ")
+}

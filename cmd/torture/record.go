@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// cliLedger is what one CLI process recorded: the third of the ledgers.
+type cliLedger struct {
+	SessionID string
+	PID       int
+	Parent    int
+	Children  []int
+	Asked     []*asked // in order
+	Heard     []heard
+	Users     []string // first lines of the messages that it got
+	Said      []string
+	EOF, Exit bool
+}
+
+// asked is a request as its CLI knows it.
+type asked struct {
+	SessionID string
+	RequestID string // as the CLI names it
+	ToolUseID string // names the request on both sides of the server
+	ToolName  string
+	Input     json.RawMessage
+	Withdrawn bool
+}
+
+// heard is an answer as a CLI got it.
+type heard struct {
+	RequestID string
+	ToolUseID string // "" in an error
+	Words     string // see words
+	Known     bool   // the request was open
+}
+
+// readRecords reads the records of all CLIs so far, in the order of their start.
+func readRecords(folder string) ([]*cliLedger, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(files)
+	var all []*cliLedger
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		c, err := readRecord(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func readRecord(text []byte) (*cliLedger, error) {
+	c := &cliLedger{}
+	byID := map[string]*asked{}
+	for {
+		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		if !whole {
+			return c, nil // what is left is being written
+		}
+		text = rest
+		var e entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, err
+		}
+		switch e.Kind {
+		case "start":
+			c.SessionID, c.PID, c.Parent = e.SessionID, e.PID, e.Parent
+		case "child":
+			c.Children = append(c.Children, e.PID)
+		case "asked":
+			a := &asked{SessionID: c.SessionID, RequestID: e.RequestID, ToolUseID: e.ToolUseID, ToolName: e.ToolName, Input: e.Input}
+			c.Asked = append(c.Asked, a)
+			byID[e.RequestID] = a
+		case "withdrew":
+			if a := byID[e.RequestID]; a != nil {
+				a.Withdrawn = true
+			}
+		case "heard":
+			h, err := heardOf(e)
+			if err != nil {
+				return nil, err
+			}
+			c.Heard = append(c.Heard, h)
+		case "user":
+			c.Users = append(c.Users, e.Text)
+		case "said":
+			c.Said = append(c.Said, e.Text)
+		case "eof":
+			c.EOF = true
+		case "exit":
+			c.Exit = true
+		}
+	}
+}
+
+func heardOf(e entry) (heard, error) {
+	var m struct {
+		Response struct {
+			Subtype  string          `json:"subtype"`
+			Error    string          `json:"error"`
+			Response json.RawMessage `json:"response"`
+		} `json:"response"`
+	}
+	if err := json.Unmarshal(e.Line, &m); err != nil {
+		return heard{}, err
+	}
+	h := heard{RequestID: e.RequestID, Known: e.Known}
+	if m.Response.Subtype != "success" {
+		h.Words = "error " + m.Response.Error
+		return h, nil
+	}
+	var p struct {
+		Behavior     string          `json:"behavior"`
+		UpdatedInput json.RawMessage `json:"updatedInput"`
+		Message      string          `json:"message"`
+		Interrupt    bool            `json:"interrupt"`
+		ToolUseID    string          `json:"toolUseID"`
+	}
+	if err := json.Unmarshal(m.Response.Response, &p); err != nil {
+		return heard{}, err
+	}
+	h.ToolUseID = p.ToolUseID
+	h.Words = words(p.Behavior, p.UpdatedInput, p.Message)
+	if p.Interrupt {
+		h.Words += " and interrupt"
+	}
+	return h, nil
+}
+
+// words is an answer in one canonical line, by which what a tab gave and what a
+// CLI heard are compared.
+func words(behavior string, input json.RawMessage, message string) string {
+	if behavior == "allow" {
+		return "allow " + canonical(input)
+	}
+	return behavior + " " + message
+}
+
+// canonical is JSON with its keys in order and no space.
+func canonical(raw json.RawMessage) string {
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return string(raw)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return string(raw)
+	}
+	return string(out)
+}
