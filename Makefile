@@ -1,0 +1,105 @@
+# sayso. `make` alone lists what there is.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+include scripts/versions
+
+# Empty outside git and before the first tag; sayso then tells its commit.
+VERSION := $(shell git describe --tags --dirty 2>/dev/null)
+
+CLAUDE_DIR = .tools/claude-$(1)/node_modules/@anthropic-ai/claude-code/bin/claude.exe
+export SAYSO_TEST_CLAUDE_NEW ?= $(CURDIR)/$(call CLAUDE_DIR,$(CLAUDE_NEW))
+export SAYSO_TEST_CLAUDE_OLD ?= $(CURDIR)/$(call CLAUDE_DIR,$(CLAUDE_OLD))
+
+.PHONY: help
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- use
+
+.PHONY: run
+run: setup-run build ## Set up what is missing and start sayso on http://127.0.0.1:8787
+	@SAYSO_CLAUDE="$$(scripts/claude-for-run)" exec bin/sayso serve
+
+.PHONY: demo
+demo: setup-run build ## Start into a demo session: the real CLI on a scripted model, no account needed
+	@SAYSO_CLAUDE="$$(scripts/claude-for-run)" exec bin/sayso demo
+
+# --- build
+
+.PHONY: build
+build: frontend ## Build bin/sayso with the web app inside
+	@mkdir -p bin
+	go build -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
+
+# npm writes this file at the end of every install.
+frontend/node_modules/.package-lock.json: frontend/package.json frontend/package-lock.json
+	npm ci --prefix frontend --no-audit --no-fund
+	@touch $@
+
+e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
+	PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --prefix e2e --no-audit --no-fund
+	@touch $@
+
+FRONTEND_SOURCES = $(shell find frontend -name node_modules -prune -o -name dist -prune -o -type f -print 2>/dev/null)
+frontend/dist/index.html: frontend/node_modules/.package-lock.json $(FRONTEND_SOURCES)
+	npm run --silent --prefix frontend build -- --logLevel warn
+	@touch $@
+
+.PHONY: frontend
+frontend: frontend/dist/index.html ## Build the web app into frontend/dist
+
+# --- test
+
+.PHONY: setup
+setup: ## Install what the tests need, or say exactly what to type
+	@scripts/setup test
+
+.PHONY: setup-run
+setup-run:
+	@scripts/setup run
+
+.PHONY: test
+test: setup ## Run all tests: Go with the race detector, the web app's, the browser's with both CLIs
+	@MAKE="$(MAKE)" scripts/test
+
+.PHONY: test-go
+test-go: ## Run the Go tests
+	@scripts/test-go
+
+.PHONY: test-web
+test-web: frontend/node_modules/.package-lock.json ## Run the web app's unit tests
+	@mkdir -p .tools/reports
+	npm run --silent --prefix frontend test -- --reporter=default --reporter=json --outputFile.json=$(CURDIR)/.tools/reports/web.json
+
+.PHONY: test-e2e
+test-e2e: build e2e/node_modules/.package-lock.json ## Run the browser tests
+	@mkdir -p .tools/reports
+	SAYSO_TEST_CHROMIUM="$$(scripts/chromium)" PLAYWRIGHT_JSON_OUTPUT_NAME=$(CURDIR)/.tools/reports/e2e.json \
+		npm run --silent --prefix e2e test -- --reporter=list,json
+
+.PHONY: torture
+torture: build ## Kill the server 1,000 times under load and count; then time the return of 1,000 forms
+	bin/torture -kills 1000 -requests 3000
+	bin/torture -r2
+
+.PHONY: check
+check: frontend/node_modules/.package-lock.json ## Check formatting, vet, staticcheck, lint and types of the web app, generated files
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt -w is due for:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	go tool staticcheck ./...
+	npm run --silent --prefix frontend lint
+	npm run --silent --prefix frontend typecheck
+	go test -run '^(TestGoldenMessages|TestTypeScript|TestSchema)$$' ./wsapi
+
+.PHONY: bench
+bench: build ## Measure what we promise to be quick at, beside anchors from the same run
+	@scripts/bench
+
+.PHONY: screenshots
+screenshots: build e2e/node_modules/.package-lock.json ## Take the pictures in docs/screenshots
+	SAYSO_TEST_CHROMIUM="$$(scripts/chromium)" npm run --silent --prefix e2e screenshots
+
+.PHONY: clean
+clean: ## Remove what was built; .tools and the state of your server stay
+	rm -rf bin frontend/node_modules e2e/node_modules e2e/test-results
+	find frontend/dist -mindepth 1 ! -name .keep -delete

@@ -1,0 +1,147 @@
+// The app as a person sees it: what there is to read and to press, by role and
+// name. Selectors live here and nowhere else.
+import { expect, type Locator, type Page } from '@playwright/test'
+
+export class App {
+  private constructor(readonly page: Page) {}
+
+  static async home(page: Page, url: string): Promise<App> {
+    await page.goto(`${url}/`)
+    return new App(page)
+  }
+
+  // Opens the view of a session; at is another address of the same server.
+  static async openSession(page: Page, session: string, at?: string): Promise<App> {
+    await page.goto(`${at ?? ''}/sessions/${session}`)
+    return new App(page)
+  }
+
+  // Fills in the form for a new session and sends it.
+  static async newSession(page: Page, url: string, folder: string, words: string): Promise<App> {
+    const app = await App.home(page, url)
+    await page.getByRole('link', { name: 'New session' }).or(page.getByRole('button', { name: 'New session' })).first().click()
+    await page.getByRole('textbox', { name: 'Folder' }).or(page.getByRole('combobox', { name: 'Folder' })).fill(folder)
+    await page.getByRole('textbox', { name: /What should Claude do/ }).fill(words)
+    await page.getByRole('button', { name: 'Start session' }).click()
+    return app
+  }
+
+  static async expectSignedIn(page: Page) {
+    await expect(page.getByRole('button', { name: 'Sign in' })).toBeHidden()
+    await expect(page.getByRole('navigation')).toBeVisible()
+  }
+  static async expectSignedOut(page: Page) {
+    await expect(page.getByText(/sign in/i).first()).toBeVisible()
+    await expect(page.getByRole('navigation')).toBeHidden()
+  }
+
+  show = (session: string) => this.page.goto(`${new URL(this.page.url()).origin}/sessions/${session}`)
+
+  // --- requests
+
+  cards = () => this.page.locator('[data-request-id]')
+  // The only card, or the one that holds a text.
+  card = (text?: string) => (text === undefined ? this.cards() : this.cards().filter({ hasText: text }))
+
+  approveButton = (card: Locator) => card.getByRole('button', { name: 'Approve', exact: true })
+  submitButton = (card: Locator) => card.getByRole('button', { name: 'Submit answers' })
+
+  async approve(card: Locator) {
+    await this.approveButton(card).click()
+  }
+  async approvePlan(card: Locator) {
+    await card.getByRole('button', { name: 'Approve, ask before edits' }).click()
+  }
+  async approveEdited(card: Locator, command: string) {
+    await card.getByRole('button', { name: 'Edit', exact: true }).click()
+    await card.getByRole('textbox').fill(command)
+    await this.approve(card)
+  }
+  async prepareDeny(card: Locator, reason: string) {
+    await card.getByRole('button', { name: 'Deny', exact: true }).click()
+    await card.getByRole('textbox').fill(reason)
+  }
+  private denyButton = (card: Locator) => card.getByRole('button', { name: 'Deny', exact: true })
+  async confirmDeny(card: Locator) {
+    await this.denyButton(card).click()
+  }
+  // Presses at a moment of the clock, so that several pages press as one.
+  async confirmDenyAt(card: Locator, moment: number) {
+    await this.denyButton(card).evaluate(
+      (button: HTMLElement, moment) =>
+        new Promise<void>((resolve) =>
+          setTimeout(() => {
+            button.click()
+            resolve()
+          }, moment - Date.now()),
+        ),
+      moment,
+    )
+  }
+  async deny(card: Locator, reason: string) {
+    // A locator by text would lose the card once its body is out of view.
+    const id = await card.getAttribute('data-request-id')
+    const same = this.page.locator(`[data-request-id="${id}"]`)
+    await this.prepareDeny(same, reason)
+    await this.confirmDeny(same)
+    // Its neighbour takes no decision for a moment once it has got the focus.
+    await expect(same).toHaveCount(0)
+  }
+  async decline(card: Locator, reason: string) {
+    await card.getByRole('button', { name: 'Decline', exact: true }).click()
+    await card.getByRole('textbox').fill(reason)
+    await card.getByRole('button', { name: 'Decline', exact: true }).click()
+  }
+
+  private question = (card: Locator, words: string) => card.getByRole('group', { name: words })
+  otherField = (card: Locator, words: string) => this.question(card, words).getByRole('textbox')
+  async other(card: Locator, words: string, answer: string) {
+    await this.question(card, words).getByText('Other', { exact: true }).click()
+    await this.otherField(card, words).fill(answer)
+  }
+
+  answeredElsewhere = () => this.page.getByText(/^Answered .*(just now|ago)/)
+
+  // --- the session
+
+  // What Claude said; the prompts of these tests hold the same words.
+  said = (words: string | RegExp) => this.page.getByRole('feed').locator('.row.text').getByText(words).last()
+  composer = () => this.page.getByRole('textbox', { name: 'Message to Claude' })
+  async send(words: string) {
+    await this.composer().fill(words)
+    await this.page.getByRole('button', { name: /^(Send|Queue)/ }).click()
+  }
+  async interrupt() {
+    await this.page.getByRole('button', { name: 'Interrupt' }).click()
+  }
+  async resume() {
+    await this.page.getByRole('button', { name: 'Resume', exact: true }).click()
+  }
+  // Resumes a dead session and says something once it is there.
+  async resumeAndSend(words: string) {
+    await this.resume()
+    await expect(this.page.getByRole('button', { name: 'Kill', exact: true })).toBeVisible()
+    await this.send(words)
+  }
+  async kill() {
+    await this.page.getByRole('button', { name: 'Kill', exact: true }).click()
+    await this.page.getByRole('dialog').getByRole('button', { name: 'Kill' }).click()
+  }
+  dead = () => this.page.getByRole('heading', { level: 1 }).locator('..').getByText(/^(Ended|Failed)$/)
+  problem = (sentence: RegExp) => this.page.getByText(sentence).filter({ visible: true }).first()
+  reconnecting = () => this.page.getByText(/^Reconnecting|^No connection to the server/).first()
+  waitingForYou = () => this.page.getByRole('region', { name: /^Waiting for you/ })
+  // Decides whatever asks next with yes, or the first option.
+  async sayYes() {
+    const id = await this.cards().first().getAttribute('data-request-id')
+    const card = this.page.locator(`[data-request-id="${id}"]`)
+    for (const question of await card.getByRole('form').getByRole('group').all()) {
+      const option = question.getByRole('radio').or(question.getByRole('checkbox')).first()
+      if (await option.isVisible()) await option.check()
+      else await question.getByRole('textbox').fill('As you like')
+    }
+    await card.getByRole('button', { name: /^(Approve|Approve, ask before edits|Submit answers)$/ }).click()
+    await expect(card).toHaveCount(0)
+  }
+  demoButton = () => this.page.getByRole('button', { name: 'Try the demo session' }).filter({ visible: true })
+}

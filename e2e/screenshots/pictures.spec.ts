@@ -1,0 +1,177 @@
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { BrowserContext, Page } from '@playwright/test'
+
+import { App } from '../app.ts'
+import { expect, test } from '../fixtures.ts'
+import { root } from '../machine.ts'
+import { ask, bash, fetchPage, plan, prompt, question, type Script, text, tool } from '../script.ts'
+import { type Server, startModel, startServer } from '../server.ts'
+import { REST } from '../wire.ts'
+
+const limiter = `package signin
+
+import "time"
+
+// Limiter lets one address try at most Burst times in Window.
+type Limiter struct {
+	Burst  int
+	Window time.Duration
+}
+`
+
+const approval: Script = {
+  replies: [
+    [text('I will look at how sign-in is limited today.'), tool('Read', { file_path: '{{cwd}}/signin/limiter.go' })],
+    [
+      text(
+        'The limiter counts attempts **per address**, but the window never moves: after `Window` the count starts at zero, so twice as many attempts fit around the edge. I will let it slide, and test that.',
+      ),
+      tool('Edit', {
+        file_path: '{{cwd}}/signin/limiter.go',
+        old_string: '// Limiter lets one address try at most Burst times in Window.',
+        new_string: '// Limiter lets one address try at most Burst times in any span of Window.',
+      }),
+    ],
+    [text('Now the tests, with the race detector.'), bash('go test -race -count=1 ./signin/... && git diff --stat', 'Run the tests of sign-in')],
+    [text('All green.')],
+  ],
+}
+
+const questions: Script = {
+  replies: [
+    [
+      text('Before I write the migration I need two decisions from you.'),
+      ask(
+        question('What should happen to sessions that are open during the upgrade?', 'Sessions', [
+          ['Keep them', 'The new table takes them over; nobody is signed out.'],
+          ['End them', 'Everybody signs in again after the upgrade.'],
+          ['Ask each user', 'A banner lets people choose within a week.'],
+        ]),
+        question('Which databases must it run on?', 'Databases', [
+          ['SQLite', 'What a single server runs on.'],
+          ['PostgreSQL', 'What teams run on.'],
+        ], true),
+      ),
+    ],
+  ],
+}
+
+const planned: Script = {
+  replies: plan(
+    '# Let the limiter slide\n\n1. Keep the times of the last `Burst` attempts for each address, in a ring.\n2. Refuse while the oldest of them is younger than `Window`.\n3. Test the edge of the window, and 64 callers at once.\n\nNothing else changes: the settings keep their names.',
+  ),
+}
+
+const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } } as const
+
+async function shoot(page: Page, name: string, only?: keyof typeof sizes) {
+  mkdirSync(`${root}docs/screenshots`, { recursive: true })
+  for (const size of ['desktop', 'phone'] as const) {
+    if (only && only !== size) continue
+    await page.setViewportSize(sizes[size])
+    for (const scheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
+      await page.waitForTimeout(1200) // cards take decisions only after a moment
+      await page.screenshot({ path: `${root}docs/screenshots/${name}-${size}${scheme === 'dark' ? '-dark' : ''}.png` })
+    }
+  }
+}
+
+interface Scene {
+  server: Server
+  rest: REST
+  project: string
+}
+
+async function scene(
+  script: Script,
+  claudePath: string,
+  http: ConstructorParameters<typeof REST>[0],
+  signIn: (context: BrowserContext, to: Server) => Promise<void>,
+  page: Page,
+  use: (s: Scene) => Promise<void>,
+) {
+  const model = await startModel(script)
+  // A short path reads better. The start fails when the folder is there already.
+  const server = await startServer({ claudePath, modelURL: model.url, workspace: join(realpathSync(tmpdir()), 'projects') })
+  const project = join(server.workspace, 'shop')
+  mkdirSync(join(project, 'signin'), { recursive: true })
+  writeFileSync(join(project, 'signin', 'limiter.go'), limiter)
+  try {
+    await signIn(page.context(), server)
+    await use({ server, rest: new REST(http, server), project })
+  } finally {
+    await page.close()
+    await server.stop()
+    await model.stop()
+  }
+}
+
+test('a session that waits for an approval', async ({ page, claudePath, request, signIn }) => {
+  await scene(approval, claudePath, request, signIn, page, async ({ server, rest, project }) => {
+    await rest.start(prompt('x', [ask(question('Which licence?', 'Licence', ['MIT', 'Apache-2.0']))]), { cwd: project, title: 'Pick a licence for the plugins' })
+    await rest.start(prompt('x', [fetchPage('changelog'), fetchPage('advisories')]), { cwd: project, title: 'Read what changed upstream' })
+    await rest.start(prompt('x', { blocks: [text('…')], delay_ms: 60_000 }), { cwd: project, title: 'Rename Basket to Cart' })
+    const done = await rest.start(prompt('x', [text('Done.')]), { cwd: project, title: 'Explain the retry loop' })
+    await expect.poll(async () => (await rest.state(done)).state).toBe('user_turn')
+    const id = await rest.start('The sign-in limiter lets too many attempts through. Find out why and mend it.', { cwd: project, title: 'Mend the sign-in limiter' })
+    const app = await App.openSession(page, id, server.url)
+    await app.approve(app.card('Edit'))
+    await expect(app.card('go test')).toBeVisible()
+    await shoot(page, 'session')
+
+    await page.getByRole('link', { name: 'Back to the sessions' }).click()
+    await shoot(page, 'list', 'phone')
+  })
+})
+
+test('a session that has questions', async ({ page, claudePath, request, signIn }) => {
+  await scene(questions, claudePath, request, signIn, page, async ({ server, rest, project }) => {
+    const id = await rest.start('Write the migration for the new session table.', { cwd: project, title: 'Migrate the session table' })
+    const app = await App.openSession(page, id, server.url)
+    await app.card().getByRole('radio', { name: 'Keep them' }).check()
+    await shoot(page, 'questions')
+  })
+})
+
+test('a session that has made a plan', async ({ page, claudePath, request, signIn }) => {
+  await scene(planned, claudePath, request, signIn, page, async ({ server, rest, project }) => {
+    const id = await rest.start('Plan how to make the limiter slide.', { cwd: project, permission_mode: 'plan', title: 'A limiter that slides' })
+    const app = await App.openSession(page, id, server.url)
+    await expect(app.card().getByText('Nothing else changes')).toBeVisible()
+    await shoot(page, 'plan', 'desktop')
+  })
+})
+
+test('two tabs, answered elsewhere', async ({ page, claudePath, request, signIn }) => {
+  const script: Script = { replies: [[fetchPage('one')], [text('Fine.')]] }
+  await scene(script, claudePath, request, signIn, page, async ({ server, rest, project }) => {
+    const id = await rest.start('Look it up.', { cwd: project, title: 'Look it up' })
+    const here = await App.openSession(page, id, server.url)
+    const there = await App.openSession(await page.context().newPage(), id, server.url)
+    await expect(here.card()).toBeVisible()
+    await there.deny(there.card(), 'Not from here.')
+    await expect(here.answeredElsewhere()).toBeVisible()
+    await shoot(page, 'elsewhere', 'desktop')
+    await there.page.close()
+  })
+})
+
+test('no account, and the new session', async ({ page, claudePath, model, signIn }) => {
+  const server = await startServer({ claudePath, modelURL: model.url, apiKey: '' })
+  try {
+    await signIn(page.context(), server)
+    await App.home(page, server.url)
+    await expect(page.getByText('not signed in').filter({ visible: true }).first()).toBeVisible()
+    await shoot(page, 'no-account')
+    await page.setViewportSize(sizes.desktop)
+    await page.getByRole('button', { name: 'New session' }).first().click()
+    await shoot(page, 'new-session')
+  } finally {
+    await page.close()
+    await server.stop()
+  }
+})

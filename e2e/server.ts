@@ -1,0 +1,162 @@
+// Starts what the tests look at: a real server, the real CLI behind it, and a
+// scripted model behind that. All of it on loopback and in a folder of its own.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+import { program } from './machine.ts'
+import type { Script } from './script.ts'
+
+export const token = 'an-admin-token-for-the-browser-tests-only'
+
+export interface Server {
+  url: string
+  folder: string // with symlinks resolved; holds all of the below
+  workspace: string // where sessions may work
+  signInAddress: string // the one-time address that the start printed
+  signInSecret(): string // of another one, made while the server runs
+  log(): string // everything the server has said so far
+  crash(): Promise<void> // kill -9, and start again on the same address with the same state
+  restart(): Promise<void> // the same in order
+  stop(): Promise<void>
+}
+
+export interface Model {
+  url: string
+  stop(): Promise<void>
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill(signal)
+  await exited
+}
+
+// script is for conversations that bring none.
+export async function startModel(script?: Script): Promise<Model> {
+  const folder = mkdtempSync(join(tmpdir(), 'sayso-e2e-'))
+  const more: string[] = []
+  if (script) {
+    more.push('-script', join(folder, 'script.json'))
+    writeFileSync(more[1], JSON.stringify(script))
+  }
+  const child = spawn(program('scriptedmodel'), ['-listen', '127.0.0.1:0', ...more], { stdio: ['ignore', 'pipe', 'inherit'] })
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = line.match(/^ANTHROPIC_BASE_URL=(.*)$/)?.[1]
+    if (url) {
+      child.stdout.resume()
+      return {
+        url,
+        async stop() {
+          await end(child, 'SIGTERM')
+          rmSync(folder, { recursive: true })
+        },
+      }
+    }
+  }
+  throw new Error('the scripted model ended before it said its address')
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+export interface Settings {
+  claudePath: string
+  modelURL: string
+  apiKey?: string // of the model; '' for an account that is not signed in
+  arguments?: string[]
+  workspace?: string // made, and removed at the end; in the server's folder unless given
+}
+
+// The environment is built, not inherited: the account and the settings of
+// whoever runs the tests must not matter.
+export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a-key', arguments: more = [], workspace: given }: Settings): Promise<Server> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'sayso-e2e-')))
+  const home = join(folder, 'home')
+  const workspace = given ?? join(folder, 'workspace')
+  mkdirSync(home)
+  mkdirSync(workspace)
+  const listen = `127.0.0.1:${await freePort()}`
+  const url = `http://${listen}`
+  const environment: NodeJS.ProcessEnv = {
+    PATH: process.env.PATH,
+    LANG: 'C.UTF-8',
+    TMPDIR: folder,
+    HOME: home,
+    SAYSO_CLAUDE: claudePath,
+    SAYSO_BOOTSTRAP_TOKEN: token,
+    ANTHROPIC_BASE_URL: modelURL,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_AUTOUPDATER: '1',
+  }
+  if (apiKey) environment.ANTHROPIC_API_KEY = apiKey
+
+  let child: ChildProcess
+  let said = ''
+  async function start() {
+    const from = said.length
+    child = spawn(
+      program('sayso'),
+      ['serve', '--listen', listen, '--state-dir', join(folder, 'state'), '--workspace-root', workspace, ...more],
+      { env: environment, stdio: ['ignore', 'pipe', 'pipe'] },
+    )
+    const hear = (chunk: Buffer) => (said += chunk)
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
+    for (;;) {
+      if (child.exitCode !== null) throw new Error(`sayso ended before it listened:\n${said.slice(from)}`)
+      const ready = await fetch(`${url}/readyz`).then((r) => r.ok, () => false)
+      if (ready) return
+      await new Promise((r) => setTimeout(r, 50))
+    }
+  }
+  await start()
+  return {
+    url,
+    folder,
+    workspace,
+    get signInAddress() {
+      const found = said.match(/https?:\/\/\S+/g)?.find((a) => a.startsWith(url) && a.length > url.length + 10)
+      if (!found) throw new Error(`the server printed no sign-in address:\n${said}`)
+      return found
+    },
+    signInSecret() {
+      const address = execFileSync(program('sayso'), ['token', '--sign-in', '--state-dir', join(folder, 'state')], { env: environment, encoding: 'utf8' })
+      return address.trim().split('#')[1]
+    },
+    log: () => said,
+    async crash() {
+      await end(child, 'SIGKILL')
+      await start()
+    },
+    async restart() {
+      await end(child, 'SIGTERM')
+      await start()
+    },
+    async stop() {
+      await end(child, 'SIGTERM')
+      execFileSync(program('sayso'), ['kill-all', '--state-dir', join(folder, 'state')], { env: environment })
+      for (const made of [folder, workspace]) rmSync(made, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+    },
+  }
+}
+
+// The processes of this machine whose command line holds a text, such as the id
+// of a session.
+export function processesWith(text: string): string[] {
+  return execFileSync('ps', ['-axwwo', 'pid=,args='], { encoding: 'utf8', maxBuffer: 64 << 20 })
+    .split('\n')
+    .filter((line) => line.includes(text) && !line.includes('ps -axwwo'))
+}

@@ -1,0 +1,71 @@
+// Adds up what the Go, web and browser tests left in .tools/reports and prints
+// one line for each and, last, "N passed, N failed". Exits 1 unless all passed.
+// A suite that left no readable report counts as one failure: it did not run.
+import { readFileSync } from 'node:fs'
+
+const read = (name) => readFileSync(new URL(`../.tools/reports/${name}`, import.meta.url), 'utf8')
+
+// A test that has subtests is counted through them. A package that failed with
+// no failed test (it did not compile, a goroutine survived) is one failure.
+function countGo() {
+  const outcome = new Map()
+  const failedPackages = new Set()
+  for (const line of read('go.ndjson').split('\n')) {
+    if (!line.startsWith('{')) continue
+    const { Action, Package, Test, ImportPath } = JSON.parse(line)
+    if (!['pass', 'fail', 'skip', 'build-fail'].includes(Action)) continue
+    if (Test) outcome.set(`${Package} ${Test}`, Action)
+    else if (Action === 'fail' || Action === 'build-fail') failedPackages.add(Package ?? ImportPath)
+  }
+  const parents = new Set()
+  for (const key of outcome.keys()) {
+    for (let at = key.lastIndexOf('/'); at > key.indexOf(' '); at = key.lastIndexOf('/', at - 1)) parents.add(key.slice(0, at))
+  }
+  const count = { passed: 0, failed: 0, skipped: 0 }
+  const blamed = new Set()
+  for (const [key, action] of outcome) {
+    if (action === 'fail') blamed.add(key.split(' ')[0])
+    if (parents.has(key)) continue
+    count[{ pass: 'passed', fail: 'failed', skip: 'skipped' }[action]]++
+  }
+  // A parent may fail on its own, with all its subtests passing.
+  for (const pkg of failedPackages) if (!blamed.has(pkg)) count.failed++
+  for (const [key, action] of outcome) {
+    if (action !== 'fail' || !parents.has(key)) continue
+    const childFailed = [...outcome].some(([other, its]) => its === 'fail' && other.startsWith(key + '/'))
+    if (!childFailed) count.failed++
+  }
+  return count
+}
+
+function countWeb() {
+  const report = JSON.parse(read('web.json'))
+  const emptyFailures = report.testResults.filter((file) => file.status === 'failed' && !file.assertionResults.some((t) => t.status === 'failed'))
+  return {
+    passed: report.numPassedTests,
+    failed: report.numFailedTests + emptyFailures.length,
+    skipped: report.numPendingTests + (report.numTodoTests ?? 0),
+  }
+}
+
+function countBrowser() {
+  const { stats, errors } = JSON.parse(read('e2e.json'))
+  return { passed: stats.expected, failed: stats.unexpected + stats.flaky + errors.length, skipped: stats.skipped }
+}
+
+const say = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed` + (skipped ? `, ${skipped} skipped` : '')
+const total = { passed: 0, failed: 0, skipped: 0 }
+for (const [name, count] of [['Go', countGo], ['web app', countWeb], ['browser', countBrowser]]) {
+  let counted
+  try {
+    counted = count()
+    if (counted.passed + counted.failed === 0) throw new Error('it holds no test')
+    console.log(`${name} tests: ${say(counted)}`)
+  } catch (cause) {
+    counted = { passed: 0, failed: 1, skipped: 0 }
+    console.log(`${name} tests: no report (${cause.message})`)
+  }
+  for (const key in total) total[key] += counted[key]
+}
+console.log(say(total))
+process.exitCode = total.failed === 0 ? 0 : 1
