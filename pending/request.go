@@ -200,7 +200,36 @@ type Question struct {
 	Required    bool         `json:"required"`
 	Placeholder string       `json:"placeholder,omitempty"`
 	FreeText    bool         `json:"free_text"` // an answer outside the options is allowed
+
+	Description string `json:"description,omitempty"` // more words about the question
+	// Default is what is filled in before a person has touched the form: one text
+	// for Text, values of options for Select and MultiSelect, "yes" or "no" for
+	// Confirm. It is never an answer by itself.
+	Default []string `json:"default,omitempty"`
+	// The rest bounds an answer; the zero value bounds nothing.
+	Format    Format   `json:"format,omitempty"`     // of a Text
+	Minimum   *float64 `json:"minimum,omitempty"`    // of a number, inclusive
+	Maximum   *float64 `json:"maximum,omitempty"`    // of a number, inclusive
+	MinLength int      `json:"min_length,omitempty"` // of a Text, in characters
+	MaxLength int      `json:"max_length,omitempty"`
+	MinItems  int      `json:"min_items,omitempty"` // of a MultiSelect
+	MaxItems  int      `json:"max_items,omitempty"`
 }
+
+// Format says what the text that answers a question of kind [Text] must be. It
+// is no kind of its own: a tab that does not know it shows a text field, and the
+// server refuses what does not fit.
+type Format string
+
+const (
+	AnyText  Format = ""
+	Number   Format = "number"  // decimal, as JSON writes it
+	Integer  Format = "integer" // whole number
+	Email    Format = "email"
+	URI      Format = "uri"
+	Date     Format = "date"      // 2006-01-02
+	DateTime Format = "date-time" // RFC 3339
+)
 
 // Option is one choice of a [Question].
 type Option struct {

@@ -75,6 +75,24 @@ func mcpRequest() pending.Request {
 	}
 }
 
+func elicitation() pending.Request {
+	input := json.RawMessage(`{"mcp_server_name":"billing","message":"Where does the bill go?","mode":"form","requested_schema":{}}`)
+	least, most := 1.0, 31.0
+	return pending.Request{
+		RequestID: "66666666-6666-5666-8666-666666666666", SessionID: sessID,
+		RequestType: pending.AskUserQuestion, Source: pending.SourceElicitation,
+		ToolName: "billing", ToolInput: input, InputHash: pending.HashInput(input),
+		CreatedAt: at.Add(3 * time.Second), Status: pending.Open,
+		Form: &pending.Form{Questions: []pending.Question{
+			{ID: "email", Question: "Address", Description: "For the bill", Kind: pending.Text, Required: true, Format: pending.Email, MaxLength: 100},
+			{ID: "day", Question: "Day of the month", Kind: pending.Text, Format: pending.Integer, Minimum: &least, Maximum: &most, Default: []string{"1"}},
+			{ID: "parts", Question: "What is billed?", Kind: pending.MultiSelect, MinItems: 1, MaxItems: 2, Default: []string{"hours"},
+				Options: []pending.Option{{Label: "Hours", Value: "hours"}, {Label: "Travel", Value: "travel"}, {Label: "Parts", Value: "parts"}}},
+			{ID: "paper", Question: "On paper?", Kind: pending.Confirm, Default: []string{"no"}},
+		}},
+	}
+}
+
 func processState() session.ProcessState {
 	return session.ProcessState{
 		SessionID: sessID, ProjectID: "api-server", Title: "Fix the login", CWD: "/home/ada/api-server", Version: 42,
@@ -127,6 +145,9 @@ func frames() map[string]any {
 		p.Version, p.QueuedMessages, p.Stuck = 44, 1, ""
 		p.Requests = []pending.Request{bashRequest(), questionRequest(), mcpRequest()}
 	}))
+	elicited := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) {
+		p.Version, p.Requests = 47, []pending.Request{elicitation()}
+	}))
 	dead := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) {
 		p.Version, p.State, p.PID, p.Memory, p.CPU = 45, session.Dead, 0, 0, 0
 		p.Error = "Claude ended by itself with exit code 1. Its last words: out of memory"
@@ -155,6 +176,7 @@ func frames() map[string]any {
 		"process_state.idle":          idle,
 		"process_state.tool_approval": approval,
 		"process_state.many_requests": many,
+		"process_state.elicitation":   elicited,
 		"process_state.dead":          dead,
 		"process_state.killed":        killed,
 		"process_state.deleted":       deleted,

@@ -132,6 +132,16 @@ type Question struct {
 	Required    bool                 `json:"required"`
 	Placeholder *string              `json:"placeholder"`
 	FreeText    bool                 `json:"free_text"`
+
+	Description string         `json:"description,omitempty"`
+	Default     []string       `json:"default,omitempty"` // filled in before a person has touched it
+	Format      pending.Format `json:"format,omitempty"`  // of a text
+	Minimum     *float64       `json:"minimum,omitempty"` // of a number, inclusive
+	Maximum     *float64       `json:"maximum,omitempty"`
+	MinLength   int            `json:"min_length,omitempty"` // of a text, in characters
+	MaxLength   int            `json:"max_length,omitempty"`
+	MinItems    int            `json:"min_items,omitempty"` // of a multi_select
+	MaxItems    int            `json:"max_items,omitempty"`
 }
 
 // Option is one choice of a [Question].
@@ -398,6 +408,8 @@ func wireForm(f *pending.Form) *Form {
 		wq := Question{
 			ID: q.ID, Question: q.Question, Header: q.Header, Kind: q.Kind, Options: []Option{},
 			Required: q.Required, Placeholder: optional(q.Placeholder), FreeText: q.FreeText,
+			Description: q.Description, Default: q.Default, Format: q.Format, Minimum: q.Minimum, Maximum: q.Maximum,
+			MinLength: q.MinLength, MaxLength: q.MaxLength, MinItems: q.MinItems, MaxItems: q.MaxItems,
 		}
 		for _, o := range q.Options {
 			wq.Options = append(wq.Options, Option{

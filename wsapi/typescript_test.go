@@ -32,6 +32,7 @@ var unions = map[reflect.Type][]string{
 	reflect.TypeFor[pending.Source]():       {"claude", "mcp", "elicitation"},
 	reflect.TypeFor[pending.Status]():       {"open", "orphaned", "answered", "denied", "withdrawn", "expired"},
 	reflect.TypeFor[pending.QuestionKind](): {"text", "select", "multi_select", "confirm"},
+	reflect.TypeFor[pending.Format]():       {"number", "integer", "email", "uri", "date", "date-time"},
 	reflect.TypeFor[pending.Decision]():     {"allow", "deny"},
 	reflect.TypeFor[wsapi.NoticeCode]():     {"none", "read_only", "unavailable", "broken"},
 	reflect.TypeFor[wsapi.AckResult]():      {"applied", "already_resolved", "stale", "rejected"},

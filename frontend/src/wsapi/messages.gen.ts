@@ -557,6 +557,15 @@ export interface Question {
   required: boolean
   placeholder: string | null
   free_text: boolean
+  description?: string
+  default?: string[]
+  format?: Format
+  minimum?: number
+  maximum?: number
+  min_length?: number
+  max_length?: number
+  min_items?: number
+  max_items?: number
 }
 
 export type QuestionKind = 'text' | 'select' | 'multi_select' | 'confirm'
@@ -567,3 +576,5 @@ export interface Option {
   description: string
   preview: string | null
 }
+
+export type Format = 'number' | 'integer' | 'email' | 'uri' | 'date' | 'date-time'
