@@ -62,6 +62,19 @@ type Credential struct {
 	Revoked      bool
 }
 
+// AgentToken lets its bearer ask people in the name of one session. It is no
+// [Credential]: nothing that a person can do can be done with it, least of all
+// answering. Only Hash is stored.
+type AgentToken struct {
+	TokenID   string // UUID
+	SessionID string
+	Name      string // of the agent, for people; "" for the session's own Claude
+	Hash      []byte // SHA-256 of the secret, 32 bytes
+	CreatedAt time.Time
+	ExpiresAt time.Time // zero when it does not
+	RevokedAt time.Time // zero while it is good
+}
+
 // Store remembers accounts. Writes survive a power cut before they return.
 type Store interface {
 	// PutUser stores a user by UserID.
@@ -81,6 +94,19 @@ type Store interface {
 	RevokeCredential(ctx context.Context, credentialID string) error
 	// Touch records a use; it need not survive a power cut.
 	Touch(ctx context.Context, credentialID string, at time.Time) error
+
+	// AddAgentToken stores a new token. ErrExists when its id or hash is known,
+	// ErrNotFound when there is no such session.
+	AddAgentToken(ctx context.Context, t AgentToken) error
+	// AgentToken finds a live token by hash: not revoked and not expired at now.
+	// ErrNotFound otherwise.
+	AgentToken(ctx context.Context, hash []byte, now time.Time) (AgentToken, error)
+	// AgentTokens lists those of a session, or of all sessions when sessionID is "",
+	// oldest first.
+	AgentTokens(ctx context.Context, sessionID string) ([]AgentToken, error)
+	// RevokeAgentTokens ends the tokens of a session that are not revoked yet, and
+	// returns how many there were.
+	RevokeAgentTokens(ctx context.Context, sessionID string, at time.Time) (int, error)
 
 	// Command returns the stored ack of a command of this user, or ErrNotFound.
 	// SaveCommand keeps the first ack only and returns the one that is kept.

@@ -20,6 +20,7 @@ type memory struct {
 	mu          sync.Mutex
 	users       []account.User
 	credentials []account.Credential
+	agents      []account.AgentToken
 	touches     int
 }
 
@@ -126,6 +127,42 @@ func (m *memory) Touch(context.Context, string, time.Time) error {
 	defer m.mu.Unlock()
 	m.touches++
 	return nil
+}
+
+func (m *memory) AddAgentToken(_ context.Context, t account.AgentToken) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.agents = append(m.agents, t)
+	return nil
+}
+
+func (m *memory) AgentToken(_ context.Context, hash []byte, now time.Time) (account.AgentToken, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, t := range m.agents {
+		if bytes.Equal(t.Hash, hash) && t.RevokedAt.IsZero() && (t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt)) {
+			return t, nil
+		}
+	}
+	return account.AgentToken{}, account.ErrNotFound
+}
+
+func (m *memory) AgentTokens(context.Context, string) ([]account.AgentToken, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]account.AgentToken(nil), m.agents...), nil
+}
+
+func (m *memory) RevokeAgentTokens(_ context.Context, sessionID string, at time.Time) (n int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.agents {
+		if t := &m.agents[i]; t.SessionID == sessionID && t.RevokedAt.IsZero() {
+			t.RevokedAt = at
+			n++
+		}
+	}
+	return n, nil
 }
 
 func (m *memory) Command(context.Context, string, string) ([]byte, error) {

@@ -47,6 +47,8 @@ func TestRequestsBehaveAsTheirModel(t *testing.T) {
 				"sleep":       m.sleep,
 				"restart":     m.restart,
 				"draft":       m.draft,
+				"extend":      m.extend,
+				"ticket":      m.ticket,
 				"":            m.check,
 			})
 		})
@@ -340,6 +342,55 @@ func (m *model) draft(t *rapid.T) {
 		m.want(t, err, pending.ErrNotOpen)
 	default:
 		m.want(t, err, nil)
+	}
+}
+
+// extend moves a deadline, here or on another node that wakes nobody here.
+func (m *model) extend(t *rapid.T) {
+	id := m.anyID(t)
+	by := time.Duration(rapid.IntRange(-100, 3000).Draw(t, "milliseconds")) * time.Millisecond
+	on := m.node
+	elsewhere := rapid.Bool().Draw(t, "elsewhere")
+	if elsewhere {
+		on = newNode(m.store)
+	}
+	to, err := on.Extend(m.ctx, id, by)
+	if elsewhere {
+		m.node.bell.Ring(sessionOf(id)) // late, and without a wake
+	}
+	synctest.Wait()
+	switch r := m.rows[id]; {
+	case r == nil:
+		m.want(t, err, pending.ErrNotFound)
+	case r.status.Final():
+		m.want(t, err, pending.ErrNotOpen)
+	case r.expiresAt.IsZero() || by <= 0:
+		m.want(t, err, pending.ErrInvalid)
+	default:
+		m.want(t, err, nil)
+		r.expiresAt = r.expiresAt.Add(by)
+		if !to.Equal(r.expiresAt) {
+			t.Fatalf("extended to %s, want %s", to, r.expiresAt)
+		}
+	}
+}
+
+// ticket lets an asker go that will come back.
+func (m *model) ticket(t *rapid.T) {
+	id := m.anyID(t)
+	row, err := m.node.Ticket(m.ctx, id, time.Second)
+	synctest.Wait()
+	switch r := m.rows[id]; {
+	case r == nil:
+		m.want(t, err, pending.ErrNotFound)
+	default:
+		m.want(t, err, nil)
+		if row.Status != r.status || !r.status.Final() && row.TicketedAt.IsZero() {
+			t.Fatalf("ticket of %+v, want it %s", row, r.status)
+		}
+		if !r.status.Final() && r.expiresAt.IsZero() {
+			r.expiresAt = time.Now().Add(time.Second)
+		}
 	}
 }
 

@@ -23,6 +23,9 @@ const (
 	rereadPauseMax = 30 * time.Second
 	// MaxDraftBytes bounds a shared draft.
 	MaxDraftBytes = 1 << 20
+	// MaxWait is how long after its creation a request may end at the latest by
+	// [Registry.Extend].
+	MaxWait = 30 * time.Minute
 )
 
 // Bell says that a session changed; the part of session.Bell that this package
@@ -86,7 +89,8 @@ func NewRegistry(store Store, bell interface{ Ring(sessionID string) }) *Registr
 // store cannot settle the row for some seconds, its error is joined and the row
 // is left open.
 //
-// An ExpiresAt expires the request by itself. [ErrConflict] says that the id
+// An ExpiresAt expires the request by itself, at the time that it has then: see
+// [Registry.Extend]. [ErrConflict] says that the id
 // belongs to another request, [ErrNotFound] that the row was deleted meanwhile.
 func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 	if req.RequestID == "" || req.SessionID == "" {
@@ -108,20 +112,27 @@ func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 		return Request{}, fmt.Errorf("pending: ask %s: %w", req.RequestID, err)
 	}
 
-	var expiry, reread <-chan time.Time
-	if !row.ExpiresAt.IsZero() {
-		t := time.NewTimer(time.Until(row.ExpiresAt))
-		defer t.Stop()
-		expiry = t.C
-	}
+	var reread <-chan time.Time
+	expiry := time.NewTimer(forever)
+	defer expiry.Stop()
+	var armed time.Time // the deadline that expiry is set to
 	pause := rereadPause
 	for !row.Status.Final() {
+		if !row.ExpiresAt.Equal(armed) {
+			armed = row.ExpiresAt
+			expiry.Reset(until(armed))
+		}
 		select {
 		case row = <-w.handed:
 			continue
 		case <-ctx.Done():
 			return r.settle(ctx, w, row, context.Cause(ctx))
-		case <-expiry:
+		case <-expiry.C:
+			// Somebody may have moved the deadline where this registry did not see it.
+			if now, err := r.store.Request(ctx, req.RequestID); err == nil && !now.Status.Final() && !now.ExpiresAt.Equal(armed) {
+				row = now
+				continue
+			}
 			row, err := r.settle(ctx, w, row, ErrDeadline)
 			if row.Status.Final() {
 				return row, nil
@@ -307,6 +318,66 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 		return now, &NotOpenError{Request: now}
 	}
 	return now, nil
+}
+
+// Extend moves the deadline of a request by a time, at most to [MaxWait] after
+// its creation, and returns the new one. Who waits for the request waits as long.
+// A resolved request gives a [NotOpenError], one whose deadline cannot be moved an
+// [InvalidError].
+func (r *Registry) Extend(ctx context.Context, requestID string, by time.Duration) (time.Time, error) {
+	row, err := r.store.Request(ctx, requestID)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("pending: extend %s: %w", requestID, err)
+	}
+	to, last := row.ExpiresAt.Add(by), row.CreatedAt.Add(MaxWait)
+	if to.After(last) {
+		to = last
+	}
+	switch {
+	case row.Status.Final():
+		return time.Time{}, &NotOpenError{Request: row}
+	case row.ExpiresAt.IsZero():
+		return time.Time{}, &InvalidError{Sentence: "This question has no deadline."}
+	case !to.After(row.ExpiresAt):
+		return row.ExpiresAt, &InvalidError{Sentence: "This question cannot wait any longer."}
+	}
+	now, extended, err := r.store.ExtendRequest(ctx, requestID, to)
+	if extended || err != nil {
+		r.bell.Ring(row.SessionID) // after an error too: it may have been done
+	}
+	switch {
+	case err != nil:
+		return time.Time{}, fmt.Errorf("pending: extend %s: %w", requestID, err)
+	case now.Status.Final():
+		r.hand(now)
+		return time.Time{}, &NotOpenError{Request: now}
+	}
+	r.wake(requestID)
+	return now.ExpiresAt, nil
+}
+
+// Ticket notes that the asker of a request was told to come back for the answer,
+// and gives a request without a deadline one of the given time from now. A
+// resolved request stays as it is and is returned.
+func (r *Registry) Ticket(ctx context.Context, requestID string, life time.Duration) (Request, error) {
+	at := time.Now()
+	row, err := r.store.TicketRequest(ctx, requestID, at, at.Add(life))
+	if err != nil {
+		return Request{}, fmt.Errorf("pending: ticket of %s: %w", requestID, err)
+	}
+	r.bell.Ring(row.SessionID)
+	r.wake(requestID)
+	return row, nil
+}
+
+// Request returns one request of a session as it stands; [ErrNotFound] also for
+// one of another session.
+func (r *Registry) Request(ctx context.Context, sessionID, requestID string) (Request, error) {
+	row, err := r.read(ctx, sessionID, requestID)
+	if err != nil {
+		return Request{}, fmt.Errorf("pending: request %s: %w", requestID, err)
+	}
+	return row, nil
 }
 
 // Withdraw ends a request that nobody needs answered any longer, for a reason
@@ -544,6 +615,17 @@ func remove(index map[string]map[*waiter]struct{}, key string, w *waiter) {
 	if len(index[key]) == 0 {
 		delete(index, key)
 	}
+}
+
+// forever is longer than any server runs.
+const forever = 100 * 365 * 24 * time.Hour
+
+// until is the time to a deadline; the zero time is none.
+func until(deadline time.Time) time.Duration {
+	if deadline.IsZero() {
+		return forever
+	}
+	return time.Until(deadline)
 }
 
 // bounded is for work that must be finished although the caller has gone.

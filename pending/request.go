@@ -38,6 +38,7 @@ const (
 	SourceClaude      Source = "claude"      // can_use_tool of a Claude CLI
 	SourceMCP         Source = "mcp"         // a tool call of an MCP client
 	SourceElicitation Source = "elicitation" // an MCP server's elicitation, forwarded by Claude
+	SourceHook        Source = "hook"        // a hook of a claude that runs in somebody's terminal
 )
 
 // Status is where a request stands. Open and Orphaned can still be answered;
@@ -83,6 +84,9 @@ type Request struct {
 	// wants it back in the answer.
 	AskerRequestID string
 	AskerToolUseID string
+	// Asker names who asks, for people: "agent X over MCP", "terminal on HOST"; ""
+	// for the session's own Claude.
+	Asker string
 
 	ToolName  string
 	ToolInput json.RawMessage // byte for byte as asked
@@ -101,6 +105,9 @@ type Request struct {
 
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero when the asker set no deadline
+	// TicketedAt is when the asker was told to come back for the answer, zero while
+	// it waits. A ticketed request needs nobody that waits.
+	TicketedAt time.Time
 
 	Status   Status
 	Delivery Delivery

@@ -3,6 +3,7 @@ package pending
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Errors of this package. Doors map them to wire codes; ErrNotOpen and
@@ -73,6 +74,19 @@ type Store interface {
 	// SetDelivery moves the delivery of a resolved request forward; moving it
 	// back changes nothing. It need not survive a power cut.
 	SetDelivery(ctx context.Context, requestID string, d Delivery) error
+
+	// ExtendRequest moves the deadline of an answerable request to expiresAt and
+	// bumps the version. It changes nothing, and extended is false, when the request
+	// is resolved, has no deadline, or one that is not earlier. It returns the row as
+	// it stands, or ErrNotFound. It need not survive a power cut.
+	ExtendRequest(ctx context.Context, requestID string, expiresAt time.Time) (now Request, extended bool, err error)
+
+	// TicketRequest notes in an answerable request that its asker was told at the
+	// given time to come back for the answer, gives it the deadline expiresAt if it
+	// has none, and bumps the version. It changes nothing once the request has a
+	// ticket or is resolved. It returns the row as it stands, or ErrNotFound. It need
+	// not survive a power cut.
+	TicketRequest(ctx context.Context, requestID string, at, expiresAt time.Time) (now Request, err error)
 
 	// SetDraft stores the shared draft of an answerable request and bumps the
 	// version; nil clears it. It changes nothing once the request is resolved.

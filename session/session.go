@@ -32,11 +32,35 @@ type Session struct {
 	OwnerID        string // the user who started it
 	Archived       bool
 	Demo           bool // runs against the scripted model
+	Kind           Kind
+	Lifecycle      *Lifecycle // as last reported; nil when nothing was
 	// Begun is true once the CLI has taken the first message, so that the next
 	// process must be started with --resume.
 	Begun     bool
 	CreatedAt time.Time
 	UpdatedAt time.Time // last sign of life, orders the list
+}
+
+// Kind says whose process asks in a session.
+type Kind string
+
+const (
+	Ours Kind = "" // a CLI that this server starts
+	// No process ever runs for the other kinds: their sessions hold only what
+	// outsiders ask.
+	Agent    Kind = "agent"    // an outside agent with a token of its own
+	Terminal Kind = "terminal" // a claude in somebody's terminal
+)
+
+// Lifecycle is how far an agent says it has come. The JSON names are those of the
+// stored column.
+type Lifecycle struct {
+	EventType   string    `json:"event_type"` // such as "phase-started"
+	PhaseName   string    `json:"phase_name,omitempty"`
+	PhaseNumber string    `json:"phase_number,omitempty"` // text: "33", "2.1"
+	Step        *float64  `json:"step,omitempty"`
+	TotalSteps  *float64  `json:"total_steps,omitempty"`
+	At          time.Time `json:"at"`
 }
 
 // State is what the process of a session is doing.
@@ -74,6 +98,8 @@ type ProcessState struct {
 	Stuck      string // what it seems to wait for; "" when it is not stuck
 
 	Demo           bool
+	Kind           Kind
+	Lifecycle      *Lifecycle // as last reported; nil when nothing was
 	QueuedMessages int
 	Requests       []pending.Request // open and orphaned, oldest first
 }
@@ -195,6 +221,8 @@ type Store interface {
 	// Sessions returns one page, and the cursor of the next or "".
 	Sessions(ctx context.Context, q Query) (page []Session, next string, err error)
 	UpdateSession(ctx context.Context, sessionID string, p Patch) (Session, error)
+	// SetLifecycle stores what was reported last; it need not survive a power cut.
+	SetLifecycle(ctx context.Context, sessionID string, l Lifecycle) error
 	// DeleteSession removes the session and all that belongs to it.
 	DeleteSession(ctx context.Context, sessionID string) error
 

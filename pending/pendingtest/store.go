@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sayso-dev/sayso/pending"
 )
@@ -28,6 +29,8 @@ const (
 	OpRead        Op = "Request"
 	OpAnswerable  Op = "AnswerableRequests"
 	OpUndelivered Op = "UndeliveredRequests"
+	OpExtend      Op = "ExtendRequest"
+	OpTicket      Op = "TicketRequest"
 )
 
 // Fault is what goes wrong in one call.
@@ -119,6 +122,7 @@ func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pend
 		}
 		row := clone(r)
 		row.Status, row.Delivery, row.Resolution, row.Draft = pending.Open, pending.NotDelivered, nil, nil
+		row.TicketedAt = time.Time{}
 		s.rows[r.RequestID] = row
 		s.order = append(s.order, r.RequestID)
 		s.versions[r.SessionID]++
@@ -262,6 +266,51 @@ func (s *Store) SetDraft(ctx context.Context, requestID string, draft []byte) er
 		s.versions[row.SessionID]++
 		return nil
 	})
+}
+
+// ExtendRequest implements [pending.Store].
+func (s *Store) ExtendRequest(ctx context.Context, requestID string, expiresAt time.Time) (now pending.Request, extended bool, err error) {
+	err = s.do(ctx, OpExtend, requestID, func() error {
+		row, known := s.rows[requestID]
+		if !known {
+			return pending.ErrNotFound
+		}
+		if !row.Status.Final() && !row.ExpiresAt.IsZero() && row.ExpiresAt.Before(expiresAt) {
+			row.ExpiresAt, extended = expiresAt, true
+			s.rows[requestID] = row
+			s.versions[row.SessionID]++
+		}
+		now = clone(row)
+		return nil
+	})
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return now, extended, nil
+}
+
+// TicketRequest implements [pending.Store].
+func (s *Store) TicketRequest(ctx context.Context, requestID string, at, expiresAt time.Time) (now pending.Request, err error) {
+	err = s.do(ctx, OpTicket, requestID, func() error {
+		row, known := s.rows[requestID]
+		if !known {
+			return pending.ErrNotFound
+		}
+		if !row.Status.Final() && row.TicketedAt.IsZero() {
+			row.TicketedAt = at
+			if row.ExpiresAt.IsZero() {
+				row.ExpiresAt = expiresAt
+			}
+			s.rows[requestID] = row
+			s.versions[row.SessionID]++
+		}
+		now = clone(row)
+		return nil
+	})
+	if err != nil {
+		return pending.Request{}, err
+	}
+	return now, nil
 }
 
 // Request implements [pending.Store].

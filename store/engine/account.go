@@ -58,3 +58,29 @@ func CredentialValues(c account.Credential) []any {
 	return []any{c.CredentialID, string(c.Kind), c.UserID, Shown(c.Name), c.Hash, Micros(c.CreatedAt), Micros(c.ExpiresAt),
 		Micros(c.LastUsedAt), c.Revoked}
 }
+
+// AgentTokenColumns is the select list of [AgentTokenRow.Dest].
+const AgentTokenColumns = `token_id, session_id, name, hash, created_at, expires_at, revoked_at`
+
+// AgentTokenRow takes one row of [AgentTokenColumns].
+type AgentTokenRow struct {
+	t                               account.AgentToken
+	createdAt, expiresAt, revokedAt int64
+}
+
+// Dest is what to scan into.
+func (x *AgentTokenRow) Dest() []any {
+	return []any{&x.t.TokenID, &x.t.SessionID, &x.t.Name, &x.t.Hash, &x.createdAt, &x.expiresAt, &x.revokedAt}
+}
+
+// AgentToken is the row that was scanned.
+func (x *AgentTokenRow) AgentToken() account.AgentToken {
+	t := x.t
+	t.CreatedAt, t.ExpiresAt, t.RevokedAt = Time(x.createdAt), Time(x.expiresAt), Time(x.revokedAt)
+	return t
+}
+
+// AgentTokenValues are the arguments of an insertion of [AgentTokenColumns].
+func AgentTokenValues(t account.AgentToken) []any {
+	return []any{t.TokenID, t.SessionID, Shown(t.Name), t.Hash, Micros(t.CreatedAt), Micros(t.ExpiresAt), Micros(t.RevokedAt)}
+}

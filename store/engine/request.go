@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sayso-dev/sayso/pending"
 )
@@ -12,7 +13,7 @@ import (
 // order of [NewRequestValues].
 const newRequestColumns = `request_id, session_id, created_at, expires_at, request_type, source, process_id,
 	asker_request_id, asker_tool_use_id, tool_name, input_hash, agent_id, agent_type, title, description,
-	decision_reason, blocked_path, form, permission_suggestions, tool_input, earlier, earlier_tool_input`
+	decision_reason, blocked_path, form, permission_suggestions, tool_input, earlier, earlier_tool_input, asker`
 
 // NewRequestArgs is how many arguments [NewRequestValues] returns.
 var NewRequestArgs = strings.Count(newRequestColumns, ",") + 1
@@ -60,7 +61,9 @@ func NormalRequest(r pending.Request) pending.Request {
 	r.ProcessID = Shown(r.ProcessID)
 	r.ToolName, r.AgentID, r.AgentType = Shown(r.ToolName), Shown(r.AgentID), Shown(r.AgentType)
 	r.Title, r.Description, r.DecisionReason = Shown(r.Title), Shown(r.Description), Shown(r.DecisionReason)
+	r.Asker = Shown(r.Asker)
 	r.Status, r.Delivery, r.Resolution, r.Draft = pending.Open, pending.NotDelivered, nil, nil
+	r.TicketedAt = time.Time{}
 	if r.Earlier != nil {
 		e := *r.Earlier
 		e.RequestID, e.Status, e.Summary, e.By = Shown(e.RequestID), pending.Status(Shown(string(e.Status))), Shown(e.Summary), Shown(e.By)
@@ -89,7 +92,7 @@ func NewRequestValues(r pending.Request, bind Bind) ([]any, error) {
 		r.RequestID, r.SessionID, Micros(r.CreatedAt), Micros(r.ExpiresAt),
 		string(r.RequestType), string(r.Source), r.ProcessID, bind(exact(r.AskerRequestID)), bind(exact(r.AskerToolUseID)),
 		r.ToolName, r.InputHash, r.AgentID, r.AgentType, r.Title, r.Description, r.DecisionReason,
-		bind(exact(r.BlockedPath)), bind(form), bind(r.PermissionSuggestions), bind(r.ToolInput), bind(earlier), bind(earlierInput),
+		bind(exact(r.BlockedPath)), bind(form), bind(r.PermissionSuggestions), bind(r.ToolInput), bind(earlier), bind(earlierInput), r.Asker,
 	}, nil
 }
 
@@ -101,7 +104,7 @@ var requestColumns = []string{
 	"request_id", "session_id", "status", "delivery", "created_at", "expires_at", "request_type", "source",
 	"asker_request_id", "asker_tool_use_id", "tool_name", "input_hash", "agent_id", "agent_type", "title", "description",
 	"decision_reason", "blocked_path", "by_user_id", "by_name", "by_device", "reason", "resolved_at", "command_id",
-	"process_id", "carried_from",
+	"process_id", "carried_from", "asker", "ticketed_at",
 	"draft", "answer", "form", "permission_suggestions", "tool_input", "earlier", "earlier_tool_input",
 }
 
@@ -132,6 +135,7 @@ type RequestRow struct {
 	r                                     pending.Request
 	res                                   pending.Resolution
 	createdAt, expiresAt, resolvedAt      int64
+	ticketedAt                            int64
 	askerRequestID, toolUseID, path       []byte
 	draft, answer, form, suggestions, raw []byte
 	earlier, earlierInput                 []byte
@@ -144,7 +148,7 @@ func (x *RequestRow) Dest() []any {
 		(*string)(&x.r.RequestType), (*string)(&x.r.Source), &x.askerRequestID, &x.toolUseID, &x.r.ToolName, &x.r.InputHash,
 		&x.r.AgentID, &x.r.AgentType, &x.r.Title, &x.r.Description, &x.r.DecisionReason, &x.path,
 		&x.res.Actor.UserID, &x.res.Actor.Name, &x.res.Actor.Device, &x.res.Reason, &x.resolvedAt, &x.res.CommandID,
-		&x.r.ProcessID, &x.res.CarriedFrom,
+		&x.r.ProcessID, &x.res.CarriedFrom, &x.r.Asker, &x.ticketedAt,
 		&x.draft, &x.answer, &x.form, &x.suggestions, &x.raw, &x.earlier, &x.earlierInput,
 	}
 }
@@ -156,7 +160,7 @@ func (x *RequestRow) Found() bool { return x.r.RequestID != "" }
 func (x *RequestRow) Request() (pending.Request, error) {
 	r := x.r
 	r.AskerRequestID, r.AskerToolUseID, r.BlockedPath = string(x.askerRequestID), string(x.toolUseID), string(x.path)
-	r.CreatedAt, r.ExpiresAt = Time(x.createdAt), Time(x.expiresAt)
+	r.CreatedAt, r.ExpiresAt, r.TicketedAt = Time(x.createdAt), Time(x.expiresAt), Time(x.ticketedAt)
 	r.ToolInput, r.PermissionSuggestions, r.Draft = x.raw, x.suggestions, x.draft
 	if err := decode("form", x.form, &r.Form); err != nil {
 		return pending.Request{}, err

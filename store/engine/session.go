@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -10,12 +11,13 @@ import (
 // SessionColumns is the select list of [SessionRow.Dest] over sessions s and
 // processes p.
 const SessionColumns = `s.session_id, s.project_id, s.title, s.cwd, s.model, s.permission_mode, s.allowed_tools, s.owner_id,
-	s.archived, s.demo, s.begun, s.created_at, p.updated_at`
+	s.archived, s.demo, s.begun, s.created_at, s.kind, s.lifecycle, p.updated_at`
 
 // SessionRow takes one row of [SessionColumns].
 type SessionRow struct {
 	s                    session.Session
 	cwd, tools           []byte
+	lifecycle            []byte
 	createdAt, updatedAt int64
 }
 
@@ -23,7 +25,7 @@ type SessionRow struct {
 func (x *SessionRow) Dest() []any {
 	return []any{
 		&x.s.SessionID, &x.s.ProjectID, &x.s.Title, &x.cwd, &x.s.Model, &x.s.PermissionMode, &x.tools, &x.s.OwnerID,
-		&x.s.Archived, &x.s.Demo, &x.s.Begun, &x.createdAt, &x.updatedAt,
+		&x.s.Archived, &x.s.Demo, &x.s.Begun, &x.createdAt, (*string)(&x.s.Kind), &x.lifecycle, &x.updatedAt,
 	}
 }
 
@@ -32,6 +34,9 @@ func (x *SessionRow) Session() (session.Session, error) {
 	s := x.s
 	s.CWD = string(x.cwd)
 	s.CreatedAt, s.UpdatedAt = Time(x.createdAt), Time(x.updatedAt)
+	if err := decode("lifecycle", x.lifecycle, &s.Lifecycle); err != nil {
+		return session.Session{}, err
+	}
 	return s, decode("allowed_tools", x.tools, &s.AllowedTools)
 }
 
@@ -40,7 +45,7 @@ func (x *SessionRow) Cursor() string { return Cursor(x.updatedAt, x.s.SessionID)
 
 // InsertSessionColumns are the columns of [NewSessionValues].
 const InsertSessionColumns = `session_id, project_id, title, title_folded, cwd, cwd_folded, model, permission_mode,
-	allowed_tools, owner_id, archived, demo, begun, created_at`
+	allowed_tools, owner_id, archived, demo, begun, created_at, kind, lifecycle`
 
 // NewSessionValues are the arguments of an insertion into sessions.
 func NewSessionValues(s session.Session, bind Bind) ([]any, error) {
@@ -48,10 +53,30 @@ func NewSessionValues(s session.Session, bind Bind) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("allowed_tools: %w", err)
 	}
+	lifecycle, err := Lifecycle(s.Lifecycle)
+	if err != nil {
+		return nil, err
+	}
 	return []any{
 		s.SessionID, Shown(s.ProjectID), Shown(s.Title), Fold(s.Title), bind(exact(s.CWD)), Fold(s.CWD), Shown(s.Model),
 		Shown(s.PermissionMode), bind(tools), Shown(s.OwnerID), s.Archived, s.Demo, s.Begun, Micros(s.CreatedAt),
+		Shown(string(s.Kind)), bind(lifecycle),
 	}, nil
+}
+
+// Lifecycle is the column of what was reported last; nil is NULL.
+func Lifecycle(l *session.Lifecycle) ([]byte, error) {
+	if l == nil {
+		return nil, nil
+	}
+	mended := *l
+	mended.EventType, mended.PhaseName, mended.PhaseNumber = Shown(l.EventType), Shown(l.PhaseName), Shown(l.PhaseNumber)
+	mended.At = Time(Micros(l.At))
+	text, err := json.Marshal(mended)
+	if err != nil {
+		return nil, fmt.Errorf("lifecycle: %w", err)
+	}
+	return text, nil
 }
 
 // PatchValues are the arguments of an update that leaves a column alone where
@@ -83,7 +108,7 @@ func Seen(p session.Patch) bool {
 }
 
 // processColumns are those of [ProcessRow.Dest], over processes p and sessions s.
-const processColumns = `p.session_id, s.project_id, s.title, s.cwd, s.demo, p.version, p.state, p.started_at, p.state_changed_at,
+const processColumns = `p.session_id, s.project_id, s.title, s.cwd, s.demo, s.kind, s.lifecycle, p.version, p.state, p.started_at, p.state_changed_at,
 	p.model, p.permission_mode, p.memory, p.cpu, p.pid, p.process_id, p.node_id, p.error, p.kill_reason, p.stuck,
 	(SELECT count(*) FROM messages m WHERE m.session_id = p.session_id AND m.sent_at = 0)`
 
@@ -102,7 +127,7 @@ const ProcessOrder = " ORDER BY p.started_at, p.session_id, r.created_at, r.seq"
 // ProcessRow takes one row of [SelectProcesses].
 type ProcessRow struct {
 	p                         session.ProcessState
-	cwd                       []byte
+	cwd, lifecycle            []byte
 	version, memory           int64
 	startedAt, stateChangedAt int64
 	request                   RequestRow
@@ -111,7 +136,7 @@ type ProcessRow struct {
 // Dest is what to scan into.
 func (x *ProcessRow) Dest() []any {
 	return append([]any{
-		&x.p.SessionID, &x.p.ProjectID, &x.p.Title, &x.cwd, &x.p.Demo, &x.version, (*string)(&x.p.State), &x.startedAt,
+		&x.p.SessionID, &x.p.ProjectID, &x.p.Title, &x.cwd, &x.p.Demo, (*string)(&x.p.Kind), &x.lifecycle, &x.version, (*string)(&x.p.State), &x.startedAt,
 		&x.stateChangedAt, &x.p.Model, &x.p.PermissionMode, &x.memory, &x.p.CPU, &x.p.PID, &x.p.ProcessID, &x.p.NodeID,
 		&x.p.Error, &x.p.KillReason, &x.p.Stuck, &x.p.QueuedMessages,
 	}, x.request.Dest()...)
@@ -126,6 +151,9 @@ func (x *ProcessRow) AddTo(states []session.ProcessState) ([]session.ProcessStat
 		p.CWD = string(x.cwd)
 		p.Version, p.Memory = uint64(x.version), uint64(x.memory)
 		p.StartedAt, p.StateChangedAt = Time(x.startedAt), Time(x.stateChangedAt)
+		if err := decode("lifecycle", x.lifecycle, &p.Lifecycle); err != nil {
+			return nil, err
+		}
 		states = append(states, p)
 		last++
 	}

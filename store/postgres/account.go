@@ -22,6 +22,10 @@ const (
 	selectCredential  = "SELECT " + engine.CredentialColumns + ", " + engine.UserColumns + " FROM credentials c JOIN users u ON u.user_id = c.user_id WHERE " + live
 	useCredential     = "UPDATE credentials c SET revoked = true, last_used_at = $3 FROM users u WHERE u.user_id = c.user_id AND " + live + " RETURNING " + engine.CredentialColumns + ", " + engine.UserColumns
 	selectCredentials = "SELECT " + engine.CredentialColumns + " FROM credentials c WHERE $1 IN ('', c.user_id) ORDER BY c.created_at, c.credential_id"
+	insertAgentToken  = "INSERT INTO agent_tokens (" + engine.AgentTokenColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7)"
+	selectAgentToken  = "SELECT " + engine.AgentTokenColumns + " FROM agent_tokens WHERE hash = $1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > $2)"
+	selectAgentTokens = "SELECT " + engine.AgentTokenColumns + " FROM agent_tokens WHERE $1 IN ('', session_id) ORDER BY created_at, token_id"
+	revokeAgentTokens = "UPDATE agent_tokens SET revoked_at = $1 WHERE session_id = $2 AND revoked_at = 0"
 	insertCommand     = "INSERT INTO commands (user_id, command_id, ack, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (user_id, command_id) DO NOTHING"
 	selectCommand     = "SELECT ack FROM commands WHERE user_id = $1 AND command_id = $2"
 )
@@ -152,6 +156,61 @@ func (s *Store) mark(ctx context.Context, what string, strong strength, text str
 		err = fmt.Errorf("postgres: %s: %w", what, account.ErrNotFound)
 	}
 	return err
+}
+
+// AddAgentToken implements [account.Store].
+func (s *Store) AddAgentToken(ctx context.Context, t account.AgentToken) error {
+	err := s.write(ctx, "add token of an agent", durable, statement{text: insertAgentToken, args: engine.AgentTokenValues(t)})
+	switch {
+	case violates(err, uniqueRule):
+		err = fmt.Errorf("postgres: add token of an agent: %w", account.ErrExists)
+	case violates(err, foreignKeyRule):
+		err = fmt.Errorf("postgres: add token of an agent: session %s: %w", t.SessionID, account.ErrNotFound)
+	}
+	return err
+}
+
+// AgentToken implements [account.Store].
+func (s *Store) AgentToken(ctx context.Context, hash []byte, now time.Time) (account.AgentToken, error) {
+	list, err := s.agentTokens(ctx, "token of an agent", selectAgentToken, hash, now.UnixMicro())
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("postgres: token of an agent: %w", account.ErrNotFound)
+	}
+	if err != nil {
+		return account.AgentToken{}, err
+	}
+	return list[0], nil
+}
+
+// AgentTokens implements [account.Store].
+func (s *Store) AgentTokens(ctx context.Context, sessionID string) ([]account.AgentToken, error) {
+	return s.agentTokens(ctx, "tokens of agents", selectAgentTokens, sessionID)
+}
+
+func (s *Store) agentTokens(ctx context.Context, what, text string, args ...any) (list []account.AgentToken, err error) {
+	err = s.query(ctx, what, text, func(rows pgx.Rows) error {
+		var row engine.AgentTokenRow
+		if err := rows.Scan(row.Dest()...); err != nil {
+			return err
+		}
+		list = append(list, row.AgentToken())
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// RevokeAgentTokens implements [account.Store].
+func (s *Store) RevokeAgentTokens(ctx context.Context, sessionID string, at time.Time) (int, error) {
+	var n int64
+	err := s.write(ctx, "revoke tokens of agents of "+sessionID, durable,
+		statement{revokeAgentTokens, []any{at.UnixMicro(), sessionID}, changed(&n)})
+	if err != nil {
+		return 0, err
+	}
+	return int(n), nil
 }
 
 // Command implements [account.Store].

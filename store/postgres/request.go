@@ -40,7 +40,9 @@ var (
 	advanceDelivery = "UPDATE requests SET delivery = $1 WHERE request_id = $2 AND status IN ('answered', 'denied') AND " + engine.RankColumn + " < $3"
 	setDraft        = "WITH drawn AS (UPDATE requests SET draft = $1 WHERE request_id = $2 AND " + answerable + ` RETURNING session_id)
 		UPDATE processes SET version = version + 1, updated_at = $3 WHERE session_id = (SELECT session_id FROM drawn)`
-	knowsRequest = "SELECT 1 FROM requests WHERE request_id = $1"
+	extendRequest = redate("expires_at = $1", "expires_at <> 0 AND expires_at < $1")
+	ticketRequest = redate("ticketed_at = $1, expires_at = CASE WHEN expires_at = 0 THEN $4 ELSE expires_at END", "ticketed_at = 0")
+	knowsRequest  = "SELECT 1 FROM requests WHERE request_id = $1"
 
 	selectRequest     = "SELECT " + engine.RequestColumns + " FROM requests WHERE request_id = $1"
 	selectAnswerable  = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = $1 AND " + answerable + " ORDER BY created_at, seq"
@@ -151,6 +153,44 @@ func (s *Store) SetDelivery(ctx context.Context, requestID string, d pending.Del
 		return fmt.Errorf("postgres: set delivery of %s: %q is no step of a delivery", requestID, d)
 	}
 	return s.change(ctx, "set delivery of "+requestID, requestID, statement{text: advanceDelivery, args: []any{string(d), requestID, above}})
+}
+
+// redate is an update of the times of the answerable request $2, with $3 the time
+// of the change.
+func redate(set, where string) string {
+	return "WITH moved AS (UPDATE requests SET " + set + " WHERE request_id = $2 AND " + answerable + " AND " + where + " RETURNING " +
+		engine.RequestColumns + `), bump AS (UPDATE processes SET version = version + 1, updated_at = $3 WHERE session_id = (SELECT session_id FROM moved))
+		SELECT ` + engine.RequestColumns + " FROM moved"
+}
+
+// ExtendRequest implements [pending.Store].
+func (s *Store) ExtendRequest(ctx context.Context, requestID string, expiresAt time.Time) (now pending.Request, extended bool, err error) {
+	return s.redate(ctx, "extend request "+requestID, requestID, extendRequest, engine.Micros(expiresAt), requestID, time.Now().UnixMicro())
+}
+
+// TicketRequest implements [pending.Store].
+func (s *Store) TicketRequest(ctx context.Context, requestID string, at, expiresAt time.Time) (pending.Request, error) {
+	now, _, err := s.redate(ctx, "ticket request "+requestID, requestID, ticketRequest,
+		engine.Micros(at), requestID, time.Now().UnixMicro(), engine.Micros(expiresAt))
+	return now, err
+}
+
+// redate runs an update that may have nothing to do, and returns the row as it
+// stands and whether it changed.
+func (s *Store) redate(ctx context.Context, what, requestID, text string, args ...any) (now pending.Request, changed bool, err error) {
+	var found engine.RequestRow
+	if err := s.write(ctx, what, relaxed, statement{text, args, row(&changed, found.Dest()...)}); err != nil {
+		return pending.Request{}, false, err
+	}
+	if changed {
+		now, err = found.Request()
+	} else {
+		now, err = s.Request(ctx, requestID)
+	}
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return now, changed, nil
 }
 
 // SetDraft implements [pending.Store].

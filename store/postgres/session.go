@@ -14,7 +14,7 @@ import (
 const fromSessions = " FROM sessions s JOIN processes p ON p.session_id = s.session_id"
 
 var (
-	insertSession = "INSERT INTO sessions (" + engine.InsertSessionColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+	insertSession = "INSERT INTO sessions (" + engine.InsertSessionColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
 	insertProcess = `INSERT INTO processes (session_id, version, updated_at, items, rev, state, started_at, state_changed_at,
 		model, permission_mode, memory, cpu, pid, process_id, node_id, error, kill_reason, stuck)
 		VALUES ($1, 1, $2, 0, 0, 'dead', 0, $3, $4, $5, 0, 0, 0, '', '', '', '', '')`
@@ -24,6 +24,8 @@ var (
 		UPDATE sessions s SET title = coalesce($1, title), title_folded = coalesce($2, title_folded), archived = coalesce($3, archived),
 			model = coalesce($4, model), permission_mode = coalesce($5, permission_mode), begun = coalesce($6, begun)
 		FROM bump WHERE s.session_id = bump.session_id`
+	setLifecycle = `WITH bump AS (UPDATE processes SET version = version + 1, updated_at = $3 WHERE session_id = $2 RETURNING session_id)
+		UPDATE sessions s SET lifecycle = $1 FROM bump WHERE s.session_id = bump.session_id`
 	selectSession  = "SELECT " + engine.SessionColumns + fromSessions + " WHERE s.session_id = $1"
 	selectSessions = "SELECT " + engine.SessionColumns + fromSessions + `
 		WHERE (p.updated_at, s.session_id) < ($1, $2) AND ($3 OR NOT s.archived)
@@ -127,6 +129,21 @@ func (s *Store) UpdateSession(ctx context.Context, sessionID string, p session.P
 		return session.Session{}, err
 	}
 	return found.Session()
+}
+
+// SetLifecycle implements [session.Store].
+func (s *Store) SetLifecycle(ctx context.Context, sessionID string, l session.Lifecycle) error {
+	column, err := engine.Lifecycle(&l)
+	if err != nil {
+		return fmt.Errorf("postgres: set lifecycle of %s: %w", sessionID, err)
+	}
+	var n int64
+	err = s.write(ctx, "set lifecycle of "+sessionID, relaxed,
+		statement{setLifecycle, []any{bind(column), sessionID, time.Now().UnixMicro()}, changed(&n)})
+	if err == nil && n == 0 {
+		err = fmt.Errorf("postgres: set lifecycle of %s: %w", sessionID, session.ErrNotFound)
+	}
+	return err
 }
 
 // DeleteSession implements [session.Store].

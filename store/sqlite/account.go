@@ -15,6 +15,9 @@ const (
 	selectUsers       = "SELECT " + engine.UserColumns + " FROM users u ORDER BY u.created_at, u.user_id"
 	selectCredential  = "SELECT " + engine.CredentialColumns + ", " + engine.UserColumns + " FROM credentials c JOIN users u ON u.user_id = c.user_id WHERE c.kind = ? AND c.hash = ? AND NOT c.revoked AND (c.expires_at = 0 OR c.expires_at > ?)"
 	selectCredentials = "SELECT " + engine.CredentialColumns + " FROM credentials c WHERE ? IN ('', c.user_id) ORDER BY c.created_at, c.credential_id"
+	insertAgentToken  = "INSERT INTO agent_tokens (" + engine.AgentTokenColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?)"
+	selectAgentToken  = "SELECT " + engine.AgentTokenColumns + " FROM agent_tokens WHERE hash = ? AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?)"
+	selectAgentTokens = "SELECT " + engine.AgentTokenColumns + " FROM agent_tokens WHERE ? IN ('', session_id) ORDER BY created_at, token_id"
 	selectCommand     = "SELECT ack FROM commands WHERE user_id = ? AND command_id = ?"
 )
 
@@ -153,6 +156,68 @@ func found(n int64, err error) error {
 		return account.ErrNotFound
 	}
 	return err
+}
+
+// AddAgentToken implements [account.Store].
+func (s *Store) AddAgentToken(ctx context.Context, a account.AgentToken) error {
+	return s.write(ctx, full, "add token of an agent", func(ctx context.Context, t tx) error {
+		_, err := t.exec(ctx, insertAgentToken, engine.AgentTokenValues(a)...)
+		switch {
+		case unique(err):
+			return account.ErrExists
+		case orphan(err):
+			return account.ErrNotFound
+		}
+		return err
+	})
+}
+
+// AgentToken implements [account.Store].
+func (s *Store) AgentToken(ctx context.Context, hash []byte, now time.Time) (account.AgentToken, error) {
+	list, err := s.agentTokens(ctx, "token of an agent", selectAgentToken, hash, now.UnixMicro())
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("sqlite: token of an agent: %w", account.ErrNotFound)
+	}
+	if err != nil {
+		return account.AgentToken{}, err
+	}
+	return list[0], nil
+}
+
+// AgentTokens implements [account.Store].
+func (s *Store) AgentTokens(ctx context.Context, sessionID string) ([]account.AgentToken, error) {
+	return s.agentTokens(ctx, "tokens of agents", selectAgentTokens, sessionID)
+}
+
+func (s *Store) agentTokens(ctx context.Context, what, text string, args ...any) (list []account.AgentToken, err error) {
+	err = s.query(ctx, what, text, func(rows *sql.Rows) error {
+		var row engine.AgentTokenRow
+		if err := rows.Scan(row.Dest()...); err != nil {
+			return err
+		}
+		list = append(list, row.AgentToken())
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// RevokeAgentTokens implements [account.Store].
+func (s *Store) RevokeAgentTokens(ctx context.Context, sessionID string, at time.Time) (int, error) {
+	var n int64
+	err := s.write(ctx, full, "revoke tokens of agents of "+sessionID, func(ctx context.Context, t tx) (err error) {
+		n, err = t.exec(ctx, "UPDATE agent_tokens SET revoked_at = ? WHERE session_id = ? AND revoked_at = 0", at.UnixMicro(), sessionID)
+		if err == nil && n == 0 {
+			return errNothing
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int(n), nil
 }
 
 // Command implements [account.Store].

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -24,6 +25,10 @@ var (
 		AND status NOT IN ('open', 'orphaned') AND delivery <> 'carried' AND NOT EXISTS (
 			SELECT 1 FROM transcript t WHERE t.session_id = r.session_id AND t.key = 'request:' || r.request_id)
 		ORDER BY created_at, seq`
+	extendRequest = "UPDATE requests SET expires_at = ?1 WHERE request_id = ?2 AND " + answerable +
+		" AND expires_at <> 0 AND expires_at < ?1 RETURNING " + engine.RequestColumns
+	ticketRequest = "UPDATE requests SET ticketed_at = ?1, expires_at = CASE WHEN expires_at = 0 THEN ?2 ELSE expires_at END WHERE request_id = ?3 AND " +
+		answerable + " AND ticketed_at = 0 RETURNING " + engine.RequestColumns
 	advanceDelivery = "UPDATE requests SET delivery = ? WHERE request_id = ? AND status IN ('answered', 'denied') AND " + engine.RankColumn + " < ?"
 	selectCarrying  = "SELECT " + engine.Carrying("?1") + " FROM requests WHERE request_id = ?2"
 	letCarry        = "UPDATE requests SET delivery = 'carried', carried_to = ?1 WHERE request_id = ?2 AND " + engine.Carriable("?3", "?4")
@@ -223,6 +228,44 @@ func (t tx) known(ctx context.Context, requestID string) error {
 		return missing(err, pending.ErrNotFound)
 	}
 	return errNothing
+}
+
+// ExtendRequest implements [pending.Store].
+func (s *Store) ExtendRequest(ctx context.Context, requestID string, expiresAt time.Time) (now pending.Request, extended bool, err error) {
+	return s.redate(ctx, "extend request "+requestID, requestID, extendRequest, engine.Micros(expiresAt), requestID)
+}
+
+// TicketRequest implements [pending.Store].
+func (s *Store) TicketRequest(ctx context.Context, requestID string, at, expiresAt time.Time) (pending.Request, error) {
+	now, _, err := s.redate(ctx, "ticket request "+requestID, requestID, ticketRequest, engine.Micros(at), engine.Micros(expiresAt), requestID)
+	return now, err
+}
+
+// redate runs an update of an answerable request that may have nothing to do, and
+// returns the row as it stands and whether it changed.
+func (s *Store) redate(ctx context.Context, what, requestID, text string, args ...any) (now pending.Request, changed bool, err error) {
+	err = s.write(ctx, normal, what, func(ctx context.Context, t tx) error {
+		var row engine.RequestRow
+		err := t.row(ctx, row.Dest(), text, args...)
+		if errors.Is(err, sql.ErrNoRows) {
+			if now, err = t.request(ctx, requestID); err != nil {
+				return err
+			}
+			return errNothing
+		}
+		if err != nil {
+			return err
+		}
+		if now, err = row.Request(); err != nil {
+			return err
+		}
+		changed = true
+		return t.bump(ctx, now.SessionID)
+	})
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return now, changed, nil
 }
 
 // SetDraft implements [pending.Store].

@@ -31,7 +31,7 @@ func (s *Store) CreateSession(ctx context.Context, n session.Session) error {
 		return fmt.Errorf("sqlite: create session %s: %w", n.SessionID, err)
 	}
 	return s.write(ctx, normal, "create session "+n.SessionID, func(ctx context.Context, t tx) error {
-		_, err := t.exec(ctx, "INSERT INTO sessions ("+engine.InsertSessionColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values...)
+		_, err := t.exec(ctx, "INSERT INTO sessions ("+engine.InsertSessionColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values...)
 		if unique(err) {
 			return session.ErrExists
 		}
@@ -133,6 +133,20 @@ func (s *Store) UpdateSession(ctx context.Context, sessionID string, p session.P
 		return session.Session{}, err
 	}
 	return now, nil
+}
+
+// SetLifecycle implements [session.Store].
+func (s *Store) SetLifecycle(ctx context.Context, sessionID string, l session.Lifecycle) error {
+	column, err := engine.Lifecycle(&l)
+	if err != nil {
+		return fmt.Errorf("sqlite: set lifecycle of %s: %w", sessionID, err)
+	}
+	return s.write(ctx, normal, "set lifecycle of "+sessionID, func(ctx context.Context, t tx) error {
+		if _, err := t.exec(ctx, "UPDATE sessions SET lifecycle = ? WHERE session_id = ?", bind(column), sessionID); err != nil {
+			return err
+		}
+		return t.bump(ctx, sessionID)
+	})
 }
 
 // DeleteSession implements [session.Store].

@@ -25,6 +25,11 @@ func credential(u account.User, kind account.CredentialKind, secret int) account
 	return account.Credential{CredentialID: uuid.NewString(), Kind: kind, UserID: u.UserID, Name: "laptop", Hash: hash[:], CreatedAt: begin}
 }
 
+func agentToken(sessionID string, secret int) account.AgentToken {
+	hash := sha256.Sum256([]byte(fmt.Sprint(secret)))
+	return account.AgentToken{TokenID: uuid.NewString(), SessionID: sessionID, Name: "Builder", Hash: hash[:], CreatedAt: begin}
+}
+
 func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 	ctx := context.Background()
 	s := suite{t, open}
@@ -155,6 +160,59 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "of one", list, []account.Credential{second})
 		is(t, "touch unknown", st.Touch(ctx, uuid.NewString(), begin), account.ErrNotFound)
+	})
+
+	s.run("AgentTokens", func(t *testing.T, st store.Store) {
+		one, two := newSession(t, st), newSession(t, st)
+		forever, short, other := agentToken(one, 1), agentToken(one, 2), agentToken(two, 3)
+		short.ExpiresAt, short.CreatedAt, other.CreatedAt = after(10), after(1), after(2)
+		for _, a := range []account.AgentToken{forever, short, other} {
+			must(t, st.AddAgentToken(ctx, a))
+		}
+		is(t, "the same again", st.AddAgentToken(ctx, forever), account.ErrExists)
+		is(t, "the same secret", st.AddAgentToken(ctx, agentToken(two, 1)), account.ErrExists)
+		is(t, "of no session", st.AddAgentToken(ctx, agentToken(uuid.NewString(), 4)), account.ErrNotFound)
+
+		finds := func(what string, a account.AgentToken, now time.Time, live bool) {
+			t.Helper()
+			got, err := st.AgentToken(ctx, a.Hash, now)
+			if live {
+				must(t, err)
+				equal(t, what, got, a)
+				return
+			}
+			is(t, what, err, account.ErrNotFound)
+			equal(t, what+", returned", got, account.AgentToken{})
+		}
+		finds("without end", forever, begin.AddDate(100, 0, 0), true)
+		finds("before its end", short, after(10).Add(-time.Microsecond), true)
+		finds("at its end", short, after(10), false)
+		finds("unknown", account.AgentToken{Hash: make([]byte, 32)}, begin, false)
+		finds("empty", account.AgentToken{}, begin, false)
+		finds("part of a hash", account.AgentToken{Hash: forever.Hash[:16]}, begin, false)
+		for _, kind := range []account.CredentialKind{account.APIToken, account.Cookie, account.SignInLink} {
+			_, _, err := st.Credential(ctx, kind, forever.Hash, begin)
+			is(t, "as a "+string(kind), err, account.ErrNotFound)
+		}
+
+		n, err := st.RevokeAgentTokens(ctx, one, after(20))
+		must(t, err)
+		equal(t, "revoked", n, 2)
+		n, err = st.RevokeAgentTokens(ctx, one, after(30))
+		must(t, err)
+		equal(t, "revoked again", n, 0)
+		forever.RevokedAt, short.RevokedAt = after(20), after(20)
+		finds("revoked", forever, begin, false)
+		finds("of another session", other, begin, true)
+		list, err := st.AgentTokens(ctx, "")
+		must(t, err)
+		equal(t, "of all", list, []account.AgentToken{forever, short, other})
+		list, err = st.AgentTokens(ctx, two)
+		must(t, err)
+		equal(t, "of one", list, []account.AgentToken{other})
+
+		must(t, st.DeleteSession(ctx, two))
+		finds("of a deleted session", other, begin, false)
 	})
 
 	s.run("Commands", func(t *testing.T, st store.Store) {

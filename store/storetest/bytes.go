@@ -76,12 +76,13 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 		given, want := "a\x00b\xffc", "a\uFFFDb\uFFFDc"
 		r := bash(newSession(t, st), "ls")
 		r.ToolName, r.AgentID, r.AgentType, r.Title, r.Description, r.DecisionReason = given, given, given, given, given, given
+		r.Asker = given
 		stored := opened(t, st, r)
 		read, err := st.Request(ctx, r.RequestID)
 		must(t, err)
 		equal(t, "stored and read", read, stored)
-		equal(t, "request", []string{read.ToolName, read.AgentID, read.AgentType, read.Title, read.Description, read.DecisionReason},
-			[]string{want, want, want, want, want, want})
+		equal(t, "request", []string{read.ToolName, read.AgentID, read.AgentType, read.Title, read.Description, read.DecisionReason, read.Asker},
+			[]string{want, want, want, want, want, want, want})
 
 		res := allowed(given)
 		res.Actor = pending.Actor{UserID: given, Name: given, Device: given}
@@ -102,8 +103,13 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 		_, err = st.SaveProcess(ctx, session.ProcessState{SessionID: r.SessionID, State: session.Dead, Model: given, PermissionMode: given,
 			ProcessID: given, NodeID: given, Error: given, KillReason: given, Stuck: given})
 		must(t, err)
+		must(t, st.SetLifecycle(ctx, r.SessionID, session.Lifecycle{EventType: given, PhaseName: given, PhaseNumber: given, At: begin}))
 		p, err := st.ProcessState(ctx, r.SessionID)
 		must(t, err)
+		equal(t, "lifecycle", p.Lifecycle, &session.Lifecycle{EventType: want, PhaseName: want, PhaseNumber: want, At: begin})
+		token := agentToken(r.SessionID, 1)
+		token.Name = given
+		must(t, st.AddAgentToken(ctx, token))
 		equal(t, "state", []string{p.Title, p.Model, p.Error, p.KillReason, p.Stuck}, []string{want, want, want, want, want})
 		must(t, st.PutItems(ctx, r.SessionID, []session.Item{{Key: "k", Kind: session.ItemText, AgentID: given}}))
 		must(t, st.PutUser(ctx, account.User{UserID: "u1", Name: given}))

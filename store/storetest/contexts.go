@@ -35,13 +35,18 @@ func contexts(t *testing.T, open func(t *testing.T) store.Store) {
 				_, err := st.SaveProcess(ended, session.ProcessState{SessionID: id, State: session.Starting})
 				return err
 			},
-			"ProcessState": func() error { _, err := st.ProcessState(ended, id); return err },
-			"PutItems":     func() error { return st.PutItems(ended, id, []session.Item{item("k", "x")}) },
-			"QueueMessage": func() error { _, err := st.QueueMessage(ended, message(id, "x", 0)); return err },
-			"PutUser":      func() error { u.Name = "Bob"; return st.PutUser(ended, u) },
-			"SaveCommand":  func() error { _, err := st.SaveCommand(ended, "u", "c", []byte("a"), begin); return err },
-			"Ping":         func() error { return st.Ping(ended) },
-			"CarryAnswer":  func() error { _, _, err := st.CarryAnswer(ended, askedBy(id, "two"), given.RequestID); return err },
+			"ProcessState":  func() error { _, err := st.ProcessState(ended, id); return err },
+			"PutItems":      func() error { return st.PutItems(ended, id, []session.Item{item("k", "x")}) },
+			"QueueMessage":  func() error { _, err := st.QueueMessage(ended, message(id, "x", 0)); return err },
+			"PutUser":       func() error { u.Name = "Bob"; return st.PutUser(ended, u) },
+			"SaveCommand":   func() error { _, err := st.SaveCommand(ended, "u", "c", []byte("a"), begin); return err },
+			"Ping":          func() error { return st.Ping(ended) },
+			"ExtendRequest": func() error { _, _, err := st.ExtendRequest(ended, r.RequestID, after(60)); return err },
+			"TicketRequest": func() error { _, err := st.TicketRequest(ended, r.RequestID, begin, after(60)); return err },
+			"SetLifecycle":  func() error { return st.SetLifecycle(ended, id, session.Lifecycle{EventType: "phase-started"}) },
+			"AddAgentToken": func() error { return st.AddAgentToken(ended, agentToken(id, 1)) },
+			"AgentToken":    func() error { _, err := st.AgentToken(ended, make([]byte, 32), begin); return err },
+			"CarryAnswer":   func() error { _, _, err := st.CarryAnswer(ended, askedBy(id, "two"), given.RequestID); return err },
 			"SaveProgress": func() error {
 				_, err := st.SaveProgress(ended, id, session.Progress{Process: &session.ProcessState{State: session.Starting}})
 				return err

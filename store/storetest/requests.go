@@ -26,7 +26,7 @@ func fullRequest(sessionID string) pending.Request {
 			Required: true, Placeholder: "pick", FreeText: true}}},
 		AgentID: "agent-1", AgentType: "explore", Title: "Claude asks", Description: "about colours", DecisionReason: "a hook wants it",
 		BlockedPath: "/etc/passwd", PermissionSuggestions: json.RawMessage(`[ {"type":"addRules"} ]`),
-		CreatedAt: begin, ExpiresAt: after(60), Status: pending.Open,
+		Asker: "agent Builder over MCP", CreatedAt: begin, ExpiresAt: after(60), Status: pending.Open,
 		Earlier: &pending.Earlier{RequestID: "earlier", ToolInput: json.RawMessage(`{ "questions" : [ 1 ] }`), Status: pending.Answered,
 			Summary: "Red", By: "Ada", At: after(-60)},
 	}
@@ -265,6 +265,78 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		stays(t, st, r.SessionID, func() { must(t, st.SetDraft(ctx, r.RequestID, []byte(`2`))) })
 		equal(t, "draft set too late", draft(), json.RawMessage(nil))
 		is(t, "unknown request", st.SetDraft(ctx, uuid.NewString(), nil), pending.ErrNotFound)
+	})
+
+	s.run("DeadlinesOnlyMoveLater", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		r := fullRequest(id)
+		r.TicketedAt = begin // a new request has no ticket
+		r = opened(t, st, r)
+		moves := func(to time.Time, want bool) {
+			t.Helper()
+			before := version(t, st, id)
+			now, extended, err := st.ExtendRequest(ctx, r.RequestID, to)
+			must(t, err)
+			if want {
+				r.ExpiresAt = to
+				before++
+			}
+			equal(t, "extended", extended, want)
+			equal(t, "row", now, r)
+			equal(t, "version", version(t, st, id), before)
+			read, err := st.Request(ctx, r.RequestID)
+			must(t, err)
+			equal(t, "read", read, r)
+		}
+		moves(after(90), true)
+		moves(after(90), false)
+		moves(after(60), false)
+		moves(time.Time{}, false)
+		moves(after(120), true)
+		_, err := st.OrphanRequests(ctx, id, "died")
+		must(t, err)
+		r.Status = pending.Orphaned
+		moves(after(180), true)
+
+		endless := opened(t, st, bash(id, "without a deadline"))
+		stays(t, st, id, func() {
+			now, extended, err := st.ExtendRequest(ctx, endless.RequestID, after(60))
+			must(t, err)
+			equal(t, "without a deadline, extended", extended, false)
+			equal(t, "without a deadline", now, endless)
+		})
+		done := resolved(t, st, r.RequestID, allowed("c1"))
+		stays(t, st, id, func() {
+			now, extended, err := st.ExtendRequest(ctx, r.RequestID, after(600))
+			must(t, err)
+			equal(t, "resolved, extended", extended, false)
+			equal(t, "resolved", now, done)
+		})
+		_, _, err = st.ExtendRequest(ctx, uuid.NewString(), after(60))
+		is(t, "unknown", err, pending.ErrNotFound)
+	})
+
+	s.run("TicketsAreGivenOnce", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		endless, dated, done := opened(t, st, bash(id, "a")), opened(t, st, fullRequest(id)), opened(t, st, bash(id, "c"))
+		done = resolved(t, st, done.RequestID, allowed("c1"))
+		gets := func(what string, r pending.Request, at, expiresAt time.Time) {
+			t.Helper()
+			now, err := st.TicketRequest(ctx, r.RequestID, at, expiresAt)
+			must(t, err)
+			equal(t, what, now, r)
+			read, err := st.Request(ctx, r.RequestID)
+			must(t, err)
+			equal(t, what+", read", read, r)
+		}
+		endless.TicketedAt, endless.ExpiresAt = after(1), after(600)
+		grows(t, st, id, func() { gets("without a deadline", endless, after(1), after(600)) })
+		stays(t, st, id, func() { gets("again", endless, after(2), after(900)) })
+		dated.TicketedAt = after(3)
+		grows(t, st, id, func() { gets("with a deadline", dated, after(3), after(900)) })
+		stays(t, st, id, func() { gets("resolved", done, after(4), after(900)) })
+		_, err := st.TicketRequest(ctx, uuid.NewString(), begin, after(60))
+		is(t, "unknown", err, pending.ErrNotFound)
 	})
 
 	s.run("AnswerableOldestFirst", func(t *testing.T, st store.Store) {

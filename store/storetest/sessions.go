@@ -22,7 +22,8 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 	full := session.Session{
 		SessionID: uuid.NewString(), ProjectID: "p1", Title: "A title", CWD: "/work/here", Model: "opus", PermissionMode: "acceptEdits",
 		AllowedTools: []string{"Bash(git log:*)", "Read"}, OwnerID: "u1", Archived: true, Demo: true, Begun: true,
-		CreatedAt: begin, UpdatedAt: after(3),
+		CreatedAt: begin, UpdatedAt: after(3), Kind: session.Terminal,
+		Lifecycle: &session.Lifecycle{EventType: "plan-started", PhaseName: "Hook Bridge", PhaseNumber: "33", Step: ptr(1.0), TotalSteps: ptr(2.5), At: begin},
 	}
 
 	s.run("CreateKeepsEveryField", func(t *testing.T, st store.Store) {
@@ -38,7 +39,23 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		p, err := st.ProcessState(ctx, full.SessionID)
 		must(t, err)
 		equal(t, "state", p, session.ProcessState{SessionID: full.SessionID, ProjectID: "p1", Title: "A title", CWD: "/work/here",
-			Version: 1, State: session.Dead, StateChangedAt: begin, Model: "opus", PermissionMode: "acceptEdits", Demo: true})
+			Version: 1, State: session.Dead, StateChangedAt: begin, Model: "opus", PermissionMode: "acceptEdits", Demo: true,
+			Kind: session.Terminal, Lifecycle: full.Lifecycle})
+	})
+
+	s.run("LastLifecycleIsKept", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		for _, l := range []session.Lifecycle{{EventType: "phase-started", PhaseName: "Build", PhaseNumber: "33", At: begin},
+			{EventType: "task-started", Step: ptr(0.0), TotalSteps: ptr(4.0), At: after(1)}} {
+			grows(t, st, id, func() { must(t, st.SetLifecycle(ctx, id, l)) })
+			read, err := st.Session(ctx, id)
+			must(t, err)
+			equal(t, "session", read.Lifecycle, &l)
+			p, err := st.ProcessState(ctx, id)
+			must(t, err)
+			equal(t, "state", p.Lifecycle, &l)
+		}
+		is(t, "unknown session", st.SetLifecycle(ctx, uuid.NewString(), session.Lifecycle{EventType: "x"}), session.ErrNotFound)
 	})
 
 	s.run("ToolsNoneOrEmpty", func(t *testing.T, st store.Store) {

@@ -1,0 +1,50 @@
+package account
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// MintAgent makes a token with which the agent of that name can ask in a session,
+// and returns its secret, which is stored nowhere. ttl 0 means that it does not
+// run out. [ErrNotFound] when there is no such session.
+func (d *Directory) MintAgent(ctx context.Context, sessionID, name string, ttl time.Duration) (secret string, err error) {
+	secret, err = newSecret()
+	if err != nil {
+		return "", err
+	}
+	now := time.Now()
+	t := AgentToken{TokenID: uuid.NewString(), SessionID: sessionID, Name: name, Hash: Hash(secret), CreatedAt: now}
+	if ttl > 0 {
+		t.ExpiresAt = now.Add(ttl)
+	}
+	if err := d.store.AddAgentToken(ctx, t); err != nil {
+		return "", fmt.Errorf("account: mint token of an agent: %w", err)
+	}
+	return secret, nil
+}
+
+// Agent returns the live token of a secret, or [ErrRefused].
+func (d *Directory) Agent(ctx context.Context, secret string) (AgentToken, error) {
+	hash := Hash(secret)
+	t, err := d.store.AgentToken(ctx, hash, time.Now())
+	if err != nil {
+		return AgentToken{}, refused("identify agent", err)
+	}
+	if subtle.ConstantTimeCompare(t.Hash, hash) != 1 {
+		return AgentToken{}, fmt.Errorf("account: identify agent: %w", ErrRefused)
+	}
+	return t, nil
+}
+
+// RevokeAgents ends every token of a session. There may be none.
+func (d *Directory) RevokeAgents(ctx context.Context, sessionID string) error {
+	if _, err := d.store.RevokeAgentTokens(ctx, sessionID, time.Now()); err != nil {
+		return fmt.Errorf("account: revoke tokens of agents: %w", err)
+	}
+	return nil
+}
