@@ -136,7 +136,7 @@ var rooms = map[string]room{
 	},
 	"account": {
 		floor:    1,
-		external: []string{"github.com/google/uuid"},
+		external: []string{"github.com/google/uuid", "golang.org/x/crypto/argon2"},
 		closed:   "who a person is, is asked at a door; floors below it act for whoever the door names",
 	},
 
@@ -185,6 +185,7 @@ var externalWhy = map[string]string{
 	"go.uber.org/goleak":                     "it is for tests",
 	"pgregory.net/rapid":                     "it is for tests",
 	"github.com/anishathalye/porcupine":      "it is for tests",
+	"golang.org/x/crypto/argon2":             "passwords are stored and checked in account alone",
 	"golang.org/x/sys":                       "whatever asks the kernel must be listed, so that it is seen",
 	"github.com/modelcontextprotocol/go-sdk": "MCP is spoken in mcpapi alone; its protocol moves fast",
 }

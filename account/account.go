@@ -1,5 +1,6 @@
 // Package account holds who may do what: users, their roles, their sign-ins and
-// API tokens. Secrets are kept only as SHA-256 hashes of 256-bit random values.
+// API tokens. Secrets that we make are kept as SHA-256 hashes of 256-bit random
+// values, passwords as argon2id.
 package account
 
 import (
@@ -16,6 +17,10 @@ var (
 	ErrRefused = errors.New("credential refused")
 	// ErrExists: another user has that name, or the credential is known already.
 	ErrExists = errors.New("name or credential exists already")
+	// ErrLastAdmin: nobody would be left who manages people.
+	ErrLastAdmin = errors.New("the last admin cannot go")
+	// ErrChanged: the password is not what the change takes it for.
+	ErrChanged = errors.New("password was changed meanwhile")
 )
 
 // Role is what a user may do. Each includes the one before.
@@ -38,6 +43,24 @@ type User struct {
 	Name      string // unique, shown to others
 	Role      Role
 	CreatedAt time.Time
+	Disabled  bool // nothing of theirs lets anybody in
+	// HasPassword says whether there is one; only [Store.ChangeUser] changes it.
+	HasPassword bool
+}
+
+// UserChange is what [Store.ChangeUser] is to change; nil is left as it is.
+type UserChange struct {
+	Name     *string
+	Role     *Role
+	Disabled *bool
+	Password *PasswordChange
+}
+
+// PasswordChange replaces a stored password by another; "" is none.
+type PasswordChange struct {
+	From *string // the change is refused when another is stored; nil: whatever is stored
+	To   string
+	Keep string // id of the credential that does not end with it
 }
 
 // CredentialKind says what a [Credential] is good for.
@@ -60,6 +83,8 @@ type Credential struct {
 	ExpiresAt    time.Time // zero when it does not
 	LastUsedAt   time.Time
 	Revoked      bool
+	Role         Role   // the most its bearer may do, "" for what the user may
+	Address      string // from which a cookie was asked for
 }
 
 // AgentToken lets its bearer ask people in the name of one session. It is no
@@ -77,14 +102,22 @@ type AgentToken struct {
 
 // Store remembers accounts. Writes survive a power cut before they return.
 type Store interface {
-	// PutUser stores a user by UserID.
+	// PutUser stores a user by UserID, without a password; that of a known user
+	// stays.
 	PutUser(ctx context.Context, u User) error
+	// ChangeUser changes a user, all or nothing, and returns what is stored then.
+	// A new password ends the user's cookies and sign-in links but Keep, being
+	// disabled ends all credentials, both in the same transaction. ErrNotFound,
+	// ErrExists, ErrChanged, or ErrLastAdmin when no enabled admin would be left.
+	ChangeUser(ctx context.Context, userID string, c UserChange) (User, error)
+	// Password returns the stored password of a user, "" when there is none.
+	Password(ctx context.Context, userID string) (string, error)
 	User(ctx context.Context, userID string) (User, error)
 	Users(ctx context.Context) ([]User, error)
 
 	AddCredential(ctx context.Context, c Credential) error
-	// Credential finds a live credential by hash: not revoked and not expired at
-	// now. ErrNotFound otherwise.
+	// Credential finds a live credential by hash: not revoked, not expired at now,
+	// and of a user who is not disabled. ErrNotFound otherwise.
 	Credential(ctx context.Context, kind CredentialKind, hash []byte, now time.Time) (Credential, User, error)
 	// UseOnce revokes a live credential and returns it; of several callers one
 	// wins, the others get ErrNotFound.

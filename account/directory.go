@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +35,8 @@ const touchEvery = time.Minute
 // A Directory knows who may come in. All methods may be called from any
 // goroutine; no lock is held across a call to the store.
 type Directory struct {
-	store Store
+	store  Store
+	checks chan struct{} // passwords that are checked
 
 	mu      sync.Mutex
 	touched map[string]time.Time // credential id → when its last use was stored
@@ -43,7 +45,7 @@ type Directory struct {
 
 // NewDirectory returns a directory over a store.
 func NewDirectory(store Store) *Directory {
-	return &Directory{store: store, touched: map[string]time.Time{}}
+	return &Directory{store: store, checks: make(chan struct{}, checksAtOnce), touched: map[string]time.Time{}}
 }
 
 // Identity is a person together with the credential that proved it.
@@ -116,36 +118,48 @@ func (d *Directory) FirstAdmin(ctx context.Context) (User, error) {
 	}
 	var first User
 	for _, u := range users {
-		if u.Role == Admin && (first.UserID == "" || u.CreatedAt.Before(first.CreatedAt)) {
+		if u.Role == Admin && !u.Disabled && (first.UserID == "" || u.CreatedAt.Before(first.CreatedAt)) {
 			first = u
 		}
 	}
 	if first.UserID != "" {
 		return first, nil
 	}
-	first = User{UserID: uuid.NewString(), Name: "admin", Role: Admin, CreatedAt: time.Now()}
+	first = User{UserID: uuid.NewString(), Name: freeName(users, "admin"), Role: Admin, CreatedAt: time.Now()}
 	if err := d.store.PutUser(ctx, first); err != nil {
 		return User{}, fmt.Errorf("account: create the first user: %w", err)
 	}
 	return first, nil
 }
 
+// freeName returns a name that nobody has yet.
+func freeName(users []User, name string) string {
+	taken := func(candidate string) bool {
+		return slices.ContainsFunc(users, func(u User) bool { return strings.EqualFold(u.Name, candidate) })
+	}
+	candidate := name
+	for n := 2; taken(candidate); n++ {
+		candidate = fmt.Sprintf("%s %d", name, n)
+	}
+	return candidate
+}
+
 // NewSignInLink returns the secret of a link that signs a user in once, within
 // [SignInLinkLife].
 func (d *Directory) NewSignInLink(ctx context.Context, userID string) (secret string, err error) {
-	_, secret, err = d.add(ctx, SignInLink, userID, "", SignInLinkLife)
+	_, secret, err = d.addCredential(ctx, Credential{Kind: SignInLink, UserID: userID}, SignInLinkLife)
 	return secret, err
 }
 
 // SignIn exchanges the secret of a link for a cookie; of several callers one
-// gets it, the others ErrRefused. device is what the person recognises their
-// sign-in by.
-func (d *Directory) SignIn(ctx context.Context, linkSecret, device string) (id Identity, cookie string, err error) {
+// gets it, the others ErrRefused. device and address are what the person
+// recognises their sign-in by.
+func (d *Directory) SignIn(ctx context.Context, linkSecret, device, address string) (id Identity, cookie string, err error) {
 	_, user, err := d.store.UseOnce(ctx, SignInLink, Hash(linkSecret), time.Now())
 	if err != nil {
 		return Identity{}, "", refused("sign in", err)
 	}
-	c, secret, err := d.add(ctx, Cookie, user.UserID, device, CookieLife)
+	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address}, CookieLife)
 	if err != nil {
 		return Identity{}, "", err
 	}
@@ -153,8 +167,8 @@ func (d *Directory) SignIn(ctx context.Context, linkSecret, device string) (id I
 }
 
 // SignInByToken makes a cookie for the bearer of an API token, as a program needs
-// that drives a browser. The cookie does not outlive the token.
-func (d *Directory) SignInByToken(ctx context.Context, secret, device string) (id Identity, cookie string, err error) {
+// that drives a browser. The cookie does not outlive the token, nor may it do more.
+func (d *Directory) SignInByToken(ctx context.Context, secret, device, address string) (id Identity, cookie string, err error) {
 	token, err := d.Identify(ctx, APIToken, secret)
 	if err != nil {
 		return Identity{}, "", err
@@ -166,7 +180,10 @@ func (d *Directory) SignInByToken(ctx context.Context, secret, device string) (i
 	if life <= 0 {
 		return Identity{}, "", fmt.Errorf("account: sign in: %w", ErrRefused)
 	}
-	c, value, err := d.add(ctx, Cookie, token.User.UserID, strings.TrimSpace(device+byToken(token.Credential)), life)
+	c, value, err := d.addCredential(ctx, Credential{
+		Kind: Cookie, UserID: token.User.UserID, Name: strings.TrimSpace(device + byToken(token.Credential)), Address: address,
+		Role: token.Credential.Role,
+	}, life)
 	if err != nil {
 		return Identity{}, "", err
 	}
@@ -201,6 +218,9 @@ func (d *Directory) identify(ctx context.Context, kind CredentialKind, hash []by
 		// A use that is not written down costs a wrong date in a list.
 		_ = d.store.Touch(ctx, c.CredentialID, now)
 	}
+	if c.Role != "" && user.Role.AtLeast(c.Role) {
+		user.Role = c.Role
+	}
 	return Identity{User: user, Credential: c}, nil
 }
 
@@ -223,17 +243,51 @@ func (d *Directory) SignOut(ctx context.Context, id Identity) error {
 	return d.revoke(ctx, id.Credential.CredentialID)
 }
 
+// CreateOwnToken makes an API token that acts as who asks and returns its
+// secret, which is stored nowhere. scope is the most it may do, "" for what its
+// maker may; it is never more than the credential of who asks may. life 0 means
+// that it does not run out.
+func (d *Directory) CreateOwnToken(ctx context.Context, who Identity, name string, scope Role, life time.Duration) (Identity, string, error) {
+	name, err := tokenName(name)
+	if err != nil {
+		return Identity{}, "", err
+	}
+	if scope != "" && !who.User.Role.AtLeast(scope) {
+		return Identity{}, "", &InvalidError{Field: "scope", Sentence: "A token cannot do more than its maker."}
+	}
+	if scope == "" {
+		scope = who.Credential.Role
+	}
+	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: who.User.UserID, Name: name, Role: scope}, life)
+	if err != nil {
+		return Identity{}, "", err
+	}
+	made := Identity{User: who.User, Credential: c}
+	if scope != "" {
+		made.User.Role = scope
+	}
+	return made, secret, nil
+}
+
+func tokenName(name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if name == "" {
+		return "", &InvalidError{Field: "name", Sentence: "Give the token a name."}
+	}
+	if name == bootstrapName {
+		return "", &InvalidError{Field: "name", Sentence: "This name is kept for the token of the server's settings. Choose another one."}
+	}
+	return name, nil
+}
+
 // CreateToken makes an API token and returns its secret, which is stored
 // nowhere. With role "" the token acts as maker; else as a new user with the
 // name of the token and this role, which must not be above the maker's. life 0
 // means that it does not run out.
 func (d *Directory) CreateToken(ctx context.Context, maker User, name string, role Role, life time.Duration) (Identity, string, error) {
-	name = strings.TrimSpace(name)
-	if name == "" {
-		return Identity{}, "", &InvalidError{Field: "name", Sentence: "Give the token a name."}
-	}
-	if name == bootstrapName {
-		return Identity{}, "", &InvalidError{Field: "name", Sentence: "This name is kept for the token of the server's settings. Choose another one."}
+	name, err := tokenName(name)
+	if err != nil {
+		return Identity{}, "", err
 	}
 	owner := maker
 	if role != "" {
@@ -258,7 +312,7 @@ func (d *Directory) CreateToken(ctx context.Context, maker User, name string, ro
 			return Identity{}, "", fmt.Errorf("account: create user of token: %w", err)
 		}
 	}
-	c, secret, err := d.add(ctx, APIToken, owner.UserID, name, life)
+	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: owner.UserID, Name: name}, life)
 	if err != nil {
 		return Identity{}, "", err
 	}
@@ -286,7 +340,11 @@ func (d *Directory) Tokens(ctx context.Context) ([]Identity, error) {
 	var tokens []Identity
 	for _, c := range all {
 		if c.Kind == APIToken {
-			tokens = append(tokens, Identity{User: byID[c.UserID], Credential: c})
+			u := byID[c.UserID]
+			if c.Role != "" && u.Role.AtLeast(c.Role) {
+				u.Role = c.Role
+			}
+			tokens = append(tokens, Identity{User: u, Credential: c})
 		}
 	}
 	return tokens, nil
@@ -331,20 +389,6 @@ func (d *Directory) revokeCookiesOf(ctx context.Context, token Credential) error
 	return nil
 }
 
-// SetRole changes what a user may do, also on their open connections.
-func (d *Directory) SetRole(ctx context.Context, userID string, role Role) error {
-	u, err := d.store.User(ctx, userID)
-	if err != nil {
-		return fmt.Errorf("account: set role: %w", err)
-	}
-	u.Role = role
-	if err := d.store.PutUser(ctx, u); err != nil {
-		return fmt.Errorf("account: set role: %w", err)
-	}
-	d.announce()
-	return nil
-}
-
 func (d *Directory) revoke(ctx context.Context, credentialID string) error {
 	if err := d.store.RevokeCredential(ctx, credentialID); err != nil {
 		return fmt.Errorf("account: revoke credential: %w", err)
@@ -359,21 +403,19 @@ func (d *Directory) announce() {
 	}
 }
 
-func (d *Directory) add(ctx context.Context, kind CredentialKind, userID, name string, life time.Duration) (Credential, string, error) {
+// addCredential gives a credential its id, secret and times, and stores it.
+func (d *Directory) addCredential(ctx context.Context, c Credential, life time.Duration) (Credential, string, error) {
 	secret, err := newSecret()
 	if err != nil {
 		return Credential{}, "", err
 	}
 	now := time.Now()
-	c := Credential{
-		CredentialID: uuid.NewString(), Kind: kind, UserID: userID, Name: name,
-		Hash: Hash(secret), CreatedAt: now,
-	}
+	c.CredentialID, c.Hash, c.CreatedAt = uuid.NewString(), Hash(secret), now
 	if life > 0 {
 		c.ExpiresAt = now.Add(life)
 	}
 	if err := d.store.AddCredential(ctx, c); err != nil {
-		return Credential{}, "", fmt.Errorf("account: store %s: %w", kind, err)
+		return Credential{}, "", fmt.Errorf("account: store %s: %w", c.Kind, err)
 	}
 	return c, secret, nil
 }

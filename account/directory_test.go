@@ -73,7 +73,7 @@ func TestSignInLinkWorksOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			id, cookie, err := d.SignIn(t.Context(), link, "Chrome on Linux")
+			id, cookie, err := d.SignIn(t.Context(), link, "Chrome on Linux", "")
 			switch {
 			case err == nil:
 				won.Add(1)
@@ -125,7 +125,7 @@ func TestCredentialsRunOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, cookie, err := d.SignIn(t.Context(), fresh, "")
+		_, cookie, err := d.SignIn(t.Context(), fresh, "", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestCredentialsRunOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(account.SignInLinkLife)
-		if _, _, err := d.SignIn(t.Context(), link, ""); !errors.Is(err, account.ErrRefused) {
+		if _, _, err := d.SignIn(t.Context(), link, "", ""); !errors.Is(err, account.ErrRefused) {
 			t.Errorf("link after ten minutes: got %v, want ErrRefused", err)
 		}
 		if _, err := d.Identify(t.Context(), account.APIToken, token); err != nil {
@@ -168,8 +168,11 @@ func TestSignOutAndRoleChangesAreAnnounced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _, err := d.SignIn(t.Context(), link, "")
+	id, _, err := d.SignIn(t.Context(), link, "", "")
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.CreateUser(t.Context(), "Ada", account.Admin, ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.SetRole(t.Context(), admin.UserID, account.Viewer); err != nil {
@@ -308,7 +311,7 @@ func TestSignInByToken(t *testing.T) {
 		}
 		var cookies []string
 		for _, device := range []string{"Chrome on Linux", ""} {
-			id, cookie, err := d.SignInByToken(t.Context(), secret, device)
+			id, cookie, err := d.SignInByToken(t.Context(), secret, device, "")
 			if err != nil || id.User.UserID != admin.UserID {
 				t.Fatalf("got %+v, %v, want the token's user", id.User, err)
 			}
@@ -321,11 +324,11 @@ func TestSignInByToken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, other, err := d.SignIn(t.Context(), link, "Chrome on Linux")
+		_, other, err := d.SignIn(t.Context(), link, "Chrome on Linux", "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := d.SignInByToken(t.Context(), other, ""); !errors.Is(err, account.ErrRefused) {
+		if _, _, err := d.SignInByToken(t.Context(), other, "", ""); !errors.Is(err, account.ErrRefused) {
 			t.Errorf("a cookie as a token: got %v, want ErrRefused", err)
 		}
 		if err := d.RevokeToken(t.Context(), token.Credential.CredentialID); err != nil {
@@ -343,7 +346,7 @@ func TestSignInByToken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, cookie, err := d.SignInByToken(t.Context(), secret, "")
+		_, cookie, err := d.SignInByToken(t.Context(), secret, "", "")
 		if err != nil {
 			t.Fatal(err)
 		}

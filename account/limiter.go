@@ -1,23 +1,25 @@
 package account
 
 import (
+	"crypto/sha256"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 )
 
-// How often one address may fail to sign in.
+// How often one address, or one account, may fail to sign in.
 const (
 	FailuresPerMinute = 2
 	FailuresPerHour   = 12
 )
 
 // maxAddresses bounds the memory of a [SignInLimiter]. Beyond it the addresses
-// whose failures are oldest are forgotten.
+// and accounts whose failures are oldest are forgotten.
 const maxAddresses = 10_000
 
 // A SignInLimiter slows down whoever guesses. It counts failures for each
-// address, an IPv6 network of 64 bits being one. The zero value is ready; all
+// address, an IPv6 network of 64 bits being one, and for each account. The zero value is ready; all
 // methods may be called from any goroutine.
 type SignInLimiter struct {
 	mu       sync.Mutex
@@ -25,32 +27,44 @@ type SignInLimiter struct {
 }
 
 // Begin counts an attempt as failed before it is made, so that attempts made at
-// once cannot outrun the limit. ok is false when the address must wait; else
-// call succeeded if the attempt was a good one, which takes it back.
-func (l *SignInLimiter) Begin(address string) (succeeded func(), wait time.Duration, ok bool) {
-	key := network(address)
+// once cannot outrun the limit. account is the name that is tried, "" for none.
+// ok is false when the address or the account must wait; else call succeeded if
+// the attempt was a good one, which takes it back.
+func (l *SignInLimiter) Begin(address, account string) (succeeded func(), wait time.Duration, ok bool) {
+	keys := []string{network(address)}
+	if account != "" {
+		sum := sha256.Sum256([]byte(strings.ToLower(account))) // of any length, and no address
+		keys = append(keys, string(sum[:]))
+	}
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failures == nil {
 		l.failures = map[string][]time.Time{}
 	}
-	list := since(l.failures[key], now.Add(-time.Hour))
-	if n := len(list); n >= FailuresPerHour {
-		wait = list[n-FailuresPerHour].Add(time.Hour).Sub(now)
-	}
-	if minute := since(list, now.Add(-time.Minute)); len(minute) >= FailuresPerMinute {
-		wait = max(wait, minute[len(minute)-FailuresPerMinute].Add(time.Minute).Sub(now))
+	for _, key := range keys {
+		list := since(l.failures[key], now.Add(-time.Hour))
+		if n := len(list); n >= FailuresPerHour {
+			wait = max(wait, list[n-FailuresPerHour].Add(time.Hour).Sub(now))
+		}
+		if minute := since(list, now.Add(-time.Minute)); len(minute) >= FailuresPerMinute {
+			wait = max(wait, minute[len(minute)-FailuresPerMinute].Add(time.Minute).Sub(now))
+		}
 	}
 	if wait > 0 {
-		l.failures[key] = list
 		return nil, wait, false
 	}
-	l.failures[key] = append(list, now)
+	for _, key := range keys {
+		l.failures[key] = append(since(l.failures[key], now.Add(-time.Hour)), now)
+	}
 	if len(l.failures) > maxAddresses {
 		l.forget(now)
 	}
-	return func() { l.takeBack(key, now) }, 0, true
+	return func() {
+		for _, key := range keys {
+			l.takeBack(key, now)
+		}
+	}, 0, true
 }
 
 func (l *SignInLimiter) takeBack(key string, at time.Time) {

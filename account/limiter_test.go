@@ -18,7 +18,7 @@ func TestSignInLimiter(t *testing.T) {
 		attempts, allowed := 0, 0
 		for range 60 * 60 / 5 { // every five seconds for an hour
 			attempts++
-			if _, _, ok := l.Begin("192.0.2.1"); ok {
+			if _, _, ok := l.Begin("192.0.2.1", ""); ok {
 				allowed++
 			}
 			time.Sleep(5 * time.Second)
@@ -26,7 +26,7 @@ func TestSignInLimiter(t *testing.T) {
 		if allowed != account.FailuresPerHour {
 			t.Fatalf("%d of %d attempts in an hour were allowed, want %d", allowed, attempts, account.FailuresPerHour)
 		}
-		if _, _, ok := l.Begin("192.0.2.2"); !ok {
+		if _, _, ok := l.Begin("192.0.2.2", ""); !ok {
 			t.Fatal("another address was held back")
 		}
 	})
@@ -37,17 +37,17 @@ func TestSignInLimiterSaysHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l account.SignInLimiter
 		for range account.FailuresPerMinute {
-			if _, _, ok := l.Begin("192.0.2.1"); !ok {
+			if _, _, ok := l.Begin("192.0.2.1", ""); !ok {
 				t.Fatal("held back too early")
 			}
 			time.Sleep(10 * time.Second)
 		}
-		_, wait, ok := l.Begin("192.0.2.1")
+		_, wait, ok := l.Begin("192.0.2.1", "")
 		if ok || wait != 40*time.Second {
 			t.Fatalf("got %v, %v, want to wait 40 s", ok, wait)
 		}
 		time.Sleep(wait)
-		if _, _, ok := l.Begin("192.0.2.1"); !ok {
+		if _, _, ok := l.Begin("192.0.2.1", ""); !ok {
 			t.Fatal("held back after the wait")
 		}
 	})
@@ -57,7 +57,7 @@ func TestSignInLimiterForgivesSuccess(t *testing.T) {
 	t.Parallel()
 	var l account.SignInLimiter
 	for range 100 {
-		succeeded, _, ok := l.Begin("192.0.2.1")
+		succeeded, _, ok := l.Begin("192.0.2.1", "")
 		if !ok {
 			t.Fatal("good sign-ins were held back")
 		}
@@ -72,7 +72,7 @@ func TestSignInLimiterHoldsAgainstAttemptsAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			if _, _, ok := l.Begin("2001:db8::1"); ok {
+			if _, _, ok := l.Begin("2001:db8::1", ""); ok {
 				allowed.Add(1)
 			}
 		})
@@ -81,10 +81,10 @@ func TestSignInLimiterHoldsAgainstAttemptsAtOnce(t *testing.T) {
 	if allowed.Load() != account.FailuresPerMinute {
 		t.Fatalf("%d attempts at once were allowed, want %d", allowed.Load(), account.FailuresPerMinute)
 	}
-	if _, _, ok := l.Begin("2001:db8::ffff"); ok {
+	if _, _, ok := l.Begin("2001:db8::ffff", ""); ok {
 		t.Error("another address of the same /64 was allowed")
 	}
-	if _, _, ok := l.Begin("2001:db8:0:1::1"); !ok {
+	if _, _, ok := l.Begin("2001:db8:0:1::1", ""); !ok {
 		t.Error("an address of another /64 was held back")
 	}
 }
@@ -93,9 +93,25 @@ func TestSignInLimiterIsBounded(t *testing.T) {
 	t.Parallel()
 	var l account.SignInLimiter
 	for i := range 30_000 {
-		l.Begin(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255))
+		l.Begin(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), "")
 	}
 	if n := l.Addresses(); n > 10_001 {
 		t.Fatalf("remembers %d addresses, want at most 10001", n)
+	}
+}
+
+func TestSignInLimiterHoldsAnAccountFromManyAddresses(t *testing.T) {
+	t.Parallel()
+	var l account.SignInLimiter
+	for i := range account.FailuresPerMinute {
+		if _, _, ok := l.Begin(fmt.Sprintf("192.0.2.%d", i), "Ada"); !ok {
+			t.Fatal("held back too early")
+		}
+	}
+	if _, wait, ok := l.Begin("192.0.2.100", "ADA"); ok || wait <= 0 {
+		t.Fatalf("got %v, %v, want the account to wait", ok, wait)
+	}
+	if _, _, ok := l.Begin("192.0.2.100", "Bob"); !ok {
+		t.Fatal("another account was held back, or a refused attempt counted")
 	}
 }

@@ -21,6 +21,7 @@ type memory struct {
 	users       []account.User
 	credentials []account.Credential
 	agents      []account.AgentToken
+	passwords   map[string]string
 	touches     int
 }
 
@@ -69,10 +70,75 @@ func (m *memory) live(kind account.CredentialKind, hash []byte, now time.Time) *
 	for i := range m.credentials {
 		c := &m.credentials[i]
 		if c.Kind == kind && bytes.Equal(c.Hash, hash) && !c.Revoked && (c.ExpiresAt.IsZero() || now.Before(c.ExpiresAt)) {
+			if u, _ := m.user(c.UserID); u.Disabled {
+				return nil
+			}
 			return c
 		}
 	}
 	return nil
+}
+
+func (m *memory) ChangeUser(_ context.Context, userID string, c account.UserChange) (account.User, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u, err := m.user(userID)
+	if err != nil {
+		return u, err
+	}
+	if c.Name != nil {
+		u.Name = *c.Name
+	}
+	if c.Role != nil {
+		u.Role = *c.Role
+	}
+	if c.Disabled != nil {
+		u.Disabled = *c.Disabled
+	}
+	admins := 0
+	for i, other := range m.users {
+		if other.UserID == userID {
+			defer func() { m.users[i] = u }()
+			other = u
+		}
+		if other.Role == account.Admin && !other.Disabled {
+			admins++
+		}
+	}
+	if before, _ := m.user(userID); admins == 0 && before.Role == account.Admin {
+		u = before
+		return account.User{}, account.ErrLastAdmin
+	}
+	if p := c.Password; p != nil {
+		if p.From != nil && *p.From != m.passwords[userID] {
+			u, _ = m.user(userID)
+			return account.User{}, account.ErrChanged
+		}
+		if m.passwords == nil {
+			m.passwords = map[string]string{}
+		}
+		m.passwords[userID], u.HasPassword = p.To, p.To != ""
+		for i, other := range m.credentials {
+			if other.UserID == userID && other.Kind != account.APIToken && other.CredentialID != p.Keep {
+				m.credentials[i].Revoked = true
+			}
+		}
+	}
+	for i, other := range m.credentials {
+		if other.UserID == userID && u.Disabled {
+			m.credentials[i].Revoked = true
+		}
+	}
+	return u, nil
+}
+
+func (m *memory) Password(_ context.Context, userID string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, err := m.user(userID); err != nil {
+		return "", err
+	}
+	return m.passwords[userID], nil
 }
 
 func (m *memory) Credential(_ context.Context, kind account.CredentialKind, hash []byte, now time.Time) (account.Credential, account.User, error) {

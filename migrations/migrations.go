@@ -40,7 +40,8 @@ type Migration struct {
 //go:embed *.sql
 var files embed.FS
 
-// All returns the migrations of a dialect by number, from 1.
+// All returns the migrations of a dialect by number. Numbers grow and may leave
+// gaps.
 func All(d Dialect) ([]Migration, error) {
 	names, err := fs.Glob(files, "*."+string(d)+".sql")
 	if err != nil || len(names) == 0 {
@@ -48,6 +49,7 @@ func All(d Dialect) ([]Migration, error) {
 	}
 	slices.Sort(names)
 	all := make([]Migration, len(names))
+	last := 0
 	for i, file := range names {
 		text, err := files.ReadFile(file)
 		if err != nil {
@@ -55,9 +57,10 @@ func All(d Dialect) ([]Migration, error) {
 		}
 		digits, name, _ := strings.Cut(strings.TrimSuffix(file, "."+string(d)+".sql"), "_")
 		number, err := strconv.Atoi(digits)
-		if err != nil || number != i+1 || name == "" {
-			return nil, fmt.Errorf("migrations: %s should be number %d and have a name", file, i+1)
+		if err != nil || number <= last || name == "" {
+			return nil, fmt.Errorf("migrations: %s should have a name and a number above %d", file, last)
 		}
+		last = number
 		sum := sha256.Sum256(text)
 		all[i] = Migration{Number: number, Name: name, SQL: string(text), Checksum: hex.EncodeToString(sum[:])}
 	}

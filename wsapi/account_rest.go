@@ -5,13 +5,16 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
 )
 
-// postLogin exchanges the secret of a sign-in link, or an API token, for a cookie. The sign-in
-// that the browser had ends, so that nobody can prepare one for another person.
+// postLogin exchanges the secret of a sign-in link, an API token, or a name and a
+// password for a cookie. The sign-in that the browser had ends, so that nobody can
+// prepare one for another person.
 func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	var body Login
 	if err := readBody(r, &body); err != nil {
@@ -20,23 +23,12 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Ide
 	if err := checkShape(&body); err != nil {
 		return err
 	}
-	succeeded, wait, ok := s.limiter.Begin(remoteAddress(r))
-	if !ok {
-		ref := refuse(http.StatusTooManyRequests, "too_many_attempts", "Too many failed sign-ins from your address. Wait a little, then try again.")
-		ref.retry = wait
-		return ref
-	}
-	if body.Username != "" {
-		return refuse(http.StatusUnauthorized, "not_signed_in", "Signing in with a password is not offered here. Use a sign-in link.")
+	succeeded, err := s.attempt(r, body.Username)
+	if err != nil {
+		return err
 	}
 	ctx := context.WithoutCancel(r.Context()) // a link is used up once; its cookie must be stored
-	who, secret, err := s.o.Directory.SignIn(ctx, body.Token, device(r.UserAgent()))
-	if errors.Is(err, account.ErrRefused) {
-		who, secret, err = s.o.Directory.SignInByToken(ctx, body.Token, device(r.UserAgent()))
-	}
-	if errors.Is(err, account.ErrRefused) {
-		return refuse(http.StatusUnauthorized, "not_signed_in", "This sign-in link does not work any more: it can be used once, within ten minutes. Ask for a new one.")
-	}
+	who, secret, err := s.signIn(ctx, r, body)
 	if err != nil {
 		return err
 	}
@@ -48,9 +40,56 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Ide
 			}
 		}
 	}
+	me, err := s.wireMe(ctx, who)
+	if err != nil {
+		return err
+	}
 	http.SetCookie(w, s.cookie(secret, int(math.Ceil(time.Until(who.Credential.ExpiresAt).Seconds()))))
-	writeJSON(w, http.StatusOK, wireMe(who))
+	writeJSON(w, http.StatusOK, me)
 	return nil
+}
+
+// attempt counts an attempt to prove who one is, with the account it is about,
+// "" for none.
+func (s *Server) attempt(r *http.Request, name string) (succeeded func(), err error) {
+	succeeded, wait, ok := s.limiter.Begin(remoteAddress(r), name)
+	if !ok {
+		ref := refuse(http.StatusTooManyRequests, "too_many_attempts", "Too many failed sign-ins from your address, or to this account. Wait a little, then try again.")
+		ref.retry = wait
+		return nil, ref
+	}
+	return succeeded, nil
+}
+
+func (s *Server) signIn(ctx context.Context, r *http.Request, body Login) (who account.Identity, secret string, err error) {
+	where, from := device(r.UserAgent()), remoteAddress(r)
+	if body.Username != "" {
+		who, secret, err = s.o.Directory.SignInByPassword(r.Context(), body.Username, body.Password, where, from)
+		if errors.Is(err, account.ErrRefused) {
+			err = refuse(http.StatusUnauthorized, "not_signed_in", "This name and password do not go together.")
+		}
+		return who, secret, err
+	}
+	who, secret, err = s.o.Directory.SignInByToken(ctx, body.Token, where, from)
+	if !errors.Is(err, account.ErrRefused) {
+		return who, secret, err
+	}
+	// Whoever comes first to a server without people owns it, so that must be
+	// somebody at the machine.
+	if ip, err := netip.ParseAddr(from); err != nil || !ip.Unmap().IsLoopback() {
+		unclaimed, err := s.o.Directory.Unclaimed(ctx)
+		if err != nil {
+			return account.Identity{}, "", err
+		}
+		if unclaimed {
+			return account.Identity{}, "", refuse(http.StatusForbidden, "not_set_up", "This server is not set up yet. Open its sign-in address on the machine it runs on, or make the first admin there with: sayso user add NAME --role admin.")
+		}
+	}
+	who, secret, err = s.o.Directory.SignIn(ctx, body.Token, where, from)
+	if errors.Is(err, account.ErrRefused) {
+		err = refuse(http.StatusUnauthorized, "not_signed_in", "This sign-in link does not work any more: it can be used once, within ten minutes. Ask for a new one.")
+	}
+	return who, secret, err
 }
 
 func (s *Server) postLogout(w http.ResponseWriter, r *http.Request, who account.Identity) error {
@@ -68,13 +107,114 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request, who account.
 	return nil
 }
 
-func (s *Server) getMe(w http.ResponseWriter, _ *http.Request, who account.Identity) error {
-	writeJSON(w, http.StatusOK, wireMe(who))
+func (s *Server) getMe(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	me, err := s.wireMe(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, me)
 	return nil
 }
 
-func (s *Server) getTokens(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	tokens, err := s.o.Directory.Tokens(r.Context())
+// postSetUp makes the first admin of a server that has none but the one that its
+// start made up.
+func (s *Server) postSetUp(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body SetUp
+	if err := readShape(r, &body); err != nil {
+		return err
+	}
+	if who.Credential.Kind != account.Cookie {
+		return refuse(http.StatusForbidden, "forbidden", "A server is set up in a browser, with the address that its start printed.")
+	}
+	user, err := s.o.Directory.SetUp(context.WithoutCancel(r.Context()), who, body.Name, body.Password)
+	if err != nil {
+		return err
+	}
+	who.User = user
+	me, err := s.wireMe(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, me)
+	return nil
+}
+
+// whole refuses a token that was given less than its user may: it must not get
+// more by what it changes.
+func whole(who account.Identity) error {
+	if who.Credential.Role != "" {
+		return refuse(http.StatusForbidden, "forbidden", "A token with a scope cannot do this. Sign in in a browser.")
+	}
+	return nil
+}
+
+func (s *Server) postPassword(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body NewPassword
+	if err := readShape(r, &body); err != nil {
+		return err
+	}
+	if err := whole(who); err != nil {
+		return err
+	}
+	succeeded, err := s.attempt(r, who.User.Name)
+	if err != nil {
+		return err
+	}
+	err = s.o.Directory.ChangePassword(context.WithoutCancel(r.Context()), who, body.CurrentPassword, body.Password)
+	if errors.Is(err, account.ErrRefused) {
+		ref := refuse(http.StatusForbidden, "wrong_password", "This is not your present password. Nothing was changed.")
+		ref.body.Field = "current_password"
+		return ref
+	}
+	succeeded() // the present password was right, or there was none
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) getSignIns(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	all, err := s.o.Directory.SignIns(r.Context(), who.User.UserID)
+	if err != nil {
+		return err
+	}
+	list := SignInList{SignIns: make([]SignIn, 0, len(all))}
+	for _, c := range all {
+		list.SignIns = append(list.SignIns, SignIn{
+			SignInID: c.CredentialID, Device: c.Name, Address: c.Address, CreatedAt: seconds(c.CreatedAt),
+			LastUsedAt: optionalSeconds(c.LastUsedAt), ExpiresAt: optionalSeconds(c.ExpiresAt),
+			Current: c.CredentialID == who.Credential.CredentialID,
+		})
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (s *Server) deleteSignIn(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	if err := whole(who); err != nil {
+		return err
+	}
+	if err := s.o.Directory.EndSignIn(context.WithoutCancel(r.Context()), who.User.UserID, r.PathValue("id")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// tokens lists the tokens that a person may see: their own, or all.
+func (s *Server) tokens(ctx context.Context, who account.Identity) ([]account.Identity, error) {
+	all, err := s.o.Directory.Tokens(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(t account.Identity) bool {
+		return t.User.UserID != who.User.UserID && !who.User.Role.AtLeast(account.Admin)
+	}), nil
+}
+
+func (s *Server) getTokens(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	tokens, err := s.tokens(r.Context(), who)
 	if err != nil {
 		return err
 	}
@@ -88,14 +228,22 @@ func (s *Server) getTokens(w http.ResponseWriter, r *http.Request, _ account.Ide
 
 func (s *Server) postToken(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body TokenCreate
-	if err := readBody(r, &body); err != nil {
+	if err := readShape(r, &body); err != nil {
 		return err
 	}
-	if err := checkShape(&body); err != nil {
-		return err
-	}
+	ctx := context.WithoutCancel(r.Context())
 	life := time.Duration(body.ExpiresIn * float64(time.Second))
-	made, secret, err := s.o.Directory.CreateToken(context.WithoutCancel(r.Context()), who.User, body.Name, body.Role, life)
+	var made account.Identity
+	var secret string
+	var err error
+	switch {
+	case body.Role == "":
+		made, secret, err = s.o.Directory.CreateOwnToken(ctx, who, body.Name, body.Scope, life)
+	case !who.User.Role.AtLeast(account.Admin):
+		err = forbidden(account.Admin)
+	default:
+		made, secret, err = s.o.Directory.CreateToken(ctx, who.User, body.Name, body.Role, life)
+	}
 	if err != nil {
 		return err
 	}
@@ -103,16 +251,127 @@ func (s *Server) postToken(w http.ResponseWriter, r *http.Request, who account.I
 	return nil
 }
 
-func (s *Server) deleteToken(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	if err := s.o.Directory.RevokeToken(context.WithoutCancel(r.Context()), r.PathValue("id")); err != nil {
+func (s *Server) deleteToken(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	if err := whole(who); err != nil {
+		return err
+	}
+	ctx := context.WithoutCancel(r.Context())
+	tokens, err := s.tokens(ctx, who)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if !slices.ContainsFunc(tokens, func(t account.Identity) bool { return t.Credential.CredentialID == id }) {
+		return account.ErrNotFound
+	}
+	if err := s.o.Directory.RevokeToken(ctx, id); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func wireMe(who account.Identity) Me {
-	return Me{User: User{Name: who.User.Name, Role: who.User.Role}}
+func (s *Server) getUsers(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	all, err := s.o.Directory.Users(r.Context())
+	if err != nil {
+		return err
+	}
+	list := PersonList{Users: make([]Person, 0, len(all))}
+	for _, u := range all {
+		list.Users = append(list.Users, wirePerson(u))
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (s *Server) postUser(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	var body PersonCreate
+	if err := readShape(r, &body); err != nil {
+		return err
+	}
+	made, err := s.o.Directory.CreateUser(context.WithoutCancel(r.Context()), body.Name, body.Role, body.Password)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, wirePerson(made))
+	return nil
+}
+
+func (s *Server) patchUser(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	var body PersonChange
+	if err := readShape(r, &body); err != nil {
+		return err
+	}
+	ctx, id := context.WithoutCancel(r.Context()), r.PathValue("id")
+	if body.Password != nil {
+		if _, err := s.o.Directory.ResetPassword(ctx, id, *body.Password); err != nil {
+			return err
+		}
+	}
+	if body.Role != nil {
+		if err := s.o.Directory.SetRole(ctx, id, *body.Role); err != nil {
+			return err
+		}
+	}
+	if body.Disabled != nil {
+		if err := s.o.Directory.SetDisabled(ctx, id, *body.Disabled); err != nil {
+			return err
+		}
+	}
+	now, err := s.o.Directory.User(ctx, id)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, wirePerson(now))
+	return nil
+}
+
+// postSignInLink lets an admin bring a person in who has no password, or has
+// forgotten it.
+func (s *Server) postSignInLink(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	if err := readBody(r, &struct{}{}); err != nil {
+		return err
+	}
+	ctx, id := context.WithoutCancel(r.Context()), r.PathValue("id")
+	user, err := s.o.Directory.User(ctx, id)
+	if err != nil {
+		return err
+	}
+	if user.Disabled {
+		return refuse(http.StatusConflict, "disabled", "This person is shut out. Let them in again first.")
+	}
+	secret, err := s.o.Directory.NewSignInLink(ctx, id)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, SignInLink{Token: secret, ExpiresAt: seconds(time.Now().Add(account.SignInLinkLife))})
+	return nil
+}
+
+// readShape reads a body and checks its shape.
+func readShape(r *http.Request, dst any) error {
+	if err := readBody(r, dst); err != nil {
+		return err
+	}
+	return checkShape(dst)
+}
+
+func (s *Server) wireMe(ctx context.Context, who account.Identity) (Me, error) {
+	me := Me{
+		User: User{Name: who.User.Name, Role: who.User.Role}, UserID: who.User.UserID, HasPassword: who.User.HasPassword,
+	}
+	if s.o.NoSetUp || who.User.HasPassword || who.User.Role != account.Admin || who.Credential.Kind != account.Cookie {
+		return me, nil
+	}
+	var err error
+	me.SetUp, err = s.o.Directory.Unclaimed(ctx)
+	return me, err
+}
+
+func wirePerson(u account.User) Person {
+	return Person{
+		UserID: u.UserID, Name: u.Name, Role: u.Role, Disabled: u.Disabled, HasPassword: u.HasPassword, CreatedAt: seconds(u.CreatedAt),
+	}
 }
 
 func wireToken(t account.Identity) Token {

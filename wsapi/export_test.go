@@ -14,6 +14,7 @@ func RESTBodies() []any {
 	return []any{
 		Login{}, Me{}, SessionList{}, SessionPatch{}, TranscriptPage{}, Outcome{}, PendingList{}, ProcessList{},
 		Environment{}, TokenList{}, TokenCreate{}, TokenCreated{}, Refusal{},
+		SetUp{}, NewPassword{}, SignInList{}, PersonList{}, PersonCreate{}, PersonChange{}, SignInLink{},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -73,6 +74,9 @@ func newHouse(t testing.TB, change ...func(*wsapi.Options)) *house {
 	h.client = h.web.Client()
 	t.Cleanup(h.web.Close)
 	h.run()
+	for h.call("GET", "/readyz", nil).status != http.StatusOK {
+		runtime.Gosched() // Run is on its way
+	}
 	return h
 }
 

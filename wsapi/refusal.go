@@ -49,7 +49,7 @@ func refuseField(field, message string) *refusal {
 
 // The refusals that more than one place gives.
 func notSignedIn() *refusal {
-	return refuse(http.StatusUnauthorized, "not_signed_in", "You are not signed in. Open a sign-in link, or send an API token.")
+	return refuse(http.StatusUnauthorized, "not_signed_in", "You are not signed in. Sign in, or send an API token.")
 }
 
 func forbidden(need account.Role) *refusal {
@@ -117,6 +117,8 @@ func (s *Server) code(err error) *refusal {
 		r = goingAway()
 	case errors.Is(err, account.ErrRefused):
 		r = notSignedIn()
+	case errors.Is(err, account.ErrChanged):
+		r = refuse(http.StatusConflict, "changed", "Somebody else has changed this meanwhile. Nothing was done; look again.")
 	case errors.Is(err, account.ErrNotFound):
 		r = refuse(http.StatusNotFound, "not_found", "There is nothing of that id.")
 	case s.trouble(err) != "":

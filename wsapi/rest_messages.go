@@ -17,7 +17,76 @@ type Login struct {
 
 // Me says who is signed in.
 type Me struct {
-	User User `json:"user"`
+	User        User   `json:"user"`
+	UserID      string `json:"user_id"`
+	HasPassword bool   `json:"has_password"`
+	// SetUp: nobody else can sign in yet, and POST /api/set_up makes this the
+	// first admin.
+	SetUp bool `json:"set_up"`
+}
+
+// SetUp makes whoever came by the first sign-in link the first admin.
+type SetUp struct {
+	Name     string `json:"name" validate:"required,max=100"`
+	Password string `json:"password" validate:"required,max=1000"`
+}
+
+// NewPassword changes one's own password; the present one is needed when there
+// is one.
+type NewPassword struct {
+	CurrentPassword string `json:"current_password,omitempty" validate:"max=1000"`
+	Password        string `json:"password" validate:"required,max=1000"`
+}
+
+// SignIn is a browser in which a person is signed in.
+type SignIn struct {
+	SignInID   string   `json:"sign_in_id"`
+	Device     string   `json:"device"`
+	Address    string   `json:"address"`
+	CreatedAt  float64  `json:"created_at"`
+	LastUsedAt *float64 `json:"last_used_at"`
+	ExpiresAt  *float64 `json:"expires_at"`
+	Current    bool     `json:"current"`
+}
+
+// SignInList holds one's own sign-ins, the oldest first.
+type SignInList struct {
+	SignIns []SignIn `json:"sign_ins"`
+}
+
+// Person is a user as admins see them.
+type Person struct {
+	UserID      string       `json:"user_id"`
+	Name        string       `json:"name"`
+	Role        account.Role `json:"role"`
+	Disabled    bool         `json:"disabled"`
+	HasPassword bool         `json:"has_password"`
+	CreatedAt   float64      `json:"created_at"`
+}
+
+// PersonList holds everybody, the oldest first.
+type PersonList struct {
+	Users []Person `json:"users"`
+}
+
+// PersonCreate makes a user. Without a password they come in by a sign-in link.
+type PersonCreate struct {
+	Name     string       `json:"name" validate:"required,max=100"`
+	Role     account.Role `json:"role" validate:"oneof=viewer member admin"`
+	Password string       `json:"password,omitempty" validate:"max=1000"`
+}
+
+// PersonChange changes what is there of it.
+type PersonChange struct {
+	Role     *account.Role `json:"role,omitempty" validate:"omitempty,oneof=viewer member admin"`
+	Disabled *bool         `json:"disabled,omitempty"`
+	Password *string       `json:"password,omitempty" validate:"omitempty,max=1000"`
+}
+
+// SignInLink holds the secret of a link, which signs a browser in once.
+type SignInLink struct {
+	Token     string  `json:"token"`
+	ExpiresAt float64 `json:"expires_at"`
 }
 
 // Session is a conversation we remember, as REST lists it.
@@ -132,11 +201,13 @@ type TokenList struct {
 	Tokens []Token `json:"tokens"`
 }
 
-// TokenCreate asks for a new token. Without Role it acts as its maker; with
-// Role, as a user of its own that has this role and the name of the token.
+// TokenCreate asks for a new token. Without Role it acts as its maker, and Scope
+// is the most it may do; with Role, which is for admins, it acts as a user of its
+// own that has this role and the name of the token.
 type TokenCreate struct {
 	Name      string       `json:"name" validate:"required,max=100"`
 	Role      account.Role `json:"role,omitempty" validate:"omitempty,oneof=viewer member admin"`
+	Scope     account.Role `json:"scope,omitempty" validate:"excluded_with=Role,omitempty,oneof=viewer member admin"`
 	ExpiresIn float64      `json:"expires_in,omitempty" validate:"min=0,max=315360000"` // seconds; absent: it does not
 }
 

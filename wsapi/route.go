@@ -52,6 +52,10 @@ func routes() []route {
 		{method: "POST", pattern: "/api/login", policy: anybody, serve: (*Server).postLogin},
 		{method: "POST", pattern: "/api/logout", policy: signedIn, serve: (*Server).postLogout},
 		{method: "GET", pattern: "/api/me", policy: signedIn, serve: (*Server).getMe},
+		{method: "POST", pattern: "/api/set_up", policy: asAdmin, serve: (*Server).postSetUp},
+		{method: "POST", pattern: "/api/me/password", policy: signedIn, serve: (*Server).postPassword},
+		{method: "GET", pattern: "/api/sign_ins", policy: signedIn, serve: (*Server).getSignIns},
+		{method: "DELETE", pattern: "/api/sign_ins/{id}", policy: signedIn, serve: (*Server).deleteSignIn},
 		{method: "GET", pattern: "/api/environment", policy: signedIn, serve: (*Server).getEnvironment},
 
 		{method: "GET", pattern: "/api/sessions", policy: signedIn, serve: (*Server).getSessions},
@@ -72,9 +76,14 @@ func routes() []route {
 		{method: "POST", pattern: "/api/pending/{id}/response", policy: asMember, limit: answerLimit, serve: (*Server).postResponse},
 
 		{method: "GET", pattern: "/api/processes", policy: asAdmin, serve: (*Server).getProcesses},
-		{method: "GET", pattern: "/api/tokens", policy: asAdmin, serve: (*Server).getTokens},
-		{method: "POST", pattern: "/api/tokens", policy: asAdmin, serve: (*Server).postToken},
-		{method: "DELETE", pattern: "/api/tokens/{id}", policy: asAdmin, serve: (*Server).deleteToken},
+		// One's own tokens; admins also see and end those of others.
+		{method: "GET", pattern: "/api/tokens", policy: signedIn, serve: (*Server).getTokens},
+		{method: "POST", pattern: "/api/tokens", policy: signedIn, serve: (*Server).postToken},
+		{method: "DELETE", pattern: "/api/tokens/{id}", policy: signedIn, serve: (*Server).deleteToken},
+		{method: "GET", pattern: "/api/users", policy: asAdmin, serve: (*Server).getUsers},
+		{method: "POST", pattern: "/api/users", policy: asAdmin, serve: (*Server).postUser},
+		{method: "PATCH", pattern: "/api/users/{id}", policy: asAdmin, serve: (*Server).patchUser},
+		{method: "POST", pattern: "/api/users/{id}/sign_in_link", policy: asAdmin, serve: (*Server).postSignInLink},
 	}
 }
 

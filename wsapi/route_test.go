@@ -41,9 +41,17 @@ var policies = map[string]string{
 	"GET /api/pending":                        "viewer",
 	"POST /api/pending/{id}/response":         "member",
 	"GET /api/processes":                      "admin",
-	"GET /api/tokens":                         "admin",
-	"POST /api/tokens":                        "admin",
-	"DELETE /api/tokens/{id}":                 "admin",
+	"GET /api/tokens":                         "viewer",
+	"POST /api/tokens":                        "viewer",
+	"DELETE /api/tokens/{id}":                 "viewer",
+	"POST /api/set_up":                        "admin",
+	"POST /api/me/password":                   "viewer",
+	"GET /api/sign_ins":                       "viewer",
+	"DELETE /api/sign_ins/{id}":               "viewer",
+	"GET /api/users":                          "admin",
+	"POST /api/users":                         "admin",
+	"PATCH /api/users/{id}":                   "admin",
+	"POST /api/users/{id}/sign_in_link":       "admin",
 }
 
 var commandPolicies = map[string]string{
@@ -268,7 +276,7 @@ func checkHeaders(t *testing.T, got answer) {
 func TestPathsThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
-	for _, path := range []string{"/api/", "/api/nothing", "/api/sessions/", "/api/sessions/x/nothing", "/api/users"} {
+	for _, path := range []string{"/api/", "/api/nothing", "/api/sessions/", "/api/sessions/x/nothing", "/api/nobody"} {
 		checkRefusal(t, h.call("GET", path, nil), 401, "not_signed_in")
 		checkRefusal(t, h.as(account.Admin, "GET", path, nil), 404, "not_found")
 	}

@@ -89,6 +89,9 @@ type Options struct {
 	AllowedHosts []string
 	// TLS says that browsers reach the server by https.
 	TLS bool
+	// NoSetUp keeps the web app from beginning with a page that makes the first
+	// admin, as for a demo.
+	NoSetUp bool
 	// Trouble names errors of Store that hold for whatever else is to be stored;
 	// it is "" for all others. It may be nil.
 	Trouble func(error) NoticeCode

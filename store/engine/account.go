@@ -3,7 +3,7 @@ package engine
 import "github.com/sayso-dev/sayso/account"
 
 // UserColumns is the select list of [UserRow.Dest] over users u.
-const UserColumns = `u.user_id, u.name, u.role, u.created_at`
+const UserColumns = `u.user_id, u.name, u.role, u.created_at, u.disabled, u.password <> ''`
 
 // UserRow takes one row of [UserColumns].
 type UserRow struct {
@@ -13,7 +13,7 @@ type UserRow struct {
 
 // Dest is what to scan into.
 func (x *UserRow) Dest() []any {
-	return []any{&x.u.UserID, &x.u.Name, (*string)(&x.u.Role), &x.createdAt}
+	return []any{&x.u.UserID, &x.u.Name, (*string)(&x.u.Role), &x.createdAt, &x.u.Disabled, &x.u.HasPassword}
 }
 
 // User is the row that was scanned.
@@ -24,14 +24,14 @@ func (x *UserRow) User() account.User {
 }
 
 // UserValues are the arguments of an insertion of user_id, name, role,
-// created_at.
+// created_at, disabled.
 func UserValues(u account.User) []any {
-	return []any{u.UserID, Shown(u.Name), string(u.Role), Micros(u.CreatedAt)}
+	return []any{u.UserID, Shown(u.Name), string(u.Role), Micros(u.CreatedAt), u.Disabled}
 }
 
 // CredentialColumns is the select list of [CredentialRow.Dest] over
 // credentials c.
-const CredentialColumns = `c.credential_id, c.kind, c.user_id, c.name, c.hash, c.created_at, c.expires_at, c.last_used_at, c.revoked`
+const CredentialColumns = `c.credential_id, c.kind, c.user_id, c.name, c.hash, c.created_at, c.expires_at, c.last_used_at, c.revoked, c.role, c.address`
 
 // CredentialRow takes one row of [CredentialColumns].
 type CredentialRow struct {
@@ -42,7 +42,7 @@ type CredentialRow struct {
 // Dest is what to scan into.
 func (x *CredentialRow) Dest() []any {
 	return []any{&x.c.CredentialID, (*string)(&x.c.Kind), &x.c.UserID, &x.c.Name, &x.c.Hash, &x.createdAt, &x.expiresAt,
-		&x.lastUsedAt, &x.c.Revoked}
+		&x.lastUsedAt, &x.c.Revoked, (*string)(&x.c.Role), &x.c.Address}
 }
 
 // Credential is the row that was scanned.
@@ -56,7 +56,30 @@ func (x *CredentialRow) Credential() account.Credential {
 // credentials.
 func CredentialValues(c account.Credential) []any {
 	return []any{c.CredentialID, string(c.Kind), c.UserID, Shown(c.Name), c.Hash, Micros(c.CreatedAt), Micros(c.ExpiresAt),
-		Micros(c.LastUsedAt), c.Revoked}
+		Micros(c.LastUsedAt), c.Revoked, string(c.Role), c.Address}
+}
+
+// Changed is a user as a change leaves them.
+func Changed(u account.User, c account.UserChange) account.User {
+	if c.Name != nil {
+		u.Name = *c.Name
+	}
+	if c.Role != nil {
+		u.Role = *c.Role
+	}
+	if c.Disabled != nil {
+		u.Disabled = *c.Disabled
+	}
+	if c.Password != nil {
+		u.HasPassword = c.Password.To != ""
+	}
+	return u
+}
+
+// LosesAdmin reports whether an admin stops being one by a change.
+func LosesAdmin(before, after account.User) bool {
+	is := func(u account.User) bool { return u.Role == account.Admin && !u.Disabled }
+	return is(before) && !is(after)
 }
 
 // AgentTokenColumns is the select list of [AgentTokenRow.Dest].

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	putUser = `INSERT INTO users (user_id, name, role, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (user_id)
-		DO UPDATE SET name = excluded.name, role = excluded.role, created_at = excluded.created_at`
+	putUser = `INSERT INTO users (user_id, name, role, created_at, disabled) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_id)
+		DO UPDATE SET name = excluded.name, role = excluded.role, created_at = excluded.created_at, disabled = excluded.disabled`
 	addCredential = `INSERT INTO credentials (credential_id, kind, user_id, name, hash, created_at, expires_at,
-		last_used_at, revoked) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
-	live              = "c.kind = $1 AND c.hash = $2 AND NOT c.revoked AND (c.expires_at = 0 OR c.expires_at > $3)"
+		last_used_at, revoked, role, address) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	live              = "c.kind = $1 AND c.hash = $2 AND NOT c.revoked AND NOT u.disabled AND (c.expires_at = 0 OR c.expires_at > $3)"
 	selectUser        = "SELECT " + engine.UserColumns + " FROM users u WHERE u.user_id = $1"
 	selectUsers       = "SELECT " + engine.UserColumns + " FROM users u ORDER BY u.created_at, u.user_id"
 	selectCredential  = "SELECT " + engine.CredentialColumns + ", " + engine.UserColumns + " FROM credentials c JOIN users u ON u.user_id = c.user_id WHERE " + live
@@ -241,4 +241,75 @@ func (s *Store) SaveCommand(ctx context.Context, userID, commandID string, ack [
 		return ack, nil
 	}
 	return s.Command(ctx, userID, commandID)
+}
+
+// The rows of all admins are locked first, so that of two changes which would
+// together leave none, the second sees the first.
+const (
+	lockAdmins = "SELECT user_id FROM users WHERE role = 'admin' OR user_id = $1 ORDER BY user_id FOR UPDATE"
+	changeUser = `UPDATE users u SET name = coalesce($2, u.name), role = coalesce($3, u.role), disabled = coalesce($4, u.disabled),
+		password = coalesce($6, u.password)
+		WHERE u.user_id = $1 AND ($5::text IS NULL OR u.password = $5) AND ` + staysAdmin + ` RETURNING ` + engine.UserColumns
+	staysAdmin = `(coalesce($3, u.role) = 'admin' AND NOT coalesce($4, u.disabled) OR u.role <> 'admin' OR u.disabled
+		OR EXISTS (SELECT 1 FROM users o WHERE o.role = 'admin' AND NOT o.disabled AND o.user_id <> u.user_id))`
+	endSignIns = `UPDATE credentials c SET revoked = true FROM users u WHERE u.user_id = $1 AND c.user_id = u.user_id
+		AND u.password = $2 AND c.kind IN ('cookie', 'sign_in_link') AND c.credential_id <> $3`
+	endDisabled    = "UPDATE credentials c SET revoked = true FROM users u WHERE u.user_id = $1 AND c.user_id = u.user_id AND u.disabled"
+	selectPassword = "SELECT u.password FROM users u WHERE u.user_id = $1"
+)
+
+// ChangeUser implements [account.Store].
+func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserChange) (account.User, error) {
+	var from, to *string
+	if c.Password != nil {
+		from, to = c.Password.From, &c.Password.To
+	}
+	name := c.Name
+	if name != nil {
+		shown := engine.Shown(*name)
+		name = &shown
+	}
+	var changedRow engine.UserRow
+	var done bool
+	steps := []statement{
+		{text: lockAdmins, args: []any{userID}},
+		{changeUser, []any{userID, name, (*string)(c.Role), c.Disabled, from, to}, row(&done, changedRow.Dest()...)},
+	}
+	if c.Password != nil {
+		// Salted anew each time, so that it is there only when the change above was made.
+		steps = append(steps, statement{text: endSignIns, args: []any{userID, c.Password.To, c.Password.Keep}})
+	}
+	if c.Disabled != nil && *c.Disabled {
+		steps = append(steps, statement{text: endDisabled, args: []any{userID}})
+	}
+	err := s.write(ctx, "change user "+userID, durable, steps...)
+	switch {
+	case violates(err, uniqueRule):
+		return account.User{}, fmt.Errorf("postgres: change user %s: %w", userID, account.ErrExists)
+	case err != nil:
+		return account.User{}, err
+	case done:
+		return changedRow.User(), nil
+	}
+	password, err := s.Password(ctx, userID)
+	if err != nil {
+		return account.User{}, err
+	}
+	if from != nil && *from != password {
+		return account.User{}, fmt.Errorf("postgres: change user %s: %w", userID, account.ErrChanged)
+	}
+	return account.User{}, fmt.Errorf("postgres: change user %s: %w", userID, account.ErrLastAdmin)
+}
+
+// Password implements [account.Store].
+func (s *Store) Password(ctx context.Context, userID string) (password string, err error) {
+	known := false
+	err = s.query(ctx, "password of "+userID, selectPassword, func(rows pgx.Rows) error {
+		known = true
+		return rows.Scan(&password)
+	}, userID)
+	if err == nil && !known {
+		err = fmt.Errorf("postgres: password of %s: %w", userID, account.ErrNotFound)
+	}
+	return password, err
 }

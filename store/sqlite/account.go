@@ -13,7 +13,7 @@ import (
 const (
 	selectUser        = "SELECT " + engine.UserColumns + " FROM users u WHERE u.user_id = ?"
 	selectUsers       = "SELECT " + engine.UserColumns + " FROM users u ORDER BY u.created_at, u.user_id"
-	selectCredential  = "SELECT " + engine.CredentialColumns + ", " + engine.UserColumns + " FROM credentials c JOIN users u ON u.user_id = c.user_id WHERE c.kind = ? AND c.hash = ? AND NOT c.revoked AND (c.expires_at = 0 OR c.expires_at > ?)"
+	selectCredential  = "SELECT " + engine.CredentialColumns + ", " + engine.UserColumns + " FROM credentials c JOIN users u ON u.user_id = c.user_id WHERE c.kind = ? AND c.hash = ? AND NOT c.revoked AND NOT u.disabled AND (c.expires_at = 0 OR c.expires_at > ?)"
 	selectCredentials = "SELECT " + engine.CredentialColumns + " FROM credentials c WHERE ? IN ('', c.user_id) ORDER BY c.created_at, c.credential_id"
 	insertAgentToken  = "INSERT INTO agent_tokens (" + engine.AgentTokenColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?)"
 	selectAgentToken  = "SELECT " + engine.AgentTokenColumns + " FROM agent_tokens WHERE hash = ? AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?)"
@@ -24,8 +24,8 @@ const (
 // PutUser implements [account.Store].
 func (s *Store) PutUser(ctx context.Context, u account.User) error {
 	return s.write(ctx, full, "put user "+u.UserID, func(ctx context.Context, t tx) error {
-		_, err := t.exec(ctx, `INSERT INTO users (user_id, name, role, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (user_id)
-			DO UPDATE SET name = excluded.name, role = excluded.role, created_at = excluded.created_at`, engine.UserValues(u)...)
+		_, err := t.exec(ctx, `INSERT INTO users (user_id, name, role, created_at, disabled) VALUES (?, ?, ?, ?, ?) ON CONFLICT (user_id)
+			DO UPDATE SET name = excluded.name, role = excluded.role, created_at = excluded.created_at, disabled = excluded.disabled`, engine.UserValues(u)...)
 		if unique(err) {
 			return account.ErrExists
 		}
@@ -69,7 +69,7 @@ func (s *Store) users(ctx context.Context, what, text string, args ...any) (list
 func (s *Store) AddCredential(ctx context.Context, c account.Credential) error {
 	return s.write(ctx, full, "add credential "+c.CredentialID, func(ctx context.Context, t tx) error {
 		_, err := t.exec(ctx, `INSERT INTO credentials (credential_id, kind, user_id, name, hash, created_at, expires_at,
-			last_used_at, revoked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, engine.CredentialValues(c)...)
+			last_used_at, revoked, role, address) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, engine.CredentialValues(c)...)
 		switch {
 		case unique(err):
 			return account.ErrExists
@@ -257,4 +257,72 @@ func (s *Store) SaveCommand(ctx context.Context, userID, commandID string, ack [
 		return nil, err
 	}
 	return kept, nil
+}
+
+const (
+	selectPassword = "SELECT u.password FROM users u WHERE u.user_id = ?"
+	otherAdmins    = "SELECT count(*) FROM users WHERE role = 'admin' AND NOT disabled AND user_id <> ?"
+)
+
+// ChangeUser implements [account.Store].
+func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserChange) (u account.User, err error) {
+	err = s.write(ctx, full, "change user "+userID, func(ctx context.Context, t tx) error {
+		var row engine.UserRow
+		if err := t.row(ctx, row.Dest(), selectUser, userID); err != nil {
+			return missing(err, account.ErrNotFound)
+		}
+		var password string
+		if err := t.row(ctx, []any{&password}, selectPassword, userID); err != nil {
+			return err
+		}
+		u = row.User()
+		next := engine.Changed(u, c)
+		if engine.LosesAdmin(u, next) {
+			var others int
+			if err := t.row(ctx, []any{&others}, otherAdmins, userID); err != nil {
+				return err
+			}
+			if others == 0 {
+				return account.ErrLastAdmin
+			}
+		}
+		if p := c.Password; p != nil {
+			if p.From != nil && *p.From != password {
+				return account.ErrChanged
+			}
+			password = p.To
+			if _, err := t.exec(ctx, "UPDATE credentials SET revoked = 1 WHERE user_id = ? AND kind IN ('cookie', 'sign_in_link') AND credential_id <> ?", userID, p.Keep); err != nil {
+				return err
+			}
+		}
+		if next.Disabled && !u.Disabled {
+			if _, err := t.exec(ctx, "UPDATE credentials SET revoked = 1 WHERE user_id = ?", userID); err != nil {
+				return err
+			}
+		}
+		_, err := t.exec(ctx, "UPDATE users SET name = ?, role = ?, disabled = ?, password = ? WHERE user_id = ?",
+			engine.Shown(next.Name), string(next.Role), next.Disabled, password, userID)
+		if unique(err) {
+			return account.ErrExists
+		}
+		u = next
+		return err
+	})
+	if err != nil {
+		return account.User{}, err
+	}
+	return u, nil
+}
+
+// Password implements [account.Store].
+func (s *Store) Password(ctx context.Context, userID string) (password string, err error) {
+	known := false
+	err = s.query(ctx, "password of "+userID, selectPassword, func(rows *sql.Rows) error {
+		known = true
+		return rows.Scan(&password)
+	}, userID)
+	if err == nil && !known {
+		err = fmt.Errorf("sqlite: password of %s: %w", userID, account.ErrNotFound)
+	}
+	return password, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,6 +55,134 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		is(t, "unknown user", err, account.ErrNotFound)
 	})
 
+	s.run("ChangeUser", func(t *testing.T, st store.Store) {
+		ada, bob := newUser(t, st, "Ada"), newUser(t, st, "Bob")
+		name, role, yes, no := "Ada L.", account.Admin, true, false
+		got, err := st.ChangeUser(ctx, ada.UserID, account.UserChange{Name: &name, Role: &role})
+		must(t, err)
+		ada.Name, ada.Role = name, role
+		equal(t, "changed", got, ada)
+		_, err = st.ChangeUser(ctx, uuid.NewString(), account.UserChange{Role: &role})
+		is(t, "unknown user", err, account.ErrNotFound)
+		_, err = st.ChangeUser(ctx, bob.UserID, account.UserChange{Name: &name})
+		is(t, "a name that is taken", err, account.ErrExists)
+
+		viewer := account.Viewer
+		for what, c := range map[string]account.UserChange{"demoted": {Role: &viewer}, "disabled": {Disabled: &yes}} {
+			_, err = st.ChangeUser(ctx, ada.UserID, c)
+			is(t, "the last admin "+what, err, account.ErrLastAdmin)
+		}
+		_, err = st.ChangeUser(ctx, bob.UserID, account.UserChange{Role: &role})
+		must(t, err)
+		token, cookie := credential(ada, account.APIToken, 1), credential(ada, account.Cookie, 2)
+		must(t, st.AddCredential(ctx, token))
+		must(t, st.AddCredential(ctx, cookie))
+		got, err = st.ChangeUser(ctx, ada.UserID, account.UserChange{Disabled: &yes})
+		must(t, err)
+		ada.Disabled = true
+		equal(t, "disabled", got, ada)
+		read, err := st.User(ctx, ada.UserID)
+		must(t, err)
+		equal(t, "stored", read, ada)
+		_, err = st.ChangeUser(ctx, bob.UserID, account.UserChange{Role: &viewer})
+		is(t, "the last admin beside a disabled one", err, account.ErrLastAdmin)
+		link := credential(ada, account.SignInLink, 3)
+		must(t, st.AddCredential(ctx, link))
+		for _, c := range []account.Credential{token, cookie, link} {
+			_, _, err = st.Credential(ctx, c.Kind, c.Hash, begin)
+			is(t, string(c.Kind)+" of a disabled user", err, account.ErrNotFound)
+		}
+		_, _, err = st.UseOnce(ctx, link.Kind, link.Hash, begin)
+		is(t, "link of a disabled user", err, account.ErrNotFound)
+		_, err = st.ChangeUser(ctx, ada.UserID, account.UserChange{Disabled: &no})
+		must(t, err)
+		_, _, err = st.Credential(ctx, token.Kind, token.Hash, begin)
+		is(t, "an old token of a user who is back", err, account.ErrNotFound)
+	})
+
+	s.run("TwoAdminsCannotBothGo", func(t *testing.T, st store.Store) {
+		role, viewer := account.Admin, account.Viewer
+		for round := range 10 {
+			var ids [2]string
+			for i := range ids {
+				u := newUser(t, st, fmt.Sprint("admin ", round, i))
+				ids[i] = u.UserID
+				_, err := st.ChangeUser(ctx, u.UserID, account.UserChange{Role: &role})
+				must(t, err)
+			}
+			var wg sync.WaitGroup
+			var errs [2]error
+			for i, id := range ids {
+				wg.Go(func() { _, errs[i] = st.ChangeUser(ctx, id, account.UserChange{Role: &viewer}) })
+			}
+			wg.Wait()
+			for i, err := range errs {
+				if err != nil {
+					is(t, "the loser", err, account.ErrLastAdmin)
+					must(t, errs[1-i])
+				}
+			}
+			if errs[0] == nil && errs[1] == nil {
+				t.Fatal("both admins are gone")
+			}
+			// Whoever is left must not be the other admin of the next round.
+			for _, id := range ids {
+				u, err := st.User(ctx, id)
+				must(t, err)
+				u.Role = account.Viewer
+				must(t, st.PutUser(ctx, u))
+			}
+		}
+	})
+
+	s.run("Passwords", func(t *testing.T, st store.Store) {
+		ada, bob := newUser(t, st, "Ada"), newUser(t, st, "Bob")
+		password := func(want string) {
+			t.Helper()
+			got, err := st.Password(ctx, ada.UserID)
+			must(t, err)
+			equal(t, "password", got, want)
+		}
+		password("")
+		_, err := st.Password(ctx, uuid.NewString())
+		is(t, "of nobody", err, account.ErrNotFound)
+		none, name := "", "Ada L."
+		set := func(from *string, to, keep string) (account.User, error) {
+			return st.ChangeUser(ctx, ada.UserID, account.UserChange{Password: &account.PasswordChange{From: from, To: to, Keep: keep}})
+		}
+		kept, ended, link, token := credential(ada, account.Cookie, 1), credential(ada, account.Cookie, 2), credential(ada, account.SignInLink, 3), credential(ada, account.APIToken, 4)
+		others := credential(bob, account.Cookie, 5)
+		for _, c := range []account.Credential{kept, ended, link, token, others} {
+			must(t, st.AddCredential(ctx, c))
+		}
+		got, err := st.ChangeUser(ctx, ada.UserID, account.UserChange{Name: &name, Password: &account.PasswordChange{From: &none, To: "first", Keep: kept.CredentialID}})
+		must(t, err)
+		if !got.HasPassword || got.Name != name {
+			t.Errorf("got %+v, want Ada L. with a password", got)
+		}
+		password("first")
+		for c, live := range map[*account.Credential]bool{&kept: true, &ended: false, &link: false, &token: true, &others: true} {
+			_, _, err := st.Credential(ctx, c.Kind, c.Hash, begin)
+			if live {
+				must(t, err)
+			} else {
+				is(t, string(c.Kind)+" after a new password", err, account.ErrNotFound)
+			}
+		}
+		_, err = set(&none, "second", "")
+		is(t, "another was stored", err, account.ErrChanged)
+		_, _, err = st.Credential(ctx, kept.Kind, kept.Hash, begin)
+		must(t, err)
+		ada.Name = name
+		must(t, st.PutUser(ctx, ada))
+		password("first")
+		_, err = set(nil, "third", "")
+		must(t, err)
+		password("third")
+		_, _, err = st.Credential(ctx, kept.Kind, kept.Hash, begin)
+		is(t, "cookie after a reset", err, account.ErrNotFound)
+	})
+
 	s.run("PutUserKeepsCredentials", func(t *testing.T, st store.Store) {
 		u := newUser(t, st, "Ada")
 		c := credential(u, account.Cookie, 1)
@@ -69,7 +198,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("CredentialKeepsEveryField", func(t *testing.T, st store.Store) {
 		u := newUser(t, st, "Ada")
 		c := credential(u, account.APIToken, 1)
-		c.ExpiresAt, c.LastUsedAt = after(60), after(1)
+		c.ExpiresAt, c.LastUsedAt, c.Role, c.Address = after(60), after(1), account.Viewer, "192.0.2.1"
 		must(t, st.AddCredential(ctx, c))
 		got, owner, err := st.Credential(ctx, c.Kind, c.Hash, begin)
 		must(t, err)

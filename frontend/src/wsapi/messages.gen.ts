@@ -307,6 +307,9 @@ export interface Login {
 
 export interface Me {
   user: User
+  user_id: string
+  has_password: boolean
+  set_up: boolean
 }
 
 export interface SessionList {
@@ -357,6 +360,7 @@ export interface TokenList {
 export interface TokenCreate {
   name: string
   role?: Role
+  scope?: Role
   expires_in?: number
 }
 
@@ -374,6 +378,41 @@ export interface TokenCreated {
 
 export interface Refusal {
   error: ErrorBody
+}
+
+export interface SetUp {
+  name: string
+  password: string
+}
+
+export interface NewPassword {
+  current_password?: string
+  password: string
+}
+
+export interface SignInList {
+  sign_ins: SignIn[]
+}
+
+export interface PersonList {
+  users: Person[]
+}
+
+export interface PersonCreate {
+  name: string
+  role: Role
+  password?: string
+}
+
+export interface PersonChange {
+  role?: Role
+  disabled?: boolean
+  password?: string
+}
+
+export interface SignInLink {
+  token: string
+  expires_at: number
 }
 
 export interface User {
@@ -527,6 +566,25 @@ export interface Token {
 }
 
 export type Role = 'viewer' | 'member' | 'admin'
+
+export interface SignIn {
+  sign_in_id: string
+  device: string
+  address: string
+  created_at: number
+  last_used_at: number | null
+  expires_at: number | null
+  current: boolean
+}
+
+export interface Person {
+  user_id: string
+  name: string
+  role: Role
+  disabled: boolean
+  has_password: boolean
+  created_at: number
+}
 
 export type Source = 'claude' | 'mcp' | 'elicitation'
 

@@ -1,0 +1,112 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// Lengths of a password, the least in characters and the most in bytes.
+const (
+	MinPassword = 12
+	MaxPassword = 1000
+)
+
+// The parameters of argon2id: of those that OWASP's cheat sheet gives as equally
+// strong, the ones with the least memory, because whoever is not signed in can
+// have the server compute.
+const (
+	argonMemory  = 7 << 10 // KiB
+	argonTime    = 5
+	argonThreads = 1
+	saltLength   = 16
+	keyLength    = 32
+)
+
+// checksAtOnce bounds the memory of password checks, wherever they come from.
+const checksAtOnce = 2
+
+// errMalformed: a stored password is in no format that we write.
+var errMalformed = errors.New("stored password is malformed")
+
+// hashPassword returns what is stored of a password, in the PHC string format.
+func (d *Directory) hashPassword(ctx context.Context, password string) (string, error) {
+	salt := make([]byte, saltLength)
+	if _, err := rand.Read(salt); err != nil {
+		return "", fmt.Errorf("account: random salt: %w", err)
+	}
+	key, err := d.derive(ctx, password, salt, argonTime, argonMemory, argonThreads, keyLength)
+	if err != nil {
+		return "", err
+	}
+	return phc(salt, key), nil
+}
+
+func phc(salt, key []byte) string {
+	b64 := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
+		b64.EncodeToString(salt), b64.EncodeToString(key))
+}
+
+// nobodysPassword is checked for users that there are none of, so that they take
+// as long as others. No password has a key of zeros that anybody could find.
+var nobodysPassword = sync.OnceValue(func() string {
+	return phc(make([]byte, saltLength), make([]byte, keyLength))
+})
+
+// checkPassword reports whether a password is the stored one. Its parameters are
+// those it was stored with.
+func (d *Directory) checkPassword(ctx context.Context, stored, password string) (bool, error) {
+	parts := strings.Split(stored, "$")
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return false, fmt.Errorf("account: %w", errMalformed)
+	}
+	var memory, time uint32
+	var threads uint8
+	_, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &threads)
+	salt, saltErr := base64.RawStdEncoding.DecodeString(parts[4])
+	key, keyErr := base64.RawStdEncoding.DecodeString(parts[5])
+	if err := errors.Join(err, saltErr, keyErr); err != nil || time == 0 || threads == 0 || len(key) < 16 {
+		return false, fmt.Errorf("account: %w", errMalformed)
+	}
+	got, err := d.derive(ctx, password, salt, time, memory, threads, uint32(len(key)))
+	if err != nil {
+		return false, err
+	}
+	return subtle.ConstantTimeCompare(got, key) == 1, nil
+}
+
+// derive waits for its turn: what everybody computes at once must fit in memory.
+func (d *Directory) derive(ctx context.Context, password string, salt []byte, time, memory uint32, threads uint8, length uint32) ([]byte, error) {
+	select {
+	case d.checks <- struct{}{}:
+		defer func() { <-d.checks }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("account: check password: %w", ctx.Err())
+	}
+	return argon2.IDKey([]byte(password), salt, time, memory, threads, length), nil
+}
+
+// validPassword says what is wrong with a new password of a user.
+func validPassword(name, password string) error {
+	wrong := func(sentence string) error { return &InvalidError{Field: "password", Sentence: sentence} }
+	switch {
+	case !utf8.ValidString(password):
+		return wrong("The password is not valid text.")
+	case utf8.RuneCountInString(password) < MinPassword:
+		return wrong(fmt.Sprintf("A password needs at least %d characters. A few words that belong to nobody's life are good.", MinPassword))
+	case len(password) > MaxPassword:
+		return wrong(fmt.Sprintf("A password has at most %d bytes.", MaxPassword))
+	case strings.EqualFold(password, name), strings.Count(password, password[:1]) == len(password):
+		return wrong("This password is the first that anybody would try. Choose another one.")
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// maxName is the length of a user's name in bytes.
+const maxName = 100
+
+// SignInByPassword makes a cookie for who has this name and password, or returns
+// ErrRefused. It takes as long for a name that nobody has. address is where the
+// person comes from.
+func (d *Directory) SignInByPassword(ctx context.Context, name, password, device, address string) (Identity, string, error) {
+	users, err := d.store.Users(ctx)
+	if err != nil {
+		return Identity{}, "", fmt.Errorf("account: list users: %w", err)
+	}
+	user := User{UserID: uuid.NewString()}
+	for _, u := range users {
+		if strings.EqualFold(u.Name, name) {
+			user = u
+		}
+	}
+	stored, err := d.store.Password(ctx, user.UserID)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return Identity{}, "", fmt.Errorf("account: sign in: %w", err)
+	}
+	known := stored != "" && !user.Disabled
+	if !known {
+		stored = nobodysPassword()
+	}
+	right, err := d.checkPassword(ctx, stored, password)
+	if err != nil {
+		return Identity{}, "", err
+	}
+	if !right || !known {
+		return Identity{}, "", fmt.Errorf("account: sign in: %w", ErrRefused)
+	}
+	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address}, CookieLife)
+	if err != nil {
+		return Identity{}, "", err
+	}
+	// A change of the password ends all sign-ins, and this one began before it
+	// was there to be ended.
+	if now, err := d.store.Password(ctx, user.UserID); err != nil || now != stored {
+		return Identity{}, "", errors.Join(fmt.Errorf("account: sign in: %w", ErrRefused), d.revoke(ctx, c.CredentialID))
+	}
+	return Identity{User: user, Credential: c}, secret, nil
+}
+
+// Unclaimed reports whether nobody can sign in yet but by a link: no user has a
+// password, and there is no live API token of an admin.
+func (d *Directory) Unclaimed(ctx context.Context) (bool, error) {
+	users, err := d.store.Users(ctx)
+	if err != nil {
+		return false, fmt.Errorf("account: list users: %w", err)
+	}
+	admins := map[string]bool{}
+	for _, u := range users {
+		if u.HasPassword && !u.Disabled {
+			return false, nil
+		}
+		admins[u.UserID] = u.Role == Admin && !u.Disabled
+	}
+	all, err := d.store.Credentials(ctx, "")
+	if err != nil {
+		return false, fmt.Errorf("account: list credentials: %w", err)
+	}
+	now := time.Now()
+	for _, c := range all {
+		if c.Kind == APIToken && admins[c.UserID] && c.Role == "" && c.live(now) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (c Credential) live(now time.Time) bool {
+	return !c.Revoked && (c.ExpiresAt.IsZero() || now.Before(c.ExpiresAt))
+}
+
+// SetUp gives the first admin, who came by the link of an unclaimed server, a
+// name and a password. Every other link and sign-in of theirs ends. Of several
+// callers one wins; the others get ErrChanged.
+func (d *Directory) SetUp(ctx context.Context, who Identity, name, password string) (User, error) {
+	unclaimed, err := d.Unclaimed(ctx)
+	if err != nil {
+		return User{}, err
+	}
+	if !unclaimed || who.User.Role != Admin {
+		return User{}, fmt.Errorf("account: set up: %w", ErrChanged)
+	}
+	name, err = d.validName(ctx, name, who.User.UserID)
+	if err != nil {
+		return User{}, err
+	}
+	none := ""
+	return d.changePassword(ctx, who.User, &none, password, who.Credential.CredentialID, &name)
+}
+
+// ChangePassword replaces the password of who asks, who must know the present
+// one if there is one. Their other sign-ins end.
+func (d *Directory) ChangePassword(ctx context.Context, who Identity, present, next string) error {
+	stored, err := d.store.Password(ctx, who.User.UserID)
+	if err != nil {
+		return fmt.Errorf("account: change password: %w", err)
+	}
+	if stored != "" {
+		right, err := d.checkPassword(ctx, stored, present)
+		if err != nil {
+			return err
+		}
+		if !right {
+			return fmt.Errorf("account: change password: %w", ErrRefused)
+		}
+	}
+	_, err = d.changePassword(ctx, who.User, &stored, next, who.Credential.CredentialID, nil)
+	return err
+}
+
+// ResetPassword gives a user another password, and ends all their sign-ins.
+func (d *Directory) ResetPassword(ctx context.Context, userID, password string) (User, error) {
+	u, err := d.store.User(ctx, userID)
+	if err != nil {
+		return User{}, fmt.Errorf("account: reset password: %w", err)
+	}
+	return d.changePassword(ctx, u, nil, password, "", nil)
+}
+
+func (d *Directory) changePassword(ctx context.Context, u User, from *string, password, keep string, name *string) (User, error) {
+	shown := u.Name
+	if name != nil {
+		shown = *name
+	}
+	if err := validPassword(shown, password); err != nil {
+		return User{}, err
+	}
+	to, err := d.hashPassword(ctx, password)
+	if err != nil {
+		return User{}, err
+	}
+	return d.change(ctx, u.UserID, UserChange{Name: name, Password: &PasswordChange{From: from, To: to, Keep: keep}})
+}
+
+// Users lists everybody, the oldest first.
+func (d *Directory) Users(ctx context.Context) ([]User, error) {
+	list, err := d.store.Users(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("account: list users: %w", err)
+	}
+	return list, nil
+}
+
+// User returns a user, or ErrNotFound.
+func (d *Directory) User(ctx context.Context, userID string) (User, error) {
+	u, err := d.store.User(ctx, userID)
+	if err != nil {
+		return User{}, fmt.Errorf("account: user: %w", err)
+	}
+	return u, nil
+}
+
+// CreateUser makes a person. Without a password they come in by a sign-in link.
+func (d *Directory) CreateUser(ctx context.Context, name string, role Role, password string) (User, error) {
+	name, err := d.validName(ctx, name, "")
+	if err != nil {
+		return User{}, err
+	}
+	if rank[role] == 0 {
+		return User{}, &InvalidError{Field: "role", Sentence: "A role is viewer, member or admin."}
+	}
+	if password != "" {
+		if err := validPassword(name, password); err != nil {
+			return User{}, err
+		}
+	}
+	u := User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now()}
+	err = d.store.PutUser(ctx, u)
+	if errors.Is(err, ErrExists) {
+		return User{}, nameTaken()
+	}
+	if err != nil {
+		return User{}, fmt.Errorf("account: create user: %w", err)
+	}
+	if password == "" {
+		return u, nil
+	}
+	return d.ResetPassword(ctx, u.UserID, password)
+}
+
+// SetRole changes what a user may do, also on their open connections.
+func (d *Directory) SetRole(ctx context.Context, userID string, role Role) error {
+	if rank[role] == 0 {
+		return &InvalidError{Field: "role", Sentence: "A role is viewer, member or admin."}
+	}
+	_, err := d.change(ctx, userID, UserChange{Role: &role})
+	return err
+}
+
+// SetDisabled shuts a user out, with all credentials they have, or lets them make
+// new ones.
+func (d *Directory) SetDisabled(ctx context.Context, userID string, disabled bool) error {
+	_, err := d.change(ctx, userID, UserChange{Disabled: &disabled})
+	return err
+}
+
+func (d *Directory) change(ctx context.Context, userID string, c UserChange) (User, error) {
+	u, err := d.store.ChangeUser(ctx, userID, c)
+	switch {
+	case errors.Is(err, ErrExists):
+		return User{}, nameTaken()
+	case errors.Is(err, ErrLastAdmin):
+		return User{}, &InvalidError{Field: "role", Sentence: "This is the last admin. Make somebody else an admin first."}
+	case err != nil:
+		return User{}, fmt.Errorf("account: change user: %w", err)
+	}
+	d.announce()
+	return u, nil
+}
+
+// validName returns a name as it is stored, when nobody but except has it.
+func (d *Directory) validName(ctx context.Context, name, except string) (string, error) {
+	name = strings.TrimSpace(name)
+	odd := func(r rune) bool { return !unicode.IsPrint(r) }
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
+		return "", &InvalidError{Field: "name", Sentence: fmt.Sprintf("A name has 1 to %d bytes of letters, digits, spaces and signs.", maxName)}
+	}
+	users, err := d.Users(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, u := range users {
+		if u.UserID != except && strings.EqualFold(u.Name, name) {
+			return "", nameTaken()
+		}
+	}
+	return name, nil
+}
+
+// SignIns lists the browsers in which a user is signed in, the oldest first.
+func (d *Directory) SignIns(ctx context.Context, userID string) ([]Credential, error) {
+	all, err := d.store.Credentials(ctx, userID)
+	if err != nil {
+		return nil, fmt.Errorf("account: list credentials: %w", err)
+	}
+	now := time.Now()
+	var list []Credential
+	for _, c := range all {
+		if c.Kind == Cookie && c.UserID == userID && c.live(now) {
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
+// EndSignIn ends a sign-in of a user; ErrNotFound when they have none of that id.
+func (d *Directory) EndSignIn(ctx context.Context, userID, credentialID string) error {
+	list, err := d.SignIns(ctx, userID)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		if c.CredentialID == credentialID {
+			return d.revoke(ctx, credentialID)
+		}
+	}
+	return fmt.Errorf("account: end sign-in: %w", ErrNotFound)
+}
