@@ -82,7 +82,7 @@ func (s *Server) signIn(ctx context.Context, r *http.Request, body Login) (who a
 			return account.Identity{}, "", err
 		}
 		if unclaimed {
-			return account.Identity{}, "", refuse(http.StatusForbidden, "not_set_up", "This server is not set up yet. Open its sign-in address on the machine it runs on, or make the first admin there with: sayso user add NAME --role admin.")
+			return account.Identity{}, "", refuse(http.StatusForbidden, "not_set_up", "This server is not set up yet. Open its sign-in address on the machine it runs on, or give the first admin a password there with: sayso user passwd admin.")
 		}
 	}
 	who, secret, err = s.o.Directory.SignIn(ctx, body.Token, where, from)

@@ -288,7 +288,10 @@ func (h *house) call(method, path string, body any, ways ...way) answer {
 	}
 	if h.web == nil {
 		rec := httptest.NewRecorder()
-		r.RequestURI, r.RemoteAddr = path, "127.0.0.1:50000"
+		r.RequestURI = path
+		if r.RemoteAddr == "" {
+			r.RemoteAddr = "127.0.0.1:50000"
+		}
 		r.URL.Host, r.URL.Scheme = "", ""
 		if r.Header.Get("X-Absolute") != "" {
 			r.URL.Host, r.URL.Scheme = r.Host, "http"

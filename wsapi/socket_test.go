@@ -379,6 +379,17 @@ func TestSignInEndsOnOpenSockets(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, wsapi.CloseSignedOut, "signed_out"},
+		{"shut out", func(t *testing.T, h *house, id account.Identity) {
+			if err := h.directory.SetDisabled(t.Context(), id.User.UserID, true); err != nil {
+				t.Fatal(err)
+			}
+		}, wsapi.CloseSignedOut, "signed_out"},
+		{"shut out by another program", func(t *testing.T, h *house, id account.Identity) {
+			out := true
+			if _, err := h.store.ChangeUser(t.Context(), id.User.UserID, account.UserChange{Disabled: &out}); err != nil {
+				t.Fatal(err)
+			}
+		}, wsapi.CloseSignedOut, "signed_out"},
 		{"demoted here", func(t *testing.T, h *house, id account.Identity) {
 			if err := h.directory.SetRole(t.Context(), id.User.UserID, account.Viewer); err != nil {
 				t.Fatal(err)

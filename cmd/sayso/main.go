@@ -22,6 +22,7 @@ const usage = `sayso: nothing runs without your say-so
   sayso serve     run the server (this is what 'sayso' alone does)
   sayso demo      run the server and start a demo session, no Claude account needed
   sayso token     make an API token, or a sign-in address with --sign-in
+  sayso user      make users, set their passwords and roles, list them
   sayso kill-all  end the process of every session, with or without a server
   sayso doctor    say what works here and what is missing
   sayso version   print the version
@@ -55,6 +56,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = serve(ctx, args, stdout, stderr, true)
 	case "token":
 		err = token(ctx, args, stdout, stderr)
+	case "user":
+		err = user(ctx, args, os.Stdin, stdout, stderr)
 	case "kill-all":
 		err = killAll(ctx, args, stdout, stderr)
 	case "shim":

@@ -122,7 +122,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	door := wsapi.New(wsapi.Options{
 		Store: opened, Requests: registry, Driver: driver, Directory: directory, Bell: bell,
 		App: frontend.Handler(), AllowedHosts: s.AllowedHosts, TLS: s.TLSCert != "",
-		Version: versionText(), NodeID: s.NodeID, Log: log,
+		Version: versionText(), NodeID: s.NodeID, Log: log, NoSetUp: demo,
 		Trouble: trouble,
 	})
 	bell.Listen(door.Touch)
@@ -213,6 +213,9 @@ func announce(ctx context.Context, stdout io.Writer, s settings, directory *acco
 		return err
 	}
 	fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this address, once, within %s:\n\n    %s\n\n", address(s), signInLife, signInAddress(s, secret))
+	if unclaimed, err := directory.Unclaimed(ctx); err == nil && unclaimed && !demo {
+		fmt.Fprint(stdout, "It makes you the first admin, so open it on this machine. Nobody else can sign in yet.\n\n")
+	}
 	if e := driver.Environment(ctx); e.Problem != "" {
 		fmt.Fprintf(stdout, "%s\n", e.Problem)
 		if e.DemoAvailable {

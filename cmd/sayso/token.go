@@ -6,11 +6,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/store"
 )
 
 // token makes an API token or a sign-in address, in the database that the server
@@ -30,23 +28,11 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		return errUsage
 	}
-	var rest []string
-	if *stateDir != "" {
-		rest = append(rest, "--state-dir="+*stateDir)
-	}
-	if *database != "" {
-		rest = append(rest, "--database="+*database)
-	}
-	s, _, err := readSettings("token", rest, os.Getenv, stderr)
+	s, directory, done, err := openDirectory(ctx, "token", *stateDir, *database, stderr)
 	if err != nil {
 		return err
 	}
-	opened, err := store.Open(ctx, s.Database)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	directory := account.NewDirectory(opened)
+	defer done()
 	admin, err := directory.FirstAdmin(ctx)
 	if err != nil {
 		return err

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/store"
+)
+
+const userUsage = `usage:
+  sayso user add NAME --role viewer|member|admin   make a user; prints a one-time sign-in address
+  sayso user passwd NAME                           set the password, read from one line of stdin
+  sayso user role NAME --role viewer|member|admin  change what a user may do
+  sayso user disable NAME                          shut a user out, with all their sign-ins and tokens
+  sayso user enable NAME                           let them sign in again
+  sayso user list                                  list all users
+`
+
+// user looks after people, in the database that the server uses; the server may
+// be running and notices within a second.
+func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	verb, name := "", ""
+	if len(args) > 0 {
+		verb, args = args[0], args[1:]
+	}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		name, args = args[0], args[1:]
+	}
+	flags := flag.NewFlagSet("sayso user "+verb, flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() { fmt.Fprint(stderr, userUsage); flags.PrintDefaults() }
+	role := flags.String("role", "member", "viewer, member or admin")
+	stateDir := flags.String("state-dir", "", "state folder of the server")
+	database := flags.String("database", "", "database of the server")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return err
+	} else if err != nil {
+		return errUsage
+	}
+	known := map[string]bool{"add": true, "passwd": true, "role": true, "disable": true, "enable": true, "list": false}
+	named, ok := known[verb]
+	if !ok || named != (name != "") || flags.NArg() > 0 {
+		fmt.Fprint(stderr, userUsage)
+		return errUsage
+	}
+	s, directory, done, err := openDirectory(ctx, "user", *stateDir, *database, stderr)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if verb == "list" {
+		return listUsers(ctx, directory, stdout)
+	}
+	if verb == "add" {
+		made, err := directory.CreateUser(ctx, name, account.Role(*role), "")
+		if err != nil {
+			return err
+		}
+		secret, err := directory.NewSignInLink(ctx, made.UserID)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(stdout, signInAddress(s, secret))
+		fmt.Fprintf(stderr, "%s signs in with this address, once, within %s. For a password: sayso user passwd NAME\n", made.Name, signInLife)
+		return nil
+	}
+	people, err := directory.Users(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range people {
+		if !strings.EqualFold(u.Name, name) {
+			continue
+		}
+		switch verb {
+		case "role":
+			return directory.SetRole(ctx, u.UserID, account.Role(*role))
+		case "disable", "enable":
+			return directory.SetDisabled(ctx, u.UserID, verb == "disable")
+		}
+		if f, ok := stdin.(*os.File); ok {
+			if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+				fmt.Fprint(stderr, "New password (it shows while you type): ")
+			}
+		}
+		line, err := bufio.NewReader(io.LimitReader(stdin, account.MaxPassword+2)).ReadString('\n')
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("cannot read the password: %w", err)
+		}
+		_, err = directory.ResetPassword(ctx, u.UserID, strings.TrimRight(line, "\r\n"))
+		return err
+	}
+	return fmt.Errorf("there is no user %q; 'sayso user list' lists them", name)
+}
+
+func listUsers(ctx context.Context, directory *account.Directory, stdout io.Writer) error {
+	people, err := directory.Users(ctx)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tROLE\tPASSWORD\tSINCE\t")
+	for _, u := range people {
+		password, state := "no", ""
+		if u.HasPassword {
+			password = "yes"
+		}
+		if u.Disabled {
+			state = "disabled"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.Name, u.Role, password, u.CreatedAt.Format("2006-01-02"), state)
+	}
+	return w.Flush()
+}
+
+// openDirectory opens the accounts of a server for one verb.
+func openDirectory(ctx context.Context, verb, stateDir, database string, stderr io.Writer) (settings, *account.Directory, func(), error) {
+	var rest []string
+	if stateDir != "" {
+		rest = append(rest, "--state-dir="+stateDir)
+	}
+	if database != "" {
+		rest = append(rest, "--database="+database)
+	}
+	s, _, err := readSettings(verb, rest, os.Getenv, stderr)
+	if err != nil {
+		return s, nil, nil, err
+	}
+	opened, err := store.Open(ctx, s.Database)
+	if err != nil {
+		return s, nil, nil, err
+	}
+	return s, account.NewDirectory(opened), func() { opened.Close() }, nil
+}

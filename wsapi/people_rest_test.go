@@ -1,0 +1,259 @@
+package wsapi_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+const password = "four words of mine"
+
+// from makes a request come from another address.
+func from(address string) way { return func(r *http.Request) { r.RemoteAddr = net.JoinHostPort(address, "50000") } }
+
+// person makes a user with [password].
+func (h *house) person(name string, role account.Role) account.User {
+	h.t.Helper()
+	u, err := h.directory.CreateUser(h.t.Context(), name, role, password)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return u
+}
+
+// signIn signs a user in and returns the Cookie header.
+func (h *house) signIn(name string, ways ...way) way {
+	h.t.Helper()
+	a := h.call("POST", "/api/login", wsapi.Login{Username: name, Password: password}, ways...)
+	if a.status != 200 {
+		h.t.Fatalf("sign in as %s: got %d %s", name, a.status, a.body)
+	}
+	return header("Cookie", strings.Split(a.header.Get("Set-Cookie"), ";")[0])
+}
+
+func TestSignInByPassword(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h.person("Ada", account.Member)
+	cookie := h.signIn("ada", from("192.0.2.1"), header("User-Agent", "Firefox/140.0 (X11; Linux)"))
+	var me wsapi.Me
+	h.call("GET", "/api/me", nil, cookie).into(t, &me)
+	if me.User.Name != "Ada" || me.User.Role != account.Member || !me.HasPassword || me.SetUp {
+		t.Fatalf("got %+v, want Ada", me)
+	}
+	var list wsapi.SignInList
+	h.call("GET", "/api/sign_ins", nil, cookie).into(t, &list)
+	if len(list.SignIns) != 1 || list.SignIns[0].Device != "Firefox on Linux" || list.SignIns[0].Address != "192.0.2.1" || !list.SignIns[0].Current {
+		t.Fatalf("got %+v, want this browser", list)
+	}
+}
+
+// TestNoUserIsToldFromAnother: a wrong password, a user without one, one who is
+// shut out and a name that nobody has are refused with the same bytes.
+func TestNoUserIsToldFromAnother(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h.person("Ada", account.Member)
+	gone := h.person("Gone", account.Member)
+	if err := h.directory.SetDisabled(t.Context(), gone.UserID, true); err != nil {
+		t.Fatal(err)
+	}
+	want := ""
+	for i, login := range []wsapi.Login{
+		{Username: "Ada", Password: "not my password"}, {Username: "admin", Password: password},
+		{Username: "Gone", Password: password}, {Username: "Nobody", Password: password},
+	} {
+		a := h.call("POST", "/api/login", login, from(fmt.Sprintf("192.0.2.%d", i)))
+		checkRefusal(t, a, 401, "not_signed_in")
+		if want == "" {
+			want = string(a.body)
+		}
+		if string(a.body) != want {
+			t.Errorf("%+v: got %s, want %s", login, a.body, want)
+		}
+	}
+}
+
+// TestAnAccountIsLimitedFromManyAddresses: whoever has many addresses guesses no
+// faster.
+func TestAnAccountIsLimitedFromManyAddresses(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h.person("Ada", account.Member)
+	for i := range account.FailuresPerMinute {
+		a := h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: "guess"}, from(fmt.Sprintf("192.0.2.%d", i)))
+		checkRefusal(t, a, 401, "not_signed_in")
+	}
+	checkRefusal(t, h.call("POST", "/api/login", wsapi.Login{Username: "ADA", Password: password}, from("192.0.2.100")), 429, "too_many_attempts")
+	h.person("Bob", account.Member)
+	h.signIn("Bob", from("192.0.2.100"))
+}
+
+func TestSetUp(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	link := wsapi.Login{Token: h.link()}
+	checkRefusal(t, h.call("POST", "/api/login", link, from("192.0.2.1")), 403, "not_set_up")
+	var cookies []way
+	for _, l := range []wsapi.Login{link, {Token: h.link()}} {
+		a := h.call("POST", "/api/login", l, from("::1"))
+		var me wsapi.Me
+		a.into(t, &me)
+		if a.status != 200 || !me.SetUp || me.HasPassword {
+			t.Fatalf("got %d %s, want to be asked to set up", a.status, a.body)
+		}
+		cookies = append(cookies, header("Cookie", strings.Split(a.header.Get("Set-Cookie"), ";")[0]))
+	}
+	late := wsapi.Login{Token: h.link()}
+	checkRefusal(t, h.call("POST", "/api/set_up", wsapi.SetUp{Name: "Ada", Password: "short"}, cookies[0]), 400, "invalid")
+	a := h.call("POST", "/api/set_up", wsapi.SetUp{Name: "Ada", Password: password}, cookies[0])
+	var me wsapi.Me
+	a.into(t, &me)
+	if a.status != 200 || me.User.Name != "Ada" || me.User.Role != account.Admin || !me.HasPassword || me.SetUp {
+		t.Fatalf("got %d %s, want Ada", a.status, a.body)
+	}
+	checkRefusal(t, h.call("POST", "/api/set_up", wsapi.SetUp{Name: "Eve", Password: password}, cookies[1]), 401, "not_signed_in")
+	checkRefusal(t, h.call("POST", "/api/set_up", wsapi.SetUp{Name: "Eve", Password: password}, cookies[0]), 409, "changed")
+	checkRefusal(t, h.call("POST", "/api/login", late), 401, "not_signed_in")
+	h.signIn("Ada", from("192.0.2.1"))
+}
+
+func TestATokenDoesNotSetUp(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	a := h.as(account.Admin, "POST", "/api/set_up", wsapi.SetUp{Name: "Eve", Password: password})
+	checkRefusal(t, a, 403, "forbidden")
+}
+
+func TestPasswordChange(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h.person("Ada", account.Member)
+	mine, other := h.signIn("Ada"), h.signIn("Ada")
+	change := func(present, next string) answer {
+		return h.call("POST", "/api/me/password", wsapi.NewPassword{CurrentPassword: present, Password: next}, mine)
+	}
+	checkRefusal(t, change("wrong", "five more words of mine"), 403, "wrong_password")
+	checkRefusal(t, change(password, "short"), 400, "invalid")
+	if a := change(password, "five more words of mine"); a.status != 204 {
+		t.Fatalf("got %d %s", a.status, a.body)
+	}
+	checkRefusal(t, h.call("GET", "/api/me", nil, other), 401, "not_signed_in")
+	if a := h.call("GET", "/api/me", nil, mine); a.status != 200 {
+		t.Fatalf("this browser: got %d", a.status)
+	}
+	checkRefusal(t, change("wrong", password), 403, "wrong_password")
+	checkRefusal(t, change("five more words of mine", password), 429, "too_many_attempts")
+}
+
+func TestSignInsAreOnesOwn(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h.person("Ada", account.Member)
+	h.person("Bob", account.Admin)
+	ada, ada2, bob := h.signIn("Ada"), h.signIn("Ada"), h.signIn("Bob")
+	var list wsapi.SignInList
+	h.call("GET", "/api/sign_ins", nil, ada).into(t, &list)
+	if len(list.SignIns) != 2 {
+		t.Fatalf("got %+v, want two", list)
+	}
+	for _, s := range list.SignIns {
+		if s.Current {
+			continue
+		}
+		checkRefusal(t, h.call("DELETE", "/api/sign_ins/"+s.SignInID, nil, bob), 404, "not_found")
+		if a := h.call("DELETE", "/api/sign_ins/"+s.SignInID, nil, ada); a.status != 204 {
+			t.Fatalf("got %d %s", a.status, a.body)
+		}
+	}
+	checkRefusal(t, h.call("GET", "/api/me", nil, ada2), 401, "not_signed_in")
+}
+
+func TestPeople(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	var ada wsapi.Person
+	a := h.as(account.Admin, "POST", "/api/users", wsapi.PersonCreate{Name: "Ada", Role: account.Member, Password: password})
+	a.into(t, &ada)
+	if a.status != 201 || !ada.HasPassword || strings.Contains(string(a.body), password) {
+		t.Fatalf("got %d %s", a.status, a.body)
+	}
+	checkRefusal(t, h.as(account.Admin, "POST", "/api/users", wsapi.PersonCreate{Name: "ada", Role: account.Member}), 400, "invalid")
+	checkRefusal(t, h.as(account.Admin, "POST", "/api/users", `{"name":"Eve","role":"root"}`), 400, "invalid")
+	checkRefusal(t, h.as(account.Admin, "PATCH", "/api/users/none", `{"role":"viewer"}`), 404, "not_found")
+	cookie := h.signIn("Ada")
+	patch := func(body string) {
+		t.Helper()
+		if a := h.as(account.Admin, "PATCH", "/api/users/"+ada.UserID, body); a.status != 200 {
+			t.Fatalf("%s: got %d %s", body, a.status, a.body)
+		}
+	}
+	patch(`{"role":"viewer"}`)
+	checkRefusal(t, h.call("POST", "/api/sessions", `{"cwd":"/","prompt":"x"}`, cookie), 403, "forbidden")
+	patch(`{"disabled":true}`)
+	checkRefusal(t, h.call("GET", "/api/me", nil, cookie), 401, "not_signed_in")
+	checkRefusal(t, h.as(account.Admin, "POST", "/api/users/"+ada.UserID+"/sign_in_link", nil), 409, "disabled")
+	patch(`{"disabled":false,"password":"five more words of mine"}`)
+	var link wsapi.SignInLink
+	a = h.as(account.Admin, "POST", "/api/users/"+ada.UserID+"/sign_in_link", nil)
+	a.into(t, &link)
+	if a.status != 201 {
+		t.Fatalf("got %d %s", a.status, a.body)
+	}
+	var me wsapi.Me
+	h.call("POST", "/api/login", wsapi.Login{Token: link.Token}).into(t, &me)
+	if me.User.Name != "Ada" || me.User.Role != account.Viewer {
+		t.Fatalf("the link signs in as %+v", me)
+	}
+}
+
+func TestTheLastAdminStays(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	cookie := header("Cookie", h.cookie())
+	for _, body := range []string{`{"role":"member"}`, `{"disabled":true}`} {
+		a := h.call("PATCH", "/api/users/"+h.admin.UserID, body, cookie)
+		checkRefusal(t, a, 400, "invalid")
+	}
+}
+
+func TestOwnTokens(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h.person("Ada", account.Member)
+	h.person("Bob", account.Member)
+	ada, bob := h.signIn("Ada"), h.signIn("Bob")
+	var made wsapi.TokenCreated
+	a := h.call("POST", "/api/tokens", wsapi.TokenCreate{Name: "phone", Scope: account.Viewer, ExpiresIn: 60}, ada)
+	a.into(t, &made)
+	if a.status != 201 || made.User != "Ada" || made.Role != account.Viewer || made.ExpiresAt == nil {
+		t.Fatalf("got %d %s", a.status, a.body)
+	}
+	scoped := bearer(made.Secret)
+	checkRefusal(t, h.call("POST", "/api/sessions", `{"cwd":"/","prompt":"x"}`, scoped), 403, "forbidden")
+	checkRefusal(t, h.call("POST", "/api/tokens", wsapi.TokenCreate{Name: "x", Scope: account.Member}, scoped), 400, "invalid")
+	checkRefusal(t, h.call("POST", "/api/tokens", wsapi.TokenCreate{Name: "x", Role: account.Viewer}, ada), 403, "forbidden")
+	checkRefusal(t, h.call("POST", "/api/tokens", wsapi.TokenCreate{Name: "x", Role: account.Viewer, Scope: account.Viewer}, ada), 400, "invalid")
+	checkRefusal(t, h.call("POST", "/api/me/password", wsapi.NewPassword{CurrentPassword: password, Password: "five more words"}, scoped), 403, "forbidden")
+	checkRefusal(t, h.call("DELETE", "/api/tokens/"+made.TokenID, nil, scoped), 403, "forbidden")
+	checkRefusal(t, h.call("DELETE", "/api/tokens/"+made.TokenID, nil, bob), 404, "not_found")
+	var list wsapi.TokenList
+	h.call("GET", "/api/tokens", nil, bob).into(t, &list)
+	if len(list.Tokens) != 0 {
+		t.Errorf("Bob sees %+v", list)
+	}
+	h.call("GET", "/api/tokens", nil, ada).into(t, &list)
+	if len(list.Tokens) != 1 {
+		t.Errorf("Ada sees %+v, want her one", list)
+	}
+	if a := h.call("DELETE", "/api/tokens/"+made.TokenID, nil, ada); a.status != 204 {
+		t.Fatalf("got %d %s", a.status, a.body)
+	}
+	checkRefusal(t, h.call("GET", "/api/me", nil, scoped), 401, "not_signed_in")
+}
