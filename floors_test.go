@@ -145,6 +145,10 @@ var rooms = map[string]room{
 		ours:   []string{"failpoint"},
 		closed: "only the orchestrator knows the CLI's JSON, so that a change of the CLI ends there",
 	},
+	"claude/config": {
+		floor:  0,
+		closed: "only cmd/sayso edits the files of a person's own CLI, when that person says so",
+	},
 	"claude/claudetest": {
 		floor:  0,
 		kit:    true,

@@ -1,0 +1,209 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+const (
+	// lockStale is how old the lock of a dead program is: the CLI renews its own
+	// every few seconds, and takes an older one for left behind.
+	lockStale = 10 * time.Second
+	lockPause = 50 * time.Millisecond
+	tries     = 20
+)
+
+// Update lets edit change a file, which need not be there yet: then edit gets an
+// empty object. Either the whole change is in the file afterwards or none of it,
+// whenever this program dies. Mode and owner stay, and a symbolic link is
+// followed. What another program writes meanwhile is not lost: the CLI's own lock
+// is held, and edit is called again when the file is another one than it was.
+//
+// It writes nothing when edit returns the same bytes or an error. Besides those
+// of edit, errors are [ErrNotJSON], [ErrBusy] and those of the file system, with
+// the file named.
+func Update(ctx context.Context, path string, edit func(data []byte) ([]byte, error)) error {
+	real, err := target(path)
+	if err != nil {
+		return err
+	}
+	unlock, err := lock(ctx, real+".lock")
+	if err != nil {
+		return fmt.Errorf("%s %w", path, err)
+	}
+	defer unlock()
+	for range tries {
+		before, info, err := read(real)
+		if err != nil {
+			return err
+		}
+		data := before
+		if info == nil {
+			data = []byte("{}\n")
+		}
+		if err := check(data); err != nil {
+			return fmt.Errorf("%s %w; it was left as it is", path, err)
+		}
+		after, err := edit(data)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w; it was left as it is", path, err)
+		case bytes.Equal(after, data):
+			return nil
+		}
+		if err := check(after); err != nil { // our own fault, but a person's file
+			return fmt.Errorf("%s: the change %w; it was left as it is", path, err)
+		}
+		switch done, err := replace(real, before, info, after); {
+		case err != nil:
+			return err
+		case done:
+			return nil
+		}
+	}
+	return fmt.Errorf("%s %w", path, ErrBusy)
+}
+
+// target follows symbolic links to the file that they mean.
+func target(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, lerr := os.Lstat(path); lerr == nil {
+			return "", fmt.Errorf("%s is a link to a file that is not there: %w", path, err)
+		}
+		return path, nil
+	}
+	return real, err
+}
+
+// read returns the file and what is known of it; nil when it is not there.
+func read(path string) ([]byte, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := os.ReadFile(path)
+	return data, info, err
+}
+
+// replace puts after in the place of before, unless the file is another one by
+// now: then done is false.
+func replace(path string, before []byte, info fs.FileInfo, after []byte) (done bool, err error) {
+	mode := fs.FileMode(0o600)
+	if info != nil {
+		mode = info.Mode().Perm()
+	}
+	temp, err := writeTemp(path, after, mode, info)
+	if err != nil {
+		return false, err
+	}
+	now, _, err := read(path)
+	if err == nil && !bytes.Equal(now, before) {
+		return false, os.Remove(temp)
+	}
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		return false, errors.Join(err, os.Remove(temp))
+	}
+	return true, syncDir(filepath.Dir(path))
+}
+
+// Write puts data into a file for its owner alone: whole or not at all.
+func Write(path string, data []byte) error {
+	temp, err := writeTemp(path, data, 0o600, nil)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// Remove deletes a file for good; one that is not there is no error.
+func Remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// writeTemp writes a file beside path, down to the disk. It is readable by its
+// owner alone until it has the mode that it shall have.
+func writeTemp(path string, data []byte, mode fs.FileMode, like fs.FileInfo) (temp string, err error) {
+	temp = path + ".sayso." + rand.Text()
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temp))
+		}
+	}()
+	_, err = f.Write(data)
+	if like != nil && err == nil {
+		if stat, ok := like.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
+			err = f.Chown(int(stat.Uid), int(stat.Gid)) // root at work on a person's file
+		}
+	}
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return temp, errors.Join(err, f.Close())
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// lock takes the lock that the CLI takes for the same file: a folder beside it.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
+	for began := time.Now(); ; {
+		err := os.Mkdir(path, 0o700)
+		if err == nil {
+			return func() { _ = os.Remove(path) }, nil // one left behind goes stale
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err == nil && time.Since(info.ModTime()) > lockStale:
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+			continue
+		case time.Since(began) > 2*lockStale:
+			return nil, ErrBusy
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(lockPause):
+		}
+	}
+}

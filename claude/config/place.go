@@ -1,0 +1,82 @@
+package config
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// File is the path of .claude.json, and Settings that of the person's
+// settings.json, as the CLI finds them. getenv is os.Getenv.
+func File(getenv func(string) string, home string) string {
+	if dir := getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+		return filepath.Join(dir, ".claude.json")
+	}
+	return filepath.Join(home, ".claude.json")
+}
+
+// Dir is the folder of settings, transcripts and running sessions.
+func Dir(getenv func(string) string, home string) string {
+	if dir := getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+		return dir
+	}
+	return filepath.Join(home, ".claude")
+}
+
+// Settings is the path of the person's settings.json.
+func Settings(getenv func(string) string, home string) string {
+	return filepath.Join(Dir(getenv, home), "settings.json")
+}
+
+// Project is the key under which the CLI keeps what belongs to the project of a
+// folder: the root of its Git repository, else the folder itself, without
+// symbolic links.
+func Project(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		git := filepath.Join(at, ".git")
+		if info, err := os.Stat(git); err == nil {
+			if !info.IsDir() {
+				return mainRepository(git, at), nil
+			}
+			return at, nil
+		}
+		if filepath.Dir(at) == at {
+			return dir, nil
+		}
+	}
+}
+
+// mainRepository is the root of the repository whose worktree has this .git file.
+func mainRepository(git, worktree string) string {
+	text, err := os.ReadFile(git)
+	if err != nil {
+		return worktree
+	}
+	gitDir, found := strings.CutPrefix(string(bytes.TrimSpace(text)), "gitdir: ")
+	if !found {
+		return worktree
+	}
+	if !filepath.IsAbs(gitDir) {
+		gitDir = filepath.Join(worktree, gitDir)
+	}
+	common, err := os.ReadFile(filepath.Join(gitDir, "commondir"))
+	if err != nil {
+		return worktree // a submodule
+	}
+	dir := string(bytes.TrimSpace(common))
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(gitDir, dir)
+	}
+	if filepath.Base(dir) != ".git" {
+		return worktree
+	}
+	return filepath.Dir(dir)
+}
