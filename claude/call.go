@@ -54,8 +54,9 @@ func (e *PanicError) Error() string { return fmt.Sprintf("callback panicked: %v"
 var errCallbackGone = errors.New("callback ended its goroutine")
 
 // dispatch starts the callback for a request of the CLI, unless the same
-// request is in flight or was answered. What it needs of body it copies.
-func (l *readLoop) dispatch(id string, body json.RawMessage) error {
+// request is in flight or was answered. What it needs of body it copies. tell
+// says whether OnRequest is told.
+func (l *readLoop) dispatch(id string, body json.RawMessage, tell bool) error {
 	if id == "" {
 		// Nothing can be answered without an id.
 		return fmt.Errorf("%w: a control_request without request_id", ErrMalformed)
@@ -82,6 +83,9 @@ func (l *readLoop) dispatch(id string, body json.RawMessage) error {
 	}
 	c.calls[id] = k
 	c.mu.Unlock()
+	if tell && c.options.OnRequest != nil {
+		c.options.OnRequest(id, subtype, body)
+	}
 	l.callbacks.Go(func() {
 		defer cancel(nil)
 		c.answer(ctx, k, answer)

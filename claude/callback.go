@@ -23,6 +23,9 @@ type ElicitationRequest struct {
 type ElicitationAnswer struct {
 	Action  string          // accept, decline or cancel
 	Content json.RawMessage // with accept: an object that fits the schema
+	// Sent, if not nil, is called once with the fate of the answer, as that of a
+	// [ToolDecision].
+	Sent func(error)
 }
 
 // HookRequest runs a hook that was registered by callback id.
@@ -81,7 +84,25 @@ func handleElicitation(o *Options, id string, body json.RawMessage, fields []fie
 			return response{payload: json.RawMessage(`{"action":"decline"}`)}, nil
 		}}
 	}
-	r := ElicitationRequest{
+	r := readElicitation(id, body, fields)
+	return answerer{
+		run: func(ctx context.Context) (response, error) {
+			a, err := o.Elicitation(ctx, r)
+			if err != nil {
+				return response{}, err
+			}
+			payload, err := a.payload()
+			if err != nil && a.Sent != nil {
+				a.Sent(err)
+			}
+			return response{payload: payload, sent: a.Sent}, err
+		},
+		failed: failure,
+	}
+}
+
+func readElicitation(id string, body json.RawMessage, fields []field) ElicitationRequest {
+	return ElicitationRequest{
 		RequestID:       id,
 		ServerName:      text(lookup(fields, "mcp_server_name")),
 		Message:         text(lookup(fields, "message")),
@@ -92,31 +113,25 @@ func handleElicitation(o *Options, id string, body json.RawMessage, fields []fie
 		RequestedSchema: clone(lookup(fields, "requested_schema")),
 		Raw:             clone(body),
 	}
-	return answerer{
-		run: func(ctx context.Context) (response, error) {
-			a, err := o.Elicitation(ctx, r)
-			if err != nil {
-				return response{}, err
-			}
-			switch a.Action {
-			case "accept", "decline", "cancel":
-			default:
-				return response{}, fmt.Errorf("claude: elicitation action %q", a.Action)
-			}
-			payload := append([]byte(`{"action":"`), a.Action...)
-			payload = append(payload, '"')
-			if a.Action == "accept" && a.Content != nil {
-				content, err := compact(a.Content)
-				if err != nil {
-					return response{}, fmt.Errorf("claude: elicitation content: %w", err)
-				}
-				payload = append(payload, `,"content":`...)
-				payload = append(payload, content...)
-			}
-			return response{payload: append(payload, '}')}, nil
-		},
-		failed: failure,
+}
+
+func (a ElicitationAnswer) payload() (json.RawMessage, error) {
+	switch a.Action {
+	case "accept", "decline", "cancel":
+	default:
+		return nil, fmt.Errorf("claude: elicitation action %q", a.Action)
 	}
+	payload := append([]byte(`{"action":"`), a.Action...)
+	payload = append(payload, '"')
+	if a.Action == "accept" && a.Content != nil {
+		content, err := compact(a.Content)
+		if err != nil {
+			return nil, fmt.Errorf("claude: elicitation content: %w", err)
+		}
+		payload = append(payload, `,"content":`...)
+		payload = append(payload, content...)
+	}
+	return append(payload, '}'), nil
 }
 
 func handleHook(o *Options, id string, _ json.RawMessage, fields []field) answerer {

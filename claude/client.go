@@ -53,6 +53,14 @@ type Options struct {
 	// Nil cancels the dialog.
 	UserDialog func(ctx context.Context, r UserDialogRequest) (json.RawMessage, error)
 
+	// Open are requests that an earlier client of the same CLI left without an
+	// answer, by id: the object inside the control_request. Their callbacks are
+	// called before anything is read, so that a cancel finds them. It is for what
+	// the CLI does not list in its answer to initialize, such as elicitations.
+	Open map[string]json.RawMessage
+	// OnRequest gets every request of the CLI that is new, on the read loop and
+	// before its callback is called; body is borrowed.
+	OnRequest func(requestID, subtype string, body json.RawMessage)
 	// OnMessage gets every message in order, on the read loop: while it runs
 	// nothing else is read. Raw parts of m are borrowed, see [Header].
 	OnMessage func(m Message)
@@ -168,6 +176,11 @@ type readLoop struct {
 }
 
 func (l *readLoop) run() error {
+	for id, body := range l.client.options.Open {
+		if err := l.dispatch(id, body, false); err != nil {
+			l.unreadable(body, err)
+		}
+	}
 	for {
 		line, err := l.client.transport.Recv()
 		if errors.Is(err, ErrTooLarge) {
@@ -203,7 +216,7 @@ func (l *readLoop) line(line []byte) {
 	}
 	switch e.Type {
 	case "control_request":
-		if err := l.dispatch(e.RequestID, e.Request); err != nil {
+		if err := l.dispatch(e.RequestID, e.Request, true); err != nil {
 			l.unreadable(line, err)
 		}
 	case "control_response":
@@ -272,7 +285,7 @@ func (l *readLoop) dispatchList(list []byte) error {
 	for _, v := range requests {
 		fields, err := appendFields(nil, v)
 		if err == nil {
-			err = l.dispatch(text(lookup(fields, "request_id")), lookup(fields, "request"))
+			err = l.dispatch(text(lookup(fields, "request_id")), lookup(fields, "request"), true)
 		}
 		all = errors.Join(all, err)
 	}

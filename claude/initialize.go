@@ -40,6 +40,8 @@ type InitializeResponse struct {
 	// PendingPermissionRequests are the requests that the CLI has open; those not
 	// in flight here have been given to [Options.CanUseTool].
 	PendingPermissionRequests []ToolRequest `json:"-"`
+	// PendingElicitationRequests are the same for [Options.Elicitation].
+	PendingElicitationRequests []ElicitationRequest `json:"-"`
 }
 
 // ModelInfo is a model that can be chosen.
@@ -76,10 +78,14 @@ func (c *Client) Initialize(ctx context.Context, r InitializeRequest) (*Initiali
 	if err != nil && !(errors.As(err, &refused) && got.outer != nil) {
 		return nil, err
 	}
-	out := &InitializeResponse{Raw: got.response, PendingPermissionRequests: pendingToolRequests(got.outer)}
+	out := &InitializeResponse{
+		Raw:                        got.response,
+		PendingPermissionRequests:  pendingRequests(got.outer, "pending_permission_requests", readToolRequest),
+		PendingElicitationRequests: pendingRequests(got.outer, "pending_elicitation_requests", readElicitation),
+	}
 	if err != nil {
 		// A CLI before 2.1.161 refuses a second initialize and still lists.
-		if len(out.PendingPermissionRequests) > 0 {
+		if len(out.PendingPermissionRequests) > 0 || len(out.PendingElicitationRequests) > 0 {
 			return out, nil
 		}
 		return nil, err
@@ -92,16 +98,17 @@ func (c *Client) Initialize(ctx context.Context, r InitializeRequest) (*Initiali
 	return out, nil
 }
 
-func pendingToolRequests(outer json.RawMessage) []ToolRequest {
+// pendingRequests reads a list of open requests that stands beside a response.
+func pendingRequests[R any](outer json.RawMessage, key string, read func(id string, body json.RawMessage, fields []field) R) []R {
 	fields, err := appendFields(nil, outer)
 	if err != nil {
 		return nil
 	}
-	list, err := appendElements(nil, lookup(fields, "pending_permission_requests"))
+	list, err := appendElements(nil, lookup(fields, key))
 	if err != nil {
 		return nil
 	}
-	requests := make([]ToolRequest, 0, len(list))
+	requests := make([]R, 0, len(list))
 	for _, v := range list {
 		envelope, err := appendFields(nil, v)
 		if err != nil {
@@ -109,7 +116,7 @@ func pendingToolRequests(outer json.RawMessage) []ToolRequest {
 		}
 		body := lookup(envelope, "request")
 		if fields, err := appendFields(nil, body); err == nil {
-			requests = append(requests, readToolRequest(text(lookup(envelope, "request_id")), body, fields))
+			requests = append(requests, read(text(lookup(envelope, "request_id")), body, fields))
 		}
 	}
 	return requests

@@ -54,7 +54,7 @@ type realAsk struct {
 	sent   chan error // fate of the answer
 }
 
-func startReal(t *testing.T, path string) *realSession {
+func startReal(t *testing.T, path string, change ...func(*claude.Launch, *claude.Options)) *realSession {
 	t.Helper()
 	server, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scriptedmodel.Options{}))
 	if err != nil {
@@ -71,16 +71,7 @@ func startReal(t *testing.T, path string) *realSession {
 	})
 
 	s := &realSession{t: t, dir: t.TempDir(), run: make(chan error, 1), asked: make(chan *realAsk, 10), results: make(chan string, 10)}
-	launch := claude.Launch{Path: path, Dir: s.dir, SessionID: someUUID, PermissionMode: "default", IncludePartialMessages: true, SettingSources: []string{}}
-	command, err := launch.Command(claude.Environ([]string{"PATH=" + os.Getenv("PATH")}, s.dir, map[string]string{
-		"HOME": t.TempDir(), "TMPDIR": t.TempDir(), "ANTHROPIC_BASE_URL": server.URL(), "ANTHROPIC_API_KEY": "sk-ant-made-up",
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.process = start(t, command)
-	s.client = claude.NewClient(s.process, claude.Options{
+	options := claude.Options{
 		CanUseTool: s.ask,
 		OnMessage: func(m claude.Message) {
 			if r, ok := m.(*claude.Result); ok {
@@ -89,7 +80,20 @@ func startReal(t *testing.T, path string) *realSession {
 		},
 		OnUnreadable:    func(line []byte, err error) { t.Errorf("unreadable: %v: %s", err, line) },
 		OnCallbackError: func(_, _ string, err error) { t.Errorf("callback: %v", err) },
-	})
+	}
+	launch := claude.Launch{Path: path, Dir: s.dir, SessionID: someUUID, PermissionMode: "default", IncludePartialMessages: true, SettingSources: []string{}}
+	for _, f := range change {
+		f(&launch, &options)
+	}
+	command, err := launch.Command(claude.Environ([]string{"PATH=" + os.Getenv("PATH")}, s.dir, map[string]string{
+		"HOME": t.TempDir(), "TMPDIR": t.TempDir(), "ANTHROPIC_BASE_URL": server.URL(), "ANTHROPIC_API_KEY": "sk-ant-made-up",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.process = start(t, command)
+	s.client = claude.NewClient(s.process, options)
 	go func() { s.run <- s.client.Run(context.Background()) }()
 	t.Cleanup(func() {
 		s.process.Close()

@@ -136,7 +136,7 @@ func (p *process) reconcile(ctx context.Context, hello *claude.InitializeRespons
 		return
 	}
 	for _, r := range open {
-		if r.ProcessID != p.processID || waits[r.AskerRequestID] || !r.CreatedAt.Before(asked) {
+		if !listed(r) || r.ProcessID != p.processID || waits[r.AskerRequestID] || !r.CreatedAt.Before(asked) {
 			continue
 		}
 		p.withdraw(ctx, r, "Claude withdrew this request while the server was away.")
@@ -147,7 +147,7 @@ func (p *process) reconcile(ctx context.Context, hello *claude.InitializeRespons
 		return
 	}
 	for _, r := range given {
-		if r.ProcessID != p.processID || waits[r.AskerRequestID] || !r.Resolution.At.Before(asked) {
+		if !listed(r) || r.ProcessID != p.processID || waits[r.AskerRequestID] || !r.Resolution.At.Before(asked) {
 			continue
 		}
 		if err := p.o.o.Store.SetDelivery(ctx, r.RequestID, pending.Delivered); err != nil {
@@ -159,6 +159,10 @@ func (p *process) reconcile(ctx context.Context, hello *claude.InitializeRespons
 		p.log.ErrorContext(ctx, "cannot reconcile an adopted process", "error", err)
 	}
 }
+
+// listed reports whether the CLI lists a request of this kind while it waits for
+// it: only what comes as can_use_tool.
+func listed(r pending.Request) bool { return r.Source == pending.SourceClaude }
 
 // recordMissing writes the records of requests that ended in the instant in
 // which a server died, before it had written them.

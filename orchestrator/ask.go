@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
@@ -18,7 +19,7 @@ const questionTool = "AskUserQuestion"
 // ask puts a permission request of the CLI before a person and returns what
 // they decided. It runs on a goroutine of its own for each request.
 func (p *process) ask(ctx context.Context, r claude.ToolRequest) (claude.ToolDecision, error) {
-	q := p.beginQuestion()
+	q := p.beginQuestion(nil)
 	decision, err := p.decide(ctx, q, r)
 	if err != nil {
 		p.endQuestion(q)
@@ -36,23 +37,9 @@ func (p *process) ask(ctx context.Context, r claude.ToolRequest) (claude.ToolDec
 
 // decide waits for a person's decision.
 func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest) (claude.ToolDecision, error) {
-	req := p.request(r)
-	waiting, gaveUp := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer gaveUp(nil)
-	defer context.AfterFunc(ctx, func() { gaveUp(p.whyGone(q, context.Cause(ctx))) })()
-
-	// A request that the store cannot take now waits for it, and Claude with it, as
-	// it would for a person.
-	var settled pending.Request
-	err := p.insist(waiting, "a request of Claude", func() (err error) {
-		settled, err = p.settle(waiting, req)
-		return err
-	})
-	if settled.Resolution != nil {
-		p.put(resolvedItem(settled, p.speaker(r.AgentID), time.Now()))
-	}
-	if err != nil && ctx.Err() != nil {
-		return claude.ToolDecision{}, claude.ErrNoAnswer // the CLI waits no longer
+	settled, err := p.await(ctx, q, p.request(r))
+	if errors.Is(err, claude.ErrNoAnswer) {
+		return claude.ToolDecision{}, err
 	}
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot put a request before a person", "tool_name", r.ToolName, "error", err)
@@ -66,17 +53,55 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 		p.mu.Lock()
 		p.script.Answered[r.ToolUseID] = answered{RequestID: settled.RequestID, ToolName: r.ToolName, At: time.Now()}
 		p.mu.Unlock()
-		decision.Sent = func(err error) {
-			if err != nil && !errors.Is(err, ErrRepeated) {
-				p.log.Warn("an answer did not reach Claude", "request_id", settled.RequestID, "error", err)
-				return
-			}
-			if err := p.o.o.Store.SetDelivery(context.WithoutCancel(ctx), settled.RequestID, pending.Delivered); err != nil {
-				p.log.Error("cannot note that an answer was delivered", "error", err)
-			}
-		}
+		decision.Sent = func(err error) { p.answerSent(settled, err) }
 	}
 	return decision, nil
+}
+
+// await puts a request before a person and returns how it ended. The error is
+// [claude.ErrNoAnswer] when the CLI waits no longer.
+func (p *process) await(ctx context.Context, q *question, req pending.Request) (settled pending.Request, err error) {
+	waiting, gaveUp := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer gaveUp(nil)
+	defer context.AfterFunc(ctx, func() { gaveUp(p.whyGone(q, context.Cause(ctx))) })()
+	if q.abandoned != nil {
+		var watching sync.WaitGroup
+		defer watching.Wait()
+		over := make(chan struct{})
+		defer close(over)
+		watching.Go(func() {
+			select {
+			case <-q.abandoned:
+				gaveUp(p.whyAbandoned(q))
+			case <-over:
+			}
+		})
+	}
+
+	// A request that the store cannot take now waits for it, and Claude with it, as
+	// it would for a person.
+	err = p.insist(waiting, "a request of Claude", func() (err error) {
+		settled, err = p.settle(waiting, req)
+		return err
+	})
+	if settled.Resolution != nil {
+		p.put(resolvedItem(settled, p.speaker(req.AgentID), time.Now()))
+	}
+	if err != nil && ctx.Err() != nil {
+		return settled, claude.ErrNoAnswer // the CLI waits no longer
+	}
+	return settled, err
+}
+
+// answerSent notes what became of an answer on its way to the CLI.
+func (p *process) answerSent(settled pending.Request, err error) {
+	if err != nil && !errors.Is(err, ErrRepeated) {
+		p.log.Warn("an answer did not reach Claude", "request_id", settled.RequestID, "error", err)
+		return
+	}
+	if err := p.o.o.Store.SetDelivery(context.Background(), settled.RequestID, pending.Delivered); err != nil {
+		p.log.Error("cannot note that an answer was delivered", "error", err)
+	}
 }
 
 // settle finds what a person answered to a former process, or asks.
@@ -190,10 +215,13 @@ func (s sentence) Error() string { return string(s) }
 type question struct {
 	interruptedBy string        // who interrupted the turn that asked, "" for nobody
 	over          chan struct{} // closed once the CLI was told, or nothing will be said
+	// abandoned is closed when the CLI was seen to wait no longer without saying so;
+	// nil for what it withdraws itself.
+	abandoned <-chan struct{}
 }
 
-func (p *process) beginQuestion() *question {
-	q := &question{over: make(chan struct{})}
+func (p *process) beginQuestion(abandoned <-chan struct{}) *question {
+	q := &question{over: make(chan struct{}), abandoned: abandoned}
 	p.mu.Lock()
 	p.questions[q] = struct{}{}
 	p.mu.Unlock()

@@ -39,7 +39,7 @@ func (p *process) carry(ctx context.Context, req *pending.Request) (settled pend
 	}
 	var similar *pending.Request
 	for i, old := range answers {
-		if old.ToolName != req.ToolName || old.RequestType != req.RequestType {
+		if old.ToolName != req.ToolName || old.RequestType != req.RequestType || old.Source != req.Source {
 			continue
 		}
 		if !sameInput(old.ToolInput, req.ToolInput) {
@@ -64,7 +64,7 @@ func (p *process) carry(ctx context.Context, req *pending.Request) (settled pend
 		return pending.Request{}, false, err
 	}
 	for _, old := range open {
-		if old.Status == pending.Orphaned && old.ProcessID != p.processID && old.ToolName == req.ToolName && sameInput(old.ToolInput, req.ToolInput) {
+		if old.Status == pending.Orphaned && old.ProcessID != p.processID && old.ToolName == req.ToolName && old.Source == req.Source && sameInput(old.ToolInput, req.ToolInput) {
 			p.withdraw(ctx, old, "Claude asked this again after it was resumed.")
 			break
 		}

@@ -402,6 +402,9 @@ func (p *process) takeOver(ctx context.Context) (Conn, error) {
 func (p *process) drive(ctx, lasting context.Context, conn Conn) (reason string) {
 	client := claude.NewClient(conn, claude.Options{
 		CanUseTool:   p.ask,
+		Elicitation:  p.elicit,
+		Open:         p.leftElicited(),
+		OnRequest:    p.arrived,
 		OnMessage:    p.hear,
 		OnUnreadable: p.hearNoise,
 	})
@@ -667,6 +670,7 @@ func (p *process) hear(m claude.Message) {
 	}
 	for _, toolUseID := range heard.consumed {
 		p.consumed(toolUseID)
+		p.callOver(toolUseID)
 	}
 	if begins {
 		begun := true

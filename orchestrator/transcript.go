@@ -24,10 +24,11 @@ type scribe struct {
 // memo is what must be known of the output so far to go on reading it; a server
 // that adopts the process gets it from the one before.
 type memo struct {
-	Calls    map[string]*call    `json:"calls"`    // by tool_use id, until its result
-	Agents   map[string]agent    `json:"agents"`   // subagents, by the agent id of the CLI
-	Answered map[string]answered `json:"answered"` // by tool_use id, until its result
-	Begun    bool                `json:"begun"`    // Claude knows the conversation
+	Calls    map[string]*call     `json:"calls"`              // by tool_use id, until its result
+	Agents   map[string]agent     `json:"agents"`             // subagents, by the agent id of the CLI
+	Answered map[string]answered  `json:"answered"`           // by tool_use id, until its result
+	Elicited map[string]*elicited `json:"elicited,omitempty"` // by request id of the CLI, until answered
+	Begun    bool                 `json:"begun"`              // Claude knows the conversation
 	// Sending is the message for which the present turn was begun, "" when none was.
 	Sending string `json:"sending,omitempty"`
 	// Ended is the message whose turn has ended last.
@@ -74,6 +75,7 @@ func (s *scribe) init() {
 	s.Calls = map[string]*call{}
 	s.Agents = map[string]agent{}
 	s.Answered = map[string]answered{}
+	s.Elicited = map[string]*elicited{}
 }
 
 // recall takes over what the reader before remembered.
@@ -84,6 +86,9 @@ func (s *scribe) recall(text []byte) error {
 	}
 	if err := json.Unmarshal(text, &s.memo); err != nil {
 		return fmt.Errorf("orchestrator: recall: %w", err)
+	}
+	for _, e := range s.Elicited {
+		e.abandoned = make(chan struct{})
 	}
 	return nil
 }

@@ -243,6 +243,10 @@ func normaliseQuestions(r Request, s Submission) (Answer, error) {
 			return Answer{}, invalidFor(q, "%s needs an answer.", name(q))
 		}
 	}
+	if r.Source == SourceElicitation {
+		// All its questions may be optional: then an empty answer accepts, too.
+		return answer, fitElicitation(r, answer)
+	}
 	if len(answer.Responses) == 0 {
 		return Answer{}, invalid("Answer at least one question, or decline.")
 	}
