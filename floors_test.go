@@ -149,6 +149,11 @@ var rooms = map[string]room{
 		floor:  0,
 		closed: "only cmd/sayso edits the files of a person's own CLI, when that person says so",
 	},
+	"claude/hook": {
+		floor:  0,
+		ours:   []string{"claude/config"},
+		closed: "it is what sayso hook knows of the CLI that runs it",
+	},
 	"claude/claudetest": {
 		floor:  0,
 		kit:    true,

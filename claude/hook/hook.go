@@ -1,0 +1,119 @@
+// Package hook speaks the protocol of Claude Code's settings hooks, so that what
+// a claude in somebody's terminal asks there can be answered elsewhere too:
+// docs/claude-cli.md says what was seen of it.
+//
+// The CLI runs a PermissionRequest hook beside its own dialog, and the first
+// answer counts. It tells a hook that a dialog was refused, by SIGTERM, but not
+// that it was answered: [Await] looks for that.
+package hook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Names of hooks.
+const (
+	PermissionRequest = "PermissionRequest" // a dialog opens; the output may answer it
+	Notification      = "Notification"      // the CLI wants somebody to look
+)
+
+// maxInput bounds what is read of a hook's input, in bytes.
+const maxInput = 64 << 20
+
+// Input is what a hook gets on its stdin. Fields that are not of its event are
+// empty.
+type Input struct {
+	Event          string `json:"hook_event_name"`
+	SessionID      string `json:"session_id"`
+	TranscriptPath string `json:"transcript_path"`
+	CWD            string `json:"cwd"`
+	PermissionMode string `json:"permission_mode"`
+	AgentID        string `json:"agent_id"` // of a subagent
+	AgentType      string `json:"agent_type"`
+
+	ToolName              string          `json:"tool_name"`
+	ToolInput             json.RawMessage `json:"tool_input"`
+	ToolUseID             string          `json:"tool_use_id"` // not with PermissionRequest
+	PermissionSuggestions json.RawMessage `json:"permission_suggestions"`
+
+	Message          string `json:"message"` // of a Notification
+	NotificationType string `json:"notification_type"`
+
+	At time.Time `json:"-"` // when it was read
+}
+
+// Read reads the input of a hook.
+func Read(r io.Reader) (Input, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err != nil {
+		return Input{}, fmt.Errorf("hook: read the input: %w", err)
+	}
+	if len(data) > maxInput {
+		return Input{}, errors.New("hook: the input is too large")
+	}
+	in := Input{At: time.Now()}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return Input{}, fmt.Errorf("hook: read the input: %w", err)
+	}
+	return in, nil
+}
+
+// Decision answers a dialog.
+type Decision struct {
+	Allow              bool
+	Message            string          // why not, for the model
+	Interrupt          bool            // with a refusal: also end the turn
+	UpdatedInput       json.RawMessage // to run instead; nil for the original
+	UpdatedPermissions json.RawMessage // rules to grant, a list; nil for none
+	// Answers are those of AskUserQuestion, by the text of the question.
+	Answers map[string]string
+}
+
+// Output is what a PermissionRequest hook prints so that the decision counts.
+func Output(in Input, d Decision) ([]byte, error) {
+	type decision struct {
+		Behavior           string          `json:"behavior"`
+		Message            string          `json:"message,omitempty"`
+		Interrupt          bool            `json:"interrupt,omitempty"`
+		UpdatedInput       json.RawMessage `json:"updatedInput,omitempty"`
+		UpdatedPermissions json.RawMessage `json:"updatedPermissions,omitempty"`
+	}
+	said := decision{Behavior: "deny", Message: d.Message, Interrupt: d.Interrupt}
+	if d.Allow {
+		said = decision{Behavior: "allow", UpdatedInput: d.UpdatedInput, UpdatedPermissions: d.UpdatedPermissions}
+	}
+	if d.Allow && len(d.Answers) > 0 {
+		// The tool's own input with the answers put in; the rest as it came.
+		input := map[string]json.RawMessage{}
+		if err := json.Unmarshal(in.ToolInput, &input); err != nil {
+			return nil, fmt.Errorf("hook: put answers into the input: %w", err)
+		}
+		answers, err := json.Marshal(d.Answers)
+		if err != nil {
+			return nil, fmt.Errorf("hook: encode answers: %w", err)
+		}
+		input["answers"] = answers
+		if said.UpdatedInput, err = json.Marshal(input); err != nil {
+			return nil, fmt.Errorf("hook: encode answers: %w", err)
+		}
+	}
+	out, err := json.Marshal(map[string]any{"hookSpecificOutput": map[string]any{
+		"hookEventName": PermissionRequest, "decision": said,
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("hook: encode the decision: %w", err)
+	}
+	return append(out, '\n'), nil
+}
+
+// InTerminal reports whether the CLI that runs this hook shows its dialogs in a
+// terminal. Another program that drives a CLI puts its questions elsewhere, and
+// with -p nobody is there. getenv is os.Getenv.
+func InTerminal(getenv func(string) string) bool {
+	entry := getenv("CLAUDE_CODE_ENTRYPOINT")
+	return entry == "" || entry == "cli"
+}

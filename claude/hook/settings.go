@@ -1,0 +1,178 @@
+package hook
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/sayso-dev/sayso/claude/config"
+)
+
+// How long the CLI lets a hook run, in seconds: a person may take a day, a
+// notice takes a moment.
+const (
+	askTimeout    = 24 * 60 * 60
+	noticeTimeout = 10
+)
+
+type matcher struct {
+	Matcher *string           `json:"matcher,omitempty"`
+	Hooks   []json.RawMessage `json:"hooks"`
+}
+
+type command struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+	Timeout int    `json:"timeout,omitempty"`
+}
+
+// Install returns the text of a settings.json with a hook that runs program with
+// these arguments for every dialog and every notification. One that was installed
+// before with the same arguments is replaced, and nothing else is touched.
+func Install(settings []byte, program string, args ...string) ([]byte, error) {
+	settings, err := Uninstall(settings, args...)
+	if err != nil {
+		return nil, err
+	}
+	for event, timeout := range map[string]int{PermissionRequest: askTimeout, Notification: noticeTimeout} {
+		list, err := hooksOf(settings, event)
+		if err != nil {
+			return nil, err
+		}
+		ours, err := json.Marshal(command{"command", quote(program) + tail(args), timeout})
+		if err != nil {
+			return nil, err
+		}
+		entry, err := json.Marshal(matcher{Hooks: []json.RawMessage{ours}})
+		if err != nil {
+			return nil, err
+		}
+		if settings, err = setHooks(settings, event, append(list, entry)); err != nil {
+			return nil, err
+		}
+	}
+	return settings, nil
+}
+
+// Uninstall takes away what Install put there with the same arguments, whatever
+// the program was.
+func Uninstall(settings []byte, args ...string) ([]byte, error) {
+	for _, event := range []string{PermissionRequest, Notification} {
+		list, err := hooksOf(settings, event)
+		if err != nil {
+			return nil, err
+		}
+		kept, changed := list[:0:0], false
+		for _, raw := range list {
+			left, found := without(raw, tail(args))
+			changed = changed || found
+			if left != nil {
+				kept = append(kept, left)
+			}
+		}
+		if !changed {
+			continue
+		}
+		if settings, err = setHooks(settings, event, kept); err != nil {
+			return nil, err
+		}
+	}
+	return settings, nil
+}
+
+// Installed reports whether a hook with these arguments is there.
+func Installed(settings []byte, args ...string) bool {
+	list, err := hooksOf(settings, PermissionRequest)
+	if err != nil {
+		return false
+	}
+	for _, raw := range list {
+		if _, found := without(raw, tail(args)); found {
+			return true
+		}
+	}
+	return false
+}
+
+// without takes the commands with that end out of one entry; nil when nothing is
+// left of it. An entry that it cannot read stays.
+func without(raw json.RawMessage, tail string) (left json.RawMessage, found bool) {
+	var entry struct {
+		Hooks []json.RawMessage `json:"hooks"`
+	}
+	if json.Unmarshal(raw, &entry) != nil {
+		return raw, false
+	}
+	kept := entry.Hooks[:0:0]
+	for _, h := range entry.Hooks {
+		var c command
+		if json.Unmarshal(h, &c) == nil && c.Type == "command" && strings.HasSuffix(c.Command, tail) {
+			found = true
+			continue
+		}
+		kept = append(kept, h)
+	}
+	switch {
+	case !found:
+		return raw, false
+	case len(kept) == 0:
+		return nil, true
+	}
+	list, err := json.Marshal(kept)
+	if err != nil {
+		return raw, false
+	}
+	if left, err = config.Set(raw, list, "hooks"); err != nil {
+		return raw, false
+	}
+	return left, true
+}
+
+func hooksOf(settings []byte, event string) ([]json.RawMessage, error) {
+	raw, err := config.Get(settings, "hooks", event)
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, fmt.Errorf("its hooks for %s are not a list", event)
+	}
+	return list, nil
+}
+
+// setHooks writes the hooks of an event; what would be empty goes.
+func setHooks(settings []byte, event string, list []json.RawMessage) ([]byte, error) {
+	if len(list) > 0 {
+		raw, err := json.Marshal(list)
+		if err != nil {
+			return nil, err
+		}
+		return config.Set(settings, raw, "hooks", event)
+	}
+	settings, err := config.Set(settings, nil, "hooks", event)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := config.Get(settings, "hooks")
+	if err != nil || strings.Join(strings.Fields(string(rest)), "") != "{}" {
+		return settings, err
+	}
+	return config.Set(settings, nil, "hooks")
+}
+
+// tail is the end of our command: by it we know it again.
+func tail(args []string) string {
+	var b strings.Builder
+	for _, arg := range args {
+		b.WriteString(" " + quote(arg))
+	}
+	return b.String()
+}
+
+// quote makes one word of a text for sh, which runs the command.
+func quote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
