@@ -77,12 +77,13 @@ export interface Settings {
   modelURL: string
   apiKey?: string // of the model; '' for an account that is not signed in
   arguments?: string[]
+  bootstrap?: boolean // an admin's token from the start; else the server is to be set up
   workspace?: string // made, and removed at the end; in the server's folder unless given
 }
 
 // The environment is built, not inherited: the account and the settings of
 // whoever runs the tests must not matter.
-export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a-key', arguments: more = [], workspace: given }: Settings): Promise<Server> {
+export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a-key', arguments: more = [], workspace: given, bootstrap = true }: Settings): Promise<Server> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'sayso-e2e-')))
   const home = join(folder, 'home')
   const workspace = given ?? join(folder, 'workspace')
@@ -96,7 +97,7 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
     TMPDIR: folder,
     HOME: home,
     SAYSO_CLAUDE: claudePath,
-    SAYSO_BOOTSTRAP_TOKEN: token,
+    ...(bootstrap ? { SAYSO_BOOTSTRAP_TOKEN: token } : {}),
     ANTHROPIC_BASE_URL: modelURL,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     DISABLE_AUTOUPDATER: '1',

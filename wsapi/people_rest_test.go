@@ -15,7 +15,9 @@ import (
 const password = "four words of mine"
 
 // from makes a request come from another address.
-func from(address string) way { return func(r *http.Request) { r.RemoteAddr = net.JoinHostPort(address, "50000") } }
+func from(address string) way {
+	return func(r *http.Request) { r.RemoteAddr = net.JoinHostPort(address, "50000") }
+}
 
 // person makes a user with [password].
 func (h *house) person(name string, role account.Role) account.User {

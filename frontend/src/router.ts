@@ -4,6 +4,7 @@ import Shell from './Shell.vue'
 export const router = createRouter({
   history: createWebHistory(),
   routes: [
+    { path: '/set-up', component: () => import('./account/SetUp.vue') },
     { path: '/sign-in', component: () => import('./account/SignIn.vue') },
     {
       path: '/',

@@ -57,10 +57,37 @@ test('a pasted address or token signs in', async () => {
   server(200, { user: { name: 'ada', role: 'admin' } })
   const { wrapper } = await page('')
   expect(calls).toEqual([])
-  await wrapper.find('input').setValue(' http://127.0.0.1:8787/sign-in#abc ')
-  await wrapper.find('form').trigger('submit')
+  await wrapper.find('#token').setValue(' http://127.0.0.1:8787/sign-in#abc ')
+  await wrapper.find('.otherwise form').trigger('submit')
   expect(calls[0]?.body).toEqual({ token: 'abc' })
   expect(tokenIn('abc')).toBe('abc')
+})
+
+test('a name and a password sign in', async () => {
+  server(200, { user: { name: 'ada', role: 'admin' } })
+  const { wrapper, router } = await page('')
+  await wrapper.find('#name').setValue(' ada ')
+  await wrapper.find('#password').setValue('four words of mine')
+  await wrapper.find('form').trigger('submit')
+  await flushPromises()
+  expect(calls).toEqual([{ path: '/api/login', body: { username: 'ada', password: 'four words of mine' } }])
+  expect(router.currentRoute.value.path).toBe('/')
+})
+
+test('a refused password says what the server said', async () => {
+  server(401, { error: { code: 'not_signed_in', message: 'This name and password do not go together.' } })
+  const { wrapper } = await page('')
+  await wrapper.find('#name').setValue('ada')
+  await wrapper.find('#password').setValue('guess')
+  await wrapper.find('form').trigger('submit')
+  await flushPromises()
+  expect(wrapper.find('[role=alert]').text()).toBe('This name and password do not go together.')
+})
+
+test('a server that is not set up leads to the page that makes the first admin', async () => {
+  server(200, { user: { name: 'admin', role: 'admin' }, set_up: true })
+  const { router } = await page('#secret', '?next=/sessions/1')
+  expect(router.currentRoute.value.path).toBe('/set-up')
 })
 
 test('an unreachable server is said to be that', async () => {

@@ -1,14 +1,14 @@
 import { rest, RefusedError } from '@/wsapi/rest'
 import { sentence } from '@/wsapi/sentence'
 import { t } from '@/i18n'
+import type { Login, Me } from '@/wsapi/messages.gen'
 
-/** Signs in with the secret of a sign-in address; a sentence when that failed, else null. */
-export async function signIn(token: string): Promise<string | null> {
+/** Signs in; who that is, or a sentence when it failed. */
+export async function signIn(body: Login): Promise<Me | string> {
   try {
-    await rest.login(token)
-    return null
+    return await rest.login(body)
   } catch (err) {
-    if (err instanceof RefusedError && (err.status === 401 || err.status === 403 || err.status === 422)) return t.account.spent
+    if (body.token && err instanceof RefusedError && (err.status === 401 || err.status === 422)) return t.account.spent
     return sentence(err)
   }
 }

@@ -289,7 +289,8 @@ describe('a tool approval', () => {
   test('a viewer sees and cannot answer', async () => {
     const d = dock([request('a')], 'viewer')
     await armed()
-    expect(off(d.wrapper, 'Approve')).toBe(true)
+    expect(has(d.wrapper, 'Approve')).toBe(false)
+    expect(d.wrapper.text()).toContain('but not answer it')
     await key(d.wrapper, 'y')
     expect(d.answers).toEqual([])
   })

@@ -1,4 +1,4 @@
-import type { CreateSession, Environment, Me, Outcome, Refusal, Session, SessionList } from './messages.gen'
+import type { CreateSession, Environment, Login, Me, Outcome, Refusal, Session, SessionList } from './messages.gen'
 
 /** A refusal of the server, with its sentence for the person. */
 export class RefusedError extends Error {
@@ -16,7 +16,8 @@ export class UnreachableError extends Error {
   }
 }
 
-async function call<T>(method: string, path: string, body?: object): Promise<T> {
+/** One call of REST; a {@link RefusedError} or {@link UnreachableError} when it fails. */
+export async function call<T>(method: string, path: string, body?: object): Promise<T> {
   const init: RequestInit = { method, credentials: 'same-origin', headers: { Accept: 'application/json' } }
   if (body !== undefined) {
     init.body = JSON.stringify(body)
@@ -46,7 +47,7 @@ async function call<T>(method: string, path: string, body?: object): Promise<T> 
 const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
 
 export const rest = {
-  login: (token: string) => call<Me>('POST', '/api/login', { token }),
+  login: (body: Login) => call<Me>('POST', '/api/login', body),
   logout: () => call<null>('POST', '/api/logout', {}),
   environment: () => call<Environment>('GET', '/api/environment'),
   sessions: (limit: number) => call<SessionList>('GET', `/api/sessions?limit=${limit}`),

@@ -1,0 +1,82 @@
+import { App } from '../app.ts'
+import { expect, test } from '../fixtures.ts'
+import { bash, prompt, text } from '../script.ts'
+import { startServer } from '../server.ts'
+
+const password = 'four words of mine'
+
+// The server of this worker is shared, so every test has people of its own.
+const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}`
+
+test('the first start leads to a page that makes the first admin', async ({ browser, claudePath, model }) => {
+  const fresh = await startServer({ claudePath, modelURL: model.url, bootstrap: false })
+  const page = await (await browser.newContext()).newPage()
+  await page.goto(fresh.signInAddress)
+  await expect(page.getByRole('heading', { name: 'Welcome' })).toBeVisible()
+  await page.getByLabel('Name').fill('Ada')
+  await page.getByLabel('New password').fill(password)
+  await page.getByRole('button', { name: 'Begin' }).click()
+  await App.expectSignedIn(page)
+
+  const other = await (await browser.newContext()).newPage()
+  await other.goto(`${fresh.url}/sign-in`)
+  await other.getByLabel('Name', { exact: true }).fill('ada')
+  await other.getByLabel('Password', { exact: true }).fill(password)
+  await other.getByRole('button', { name: 'Sign in' }).click()
+  await App.expectSignedIn(other)
+
+  // A new password ends the sign-in of the other browser, at once.
+  await page.getByRole('button', { name: 'Account: Ada' }).click()
+  await page.getByLabel('Present password').fill(password)
+  await page.getByLabel('New password').fill('five more words of mine')
+  await page.getByRole('button', { name: 'Change' }).click()
+  await expect(page.getByText('Your password is changed')).toBeVisible()
+  await App.expectSignedOut(other)
+  await App.expectSignedIn(page)
+  for (const p of [page, other]) await p.context().close()
+  await fresh.stop()
+})
+
+test('an admin brings a viewer in, makes her a member, and shuts her out', async ({ browser, page, folder, rest, server }) => {
+  const id = await rest.start(prompt('Make a file.', [bash('touch made')], [text('Made.')]), { cwd: folder })
+  const name = own('Ada')
+  await App.home(page, server.url)
+  await page.getByRole('button', { name: /^Account:/ }).click()
+  const people = page.getByRole('region', { name: 'People' })
+  await people.getByRole('textbox', { name: 'Name' }).fill(name)
+  await people.locator('form').getByRole('combobox').selectOption('viewer')
+  await people.getByRole('button', { name: 'Add person' }).click()
+  const address = page.getByRole('status').locator('code')
+  await expect(address).toContainText('/sign-in#')
+
+  const ada = await (await browser.newContext()).newPage()
+  await ada.goto(await address.innerText())
+  await App.expectSignedIn(ada)
+  const hers = await App.openSession(ada, id, server.url)
+  await expect(hers.card()).toBeVisible()
+  await expect(hers.approveButton(hers.card())).toHaveCount(0)
+
+  await people.getByLabel(`Role of ${name}`).selectOption('member')
+  await expect(hers.approveButton(hers.card())).toBeVisible()
+
+  await people.locator('li', { hasText: name }).getByRole('button', { name: 'Shut out' }).click()
+  await App.expectSignedOut(ada)
+  await ada.context().close()
+})
+
+test('a token is made with a scope, shown once, and revoked', async ({ page, playwright, server }) => {
+  await App.home(page, server.url)
+  await page.getByRole('button', { name: /^Account:/ }).click()
+  const tokens = page.getByRole('region', { name: 'API tokens' })
+  const name = own('phone')
+  await tokens.getByLabel('Name').fill(name)
+  await tokens.getByLabel('May at most').selectOption('viewer')
+  await tokens.getByRole('button', { name: 'Make token' }).click()
+  const secret = await page.getByRole('status').locator('code').innerText()
+  const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${secret}` } })
+  expect((await (await http.get(`${server.url}/api/me`)).json()).user.role).toBe('viewer')
+  await tokens.getByRole('button', { name: `Revoke the token ${name}` }).click()
+  await expect(tokens.getByText(name)).toHaveCount(0)
+  expect((await http.get(`${server.url}/api/me`)).status()).toBe(401)
+  await http.dispose()
+})

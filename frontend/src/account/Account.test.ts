@@ -1,0 +1,125 @@
+import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createMemoryHistory, createRouter } from 'vue-router'
+import Account from './Account.vue'
+import SetUp from './SetUp.vue'
+
+const calls: string[] = []
+const answers: Record<string, unknown> = {}
+
+beforeEach(() => {
+  calls.length = 0
+  for (const key of Object.keys(answers)) delete answers[key]
+  Object.assign(answers, {
+    'GET /api/me': { user: { name: 'ada', role: 'admin' }, user_id: 'u1', has_password: true, set_up: false },
+    'GET /api/sign_ins': { sign_ins: [
+      { sign_in_id: 's1', device: 'Firefox on Linux', address: '192.0.2.1', created_at: 1, last_used_at: null, expires_at: 2, current: true },
+      { sign_in_id: 's2', device: 'Chrome on Android', address: '', created_at: 1, last_used_at: null, expires_at: 2, current: false },
+    ] },
+    'GET /api/tokens': { tokens: [
+      { token_id: 't1', name: 'ci', user: 'ci', role: 'member', created_at: 1, expires_at: null, last_used_at: null, revoked: false },
+      { token_id: 't2', name: 'gone', user: 'ada', role: 'admin', created_at: 1, expires_at: null, last_used_at: null, revoked: true },
+    ] },
+    'GET /api/users': { users: [
+      { user_id: 'u1', name: 'ada', role: 'admin', disabled: false, has_password: true, created_at: 1 },
+      { user_id: 'u2', name: 'bob', role: 'member', disabled: false, has_password: false, created_at: 1 },
+    ] },
+  })
+  vi.stubGlobal('fetch', vi.fn(async (path: string, init: RequestInit) => {
+    const key = `${init.method} ${path}`
+    calls.push(key + (typeof init.body === 'string' ? ` ${init.body}` : ''))
+    const answer = answers[key]
+    if (answer === undefined) return new Response(null, { status: 204 })
+    return new Response(JSON.stringify(answer), { status: (answer as { error?: unknown }).error ? 400 : 200 })
+  }))
+})
+enableAutoUnmount(afterEach)
+afterEach(() => void vi.unstubAllGlobals())
+
+async function open(role: 'admin' | 'member') {
+  const wrapper = mount(Account, { props: { role }, attachTo: document.body })
+  await flushPromises()
+  calls.length = 0
+  const press = async (text: string) => {
+    const button = wrapper.findAll('button').find((b) => b.text() === text || b.attributes('aria-label') === text)
+    if (!button) throw new Error(`no button ${text}`)
+    await button.trigger('click')
+    await flushPromises()
+  }
+  return { wrapper, press }
+}
+
+test('lists where one is signed in and ends the others', async () => {
+  const { wrapper, press } = await open('admin')
+  expect(wrapper.text()).toContain('Firefox on Linux')
+  expect(wrapper.text()).toContain('this browser')
+  expect(wrapper.findAll('button').filter((b) => b.text() === 'End')).toHaveLength(1)
+  await press('End the sign-in in Chrome on Android')
+  expect(calls[0]).toBe('DELETE /api/sign_ins/s2')
+})
+
+test('a password change needs the present one', async () => {
+  const { wrapper } = await open('member')
+  const [present, next] = wrapper.findAll('input[type=password]')
+  await present?.setValue('four words of mine')
+  await next?.setValue('five more words of mine')
+  await wrapper.find('form').trigger('submit')
+  await flushPromises()
+  expect(calls[0]).toBe('POST /api/me/password {"current_password":"four words of mine","password":"five more words of mine"}')
+  expect(wrapper.find('[role=status]').text()).toContain('Your password is changed')
+})
+
+test('a token is shown once, with its scope and end', async () => {
+  answers['POST /api/tokens'] = { token_id: 't3', name: 'x', user: 'ada', role: 'viewer', token: 'secret-of-it', revoked: false }
+  const { wrapper } = await open('member')
+  expect(wrapper.text()).not.toContain('gone')
+  const form = wrapper.find('section[aria-labelledby=account-tokens] form')
+  expect(form.findAll('option').map((o) => o.element.value).slice(0, 2)).toEqual(['viewer', 'member'])
+  await form.find('input').setValue('x')
+  await form.findAll('select')[0]?.setValue('viewer')
+  await form.findAll('select')[1]?.setValue(7)
+  await form.trigger('submit')
+  await flushPromises()
+  expect(calls[0]).toBe('POST /api/tokens {"name":"x","scope":"viewer","expires_in":604800}')
+  expect(wrapper.find('.secret').text()).toContain('secret-of-it')
+})
+
+test('only an admin sees people, and changes them', async () => {
+  const member = await open('member')
+  expect(member.wrapper.text()).not.toContain('People')
+  expect(calls).not.toContain('GET /api/users')
+  const { wrapper, press } = await open('admin')
+  expect(wrapper.findAll('button').filter((b) => b.text() === 'Shut out')).toHaveLength(1)
+  await press('Shut out')
+  expect(calls[0]).toBe('PATCH /api/users/u2 {"disabled":true}')
+  answers['POST /api/users/u2/sign_in_link'] = { token: 'once', expires_at: 1 }
+  await press('Make a sign-in address for bob')
+  expect(wrapper.find('.secret').text()).toContain('/sign-in#once')
+  calls.length = 0
+  await wrapper.find('[aria-label="Role of bob"]').setValue('viewer')
+  await flushPromises()
+  expect(calls[0]).toBe('PATCH /api/users/u2 {"role":"viewer"}')
+})
+
+test('what the server refuses is said', async () => {
+  answers['PATCH /api/users/u2'] = { error: { code: 'invalid', message: 'This is the last admin.' } }
+  const { wrapper, press } = await open('admin')
+  await press('Shut out')
+  expect(wrapper.find('[role=alert]').text()).toBe('This is the last admin.')
+})
+
+test('the first admin chooses a name and a password', async () => {
+  answers['POST /api/set_up'] = answers['GET /api/me']
+  const router = createRouter({
+    history: createMemoryHistory(),
+    routes: [{ path: '/set-up', component: SetUp }, { path: '/', component: { template: '<p>in</p>' } }],
+  })
+  await router.push('/set-up')
+  const wrapper = mount({ template: '<router-view />' }, { attachTo: document.body, global: { plugins: [router] } })
+  await wrapper.find('#name').setValue(' ada ')
+  await wrapper.find('#password').setValue('four words of mine')
+  await wrapper.find('form').trigger('submit')
+  await flushPromises()
+  expect(calls).toEqual(['POST /api/set_up {"name":"ada","password":"four words of mine"}'])
+  expect(router.currentRoute.value.path).toBe('/')
+})

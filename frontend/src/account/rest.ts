@@ -1,0 +1,21 @@
+import type {
+  Me, NewPassword, Person, PersonChange, PersonCreate, PersonList, SetUp, SignInLink, SignInList, TokenCreate, TokenCreated, TokenList,
+} from '@/wsapi/messages.gen'
+import { call } from '@/wsapi/rest'
+
+const one = (path: string, id: string) => `${path}/${encodeURIComponent(id)}`
+
+export const accounts = {
+  me: () => call<Me>('GET', '/api/me'),
+  setUp: (body: SetUp) => call<Me>('POST', '/api/set_up', body),
+  changePassword: (body: NewPassword) => call<null>('POST', '/api/me/password', body),
+  signIns: () => call<SignInList>('GET', '/api/sign_ins'),
+  endSignIn: (id: string) => call<null>('DELETE', one('/api/sign_ins', id)),
+  tokens: () => call<TokenList>('GET', '/api/tokens'),
+  makeToken: (body: TokenCreate) => call<TokenCreated>('POST', '/api/tokens', body),
+  revokeToken: (id: string) => call<null>('DELETE', one('/api/tokens', id)),
+  people: () => call<PersonList>('GET', '/api/users'),
+  addPerson: (body: PersonCreate) => call<Person>('POST', '/api/users', body),
+  changePerson: (id: string, body: PersonChange) => call<Person>('PATCH', one('/api/users', id), body),
+  link: (id: string) => call<SignInLink>('POST', `${one('/api/users', id)}/sign_in_link`, {}),
+}

@@ -1,0 +1,63 @@
+// The words of the screens that are loaded when they are asked for: they would
+// only make the first page larger.
+export const words = {
+  account: 'Account',
+  name: 'Name',
+  role: 'Role',
+  roles: { viewer: 'sees', member: 'runs and answers', admin: 'manages' },
+
+  setUp: {
+    title: 'Welcome',
+    lead: 'You are the first here. Choose a name and a password: you will be the admin of this server, and nobody else can sign in before that.',
+    done: 'Begin',
+    later: 'Later',
+    laterWords: 'Until then, every start prints a sign-in address.',
+  },
+
+  password: {
+    title: 'Password',
+    present: 'Present password',
+    next: 'New password',
+    rule: 'At least 12 characters. A few words that belong to nobody’s life are good.',
+    ends: 'Your other sign-ins end.',
+    change: 'Change',
+    changed: 'Your password is changed, and your other sign-ins have ended.',
+  },
+
+  signIns: {
+    title: 'Where you are signed in',
+    here: 'this browser',
+    unknown: 'Unknown browser',
+    since: (from: string, at: string) => `since ${at}${from === '' ? '' : `, from ${from}`}`,
+    end: 'End',
+    endOf: (device: string) => `End the sign-in in ${device}`,
+  },
+
+  tokens: {
+    title: 'API tokens',
+    lead: 'For scripts. A token acts as you, at most with the role you give it.',
+    none: 'There are none.',
+    scope: 'May at most',
+    life: 'Good for',
+    lives: { 7: '7 days', 30: '30 days', 90: '90 days', 365: '1 year', 0: 'until revoked' },
+    make: 'Make token',
+    once: 'This is shown once. Copy it now:',
+    until: (at: string) => `until ${at}`,
+    by: (name: string) => `of ${name}`,
+    revoke: 'Revoke',
+    revokeOf: (name: string) => `Revoke the token ${name}`,
+  },
+
+  people: {
+    title: 'People',
+    add: 'Add person',
+    out: 'shut out',
+    noPassword: 'no password',
+    shutOut: 'Shut out',
+    letIn: 'Let in',
+    roleOf: (name: string) => `Role of ${name}`,
+    link: 'Sign-in address',
+    linkOf: (name: string) => `Make a sign-in address for ${name}`,
+    linkWords: (name: string) => `${name} signs in with this address, once, within ten minutes. It is shown once:`,
+  },
+}
