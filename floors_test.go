@@ -30,7 +30,7 @@ type room struct {
 var rooms = map[string]room{
 	"cmd/sayso": {
 		floor:    5,
-		ours:     []string{"account", "claude", "claude/scriptedmodel", "frontend", "migrations", "orchestrator", "pending", "session", "shim", "store", "wsapi"},
+		ours:     []string{"account", "claude", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "orchestrator", "pending", "session", "shim", "store", "wsapi"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/google/uuid"},
 		closed:   "it is the top: it wires the rooms together and nothing stands on it",
 	},
@@ -69,6 +69,12 @@ var rooms = map[string]room{
 		closed: "it is a program; the room behind it is claude/claudetest",
 	},
 
+	"mcpapi": {
+		floor:    4,
+		ours:     []string{"account", "pending", "session"},
+		external: []string{"github.com/modelcontextprotocol/go-sdk"},
+		closed:   "it is a door: the words of agents stay in it, and one door does not speak through another",
+	},
 	"wsapi": {
 		floor:    4,
 		ours:     []string{"account", "failpoint", "orchestrator", "pending", "session"},
@@ -207,7 +213,7 @@ var standardWhy = map[string]struct {
 	only []string
 }{
 	"os/exec":      {"processes are started by the orchestrator and the shim; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "shim"}},
-	"net/http":     {"HTTP is spoken at a door, with the files of frontend behind it; the scripted model is one for tests and the demo", []string{"wsapi", "frontend", "claude/scriptedmodel"}},
+	"net/http":     {"HTTP is spoken at a door, with the files of frontend behind it; the scripted model is one for tests and the demo", []string{"wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
 	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "migrations"}},
 	"plugin":       {"nothing is loaded at run time", nil},
 	"net/rpc":      {"the wire is JSON that wire.md describes", nil},

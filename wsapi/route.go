@@ -97,6 +97,9 @@ func (s *Server) mux() http.Handler {
 	for pattern, group := range byPattern {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.dispatch(w, r, group) })
 	}
+	for path, door := range s.o.Agents {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { s.serveAgent(w, r, door) })
+	}
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) { s.dispatch(w, r, nil) })
 	mux.HandleFunc("/", s.serveApp)
 	return mux
@@ -141,6 +144,20 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []rout
 		return err
 	}
 	return rt.serve(s, w, r, who)
+}
+
+// serveAgent hands a request to the door of an agent. Agents are no pages, so
+// whatever another site's page sends is refused, reading included.
+func (s *Server) serveAgent(w http.ResponseWriter, r *http.Request, door http.Handler) {
+	if ref := checkQuery(r.URL); ref != nil {
+		s.answerRefusal(w, r, ref)
+		return
+	}
+	if ref := s.checkOrigin(r, true, false); ref != nil {
+		s.answerRefusal(w, r, ref)
+		return
+	}
+	door.ServeHTTP(w, r)
 }
 
 func choose(group []route, method string) (route, bool) {

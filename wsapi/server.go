@@ -83,6 +83,10 @@ type Options struct {
 	Bell session.Bell
 	// App serves the web app at every path that is none of ours. It may be nil.
 	App http.Handler
+	// Agents are the doors for agents by path, such as "/mcp". What they get has
+	// passed the checks of host, query and origin; who sends it they find out
+	// themselves: no credential of a person is good there. It may be nil.
+	Agents map[string]http.Handler
 	// AllowedHosts are the names under which browsers may reach the server, with
 	// or without a port, as exactly as they must be typed. The loopback names
 	// are always allowed. See [Server.SetAllowedHosts].

@@ -21,8 +21,10 @@ const usage = `sayso: nothing runs without your say-so
 
   sayso serve     run the server (this is what 'sayso' alone does)
   sayso demo      run the server and start a demo session, no Claude account needed
-  sayso token     make an API token, or a sign-in address with --sign-in
+  sayso token     make an API token, a sign-in address with --sign-in, or the
+                  token of an agent with --agent NAME
   sayso user      make users, set their passwords and roles, list them
+  sayso mcp       speak MCP on stdin and stdout, for an agent that asks here
   sayso kill-all  end the process of every session, with or without a server
   sayso doctor    say what works here and what is missing
   sayso version   print the version
@@ -58,6 +60,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = token(ctx, args, stdout, stderr)
 	case "user":
 		err = user(ctx, args, os.Stdin, stdout, stderr)
+	case "mcp":
+		err = mcpVerb(ctx, args, os.Stdin, stdout, stderr)
 	case "kill-all":
 		err = killAll(ctx, args, stdout, stderr)
 	case "shim":

@@ -16,6 +16,7 @@ import (
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/claude/scriptedmodel"
 	"github.com/sayso-dev/sayso/frontend"
+	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -119,9 +120,13 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		CLI:      &orchestrator.CLI{Path: s.Claude, Environ: os.Environ()},
 		Rules:    rules, NodeID: s.NodeID, Demo: demoSettings, Log: log,
 	})
+	agents := mcpapi.New(mcpapi.Options{
+		Requests: registry, Store: opened, Directory: directory, Bell: bell,
+		Version: versionText(), Log: log,
+	})
 	door := wsapi.New(wsapi.Options{
 		Store: opened, Requests: registry, Driver: driver, Directory: directory, Bell: bell,
-		App: frontend.Handler(), AllowedHosts: s.AllowedHosts, TLS: s.TLSCert != "",
+		App: frontend.Handler(), Agents: map[string]http.Handler{"/mcp": agents}, AllowedHosts: s.AllowedHosts, TLS: s.TLSCert != "",
 		Version: versionText(), NodeID: s.NodeID, Log: log, NoSetUp: demo,
 		Trouble: trouble,
 	})
@@ -159,6 +164,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	}
 	opening.Go(watch("model of the demo", func() error { return model.Run(doorCtx) }))
 	opening.Go(watch("tabs", func() error { return door.Run(doorCtx) }))
+	opening.Go(watch("agents", func() error { return agents.Run(doorCtx) }))
 	driving.Go(watch("processes", func() error { return driver.Run(driverCtx) }))
 	opening.Go(watch("web server", func() error {
 		err := serveOn(server, listener)

@@ -6,9 +6,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // token makes an API token or a sign-in address, in the database that the server
@@ -17,6 +21,7 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("sayso token", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	signIn := flags.Bool("sign-in", false, "print a one-time sign-in address for a browser")
+	agent := flags.String("agent", "", "make the token of an agent of this name: it can ask people over MCP and do nothing else")
 	name := flags.String("name", "", "name of the token, shown to others")
 	role := flags.String("role", "", "viewer, member or admin (default: as the first admin)")
 	life := flags.Duration("expires", 0, "how long the token is good for, such as 720h (default: until revoked)")
@@ -28,11 +33,12 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		return errUsage
 	}
-	s, directory, done, err := openDirectory(ctx, "token", *stateDir, *database, stderr)
+	s, opened, err := openStore(ctx, "token", *stateDir, *database, stderr)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer opened.Close()
+	directory := account.NewDirectory(opened)
 	admin, err := directory.FirstAdmin(ctx)
 	if err != nil {
 		return err
@@ -45,8 +51,17 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintln(stdout, signInAddress(s, secret))
 		return nil
 	}
+	if *agent != "" {
+		secret, err := agentToken(ctx, opened, directory, admin, *agent, *life)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(stdout, secret)
+		fmt.Fprintln(stderr, "This is shown once. Give the agent the MCP server "+address(s)+"/mcp with the header: Authorization: Bearer TOKEN")
+		return nil
+	}
 	if *name == "" {
-		return errors.New("give the token a name with --name, or ask for a sign-in address with --sign-in")
+		return errors.New("give the token a name with --name, ask for a sign-in address with --sign-in, or for the token of an agent with --agent NAME")
 	}
 	_, secret, err := directory.CreateToken(ctx, admin, *name, account.Role(*role), *life)
 	if err != nil {
@@ -55,6 +70,27 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fmt.Fprintln(stdout, secret)
 	fmt.Fprintln(stderr, "This is shown once. Send it as: Authorization: Bearer TOKEN")
 	return nil
+}
+
+// agentNamespace keeps the sessions of agents apart from every other UUIDv5.
+var agentNamespace = uuid.MustParse("3b9de1c2-54a7-5f0a-8c86-9e2f1d7a6b40")
+
+// agentToken makes a token for an agent outside, in the session of its name: the
+// next token of that name asks in the same.
+func agentToken(ctx context.Context, sessions session.Store, directory *account.Directory, owner account.User, name string, life time.Duration) (string, error) {
+	name = strings.TrimSpace(name)
+	if name == "" || len(name) > 100 {
+		return "", errors.New("--agent needs a name of 1 to 100 characters, by which people know who asks")
+	}
+	id := uuid.NewSHA1(agentNamespace, []byte(name)).String()
+	err := sessions.CreateSession(ctx, session.Session{
+		SessionID: id, ProjectID: session.ProjectOf(""), Title: name, Kind: session.Agent,
+		PermissionMode: "default", OwnerID: owner.UserID, CreatedAt: time.Now(),
+	})
+	if err != nil && !errors.Is(err, session.ErrExists) {
+		return "", err
+	}
+	return directory.MintAgent(ctx, id, name, life)
 }
 
 // signInAddress puts the secret behind the #, which browsers do not send.

@@ -123,6 +123,15 @@ func listUsers(ctx context.Context, directory *account.Directory, stdout io.Writ
 
 // openDirectory opens the accounts of a server for one verb.
 func openDirectory(ctx context.Context, verb, stateDir, database string, stderr io.Writer) (settings, *account.Directory, func(), error) {
+	s, opened, err := openStore(ctx, verb, stateDir, database, stderr)
+	if err != nil {
+		return s, nil, nil, err
+	}
+	return s, account.NewDirectory(opened), func() { opened.Close() }, nil
+}
+
+// openStore opens the database of a server for one verb.
+func openStore(ctx context.Context, verb, stateDir, database string, stderr io.Writer) (settings, store.Store, error) {
 	var rest []string
 	if stateDir != "" {
 		rest = append(rest, "--state-dir="+stateDir)
@@ -132,11 +141,8 @@ func openDirectory(ctx context.Context, verb, stateDir, database string, stderr 
 	}
 	s, _, err := readSettings(verb, rest, os.Getenv, stderr)
 	if err != nil {
-		return s, nil, nil, err
+		return s, nil, err
 	}
 	opened, err := store.Open(ctx, s.Database)
-	if err != nil {
-		return s, nil, nil, err
-	}
-	return s, account.NewDirectory(opened), func() { opened.Close() }, nil
+	return s, opened, err
 }

@@ -1,0 +1,385 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/mcpapi"
+)
+
+// mcpVerb speaks MCP on stdin and stdout until stdin ends. What it reads it sends
+// to the server; when that is away it waits for it and sends the same again.
+func mcpVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("sayso mcp", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	connect := flags.String("connect", "", "file with the address of the server and the token, as {\"url\":\"http://127.0.0.1:8787/mcp\",\"token\":\"…\"}")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return errUsage
+	}
+	if *connect == "" || flags.NArg() > 0 {
+		return errors.New("sayso mcp needs --connect FILE, and nothing else")
+	}
+	// What is wrong with the file is said at once; later it may be on its way.
+	if _, err := readConnection(*connect); err != nil {
+		return err
+	}
+	f := &forwarder{
+		path: *connect, out: stdout, life: uuid.NewString(),
+		client: &http.Client{Transport: &http.Transport{Proxy: nil}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		calls:  map[string]context.CancelFunc{},
+	}
+	defer f.client.CloseIdleConnections()
+	return f.run(ctx, stdin)
+}
+
+// connection is where a forwarder sends what it reads. The file is rewritten when
+// the address of the server changes, so it is read for every request.
+type connection struct {
+	URL   string `json:"url"`   // of the MCP endpoint, such as http://127.0.0.1:8787/mcp
+	Token string `json:"token"` // of the agent
+}
+
+func readConnection(path string) (connection, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return connection{}, fmt.Errorf("cannot read the connection file: %w", err)
+	}
+	var c connection
+	if err := json.Unmarshal(text, &c); err != nil {
+		return connection{}, fmt.Errorf("the connection file %s is not JSON", path) // its text may hold the token
+	}
+	at, err := url.Parse(c.URL)
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
+		return connection{}, fmt.Errorf("the connection file %s needs a url such as http://127.0.0.1:8787/mcp", path)
+	}
+	if c.Token == "" {
+		return connection{}, fmt.Errorf("the connection file %s needs a token", path)
+	}
+	return c, nil
+}
+
+const (
+	maxLine        = 16 << 20 // of a message, in bytes
+	retryPause     = 100 * time.Millisecond
+	maxRetryPause  = 2 * time.Second
+	notifyPatience = 5 * time.Second // for a notification, which nobody waits for
+)
+
+// forwarder carries messages of JSON-RPC between a pipe and the server.
+type forwarder struct {
+	path   string
+	client *http.Client
+	life   string // tells the calls of this process from those of another
+
+	outMu sync.Mutex
+	out   io.Writer
+
+	mu      sync.Mutex
+	version string // of the protocol, as initialize agreed; "" before
+	calls   map[string]context.CancelFunc
+}
+
+// envelope is what a forwarder must know of a message.
+type envelope struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Name      string                     `json:"name"`
+		URI       string                     `json:"uri"`
+		RequestID json.RawMessage            `json:"requestId"`
+		Meta      map[string]json.RawMessage `json:"_meta"`
+	} `json:"params"`
+	Result struct {
+		ProtocolVersion string `json:"protocolVersion"`
+	} `json:"result"`
+}
+
+// run forwards until stdin ends, and then waits for nothing.
+func (f *forwarder) run(ctx context.Context, stdin io.Reader) error {
+	ctx, stop := context.WithCancel(ctx)
+	var under sync.WaitGroup
+	defer under.Wait()
+	defer stop()
+
+	// Reading a pipe cannot be interrupted; the end of this process ends it.
+	lines := make(chan []byte)
+	failed := make(chan error, 1)
+	go func() {
+		defer close(lines)
+		scanner := bufio.NewScanner(stdin)
+		scanner.Buffer(make([]byte, 0, 64<<10), maxLine)
+		for scanner.Scan() {
+			select {
+			case lines <- bytes.Clone(scanner.Bytes()):
+			case <-ctx.Done():
+				return
+			}
+		}
+		failed <- scanner.Err()
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case line, more := <-lines:
+			if !more {
+				select {
+				case err := <-failed:
+					return err
+				default:
+					return nil
+				}
+			}
+			if line = bytes.TrimSpace(line); len(line) > 0 {
+				f.take(ctx, &under, line)
+			}
+		}
+	}
+}
+
+// take sends one message on, requests side by side.
+func (f *forwarder) take(ctx context.Context, under *sync.WaitGroup, line []byte) {
+	var m envelope
+	if err := json.Unmarshal(line, &m); err != nil {
+		f.refuse(json.RawMessage("null"), -32700, "Parse error")
+		return
+	}
+	id := string(m.ID)
+	switch {
+	case m.Method == "":
+		return // an answer to a question that the server does not ask
+	case id == "" || id == "null":
+		// In order, and before the call that it cancels is cut off here: the server is
+		// to know that this is on purpose.
+		brief, done := context.WithTimeout(ctx, notifyPatience)
+		defer done()
+		_, _ = f.try(brief, line, m)
+		if m.Method == "notifications/cancelled" {
+			f.mu.Lock()
+			if cut := f.calls[string(m.Params.RequestID)]; cut != nil {
+				cut()
+			}
+			f.mu.Unlock()
+		}
+		return
+	}
+	call, cut := context.WithCancel(ctx)
+	f.mu.Lock()
+	f.calls[id] = cut
+	f.mu.Unlock()
+	carry := func() {
+		defer func() {
+			cut()
+			f.mu.Lock()
+			delete(f.calls, id)
+			f.mu.Unlock()
+		}()
+		f.insist(call, line, m)
+	}
+	if m.Method == "initialize" {
+		carry() // what follows needs the version that it agrees on
+		return
+	}
+	under.Go(carry)
+}
+
+// insist sends a request until it is answered or nobody waits for it.
+func (f *forwarder) insist(ctx context.Context, line []byte, m envelope) {
+	for pause := retryPause; ; pause = min(2*pause, maxRetryPause) {
+		answered, err := f.try(ctx, line, m)
+		if answered || ctx.Err() != nil {
+			return
+		}
+		var final refusedError
+		if errors.As(err, &final) {
+			f.refuse(m.ID, -32603, final.Error())
+			return
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// refusedError is an answer of the server that another try does not change.
+type refusedError struct{ sentence string }
+
+func (e refusedError) Error() string { return e.sentence }
+
+// try sends a message once. answered is true when its response has been written
+// to stdout.
+func (f *forwarder) try(ctx context.Context, line []byte, m envelope) (answered bool, err error) {
+	to, err := readConnection(f.path)
+	if err != nil {
+		return false, err // it may be rewritten at this moment
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(line))
+	if err != nil {
+		return false, err
+	}
+	req.Header.Set("Authorization", "Bearer "+to.Token)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.Header.Set(mcpapi.WaitsHeader, "yes")
+	f.describe(req.Header, m)
+	resp, err := f.client.Do(req)
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close()
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case resp.StatusCode == http.StatusOK && media == "text/event-stream":
+		return f.stream(resp.Body, m)
+	case resp.StatusCode == http.StatusAccepted:
+		return true, nil
+	case resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
+		return false, fmt.Errorf("the server answered %s", resp.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxLine))
+	if err != nil {
+		return false, err
+	}
+	var reply struct {
+		ID    json.RawMessage `json:"id"`
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	decoded := json.Unmarshal(body, &reply) == nil
+	if decoded && len(reply.ID) > 0 && string(reply.ID) != "null" {
+		f.agree(body, m)
+		f.write(body)
+		return true, nil
+	}
+	sentence := reply.Error.Message
+	if sentence == "" {
+		sentence = strings.TrimSpace(string(body))
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		if now, err := readConnection(f.path); err == nil && now != to {
+			return false, errors.New("the token has changed")
+		}
+	}
+	return false, refusedError{fmt.Sprintf("sayso refused this with %s: %s", resp.Status, sentence)}
+}
+
+// describe repeats in headers what the protocol wants there.
+func (f *forwarder) describe(h http.Header, m envelope) {
+	f.mu.Lock()
+	version := f.version
+	f.mu.Unlock()
+	var own string
+	if json.Unmarshal(m.Params.Meta["io.modelcontextprotocol/protocolVersion"], &own) == nil && own != "" {
+		version = own
+		h.Set("Mcp-Method", m.Method)
+		switch m.Method {
+		case "tools/call", "prompts/get":
+			h.Set("Mcp-Name", m.Params.Name)
+		case "resources/read":
+			h.Set("Mcp-Name", m.Params.URI)
+		}
+	}
+	if version != "" && m.Method != "initialize" {
+		h.Set("Mcp-Protocol-Version", version)
+	}
+	if m.Method == "tools/call" {
+		h.Set(mcpapi.KeyHeader, f.life+"/"+digestOf(m.ID))
+	}
+}
+
+// digestOf makes an id fit for a header.
+func digestOf(id json.RawMessage) string { return uuid.NewSHA1(uuid.Nil, id).String() }
+
+// stream writes the messages of an event stream to stdout until the response is
+// among them.
+func (f *forwarder) stream(body io.Reader, m envelope) (answered bool, err error) {
+	reader := bufio.NewReader(body)
+	var data []byte
+	for {
+		line, err := reader.ReadBytes('\n')
+		if err != nil {
+			return false, err
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) > 0 {
+			if rest, is := bytes.CutPrefix(line, []byte("data:")); is {
+				data = append(append(data, bytes.TrimPrefix(rest, []byte(" "))...), '\n')
+			}
+			if len(data) > maxLine {
+				return false, errors.New("a message of the server is too long")
+			}
+			continue
+		}
+		if len(data) == 0 {
+			continue
+		}
+		message := bytes.TrimSpace(data)
+		data = nil
+		var reply envelope
+		if json.Unmarshal(message, &reply) != nil {
+			continue
+		}
+		over := reply.Method == "" && bytes.Equal(bytes.TrimSpace(reply.ID), bytes.TrimSpace(m.ID))
+		if over {
+			f.agree(message, m)
+		}
+		f.write(message)
+		if over {
+			return true, nil
+		}
+	}
+}
+
+// agree remembers the version that initialize agreed on.
+func (f *forwarder) agree(message []byte, m envelope) {
+	var reply envelope
+	if m.Method != "initialize" || json.Unmarshal(message, &reply) != nil {
+		return
+	}
+	f.mu.Lock()
+	f.version = reply.Result.ProtocolVersion
+	f.mu.Unlock()
+}
+
+// refuse answers a request in the server's place.
+func (f *forwarder) refuse(id json.RawMessage, code int, sentence string) {
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": sentence}})
+	if err != nil {
+		return // an id that came as JSON
+	}
+	f.write(body)
+}
+
+// write puts one message on a line of stdout. A reader that has gone ends the
+// process by the end of stdin.
+func (f *forwarder) write(message []byte) {
+	var line bytes.Buffer
+	if json.Compact(&line, message) != nil {
+		return
+	}
+	line.WriteByte('\n')
+	f.outMu.Lock()
+	defer f.outMu.Unlock()
+	_, _ = f.out.Write(line.Bytes())
+}

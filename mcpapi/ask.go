@@ -1,0 +1,255 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// question is what a tool wants to know, before it is a request.
+type question struct {
+	tool        string // name of the tool that was called
+	requestType pending.RequestType
+	toolName    string // that people see
+	input       json.RawMessage
+	toolUseID   string
+	form        *pending.Form
+	timeout     time.Duration // 0 for none
+	// mayTicket is false for a tool whose caller understands no ticket.
+	mayTicket bool
+}
+
+// ask puts a question before a person and returns the result of its tool.
+func (s *Server) ask(ctx context.Context, c *call, req *mcp.CallToolRequest, q question) (*mcp.CallToolResult, error) {
+	policy := s.policy(c)
+	if policy.Disabled {
+		return failed("Asking is switched off for this project. Go on without an answer, using your best judgment."), nil
+	}
+	key, exact := c.key(q.tool, q.input)
+	request := pending.Request{
+		SessionID: c.session.SessionID, RequestType: q.requestType, Source: pending.SourceMCP, Asker: c.asker(),
+		AskerRequestID: key, AskerToolUseID: q.toolUseID,
+		ToolName: q.toolName, ToolInput: q.input, InputHash: pending.HashInput(q.input), Form: q.form,
+		CreatedAt: time.Now(),
+	}
+	if q.timeout > 0 {
+		request.ExpiresAt = request.CreatedAt.Add(q.timeout)
+	}
+	for nth := 1; ; nth++ {
+		known, err := s.place(ctx, c, &request, key, exact, nth)
+		if err != nil {
+			return s.trouble(ctx, err), nil
+		}
+		h, err := s.desk.join(request, !known)
+		if err != nil {
+			return s.trouble(ctx, err), nil
+		}
+		row, result, err := s.wait(ctx, c, req, h, q.mayTicket)
+		switch {
+		case result != nil:
+			return result, nil
+		case lostItsAsker(row, err) && c.ctx.Err() == nil && nth < 100:
+			// It was taken away because this call seemed to be gone. Here it is.
+			continue
+		case err != nil && !row.Status.Final():
+			return s.trouble(ctx, err), nil
+		}
+		return s.result(c, policy, row), nil
+	}
+}
+
+// place gives a request its id: that of the question which this call asked before,
+// if it did. known says that there is such a question.
+func (s *Server) place(ctx context.Context, c *call, request *pending.Request, key string, exact bool, nth int) (known bool, err error) {
+	request.RequestID = c.requestID(key, fmt.Sprint(nth))
+	if exact {
+		row, err := s.o.Requests.Request(ctx, request.SessionID, request.RequestID)
+		switch {
+		case errors.Is(err, pending.ErrNotFound):
+			return false, nil
+		case err != nil:
+			return false, err
+		case lostItsAsker(row, nil):
+			return s.place(ctx, c, request, key, exact, nth+1)
+		}
+		return true, nil
+	}
+	// Such a key comes again once its client counts from the beginning again: only a
+	// question that still waits, or whose answer was never taken, is the same.
+	request.RequestID = c.requestID(key, time.Now().Format(time.RFC3339Nano))
+	open, err := s.o.Requests.Open(ctx, request.SessionID)
+	if err != nil {
+		return false, err
+	}
+	undelivered, err := s.o.Store.UndeliveredRequests(ctx, request.SessionID)
+	if err != nil {
+		return false, err
+	}
+	for _, row := range slices.Concat(open, undelivered) {
+		if row.Source == pending.SourceMCP && row.AskerRequestID == key && row.InputHash == request.InputHash {
+			request.RequestID = row.RequestID
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// lostItsAsker reports whether a question was taken away for want of its asker.
+func lostItsAsker(row pending.Request, err error) bool {
+	return errors.Is(err, errAskerGone) ||
+		row.Status == pending.Withdrawn && row.Resolution != nil && row.Resolution.Reason == errAskerGone.Error()
+}
+
+// wait waits for the end of a question, of the call, or of its patience. A result
+// that is not nil is what to tell the client instead of the outcome.
+func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h *held, mayTicket bool) (pending.Request, *mcp.CallToolResult, error) {
+	began := time.Now()
+	token := req.Params.GetProgressToken()
+	var progress, patience <-chan time.Time
+	if token != nil {
+		t := time.NewTicker(ProgressEvery)
+		defer t.Stop()
+		progress = t.C
+	}
+	if mayTicket && !c.unlimited {
+		t := time.NewTimer(TicketSilent)
+		if token != nil {
+			t.Reset(TicketProgress)
+		}
+		defer t.Stop()
+		patience = t.C
+	}
+	for {
+		select {
+		case <-h.done:
+			return h.row, nil, h.err
+		case <-c.ctx.Done():
+			if cause := context.Cause(c.ctx); errors.Is(cause, errCancelled) {
+				s.desk.withdraw(h, cause)
+			} else {
+				s.desk.leave(h)
+			}
+			return pending.Request{}, failed("The call has ended."), nil // nobody hears it
+		case <-patience:
+			patience = nil
+			row, err := s.o.Requests.Ticket(ctx, h.requestID, TicketLife)
+			switch {
+			case err != nil:
+				s.o.Log.ErrorContext(ctx, "cannot give a ticket", "request_id", h.requestID, "error", err)
+			case !row.Status.Final():
+				s.desk.ticket(h)
+				s.desk.leave(h)
+				return row, ticket(row), nil
+			}
+		case <-progress:
+			s.progress(ctx, req, token, began)
+		}
+	}
+}
+
+// progress says that the call still waits. A client that cannot be told is found
+// by its connection.
+func (s *Server) progress(ctx context.Context, req *mcp.CallToolRequest, token any, began time.Time) {
+	_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+		ProgressToken: token, Progress: time.Since(began).Seconds(), Message: "Waiting for a person to answer.",
+	})
+}
+
+// ticket is what a client gets that must not wait any longer.
+func ticket(row pending.Request) *mcp.CallToolResult {
+	return said(encoded(struct {
+		Status  string `json:"status"`
+		Ticket  string `json:"ticket"`
+		Message string `json:"message"`
+	}{"pending", row.RequestID, "Nobody has answered yet, and the question stays open. " +
+		"Call ask_user_wait with this ticket now to go on waiting for the answer. Do not ask again."}))
+}
+
+// waitFor goes on with a question that has a ticket.
+func (s *Server) waitFor(ctx context.Context, c *call, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	arguments, err := objectOf(req.Params.Arguments)
+	if err != nil {
+		return invalid(err), nil
+	}
+	id, err := arguments.text("ticket", 100)
+	if err == nil && id == "" {
+		err = errors.New("ticket is required")
+	}
+	if err != nil {
+		return invalid(err), nil
+	}
+	row, err := s.o.Requests.Request(ctx, c.session.SessionID, id)
+	switch {
+	case errors.Is(err, pending.ErrNotFound), err == nil && row.Source != pending.SourceMCP:
+		return failed("There is no question with this ticket. Ask again if you still need the answer."), nil
+	case err != nil:
+		return s.trouble(ctx, err), nil
+	}
+	if !row.Status.Final() {
+		h, err := s.desk.join(row, false)
+		if err != nil {
+			return s.trouble(ctx, err), nil
+		}
+		var result *mcp.CallToolResult
+		if row, result, err = s.wait(ctx, c, req, h, true); result != nil {
+			return result, nil
+		}
+		if err != nil && !row.Status.Final() {
+			return s.trouble(ctx, err), nil
+		}
+	}
+	return s.result(c, s.policy(c), row), nil
+}
+
+func (s *Server) policy(c *call) Policy {
+	if s.o.Policy == nil {
+		return Policy{}
+	}
+	return s.o.Policy(c.session)
+}
+
+// trouble is the result of a question that could not be asked.
+func (s *Server) trouble(ctx context.Context, err error) *mcp.CallToolResult {
+	switch {
+	case errors.Is(err, errTooMany):
+		return failed(fmt.Sprintf("Too many questions are open: %d of yours wait for an answer already. Wait for one of them before you ask another.", MaxOpen))
+	case errors.Is(err, errTooFast):
+		return failed(fmt.Sprintf("Too many questions: you have asked %d within a minute. Ask again later, and several things in one question.", MaxPerMinute))
+	case errors.Is(err, pending.ErrConflict):
+		return failed("The key of this call was used for another question. Give every question a key of its own.")
+	}
+	s.o.Log.ErrorContext(ctx, "cannot put the question of an agent before a person", "error", err)
+	return failed("The question could not be put before a person because of a technical problem. Nothing was decided; try again later.")
+}
+
+// said is a result of one text.
+func said(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// failed is said as an error of the tool.
+func failed(text string) *mcp.CallToolResult {
+	r := said(text)
+	r.IsError = true
+	return r
+}
+
+// invalid says what is wrong with the input of a tool.
+func invalid(err error) *mcp.CallToolResult { return failed("Validation error: " + err.Error()) }
+
+// encoded is the JSON of a value of ours, as a text without escapes that only a
+// browser needs.
+func encoded(v any) string {
+	text, err := marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("mcpapi: encode %T: %v", v, err))
+	}
+	return string(text)
+}

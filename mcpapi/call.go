@@ -1,0 +1,228 @@
+package mcpapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// sentence is an error in the words that people or agents read.
+type sentence string
+
+func (s sentence) Error() string { return string(s) }
+
+// errCancelled is the cause of a call that its client cancelled.
+const errCancelled = sentence("The agent cancelled its question.")
+
+// callKey finds the call in the context of a tool.
+type callKey struct{}
+
+// call is one HTTP request.
+type call struct {
+	token     account.AgentToken
+	session   session.Session
+	unlimited bool // its client waits without limit
+
+	// Of the message in its body.
+	method    string
+	id        string // the JSON-RPC id as it was written, "" for a notification
+	cancelled string // the id that a cancellation names
+	idemKey   string // the client's own key of the call
+	toolUseID string // the tool_use block of Claude that calls
+
+	ctx  context.Context // of the HTTP request, which this is
+	end  context.CancelCauseFunc
+	gate *gate
+	// answered is the request whose answer the response holds.
+	answered string
+}
+
+// read takes from a message what the SDK does not hand to tools. What cannot be
+// read is left to the SDK to refuse.
+func (c *call) read(h http.Header, body []byte) {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params struct {
+			RequestID json.RawMessage            `json:"requestId"`
+			Meta      map[string]json.RawMessage `json:"_meta"`
+		} `json:"params"`
+	}
+	if json.Unmarshal(body, &m) != nil {
+		return
+	}
+	c.method, c.id, c.cancelled = m.Method, string(bytes.TrimSpace(m.ID)), string(bytes.TrimSpace(m.Params.RequestID))
+	text := func(key string) (s string) {
+		_ = json.Unmarshal(m.Params.Meta[key], &s) // anything but a text is none
+		return s
+	}
+	c.toolUseID = text("claudecode/toolUseId")
+	if c.idemKey = h.Get(KeyHeader); c.idemKey == "" {
+		c.idemKey = text("sayso/idempotencyKey")
+	}
+}
+
+// key names the question of this call so that the call, issued again, has the
+// same. exact says that no other question ever has it.
+func (c *call) key(tool string, arguments []byte) (key string, exact bool) {
+	switch {
+	case c.toolUseID != "":
+		return digest("tool use", c.toolUseID, tool), true
+	case c.idemKey != "":
+		return digest("key", c.token.TokenID, c.idemKey, tool), true
+	}
+	return digest("call", c.token.TokenID, c.id, tool, string(arguments)), false
+}
+
+// digest is a text of fixed length for a list of texts.
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		sum := sha256.Sum256([]byte(p))
+		h.Write(sum[:])
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// requestID derives the id of the nth request of a key.
+func (c *call) requestID(key, nth string) string {
+	return pending.NewRequestID(c.session.SessionID, "", "mcp/"+key+"/"+nth)
+}
+
+// asker names who asks, for people.
+func (c *call) asker() string {
+	if c.token.Name == "" && c.session.Kind == session.Ours {
+		return ""
+	}
+	if c.session.Kind == session.Terminal {
+		return "terminal on " + c.token.Name
+	}
+	return "agent " + c.token.Name + " over MCP"
+}
+
+// calls are the requests under way, so that a cancellation, which comes as a
+// request of its own, finds what it cancels.
+type calls struct {
+	mu   sync.Mutex
+	all  map[*call]struct{}
+	byID map[string]map[*call]struct{} // by token id and JSON-RPC id
+}
+
+func newCalls() *calls {
+	return &calls{all: map[*call]struct{}{}, byID: map[string]map[*call]struct{}{}}
+}
+
+// add enlists a call and returns how to take it off again.
+func (l *calls) add(c *call) (remove func()) {
+	key := c.token.TokenID + " " + c.id
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all[c] = struct{}{}
+	if l.byID[key] == nil {
+		l.byID[key] = map[*call]struct{}{}
+	}
+	l.byID[key][c] = struct{}{}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.all, c)
+		delete(l.byID[key], c)
+		if len(l.byID[key]) == 0 {
+			delete(l.byID, key)
+		}
+	}
+}
+
+// cancel ends the call of that id. Where two clients share a token and an id, none
+// is ended: it is not known whose was meant, and a form too many does less harm
+// than an answer too few.
+func (l *calls) cancel(tokenID, id string) {
+	if id == "" {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if same := l.byID[tokenID+" "+id]; len(same) == 1 {
+		for c := range same {
+			c.end(errCancelled)
+		}
+	}
+}
+
+// breakOff ends every call without an answer.
+func (l *calls) breakOff() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.all {
+		c.gate.close()
+		c.end(errStopping)
+	}
+}
+
+// gate is a response that can be shut, so that nothing more of it goes out.
+type gate struct {
+	http.ResponseWriter
+	mu     sync.Mutex
+	closed bool
+	err    error
+}
+
+var errShut = errors.New("the response is over")
+
+func (g *gate) Write(b []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return 0, errShut
+	}
+	n, err := g.ResponseWriter.Write(b)
+	if err != nil {
+		g.err = err
+	}
+	return n, err
+}
+
+func (g *gate) WriteHeader(status int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Flush implements http.Flusher.
+func (g *gate) Flush() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		_ = http.NewResponseController(g.ResponseWriter).Flush() // its Write has reported what is wrong
+	}
+}
+
+// close lets nothing more out.
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+}
+
+func (g *gate) shut() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
+}
+
+func (g *gate) failed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.err != nil
+}

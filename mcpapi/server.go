@@ -1,0 +1,266 @@
+// Package mcpapi is the door for agents: MCP over streamable HTTP, as wire.md
+// says. An agent can ask people through it, in the words of each of the systems
+// that sayso stands in for, and never answer.
+//
+// # Who asks
+//
+// Every call carries the token of an agent, which is bound to one session. What
+// is asked belongs to that session, and answers go to it alone.
+//
+// # How long a question lasts
+//
+// A question is asked here for as long as one of its calls waits. A call that
+// breaks off leaves the question open for [AskerGone], so that the same call,
+// issued again, finds it and its answer; one that is cancelled takes it away at
+// once. A client that would cut a long call gets a ticket in time and goes on
+// with ask_user_wait; a question with a ticket needs nobody that waits.
+//
+// # Concurrency
+//
+// [Server] is an http.Handler. [Server.Run] owns every question that is asked
+// here; before and after, calls get 503.
+package mcpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Times of a wait. Clients are known to cut a call at 60 s when nothing comes, and
+// at about 350 s whatever comes.
+const (
+	ProgressEvery  = 10 * time.Second  // while a call waits that wants progress
+	TicketSilent   = 45 * time.Second  // for a call that gets no progress
+	TicketProgress = 300 * time.Second // for a call that gets progress
+	TicketLife     = 24 * time.Hour    // of a question with a ticket and no deadline of its own
+	AskerGone      = 10 * time.Second  // for the same call to be issued again
+	ServerGone     = 60 * time.Second  // the same, after a start of the server
+)
+
+// Limits of what one session may ask.
+const (
+	MaxOpen      = 10 // questions at once
+	MaxPerMinute = 30 // new questions
+)
+
+// WaitsHeader, set to anything, says that the caller waits without limit, so that
+// it gets no ticket; "sayso mcp" sends it.
+const WaitsHeader = "Sayso-Waits"
+
+// KeyHeader holds the client's own key of a call: the same key is the same
+// question, and gets the same answer.
+const KeyHeader = "Idempotency-Key"
+
+const (
+	bodyLimit   = 1 << 20
+	bodyTimeout = time.Minute
+)
+
+// Requests is the room where questions wait; see pending.Registry.
+type Requests interface {
+	Ask(ctx context.Context, req pending.Request) (pending.Request, error)
+	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
+	Request(ctx context.Context, sessionID, requestID string) (pending.Request, error)
+	Ticket(ctx context.Context, requestID string, life time.Duration) (pending.Request, error)
+}
+
+// Store is what the door reads and writes itself.
+type Store interface {
+	Session(ctx context.Context, sessionID string) (session.Session, error)
+	SetLifecycle(ctx context.Context, sessionID string, l session.Lifecycle) error
+	SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error
+	UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
+}
+
+// Policy is what holds for the questions of one session.
+type Policy struct {
+	Disabled bool // nothing may be asked
+	// Timeout is the deadline of a question in a dialect that leaves it to the
+	// project; 0 for none.
+	Timeout time.Duration
+	// BareAnswer makes ask_question answer with the text alone, not {answer}.
+	BareAnswer bool
+}
+
+// Options says what a [Server] works with. What may be nil says so; the rest is
+// required.
+type Options struct {
+	Requests  Requests
+	Store     Store
+	Directory *account.Directory
+	// Bell is rung after a change that this door made itself.
+	Bell session.Bell
+	// Policy says what holds for the questions of a session. It may be nil.
+	Policy  func(session.Session) Policy
+	Version string
+	Log     *slog.Logger
+}
+
+// Server is the door. It is an http.Handler for the path /mcp, behind whatever
+// checks hosts and origins.
+type Server struct {
+	o       Options
+	desk    *desk
+	calls   *calls
+	handler http.Handler
+}
+
+// New returns a server over its options. It takes calls while Run does.
+func New(o Options) *Server {
+	s := &Server{o: o, desk: newDesk(o.Requests, o.Log), calls: newCalls()}
+	server := mcp.NewServer(&mcp.Implementation{Name: "sayso", Title: "sayso", Version: o.Version}, &mcp.ServerOptions{
+		Instructions: "Ask the person who watches over this session. A call blocks until a person has answered.",
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})
+	for _, t := range s.tools() {
+		server.AddTool(t.tool, t.handler(s))
+	}
+	// Without sessions of the protocol: what must outlive a connection is in the
+	// store, and 2026-07-28 has no others.
+	s.handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
+		Stateless: true, MaxRequestBodyBytes: bodyLimit,
+		DisableLocalhostProtection: true, // the edge before this door knows which hosts are ours
+	})
+	return s
+}
+
+// Run takes calls until ctx ends and returns once the last has. What is asked
+// then stays open for the next server, and its callers see their connection break.
+func (s *Server) Run(ctx context.Context) error { return s.desk.Run(ctx, s.calls.breakOff) }
+
+// ServeHTTP answers one HTTP request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	token, ok := s.authenticate(w, r)
+	if !ok {
+		return
+	}
+	c := &call{token: token}
+	ses, err := s.o.Store.Session(r.Context(), token.SessionID)
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		unauthorized(w)
+		return
+	case err != nil:
+		s.unavailable(w, r, err)
+		return
+	}
+	c.session = ses
+	c.unlimited = r.Header.Get(WaitsHeader) != ""
+	if r.Method == http.MethodPost {
+		if !s.readBody(w, r, c) {
+			return
+		}
+		if c.method == "notifications/cancelled" {
+			s.calls.cancel(token.TokenID, c.cancelled)
+		}
+	}
+	ctx, end := context.WithCancelCause(r.Context())
+	defer end(nil)
+	c.ctx, c.end, c.gate = ctx, end, &gate{ResponseWriter: w}
+	defer s.calls.add(c)() // before enter, so that the end of Run finds every call that got in
+	if !s.desk.enter() {
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusServiceUnavailable, "unavailable", "The server is starting or going away. Try again in a moment.")
+		return
+	}
+	defer s.desk.exit()
+
+	s.handler.ServeHTTP(c.gate, r.WithContext(context.WithValue(ctx, callKey{}, c)))
+	if c.gate.shut() {
+		// Not a clean end: the client must see that its answer is still to come.
+		panic(http.ErrAbortHandler)
+	}
+	if c.answered != "" && ctx.Err() == nil && !c.gate.failed() {
+		if err := s.o.Store.SetDelivery(context.WithoutCancel(ctx), c.answered, pending.Delivered); err != nil {
+			s.o.Log.ErrorContext(ctx, "cannot note that an answer was delivered", "request_id", c.answered, "error", err)
+		}
+	}
+}
+
+// authenticate finds the token of a request.
+func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (account.AgentToken, bool) {
+	values := r.Header.Values("Authorization")
+	if len(values) != 1 {
+		unauthorized(w)
+		return account.AgentToken{}, false
+	}
+	scheme, secret, _ := strings.Cut(values[0], " ")
+	if secret = strings.TrimSpace(secret); !strings.EqualFold(scheme, "Bearer") || secret == "" {
+		unauthorized(w)
+		return account.AgentToken{}, false
+	}
+	token, err := s.o.Directory.Agent(r.Context(), secret)
+	switch {
+	case errors.Is(err, account.ErrRefused):
+		unauthorized(w)
+		return account.AgentToken{}, false
+	case err != nil:
+		s.unavailable(w, r, err)
+		return account.AgentToken{}, false
+	}
+	return token, true
+}
+
+// readBody reads the body whole and what of it the door must know before the SDK
+// does.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) bool {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a transport without deadlines is none that strangers reach
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		refuse(w, http.StatusRequestEntityTooLarge, "too_large", "The body is larger than "+strconv.Itoa(bodyLimit>>10)+" KB, which is the most that is taken here.")
+		return false
+	case err != nil:
+		refuse(w, http.StatusBadRequest, "bad_request", "The body did not arrive whole.")
+		return false
+	}
+	// A deadline that passes while the call waits would look like its end.
+	_ = control.SetReadDeadline(time.Time{})
+	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
+		refuse(w, http.StatusBadRequest, "bad_request", "Batches are not part of this protocol any longer. Send one message.")
+		return false
+	}
+	c.read(r.Header, body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	return true
+}
+
+func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
+	s.o.Log.ErrorContext(r.Context(), "cannot serve an agent", "error", err)
+	w.Header().Set("Retry-After", "1")
+	refuse(w, http.StatusServiceUnavailable, "unavailable", "The server cannot do this right now. Try again in a moment.")
+}
+
+func unauthorized(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", `Bearer realm="sayso"`)
+	refuse(w, http.StatusUnauthorized, "not_signed_in", "This needs the token of an agent, which its session has not or has no longer. Make one with: sayso token --agent NAME")
+}
+
+// refuse writes an error in the form of every refusal of sayso.
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	body, err := json.Marshal(map[string]any{"error": map[string]string{"code": code, "message": message}})
+	if err != nil {
+		body = []byte(`{"error":{"code":"internal","message":""}}`) // strings always have JSON
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
