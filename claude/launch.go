@@ -44,6 +44,7 @@ type Launch struct {
 	SettingSources         []string // of user, project, local; nil for the CLI's default, empty for none
 	AppendSystemPrompt     string
 	MCPConfig              json.RawMessage // {"mcpServers":{…}}; nil for none
+	MCPConfigFile          string          // absolute path of such a file, instead: what is secret in it stays out of the argv
 	StrictMCPConfig        bool            // only MCPConfig, not what the folder configures
 	MaxTurns               int
 	IncludePartialMessages bool
@@ -167,6 +168,12 @@ func (l Launch) Args() ([]string, error) {
 			refuse("MCP configuration", "is no JSON object")
 		}
 		add("--mcp-config", string(config))
+	}
+	if l.MCPConfigFile != "" {
+		if l.MCPConfig != nil || !strings.HasPrefix(l.MCPConfigFile, "/") || !plainText(l.MCPConfigFile, "") {
+			refuse("MCP configuration", fmt.Sprintf("file %q is no absolute path, or there is another", l.MCPConfigFile))
+		}
+		add("--mcp-config", l.MCPConfigFile)
 	}
 	if l.StrictMCPConfig {
 		args = append(args, "--strict-mcp-config")

@@ -37,6 +37,7 @@ func TestArgs(t *testing.T) {
 		"no settings": {claude.Launch{SettingSources: []string{}}, []string{"--setting-sources="}},
 		"prompt":      {claude.Launch{AppendSystemPrompt: "--be\n\tnice"}, []string{"--append-system-prompt=--be\n\tnice"}},
 		"mcp":         {claude.Launch{MCPConfig: json.RawMessage("{ \"mcpServers\": {\n} }"), StrictMCPConfig: true}, []string{`--mcp-config={"mcpServers":{}}`, "--strict-mcp-config"}},
+		"mcp file":    {claude.Launch{MCPConfigFile: "/run/a b/mcp.json"}, []string{"--mcp-config=/run/a b/mcp.json"}},
 		"rest":        {claude.Launch{MaxTurns: 3, IncludePartialMessages: true, ReplayUserMessages: true}, []string{"--max-turns=3", "--include-partial-messages", "--replay-user-messages"}},
 	} {
 		test.launch.PermissionMode = "default"
@@ -81,6 +82,9 @@ func TestArgsRefuseWhatCouldBeAFlag(t *testing.T) {
 		"fork without resume":    {PermissionMode: "default", Fork: true},
 		"negative turns":         {PermissionMode: "default", MaxTurns: -1},
 		"MCP list":               {PermissionMode: "default", MCPConfig: json.RawMessage(`[]`)},
+		"MCP file no path":       {PermissionMode: "default", MCPConfigFile: "--strict-mcp-config"},
+		"MCP file with newline":  {PermissionMode: "default", MCPConfigFile: "/a\nb"},
+		"MCP twice":              {PermissionMode: "default", MCPConfigFile: "/a", MCPConfig: json.RawMessage(`{}`)},
 		"MCP no JSON":            {PermissionMode: "default", MCPConfig: json.RawMessage(`{`)},
 		"prompt with NUL":        {PermissionMode: "default", AppendSystemPrompt: "a\x00b"},
 		"rule that is two":       {PermissionMode: "default", AllowedTools: []string{"Bash(a),Write(b)"}},

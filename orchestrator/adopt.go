@@ -44,11 +44,17 @@ func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []
 		return nil, nil, err
 	}
 	for _, s := range states {
-		if s.NodeID != "" && s.NodeID != o.o.NodeID || alive[s.SessionID] || !s.Running() {
+		if s.NodeID != "" && s.NodeID != o.o.NodeID || alive[s.SessionID] || !s.Running() || s.Kind != session.Ours {
 			continue
 		}
 		const reason = "The server was stopped, and Claude with it."
+		if err := o.endMCP(ctx, s.SessionID, reason); err != nil {
+			return nil, nil, err
+		}
 		if _, err := o.o.Registry.Orphan(ctx, s.SessionID, reason); err != nil {
+			return nil, nil, err
+		}
+		if err := o.unwire(ctx, s.SessionID); err != nil {
 			return nil, nil, err
 		}
 		s.State, s.StateChangedAt = session.Dead, time.Now()
@@ -154,6 +160,7 @@ func (p *process) reconcile(ctx context.Context, hello *claude.InitializeRespons
 			p.log.ErrorContext(ctx, "cannot note that an answer was delivered", "error", err)
 		}
 	}
+	p.settleMCP(ctx, asked)
 	p.recordMissing(ctx)
 	if err := failpoint.Hit("reconcile.after"); err != nil {
 		p.log.ErrorContext(ctx, "cannot reconcile an adopted process", "error", err)

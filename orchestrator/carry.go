@@ -16,7 +16,7 @@ func (o *Orchestrator) leftOver(ctx context.Context, sessionID string) (bool, er
 	if err != nil || len(open) > 0 {
 		return len(open) > 0, err
 	}
-	given, err := o.o.Store.UndeliveredRequests(ctx, sessionID)
+	given, err := o.undelivered(ctx, sessionID)
 	return len(given) > 0, err
 }
 
@@ -74,7 +74,7 @@ func (p *process) carry(ctx context.Context, req *pending.Request) (settled pend
 
 // formerAnswers lists what people answered and a former process never heard.
 func (p *process) formerAnswers(ctx context.Context) ([]pending.Request, error) {
-	given, err := p.o.o.Store.UndeliveredRequests(ctx, p.session.SessionID)
+	given, err := p.o.undelivered(ctx, p.session.SessionID)
 	if err != nil {
 		return nil, fmt.Errorf("orchestrator: undelivered answers: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -59,7 +60,7 @@ func notExecutable(path string) string {
 }
 
 // command says how to start the CLI for a process.
-func (c *CLI) command(p *process) (claude.Command, error) {
+func (c *CLI) command(p *process, w wiring) (claude.Command, error) {
 	path, err := c.path()
 	if err != nil {
 		return claude.Command{}, err
@@ -68,8 +69,8 @@ func (c *CLI) command(p *process) (claude.Command, error) {
 	args, err := claude.Launch{
 		Path: path, Dir: s.CWD,
 		SessionID: p.plan.SessionID, Resume: p.plan.Resume, Fork: p.plan.Fork,
-		PermissionMode: s.PermissionMode, Model: s.Model, AllowedTools: s.AllowedTools,
-		IncludePartialMessages: true,
+		PermissionMode: s.PermissionMode, Model: s.Model, AllowedTools: slices.Concat(s.AllowedTools, w.tools),
+		MCPConfigFile: w.configFile, AppendSystemPrompt: w.prompt, IncludePartialMessages: true,
 	}.Args()
 	if err != nil {
 		return claude.Command{}, fmt.Errorf("orchestrator: %w", err)

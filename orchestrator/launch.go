@@ -16,8 +16,12 @@ type Incarnation struct {
 // Launcher starts Claude processes. It is the seam between driving a process
 // and holding it.
 type Launcher interface {
-	// Launch starts one CLI. The process outlives ctx; Conn ends it.
-	Launch(ctx context.Context, id Incarnation, c claude.Command) (Conn, error)
+	// Folder is where a process keeps what is its own, absolute and for us alone; ""
+	// when this launcher gives it none. It goes when the process is forgotten.
+	Folder(id Incarnation) string
+	// Launch starts one CLI, with files, by name, in its folder. The process
+	// outlives ctx; Conn ends it.
+	Launch(ctx context.Context, id Incarnation, c claude.Command, files map[string][]byte) (Conn, error)
 	// Left lists the processes that a former server of this node left behind,
 	// running or ended. It takes as long as reading a folder.
 	Left(ctx context.Context) ([]Left, error)
@@ -74,8 +78,11 @@ type Kept interface {
 // Pipes launches CLIs that this process holds by pipes: they end with it.
 type Pipes struct{}
 
+// Folder implements [Launcher].
+func (Pipes) Folder(Incarnation) string { return "" }
+
 // Launch implements [Launcher].
-func (Pipes) Launch(_ context.Context, _ Incarnation, c claude.Command) (Conn, error) {
+func (Pipes) Launch(_ context.Context, _ Incarnation, c claude.Command, _ map[string][]byte) (Conn, error) {
 	p, err := claude.Start(c)
 	if err != nil {
 		return nil, err

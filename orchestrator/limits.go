@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -40,7 +41,7 @@ const (
 )
 
 // measure takes in a sample of the process tree and applies the limits.
-func (p *process) measure(now time.Time, u usage, limits Limits) {
+func (p *process) measure(ctx context.Context, now time.Time, u usage, limits Limits) {
 	p.mu.Lock()
 	s := p.state
 	if s.State == session.Dead || s.PID == 0 {
@@ -60,6 +61,9 @@ func (p *process) measure(now time.Time, u usage, limits Limits) {
 	stopping := p.stopReason != ""
 	p.mu.Unlock()
 
+	if (stuck != "" || reason != "") && !stopping && p.asksOverMCP(ctx) {
+		stuck, reason = "", "" // it waits for a person, too
+	}
 	if reason != "" && !stopping {
 		p.kill(false, false, reason)
 	}

@@ -22,7 +22,7 @@ type Store interface {
 	UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
 }
 
-// Options says what an [Orchestrator] works with. All but Demo are required.
+// Options says what an [Orchestrator] works with. All but Demo and MCP are required.
 type Options struct {
 	Store    Store
 	Registry *pending.Registry
@@ -32,6 +32,7 @@ type Options struct {
 	Rules    Rules // to begin with, see SetRules
 	NodeID   string
 	Demo     *Demo // nil when there is no scripted model to run against
+	MCP      *MCP  // nil when sessions do not ask over MCP
 	Log      *slog.Logger
 }
 
@@ -151,7 +152,7 @@ func (o *Orchestrator) resumeAnswered(ctx context.Context) {
 }
 
 func (o *Orchestrator) resumeIfAnswered(ctx context.Context, sessionID string) error {
-	given, err := o.o.Store.UndeliveredRequests(ctx, sessionID)
+	given, err := o.undelivered(ctx, sessionID)
 	if err != nil || len(given) == 0 {
 		return err
 	}
@@ -195,7 +196,7 @@ func (o *Orchestrator) goOn(ctx context.Context, p *process) {
 		if !o.rules().ResumeOnAnswer {
 			return nil
 		}
-		given, err := o.o.Store.UndeliveredRequests(ctx, p.session.SessionID)
+		given, err := o.undelivered(ctx, p.session.SessionID)
 		for _, r := range given {
 			if r.Resolution.At.After(p.died.Add(-noticeDeath)) {
 				return o.resumeIfAnswered(ctx, p.session.SessionID)
@@ -290,7 +291,7 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 	if m.Text == "" && len(m.Attachments) == 0 {
 		return &InvalidError{Field: "text", Sentence: "The message is empty."}
 	}
-	s, err := o.o.Store.Session(ctx, m.SessionID)
+	s, err := o.ours(ctx, m.SessionID)
 	if err != nil {
 		return err
 	}
@@ -325,7 +326,7 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 
 // Resume starts a dead session again. A turn that was cut off goes on by itself.
 func (o *Orchestrator) Resume(ctx context.Context, sessionID string, _ pending.Actor) error {
-	s, err := o.o.Store.Session(ctx, sessionID)
+	s, err := o.ours(ctx, sessionID)
 	if err != nil {
 		return err
 	}
@@ -334,9 +335,19 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, _ pending.A
 	return o.launch(ctx, s, l)
 }
 
+// ours is a session in which this server may run Claude. The error is an
+// [InvalidError] for one that holds only what an outsider asks.
+func (o *Orchestrator) ours(ctx context.Context, sessionID string) (session.Session, error) {
+	s, err := o.o.Store.Session(ctx, sessionID)
+	if err == nil && s.Kind != session.Ours {
+		err = &InvalidError{Field: "session_id", Sentence: "Claude does not run here for this session: it holds what an agent elsewhere asks. Its questions can be answered."}
+	}
+	return s, err
+}
+
 // Fork starts a new session that knows all this one has said.
 func (o *Orchestrator) Fork(ctx context.Context, sessionID string, by pending.Actor) (string, error) {
-	from, err := o.o.Store.Session(ctx, sessionID)
+	from, err := o.ours(ctx, sessionID)
 	if err != nil {
 		return "", err
 	}
@@ -546,6 +557,6 @@ func (o *Orchestrator) sample(ctx context.Context, now time.Time) {
 	}
 	sums := sumTrees(table, roots)
 	for _, p := range running {
-		p.measure(now, sums[p.pid()], o.rules().Limits)
+		p.measure(ctx, now, sums[p.pid()], o.rules().Limits)
 	}
 }

@@ -440,9 +440,12 @@ type launcher struct {
 	later  []claudetest.Script // of the second launch and those after it
 	// deaf has answers to requests vanish: the CLI takes them and does nothing.
 	deaf bool
+	// folder is that of the processes' folders, "" for none; nothing is put there.
+	folder string
 
 	mu       sync.Mutex
 	launched []claude.Command
+	files    []map[string][]byte // of each launch
 	last     *conn
 	heard    []claudetest.Record
 }
@@ -467,12 +470,20 @@ func (l *launcher) records(kind string) []claudetest.Record {
 
 func (l *launcher) Left(context.Context) ([]orchestrator.Left, error) { return nil, nil }
 
-func (l *launcher) Launch(_ context.Context, _ orchestrator.Incarnation, c claude.Command) (orchestrator.Conn, error) {
+func (l *launcher) Folder(id orchestrator.Incarnation) string {
+	if l.folder == "" {
+		return ""
+	}
+	return filepath.Join(l.folder, id.ProcessID)
+}
+
+func (l *launcher) Launch(_ context.Context, _ orchestrator.Incarnation, c claude.Command, files map[string][]byte) (orchestrator.Conn, error) {
 	host, cli := claudetest.Pipe()
 	ctx, kill := context.WithCancel(context.Background())
 	conn := &conn{Transport: host, kill: kill, done: make(chan struct{}), deaf: l.deaf}
 	l.mu.Lock()
 	l.launched = append(l.launched, c)
+	l.files = append(l.files, files)
 	l.last = conn
 	script := l.script
 	if n := len(l.launched); n > 1 && n-2 < len(l.later) {

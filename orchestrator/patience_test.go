@@ -250,7 +250,7 @@ func (l *left) Attach(ctx context.Context, _ int64) (orchestrator.Conn, error) {
 			return nil, errors.Join(err, ctx.Err())
 		}
 	}
-	return l.from.Launch(ctx, l.id, claude.Command{})
+	return l.from.Launch(ctx, l.id, claude.Command{}, nil)
 }
 
 func (l *left) Remove(context.Context) error {

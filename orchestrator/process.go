@@ -54,6 +54,8 @@ type process struct {
 	kills chan killRequest // capacity 1, never closed
 	dirty chan struct{}    // something waits to be written; capacity 1, never closed
 	gone  chan struct{}    // closed by the orchestrator when the process is forgotten
+	// cutting: something is in cuts; capacity 1, never closed.
+	cutting chan struct{}
 
 	mu         sync.Mutex           // protects following
 	room       *sync.Cond           // signalled when items were written; on mu
@@ -82,8 +84,9 @@ type process struct {
 	greeted    bool      // it answered initialize and has an account
 	// endedByPerson: stopReason came from a person, not from a limit.
 	endedByPerson bool
-	unreadable    int    // lines that were no message
-	firstNoise    string // the first of them
+	unreadable    int      // lines that were no message
+	firstNoise    string   // the first of them
+	cuts          []string // tool calls that may have asked over MCP and are over
 }
 
 type killRequest struct {
@@ -105,6 +108,7 @@ func newProcess(o *Orchestrator, s session.Session, plan launchPlan) *process {
 		kills:     make(chan killRequest, 1),
 		dirty:     make(chan struct{}, 1),
 		gone:      make(chan struct{}),
+		cutting:   make(chan struct{}, 1),
 		questions: make(map[*question]struct{}),
 		turnSince: now, busy: now,
 	}
@@ -299,13 +303,17 @@ func (p *process) bury(ctx context.Context, stop, reason string) {
 	err := p.insist(ctx, "the end of the requests of a dead process", func() (err error) {
 		if byPerson {
 			_, err = p.o.o.Registry.WithdrawAll(lasting, p.session.SessionID, stop)
-		} else {
+		} else if err = p.o.endMCP(lasting, p.session.SessionID, orElse(stop, reason)); err == nil {
 			_, err = p.o.o.Registry.Orphan(lasting, p.session.SessionID, orElse(stop, reason))
 		}
 		return err
 	})
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot settle the requests of a dead process", "error", err)
+	}
+	err = p.insist(ctx, "the end of the token of a dead process", func() error { return p.o.unwire(lasting, p.session.SessionID) })
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot end the token of a dead process", "error", err)
 	}
 	p.recordMissing(lasting)
 	if stop != "" {
@@ -357,11 +365,16 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 		}
 		return "The Claude process could not be reached after the server was restarted, so it was ended."
 	}
-	command, err := p.o.o.CLI.command(p)
+	id := Incarnation{SessionID: p.session.SessionID, ProcessID: p.processID}
+	w, err := p.wire(ctx, id)
+	if err != nil {
+		// A session in which Claude asks in its own ways alone is better than none.
+		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
+	}
+	command, err := p.o.o.CLI.command(p, w)
 	if err == nil {
 		var conn Conn
-		id := Incarnation{SessionID: p.session.SessionID, ProcessID: p.processID}
-		if conn, err = p.o.o.Launcher.Launch(ctx, id, command); err == nil {
+		if conn, err = p.o.o.Launcher.Launch(ctx, id, command, w.files); err == nil {
 			return p.drive(ctx, lasting, conn)
 		}
 	}
@@ -376,6 +389,9 @@ const hungPatience = 10 * time.Second
 func (p *process) takeOver(ctx context.Context) (Conn, error) {
 	if err := failpoint.Hit("adopt.before_attach"); err != nil {
 		return nil, err
+	}
+	if err := p.rewire(p.left.Incarnation()); err != nil {
+		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
 	}
 	conn, err := p.left.Attach(ctx, p.offset)
 	for began := time.Now(); errors.Is(err, shim.ErrHung) && time.Since(began) < hungPatience; {
@@ -415,8 +431,12 @@ func (p *process) drive(ctx, lasting context.Context, conn Conn) (reason string)
 
 	var tasks sync.WaitGroup
 	over := make(chan struct{}) // closed when the CLI is gone and all it asked is settled
+	life, endLife := context.WithCancel(lasting)
+	defer endLife()
+	tasks.Go(func() { p.endCuts(life) })
 	tasks.Go(func() {
 		defer close(over)
+		defer endLife()
 		err := client.Run(lasting)
 		if errors.Is(err, shim.ErrFenced) {
 			p.log.WarnContext(ctx, "another server has taken the session over")
@@ -668,9 +688,10 @@ func (p *process) hear(m claude.Message) {
 	if heard.liveChanged && !changed {
 		p.o.o.Bell.Ring(p.session.SessionID)
 	}
-	for _, toolUseID := range heard.consumed {
+	for i, toolUseID := range heard.consumed {
 		p.consumed(toolUseID)
 		p.callOver(toolUseID)
+		p.cut(toolUseID, heard.tools[i])
 	}
 	if begins {
 		begun := true
@@ -712,6 +733,8 @@ func (p *process) interrupt(ctx context.Context, by pending.Actor) error {
 	if client == nil || state != session.AssistantTurn {
 		return ErrNotRunning
 	}
+	// The CLI cuts its calls off and does not say for whom.
+	p.withdrawMCP(ctx, by.Name+" interrupted Claude.", func(pending.Request) bool { return true })
 	ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
 	defer cancel()
 	if err := client.Interrupt(ctx); err != nil {

@@ -7,7 +7,13 @@ type Rules struct {
 	Limits Limits
 	// ResumeOnAnswer: a person's answer to an orphaned request resumes its session.
 	ResumeOnAnswer bool
+	// AsksIn reports whether sessions in a folder, absolute and with symlinks
+	// resolved, ask over MCP; nil when all do. It holds for processes that are
+	// started from then on.
+	AsksIn func(folder string) bool
 }
+
+func (r *Rules) asksIn(folder string) bool { return r.AsksIn == nil || r.AsksIn(folder) }
 
 // SetRules changes the rules for all that is decided from now on.
 func (o *Orchestrator) SetRules(r Rules) { o.changed.Store(&r) }

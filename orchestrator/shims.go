@@ -34,9 +34,12 @@ const callTime = 10 * time.Second
 // CLI ended.
 const attachTime = 10 * time.Second
 
+// Folder implements [Launcher].
+func (s Shims) Folder(id Incarnation) string { return filepath.Join(s.Root, id.ProcessID) }
+
 // Launch implements [Launcher].
-func (s Shims) Launch(ctx context.Context, id Incarnation, c claude.Command) (Conn, error) {
-	dir := filepath.Join(s.Root, id.ProcessID)
+func (s Shims) Launch(ctx context.Context, id Incarnation, c claude.Command, files map[string][]byte) (Conn, error) {
+	dir := s.Folder(id)
 	if err := os.MkdirAll(s.Root, 0o700); err != nil {
 		return nil, fmt.Errorf("orchestrator: folder of the shims: %w", err)
 	}
@@ -45,7 +48,7 @@ func (s Shims) Launch(ctx context.Context, id Incarnation, c claude.Command) (Co
 	}
 	_, err := shim.Start(ctx, s.Exe, shim.Params{
 		SessionID: id.SessionID, ProcessID: id.ProcessID, Dir: dir,
-		Path: c.Path, Args: c.Args, Env: c.Env, Cwd: c.Dir,
+		Path: c.Path, Args: c.Args, Env: c.Env, Cwd: c.Dir, Files: files,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("orchestrator: start shim: %w", launchError(err))

@@ -69,6 +69,7 @@ type heard struct {
 	model          string
 	permissionMode string
 	consumed       []string // tool_use ids whose result came out
+	tools          []string // the tool of each, "" when unknown
 }
 
 func (s *scribe) init() {
@@ -204,8 +205,11 @@ func (s *scribe) user(m *claude.User, now time.Time) heard {
 	for i, b := range m.Content {
 		switch b.Type {
 		case "tool_result":
-			h.consumed = append(h.consumed, b.ToolUseID)
-			c := s.Calls[b.ToolUseID]
+			c, tool := s.Calls[b.ToolUseID], ""
+			if c != nil {
+				tool = c.Tool.ToolName
+			}
+			h.consumed, h.tools = append(h.consumed, b.ToolUseID), append(h.tools, tool)
 			if c == nil {
 				continue
 			}

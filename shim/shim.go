@@ -122,7 +122,10 @@ type Params struct {
 	Env       []string `json:"env"`   // KEY=value; exactly this and Marker
 	Cwd       string   `json:"cwd"`   // where the CLI works, absolute
 	NoCgroup  bool     `json:"no_cgroup,omitempty"`
-	Limits    Limits   `json:"limits"`
+	// Files are put into Dir, by name and readable by this uid alone, before
+	// anything is started, and go with it. The shim never sees them.
+	Files  map[string][]byte `json:"-"`
+	Limits Limits            `json:"limits"`
 }
 
 // Limits of one shim; 0 stands for the default.

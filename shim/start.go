@@ -46,11 +46,29 @@ func Start(ctx context.Context, exe string, p Params) (Handle, error) {
 	if err := os.Mkdir(p.Dir, 0o700); err != nil { // not when there is one, or a link
 		return Handle{}, fmt.Errorf("shim: start: %w", err)
 	}
-	h, err := p.start(ctx, exe)
+	h, err := p.put(ctx, exe)
 	if err != nil {
 		return Handle{}, errors.Join(err, os.RemoveAll(p.Dir))
 	}
 	return h, nil
+}
+
+// put starts the shim behind the files that it finds.
+func (p Params) put(ctx context.Context, exe string) (Handle, error) {
+	for name, content := range p.Files {
+		if filepath.Base(name) != name {
+			return Handle{}, fmt.Errorf("shim: start: %q is no name of a file", name)
+		}
+		f, err := os.OpenFile(filepath.Join(p.Dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return Handle{}, fmt.Errorf("shim: start: %w", err)
+		}
+		_, err = f.Write(content)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return Handle{}, fmt.Errorf("shim: start: %w", err)
+		}
+	}
+	return p.start(ctx, exe)
 }
 
 func (p Params) start(ctx context.Context, exe string) (Handle, error) {

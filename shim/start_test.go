@@ -124,3 +124,36 @@ func TestStartRefusesWhatJSONWouldChange(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestFilesAreThereBeforeTheCLIAndForUsAlone(t *testing.T) {
+	t.Parallel()
+	p := script(t, `cat "$0"; exit`)
+	path := filepath.Join(p.Dir, "config")
+	p.Args = append(p.Args, path)
+	p.Files = map[string][]byte{"config": []byte("a secret\n")}
+	h := start(t, p)
+	c := attach(t, h.Dir, 1, 0)
+	equal(t, "what the CLI read", recv(t, c), "a secret")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "mode", info.Mode().Perm(), 0o600)
+	if rest := all(t, c); len(rest) > 0 {
+		t.Errorf("more lines: %q", rest)
+	}
+}
+
+func TestFilesStayInTheFolder(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"../config", "a/b", "/config"} {
+		p := script(t, `exit`)
+		p.Files = map[string][]byte{name: nil}
+		if _, err := shim.Start(within(t), self(t), p); err == nil {
+			t.Errorf("%s was written", name)
+		}
+		if _, err := os.Stat(p.Dir); !os.IsNotExist(err) {
+			t.Errorf("%s: the folder is left: %v", name, err)
+		}
+	}
+}

@@ -118,5 +118,5 @@ func rulesOf(s settings) (orchestrator.Rules, error) {
 	limits := orchestrator.DefaultLimits()
 	limits.Idle, limits.Silent = time.Duration(s.IdleLimit), time.Duration(s.SilentLimit)
 	limits.Absolute, limits.Start = time.Duration(s.AbsoluteLimit), time.Duration(s.StartLimit)
-	return orchestrator.Rules{Roots: roots, Limits: limits, ResumeOnAnswer: s.ResumeOnAnswer}, nil
+	return orchestrator.Rules{Roots: roots, Limits: limits, ResumeOnAnswer: s.ResumeOnAnswer, AsksIn: s.Ask.enabledIn}, nil
 }

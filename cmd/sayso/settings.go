@@ -37,6 +37,7 @@ type settings struct {
 	SilentLimit    duration `toml:"silent_limit"`
 	AbsoluteLimit  duration `toml:"absolute_limit"`
 	StartLimit     duration `toml:"start_limit"`
+	Ask            asking   `toml:"ask"`
 
 	// BootstrapToken is an admin API token that exists from the first start. It
 	// comes from the environment alone: flags are seen by every user of the
@@ -86,6 +87,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		Listen: "127.0.0.1:8787", ResumeOnAnswer: true, StateDir: defaultStateDir(getenv), LogLevel: "info", LogFormat: "text",
 		IdleLimit: duration(limits.Idle), SilentLimit: duration(limits.Silent),
 		AbsoluteLimit: duration(limits.Absolute), StartLimit: duration(limits.Start),
+		Ask: asking{Enabled: true, QuestionAnswer: answerText},
 	}
 	file := getenv("SAYSO_CONFIG")
 	flags := flag.NewFlagSet("sayso "+verb, flag.ContinueOnError)
@@ -96,15 +98,16 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		from *string
 		help string
 	}{
-		"listen":     {&s.Listen, &given.Listen, "address to listen on"},
-		"state-dir":  {&s.StateDir, &given.StateDir, "folder of the database and everything else that is kept"},
-		"database":   {&s.Database, &given.Database, "sqlite:PATH or postgres://… (default: sqlite in the state folder)"},
-		"claude":     {&s.Claude, &given.Claude, "path of the Claude CLI (default: claude from PATH)"},
-		"tls-cert":   {&s.TLSCert, &given.TLSCert, "certificate file, for HTTPS"},
-		"tls-key":    {&s.TLSKey, &given.TLSKey, "key file of the certificate"},
-		"log-level":  {&s.LogLevel, &given.LogLevel, "debug, info, warn or error"},
-		"log-format": {&s.LogFormat, &given.LogFormat, "text or json"},
-		"node-id":    {&s.NodeID, &given.NodeID, "name of this server (default: the host's name)"},
+		"listen":              {&s.Listen, &given.Listen, "address to listen on"},
+		"state-dir":           {&s.StateDir, &given.StateDir, "folder of the database and everything else that is kept"},
+		"database":            {&s.Database, &given.Database, "sqlite:PATH or postgres://… (default: sqlite in the state folder)"},
+		"claude":              {&s.Claude, &given.Claude, "path of the Claude CLI (default: claude from PATH)"},
+		"tls-cert":            {&s.TLSCert, &given.TLSCert, "certificate file, for HTTPS"},
+		"tls-key":             {&s.TLSKey, &given.TLSKey, "key file of the certificate"},
+		"log-level":           {&s.LogLevel, &given.LogLevel, "debug, info, warn or error"},
+		"log-format":          {&s.LogFormat, &given.LogFormat, "text or json"},
+		"node-id":             {&s.NodeID, &given.NodeID, "name of this server (default: the host's name)"},
+		"ask-question-answer": {&s.Ask.QuestionAnswer, &given.Ask.QuestionAnswer, "how the MCP tool ask_question answers: text, or json for {\"answer\": …}"},
 	}
 	lists := map[string]struct {
 		to   *[]string
@@ -122,6 +125,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		"silent-limit":   {&s.SilentLimit, "end a working process without a sign of life for so long; 0 for never"},
 		"absolute-limit": {&s.AbsoluteLimit, "end a process after so long; 0 for never"},
 		"start-limit":    {&s.StartLimit, "how long the CLI may take to start"},
+		"ask-timeout":    {&s.Ask.Timeout, "how long a question over MCP may wait, 30s to 15m; 0 for ever (the default)"},
 	}
 	flags.StringVar(&file, "config", file, "settings file (TOML)")
 	for name, t := range texts {
@@ -130,7 +134,13 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 	for name, l := range lists {
 		flags.Var(list{l.from}, name, l.help)
 	}
-	resume := flags.String("resume-on-answer", "", "true or false: resume a dead session when its question is answered (default true)")
+	switches := map[string]struct {
+		to   *bool
+		from *string
+	}{
+		"resume-on-answer": {&s.ResumeOnAnswer, flags.String("resume-on-answer", "", "true or false: resume a dead session when its question is answered (default true)")},
+		"ask":              {&s.Ask.Enabled, flags.String("ask", "", "true or false: give sessions tools to ask with over MCP (default true)")},
+	}
 	limitTexts := map[string]*string{}
 	for name, l := range limitsByName {
 		limitTexts[name] = flags.String(name, "", l.help)
@@ -182,12 +192,14 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 			}
 		}
 	}
-	for _, v := range []string{variable("resume-on-answer"), *resume} {
-		if v == "" {
-			continue
-		}
-		if s.ResumeOnAnswer, err = strconv.ParseBool(v); err != nil {
-			return s, nil, fmt.Errorf("resume-on-answer: %q is neither true nor false", v)
+	for name, b := range switches {
+		for _, v := range []string{variable(name), *b.from} {
+			if v == "" {
+				continue
+			}
+			if *b.to, err = strconv.ParseBool(v); err != nil {
+				return s, nil, fmt.Errorf("%s: %q is neither true nor false", name, v)
+			}
 		}
 	}
 	s.BootstrapToken = getenv("SAYSO_BOOTSTRAP_TOKEN")
@@ -221,6 +233,9 @@ func (s *settings) complete() error {
 		if s.NodeID, err = os.Hostname(); err != nil {
 			s.NodeID = "node"
 		}
+	}
+	if err := s.Ask.complete(); err != nil {
+		return err
 	}
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		return errors.New("--tls-cert and --tls-key belong together; give both")

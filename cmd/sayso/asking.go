@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// asking is what the settings say about questions over MCP: the table [ask].
+type asking struct {
+	Enabled bool     `toml:"enabled"`
+	Timeout duration `toml:"timeout"` // 0 for none
+	// QuestionAnswer is answerText or answerJSON: what ask_question returns.
+	QuestionAnswer string         `toml:"question_answer"`
+	Folders        []folderAsking `toml:"folder"` // [[ask.folder]]
+}
+
+// folderAsking is what differs in a folder and all below it.
+type folderAsking struct {
+	Path    string    `toml:"path"`
+	Enabled *bool     `toml:"enabled"` // nil: as elsewhere
+	Timeout *duration `toml:"timeout"` // nil: as elsewhere
+}
+
+const (
+	answerText = "text"
+	answerJSON = "json"
+
+	shortestTimeout = 30 * time.Second
+	longestTimeout  = 15 * time.Minute
+)
+
+// complete checks the table and resolves its folders.
+func (a *asking) complete() error {
+	if a.QuestionAnswer != answerText && a.QuestionAnswer != answerJSON {
+		return fmt.Errorf("ask.question_answer is %q; use %s or %s", a.QuestionAnswer, answerText, answerJSON)
+	}
+	if err := checkTimeout("ask.timeout", a.Timeout); err != nil {
+		return err
+	}
+	a.Folders = slices.Clone(a.Folders)
+	for i := range a.Folders {
+		f := &a.Folders[i]
+		if !filepath.IsAbs(f.Path) {
+			return fmt.Errorf("ask.folder: path %q is not absolute", f.Path)
+		}
+		f.Path = filepath.Clean(f.Path)
+		if real, err := filepath.EvalSymlinks(f.Path); err == nil {
+			f.Path = real // one that is not there yet is taken as it is written
+		}
+		if f.Timeout == nil {
+			continue
+		}
+		if err := checkTimeout("ask.folder "+f.Path+": timeout", *f.Timeout); err != nil {
+			return err
+		}
+	}
+	// The deepest folder says the last word.
+	slices.SortStableFunc(a.Folders, func(x, y folderAsking) int { return len(x.Path) - len(y.Path) })
+	return nil
+}
+
+func checkTimeout(name string, d duration) error {
+	if t := time.Duration(d); t != 0 && (t < shortestTimeout || t > longestTimeout) {
+		return errors.New(name + " must be 0, for none, or between 30s and 15m")
+	}
+	return nil
+}
+
+// in says whether sessions in a folder ask over MCP, and how long a question may
+// wait; 0 is for ever.
+func (a asking) in(folder string) (enabled bool, timeout time.Duration) {
+	enabled, timeout = a.Enabled, time.Duration(a.Timeout)
+	for _, f := range a.Folders {
+		if folder != f.Path && !strings.HasPrefix(folder, strings.TrimSuffix(f.Path, "/")+"/") {
+			continue
+		}
+		if f.Enabled != nil {
+			enabled = *f.Enabled
+		}
+		if f.Timeout != nil {
+			timeout = time.Duration(*f.Timeout)
+		}
+	}
+	return enabled, timeout
+}
+
+func (a asking) enabledIn(folder string) bool {
+	enabled, _ := a.in(folder)
+	return enabled
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// reads reads settings out of a file and the environment.
+func reads(t *testing.T, file string, env map[string]string, args ...string) (settings, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sayso.toml")
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	getenv := func(name string) string {
+		switch name {
+		case "SAYSO_CONFIG":
+			return path
+		case "SAYSO_STATE_DIR", "SAYSO_WORKSPACE_ROOT":
+			return "/none"
+		}
+		return env[name]
+	}
+	s, _, err := readSettings("serve", args, getenv, io.Discard)
+	return s, err
+}
+
+func TestSettingsOfAsking(t *testing.T) {
+	t.Parallel()
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	file := `[ask]
+timeout = "5m"
+question_answer = "json"
+[[ask.folder]]
+path = "/src/quiet/loud"
+enabled = true
+[[ask.folder]]
+path = "/src/quiet"
+enabled = false
+timeout = "30s"
+[[ask.folder]]
+path = "` + link + `"
+timeout = "0"
+`
+	s, err := reads(t, file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Ask.QuestionAnswer != answerJSON {
+		t.Errorf("ask_question answers %s", s.Ask.QuestionAnswer)
+	}
+	for folder, want := range map[string]struct {
+		enabled bool
+		timeout time.Duration
+	}{
+		"/src":               {true, 5 * time.Minute},
+		"/src/quiet":         {false, 30 * time.Second},
+		"/src/quiet/a/b":     {false, 30 * time.Second},
+		"/src/quieter":       {true, 5 * time.Minute},
+		"/src/quiet/loud":    {true, 30 * time.Second},
+		real:                 {true, 0},
+		real + "/deep/below": {true, 0},
+	} {
+		if enabled, timeout := s.Ask.in(folder); enabled != want.enabled || timeout != want.timeout {
+			t.Errorf("%s: got %v, %s, want %v", folder, enabled, timeout, want)
+		}
+	}
+
+	env := map[string]string{"SAYSO_ASK": "false", "SAYSO_ASK_TIMEOUT": "90s", "SAYSO_ASK_QUESTION_ANSWER": "text"}
+	if s, err = reads(t, file, env); err != nil {
+		t.Fatal(err)
+	}
+	if enabled, timeout := s.Ask.in("/src"); enabled || timeout != 90*time.Second || s.Ask.QuestionAnswer != answerText {
+		t.Errorf("from the environment: %v, %s, %s", enabled, timeout, s.Ask.QuestionAnswer)
+	}
+	if s, err = reads(t, file, env, "--ask=true", "--ask-timeout=0", "--ask-question-answer=json"); err != nil {
+		t.Fatal(err)
+	}
+	if enabled, timeout := s.Ask.in("/src"); !enabled || timeout != 0 || s.Ask.QuestionAnswer != answerJSON {
+		t.Errorf("from flags: %v, %s, %s", enabled, timeout, s.Ask.QuestionAnswer)
+	}
+	if s, err = reads(t, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	if enabled, timeout := s.Ask.in("/src"); !enabled || timeout != 0 || s.Ask.QuestionAnswer != answerText {
+		t.Errorf("by itself: %v, %s, %s", enabled, timeout, s.Ask.QuestionAnswer)
+	}
+}
+
+func TestSettingsOfAskingThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{
+		"[ask]\ntimeout = \"29s\"":                                  "between 30s and 15m",
+		"[ask]\ntimeout = \"16m\"":                                  "between 30s and 15m",
+		"[ask]\nquestion_answer = \"xml\"":                          "text or json",
+		"[ask]\nenabeld = true":                                     "no setting",
+		"[[ask.folder]]\npath = \"src\"":                            "not absolute",
+		"[[ask.folder]]\npath = \"/src\"\ntimeout = \"1s\"":         "between 30s and 15m",
+		"[[ask.folder]]\npath = \"/src\"\nenabled = true\nmode = 1": "no setting",
+	} {
+		if _, err := reads(t, file, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", file, err, want)
+		}
+	}
+	if _, err := reads(t, "", map[string]string{"SAYSO_ASK": "perhaps"}); err == nil || !strings.Contains(err.Error(), "neither true nor false") {
+		t.Errorf("got %v", err)
+	}
+}
