@@ -22,6 +22,7 @@ export default defineConfig({
     manifest: true,
     reportCompressedSize: false,
   },
+  worker: { format: 'es' },
   server: {
     host: '127.0.0.1',
     proxy: { '/api': server, '/ws': { target: server, ws: true } },

@@ -17,7 +17,7 @@ import (
 // Vue: everything Claude says is hostile.
 const contentSecurityPolicy = "default-src 'self'; script-src 'self'; style-src 'self'; worker-src 'self'; " +
 	"connect-src 'self'; img-src 'self' blob: data:; font-src 'self'; object-src 'none'; base-uri 'none'; " +
-	"form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types sayso-markdown vue"
+	"form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types sayso-markdown sayso-worker vue"
 
 const permissionsPolicy = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), " +
 	"magnetometer=(), microphone=(), midi=(), payment=(), usb=()"

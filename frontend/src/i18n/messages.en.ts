@@ -24,7 +24,7 @@ const modes: Record<string, string> = {
 }
 
 export const en = {
-  ui: { cancel: 'Cancel', back: 'Back', dismiss: 'Dismiss' },
+  ui: { cancel: 'Cancel', back: 'Back', dismiss: 'Dismiss', copyCode: 'Copy code', copied: 'Copied', notCopied: 'The browser did not allow copying.' },
 
   shell: {
     sessions: 'Sessions',
@@ -173,6 +173,8 @@ export const en = {
       running: 'Running',
       failed: 'Failed',
       result: 'Result',
+      copyResult: 'Copy result',
+      moreLines: (n: number) => `Show ${count(n, 'more line', 'more lines')}`,
       inputTooLarge: (size: string) => `The input is too large to be shown here (${size}).`,
       cut: (size: string) => `Only the beginning is shown; the whole result has ${size}.`,
     },

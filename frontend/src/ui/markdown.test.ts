@@ -1,7 +1,9 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { blocks, safeLink } from './markdown'
+import { blocks, Growing, safeLink, type Block } from './markdown'
 
-const html = (text: string) => blocks(text).join('')
+const htmlOf = (b: Block) => ('html' in b ? String(b.html) : '')
+const html = (text: string) => blocks(text).map(htmlOf).join('')
 const dom = (text: string) => {
   const el = document.createElement('div')
   el.innerHTML = html(text)
@@ -56,7 +58,7 @@ describe('markdown', () => {
     const before = blocks('# one\n\ntwo\n\nthr')
     const after = blocks('# one\n\ntwo\n\nthree')
     expect(after.slice(0, 2)).toEqual(before.slice(0, 2))
-    expect(after[2]).toBe('<p>three</p>\n')
+    expect(after[2]).toEqual({ html: '<p>three</p>\n' })
   })
 
   test('a definition elsewhere is found', () => {
@@ -68,4 +70,60 @@ test('safe links', () => {
   expect(safeLink('https://go.dev')).toBe('https://go.dev/')
   expect(safeLink('mailto:a@b.c')).toBe('mailto:a@b.c')
   expect(safeLink('nothing')).toBeNull()
+})
+
+describe('code', () => {
+  test('stays text, with its language', () => {
+    expect(blocks('```go title="<img src=x>"\na <b>\n```')).toEqual([{ code: 'a <b>', lang: 'go' }])
+    expect(blocks('    indented')).toEqual([{ code: 'indented', lang: '' }])
+  })
+
+  test('the name of a language is one short word', () => {
+    expect(blocks('```' + 'x'.repeat(500) + '\na\n```')).toEqual([{ code: 'a', lang: 'x'.repeat(40) }])
+  })
+})
+
+// Sanitising in jsdom is slow, and the machine may be busy.
+const PATIENCE = 60_000
+
+describe('a text that grows', () => {
+  const pieces = [
+    'Words.', 'Words\nthat go on.', '# Head', '#', '- one', '- two', '  more of it', '1. first', '2. second', '> said', '```go\nx := 1\n\ny := 2\n```',
+    '```', '~~~', '| a | b |\n|---|---|\n| 1 | 2 |', '| 3 | 4 |', '---', '===', '<b>hi</b>', '<!-- no', '-->', '    code', '**bold**', '`x`',
+    '<script>\n\nalert(1)\n</script>', 'a\\', '[x][y]', '[y]: https://go.dev/', '* * *', '+ plus', '\t- tab',
+  ]
+  const markdown = fc.array(fc.tuple(fc.constantFrom(...pieces), fc.constantFrom('\n', '\n\n', '\n \n', ' ')), { maxLength: 14 })
+    .map((list) => list.map(([p, s]) => p + s).join(''))
+
+  test('is read as if it had come at once', () => {
+    fc.assert(fc.property(markdown, fc.array(fc.nat(60), { maxLength: 30 }), (whole, steps) => {
+      const reader = new Growing((end) => end)
+      let at = 0
+      for (const step of steps) reader.take(whole.slice(0, (at += step)))
+      expect(reader.take(whole)).toEqual(blocks(whole))
+    }), { numRuns: 200 })
+  }, PATIENCE)
+
+  test('only its end is new', () => {
+    const reader = new Growing()
+    const head = Array.from({ length: 50 }, (_, i) => `Paragraph ${i}.`).join('\n\n')
+    const before = reader.take(head + '\n\nThe la').slice()
+    const after = reader.take(head + '\n\nThe last')
+    expect(after).toHaveLength(51)
+    for (let i = 0; i < 49; i++) expect(after[i]).toBe(before[i])
+  })
+
+  test('another text is read from its start', () => {
+    const reader = new Growing()
+    reader.take('One.\n\nTwo.\n\nThree.\n\nFour.')
+    expect(reader.take('Other.')).toEqual(blocks('Other.'))
+  })
+
+  test('what is half written is closed for show, and nothing is invented', () => {
+    const show = (text: string) => new Growing().take(text).map(htmlOf).join('')
+    expect(show('so **bold')).toBe('<p>so <strong>bold</strong></p>\n')
+    expect(show('see `co')).toBe('<p>see <code>co</code></p>\n')
+    expect(show('[a](https://exam')).not.toContain('<a')
+    expect(new Growing().take('```js\nlet **x')).toEqual([{ code: 'let **x', lang: 'js' }])
+  })
 })

@@ -1,9 +1,10 @@
 import DOMPurify from 'dompurify'
 import { Marked, type Token, type Tokens, type TokensList } from 'marked'
+import remend from 'remend'
 
 // Trusted Types: this policy is the only way of this app's own to make HTML out
 // of text, and it is reached only behind DOMPurify. The server's
-// Content-Security-Policy names it: trusted-types sayso-markdown vue.
+// Content-Security-Policy names it: trusted-types sayso-markdown sayso-worker vue.
 const policy = window.trustedTypes?.createPolicy('sayso-markdown', { createHTML: (html) => html })
 
 const escape = (text: string) =>
@@ -61,6 +62,9 @@ const CLEAN = {
 /** HTML that may be shown; a TrustedHTML where the browser knows such. */
 export type SafeHTML = string | TrustedHTML
 
+/** One block of a text: HTML, or code that stays text and is coloured by highlight.ts. */
+export type Block = { html: SafeHTML } | { code: string; lang: string }
+
 const CACHED = 2_000
 const cache = new Map<string, SafeHTML>()
 
@@ -78,11 +82,80 @@ function htmlOf(token: Token, links: TokensList['links']): SafeHTML {
   return safe
 }
 
-/**
- * The blocks of a markdown text, each cleaned on its own and remembered, so that
- * of a text that grows only the last block is worked on.
- */
-export function blocks(text: string): SafeHTML[] {
+const shown = (t: Token) => t.type !== 'space' && t.type !== 'def'
+
+function blockOf(token: Token, links: TokensList['links']): Block {
+  if (token.type !== 'code') return { html: htmlOf(token, links) }
+  const { text, lang } = token as Tokens.Code
+  return { code: text, lang: /^\S{0,40}/.exec(lang ?? '')![0].toLowerCase() }
+}
+
+/** The blocks of a markdown text, each cleaned on its own and remembered. */
+export function blocks(text: string): Block[] {
   const tokens = marked.lexer(text)
-  return tokens.filter((t) => t.type !== 'space' && t.type !== 'def').map((t) => htmlOf(t, tokens.links))
+  return tokens.filter(shown).map((t) => blockOf(t, tokens.links))
+}
+
+/**
+ * Growing reads a text that grows at its end, and reads again only that end: what
+ * lies before its last two blocks, the nearer of which may yet merge with what
+ * comes ("- a" and then "- b" is one list), can no longer change.
+ */
+export class Growing {
+  private before = ''
+  private settled: Block[] = []
+  private last: Block[] = []
+  private text: string | null = null
+
+  /** end closes what is half written at the end of a text. */
+  constructor(private readonly end: (text: string) => string = closed) {}
+
+  /** The blocks of text; ends that Claude has not closed yet are closed for show. */
+  take(text: string): Block[] {
+    if (text === this.text) return this.last
+    this.text = text
+    // marked makes one character of a line end, so the places would not agree.
+    if (text.includes('\r')) return (this.last = blocks(text))
+    if (!text.startsWith(this.before)) {
+      this.before = ''
+      this.settled = []
+    }
+    const rest = text.slice(this.before.length)
+    const tokens = marked.lexer(rest)
+    // A definition means something to what is settled already.
+    if (Object.keys(tokens.links).length > 0) {
+      this.before = ''
+      this.settled = []
+      this.last = blocks(text)
+      return this.last
+    }
+    this.settle(tokens)
+    this.last = [...this.settled, ...blocks(this.end(text.slice(this.before.length)))]
+    return this.last
+  }
+
+  private settle(tokens: Token[]): void {
+    const firm = firmTokens(tokens)
+    if (firm === 0) return
+    const done = tokens.slice(0, firm)
+    this.before += done.map((t) => t.raw).join('')
+    this.settled.push(...done.filter(shown).map((t) => blockOf(t, {})))
+  }
+}
+
+// How many of the tokens stay as they are whatever is appended: those before the
+// last two blocks, back to a blank line.
+function firmTokens(tokens: Token[]): number {
+  let at = tokens.length
+  for (let open = 0; at > 0 && open < 2;) {
+    at--
+    if (shown(tokens[at]!)) open++
+  }
+  while (at > 0 && !/\n[ \t]*\n$/.test(tokens[at - 1]!.raw)) at--
+  return at
+}
+
+// Only the last paragraph can hold what is half written.
+function closed(text: string): string {
+  return remend(text, { linkMode: 'text-only', images: false, htmlTags: false, katex: false, comparisonOperators: false, singleTilde: false })
 }

@@ -1,0 +1,30 @@
+/** Puts a text on the clipboard; false when the browser does not let us. */
+export async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    return copyBySelection(text)
+  }
+}
+
+// navigator.clipboard is not there on a page that came over plain HTTP from
+// another machine, which is how many reach a server at home.
+function copyBySelection(text: string): boolean {
+  const before = document.activeElement
+  const area = document.createElement('textarea')
+  area.value = text
+  area.className = 'sr-only'
+  // A modal dialog makes everything outside it inert.
+  ;(document.querySelector('dialog[open]') ?? document.body).append(area)
+  area.focus()
+  area.select()
+  try {
+    return document.execCommand('copy')
+  } catch {
+    return false
+  } finally {
+    area.remove()
+    if (before instanceof HTMLElement) before.focus()
+  }
+}

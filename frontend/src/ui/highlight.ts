@@ -1,0 +1,127 @@
+import type { Directive } from 'vue'
+import { KINDS, type Coloured, type Spans, type Task } from './kinds'
+import workerURL from './highlight.worker?worker&url'
+
+// Code is coloured by ranges (CSS custom highlights), not by elements: it stays
+// one text node, nothing moves when the colours come, and a long file costs the
+// page no elements. A browser without them shows the code as it is.
+
+// Beyond this nobody reads it as code, and the worker would be busy for seconds.
+const LONGEST = 100_000
+// A block that grows gets its colours when it pauses.
+const PAUSE_MS = 250
+const CACHED = 300
+
+const able = typeof CSS !== 'undefined' && 'highlights' in CSS && typeof Worker !== 'undefined'
+const cache = new Map<string, Spans | null>()
+const waiting = new Map<number, (spans: Spans | null) => void>()
+let worker: Worker | null | undefined
+let lastID = 0
+
+function start(): Worker | null {
+  try {
+    // Trusted Types: the second policy of this app, for this one address.
+    const policy = window.trustedTypes?.createPolicy('sayso-worker', { createScriptURL: (url) => (url === workerURL ? url : '') })
+    const made = new Worker((policy?.createScriptURL(workerURL) ?? workerURL) as string, { type: 'module' })
+    made.onmessage = ({ data }: MessageEvent<Coloured>) => {
+      waiting.get(data.id)?.(data.spans)
+      waiting.delete(data.id)
+    }
+    made.onerror = () => {
+      worker = null
+      for (const done of waiting.values()) done(null)
+      waiting.clear()
+    }
+    return made
+  } catch {
+    return null
+  }
+}
+
+async function spansOf(code: string, lang: string): Promise<Spans | null> {
+  const key = lang + '\n' + code
+  const known = cache.get(key)
+  if (known !== undefined) return known
+  if (worker === undefined) worker = start()
+  const at = worker
+  if (!at) return null
+  const id = ++lastID
+  const spans = await new Promise<Spans | null>((done) => {
+    waiting.set(id, done)
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
+    at.postMessage({ id, code, lang } satisfies Task)
+  })
+  if (cache.size >= CACHED) cache.delete(cache.keys().next().value!)
+  cache.set(key, spans)
+  return spans
+}
+
+function highlightOf(kind: string): Highlight {
+  const name = 'code-' + kind
+  let found = CSS.highlights.get(name)
+  if (!found) CSS.highlights.set(name, (found = new Highlight()))
+  return found
+}
+
+interface Painted { ranges: [Highlight, Range][]; timer: ReturnType<typeof setTimeout> | undefined; turn: number }
+const painted = new WeakMap<Element, Painted>()
+
+function clear(p: Painted): void {
+  clearTimeout(p.timer)
+  p.turn++
+  for (const [highlight, range] of p.ranges) highlight.delete(range)
+  p.ranges = []
+}
+
+async function paint(el: Element, p: Painted, code: string, lang: string): Promise<void> {
+  const turn = p.turn
+  const spans = await spansOf(code, lang)
+  const text = el.firstChild
+  if (!spans || turn !== p.turn || !(text instanceof Text) || text.data !== code) return
+  for (let i = 0; i + 2 < spans.length; i += 3) {
+    const range = new Range()
+    range.setStart(text, spans[i]!)
+    range.setEnd(text, Math.min(spans[i + 1]!, code.length))
+    const highlight = highlightOf(KINDS[spans[i + 2]!]!)
+    highlight.add(range)
+    p.ranges.push([highlight, range])
+  }
+}
+
+interface Wanted { code: string; lang: string; growing?: boolean }
+
+function want(el: Element, { code, lang, growing }: Wanted): void {
+  let p = painted.get(el)
+  if (!p) painted.set(el, (p = { ranges: [], timer: undefined, turn: 0 }))
+  clear(p)
+  if (lang === '' || code.length > LONGEST) return
+  if (growing) p.timer = setTimeout(() => void paint(el, p, code, lang), PAUSE_MS)
+  else void paint(el, p, code, lang)
+}
+
+/** Colours the one text node of an element. */
+export const vColoured: Directive<HTMLElement, Wanted> = {
+  mounted(el, { value }) {
+    if (able) want(el, value)
+  },
+  updated(el, { value, oldValue }) {
+    if (able && (value.code !== oldValue?.code || value.lang !== oldValue.lang || value.growing !== oldValue.growing)) want(el, value)
+  },
+  beforeUnmount(el) {
+    const p = painted.get(el)
+    if (p) clear(p)
+  },
+}
+
+const BY_ENDING: Record<string, string> = {
+  yml: 'yaml', md: 'markdown', mjs: 'js', cjs: 'js', mts: 'ts', cts: 'ts', htm: 'html', h: 'c', hpp: 'cpp', cc: 'cpp', tf: 'hcl', gql: 'graphql',
+}
+const BY_NAME: Record<string, string> = { dockerfile: 'docker', containerfile: 'docker', makefile: 'make', 'go.mod': '' }
+
+/** The language of a file by its name, '' when it is not known. */
+export function languageOf(path: string): string {
+  const name = path.split('/').at(-1)!.toLowerCase()
+  if (name in BY_NAME) return BY_NAME[name]!
+  const ending = /\.([a-z0-9]{1,10})$/.exec(name)?.[1] ?? ''
+  return BY_ENDING[ending] ?? ending
+}

@@ -1,0 +1,81 @@
+import { createCssVariablesTheme, createHighlighterCore, type HighlighterCore } from 'shiki/core'
+import { createJavaScriptRegexEngine } from 'shiki/engine/javascript'
+import { KINDS, type Coloured, type Task } from './kinds'
+
+// Each grammar is a file of its own, fetched when the first code in it is shown.
+// Without Ruby, PHP and C++: their grammars weigh as much as the app.
+const LANGUAGES = {
+  c: () => import('shiki/langs/c.mjs'),
+  css: () => import('shiki/langs/css.mjs'),
+  diff: () => import('shiki/langs/diff.mjs'),
+  docker: () => import('shiki/langs/docker.mjs'),
+  go: () => import('shiki/langs/go.mjs'),
+  graphql: () => import('shiki/langs/graphql.mjs'),
+  hcl: () => import('shiki/langs/hcl.mjs'),
+  html: () => import('shiki/langs/html.mjs'),
+  ini: () => import('shiki/langs/ini.mjs'),
+  java: () => import('shiki/langs/java.mjs'),
+  javascript: () => import('shiki/langs/javascript.mjs'),
+  json: () => import('shiki/langs/json.mjs'),
+  jsonc: () => import('shiki/langs/jsonc.mjs'),
+  kotlin: () => import('shiki/langs/kotlin.mjs'),
+  lua: () => import('shiki/langs/lua.mjs'),
+  make: () => import('shiki/langs/make.mjs'),
+  markdown: () => import('shiki/langs/markdown.mjs'),
+  proto: () => import('shiki/langs/proto.mjs'),
+  python: () => import('shiki/langs/python.mjs'),
+  rust: () => import('shiki/langs/rust.mjs'),
+  shellscript: () => import('shiki/langs/shellscript.mjs'),
+  sql: () => import('shiki/langs/sql.mjs'),
+  swift: () => import('shiki/langs/swift.mjs'),
+  toml: () => import('shiki/langs/toml.mjs'),
+  tsx: () => import('shiki/langs/tsx.mjs'),
+  typescript: () => import('shiki/langs/typescript.mjs'),
+  vue: () => import('shiki/langs/vue.mjs'),
+  xml: () => import('shiki/langs/xml.mjs'),
+  yaml: () => import('shiki/langs/yaml.mjs'),
+  zig: () => import('shiki/langs/zig.mjs'),
+}
+type Language = keyof typeof LANGUAGES
+
+const ALIASES: Record<string, Language> = {
+  bash: 'shellscript', sh: 'shellscript', shell: 'shellscript', zsh: 'shellscript', console: 'shellscript',
+  js: 'javascript', jsx: 'tsx', ts: 'typescript', py: 'python', rs: 'rust', golang: 'go', yml: 'yaml', md: 'markdown',
+  'c++': 'c', cpp: 'c', dockerfile: 'docker', makefile: 'make', kt: 'kotlin', patch: 'diff', svg: 'xml', json5: 'jsonc', protobuf: 'proto',
+  terraform: 'hcl', postgresql: 'sql', sqlite: 'sql', mysql: 'sql',
+}
+
+// A token of the theme is a variable with a name of ours in it.
+const theme = createCssVariablesTheme({ name: 'sayso', variablePrefix: '--' })
+const PREFIX = '--token-'
+const numbers = new Map<string, number>(KINDS.map((kind, i) => [kind, i]))
+numbers.set('string-expression', numbers.get('string')!)
+
+let core: Promise<HighlighterCore> | undefined
+
+async function coloured({ code, lang }: Task): Promise<Coloured['spans']> {
+  const name = lang in LANGUAGES ? (lang as Language) : ALIASES[lang]
+  if (!name) return null
+  core ??= createHighlighterCore({ themes: [theme], langs: [], engine: createJavaScriptRegexEngine({ forgiving: true }) })
+  const highlighter = await core
+  await highlighter.loadLanguage(LANGUAGES[name]())
+  const spans: number[] = []
+  for (const line of highlighter.codeToTokensBase(code, { lang: name, theme: 'sayso' })) {
+    for (const token of line) {
+      const at = token.color?.indexOf(PREFIX) ?? -1
+      const kind = at < 0 ? undefined : numbers.get(token.color!.slice(at + PREFIX.length).replace(/\).*$/, ''))
+      if (kind === undefined) continue
+      const end = token.offset + token.content.length
+      // Neighbours of one kind are one range.
+      if (spans.length > 0 && spans.at(-1) === kind && spans.at(-2) === token.offset) spans[spans.length - 2] = end
+      else spans.push(token.offset, end, kind)
+    }
+  }
+  return Uint32Array.from(spans)
+}
+
+self.onmessage = async ({ data }: MessageEvent<Task>) => {
+  const spans = await coloured(data).catch(() => null)
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
+  self.postMessage({ id: data.id, spans } satisfies Coloured)
+}
