@@ -33,7 +33,7 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Ide
 		return err
 	}
 	succeeded()
-	if c, err := r.Cookie(s.cookieName()); err == nil {
+	if c, err := r.Cookie(s.cookieName(r)); err == nil {
 		if old, err := s.o.Directory.Identify(ctx, account.Cookie, c.Value); err == nil {
 			if err := s.o.Directory.SignOut(ctx, old); err != nil {
 				s.o.Log.ErrorContext(ctx, "end the former sign-in", "error", err)
@@ -44,7 +44,7 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Ide
 	if err != nil {
 		return err
 	}
-	http.SetCookie(w, s.cookie(secret, int(math.Ceil(time.Until(who.Credential.ExpiresAt).Seconds()))))
+	http.SetCookie(w, s.cookie(r, secret, int(math.Ceil(time.Until(who.Credential.ExpiresAt).Seconds()))))
 	writeJSON(w, http.StatusOK, me)
 	return nil
 }
@@ -52,7 +52,7 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Ide
 // attempt counts an attempt to prove who one is, with the account it is about,
 // "" for none.
 func (s *Server) attempt(r *http.Request, name string) (succeeded func(), err error) {
-	succeeded, wait, ok := s.limiter.Begin(remoteAddress(r), name)
+	succeeded, wait, ok := s.limiter.Begin(s.remoteAddress(r), name)
 	if !ok {
 		ref := refuse(http.StatusTooManyRequests, "too_many_attempts", "Too many failed sign-ins from your address, or to this account. Wait a little, then try again.")
 		ref.retry = wait
@@ -62,7 +62,7 @@ func (s *Server) attempt(r *http.Request, name string) (succeeded func(), err er
 }
 
 func (s *Server) signIn(ctx context.Context, r *http.Request, body Login) (who account.Identity, secret string, err error) {
-	where, from := device(r.UserAgent()), remoteAddress(r)
+	where, from := device(r.UserAgent()), s.remoteAddress(r)
 	if body.Username != "" {
 		who, secret, err = s.o.Directory.SignInByPassword(r.Context(), body.Username, body.Password, where, from)
 		if errors.Is(err, account.ErrRefused) {
@@ -76,7 +76,7 @@ func (s *Server) signIn(ctx context.Context, r *http.Request, body Login) (who a
 	}
 	// Whoever comes first to a server without people owns it, so that must be
 	// somebody at the machine.
-	if ip, err := netip.ParseAddr(from); err != nil || !ip.Unmap().IsLoopback() {
+	if ip, err := netip.ParseAddr(from); err != nil || !ip.IsLoopback() || !slices.Contains(loopbackNames, hostName(r.Host)) {
 		unclaimed, err := s.o.Directory.Unclaimed(ctx)
 		if err != nil {
 			return account.Identity{}, "", err
@@ -102,7 +102,7 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request, who account.
 	if err := s.o.Directory.SignOut(context.WithoutCancel(r.Context()), who); err != nil {
 		return err
 	}
-	http.SetCookie(w, s.cookie("", -1))
+	http.SetCookie(w, s.cookie(r, "", -1))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

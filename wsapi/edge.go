@@ -39,16 +39,18 @@ func (s *Server) edges(next http.Handler) http.Handler {
 			s.o.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "panic", fault, "stack", string(debug.Stack()))
 			writeRefusal(w, refuse(http.StatusInternalServerError, "internal", "Something went wrong on the server. Try again; its log says more."), nil)
 		}()
-		s.setHeaders(w.Header())
-		if ref := s.checkHost(r); ref != nil {
-			s.answerRefusal(w, r, ref)
-			return
+		s.setHeaders(w.Header(), r)
+		for _, check := range []func(*http.Request) *refusal{s.checkPeer, s.checkHost} {
+			if ref := check(r); ref != nil {
+				s.answerRefusal(w, r, ref)
+				return
+			}
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-func (s *Server) setHeaders(h http.Header) {
+func (s *Server) setHeaders(h http.Header, r *http.Request) {
 	h.Set("Content-Security-Policy", contentSecurityPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
@@ -56,7 +58,7 @@ func (s *Server) setHeaders(h http.Header) {
 	h.Set("Permissions-Policy", permissionsPolicy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	if s.o.TLS {
+	if s.https(r) {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 }
@@ -74,12 +76,7 @@ func (s *Server) checkHost(r *http.Request) *refusal {
 	if r.Host == "" || r.URL.Host != "" {
 		return refuse(http.StatusBadRequest, "bad_request", "The request names no host, or two.")
 	}
-	name := r.Host
-	if host, _, err := net.SplitHostPort(r.Host); err == nil {
-		name = host
-	} else {
-		name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
-	}
+	name := hostName(r.Host)
 	for _, allowed := range *s.hosts.Load() {
 		if r.Host == allowed || name == strings.Trim(allowed, "[]") {
 			return nil
@@ -89,9 +86,17 @@ func (s *Server) checkHost(r *http.Request) *refusal {
 		"This server is not known by the host name of the address. Use another address, or allow the name with --allowed-host.")
 }
 
+// hostName is a host without its port and brackets.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
 // origin is the one origin from which our own pages speak.
 func (s *Server) origin(r *http.Request) string {
-	if s.o.TLS {
+	if s.https(r) {
 		return "https://" + r.Host
 	}
 	return "http://" + r.Host
@@ -142,17 +147,17 @@ func checkQuery(u *url.URL) *refusal {
 
 // cookieName is that of the sign-in. With TLS its prefix makes the browser
 // insist on Secure, Path=/ and no Domain.
-func (s *Server) cookieName() string {
-	if s.o.TLS {
+func (s *Server) cookieName(r *http.Request) string {
+	if s.https(r) {
 		return "__Host-sayso"
 	}
 	return "sayso"
 }
 
-func (s *Server) cookie(value string, maxAge int) *http.Cookie {
+func (s *Server) cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{
-		Name: s.cookieName(), Value: value, Path: "/", MaxAge: maxAge,
-		HttpOnly: true, Secure: s.o.TLS, SameSite: http.SameSiteStrictMode,
+		Name: s.cookieName(r), Value: value, Path: "/", MaxAge: maxAge,
+		HttpOnly: true, Secure: s.https(r), SameSite: http.SameSiteStrictMode,
 	}
 }
 
@@ -166,7 +171,7 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 			return account.Identity{}, false, notSignedIn()
 		}
 		kind, secret = account.APIToken, strings.TrimSpace(rest)
-	} else if c, err := r.Cookie(s.cookieName()); err == nil {
+	} else if c, err := r.Cookie(s.cookieName(r)); err == nil {
 		secret, byCookie = c.Value, true
 	}
 	if secret == "" {
@@ -202,14 +207,4 @@ func device(userAgent string) string {
 		return browser
 	}
 	return system
-}
-
-// remoteAddress is where a request comes from; headers that claim something
-// else are not believed.
-func remoteAddress(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }

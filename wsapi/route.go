@@ -29,6 +29,9 @@ const (
 const (
 	bodyLimit   = 1 << 20 // of routes that say nothing else, in bytes
 	bodyTimeout = time.Minute
+	// answerTimeout is longer than the slowest command; then whoever does not take
+	// the answer has had their time.
+	answerTimeout = 2 * time.Minute
 )
 
 // route is one row of the table of REST.
@@ -109,6 +112,7 @@ func (s *Server) mux() http.Handler {
 // authorisation and the limits of its route, in this order. group holds the
 // routes of one path, none when there is nothing at the path.
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, group []route) {
+	limitAnswer(w)
 	if err := s.serveRoute(w, r, group); err != nil {
 		s.answerRefusal(w, r, s.code(err))
 	}
@@ -158,6 +162,13 @@ func (s *Server) serveAgent(w http.ResponseWriter, r *http.Request, door http.Ha
 		return
 	}
 	door.ServeHTTP(w, r)
+}
+
+// limitAnswer bounds how long the sender may take to read the answer. Taking over
+// the connection, as a WebSocket does, ends it.
+func limitAnswer(w http.ResponseWriter) {
+	// A transport without deadlines is none that strangers reach.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout))
 }
 
 func choose(group []route, method string) (route, bool) {
@@ -293,6 +304,7 @@ func (s *Server) answerCommand(w http.ResponseWriter, r *http.Request, spec comm
 
 // serveApp serves the web app. It holds no secret, so it needs no sign-in.
 func (s *Server) serveApp(w http.ResponseWriter, r *http.Request) {
+	limitAnswer(w)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		ref := refuse(http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method.")
 		ref.allow = "GET, HEAD"

@@ -21,6 +21,8 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -93,6 +95,15 @@ type Options struct {
 	AllowedHosts []string
 	// TLS says that browsers reach the server by https.
 	TLS bool
+	// PublicURL is the address under which browsers reach the server through a
+	// proxy, as [ParsePublicURL] returns it; its host is allowed. It may be "".
+	PublicURL string
+	// TrustedProxies are those who are believed when they say for whom they speak,
+	// in X-Forwarded-For. No other forwarded header is ever read: the proxy passes
+	// Host on as it came.
+	TrustedProxies []netip.Prefix
+	// ProxiesOnly refuses everybody else who does not come from this machine.
+	ProxiesOnly bool
 	// NoSetUp keeps the web app from beginning with a page that makes the first
 	// admin, as for a demo.
 	NoSetUp bool
@@ -150,9 +161,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 // 1001 and returns once the last of them is gone.
 func (s *Server) Run(ctx context.Context) error { return s.hub.Run(ctx) }
 
+// loopbackNames are the names of this machine that are always allowed.
+var loopbackNames = []string{"127.0.0.1", "localhost", "::1"}
+
 // SetAllowedHosts changes Options.AllowedHosts for the requests to come.
 func (s *Server) SetAllowedHosts(hosts []string) {
-	all := append([]string{"127.0.0.1", "localhost", "::1"}, hosts...)
+	all := append(slices.Clone(loopbackNames), hosts...)
+	if public := s.publicHost(); public != "" {
+		all = append(all, public)
+	}
 	s.hosts.Store(&all)
 }
 

@@ -99,7 +99,9 @@ func (s settings) differsForGood(next settings) []string {
 	for name, pair := range map[string][2]string{
 		"listen": {s.Listen, next.Listen}, "state_dir": {s.StateDir, next.StateDir}, "database": {s.Database, next.Database},
 		"claude": {s.Claude, next.Claude}, "tls_cert": {s.TLSCert, next.TLSCert}, "tls_key": {s.TLSKey, next.TLSKey},
-		"log_format": {s.LogFormat, next.LogFormat}, "node_id": {s.NodeID, next.NodeID},
+		"public_url":    {s.PublicURL, next.PublicURL},
+		"trusted_proxy": {strings.Join(s.TrustedProxies, ","), strings.Join(next.TrustedProxies, ",")},
+		"log_format":    {s.LogFormat, next.LogFormat}, "node_id": {s.NodeID, next.NodeID},
 	} {
 		if pair[0] != pair[1] {
 			names = append(names, name)

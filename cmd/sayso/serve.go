@@ -127,6 +127,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	door := wsapi.New(wsapi.Options{
 		Store: opened, Requests: registry, Driver: driver, Directory: directory, Bell: bell,
 		App: frontend.Handler(), Agents: map[string]http.Handler{"/mcp": agents}, AllowedHosts: s.AllowedHosts, TLS: s.TLSCert != "",
+		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && s.TLSCert == "",
 		Version: versionText(), NodeID: s.NodeID, Log: log, NoSetUp: demo,
 		Trouble: trouble,
 	})
@@ -135,7 +136,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	reload.driver, reload.door = driver, door
 	server := &http.Server{
 		Handler:           door,
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -167,7 +168,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	opening.Go(watch("agents", func() error { return agents.Run(doorCtx) }))
 	driving.Go(watch("processes", func() error { return driver.Run(driverCtx) }))
 	opening.Go(watch("web server", func() error {
-		err := serveOn(server, listener)
+		err := serveOn(server, limitConnections(listener, s.proxies))
 		if errors.Is(err, http.ErrServerClosed) {
 			return nil
 		}
@@ -218,8 +219,16 @@ func announce(ctx context.Context, stdout io.Writer, s settings, directory *acco
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this address, once, within %s:\n\n    %s\n\n", address(s), signInLife, signInAddress(s, secret))
-	if unclaimed, err := directory.Unclaimed(ctx); err == nil && unclaimed && !demo {
+	unclaimed, err := directory.Unclaimed(ctx)
+	if err != nil {
+		return err
+	}
+	at := address(s)
+	if unclaimed {
+		at = localAddress(s) // its link is good nowhere else
+	}
+	fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this address, once, within %s:\n\n    %s\n\n", at, signInLife, signInAddress(at, secret))
+	if unclaimed && !demo {
 		fmt.Fprint(stdout, "It makes you the first admin, so open it on this machine. Nobody else can sign in yet.\n\n")
 	}
 	if e := driver.Environment(ctx); e.Problem != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/wsapi"
 )
 
 // settings come from flags, the environment and a TOML file, in that order of
@@ -26,6 +28,8 @@ type settings struct {
 	Database       string   `toml:"database"`
 	Claude         string   `toml:"claude"`
 	AllowedHosts   []string `toml:"allowed_host"`
+	PublicURL      string   `toml:"public_url"`
+	TrustedProxies []string `toml:"trusted_proxy"`
 	WorkspaceRoots []string `toml:"workspace_root"`
 	TLSCert        string   `toml:"tls_cert"`
 	TLSKey         string   `toml:"tls_key"`
@@ -43,6 +47,9 @@ type settings struct {
 	// comes from the environment alone: flags are seen by every user of the
 	// machine and files are copied.
 	BootstrapToken string `toml:"-"`
+
+	proxies []netip.Prefix // TrustedProxies, read
+	open    bool           // Listen reaches beyond this machine
 }
 
 // duration reads "90s", "2h" and the like; "0" means no limit.
@@ -108,6 +115,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		"log-format":          {&s.LogFormat, &given.LogFormat, "text or json"},
 		"node-id":             {&s.NodeID, &given.NodeID, "name of this server (default: the host's name)"},
 		"ask-question-answer": {&s.Ask.QuestionAnswer, &given.Ask.QuestionAnswer, "how the MCP tool ask_question answers: text, or json for {\"answer\": …}"},
+		"public-url":          {&s.PublicURL, &given.PublicURL, "address under which browsers reach the server through a proxy, such as https://sayso.example.org"},
 	}
 	lists := map[string]struct {
 		to   *[]string
@@ -115,6 +123,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		help string
 	}{
 		"allowed-host":   {&s.AllowedHosts, &given.AllowedHosts, "host name under which browsers reach the server; may be repeated"},
+		"trusted-proxy":  {&s.TrustedProxies, &given.TrustedProxies, "address or network of a proxy that may say for whom it speaks; may be repeated"},
 		"workspace-root": {&s.WorkspaceRoots, &given.WorkspaceRoots, "folder in which sessions may work (default: the home folder); may be repeated"},
 	}
 	limitsByName := map[string]struct {
@@ -240,12 +249,33 @@ func (s *settings) complete() error {
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		return errors.New("--tls-cert and --tls-key belong together; give both")
 	}
+	if s.PublicURL != "" {
+		if s.PublicURL, err = wsapi.ParsePublicURL(s.PublicURL); err != nil {
+			return fmt.Errorf("--public-url: %w", err)
+		}
+	}
+	s.proxies = nil
+	for _, text := range s.TrustedProxies {
+		p, err := netip.ParsePrefix(text)
+		if a, single := netip.ParseAddr(text); single == nil {
+			p, err = a.Unmap().Prefix(a.Unmap().BitLen())
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("--trusted-proxy %s: give an address such as 10.0.0.5 or a network such as 10.0.0.0/24", text)
+		case p.Bits() == 0:
+			return fmt.Errorf("--trusted-proxy %s is everybody; give the address of the proxy", text)
+		}
+		s.proxies = append(s.proxies, p)
+	}
 	host, _, err := net.SplitHostPort(s.Listen)
 	if err != nil {
 		return fmt.Errorf("--listen %s: give it as host:port", s.Listen)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) && s.TLSCert == "" {
-		return fmt.Errorf("--listen %s would let others reach sayso without encryption; give --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that does HTTPS", s.Listen)
+	ip := net.ParseIP(host)
+	s.open = host != "localhost" && (ip == nil || !ip.IsLoopback())
+	if s.open && s.TLSCert == "" && len(s.proxies) == 0 {
+		return fmt.Errorf("--listen %s would let others reach sayso without encryption; give --tls-cert and --tls-key, or the address of the proxy that does HTTPS with --trusted-proxy, or listen on 127.0.0.1", s.Listen)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"time"
 
@@ -48,7 +49,7 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(stdout, signInAddress(s, secret))
+		fmt.Fprintln(stdout, signInAddress(address(s), secret))
 		return nil
 	}
 	if *agent != "" {
@@ -94,15 +95,25 @@ func agentToken(ctx context.Context, sessions session.Store, directory *account.
 }
 
 // signInAddress puts the secret behind the #, which browsers do not send.
-func signInAddress(s settings, secret string) string {
-	return address(s) + "/sign-in#" + secret
+func signInAddress(at, secret string) string { return at + "/sign-in#" + secret }
+
+// address is where browsers find the server.
+func address(s settings) string {
+	if s.PublicURL != "" {
+		return s.PublicURL
+	}
+	return localAddress(s)
 }
 
-// address is where a browser on this machine finds the server.
-func address(s settings) string {
+// localAddress is where a browser on this machine finds the server.
+func localAddress(s settings) string {
 	scheme := "http"
 	if s.TLSCert != "" {
 		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(s.Listen)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return scheme + "://" + net.JoinHostPort("127.0.0.1", port)
 	}
 	return scheme + "://" + s.Listen
 }

@@ -1,0 +1,100 @@
+package wsapi_test
+
+import (
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+func TestPublicURL(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"https://sayso.example.org": "https://sayso.example.org", "https://SAYSO.example.org:8443/": "https://sayso.example.org:8443",
+		"http://127.0.0.1:8787": "http://127.0.0.1:8787", "https://a:443": "https://a", "http://localhost": "http://localhost",
+		"http://sayso.example.org": "", "sayso.example.org": "", "https://": "", "https://a/b": "", "https://u:p@a": "", "https://a?b": "", "ftp://a": "",
+	} {
+		got, err := wsapi.ParsePublicURL(text)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: got %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+// proxied opens a house behind a proxy at 192.0.2.10 that speaks TLS as
+// sayso.example.
+func proxied(t *testing.T) *house {
+	return openHouse(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *wsapi.Options) {
+		o.PublicURL = "https://sayso.example"
+		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32"), netip.MustParsePrefix("10.0.0.0/8")}
+		o.ProxiesOnly = true
+	})
+}
+
+func TestBehindAProxy(t *testing.T) {
+	t.Parallel()
+	h := proxied(t)
+	h.person("Ada", account.Member)
+	proxy, public := from("192.0.2.10"), host("sayso.example")
+	a := h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: password}, proxy, public,
+		header("Origin", "https://sayso.example"), header("X-Forwarded-For", "198.51.100.7, 203.0.113.9, 10.1.2.3"))
+	set := a.header.Get("Set-Cookie")
+	if a.status != 200 || !strings.HasPrefix(set, "__Host-sayso=") || !strings.Contains(set, "; Secure") || a.header.Get("Strict-Transport-Security") == "" {
+		t.Fatalf("got %d with cookie %q, want one that only TLS carries", a.status, set)
+	}
+	cookie := header("Cookie", strings.Split(set, ";")[0])
+	var list wsapi.SignInList
+	h.call("GET", "/api/sign_ins", nil, proxy, public, cookie).into(t, &list)
+	if len(list.SignIns) != 1 || list.SignIns[0].Address != "203.0.113.9" {
+		t.Fatalf("got %+v, want the last address that is no proxy of ours", list)
+	}
+	for name, origin := range map[string]string{"http": "http://sayso.example", "port": "https://sayso.example:8443", "null": "null"} {
+		checkRefusal(t, h.call("POST", "/api/logout", "{}", proxy, public, cookie, header("Origin", origin)), 403, "wrong_origin")
+		_ = name
+	}
+	if a := h.call("POST", "/api/logout", "{}", proxy, public, cookie, header("Origin", "https://sayso.example")); a.status != 204 {
+		t.Fatalf("with our own origin: got %d %s", a.status, a.body)
+	}
+}
+
+// TestForwardedHeadersOfStrangers: attacks 6 and 33. Nothing that a header says
+// counts unless a proxy of ours sent it, and of a proxy only for whom it speaks.
+func TestForwardedHeadersOfStrangers(t *testing.T) {
+	t.Parallel()
+	h := proxied(t)
+	h.person("Ada", account.Member)
+	checkRefusal(t, h.call("GET", "/healthz", nil, from("203.0.113.9"), host("sayso.example"), header("X-Forwarded-For", "127.0.0.1")), 403, "not_by_proxy")
+	checkRefusal(t, h.call("GET", "/healthz", nil, from("192.0.2.10"), host("evil.example"), header("X-Forwarded-Host", "sayso.example")), 421, "wrong_host")
+	local := h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: password}, from("127.0.0.1"), header("X-Forwarded-Proto", "https"), header("X-Forwarded-For", "203.0.113.9"))
+	set := local.header.Get("Set-Cookie")
+	if local.status != 200 || !strings.HasPrefix(set, "sayso=") || local.header.Get("Strict-Transport-Security") != "" {
+		t.Fatalf("got %d with cookie %q, want the request taken as it came", local.status, set)
+	}
+	var list wsapi.SignInList
+	h.call("GET", "/api/sign_ins", nil, header("Cookie", strings.Split(set, ";")[0])).into(t, &list)
+	if len(list.SignIns) != 1 || list.SignIns[0].Address != "127.0.0.1" {
+		t.Fatalf("got %+v, want the address of the connection", list)
+	}
+	// What the sender made up stands before what the proxy added.
+	for range account.FailuresPerMinute {
+		checkRefusal(t, h.call("POST", "/api/login", `{"token":"guess"}`, from("192.0.2.10"), header("X-Forwarded-For", "127.0.0.1, 203.0.113.50")), 401, "not_signed_in")
+	}
+	checkRefusal(t, h.call("POST", "/api/login", `{"token":"guess"}`, from("192.0.2.10"), header("X-Forwarded-For", "198.51.100.1, 203.0.113.50")), 429, "too_many_attempts")
+	checkRefusal(t, h.call("POST", "/api/login", `{"token":"guess"}`, from("192.0.2.10"), header("X-Forwarded-For", "203.0.113.50, 203.0.113.51")), 401, "not_signed_in")
+}
+
+// TestSetUpThroughAProxy: a proxy on the same machine does not make strangers
+// come from it.
+func TestSetUpThroughAProxy(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *wsapi.Options) { o.PublicURL = "https://sayso.example" })
+	login := wsapi.Login{Token: h.link()}
+	checkRefusal(t, h.call("POST", "/api/login", login, host("sayso.example")), 403, "not_set_up")
+	if a := h.call("POST", "/api/login", login, host("localhost:8787")); a.status != http.StatusOK {
+		t.Fatalf("on the machine itself: got %d %s", a.status, a.body)
+	}
+}
