@@ -2,6 +2,7 @@ package mcpapi
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func (s *Server) ask(ctx context.Context, c *call, req *mcp.CallToolRequest, q q
 		case lostItsAsker(row, err) && c.ctx.Err() == nil && nth < 100:
 			// It was taken away because this call seemed to be gone. Here it is.
 			continue
-		case err != nil && !row.Status.Final():
+		case row.Resolution == nil:
 			return s.trouble(ctx, err), nil
 		}
 		return s.result(c, policy, row), nil
@@ -76,6 +77,8 @@ func (s *Server) place(ctx context.Context, c *call, request *pending.Request, k
 			return false, nil
 		case err != nil:
 			return false, err
+		case row.InputHash != request.InputHash:
+			return false, pending.ErrConflict
 		case lostItsAsker(row, nil):
 			return s.place(ctx, c, request, key, exact, nth+1)
 		}
@@ -83,7 +86,7 @@ func (s *Server) place(ctx context.Context, c *call, request *pending.Request, k
 	}
 	// Such a key comes again once its client counts from the beginning again: only a
 	// question that still waits, or whose answer was never taken, is the same.
-	request.RequestID = c.requestID(key, time.Now().Format(time.RFC3339Nano))
+	request.RequestID = c.requestID(key, rand.Text())
 	open, err := s.o.Requests.Open(ctx, request.SessionID)
 	if err != nil {
 		return false, err
@@ -131,11 +134,7 @@ func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h 
 		case <-h.done:
 			return h.row, nil, h.err
 		case <-c.ctx.Done():
-			if cause := context.Cause(c.ctx); errors.Is(cause, errCancelled) {
-				s.desk.withdraw(h, cause)
-			} else {
-				s.desk.leave(h)
-			}
+			s.desk.leave(h, c)
 			return pending.Request{}, failed("The call has ended."), nil // nobody hears it
 		case <-patience:
 			patience = nil
@@ -145,7 +144,7 @@ func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h 
 				s.o.Log.ErrorContext(ctx, "cannot give a ticket", "request_id", h.requestID, "error", err)
 			case !row.Status.Final():
 				s.desk.ticket(h)
-				s.desk.leave(h)
+				s.desk.leave(h, c)
 				return row, ticket(row), nil
 			}
 		case <-progress:
@@ -201,7 +200,7 @@ func (s *Server) waitFor(ctx context.Context, c *call, req *mcp.CallToolRequest)
 		if row, result, err = s.wait(ctx, c, req, h, true); result != nil {
 			return result, nil
 		}
-		if err != nil && !row.Status.Final() {
+		if row.Resolution == nil {
 			return s.trouble(ctx, err), nil
 		}
 	}

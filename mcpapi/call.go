@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
@@ -42,6 +43,8 @@ type call struct {
 	ctx  context.Context // of the HTTP request, which this is
 	end  context.CancelCauseFunc
 	gate *gate
+	// givenUp is set when the client cancelled the call.
+	givenUp atomic.Bool
 	// answered is the request whose answer the response holds.
 	answered string
 }
@@ -98,6 +101,11 @@ func (c *call) requestID(key, nth string) string {
 	return pending.NewRequestID(c.session.SessionID, "", "mcp/"+key+"/"+nth)
 }
 
+// name is how a client calls a call: by its token and the JSON-RPC id.
+func (c *call) name() string { return nameOf(c.token.TokenID, c.id) }
+
+func nameOf(tokenID, id string) string { return tokenID + " " + id }
+
 // asker names who asks, for people.
 func (c *call) asker() string {
 	if c.token.Name == "" && c.session.Kind == session.Ours {
@@ -114,7 +122,7 @@ func (c *call) asker() string {
 type calls struct {
 	mu   sync.Mutex
 	all  map[*call]struct{}
-	byID map[string]map[*call]struct{} // by token id and JSON-RPC id
+	byID map[string]map[*call]struct{} // by name
 }
 
 func newCalls() *calls {
@@ -123,7 +131,7 @@ func newCalls() *calls {
 
 // add enlists a call and returns how to take it off again.
 func (l *calls) add(c *call) (remove func()) {
-	key := c.token.TokenID + " " + c.id
+	key := c.name()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all[c] = struct{}{}
@@ -142,20 +150,20 @@ func (l *calls) add(c *call) (remove func()) {
 	}
 }
 
-// cancel ends the call of that id. Where two clients share a token and an id, none
-// is ended: it is not known whose was meant, and a form too many does less harm
-// than an answer too few.
-func (l *calls) cancel(tokenID, id string) {
-	if id == "" {
-		return
-	}
+// cancel ends the call of that name. Where two clients share a token and an id,
+// none is ended, and clear is false: it is not known whose was meant, and a form
+// too many does less harm than an answer too few.
+func (l *calls) cancel(name string) (clear bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if same := l.byID[tokenID+" "+id]; len(same) == 1 {
+	same := l.byID[name]
+	if len(same) == 1 {
 		for c := range same {
+			c.givenUp.Store(true)
 			c.end(errCancelled)
 		}
 	}
+	return len(same) <= 1
 }
 
 // breakOff ends every call without an answer.
@@ -171,9 +179,10 @@ func (l *calls) breakOff() {
 // gate is a response that can be shut, so that nothing more of it goes out.
 type gate struct {
 	http.ResponseWriter
+	gone   func() bool // whether its reader has gone
 	mu     sync.Mutex
 	closed bool
-	err    error
+	out    bool // what was written last has gone out to a reader who was there
 }
 
 var errShut = errors.New("the response is over")
@@ -181,14 +190,11 @@ var errShut = errors.New("the response is over")
 func (g *gate) Write(b []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.out = false
 	if g.closed {
 		return 0, errShut
 	}
-	n, err := g.ResponseWriter.Write(b)
-	if err != nil {
-		g.err = err
-	}
-	return n, err
+	return g.ResponseWriter.Write(b)
 }
 
 func (g *gate) WriteHeader(status int) {
@@ -204,7 +210,8 @@ func (g *gate) Flush() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.closed {
-		_ = http.NewResponseController(g.ResponseWriter).Flush() // its Write has reported what is wrong
+		err := http.NewResponseController(g.ResponseWriter).Flush()
+		g.out = err == nil && !g.gone()
 	}
 }
 
@@ -221,8 +228,8 @@ func (g *gate) shut() bool {
 	return g.closed
 }
 
-func (g *gate) failed() bool {
+func (g *gate) delivered() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.err != nil
+	return g.out
 }

@@ -42,6 +42,7 @@ type held struct {
 
 	// Guarded by the desk.
 	calls    int
+	last     string // name of the call that left last; see calls
 	ticketed bool
 	grace    *time.Timer // runs while nobody waits
 }
@@ -189,22 +190,30 @@ func (d *desk) hold(req pending.Request) *held {
 	return h
 }
 
-// leave ends the wait of a call whose connection has gone or that was given a
-// ticket.
-func (d *desk) leave(h *held) {
+// leave ends the wait of a call: it was cancelled, its connection has gone, or it
+// was given a ticket. The last one that is cancelled takes the question along.
+func (d *desk) leave(h *held, c *call) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h.calls--
+	h.last = c.name()
+	if h.calls == 0 && c.givenUp.Load() {
+		h.cancel(errCancelled)
+		return
+	}
 	d.watch(h, AskerGone)
 }
 
-// withdraw ends the wait of a call that was cancelled, and with it the question if
-// it was the last.
-func (d *desk) withdraw(h *held, cause error) {
+// cancel takes away the question whose last call has gone, because its client says
+// that it went on purpose. A client may cut the connection before it says so; who
+// sets givenUp before misses no call that leaves.
+func (d *desk) cancel(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if h.calls--; h.calls == 0 {
-		h.cancel(cause)
+	for _, h := range d.held {
+		if h.calls == 0 && h.last == name && !h.ticketed {
+			h.cancel(errCancelled)
+		}
 	}
 }
 

@@ -159,6 +159,7 @@ func (h *house) open() {
 		}
 		server.Close()
 		<-served
+		time.Sleep(time.Second) // net/http lets a connection linger that it refused
 		synctest.Wait()
 	}
 }
@@ -463,6 +464,23 @@ func (a *agent) decide(r pending.Request, d pending.Decision, message string, in
 		a.h.t.Fatal(err)
 	}
 	synctest.Wait()
+}
+
+// answerAfter answers the one open question after some time, from a goroutine of
+// its own.
+func (a *agent) answerAfter(d time.Duration, response pending.Response) {
+	go func() {
+		time.Sleep(d)
+		rows, err := a.h.registry.Open(context.Background(), a.sessionID)
+		if err != nil || len(rows) != 1 {
+			a.h.t.Errorf("%d questions are open, %v", len(rows), err)
+			return
+		}
+		if _, err := a.h.registry.Answer(context.Background(), pending.Submission{RequestID: rows[0].RequestID, SessionID: a.sessionID,
+			RequestType: rows[0].RequestType, Actor: ada, Responses: []pending.Response{response}}); err != nil {
+			a.h.t.Error(err)
+		}
+	}()
 }
 
 func chosen(id string, values ...string) pending.Response {

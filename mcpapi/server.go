@@ -164,13 +164,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !s.readBody(w, r, c) {
 			return
 		}
-		if c.method == "notifications/cancelled" {
-			s.calls.cancel(token.TokenID, c.cancelled)
+		if name := nameOf(token.TokenID, c.cancelled); c.method == "notifications/cancelled" && s.calls.cancel(name) {
+			s.desk.cancel(name)
 		}
 	}
 	ctx, end := context.WithCancelCause(r.Context())
 	defer end(nil)
-	c.ctx, c.end, c.gate = ctx, end, &gate{ResponseWriter: w}
+	c.ctx, c.end, c.gate = ctx, end, &gate{ResponseWriter: w, gone: func() bool { return ctx.Err() != nil }}
 	defer s.calls.add(c)() // before enter, so that the end of Run finds every call that got in
 	if !s.desk.enter() {
 		w.Header().Set("Retry-After", "1")
@@ -180,14 +180,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.desk.exit()
 
 	s.handler.ServeHTTP(c.gate, r.WithContext(context.WithValue(ctx, callKey{}, c)))
-	if c.gate.shut() {
-		// Not a clean end: the client must see that its answer is still to come.
-		panic(http.ErrAbortHandler)
-	}
-	if c.answered != "" && ctx.Err() == nil && !c.gate.failed() {
+	if c.answered != "" && c.gate.delivered() {
 		if err := s.o.Store.SetDelivery(context.WithoutCancel(ctx), c.answered, pending.Delivered); err != nil {
 			s.o.Log.ErrorContext(ctx, "cannot note that an answer was delivered", "request_id", c.answered, "error", err)
 		}
+	}
+	if c.gate.shut() {
+		// Not a clean end: the client must see that its answer is still to come.
+		panic(http.ErrAbortHandler)
 	}
 }
 

@@ -1,0 +1,384 @@
+package mcpapi_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sayso-dev/sayso/mcpapi"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// R21: a client that cuts at 60 s what stays silent, and one that cuts at 350 s
+// whatever comes. The answer, given after 20 minutes, reaches each exactly once.
+func TestAnswerAfterTwentyMinutesReachesAClientThatCuts(t *testing.T) {
+	for name, c := range map[string]struct {
+		cutsAt time.Duration
+		ways   []how
+	}{
+		"at 60 s":  {60 * time.Second, nil},
+		"at 350 s": {350 * time.Second, []how{wantsProgress}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				a := h.agent(session.Agent, "builder")
+				began := time.Now()
+				a.answerAfter(20*time.Minute, written("q1", "forty-two"))
+				var got []string
+				call := a.call("ask_user", lone("What is the answer?"), c.ways...)
+				for {
+					sent := time.Now()
+					text := call.text()
+					if took := time.Since(sent); took >= c.cutsAt {
+						t.Fatalf("a call took %s, and the client cuts at %s", took, c.cutsAt)
+					}
+					var ticket struct{ Ticket string }
+					if json.Unmarshal([]byte(text), &ticket) != nil {
+						got = append(got, text)
+						break
+					}
+					call = a.call("ask_user_wait", fmt.Sprintf(`{"ticket":%q}`, ticket.Ticket), c.ways...)
+				}
+				same(t, "answers", got, []string{"User selected: forty-two"})
+				is(t, "after", time.Since(began), 20*time.Minute)
+				is(t, "still open", len(a.open()), 0)
+			})
+		})
+	}
+}
+
+func TestTicketOutlivesItsConnection(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a := h.agent(session.Agent, "builder")
+		ticket := a.call("ask_question", lone("Which?")).ticket()
+		r := a.one()
+		is(t, "ticket", ticket, r.RequestID)
+		is(t, "life", r.ExpiresAt.Sub(r.TicketedAt), 24*time.Hour)
+		time.Sleep(10 * time.Hour)
+		h.restart()
+		time.Sleep(10 * time.Hour)
+		a.answer(a.one(), written("q1", "this"))
+		h.restart()
+		is(t, "delivery", h.stored(ticket).Delivery, pending.Queued)
+		a.call("ask_user_wait", fmt.Sprintf(`{"ticket":%q}`, ticket)).says(`{"answer":"this"}`)
+		synctest.Wait()
+		is(t, "delivery", h.stored(ticket).Delivery, pending.Delivered)
+	})
+}
+
+func TestTicketEndsWithItsDeadline(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a := h.agent(session.Agent, "builder")
+		began := time.Now()
+		own := a.call("ask_user", `{"questions":[{"question":"Which?"}],"timeout":600000}`).ticket()
+		endless := a.call("ask_user", lone("Which?")).ticket()
+		h.restart() // the deadlines are those of the rows
+		time.Sleep(time.Until(began.Add(10*time.Minute + time.Second)))
+		is(t, "own deadline", h.stored(own).Status, pending.Expired)
+		a.call("ask_user_wait", fmt.Sprintf(`{"ticket":%q}`, own)).says(`{"answered":false,"cancelled":false,"timedOut":true,"answers":[]}`)
+		is(t, "none of its own", h.stored(endless).Status, pending.Open)
+		time.Sleep(25 * time.Hour)
+		a.call("ask_user_wait", fmt.Sprintf(`{"ticket":%q}`, endless)).fails("User did not respond within the timeout period. Proceeding with your best judgment.")
+	})
+}
+
+func TestExtendedDeadlineReachesTheCall(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a := h.agent(session.Ours, "")
+		c := a.call("ask_user", `{"questions":[{"id":"a","question":"Which?"}],"timeout":30000}`, patient)
+		if _, err := h.registry.Extend(t.Context(), a.one().RequestID, 5*time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		c.waits()
+		a.answer(a.one(), written("a", "late"))
+		c.says(`{"answered":true,"cancelled":false,"timedOut":false,"answers":[{"questionId":"a","values":["late"]}]}`)
+	})
+}
+
+func TestTicketsOfOthersAreNone(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a, b := h.agent(session.Agent, "a"), h.agent(session.Agent, "b")
+		ticket := a.call("ask_user", lone("Mine?")).ticket()
+		none := "There is no question with this ticket. Ask again if you still need the answer."
+		b.call("ask_user_wait", fmt.Sprintf(`{"ticket":%q}`, ticket)).fails(none)
+		a.call("ask_user_wait", `{"ticket":"7"}`).fails(none)
+		a.call("ask_user_wait", `{}`).fails("Validation error: ticket is required")
+		// A request of the session's own Claude has an id too, and no answer for agents.
+		row, opened, err := h.memory.OpenRequest(t.Context(), pending.Request{RequestID: "r1", SessionID: a.sessionID,
+			RequestType: pending.ToolApproval, Source: pending.SourceClaude, ToolName: "Bash"})
+		if err != nil || !opened {
+			t.Fatal(err)
+		}
+		a.call("ask_user_wait", fmt.Sprintf(`{"ticket":%q}`, row.RequestID)).fails(none)
+	})
+}
+
+func TestProgressWhileWaiting(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a := h.agent(session.Ours, "")
+		c := a.call("ask_user", lone("Which?"), wantsProgress, patient)
+		time.Sleep(time.Hour + time.Second)
+		a.answer(a.one(), written("q1", "x"))
+		c.says("User selected: x")
+		is(t, "notifications", len(c.progress), 360)
+		for i, p := range c.progress {
+			is(t, "progress", p, float64(10*(i+1)))
+		}
+	})
+}
+
+func TestPatientClientsWaitWithoutLimit(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a := h.agent(session.Ours, "")
+		c := a.call("ask_user", lone("Which?"), patient)
+		time.Sleep(1000 * time.Hour)
+		c.waits()
+		is(t, "ticket", a.one().TicketedAt.IsZero(), true)
+		a.answer(a.one(), written("q1", "x"))
+		c.says("User selected: x")
+	})
+}
+
+func cancelled(id any) map[string]any {
+	return map[string]any{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": map[string]any{"requestId": id}}
+}
+
+func TestCancelTakesTheQuestionAway(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a, b := h.agent(session.Ours, ""), h.agent(session.Ours, "")
+		c := a.call("ask_user", lone("Which?"), patient)
+		r := a.one()
+		for name, wrong := range map[string]*calling{"another's": b.send(cancelled(c.id)), "unknown": a.send(cancelled(99)), "a text": a.send(cancelled("1"))} {
+			<-wrong.done
+			is(t, name+", status", wrong.status, 202)
+			c.waits()
+		}
+		<-a.send(cancelled(c.id)).done
+		if !c.over() {
+			t.Fatal("the call goes on")
+		}
+		now := h.stored(r.RequestID)
+		is(t, "status", now.Status, pending.Withdrawn)
+		is(t, "reason", now.Resolution.Reason, "The agent cancelled its question.")
+	})
+}
+
+func TestCallIssuedAgainFindsItsQuestion(t *testing.T) {
+	for name, way := range map[string][]how{
+		"by the tool use of Claude": {meta("claudecode/toolUseId", "toolu_1"), withID(7)},
+		"by its key":                {header(mcpapi.KeyHeader, "k1"), withID("x")},
+		"by its key in _meta":       {meta("sayso/idempotencyKey", "k1"), withID(8)},
+		"by id and arguments":       {withID(9)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				a := h.agent(session.Ours, "")
+				first := a.call("ask_user", lone("Which?"), append(way, patient)...)
+				r := a.one()
+				first.cut()
+				time.Sleep(mcpapi.AskerGone - time.Second)
+				second := a.call("ask_user", lone("Which?"), append(way, patient)...)
+				time.Sleep(time.Hour)
+				is(t, "the same question", a.one().RequestID, r.RequestID)
+
+				h.restart()
+				<-second.done
+				if !errors.Is(second.err, io.ErrUnexpectedEOF) {
+					t.Fatalf("the connection broke with %v, status %d %s", second.err, second.status, second.body)
+				}
+				time.Sleep(mcpapi.ServerGone - time.Second)
+				third := a.call("ask_user", lone("Which?"), append(way, patient)...)
+				time.Sleep(time.Hour)
+				third.waits()
+
+				// Answered while nobody listens.
+				third.cut()
+				synctest.Wait()
+				a.answer(a.one(), written("q1", "this"))
+				a.call("ask_user", lone("Which?"), append(way, patient)...).says("User selected: this")
+				is(t, "questions", len(a.open()), 0)
+				synctest.Wait()
+				is(t, "delivery", h.stored(r.RequestID).Delivery, pending.Delivered)
+			})
+		})
+	}
+}
+
+func TestQuestionGoesWithItsAsker(t *testing.T) {
+	for name, c := range map[string]struct {
+		lose     func(h *house, c *calling)
+		patience time.Duration
+	}{
+		"connection lost": {func(_ *house, c *calling) { c.cut() }, mcpapi.AskerGone},
+		"server gone":     {func(h *house, _ *calling) { h.restart() }, mcpapi.ServerGone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				a := h.agent(session.Ours, "")
+				use := meta("claudecode/toolUseId", "toolu_1")
+				call := a.call("ask_user", lone("Which?"), use)
+				r := a.one()
+				is(t, "tool use", r.AskerToolUseID, "toolu_1")
+				c.lose(h, call)
+				time.Sleep(c.patience - time.Millisecond)
+				is(t, "just before", h.stored(r.RequestID).Status, pending.Open)
+				time.Sleep(2 * time.Millisecond)
+				synctest.Wait()
+				now := h.stored(r.RequestID)
+				is(t, "after", now.Status, pending.Withdrawn)
+				is(t, "reason", now.Resolution.Reason, "The agent that asked is no longer connected.")
+
+				// It was still there after all, and asks on.
+				again := a.call("ask_user", lone("Which?"), use)
+				if a.one().RequestID == r.RequestID {
+					t.Fatal("a question that has ended is open")
+				}
+				a.answer(a.one(), written("q1", "x"))
+				again.says("User selected: x")
+			})
+		})
+	}
+}
+
+// Two waiters of one question: the first that goes takes nothing away.
+func TestQuestionStaysWhileAnotherCallWaits(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a := h.agent(session.Ours, "")
+		key := header(mcpapi.KeyHeader, "k")
+		first := a.call("ask_user", lone("Which?"), key, patient)
+		second := a.call("ask_user", lone("Which?"), key, patient)
+		first.cut()
+		time.Sleep(time.Hour)
+		<-a.send(cancelled(first.id)).done
+		second.waits()
+		a.answer(a.one(), written("q1", "x"))
+		second.says("User selected: x")
+	})
+}
+
+// A client that counts from the beginning again is not given the answer of the day
+// before.
+func TestAnswerIsGivenToOneQuestionOnly(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a := h.agent(session.Agent, "script")
+		for i := range 3 {
+			c := a.call("ask_user", lone("Continue?"), withID(2))
+			c.waits()
+			a.answer(a.one(), written("q1", number(i)))
+			c.says("User selected: " + number(i))
+			synctest.Wait()
+		}
+	})
+}
+
+func TestOneKeyIsOneQuestion(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a := h.agent(session.Agent, "script")
+		key := header(mcpapi.KeyHeader, "k")
+		c := a.call("ask_user", lone("This?"), key)
+		a.call("ask_user", lone("That?"), key).fails("The key of this call was used for another question. Give every question a key of its own.")
+		a.answer(a.one(), written("q1", "x"))
+		c.says("User selected: x")
+		a.call("ask_user", lone("This?"), key).says("User selected: x")
+	})
+}
+
+func TestWithdrawnQuestionSaysWhy(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a := h.agent(session.Ours, "")
+		for _, c := range []*calling{a.call("ask_user", lone("Which?")), a.call("ask_user", `{"questions":[{"question":"Which?"}]}`), a.call("AskUser", lone("Which?"))} {
+			if err := h.registry.Withdraw(t.Context(), a.open()[0].RequestID, "The session was killed."); err != nil {
+				t.Fatal(err)
+			}
+			c.fails("The question was withdrawn: The session was killed.")
+		}
+	})
+}
+
+func TestFlood(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a, other := h.agent(session.Ours, ""), h.agent(session.Ours, "")
+		var open []*calling
+		for i := range mcpapi.MaxOpen {
+			open = append(open, a.call("ask_user", lone("Question "+number(i)), patient))
+		}
+		a.call("ask_user", lone("One more?")).fails("Too many questions are open: 10 of yours wait for an answer already. Wait for one of them before you ask another.")
+		a.call("approval_prompt", `{"tool_name":"Bash","input":{}}`).fails("Too many questions are open: 10 of yours wait for an answer already. Wait for one of them before you ask another.")
+		is(t, "open", len(a.open()), 10)
+		a.call("get_phase_status", `{}`).says(`{"pendingQuestions":10,"lastLifecycleEvent":null}`)
+		for i := range 3 {
+			c := other.call("ask_user", lone("Others?"))
+			other.answer(other.one(), written("q1", number(i)))
+			c.says("User selected: " + number(i))
+		}
+		// Issued again, a question is none more.
+		open[0].cut()
+		synctest.Wait()
+		again := a.call("ask_user", lone("Question 0"), withID(1), patient)
+		is(t, "open", len(a.open()), 10)
+		rows := a.open()
+		for i, c := range append([]*calling{again}, open[1:]...) {
+			a.answer(rows[i], written("q1", "ok"))
+			c.says("User selected: ok")
+		}
+		time.Sleep(time.Minute)
+		for range mcpapi.MaxPerMinute {
+			c := a.call("ask_user", lone("Quick?"))
+			a.answer(a.one(), written("q1", "ok"))
+			c.says("User selected: ok")
+		}
+		a.call("ask_user", lone("Quick?")).fails("Too many questions: you have asked 30 within a minute. Ask again later, and several things in one question.")
+		c := other.call("ask_user", lone("Others?"))
+		other.answer(other.one(), written("q1", "ok"))
+		c.says("User selected: ok")
+		time.Sleep(time.Minute)
+		a.call("ask_user", lone("Quick?")).waits()
+	})
+}
+
+// What was open before the server started counts as well.
+func TestFloodOutlivesTheServer(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a := h.agent(session.Ours, "")
+		for i := range mcpapi.MaxOpen {
+			a.call("ask_user", lone("Question "+number(i)), patient)
+		}
+		h.restart()
+		if text := a.call("ask_user", lone("One more?")).text(); !strings.HasPrefix(text, "Too many questions are open") {
+			t.Fatalf("got %s", text)
+		}
+	})
+}
+
+func TestAskerIsNamed(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		for want, a := range map[string]*agent{
+			"":                        h.agent(session.Ours, ""),
+			"agent builder over MCP":  h.agent(session.Agent, "builder"),
+			"agent helper over MCP":   h.agent(session.Ours, "helper"),
+			"terminal on workstation": h.agent(session.Terminal, "workstation"),
+		} {
+			c := a.call("ask_user", lone("Which?"))
+			is(t, "asker", a.one().Asker, want)
+			is(t, "source", a.one().Source, pending.SourceMCP)
+			c.cut()
+		}
+	})
+}
+
+func TestStoreInTrouble(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a := h.agent(session.Ours, "")
+		h.memory.Inject(failOpen)
+		a.call("ask_user", lone("Which?")).fails("The question could not be put before a person because of a technical problem. Nothing was decided; try again later.")
+		h.memory.Inject(nil)
+		a.call("ask_user", lone("Which?")).waits()
+	})
+}
