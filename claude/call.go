@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/sayso-dev/sayso/failpoint"
 )
@@ -135,12 +136,9 @@ func (c *Client) answer(ctx context.Context, k *call, a answerer) {
 func (c *Client) finish(ctx context.Context, k *call, r response) {
 	outcome := c.settle(k, true)
 	if outcome == nil {
-		if outcome = failpoint.Hit("decision.before_send"); outcome == nil {
-			outcome = failpoint.After("decision.after_send", c.send(appendResponse(nil, k.id, r)))
-		}
-		if outcome != nil {
+		outcome = c.insist(ctx, k, appendResponse(nil, k.id, r))
+		if outcome != nil && !errors.Is(outcome, ErrRepeated) {
 			c.forget(k.id)
-			c.failed(k, outcome)
 		}
 	}
 	if r.sent != nil {
@@ -149,6 +147,34 @@ func (c *Client) finish(ctx context.Context, k *call, r response) {
 			return response{}, nil
 		}); err != nil {
 			c.failed(k, err)
+		}
+	}
+}
+
+// resendPause is how long an answer waits that could not be sent.
+const resendPause = time.Second
+
+// insist sends an answer until the transport has taken it or the CLI is gone:
+// the CLI waits for it, and nobody else would say it again.
+func (c *Client) insist(ctx context.Context, k *call, line []byte) error {
+	for told := false; ; told = true {
+		err := failpoint.Hit("decision.before_send")
+		if err == nil {
+			err = failpoint.After("decision.after_send", c.send(line))
+		}
+		if err == nil || errors.Is(err, ErrRepeated) {
+			return err
+		}
+		if !told {
+			c.failed(k, err)
+		}
+		if errors.Is(err, ErrTooLarge) {
+			return err
+		}
+		select {
+		case <-time.After(resendPause):
+		case <-ctx.Done():
+			return err
 		}
 	}
 }

@@ -26,6 +26,9 @@ var (
 	ErrInvalidUTF8 = errors.New("line holds bytes that are no UTF-8")
 	// ErrTooLarge: a line is larger than the CLI accepts, or than a budget allows.
 	ErrTooLarge = errors.New("line is too large")
+	// ErrRepeated is what a [Transport] that outlives its user may return from Send
+	// for a line that the CLI got before, and only once.
+	ErrRepeated = errors.New("the line was sent before")
 )
 
 // MaxSent is the largest line that is sent, in bytes: the CLI exits on more.
