@@ -98,6 +98,9 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left Left) (*process, error
 		return nil, err
 	}
 	if state.ProcessID != id.ProcessID || !state.Running() {
+		if state.ProcessID == id.ProcessID && state.KillReason == "" {
+			o.Touch(id.SessionID) // the former server had no time to go on with what was answered
+		}
 		return nil, nil
 	}
 	mark, err := o.o.Store.Mark(ctx, id.SessionID)
@@ -107,19 +110,19 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left Left) (*process, error
 	if mark.ProcessID != id.ProcessID {
 		mark = session.Mark{} // nothing of it was taken in yet
 	}
-	p := newProcess(o, s, launchPlan{})
+	plan := launchOf(s)
+	if plan.Former, err = o.owesFormer(ctx, id, state.Requests); err != nil {
+		return nil, err
+	}
+	p := newProcess(o, s, plan)
 	p.left, p.processID = left, id.ProcessID
 	p.offset, p.marked = mark.Offset, mark.Offset
 	if err := p.script.recall(mark.Memo); err != nil {
 		return nil, err
 	}
-	requests := state.Requests
 	state.Requests, state.NodeID = nil, o.o.NodeID
 	p.state, p.unsaved = state, false
 	p.turnSince = state.StateChangedAt
-	for _, r := range requests {
-		p.former = p.former || r.Status == pending.Orphaned
-	}
 	return p, nil
 }
 
@@ -185,17 +188,18 @@ func (p *process) recordMissing(ctx context.Context) {
 }
 
 // withdraw ends a request that no goroutine of this process waits for, and
-// records it.
-func (p *process) withdraw(ctx context.Context, r pending.Request, reason string) {
+// records it. It reports whether a person was quicker.
+func (p *process) withdraw(ctx context.Context, r pending.Request, reason string) (late bool) {
 	err := p.o.o.Registry.Withdraw(ctx, r.RequestID, reason)
 	if errors.Is(err, pending.ErrNotOpen) {
-		return // a person was quicker
+		return true
 	}
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot withdraw a request", "request_id", r.RequestID, "error", err)
-		return
+		return false
 	}
 	r.Status = pending.Withdrawn
 	r.Resolution = &pending.Resolution{Status: r.Status, Reason: reason, At: time.Now()}
 	p.put(resolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
+	return false
 }

@@ -52,8 +52,22 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 	if byPerson {
 		p.mu.Lock()
 		p.script.Answered[r.ToolUseID] = answered{RequestID: settled.RequestID, ToolName: r.ToolName, At: time.Now()}
+		p.onTheWay[r.ToolUseID] = false
 		p.mu.Unlock()
-		decision.Sent = func(err error) { p.answerSent(settled, err) }
+		decision.Sent = func(err error) {
+			p.answerSent(settled, err)
+			heard := err == nil || errors.Is(err, ErrRepeated)
+			p.mu.Lock()
+			result := p.onTheWay[r.ToolUseID]
+			delete(p.onTheWay, r.ToolUseID)
+			if !heard {
+				delete(p.script.Answered, r.ToolUseID)
+			}
+			p.mu.Unlock()
+			if result && heard {
+				p.consumed(r.ToolUseID)
+			}
+		}
 	}
 	return decision, nil
 }

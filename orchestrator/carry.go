@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/sayso-dev/sayso/pending"
 )
@@ -18,6 +19,17 @@ func (o *Orchestrator) leftOver(ctx context.Context, sessionID string) (bool, er
 	}
 	given, err := o.undelivered(ctx, sessionID)
 	return len(given) > 0, err
+}
+
+// owesFormer is leftOver for a process that runs: what it asked itself does not
+// count. requests are those of the session that can be answered.
+func (o *Orchestrator) owesFormer(ctx context.Context, id Incarnation, requests []pending.Request) (bool, error) {
+	given, err := o.undelivered(ctx, id.SessionID)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(requests, func(r pending.Request) bool { return r.Status == pending.Orphaned }) ||
+		slices.ContainsFunc(given, func(r pending.Request) bool { return r.ProcessID != id.ProcessID }), nil
 }
 
 // carry looks whether a person has answered this very question to the process
@@ -65,7 +77,9 @@ func (p *process) carry(ctx context.Context, req *pending.Request) (settled pend
 	}
 	for _, old := range open {
 		if old.Status == pending.Orphaned && old.ProcessID != p.processID && old.ToolName == req.ToolName && old.Source == req.Source && sameInput(old.ToolInput, req.ToolInput) {
-			p.withdraw(ctx, old, "Claude asked this again after it was resumed.")
+			if p.withdraw(ctx, old, "Claude asked this again after it was resumed.") {
+				return p.carry(ctx, req) // it was answered in this very moment
+			}
 			break
 		}
 	}
@@ -97,6 +111,14 @@ func (p *process) endFormer(ctx context.Context) {
 	if !former {
 		return
 	}
+	for again := true; again; {
+		again = p.dropFormer(ctx)
+	}
+}
+
+// dropFormer lets go of all that is there now. It reports whether there is more:
+// an answer that came in this very moment.
+func (p *process) dropFormer(ctx context.Context) (more bool) {
 	answers, err := p.formerAnswers(ctx)
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot read the answers to the former process", "error", err)
@@ -115,8 +137,11 @@ func (p *process) endFormer(ctx context.Context) {
 		if old.Status != pending.Orphaned || old.ProcessID == p.processID {
 			continue
 		}
-		p.withdraw(ctx, old, "Claude went on without asking this again.")
+		if p.withdraw(ctx, old, "Claude went on without asking this again.") {
+			more = true
+		}
 	}
+	return more
 }
 
 // sameInput compares two inputs as JSON: the order of keys is not fixed.

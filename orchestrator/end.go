@@ -138,8 +138,6 @@ func (p *process) detach() bool {
 	if !ok {
 		return false
 	}
-	if err := kept.Detach(); err != nil {
-		p.log.Warn("letting go of Claude was not clean", "error", err)
-	}
+	p.drop(kept)
 	return true
 }

@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 
 	"github.com/sayso-dev/sayso/claude"
 )
@@ -40,7 +39,7 @@ type Left interface {
 
 // ErrRepeated is returned by Send of a [Kept] for a line that was sent before,
 // by this server or by one before it. The CLI got it once.
-var ErrRepeated = errors.New("the line was sent before")
+var ErrRepeated = claude.ErrRepeated
 
 // Conn is one CLI: its lines, and what may be done to it.
 type Conn interface {

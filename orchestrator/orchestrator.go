@@ -191,7 +191,9 @@ func (o *Orchestrator) goOn(ctx context.Context, p *process) {
 			return err
 		}
 		if len(queue) > 0 {
-			return o.launch(ctx, p.session, launchOf(p.session))
+			l := launchOf(p.session)
+			l.ContinueTurn = l.Resume != "" && p.leavesTurn(queue[0])
+			return o.launch(ctx, p.session, l)
 		}
 		if !o.rules().ResumeOnAnswer {
 			return nil
@@ -220,18 +222,13 @@ func (o *Orchestrator) beginAfresh(ctx context.Context, p *process) error {
 	if _, err := o.o.Store.UpdateSession(ctx, s.SessionID, session.Patch{Begun: &begun}); err != nil {
 		return err
 	}
-	if _, err := o.o.Store.Requeue(ctx, s.SessionID); err != nil {
-		return err
-	}
 	note := session.Item{Key: "afresh:" + p.processID, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{
 		Level: "warning", Text: "Claude ended before it had saved this conversation, so it begins afresh with the same messages.",
 	})}
 	if err := o.o.Store.PutItems(ctx, s.SessionID, []session.Item{note}); err != nil {
 		return err
 	}
-	l := launchOf(s)
-	l.Former = true
-	return o.launch(ctx, s, l)
+	return o.launch(ctx, s, launchOf(s))
 }
 
 // Start makes a new session and its process, and returns the session's id once
@@ -474,11 +471,10 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if plan.Resume == s.SessionID && !plan.ContinueTurn {
-		if plan.ContinueTurn, err = o.leftOver(ctx, s.SessionID); err != nil {
-			return fmt.Errorf("orchestrator: launch: %w", err)
-		}
+	if plan.Former, err = o.leftOver(ctx, s.SessionID); err != nil {
+		return fmt.Errorf("orchestrator: launch: %w", err)
 	}
+	plan.ContinueTurn = plan.ContinueTurn || plan.Former && plan.Resume == s.SessionID
 	p := newProcess(o, s, plan)
 	o.mu.Lock()
 	if _, ok := o.processes[s.SessionID]; ok {
@@ -487,6 +483,12 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	}
 	o.processes[s.SessionID] = p
 	o.mu.Unlock()
+	if plan.Retell {
+		if _, err := o.o.Store.Requeue(ctx, s.SessionID); err != nil {
+			o.remove(p)
+			return fmt.Errorf("orchestrator: launch: %w", err)
+		}
+	}
 	// Whoever asked for the process finds it starting, not still dead.
 	if err := p.flush(ctx); err != nil {
 		o.remove(p)

@@ -27,15 +27,18 @@ type launchPlan struct {
 	// ContinueTurn has a turn that was cut off go on by itself.
 	ContinueTurn bool
 	// Former: a process of the session died with questions that this one may ask
-	// again. ContinueTurn implies it.
+	// again.
 	Former bool
+	// Retell: Claude does not know the conversation. What a process was told that is
+	// gone is lost with it, and said again.
+	Retell bool
 }
 
 func launchOf(s session.Session) launchPlan {
 	if s.Begun {
 		return launchPlan{Resume: s.SessionID}
 	}
-	return launchPlan{SessionID: s.SessionID}
+	return launchPlan{SessionID: s.SessionID, Retell: true}
 }
 
 // process is one incarnation of a session's CLI. Its state changes only in
@@ -75,6 +78,7 @@ type process struct {
 	ended      bool                   // nothing more will be written
 	turnSince  time.Time              // since when the state is what it is
 	questions  map[*question]struct{} // that wait for a person
+	onTheWay   map[string]bool        // tool use ids whose answer is being sent: the result is there already
 	stopReason string                 // why we end it; "" while we do not
 	lastCPU    time.Duration
 	lastSample time.Time
@@ -84,6 +88,7 @@ type process struct {
 	greeted    bool      // it answered initialize and has an account
 	// endedByPerson: stopReason came from a person, not from a limit.
 	endedByPerson bool
+	cutOff        bool     // it died in the middle of a turn
 	unreadable    int      // lines that were no message
 	firstNoise    string   // the first of them
 	cuts          []string // tool calls that may have asked over MCP and are over
@@ -110,6 +115,7 @@ func newProcess(o *Orchestrator, s session.Session, plan launchPlan) *process {
 		gone:      make(chan struct{}),
 		cutting:   make(chan struct{}, 1),
 		questions: make(map[*question]struct{}),
+		onTheWay:  make(map[string]bool),
 		turnSince: now, busy: now,
 	}
 	p.room = sync.NewCond(&p.mu)
@@ -269,7 +275,11 @@ func (p *process) run(ctx context.Context) {
 
 	p.mu.Lock()
 	detached, stop := p.detached, p.stopReason
+	kept, _ := p.conn.(Kept)
 	p.mu.Unlock()
+	if kept != nil {
+		defer p.drop(kept)
+	}
 	if !detached {
 		p.bury(ctx, stop, reason)
 	}
@@ -283,10 +293,17 @@ func (p *process) run(ctx context.Context) {
 		p.log.Error("cannot write the last state of the process", "error", err)
 		return
 	}
-	if kept, ok := p.conn.(Kept); ok && !detached {
+	if kept != nil && !detached {
 		if err := kept.Forget(lasting); err != nil {
 			p.log.Warn("cannot clear away what is left of the process", "error", err)
 		}
+	}
+}
+
+// drop ends the connection to a process that is kept elsewhere.
+func (p *process) drop(kept Kept) {
+	if err := kept.Detach(); err != nil {
+		p.log.Warn("letting go of Claude was not clean", "error", err)
 	}
 }
 
@@ -316,12 +333,14 @@ func (p *process) bury(ctx context.Context, stop, reason string) {
 		p.log.ErrorContext(ctx, "cannot end the token of a dead process", "error", err)
 	}
 	p.recordMissing(lasting)
+	p.settleMessage(lasting)
 	if stop != "" {
 		p.log.InfoContext(ctx, "the session's process was ended", "reason", stop)
 	} else {
 		p.log.ErrorContext(ctx, "the session's process died", "reason", reason)
 	}
 	p.update(func(s *session.ProcessState) {
+		p.cutOff = s.State == session.AssistantTurn
 		s.State, s.PID, s.Memory, s.CPU, s.Stuck = session.Dead, 0, 0, 0, ""
 		if stop != "" {
 			s.KillReason = stop
@@ -329,6 +348,27 @@ func (p *process) bury(ctx context.Context, stop, reason string) {
 			s.Error = reason
 		}
 	})
+}
+
+// settleMessage takes the message from the queue of which it was not known whether
+// it was said, if Claude has begun to work on it: nobody says it again.
+func (p *process) settleMessage(ctx context.Context) {
+	p.mu.Lock()
+	id := p.script.Sending
+	if !p.script.Spoke || p.state.State != session.AssistantTurn {
+		id = ""
+	}
+	p.mu.Unlock()
+	if id == "" {
+		return
+	}
+	err := p.insist(ctx, "that a message was said", func() error {
+		_, err := p.o.o.Store.MarkSent(ctx, id, time.Now())
+		return err
+	})
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot take a message from the queue", "error", err)
+	}
 }
 
 func orElse(s, other string) string {
@@ -408,10 +448,14 @@ func (p *process) takeOver(ctx context.Context) (Conn, error) {
 		}
 		conn, err = p.left.Attach(ctx, p.offset)
 	}
-	if err == nil {
-		p.update(func(s *session.ProcessState) { s.Stuck = "" })
+	if err != nil {
+		return nil, err
 	}
-	return conn, failpoint.After("adopt.after_attach", err)
+	p.update(func(s *session.ProcessState) { s.Stuck = "" })
+	if err := failpoint.Hit("adopt.after_attach"); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 // drive talks to a running CLI until it is gone.
@@ -474,6 +518,9 @@ var (
 	errNobody   = errors.New("nobody is signed in")
 )
 
+// goneGrace is how long it may take to see the end of a CLI that takes no line.
+const goneGrace = 2 * time.Second
+
 // greet initialises the CLI. Until it has answered, nothing is sent.
 func (p *process) greet(ctx context.Context, client *claude.Client, over <-chan struct{}) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.o.rules().Limits.Start, errNoAnswer)
@@ -514,7 +561,11 @@ func (p *process) greet(ctx context.Context, client *claude.Client, over <-chan 
 			return cause
 		}
 		if errors.Is(err, claude.ErrClosed) {
-			return errGone
+			select {
+			case <-over:
+				return errGone
+			case <-time.After(goneGrace): // it lives, and did not take the line
+			}
 		}
 		return fmt.Errorf("initialize: %w", err)
 	}
@@ -605,7 +656,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	begin := func() {
 		p.update(func(s *session.ProcessState) {
 			s.State = session.AssistantTurn
-			p.script.Sending = m.MessageID
+			p.script.Sending, p.script.Spoke = m.MessageID, false
 		})
 	}
 	if !ended {
@@ -669,6 +720,7 @@ func (p *process) hear(m claude.Message) {
 		p.script.Sending, p.turnEnded = "", true
 	case heard.working:
 		next.State = session.AssistantTurn
+		p.script.Spoke = true
 	}
 	if heard.model != "" {
 		next.Model = heard.model
@@ -795,11 +847,21 @@ func (p *process) neverSaved() bool {
 }
 
 // leavesWork reports whether the session should go on with what is queued now
-// that the process is gone: not when a person ended it or it never came up.
+// that the process is gone: not when a person ended it or it never came up. One
+// that ended while no server was there to see it may have come up.
 func (p *process) leavesWork() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.greeted && !p.endedByPerson
+	return (p.greeted || p.left != nil) && !p.endedByPerson
+}
+
+// leavesTurn reports whether the turn that the process died in is to go on before
+// the next message is said: once, for a turn may be what it dies of, and not when
+// the next message may be the turn's own.
+func (p *process) leavesTurn(next session.Message) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cutOff && !p.plan.ContinueTurn && p.script.Sending != next.MessageID
 }
 
 func (p *process) pid() int {
@@ -820,6 +882,12 @@ func (p *process) liveBlock() (session.Live, bool) {
 // consumed notes that the CLI acted on an answer: its tool result came out.
 func (p *process) consumed(toolUseID string) {
 	p.mu.Lock()
+	if _, ok := p.onTheWay[toolUseID]; ok {
+		// A CLI whose input ended also has a result, of its own making.
+		p.onTheWay[toolUseID] = true
+		p.mu.Unlock()
+		return
+	}
 	done, ok := p.script.Answered[toolUseID]
 	delete(p.script.Answered, toolUseID)
 	p.mu.Unlock()

@@ -212,8 +212,14 @@ func (c *shimConn) Kill() error {
 	return errors.Join(err, c.Close())
 }
 
+// Close ends the connection, but for one whose CLI is gone: Forget has something
+// to say there.
 func (c *shimConn) Close() error {
-	c.shim.Detach()
+	select {
+	case <-c.shim.Done():
+	default:
+		c.shim.Detach()
+	}
 	c.once.Do(func() { close(c.done) })
 	return nil
 }
@@ -246,12 +252,16 @@ func (c *shimConn) Forget(ctx context.Context) error {
 	if err := failpoint.Hit("forget.before"); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	asking, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	if err := c.shim.AckExit(ctx); err != nil && !errors.Is(err, shim.ErrGone) && !errors.Is(err, shim.ErrDetached) {
-		return errors.Join(err, remove(ctx, c.dir))
+	// A shim that does not go by itself is ended with what is left of its tree.
+	err := c.shim.AckExit(asking)
+	if errors.Is(err, shim.ErrGone) || errors.Is(err, shim.ErrDetached) {
+		err = nil
 	}
-	return failpoint.After("forget.after", remove(ctx, c.dir))
+	removing, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	return errors.Join(err, failpoint.After("forget.after", remove(removing, c.dir)))
 }
 
 func exitError(e shim.ExitRecord) error {

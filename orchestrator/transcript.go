@@ -31,6 +31,8 @@ type memo struct {
 	Begun    bool                 `json:"begun"`              // Claude knows the conversation
 	// Sending is the message for which the present turn was begun, "" when none was.
 	Sending string `json:"sending,omitempty"`
+	// Spoke: Claude has been heard since that turn was begun.
+	Spoke bool `json:"spoke,omitempty"`
 	// Ended is the message whose turn has ended last.
 	Ended string `json:"ended,omitempty"`
 }
