@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -51,15 +52,22 @@ type Server struct {
 	err       error
 }
 
-// FreeAddress finds a port that is free and that no outgoing connection takes
-// while the server on it is down: below those the kernel gives away by itself.
+// ports are those that FreeAddress may give away, below those that the kernel
+// gives away by itself.
+const firstPort, ports = 20000, 12000
+
+// given counts the ports that were tried.
+var given atomic.Int64
+
+// FreeAddress finds a port that is free, that no outgoing connection takes while
+// the server on it is down, and that no other call has given.
 func FreeAddress() (string, error) {
 	var err error
-	for port := 20000 + os.Getpid()%10000; port < 32000; port++ {
+	for range ports {
+		port := firstPort + (int64(os.Getpid())*37+given.Add(1))%ports
 		var l net.Listener
 		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			defer l.Close()
-			return l.Addr().String(), nil
+			return l.Addr().String(), l.Close()
 		}
 	}
 	return "", fmt.Errorf("no port is free: %w", err)
@@ -79,7 +87,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	args := append([]string{"serve", "--listen", o.Address, "--state-dir", o.StateDir(),
 		"--workspace-root", o.Work(), "--claude", o.Claude}, o.Settings...)
 	cmd := exec.Command(o.Path, args...)
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.Folder, "ANTHROPIC_API_KEY=none", "SAYSO_BOOTSTRAP_TOKEN=" + Token}, o.Environ...)
+	cmd.Env = o.environ()
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt at the terminal is ours to handle
 	s := &Server{
@@ -154,13 +162,20 @@ func (s *Server) Stop() error {
 
 // KillAll ends the sessions that go on without the server, by sayso itself, once
 // the server is stopped.
-func (s *Server) KillAll() error {
-	cmd := exec.Command(s.cmd.Path, "kill-all", "--state-dir", s.options.StateDir())
-	cmd.Env = s.cmd.Env
+func (o Options) KillAll() error {
+	cmd := exec.Command(o.Path, "kill-all", "--state-dir", o.StateDir())
+	cmd.Env = o.environ()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("kill-all: %w: %s", err, out)
 	}
 	return nil
+}
+
+// KillAll is that of the server's options.
+func (s *Server) KillAll() error { return s.options.KillAll() }
+
+func (o Options) environ() []string {
+	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.Folder, "ANTHROPIC_API_KEY=none", "SAYSO_BOOTSTRAP_TOKEN=" + Token}, o.Environ...)
 }
 
 func (o Options) log() string { return filepath.Join(o.Folder, "log") }
