@@ -82,10 +82,17 @@ torture: build ## Kill the server 1,000 times under load and count; then time th
 	bin/torture -kills 1000 -requests 3000
 	bin/torture -r2
 
+.PHONY: matrix
+matrix: ## Let every step between Claude's stdout and its stdin fail in every way, and print what became of it
+	@mkdir -p .tools/reports
+	@status=0; SAYSO_MATRIX=full SAYSO_MATRIX_TABLE=$(CURDIR)/.tools/reports/matrix.md \
+		go test -race -timeout 90m -tags failpoints ./failpoint/matrix || status=1; cat .tools/reports/matrix.md; exit $$status
+
 .PHONY: check
 check: frontend/node_modules/.package-lock.json ## Check formatting, vet, staticcheck, lint and types of the web app, generated files
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt -w is due for:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
+	go vet -tags failpoints ./failpoint/... ./store
 	go tool staticcheck ./...
 	npm run --silent --prefix frontend lint
 	npm run --silent --prefix frontend typecheck

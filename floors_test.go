@@ -55,7 +55,7 @@ var rooms = map[string]room{
 	"failpoint/matrix": {
 		floor:    5,
 		ours:     []string{"cmd/blackbox", "failpoint"},
-		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},
+		external: []string{"github.com/coder/websocket", "github.com/google/uuid", "modernc.org/sqlite"},
 		closed:   "it is the tests of the points, and looks at the server from outside",
 	},
 	"cmd/blackbox": {

@@ -7,10 +7,10 @@ const read = (name) => readFileSync(new URL(`../.tools/reports/${name}`, import.
 
 // A test that has subtests is counted through them. A package that failed with
 // no failed test (it did not compile, a goroutine survived) is one failure.
-function countGo() {
+function countGo(report) {
   const outcome = new Map()
   const failedPackages = new Set()
-  for (const line of read('go.ndjson').split('\n')) {
+  for (const line of read(report).split('\n')) {
     if (!line.startsWith('{')) continue
     const { Action, Package, Test, ImportPath } = JSON.parse(line)
     if (!['pass', 'fail', 'skip', 'build-fail'].includes(Action)) continue
@@ -55,7 +55,12 @@ function countBrowser() {
 
 const say = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed` + (skipped ? `, ${skipped} skipped` : '')
 const total = { passed: 0, failed: 0, skipped: 0 }
-for (const [name, count] of [['Go', countGo], ['web app', countWeb], ['browser', countBrowser]]) {
+for (const [name, count] of [
+  ['Go', () => countGo('go.ndjson')],
+  ['failpoint', () => countGo('failpoints.ndjson')],
+  ['web app', countWeb],
+  ['browser', countBrowser],
+]) {
   let counted
   try {
     counted = count()

@@ -11,9 +11,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
@@ -29,6 +29,7 @@ import (
 //	die     the CLI exits while it asks, the first time
 //	forget  as die, and it forgets the conversation
 //	drop    as die, and it does not ask again
+//	many    each of those that are asked at once gets a number behind its name
 const asCLI = "SAYSO_MATRIX_CLI" // folder of the memories
 
 // dieAfter is how long a CLI that is to die asks.
@@ -36,7 +37,7 @@ const dieAfter = 150 * time.Millisecond
 
 // memory is one line of it.
 type memory struct {
-	Kind      string          `json:"kind"` // start, user, asked, cancelled, heard, result, forgot or unknown
+	Kind      string          `json:"kind"` // start, read, user, asked, cancelled, heard, eof, result or forgot
 	PID       int             `json:"pid"`
 	RequestID string          `json:"request_id,omitempty"`
 	Name      string          `json:"name,omitempty"` // of asked
@@ -65,18 +66,14 @@ func readMemory(path string) ([]memory, error) {
 }
 
 // installCLI makes an executable that plays the CLI and remembers in folder.
-func installCLI(t testing.TB, folder string) string {
-	t.Helper()
+func installCLI(folder string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	path := filepath.Join(folder, "claude")
 	text := "#!/bin/sh\n" + asCLI + "='" + folder + "' exec '" + self + "' \"$@\"\n"
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return path, os.WriteFile(path, []byte(text), 0o700)
 }
 
 // playCLI is the program; it returns its exit status.
@@ -146,6 +143,8 @@ func playCLI(folder string, args []string) int {
 			if !s.wasInjected(r.Line) {
 				s.note(memory{Kind: "user", Line: r.Line})
 			}
+		case "eof":
+			s.note(memory{Kind: "eof"})
 		}
 	}
 	return c.Run(context.Background())
@@ -164,6 +163,7 @@ type streams struct {
 	mu       sync.Mutex
 	next     []byte // a line that is read before those of in
 	injected []byte
+	mine     []string          // numbered names
 	names    map[string]string // by request id
 }
 
@@ -200,6 +200,7 @@ func (s *streams) Recv() ([]byte, error) {
 		}
 		return nil, io.EOF
 	}
+	s.note(memory{Kind: "read"})
 	if s.goesOn && bytes.Contains(line, []byte(`"initialize"`)) {
 		s.goesOn = false
 		rest, err := json.Marshal(map[string]any{"type": "user", "message": map[string]any{
@@ -215,36 +216,47 @@ func (s *streams) Recv() ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte("\n")), nil
 }
 
-// rest is what is left to do of the turn that was cut off.
-func (s *streams) rest() []claudetest.Step {
+// stepsOf reads the script in a message.
+func stepsOf(line []byte) ([]claudetest.Step, error) {
 	var m struct {
 		Message struct{ Content json.RawMessage }
 	}
-	if err := json.Unmarshal(s.turn, &m); err != nil {
-		panic(err)
+	if err := json.Unmarshal(line, &m); err != nil {
+		return nil, err
 	}
 	var prompt string
 	if json.Unmarshal(m.Message.Content, &prompt) != nil {
 		var blocks []struct{ Text string }
 		if err := json.Unmarshal(m.Message.Content, &blocks); err != nil {
-			panic(err)
+			return nil, err
 		}
 		prompt = blocks[0].Text
 	}
 	_, prompt, _ = strings.Cut(prompt, "```claudetest\n")
 	prompt, _, _ = strings.Cut(prompt, "```")
 	script, err := claudetest.ParseScript(prompt)
+	return script.Turn, err
+}
+
+// rest is what is left to do of the turn that was cut off.
+func (s *streams) rest() []claudetest.Step {
+	turn, err := stepsOf(s.turn)
 	if err != nil {
 		panic(err)
 	}
 	rest := []claudetest.Step{{Text: "I go on."}}
-	for _, step := range script.Turn {
+	for _, step := range turn {
 		if step.Ask == nil {
 			rest = append(rest, step)
 			continue
 		}
 		name := nameOf(step.Ask)
-		left := max(1, step.Count) - count(s.done, name)
+		left := 0
+		for _, one := range namesOf([]claudetest.Step{step}) {
+			if !slices.Contains(s.done, one) {
+				left++
+			}
+		}
 		if left <= 0 || first(name) == "drop" && count(s.asked, name) > 0 {
 			continue
 		}
@@ -288,6 +300,19 @@ func nameIn(input map[string]any) string {
 	return text
 }
 
+// number gives a request the lowest number that is not done and that this process
+// has not asked for. It is called with the lock held.
+func (s *streams) number(name string, line []byte) (string, []byte) {
+	for n := 1; ; n++ {
+		numbered := fmt.Sprintf("%s %d", name, n)
+		if slices.Contains(s.done, numbered) || slices.Contains(s.mine, numbered) {
+			continue
+		}
+		s.mine = append(s.mine, numbered)
+		return numbered, bytes.Replace(line, []byte(`"command":"`+name+`"`), []byte(`"command":"`+numbered+`"`), 1)
+	}
+}
+
 func (s *streams) Send(line []byte) error {
 	var m struct {
 		Type      string         `json:"type"`
@@ -300,6 +325,9 @@ func (s *streams) Send(line []byte) error {
 	switch m.Type {
 	case "control_request":
 		name := nameOf(m.Request)
+		if first(name) == "many" {
+			name, line = s.number(name, line)
+		}
 		known := count(s.asked, name) > 0
 		s.asked = append(s.asked, name)
 		s.names[m.RequestID] = name

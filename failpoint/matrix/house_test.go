@@ -5,10 +5,9 @@ package matrix_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,31 +50,9 @@ type conversation struct {
 	deadFor time.Time
 }
 
-var ports struct {
-	sync.Mutex
-	next int
-}
-
-// freeAddress is one that no other house has.
-func freeAddress() (string, error) {
-	ports.Lock()
-	defer ports.Unlock()
-	if ports.next == 0 {
-		ports.next = 20000 + os.Getpid()%8000
-	}
-	for range 4000 {
-		ports.next++
-		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", ports.next)); err == nil {
-			l.Close()
-			return fmt.Sprintf("127.0.0.1:%d", ports.next), nil
-		}
-	}
-	return "", fmt.Errorf("no port is free")
-}
-
 // open starts a house. Whatever it returns must be closed.
 func open(ctx context.Context, folder, orders string, cli string) (*house, error) {
-	address, err := freeAddress()
+	address, err := blackbox.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +145,7 @@ func (h *house) resume(ctx context.Context) {
 				h.mu.Lock()
 				h.byHand++
 				h.mu.Unlock()
-				h.tabs[0].give(ctx, uuid.NewString(), map[string]any{"type": "resume_session", "session_id": c.id}, "", "")
+				h.tabs[0].give(ctx, map[string]any{"type": "resume_session", "session_id": c.id})
 			}
 		}
 		for _, t := range h.tabs {
@@ -199,7 +176,10 @@ func (h *house) answers(t *tab, sessionID, _ string, r request) map[string]any {
 			return nil
 		}
 	case "cancel":
-		return nil
+		// Claude withdraws it, unless it died before.
+		if r.Status != "orphaned" {
+			return nil
+		}
 	}
 	return reply(t.label, r)
 }
@@ -260,9 +240,9 @@ func say(text string) claudetest.Step { return claudetest.Step{Text: text} }
 func (h *house) begin(ctx context.Context, steps ...claudetest.Step) (*conversation, error) {
 	c := &conversation{}
 	c.expect(steps)
-	k := h.tabs[0].give(ctx, uuid.NewString(), map[string]any{
+	k := h.tabs[0].give(ctx, map[string]any{
 		"type": "create_session", "cwd": h.config.Work(), "prompt": claudetest.Prompt(steps...), "title": "one of the matrix",
-	}, "", "")
+	})
 	if err := h.await(ctx, "the session is made", func() bool { return isClosed(k.done) }); err != nil {
 		return nil, err
 	}
@@ -281,13 +261,23 @@ func (h *house) begin(ctx context.Context, steps ...claudetest.Step) (*conversat
 
 func (c *conversation) expect(steps []claudetest.Step) {
 	c.turns++
+	c.names = append(c.names, namesOf(steps)...)
+}
+
+// namesOf lists the names of the requests of a turn, with repetitions.
+func namesOf(steps []claudetest.Step) (names []string) {
 	for _, s := range steps {
 		if s.Ask != nil {
-			for range max(1, s.Count) {
-				c.names = append(c.names, nameOf(s.Ask))
+			for n := range max(1, s.Count) {
+				name := nameOf(s.Ask)
+				if first(name) == "many" {
+					name = fmt.Sprintf("%s %d", name, n+1)
+				}
+				names = append(names, name)
 			}
 		}
 	}
+	return names
 }
 
 // tell gives a session another turn; it does not wait.
@@ -295,9 +285,9 @@ func (h *house) tell(ctx context.Context, c *conversation, steps ...claudetest.S
 	h.mu.Lock()
 	c.expect(steps)
 	h.mu.Unlock()
-	return h.tabs[0].give(ctx, uuid.NewString(), map[string]any{
+	return h.tabs[0].give(ctx, map[string]any{
 		"type": "send_message", "session_id": c.id, "text": claudetest.Prompt(steps...),
-	}, "", "")
+	})
 }
 
 func isClosed(c chan struct{}) bool {
@@ -335,12 +325,18 @@ func (h *house) visible(ctx context.Context, c *conversation, name string) error
 	})
 }
 
+// shows reports whether a tab that is connected shows a request of that name.
 func shows(t *tab, sessionID, name string) bool {
 	t.mu.Lock()
+	connected := t.conn != nil
+	t.mu.Unlock()
+	return connected && lists(t, sessionID, name)
+}
+
+// lists is shows, connected or not.
+func lists(t *tab, sessionID, name string) bool {
+	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.conn == nil {
-		return false
-	}
 	for _, r := range t.states[sessionID].PendingRequests {
 		if r.name() == name {
 			return true
@@ -402,48 +398,93 @@ func (h *house) crash(ctx context.Context, meanwhile func() error) error {
 	})
 }
 
+// standing is how far a session has come, as its CLIs remember it.
+type standing struct {
+	turns int            // that are over, one way or the other
+	told  int            // messages that the present conversation knows
+	done  map[string]int // by name: answered, or withdrawn by the CLI
+	// void is by name: nobody waits for these any more. Their turn was cut off and
+	// another message came, or the CLI had lost its input.
+	void map[string]int
+}
+
+func (h *house) standing(c *conversation) standing {
+	s := standing{done: map[string]int{}, void: map[string]int{}}
+	byID := map[string]string{}
+	var left []string // of the present turn
+	going, deaf := false, false
+	end := func(void bool) {
+		if going {
+			s.turns++
+		}
+		for _, name := range left {
+			if void {
+				s.void[name]++
+			}
+		}
+		left, going = nil, false
+	}
+	for _, m := range h.memory(c.id) {
+		switch m.Kind {
+		case "start":
+			deaf = false
+		case "eof":
+			deaf = true
+		case "user":
+			end(true)
+			s.told++
+			going = true
+			steps, err := stepsOf(m.Line)
+			if err != nil {
+				h.blame("%v", err)
+			}
+			left = namesOf(steps)
+		case "forgot":
+			s.told, left, going = 0, nil, false
+		case "result":
+			end(deaf)
+		case "asked":
+			byID[m.RequestID] = m.Name
+		case "heard", "cancelled":
+			if name := byID[m.RequestID]; m.Known || m.Kind == "cancelled" {
+				s.done[name]++
+				if i := slices.Index(left, name); i >= 0 {
+					left = slices.Delete(left, i, i+1)
+				}
+			}
+		}
+	}
+	return s
+}
+
 // complete reports whether a session has nothing more to do.
 func (h *house) complete(c *conversation) bool {
 	h.mu.Lock()
 	names, turns := append([]string(nil), c.names...), c.turns
 	h.mu.Unlock()
-	done := map[string]int{}
-	byID := map[string]string{}
-	results, messages, forgot := 0, 0, 0
-	for _, m := range h.memory(c.id) {
-		switch m.Kind {
-		case "asked":
-			byID[m.RequestID] = m.Name
-		case "heard":
-			if m.Known {
-				done[byID[m.RequestID]]++
-			}
-		case "cancelled":
-			done[byID[m.RequestID]]++
-		case "result":
-			results++
-		case "user":
-			messages++
-		case "forgot":
-			forgot++
-		}
-	}
-	for _, n := range names {
-		if first(n) == "drop" {
+	s := h.standing(c)
+	for _, name := range names {
+		if first(name) == "drop" {
 			continue
 		}
-		if done[n]--; done[n] < 0 {
+		if s.done[name]+s.void[name] <= 0 {
 			return false
 		}
+		if s.done[name] > 0 {
+			s.done[name]--
+		} else {
+			s.void[name]--
+		}
 	}
-	return messages-forgot >= turns && results >= turns
+	return s.told >= turns && s.turns >= turns
 }
 
-// settled reports whether a tab shows a session as waiting for a person's words.
+// settled reports whether every tab shows a session as waiting for a person's
+// words. A dead one takes them, too.
 func (h *house) settled(c *conversation) bool {
 	for _, t := range h.tabs {
 		f := t.stateOf(c.id)
-		if f.State != "user_turn" || len(f.PendingRequests) > 0 || f.QueuedMessages > 0 {
+		if f.State != "user_turn" && f.State != "dead" || len(f.PendingRequests) > 0 || f.QueuedMessages > 0 {
 			return false
 		}
 	}
@@ -499,6 +540,9 @@ func (h *house) describe(c *conversation) string {
 		b.WriteString("\n")
 	}
 	for _, m := range h.memory(c.id) {
+		if m.Kind == "read" {
+			continue
+		}
 		line := string(m.Line)
 		fmt.Fprintf(&b, "  %d %s %s %s %t %.300s\n", m.PID, m.Kind, m.RequestID, m.Name, m.Known, line)
 	}
@@ -509,12 +553,9 @@ func (h *house) describe(c *conversation) string {
 func (h *house) close() error {
 	h.cancel()
 	h.work.Wait()
-	end := exec.Command(sayso, "kill-all", "--state-dir", h.config.StateDir())
-	end.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.folder}
-	if out, err := end.CombinedOutput(); err != nil {
-		return fmt.Errorf("kill-all: %w: %s", err, out)
-	}
-	return nil
+	quiet := h.config
+	quiet.Environ = nil // what is to happen has happened
+	return quiet.KillAll()
 }
 
 func (h *house) log() string {

@@ -5,7 +5,6 @@ package matrix_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -31,7 +30,7 @@ var (
 		if err != nil {
 			return err
 		}
-		h.tell(ctx, one, claudetest.Step{Ask: approve("four").Ask, Count: 2, Parallel: true})
+		h.tell(ctx, one, claudetest.Step{Ask: approve("many").Ask, Count: 2, Parallel: true})
 		h.tell(ctx, two, question("five"))
 		return nil
 	}}
@@ -40,14 +39,29 @@ var (
 	// two of them while it is away.
 	restarting = scenario{"restarting", func(ctx context.Context, h *house) error {
 		h.hold("held")
-		c, err := h.begin(ctx, cancelled("one", 400*time.Millisecond), cancelled("two", 400*time.Millisecond), approve("held"))
+		const patience = 800 * time.Millisecond
+		c, err := h.begin(ctx, cancelled("one", patience), cancelled("two", patience), approve("held"))
 		if err != nil {
 			return err
 		}
 		for _, name := range []string{"cancel one", "cancel two"} {
-			// A cell may have let its time run out.
-			_ = h.await(ctx, name+" is asked", func() bool { return count(h.asked(c.id), name) > 0 })
-			if err := h.crash(ctx, func() error { time.Sleep(500 * time.Millisecond); return nil }); err != nil {
+			withdrawn := func() bool { return h.standing(c).done[name] > 0 }
+			if err := h.await(ctx, name+" is shown", func() bool { return shows(h.tabs[0], c.id, name) || withdrawn() }); err != nil {
+				return err
+			}
+			err := h.crash(ctx, func() error {
+				away, cancel := context.WithTimeout(ctx, 10*time.Second) // the CLI may have gone with the server
+				defer cancel()
+				_ = h.await(away, name+" is withdrawn", withdrawn)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			// No kill of ours is to come in the way of a point's.
+			if err := h.await(ctx, name+" is gone", func() bool {
+				return !lists(h.tabs[0], c.id, name) && !lists(h.tabs[1], c.id, name)
+			}); err != nil {
 				return err
 			}
 		}
@@ -120,9 +134,9 @@ var (
 
 // lose ends every process of a house and removes what the shims left.
 func (h *house) lose() error {
-	end := exec.Command(sayso, "kill-all", "--state-dir", h.config.StateDir())
-	end.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.folder}
-	if err := end.Run(); err != nil {
+	quiet := h.config
+	quiet.Environ = nil
+	if err := quiet.KillAll(); err != nil {
 		return err
 	}
 	return os.RemoveAll(filepath.Join(h.config.StateDir(), "shims"))

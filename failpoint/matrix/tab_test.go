@@ -57,6 +57,8 @@ type command struct {
 	text  []byte
 	name  string // of the request that it answers
 	nonce string // of an answer: what the CLI must hear if this one counts
+	// requestID is that of the request that it answers, as the server names it.
+	requestID string
 
 	// protected by tab.mu
 	acks []frame
@@ -221,19 +223,24 @@ func (t *tab) answer(ctx context.Context, sessionID string, r request, fields ma
 		}
 	}
 	nonce, _ := fields["nonce"].(string)
-	return t.give(ctx, uuid.NewString(), all, r.name(), nonce)
+	return t.put(ctx, &command{name: r.name(), nonce: nonce, requestID: r.RequestID}, all)
 }
 
-// give gives a command under an id.
-func (t *tab) give(ctx context.Context, id string, fields map[string]any, name, nonce string) *command {
-	fields["command_id"] = id
+// give gives a command that is no answer.
+func (t *tab) give(ctx context.Context, fields map[string]any) *command {
+	return t.put(ctx, &command{}, fields)
+}
+
+func (t *tab) put(ctx context.Context, c *command, fields map[string]any) *command {
+	c.id, c.done = uuid.NewString(), make(chan struct{})
+	fields["command_id"] = c.id
 	text, err := json.Marshal(fields)
 	if err != nil {
 		panic(err)
 	}
-	c := &command{id: id, text: text, name: name, nonce: nonce, done: make(chan struct{})}
+	c.text = text
 	t.mu.Lock()
-	t.commands[id] = c
+	t.commands[c.id] = c
 	t.order = append(t.order, c)
 	t.mu.Unlock()
 	t.say(ctx, c)
@@ -288,7 +295,7 @@ func (t *tab) given() (all []outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.order {
-		o := outcome{tab: t.label, name: c.name, nonce: c.nonce, text: string(c.text)}
+		o := outcome{tab: t.label, name: c.name, nonce: c.nonce, requestID: c.requestID, text: string(c.text)}
 		for i, a := range c.acks {
 			if i == 0 {
 				o.result, o.error = a.Result, string(a.Error)
@@ -305,6 +312,7 @@ func (t *tab) given() (all []outcome) {
 // outcome is what became of a command.
 type outcome struct {
 	tab, name, nonce, text string
+	requestID              string
 	result, error          string
 	contradicted           bool // two acks of one command differ
 }

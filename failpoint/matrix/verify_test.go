@@ -3,6 +3,7 @@
 package matrix_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,17 +17,17 @@ type allowed struct {
 	technical bool // the store failed, so that a request was refused for that reason
 }
 
-// verify holds what the CLIs heard against what the tabs were told. It returns
-// what is wrong.
-func (h *house) verify(may allowed) (wrong []string) {
+// verify holds what the CLIs heard against what the tabs were told and what the
+// database has. It returns what is wrong.
+func (h *house) verify(ctx context.Context, may allowed) (wrong []string) {
 	blame := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	h.mu.Lock()
 	wrong = append(wrong, h.problems...)
 	sessions := h.sessions
 	h.mu.Unlock()
 
-	applied := map[string]outcome{} // by nonce
-	given := map[string]outcome{}
+	appliedTo := map[string]string{} // the nonce, by request
+	given := map[string]outcome{}    // by nonce
 	for _, t := range h.tabs {
 		for _, o := range t.given() {
 			if o.contradicted {
@@ -37,7 +38,10 @@ func (h *house) verify(may allowed) (wrong []string) {
 				blame("a command was %s: %s: %s", o.result, o.error, o.text)
 			case o.nonce == "":
 			case o.result == "applied":
-				applied[o.nonce], given[o.nonce] = o, o
+				if other := appliedTo[o.requestID]; other != "" {
+					blame("I1: two answers to one request were acked as applied: %s and %s", other, o.nonce)
+				}
+				given[o.nonce], appliedTo[o.requestID] = o, o.nonce
 			case o.result == "already_resolved" || o.result == "stale":
 				given[o.nonce] = o
 			default:
@@ -47,6 +51,7 @@ func (h *house) verify(may allowed) (wrong []string) {
 	}
 
 	heardNonces := map[string]string{} // nonce to name
+	heard := map[string]string{}       // the nonce, by the id that the CLI gave its request
 	for _, c := range sessions {
 		type asking struct {
 			memory
@@ -105,7 +110,7 @@ func (h *house) verify(may allowed) (wrong []string) {
 			case heardNonces[nonce] != "":
 				blame("the answer %s reached two requests", nonce)
 			default:
-				heardNonces[nonce] = a.Name
+				heardNonces[nonce], heard[a.RequestID] = a.Name, nonce
 				if !a.cancelled {
 					names[a.Name]++
 				}
@@ -116,23 +121,23 @@ func (h *house) verify(may allowed) (wrong []string) {
 				names[a.Name]++
 			}
 		}
-		for name, n := range names {
-			if want := count(c.names, name); n != want {
-				blame("%q was answered %d times, want %d", name, n, want)
-			}
-		}
+		void := h.standing(c).void
 		for _, name := range c.names {
-			if names[name] == 0 && first(name) != "drop" {
-				blame("%q was never answered", name)
+			n, want := names[name], count(c.names, name)
+			if first(name) == "drop" {
+				void[name] = want
+			}
+			if n > want || n+void[name] < want {
+				blame("%q was answered %d times, want %d (%d are void)", name, n, want, void[name])
 			}
 		}
 	}
-	// What was acked as applied was heard, unless nobody asks any more.
-	for nonce, o := range applied {
-		if heardNonces[nonce] == "" && first(o.name) != "cancel" && first(o.name) != "drop" {
-			blame("the answer of tab %s to %q was acked as applied and never heard", o.tab, o.name)
-		}
+	rows, err := h.rows(ctx)
+	if err != nil {
+		blame("the database cannot be read: %v", err)
 	}
+	wrong = append(wrong, h.verifyRows(rows, heard, given)...)
+	wrong = append(wrong, h.verifyLines()...)
 	slices.Sort(wrong)
 	return wrong
 }
