@@ -15,6 +15,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,7 +45,7 @@ func mcpVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	f := &forwarder{
 		path: *connect, out: stdout, life: uuid.NewString(),
 		client: &http.Client{Transport: &http.Transport{Proxy: nil}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		calls:  map[string]context.CancelFunc{},
+		calls:  map[string]*carried{},
 	}
 	defer f.client.CloseIdleConnections()
 	return f.run(ctx, stdin)
@@ -94,7 +95,13 @@ type forwarder struct {
 
 	mu      sync.Mutex
 	version string // of the protocol, as initialize agreed; "" before
-	calls   map[string]context.CancelFunc
+	calls   map[string]*carried
+}
+
+// carried is a request under way.
+type carried struct {
+	cut     context.CancelFunc
+	dropped atomic.Bool // its sender has cancelled it and wants no response
 }
 
 // envelope is what a forwarder must know of a message.
@@ -167,23 +174,29 @@ func (f *forwarder) take(ctx context.Context, under *sync.WaitGroup, line []byte
 	case m.Method == "":
 		return // an answer to a question that the server does not ask
 	case id == "" || id == "null":
+		var cancelled *carried
+		if m.Method == "notifications/cancelled" {
+			f.mu.Lock()
+			cancelled = f.calls[string(m.Params.RequestID)]
+			f.mu.Unlock()
+		}
+		if cancelled != nil {
+			cancelled.dropped.Store(true)
+		}
 		// In order, and before the call that it cancels is cut off here: the server is
 		// to know that this is on purpose.
 		brief, done := context.WithTimeout(ctx, notifyPatience)
 		defer done()
-		_, _ = f.try(brief, line, m)
-		if m.Method == "notifications/cancelled" {
-			f.mu.Lock()
-			if cut := f.calls[string(m.Params.RequestID)]; cut != nil {
-				cut()
-			}
-			f.mu.Unlock()
+		_, _ = f.try(brief, line, m, &carried{})
+		if cancelled != nil {
+			cancelled.cut()
 		}
 		return
 	}
 	call, cut := context.WithCancel(ctx)
+	c := &carried{cut: cut}
 	f.mu.Lock()
-	f.calls[id] = cut
+	f.calls[id] = c
 	f.mu.Unlock()
 	carry := func() {
 		defer func() {
@@ -192,7 +205,7 @@ func (f *forwarder) take(ctx context.Context, under *sync.WaitGroup, line []byte
 			delete(f.calls, id)
 			f.mu.Unlock()
 		}()
-		f.insist(call, line, m)
+		f.insist(call, line, m, c)
 	}
 	if m.Method == "initialize" {
 		carry() // what follows needs the version that it agrees on
@@ -202,10 +215,10 @@ func (f *forwarder) take(ctx context.Context, under *sync.WaitGroup, line []byte
 }
 
 // insist sends a request until it is answered or nobody waits for it.
-func (f *forwarder) insist(ctx context.Context, line []byte, m envelope) {
+func (f *forwarder) insist(ctx context.Context, line []byte, m envelope, c *carried) {
 	for pause := retryPause; ; pause = min(2*pause, maxRetryPause) {
-		answered, err := f.try(ctx, line, m)
-		if answered || ctx.Err() != nil {
+		answered, err := f.try(ctx, line, m, c)
+		if answered || ctx.Err() != nil || c.dropped.Load() {
 			return
 		}
 		var final refusedError
@@ -228,7 +241,7 @@ func (e refusedError) Error() string { return e.sentence }
 
 // try sends a message once. answered is true when its response has been written
 // to stdout.
-func (f *forwarder) try(ctx context.Context, line []byte, m envelope) (answered bool, err error) {
+func (f *forwarder) try(ctx context.Context, line []byte, m envelope, c *carried) (answered bool, err error) {
 	to, err := readConnection(f.path)
 	if err != nil {
 		return false, err // it may be rewritten at this moment
@@ -250,7 +263,7 @@ func (f *forwarder) try(ctx context.Context, line []byte, m envelope) (answered 
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode == http.StatusOK && media == "text/event-stream":
-		return f.stream(resp.Body, m)
+		return f.stream(resp.Body, m, c)
 	case resp.StatusCode == http.StatusAccepted:
 		return true, nil
 	case resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
@@ -313,7 +326,7 @@ func digestOf(id json.RawMessage) string { return uuid.NewSHA1(uuid.Nil, id).Str
 
 // stream writes the messages of an event stream to stdout until the response is
 // among them.
-func (f *forwarder) stream(body io.Reader, m envelope) (answered bool, err error) {
+func (f *forwarder) stream(body io.Reader, m envelope, c *carried) (answered bool, err error) {
 	reader := bufio.NewReader(body)
 	var data []byte
 	for {
@@ -344,7 +357,9 @@ func (f *forwarder) stream(body io.Reader, m envelope) (answered bool, err error
 		if over {
 			f.agree(message, m)
 		}
-		f.write(message)
+		if !c.dropped.Load() {
+			f.write(message)
+		}
 		if over {
 			return true, nil
 		}
