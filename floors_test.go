@@ -30,7 +30,7 @@ type room struct {
 var rooms = map[string]room{
 	"cmd/sayso": {
 		floor:    5,
-		ours:     []string{"account", "claude", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "orchestrator", "pending", "session", "shim", "store", "wsapi"},
+		ours:     []string{"account", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "orchestrator", "pending", "session", "shim", "store", "wsapi"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/google/uuid"},
 		closed:   "it is the top: it wires the rooms together and nothing stands on it",
 	},
@@ -72,7 +72,7 @@ var rooms = map[string]room{
 	"mcpapi": {
 		floor:    4,
 		ours:     []string{"account", "pending", "session"},
-		external: []string{"github.com/modelcontextprotocol/go-sdk"},
+		external: []string{"github.com/google/uuid", "github.com/modelcontextprotocol/go-sdk"},
 		closed:   "it is a door: the words of agents stay in it, and one door does not speak through another",
 	},
 	"wsapi": {

@@ -17,15 +17,29 @@ func (d *Directory) MintAgent(ctx context.Context, sessionID, name string, ttl t
 	if err != nil {
 		return "", err
 	}
+	return secret, d.addAgent(ctx, secret, sessionID, name, ttl)
+}
+
+func (d *Directory) addAgent(ctx context.Context, secret, sessionID, name string, ttl time.Duration) error {
 	now := time.Now()
 	t := AgentToken{TokenID: uuid.NewString(), SessionID: sessionID, Name: name, Hash: Hash(secret), CreatedAt: now}
 	if ttl > 0 {
 		t.ExpiresAt = now.Add(ttl)
 	}
 	if err := d.store.AddAgentToken(ctx, t); err != nil {
-		return "", fmt.Errorf("account: mint token of an agent: %w", err)
+		return fmt.Errorf("account: mint token of an agent: %w", err)
 	}
-	return secret, nil
+	return nil
+}
+
+// MintStream is MintAgent for an agent that knows its token as the UUID of a
+// stream. It is as hard to guess, but shown in addresses: let it run out.
+func (d *Directory) MintStream(ctx context.Context, sessionID, name string, ttl time.Duration) (streamToken string, err error) {
+	id, err := uuid.NewRandom()
+	if err != nil {
+		return "", fmt.Errorf("account: mint stream: %w", err)
+	}
+	return id.String(), d.addAgent(ctx, id.String(), sessionID, name, ttl)
 }
 
 // Agent returns the live token of a secret, or [ErrRefused].

@@ -80,7 +80,7 @@ func (d *desk) adopt(ctx context.Context) {
 		rows, err := d.requests.Open(ctx, "")
 		if err == nil {
 			for _, row := range rows {
-				if row.Source == pending.SourceMCP {
+				if row.Source == pending.SourceMCP || row.Source == pending.SourceHook {
 					d.take(row)
 				}
 			}

@@ -144,7 +144,7 @@ func (h *house) open() {
 		Policy: func(session.Session) mcpapi.Policy { return h.policy }, Version: "0.0.0-test", Log: slog.New(slog.DiscardHandler),
 	})
 	pipes := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-	server := &http.Server{Handler: h.door, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	server := &http.Server{Handler: h.doors(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(pipes) }()
 	ctx, stop := context.WithCancel(context.Background())

@@ -24,7 +24,9 @@ const usage = `sayso: nothing runs without your say-so
   sayso token     make an API token, a sign-in address with --sign-in, or the
                   token of an agent with --agent NAME
   sayso user      make users, set their passwords and roles, list them
-  sayso mcp       speak MCP on stdin and stdout, for an agent that asks here
+  sayso mcp       speak MCP on stdin and stdout, for an agent that asks here;
+                  'sayso mcp register' has the Claude of a project do so
+  sayso hook      with --install: what Claude asks in your terminals, ask here too
   sayso kill-all  end the process of every session, with or without a server
   sayso doctor    say what works here and what is missing
   sayso version   print the version
@@ -62,6 +64,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = user(ctx, args, os.Stdin, stdout, stderr)
 	case "mcp":
 		err = mcpVerb(ctx, args, os.Stdin, stdout, stderr)
+	case "hook":
+		err = hookVerb(ctx, args, os.Stdin, stdout, stderr)
 	case "kill-all":
 		err = killAll(ctx, args, stdout, stderr)
 	case "shim":

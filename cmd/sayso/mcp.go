@@ -26,17 +26,32 @@ import (
 // mcpVerb speaks MCP on stdin and stdout until stdin ends. What it reads it sends
 // to the server; when that is away it waits for it and sends the same again.
 func mcpVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "register", "unregister":
+			return registerVerb(ctx, args[0], args[1:], stdout, stderr)
+		case "stream":
+			return streamVerb(ctx, args[1:], stdout, stderr)
+		}
+	}
 	flags := flag.NewFlagSet("sayso mcp", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	connect := flags.String("connect", "", "file with the address of the server and the token, as {\"url\":\"http://127.0.0.1:8787/mcp\",\"token\":\"…\"}")
+	config := flags.String("config", "", "instead: configuration file of the PromptManager's MCP server (default: ASK_USER_CONFIG)")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return err
 		}
 		return errUsage
 	}
-	if *connect == "" || flags.NArg() > 0 {
-		return errors.New("sayso mcp needs --connect FILE, and nothing else")
+	if *connect == "" && *config == "" {
+		*config = os.Getenv("ASK_USER_CONFIG")
+	}
+	switch {
+	case flags.NArg() > 0, (*connect == "") == (*config == ""):
+		return errors.New("sayso mcp needs either --connect FILE or --config FILE, or one of: register, unregister, stream")
+	case *config != "":
+		return relay(ctx, *config, stdin, stdout)
 	}
 	// What is wrong with the file is said at once; later it may be on its way.
 	if _, err := readConnection(*connect); err != nil {

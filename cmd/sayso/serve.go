@@ -90,6 +90,10 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	}
 	s.Listen = listener.Addr().String() // the port that was chosen for :0
 
+	if err := tellAgents(s.StateDir, address(s)); err != nil {
+		log.Warn("agents outside may look for the server where it was", "error", err)
+	}
+
 	model, err := demoModel(s)
 	if err != nil {
 		listener.Close()
@@ -126,7 +130,9 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	})
 	door := wsapi.New(wsapi.Options{
 		Store: opened, Requests: registry, Driver: driver, Directory: directory, Bell: bell,
-		App: frontend.Handler(), Agents: map[string]http.Handler{"/mcp": agents}, AllowedHosts: s.AllowedHosts, TLS: s.TLSCert != "",
+		App: frontend.Handler(), Agents: agentDoors(agents, agents.Adapters(mcpapi.AdapterOptions{
+			Store: opened, Requests: registry, Directory: directory, Bell: bell, Log: log,
+		})), AllowedHosts: s.AllowedHosts, TLS: s.TLSCert != "",
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && s.TLSCert == "",
 		Version: versionText(), NodeID: s.NodeID, Log: log, NoSetUp: demo,
 		Trouble: trouble,
@@ -199,6 +205,15 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	stopDriver()
 	driving.Wait()
 	return errors.Join(err, failed.get())
+}
+
+// agentDoors are the doors for agents by their paths.
+func agentDoors(mcp *mcpapi.Server, adapters *mcpapi.Adapters) map[string]http.Handler {
+	doors := map[string]http.Handler{"/mcp": mcp}
+	for _, path := range adapters.Paths() {
+		doors[path] = adapters
+	}
+	return doors
 }
 
 func serveOn(server *http.Server, listener net.Listener) error {

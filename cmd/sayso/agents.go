@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/claude/config"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+)
+
+// home is where a server of this person keeps what is given to agents outside: a
+// connection file for each, in the state folder. The server may be running.
+type home struct {
+	stateDir, database string // as given; "" for the usual
+	stderr             io.Writer
+
+	settings settings // after read
+}
+
+// read finds the settings of the server.
+func (h *home) read(verb string) error {
+	var args []string
+	if h.stateDir != "" {
+		args = append(args, "--state-dir="+h.stateDir)
+	}
+	if h.database != "" {
+		args = append(args, "--database="+h.database)
+	}
+	var err error
+	h.settings, _, err = readSettings(verb, args, os.Getenv, h.stderr)
+	return err
+}
+
+func (h *home) agentFile(name string) string {
+	return filepath.Join(agentsIn(h.settings.StateDir), name)
+}
+
+// agentsIn is where the connection files of a state folder are.
+func agentsIn(stateDir string) string { return filepath.Join(stateDir, "agents") }
+
+// addressIn is where a server notes its address, for those who come later.
+func addressIn(stateDir string) string { return filepath.Join(stateDir, "address") }
+
+// url is the MCP address of the server: where it was last, else where its settings
+// say.
+func (h *home) url() string {
+	if known, err := os.ReadFile(addressIn(h.settings.StateDir)); err == nil && len(known) > 0 {
+		return strings.TrimSpace(string(known)) + "/mcp"
+	}
+	return address(h.settings) + "/mcp"
+}
+
+// mint writes a connection file with a token of its session, which it makes when it
+// is not there. A file whose token is good keeps it.
+func (h *home) mint(ctx context.Context, file string, s session.Session, name string) error {
+	opened, err := store.Open(ctx, h.settings.Database)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	directory := account.NewDirectory(opened)
+	c, err := readConnection(file)
+	if err == nil {
+		t, err := directory.Agent(ctx, c.Token)
+		if err != nil && !errors.Is(err, account.ErrRefused) {
+			return err
+		}
+		if err != nil || t.SessionID != s.SessionID {
+			c.Token = ""
+		}
+	}
+	if c.Token == "" {
+		admin, err := directory.FirstAdmin(ctx)
+		if err != nil {
+			return err
+		}
+		s.ProjectID, s.OwnerID, s.PermissionMode, s.CreatedAt = session.ProjectOf(s.CWD), admin.UserID, "default", time.Now()
+		if err := opened.CreateSession(ctx, s); err != nil && !errors.Is(err, session.ErrExists) {
+			return err
+		}
+		// Those before it are in no file any longer.
+		if err := directory.RevokeAgents(ctx, s.SessionID); err != nil {
+			return err
+		}
+		if c.Token, err = directory.MintAgent(ctx, s.SessionID, name, 0); err != nil {
+			return err
+		}
+	}
+	c.URL = h.url()
+	return writeConnection(file, c)
+}
+
+// revoke ends the tokens of a session and removes their file.
+func (h *home) revoke(ctx context.Context, file, sessionID string) error {
+	opened, err := store.Open(ctx, h.settings.Database)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	if err := account.NewDirectory(opened).RevokeAgents(ctx, sessionID); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Dir(file)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return config.Remove(file)
+}
+
+func writeConnection(file string, c connection) error {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return config.Write(file, append(data, '\n'))
+}
+
+// tellAgents notes the address of this server, and puts it into the connection
+// files of agents outside, which read them at each connection.
+func tellAgents(stateDir, address string) error {
+	if err := config.Write(addressIn(stateDir), []byte(address+"\n")); err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(agentsIn(stateDir), "*.json"))
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, file := range files {
+		c, err := readConnection(file)
+		if err != nil || c.URL == address+"/mcp" {
+			continue // another kind of file, or right as it is
+		}
+		c.URL = address + "/mcp"
+		if err := writeConnection(file, c); err != nil {
+			failed = append(failed, fmt.Errorf("the connection file of an agent: %w", err))
+		}
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,355 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/claude/config"
+	"github.com/sayso-dev/sayso/claude/hook"
+	"github.com/sayso-dev/sayso/mcpapi"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+const (
+	// hookPoll is how long the hook lets one request wait, in seconds.
+	hookPoll = 25
+	// hookPatience is how long the hook waits for a server that went away while its
+	// question was open there: as long as the server waits for it.
+	hookPatience = mcpapi.ServerGone
+	// goneTime bounds the good-bye: the CLI may end us soon.
+	goneTime = 2 * time.Second
+)
+
+// hookVerb is what the CLI of a terminal runs when it opens a dialog: it puts the
+// question before people here too, and prints an answer that was given here. In
+// every other case it prints nothing, and the terminal asks as it always does.
+func hookVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("sayso hook", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	install := flags.Bool("install", false, "write the hook into Claude's settings.json, for every claude of yours in a terminal")
+	uninstall := flags.Bool("uninstall", false, "take the hook out of the settings again, and its token back")
+	connect := flags.String("connect", "", "file with the address of the server and the token (default: made by --install in the state folder)")
+	settingsFile := flags.String("settings", "", "with --install and --uninstall: another settings file, such as .claude/settings.local.json of a project")
+	headless := flags.Bool("headless", false, "also ask for a claude -p, which nobody watches")
+	stateDir := flags.String("state-dir", "", "with --install and --uninstall: state folder of the server")
+	database := flags.String("database", "", "with --install and --uninstall: database of the server")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return errUsage
+	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("hook takes no argument %q", flags.Arg(0))
+	case *install && *uninstall:
+		return errors.New("give either --install or --uninstall")
+	case *install || *uninstall:
+		t := terminalHook{settingsFile: *settingsFile, connect: *connect, headless: *headless, home: home{stateDir: *stateDir, database: *database, stderr: stderr}}
+		if *uninstall {
+			return t.uninstall(ctx, stdout)
+		}
+		return t.install(ctx, stdout)
+	case *connect == "":
+		return errors.New("Claude runs this command, with --connect FILE; install it with sayso hook --install") //nolint:staticcheck // a sentence about Claude
+	}
+	if err := runHook(ctx, *connect, *headless, stdin, stdout); err != nil {
+		fmt.Fprintln(stderr, "sayso hook:", err) // and no exit code: the terminal asks on
+	}
+	return nil
+}
+
+// runHook handles one call of the CLI.
+func runHook(ctx context.Context, connect string, headless bool, stdin io.Reader, stdout io.Writer) error {
+	in, err := hook.Read(stdin)
+	if err != nil {
+		return err
+	}
+	if !headless && !hook.InTerminal(os.Getenv) {
+		return nil
+	}
+	to, err := readConnection(connect)
+	if err != nil {
+		return err
+	}
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "this machine"
+	}
+	c := &hookCall{in: in, to: to, host: host, key: uuid.NewString(), client: &http.Client{
+		// No proxy: the question goes to the server that was named, and nowhere else.
+		Transport:     &http.Transport{Proxy: nil, DialContext: (&net.Dialer{Timeout: goneTime}).DialContext},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	defer c.client.CloseIdleConnections()
+	switch in.Event {
+	case hook.PermissionRequest:
+		return c.ask(ctx, stdout)
+	case hook.Notification:
+		return c.notice(ctx)
+	}
+	return nil
+}
+
+// hookCall is one call of the CLI.
+type hookCall struct {
+	in     hook.Input
+	to     connection
+	host   string
+	key    string
+	client *http.Client
+}
+
+// ask puts the question of a dialog before people until somebody answers, here or
+// there. ctx ends when the CLI ends the hook, which it does when a dialog is
+// refused.
+func (c *hookCall) ask(ctx context.Context, stdout io.Writer) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
+	working, done := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer done()
+
+	type answer struct {
+		reply mcpapi.HookReply
+		err   error
+	}
+	answers, endings := make(chan answer, 1), make(chan hook.Ending, 1)
+	work.Go(func() {
+		reply, err := c.poll(working)
+		answers <- answer{reply, err}
+	})
+	work.Go(func() {
+		home, _ := os.UserHomeDir() // without one there is nothing to look at
+		if ending := hook.Await(working, c.in, config.Dir(os.Getenv, home), os.Getenv); ending != "" {
+			endings <- ending
+		}
+	})
+	reason := "refused"
+	select {
+	case a := <-answers:
+		if a.err != nil || a.reply.Status != mcpapi.HookAnswered {
+			return a.err
+		}
+		out, err := hook.Output(c.in, hook.Decision{
+			Allow: a.reply.Decision == pending.Allow, Message: a.reply.Message, Interrupt: a.reply.Interrupt,
+			UpdatedInput: a.reply.UpdatedInput, UpdatedPermissions: a.reply.UpdatedPermissions, Answers: a.reply.Answers,
+		})
+		if err != nil {
+			return err
+		}
+		_, err = stdout.Write(out)
+		return err
+	case ending := <-endings:
+		reason = string(ending)
+	case <-ctx.Done():
+	}
+	done()
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), goneTime)
+	defer cancel()
+	_, err := c.post(ending, "/hook/gone", mcpapi.HookGone{Key: c.key, SessionID: c.in.SessionID, Reason: reason}, nil)
+	return err
+}
+
+// poll asks until the server knows an end. A server that is away at first is left
+// alone; one that goes away later is waited for, as its answer may be on its way.
+func (c *hookCall) poll(ctx context.Context) (mcpapi.HookReply, error) {
+	cwd := c.in.CWD
+	body := mcpapi.HookAsk{
+		Key: c.key, Host: c.host, SessionID: c.in.SessionID, CWD: cwd, Wait: hookPoll,
+		ToolName: c.in.ToolName, ToolInput: c.in.ToolInput, ToolUseID: c.in.ToolUseID,
+		PermissionSuggestions: c.in.PermissionSuggestions, AgentID: c.in.AgentID, AgentType: c.in.AgentType,
+	}
+	reached, since := false, time.Now()
+	for {
+		var reply mcpapi.HookReply
+		status, err := c.post(ctx, "/hook/ask", body, &reply)
+		switch {
+		case err == nil && status == http.StatusAccepted:
+			reached, since = true, time.Now()
+			continue
+		case err == nil && status == http.StatusOK:
+			return reply, nil
+		case err == nil && status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests:
+			return reply, fmt.Errorf("the server refuses the question: %s", http.StatusText(status))
+		case err != nil && !reached && dialFailed(err), ctx.Err() != nil, time.Since(since) > hookPatience:
+			return reply, err
+		}
+		reached = true
+		select {
+		case <-ctx.Done():
+			return reply, context.Cause(ctx)
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+func dialFailed(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// notice passes on that Claude wants somebody to look. A dialog is there to be
+// seen already.
+func (c *hookCall) notice(ctx context.Context) error {
+	if c.in.NotificationType == "permission_prompt" || c.in.Message == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, goneTime)
+	defer cancel()
+	_, err := c.post(ctx, "/hook/notice", mcpapi.HookNotice{Host: c.host, SessionID: c.in.SessionID, CWD: c.in.CWD, Message: c.in.Message}, nil)
+	return err
+}
+
+// post sends one request and decodes what is said with status 200 or 202.
+func (c *hookCall) post(ctx context.Context, path string, body, reply any) (status int, err error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*hookPoll*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(c.to.URL, "/mcp")+path, bytes.NewReader(data))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+c.to.Token)
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	if reply == nil || resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusAccepted {
+		_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
+		return resp.StatusCode, err
+	}
+	return resp.StatusCode, json.NewDecoder(resp.Body).Decode(reply)
+}
+
+// terminalHook installs the hook for one person on this machine.
+type terminalHook struct {
+	home                  home
+	settingsFile, connect string
+	headless              bool
+}
+
+// places are the settings file and the end of the hook's command line.
+func (t *terminalHook) places() (settingsFile string, args []string, ownToken bool, err error) {
+	if err := t.home.read("hook"); err != nil {
+		return "", nil, false, err
+	}
+	settingsFile = t.settingsFile
+	if settingsFile == "" {
+		dir, err := os.UserHomeDir()
+		if err != nil {
+			return "", nil, false, fmt.Errorf("there is no home folder: %w; name the file with --settings", err)
+		}
+		settingsFile = config.Settings(os.Getenv, dir)
+	}
+	connect := t.connect
+	if connect == "" {
+		connect, ownToken = t.home.agentFile("terminal.json"), true
+	}
+	if connect, err = filepath.Abs(connect); err != nil {
+		return "", nil, false, err
+	}
+	args = []string{"--connect", connect} // by these the hook is known again
+	return settingsFile, args, ownToken, nil
+}
+
+func (t *terminalHook) install(ctx context.Context, stdout io.Writer) error {
+	settingsFile, args, own, err := t.places()
+	if err != nil {
+		return err
+	}
+	connect := args[1]
+	if own {
+		host, err := os.Hostname()
+		if err != nil || host == "" {
+			host = "this machine"
+		}
+		err = t.home.mint(ctx, connect, session.Session{
+			SessionID: outsideID("terminal", t.home.settings.StateDir), Title: "terminal on " + host, Kind: session.Terminal,
+			Archived: true, // it only holds the token: each claude has a session of its own
+		}, host)
+		if err != nil {
+			return err
+		}
+	} else if _, err := readConnection(connect); err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(settingsFile), 0o700); err != nil {
+		return err
+	}
+	whole := append([]string{"hook"}, args...)
+	if t.headless {
+		whole = append([]string{"hook", "--headless"}, args...)
+	}
+	err = config.Update(ctx, settingsFile, func(data []byte) ([]byte, error) {
+		data, err := hook.Uninstall(data, args...)
+		if err != nil {
+			return nil, err
+		}
+		return hook.Install(data, exe, whole...)
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "The hook is in %s. What a claude that is started from now on asks in a terminal can be answered at %s too; the first answer counts.\nTake it out again with: sayso hook --uninstall\n",
+		settingsFile, strings.TrimSuffix(t.home.url(), "/mcp"))
+	return nil
+}
+
+func (t *terminalHook) uninstall(ctx context.Context, stdout io.Writer) error {
+	settingsFile, args, own, err := t.places()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(settingsFile); err == nil {
+		err := config.Update(ctx, settingsFile, func(data []byte) ([]byte, error) {
+			return hook.Uninstall(data, args...)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if own {
+		if err := t.home.revoke(ctx, args[1], outsideID("terminal", t.home.settings.StateDir)); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(stdout, "The hook is no longer in %s.\n", settingsFile)
+	return nil
+}
+
+// outsideNamespace keeps the sessions that these commands make apart from every
+// other UUIDv5.
+var outsideNamespace = uuid.MustParse("6d0c9f6e-0a53-5c1c-9d1f-1b8f2f2a7c55")
+
+// outsideID is the session of an asker outside, the same at each registration.
+func outsideID(parts ...string) string {
+	return uuid.NewSHA1(outsideNamespace, []byte(strings.Join(parts, "\x00"))).String()
+}

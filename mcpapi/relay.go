@@ -1,0 +1,389 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// The PromptManager's routes. There a stream had one slot, which the next
+// question overwrote, and an answer was deleted once read. Here every question is
+// a request of its own, the next one waits its turn, and an answer is told as
+// often as it is asked for.
+
+// relayPrefix begins the asker's id of a question that was relayed.
+const relayPrefix = "relay/"
+
+// relayTurn is how long the next question of a stream leaves the one before it to
+// an asker that polls no more. The PromptManager's polls every two seconds.
+const relayTurn = 5 * time.Second
+
+// relayTool names relayed questions for people.
+const relayTool = "ask_user"
+
+// RelayQuestion is the body of POST /claude/relay-question.
+type RelayQuestion struct {
+	StreamToken string        `json:"streamToken"`
+	Question    string        `json:"question"`
+	Options     []RelayOption `json:"options,omitempty"`
+	MultiSelect bool          `json:"multiSelect,omitempty"`
+	// QuestionID is ours, chosen by the asker: with it a question may be sent again,
+	// and several may be open in one stream.
+	QuestionID string `json:"questionId,omitempty"`
+	// Timeout is ours: the seconds after which the asker gives up, 0 for never.
+	Timeout float64 `json:"timeout,omitempty"`
+}
+
+// RelayOption is one choice of a [RelayQuestion].
+type RelayOption struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+// RelayStatus says what became of a relayed question. The PromptManager knows the
+// first two.
+type RelayStatus string
+
+const (
+	RelayWaiting  RelayStatus = "waiting"  // 202
+	RelayAnswered RelayStatus = "answered" // 200
+	RelayDeclined RelayStatus = "declined" // 200: a person would not answer
+	RelayOver     RelayStatus = "over"     // 410: nobody will answer any more
+)
+
+// RelayAnswer is the body of the reply to GET /claude/poll-answer.
+type RelayAnswer struct {
+	Status          RelayStatus `json:"status"`
+	Answer          string      `json:"answer,omitempty"`
+	SelectedOptions []int       `json:"selectedOptions,omitempty"` // from 0
+	Reason          string      `json:"reason,omitempty"`
+}
+
+// relays knows of each stream, by its session, what the PromptManager's poll does
+// not say.
+type relays struct {
+	mu      sync.Mutex
+	streams map[string]stream
+}
+
+// stream is the question that was asked last in it, "" for none, and when somebody
+// last wanted its answer.
+type stream struct {
+	requestID string
+	wanted    time.Time
+}
+
+var streamToken = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
+
+// relayer is who relays, by the token of the stream: the agent's secret.
+func (a *Adapters) relayer(ctx context.Context, token string) (account.AgentToken, error) {
+	unknown := &refused{http.StatusForbidden, "forbidden", "This stream is unknown here, or it has ended."}
+	if !streamToken.MatchString(token) {
+		return account.AgentToken{}, unknown
+	}
+	agent, err := a.o.Directory.Agent(ctx, token)
+	if errors.Is(err, account.ErrRefused) {
+		return account.AgentToken{}, unknown
+	}
+	return agent, err
+}
+
+// project checks the PromptManager's number of a project, which means nothing
+// here.
+func project(r *http.Request) error {
+	p := r.URL.Query().Get("p")
+	if p == "" || len(p) > 18 || strings.Trim(p, "0123456789") != "" {
+		return bad("p must be the number of a project.")
+	}
+	return nil
+}
+
+func (a *Adapters) postRelay(w http.ResponseWriter, r *http.Request) error {
+	if err := project(r); err != nil {
+		return err
+	}
+	var q RelayQuestion
+	if err := readJSON(w, r, &q); err != nil {
+		return err
+	}
+	agent, err := a.relayer(r.Context(), q.StreamToken)
+	if err != nil {
+		return err
+	}
+	form, err := relayForm(q)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	s, err := a.o.Store.Session(ctx, agent.SessionID)
+	if err != nil {
+		return err
+	}
+	if a.policy != nil {
+		policy := a.policy(s)
+		if policy.Disabled {
+			return &refused{http.StatusForbidden, "disabled", "Asking is switched off for this project."}
+		}
+		if q.Timeout == 0 {
+			q.Timeout = policy.Timeout.Seconds()
+		}
+	}
+	key := q.QuestionID
+	if key == "" {
+		key = uuid.NewString()
+		if err := a.takeTurn(ctx, agent.SessionID); err != nil {
+			return err
+		}
+	}
+	req := relayRequest(agent, q, key, form)
+	if q.QuestionID == "" {
+		a.relays.set(agent.SessionID, stream{req.RequestID, time.Now()})
+	}
+	if err := a.put(r, req); err != nil {
+		return err
+	}
+	reply(w, http.StatusOK, map[string]string{"status": "ok", "questionId": key})
+	return nil
+}
+
+func relayRequest(agent account.AgentToken, q RelayQuestion, key string, form *pending.Form) pending.Request {
+	input, err := json.Marshal(map[string]any{"question": q.Question, "options": q.Options, "multiSelect": q.MultiSelect})
+	if err != nil {
+		panic(fmt.Sprintf("mcpapi: encode a question: %v", err)) // of texts alone
+	}
+	req := pending.Request{
+		RequestID:   relayID(agent.SessionID, key),
+		SessionID:   agent.SessionID,
+		RequestType: pending.AskUserQuestion, Source: pending.SourceMCP,
+		AskerRequestID: relayPrefix + key, ToolName: relayTool, ToolInput: input, Form: form,
+		CreatedAt: time.Now(),
+	}
+	if agent.Name != "" {
+		req.Asker = "agent " + agent.Name + " over MCP"
+	}
+	if q.Timeout > 0 {
+		req.ExpiresAt = req.CreatedAt.Add(time.Duration(q.Timeout * float64(time.Second)))
+	}
+	return req
+}
+
+func relayID(sessionID, key string) string {
+	return pending.NewRequestID(sessionID, "", relayPrefix+key)
+}
+
+// relayForm is the form of a relayed question.
+func relayForm(q RelayQuestion) (*pending.Form, error) {
+	switch {
+	case strings.TrimSpace(q.Question) == "":
+		return nil, bad("question must be a text.")
+	case !short(q.Question, pending.MaxQuestionBytes):
+		return nil, bad(fmt.Sprintf("question is longer than %d bytes, or no text.", pending.MaxQuestionBytes))
+	case len(q.Options) > pending.MaxOptions:
+		return nil, bad(fmt.Sprintf("There are %d options, at most %d.", len(q.Options), pending.MaxOptions))
+	case !short(q.QuestionID, 200):
+		return nil, bad("questionId is longer than 200 bytes, or no text.")
+	case q.Timeout < 0 || q.Timeout > pending.MaxWait.Seconds():
+		return nil, bad(fmt.Sprintf("timeout must be a number of seconds up to %.0f.", pending.MaxWait.Seconds()))
+	}
+	one := pending.Question{ID: "q1", Question: q.Question, Kind: pending.Text, Required: true, FreeText: true}
+	if len(q.Options) > 0 {
+		one.Kind = pending.Select
+		if q.MultiSelect {
+			one.Kind = pending.MultiSelect
+		}
+	}
+	for i, o := range q.Options {
+		switch {
+		case strings.TrimSpace(o.Label) == "" || !short(o.Label, pending.MaxLabelBytes):
+			return nil, bad(fmt.Sprintf("Option %d needs a label of at most %d bytes.", i+1, pending.MaxLabelBytes))
+		case !short(o.Description, pending.MaxQuestionBytes):
+			return nil, bad(fmt.Sprintf("The description of option %d is too long.", i+1))
+		}
+		one.Options = append(one.Options, pending.Option{Label: o.Label, Value: o.Label, Description: o.Description})
+	}
+	return &pending.Form{Questions: []pending.Question{one}}, nil
+}
+
+// put puts a question before people without waiting for one.
+func (a *Adapters) put(r *http.Request, req pending.Request) error {
+	for {
+		_, err := a.await(r, req, 10*time.Millisecond)
+		if !errors.Is(err, pending.ErrNotFound) {
+			return err
+		}
+		// The store has not taken it yet.
+		if err := r.Context().Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// takeTurn waits until the question before has ended: a poll that names no
+// question would give its answer to the wrong asker. One that nobody polls for any
+// longer is withdrawn.
+func (a *Adapters) takeTurn(ctx context.Context, sessionID string) error {
+	for {
+		s, err := a.lastRelay(ctx, sessionID)
+		if err != nil || s.requestID == "" {
+			return err
+		}
+		row, err := a.o.Requests.Request(ctx, sessionID, s.requestID)
+		idle := time.Since(s.wanted) > relayTurn
+		switch {
+		case errors.Is(err, pending.ErrNotFound):
+			return nil
+		case err != nil:
+			return err
+		case row.Status.Final() && (row.Delivery != pending.Queued || idle):
+			return nil
+		case idle:
+			err := a.o.Requests.Withdraw(ctx, s.requestID, "Whoever asked this asks something else now.")
+			if err != nil && !errors.Is(err, pending.ErrNotOpen) && !errors.Is(err, pending.ErrNotFound) {
+				return err
+			}
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+		if !a.desk.enter() {
+			return errStopping
+		}
+		a.desk.exit()
+	}
+}
+
+// lastRelay is the question that a poll without a name means. After a restart it
+// is the newest that is open or whose answer nobody has fetched.
+func (a *Adapters) lastRelay(ctx context.Context, sessionID string) (stream, error) {
+	if s := a.relays.get(sessionID); s.requestID != "" {
+		return s, nil
+	}
+	open, err := a.o.Requests.Open(ctx, sessionID)
+	if err != nil {
+		return stream{}, err
+	}
+	answered, err := a.o.Store.UndeliveredRequests(ctx, sessionID)
+	if err != nil {
+		return stream{}, err
+	}
+	for _, row := range slices.Backward(append(answered, open...)) {
+		if strings.HasPrefix(row.AskerRequestID, relayPrefix) {
+			s := stream{row.RequestID, time.Now()}
+			a.relays.set(sessionID, s)
+			return s, nil
+		}
+	}
+	return stream{}, nil
+}
+
+func (l *relays) get(sessionID string) stream {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.streams[sessionID]
+}
+
+func (l *relays) set(sessionID string, s stream) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.streams[sessionID] = s
+}
+
+// want notes that somebody wants the answer of a question now.
+func (l *relays) want(sessionID, requestID string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.streams[sessionID].requestID == requestID {
+		l.streams[sessionID] = stream{requestID, time.Now()}
+	}
+}
+
+func (a *Adapters) getPoll(w http.ResponseWriter, r *http.Request) error {
+	if err := project(r); err != nil {
+		return err
+	}
+	query, ctx := r.URL.Query(), r.Context()
+	agent, err := a.relayer(ctx, query.Get("streamToken"))
+	if err != nil {
+		return err
+	}
+	wait := 0.0
+	if text := query.Get("wait"); text != "" {
+		if wait, err = strconv.ParseFloat(text, 64); err != nil || !(wait >= 0) {
+			return bad("wait must be a number of seconds.")
+		}
+	}
+	requestID := relayID(agent.SessionID, query.Get("questionId"))
+	if !query.Has("questionId") {
+		last, err := a.lastRelay(ctx, agent.SessionID)
+		if err != nil {
+			return err
+		}
+		requestID = last.requestID
+	}
+	a.relays.want(agent.SessionID, requestID)
+	row, err := a.o.Requests.Request(ctx, agent.SessionID, requestID)
+	if err == nil && !row.Status.Final() {
+		row, err = a.await(r, row, seconds(wait))
+	}
+	switch {
+	case errors.Is(err, pending.ErrNotFound):
+		reply(w, http.StatusAccepted, RelayAnswer{Status: RelayWaiting}) // as there: nothing was asked yet
+		return nil
+	case err != nil:
+		return err
+	}
+	a.relays.want(agent.SessionID, requestID)
+	status, answer := relayAnswer(row)
+	reply(w, status, answer)
+	if ctx.Err() == nil {
+		a.delivered(ctx, row)
+	}
+	return nil
+}
+
+func relayAnswer(row pending.Request) (int, RelayAnswer) {
+	if !row.Status.Final() {
+		return http.StatusAccepted, RelayAnswer{Status: RelayWaiting}
+	}
+	if row.Resolution == nil || row.Resolution.Answer == nil {
+		reason := ""
+		if row.Resolution != nil {
+			reason = row.Resolution.Reason
+		}
+		return http.StatusGone, RelayAnswer{Status: RelayOver, Reason: reason}
+	}
+	answer := *row.Resolution.Answer
+	if answer.Decision == pending.Deny {
+		return http.StatusOK, RelayAnswer{Status: RelayDeclined, Reason: answer.Message}
+	}
+	said := RelayAnswer{Status: RelayAnswered}
+	if row.Form == nil || len(row.Form.Questions) != 1 {
+		return http.StatusOK, said
+	}
+	question := row.Form.Questions[0]
+	said.Answer = pending.AnswersByText(row, answer)[question.Question]
+	for _, r := range answer.Responses {
+		for i, o := range question.Options {
+			if slices.Contains(r.Values, o.Value) {
+				said.SelectedOptions = append(said.SelectedOptions, i)
+			}
+		}
+	}
+	return http.StatusOK, said
+}
