@@ -57,7 +57,7 @@ func (h *home) url() string {
 	if known, err := os.ReadFile(addressIn(h.settings.StateDir)); err == nil && len(known) > 0 {
 		return strings.TrimSpace(string(known)) + "/mcp"
 	}
-	return address(h.settings) + "/mcp"
+	return localAddress(h.settings) + "/mcp"
 }
 
 // mint writes a connection file with a token of its session, which it makes when it

@@ -90,7 +90,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	}
 	s.Listen = listener.Addr().String() // the port that was chosen for :0
 
-	if err := tellAgents(s.StateDir, address(s)); err != nil {
+	if err := tellAgents(s.StateDir, localAddress(s)); err != nil {
 		log.Warn("agents outside may look for the server where it was", "error", err)
 	}
 
