@@ -6,7 +6,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"github.com/sayso-dev/sayso/mcpapi"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // asking is what the settings say about questions over MCP: the table [ask].
@@ -86,6 +90,17 @@ func (a asking) in(folder string) (enabled bool, timeout time.Duration) {
 		}
 	}
 	return enabled, timeout
+}
+
+// askingPolicy tells the door for agents what the settings say now.
+type askingPolicy struct{ now atomic.Pointer[asking] }
+
+func (p *askingPolicy) set(a asking) { p.now.Store(&a) }
+
+func (p *askingPolicy) of(s session.Session) mcpapi.Policy {
+	a := p.now.Load()
+	enabled, timeout := a.in(s.CWD)
+	return mcpapi.Policy{Disabled: !enabled, Timeout: timeout, BareAnswer: a.QuestionAnswer == answerText}
 }
 
 func (a asking) enabledIn(folder string) bool {

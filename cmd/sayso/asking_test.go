@@ -41,7 +41,7 @@ func TestSettingsOfAsking(t *testing.T) {
 	}
 	file := `[ask]
 timeout = "5m"
-question_answer = "json"
+question_answer = "text"
 [[ask.folder]]
 path = "/src/quiet/loud"
 enabled = true
@@ -57,7 +57,7 @@ timeout = "0"
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Ask.QuestionAnswer != answerJSON {
+	if s.Ask.QuestionAnswer != answerText {
 		t.Errorf("ask_question answers %s", s.Ask.QuestionAnswer)
 	}
 	for folder, want := range map[string]struct {
@@ -77,23 +77,23 @@ timeout = "0"
 		}
 	}
 
-	env := map[string]string{"SAYSO_ASK": "false", "SAYSO_ASK_TIMEOUT": "90s", "SAYSO_ASK_QUESTION_ANSWER": "text"}
+	env := map[string]string{"SAYSO_ASK": "false", "SAYSO_ASK_TIMEOUT": "90s", "SAYSO_ASK_QUESTION_ANSWER": "json"}
 	if s, err = reads(t, file, env); err != nil {
 		t.Fatal(err)
 	}
-	if enabled, timeout := s.Ask.in("/src"); enabled || timeout != 90*time.Second || s.Ask.QuestionAnswer != answerText {
+	if enabled, timeout := s.Ask.in("/src"); enabled || timeout != 90*time.Second || s.Ask.QuestionAnswer != answerJSON {
 		t.Errorf("from the environment: %v, %s, %s", enabled, timeout, s.Ask.QuestionAnswer)
 	}
-	if s, err = reads(t, file, env, "--ask=true", "--ask-timeout=0", "--ask-question-answer=json"); err != nil {
+	if s, err = reads(t, file, env, "--ask=true", "--ask-timeout=0", "--ask-question-answer=text"); err != nil {
 		t.Fatal(err)
 	}
-	if enabled, timeout := s.Ask.in("/src"); !enabled || timeout != 0 || s.Ask.QuestionAnswer != answerJSON {
+	if enabled, timeout := s.Ask.in("/src"); !enabled || timeout != 0 || s.Ask.QuestionAnswer != answerText {
 		t.Errorf("from flags: %v, %s, %s", enabled, timeout, s.Ask.QuestionAnswer)
 	}
 	if s, err = reads(t, "", nil); err != nil {
 		t.Fatal(err)
 	}
-	if enabled, timeout := s.Ask.in("/src"); !enabled || timeout != 0 || s.Ask.QuestionAnswer != answerText {
+	if enabled, timeout := s.Ask.in("/src"); !enabled || timeout != 0 || s.Ask.QuestionAnswer != answerJSON {
 		t.Errorf("by itself: %v, %s, %s", enabled, timeout, s.Ask.QuestionAnswer)
 	}
 }

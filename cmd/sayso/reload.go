@@ -27,6 +27,7 @@ type reloader struct {
 	certificate *certificate // nil without TLS
 	driver      *orchestrator.Orchestrator
 	door        *wsapi.Server
+	policy      *askingPolicy
 	log         *slog.Logger
 }
 
@@ -85,6 +86,7 @@ func (r *reloader) reload(ctx context.Context) {
 	}
 	r.driver.SetRules(rules)
 	r.door.SetAllowedHosts(next.AllowedHosts)
+	r.policy.set(next.Ask)
 	r.level.Set(level)
 	if names := r.read.differsForGood(next); len(names) > 0 {
 		r.log.WarnContext(ctx, "some settings differ that only a restart takes over", "settings", strings.Join(names, ", "))

@@ -116,17 +116,26 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		return err
 	}
 
+	local, localURL, err := listenLocally(s)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+
 	bell := &session.LocalBell{}
+	policy := &askingPolicy{}
+	policy.set(s.Ask)
 	registry := pending.NewRegistry(opened, bell)
 	driver := orchestrator.New(orchestrator.Options{
 		Store: opened, Registry: registry, Bell: bell,
 		Launcher: orchestrator.Shims{Exe: exe, Root: shimsIn(s.StateDir), Epoch: epoch},
 		CLI:      &orchestrator.CLI{Path: s.Claude, Environ: os.Environ()},
+		MCP:      &orchestrator.MCP{Exe: exe, URL: localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: directory},
 		Rules:    rules, NodeID: s.NodeID, Demo: demoSettings, Log: log,
 	})
 	agents := mcpapi.New(mcpapi.Options{
 		Requests: registry, Store: opened, Directory: directory, Bell: bell,
-		Version: versionText(), Log: log,
+		Policy: policy.of, Version: versionText(), Log: log,
 	})
 	door := wsapi.New(wsapi.Options{
 		Store: opened, Requests: registry, Driver: driver, Directory: directory, Bell: bell,
@@ -139,14 +148,17 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	})
 	bell.Listen(door.Touch)
 	bell.Listen(driver.Touch)
-	reload.driver, reload.door = driver, door
-	server := &http.Server{
-		Handler:           door,
-		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	reload.driver, reload.door, reload.policy = driver, door, policy
+	serverOf := func(h http.Handler) *http.Server {
+		return &http.Server{
+			Handler:           h,
+			ReadHeaderTimeout: 5 * time.Second,
+			IdleTimeout:       2 * time.Minute,
+			MaxHeaderBytes:    64 << 10,
+			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		}
 	}
+	server, localServer := serverOf(door), serverOf(only(agentsPath, door))
 	if own != nil {
 		server.TLSConfig = own.config()
 	}
@@ -173,13 +185,10 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	opening.Go(watch("tabs", func() error { return door.Run(doorCtx) }))
 	opening.Go(watch("agents", func() error { return agents.Run(doorCtx) }))
 	driving.Go(watch("processes", func() error { return driver.Run(driverCtx) }))
-	opening.Go(watch("web server", func() error {
-		err := serveOn(server, limitConnections(listener, s.proxies))
-		if errors.Is(err, http.ErrServerClosed) {
-			return nil
-		}
-		return err
-	}))
+	opening.Go(watch("web server", func() error { return serveOn(server, limitConnections(listener, s.proxies)) }))
+	if local != nil {
+		opening.Go(watch("web server for the sessions", func() error { return serveOn(localServer, local) }))
+	}
 
 	opening.Go(func() { reload.Run(doorCtx, leave) })
 
@@ -197,9 +206,11 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	stopDoor() // at once, so that tabs look for the next server
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
-	if err := server.Shutdown(closing); err != nil {
-		log.Warn("requests were cut off: they took too long", "error", err)
-		server.Close()
+	for _, server := range []*http.Server{server, localServer} {
+		if err := server.Shutdown(closing); err != nil {
+			log.Warn("requests were cut off: they took too long", "error", err)
+			server.Close()
+		}
 	}
 	opening.Wait()
 	stopDriver()
@@ -209,18 +220,52 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 
 // agentDoors are the doors for agents by their paths.
 func agentDoors(mcp *mcpapi.Server, adapters *mcpapi.Adapters) map[string]http.Handler {
-	doors := map[string]http.Handler{"/mcp": mcp}
+	doors := map[string]http.Handler{agentsPath: mcp}
 	for _, path := range adapters.Paths() {
 		doors[path] = adapters
 	}
 	return doors
 }
 
-func serveOn(server *http.Server, listener net.Listener) error {
+func serveOn(server *http.Server, listener net.Listener) (err error) {
 	if server.TLSConfig != nil {
-		return server.ServeTLS(listener, "", "")
+		err = server.ServeTLS(listener, "", "")
+	} else {
+		err = server.Serve(listener)
 	}
-	return server.Serve(listener)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// agentsPath is that of the door for agents.
+const agentsPath = "/mcp"
+
+// listenLocally makes a listener for the sessions of this machine, and tells its
+// address. It is nil where they can use the one for everybody: an address beyond
+// this machine may be no way to ourselves, and a certificate is made out for a name
+// that need not be known here.
+func listenLocally(s settings) (net.Listener, string, error) {
+	if s.TLSCert == "" && !s.open {
+		return nil, "http://" + s.Listen, nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", fmt.Errorf("cannot listen for the sessions of this machine: %w", err)
+	}
+	return l, "http://" + l.Addr().String(), nil
+}
+
+// only lets nothing but one path through to h.
+func only(path string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != path {
+			http.NotFound(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // announce says where the server is and how to get in, once it can be reached.

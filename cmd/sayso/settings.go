@@ -94,7 +94,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		Listen: "127.0.0.1:8787", ResumeOnAnswer: true, StateDir: defaultStateDir(getenv), LogLevel: "info", LogFormat: "text",
 		IdleLimit: duration(limits.Idle), SilentLimit: duration(limits.Silent),
 		AbsoluteLimit: duration(limits.Absolute), StartLimit: duration(limits.Start),
-		Ask: asking{Enabled: true, QuestionAnswer: answerText},
+		Ask: asking{Enabled: true, QuestionAnswer: answerJSON},
 	}
 	file := getenv("SAYSO_CONFIG")
 	flags := flag.NewFlagSet("sayso "+verb, flag.ContinueOnError)
@@ -114,7 +114,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		"log-level":           {&s.LogLevel, &given.LogLevel, "debug, info, warn or error"},
 		"log-format":          {&s.LogFormat, &given.LogFormat, "text or json"},
 		"node-id":             {&s.NodeID, &given.NodeID, "name of this server (default: the host's name)"},
-		"ask-question-answer": {&s.Ask.QuestionAnswer, &given.Ask.QuestionAnswer, "how the MCP tool ask_question answers: text, or json for {\"answer\": …}"},
+		"ask-question-answer": {&s.Ask.QuestionAnswer, &given.Ask.QuestionAnswer, "how the MCP tool ask_question answers: json, which is {\"answer\": …}, or text"},
 		"public-url":          {&s.PublicURL, &given.PublicURL, "address under which browsers reach the server through a proxy, such as https://sayso.example.org"},
 	}
 	lists := map[string]struct {
