@@ -1,0 +1,249 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sayso-dev/sayso/claude/claudetest"
+)
+
+// installed is a house with our hook in the settings of its person.
+func installed(t *testing.T, settings string) (h *house, settingsFile string) {
+	t.Helper()
+	h = newHouse(t, claudetest.Script{})
+	settingsFile = filepath.Join(filepath.Dir(h.state), ".claude", "settings.json")
+	if settings != "" {
+		must(t, os.Mkdir(filepath.Dir(settingsFile), 0o700))
+		must(t, os.WriteFile(settingsFile, []byte(settings), 0o640))
+	}
+	h.hook(t, "--install")
+	return h, settingsFile
+}
+
+func (h *house) hook(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := h.command("hook", args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("hook %v: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// hookCommand is what the settings have the CLI run.
+func hookCommand(t *testing.T, settingsFile, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(settingsFile)
+	must(t, err)
+	var file struct {
+		Hooks map[string][]struct {
+			Hooks []struct{ Command string }
+		}
+	}
+	must(t, json.Unmarshal(data, &file))
+	for _, entry := range file.Hooks[name] {
+		for _, h := range entry.Hooks {
+			if strings.Contains(h.Command, "--connect") {
+				return h.Command
+			}
+		}
+	}
+	t.Fatalf("no hook in %s", data)
+	return ""
+}
+
+// A scripted CLI runs a hook as the real one does: by sh, with JSON on stdin.
+type runningHook struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout bytes.Buffer
+	stderr words
+	ended  chan struct{}
+}
+
+func (h *house) runHook(t *testing.T, settingsFile string, input map[string]any, env ...string) *runningHook {
+	t.Helper()
+	name := fmt.Sprint(input["hook_event_name"])
+	data, err := json.Marshal(input)
+	must(t, err)
+	r := &runningHook{t: t, ended: make(chan struct{})}
+	// exec, so that a signal reaches the hook itself: the CLI signals the group.
+	r.cmd = exec.Command("sh", "-c", "exec "+hookCommand(t, settingsFile, name))
+	r.cmd.Env = append(append([]string{}, h.env...), append([]string{"CLAUDE_CODE_ENTRYPOINT=cli"}, env...)...)
+	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = bytes.NewReader(data), &r.stdout, &r.stderr
+	must(t, r.cmd.Start())
+	go func() {
+		_ = r.cmd.Wait()
+		close(r.ended)
+	}()
+	t.Cleanup(func() {
+		_ = r.cmd.Process.Kill()
+		<-r.ended
+		if strings.Contains(r.stderr.String(), "DATA RACE") || t.Failed() {
+			t.Errorf("the hook said:\n%s", r.stderr.String())
+		}
+	})
+	return r
+}
+
+// says waits for the end of the hook and returns its output.
+func (r *runningHook) says() string {
+	r.t.Helper()
+	eventually(r.t, "the hook ends", func() bool {
+		select {
+		case <-r.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	if code := r.cmd.ProcessState.ExitCode(); code != 0 {
+		r.t.Errorf("exit code %d: %s", code, r.stderr.String())
+	}
+	return strings.TrimSpace(r.stdout.String())
+}
+
+func dialog(h *house) map[string]any {
+	return map[string]any{
+		"hook_event_name": "PermissionRequest", "session_id": "7216c563-d11d-4044-bf00-dcf5b835f698", "cwd": h.work,
+		"transcript_path": filepath.Join(h.work, "none.jsonl"), "tool_name": "Bash", "tool_input": map[string]any{"command": "touch x"},
+	}
+}
+
+// waiting is the one request that waits for a person.
+func (s *server) waiting(t *testing.T) (requestID string) {
+	t.Helper()
+	eventually(t, "the hook asks", func() bool {
+		list := s.openIDs(t)
+		if len(list) == 1 {
+			requestID = list[0]
+		}
+		return len(list) == 1
+	})
+	return requestID
+}
+
+func (s *server) openIDs(t *testing.T) (ids []string) {
+	t.Helper()
+	var found struct {
+		Requests []struct {
+			RequestID string `json:"request_id"`
+		} `json:"pending_requests"`
+	}
+	s.do("GET", "/api/pending", nil, &found)
+	for _, r := range found.Requests {
+		ids = append(ids, r.RequestID)
+	}
+	return ids
+}
+
+func TestHookInstallAndUninstall(t *testing.T) {
+	t.Parallel()
+	before := "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"beep\"}]}]\n  }\n}\n"
+	h, file := installed(t, before)
+	connect := filepath.Join(h.state, "agents", "terminal.json")
+	token, err := os.ReadFile(connect)
+	must(t, err)
+	info, err := os.Stat(connect)
+	must(t, err)
+	settings, err := os.ReadFile(file)
+	must(t, err)
+	if info.Mode().Perm() != 0o600 || strings.Contains(hookCommand(t, file, "Notification"), "token") {
+		t.Errorf("mode %v, settings %s", info.Mode(), settings)
+	}
+	if info, err = os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	h.hook(t, "--install")
+	if again, err := os.ReadFile(connect); err != nil || !bytes.Equal(again, token) {
+		t.Errorf("the second time made another token: %v", err)
+	}
+	if again, err := os.ReadFile(file); err != nil || !bytes.Equal(again, settings) {
+		t.Errorf("the second time wrote\n%s", again)
+	}
+	h.hook(t, "--uninstall")
+	if after, err := os.ReadFile(file); err != nil || string(after) != before {
+		t.Errorf("after --uninstall:\n%s", after)
+	}
+	if _, err := os.Stat(connect); !os.IsNotExist(err) {
+		t.Error("the token was left")
+	}
+	h.hook(t, "--uninstall")
+	must(t, os.WriteFile(file, []byte("{,}"), 0o600))
+	if out, err := h.command("hook", "--install").CombinedOutput(); err == nil || !strings.Contains(string(out), "left as it is") {
+		t.Errorf("over broken settings: %s", out)
+	}
+}
+
+func TestHookIsAnsweredAndOutlivesTheServer(t *testing.T) {
+	t.Parallel()
+	h, file := installed(t, "")
+	s := h.start()
+	hook := h.runHook(t, file, dialog(h))
+	id := s.waiting(t)
+	s.signal(syscall.SIGKILL)
+	s.gone(patience)
+	s = h.start("--listen", strings.TrimPrefix(s.URL, "http://"))
+	if again := s.waiting(t); again != id {
+		t.Errorf("after a restart %s, before %s", again, id)
+	}
+	s.allow(id)
+	if got, want := hook.says(), `{"hookSpecificOutput":{"decision":{"behavior":"allow"},"hookEventName":"PermissionRequest"}}`; got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := h.runHook(t, file, map[string]any{"hook_event_name": "Notification", "session_id": "s", "cwd": h.work, "message": "look", "notification_type": "idle_prompt"}).says(); got != "" {
+		t.Errorf("a notification: %s", got)
+	}
+}
+
+func TestHookEndsWithTheDialog(t *testing.T) {
+	t.Parallel()
+	h, file := installed(t, "")
+	s := h.start()
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+		hook := h.runHook(t, file, dialog(h))
+		s.waiting(t)
+		must(t, hook.cmd.Process.Signal(sig))
+		if got := hook.says(); got != "" {
+			t.Errorf("after %s it said %s", sig, got)
+		}
+		eventually(t, "the form goes", func() bool { return len(s.openIDs(t)) == 0 })
+	}
+}
+
+// Whatever is wrong, the hook says nothing, and the terminal asks as ever.
+func TestHookSaysNothing(t *testing.T) {
+	t.Parallel()
+	h, file := installed(t, "")
+	for name, env := range map[string]string{"no server": "A=b", "claude -p": "CLAUDE_CODE_ENTRYPOINT=sdk-cli", "a program's": "CLAUDE_CODE_ENTRYPOINT=sdk-py"} {
+		if got := h.runHook(t, file, dialog(h), env).says(); got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	s := h.start()
+	other := dialog(h)
+	other["hook_event_name"] = "PermissionRequest"
+	other["tool_name"] = ""
+	if got := h.runHook(t, file, other).says(); got != "" {
+		t.Errorf("a dialog that is none: %s", got)
+	}
+	h.hook(t, "--install")
+	connect := filepath.Join(h.state, "agents", "terminal.json")
+	must(t, os.WriteFile(connect, []byte(`{"url":"`+s.URL+`/mcp","token":"unknown"}`), 0o600))
+	if got := h.runHook(t, file, dialog(h)).says(); got != "" {
+		t.Errorf("an unknown token: %s", got)
+	}
+	must(t, os.Remove(connect))
+	if got := h.runHook(t, file, dialog(h)).says(); got != "" {
+		t.Errorf("no token: %s", got)
+	}
+	if open := s.openIDs(t); len(open) > 0 {
+		t.Errorf("open: %v", open)
+	}
+}
