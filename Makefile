@@ -108,5 +108,5 @@ screenshots: build e2e/node_modules/.package-lock.json ## Take the pictures in d
 
 .PHONY: clean
 clean: ## Remove what was built; .tools and the state of your server stay
-	rm -rf bin frontend/node_modules e2e/node_modules e2e/test-results
+	rm -rf bin frontend/node_modules e2e/node_modules e2e/conformance/node_modules e2e/test-results
 	find frontend/dist -mindepth 1 ! -name .keep -delete

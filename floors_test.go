@@ -58,6 +58,11 @@ var rooms = map[string]room{
 		external: []string{"github.com/coder/websocket", "github.com/google/uuid", "modernc.org/sqlite"},
 		closed:   "it is the tests of the points, and looks at the server from outside",
 	},
+	"e2e/conformance": {
+		floor:  5,
+		ours:   []string{"cmd/blackbox"},
+		closed: "it is the conformance suite of MCP, and looks at the server from outside",
+	},
 	"cmd/blackbox": {
 		floor:    5,
 		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},

@@ -120,6 +120,7 @@ func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h 
 		t := time.NewTicker(ProgressEvery)
 		defer t.Stop()
 		progress = t.C
+		s.progress(ctx, req, token, began) // at once, so that the client sees the beginning of its response
 	}
 	if mayTicket && !c.unlimited {
 		t := time.NewTimer(TicketSilent)

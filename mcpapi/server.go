@@ -33,6 +33,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sayso-dev/sayso/account"
@@ -126,6 +127,7 @@ func New(o Options) *Server {
 		Instructions: "Ask the person who watches over this session. A call blocks until a person has answered.",
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
+	server.AddReceivingMiddleware(declared)
 	for _, t := range s.tools() {
 		server.AddTool(t.tool, t.handler(s))
 	}
@@ -136,6 +138,19 @@ func New(o Options) *Server {
 		DisableLocalhostProtection: true, // the edge before this door knows which hosts are ours
 	})
 	return s
+}
+
+// declared turns away what this door does not say that it has. The SDK would
+// answer with empty lists.
+func declared(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		for _, area := range []string{"prompts/", "resources/", "completion/"} {
+			if strings.HasPrefix(method, area) {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + strconv.Quote(method)}
+			}
+		}
+		return next(ctx, method, req)
+	}
 }
 
 // Run takes calls until ctx ends and returns once the last has. What is asked
