@@ -51,18 +51,21 @@ type commandSpec struct {
 	// slow: it may take longer than an answer should wait on the same socket.
 	// ordered: those of one session are carried out one after the other.
 	slow, ordered bool
+	// process: it is about the process of its session, so it must be one of ours.
+	process bool
 }
 
 var commandSpecs = map[string]commandSpec{
 	"pending_request_response": {role: account.Member, limit: answerLimit, make: func() command { return new(PendingRequestResponse) }},
-	"send_message":             {role: account.Member, limit: speechLimit, make: func() command { return new(SendMessage) }, kept: true, slow: true, ordered: true},
+	"send_message":             {role: account.Member, limit: speechLimit, make: func() command { return new(SendMessage) }, kept: true, slow: true, ordered: true, process: true},
 	"create_session":           {role: account.Member, limit: speechLimit, make: func() command { return new(CreateSession) }, kept: true, slow: true},
-	"resume_session":           {role: account.Member, make: func() command { return new(ResumeSession) }, kept: true, slow: true, ordered: true},
-	"fork_session":             {role: account.Member, make: func() command { return new(ForkSession) }, kept: true, slow: true},
-	"interrupt":                {role: account.Member, make: func() command { return new(Interrupt) }, kept: true, slow: true},
-	"kill_process":             {role: account.Member, make: func() command { return new(KillProcess) }, kept: true, slow: true},
-	"set_model":                {role: account.Member, make: func() command { return new(SetModel) }, kept: true, slow: true, ordered: true},
-	"set_permission_mode":      {role: account.Member, make: func() command { return new(SetPermissionMode) }, kept: true, slow: true, ordered: true},
+	"resume_session":           {role: account.Member, make: func() command { return new(ResumeSession) }, kept: true, slow: true, ordered: true, process: true},
+	"fork_session":             {role: account.Member, make: func() command { return new(ForkSession) }, kept: true, slow: true, process: true},
+	"interrupt":                {role: account.Member, make: func() command { return new(Interrupt) }, kept: true, slow: true, process: true},
+	"kill_process":             {role: account.Member, make: func() command { return new(KillProcess) }, kept: true, slow: true, process: true},
+	"set_model":                {role: account.Member, make: func() command { return new(SetModel) }, kept: true, slow: true, ordered: true, process: true},
+	"set_permission_mode":      {role: account.Member, make: func() command { return new(SetPermissionMode) }, kept: true, slow: true, ordered: true, process: true},
+	"extend":                   {role: account.Member, make: func() command { return new(Extend) }, kept: true},
 	"draft":                    {role: account.Member, make: func() command { return new(Draft) }},
 	"subscribe":                {role: account.Viewer, make: func() command { return new(Subscribe) }},
 	"unsubscribe":              {role: account.Viewer, make: func() command { return new(Unsubscribe) }},
@@ -78,7 +81,7 @@ func (s *Server) perform(ctx context.Context, spec commandSpec, c deed, who acco
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	run := func() settled {
-		out, err := c.do(ctx, s, who)
+		out, err := s.carryOut(ctx, spec, c, who)
 		if err != nil {
 			return s.refused(ctx, commandID, err)
 		}
@@ -99,6 +102,21 @@ func (s *Server) perform(ctx context.Context, spec commandSpec, c deed, who acco
 	}
 	end.Outcome.CommandID = commandID
 	return end
+}
+
+// carryOut does what a command says, unless it needs a process where none can be.
+func (s *Server) carryOut(ctx context.Context, spec commandSpec, c deed, who account.Identity) (Outcome, error) {
+	if spec.process {
+		_, sessionID := c.id()
+		ses, err := s.o.Store.Session(ctx, sessionID)
+		switch {
+		case err != nil:
+			return Outcome{}, err
+		case ses.Kind != session.Ours:
+			return Outcome{}, notOurs(ses.Kind)
+		}
+	}
+	return c.do(ctx, s, who)
 }
 
 // admit checks role and shape.
@@ -198,6 +216,7 @@ func unavailable() settled {
 }
 
 func (c *PendingRequestResponse) id() (string, string) { return c.CommandID, c.SessionID }
+func (c *Extend) id() (string, string)                 { return c.CommandID, c.SessionID }
 func (c *SendMessage) id() (string, string)            { return c.CommandID, c.SessionID }
 func (c *CreateSession) id() (string, string)          { return c.CommandID, "" }
 func (c *ResumeSession) id() (string, string)          { return c.CommandID, c.SessionID }
@@ -254,6 +273,33 @@ func (c *PendingRequestResponse) fill(ctx context.Context, store Store) error {
 		c.RequestType = r.RequestType
 	}
 	return nil
+}
+
+// extendBy is how much longer one press waits.
+const extendBy = 5 * time.Minute
+
+func (c *Extend) do(ctx context.Context, s *Server, _ account.Identity) (Outcome, error) {
+	if c.SessionID != "" {
+		r, err := s.o.Store.Request(ctx, c.RequestID)
+		switch {
+		case err != nil:
+			return Outcome{}, err
+		case r.SessionID != c.SessionID:
+			return Outcome{}, pending.ErrNotFound
+		}
+	}
+	to, err := s.o.Requests.Extend(ctx, c.RequestID, extendBy)
+	var no *pending.InvalidError
+	var over *pending.NotOpenError
+	switch {
+	case errors.As(err, &no):
+		return Outcome{}, refuse(http.StatusUnprocessableEntity, "cannot_extend", no.Sentence)
+	case errors.As(err, &over):
+		r := s.code(err)
+		r.body.Message = "This request is no longer open, so it cannot wait longer."
+		return Outcome{}, r
+	}
+	return Outcome{ExpiresAt: optionalSeconds(to)}, err
 }
 
 func (c *SendMessage) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {

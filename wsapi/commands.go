@@ -44,6 +44,16 @@ type Response struct {
 	Text   string   `json:"text,omitempty"`
 }
 
+// Extend gives a person five minutes more for a request whose asker set a
+// deadline, at most until half an hour after it was asked. Its ack carries the
+// new deadline.
+type Extend struct {
+	Type      string `json:"type" ts:"'extend'" validate:"omitempty,eq=extend"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID string `json:"session_id,omitempty" validate:"max=64"`
+	RequestID string `json:"request_id" validate:"required,max=64"`
+}
+
 // SendMessage says something to Claude; it waits its turn when Claude works.
 type SendMessage struct {
 	Type        string       `json:"type" ts:"'send_message'" validate:"omitempty,eq=send_message"`

@@ -5,6 +5,7 @@ var (
 	WireProcessState = wireProcessState
 	WireRequest      = wireRequest
 	WireItems        = wireItems
+	WireLifecycle    = wireLifecycle
 	Encode           = encode
 	DecodeStrict     = decodeStrict
 )
@@ -12,7 +13,7 @@ var (
 // RESTBodies lists a value of every type that only REST uses.
 func RESTBodies() []any {
 	return []any{
-		Login{}, Me{}, SessionList{}, SessionPatch{}, TranscriptPage{}, Outcome{}, PendingList{}, ProcessList{},
+		Login{}, Me{}, SessionList{}, SessionPatch{}, TranscriptPage{}, Outcome{}, PendingList{}, RequestFate{}, ProcessList{},
 		Environment{}, TokenList{}, TokenCreate{}, TokenCreated{}, Refusal{},
 		SetUp{}, NewPassword{}, SignInList{}, PersonList{}, PersonCreate{}, PersonChange{}, SignInLink{},
 	}

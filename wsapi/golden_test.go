@@ -64,7 +64,7 @@ func mcpRequest() pending.Request {
 	input := json.RawMessage(`{"title":"Release","questions":[]}`)
 	return pending.Request{
 		RequestID: "33333333-3333-5333-8333-333333333333", SessionID: sessID,
-		RequestType: pending.AskUserQuestion, Source: pending.SourceMCP,
+		RequestType: pending.AskUserQuestion, Source: pending.SourceMCP, Asker: "agent Reviewer over MCP",
 		ToolName: "ask_user", ToolInput: input, InputHash: pending.HashInput(input),
 		CreatedAt: at.Add(2 * time.Second), ExpiresAt: at.Add(5 * time.Minute), Status: pending.Orphaned,
 		Form: &pending.Form{Title: "Release", Questions: []pending.Question{
@@ -156,6 +156,15 @@ func frames() map[string]any {
 		p.SessionID, p.Version, p.State, p.Demo = sess2ID, 7, session.Dead, true
 		p.KillReason = "Ended by ada."
 	}))
+	outside := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) {
+		p.SessionID, p.Version, p.Title, p.Kind, p.PID, p.Memory, p.CPU = sess2ID, 8, "terminal on ada-laptop", session.Terminal, 0, 0, 0
+		r := bashRequest()
+		r.SessionID, r.Source, r.Asker = sess2ID, pending.SourceHook, "terminal on ada-laptop"
+		p.Requests = []pending.Request{r}
+	}))
+	step, steps := 2.0, 5.0
+	lifecycle := wsapi.WireLifecycle(sessID, &session.Lifecycle{EventType: "plan-started", PhaseName: "Hook Bridge", PhaseNumber: "33",
+		Step: &step, TotalSteps: &steps, At: at})
 	deleted := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) { p.Version, p.State = 46, session.Dead }))
 	deleted.Deleted = true
 	agent := "agent-7"
@@ -167,6 +176,7 @@ func frames() map[string]any {
 	tool.Live = &wsapi.Live{Kind: session.ItemToolCall, Tool: "Write", Text: `{"file_path":"/tmp/a","cont`}
 	more := transcript
 	more.Next, more.More, more.Items = 2, true, transcript.Items[:2]
+	extended := 1763693400.25
 	by, device := "grace", "Firefox on macOS"
 	ack := func(a wsapi.Ack) wsapi.Ack { a.Type, a.CommandID = "ack", cmdID; return a }
 	return map[string]any{
@@ -180,6 +190,9 @@ func frames() map[string]any {
 		"process_state.dead":          dead,
 		"process_state.killed":        killed,
 		"process_state.deleted":       deleted,
+		"process_state.terminal":      outside,
+		"lifecycle":                   lifecycle,
+		"lifecycle.bare":              wsapi.WireLifecycle(sessID, &session.Lifecycle{EventType: "task-completed", At: at}),
 		"transcript":                  transcript,
 		"transcript.more":             more,
 		"transcript.live":             live,
@@ -188,6 +201,7 @@ func frames() map[string]any {
 		"ack.applied":                 ack(wsapi.Ack{Result: wsapi.Applied}),
 		"ack.applied_session":         ack(wsapi.Ack{Result: wsapi.Applied, SessionID: sess2ID}),
 		"ack.applied_message":         ack(wsapi.Ack{Result: wsapi.Applied, MessageID: "5f0c6a1e-2f57-5f0e-9f0a-0d2f4c1f7a12"}),
+		"ack.applied_extend":          ack(wsapi.Ack{Result: wsapi.Applied, ExpiresAt: &extended}),
 		"ack.already_resolved": ack(wsapi.Ack{Result: wsapi.AlreadyResolved,
 			Error: &wsapi.ErrorBody{Code: "already_resolved", Message: "Denied by grace: use pnpm. Your answer was not sent."}, Resolved: &wsapi.Resolved{
 				Outcome: pending.Denied, By: &by, Device: &device, At: 1763692801.5, Summary: "Denied by grace: use pnpm"}}),
@@ -251,6 +265,7 @@ func commands() map[string]any {
 			Value: json.RawMessage(`{"responses":[{"id":"q1","values":["Summary"]}]}`)},
 		"command.draft.clear": &wsapi.Draft{Type: "draft", CommandID: cmdID, RequestID: questionRequest().RequestID, Value: json.RawMessage(`null`)},
 		"command.typing":      &wsapi.Typing{Type: "typing", CommandID: cmdID, SessionID: sessID, RequestID: questionRequest().RequestID},
+		"command.extend":      &wsapi.Extend{Type: "extend", CommandID: cmdID, SessionID: sessID, RequestID: mcpRequest().RequestID},
 		"command.ping":        &wsapi.Ping{Type: "ping", CommandID: cmdID},
 	}
 }

@@ -1,6 +1,7 @@
 package wsapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -56,7 +57,8 @@ type Hub struct {
 type feed struct {
 	sessionID string
 	version   uint64
-	active    bool // runs or has an open request
+	reported  []byte // the lifecycle frame that the tabs have
+	active    bool   // runs or has an open request
 	readers   map[*tab]*reading
 
 	// Transcript. round counts the times that the readers were told to look.
@@ -241,13 +243,23 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 	defer h.mu.Unlock()
 	f := h.feed(sessionID)
 	f.active = state.Running() || len(state.Requests) > 0
+	reported := false
+	var news progress
+	if state.Lifecycle != nil {
+		news = newProgress(sessionID, state.Lifecycle)
+		reported = !bytes.Equal(news.frame, f.reported)
+		f.reported = news.frame
+	}
+	for t, welcomed := range h.tabs {
+		if welcomed && changed {
+			t.putState(sessionID, frame)
+		}
+		if welcomed && reported {
+			t.putProgress(sessionID, news)
+		}
+	}
 	if changed {
 		f.version = state.Version
-		for t, welcomed := range h.tabs {
-			if welcomed {
-				t.putState(sessionID, frame)
-			}
-		}
 	}
 	if len(f.readers) > 0 && f.due.IsZero() {
 		f.due = f.next
@@ -294,8 +306,12 @@ func (h *Hub) welcome(ctx context.Context) {
 		return
 	}
 	all := ActiveProcesses{Type: "active_processes", Processes: make([]ProcessState, 0, len(states))}
+	reports := map[string]progress{}
 	for _, p := range states {
 		all.Processes = append(all.Processes, wireProcessState(p))
+		if p.Lifecycle != nil {
+			reports[p.SessionID] = newProgress(p.SessionID, p.Lifecycle)
+		}
 	}
 	frame := encode(all)
 
@@ -304,6 +320,9 @@ func (h *Hub) welcome(ctx context.Context) {
 	for t, welcomed := range h.tabs {
 		if !welcomed {
 			h.tabs[t] = true
+			for sessionID, r := range reports {
+				t.putProgress(sessionID, r)
+			}
 			t.putSnapshot(frame)
 		}
 	}

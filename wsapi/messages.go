@@ -73,8 +73,9 @@ type ProcessState struct {
 	PendingRequest  *Request  `json:"pending_request,omitempty"` // the first of PendingRequests
 	PendingRequests []Request `json:"pending_requests"`          // oldest first
 
-	Demo    bool `json:"demo,omitempty"`    // runs against the scripted model
-	Deleted bool `json:"deleted,omitempty"` // the session is gone; the last frame about it
+	Demo    bool         `json:"demo,omitempty"`    // runs against the scripted model
+	Kind    session.Kind `json:"kind,omitempty"`    // agent or terminal: no process of ours, takes answers alone
+	Deleted bool         `json:"deleted,omitempty"` // the session is gone; the last frame about it
 }
 
 // Request is a question that a person can still answer.
@@ -88,6 +89,8 @@ type Request struct {
 	CreatedAt   float64             `json:"created_at"`
 	ExpiresAt   *float64            `json:"expires_at"`
 	Status      pending.Status      `json:"status"` // open or orphaned
+	// Asker names who asks, when it is not the session's own Claude.
+	Asker string `json:"asker,omitempty"`
 
 	AgentID        *string `json:"agent_id"`
 	AgentType      *string `json:"agent_type"`
@@ -240,6 +243,7 @@ type Ack struct {
 	Resolved  *Resolved  `json:"resolved,omitempty"`
 	SessionID string     `json:"session_id,omitempty"` // of the session that create or fork made
 	MessageID string     `json:"message_id,omitempty"` // of the message that was taken
+	ExpiresAt *float64   `json:"expires_at,omitempty"` // of the request that was extended
 }
 
 // ErrorBody is a refusal: a code for programs, a sentence for people.
@@ -270,6 +274,20 @@ type ViewerInfo struct {
 	Name      string `json:"name"`
 	Typing    bool   `json:"typing"`
 	RequestID string `json:"request_id,omitempty"` // whose form they are typing in
+}
+
+// Lifecycle says how far an agent reports to have come. It is sent at every
+// change, on a new connection for every session of [ActiveProcesses] and to a tab
+// that subscribes; At tells which of two is newer.
+type Lifecycle struct {
+	Type        string   `json:"type" ts:"'lifecycle'"`
+	SessionID   string   `json:"session_id"`
+	EventType   string   `json:"event_type"` // such as plan-started
+	PhaseName   string   `json:"phase_name,omitempty"`
+	PhaseNumber string   `json:"phase_number,omitempty"`
+	Step        *float64 `json:"step,omitempty"`
+	TotalSteps  *float64 `json:"total_steps,omitempty"`
+	At          float64  `json:"at"`
 }
 
 // Notice says what stands in the way of everything that must be stored. It comes
@@ -361,6 +379,7 @@ func wireProcessState(p session.ProcessState) ProcessState {
 		QueuedMessages:  p.QueuedMessages,
 		PendingRequests: make([]Request, 0, len(p.Requests)),
 		Demo:            p.Demo,
+		Kind:            p.Kind,
 	}
 	if math.IsNaN(w.CPU) || math.IsInf(w.CPU, 0) {
 		w.CPU = 0 // JSON has no word for it
@@ -378,7 +397,7 @@ func wireRequest(r pending.Request) Request {
 	w := Request{
 		RequestID: r.RequestID, RequestType: r.RequestType, Source: r.Source,
 		ToolName: r.ToolName, ToolInput: rawOr(r.ToolInput, "{}"), InputHash: r.InputHash,
-		CreatedAt: seconds(r.CreatedAt), ExpiresAt: optionalSeconds(r.ExpiresAt), Status: r.Status,
+		CreatedAt: seconds(r.CreatedAt), ExpiresAt: optionalSeconds(r.ExpiresAt), Status: r.Status, Asker: r.Asker,
 		AgentID: optional(r.AgentID), AgentType: optional(r.AgentType),
 		Title: optional(r.Title), Description: optional(r.Description),
 		DecisionReason: optional(r.DecisionReason), BlockedPath: optional(r.BlockedPath),
@@ -398,6 +417,21 @@ func wireRequest(r pending.Request) Request {
 	return w
 }
 
+func wireLifecycle(sessionID string, l *session.Lifecycle) Lifecycle {
+	return Lifecycle{
+		Type: "lifecycle", SessionID: sessionID, EventType: l.EventType, PhaseName: l.PhaseName, PhaseNumber: l.PhaseNumber,
+		Step: finite(l.Step), TotalSteps: finite(l.TotalSteps), At: seconds(l.At),
+	}
+}
+
+// finite is n unless JSON has no word for it.
+func finite(n *float64) *float64 {
+	if n == nil || math.IsNaN(*n) || math.IsInf(*n, 0) {
+		return nil
+	}
+	return n
+}
+
 func wireForm(f *pending.Form) *Form {
 	w := &Form{Questions: []Question{}}
 	if f == nil {
@@ -408,7 +442,7 @@ func wireForm(f *pending.Form) *Form {
 		wq := Question{
 			ID: q.ID, Question: q.Question, Header: q.Header, Kind: q.Kind, Options: []Option{},
 			Required: q.Required, Placeholder: optional(q.Placeholder), FreeText: q.FreeText,
-			Description: q.Description, Default: q.Default, Format: q.Format, Minimum: q.Minimum, Maximum: q.Maximum,
+			Description: q.Description, Default: q.Default, Format: q.Format, Minimum: finite(q.Minimum), Maximum: finite(q.Maximum),
 			MinLength: q.MinLength, MaxLength: q.MaxLength, MinItems: q.MinItems, MaxItems: q.MaxItems,
 		}
 		for _, o := range q.Options {

@@ -31,6 +31,32 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request, _ account.Id
 	return nil
 }
 
+func (s *Server) getRequest(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	req, err := s.o.Store.Request(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, RequestFate{
+		RequestID: req.RequestID, SessionID: req.SessionID, Status: req.Status,
+		ExpiresAt: optionalSeconds(req.ExpiresAt), Resolved: wireResolved(req),
+	})
+	return nil
+}
+
+func (s *Server) postExtend(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	c := new(Extend)
+	if err := readBody(r, c); err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if c.RequestID != "" && c.RequestID != id {
+		return refuseField("request_id", "The body names another request than the address.")
+	}
+	c.RequestID = id
+	s.answerCommand(w, r, commandSpecs["extend"], c, who, http.StatusOK)
+	return nil
+}
+
 func (s *Server) postResponse(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	c := new(PendingRequestResponse)
 	if err := readBody(r, c); err != nil {

@@ -60,6 +60,16 @@ func noSuchSession() *refusal {
 	return refuse(http.StatusNotFound, "not_found", "There is no such session, or it is not yours to see.")
 }
 
+// notOurs refuses what needs a process in a session that holds only what
+// outsiders ask.
+func notOurs(kind session.Kind) *refusal {
+	sentence := "An agent outside sayso asks in this session. It has no process here, so its questions can be answered and nothing else."
+	if kind == session.Terminal {
+		sentence = "A Claude in somebody's terminal asks in this session. Go to the terminal; here its questions can be answered and nothing else."
+	}
+	return refuse(http.StatusConflict, "not_ours", sentence)
+}
+
 func goingAway() *refusal {
 	r := refuse(http.StatusServiceUnavailable, "unavailable", "The server is starting or going away. Try again in a moment.")
 	r.retry = time.Second

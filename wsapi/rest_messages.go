@@ -2,6 +2,7 @@ package wsapi
 
 import (
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -100,6 +101,7 @@ type Session struct {
 	AllowedTools   []string      `json:"allowed_tools"`
 	Archived       bool          `json:"archived"`
 	Demo           bool          `json:"demo"`
+	Kind           session.Kind  `json:"kind,omitempty"` // agent or terminal; absent for ours
 	CreatedAt      float64       `json:"created_at"`
 	UpdatedAt      float64       `json:"updated_at"`
 	ProcessState   *ProcessState `json:"process_state,omitempty"` // of one session, not in lists
@@ -131,8 +133,18 @@ type Outcome struct {
 	Result    AckResult  `json:"result"`
 	SessionID string     `json:"session_id,omitempty"` // of the session that create or fork made
 	MessageID string     `json:"message_id,omitempty"`
+	ExpiresAt *float64   `json:"expires_at,omitempty"` // of the request that was extended
 	Error     *ErrorBody `json:"error,omitempty"`
 	Resolved  *Resolved  `json:"resolved,omitempty"` // with 409: who was first, with what, when
+}
+
+// RequestFate says where one request stands, also one that has ended.
+type RequestFate struct {
+	RequestID string         `json:"request_id"`
+	SessionID string         `json:"session_id"`
+	Status    pending.Status `json:"status"`
+	ExpiresAt *float64       `json:"expires_at"`
+	Resolved  *Resolved      `json:"resolved"` // null while it can be answered
 }
 
 // PendingRequest is an open request together with the session that waits.

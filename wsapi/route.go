@@ -76,6 +76,8 @@ func routes() []route {
 		{method: "POST", pattern: "/api/sessions/{id}/permission_mode", policy: asMember, serve: commandRoute("set_permission_mode")},
 
 		{method: "GET", pattern: "/api/pending", policy: signedIn, serve: (*Server).getPending},
+		{method: "GET", pattern: "/api/pending/{id}", policy: signedIn, serve: (*Server).getRequest},
+		{method: "POST", pattern: "/api/pending/{id}/extend", policy: asMember, serve: (*Server).postExtend},
 		{method: "POST", pattern: "/api/pending/{id}/response", policy: asMember, limit: answerLimit, serve: (*Server).postResponse},
 
 		{method: "GET", pattern: "/api/processes", policy: asAdmin, serve: (*Server).getProcesses},

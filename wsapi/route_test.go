@@ -39,7 +39,9 @@ var policies = map[string]string{
 	"POST /api/sessions/{id}/model":           "member",
 	"POST /api/sessions/{id}/permission_mode": "member",
 	"GET /api/pending":                        "viewer",
+	"GET /api/pending/{id}":                   "viewer",
 	"POST /api/pending/{id}/response":         "member",
+	"POST /api/pending/{id}/extend":           "member",
 	"GET /api/processes":                      "admin",
 	"GET /api/tokens":                         "viewer",
 	"POST /api/tokens":                        "viewer",
@@ -57,7 +59,7 @@ var policies = map[string]string{
 var commandPolicies = map[string]string{
 	"pending_request_response": "member", "send_message": "member", "create_session": "member",
 	"resume_session": "member", "fork_session": "member", "interrupt": "member", "kill_process": "member",
-	"set_model": "member", "set_permission_mode": "member", "draft": "member",
+	"set_model": "member", "set_permission_mode": "member", "draft": "member", "extend": "member",
 	"subscribe": "viewer", "unsubscribe": "viewer", "typing": "viewer", "ping": "viewer",
 }
 

@@ -187,7 +187,7 @@ func wireSession(s session.Session) Session {
 	}
 	return Session{
 		SessionID: s.SessionID, ProjectID: s.ProjectID, Title: s.Title, CWD: s.CWD, Model: s.Model,
-		PermissionMode: s.PermissionMode, AllowedTools: tools, Archived: s.Archived, Demo: s.Demo,
+		PermissionMode: s.PermissionMode, AllowedTools: tools, Archived: s.Archived, Demo: s.Demo, Kind: s.Kind,
 		CreatedAt: seconds(s.CreatedAt), UpdatedAt: seconds(s.UpdatedAt),
 	}
 }

@@ -58,7 +58,18 @@ type tab struct {
 	states   map[string][]byte
 	order    []string // of states
 	presence map[string][]byte
+	progress map[string]progress
 	readings map[string]*reading
+}
+
+// progress is a lifecycle frame.
+type progress struct {
+	at    time.Time
+	frame []byte
+}
+
+func newProgress(sessionID string, l *session.Lifecycle) progress {
+	return progress{at: l.At, frame: encode(wireLifecycle(sessionID, l))}
 }
 
 // getSocket turns a request into a tab and serves it until it ends.
@@ -85,7 +96,7 @@ func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.I
 		wake: make(chan struct{}, 1), acks: make(chan []byte, ackQueue),
 		slots: make(chan struct{}, slowCommands), behind: map[string]chan struct{}{},
 		ending: make(chan struct{}), cancel: func() {},
-		states: map[string][]byte{}, presence: map[string][]byte{}, readings: map[string]*reading{},
+		states: map[string][]byte{}, presence: map[string][]byte{}, progress: map[string]progress{}, readings: map[string]*reading{},
 	}
 	if p := r.URL.Query().Get("protocol"); p != "" && p != "1" {
 		t.end(CloseOldVersion, ErrorFrame{Type: "error", Code: "old_protocol", Message: "This page is out of date. Load it again."})
@@ -253,11 +264,15 @@ func (t *tab) take(ctx context.Context, frames [][]byte) (_ [][]byte, more bool)
 	for _, id := range t.order {
 		frames = append(frames, t.states[id])
 	}
+	for _, r := range t.progress {
+		frames = append(frames, r.frame)
+	}
 	for _, frame := range t.presence {
 		frames = append(frames, frame)
 	}
 	t.order = t.order[:0]
 	clear(t.states)
+	clear(t.progress)
 	clear(t.presence)
 	for _, r := range t.readings {
 		if r.dirty {
@@ -369,6 +384,17 @@ func (t *tab) putState(sessionID string, frame []byte) {
 func (t *tab) putPresence(sessionID string, frame []byte) {
 	t.mu.Lock()
 	t.presence[sessionID] = frame
+	t.mu.Unlock()
+	poke(t.wake)
+}
+
+// putProgress keeps the newer one: what a subscribe has read may be older than what
+// the hub has put meanwhile.
+func (t *tab) putProgress(sessionID string, r progress) {
+	t.mu.Lock()
+	if !t.progress[sessionID].at.After(r.at) {
+		t.progress[sessionID] = r
+	}
 	t.mu.Unlock()
 	poke(t.wake)
 }
@@ -527,7 +553,7 @@ func (t *tab) perform(ctx context.Context, spec commandSpec, c deed, who account
 		out := t.hub.s.perform(deed, spec, c, who).Outcome
 		return t.ack(ctx, Ack{
 			CommandID: out.CommandID, Result: out.Result, Error: out.Error, Resolved: out.Resolved,
-			SessionID: out.SessionID, MessageID: out.MessageID,
+			SessionID: out.SessionID, MessageID: out.MessageID, ExpiresAt: out.ExpiresAt,
 		})
 	}
 	if !spec.slow {
@@ -577,7 +603,8 @@ func (t *tab) own(ctx context.Context, c command, reject func(*refusal) bool) bo
 	commandID, sessionID := c.id()
 	switch c := c.(type) {
 	case *Subscribe:
-		if _, err := t.hub.s.o.Store.Session(ctx, sessionID); err != nil {
+		ses, err := t.hub.s.o.Store.Session(ctx, sessionID)
+		if err != nil {
 			if !errors.Is(err, session.ErrNotFound) {
 				report(ctx, t.hub.s.o.Log, "subscribe", t.hub.s.code(err))
 			}
@@ -587,6 +614,9 @@ func (t *tab) own(ctx context.Context, c command, reject func(*refusal) bool) bo
 			return false
 		}
 		t.hub.subscribe(t, sessionID, c.After)
+		if ses.Lifecycle != nil {
+			t.putProgress(sessionID, newProgress(sessionID, ses.Lifecycle))
+		}
 		return true
 	case *Unsubscribe:
 		t.hub.unsubscribe(t, sessionID)

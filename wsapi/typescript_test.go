@@ -26,10 +26,11 @@ func TestTypeScript(t *testing.T) {
 var unions = map[reflect.Type][]string{
 	reflect.TypeFor[account.Role]():         {"viewer", "member", "admin"},
 	reflect.TypeFor[session.State]():        {"starting", "assistant_turn", "user_turn", "dead"},
+	reflect.TypeFor[session.Kind]():         {"agent", "terminal"},
 	reflect.TypeFor[session.ItemKind]():     {"user", "text", "thinking", "tool_call", "todo", "plan", "subagent", "note", "resolved", "result"},
 	reflect.TypeFor[session.ToolStatus]():   {"running", "done", "failed"},
 	reflect.TypeFor[pending.RequestType]():  {"tool_approval", "ask_user_question"},
-	reflect.TypeFor[pending.Source]():       {"claude", "mcp", "elicitation"},
+	reflect.TypeFor[pending.Source]():       {"claude", "mcp", "elicitation", "hook"},
 	reflect.TypeFor[pending.Status]():       {"open", "orphaned", "answered", "denied", "withdrawn", "expired"},
 	reflect.TypeFor[pending.QuestionKind](): {"text", "select", "multi_select", "confirm"},
 	reflect.TypeFor[pending.Format]():       {"number", "integer", "email", "uri", "date", "date-time"},
@@ -68,7 +69,7 @@ func typescript(t *testing.T) string {
 	g.printf("\nexport type Item =\n%s\n", strings.Join(alternatives, "\n"))
 
 	serverFrames := []any{wsapi.Hello{}, wsapi.ActiveProcesses{}, wsapi.ProcessState{}, wsapi.Transcript{}, wsapi.Batch{},
-		wsapi.Ack{}, wsapi.Presence{}, wsapi.Notice{}, wsapi.ErrorFrame{}}
+		wsapi.Ack{}, wsapi.Presence{}, wsapi.Lifecycle{}, wsapi.Notice{}, wsapi.ErrorFrame{}}
 	g.printf("\nexport type ServerFrame = %s\n", g.union(serverFrames))
 	var cmds []any
 	seen := map[reflect.Type]bool{}

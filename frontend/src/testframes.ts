@@ -4,7 +4,7 @@ import type { Item, ProcessState, Request, Transcript } from '@/wsapi/messages.g
 
 // Frames of what a died process leaves behind, made from the golden ones that
 // the Go tests write, so that they keep to the shape of the wire.
-function golden<T>(name: string): T {
+export function golden<T>(name: string): T {
   return JSON.parse(readFileSync(join(import.meta.dirname, '../../wsapi/testdata/messages', name + '.json'), 'utf8')) as T
 }
 

@@ -1,5 +1,5 @@
 import type {
-  Ack, Hello, Item, Live, ProcessState, Request, Resolved, ServerFrame, Session, Transcript, User, ViewerInfo,
+  Ack, Hello, Item, Lifecycle, Live, ProcessState, Request, Resolved, ServerFrame, Session, Transcript, User, ViewerInfo,
 } from '@/wsapi/messages.gen'
 import type { Lasting } from './outbox'
 
@@ -56,6 +56,8 @@ export interface State {
   readonly refused: ReadonlyMap<string, Refused>
   /** Who looks at a session, by session_id. */
   readonly viewers: ReadonlyMap<string, readonly ViewerInfo[]>
+  /** How far an agent last said it has come, by session_id. */
+  readonly lifecycles: ReadonlyMap<string, Lifecycle>
 }
 
 export interface Refused {
@@ -78,6 +80,7 @@ export const empty: State = {
   acks: new Map(),
   refused: new Map(),
   viewers: new Map(),
+  lifecycles: new Map(),
 }
 
 /** What REST told, in the form of a frame. */
@@ -119,6 +122,11 @@ export function reduce(state: State, frame: ServerFrame | Listing, context: Cont
       return listing(state, frame.sessions)
     case 'presence':
       return { ...state, viewers: new Map(state.viewers).set(frame.session_id, frame.viewers) }
+    case 'lifecycle': {
+      const known = state.lifecycles.get(frame.session_id)
+      if (known && known.at > frame.at) return state
+      return { ...state, lifecycles: new Map(state.lifecycles).set(frame.session_id, frame) }
+    }
     case 'notice':
       return { ...state, notice: frame.message }
     case 'error':
@@ -183,7 +191,8 @@ function depart(state: State, before: Known | undefined, next: ProcessState, con
   const left = before.pending_requests.filter((r) => !still.has(r.request_id))
   if (left.length === 0) return state
   const departed = new Map(state.departed)
-  const died = next.state === 'dead' ? (next.error ?? next.kill_reason ?? '') : null
+  // No process of an outsider ends: its session is dead whenever nothing is open.
+  const died = next.state === 'dead' && !next.kind ? (next.error ?? next.kill_reason ?? '') : null
   for (const request of left) {
     // An orphaned one had outlived the process: its end is not why it left.
     departed.set(request.request_id, {
@@ -274,7 +283,7 @@ function listing(state: State, list: Session[]): State {
       title: s.title, cwd: s.cwd, state: 'dead', started_at: 0, state_changed_at: s.updated_at,
       model: s.model, permission_mode: s.permission_mode, memory: 0, cpu: 0, node_id: '',
       error: null, kill_reason: null, stuck: null, queued_messages: 0, pending_requests: [],
-      demo: s.demo, updated_at: s.updated_at, assumed: true,
+      demo: s.demo, ...(s.kind ? { kind: s.kind } : {}), updated_at: s.updated_at, assumed: true,
     })
   }
   return { ...state, sessions }

@@ -1,7 +1,7 @@
 const plurals = new Intl.PluralRules('en')
 const lists = new Intl.ListFormat('en', { type: 'conjunction' })
 
-function count(n: number, one: string, other: string): string {
+export function count(n: number, one: string, other: string): string {
   return `${n} ${plurals.select(n) === 'one' ? one : other}`
 }
 
@@ -99,6 +99,23 @@ export const en = {
     none: 'No sessions yet.',
     loading: 'Loading…',
     starting: 'Claude is starting…',
+    kind: { agent: 'Agent', terminal: 'Terminal' },
+    kindQuiet: 'Nothing open',
+    kindWords: {
+      agent: 'An agent outside sayso asks here. It can be answered, but takes no messages.',
+      terminal: 'A Claude in somebody’s terminal asks here. It can be answered here or there, and takes its messages there.',
+    },
+    lifecycle: {
+      label: 'Progress of the session',
+      what: (type: string) => {
+        const [thing = '', , end = ''] = type.split(/(-)(?=[^-]*$)/)
+        const name = thing.charAt(0).toUpperCase() + thing.slice(1).replaceAll('-', ' ')
+        return ['started', 'completed'].includes(end) ? `${name} ${end}` : type.replaceAll('-', ' ')
+      },
+      phase: (name: string | undefined, number: string | undefined) =>
+        [number && `Phase ${number}`, name].filter(Boolean).join(': '),
+      step: (step: number, total: number | undefined) => (total === undefined ? `step ${step}` : `step ${step} of ${total}`),
+    },
     nothingYet: 'Nothing has been said yet.',
     gone: 'This session is not there, or not yours to see.',
     backToList: 'Back to the sessions',
@@ -193,6 +210,15 @@ export const en = {
   },
 
   pending: {
+    asker: {
+      claude: (home: string) => `Claude in ${home}`,
+      server: (name: string) => `MCP server ${name} through Claude`,
+      unnamed: 'without a name',
+      itself: 'Claude',
+      theAgent: 'The agent',
+      theServer: 'The MCP server',
+    },
+
     dock: 'Requests',
     waitingCount: (n: number) => (n === 1 ? 'One request waits for you' : `${n} requests wait for you`),
     review: 'Review',
@@ -200,6 +226,9 @@ export const en = {
     details: 'Details of the request',
     waiting: (span: string) => `waiting ${span}`,
     closesIn: (span: string) => `closes in ${span}`,
+    closesSoon: (span: string) => `A question closes in ${span}.`,
+    moreTime: '+5 minutes',
+    moreTimeHint: 'Wait five minutes longer for the answer',
     by: (agent: string) => `asked by ${agent}`,
     subagent: 'a subagent',
     answering: (names: string[]) => `${lists.format(names)} ${names.length === 1 ? 'is' : 'are'} answering`,
@@ -222,7 +251,9 @@ export const en = {
       search: 'Claude wants to search the web',
       mcp: (tool: string, server: string) => `Claude wants to use ${tool} of ${server}`,
       other: (tool: string) => `Claude wants to use ${tool}`,
-      questions: (n: number) => (n === 1 ? 'Claude has a question' : `Claude has ${n} questions`),
+      questions: (n: number, who = 'Claude') => (n === 1 ? `${who} has a question` : `${who} has ${n} questions`),
+      elicitation: 'An MCP server asks for something',
+      visit: 'An MCP server wants you to open a page',
     },
     questions: (n: number) => count(n, 'question', 'questions'),
     planReady: 'Plan ready',
@@ -262,35 +293,9 @@ export const en = {
     },
     alsoAllows: 'Approving also adds the rule chosen above.',
 
-    plan: {
-      approveAsk: 'Approve, ask before edits',
-      approveEdits: 'Approve, auto-accept edits',
-      keepPlanning: 'Keep planning',
-      keepPlanningDefault: 'Keep planning. Do not start yet.',
-      feedback: 'What should be different? (optional)',
-      feedbackExample: 'For example: leave the database alone',
-    },
-
-    questionsForm: 'Questions',
-    numberOf: (i: number, n: number) => `${i} of ${n}`,
-    chooseAny: 'Choose any number',
-    optional: '(optional)',
-    other: 'Other',
-    otherAnswer: (question: string) => `Other: ${question}`,
-    otherExample: 'Your own answer',
-    otherMissing: 'Write your answer, or choose an option.',
-    needsAnswer: 'This needs an answer.',
-    missing: (n: number) => (n === 1 ? 'Answer 1 more question' : `Answer ${n} more questions`),
-    submit: 'Submit answers',
-    decline: 'Decline',
-    declineReason: 'Message for Claude (optional)',
-    declineExample: 'For example: decide yourself',
-    unreadable: 'These questions cannot be shown as a form, so they can only be declined.',
-    confirm: { yes: 'Yes', no: 'No' },
-
     queued: 'Offline. Your answer is saved and goes out when the connection is back.',
     unconfirmed: 'No confirmation yet. Still trying.',
-    taken: 'Sent. Waiting for Claude to take it.',
+    taken: (who: string) => `Sent. Waiting for ${who === 'Claude' ? who : who.replace(/^T/, 't')} to take it.`,
     resuming: 'Resuming Claude with your answer…',
     keptAnswer: 'Your answer is kept. Claude gets it when this session is resumed.',
     refused: (why: string) => `${why || 'The server did not take this answer.'} Nothing was sent.`,
@@ -302,12 +307,16 @@ export const en = {
       elsewhere: (by: string | null, device: string | null, seconds: number, summary: string) =>
         `Answered${by ? ` by ${by}` : ''}${device ? ` on ${device}` : ''} ${ago(seconds)}: ${/[.!?]$/.test(summary) ? summary : summary + '.'}`,
       stale: 'This request is no longer open. Nothing was sent.',
-      withdrawn: 'Claude withdrew this request.',
+      withdrawn: (who: string) => `${who} withdrew this request.`,
       orphan: 'This was answered elsewhere, or Claude needs no answer any longer.',
-      expired: (at: Date) => `Time ran out at ${clock(at)}. Claude went on without an answer.`,
+      expired: (at: Date, who: string) => `Time ran out at ${clock(at)}. ${who} went on without an answer.`,
       died: (why: string) => `The Claude process stopped before your answer. Nothing ran.${why ? ` ${why}` : ''}`,
       keep: 'Keep my text',
       show: 'Show it',
+      yourText: 'What you had written is kept:',
+      send: 'Send as message',
+      copy: 'Copy',
+      copied: 'Copied',
     },
 
     hiddenCharacter: (name: string) => `hidden character ${name}`,

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Form, Question } from '@/wsapi/messages.gen'
-import { blank, joined, missing, pick, pickOther, responses, worthKeeping, type FormDraft } from './answer'
+import {
+  answered, blank, draftOf, faultOf, joined, missing, pick, pickOther, responses, worthKeeping, type Fault, type FormDraft,
+} from './answer'
 
 function question(id: string, kind: Question['kind'], labels: string[], more: Partial<Question> = {}): Question {
   return {
@@ -107,4 +109,45 @@ test('a draft is worth keeping when it holds anything', () => {
   expect(worthKeeping({})).toBe(false)
   expect(worthKeeping({ q1: { picked: [], other: true, text: ' ' } })).toBe(false)
   expect(worthKeeping({ q1: { picked: [0], other: false, text: '' } })).toBe(true)
+})
+
+describe('what an MCP server asks for', () => {
+  const text = (more: Partial<Question>) => question('t', 'text', [], more)
+  const said = (words: string) => ({ ...blank(), text: words })
+
+  test.each<[Partial<Question>, string, Fault | null]>([
+    [{ format: 'number' }, '1.5', null], [{ format: 'number' }, '-2e3', null], [{ format: 'number' }, '1,5', 'number'], [{ format: 'number' }, '42xyz', 'number'],
+    [{ format: 'number' }, '0x10', 'number'], [{ format: 'number' }, 'NaN', 'number'], [{ format: 'integer' }, '7', null], [{ format: 'integer' }, '7.0', 'integer'],
+    [{ format: 'integer', minimum: 1, maximum: 31 }, '0', 'low'], [{ format: 'integer', minimum: 1, maximum: 31 }, '32', 'high'],
+    [{ format: 'integer', minimum: 1, maximum: 31 }, '31', null], [{ format: 'number', minimum: 0 }, '0', null], [{ format: 'number', minimum: 0 }, '-0.1', 'low'],
+    [{ format: 'email' }, 'ada@example.org', null], [{ format: 'email' }, 'ada', 'email'], [{ format: 'uri' }, 'https://go.dev', null], [{ format: 'uri' }, 'go.dev', 'uri'],
+    [{ format: 'date' }, '2026-02-28', null], [{ format: 'date' }, '2026-13-01', 'date'], [{ format: 'date' }, '1.2.2026', 'date'],
+    [{ format: 'date-time' }, '2026-02-28T14:00:00Z', null], [{ format: 'date-time' }, '2026-02-28', 'date-time'],
+    [{ min_length: 3 }, 'ab', 'short'], [{ max_length: 2 }, 'abc', 'long'], [{ max_length: 2 }, '🙂🙂', null],
+    [{ format: 'integer' }, ' ', 'missing'], [{ format: 'integer', required: false }, '', null], [{ format: 'integer', required: false }, 'x', 'integer'],
+  ])('%o with “%s” is %s', (more, words, fault) => {
+    expect(faultOf(text(more), said(words))).toBe(fault)
+    expect(missing(form(text(more), question('o', 'select', ['A'], { required: false, default: ['A'] })), { t: said(words) }).length).toBe(fault === null ? 0 : 1)
+  })
+
+  test('how many may be chosen', () => {
+    const q = question('m', 'multi_select', ['A', 'B', 'C'], { min_items: 2, max_items: 2 })
+    const chosen = (...picked: number[]) => faultOf(q, { ...blank(), picked })
+    expect([chosen(0), chosen(0, 1), chosen(0, 1, 2)]).toEqual(['few', null, 'many'])
+  })
+
+  test('what was filled in before is there and can be sent, and what is none of the options is not', () => {
+    const all = form(
+      text({ id: 'a', default: ['v1'] }), question('b', 'select', ['X', 'Y'], { default: ['Y'] }), question('c', 'multi_select', ['X', 'Y'], { default: ['Y', 'gone', 'X'] }),
+      question('d', 'confirm', [], { default: ['no'] }), question('e', 'select', ['X'], { default: ['gone'], required: false }), question('f', 'confirm', [], { required: false }))
+    expect(responses(all, {})).toEqual([
+      { id: 'a', values: [], text: 'v1' }, { id: 'b', values: ['Y'] }, { id: 'c', values: ['X', 'Y'] }, { id: 'd', values: ['no'] }])
+    expect(draftOf({}, all.questions[5]!)).toEqual(blank())
+    expect(answered(all, {})).toBe(4)
+    expect(missing(all, {})).toEqual([])
+  })
+
+  test('an emptied default is empty', () => {
+    expect(responses(form(text({ default: ['v1'], required: false })), { t: said('') })).toEqual([])
+  })
 })

@@ -18,8 +18,18 @@ export function blank(): QuestionDraft {
   return { picked: [], other: false, text: '' }
 }
 
+/** A question that nobody has touched: blank, or what the asker filled in before. */
+export function untouched(q: Question): QuestionDraft {
+  const given = q.default ?? []
+  if (given.length === 0) return blank()
+  if (q.kind === 'text') return { ...blank(), text: given[0]! }
+  const values: readonly string[] = q.kind === 'confirm' ? CONFIRM : q.options.map((o) => o.value)
+  const picked = given.map((v) => values.indexOf(v)).filter((i) => i >= 0).toSorted((a, b) => a - b)
+  return { ...blank(), picked: q.kind === 'multi_select' ? picked : picked.slice(0, 1) }
+}
+
 export function draftOf(draft: FormDraft, q: Question): QuestionDraft {
-  return draft[q.id] ?? blank()
+  return draft[q.id] ?? untouched(q)
 }
 
 /** How many options a question shows, Other not counted. */
@@ -76,12 +86,69 @@ export function responses(form: Form, draft: FormDraft): Response[] {
   return form.questions.flatMap((q) => responseTo(q, draftOf(draft, q)) ?? [])
 }
 
+/** What keeps one answer from being sent. */
+export type Fault =
+  | 'missing' | 'other' | 'number' | 'integer' | 'email' | 'uri' | 'date' | 'date-time'
+  | 'low' | 'high' | 'short' | 'long' | 'few' | 'many'
+
+// As JSON writes them: what a person means by 1,5 or 0x10 is not for us to guess.
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
+const INTEGER = /^-?(0|[1-9]\d*)$/
+const EMAIL = /^[^\s@]+@[^\s@]+$/
+const DATE = /^\d{4}-\d{2}-\d{2}$/
+const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
+
+/** What is wrong with the answer as it stands; null when it can be sent. The server has the last word. */
+export function faultOf(q: Question, draft: QuestionDraft): Fault | null {
+  const response = responseTo(q, draft)
+  if (response === null) {
+    if (takesOther(q) && draft.other) return 'other'
+    return q.required ? 'missing' : null
+  }
+  if (q.kind === 'multi_select') {
+    const n = (response.values?.length ?? 0) + (response.text ? 1 : 0)
+    if (q.min_items && n < q.min_items) return 'few'
+    if (q.max_items && n > q.max_items) return 'many'
+  }
+  return q.kind === 'text' ? textFault(q, response.text ?? '') : null
+}
+
+function textFault(q: Question, text: string): Fault | null {
+  const length = [...text].length
+  if (q.min_length && length < q.min_length) return 'short'
+  if (q.max_length && length > q.max_length) return 'long'
+  switch (q.format) {
+    case 'number':
+    case 'integer': {
+      if (!(q.format === 'integer' ? INTEGER : NUMBER).test(text)) return q.format
+      const n = Number(text)
+      if (q.minimum !== undefined && n < q.minimum) return 'low'
+      return q.maximum !== undefined && n > q.maximum ? 'high' : null
+    }
+    case 'email':
+      return EMAIL.test(text) ? null : 'email'
+    case 'uri':
+      return URL.canParse(text) ? null : 'uri'
+    case 'date':
+      return DATE.test(text) && !Number.isNaN(Date.parse(text)) ? null : 'date'
+    case 'date-time':
+      return DATE_TIME.test(text) && !Number.isNaN(Date.parse(text)) ? null : 'date-time'
+    case undefined:
+      return null
+  }
+}
+
+/** How many questions have an answer that can be sent. */
+export function answered(form: Form, draft: FormDraft): number {
+  return form.questions.filter((q) => {
+    const d = draftOf(draft, q)
+    return responseTo(q, d) !== null && faultOf(q, d) === null
+  }).length
+}
+
 /** The questions that keep the form from being sent, in order. */
 export function missing(form: Form, draft: FormDraft): Question[] {
-  const open = form.questions.filter((q) => {
-    const d = draftOf(draft, q)
-    return responseTo(q, d) === null && (q.required || (takesOther(q) && d.other))
-  })
+  const open = form.questions.filter((q) => faultOf(q, draftOf(draft, q)) !== null)
   // A form without an answer is not an answer, even if nothing is required.
   if (open.length === 0 && responses(form, draft).length === 0) return form.questions.slice(0, 1)
   return open

@@ -1,106 +1,15 @@
-import { enableAutoUnmount, mount, type VueWrapper } from '@vue/test-utils'
-import { createPinia, setActivePinia } from 'pinia'
+import { enableAutoUnmount } from '@vue/test-utils'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { nextTick, ref } from 'vue'
-import { useSessions } from '@/session/sessions'
+import { nextTick } from 'vue'
 import { askedDifferently, orphaned, questionAskedDifferently } from '@/testframes'
 import { arrive } from '@/testsetup'
-import type { Ack, ProcessState, Question, Request } from '@/wsapi/messages.gen'
-import { portKey, type Answer, type Port } from '@/wsapi/port'
+import type { ProcessState, Request } from '@/wsapi/messages.gen'
 import RequestDock from './RequestDock.vue'
-
-// Each test has an hour of its own: the window remembers when it was last come back to.
-let NOW = 1_763_692_800_000
-
-function request(id: string, more: Partial<Request> = {}): Request {
-  return {
-    request_id: id, request_type: 'tool_approval', source: 'claude', tool_name: 'Bash',
-    tool_input: { command: 'touch a', description: 'Make a file' }, input_hash: 'sha256:' + id, created_at: NOW / 1000 - 5,
-    expires_at: null, status: 'open', agent_id: null, agent_type: null, title: null, description: null, decision_reason: null,
-    blocked_path: null, tool_use_id: null, permission_suggestions: [], draft: null, ...more,
-  }
-}
-
-function question(id: string, kind: Question['kind'], labels: string[], more: Partial<Question> = {}): Question {
-  return {
-    id, question: `What of ${id}?`, header: id, kind, required: true, placeholder: null, free_text: true,
-    options: labels.map((label) => ({ label, value: label, description: '', preview: null })), ...more,
-  }
-}
-
-const asks = (id: string, questions: Question[], more: Partial<Request> = {}) => request(id, {
-  request_type: 'ask_user_question', tool_name: 'AskUserQuestion', tool_input: {}, form: { title: null, questions }, ...more,
-})
-
-let version = 0
-function process(requests: Request[], more: Partial<ProcessState> = {}): ProcessState {
-  return {
-    type: 'process_state', version: ++version, session_id: 's', project_id: 'p', title: 'Fix it', cwd: '/w', state: 'assistant_turn',
-    started_at: 1, state_changed_at: 1, model: '', permission_mode: 'default', memory: 0, cpu: 0, node_id: 'n', error: null,
-    kill_reason: null, stuck: null, queued_messages: 0, pending_requests: requests, ...more,
-  }
-}
-
-/** A dock on a store that the test speaks to in the place of the socket. */
-function dock(requests: Request[], role: 'viewer' | 'member' = 'member') {
-  const pinia = createPinia()
-  setActivePinia(pinia)
-  const store = useSessions()
-  const answers: Answer[] = []
-  const port: Port = {
-    answer(answer) {
-      answers.push(answer)
-      const command = { type: 'pending_request_response' as const, command_id: 'c' + answers.length, ...answer }
-      store.setOutbox([...store.outbox, { command, created_at: Date.now(), sent_at: store.connected ? Date.now() : null }])
-    },
-    say: () => {}, cancel: () => true, follow: () => () => {}, typing: () => {}, find: async () => true, refresh: async () => {}, retryNow: () => {},
-  }
-  store.setStatus({ kind: 'open' })
-  const context = { now: NOW, commandOf: (id: string) => store.outbox.find((e) => e.command.command_id === id)?.command }
-  store.apply([
-    { type: 'hello', protocol: 1, server_version: '1', node_id: 'n', user: { name: 'ada', role }, server_time: NOW / 1000 }, process(requests),
-  ], context)
-  const cramped = ref(false)
-  const before = document.createElement('textarea')
-  document.body.append(before)
-  const wrapper = mount({
-    components: { RequestDock },
-    setup: () => ({ store, cramped, released: () => before.focus() }),
-    template: '<RequestDock v-if="store.session(\'s\')" ref="dock" :session="store.session(\'s\')" :cramped="cramped" @release="released" />',
-  }, { attachTo: document.body, global: { plugins: [pinia], provide: { [portKey as symbol]: port } } })
-  return {
-    wrapper, store, answers, before,
-    focusFirst: () => (wrapper.vm.$refs['dock'] as { focusFirst(): Promise<void> }).focusFirst(),
-    async state(now: Request[], more: Partial<ProcessState> = {}) {
-      store.apply([process(now, more)], { ...context, now: Date.now() })
-      await nextTick()
-    },
-    async ack(more: Partial<Ack>) {
-      const id = 'c' + answers.length
-      store.apply([{ type: 'ack', command_id: id, result: 'applied', ...more }], context)
-      store.setOutbox(store.outbox.filter((e) => e.command.command_id !== id))
-      await nextTick()
-    },
-  }
-}
-
-const button = (w: VueWrapper, name: string) => {
-  const found = w.findAll('button').find((b) => b.isVisible() && (b.attributes('aria-label') ?? b.text()) === name)
-  if (!found) throw new Error(`no button ${name}; there are: ${w.findAll('button').map((b) => b.text()).join(', ')}`)
-  return found
-}
-const has = (w: VueWrapper, name: string) => w.findAll('button').some((b) => (b.attributes('aria-label') ?? b.text()) === name)
-const off = (w: VueWrapper, name: string) => button(w, name).attributes('aria-disabled') === 'true'
-const key = (w: VueWrapper, k: string, more: object = {}) => w.find('[role=group]').trigger('keydown', { key: k, ...more })
-async function armed() {
-  arrive()
-  vi.advanceTimersByTime(600)
-  await nextTick()
-}
+import { armed, asks, button, dock, has, key, newHour, NOW, off, question, request } from './testdock'
 
 enableAutoUnmount(afterEach)
 beforeEach(() => {
-  NOW += 3_600_000
+  newHour()
   vi.useFakeTimers({ now: NOW })
   localStorage.clear()
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hiddenCount, pieces } from './hidden'
+import { hiddenCount, pieces, shown } from './hidden'
 
 test('plain text is one piece, tabs and newlines included', () => {
   expect(pieces('go\ttest\n./... é 漢 🙂')).toEqual([{ text: 'go\ttest\n./... é 漢 🙂' }])
@@ -23,4 +23,16 @@ test.each([
 test('nothing of the text is lost', () => {
   const text = 'a\u200bb\u202ec\n\td'
   expect(pieces(text).map((p) => p.text).join('')).toBe(text)
+})
+
+test.each(['❤️ and ⚠️', '👩‍💻 writes', '👍🏽 yes', '1️⃣ first', 'one\u00a0two', '全角\u3000空白'])('in prose %s is what it looks like', (text) => {
+  expect(pieces(text, true)).toEqual([{ text }])
+})
+
+test.each(['a\u200db', 'a\ufe0fb', 'x\u200d❤', 'a\u202eb', 'a\u200bb', 'a\u{e0041}b'])('a joint that joins no emoji is hidden in prose too', (text) => {
+  expect(pieces(text, true).some((p) => p.hidden)).toBe(true)
+})
+
+test('as plain text it stands in brackets', () => {
+  expect(shown('run \u202etxt.exe')).toBe('run [RLO]txt.exe')
 })

@@ -23,13 +23,29 @@ export interface Piece {
   code?: string
 }
 
-/** Cuts a text into what can be seen and what cannot; tab and newline stay text. */
-export function pieces(text: string): Piece[] {
+// In words, other than in commands, these are what they look like: a blank.
+const BLANKS = new Set(['\u00a0', '\u202f', '\u3000'])
+const EMOJI_BEFORE = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f0-9#*]$/u
+const EMOJI_AFTER = /^\p{Extended_Pictographic}/u
+
+/** Whether a hidden character only joins or colours an emoji. */
+function ofEmoji(text: string, at: number, char: string): boolean {
+  if (char !== '\ufe0f' && char !== '\u200d') return false
+  if (!EMOJI_BEFORE.test(text.slice(Math.max(0, at - 2), at))) return false
+  return char === '\ufe0f' || EMOJI_AFTER.test(text.slice(at + 1, at + 3))
+}
+
+/**
+ * Cuts a text into what can be seen and what cannot; tab and newline stay text.
+ * In prose so do blanks of other widths and the joints of emoji.
+ */
+export function pieces(text: string, prose = false): Piece[] {
   const out: Piece[] = []
   let from = 0
   for (const match of text.matchAll(HIDDEN)) {
     const char = match[0]
     if (char === '\n' || char === '\t') continue
+    if (prose && (BLANKS.has(char) || ofEmoji(text, match.index, char))) continue
     if (match.index > from) out.push({ text: text.slice(from, match.index) })
     const point = char.codePointAt(0)!
     const code = 'U+' + point.toString(16).toUpperCase().padStart(4, '0')
@@ -38,6 +54,11 @@ export function pieces(text: string): Piece[] {
   }
   if (from < text.length) out.push({ text: text.slice(from) })
   return out
+}
+
+/** Prose as plain text, with each hidden character as its name in brackets. */
+export function shown(text: string): string {
+  return pieces(text, true).map((p) => (p.hidden ? `[${p.hidden}]` : p.text)).join('')
 }
 
 export function hiddenCount(text: string): number {

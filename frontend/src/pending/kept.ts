@@ -13,7 +13,10 @@ export function keptText(request: Request): string | null {
   if (draft.reason?.trim()) parts.push(draft.reason.trim())
   if (draft.edit?.trim()) parts.push(draft.edit)
   if (draft.form && request.form) {
-    for (const [question, answer] of Object.entries(joined(request.form, draft.form))) parts.push(`${question}\n${answer}`)
+    // What the asker filled in before is not the person's.
+    const { form } = draft
+    const touched = { ...request.form, questions: request.form.questions.filter((q) => form[q.id]) }
+    for (const [question, answer] of Object.entries(joined(touched, form))) parts.push(`${question}\n${answer}`)
   }
   return parts.length > 0 ? parts.join('\n\n') : null
 }

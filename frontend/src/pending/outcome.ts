@@ -1,25 +1,33 @@
 import { t } from '@/i18n'
 import { useSessions } from '@/session/sessions'
-import type { Resolved } from '@/wsapi/messages.gen'
+import type { Request, Resolved } from '@/wsapi/messages.gen'
+import { whoOf } from './asker'
 
 /** What is said of a request that ended otherwise than by this tab. */
-export function sentenceOf(resolved: Resolved | undefined, died: string | null, orphaned = false): string {
+export function sentenceOf(request: Request, resolved: Resolved | undefined, died: string | null): string {
   const p = t.pending.ended
-  // Of an orphaned request no transcript tells the end.
-  if (!resolved) return orphaned ? p.orphan : died === null ? p.stale : p.died(died)
+  const { skew } = useSessions().state
+  if (!resolved) {
+    // Of an orphaned request no transcript tells the end.
+    if (request.status === 'orphaned') return p.orphan
+    if (died !== null) return p.died(died)
+    // What runs out is told by the clock before anything else tells it.
+    const over = request.expires_at !== null && Date.now() / 1000 + skew >= request.expires_at
+    return over ? p.expired(new Date((request.expires_at! - skew) * 1000), whoOf(request)) : p.stale
+  }
   switch (resolved.outcome) {
     case 'answered':
-    case 'denied': {
-      const store = useSessions()
-      const seconds = Date.now() / 1000 + store.state.skew - resolved.at
-      return p.elsewhere(resolved.by, resolved.device, seconds, resolved.summary)
-    }
+    case 'denied':
+      return p.elsewhere(resolved.by, resolved.device, Date.now() / 1000 + skew - resolved.at, resolved.summary)
     case 'withdrawn':
-      return died === null ? p.withdrawn : p.died(died)
+      if (died !== null) return p.died(died)
+      return resolved.summary ? closed(resolved.summary) : p.withdrawn(whoOf(request))
     case 'expired':
-      return p.expired(new Date((resolved.at - useSessions().state.skew) * 1000))
+      return p.expired(new Date((resolved.at - skew) * 1000), whoOf(request))
     case 'open':
     case 'orphaned':
       return p.stale
   }
 }
+
+const closed = (sentence: string) => (/[.!?…]$/.test(sentence) ? sentence : `${sentence}.`)

@@ -1,6 +1,7 @@
 import { t } from '@/i18n'
 import type { IconName } from '@/ui/Icon.vue'
 import type { Request } from '@/wsapi/messages.gen'
+import { whoOf } from './asker'
 import { asInput } from './edit'
 import { shownPath } from './path'
 
@@ -19,7 +20,8 @@ export function titleOf(request: Request, cwd = ''): Title {
   if (request.request_type === 'ask_user_question') {
     const questions = request.form?.questions ?? []
     const line = questions.length === 1 ? questions[0]!.question : t.pending.questions(questions.length)
-    return { icon: 'question', title: request.form?.title || p.questions(questions.length), line }
+    if (request.source === 'elicitation') return { icon: 'question', ...elicited(request, line) }
+    return { icon: 'question', title: request.form?.title || p.questions(questions.length, whoOf(request)), line }
   }
   const input = asInput(request.tool_input)
   const path = (v: unknown) => (cwd === '' ? str(v) : shownPath(str(v), cwd).text)
@@ -42,6 +44,18 @@ export function titleOf(request: Request, cwd = ''): Title {
   const mcp = /^mcp__(.+?)__(.+)$/.exec(request.tool_name)
   if (mcp) return { icon: 'tool', title: p.mcp(mcp[2]!, mcp[1]!), line: mcp[2]! }
   return { icon: 'tool', title: p.other(request.tool_name), line: request.title ?? '' }
+}
+
+/** The input of an elicitation, as the MCP server sent it. */
+export function elicitationOf(request: Request): { visit: boolean; message: string; url: string } {
+  const input = asInput(request.tool_input)
+  return { visit: input['mode'] === 'url', message: str(input['message']), url: str(input['url']) }
+}
+
+function elicited(request: Request, line: string): { title: string; line: string } {
+  const { visit, message } = elicitationOf(request)
+  // Its form has the message for a title, which may be of any length.
+  return { title: visit ? t.pending.title.visit : t.pending.title.elicitation, line: message || line }
 }
 
 /** The line of a list: "Bash: go test ./..." */

@@ -3,7 +3,7 @@ import { computed, shallowRef } from 'vue'
 import type { Status } from '@/core/connection'
 import type { Entry } from '@/core/outbox'
 import { empty, reduce, type Context, type Departed, type Known, type Listing, type Script, type State } from '@/core/reducer'
-import type { Request, Resolved, ServerFrame, ViewerInfo } from '@/wsapi/messages.gen'
+import type { Lifecycle, Request, Resolved, ServerFrame, ViewerInfo } from '@/wsapi/messages.gen'
 
 const NO_VIEWERS: readonly ViewerInfo[] = []
 
@@ -34,6 +34,7 @@ export const useSessions = defineStore('sessions', () => {
     transcript: (id: string): Script | undefined => state.value.transcripts.get(id),
     resolution: (requestID: string): Resolved | undefined => state.value.resolutions.get(requestID),
     departedFrom: (id: string): Departed[] => [...state.value.departed.values()].filter((d) => d.session_id === id),
+    lifecycle: (id: string): Lifecycle | undefined => state.value.lifecycles.get(id),
     viewers: (id: string): readonly ViewerInfo[] => state.value.viewers.get(id) ?? NO_VIEWERS,
 
     apply(frames: readonly (ServerFrame | Listing)[], context: Context) {

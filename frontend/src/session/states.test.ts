@@ -4,10 +4,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { nextTick, type Component } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import type { Known } from '@/core/reducer'
-import { carried, notPickedUp, orphaned } from '@/testframes'
-import type { Ack, Item, ProcessState, SendMessage } from '@/wsapi/messages.gen'
+import { carried, golden, notPickedUp, orphaned } from '@/testframes'
+import type { Ack, Item, Lifecycle, ProcessState, SendMessage } from '@/wsapi/messages.gen'
 import { portKey, type Port } from '@/wsapi/port'
 import Composer from './Composer.vue'
+import LifecycleBar from './LifecycleBar.vue'
 import SessionHeader from './SessionHeader.vue'
 import SessionRow from './SessionRow.vue'
 import { useSessions } from './sessions'
@@ -170,5 +171,55 @@ describe('the record of an answer that was given again', () => {
   test('an answer that was heard at once is no carried one', () => {
     const item = { ...record('Ada'), carried: undefined } as unknown as Item
     expect(show(TranscriptItem, { item, cwd: '/w' }).text()).not.toMatch(/Carried|again/)
+  })
+})
+
+describe('a session of an outsider', () => {
+  const terminal = (more: Partial<ProcessState> = {}) => known({ ...golden<ProcessState>('process_state.terminal'), ...more })
+  const quiet = () => terminal({ state: 'dead', pending_requests: [] })
+
+  test('has a badge, and nothing to end, resume or switch', () => {
+    for (const session of [terminal(), quiet()]) {
+      const header = show(SessionHeader, { session })
+      expect(header.find('.kind').text()).toBe('Terminal')
+      expect(header.find('.actions').exists()).toBe(false)
+      expect(header.find('select').exists()).toBe(false)
+      expect(header.text()).not.toContain('Ended')
+      header.unmount()
+    }
+  })
+
+  test('waits, or has nothing open', () => {
+    expect(show(SessionHeader, { session: terminal() }).find('.chip').text()).toBe('Waiting for you')
+    expect(show(SessionHeader, { session: quiet() }).find('.chip').text()).toBe('Nothing open')
+  })
+
+  test('says in its row what it asks and where it is', () => {
+    const row = show(SessionRow, { session: terminal(), killable: false })
+    expect(row.text()).toContain('Bash: touch a')
+    expect(row.find('.kind').text()).toBe('Terminal')
+    expect(row.find('.end').exists()).toBe(false)
+  })
+})
+
+describe('how far an agent has come', () => {
+  const bar = (name: string) => show(LifecycleBar, { lifecycle: golden<Lifecycle>(name) })
+
+  test('is said with phase and step', () => {
+    const words = bar('lifecycle').text().replace(/\s+/g, ' ')
+    expect(words).toContain('Plan started')
+    expect(words).toContain('Phase 33: Hook Bridge')
+    expect(words).toContain('step 2 of 5')
+    expect(bar('lifecycle.bare').text()).toBe('Task completed')
+  })
+
+  test('the newest one counts, whatever arrives last', () => {
+    const store = useSessions()
+    const now = golden<Lifecycle>('lifecycle')
+    const context = { now: 0, commandOf: () => undefined }
+    store.apply([now, { ...now, event_type: 'old', at: now.at - 1 }], context)
+    expect(store.lifecycle(now.session_id)?.event_type).toBe('plan-started')
+    store.apply([{ ...now, event_type: 'new', at: now.at }], context)
+    expect(store.lifecycle(now.session_id)?.event_type).toBe('new')
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { blocks, Growing, safeLink, type Block } from './markdown'
+import { blocks, Growing, inert, safeLink, type Block } from './markdown'
 
 const htmlOf = (b: Block) => ('html' in b ? String(b.html) : '')
 const html = (text: string) => blocks(text).map(htmlOf).join('')
@@ -125,5 +125,44 @@ describe('a text that grows', () => {
     expect(show('see `co')).toBe('<p>see <code>co</code></p>\n')
     expect(show('[a](https://exam')).not.toContain('<a')
     expect(new Growing().take('```js\nlet **x')).toEqual([{ code: 'let **x', lang: 'js' }])
+  })
+})
+
+describe('inert', () => {
+  const el = (text: string, inline = false) => {
+    const div = document.createElement('div')
+    div.append(inert(text, inline))
+    return div
+  }
+
+  test('is rendered', () => {
+    expect(el('**a** `b`\n\n- c').innerHTML.replaceAll('\n', '')).toBe('<p><strong>a</strong> <code>b</code></p><ul><li>c</li></ul>')
+    expect(el('# Plan').innerHTML.trim()).toBe('<p><strong>Plan</strong></p>')
+    expect(el('use `x` now', true).innerHTML).toBe('use <code>x</code> now')
+  })
+
+  test('a link is its words and where it would lead', () => {
+    const div = el('[your bank](https://evil.example/x) and https://go.dev')
+    expect(div.querySelector('a')).toBeNull()
+    expect(div.textContent).toContain('your bank (https://evil.example/x) and https://go.dev')
+  })
+
+  test('an image is never loaded', () => {
+    const div = el('![logo](https://evil.example/pixel.png)')
+    expect(div.querySelector('img')).toBeNull()
+    expect(div.textContent).toContain('[image: logo] (https://evil.example/pixel.png)')
+  })
+
+  test.each([
+    '<script>alert(1)</script>', '<img src=x onerror=alert(1)>', '[x](javascript:alert(1))', '<a href="https://x.y">x</a>', '<button>Approve</button>',
+    '<form action=/x><input></form>', '```"><img src=x onerror=alert(1)>\ncode\n```', '| <b>a</b> |\n|---|\n| <i>b</i> |', '<style>*{display:none}</style>',
+    '- [x] <input type=checkbox>', '<details open ontoggle=alert(1)>', '<svg onload=alert(1)>',
+  ])('%s is text', (text) => {
+    for (const inline of [false, true]) {
+      for (const node of el(text, inline).querySelectorAll('*')) {
+        expect(node.tagName).toMatch(/^(BLOCKQUOTE|BR|CODE|DEL|EM|HR|LI|OL|P|PRE|STRONG|TABLE|TBODY|TD|TH|THEAD|TR|UL)$/)
+        expect([...node.attributes].map((a) => a.name).filter((n) => n !== 'start')).toEqual([])
+      }
+    }
   })
 })

@@ -48,6 +48,8 @@ const marked = new Marked({
   },
 })
 
+const trusted = policy ? { TRUSTED_TYPES_POLICY: policy as never } : {}
+
 const CLEAN = {
   ALLOWED_TAGS: [
     'a', 'blockquote', 'br', 'code', 'del', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'li', 'ol', 'p', 'pre',
@@ -56,7 +58,8 @@ const CLEAN = {
   ALLOWED_ATTR: ['href', 'title', 'target', 'rel', 'start', 'tabindex'],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
-  ...(policy ? { RETURN_TRUSTED_TYPE: true as const, TRUSTED_TYPES_POLICY: policy as never } : {}),
+  ...(policy ? { RETURN_TRUSTED_TYPE: true as const } : {}),
+  ...trusted,
 }
 
 /** HTML that may be shown; a TrustedHTML where the browser knows such. */
@@ -158,4 +161,39 @@ function firmTokens(tokens: Token[]): number {
 // Only the last paragraph can hold what is half written.
 function closed(text: string): string {
   return remend(text, { linkMode: 'text-only', images: false, htmlTags: false, katex: false, comparisonOperators: false, singleTilde: false })
+}
+
+// What an asker writes stands beside buttons that decide, so nothing in it can
+// be pressed or looks like a part of the page: links and images are their words
+// and their address, headings are strong words.
+const quiet = new Marked({
+  gfm: true,
+  renderer: {
+    html: (token: Tokens.HTML | Tokens.Tag) => escape(token.text),
+    link(token: Tokens.Link) {
+      const words = this.parser.parseInline(token.tokens)
+      return token.text === token.href ? words : `${words} (${escape(token.href)})`
+    },
+    image: (token: Tokens.Image) => escape(`[image: ${token.text || token.href}]${token.text ? ` (${token.href})` : ''}`),
+    heading(token: Tokens.Heading) {
+      return `<p><strong>${this.parser.parseInline(token.tokens)}</strong></p>\n`
+    },
+    checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ '),
+    code: (token: Tokens.Code) => `<pre><code>${escape(token.text)}\n</code></pre>\n`,
+  },
+})
+
+const QUIET = {
+  ALLOWED_TAGS: CLEAN.ALLOWED_TAGS.filter((tag) => tag !== 'a' && !/^h[1-6]$/.test(tag)),
+  ALLOWED_ATTR: ['start'],
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  RETURN_DOM_FRAGMENT: true as const,
+  ...trusted,
+}
+
+/** A markdown text as elements with which nothing can be done but reading them. */
+export function inert(text: string, inline = false): DocumentFragment {
+  const html = inline ? quiet.parseInline(text, { async: false }) : quiet.parse(text, { async: false })
+  return DOMPurify.sanitize(html, QUIET)
 }

@@ -101,9 +101,9 @@ export type Item =
   | (ItemHead & { kind: 'resolved' } & ResolvedBody)
   | (ItemHead & { kind: 'result' } & ResultBody)
 
-export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | Batch | Ack | Presence | Notice | ErrorFrame
+export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | Batch | Ack | Presence | Lifecycle | Notice | ErrorFrame
 
-export type Command = CreateSession | Draft | ForkSession | Interrupt | KillProcess | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Unsubscribe
+export type Command = CreateSession | Draft | Extend | ForkSession | Interrupt | KillProcess | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Unsubscribe
 
 export interface Hello {
   type: 'hello'
@@ -141,6 +141,7 @@ export interface ProcessState {
   pending_request?: Request
   pending_requests: Request[]
   demo?: boolean
+  kind?: Kind
   deleted?: boolean
 }
 
@@ -168,12 +169,24 @@ export interface Ack {
   resolved?: Resolved
   session_id?: string
   message_id?: string
+  expires_at?: number
 }
 
 export interface Presence {
   type: 'presence'
   session_id: string
   viewers: ViewerInfo[]
+}
+
+export interface Lifecycle {
+  type: 'lifecycle'
+  session_id: string
+  event_type: string
+  phase_name?: string
+  phase_number?: string
+  step?: number
+  total_steps?: number
+  at: number
 }
 
 export interface Notice {
@@ -209,6 +222,13 @@ export interface Draft {
   session_id?: string
   request_id: string
   value: unknown
+}
+
+export interface Extend {
+  type: 'extend'
+  command_id: string
+  session_id?: string
+  request_id: string
 }
 
 export interface ForkSession {
@@ -334,12 +354,21 @@ export interface Outcome {
   result: AckResult
   session_id?: string
   message_id?: string
+  expires_at?: number
   error?: ErrorBody
   resolved?: Resolved
 }
 
 export interface PendingList {
   pending_requests: PendingRequest[]
+}
+
+export interface RequestFate {
+  request_id: string
+  session_id: string
+  status: Status
+  expires_at: number | null
+  resolved: Resolved | null
 }
 
 export interface ProcessList {
@@ -432,6 +461,7 @@ export interface Request {
   created_at: number
   expires_at: number | null
   status: Status
+  asker?: string
   agent_id: string | null
   agent_type: string | null
   title: string | null
@@ -444,6 +474,8 @@ export interface Request {
   form?: Form
   draft: unknown
 }
+
+export type Kind = 'agent' | 'terminal'
 
 export interface Live {
   kind: ItemKind
@@ -502,6 +534,7 @@ export interface Session {
   allowed_tools: string[]
   archived: boolean
   demo: boolean
+  kind?: Kind
   created_at: number
   updated_at: number
   process_state?: ProcessState
@@ -519,6 +552,7 @@ export interface PendingRequest {
   created_at: number
   expires_at: number | null
   status: Status
+  asker?: string
   agent_id: string | null
   agent_type: string | null
   title: string | null
@@ -531,6 +565,8 @@ export interface PendingRequest {
   form?: Form
   draft: unknown
 }
+
+export type Status = 'open' | 'orphaned' | 'answered' | 'denied' | 'withdrawn' | 'expired'
 
 export interface Process {
   session_id: string
@@ -586,9 +622,7 @@ export interface Person {
   created_at: number
 }
 
-export type Source = 'claude' | 'mcp' | 'elicitation'
-
-export type Status = 'open' | 'orphaned' | 'answered' | 'denied' | 'withdrawn' | 'expired'
+export type Source = 'claude' | 'mcp' | 'elicitation' | 'hook'
 
 export interface Earlier {
   request_id: string

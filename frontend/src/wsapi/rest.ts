@@ -1,4 +1,4 @@
-import type { CreateSession, Environment, Login, Me, Outcome, Refusal, Session, SessionList } from './messages.gen'
+import type { CreateSession, Environment, Login, Me, Outcome, Refusal, RequestFate, Session, SessionList } from './messages.gen'
 
 /** A refusal of the server, with its sentence for the person. */
 export class RefusedError extends Error {
@@ -56,6 +56,8 @@ export const rest = {
   interrupt: (id: string) => call<Outcome>('POST', `${session(id)}/interrupt`, {}),
   kill: (id: string) => call<Outcome>('POST', `${session(id)}/kill`, {}),
   resume: (id: string) => call<Outcome>('POST', `${session(id)}/resume`, {}),
+  extend: (requestID: string) => call<Outcome>('POST', `/api/pending/${encodeURIComponent(requestID)}/extend`, {}),
+  pending: (requestID: string) => call<RequestFate>('GET', `/api/pending/${encodeURIComponent(requestID)}`),
   setPermissionMode: (id: string, mode: string) =>
     call<Outcome>('POST', `${session(id)}/permission_mode`, { permission_mode: mode }),
 }
