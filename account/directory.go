@@ -76,6 +76,9 @@ func (d *Directory) Prepare(ctx context.Context, bootstrapToken string) (User, e
 	if bootstrapToken != "" && len(bootstrapToken) < MinBootstrapToken {
 		return User{}, fmt.Errorf("account: the bootstrap token must have at least %d characters", MinBootstrapToken)
 	}
+	if knownSecret(bootstrapToken) {
+		return User{}, errors.New("account: the bootstrap token is an example that everybody knows; make one of your own, such as with: openssl rand -hex 32")
+	}
 	admin, err := d.FirstAdmin(ctx)
 	if err != nil {
 		return User{}, err
@@ -108,6 +111,18 @@ func (d *Directory) Prepare(ctx context.Context, bootstrapToken string) (User, e
 		}
 	}
 	return admin, nil
+}
+
+// knownSecret reports whether a secret was copied from an example, here or of
+// other programs: they all say so somewhere in them.
+func knownSecret(secret string) bool {
+	plain := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(secret))
+	for _, mark := range []string{"changeme", "changeinproduction", "changethis", "replaceme", "yoursecret"} {
+		if strings.Contains(plain, mark) {
+			return true
+		}
+	}
+	return false
 }
 
 // FirstAdmin returns the oldest admin, which it makes when there is none.

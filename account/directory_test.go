@@ -249,6 +249,19 @@ func TestBootstrapToken(t *testing.T) {
 	}
 }
 
+func TestKnownSecretsAreRefused(t *testing.T) {
+	t.Parallel()
+	d := account.NewDirectory(&memory{})
+	for _, secret := range []string{"claude-ui-dev-secret-change-in-production", "please_change_me_please_change_me_", "YOUR-SECRET-TOKEN-OF-AT-LEAST-32-CHARACTERS"} {
+		if _, err := d.Prepare(t.Context(), secret); err == nil || !strings.Contains(err.Error(), "everybody knows") {
+			t.Errorf("%s: got %v, want it refused", secret, err)
+		}
+		if _, err := d.Identify(t.Context(), account.APIToken, secret); !errors.Is(err, account.ErrRefused) {
+			t.Errorf("%s: it lets somebody in: %v", secret, err)
+		}
+	}
+}
+
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	d, _, admin := prepared(t, "")

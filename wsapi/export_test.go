@@ -47,6 +47,15 @@ func CommandRoles() map[string]string {
 	return roles
 }
 
+// CommandLimits is the largest message of each command, in bytes.
+func CommandLimits() map[string]int64 {
+	limits := map[string]int64{}
+	for name, spec := range commandSpecs {
+		limits[name] = spec.most()
+	}
+	return limits
+}
+
 // Limits and times that tests wait for.
 const (
 	SmallLimit      = smallLimit

@@ -56,6 +56,18 @@ var policies = map[string]string{
 	"POST /api/users/{id}/sign_in_link":       "admin",
 }
 
+// Bodies and messages are small where nothing is said here, in bytes. Whoever
+// raises a limit does it on purpose, too.
+const smallBody, smallCommand = 1 << 20, 256 << 10
+
+var largeBodies = map[string]int64{
+	"POST /api/sessions":               48 << 20, // attachments
+	"POST /api/sessions/{id}/messages": 48 << 20,
+	"POST /api/pending/{id}/response":  8 << 20, // an edited input can be a whole file
+}
+
+var largeCommands = map[string]int64{"pending_request_response": 8 << 20, "send_message": 48 << 20, "create_session": 48 << 20}
+
 var commandPolicies = map[string]string{
 	"pending_request_response": "member", "send_message": "member", "create_session": "member",
 	"resume_session": "member", "fork_session": "member", "interrupt": "member", "kill_process": "member",
@@ -67,7 +79,16 @@ func TestEveryRouteAndCommandHasItsPolicy(t *testing.T) {
 	t.Parallel()
 	declared := map[string]string{}
 	for _, rt := range wsapi.Routes() {
-		declared[rt.Method+" "+rt.Pattern] = rt.Policy
+		name := rt.Method + " " + rt.Pattern
+		declared[name] = rt.Policy
+		if want := max(largeBodies[name], smallBody); rt.Limit != want {
+			t.Errorf("%s takes %d bytes, want %d", name, rt.Limit, want)
+		}
+	}
+	for name, got := range wsapi.CommandLimits() {
+		if want := max(largeCommands[name], smallCommand); got != want {
+			t.Errorf("command %s takes %d bytes, want %d", name, got, want)
+		}
 	}
 	for name, got := range declared {
 		if want := policies[name]; got == "" || got != want {

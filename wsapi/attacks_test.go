@@ -1,0 +1,287 @@
+package wsapi_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+// withAgents opens a house with a door for agents that counts who got through.
+func withAgents(t *testing.T, reached *atomic.Int32) *house {
+	return openHouse(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *wsapi.Options) {
+		o.Agents = map[string]http.Handler{"/mcp": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			reached.Add(1)
+			w.WriteHeader(http.StatusNoContent)
+		})}
+	})
+}
+
+// TestEveryHandlerHoldsTheEdge: attacks 1 to 6, 18 and 19 at what is in no table
+// of routes: the app, addresses where nothing is, the doors of agents. The routes
+// are in TestEveryRouteRefuses.
+func TestEveryHandlerHoldsTheEdge(t *testing.T) {
+	t.Parallel()
+	var reached atomic.Int32
+	h := withAgents(t, &reached)
+	for _, at := range [][2]string{{"GET", "/"}, {"GET", "/assets/app.js"}, {"GET", "/sessions/x"}, {"GET", "/api/nothing"}, {"GET", "/debug/pprof/"}, {"POST", "/mcp"}, {"GET", "/mcp"}, {"DELETE", "/mcp"}} {
+		for _, a := range attacks {
+			if a.status != 421 && a.name != "7.4 no host" {
+				continue
+			}
+			r := &request{method: at[0], path: at[1]}
+			a.change(h, wsapi.RouteInfo{}, r)
+			checkRefusal(t, h.call(r.method, r.path, nil, r.ways...), a.status, a.code)
+		}
+		checkHeaders(t, h.call(at[0], at[1], nil))
+	}
+	if n := reached.Load(); n != 3 {
+		t.Errorf("%d requests reached the door of agents, want the three good ones", n)
+	}
+}
+
+// TestAgentsDoorTakesNothingFromPages: attacks 3, 9, 10, 12, 13, 14 and 31 at the
+// doors of agents, where no page has anything to do.
+func TestAgentsDoorTakesNothingFromPages(t *testing.T) {
+	t.Parallel()
+	var reached atomic.Int32
+	h := withAgents(t, &reached)
+	for _, method := range []string{"GET", "POST", "DELETE"} {
+		for _, origin := range []string{"http://evil.com", "null", "http://127.0.0.1:1", "https://127.0.0.1:8787", "http://127.0.0.1:8787.evil.com"} {
+			checkRefusal(t, h.call(method, "/mcp", nil, header("Origin", origin)), 403, "wrong_origin")
+		}
+		checkRefusal(t, h.call(method, "/mcp?token=x", nil), 400, "secret_in_url")
+	}
+	for _, site := range []string{"cross-site", "same-site"} {
+		checkRefusal(t, h.call("POST", "/mcp", nil, header("Sec-Fetch-Site", site)), 403, "wrong_origin")
+	}
+	if n := reached.Load(); n != 0 {
+		t.Errorf("%d requests of pages reached the door", n)
+	}
+}
+
+// TestTokenOfAnAgentIsNobody: attack 41. It opens no route and no WebSocket.
+func TestTokenOfAnAgentIsNobody(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	secret, err := h.directory.MintAgent(t.Context(), id, "builder", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rt := range wsapi.Routes() {
+		if rt.Policy == "anybody" || rt.Pattern == "/ws" {
+			continue
+		}
+		a := h.call(rt.Method, pathParameter.ReplaceAllString(rt.Pattern, id), nil, bearer(secret))
+		checkRefusal(t, a, 401, "not_signed_in")
+	}
+	if _, resp, err := h.tryDial(t.Context(), bearer(secret)); err == nil || resp == nil || resp.StatusCode != 401 {
+		t.Errorf("the WebSocket: %v, %v, want 401", resp, err)
+	}
+	checkRefusal(t, h.call("POST", "/api/login", wsapi.Login{Token: secret}), 401, "not_signed_in")
+	if asked := h.driver.asked(); len(asked) != 0 {
+		t.Errorf("an agent did %v", asked)
+	}
+}
+
+// TestNothingChangesByLooking: attack 16. What changes something answers neither
+// GET nor HEAD.
+func TestNothingChangesByLooking(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	id := h.session("one")
+	reads := map[string]bool{}
+	for _, rt := range wsapi.Routes() {
+		reads[rt.Pattern] = reads[rt.Pattern] || rt.Method == "GET"
+	}
+	for pattern, reads := range reads {
+		if reads {
+			continue
+		}
+		for _, method := range []string{"GET", "HEAD"} {
+			a := h.as(account.Admin, method, pathParameter.ReplaceAllString(pattern, id), nil)
+			if a.status != 405 {
+				t.Errorf("%s %s: got %d, want 405", method, pattern, a.status)
+			}
+		}
+	}
+	if asked := h.driver.asked(); len(asked) != 0 {
+		t.Errorf("looking did %v", asked)
+	}
+}
+
+// TestSignInTakesNoIdOfTheBrowsers: attack 20. The cookie that a browser brought
+// is not the one it gets, and is good for nothing.
+func TestSignInTakesNoIdOfTheBrowsers(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h.person("Ada", account.Member)
+	planted := "sayso=" + strings.Repeat("a", 64)
+	a := h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: password}, header("Cookie", planted))
+	if set := a.header.Get("Set-Cookie"); a.status != 200 || strings.HasPrefix(set, planted) {
+		t.Fatalf("got %d with %q, want a cookie of our own", a.status, set)
+	}
+	checkRefusal(t, h.call("GET", "/api/me", nil, header("Cookie", planted)), 401, "not_signed_in")
+	checkRefusal(t, h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: password}, header("Origin", "http://evil.com")), 403, "wrong_origin")
+}
+
+// TestRequestOfAnotherSessionIsNoneAtAll: attack 39. Whoever guesses an id in the
+// wrong session is told the same as for one that there is none of.
+func TestRequestOfAnotherSessionIsNoneAtAll(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	mine, other := h.session("mine"), h.session("other")
+	r, _ := h.ask(other, "a", nil)
+	tab := h.open(account.Member)
+	ack := func(requestID string) *wsapi.ErrorBody {
+		f := allow(r)
+		f["session_id"], f["request_id"] = mine, requestID
+		return tab.do("pending_request_response", f).Error
+	}
+	there, nowhere := ack(r.RequestID), ack("018f3a52-0000-5000-8000-00000000c0de")
+	if there == nil || nowhere == nil || *there != *nowhere {
+		t.Errorf("got %+v and %+v, want the same refusal", there, nowhere)
+	}
+}
+
+// TestSignInEndsOnTheSocketOfItsBrowser: attack 34, for what a person does
+// themselves in another browser.
+func TestSignInEndsOnTheSocketOfItsBrowser(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(h *house, mine, other way) answer{
+		"signed out": func(h *house, mine, _ way) answer { return h.call("POST", "/api/logout", "{}", mine) },
+		"another password": func(h *house, _, other way) answer {
+			return h.call("POST", "/api/me/password", wsapi.NewPassword{CurrentPassword: password, Password: "five more words of mine"}, other)
+		},
+		"ended from elsewhere": func(h *house, mine, other way) answer {
+			var list wsapi.SignInList
+			h.call("GET", "/api/sign_ins", nil, mine).into(h.t, &list)
+			for _, s := range list.SignIns {
+				if s.Current {
+					return h.call("DELETE", "/api/sign_ins/"+s.SignInID, nil, other)
+				}
+			}
+			return answer{}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			h.person("Ada", account.Member)
+			mine, other := h.signIn("Ada"), h.signIn("Ada")
+			tab := func(cookie way) *browser {
+				t.Helper()
+				b, _, err := h.tryDial(t.Context(), cookie, header("Origin", h.web.URL))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return b
+			}
+			gone, stays := tab(mine), tab(other)
+			stays.next()
+			if a := end(h, mine, other); a.status != 204 {
+				t.Fatalf("got %d %s", a.status, a.body)
+			}
+			if code, last := gone.closed(); code != wsapi.CloseSignedOut || last["code"] != "signed_out" {
+				t.Errorf("got close %d after %v, want %d", code, last, wsapi.CloseSignedOut)
+			}
+			if a := stays.do("ping", nil); a.Result != wsapi.Applied {
+				t.Errorf("the other browser: %+v", a)
+			}
+		})
+	}
+}
+
+// lines collects what is logged.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestLogKeepsNoSecretAndNoForgery: attacks 31, 80 and 81. Whatever is sent, the
+// log at its most talkative repeats no credential, and nothing can begin a line
+// in it.
+func TestLogKeepsNoSecretAndNoForgery(t *testing.T) {
+	t.Parallel()
+	said := &lines{}
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *wsapi.Options) {
+		o.Log = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	h.person("Ada", account.Admin)
+	link, token := h.link(), h.token(account.Admin)
+	cookie := h.signIn("Ada")
+	const forged = "time=2026-01-01T00:00:00Z level=ERROR msg=forged"
+	h.call("POST", "/api/login", wsapi.Login{Token: link}, header("User-Agent", "\x1b[31m"+forged))
+	h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: "a canary of a password"})
+	h.call("GET", "/api/me?token="+token, nil)
+	h.call("GET", "/api/%0a"+strings.ReplaceAll(forged, " ", "%20"), nil, bearer(token))
+	h.call("PATCH", "/api/sessions/x%0a"+strings.ReplaceAll(forged, " ", "%20"), `{"title":"a canary of a title"}`, bearer(token))
+	h.call("POST", "/api/pending/x/response", `{"message":"a canary of an answer"}`, bearer(token))
+	metrics := h.call("GET", "/metrics", nil, bearer(token))
+	if said.String() == "" {
+		t.Fatal("nothing was logged: this test sees nothing")
+	}
+	request, err := http.NewRequestWithContext(context.Background(), "GET", "/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookie(request)
+	_, value, _ := strings.Cut(request.Header.Get("Cookie"), "=")
+	for _, secret := range []string{link, token, value, password, "canary"} {
+		if strings.Contains(said.String(), secret) || strings.Contains(string(metrics.body), secret) {
+			t.Errorf("%q is in the log or in the metrics", secret)
+		}
+	}
+	for line := range strings.Lines(said.String()) {
+		if strings.HasPrefix(line, forged) || strings.ContainsRune(line, '\x1b') || !strings.HasPrefix(line, "time=") {
+			t.Errorf("a line that we did not write: %q", line)
+		}
+	}
+}
+
+// TestFramesThatBreakTheProtocol: attack 77, what a WebSocket library must refuse.
+func TestFramesThatBreakTheProtocol(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	tab := h.open(account.Viewer)
+	data := bytes.Repeat([]byte("x"), wsapi.SmallLimit/2)
+	w, err := tab.conn.Writer(t.Context(), websocket.MessageText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A message in fragments without end.
+	for range 1000 {
+		if _, err = w.Write(data); err != nil {
+			break
+		}
+	}
+	if code, _ := tab.closed(); code != websocket.StatusMessageTooBig && code != -1 {
+		t.Errorf("got close %d, want %d", code, websocket.StatusMessageTooBig)
+	}
+	if a := h.open(account.Viewer).do("ping", nil); a.Result != wsapi.Applied {
+		t.Errorf("another tab: %+v", a)
+	}
+}
