@@ -88,6 +88,11 @@ matrix: ## Let every step between Claude's stdout and its stdin fail in every wa
 	@status=0; SAYSO_MATRIX=full SAYSO_MATRIX_TABLE=$(CURDIR)/.tools/reports/matrix.md \
 		go test -race -timeout 90m -tags failpoints ./failpoint/matrix || status=1; cat .tools/reports/matrix.md; exit $$status
 
+.PHONY: model
+model: ## Search every state of the model in docs/model, about a minute
+	@scripts/setup model
+	docs/model/check
+
 .PHONY: check
 check: frontend/node_modules/.package-lock.json ## Check formatting, vet, staticcheck, lint and types of the web app, generated files
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt -w is due for:"; echo "$$unformatted"; exit 1; fi

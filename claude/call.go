@@ -232,6 +232,21 @@ func (c *Client) withdraw(id string) {
 	}
 }
 
+// AnswerTo reads from a line to the CLI the id of the request that it answers. It
+// is not ok for a line that is no answer.
+func AnswerTo(line []byte) (requestID string, ok bool) {
+	e, err := ReadEnvelope(line)
+	if err != nil || e.Type != "control_response" {
+		return "", false
+	}
+	fields, err := appendFields(nil, e.Response)
+	if err != nil {
+		return "", false
+	}
+	requestID = text(lookup(fields, "request_id"))
+	return requestID, requestID != ""
+}
+
 func appendResponse(b []byte, id string, r response) []byte {
 	b = append(b, `{"type":"control_response","response":{"subtype":`...)
 	if r.problem != "" {

@@ -120,6 +120,25 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left Left) (*process, error
 	if err := p.script.recall(mark.Memo); err != nil {
 		return nil, err
 	}
+	given, err := o.unconsumed(ctx, id.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range given {
+		if r.ProcessID != id.ProcessID || r.AskerToolUseID == "" {
+			continue
+		}
+		// The former server may have given the answer after it had stored that memo.
+		heard := r.Delivery == pending.Delivered
+		if !heard {
+			if heard, err = left.Heard(r.AskerRequestID); err != nil {
+				return nil, err
+			}
+		}
+		if heard {
+			p.script.Answered[r.AskerToolUseID] = answered{RequestID: r.RequestID, ToolName: r.ToolName, At: r.Resolution.At}
+		}
+	}
 	state.Requests, state.NodeID = nil, o.o.NodeID
 	p.state, p.unsaved = state, false
 	p.turnSince = state.StateChangedAt

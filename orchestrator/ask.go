@@ -109,12 +109,21 @@ func (p *process) await(ctx context.Context, q *question, req pending.Request) (
 
 // answerSent notes what became of an answer on its way to the CLI.
 func (p *process) answerSent(settled pending.Request, err error) {
-	if err != nil && !errors.Is(err, ErrRepeated) {
+	reached := pending.Delivered
+	switch {
+	case errors.Is(err, claude.ErrWithdrawn):
+		// It crossed with the withdrawal of the question. Kept, it would answer the
+		// same question turns later, should Claude be resumed then.
+		reached = pending.Dropped
+		p.mu.Lock()
+		delete(p.script.Answered, settled.AskerToolUseID)
+		p.mu.Unlock()
+	case err != nil && !errors.Is(err, ErrRepeated):
 		p.log.Warn("an answer did not reach Claude", "request_id", settled.RequestID, "error", err)
 		return
 	}
-	if err := p.o.o.Store.SetDelivery(context.Background(), settled.RequestID, pending.Delivered); err != nil {
-		p.log.Error("cannot note that an answer was delivered", "error", err)
+	if err := p.o.o.Store.SetDelivery(context.Background(), settled.RequestID, reached); err != nil {
+		p.log.Error("cannot note how far an answer has come", "error", err)
 	}
 }
 

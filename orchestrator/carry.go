@@ -11,20 +11,24 @@ import (
 )
 
 // leftOver reports whether a process that died left questions, answered or not,
-// that the next one may ask again.
-func (o *Orchestrator) leftOver(ctx context.Context, sessionID string) (bool, error) {
+// that the next one may ask again, and whether Claude waits for any of them: what
+// it may have heard it has perhaps done.
+func (o *Orchestrator) leftOver(ctx context.Context, sessionID string) (any, waits bool, err error) {
 	open, err := o.o.Registry.Open(ctx, sessionID)
 	if err != nil || len(open) > 0 {
-		return len(open) > 0, err
+		return len(open) > 0, len(open) > 0, err
 	}
-	given, err := o.undelivered(ctx, sessionID)
-	return len(given) > 0, err
+	given, err := o.unconsumed(ctx, sessionID)
+	for _, r := range given {
+		waits = waits || r.Delivery == pending.Queued
+	}
+	return len(given) > 0, waits, err
 }
 
 // owesFormer is leftOver for a process that runs: what it asked itself does not
 // count. requests are those of the session that can be answered.
 func (o *Orchestrator) owesFormer(ctx context.Context, id Incarnation, requests []pending.Request) (bool, error) {
-	given, err := o.undelivered(ctx, id.SessionID)
+	given, err := o.unconsumed(ctx, id.SessionID)
 	if err != nil {
 		return false, err
 	}
@@ -35,7 +39,9 @@ func (o *Orchestrator) owesFormer(ctx context.Context, id Incarnation, requests 
 // carry looks whether a person has answered this very question to the process
 // before this one, which died without hearing it. Then the answer is carried
 // over, and nobody is asked again. An answer to the same tool with another input
-// is shown beside the new question. carried is false when a person must be asked.
+// is shown beside the new question, and so is one that the process may have heard
+// before it died: what was allowed once must not run twice without another word.
+// carried is false when a person must be asked.
 //
 // Only the turn that was cut off is asked again, so this holds until its end.
 func (p *process) carry(ctx context.Context, req *pending.Request) (settled pending.Request, carried bool, err error) {
@@ -54,7 +60,7 @@ func (p *process) carry(ctx context.Context, req *pending.Request) (settled pend
 		if old.ToolName != req.ToolName || old.RequestType != req.RequestType || old.Source != req.Source {
 			continue
 		}
-		if !sameInput(old.ToolInput, req.ToolInput) {
+		if old.Delivery != pending.Queued || !sameInput(old.ToolInput, req.ToolInput) {
 			similar = &answers[i]
 			continue
 		}
@@ -86,11 +92,12 @@ func (p *process) carry(ctx context.Context, req *pending.Request) (settled pend
 	return pending.Request{}, false, nil
 }
 
-// formerAnswers lists what people answered and a former process never heard.
+// formerAnswers lists what people answered and a former process was not seen to
+// act on; of those that are Delivered it may have heard.
 func (p *process) formerAnswers(ctx context.Context) ([]pending.Request, error) {
-	given, err := p.o.undelivered(ctx, p.session.SessionID)
+	given, err := p.o.unconsumed(ctx, p.session.SessionID)
 	if err != nil {
-		return nil, fmt.Errorf("orchestrator: undelivered answers: %w", err)
+		return nil, fmt.Errorf("orchestrator: answers to the former process: %w", err)
 	}
 	former := given[:0]
 	for _, r := range given {
@@ -124,7 +131,9 @@ func (p *process) dropFormer(ctx context.Context) (more bool) {
 		p.log.ErrorContext(ctx, "cannot read the answers to the former process", "error", err)
 	}
 	for _, old := range answers {
-		p.put(resolvedItem(old, p.speaker(old.AgentID), old.Resolution.At))
+		if old.Delivery == pending.Queued { // else it was recorded when it was given
+			p.put(resolvedItem(old, p.speaker(old.AgentID), old.Resolution.At))
+		}
 		if err := p.o.o.Store.SetDelivery(ctx, old.RequestID, pending.Dropped); err != nil {
 			p.log.ErrorContext(ctx, "cannot drop an answer that nobody asked for again", "error", err)
 		}
@@ -142,6 +151,49 @@ func (p *process) dropFormer(ctx context.Context) (more bool) {
 		}
 	}
 	return more
+}
+
+// keep is what outlives a process: what was written to it.
+type keep interface {
+	Heard(requestID string) (bool, error)
+}
+
+func (p *process) keep() keep {
+	if p.conn == nil && p.left != nil {
+		return p.left
+	}
+	kept, _ := p.conn.(Kept)
+	return kept
+}
+
+// settleHeard notes which answers a dead process may have heard, although the
+// server that gave them did not live to note it. Those are not carried.
+func (p *process) settleHeard(ctx context.Context) error {
+	kept := p.keep()
+	if kept == nil {
+		return nil // it was held by pipes: who wrote has noted it
+	}
+	given, err := p.o.undelivered(ctx, p.session.SessionID)
+	if err != nil {
+		return err
+	}
+	for _, r := range given {
+		if r.ProcessID != p.processID {
+			continue
+		}
+		heard, err := kept.Heard(r.AskerRequestID)
+		if err != nil {
+			p.log.ErrorContext(ctx, "cannot read what was written to a dead process", "error", err)
+			heard = true // the careful side: a person decides
+		}
+		if !heard {
+			continue
+		}
+		if err := p.o.o.Store.SetDelivery(ctx, r.RequestID, pending.Delivered); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sameInput compares two inputs as JSON: the order of keys is not fixed.

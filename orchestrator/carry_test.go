@@ -1,6 +1,8 @@
 package orchestrator_test
 
 import (
+	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -8,6 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store/sqlite"
 )
 
 // bashWith asks for a command under a tool_use id of its own.
@@ -144,6 +147,82 @@ func TestQuestionThatIsNotAskedAgainGoes(t *testing.T) {
 			t.Errorf("the old question is %s: %+v", r.Status, r.Resolution)
 		}
 	})
+}
+
+// An MCP client fetches its answers itself. One that waits for it is no reason to
+// resume a dead session, and not dropped by a turn of Claude.
+func TestAnswerToAnMCPClientIsNotOurs(t *testing.T) {
+	zero := 0
+	withBench(t, claudetest.Script{Turn: []claudetest.Step{{Exit: &zero}}}, nil, func(b *bench) {
+		b.launcher.later = []claudetest.Script{{Turn: []claudetest.Step{{Text: "Hello."}}}}
+		id := b.start("die")
+		b.wait(id, in(session.Dead))
+		input := json.RawMessage(`{"command":"touch a"}`)
+		r := pending.Request{
+			RequestID: "r1", SessionID: id, RequestType: pending.ToolApproval, Source: pending.SourceMCP, AskerRequestID: "k1",
+			ToolName: "Bash", ToolInput: input, InputHash: pending.HashInput(input), CreatedAt: time.Now(),
+		}
+		if _, _, err := b.store.OpenRequest(b.t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		b.answer(r, nil)
+		time.Sleep(time.Minute)
+		if n := len(b.launcher.commands()); n != 1 {
+			t.Fatalf("Claude was started %d times", n)
+		}
+		if err := b.Resume(b.t.Context(), id, b.person); err != nil {
+			t.Fatal(err)
+		}
+		b.say(id, "go on")
+		b.wait(id, func(s session.ProcessState) bool {
+			return s.State == session.UserTurn && len(b.launcher.records("user")) == 2
+		})
+		time.Sleep(time.Minute)
+		if got := b.row(r.RequestID); got.Delivery != pending.Queued {
+			t.Errorf("the answer is %s, want it to wait for its client", got.Delivery)
+		}
+	}, func(o *orchestrator.Options) { o.Rules.ResumeOnAnswer = true })
+}
+
+// An answer that crosses with Claude's withdrawal of the question is of no use any
+// more: it must not be given to the same question when Claude, dead later, is
+// resumed.
+func TestAnswerThatCrossesWithAWithdrawalIsDropped(t *testing.T) {
+	slow := &slowStore{}
+	ask := bashWith("toolu_1", "touch a")
+	ask.CancelMS = 1000
+	withBench(t, claudetest.Script{Turn: []claudetest.Step{ask, {Text: "Never mind."}}}, nil, func(b *bench) {
+		b.registry = slow.registry
+		id := b.start("make a file")
+		r := b.wait(id, asking(1)).Requests[0]
+		b.answer(r, nil) // is stored before the withdrawal, and is back after it
+		b.wait(id, in(session.UserTurn))
+		b.wait(id, func(session.ProcessState) bool { return b.row(r.RequestID).Delivery != pending.Queued })
+		if got := b.row(r.RequestID); got.Status != pending.Answered || got.Delivery != pending.Dropped {
+			t.Errorf("it is %s and %s, want it dropped", got.Status, got.Delivery)
+		}
+		if n := len(b.received()); n != 0 {
+			t.Errorf("Claude heard %d answers to what it had withdrawn", n)
+		}
+	}, func(o *orchestrator.Options) {
+		slow.Store = o.Store.(*sqlite.Store)
+		slow.registry = pending.NewRegistry(slow, o.Bell)
+		o.Store, o.Registry = slow, slow.registry
+	})
+}
+
+// slowStore takes its time to say that an answer is stored.
+type slowStore struct {
+	*sqlite.Store
+	registry *pending.Registry
+}
+
+func (s *slowStore) ResolveRequest(ctx context.Context, id string, res pending.Resolution) (pending.Request, bool, error) {
+	r, won, err := s.Store.ResolveRequest(ctx, id, res)
+	if res.Status == pending.Answered {
+		time.Sleep(2 * time.Second)
+	}
+	return r, won, err
 }
 
 func TestAnswerResumesADeadSession(t *testing.T) {

@@ -91,4 +91,5 @@ func (c *journalConn) Done() <-chan struct{}            { return c.done }
 func (c *journalConn) Offset() int64                    { return c.offset }
 func (c *journalConn) Commit(int64)                     {}
 func (c *journalConn) Detach() error                    { return nil }
+func (c *journalConn) Heard(id string) (bool, error)    { return c.left.Heard(id) }
 func (c *journalConn) Forget(ctx context.Context) error { return c.left.Remove(ctx) }

@@ -33,6 +33,10 @@ type Left interface {
 	// had started it. A process that ended meanwhile is attached all the same, for
 	// what it said. The error says why it cannot be reached.
 	Attach(ctx context.Context, offset int64) (Conn, error)
+	// End ends whatever lives of it. What it left can still be read.
+	End(ctx context.Context) error
+	// Heard is that of [Kept].
+	Heard(requestID string) (bool, error)
 	// Remove ends whatever is left of it and forgets it.
 	Remove(ctx context.Context) error
 }
@@ -69,6 +73,9 @@ type Kept interface {
 	// Detach ends the connection and leaves the process running. Recv then
 	// returns an error.
 	Detach() error
+	// Heard reports whether an answer to the CLI's request of that id was written
+	// to the CLI, by whichever server. It can be asked until Forget.
+	Heard(requestID string) (bool, error)
 	// Forget says, after Done, that the end was taken in: nothing of the process
 	// need be kept.
 	Forget(ctx context.Context) error

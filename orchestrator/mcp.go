@@ -151,6 +151,13 @@ func (o *Orchestrator) undelivered(ctx context.Context, sessionID string) ([]pen
 	return slices.DeleteFunc(given, func(r pending.Request) bool { return !ofTheCLI(r) }), err
 }
 
+// unconsumed are the answers to the CLI of a session on which it was not seen to
+// act.
+func (o *Orchestrator) unconsumed(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	given, err := o.o.Store.UnconsumedRequests(ctx, sessionID)
+	return slices.DeleteFunc(given, func(r pending.Request) bool { return !ofTheCLI(r) }), err
+}
+
 // asksOverMCP reports whether a tool call of the process waits for a person.
 func (p *process) asksOverMCP(ctx context.Context) bool {
 	if p.o.o.MCP == nil {

@@ -20,6 +20,7 @@ type Store interface {
 	session.Store
 	SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error
 	UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
+	UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
 }
 
 // Options says what an [Orchestrator] works with. All but Demo and MCP are required.
@@ -471,10 +472,11 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if plan.Former, err = o.leftOver(ctx, s.SessionID); err != nil {
+	var waits bool
+	if plan.Former, waits, err = o.leftOver(ctx, s.SessionID); err != nil {
 		return fmt.Errorf("orchestrator: launch: %w", err)
 	}
-	plan.ContinueTurn = plan.ContinueTurn || plan.Former && plan.Resume == s.SessionID
+	plan.ContinueTurn = plan.ContinueTurn || waits && plan.Resume == s.SessionID
 	p := newProcess(o, s, plan)
 	o.mu.Lock()
 	if _, ok := o.processes[s.SessionID]; ok {

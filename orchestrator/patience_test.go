@@ -233,6 +233,7 @@ type left struct {
 	from    *launcher
 	attach  func(attempt int) error // nil: it can be reached
 	slow    time.Duration           // of Remove
+	heard   bool                    // an answer was written to it
 	mu      sync.Mutex
 	tries   int
 	removed bool
@@ -252,6 +253,10 @@ func (l *left) Attach(ctx context.Context, _ int64) (orchestrator.Conn, error) {
 	}
 	return l.from.Launch(ctx, l.id, claude.Command{}, nil)
 }
+
+func (l *left) Heard(string) (bool, error) { return l.heard, nil }
+
+func (l *left) End(ctx context.Context) error { return l.Remove(ctx) }
 
 func (l *left) Remove(context.Context) error {
 	time.Sleep(l.slow)

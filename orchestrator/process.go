@@ -293,10 +293,17 @@ func (p *process) run(ctx context.Context) {
 		p.log.Error("cannot write the last state of the process", "error", err)
 		return
 	}
-	if kept != nil && !detached {
-		if err := kept.Forget(lasting); err != nil {
-			p.log.Warn("cannot clear away what is left of the process", "error", err)
-		}
+	if detached {
+		return
+	}
+	forget := func(context.Context) error { return nil }
+	if kept != nil {
+		forget = kept.Forget
+	} else if p.conn == nil && p.left != nil {
+		forget = p.left.Remove // it was never reached
+	}
+	if err := forget(lasting); err != nil {
+		p.log.Warn("cannot clear away what is left of the process", "error", err)
 	}
 }
 
@@ -317,7 +324,11 @@ func (p *process) bury(ctx context.Context, stop, reason string) {
 	// What a person ended asks no more. What died by itself leaves its questions:
 	// they can be answered, and the answers kept for when the session goes on.
 	lasting := context.WithoutCancel(ctx)
-	err := p.insist(ctx, "the end of the requests of a dead process", func() (err error) {
+	err := p.insist(ctx, "what a dead process has heard", func() error { return p.settleHeard(lasting) })
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot settle what a dead process has heard", "error", err)
+	}
+	err = p.insist(ctx, "the end of the requests of a dead process", func() (err error) {
 		if byPerson {
 			_, err = p.o.o.Registry.WithdrawAll(lasting, p.session.SessionID, stop)
 		} else if err = p.o.endMCP(lasting, p.session.SessionID, orElse(stop, reason)); err == nil {
@@ -400,8 +411,8 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 			return ""
 		}
 		p.log.ErrorContext(ctx, "cannot reach the process that a former server left", "error", err)
-		if err := p.left.Remove(lasting); err != nil {
-			p.log.ErrorContext(ctx, "cannot clear away what is left of the process", "error", err)
+		if err := p.left.End(lasting); err != nil {
+			p.log.ErrorContext(ctx, "cannot end what is left of the process", "error", err)
 		}
 		return "The Claude process could not be reached after the server was restarted, so it was ended."
 	}
@@ -703,13 +714,24 @@ func (p *process) hear(m claude.Message) {
 	heard := p.script.write(m, now)
 	// Again at the end of a turn, if the store could not take it before.
 	begins := p.script.Begun && !p.session.Begun && (!begun || heard.turnEnded)
+	p.append(heard.items)
+	if len(heard.consumed) > 0 {
+		// Stored before the mark may pass the line, for it is said once. To read the
+		// line again does no harm.
+		p.mu.Unlock()
+		for i, toolUseID := range heard.consumed {
+			p.consumed(toolUseID)
+			p.callOver(toolUseID)
+			p.cut(toolUseID, heard.tools[i])
+		}
+		p.mu.Lock()
+	}
 	if kept, ok := p.conn.(Kept); ok {
 		p.offset = kept.Offset()
 	}
 	if heard.liveChanged {
 		p.live = heard.live
 	}
-	p.append(heard.items)
 	next := p.state
 	switch {
 	case heard.turnEnded:
@@ -739,11 +761,6 @@ func (p *process) hear(m claude.Message) {
 	p.pokeWriter() // the journal's mark moves on also when nothing is to be shown
 	if heard.liveChanged && !changed {
 		p.o.o.Bell.Ring(p.session.SessionID)
-	}
-	for i, toolUseID := range heard.consumed {
-		p.consumed(toolUseID)
-		p.callOver(toolUseID)
-		p.cut(toolUseID, heard.tools[i])
 	}
 	if begins {
 		begun := true

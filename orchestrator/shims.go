@@ -119,6 +119,16 @@ func (l leftShim) Attach(ctx context.Context, offset int64) (Conn, error) {
 	return &shimConn{shim: c, dir: l.bundle.Dir, done: make(chan struct{})}, nil
 }
 
+func (l leftShim) End(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	return shim.Destroy(ctx, l.bundle.Dir)
+}
+
+func (l leftShim) Heard(requestID string) (bool, error) {
+	return shim.Wrote(l.bundle.Dir, answerKey(requestID))
+}
+
 func (l leftShim) Remove(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -163,14 +173,25 @@ func (c *shimConn) Recv() ([]byte, error) {
 	return nil, err
 }
 
-// Send gives each line its own hash as key. Every line of ours is one of a kind
-// (an id of a request, of a message, of an asker), so the same line is the same
-// thing said again by a server that does not know whether it was heard.
-func (c *shimConn) Send(line []byte) error {
+// answerKey is the key of the line that answers a request of the CLI. However the
+// answer is put by the server that gives it, the CLI hears one.
+func answerKey(requestID string) string { return "answer " + requestID }
+
+// keyOf gives a line that is no answer its own hash as key. Every line of ours is
+// one of a kind (an id of a request, of a message, of an asker), so the same line
+// is the same thing said again by a server that does not know whether it was heard.
+func keyOf(line []byte) string {
+	if requestID, ok := claude.AnswerTo(line); ok {
+		return answerKey(requestID)
+	}
 	sum := sha256.Sum256(line)
+	return hex.EncodeToString(sum[:16])
+}
+
+func (c *shimConn) Send(line []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
-	repeated, err := c.shim.WriteOnce(ctx, hex.EncodeToString(sum[:16]), line)
+	repeated, err := c.shim.WriteOnce(ctx, keyOf(line), line)
 	if err == nil && repeated {
 		return ErrRepeated
 	}
@@ -233,6 +254,10 @@ func (c *shimConn) PID() int              { return c.shim.Meta().CLI }
 func (c *shimConn) Done() <-chan struct{} { return c.done }
 func (c *shimConn) Stderr() string        { return c.shim.Stderr() }
 func (c *shimConn) Offset() int64         { return c.shim.Offset() }
+
+func (c *shimConn) Heard(requestID string) (bool, error) {
+	return shim.Wrote(c.dir, answerKey(requestID))
+}
 
 func (c *shimConn) Commit(offset int64) {
 	_ = c.shim.Commit(offset) // lost with the connection, said again with the next

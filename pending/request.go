@@ -67,7 +67,7 @@ const (
 	Delivered    Delivery = "delivered" // the asker's transport took the whole answer
 	Consumed     Delivery = "consumed"  // the asker was seen to act on it
 	Carried      Delivery = "carried"   // given to the same question, asked again after a resume
-	Dropped      Delivery = "dropped"   // the asker died before it got it, and did not ask again
+	Dropped      Delivery = "dropped"   // the asker died before it was seen to act on it, and did not ask again
 )
 
 // Request is a question that blocks an agent.
@@ -112,14 +112,14 @@ type Request struct {
 	Status   Status
 	Delivery Delivery
 	// Earlier is the answer to a question like this one that the process before
-	// this one asked and never heard; nil when there is none.
+	// this one asked and was not seen to act on; nil when there is none.
 	Earlier *Earlier
 	// Resolution is set once Status is final.
 	Resolution *Resolution
 	Draft      json.RawMessage // a half-written answer shared between tabs, or nil
 }
 
-// Earlier is an answer that its asker never heard. The JSON names are those of
+// Earlier is an answer that its asker was not seen to act on. The JSON names are those of
 // the stored column.
 type Earlier struct {
 	RequestID string          `json:"request_id"`

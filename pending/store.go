@@ -102,4 +102,8 @@ type Store interface {
 	// UndeliveredRequests returns the resolved requests of a session whose
 	// delivery is Queued, oldest first.
 	UndeliveredRequests(ctx context.Context, sessionID string) ([]Request, error)
+
+	// UnconsumedRequests returns the resolved requests of a session whose delivery
+	// is Queued or Delivered, oldest first.
+	UnconsumedRequests(ctx context.Context, sessionID string) ([]Request, error)
 }

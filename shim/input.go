@@ -3,7 +3,12 @@ package shim
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +24,8 @@ const inputGrace = time.Second
 type input struct {
 	pipe  *os.File
 	limit int64
+	keys  *os.File // of the lines that were written, for whoever comes after us
+	noted int64    // bytes of keys; only run touches it
 
 	mu     sync.Mutex
 	epoch  uint64
@@ -41,8 +48,8 @@ type entry struct {
 	waiting []func(dup bool, err error)
 }
 
-func newInput(pipe *os.File, limit int64) *input {
-	return &input{pipe: pipe, limit: limit, known: map[[16]byte]*entry{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func newInput(pipe, keys *os.File, limit int64) *input {
+	return &input{pipe: pipe, limit: limit, keys: keys, known: map[[16]byte]*entry{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
 // write calls told once the whole line is in the pipe, or when it will not be.
@@ -58,13 +65,12 @@ func (in *input) enqueue(epoch uint64, key string, line []byte, told func(bool, 
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return false, ErrBadLine
 	}
-	sum := sha256.Sum256([]byte(key))
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if epoch != in.epoch {
 		return false, ErrFenced
 	}
-	e := &entry{key: [16]byte(sum[:16]), keyed: key != "", epoch: epoch, waiting: []func(bool, error){told}}
+	e := &entry{key: digest(key), keyed: key != "", epoch: epoch, waiting: []func(bool, error){told}}
 	if was, known := in.known[e.key]; known && e.keyed {
 		if was != nil {
 			was.waiting = append(was.waiting, told)
@@ -84,6 +90,41 @@ func (in *input) enqueue(epoch uint64, key string, line []byte, told func(bool, 
 	in.queue = append(in.queue, e)
 	in.bytes += int64(len(e.line))
 	in.ring()
+	return false, nil
+}
+
+func digest(key string) [16]byte {
+	sum := sha256.Sum256([]byte(key))
+	return [16]byte(sum[:16])
+}
+
+// note writes a key down before its line is written: whoever reads later that it
+// is not there can rely on it. On a full disk the line goes without; an answer
+// that Claude waits for is worth more than knowing, after a death, that it was
+// given.
+func (in *input) note(key [16]byte) {
+	if n, err := in.keys.WriteAt(key[:], in.noted); err == nil {
+		in.noted += int64(n)
+	}
+}
+
+// Wrote reports whether a line with this key was written to the CLI of the shim
+// in dir, dead or alive. A shim of a version that did not write its keys down, or
+// could not, has written none.
+func Wrote(dir, key string) (bool, error) {
+	keys, err := os.ReadFile(filepath.Join(dir, keysName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("shim: keys: %w", err)
+	}
+	wanted := digest(key)
+	for one := range slices.Chunk(keys, len(wanted)) {
+		if bytes.Equal(one, wanted[:]) {
+			return true, nil
+		}
+	}
 	return false, nil
 }
 
@@ -173,7 +214,14 @@ func (in *input) run() {
 		if err = failpoint.Hit("shim.write.before_pipe"); err != nil {
 			break
 		}
-		_, err = in.pipe.Write(first.line)
+		noted := in.noted
+		if first.keyed {
+			in.note(first.key)
+		}
+		var n int
+		if n, err = in.pipe.Write(first.line); n < len(first.line) {
+			_ = in.keys.Truncate(noted) // at worst a person is asked again
+		}
 		if err = failpoint.After("shim.write.after_pipe", err); err != nil {
 			break
 		}
@@ -189,6 +237,7 @@ func (in *input) run() {
 		}
 	}
 	in.pipe.Close()
+	in.keys.Close()
 	in.mu.Lock()
 	in.closed, in.begun = true, false
 	dropped := in.drop(0)

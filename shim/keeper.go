@@ -197,6 +197,10 @@ func (k *keeper) open(p Params) error {
 	if err := writeJSON(metaName, k.meta); err != nil {
 		return err
 	}
+	keys, err := os.OpenFile(keysName, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
 	if err := k.listen(); err != nil {
 		return err
 	}
@@ -209,7 +213,7 @@ func (k *keeper) open(p Params) error {
 	if err := failpoint.Hit("shim.start.before"); err != nil {
 		return err
 	}
-	if err := failpoint.After("shim.start.after", k.startCLI(p)); err != nil {
+	if err := failpoint.After("shim.start.after", k.startCLI(p, keys)); err != nil {
 		return err
 	}
 	return writeJSON(metaName, k.meta)
@@ -225,7 +229,7 @@ func seal() {
 	}
 }
 
-func (k *keeper) startCLI(p Params) error {
+func (k *keeper) startCLI(p Params, keys *os.File) error {
 	if !filepath.IsAbs(p.Path) {
 		return fmt.Errorf("%q is not an absolute path: %w", p.Path, ErrCLIMissing)
 	}
@@ -267,7 +271,7 @@ func (k *keeper) startCLI(p Params) error {
 		k.meta.CLIStart = started.start
 	}
 	_ = cli.Release() // it is reaped with the rest of its tree
-	k.input, k.stdout, k.stderr = newInput(ours[0], k.limits.Input), ours[1], ours[2]
+	k.input, k.stdout, k.stderr = newInput(ours[0], keys, k.limits.Input), ours[1], ours[2]
 	return nil
 }
 

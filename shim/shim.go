@@ -15,9 +15,10 @@
 // # The folder of a shim
 //
 // Everything lies in one folder (0700) that only this uid can enter: lock (held
-// as long as the shim lives), token, meta.json, socket, out.* (the journal),
-// exit.json once the CLI has exited, shim.log (a crash of the shim itself). The
-// environment of the CLI is never written there.
+// as long as the shim lives), token, meta.json, socket, out.* (the journal), keys
+// (of the lines that were written to the CLI, see [Wrote]), exit.json once the CLI
+// has exited, shim.log (a crash of the shim itself). The environment of the CLI is
+// never written there.
 //
 // # One fate
 //
@@ -211,6 +212,7 @@ const (
 	socketName = "socket"
 	exitName   = "exit.json"
 	logName    = "shim.log"
+	keysName   = "keys"
 )
 
 // writeJSON puts a file in place whole, also for whoever comes after a power cut.

@@ -34,7 +34,7 @@ hidden byte orphaned_means_dead;
 hidden byte running_means_known;
 hidden byte nobody_is_asked_twice;
 hidden byte carried_only_to_what_death_cut_off;
-hidden byte one_answer_runs_once; /* does not hold: README.md */
+hidden byte one_answer_runs_once;
 
 #define require(what, name) if :: (what) -> skip :: else -> assert(name) fi
 
@@ -97,7 +97,7 @@ typedef Call { /* a tool call of the newest process */
 	mtype:call state = idle; /* survives the process as its journal */
 	bit input;
 	byte line;               /* in the CLI's stdin, unread; 0 for none */
-	bit key;                 /* the shim remembers to have written the line */
+	bit key;                 /* the shim has noted that it wrote the line; outlives it with its folder */
 	bit settled[2]           /* by input: such a call, if made, is a new one and not one that death cut off */
 }
 Call call[ASKS];
@@ -110,8 +110,9 @@ byte offset[ASKS]; /* in the journal, of the last server that attached; apart fo
 #define readAllCalls (offset[0] == emitted(0) && offset[1] == emitted(1))
 #define readAll (readAllCalls && !result)
 
-#ifdef LIMIT_ONE_RUN
-bit ran[ASKS];     /* the tool has run on the newest answer of a person */
+#ifdef ONE_RUN
+bit ran[2 * ASKS]; /* by ask and input: the tool has run on the newest answer of a person */
+#define runOf(a, in) ran[2 * (a) + (in)]
 #endif
 
 /* ======== servers ======== */
@@ -451,7 +452,10 @@ inline SetDelivery(s, a) {
 
 #define asksNow(s, a) (server[s].asker[a] == uncarried || server[s].asker[a] == cleared)
 
-/* The process is gone, or seems so; all that it said is read. */
+/*
+ * The process is gone, or seems so; all that it said is read. settleHeard: what
+ * the shim has noted as written is delivered, for Claude may have heard it.
+ */
 inline Orphan(s) {
 	d_step {
 		adopted(s) && running && cutOff(s) && storeAccepts(s) && (alive || readAll && !asksNow(s, 0) && !asksNow(s, 1)) ->
@@ -464,6 +468,9 @@ inline Orphan(s) {
 				row[rowOf(i)].status = orphaned;
 #ifndef NO_BUMP
 				bump()
+#endif
+#ifndef NO_HEARD
+			:: row[rowOf(i)].delivery == queued && call[i].key -> row[rowOf(i)].delivery = delivered
 #endif
 			:: else -> skip
 			fi;
@@ -491,6 +498,7 @@ inline Resume(s) {
 			fi;
 			call[i].state = idle;
 			call[i].input = 0;
+			call[i].key = 0;
 			forget(rowOf(i));
 			i++
 		:: else -> break
@@ -572,8 +580,8 @@ inline Answer(t, r, replied) {
 			ResolveRequest(i, answered);
 			row[i].delivery = queued;
 			row[i].answer = answerOf(t, r);
-#ifdef LIMIT_ONE_RUN
-			ran[i % ASKS] = 0;
+#ifdef ONE_RUN
+			runOf(i % ASKS, row[i].input) = 0;
 #endif
 			if
 			:: replied && i == r -> tell(t, r, true)
@@ -641,9 +649,13 @@ inline Act(a) { /* on any line that names a call it made and did not withdraw */
 		:: call[a].state == cancelled || call[a].state == past -> skip
 		:: else ->
 			require(call[a].state == asking, claude_acts_once_for_one_ask);
-#ifdef LIMIT_ONE_RUN
-			require(!ran[a], one_answer_runs_once);
-			ran[a] = 1;
+#ifdef ONE_RUN
+			if
+			:: call[a].line == refused -> skip
+			:: else ->
+				require(!runOf(a, call[a].input), one_answer_runs_once);
+				runOf(a, call[a].input) = 1
+			fi;
 #endif
 			call[a].state = acting
 		fi;
@@ -721,7 +733,6 @@ inline ProcessDies() { /* the CLI or its shim */
 		do
 		:: i < ASKS ->
 			call[i].line = 0;
-			call[i].key = 0;
 			server[OLDER].asker[i] = nobody;
 			server[NEWER].asker[i] = nobody;
 			i++

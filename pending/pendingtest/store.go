@@ -29,6 +29,7 @@ const (
 	OpRead        Op = "Request"
 	OpAnswerable  Op = "AnswerableRequests"
 	OpUndelivered Op = "UndeliveredRequests"
+	OpUnconsumed  Op = "UnconsumedRequests"
 	OpExtend      Op = "ExtendRequest"
 	OpTicket      Op = "TicketRequest"
 )
@@ -229,7 +230,7 @@ var follows = map[pending.Delivery][]pending.Delivery{
 	pending.Delivered: {pending.Queued},
 	pending.Consumed:  {pending.Queued, pending.Delivered},
 	pending.Carried:   {pending.Queued},
-	pending.Dropped:   {pending.Queued},
+	pending.Dropped:   {pending.Queued, pending.Delivered},
 }
 
 // SetDelivery implements [pending.Store].
@@ -340,6 +341,13 @@ func (s *Store) AnswerableRequests(ctx context.Context, sessionID string) ([]pen
 func (s *Store) UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
 	return s.list(ctx, OpUndelivered, sessionID, func(r pending.Request) bool {
 		return r.SessionID == sessionID && r.Delivery == pending.Queued
+	})
+}
+
+// UnconsumedRequests implements [pending.Store].
+func (s *Store) UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	return s.list(ctx, OpUnconsumed, sessionID, func(r pending.Request) bool {
+		return r.SessionID == sessionID && (r.Delivery == pending.Queued || r.Delivery == pending.Delivered)
 	})
 }
 

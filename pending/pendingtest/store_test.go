@@ -121,7 +121,7 @@ func TestDeliveryOnlyMovesForward(t *testing.T) {
 	s := pendingtest.NewStore()
 	forward := map[pending.Delivery][]pending.Delivery{
 		pending.Queued:    {pending.Delivered, pending.Consumed, pending.Carried, pending.Dropped},
-		pending.Delivered: {pending.Consumed},
+		pending.Delivered: {pending.Consumed, pending.Dropped},
 		pending.Consumed:  nil,
 		pending.Carried:   nil,
 		pending.Dropped:   nil,

@@ -75,14 +75,15 @@ func fraction(f float64) float64 {
 }
 
 // Above is the rank that a delivery must be below to become d; 0 for what is no
-// step of one. Carried and dropped are ends of an answer that was not delivered.
+// step of one. Carried is the end of an answer that was not delivered, dropped of
+// one that was not seen to be acted on.
 func Above(d pending.Delivery) int {
 	switch d {
 	case pending.Queued:
 		return 1
-	case pending.Delivered, pending.Carried, pending.Dropped:
+	case pending.Delivered, pending.Carried:
 		return 2
-	case pending.Consumed:
+	case pending.Consumed, pending.Dropped:
 		return 3
 	}
 	return 0

@@ -21,6 +21,7 @@ var (
 	selectAnswerable  = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND " + answerable + " ORDER BY created_at, seq"
 	selectAllOpen     = "SELECT " + engine.RequestColumns + " FROM requests WHERE " + answerable + " ORDER BY created_at, seq"
 	selectUndelivered = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND delivery = 'queued' ORDER BY created_at, seq"
+	selectUnconsumed  = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND delivery IN ('queued', 'delivered') ORDER BY created_at, seq"
 	selectUnrecorded  = "SELECT " + engine.RequestColumns + ` FROM requests r WHERE session_id = ?
 		AND status NOT IN ('open', 'orphaned') AND delivery <> 'carried' AND NOT EXISTS (
 			SELECT 1 FROM transcript t WHERE t.session_id = r.session_id AND t.key = 'request:' || r.request_id)
@@ -307,6 +308,11 @@ func (s *Store) AnswerableRequests(ctx context.Context, sessionID string) ([]pen
 // UndeliveredRequests implements [pending.Store].
 func (s *Store) UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
 	return s.requests(ctx, "undelivered requests of "+sessionID, selectUndelivered, sessionID)
+}
+
+// UnconsumedRequests implements [pending.Store].
+func (s *Store) UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	return s.requests(ctx, "unconsumed requests of "+sessionID, selectUnconsumed, sessionID)
 }
 
 // UnrecordedRequests implements [session.Store].

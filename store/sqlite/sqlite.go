@@ -148,7 +148,7 @@ func (s *Store) free() error {
 
 // readQueries are what the readers prepare.
 var readQueries = []string{
-	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnrecorded,
+	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnconsumed, selectUnrecorded,
 	selectSession, selectSessions, selectProcess, selectActive, selectMark, selectItems, selectQueued,
 	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCommand, selectAgentToken, selectAgentTokens,
 }

@@ -205,7 +205,7 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("DeliveryOnlyMovesForward", func(t *testing.T, st store.Store) {
 		forward := map[pending.Delivery][]pending.Delivery{
 			pending.Queued:    {pending.Delivered, pending.Consumed, pending.Carried, pending.Dropped},
-			pending.Delivered: {pending.Consumed},
+			pending.Delivered: {pending.Consumed, pending.Dropped},
 			pending.Consumed:  nil,
 			pending.Carried:   nil,
 			pending.Dropped:   nil,
@@ -393,6 +393,13 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		want := []string{made[4].RequestID, made[1].RequestID, made[0].RequestID}
 		if got := requestIDs(list); !slices.Equal(got, want) {
 			t.Fatalf("undelivered: got %v, want %v", got, want)
+		}
+		must(t, st.SetDelivery(ctx, made[1].RequestID, pending.Consumed))
+		list, err = st.UnconsumedRequests(ctx, id)
+		must(t, err)
+		want = []string{made[4].RequestID, made[2].RequestID, made[0].RequestID}
+		if got := requestIDs(list); !slices.Equal(got, want) {
+			t.Fatalf("unconsumed: got %v, want %v", got, want)
 		}
 	})
 

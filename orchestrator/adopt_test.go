@@ -1,0 +1,69 @@
+package orchestrator_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store/sqlite"
+)
+
+// answered has a request of a process stored, with its answer, as a server left it
+// that died before it could note that the answer was given.
+func answered(t *testing.T, sessionID, processID, toolUseID string) (requestID string, change func(*orchestrator.Options)) {
+	input := json.RawMessage(`{"command":"touch a"}`)
+	r := pending.Request{
+		RequestID: pending.NewRequestID(sessionID, processID, toolUseID), SessionID: sessionID, ProcessID: processID,
+		RequestType: pending.ToolApproval, Source: pending.SourceClaude, AskerRequestID: toolUseID, AskerToolUseID: toolUseID,
+		ToolName: "Bash", ToolInput: input, InputHash: pending.HashInput(input), CreatedAt: time.Now(),
+	}
+	return r.RequestID, func(o *orchestrator.Options) {
+		_, _, err := o.Store.(*sqlite.Store).OpenRequest(context.Background(), r)
+		if err == nil {
+			_, err = o.Registry.Answer(context.Background(), pending.Submission{
+				RequestID: r.RequestID, SessionID: sessionID, RequestType: r.RequestType, InputHash: r.InputHash,
+				Actor: pending.Actor{UserID: "u1", Name: "Ada"}, Decision: pending.Allow,
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The former server gave an answer and died before it could note that: that the
+// CLI acted on it is noted all the same.
+func TestAdoptedProcessIsSeenToActOnItsAnswer(t *testing.T) {
+	p := &left{heard: true}
+	inherit := inherits(t, p)
+	requestID, answer := answered(t, "s0", "p0", "toolu_1")
+	result := claudetest.Step{Raw: `{"type":"user","uuid":"5f2b","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"done"}]}}`}
+	withBench(t, claudetest.Script{Turn: []claudetest.Step{result}}, nil, func(b *bench) {
+		b.wait("s0", func(s session.ProcessState) bool { return s.PID != 0 })
+		b.say("s0", "go on")
+		b.wait("s0", func(session.ProcessState) bool { return b.row(requestID).Delivery == pending.Consumed })
+	}, inherit, answer)
+}
+
+// The process that is adopted was resumed by the former server. What a person
+// answered to the one before it is carried over also when no form of that one is
+// open any more.
+func TestAdoptedProcessGetsAnswersToTheOneBefore(t *testing.T) {
+	p := &left{}
+	inherit := inherits(t, p)
+	requestID, answer := answered(t, "s0", "the one before", "toolu_1")
+	withBench(t, claudetest.Script{Turn: []claudetest.Step{bashWith("toolu_2", "touch a")}}, nil, func(b *bench) {
+		b.wait("s0", func(s session.ProcessState) bool { return s.PID != 0 })
+		b.say("s0", "go on")
+		b.wait("s0", func(session.ProcessState) bool { return b.row(requestID).Delivery == pending.Carried })
+		b.wait("s0", in(session.UserTurn))
+		if got := b.received()["toolu_2"]; got["behavior"] != "allow" {
+			t.Errorf("Claude heard %v", got)
+		}
+	}, inherit, answer)
+}
