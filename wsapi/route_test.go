@@ -42,6 +42,8 @@ var policies = map[string]string{
 	"GET /api/pending/{id}":                   "viewer",
 	"POST /api/pending/{id}/response":         "member",
 	"POST /api/pending/{id}/extend":           "member",
+	"POST /api/mcp-answer":                    "member",
+	"POST /claude/submit-answer":              "member",
 	"GET /api/processes":                      "admin",
 	"GET /api/tokens":                         "viewer",
 	"POST /api/tokens":                        "viewer",

@@ -1,0 +1,158 @@
+package wsapi_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// relayed makes a request one that came over the PromptManager's routes.
+func relayed(questionID string, one pending.Question) func(*pending.Request) {
+	return func(r *pending.Request) {
+		one.ID, one.Required, one.FreeText = "q1", true, true
+		r.RequestType, r.Source, r.ToolName, r.AskerRequestID = pending.AskUserQuestion, pending.SourceMCP, "ask_user", "relay/"+questionID
+		r.ToolInput, r.Form = json.RawMessage(`{"question":"`+one.Question+`"}`), &pending.Form{Questions: []pending.Question{one}}
+	}
+}
+
+var (
+	which = pending.Question{Question: "Which?", Kind: pending.Select, Options: []pending.Option{{Label: "Option A", Value: "a"}, {Label: "Option B", Value: "b"}}}
+	many  = pending.Question{Question: "Which ones?", Kind: pending.MultiSelect, Options: which.Options}
+	why   = pending.Question{Question: "Why?", Kind: pending.Text}
+	sure  = pending.Question{Question: "Sure?", Kind: pending.Confirm}
+)
+
+func response(values []string, text string) pending.Response {
+	return pending.Response{ID: "q1", Values: values, Text: text}
+}
+
+func heard(t *testing.T, answered <-chan pending.Request, want pending.Response) {
+	t.Helper()
+	got := (<-answered).Resolution.Answer.Responses
+	a, _ := json.Marshal(got)
+	b, _ := json.Marshal([]pending.Response{want})
+	if string(a) != string(b) {
+		t.Errorf("got %s, want %s", a, b)
+	}
+}
+
+func TestPromptManagerSubmitAnswer(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("stream")
+	token, err := h.directory.MintStream(t.Context(), id, "api", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit := func(role account.Role, body map[string]any) answer {
+		body["streamToken"] = token
+		return h.as(role, "POST", "/claude/submit-answer?p=5", body)
+	}
+	for i, c := range []struct {
+		question pending.Question
+		body     map[string]any
+		want     pending.Response
+	}{
+		{which, map[string]any{"answer": "Option A", "selectedOptions": []int{0}}, response([]string{"a"}, "")},
+		{which, map[string]any{"answer": "", "selectedOptions": []int{1}}, response([]string{"b"}, "")},
+		{which, map[string]any{"answer": "neither"}, response([]string{}, "neither")},
+		{many, map[string]any{"answer": "Option A, Option B", "selectedOptions": []int{0, 1}}, response([]string{"a", "b"}, "")},
+		{many, map[string]any{"answer": "and mine", "selectedOptions": []int{1}}, response([]string{"b"}, "and mine")},
+		{why, map[string]any{"answer": "Because.", "selectedOptions": []int{}}, response([]string{}, "Because.")},
+	} {
+		_, answered := h.ask(id, string(rune('a'+i)), relayed("1", c.question))
+		if a := submit(account.Member, c.body); a.status != 200 {
+			t.Fatalf("%v: %d %s", c.body, a.status, a.body)
+		}
+		heard(t, answered, c.want)
+	}
+	if a := submit(account.Member, map[string]any{"answer": "late"}); a.status != 409 {
+		t.Errorf("nothing is open: %d %s", a.status, a.body)
+	}
+
+	_, first := h.ask(id, "y", relayed("first", why))
+	_, second := h.ask(id, "z", relayed("second", why))
+	for _, bad := range []struct {
+		role   account.Role
+		path   string
+		body   map[string]any
+		status int
+	}{
+		{account.Viewer, "?p=5", map[string]any{"streamToken": token, "answer": "x"}, 403},
+		{account.Member, "?p=5", map[string]any{"streamToken": "a1b2c3d4-e5f6-7890-abcd-ef1234567890", "answer": "x"}, 403},
+		{account.Member, "", map[string]any{"streamToken": token, "answer": "x"}, 400},
+		{account.Member, "?p=5", map[string]any{"streamToken": token, "answer": ""}, 422},
+		{account.Member, "?p=5", map[string]any{"streamToken": token, "selectedOptions": []int{0}}, 422},
+		{account.Member, "?p=5", map[string]any{"streamToken": token, "answer": "x", "questionId": "third"}, 409},
+	} {
+		if a := h.as(bad.role, "POST", "/claude/submit-answer"+bad.path, bad.body); a.status != bad.status {
+			t.Errorf("%v: got %d %s, want %d", bad.body, a.status, a.body, bad.status)
+		}
+	}
+	// The token of the stream is no credential of a person.
+	if a := h.call("POST", "/claude/submit-answer?p=5", map[string]any{"streamToken": token, "answer": "x"}, bearer(token)); a.status != 401 {
+		t.Errorf("as the stream: %d", a.status)
+	}
+	if a := submit(account.Member, map[string]any{"answer": "two", "questionId": "second"}); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	heard(t, second, response([]string{}, "two"))
+	if a := submit(account.Member, map[string]any{"answer": "one"}); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	heard(t, first, response([]string{}, "one"))
+}
+
+func TestMAXSIMAnswer(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("agent")
+	for i, c := range []struct {
+		question pending.Question
+		answer   string
+		want     pending.Response
+	}{
+		{which, "b", response([]string{"b"}, "")},
+		{which, "Option A", response([]string{"a"}, "")},
+		{which, "neither", response([]string{}, "neither")},
+		{many, "a", response([]string{"a"}, "")},
+		{why, "Because.", response([]string{}, "Because.")},
+		{sure, "yes", response([]string{"yes"}, "")},
+	} {
+		r, answered := h.ask(id, string(rune('a'+i)), relayed("1", c.question))
+		body := map[string]any{"questionId": r.RequestID, "answer": c.answer}
+		if a := h.as(account.Member, "POST", "/api/mcp-answer", body); a.status != 200 {
+			t.Fatalf("%s: %d %s", c.answer, a.status, a.body)
+		}
+		heard(t, answered, c.want)
+		if a := h.as(account.Member, "POST", "/api/mcp-answer", body); a.status != 409 {
+			t.Errorf("a second time: %d %s", a.status, a.body)
+		}
+	}
+	agent, err := h.directory.MintAgent(t.Context(), id, "x", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	approval, _ := h.ask(id, "approval", nil)
+	several, _ := h.ask(id, "several", questions)
+	one, _ := h.ask(id, "one", relayed("1", sure))
+	for _, bad := range []struct {
+		token, id, answer string
+		status            int
+	}{
+		{agent, one.RequestID, "yes", 401}, // who asks can never answer
+		{h.token(account.Viewer), one.RequestID, "yes", 403},
+		{h.token(account.Member), "unknown", "yes", 404},
+		{h.token(account.Member), approval.RequestID, "allow", 404},
+		{h.token(account.Member), several.RequestID, "yes", 422},
+		{h.token(account.Member), one.RequestID, "perhaps", 422},
+		{h.token(account.Member), one.RequestID, "", 400},
+	} {
+		a := h.call("POST", "/api/mcp-answer", map[string]any{"questionId": bad.id, "answer": bad.answer}, bearer(bad.token))
+		if a.status != bad.status {
+			t.Errorf("%s to %s: got %d %s, want %d", bad.answer, bad.id, a.status, a.body, bad.status)
+		}
+	}
+}
