@@ -79,8 +79,8 @@ func routes() []route {
 		{method: "GET", pattern: "/api/pending/{id}", policy: signedIn, serve: (*Server).getRequest},
 		{method: "POST", pattern: "/api/pending/{id}/extend", policy: asMember, serve: (*Server).postExtend},
 		{method: "POST", pattern: "/api/pending/{id}/response", policy: asMember, limit: answerLimit, serve: (*Server).postResponse},
-		{method: "POST", pattern: "/api/mcp-answer", policy: asMember, limit: answerLimit, serve: (*Server).postMCPAnswer},
-		{method: "POST", pattern: "/claude/submit-answer", policy: asMember, limit: answerLimit, serve: (*Server).postSubmitAnswer},
+		{method: "POST", pattern: "/api/mcp-answer", policy: asMember, serve: (*Server).postMCPAnswer},
+		{method: "POST", pattern: "/claude/submit-answer", policy: asMember, serve: (*Server).postSubmitAnswer},
 
 		{method: "GET", pattern: "/api/processes", policy: asAdmin, serve: (*Server).getProcesses},
 		// One's own tokens; admins also see and end those of others.
