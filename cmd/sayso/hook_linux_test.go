@@ -170,7 +170,7 @@ func (c *claudeTerminal) asksFor(text string) (r wireRequest) {
 	})
 	host, err := os.Hostname()
 	must(c.house.t, err)
-	if r.Source != "hook" || r.Asker != "" && r.Asker != "terminal on "+host {
+	if r.Source != "hook" || r.Asker != "terminal on "+host {
 		c.house.t.Errorf("source %q, asker %q", r.Source, r.Asker)
 	}
 	return r
