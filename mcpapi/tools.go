@@ -104,9 +104,15 @@ func (s *Server) tools() []tool {
 	def := func(name, description, schema string, notes *mcp.ToolAnnotations) *mcp.Tool {
 		return &mcp.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema), Annotations: notes}
 	}
+	// New CLIs show their model no more than the names of tools, to be looked up. The
+	// one that it is told of in its prompt is to be at hand.
+	atHand := func(t *mcp.Tool) *mcp.Tool {
+		t.Meta = mcp.Meta{"anthropic/alwaysLoad": true}
+		return t
+	}
 	return []tool{
-		{def(toolAskUser, "Ask the user a question, or several at once, and wait for the response. Use this when you need clarification, "+
-			"a choice between options, or confirmation before proceeding. The tool blocks until the user responds.", askUserSchema, asks), (*Server).askUser},
+		{atHand(def(toolAskUser, "Ask the user a question, or several at once, and wait for the response. Use this when you need clarification, "+
+			"a choice between options, or confirmation before proceeding. The tool blocks until the user responds.", askUserSchema, asks)), (*Server).askUser},
 		{def(toolAskUserThreeMinutes, "Ask the user a question and wait up to 3 minutes for the answer. Use it only when a wrong guess would be "+
 			"costly or irreversible; otherwise proceed.", threeMinutesSchema, asks), (*Server).askThreeMinutes},
 		{def(toolAskQuestion, "Present a question to the user and block until they answer. There is no timeout.", askQuestionSchema, asks), (*Server).askQuestion},

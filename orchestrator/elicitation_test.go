@@ -158,6 +158,21 @@ func TestElicitationOfACallThatIsOverGoes(t *testing.T) {
 	})
 }
 
+func TestAnswerToAnElicitationOfADeadProcessIsCarriedOver(t *testing.T) {
+	script := claudetest.Script{Turn: []claudetest.Step{elicitation("e1", "people", schema), {SleepMS: 3_600_000}}}
+	withBench(t, script, nil, func(b *bench) {
+		b.launcher.later = []claudetest.Script{{Turn: []claudetest.Step{elicitation("e2", "people", schema), {SleepMS: 3_600_000}}}}
+		id := b.start("ask")
+		old := b.die(id, 1)[0]
+		b.answer(old, func(s *pending.Submission) { s.Answers = map[string]string{"name": "Bo"} })
+		b.say(id, "go on")
+		b.tells(id, "e2", `{"action":"accept","content":{"name":"Bo"}}`)
+		if r := b.row(old.RequestID); r.Delivery != pending.Carried {
+			t.Errorf("the old answer is %s, want carried", r.Delivery)
+		}
+	})
+}
+
 func TestKillCancelsAnElicitation(t *testing.T) {
 	script := claudetest.Script{Turn: []claudetest.Step{elicitation("e1", "people", schema), {SleepMS: 3_600_000}}}
 	withBench(t, script, nil, func(b *bench) {

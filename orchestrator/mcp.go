@@ -197,20 +197,28 @@ func (p *process) endCuts(ctx context.Context) {
 		p.cuts = nil
 		p.mu.Unlock()
 		p.withdrawMCP(ctx, stoppedWaiting, func(r pending.Request) bool { return slices.Contains(cuts, r.AskerToolUseID) })
-		p.recordMCP(ctx)
+		p.recordMCP(ctx, cuts)
 	}
 }
 
-// recordMCP writes the records of what was asked over MCP and has ended: its asker
-// knows no transcript.
-func (p *process) recordMCP(ctx context.Context) {
+// recordMCP writes the records of what was asked over MCP and has ended, whose
+// asker knows no transcript, and notes that the answers to calls that are over
+// were heard.
+func (p *process) recordMCP(ctx context.Context, over []string) {
 	ended, err := p.o.o.Store.UnrecordedRequests(ctx, p.session.SessionID)
 	if err != nil && ctx.Err() == nil {
 		p.log.ErrorContext(ctx, "cannot read the requests without a record", "error", err)
 	}
 	for _, r := range ended {
-		if overMCP(r) {
-			p.put(resolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
+		if !overMCP(r) {
+			continue
+		}
+		p.put(resolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
+		if r.Resolution.Answer == nil || !slices.Contains(over, r.AskerToolUseID) {
+			continue
+		}
+		if err := p.o.o.Store.SetDelivery(ctx, r.RequestID, pending.Consumed); err != nil && ctx.Err() == nil {
+			p.log.ErrorContext(ctx, "cannot note that an answer was consumed", "error", err)
 		}
 	}
 }

@@ -199,6 +199,7 @@ func TestAnsweredQuestionOverMCPIsRecorded(t *testing.T) {
 		b.wait(id, func(session.ProcessState) bool {
 			return slices.ContainsFunc(b.items(id), func(i session.Item) bool { return i.Key == session.RecordKey(requestID) })
 		})
+		b.wait(id, func(session.ProcessState) bool { return b.row(requestID).Delivery == pending.Consumed })
 		// What the door delivers is not the orchestrator's to carry over.
 		if err := b.Kill(b.t.Context(), id, true, "over"); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,9 @@ package main
 
 import (
 	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,5 +118,38 @@ func TestSettingsOfAskingThatAreRefused(t *testing.T) {
 	}
 	if _, err := reads(t, "", map[string]string{"SAYSO_ASK": "perhaps"}); err == nil || !strings.Contains(err.Error(), "neither true nor false") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A certificate is made out for another name, and an address for everybody may be
+// no way to ourselves.
+func TestSessionsOfThisMachineFindTheServer(t *testing.T) {
+	t.Parallel()
+	plain := settings{Listen: "127.0.0.1:8787"}
+	if l, at, err := listenLocally(plain); l != nil || at != "http://127.0.0.1:8787" || err != nil {
+		t.Errorf("without TLS: %v, %s, %v", l, at, err)
+	}
+	for name, s := range map[string]settings{
+		"with TLS":             {Listen: "127.0.0.1:8787", TLSCert: "cert.pem"},
+		"beyond this machine":  {Listen: "0.0.0.0:8787", open: true},
+		"both":                 {Listen: "0.0.0.0:8787", TLSCert: "cert.pem", open: true},
+		"an address of others": {Listen: "192.0.2.1:8787", open: true},
+	} {
+		l, at, err := listenLocally(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if host, _, err := net.SplitHostPort(l.Addr().String()); err != nil || host != "127.0.0.1" || at != "http://"+l.Addr().String() {
+			t.Errorf("%s: %s at %s", name, l.Addr(), at)
+		}
+	}
+	door := only(agentsPath, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	for path, want := range map[string]int{"/mcp": 204, "/": 404, "/api/sessions": 404, "/mcp/": 404, "/mcp/../api/sessions": 404} {
+		w := httptest.NewRecorder()
+		door.ServeHTTP(w, httptest.NewRequest("POST", path, nil))
+		if w.Code != want {
+			t.Errorf("%s: got %d, want %d", path, w.Code, want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,7 +37,7 @@ func onBothCLIs(t *testing.T, test func(t *testing.T, version string)) {
 }
 
 // realHouse is a house whose CLI is the real one, on a scripted model.
-func realHouse(t *testing.T, version string) *house {
+func realHouse(t *testing.T, version string) (*house, *scriptedmodel.Model) {
 	t.Helper()
 	path := os.Getenv(map[string]string{older: "SAYSO_TEST_CLAUDE_OLD", newer: "SAYSO_TEST_CLAUDE_NEW"}[version])
 	if path == "" {
@@ -47,11 +48,12 @@ func realHouse(t *testing.T, version string) *house {
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("Claude CLI %s is missing; run make setup: %v", version, err)
 	}
-	model, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scriptedmodel.Options{}))
+	model := scriptedmodel.New(scriptedmodel.Options{})
+	api, err := scriptedmodel.Listen("127.0.0.1:0", model)
 	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- model.Run(ctx) }()
+	go func() { served <- api.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-served; err != nil {
@@ -60,8 +62,8 @@ func realHouse(t *testing.T, version string) *house {
 	})
 	h := newHouse(t, claudetest.Script{})
 	h.claude = path
-	h.env = append(h.env, "ANTHROPIC_BASE_URL="+model.URL(), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
-	return h
+	h.env = append(h.env, "ANTHROPIC_BASE_URL="+api.URL(), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
+	return h, model
 }
 
 // waiting is what a test needs of a request.
@@ -147,13 +149,17 @@ func thenSays(tool, input, words string) string {
 
 func TestRealClaudeAsksOverMCP(t *testing.T) {
 	onBothCLIs(t, func(t *testing.T, version string) {
-		h := realHouse(t, version)
+		h, model := realHouse(t, version)
 		s := h.start()
 
 		// In its very first turn, too: the tools must be there by then.
 		id := s.session("```script\n" + thenSays("mcp__sayso__ask_user", `{"question":"Which one?","options":[{"label":"This"},{"label":"That"}]}`, "first:") + "\n```")
 		s.answer(s.question(id, "mcp").RequestID, map[string]string{"Which one?": "That"})
 		s.says(id, "first: User selected: That")
+		// The model has the tool itself, not only its name to look up.
+		if !slices.ContainsFunc(model.Requests(), func(r scriptedmodel.Request) bool { return slices.Contains(r.Tools, "mcp__sayso__ask_user") }) {
+			t.Error("the model was not given the tool")
+		}
 
 		s.say(id, thenSays("mcp__sayso__ask_user", `{"questions":[{"id":"n","question":"Name?","type":"text"},{"id":"ok","question":"Sure?","type":"confirm"}],"title":"Two"}`, "several:"))
 		s.answer(s.question(id, "mcp").RequestID, map[string]string{"Name?": "Ada", "Sure?": "yes"})
@@ -177,6 +183,13 @@ func TestRealClaudeAsksOverMCP(t *testing.T) {
 		s.answer(s.question(id, "claude").RequestID, map[string]string{"Which format?": "Detailed"})
 		s.says(id, "own: ")
 		s.says(id, "Detailed")
+
+		// Planning, Claude changes nothing, and asking changes nothing.
+		s.do("POST", "/api/sessions/"+id+"/permission_mode", map[string]any{"permission_mode": "plan"}, nil)
+		s.say(id, thenSays("mcp__sayso__ask_user", `{"question":"Which plan?"}`, "plan:"))
+		s.answer(s.question(id, "mcp").RequestID, map[string]string{"Which plan?": "B"})
+		s.says(id, "plan: User selected: B")
+		s.do("POST", "/api/sessions/"+id+"/permission_mode", map[string]any{"permission_mode": "default"}, nil)
 
 		// Interrupted, the question goes with the turn, and the next one comes.
 		s.say(id, thenSays("mcp__sayso__ask_user", `{"question":"Never answered?"}`, "never:"))
@@ -223,7 +236,7 @@ func (s *server) resolved(sessionID, question, reason string) {
 
 func TestRealQuestionOverMCPOutlivesTheServer(t *testing.T) {
 	onBothCLIs(t, func(t *testing.T, version string) {
-		h := realHouse(t, version)
+		h, _ := realHouse(t, version)
 		s := h.start()
 		id := s.session("```script\n" + thenSays("mcp__sayso__ask_user", `{"question":"Still there?"}`, "after:") + "\n```")
 		r := s.question(id, "mcp")
@@ -252,7 +265,7 @@ func TestRealQuestionOverMCPOutlivesTheServer(t *testing.T) {
 // 2.1.197 cuts a call off after a minute unless told otherwise.
 func TestRealQuestionOverMCPWaitsLongerThanAMinute(t *testing.T) {
 	t.Parallel()
-	h := realHouse(t, older)
+	h, _ := realHouse(t, older)
 	s := h.start()
 	id := s.session("```script\n" + thenSays("mcp__sayso__ask_user", `{"question":"Long?"}`, "long:") + "\n```")
 	r := s.question(id, "mcp")
@@ -266,7 +279,7 @@ func TestRealQuestionOverMCPWaitsLongerThanAMinute(t *testing.T) {
 
 func TestRealCallThatIsCutTakesItsQuestionAway(t *testing.T) {
 	onBothCLIs(t, func(t *testing.T, version string) {
-		h := realHouse(t, version)
+		h, _ := realHouse(t, version)
 		// A CLI that waits for two seconds only.
 		impatient := filepath.Join(t.TempDir(), "claude")
 		script := `#!/bin/sh
