@@ -20,7 +20,10 @@ type elicited struct {
 	// Calls are the tool calls of its server that were running when it came. The
 	// old CLI withdraws no elicitation: once all of them have a result, nobody waits
 	// for it.
-	Calls     []string `json:"calls,omitempty"`
+	Calls []string `json:"calls,omitempty"`
+	// Answered is our id of the request once the CLI has the answer: it is kept until
+	// the calls have their results.
+	Answered  string `json:"answered,omitempty"`
 	abandoned chan struct{}
 }
 
@@ -56,24 +59,61 @@ func (p *process) leftElicited() map[string]json.RawMessage {
 	defer p.mu.Unlock()
 	open := make(map[string]json.RawMessage, len(p.script.Elicited))
 	for id, e := range p.script.Elicited {
-		open[id] = e.Body
+		if e.Answered == "" {
+			open[id] = e.Body
+		}
 	}
 	return open
 }
 
 // callOver ends the elicitations that came from tool calls of which the last has
-// its result now.
+// its result now; an answer that one of them had is consumed.
 func (p *process) callOver(toolUseID string) {
+	var consumed []string
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, e := range p.script.Elicited {
+	for id, e := range p.script.Elicited {
 		i := slices.Index(e.Calls, toolUseID)
 		if i < 0 {
 			continue
 		}
-		if e.Calls = slices.Delete(e.Calls, i, i+1); len(e.Calls) == 0 {
-			close(e.abandoned)
+		if e.Calls = slices.Delete(e.Calls, i, i+1); len(e.Calls) > 0 {
+			continue
 		}
+		if e.Answered == "" {
+			close(e.abandoned)
+			continue
+		}
+		consumed = append(consumed, e.Answered)
+		delete(p.script.Elicited, id)
+	}
+	p.mu.Unlock()
+	for _, requestID := range consumed {
+		p.elicitationConsumed(requestID)
+	}
+}
+
+func (p *process) elicitationConsumed(requestID string) {
+	if err := p.o.o.Store.SetDelivery(context.Background(), requestID, pending.Consumed); err != nil {
+		p.log.Error("cannot note that an answer was consumed", "error", err)
+	}
+}
+
+// elicitationOver forgets an elicitation for which nothing more is to be said. One
+// whose answer reached the CLI is kept until its calls are over; without calls
+// nothing else will tell that the CLI acted on it.
+func (p *process) elicitationOver(askerRequestID, answered string) {
+	p.mu.Lock()
+	e := p.script.Elicited[askerRequestID]
+	kept := p.detached || e != nil && answered != "" && len(e.Calls) > 0
+	switch {
+	case !kept:
+		delete(p.script.Elicited, askerRequestID)
+	case e != nil:
+		e.Answered = answered
+	}
+	p.mu.Unlock()
+	if !kept && answered != "" {
+		p.elicitationConsumed(answered)
 	}
 }
 
@@ -87,20 +127,16 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 		abandoned = e.abandoned
 	}
 	q := p.beginQuestion(abandoned)
-	over := func() {
-		if !p.isDetached() {
-			p.mu.Lock()
-			delete(p.script.Elicited, r.RequestID)
-			p.mu.Unlock()
-		}
+	over := func(answered string) {
+		p.elicitationOver(r.RequestID, answered)
 		p.endQuestion(q)
 	}
 	settled, err := p.await(ctx, q, p.elicitation(r))
 	if errors.Is(err, claude.ErrNoAnswer) {
-		over()
+		over("")
 		return claude.ElicitationAnswer{}, err
 	}
-	answer := claude.ElicitationAnswer{Action: "cancel", Sent: func(error) { over() }}
+	answer := claude.ElicitationAnswer{Action: "cancel", Sent: func(error) { over("") }}
 	if err != nil && !errors.Is(err, errAbandoned) {
 		p.log.ErrorContext(ctx, "cannot put an elicitation before a person", "server", r.ServerName, "error", err)
 		return answer, nil
@@ -116,7 +152,11 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 	}
 	answer.Sent = func(err error) {
 		p.answerSent(settled, err)
-		over()
+		if err == nil || errors.Is(err, ErrRepeated) {
+			over(settled.RequestID)
+		} else {
+			over("")
+		}
 		if err == nil && said.Interrupt {
 			if err := p.interrupt(context.WithoutCancel(ctx), settled.Resolution.Actor); err != nil && !errors.Is(err, ErrNotRunning) {
 				p.log.Warn("cannot end the turn with a declined elicitation", "error", err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/pending"
@@ -82,7 +83,7 @@ func TestElicitationGoesOutAndBackWithTheTypesOfItsSchema(t *testing.T) {
 			s.Responses = []pending.Response{{ID: "name", Text: "Bo"}, {ID: "age", Text: "18"}}
 		})
 		b.tells(id, "e1", `{"action":"accept","content":{"age":18,"name":"Bo"}}`)
-		b.wait(id, func(session.ProcessState) bool { return b.row(r.RequestID).Delivery == pending.Delivered })
+		b.wait(id, func(session.ProcessState) bool { return b.row(r.RequestID).Delivery == pending.Consumed })
 		resolved := 0
 		for _, item := range b.items(id) {
 			if item.Kind == session.ItemResolved {
@@ -105,6 +106,28 @@ func TestElicitationThatCannotBeShownCanBeDeclined(t *testing.T) {
 		}
 		b.answer(r, func(s *pending.Submission) { s.Decision = pending.Deny })
 		b.tells(id, "e1", `{"action":"decline"}`)
+	})
+}
+
+func TestAnswerToAnElicitationIsConsumedWithItsCall(t *testing.T) {
+	script := claudetest.Script{Turn: []claudetest.Step{
+		callOf("mcp__people__ask", "toolu_1"), elicitation("e1", "people", schema), {SleepMS: 60_000}, resultOf("toolu_1"), {SleepMS: 3_600_000},
+	}}
+	withBench(t, script, nil, func(b *bench) {
+		id := b.start("ask")
+		r := b.wait(id, asking(1)).Requests[0]
+		b.answer(r, func(s *pending.Submission) { s.Answers = map[string]string{"name": "Bo"} })
+		b.tells(id, "e1", `{"action":"accept","content":{"name":"Bo"}}`)
+		b.wait(id, func(session.ProcessState) bool { return b.row(r.RequestID).Delivery == pending.Delivered })
+		time.Sleep(30 * time.Second)
+		if got := b.row(r.RequestID).Delivery; got != pending.Delivered {
+			t.Errorf("before the call has its result the answer is %s", got)
+		}
+		time.Sleep(30 * time.Second)
+		b.wait(id, func(session.ProcessState) bool { return b.row(r.RequestID).Delivery == pending.Consumed })
+		if n := len(b.told()); n != 1 {
+			t.Errorf("Claude heard %d answers", n)
+		}
 	})
 }
 

@@ -13,12 +13,18 @@ import (
 	"github.com/sayso-dev/sayso/claude/claudetest"
 )
 
-// wired are the arguments of the n-th CLI that was started, and whether it was
-// given a way to ask over MCP.
-func (h *house) wired(n int) (args []string, wired bool) {
+// wired are the arguments of the CLI of a new session, and whether it was given a
+// way to ask over MCP.
+func (h *house) wired(sessionID string) (args []string, wired bool) {
 	h.t.Helper()
-	eventually(h.t, "the CLI is started", func() bool { return len(h.records("start")) > n })
-	args = h.records("start")[n].Args
+	eventually(h.t, "the CLI is started", func() bool {
+		for _, r := range h.records("start") {
+			if slices.Contains(r.Args, "--session-id="+sessionID) {
+				args = r.Args
+			}
+		}
+		return args != nil
+	})
 	return args, slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--mcp-config=") })
 }
 
@@ -29,22 +35,19 @@ func TestFoldersThatDoNotAskAreReadAgain(t *testing.T) {
 	write := func(text string) { must(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("")
 	s := h.start("--config", file)
-	s.session("one")
-	if args, wired := h.wired(0); !wired {
+	if args, wired := h.wired(s.session("one")); !wired {
 		t.Errorf("by itself a session does not ask over MCP: %q", args)
 	}
 	write("[[ask.folder]]\npath = \"" + h.work + "\"\nenabled = false\n")
 	s.hangUp(readAgain)
-	s.session("two")
-	if args, wired := h.wired(1); wired {
+	if args, wired := h.wired(s.session("two")); wired {
 		t.Errorf("in a folder where it may not, a session asks over MCP: %q", args)
 	}
 	write("[ask]\ntimeout = \"1s\"\n")
 	s.hangUp(notTaken)
 	write("[ask]\ntimeout = \"1m\"\n")
 	s.hangUp(readAgain)
-	s.session("three")
-	if args, wired := h.wired(2); !wired {
+	if args, wired := h.wired(s.session("three")); !wired {
 		t.Errorf("a session does not ask over MCP any more: %q", args)
 	}
 }
@@ -57,7 +60,7 @@ func TestTokenOfASessionEndsWithItsProcess(t *testing.T) {
 	s := h.start()
 	id := s.session("one")
 	s.reaches(id, "user_turn")
-	args, _ := h.wired(0)
+	args, _ := h.wired(id)
 	var config, connect string
 	for _, a := range args {
 		if path, found := strings.CutPrefix(a, "--mcp-config="); found {
