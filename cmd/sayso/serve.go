@@ -9,8 +9,10 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
@@ -30,6 +32,8 @@ const shutdownGrace = 5 * time.Second
 // serve runs the server until ctx ends. With demo it starts a demo session at
 // once.
 func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bool) error {
+	// A limit on the size of files is as good as a full disk: said, and survived.
+	signal.Ignore(syscall.SIGXFSZ)
 	hangups, attended, stopCatching := catchHangups()
 	defer stopCatching()
 	ctx, leave := context.WithCancel(ctx)

@@ -80,14 +80,14 @@ func TestStopLeavesSessionsRunning(t *testing.T) {
 
 	began := time.Now()
 	first.signal(syscall.SIGTERM)
-	if err := tab.close(t, 5*time.Second); !strings.Contains(err.Error(), "StatusGoingAway") {
+	if err := tab.close(t, patience); !strings.Contains(err.Error(), "StatusGoingAway") {
 		t.Errorf("the tab ended with %v, want 1001", err)
 	}
 	eventually(t, "connections are refused", first.refusesConnections)
 	if status := under.finish(t); status != 200 {
 		t.Errorf("the answer under way got %d", status)
 	}
-	if code := first.gone(5 * time.Second); code != 0 {
+	if code := first.gone(patience); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	t.Logf("it took %s", time.Since(began))
@@ -144,7 +144,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	default:
 	}
 	first.signal(syscall.SIGTERM)
-	if code := first.gone(2 * time.Second); code != -1 {
+	if code := first.gone(patience); code != -1 {
 		t.Errorf("exit code %d, want the signal's", code)
 	}
 	second := h.start()

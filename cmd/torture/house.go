@@ -34,6 +34,9 @@ type settings struct {
 	open            int           // requests of the restore run
 	rounds          int           // kills of the restore run
 	shimKills       int
+	// slack is how many times longer than its goal something may take before that is
+	// a fault: 1 for the proof, more where others work on the machine.
+	slack time.Duration
 }
 
 // house is a server that is started again and again in one folder, with all

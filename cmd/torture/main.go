@@ -144,7 +144,7 @@ func defaults(self string) settings {
 	return settings{
 		self: self, out: os.Stdout, sessions: 20, kills: 1000, requests: 3000,
 		least: 5 * time.Millisecond, most: 30 * time.Millisecond, settle: 30 * time.Second,
-		open: 1000, rounds: 1,
+		open: 1000, rounds: 1, slack: 1,
 	}
 }
 

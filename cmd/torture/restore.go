@@ -197,7 +197,7 @@ func restoreAll(ctx context.Context, h *house, sessions *[]string) ([]fault, err
 		{"the slowest of all tabs", percentile(all, 100), restoreMax},
 		{"p99 of one tab", percentile(single, 99), reconnectP99},
 	} {
-		if limit.took > limit.most {
+		if limit.took > limit.most*h.slack {
 			faults = append(faults, fault{late, limit.what, fmt.Sprintf("%s, and %s is the limit", limit.took.Round(time.Millisecond), limit.most)})
 		}
 	}

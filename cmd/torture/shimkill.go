@@ -130,7 +130,7 @@ func (r *shimRun) killOne(ctx context.Context, id string, others []string, resum
 		return err
 	}
 	r.orphaned = append(r.orphaned, took)
-	if took > orphanedIn {
+	if took > orphanedIn*r.settings.slack {
 		dead, n := r.stateOf(id)
 		r.blame(late, id, "after %s dead: %t, orphaned requests: %d of %d", took.Round(time.Millisecond), dead, n, perSession)
 	}
@@ -139,7 +139,7 @@ func (r *shimRun) killOne(ctx context.Context, id string, others []string, resum
 		return err
 	}
 	r.gone = append(r.gone, took)
-	if left := r.alive([]*cliLedger{tree}); took > goneIn {
+	if left := r.alive([]*cliLedger{tree}); took > goneIn*r.settings.slack {
 		r.blame(late, id, "%s after its shim was killed, of the CLI %d and its children %v there was left: %s", took.Round(time.Millisecond), cli.PID, cli.Children, pids(left))
 	}
 	for _, other := range others {
@@ -161,7 +161,7 @@ func (r *shimRun) killOne(ctx context.Context, id string, others []string, resum
 		return !dead && err == nil && now.PID != cli.PID
 	})
 	r.resumed = append(r.resumed, took)
-	if took > resumedIn {
+	if took > resumedIn*r.settings.slack {
 		r.blame(late, id, "%s after it was resumed it does not run", took.Round(time.Millisecond))
 	}
 	return err
@@ -174,7 +174,7 @@ func (r *shimRun) until(ctx context.Context, at time.Time, holds func() bool) (t
 		switch took := time.Since(at); {
 		case holds():
 			return time.Since(at), nil
-		case took > patience:
+		case took > patience*r.settings.slack:
 			return took, nil
 		}
 		select {

@@ -1,0 +1,73 @@
+package main_test
+
+import (
+	"errors"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/cmd/blackbox"
+)
+
+// limitFiles lets no file of the server grow beyond so many bytes: for the server
+// that is a full disk, for everybody else the disk is as it was.
+func (s *server) limitFiles(bytes uint64) {
+	s.h.t.Helper()
+	limit := syscall.Rlimit{Cur: bytes, Max: ^uint64(0)}
+	const fileSize = syscall.RLIMIT_FSIZE
+	if _, _, err := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(s.cmd.Process.Pid), fileSize, uintptr(unsafe.Pointer(&limit)), 0, 0, 0); err != 0 {
+		s.h.t.Fatal(err)
+	}
+}
+
+func noticeOf(code string) func(map[string]any) bool {
+	return func(f map[string]any) bool { return f["type"] == "notice" && f["code"] == code }
+}
+
+// Goal R14: while the disk is full every tab is told, what cannot be stored is
+// refused and changes nothing, a session can be ended all the same, and all goes
+// on by itself once there is space.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+	s := h.start()
+	answered, ended, early := s.session("one"), s.session("two"), s.session("three")
+	question := s.asks(answered)
+	s.asks(ended)
+	s.allow(s.asks(early)) // is not lost by what comes
+	s.reaches(early, "user_turn")
+	pid := s.pid(ended)
+	tab := s.tab()
+	tab.until(t, patience, "the snapshot", ofType("active_processes"))
+
+	s.limitFiles(1)
+	err := s.Do(t.Context(), "POST", "/api/pending/"+question+"/response", map[string]any{"decision": "allow"}, nil)
+	var refused *blackbox.Refused
+	if !errors.As(err, &refused) || refused.Status != 503 {
+		t.Fatalf("an answer on a full disk: %v, want 503", err)
+	}
+	tab.until(t, patience, "the banner", noticeOf("read_only"))
+	if again := s.asks(answered); again != question {
+		t.Errorf("the open request is %s now, was %s", again, question)
+	}
+	if n := len(h.records("control_response")); n != 1 {
+		t.Errorf("Claude heard %d answers, want the one from before", n)
+	}
+	if p := s.process(early); p.State != "user_turn" {
+		t.Errorf("what was stored cannot be read: %+v", p)
+	}
+	late := s.tab()
+	late.until(t, patience, "the banner in a tab that comes later", noticeOf("read_only"))
+	_ = s.Do(t.Context(), "POST", "/api/sessions/"+ended+"/kill", map[string]any{"force": true}, nil) // that it was asked for is not stored
+	eventually(t, "a session is ended on a full disk", func() bool { return !alive(pid) })
+
+	s.limitFiles(^uint64(0))
+	tab.until(t, patience, "the banner goes", noticeOf("none"))
+	s.reaches(ended, "dead")
+	s.allow(question)
+	s.reaches(answered, "user_turn")
+	if n := len(h.records("control_response")); n < 2 {
+		t.Errorf("Claude heard %d answers", n)
+	}
+}
