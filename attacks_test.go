@@ -134,7 +134,7 @@ var attackList = []attack{
 	proved(84, "markup in what Claude says", "frontend/src/ui/markdown.test.ts: raw HTML is text", "frontend/src/ui/markdown.test.ts: links lead to the web only"),
 	proved(85, "being led elsewhere after signing in", "frontend/src/account/SignIn.test.ts: is no place to go on to"),
 	{number: 86, what: "weaknesses in what we build on", open: "govulncheck needs its database; CONTRIBUTING.md says when it is run. Releases are not signed yet."},
-	{number: 87, what: "a changed audit trail", open: "There is none yet."},
+	proved(87, "a changed audit trail", "cmd/sayso.TestAuditTrail"),
 	{number: 88, what: "paths of backups", cannot: "There is no call that makes one."},
 	{number: 89, what: "telling by the time it takes", proofs: []string{"wsapi.TestNoUserIsToldFromAnother"}, cannot: "Secrets are found by hash and compared in constant time; no test measures time."},
 	proved(90, "two lengths of one request", "cmd/sayso.TestRawRequestsAreRefused/90 length and chunks"),

@@ -52,6 +52,7 @@ func NewDirectory(store Store) *Directory {
 type Identity struct {
 	User       User
 	Credential Credential
+	From       string // the address they speak from, "" when nobody said
 }
 
 // Device says with what the person acts: the device of a cookie or the name of
@@ -217,7 +218,9 @@ func (d *Directory) Identify(ctx context.Context, kind CredentialKind, secret st
 // Renew looks an identity up again and returns it as it is now: with the role
 // of this moment, or ErrRefused when its credential is no longer good.
 func (d *Directory) Renew(ctx context.Context, id Identity) (Identity, error) {
-	return d.identify(ctx, id.Credential.Kind, id.Credential.Hash)
+	now, err := d.identify(ctx, id.Credential.Kind, id.Credential.Hash)
+	now.From = id.From
+	return now, err
 }
 
 func (d *Directory) identify(ctx context.Context, kind CredentialKind, hash []byte) (Identity, error) {

@@ -135,6 +135,9 @@ type Actor struct {
 	UserID string
 	Name   string // shown to other people
 	Device string // such as "Chrome on Linux"; "" when unknown
+	// Address is where they were just then. It goes on record with an answer and
+	// nowhere else; a request that is read has none.
+	Address string
 }
 
 // Resolution is how a request ended.

@@ -41,6 +41,7 @@ type Store interface {
 	pending.Store
 	session.Store
 	account.Store
+	account.Trail
 
 	// Ping reports why the store cannot be read and written, nil when it can. It
 	// costs little enough to be asked every second. A store that once failed with

@@ -184,6 +184,7 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 	case err != nil:
 		return account.Identity{}, byCookie, s.code(err)
 	}
+	who.From = s.remoteAddress(r)
 	return who, byCookie, nil
 }
 

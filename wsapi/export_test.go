@@ -15,7 +15,7 @@ func RESTBodies() []any {
 	return []any{
 		Login{}, Me{}, SessionList{}, SessionPatch{}, TranscriptPage{}, Outcome{}, PendingList{}, RequestFate{}, ProcessList{},
 		Environment{}, TokenList{}, TokenCreate{}, TokenCreated{}, Refusal{},
-		SetUp{}, NewPassword{}, SignInList{}, PersonList{}, PersonCreate{}, PersonChange{}, SignInLink{},
+		SetUp{}, NewPassword{}, SignInList{}, PersonList{}, PersonCreate{}, PersonChange{}, SignInLink{}, AuditPage{},
 	}
 }
 

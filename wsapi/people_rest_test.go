@@ -1,6 +1,7 @@
 package wsapi_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/http"
@@ -258,4 +259,41 @@ func TestOwnTokens(t *testing.T) {
 		t.Fatalf("got %d %s", a.status, a.body)
 	}
 	checkRefusal(t, h.call("GET", "/api/me", nil, scoped), 401, "not_signed_in")
+}
+
+// TestAuditOverREST: an admin reads who answered what, from where, and can hold
+// the entries against each other.
+func TestAuditOverREST(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.person("Ada", account.Member)
+	id := h.session("one")
+	cookie := h.signIn("Ada")
+	for _, name := range []string{"a", "b"} {
+		r, _ := h.ask(id, name, nil)
+		a := h.call("POST", "/api/pending/"+r.RequestID+"/response", allow(r), cookie)
+		if a.status != 200 {
+			t.Fatalf("got %d %s", a.status, a.body)
+		}
+	}
+	var page wsapi.AuditPage
+	h.as(account.Admin, "GET", "/api/audit", nil).into(t, &page)
+	if len(page.Entries) != 2 || page.Next != 2 {
+		t.Fatalf("got %+v, want two entries", page)
+	}
+	var previous []byte
+	for _, e := range page.Entries {
+		previous = account.AuditHash(previous, e.Entry)
+		if e.Hash != hex.EncodeToString(previous) {
+			t.Errorf("entry %d does not follow", e.Seq)
+		}
+		if !strings.Contains(string(e.Entry), `"name":"Ada"`) || !strings.Contains(string(e.Entry), `"address":"127.0.0.1"`) {
+			t.Errorf("entry %d is %s", e.Seq, e.Entry)
+		}
+	}
+	h.as(account.Admin, "GET", "/api/audit?after=2", nil).into(t, &page)
+	if len(page.Entries) != 0 || page.Next != 2 {
+		t.Errorf("after the end: %+v", page)
+	}
+	checkRefusal(t, h.as(account.Admin, "GET", "/api/audit?after=x", nil), 400, "invalid")
 }

@@ -1,6 +1,8 @@
 package wsapi
 
 import (
+	"encoding/json"
+
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -227,6 +229,21 @@ type TokenCreate struct {
 type TokenCreated struct {
 	Token
 	Secret string `json:"token"`
+}
+
+// AuditEntry is one answer on record. Its hash is the SHA-256 of the hash before
+// and of the bytes of Entry as they are here.
+type AuditEntry struct {
+	Seq   int64           `json:"seq"`
+	Hash  string          `json:"hash"` // hexadecimal
+	Entry json.RawMessage `json:"entry"`
+}
+
+// AuditPage is a piece of the audit trail. Next is the `after` of the next piece,
+// which is empty at the end.
+type AuditPage struct {
+	Entries []AuditEntry `json:"entries"`
+	Next    int64        `json:"next"`
 }
 
 // Refusal is the body of every refusal.

@@ -87,6 +87,7 @@ func routes() []route {
 		{method: "GET", pattern: "/api/tokens", policy: signedIn, serve: (*Server).getTokens},
 		{method: "POST", pattern: "/api/tokens", policy: signedIn, serve: (*Server).postToken},
 		{method: "DELETE", pattern: "/api/tokens/{id}", policy: signedIn, serve: (*Server).deleteToken},
+		{method: "GET", pattern: "/api/audit", policy: asAdmin, serve: (*Server).getAudit},
 		{method: "GET", pattern: "/api/users", policy: asAdmin, serve: (*Server).getUsers},
 		{method: "POST", pattern: "/api/users", policy: asAdmin, serve: (*Server).postUser},
 		{method: "PATCH", pattern: "/api/users/{id}", policy: asAdmin, serve: (*Server).patchUser},

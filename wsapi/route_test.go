@@ -52,6 +52,7 @@ var policies = map[string]string{
 	"POST /api/me/password":                   "viewer",
 	"GET /api/sign_ins":                       "viewer",
 	"DELETE /api/sign_ins/{id}":               "viewer",
+	"GET /api/audit":                          "admin",
 	"GET /api/users":                          "admin",
 	"POST /api/users":                         "admin",
 	"PATCH /api/users/{id}":                   "admin",

@@ -46,6 +46,8 @@ type Store interface {
 	Request(ctx context.Context, requestID string) (pending.Request, error)
 	Command(ctx context.Context, userID, commandID string) (ack []byte, err error)
 	SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) (kept []byte, err error)
+	// Audit reads the audit trail in order, from the entry after one on.
+	Audit(ctx context.Context, after int64, limit int) ([]account.AuditEntry, error)
 	// Ping reports why nothing can be stored, nil when all is well. It is asked
 	// every second.
 	Ping(ctx context.Context) error
@@ -193,5 +195,5 @@ func derivedID(what, userID, commandID string) string {
 
 // actor is a person as the record of an answer shows them.
 func actor(id account.Identity) pending.Actor {
-	return pending.Actor{UserID: id.User.UserID, Name: id.User.Name, Device: id.Device()}
+	return pending.Actor{UserID: id.User.UserID, Name: id.User.Name, Device: id.Device(), Address: id.From}
 }

@@ -27,6 +27,7 @@ const usage = `sayso: nothing runs without your say-so
   sayso mcp       speak MCP on stdin and stdout, for an agent that asks here;
                   'sayso mcp register' has the Claude of a project do so
   sayso hook      with --install: what Claude asks in your terminals, ask here too
+  sayso audit     verify or print the record of who answered what
   sayso kill-all  end the process of every session, with or without a server
   sayso doctor    say what works here and what is missing
   sayso version   print the version
@@ -66,6 +67,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = mcpVerb(ctx, args, os.Stdin, stdout, stderr)
 	case "hook":
 		err = hookVerb(ctx, args, os.Stdin, stdout, stderr)
+	case "audit":
+		err = audit(ctx, args, stdout, stderr)
 	case "kill-all":
 		err = killAll(ctx, args, stdout, stderr)
 	case "shim":

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -334,6 +335,7 @@ type proxy struct {
 	target   atomic.Value // string: the socket of the database
 	cut      atomic.Int32 // one of the cuts below; the next bytes that way end the connection
 	lines    sync.WaitGroup
+	mark     atomic.Value // what is cut holds this text; none: anything
 }
 
 const (
@@ -389,7 +391,7 @@ func (p *proxy) copy(to, from net.Conn, cut int32) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
-		if p.cut.CompareAndSwap(cut, cutNothing) {
+		if mark, _ := p.mark.Load().(string); bytes.Contains(buffer[:n], []byte(mark)) && p.cut.CompareAndSwap(cut, cutNothing) {
 			return
 		}
 		if n > 0 {
@@ -425,8 +427,10 @@ func TestUnknownOutcome(t *testing.T) {
 			_, _, err := st.ResolveRequest(ctx, "warm", answer("c0")) // so that the statement is prepared
 			must(t, err)
 
+			const command = "the-command-that-is-cut-off"
+			line.mark.Store(command) // the request is read before it is resolved
 			line.cut.Store(c.cut)
-			_, won, err := st.ResolveRequest(ctx, "r1", answer("c1"))
+			_, won, err := st.ResolveRequest(ctx, "r1", answer(command))
 			if won || !errors.Is(err, store.ErrUnknownOutcome) {
 				t.Fatalf("won %v, error %v", won, err)
 			}
@@ -435,9 +439,9 @@ func TestUnknownOutcome(t *testing.T) {
 			if r.Status != c.stored {
 				t.Fatalf("the request is %s, want %s", r.Status, c.stored)
 			}
-			now, won, err := st.ResolveRequest(ctx, "r1", answer("c1"))
+			now, won, err := st.ResolveRequest(ctx, "r1", answer(command))
 			must(t, err)
-			if now.Status != pending.Answered || now.Resolution.CommandID != "c1" || won != (c.stored == pending.Open) {
+			if now.Status != pending.Answered || now.Resolution.CommandID != command || won != (c.stored == pending.Open) {
 				t.Fatalf("the same command again: won %v, %+v", won, now)
 			}
 		})

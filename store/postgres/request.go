@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -93,8 +94,18 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 		strong = durable
 	}
 	var found engine.RequestRow
-	if err := s.write(ctx, "resolve request "+requestID, strong,
-		statement{resolveRequest, append(values, requestID, time.Now().UnixMicro()), row(&won, found.Dest()...)}); err != nil {
+	steps := []statement{{resolveRequest, append(values, requestID, time.Now().UnixMicro()), row(&won, found.Dest()...)}}
+	if engine.Answers(res.Status) {
+		// What goes on record of the request does not change any more.
+		r, err := s.Request(ctx, requestID)
+		if err != nil {
+			return pending.Request{}, false, err
+		}
+		if steps, err = recorded(r, res, steps...); err != nil {
+			return pending.Request{}, false, fmt.Errorf("postgres: resolve request %s: %w", requestID, err)
+		}
+	}
+	if err := s.write(ctx, "resolve request "+requestID, strong, steps...); err != nil {
 		return pending.Request{}, false, err
 	}
 	if won {
@@ -130,8 +141,17 @@ func (s *Store) CarryAnswer(ctx context.Context, r pending.Request, from string)
 	var found engine.RequestRow
 	var known bool
 	read := statement{selectCarrying, []any{from, r.RequestID}, row(&known, append(found.Dest(), &carried)...)}
-	err = s.write(ctx, what, durable,
-		statement{text: carryAnswer, args: append(values, engine.Micros(r.CreatedAt), from, time.Now().UnixMicro())}, read)
+	steps := []statement{{text: carryAnswer, args: append(values, engine.Micros(r.CreatedAt), from, time.Now().UnixMicro())}, read}
+	old, err := s.Request(ctx, from)
+	if err != nil && !errors.Is(err, pending.ErrNotFound) {
+		return pending.Request{}, false, err
+	}
+	if err == nil && old.Resolution != nil {
+		if steps, err = recorded(r, carriedResolution(old, r.CreatedAt), steps...); err != nil {
+			return pending.Request{}, false, fmt.Errorf("postgres: %s: %w", what, err)
+		}
+	}
+	err = s.write(ctx, what, durable, steps...)
 	if violates(err, uniqueRule) {
 		err = s.write(ctx, what, relaxed, read) // another was first and has committed
 	}

@@ -121,6 +121,11 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 			return err
 		}
 		won = true
+		if engine.Answers(res.Status) {
+			if err := t.record(ctx, now, res); err != nil {
+				return err
+			}
+		}
 		return t.bump(ctx, now.SessionID)
 	})
 	if err != nil {
@@ -178,8 +183,10 @@ func (s *Store) CarryAnswer(ctx context.Context, r pending.Request, from string)
 		if err := t.bump(ctx, r.SessionID); err != nil {
 			return err
 		}
-		_, err = t.carrying(ctx, r, from, &stored, &carried)
-		return err
+		if _, err = t.carrying(ctx, r, from, &stored, &carried); err != nil {
+			return err
+		}
+		return t.record(ctx, stored, *stored.Resolution)
 	})
 	if err != nil {
 		return pending.Request{}, false, err

@@ -150,5 +150,5 @@ func (s *Store) free() error {
 var readQueries = []string{
 	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnconsumed, selectUnrecorded,
 	selectSession, selectSessions, selectProcess, selectActive, selectMark, selectItems, selectQueued,
-	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCommand, selectAgentToken, selectAgentTokens,
+	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCommand, selectAgentToken, selectAgentTokens, selectAudit,
 }

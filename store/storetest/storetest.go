@@ -36,6 +36,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Transcript", transcript},
 		{"Messages", messages},
 		{"Accounts", accounts},
+		{"Audit", audit},
 		{"Bytes", exactBytes},
 		{"Contexts", contexts},
 	}

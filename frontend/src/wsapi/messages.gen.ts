@@ -444,6 +444,11 @@ export interface SignInLink {
   expires_at: number
 }
 
+export interface AuditPage {
+  entries: AuditEntry[]
+  next: number
+}
+
 export interface User {
   name: string
   role: Role
@@ -620,6 +625,12 @@ export interface Person {
   disabled: boolean
   has_password: boolean
   created_at: number
+}
+
+export interface AuditEntry {
+  seq: number
+  hash: string
+  entry: unknown
 }
 
 export type Source = 'claude' | 'mcp' | 'elicitation' | 'hook'

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/sayso-dev/sayso/account"
+)
+
+const auditUsage = `usage:
+  sayso audit verify [--head SEQ:HASH]   say whether the trail is what was written
+  sayso audit export                     print it, one JSON object on a line, and verify it
+`
+
+// audit reads the trail of answers, in the database that the server uses; the
+// server may be running.
+func audit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	verb := ""
+	if len(args) > 0 {
+		verb, args = args[0], args[1:]
+	}
+	flags := flag.NewFlagSet("sayso audit "+verb, flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() { fmt.Fprint(stderr, auditUsage); flags.PrintDefaults() }
+	head := flags.String("head", "", "an entry that verify printed before, as SEQ:HASH: it must be there still")
+	stateDir := flags.String("state-dir", "", "state folder of the server")
+	database := flags.String("database", "", "database of the server")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return err
+	} else if err != nil {
+		return errUsage
+	}
+	if verb != "verify" && verb != "export" || flags.NArg() > 0 {
+		fmt.Fprint(stderr, auditUsage)
+		return errUsage
+	}
+	seq, hash, _ := strings.Cut(*head, ":")
+	want, err := strconv.ParseInt(seq, 10, 64)
+	if *head != "" && (err != nil || hash == "") {
+		return fmt.Errorf("--head %s: give it as verify printed it, SEQ:HASH", *head)
+	}
+	_, opened, err := openStore(ctx, "audit", *stateDir, *database, stderr)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+
+	out := bufio.NewWriter(stdout)
+	found := *head == ""
+	var last account.AuditEntry
+	err = account.WalkAudit(ctx, opened, func(e account.AuditEntry) error {
+		last = e
+		found = found || e.Seq == want && hex.EncodeToString(e.Hash) == hash
+		if verb != "export" {
+			return nil
+		}
+		// The entry as it was hashed, byte for byte.
+		_, err := fmt.Fprintf(out, `{"seq":%d,"hash":"%s","entry":%s}`+"\n", e.Seq, hex.EncodeToString(e.Hash), e.Body)
+		return err
+	})
+	if flushed := out.Flush(); err == nil {
+		err = flushed
+	}
+	switch {
+	case errors.Is(err, account.ErrTampered):
+		return fmt.Errorf("the audit trail was changed: %w", err)
+	case err != nil:
+		return err
+	case !found:
+		return fmt.Errorf("the audit trail was changed: entry %s is not there any more, or is another one", *head)
+	}
+	say := stdout
+	if verb == "export" {
+		say = stderr
+	}
+	if last.Seq == 0 {
+		fmt.Fprintln(say, "The audit trail is empty.")
+		return nil
+	}
+	fmt.Fprintf(say, "The audit trail is whole, %d entries. Keep this elsewhere, and give it to --head next time: %d:%s\n", last.Seq, last.Seq, hex.EncodeToString(last.Hash))
+	return nil
+}

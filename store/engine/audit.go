@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// auditText is how much of an input or an answer is on record word for word, in
+// bytes. Beyond it the hash must do.
+const auditText = 64 << 10
+
+// auditBody is an entry of the audit trail; docs/operations.md describes it.
+type auditBody struct {
+	What        string       `json:"what"` // answered, denied, carried
+	At          time.Time    `json:"at"`
+	Waited      float64      `json:"waited_seconds"`
+	By          auditPerson  `json:"by"`
+	RequestID   string       `json:"request_id"`
+	SessionID   string       `json:"session_id"`
+	RequestType string       `json:"request_type"`
+	Asker       string       `json:"asker,omitempty"`
+	ToolName    string       `json:"tool_name"`
+	Asked       auditContent `json:"asked"`
+	Answer      auditContent `json:"answer"`
+	Edited      bool         `json:"edited"`
+	CarriedFrom string       `json:"carried_from,omitempty"`
+}
+
+type auditPerson struct {
+	UserID  string `json:"user_id"`
+	Name    string `json:"name"`
+	Device  string `json:"device"`
+	Address string `json:"address,omitempty"` // unknown of an answer that is carried
+}
+
+// auditContent is a text with its hash; Text is "" when it is too long.
+type auditContent struct {
+	Hash string `json:"hash"`
+	Text string `json:"text,omitempty"`
+}
+
+func content(text []byte) auditContent {
+	sum := sha256.Sum256(text)
+	c := auditContent{Hash: "sha256:" + hex.EncodeToString(sum[:])}
+	if len(text) <= auditText {
+		c.Text = Shown(string(text))
+	}
+	return c
+}
+
+// AuditBody is what goes on record of a request that a person resolved.
+func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
+	answer, err := json.Marshal(res.Answer)
+	if err != nil {
+		return nil, err
+	}
+	body := auditBody{
+		What: string(res.Status), At: Time(Micros(res.At)), Waited: res.At.Sub(r.CreatedAt).Seconds(),
+		By:        auditPerson{Shown(res.Actor.UserID), Shown(res.Actor.Name), Shown(res.Actor.Device), Shown(res.Actor.Address)},
+		RequestID: r.RequestID, SessionID: r.SessionID, RequestType: string(r.RequestType), Asker: Shown(r.Asker), ToolName: Shown(r.ToolName),
+		Asked: auditContent{Hash: r.InputHash}, Answer: content(answer), CarriedFrom: res.CarriedFrom,
+		Edited: res.Answer != nil && len(res.Answer.UpdatedInput) > 0,
+	}
+	if len(r.ToolInput) <= auditText {
+		body.Asked.Text = Shown(string(r.ToolInput))
+	}
+	if res.CarriedFrom != "" {
+		body.What, body.Waited = "carried", 0
+	}
+	return json.Marshal(body)
+}

@@ -1,0 +1,63 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/store/engine"
+)
+
+const (
+	selectAudit = "SELECT seq, body, hash FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2"
+	// One chain has one writer at a time. The lock is taken before any row is, so
+	// that nobody waits for it who holds what its holder needs.
+	lockAudit = "SELECT pg_advisory_xact_lock(8243113893085146473)"
+	// The row was written by this transaction, or there is nothing to record.
+	insertAudit = `INSERT INTO audit (seq, body, hash)
+		SELECT coalesce(l.seq, 0) + 1, $1, sha256(coalesce(l.hash, '\x'::bytea) || $1)
+		FROM (SELECT 1) one LEFT JOIN (SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1) l ON true
+		WHERE EXISTS (SELECT 1 FROM requests r WHERE r.request_id = $2 AND r.xmin = pg_current_xact_id()::xid AND r.status IN ('answered', 'denied'))`
+)
+
+// recorded puts the statements that store an answer between those that put it on
+// record, all of one transaction.
+func recorded(r pending.Request, res pending.Resolution, steps ...statement) ([]statement, error) {
+	body, err := engine.AuditBody(r, res)
+	if err != nil {
+		return nil, err
+	}
+	return append(append([]statement{{text: lockAudit}}, steps...), statement{text: insertAudit, args: []any{body, r.RequestID}}), nil
+}
+
+// carriedResolution is the one that a request gets from another.
+func carriedResolution(from pending.Request, at time.Time) pending.Resolution {
+	res := pending.Resolution{At: at, CarriedFrom: from.RequestID}
+	if from.Resolution != nil {
+		res = *from.Resolution
+		res.At = at
+		if res.CarriedFrom == "" {
+			res.CarriedFrom = from.RequestID
+		}
+	}
+	return res
+}
+
+// Audit implements [account.Trail].
+func (s *Store) Audit(ctx context.Context, after int64, limit int) (list []account.AuditEntry, err error) {
+	err = s.query(ctx, "audit", selectAudit, func(rows pgx.Rows) error {
+		var e account.AuditEntry
+		if err := rows.Scan(&e.Seq, &e.Body, &e.Hash); err != nil {
+			return err
+		}
+		list = append(list, e)
+		return nil
+	}, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
