@@ -38,6 +38,9 @@ const (
 	cpuStep    = 0.05
 	// busyCPU is how much processor time in one sample counts as a sign of life.
 	busyCPU = 0.02
+	// grown is how much more memory a process must take that says nothing, and at
+	// least twice as much as before, until people are told.
+	grown = 512 << 20
 )
 
 // measure takes in a sample of the process tree and applies the limits.
@@ -56,7 +59,14 @@ func (p *process) measure(ctx context.Context, now time.Time, u usage, limits Li
 	if cores > busyCPU || u.processes != p.tree {
 		p.busy = now
 	}
+	if u.processes > p.tree {
+		p.spawned = now
+	}
 	p.tree = u.processes
+	if p.memorySince.IsZero() || p.heard.After(p.memorySince) {
+		p.memorySince, p.memoryThen = now, u.memory
+	}
+	p.memoryNow = u.memory
 	stuck, reason := p.judge(now, limits)
 	stopping := p.stopReason != ""
 	p.mu.Unlock()
@@ -75,12 +85,12 @@ func (p *process) measure(ctx context.Context, now time.Time, u usage, limits Li
 }
 
 // ignoredAnswer names an answer that the CLI took and then gave no sign of life:
-// no line, no processor time, no child. It is called with the lock held.
+// no line, no processor time, no child since. It is called with the lock held.
 func (p *process) ignoredAnswer(now time.Time, patience time.Duration) string {
 	for _, a := range p.script.Answered {
-		if patience > 0 && now.Sub(a.At) >= patience && !p.heard.After(a.At) && now.Sub(p.busy) >= patience {
+		if patience > 0 && now.Sub(a.At) >= patience && !p.heard.After(a.At) && !p.spawned.After(a.At) && now.Sub(p.busy) >= patience {
 			return fmt.Sprintf("Claude has not picked up the answer to %s, which was delivered at %s. If this lasts, kill the session and resume it.",
-				a.ToolName, a.At.UTC().Format("15:04:05 MST"))
+				a.ToolName, clock(a.At))
 		}
 	}
 	return ""
@@ -106,10 +116,39 @@ func (p *process) judge(now time.Time, l Limits) (stuck, reason string) {
 	case p.state.State == session.AssistantTurn && over(p.busy, l.Silent):
 		return "", fmt.Sprintf("It gave no sign of life for %s.", words(l.Silent))
 	case p.state.State == session.AssistantTurn && over(p.busy, l.Stuck):
-		return p.script.waitsFor(), ""
+		return p.waitsFor(), ""
+	case p.state.State == session.AssistantTurn && over(p.lastWord(), l.Stuck) && p.memoryNow > p.memoryThen+grown && p.memoryNow > 2*p.memoryThen:
+		return fmt.Sprintf("Claude has said nothing since %s, and with all it runs it has grown from %d MB to %d MB.",
+			clock(p.lastWord()), p.memoryThen>>20, p.memoryNow>>20), ""
 	}
 	return "", ""
 }
+
+// lastWord is when it said something last, or should have begun to.
+func (p *process) lastWord() time.Time {
+	if p.heard.After(p.turnSince) {
+		return p.heard
+	}
+	return p.turnSince
+}
+
+// waitsFor says what a turn that gives no sign of life seems to wait for. It is
+// called with the lock held.
+func (p *process) waitsFor() string {
+	if tool, since, runs := p.script.oldestTool(); runs {
+		return fmt.Sprintf("The tool %s has been running since %s without a sign of life.", tool, clock(since))
+	}
+	switch {
+	case p.script.retryKey != "":
+		return fmt.Sprintf("Waiting for the Claude API since %s: it was not to be reached, and Claude tries again.", clock(p.lastWord()))
+	case p.script.Spoke:
+		return fmt.Sprintf("Waiting for the Claude API, which has sent nothing since %s.", clock(p.lastWord()))
+	}
+	return fmt.Sprintf("Claude has been silent since %s, when its turn began.", clock(p.turnSince))
+}
+
+// clock says a time as people read it in a sentence.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05 MST") }
 
 // words says a duration as people do.
 func words(d time.Duration) string {

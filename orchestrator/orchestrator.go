@@ -548,7 +548,7 @@ func (o *Orchestrator) sample(ctx context.Context, now time.Time) {
 	if len(running) == 0 {
 		return
 	}
-	table, err := processTable()
+	table, err := readTable()
 	if err != nil {
 		o.o.Log.WarnContext(ctx, "cannot read the process table", "error", err)
 		return

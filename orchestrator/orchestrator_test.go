@@ -2,6 +2,7 @@ package orchestrator_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -440,6 +441,8 @@ type launcher struct {
 	later  []claudetest.Script // of the second launch and those after it
 	// deaf has answers to requests vanish: the CLI takes them and does nothing.
 	deaf bool
+	mute bool // it takes messages and does nothing
+	pid  int  // of every CLI; 0 for one that no process has
 	// folder is that of the processes' folders, "" for none; nothing is put there.
 	folder string
 
@@ -480,7 +483,7 @@ func (l *launcher) Folder(id orchestrator.Incarnation) string {
 func (l *launcher) Launch(_ context.Context, _ orchestrator.Incarnation, c claude.Command, files map[string][]byte) (orchestrator.Conn, error) {
 	host, cli := claudetest.Pipe()
 	ctx, kill := context.WithCancel(context.Background())
-	conn := &conn{Transport: host, kill: kill, done: make(chan struct{}), deaf: l.deaf}
+	conn := &conn{Transport: host, kill: kill, done: make(chan struct{}), deaf: l.deaf, mute: l.mute, pid: l.pid}
 	l.mu.Lock()
 	l.launched = append(l.launched, c)
 	l.files = append(l.files, files)
@@ -510,16 +513,21 @@ type conn struct {
 	done   chan struct{}
 	status int
 	deaf   bool
+	mute   bool
+	pid    int
 }
 
 func (c *conn) Send(line []byte) error {
+	if c.mute && bytes.Contains(line, []byte(`"type":"user"`)) {
+		return nil
+	}
 	if c.deaf && bytes.Contains(line, []byte(`"behavior"`)) {
 		return nil
 	}
 	return c.Transport.Send(line)
 }
 
-func (c *conn) PID() int              { return 1 << 30 }
+func (c *conn) PID() int              { return cmp.Or(c.pid, 1<<30) }
 func (c *conn) CloseInput() error     { return c.Transport.Close() }
 func (c *conn) Terminate() error      { c.kill(); return nil }
 func (c *conn) Kill() error           { c.kill(); return nil }

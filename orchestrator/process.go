@@ -85,7 +85,12 @@ type process struct {
 	heard      time.Time // last line that was a message
 	busy       time.Time // last sign of life of any kind
 	tree       int       // processes in the tree at the last sample
-	greeted    bool      // it answered initialize and has an account
+	spawned    time.Time // when a sample found more of them than the one before
+	// What the tree took when it was heard last, or sampled first, and at the last
+	// sample; in bytes.
+	memorySince           time.Time
+	memoryThen, memoryNow uint64
+	greeted               bool // it answered initialize and has an account
 	// endedByPerson: stopReason came from a person, not from a limit.
 	endedByPerson bool
 	cutOff        bool     // it died in the middle of a turn

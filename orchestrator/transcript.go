@@ -123,7 +123,7 @@ func (s *scribe) write(m claude.Message, now time.Time) heard {
 
 func (s *scribe) assistant(m *claude.Assistant, now time.Time) heard {
 	h := heard{working: m.ParentToolUseID == "", live: nil, liveChanged: s.growing}
-	s.growing = false
+	s.growing, s.retryKey = false, "" // the API has answered
 	agentID := m.ParentToolUseID
 	for i, b := range m.Content {
 		key := m.UUID + ":" + strconv.Itoa(i)
@@ -405,18 +405,19 @@ func (s *scribe) grow(m *claude.StreamEvent) heard {
 	return heard{working: m.ParentToolUseID == "", live: &live, liveChanged: true}
 }
 
-// waitsFor says what a silent turn seems to wait for.
-func (s *scribe) waitsFor() string {
-	var oldest *call
-	for _, c := range s.Calls {
-		if c.Task == nil && (oldest == nil || c.Item.At.Before(oldest.Item.At)) {
-			oldest = c
+// oldestTool is the tool that has run longest, and since when: since it was
+// allowed, if a person was asked.
+func (s *scribe) oldestTool() (name string, since time.Time, runs bool) {
+	for id, c := range s.Calls {
+		began := c.Item.At
+		if a, asked := s.Answered[id]; asked {
+			began = a.At
+		}
+		if c.Task == nil && (!runs || began.Before(since)) {
+			name, since, runs = c.Tool.ToolName, began, true
 		}
 	}
-	if oldest != nil {
-		return fmt.Sprintf("The tool %s has been running since %s without a sign of life.", oldest.Tool.ToolName, oldest.Item.At.UTC().Format("15:04:05 MST"))
-	}
-	return "Waiting for the Claude API, which has sent nothing for a while."
+	return name, since, runs
 }
 
 // userItem is the record of a person's message.

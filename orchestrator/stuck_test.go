@@ -1,0 +1,117 @@
+package orchestrator_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/session"
+)
+
+const retrying = `{"type":"system","subtype":"api_retry","uuid":"5f2c","attempt":3,"max_retries":10,"retry_delay_ms":1000,"error_status":529}`
+
+// A session that seems to be stuck says at what.
+func TestWhatIsStuckSaysWhy(t *testing.T) {
+	hang := claudetest.Step{Silent: true}
+	tool := claudetest.Step{Raw: `{"type":"assistant","uuid":"5f2d","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"sleep 1000"}}]}}`}
+	for name, c := range map[string]struct {
+		turn []claudetest.Step
+		says string
+	}{
+		"the model":   {[]claudetest.Step{{Text: "Let me think."}, hang}, "Waiting for the Claude API, which has sent nothing since 00:00:"},
+		"the network": {[]claudetest.Step{{Text: "Let me think."}, {Raw: retrying}, hang}, "Waiting for the Claude API since 00:00:"},
+		"the tool":    {[]claudetest.Step{{Text: "Let me look."}, {SleepMS: 7000}, tool, hang}, "The tool Bash has been running since 00:00:07 UTC without a sign of life."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limits := func(l *orchestrator.Limits) { l.Sample = time.Second }
+			withBench(t, claudetest.Script{Turn: c.turn}, limits, func(b *bench) {
+				id := b.start("one")
+				b.wait(id, in(session.AssistantTurn))
+				time.Sleep(100 * time.Second)
+				if s := b.wait(id, in(session.AssistantTurn)); s.Stuck != "" {
+					t.Errorf("too early: %s", s.Stuck)
+				}
+				time.Sleep(30 * time.Second)
+				s := b.wait(id, func(s session.ProcessState) bool { return s.Stuck != "" })
+				if !strings.HasPrefix(s.Stuck, c.says) {
+					t.Errorf("it says %q, want %q", s.Stuck, c.says)
+				}
+			})
+		})
+	}
+}
+
+// A CLI that took a message and then says nothing at all.
+func TestSilenceFromTheBeginning(t *testing.T) {
+	limits := func(l *orchestrator.Limits) { l.Sample = time.Second }
+	withBench(t, claudetest.Script{Turn: []claudetest.Step{{Text: "Hello."}}}, limits, func(b *bench) {
+		b.launcher.mute = true
+		id := b.start("one")
+		s := b.wait(id, in(session.AssistantTurn))
+		time.Sleep(2 * time.Minute)
+		s = b.wait(id, func(s session.ProcessState) bool { return s.Stuck != "" })
+		if want := "Claude has been silent since 00:00:00 UTC, when its turn began."; s.Stuck != want {
+			t.Errorf("it says %q, want %q", s.Stuck, want)
+		}
+	})
+}
+
+// A tool that a person has allowed and that has a child since is running, however
+// quiet it is; and it is running since it was allowed.
+func TestAQuietToolIsNoIgnoredAnswer(t *testing.T) {
+	const pid = 1<<30 + 1000
+	orchestrator.SetTree(pid, orchestrator.Tree{})
+	limits := func(l *orchestrator.Limits) { l.Sample = time.Second }
+	withBench(t, claudetest.Script{Turn: []claudetest.Step{bash}}, limits, func(b *bench) {
+		b.launcher.deaf, b.launcher.pid = true, pid
+		id := b.start("one")
+		r := b.wait(id, asking(1)).Requests[0]
+		time.Sleep(9 * time.Second)
+		b.answer(r, nil)
+		time.Sleep(2 * time.Second)
+		orchestrator.SetTree(pid, orchestrator.Tree{Children: 1})
+		time.Sleep(90 * time.Second)
+		if s := b.wait(id, asking(0)); s.Stuck != "" {
+			t.Errorf("after a minute and a half: %s", s.Stuck)
+		}
+		time.Sleep(40 * time.Second)
+		s := b.wait(id, func(s session.ProcessState) bool { return s.Stuck != "" })
+		if want := "The tool Bash has been running since 00:00:09 UTC without a sign of life."; s.Stuck != want {
+			t.Errorf("it says %q, want %q", s.Stuck, want)
+		}
+	})
+}
+
+// What is busy is not silent; but one that says nothing while it takes more and
+// more memory says so.
+func TestGrowthWithoutAWordIsTold(t *testing.T) {
+	const pid = 1<<30 + 2000
+	grow := func(mb uint64, children int) {
+		orchestrator.SetTree(pid, orchestrator.Tree{Memory: mb << 20, Children: children})
+	}
+	grow(300, 0)
+	limits := func(l *orchestrator.Limits) { l.Sample = time.Second }
+	withBench(t, claudetest.Script{Turn: []claudetest.Step{{Text: "Let me look."}, {Silent: true}}}, limits, func(b *bench) {
+		b.launcher.pid = pid
+		id := b.start("one")
+		b.wait(id, in(session.AssistantTurn))
+		for i := range 200 {
+			time.Sleep(time.Second)
+			grow(300+uint64(i)*2, i%2) // 400 MB more, and its children come and go
+		}
+		if s := b.wait(id, in(session.AssistantTurn)); s.Stuck != "" {
+			t.Errorf("it has grown little: %s", s.Stuck)
+		}
+		var s session.ProcessState
+		for i := range 20 {
+			time.Sleep(time.Second)
+			grow(1500, i%2)
+		}
+		s = b.wait(id, func(s session.ProcessState) bool { return s.Stuck != "" })
+		if want := " it has grown from 300 MB to 1500 MB."; !strings.HasPrefix(s.Stuck, "Claude has said nothing since 00:00:") || !strings.HasSuffix(s.Stuck, want) {
+			t.Errorf("it says %q, want …%q", s.Stuck, want)
+		}
+	})
+}
