@@ -807,10 +807,13 @@ func (p *process) interrupt(ctx context.Context, by pending.Actor) error {
 	if client == nil || state != session.AssistantTurn {
 		return ErrNotRunning
 	}
-	// The CLI cuts its calls off and does not say for whom.
-	p.withdrawMCP(ctx, by.Name+" interrupted Claude.", func(pending.Request) bool { return true })
 	ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
 	defer cancel()
+	// The CLI cuts its calls off and does not say for whom. A store that is away is no
+	// reason not to interrupt; the results of the calls then end what they asked.
+	if err := p.o.endMCP(ctx, p.session.SessionID, by.Name+" interrupted Claude."); err != nil {
+		p.log.ErrorContext(ctx, "cannot withdraw what was asked over MCP", "error", err)
+	}
 	if err := client.Interrupt(ctx); err != nil {
 		return fmt.Errorf("orchestrator: interrupt: %w", err)
 	}

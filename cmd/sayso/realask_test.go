@@ -300,3 +300,18 @@ exec "` + h.claude + `" "$@"
 		within(t, realPatience, "the end of the turn", func() bool { return s.process(id).State == "user_turn" })
 	})
 }
+
+// A person may have registered sayso for their own claude under the same name: a
+// session asks over its own all the same.
+func TestRealSessionAsksOverItsOwnServer(t *testing.T) {
+	onBothCLIs(t, func(t *testing.T, version string) {
+		h, _ := realHouse(t, version)
+		other := `{"mcpServers":{"sayso":{"command":"/bin/false"}}}`
+		must(t, os.WriteFile(filepath.Join(filepath.Dir(h.work), ".claude.json"),
+			[]byte(`{"mcpServers":{"sayso":{"command":"/bin/false"}},"projects":{"`+h.work+`":`+other+`}}`), 0o600))
+		s := h.start()
+		id := s.session("```script\n" + thenSays("mcp__sayso__ask_user", `{"question":"Whose?"}`, "own:") + "\n```")
+		s.answer(s.question(id, "mcp").RequestID, map[string]string{"Whose?": "mine"})
+		s.says(id, "own: User selected: mine")
+	})
+}
