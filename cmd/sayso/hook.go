@@ -25,6 +25,7 @@ import (
 	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/shim"
 )
 
 const (
@@ -68,7 +69,7 @@ func hookVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		}
 		return t.install(ctx, stdout)
 	case *connect == "":
-		return errors.New("Claude runs this command, with --connect FILE; install it with sayso hook --install") //nolint:staticcheck // a sentence about Claude
+		return errors.New("this is for Claude to run, with --connect FILE; install it with sayso hook --install")
 	}
 	if err := runHook(ctx, *connect, *headless, stdin, stdout); err != nil {
 		fmt.Fprintln(stderr, "sayso hook:", err) // and no exit code: the terminal asks on
@@ -82,7 +83,8 @@ func runHook(ctx context.Context, connect string, headless bool, stdin io.Reader
 	if err != nil {
 		return err
 	}
-	if !headless && !hook.InTerminal(os.Getenv) {
+	// A CLI of ours asks through its session, whatever the server was started from.
+	if os.Getenv(shim.Marker) != "" || !headless && !hook.InTerminal(os.Getenv) {
 		return nil
 	}
 	to, err := readConnection(connect)

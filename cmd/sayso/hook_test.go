@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/shim"
 )
 
 // installed is a house with our hook in the settings of its person.
@@ -227,6 +228,10 @@ func TestHookSaysNothing(t *testing.T) {
 		}
 	}
 	s := h.start()
+	// A CLI of ours asks through its session, whatever it was started from.
+	if got := h.runHook(t, file, dialog(h), shim.Marker+"=1").says(); got != "" {
+		t.Errorf("a session's: %s", got)
+	}
 	other := dialog(h)
 	other["hook_event_name"] = "PermissionRequest"
 	other["tool_name"] = ""
