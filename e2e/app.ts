@@ -89,11 +89,11 @@ export class App {
   }
   async decline(card: Locator, reason: string) {
     await card.getByRole('button', { name: 'Decline', exact: true }).click()
-    await card.getByRole('textbox').fill(reason)
+    await card.getByRole('textbox', { name: /^Message for/ }).fill(reason)
     await card.getByRole('button', { name: 'Decline', exact: true }).click()
   }
 
-  private question = (card: Locator, words: string) => card.getByRole('group', { name: words })
+  question = (card: Locator, words: string) => card.getByRole('group', { name: words })
   otherField = (card: Locator, words: string) => this.question(card, words).getByRole('textbox')
   async other(card: Locator, words: string, answer: string) {
     await this.question(card, words).getByText('Other', { exact: true }).click()

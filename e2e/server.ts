@@ -78,17 +78,19 @@ export interface Settings {
   apiKey?: string // of the model; '' for an account that is not signed in
   arguments?: string[]
   bootstrap?: boolean // an admin's token from the start; else the server is to be set up
+  mcpServers?: Record<string, { command: string; args: string[] }> // of the person whose CLI it is
   workspace?: string // made, and removed at the end; in the server's folder unless given
 }
 
 // The environment is built, not inherited: the account and the settings of
 // whoever runs the tests must not matter.
-export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a-key', arguments: more = [], workspace: given, bootstrap = true }: Settings): Promise<Server> {
+export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a-key', arguments: more = [], mcpServers, workspace: given, bootstrap = true }: Settings): Promise<Server> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'sayso-e2e-')))
   const home = join(folder, 'home')
   const workspace = given ?? join(folder, 'workspace')
   mkdirSync(home)
   mkdirSync(workspace)
+  if (mcpServers) writeFileSync(join(home, '.claude.json'), JSON.stringify({ mcpServers }))
   const listen = `127.0.0.1:${await freePort()}`
   const url = `http://${listen}`
   const environment: NodeJS.ProcessEnv = {

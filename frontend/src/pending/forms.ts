@@ -1,13 +1,27 @@
-import { defineAsyncComponent } from 'vue'
+import { defineAsyncComponent, shallowReactive, type Component } from 'vue'
 
-// The cards and notices that the first screen can wait a moment for. They are fetched while
-// it is drawn, so that a form that comes later finds them there.
-const questions = import('./QuestionForm.vue')
-const departed = import('./DepartedNotice.vue')
-const plan = import('./PlanApproval.vue')
+// What the first screen can wait a moment for. It is fetched while that is drawn,
+// so that a form that comes later is there at once: an async component would take
+// a turn even then, and a notice must have the focus before the next key.
+type Name = 'QuestionForm' | 'PlanApproval' | 'DepartedNotice'
+export const forms = shallowReactive<Partial<Record<Name, Component>>>({})
 
-export const QuestionForm = defineAsyncComponent(() => questions)
-export const PlanApproval = defineAsyncComponent(() => plan)
-export const DepartedNotice = defineAsyncComponent(() => departed)
+const AGAIN_MS = 2_000
+
+async function load(name: Name, fetch: () => Promise<{ default: Component }>): Promise<void> {
+  try {
+    forms[name] = (await fetch()).default
+  } catch {
+    // A question that nobody sees is the worst that can be, so there is no last attempt.
+    setTimeout(() => void load(name, fetch), AGAIN_MS)
+  }
+}
+
+export const loaded = Promise.all([
+  load('QuestionForm', () => import('./QuestionForm.vue')),
+  load('PlanApproval', () => import('./PlanApproval.vue')),
+  load('DepartedNotice', () => import('./DepartedNotice.vue')),
+])
+
 // Rare enough to be fetched when there is one.
 export const Visit = defineAsyncComponent(() => import('./Visit.vue'))

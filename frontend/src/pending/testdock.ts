@@ -6,13 +6,13 @@ import { useSessions } from '@/session/sessions'
 import { arrive } from '@/testsetup'
 import type { Ack, ProcessState, Question, Request } from '@/wsapi/messages.gen'
 import { portKey, type Answer, type Port } from '@/wsapi/port'
-import { DepartedNotice, PlanApproval, QuestionForm, Visit } from './forms'
+import { loaded, Visit } from './forms'
 import RequestDock from './RequestDock.vue'
 
 // What the tests of the cards share: requests, a dock, and its buttons by name.
 
 // Loaded, they are drawn at once, as they are in a page that was there before them.
-await Promise.all([DepartedNotice, PlanApproval, QuestionForm, Visit].map((c) => (c as unknown as { __asyncLoader(): Promise<unknown> }).__asyncLoader()))
+await Promise.all([loaded, (Visit as unknown as { __asyncLoader(): Promise<unknown> }).__asyncLoader()])
 
 // Each test has an hour of its own: the window remembers when it was last come back to.
 export let NOW = 1_763_692_800_000

@@ -1,0 +1,195 @@
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { App } from '../app.ts'
+import { expect, test } from '../fixtures.ts'
+import { root } from '../machine.ts'
+import { ask, bash, prompt, question, text, tool } from '../script.ts'
+import { startServer } from '../server.ts'
+import { REST } from '../wire.ts'
+
+const sayso = (name: string, input: Record<string, unknown>) => tool(`mcp__sayso__${name}`, input)
+const heard = [text('Heard: {{tool_results}}')]
+
+test('ask_user with one question: chosen in the browser, told in words', async ({ page, folder, rest }) => {
+  const id = await rest.start(prompt('Ask.', [
+    sayso('ask_user', { question: 'Which **database**?', options: [{ label: 'SQLite', description: 'One `file`' }, { label: 'PostgreSQL' }] }),
+  ], heard), { cwd: folder, title: 'Databases' })
+  const app = await App.openSession(page, id)
+  const card = app.card()
+  await expect(card).toHaveAccessibleName('Claude has a question')
+  await expect(card).toContainText('Claude in Databases')
+  await expect(card.locator('strong', { hasText: 'database' })).toBeVisible()
+  await card.getByRole('radio', { name: 'PostgreSQL' }).check()
+  await app.submitButton(card).click()
+  await expect(app.said('Heard: User selected: PostgreSQL')).toBeVisible()
+  await expect(app.cards()).toHaveCount(0)
+})
+
+test('ask_user with several questions of every kind', async ({ page, folder, rest }) => {
+  const id = await rest.start(prompt('Ask.', [
+    sayso('ask_user', {
+      title: 'Release', timeout: 600_000,
+      questions: [
+        { id: 'name', question: 'What is it called?', type: 'text', placeholder: 'v1.2' },
+        { id: 'style', question: 'Which styling?', type: 'select', options: ['CSS Modules', 'Plain CSS'] },
+        { id: 'features', question: 'Which features?', type: 'multi-select', options: ['Loading', 'Errors', 'Animation'], required: false },
+        { id: 'sure', question: 'Publish it?', type: 'confirm' },
+      ],
+    }),
+  ], heard), { cwd: folder })
+  const app = await App.openSession(page, id)
+  const card = app.card()
+  await expect(card).toHaveAccessibleName('Release')
+  await expect(card.getByText('0 of 4 answered')).toBeVisible()
+  await expect(card.getByText(/^closes in \d+:\d\d$/)).toBeVisible()
+  await expect(app.question(card, 'Which features?')).toContainText('(optional)')
+  await app.question(card, 'What is it called?').getByRole('textbox').fill('v2')
+  await app.question(card, 'Which styling?').getByRole('radio', { name: 'Plain CSS' }).check()
+  for (const feature of ['Loading', 'Animation']) await app.question(card, 'Which features?').getByRole('checkbox', { name: feature }).check()
+  await expect(app.submitButton(card)).toHaveAttribute('aria-disabled', 'true')
+  await app.question(card, 'Publish it?').getByText('No', { exact: true }).click()
+  await app.submitButton(card).click()
+  await expect(app.said(/"questionId":\s*"features",\s*"values":\s*\[\s*"Loading",\s*"Animation"\s*\]/)).toBeVisible()
+  await expect(app.said(/"questionId":\s*"sure",\s*"values":\s*\[\s*"no"\s*\]/)).toBeVisible()
+})
+
+test('ask_question takes only what it offers', async ({ page, folder, rest }) => {
+  const id = await rest.start(prompt('Ask.', [
+    sayso('ask_question', { question: 'Ship it?', options: [{ value: 'go', label: 'Ship' }, { value: 'wait', label: 'Wait' }], allow_free_text: false }),
+  ], heard), { cwd: folder })
+  const app = await App.openSession(page, id)
+  await expect(app.card().getByRole('radio')).toHaveCount(2)
+  await app.card().getByRole('radio', { name: 'Ship' }).check()
+  await app.submitButton(app.card()).click()
+  await expect(app.said(/Heard: .*go/)).toBeVisible()
+})
+
+test('declined, the agent is told that it was cancelled', async ({ page, folder, rest }) => {
+  const id = await rest.start(prompt('Ask.', [sayso('ask_user', { questions: [{ question: 'Name?' }] })], heard), { cwd: folder })
+  const app = await App.openSession(page, id)
+  await app.decline(app.card(), 'not now')
+  await expect(app.said(/"cancelled":\s*true/)).toBeVisible()
+})
+
+test('time runs out while a person types: the text is kept, and sent as a message', async ({ page, folder, rest }) => {
+  // The time runs from the question on, so the page is there before it.
+  const id = await rest.start(prompt('Hello.', [text('Hello.')]), { cwd: folder })
+  const app = await App.openSession(page, id)
+  await expect(app.said('Hello.')).toBeVisible()
+  await app.send(prompt('Ask.', [
+    sayso('ask_user', { timeout: 20_000, questions: [{ id: 'why', question: 'Why so?', type: 'text' }] }),
+  ], heard))
+  const field = app.card().getByRole('textbox', { name: 'Why so?' })
+  await field.fill('Because it is')
+  await field.press('End')
+  await expect(app.cards()).toHaveCount(0, { timeout: 60_000 })
+  const notice = page.getByRole('group', { name: /^No longer open/ })
+  await expect(notice).toContainText(/Time ran out at .*\. Claude went on without an answer\./)
+  await expect(notice).toContainText('Because it is')
+  await expect(notice).toBeFocused()
+  await page.keyboard.type(' late')
+  await page.keyboard.press('Enter')
+  await expect(app.composer()).toHaveValue('')
+  await expect(app.said(/"timedOut":\s*true/)).toBeVisible()
+  await notice.getByRole('button', { name: 'Send as message' }).click()
+  await expect(page.getByRole('feed').locator('.row.user').getByText('Because it is')).toBeVisible()
+  await expect(notice).toHaveCount(0)
+})
+
+test('five minutes more, seen in every tab', async ({ page, context, folder, rest }) => {
+  const id = await rest.start(prompt('Ask.', [
+    sayso('ask_user', { timeout: 60_000, questions: [{ question: 'Why so?', type: 'text' }] }),
+  ], heard), { cwd: folder })
+  const desk = await App.openSession(page, id)
+  const phone = await App.openSession(await context.newPage(), id)
+  await expect(phone.card()).toContainText(/closes in \d:\d\d/)
+  await desk.card().getByRole('button', { name: '+5 minutes' }).click()
+  for (const app of [desk, phone]) await expect(app.card()).toContainText(/closes in 5:\d\d/)
+  await phone.card().getByRole('textbox', { name: 'Why so?' }).fill('Because')
+  await phone.submitButton(phone.card()).click()
+  await expect(desk.said(/Heard: .*Because/)).toBeVisible()
+})
+
+test('several askers at once, each with a form of its own', async ({ page, folder, rest }) => {
+  const id = await rest.start(prompt('Ask.', [
+    ask(question('Which format?', 'Format', ['Summary', 'Detailed'])),
+    sayso('ask_user', { questions: [{ question: 'Name of the release?', type: 'text' }] }),
+    sayso('ask_question', { question: 'Anything else?' }),
+    bash('touch made'),
+  ], heard), { cwd: folder, title: 'Many' })
+  const app = await App.openSession(page, id)
+  // The command waits for what was asked beside it.
+  await expect(app.cards()).toHaveCount(3)
+  await expect(app.cards().getByText('Claude in Many')).toHaveCount(3)
+  const own = app.card('Anything else?')
+  await app.card('Name of the release?').getByRole('textbox').fill('v2')
+  await own.getByRole('textbox').fill('No')
+  await app.submitButton(own).click()
+  await expect(app.cards()).toHaveCount(2)
+  await expect(app.card('Name of the release?').getByRole('textbox')).toHaveValue('v2')
+  await app.submitButton(app.card('Name of the release?')).click()
+  await expect(app.cards()).toHaveCount(1)
+  await app.card('Which format?').getByRole('radio', { name: 'Summary' }).check()
+  await app.submitButton(app.card('Which format?')).click()
+  await app.approve(app.card('touch made'))
+  await expect(app.said('Heard: ')).toBeVisible()
+  await expect(app.said(/v2/)).toBeVisible()
+})
+
+test('how far an agent says it has come stands above the session, and is there after a reload', async ({ page, folder, rest }) => {
+  const id = await rest.start(prompt('Report.', [
+    sayso('submit_lifecycle_event', { event_type: 'plan-started', phase_name: 'Hook Bridge', phase_number: '33', step: 2, total_steps: 5 }),
+  ], [text('Reported.')]), { cwd: folder })
+  const app = await App.openSession(page, id)
+  const bar = page.getByRole('status', { name: 'Progress of the session' })
+  await expect(bar).toContainText('Plan started')
+  await expect(bar).toContainText('Phase 33: Hook Bridge')
+  await expect(bar).toContainText('step 2 of 5')
+  await expect(app.said('Reported.')).toBeVisible()
+  await page.reload()
+  await expect(bar).toContainText('step 2 of 5')
+})
+
+test('an MCP server elicits through Claude: a number with its bounds, a default, an optional answer', async ({ page, claudePath, model, request, signIn }) => {
+  const server = await startServer({
+    claudePath, modelURL: model.url, mcpServers: { billing: { command: process.execPath, args: [`${root}e2e/elicitor.mjs`] } },
+  })
+  try {
+    await signIn(page.context(), server)
+    const rest = new REST(request, server)
+    const id = await rest.start(prompt('Ask.', [
+      tool('mcp__billing__elicit', {
+        message: 'Where does the **bill** go?',
+        requestedSchema: {
+          type: 'object', required: ['email', 'day'],
+          properties: {
+            email: { type: 'string', format: 'email', title: 'Address' },
+            day: { type: 'integer', minimum: 1, maximum: 31, default: 1, title: 'Day of the month' },
+            paper: { type: 'boolean', title: 'On paper?' },
+          },
+        },
+      }),
+    ], heard), { cwd: mkdtempSync(join(server.workspace, 'project-')), title: 'Billing', allowed_tools: ['mcp__billing__elicit'] })
+    const app = await App.openSession(page, id, server.url)
+    const card = app.card()
+    await expect(card).toHaveAccessibleName('An MCP server asks for something')
+    await expect(card).toContainText('MCP server billing through Claude')
+    await expect(card.locator('strong', { hasText: 'bill' })).toBeVisible()
+    await expect(app.question(card, 'Day of the month')).toContainText('A whole number from 1 to 31')
+    const day = card.getByRole('textbox', { name: 'Day of the month' })
+    await expect(day).toHaveValue('1')
+    await day.fill('32')
+    await card.getByRole('textbox', { name: 'Address' }).fill('ada@example.org')
+    await expect(card.getByText('This must be at most 31.')).toBeVisible()
+    await expect(app.submitButton(card)).toHaveAttribute('aria-disabled', 'true')
+    await day.fill('12')
+    await app.submitButton(card).click()
+    await expect(app.said(/"action":"accept"/)).toBeVisible()
+    await expect(app.said(/"day":12/)).toBeVisible()
+    await expect(app.said(/"email":"ada@example.org"/)).toBeVisible()
+  } finally {
+    await page.close()
+    await server.stop()
+  }
+})
