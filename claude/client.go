@@ -64,6 +64,9 @@ type Options struct {
 	// OnRequest gets every request of the CLI that is new, on the read loop and
 	// before its callback is called; body is borrowed.
 	OnRequest func(requestID, subtype string, body json.RawMessage)
+	// OnWithdrawn gets the id of every request that the CLI waits for no longer, on
+	// the read loop; also of one that an earlier client of the same CLI was asked.
+	OnWithdrawn func(requestID string)
 	// OnMessage gets every message in order, on the read loop: while it runs
 	// nothing else is read. Raw parts of m are borrowed, see [Header].
 	OnMessage func(m Message)
@@ -227,6 +230,9 @@ func (l *readLoop) line(line []byte) {
 			l.unreadable(line, err)
 		}
 	case "control_cancel_request":
+		if f := l.client.options.OnWithdrawn; f != nil {
+			f(e.RequestID)
+		}
 		l.client.withdraw(e.RequestID)
 	default:
 		if l.client.options.OnMessage == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,6 +55,9 @@ func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []
 		if _, err := o.o.Registry.Orphan(ctx, s.SessionID, reason); err != nil {
 			return nil, nil, err
 		}
+		if err := o.settleMessage(ctx, s); err != nil {
+			return nil, nil, err
+		}
 		if err := o.unwire(ctx, s.SessionID); err != nil {
 			return nil, nil, err
 		}
@@ -65,6 +69,23 @@ func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []
 		o.o.Bell.Ring(s.SessionID)
 	}
 	return adopted, strays, nil
+}
+
+// settleMessage is [process.settleMessage] for a process of which nothing is left
+// but what the former server stored.
+func (o *Orchestrator) settleMessage(ctx context.Context, s session.ProcessState) error {
+	mark, err := o.o.Store.Mark(ctx, s.SessionID)
+	if err != nil || mark.ProcessID != s.ProcessID || s.State != session.AssistantTurn {
+		return err
+	}
+	var known scribe
+	if err := known.recall(mark.Memo); err != nil {
+		return err
+	}
+	if known.Sending != "" && known.Spoke {
+		_, err = o.o.Store.MarkSent(ctx, known.Sending, time.Now())
+	}
+	return err
 }
 
 // clear ends and removes what is left of processes, all at once.
@@ -178,8 +199,12 @@ func (p *process) reconcile(ctx context.Context, hello *claude.InitializeRespons
 		if !listed(r) || r.ProcessID != p.processID || waits[r.AskerRequestID] || !r.Resolution.At.Before(asked) {
 			continue
 		}
-		if err := p.o.o.Store.SetDelivery(ctx, r.RequestID, pending.Delivered); err != nil {
-			p.log.ErrorContext(ctx, "cannot note that an answer was delivered", "error", err)
+		reached := pending.Delivered
+		if p.wasWithdrawn(r.AskerRequestID) {
+			reached = pending.Dropped
+		}
+		if err := p.o.o.Store.SetDelivery(ctx, r.RequestID, reached); err != nil {
+			p.log.ErrorContext(ctx, "cannot note what became of an answer", "request_id", r.RequestID, "delivery", reached, "error", err)
 		}
 	}
 	p.settleMCP(ctx, asked)
@@ -192,6 +217,22 @@ func (p *process) reconcile(ctx context.Context, hello *claude.InitializeRespons
 // listed reports whether the CLI lists a request of this kind while it waits for
 // it: only what comes as can_use_tool.
 func listed(r pending.Request) bool { return r.Source == pending.SourceClaude }
+
+// withdrawn takes note of what the CLI waits for no longer, on the read loop. Only
+// reconcile looks at it.
+func (p *process) withdrawn(requestID string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left != nil && !p.greeted {
+		p.offs = append(p.offs, requestID)
+	}
+}
+
+func (p *process) wasWithdrawn(requestID string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Contains(p.offs, requestID)
+}
 
 // recordMissing writes the records of requests that ended in the instant in
 // which a server died, before it had written them.

@@ -118,16 +118,23 @@ func (p *process) endFormer(ctx context.Context) {
 	if !former {
 		return
 	}
-	for again := true; again; {
-		again = p.dropFormer(ctx)
+	for more := true; more; {
+		var all bool
+		if more, all = p.dropFormer(ctx); !all {
+			p.mu.Lock()
+			p.former = true // the end of the next turn tries again
+			p.mu.Unlock()
+		}
 	}
 }
 
-// dropFormer lets go of all that is there now. It reports whether there is more:
-// an answer that came in this very moment.
-func (p *process) dropFormer(ctx context.Context) (more bool) {
+// dropFormer lets go of what is there now. It reports whether there is more, an
+// answer that came in this very moment, and whether the store took all of it.
+func (p *process) dropFormer(ctx context.Context) (more, all bool) {
+	all = true
 	answers, err := p.formerAnswers(ctx)
 	if err != nil {
+		all = false
 		p.log.ErrorContext(ctx, "cannot read the answers to the former process", "error", err)
 	}
 	for _, old := range answers {
@@ -136,11 +143,13 @@ func (p *process) dropFormer(ctx context.Context) (more bool) {
 		}
 		if err := p.o.o.Store.SetDelivery(ctx, old.RequestID, pending.Dropped); err != nil {
 			p.log.ErrorContext(ctx, "cannot drop an answer that nobody asked for again", "error", err)
+			all = false
 		}
 	}
 	open, err := p.o.o.Registry.Open(ctx, p.session.SessionID)
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot read the orphaned questions", "error", err)
+		all = false
 	}
 	for _, old := range open {
 		if old.Status != pending.Orphaned || old.ProcessID == p.processID {
@@ -150,7 +159,7 @@ func (p *process) dropFormer(ctx context.Context) (more bool) {
 			more = true
 		}
 	}
-	return more
+	return more, all
 }
 
 // keep is what outlives a process: what was written to it.

@@ -96,6 +96,7 @@ type process struct {
 	cutOff        bool     // it died in the middle of a turn
 	unreadable    int      // lines that were no message
 	firstNoise    string   // the first of them
+	offs          []string // requests that the CLI withdrew before it answered initialize to us
 	cuts          []string // tool calls that may have asked over MCP and are over
 }
 
@@ -481,6 +482,7 @@ func (p *process) drive(ctx, lasting context.Context, conn Conn) (reason string)
 		Elicitation:  p.elicit,
 		Open:         p.leftElicited(),
 		OnRequest:    p.arrived,
+		OnWithdrawn:  p.withdrawn,
 		OnMessage:    p.hear,
 		OnUnreadable: p.hearNoise,
 	})
@@ -672,7 +674,8 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	begin := func() {
 		p.update(func(s *session.ProcessState) {
 			s.State = session.AssistantTurn
-			p.script.Sending, p.script.Spoke = m.MessageID, false
+			p.script.Spoke = p.script.Spoke && p.script.Sending == m.MessageID // said again, it may be at work
+			p.script.Sending = m.MessageID
 		})
 	}
 	if !ended {
