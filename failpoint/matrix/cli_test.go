@@ -29,11 +29,19 @@ import (
 //	die     the CLI exits while it asks, the first time
 //	forget  as die, and it forgets the conversation
 //	drop    as die, and it does not ask again
+//	half    as die, and half a line is the last that it prints
+//	stall   it does not read for a while after it asked
+//	ignore  it reads the answer and does nothing
+//	twice   it asks with the same line twice
+//	swap    it asks for something else under the same id at once
 //	many    each of those that are asked at once gets a number behind its name
 const asCLI = "SAYSO_MATRIX_CLI" // folder of the memories
 
 // dieAfter is how long a CLI that is to die asks.
 const dieAfter = 150 * time.Millisecond
+
+// stallFor is how long a CLI that stalls reads nothing.
+const stallFor = 500 * time.Millisecond
 
 // memory is one line of it.
 type memory struct {
@@ -163,7 +171,8 @@ type streams struct {
 	mu       sync.Mutex
 	next     []byte // a line that is read before those of in
 	injected []byte
-	mine     []string          // numbered names
+	mine     []string // numbered names
+	stalls   time.Time
 	names    map[string]string // by request id
 }
 
@@ -193,6 +202,10 @@ func (s *streams) Recv() ([]byte, error) {
 	if next != nil {
 		return next, nil
 	}
+	s.mu.Lock()
+	pause := time.Until(s.stalls)
+	s.mu.Unlock()
+	time.Sleep(pause)
 	line, err := s.in.ReadBytes('\n')
 	if len(bytes.TrimSpace(line)) == 0 {
 		if err == nil {
@@ -201,6 +214,9 @@ func (s *streams) Recv() ([]byte, error) {
 		return nil, io.EOF
 	}
 	s.note(memory{Kind: "read"})
+	if s.ignores(line) {
+		return s.Recv()
+	}
 	if s.goesOn && bytes.Contains(line, []byte(`"initialize"`)) {
 		s.goesOn = false
 		rest, err := json.Marshal(map[string]any{"type": "user", "message": map[string]any{
@@ -214,6 +230,25 @@ func (s *streams) Recv() ([]byte, error) {
 		s.mu.Unlock()
 	}
 	return bytes.TrimSuffix(line, []byte("\n")), nil
+}
+
+// ignores reports whether a line is an answer that is to be ignored, and remembers
+// that it was read.
+func (s *streams) ignores(line []byte) bool {
+	var m struct {
+		Type     string `json:"type"`
+		Response struct {
+			RequestID string `json:"request_id"`
+		} `json:"response"`
+	}
+	_ = json.Unmarshal(line, &m) // what does not fit is of no interest
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.Type != "control_response" || first(s.names[m.Response.RequestID]) != "ignore" {
+		return false
+	}
+	s.note(memory{Kind: "heard", RequestID: m.Response.RequestID, Known: true, Line: bytes.TrimSpace(line)})
+	return true
 }
 
 // stepsOf reads the script in a message.
@@ -313,6 +348,33 @@ func (s *streams) number(name string, line []byte) (string, []byte) {
 	}
 }
 
+// relist gives the requests that the CLI lists as open the numbers that they were
+// asked with. It is called with the lock held.
+func (s *streams) relist(line []byte) []byte {
+	if !bytes.Contains(line, []byte(`"pending_permission_requests":[{`)) {
+		return line
+	}
+	var m map[string]any
+	if err := json.Unmarshal(line, &m); err != nil {
+		panic(err)
+	}
+	response, _ := m["response"].(map[string]any)
+	list, _ := response["pending_permission_requests"].([]any)
+	for _, one := range list {
+		envelope, _ := one.(map[string]any)
+		id, _ := envelope["request_id"].(string)
+		request, _ := envelope["request"].(map[string]any)
+		if input, _ := request["input"].(map[string]any); input["command"] != nil {
+			input["command"] = s.names[id]
+		}
+	}
+	line, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return line
+}
+
 func (s *streams) Send(line []byte) error {
 	var m struct {
 		Type      string         `json:"type"`
@@ -333,9 +395,18 @@ func (s *streams) Send(line []byte) error {
 		s.names[m.RequestID] = name
 		s.note(memory{Kind: "asked", RequestID: m.RequestID, Name: name})
 		switch first(name) {
-		case "die", "forget", "drop":
+		case "die", "half", "forget", "drop":
 			dies = !known
+		case "stall":
+			s.stalls = time.Now().Add(stallFor)
+		case "twice":
+			line = slices.Concat(line, []byte("\n"), line)
+		case "swap":
+			other := bytes.ReplaceAll(line, []byte(`"`+name+`"`), []byte(`"something else"`))
+			line = slices.Concat(line, []byte("\n"), other)
 		}
+	case "control_response":
+		line = s.relist(line)
 	case "control_cancel_request":
 		s.note(memory{Kind: "cancelled", RequestID: m.RequestID})
 	case "result":
@@ -345,8 +416,11 @@ func (s *streams) Send(line []byte) error {
 	s.mu.Unlock()
 	if dies {
 		time.AfterFunc(dieAfter, func() {
-			if first(nameOf(m.Request)) == "forget" {
+			switch first(nameOf(m.Request)) {
+			case "forget":
 				s.note(memory{Kind: "forgot"})
+			case "half":
+				_, _ = os.Stdout.WriteString(`{"type":"assistant","message":{"role":"assis`) // it dies
 			}
 			os.Exit(1)
 		})

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
@@ -40,6 +41,7 @@ type house struct {
 	held      map[string]bool // names that are not to be answered now
 	sessions  []*conversation
 	byHand    int // sessions that somebody had to resume
+	repeats   int // how often an answer is given once more
 }
 
 // conversation is a session as the house knows it.
@@ -72,6 +74,11 @@ func open(ctx context.Context, folder, orders string, cli string) (*house, error
 	for _, label := range []string{"A", "B"} {
 		t := newTab(label, client)
 		t.answers = h.answers
+		t.repeats = func() int {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return h.repeats
+		}
 		h.tabs = append(h.tabs, t)
 		h.work.Go(func() { t.run(ctx) })
 	}
@@ -170,7 +177,7 @@ func (h *house) answers(t *tab, sessionID, _ string, r request) map[string]any {
 		return nil
 	}
 	switch first(name) {
-	case "die", "forget", "drop":
+	case "die", "half", "forget", "drop":
 		// First it is to die.
 		if r.Status != "orphaned" && count(h.asked(sessionID), name) < 2 {
 			return nil
@@ -187,13 +194,17 @@ func (h *house) answers(t *tab, sessionID, _ string, r request) map[string]any {
 // reply is an answer that can be told from every other.
 func reply(label string, r request) map[string]any {
 	nonce := label + "-" + uuid.NewString()
+	more := ""
+	if first(r.name()) == "stall" {
+		more = strings.Repeat(" and so on", 9000) // more than a pipe holds
+	}
 	switch {
 	case label != "A":
-		return map[string]any{"decision": "deny", "message": nonce, "nonce": nonce}
+		return map[string]any{"decision": "deny", "message": nonce + more, "nonce": nonce}
 	case r.RequestType == "ask_user_question":
 		return map[string]any{"nonce": nonce, "responses": []any{map[string]any{"id": r.Form.Questions[0].ID, "text": nonce}}}
 	}
-	return map[string]any{"decision": "allow", "updated_input": map[string]any{"command": r.name() + " " + nonce}, "nonce": nonce}
+	return map[string]any{"decision": "allow", "updated_input": map[string]any{"command": r.name() + " " + nonce + more}, "nonce": nonce}
 }
 
 func (h *house) memory(sessionID string) []memory {
@@ -290,6 +301,43 @@ func (h *house) tell(ctx context.Context, c *conversation, steps ...claudetest.S
 	})
 }
 
+// order gives a command about a session and waits until it is acked. That there
+// is nothing to do any more is no error.
+func (h *house) order(ctx context.Context, kind string, c *conversation) error {
+	k := h.tabs[0].give(ctx, map[string]any{"type": kind, "session_id": c.id})
+	return h.await(ctx, kind+" is acked", func() bool { return isClosed(k.done) })
+}
+
+// gave reports whether a tab has given an answer to a request of that name.
+func (h *house) gave(name string) bool {
+	for _, t := range h.tabs {
+		if slices.ContainsFunc(t.given(), func(o outcome) bool { return o.name == name }) {
+			return true
+		}
+	}
+	return false
+}
+
+// permutations are orders of n: all of them in a full run, else a few.
+func (h *house) permutations(n int) (all [][]int) {
+	var grow func(order []int)
+	grow = func(order []int) {
+		if len(order) == n {
+			all = append(all, slices.Clone(order))
+		}
+		for i := range n {
+			if !slices.Contains(order, i) {
+				grow(append(order, i))
+			}
+		}
+	}
+	grow(nil)
+	if os.Getenv("SAYSO_MATRIX") == "full" && h.orders == "" {
+		return all
+	}
+	return [][]int{all[len(all)-1], all[len(all)/2]}
+}
+
 func isClosed(c chan struct{}) bool {
 	select {
 	case <-c:
@@ -364,6 +412,34 @@ func (h *house) release(names ...string) {
 // crash kills the server and waits until the next one has greeted both tabs.
 // meanwhile is done while no server runs; it may be nil.
 func (h *house) crash(ctx context.Context, meanwhile func() error) error {
+	return h.replace(ctx, (*blackbox.Server).Kill, meanwhile)
+}
+
+// bow is crash with a server that is asked to go. It must go, and say so, unless a
+// point kills it meanwhile.
+func (h *house) bow(ctx context.Context) error {
+	stop := func(s *blackbox.Server) error {
+		if err := s.Stop(); err != nil && !strings.Contains(h.orders, ":kill") {
+			return err
+		}
+		return nil
+	}
+	if err := h.replace(ctx, stop, nil); err != nil {
+		return err
+	}
+	for _, t := range h.tabs {
+		t.mu.Lock()
+		said := slices.Contains(t.closes, websocket.StatusGoingAway)
+		t.mu.Unlock()
+		if !said {
+			return fmt.Errorf("tab %s was not told that the server goes", t.label)
+		}
+	}
+	return nil
+}
+
+// replace has the server end and waits until the next one has greeted both tabs.
+func (h *house) replace(ctx context.Context, end func(*blackbox.Server) error, meanwhile func() error) error {
 	var s *blackbox.Server
 	if err := h.await(ctx, "a server runs", func() bool {
 		h.mu.Lock()
@@ -382,7 +458,7 @@ func (h *house) crash(ctx context.Context, meanwhile func() error) error {
 	h.mu.Lock()
 	h.meanwhile = meanwhile
 	h.mu.Unlock()
-	if err := s.Kill(); err != nil {
+	if err := end(s); err != nil {
 		return err
 	}
 	return h.await(ctx, "the tabs are connected again", func() bool {

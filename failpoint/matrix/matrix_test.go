@@ -183,14 +183,14 @@ func (c cell) try(ctx context.Context, folder string) (r result, reached int) {
 // the cells run that have one of them in their names.
 func chosen() []cell {
 	full, only := os.Getenv("SAYSO_MATRIX") == "full", strings.Split(os.Getenv("SAYSO_MATRIX_ONLY"), ",")
-	all := cells([]string{"kill", "error", "timeout", "hang=5s"})
+	all := append(cells([]string{"kill", "error", "timeout", "hang=5s"}), faultCells()...)
 	switch {
 	case only[0] != "":
 		all = slices.DeleteFunc(all, func(c cell) bool {
 			return !slices.ContainsFunc(only, func(text string) bool { return strings.Contains(c.String(), text) })
 		})
 	case !full:
-		all = slices.DeleteFunc(all, func(c cell) bool { return c.point != "" && (c.action != "kill" || c.hit > 1) })
+		all = slices.DeleteFunc(all, func(c cell) bool { return c.point != "" && (c.fault != "" || c.action != "kill" || c.hit > 1) })
 	}
 	return all
 }
@@ -252,47 +252,74 @@ func TestMatrix(t *testing.T) {
 }
 
 // table prints the matrix: a row for each point, a column for each action, and
-// in a cell what became of each hit.
+// in a cell what became of each hit. Then, in the same way, the points within the
+// scenarios of the faults, and the faults.
 func table(results []result) string {
-	var rows, columns []string
-	at := map[[2]string][]string{}
+	var b strings.Builder
+	for _, part := range []struct {
+		head string
+		mine func(result) bool
+	}{
+		{"point", func(r result) bool { return r.fault == "" }},
+		{"fault and point", func(r result) bool { return r.fault != "" }},
+	} {
+		grid(&b, part.head, slices.DeleteFunc(slices.Clone(results), func(r result) bool { return !part.mine(r) }))
+	}
+	b.WriteString(faultTable(results))
 	failed, byHand := 0, 0
 	for _, r := range results {
-		row := r.point
-		if r.fault != "" {
-			row = r.fault
-		}
-		if !slices.Contains(rows, row) {
-			rows = append(rows, row)
-		}
-		column := r.action
-		if !slices.Contains(columns, column) {
-			columns = append(columns, column)
-		}
-		sign := "ok"
 		switch {
 		case len(r.wrong) > 0:
-			sign = "FAULT"
 			failed++
 		case r.byHand > 0:
-			sign = "hand"
 			byHand++
 		}
-		if r.point != "" {
-			sign += fmt.Sprintf("@%d", r.hit)
-		}
-		at[[2]string{row, column}] = append(at[[2]string{row, column}], sign)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "| point | %s |\n|---%s|\n", strings.Join(columns, " | "), strings.Repeat("|---", len(columns)))
-	for _, row := range rows {
-		fmt.Fprintf(&b, "| %s |", row)
-		for _, column := range columns {
-			fmt.Fprintf(&b, " %s |", strings.Join(at[[2]string{row, column}], " "))
-		}
-		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "\n%d cells: %d ok, %d with a fault; in %d of those that are ok a person had to resume a session (hand).",
 		len(results), len(results)-failed, failed, byHand)
 	return b.String()
+}
+
+func grid(b *strings.Builder, head string, results []result) {
+	columns := []string{"alone", "kill", "error", "timeout", "hang"}
+	var rows []string
+	at := map[[2]string][]string{}
+	for _, r := range results {
+		row := r.point
+		if r.fault != "" {
+			row = strings.TrimSpace(r.fault + " " + r.point)
+		}
+		if !slices.Contains(rows, row) {
+			rows = append(rows, row)
+		}
+		column, _, _ := strings.Cut(r.action, "=")
+		sign := "ok"
+		switch {
+		case len(r.wrong) > 0:
+			sign = "FAULT"
+		case r.byHand > 0:
+			sign = "hand"
+		}
+		if r.point == "" {
+			column = "alone"
+		} else {
+			sign += fmt.Sprintf("@%d", r.hit)
+		}
+		at[[2]string{row, column}] = append(at[[2]string{row, column}], sign)
+	}
+	columns = slices.DeleteFunc(columns, func(column string) bool {
+		return !slices.ContainsFunc(rows, func(row string) bool { return at[[2]string{row, column}] != nil })
+	})
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "| %s | %s |\n|---%s|\n", head, strings.Join(columns, " | "), strings.Repeat("|---", len(columns)))
+	for _, row := range rows {
+		fmt.Fprintf(b, "| %s |", row)
+		for _, column := range columns {
+			fmt.Fprintf(b, " %s |", strings.Join(at[[2]string{row, column}], " "))
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n")
 }

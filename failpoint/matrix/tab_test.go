@@ -71,6 +71,8 @@ type tab struct {
 	client  blackbox.Client
 	answers func(t *tab, sessionID, state string, r request) map[string]any // nil: not now
 
+	repeats func() int // how often an answer is given once more
+
 	mu       sync.Mutex // protects following
 	conn     *websocket.Conn
 	states   map[string]frame
@@ -223,7 +225,11 @@ func (t *tab) answer(ctx context.Context, sessionID string, r request, fields ma
 		}
 	}
 	nonce, _ := fields["nonce"].(string)
-	return t.put(ctx, &command{name: r.name(), nonce: nonce, requestID: r.RequestID}, all)
+	c := t.put(ctx, &command{name: r.name(), nonce: nonce, requestID: r.RequestID}, all)
+	for range t.repeats() {
+		t.say(ctx, c)
+	}
+	return c
 }
 
 // give gives a command that is no answer.
@@ -288,6 +294,13 @@ func (t *tab) stateOf(sessionID string) frame {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.states[sessionID]
+}
+
+// greetings counts the snapshots so far.
+func (t *tab) greetings() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.greeted
 }
 
 // given lists the commands so far, with the result of each: "" for none yet.

@@ -12,6 +12,9 @@ import (
 // technical is in what the CLI is told when nobody could be asked.
 const technical = "because of a technical problem"
 
+// withdrawn is in what the CLI is told when a person ended its turn.
+const withdrawn = "was withdrawn before a person decided"
+
 // allowed is what may happen in a cell beside what always may.
 type allowed struct {
 	technical bool // the store failed, so that a request was refused for that reason
@@ -52,6 +55,7 @@ func (h *house) verify(ctx context.Context, may allowed) (wrong []string) {
 
 	heardNonces := map[string]string{} // nonce to name
 	heard := map[string]string{}       // the nonce, by the id that the CLI gave its request
+	died := map[string]bool{}          // ids of the requests whose process was followed by another
 	for _, c := range sessions {
 		type asking struct {
 			memory
@@ -81,6 +85,13 @@ func (h *house) verify(ctx context.Context, may allowed) (wrong []string) {
 				}
 			}
 		}
+		last := 0
+		for _, m := range h.memory(c.id) {
+			last = m.PID
+		}
+		for _, a := range order {
+			died[a.RequestID] = a.pid != last
+		}
 		names := map[string]int{}
 		for _, a := range order {
 			if len(a.lines) > 1 {
@@ -99,7 +110,7 @@ func (h *house) verify(ctx context.Context, may allowed) (wrong []string) {
 			o := given[nonce]
 			switch {
 			case nonce == "" && a.cancelled:
-			case nonce == "" && may.technical && strings.Contains(line, technical):
+			case nonce == "" && (may.technical && strings.Contains(line, technical) || first(a.Name) == "race" && strings.Contains(line, withdrawn)):
 				names[a.Name]++
 			case nonce == "":
 				blame("%q was answered by nobody: %s", a.Name, line)
@@ -136,7 +147,7 @@ func (h *house) verify(ctx context.Context, may allowed) (wrong []string) {
 	if err != nil {
 		blame("the database cannot be read: %v", err)
 	}
-	wrong = append(wrong, h.verifyRows(rows, heard, given)...)
+	wrong = append(wrong, h.verifyRows(rows, heard, died, given)...)
 	wrong = append(wrong, h.verifyLines()...)
 	slices.Sort(wrong)
 	return wrong
