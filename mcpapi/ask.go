@@ -30,7 +30,7 @@ type question struct {
 // ask puts a question before a person and returns the result of its tool.
 func (s *Server) ask(ctx context.Context, c *call, req *mcp.CallToolRequest, q question) (*mcp.CallToolResult, error) {
 	policy := s.policy(c)
-	if policy.Disabled {
+	if policy.Disabled && q.requestType == pending.AskUserQuestion {
 		return failed("Asking is switched off for this project. Go on without an answer, using your best judgment."), nil
 	}
 	key, exact := c.key(q.tool, q.input)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
@@ -171,65 +172,56 @@ func (l *calls) breakOff() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.all {
-		c.gate.close()
+		c.gate.closed.Store(true)
 		c.end(errStopping)
 	}
 }
 
-// gate is a response that can be shut, so that nothing more of it goes out.
+// errUnread is the cause of a call whose client does not read.
+var errUnread = errors.New("the client does not read what it is sent")
+
+// gate is a response that can be shut, so that nothing more of it goes out. A
+// client that does not read ends its call. One goroutine at a time writes.
 type gate struct {
 	http.ResponseWriter
-	gone   func() bool // whether its reader has gone
-	mu     sync.Mutex
-	closed bool
-	out    bool // what was written last has gone out to a reader who was there
+	ctx    context.Context // of the call
+	end    context.CancelCauseFunc
+	closed atomic.Bool
+	out    atomic.Bool // what was written last has gone out to a reader who was there
 }
 
 var errShut = errors.New("the response is over")
 
 func (g *gate) Write(b []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.out = false
-	if g.closed {
+	g.out.Store(false)
+	if g.closed.Load() {
 		return 0, errShut
 	}
-	return g.ResponseWriter.Write(b)
+	control := http.NewResponseController(g.ResponseWriter)
+	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // a transport without deadlines is none that strangers reach
+	n, err := g.ResponseWriter.Write(b)
+	if err != nil {
+		g.end(errUnread)
+	}
+	return n, err
 }
 
 func (g *gate) WriteHeader(status int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.closed {
+	if !g.closed.Load() {
 		g.ResponseWriter.WriteHeader(status)
 	}
 }
 
 // Flush implements http.Flusher.
 func (g *gate) Flush() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.closed {
-		err := http.NewResponseController(g.ResponseWriter).Flush()
-		g.out = err == nil && !g.gone()
+	if g.closed.Load() {
+		return
 	}
-}
-
-// close lets nothing more out.
-func (g *gate) close() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.closed = true
-}
-
-func (g *gate) shut() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.closed
-}
-
-func (g *gate) delivered() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.out
+	control := http.NewResponseController(g.ResponseWriter)
+	err := control.Flush()
+	_ = control.SetWriteDeadline(time.Time{})
+	if err != nil {
+		g.end(errUnread)
+	}
+	g.out.Store(g.ctx.Err() == nil)
 }

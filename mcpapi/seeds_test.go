@@ -236,6 +236,7 @@ func TestPromptManagerNegative11ToggleDisabled(t *testing.T) {
 		c := a.call("ask_user", lone("Anybody there?"))
 		c.fails("Asking is switched off for this project. Go on without an answer, using your best judgment.")
 		is(t, "open", len(a.open()), 0)
+		a.call("approval_prompt", `{"tool_name":"Bash","input":{}}`).waits() // no question, and nobody else decides
 	})
 }
 

@@ -69,6 +69,8 @@ const KeyHeader = "Idempotency-Key"
 const (
 	bodyLimit   = 1 << 20
 	bodyTimeout = time.Minute
+	// writeTimeout is how long one message may take to go out.
+	writeTimeout = 30 * time.Second
 )
 
 // Requests is the room where questions wait; see pending.Registry.
@@ -185,7 +187,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, end := context.WithCancelCause(r.Context())
 	defer end(nil)
-	c.ctx, c.end, c.gate = ctx, end, &gate{ResponseWriter: w, gone: func() bool { return ctx.Err() != nil }}
+	c.ctx, c.end, c.gate = ctx, end, &gate{ResponseWriter: w, ctx: ctx, end: end}
 	defer s.calls.add(c)() // before enter, so that the end of Run finds every call that got in
 	if !s.desk.enter() {
 		w.Header().Set("Retry-After", "1")
@@ -195,12 +197,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.desk.exit()
 
 	s.handler.ServeHTTP(c.gate, r.WithContext(context.WithValue(ctx, callKey{}, c)))
-	if c.answered != "" && c.gate.delivered() {
+	if c.answered != "" && c.gate.out.Load() {
 		if err := s.o.Store.SetDelivery(context.WithoutCancel(ctx), c.answered, pending.Delivered); err != nil {
 			s.o.Log.ErrorContext(ctx, "cannot note that an answer was delivered", "request_id", c.answered, "error", err)
 		}
 	}
-	if c.gate.shut() {
+	if c.gate.closed.Load() {
 		// Not a clean end: the client must see that its answer is still to come.
 		panic(http.ErrAbortHandler)
 	}

@@ -382,3 +382,23 @@ func TestStoreInTrouble(t *testing.T) {
 		a.call("ask_user", lone("Which?")).waits()
 	})
 }
+
+// A client that keeps its connection and reads nothing holds neither a question
+// nor the server.
+func TestClientThatDoesNotRead(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a := h.agent(session.Ours, "")
+		conn := h.dial()
+		defer conn.Close()
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_user","arguments":{"question":"Which?"},"_meta":{"progressToken":1}}}`
+		_, err := fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+			"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n%s", a.secret, len(body), body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := a.one()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		is(t, "status", h.stored(r.RequestID).Status, pending.Withdrawn)
+	})
+}
