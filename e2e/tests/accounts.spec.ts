@@ -38,7 +38,7 @@ test('the first start leads to a page that makes the first admin', async ({ brow
 })
 
 test('an admin brings a viewer in, makes her a member, and shuts her out', async ({ browser, page, folder, rest, server }) => {
-  const id = await rest.start(prompt('Make a file.', [bash('touch made')], [text('Made.')]), { cwd: folder })
+  const id = await rest.start(prompt('Make what Ada looks at.', [bash('touch for-ada')], [text('Made.')]), { cwd: folder })
   const name = own('Ada')
   await App.home(page, server.url)
   await page.getByRole('button', { name: /^Account:/ }).click()
@@ -62,6 +62,7 @@ test('an admin brings a viewer in, makes her a member, and shuts her out', async
   await people.locator('li', { hasText: name }).getByRole('button', { name: 'Shut out' }).click()
   await App.expectSignedOut(ada)
   await ada.context().close()
+  await rest.post(`/api/sessions/${id}/kill`, {}) // the list of other tests is theirs
 })
 
 test('a token is made with a scope, shown once, and revoked', async ({ page, playwright, server }) => {
