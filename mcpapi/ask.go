@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -115,6 +116,10 @@ func lostItsAsker(row pending.Request, err error) bool {
 func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h *held, mayTicket bool) (pending.Request, *mcp.CallToolResult, error) {
 	began := time.Now()
 	token := req.Params.GetProgressToken()
+	// A session may have died between the check of its token and its question: the
+	// first look is soon after that.
+	look := time.NewTimer(firstLook)
+	defer look.Stop()
 	var progress, patience <-chan time.Time
 	if token != nil {
 		t := time.NewTicker(ProgressEvery)
@@ -150,6 +155,12 @@ func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h 
 			}
 		case <-progress:
 			s.progress(ctx, req, token, began)
+		case <-look.C:
+			if _, err := s.o.Directory.Agent(ctx, c.secret); errors.Is(err, account.ErrRefused) {
+				s.desk.expel(h)
+				return pending.Request{}, failed(errTokenEnded.Error()), nil
+			}
+			look.Reset(ProgressEvery)
 		}
 	}
 }

@@ -31,6 +31,7 @@ type callKey struct{}
 // call is one HTTP request.
 type call struct {
 	token     account.AgentToken
+	secret    string // of the token
 	session   session.Session
 	unlimited bool // its client waits without limit
 

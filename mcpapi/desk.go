@@ -13,6 +13,9 @@ import (
 // errAskerGone is why a question is taken away that nobody waits for.
 const errAskerGone = sentence("The agent that asked is no longer connected.")
 
+// errTokenEnded is why a question is taken away whose asker may not ask any longer.
+const errTokenEnded = sentence("The session of the agent has ended, and its token with it.")
+
 var (
 	errTooMany  = errors.New("too many questions at once")
 	errTooFast  = errors.New("too many questions in a minute")
@@ -202,6 +205,15 @@ func (d *desk) leave(h *held, c *call) {
 		return
 	}
 	d.watch(h, AskerGone)
+}
+
+// expel ends the wait of a call whose token is no longer good, and with it the
+// question: who held the token has none left to ask with.
+func (d *desk) expel(h *held) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h.calls--
+	h.cancel(errTokenEnded)
 }
 
 // cancel takes away the question whose last call has gone, because its client says

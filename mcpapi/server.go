@@ -69,6 +69,7 @@ const KeyHeader = "Idempotency-Key"
 const (
 	bodyLimit   = 1 << 20
 	bodyTimeout = time.Minute
+	firstLook   = time.Second // whether the token of a call that waits is still good
 	// writeTimeout is how long one message may take to go out.
 	writeTimeout = 30 * time.Second
 )
@@ -161,11 +162,11 @@ func (s *Server) Run(ctx context.Context) error { return s.desk.Run(ctx, s.calls
 
 // ServeHTTP answers one HTTP request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	token, ok := s.authenticate(w, r)
+	token, secret, ok := s.authenticate(w, r)
 	if !ok {
 		return
 	}
-	c := &call{token: token}
+	c := &call{token: token, secret: secret}
 	ses, err := s.o.Store.Session(r.Context(), token.SessionID)
 	switch {
 	case errors.Is(err, session.ErrNotFound):
@@ -209,27 +210,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // authenticate finds the token of a request.
-func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (account.AgentToken, bool) {
-	values := r.Header.Values("Authorization")
-	if len(values) != 1 {
-		unauthorized(w)
-		return account.AgentToken{}, false
+func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (token account.AgentToken, secret string, ok bool) {
+	if values := r.Header.Values("Authorization"); len(values) == 1 {
+		scheme, rest, _ := strings.Cut(values[0], " ")
+		if strings.EqualFold(scheme, "Bearer") {
+			secret = strings.TrimSpace(rest)
+		}
 	}
-	scheme, secret, _ := strings.Cut(values[0], " ")
-	if secret = strings.TrimSpace(secret); !strings.EqualFold(scheme, "Bearer") || secret == "" {
+	if secret == "" {
 		unauthorized(w)
-		return account.AgentToken{}, false
+		return account.AgentToken{}, "", false
 	}
 	token, err := s.o.Directory.Agent(r.Context(), secret)
 	switch {
 	case errors.Is(err, account.ErrRefused):
 		unauthorized(w)
-		return account.AgentToken{}, false
+		return account.AgentToken{}, "", false
 	case err != nil:
 		s.unavailable(w, r, err)
-		return account.AgentToken{}, false
+		return account.AgentToken{}, "", false
 	}
-	return token, true
+	return token, secret, true
 }
 
 // readBody reads the body whole and what of it the door must know before the SDK

@@ -402,3 +402,24 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		is(t, "status", h.stored(r.RequestID).Status, pending.Withdrawn)
 	})
 }
+
+// F55: a session that dies while it asks leaves no form behind, whichever of the
+// two was first.
+func TestTokenThatEndsTakesItsQuestionAlong(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		for _, after := range []time.Duration{0, time.Hour} {
+			a := h.agent(session.Ours, "")
+			c := a.call("ask_user", lone("Which?"), patient)
+			r := a.one()
+			time.Sleep(after)
+			if err := h.directory.RevokeAgents(t.Context(), a.sessionID); err != nil {
+				t.Fatal(err)
+			}
+			c.fails("The session of the agent has ended, and its token with it.")
+			synctest.Wait()
+			now := h.stored(r.RequestID)
+			is(t, "status", now.Status, pending.Withdrawn)
+			is(t, "reason", now.Resolution.Reason, "The session of the agent has ended, and its token with it.")
+		}
+	})
+}
