@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/claude/claudetest"
 )
 
 func decides(d claude.ToolDecision, err error) claude.Options {
@@ -360,3 +362,68 @@ type blocked struct {
 
 func (b *blocked) Send([]byte) error { <-b.closed; return errBoom }
 func (b *blocked) Close() error      { close(b.closed); return b.Transport.Close() }
+
+// reluctant is a transport that does not take the first lines, and takes the rest.
+type reluctant struct {
+	claude.Transport
+	refuses int
+	tries   int
+}
+
+func (r *reluctant) Send(line []byte) error {
+	if r.tries++; r.tries <= r.refuses {
+		return errBoom
+	}
+	return r.Transport.Send(line)
+}
+
+// The CLI waits for its answer, and nobody else would say it again.
+func TestAnswerThatIsNotTakenIsSentAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		host, cli := claudetest.Pipe()
+		var fates, told []error
+		o := decides(claude.ToolDecision{Allow: true, Sent: func(err error) { fates = append(fates, err) }}, nil)
+		o.OnCallbackError = func(_, _ string, err error) { told = append(told, err) }
+		client := claude.NewClient(&reluctant{Transport: host, refuses: 3}, o)
+		run := make(chan error, 1)
+		go func() { run <- client.Run(t.Context()) }()
+		if err := cli.Send([]byte(`{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{},"tool_use_id":"t1"}}`)); err != nil {
+			t.Fatal(err)
+		}
+		line, err := cli.Recv()
+		if err != nil || !strings.Contains(string(line), `"request_id":"r1"`) {
+			t.Errorf("the CLI heard %s, %v", line, err)
+		}
+		synctest.Wait()
+		if len(fates) != 1 || fates[0] != nil || len(told) != 1 || !errors.Is(told[0], errBoom) {
+			t.Errorf("Sent got %v, want nil once; told of %v, want the failure once", fates, told)
+		}
+		cli.Close()
+		if err := <-run; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+// Who goes on with a CLI where another client stopped knows nothing of what that
+// one was asked.
+func TestEveryWithdrawalIsToldOf(t *testing.T) {
+	var ids []string
+	o := claude.Options{
+		CanUseTool: func(ctx context.Context, _ claude.ToolRequest) (claude.ToolDecision, error) {
+			<-ctx.Done()
+			return claude.ToolDecision{}, claude.ErrNoAnswer
+		},
+		OnWithdrawn: func(requestID string) { ids = append(ids, requestID) },
+	}
+	converse(t, o, func(c *conversation) {
+		c.says(`{"type":"control_cancel_request","request_id":"of a former client"}`)
+		c.asks("r1", `{}`)
+		c.says(`{"type":"control_cancel_request","request_id":"r1"}`)
+		c.hearsNothing()
+		if want := []string{"of a former client", "r1"}; !slices.Equal(ids, want) {
+			t.Errorf("told of %v, want %v", ids, want)
+		}
+	})
+}

@@ -238,3 +238,28 @@ func TestAnswerResumesADeadSession(t *testing.T) {
 		}
 	}, func(o *orchestrator.Options) { o.Rules.ResumeOnAnswer = true })
 }
+
+// A turn in which Claude dies is not skipped because a message waits behind it. It
+// goes on once: it may be what Claude dies of.
+func TestTurnThatWasCutOffGoesOnBeforeTheNextMessage(t *testing.T) {
+	script := claudetest.Script{Turn: []claudetest.Step{{Silent: true}}}
+	withBench(t, script, nil, func(b *bench) {
+		id := b.start("take your time")
+		b.wait(id, in(session.AssistantTurn))
+		b.wait(id, func(session.ProcessState) bool { return len(b.launcher.records("user")) == 1 })
+		b.say(id, "and then this")
+		for n := 1; n <= 2; n++ {
+			b.launcher.mu.Lock()
+			last := b.launcher.last
+			b.launcher.mu.Unlock()
+			last.kill()
+			b.wait(id, func(session.ProcessState) bool { return len(b.launcher.commands()) == n+1 })
+			if goesOn := contains(b.launcher.commands()[n].Env, "CLAUDE_CODE_RESUME_INTERRUPTED_TURN=1"); goesOn != (n == 1) {
+				t.Errorf("process %d was told to go on: %t", n+1, goesOn)
+			}
+			// The scripted CLI goes on with nothing by itself, so the message is said.
+			b.wait(id, func(session.ProcessState) bool { return len(b.launcher.records("user")) == n+1 })
+			b.say(id, "and another")
+		}
+	})
+}

@@ -112,7 +112,7 @@ type result struct {
 }
 
 // cellPatience is long: the machine may be busy with other tests.
-const cellPatience = 90 * time.Second
+const cellPatience = 2 * time.Minute
 
 // run plays a cell. How often a line or a frame passes a late hit is a matter of
 // how they are bundled, and some steps are taken only when one thing is before
