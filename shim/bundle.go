@@ -1,12 +1,14 @@
 package shim
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -96,6 +98,26 @@ func readJSON(path string, into any) error {
 func readMeta(dir string) (m Meta, err error) {
 	err = readJSON(filepath.Join(dir, metaName), &m)
 	return m, err
+}
+
+// Wrote reports whether a line with this key was written to the CLI of the shim
+// in dir, dead or alive. A shim of a version that did not write its keys down, or
+// could not, has written none.
+func Wrote(dir, key string) (bool, error) {
+	keys, err := os.ReadFile(filepath.Join(dir, keysName))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("shim: keys: %w", err)
+	}
+	wanted := digest(key)
+	for one := range slices.Chunk(keys, len(wanted)) {
+		if bytes.Equal(one, wanted[:]) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // Remove removes the folder of a shim that has ended; of one that lives it

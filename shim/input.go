@@ -3,12 +3,7 @@ package shim
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -106,26 +101,6 @@ func (in *input) note(key [16]byte) {
 	if n, err := in.keys.WriteAt(key[:], in.noted); err == nil {
 		in.noted += int64(n)
 	}
-}
-
-// Wrote reports whether a line with this key was written to the CLI of the shim
-// in dir, dead or alive. A shim of a version that did not write its keys down, or
-// could not, has written none.
-func Wrote(dir, key string) (bool, error) {
-	keys, err := os.ReadFile(filepath.Join(dir, keysName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("shim: keys: %w", err)
-	}
-	wanted := digest(key)
-	for one := range slices.Chunk(keys, len(wanted)) {
-		if bytes.Equal(one, wanted[:]) {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 func (in *input) ring() {
