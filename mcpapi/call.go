@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -101,6 +102,16 @@ func digest(parts ...string) string {
 // requestID derives the id of the nth request of a key.
 func (c *call) requestID(key, nth string) string {
 	return pending.NewRequestID(c.session.SessionID, "", "mcp/"+key+"/"+nth)
+}
+
+// comesBack reports whether the SDK gives an id back as it came: it keeps numbers
+// as floating-point ones, and cuts off their fraction.
+func comesBack(id string) bool {
+	if id == "" || id[0] != '-' && (id[0] < '0' || id[0] > '9') {
+		return true // none, a text, or what the SDK refuses
+	}
+	n, err := strconv.ParseInt(id, 10, 64)
+	return err == nil && -1<<53 <= n && n <= 1<<53
 }
 
 // name is how a client calls a call: by its token and the JSON-RPC id.

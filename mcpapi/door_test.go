@@ -74,6 +74,9 @@ func TestMalformedRequests(t *testing.T) {
 		"empty":                      {"", nil, 400},
 		"no JSON-RPC":                {`{"id":1,"method":"tools/call"}`, nil, 400},
 		"74. id of null":             {strings.Replace(good, `"id":1`, `"id":null`, 1), nil, 400},
+		"74. id of a fraction":       {strings.Replace(good, `"id":1`, `"id":1.5`, 1), nil, 400},
+		"74. id of many digits":      {strings.Replace(good, `"id":1`, `"id":9007199254740993`, 1), nil, 400},
+		"74. id of a list":           {strings.Replace(good, `"id":1`, `"id":[1]`, 1), nil, 400},
 		"74. id of an object":        {strings.Replace(good, `"id":1`, `"id":{}`, 1), nil, 400},
 		"too large":                  {strings.Replace(good, "Which?", strings.Repeat("x", 1<<20), 1), nil, 413},
 	} {
@@ -100,7 +103,7 @@ func TestMalformedRequests(t *testing.T) {
 func TestIDsComeBack(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		a := h.agent(session.Ours, "")
-		for _, id := range []any{1, 0, -7, "x", strings.Repeat("x", 10_000), "\u2028 <&>"} {
+		for _, id := range []any{1, 0, -7, 1 << 53, "1.5", "x", strings.Repeat("x", 10_000), "\u2028 <&>"} {
 			c := a.call("ask_user", lone("Which?"), withID(id))
 			a.answer(a.one(), written("q1", "ok"))
 			c.says("User selected: ok")

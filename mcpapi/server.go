@@ -255,6 +255,10 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) bool 
 		return false
 	}
 	c.read(r.Header, body)
+	if !comesBack(c.id) {
+		refuse(w, http.StatusBadRequest, "bad_request", "The id of a request must be a string or an integer of at most 53 bits.")
+		return false
+	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	return true
