@@ -47,6 +47,12 @@ func (m *memory) PutItems(_ context.Context, id string, items []session.Item) er
 	return nil
 }
 
+// UnrecordedRequests knows nothing of records; each is written again and again.
+func (m *memory) UnrecordedRequests(ctx context.Context, id string) ([]pending.Request, error) {
+	queued, err := m.UndeliveredRequests(ctx, id)
+	return queued, err
+}
+
 // doors are all that the house has.
 func (h *house) doors() http.Handler {
 	mux := http.NewServeMux()

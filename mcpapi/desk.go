@@ -27,6 +27,7 @@ var (
 type desk struct {
 	requests Requests
 	log      *slog.Logger
+	ended    func(context.Context, pending.Request) // called off the way of the answer
 
 	mu      sync.Mutex
 	running bool
@@ -184,11 +185,14 @@ func (d *desk) hold(req pending.Request) *held {
 		defer cancel(nil)
 		row, err := d.requests.Ask(ctx, req)
 		d.mu.Lock()
-		defer d.mu.Unlock()
 		h.row, h.err = row, err
 		h.quiet()
 		delete(d.held, req.RequestID)
 		close(h.done)
+		d.mu.Unlock()
+		if row.Status.Final() {
+			d.ended(context.WithoutCancel(ctx), row)
+		}
 	})
 	return h
 }

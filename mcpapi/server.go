@@ -88,6 +88,8 @@ type Store interface {
 	SetLifecycle(ctx context.Context, sessionID string, l session.Lifecycle) error
 	SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error
 	UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
+	UnrecordedRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
+	PutItems(ctx context.Context, sessionID string, items []session.Item) error
 }
 
 // Policy is what holds for the questions of one session.
@@ -126,6 +128,7 @@ type Server struct {
 // New returns a server over its options. It takes calls while Run does.
 func New(o Options) *Server {
 	s := &Server{o: o, desk: newDesk(o.Requests, o.Log), calls: newCalls()}
+	s.desk.ended = s.record
 	server := mcp.NewServer(&mcp.Implementation{Name: "sayso", Title: "sayso", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: "Ask the person who watches over this session. A call blocks until a person has answered.",
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
@@ -153,6 +156,34 @@ func declared(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		}
 		return next(ctx, method, req)
+	}
+}
+
+// record writes the records of what an outsider asked and has ended: nobody else
+// writes in the transcript of such a session.
+func (s *Server) record(ctx context.Context, row pending.Request) {
+	err := func() error {
+		ses, err := s.o.Store.Session(ctx, row.SessionID)
+		if err != nil || ses.Kind == session.Ours {
+			return err
+		}
+		ended, err := s.o.Store.UnrecordedRequests(ctx, row.SessionID)
+		if err != nil || len(ended) == 0 {
+			return err
+		}
+		items := make([]session.Item, 0, len(ended))
+		for _, r := range ended {
+			items = append(items, session.ResolvedItem(r, "", r.Resolution.At))
+		}
+		return s.o.Store.PutItems(ctx, row.SessionID, items)
+	}()
+	switch {
+	case errors.Is(err, session.ErrNotFound): // deleted
+	case err != nil:
+		// The next one that ends writes this record too.
+		s.o.Log.ErrorContext(ctx, "cannot record how a question of an agent ended", "request_id", row.RequestID, "error", err)
+	default:
+		s.o.Bell.Ring(row.SessionID)
 	}
 }
 

@@ -268,17 +268,5 @@ func (p *process) speaker(agentID string) string {
 
 // resolvedItem is the permanent record of a request.
 func resolvedItem(r pending.Request, agentID string, now time.Time) session.Item {
-	body := session.ResolvedBody{
-		RequestID: r.RequestID, RequestType: string(r.RequestType), ToolName: r.ToolName,
-		Outcome: string(r.Status), By: r.Resolution.Actor.Name, Device: r.Resolution.Actor.Device,
-		Carried: r.Resolution.CarriedFrom != "",
-		Summary: r.Resolution.Reason, Waited: now.Sub(r.CreatedAt).Seconds(),
-	}
-	if len(r.ToolInput) <= session.MaxShown {
-		body.ToolInput = r.ToolInput
-	}
-	if a := r.Resolution.Answer; a != nil {
-		body.Summary, body.Message, body.Edited = a.Summary(r), a.Message, a.UpdatedInput != nil
-	}
-	return session.Item{Key: session.RecordKey(r.RequestID), At: now, Kind: session.ItemResolved, AgentID: agentID, Body: encode(body)}
+	return session.ResolvedItem(r, agentID, now)
 }

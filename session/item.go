@@ -1,6 +1,12 @@
 package session
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/sayso-dev/sayso/pending"
+)
 
 // The bodies of transcript items. Their JSON names are those of the stored
 // column and of the wire.
@@ -94,6 +100,28 @@ type ResolvedBody struct {
 	Edited      bool            `json:"edited,omitempty"`
 	Carried     bool            `json:"carried,omitempty"` // the answer was given to a process that died
 	Waited      float64         `json:"waited"`            // seconds
+}
+
+// ResolvedItem is the permanent record of a request that has ended, as the
+// transcript knows the agent that asked.
+func ResolvedItem(r pending.Request, agentID string, now time.Time) Item {
+	body := ResolvedBody{
+		RequestID: r.RequestID, RequestType: string(r.RequestType), ToolName: r.ToolName,
+		Outcome: string(r.Status), By: r.Resolution.Actor.Name, Device: r.Resolution.Actor.Device,
+		Carried: r.Resolution.CarriedFrom != "",
+		Summary: r.Resolution.Reason, Waited: now.Sub(r.CreatedAt).Seconds(),
+	}
+	if len(r.ToolInput) <= MaxShown {
+		body.ToolInput = r.ToolInput
+	}
+	if a := r.Resolution.Answer; a != nil {
+		body.Summary, body.Message, body.Edited = a.Summary(r), a.Message, a.UpdatedInput != nil
+	}
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		panic(fmt.Sprintf("session: encode a record: %v", err)) // of texts, numbers and stored JSON
+	}
+	return Item{Key: RecordKey(r.RequestID), At: now, Kind: ItemResolved, AgentID: agentID, Body: encoded}
 }
 
 // ResultBody is the body of an [ItemResult], the end of a turn.

@@ -252,3 +252,47 @@ func TestHookSaysNothing(t *testing.T) {
 		t.Errorf("open: %v", open)
 	}
 }
+
+// What was asked and how it ended is in the transcript of the terminal's session.
+func TestHookIsRecorded(t *testing.T) {
+	t.Parallel()
+	h, file := installed(t, "")
+	s := h.start()
+	hook := h.runHook(t, file, dialog(h))
+	id := s.waiting(t)
+	s.do("POST", "/api/pending/"+id+"/response", map[string]any{"decision": "deny", "message": "not here"}, nil)
+	if got, want := hook.says(), `{"behavior":"deny","message":"not here"}`; !strings.Contains(got, want) {
+		t.Errorf("got %s", got)
+	}
+	hook = h.runHook(t, file, dialog(h))
+	s.waiting(t)
+	must(t, hook.cmd.Process.Signal(syscall.SIGTERM))
+	hook.says()
+	var sessions struct {
+		Sessions []struct {
+			SessionID string `json:"session_id"`
+			Kind      string `json:"kind"`
+		} `json:"sessions"`
+	}
+	s.do("GET", "/api/sessions", nil, &sessions)
+	if len(sessions.Sessions) != 1 || sessions.Sessions[0].Kind != "terminal" {
+		t.Fatalf("sessions %+v", sessions)
+	}
+	eventually(t, "both are recorded", func() bool {
+		var page struct {
+			Items []struct {
+				Kind    string `json:"kind"`
+				Summary string `json:"summary"`
+			} `json:"items"`
+		}
+		s.do("GET", "/api/sessions/"+sessions.Sessions[0].SessionID+"/transcript", nil, &page)
+		var said []string
+		for _, item := range page.Items {
+			if item.Kind == "resolved" {
+				said = append(said, item.Summary)
+			}
+		}
+		all := strings.Join(said, "; ")
+		return strings.Contains(all, "not here") && strings.Contains(all, "refused in the terminal")
+	})
+}
