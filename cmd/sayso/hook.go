@@ -87,15 +87,14 @@ func runHook(ctx context.Context, connect string, headless bool, stdin io.Reader
 	if os.Getenv(shim.Marker) != "" || !headless && !hook.InTerminal(os.Getenv) {
 		return nil
 	}
-	to, err := readConnection(connect)
-	if err != nil {
+	if _, err := readConnection(connect); err != nil {
 		return err
 	}
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		host = "this machine"
 	}
-	c := &hookCall{in: in, to: to, host: host, key: uuid.NewString(), client: &http.Client{
+	c := &hookCall{in: in, connect: connect, host: host, key: uuid.NewString(), client: &http.Client{
 		// No proxy: the question goes to the server that was named, and nowhere else.
 		Transport:     &http.Transport{Proxy: nil, DialContext: (&net.Dialer{Timeout: goneTime}).DialContext},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -112,11 +111,11 @@ func runHook(ctx context.Context, connect string, headless bool, stdin io.Reader
 
 // hookCall is one call of the CLI.
 type hookCall struct {
-	in     hook.Input
-	to     connection
-	host   string
-	key    string
-	client *http.Client
+	in      hook.Input
+	connect string // the file, read at each request: a server that comes back may have another address
+	host    string
+	key     string
+	client  *http.Client
 }
 
 // ask puts the question of a dialog before people until somebody answers, here or
@@ -227,14 +226,18 @@ func (c *hookCall) post(ctx context.Context, path string, body, reply any) (stat
 	if err != nil {
 		return 0, err
 	}
+	to, err := readConnection(c.connect)
+	if err != nil {
+		return 0, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, 2*hookPoll*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(c.to.URL, "/mcp")+path, bytes.NewReader(data))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(to.URL, "/mcp")+path, bytes.NewReader(data))
 	if err != nil {
 		return 0, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+c.to.Token)
+	req.Header.Set("Authorization", "Bearer "+to.Token)
 	resp, err := c.client.Do(req)
 	if err != nil {
 		return 0, err
