@@ -4,6 +4,8 @@ import { nextTick } from 'vue'
 import { engine } from '@/ui/engine'
 import { RefusedError, rest } from '@/wsapi/rest'
 import type { Question, Request } from '@/wsapi/messages.gen'
+import { shown } from './hidden'
+import { reasonOf } from './title'
 import { armed, asks, button, dock, has, key, newHour, NOW, off, question, request } from './testdock'
 
 // Requests of askers other than a session's own Claude, and forms of every kind.
@@ -73,6 +75,12 @@ describe('the asker', () => {
     expect(d.wrapper.find('.asker').text()).toContain('RLO')
     expect(name(d.wrapper, 'a')).toBe('Sh[ZWSP]ip')
   })
+})
+
+test('the line of a list is words, with every hidden character in brackets', () => {
+  const line = (q: string) => shown(reasonOf(mcp('a', [question('q', 'text', [], { question: q })])))
+  expect(line('Use **Go** or `zig`,\nsay?')).toBe('Use Go or zig, say?')
+  expect(line('May I run \u202egnp.exe? 2 ** 3')).toBe('May I run [RLO]gnp.exe? 2 ** 3')
 })
 
 describe('a form', () => {

@@ -19,7 +19,7 @@ export function titleOf(request: Request, cwd = ''): Title {
   const p = t.pending.title
   if (request.request_type === 'ask_user_question') {
     const questions = request.form?.questions ?? []
-    const line = questions.length === 1 ? questions[0]!.question : t.pending.questions(questions.length)
+    const line = questions.length === 1 ? plain(questions[0]!.question) : t.pending.questions(questions.length)
     if (request.source === 'elicitation') return { icon: 'question', ...elicited(request, line) }
     return { icon: 'question', title: request.form?.title || p.questions(questions.length, whoOf(request)), line }
   }
@@ -46,6 +46,9 @@ export function titleOf(request: Request, cwd = ''): Title {
   return { icon: 'tool', title: p.other(request.tool_name), line: request.title ?? '' }
 }
 
+/** The words of a markdown text on one line, without the marks that most often stand in them. */
+const plain = (text: string) => text.replace(/(\*\*|__|`+|~~)(?=\S)(.+?)\1/g, '$2').replace(/\s+/g, ' ').trim()
+
 /** The input of an elicitation, as the MCP server sent it. */
 export function elicitationOf(request: Request): { visit: boolean; message: string; url: string } {
   const input = asInput(request.tool_input)
@@ -55,7 +58,7 @@ export function elicitationOf(request: Request): { visit: boolean; message: stri
 function elicited(request: Request, line: string): { title: string; line: string } {
   const { visit, message } = elicitationOf(request)
   // Its form has the message for a title, which may be of any length.
-  return { title: visit ? t.pending.title.visit : t.pending.title.elicitation, line: message || line }
+  return { title: visit ? t.pending.title.visit : t.pending.title.elicitation, line: plain(message) || line }
 }
 
 /** The line of a list: "Bash: go test ./..." */

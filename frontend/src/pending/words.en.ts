@@ -69,7 +69,7 @@ export const words = {
   other: 'Other',
   otherAnswer: (question: string) => `Other: ${question}`,
   otherExample: 'Your own answer',
-  missing: (n: number) => (n === 1 ? 'Answer 1 more question' : `Answer ${n} more questions`),
+  missing: (n: number, all: number) => (all === 1 ? 'Needs an answer' : n === 1 ? 'Answer 1 more question' : `Answer ${n} more questions`),
   submit: 'Submit answers',
   decline: 'Decline',
   declineReason: (who: string) => `Message for ${who === 'Claude' ? who : who.replace(/^T/, 't')} (optional)`,
