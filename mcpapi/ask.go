@@ -97,6 +97,9 @@ func (s *Server) place(ctx context.Context, c *call, request *pending.Request, k
 		return false, err
 	}
 	for _, row := range slices.Concat(open, undelivered) {
+		if old := row.Resolution != nil && time.Since(row.Resolution.At) > AnswerKept; old {
+			continue // what a person said to the run of another day
+		}
 		if row.Source == pending.SourceMCP && row.AskerRequestID == key && row.InputHash == request.InputHash {
 			request.RequestID = row.RequestID
 			return true, nil

@@ -50,6 +50,9 @@ const (
 	TicketLife     = 24 * time.Hour    // of a question with a ticket and no deadline of its own
 	AskerGone      = 10 * time.Second  // for the same call to be issued again
 	ServerGone     = 60 * time.Second  // the same, after a start of the server
+	// AnswerKept is how long an answer that its asker did not hear is given to the
+	// same call without a key of its own.
+	AnswerKept = 10 * time.Minute
 )
 
 // Limits of what one session may ask.

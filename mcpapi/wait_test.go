@@ -423,3 +423,25 @@ func TestTokenThatEndsTakesItsQuestionAlong(t *testing.T) {
 		}
 	})
 }
+
+// An answer that nobody heard is for the run that asked, not for that of tomorrow.
+func TestUnheardAnswerIsNotKeptForEver(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		a := h.agent(session.Agent, "script")
+		for _, age := range []time.Duration{mcpapi.AnswerKept - time.Minute, mcpapi.AnswerKept + time.Minute} {
+			c := a.call("ask_user", lone("Continue?"), withID(2))
+			r := a.one()
+			c.cut()
+			synctest.Wait()
+			a.answer(r, written("q1", "yes"))
+			time.Sleep(age)
+			again := a.call("ask_user", lone("Continue?"), withID(2))
+			if age < mcpapi.AnswerKept {
+				again.says("User selected: yes")
+				synctest.Wait()
+				continue
+			}
+			again.waits()
+		}
+	})
+}
