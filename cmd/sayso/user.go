@@ -40,7 +40,12 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	role := flags.String("role", "member", "viewer, member or admin")
 	stateDir := flags.String("state-dir", "", "state folder of the server")
 	database := flags.String("database", "", "database of the server")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+	err := flags.Parse(args)
+	if err == nil && name == "" && flags.NArg() > 0 { // the name stands between flags
+		name = flags.Arg(0)
+		err = flags.Parse(flags.Args()[1:])
+	}
+	if errors.Is(err, flag.ErrHelp) {
 		return err
 	} else if err != nil {
 		return errUsage

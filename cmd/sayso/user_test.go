@@ -27,6 +27,7 @@ func TestUsersFromTheCommandLine(t *testing.T) {
 	if out := run("", "add", "Ada", "--role", "viewer"); !strings.Contains(out, "/sign-in#") {
 		t.Errorf("add said %q, want a sign-in address", out)
 	}
+	run("", "add", "--role", "member", "Bob")
 	run("four words of mine\n", "passwd", "ada")
 	if out := run("", "list"); !strings.Contains(out, "Ada") || !strings.Contains(out, "viewer") {
 		t.Errorf("list said %q", out)
