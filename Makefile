@@ -78,9 +78,12 @@ test-e2e: build e2e/node_modules/.package-lock.json ## Run the browser tests
 		npm run --silent --prefix e2e test -- --reporter=list,json
 
 .PHONY: torture
-torture: build ## Kill the server 1,000 times under load and count; then time the return of 1,000 forms
+torture: build ## Kill the server 1,000 times under load and count; time the return of 1,000 forms; kill shims; upgrade and back
 	bin/torture -kills 1000 -requests 3000
 	bin/torture -r2
+	bin/torture -shim-kills 10
+	go build -ldflags '-X main.version=v99.0.0-next' -o bin/next/sayso ./cmd/sayso
+	bin/torture -other bin/next/sayso -kills 200 -requests 600
 
 .PHONY: matrix
 matrix: ## Let every step between Claude's stdout and its stdin fail in every way, and print what became of it
@@ -89,7 +92,7 @@ matrix: ## Let every step between Claude's stdout and its stdin fail in every wa
 		go test -race -timeout 90m -tags failpoints ./failpoint/matrix || status=1; cat .tools/reports/matrix.md; exit $$status
 
 .PHONY: model
-model: ## Search every state of the model in docs/model, about a minute
+model: ## Search every state of the model in docs/model, two or three minutes
 	@scripts/setup model
 	docs/model/check
 

@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,8 +14,8 @@ import (
 	"github.com/sayso-dev/sayso/shim"
 )
 
-// streamingCLI says and asks things until the file "enough" is in its home, and
-// writes down there what it prints, byte for byte. In a turn that is told to ask it
+// streamingCLI says and asks things from when the file "begin" is in its home until
+// "enough" is there, and writes down there what it prints, byte for byte. In a turn that is told to ask it
 // has five requests open at once; in every other one it streams.
 const streamingCLI = `#!/bin/sh
 case "$*" in *--version*) echo '2.1.329 (Claude Code)'; exit;; auth*) exit;; esac
@@ -39,9 +40,10 @@ while IFS= read -r line; do
 			done ;;
 		*)
 			n=0
-			while [ ! -e "$HOME/enough" ]; do
-				for i in 1 2 3 4 5 6 7 8 9 10; do n=$((n+1)); text $n; done
-				sleep 0.4
+			until [ -e "$HOME/begin" ]; do sleep 0.3; done
+			until [ -e "$HOME/enough" ]; do
+				for i in 1 2 3; do n=$((n+1)); text $n; done
+				sleep 0.5
 			done
 			result ;;
 		esac ;;
@@ -56,8 +58,9 @@ done
 // while the server is replaced by another build, and that one by the first again.
 // No session ends, no request changes, and each journal holds, byte for byte, what
 // its CLI has printed.
+//
+// It runs alone, as it has much to do.
 func TestUpgradeAndBack(t *testing.T) {
-	t.Parallel()
 	next, err := build("next", append([]string{"-ldflags", "-X main.version=v99.0.0-next"}, buildFlags...)...)
 	must(t, err)
 	h := newHouse(t, claudetest.Script{})
@@ -65,7 +68,8 @@ func TestUpgradeAndBack(t *testing.T) {
 	must(t, os.WriteFile(h.claude, []byte(streamingCLI), 0o700))
 	home := filepath.Dir(h.work)
 	enough := filepath.Join(home, "enough")
-	t.Cleanup(func() { _ = os.WriteFile(enough, nil, 0o600) })
+	begin := filepath.Join(home, "begin")
+	t.Cleanup(func() { _ = errors.Join(os.WriteFile(begin, nil, 0o600), os.WriteFile(enough, nil, 0o600)) })
 
 	const patient = "10m" // it streams, and does not read, for as long as this test needs
 	s := h.start("--start-limit", patient)
@@ -77,6 +81,7 @@ func TestUpgradeAndBack(t *testing.T) {
 		asking = append(asking, s.session(fmt.Sprintf("please ask %d", i)))
 	}
 	all := append(streaming[:20:20], asking...)
+	must(t, os.WriteFile(begin, nil, 0o600))
 	spoke := func(id string) bool {
 		info, err := os.Stat(filepath.Join(home, "emitted."+id))
 		return err == nil && info.Size() > 1000
