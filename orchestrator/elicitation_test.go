@@ -22,6 +22,13 @@ func callOf(tool, toolUseID string) claudetest.Step {
 	return raw(`{"type":"assistant","uuid":"u-%s","parent_tool_use_id":null,"message":{"id":"m-%s","role":"assistant","content":[{"type":"tool_use","id":"%s","name":"%s","input":{}}]}}`, toolUseID, toolUseID, toolUseID, tool)
 }
 
+// callBy is a call of the subagent that the tool call parent runs.
+func callBy(parent, tool, toolUseID string) claudetest.Step {
+	call := callOf(tool, toolUseID)
+	call.Raw = strings.Replace(call.Raw, `"parent_tool_use_id":null`, `"parent_tool_use_id":"`+parent+`"`, 1)
+	return call
+}
+
 func resultOf(toolUseID string) claudetest.Step {
 	return raw(`{"type":"user","uuid":"r-%s","parent_tool_use_id":null,"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"%s","content":"cut","is_error":true}]}}`, toolUseID, toolUseID)
 }

@@ -173,12 +173,12 @@ func (p *process) asksOverMCP(ctx context.Context) bool {
 // cut takes note that a tool call has its result, on the read loop. A question
 // that it asked over MCP has nobody who waits any more: the CLI cuts calls off by
 // itself and tells nobody.
-func (p *process) cut(toolUseID, tool string) {
-	if p.o.o.MCP == nil || !strings.HasPrefix(tool, "mcp__"+MCPServer+"__") {
+func (p *process) cut(c overCall) {
+	if p.o.o.MCP == nil || !strings.HasPrefix(c.tool, "mcp__"+MCPServer+"__") {
 		return
 	}
 	p.mu.Lock()
-	p.cuts = append(p.cuts, toolUseID)
+	p.cuts = append(p.cuts, c)
 	p.mu.Unlock()
 	poke(p.cutting)
 }
@@ -196,15 +196,20 @@ func (p *process) endCuts(ctx context.Context) {
 		cuts := p.cuts
 		p.cuts = nil
 		p.mu.Unlock()
-		p.withdrawMCP(ctx, stoppedWaiting, func(r pending.Request) bool { return slices.Contains(cuts, r.AskerToolUseID) })
+		p.withdrawMCP(ctx, stoppedWaiting, func(r pending.Request) bool { return callOf(cuts, r) >= 0 })
 		p.recordMCP(ctx, cuts)
 	}
+}
+
+// callOf is the place of the call that asked, -1 when it is none of them.
+func callOf(calls []overCall, r pending.Request) int {
+	return slices.IndexFunc(calls, func(c overCall) bool { return c.toolUseID == r.AskerToolUseID })
 }
 
 // recordMCP writes the records of what was asked over MCP and has ended, whose
 // asker knows no transcript, and notes that the answers to calls that are over
 // were heard.
-func (p *process) recordMCP(ctx context.Context, over []string) {
+func (p *process) recordMCP(ctx context.Context, over []overCall) {
 	ended, err := p.o.o.Store.UnrecordedRequests(ctx, p.session.SessionID)
 	if err != nil && ctx.Err() == nil {
 		p.log.ErrorContext(ctx, "cannot read the requests without a record", "error", err)
@@ -213,8 +218,12 @@ func (p *process) recordMCP(ctx context.Context, over []string) {
 		if !overMCP(r) {
 			continue
 		}
-		p.put(resolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
-		if r.Resolution.Answer == nil || !slices.Contains(over, r.AskerToolUseID) {
+		i, agentID := callOf(over, r), ""
+		if i >= 0 {
+			agentID = over[i].agentID
+		}
+		p.put(resolvedItem(r, agentID, r.Resolution.At))
+		if i < 0 || r.Resolution.Answer == nil {
 			continue
 		}
 		if err := p.o.o.Store.SetDelivery(ctx, r.RequestID, pending.Consumed); err != nil && ctx.Err() == nil {

@@ -187,7 +187,7 @@ func TestQuestionOfACallThatWasCutGoes(t *testing.T) {
 }
 
 func TestAnsweredQuestionOverMCPIsRecorded(t *testing.T) {
-	script := claudetest.Script{Turn: []claudetest.Step{callOf("mcp__sayso__ask_user", "toolu_1"), {SleepMS: 10_000}, resultOf("toolu_1"), {Text: "Thanks."}}}
+	script := claudetest.Script{Turn: []claudetest.Step{callBy("toolu_task", "mcp__sayso__ask_user", "toolu_1"), {SleepMS: 10_000}, resultOf("toolu_1"), {Text: "Thanks."}}}
 	withBench(t, script, nil, func(b *bench) {
 		id := b.start("ask")
 		requestID, ended := b.asksOverMCP(id, "toolu_1")
@@ -197,7 +197,9 @@ func TestAnsweredQuestionOverMCPIsRecorded(t *testing.T) {
 		}
 		b.wait(id, in(session.UserTurn))
 		b.wait(id, func(session.ProcessState) bool {
-			return slices.ContainsFunc(b.items(id), func(i session.Item) bool { return i.Key == session.RecordKey(requestID) })
+			return slices.ContainsFunc(b.items(id), func(i session.Item) bool {
+				return i.Key == session.RecordKey(requestID) && i.AgentID == "toolu_task"
+			})
 		})
 		b.wait(id, func(session.ProcessState) bool { return b.row(requestID).Delivery == pending.Consumed })
 		// What the door delivers is not the orchestrator's to carry over.

@@ -93,11 +93,11 @@ type process struct {
 	greeted               bool // it answered initialize and has an account
 	// endedByPerson: stopReason came from a person, not from a limit.
 	endedByPerson bool
-	cutOff        bool     // it died in the middle of a turn
-	unreadable    int      // lines that were no message
-	firstNoise    string   // the first of them
-	offs          []string // requests that the CLI withdrew before it answered initialize to us
-	cuts          []string // tool calls that may have asked over MCP and are over
+	cutOff        bool       // it died in the middle of a turn
+	unreadable    int        // lines that were no message
+	firstNoise    string     // the first of them
+	offs          []string   // requests that the CLI withdrew before it answered initialize to us
+	cuts          []overCall // that may have asked over MCP
 }
 
 type killRequest struct {
@@ -730,7 +730,7 @@ func (p *process) hear(m claude.Message) {
 		for i, toolUseID := range heard.consumed {
 			p.consumed(toolUseID)
 			p.callOver(toolUseID)
-			p.cut(toolUseID, heard.tools[i])
+			p.cut(heard.over[i])
 		}
 		p.mu.Lock()
 	}

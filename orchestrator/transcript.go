@@ -70,8 +70,15 @@ type heard struct {
 	turnEnded      bool
 	model          string
 	permissionMode string
-	consumed       []string // tool_use ids whose result came out
-	tools          []string // the tool of each, "" when unknown
+	consumed       []string   // tool_use ids whose result came out
+	over           []overCall // the same calls
+}
+
+// overCall is a tool call that has its result.
+type overCall struct {
+	toolUseID string
+	tool      string // its name, "" when it is unknown
+	agentID   string // of the subagent that made it, "" for the main thread
 }
 
 func (s *scribe) init() {
@@ -207,11 +214,11 @@ func (s *scribe) user(m *claude.User, now time.Time) heard {
 	for i, b := range m.Content {
 		switch b.Type {
 		case "tool_result":
-			c, tool := s.Calls[b.ToolUseID], ""
+			c, over := s.Calls[b.ToolUseID], overCall{toolUseID: b.ToolUseID}
 			if c != nil {
-				tool = c.Tool.ToolName
+				over.tool, over.agentID = c.Tool.ToolName, c.Item.AgentID
 			}
-			h.consumed, h.tools = append(h.consumed, b.ToolUseID), append(h.tools, tool)
+			h.consumed, h.over = append(h.consumed, b.ToolUseID), append(h.over, over)
 			if c == nil {
 				continue
 			}

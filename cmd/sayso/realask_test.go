@@ -263,10 +263,12 @@ func TestRealQuestionOverMCPOutlivesTheServer(t *testing.T) {
 	})
 }
 
-// 2.1.197 cuts a call off after a minute unless told otherwise.
+// 2.1.197 cuts a call over HTTP off after a minute. What a person set for their own
+// servers does not hold for ours.
 func TestRealQuestionOverMCPWaitsLongerThanAMinute(t *testing.T) {
 	t.Parallel()
 	h, _ := realHouse(t, older)
+	h.env = append(h.env, "MCP_TOOL_TIMEOUT=2000", "CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT=2000")
 	s := h.start()
 	id := s.session("```script\n" + thenSays("mcp__sayso__ask_user", `{"question":"Long?"}`, "long:") + "\n```")
 	r := s.question(id, "mcp")
