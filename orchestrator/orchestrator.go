@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -320,6 +321,37 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 		return err
 	}
 	return nil
+}
+
+// Unqueue takes back a message that waits for Claude. It returns false, and
+// changes nothing, once the message is said or being said, or when there is none
+// of that id in the session.
+func (o *Orchestrator) Unqueue(ctx context.Context, sessionID, messageID string) (removed bool, err error) {
+	queue, err := o.o.Store.QueuedMessages(ctx, sessionID)
+	if err != nil {
+		return false, err
+	}
+	if !slices.ContainsFunc(queue, func(m session.Message) bool { return m.MessageID == messageID }) {
+		return false, nil
+	}
+	p := o.process(sessionID)
+	if p != nil && !p.withhold(messageID) {
+		return false, nil
+	}
+	removed, err = o.o.Store.RemoveQueued(ctx, messageID)
+	if p != nil && err != nil {
+		p.release(messageID) // it waits as before
+	}
+	if err != nil {
+		return false, fmt.Errorf("orchestrator: take back message: %w", err)
+	}
+	o.o.Bell.Ring(sessionID)
+	if now := o.process(sessionID); now != nil {
+		// One that came up meanwhile may have read the queue before.
+		removed = removed && (now == p || now.withhold(messageID))
+		now.pokeFeed() // what waited behind it
+	}
+	return removed, nil
 }
 
 // Resume starts a dead session again. A turn that was cut off goes on by itself.

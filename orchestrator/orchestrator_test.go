@@ -320,6 +320,38 @@ func TestSecondMessageWaitsForTheEndOfTheTurn(t *testing.T) {
 	})
 }
 
+func TestQueuedMessageIsTakenBack(t *testing.T) {
+	withBench(t, claudetest.Script{Turn: []claudetest.Step{bash}}, nil, func(b *bench) {
+		id := b.start("one")
+		r := b.wait(id, asking(1)).Requests[0]
+		for _, m := range []string{"two", "three"} {
+			if err := b.Send(b.t.Context(), session.Message{MessageID: m, SessionID: id, Text: m, By: b.person, CreatedAt: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.wait(id, func(s session.ProcessState) bool { return s.QueuedMessages == 2 })
+		for _, row := range []struct {
+			session, message string
+			want             bool
+		}{
+			{id, "two", true}, {id, "two", false}, {id, "no such message", false}, {"another session", "three", false},
+			{id, strings.TrimPrefix(b.items(id)[0].Key, "message:"), false}, // said already
+		} {
+			if removed, err := b.Unqueue(b.t.Context(), row.session, row.message); err != nil || removed != row.want {
+				t.Errorf("%q of %q: got %v and %v, want %v", row.message, row.session, removed, err, row.want)
+			}
+		}
+		b.answer(r, nil)
+		b.wait(id, func(s session.ProcessState) bool {
+			return s.QueuedMessages == 0 && len(s.Requests) == 1 && s.Requests[0].RequestID != r.RequestID
+		})
+		said := b.launcher.records("user")
+		if len(said) != 2 || !strings.Contains(string(said[1].Line), `"three"`) {
+			t.Errorf("Claude heard %d messages, want the first and the third", len(said))
+		}
+	})
+}
+
 func TestKillRefusesOpenRequestsFirst(t *testing.T) {
 	withBench(t, claudetest.Script{Turn: []claudetest.Step{bash}}, nil, func(b *bench) {
 		id := b.start("make a file")

@@ -68,6 +68,7 @@ type process struct {
 	itemBytes  int
 	live       *session.Live
 	script     scribe
+	withheld   map[string]struct{} // messages that somebody takes back
 	conn       Conn
 	client     *claude.Client
 	offset     int64                  // of the journal: all before is in items, state and script
@@ -671,17 +672,24 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	p.mu.Lock()
 	ended := p.script.Ended == m.MessageID
 	p.mu.Unlock()
-	begin := func() {
+	begin := func() (begun bool) {
 		p.update(func(s *session.ProcessState) {
+			if _, taken := p.withheld[m.MessageID]; taken {
+				return
+			}
+			begun = true
 			s.State = session.AssistantTurn
 			p.script.Spoke = p.script.Spoke && p.script.Sending == m.MessageID // said again, it may be at work
 			p.script.Sending = m.MessageID
 		})
+		return begun
 	}
 	if !ended {
 		// Stored before it is said: then a server that adopts the process knows whose
 		// turn goes on, and whose has ended, wherever this one dies.
-		begin()
+		if !begin() {
+			return false, nil // somebody takes it back
+		}
 		p.put(userItem(m))
 		if err := p.flush(ctx); err != nil {
 			return false, err
@@ -849,6 +857,28 @@ func (p *process) setPermissionMode(ctx context.Context, mode string) error {
 	}
 	p.update(func(s *session.ProcessState) { s.PermissionMode = mode })
 	return nil
+}
+
+// withhold keeps a message from being sent, and reports whether that was in time.
+func (p *process) withhold(messageID string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.script.Sending == messageID || p.script.Ended == messageID {
+		return false
+	}
+	if p.withheld == nil {
+		p.withheld = map[string]struct{}{}
+	}
+	p.withheld[messageID] = struct{}{}
+	return true
+}
+
+// release lets a message that was withheld be sent after all.
+func (p *process) release(messageID string) {
+	p.mu.Lock()
+	delete(p.withheld, messageID)
+	p.mu.Unlock()
+	p.pokeFeed()
 }
 
 func (p *process) clientNow() *claude.Client {

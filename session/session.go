@@ -98,6 +98,7 @@ type ProcessState struct {
 	Stuck      string // what it seems to wait for; "" when it is not stuck
 
 	Demo           bool
+	Archived       bool
 	Kind           Kind
 	Lifecycle      *Lifecycle // as last reported; nil when nothing was
 	QueuedMessages int

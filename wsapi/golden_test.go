@@ -153,7 +153,7 @@ func frames() map[string]any {
 		p.Error = "Claude ended by itself with exit code 1. Its last words: out of memory"
 	}))
 	killed := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) {
-		p.SessionID, p.Version, p.State, p.Demo = sess2ID, 7, session.Dead, true
+		p.SessionID, p.Version, p.State, p.Demo, p.Archived = sess2ID, 7, session.Dead, true, true
 		p.KillReason = "Ended by ada."
 	}))
 	outside := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) {

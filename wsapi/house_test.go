@@ -397,6 +397,13 @@ func (d *driver) Kill(ctx context.Context, sessionID string, force bool, reason 
 	return nil
 }
 
+func (d *driver) Unqueue(ctx context.Context, sessionID, messageID string) (bool, error) {
+	if err := d.note("unqueue %s %s", sessionID, messageID); err != nil {
+		return false, err
+	}
+	return d.house.store.RemoveQueued(ctx, messageID)
+}
+
 func (d *driver) Resume(_ context.Context, sessionID string, by pending.Actor) error {
 	return d.note("resume %s by %s", sessionID, by.Name)
 }

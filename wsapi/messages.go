@@ -73,9 +73,10 @@ type ProcessState struct {
 	PendingRequest  *Request  `json:"pending_request,omitempty"` // the first of PendingRequests
 	PendingRequests []Request `json:"pending_requests"`          // oldest first
 
-	Demo    bool         `json:"demo,omitempty"`    // runs against the scripted model
-	Kind    session.Kind `json:"kind,omitempty"`    // agent or terminal: no process of ours, takes answers alone
-	Deleted bool         `json:"deleted,omitempty"` // the session is gone; the last frame about it
+	Demo     bool         `json:"demo,omitempty"`     // runs against the scripted model
+	Archived bool         `json:"archived,omitempty"` // out of the way of lists until it is asked for
+	Kind     session.Kind `json:"kind,omitempty"`     // agent or terminal: no process of ours, takes answers alone
+	Deleted  bool         `json:"deleted,omitempty"`  // the session is gone; the last frame about it
 }
 
 // Request is a question that a person can still answer.
@@ -380,6 +381,7 @@ func wireProcessState(p session.ProcessState) ProcessState {
 		PendingRequests: make([]Request, 0, len(p.Requests)),
 		Demo:            p.Demo,
 		Kind:            p.Kind,
+		Archived:        p.Archived,
 	}
 	if math.IsNaN(w.CPU) || math.IsInf(w.CPU, 0) {
 		w.CPU = 0 // JSON has no word for it

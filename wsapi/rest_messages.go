@@ -121,6 +121,20 @@ type SessionPatch struct {
 	Archived *bool   `json:"archived,omitempty"`
 }
 
+// MessageList is what waits until Claude is done, oldest first.
+type MessageList struct {
+	Messages []QueuedMessage `json:"messages"`
+}
+
+// QueuedMessage is a message that Claude has not got yet.
+type QueuedMessage struct {
+	MessageID   string                   `json:"message_id"`
+	Text        string                   `json:"text"`
+	Attachments []session.AttachmentInfo `json:"attachments"`
+	By          string                   `json:"by"`
+	CreatedAt   float64                  `json:"created_at"`
+}
+
 // TranscriptPage is one piece of a transcript.
 type TranscriptPage struct {
 	Items []Item `json:"items"`

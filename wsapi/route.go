@@ -67,6 +67,8 @@ func routes() []route {
 		{method: "PATCH", pattern: "/api/sessions/{id}", policy: asMember, serve: (*Server).patchSession},
 		{method: "DELETE", pattern: "/api/sessions/{id}", policy: asMember, serve: (*Server).deleteSession},
 		{method: "GET", pattern: "/api/sessions/{id}/transcript", policy: signedIn, serve: (*Server).getTranscript},
+		{method: "GET", pattern: "/api/sessions/{id}/messages", policy: signedIn, serve: (*Server).getMessages},
+		{method: "DELETE", pattern: "/api/sessions/{id}/messages/{message_id}", policy: asMember, serve: (*Server).deleteMessage},
 		{method: "POST", pattern: "/api/sessions/{id}/messages", policy: asMember, limit: speechLimit, serve: commandRoute("send_message")},
 		{method: "POST", pattern: "/api/sessions/{id}/interrupt", policy: asMember, serve: commandRoute("interrupt")},
 		{method: "POST", pattern: "/api/sessions/{id}/kill", policy: asMember, serve: commandRoute("kill_process")},

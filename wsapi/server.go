@@ -43,6 +43,7 @@ type Store interface {
 	ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error)
 	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (session.Page, error)
+	QueuedMessages(ctx context.Context, sessionID string) ([]session.Message, error)
 	Request(ctx context.Context, requestID string) (pending.Request, error)
 	Command(ctx context.Context, userID, commandID string) (ack []byte, err error)
 	SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) (kept []byte, err error)
@@ -65,6 +66,7 @@ type Requests interface {
 type Driver interface {
 	Start(ctx context.Context, r orchestrator.StartRequest) (sessionID string, err error)
 	Send(ctx context.Context, m session.Message) error
+	Unqueue(ctx context.Context, sessionID, messageID string) (removed bool, err error)
 	Interrupt(ctx context.Context, sessionID string, by pending.Actor) error
 	Kill(ctx context.Context, sessionID string, force bool, reason string) error
 	Resume(ctx context.Context, sessionID string, by pending.Actor) error

@@ -131,6 +131,47 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, _ account
 	return nil
 }
 
+// getMessages lists what waits until Claude is done.
+func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	id := r.PathValue("id")
+	if _, err := s.o.Store.Session(r.Context(), id); err != nil {
+		return err
+	}
+	queue, err := s.o.Store.QueuedMessages(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	list := MessageList{Messages: make([]QueuedMessage, 0, len(queue))}
+	for _, m := range queue {
+		q := QueuedMessage{MessageID: m.MessageID, Text: m.Text, Attachments: []session.AttachmentInfo{}, By: m.By.Name, CreatedAt: seconds(m.CreatedAt)}
+		for _, a := range m.Attachments {
+			q.Attachments = append(q.Attachments, session.AttachmentInfo{Name: a.Name, MediaType: a.MediaType, Size: len(a.Data)})
+		}
+		list.Messages = append(list.Messages, q)
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+// deleteMessage takes back a message that Claude has not got yet.
+func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), commandTimeout)
+	defer cancel()
+	id := r.PathValue("id")
+	if _, err := s.o.Store.Session(ctx, id); err != nil {
+		return err
+	}
+	removed, err := s.o.Driver.Unqueue(ctx, id, r.PathValue("message_id"))
+	if err != nil {
+		return err
+	}
+	if !removed {
+		return refuse(http.StatusConflict, "not_queued", "This message does not wait any longer: Claude has it, or somebody took it back.")
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
 func (s *Server) getProcesses(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	states, err := s.o.Store.ActiveProcesses(r.Context())
 	if err != nil {

@@ -222,6 +222,38 @@ func (h *house) say(sessionID string, n int, text string) {
 	h.bell.Ring(sessionID)
 }
 
+func TestQueueOverREST(t *testing.T) {
+	t.Parallel()
+	h := quietHouse(t)
+	id := h.session("one")
+	at := "/api/sessions/" + id + "/messages"
+	for _, m := range []session.Message{
+		{MessageID: "m1", SessionID: id, Text: "first", By: pending.Actor{Name: "Ada"}, CreatedAt: time.Unix(5, 0),
+			Attachments: []session.Attachment{{Name: "a.txt", MediaType: "text/plain", Data: []byte("xyz")}}},
+		{MessageID: "m2", SessionID: id, Text: "second", By: pending.Actor{Name: "Grace"}, CreatedAt: time.Unix(6, 0)},
+	} {
+		if _, err := h.store.QueueMessage(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func() string { return string(h.as(account.Viewer, "GET", at, nil).body) }
+	want := `{"messages":[{"message_id":"m1","text":"first","attachments":[{"name":"a.txt","media_type":"text/plain","size":3}],"by":"Ada","created_at":5},` +
+		`{"message_id":"m2","text":"second","attachments":[],"by":"Grace","created_at":6}]}`
+	if got := list(); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	checkRefusal(t, h.as(account.Viewer, "DELETE", at+"/m1", nil), 403, "forbidden")
+	if a := h.as(account.Member, "DELETE", at+"/m1", nil); a.status != 204 {
+		t.Errorf("got %d %s, want 204", a.status, a.body)
+	}
+	checkRefusal(t, h.as(account.Member, "DELETE", at+"/m1", nil), 409, "not_queued")
+	checkRefusal(t, h.as(account.Member, "DELETE", "/api/sessions/none/messages/m2", nil), 404, "not_found")
+	checkRefusal(t, h.as(account.Viewer, "GET", "/api/sessions/none/messages", nil), 404, "not_found")
+	if got := list(); !strings.Contains(got, "m2") || strings.Contains(got, "m1") {
+		t.Errorf("m2 alone should wait: %s", got)
+	}
+}
+
 func TestCommandsOverREST(t *testing.T) {
 	t.Parallel()
 	h := quietHouse(t)

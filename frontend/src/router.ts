@@ -6,6 +6,7 @@ export const router = createRouter({
   routes: [
     { path: '/set-up', component: () => import('./account/SetUp.vue') },
     { path: '/sign-in', component: () => import('./account/SignIn.vue') },
+    { path: '/sessions/:id/plain', component: () => import('./session/PlainPage.vue'), props: true },
     {
       path: '/',
       component: Shell,

@@ -108,7 +108,7 @@ func Seen(p session.Patch) bool {
 }
 
 // processColumns are those of [ProcessRow.Dest], over processes p and sessions s.
-const processColumns = `p.session_id, s.project_id, s.title, s.cwd, s.demo, s.kind, s.lifecycle, p.version, p.state, p.started_at, p.state_changed_at,
+const processColumns = `p.session_id, s.project_id, s.title, s.cwd, s.demo, s.archived, s.kind, s.lifecycle, p.version, p.state, p.started_at, p.state_changed_at,
 	p.model, p.permission_mode, p.memory, p.cpu, p.pid, p.process_id, p.node_id, p.error, p.kill_reason, p.stuck,
 	(SELECT count(*) FROM messages m WHERE m.session_id = p.session_id AND m.sent_at = 0)`
 
@@ -136,7 +136,7 @@ type ProcessRow struct {
 // Dest is what to scan into.
 func (x *ProcessRow) Dest() []any {
 	return append([]any{
-		&x.p.SessionID, &x.p.ProjectID, &x.p.Title, &x.cwd, &x.p.Demo, (*string)(&x.p.Kind), &x.lifecycle, &x.version, (*string)(&x.p.State), &x.startedAt,
+		&x.p.SessionID, &x.p.ProjectID, &x.p.Title, &x.cwd, &x.p.Demo, &x.p.Archived, (*string)(&x.p.Kind), &x.lifecycle, &x.version, (*string)(&x.p.State), &x.startedAt,
 		&x.stateChangedAt, &x.p.Model, &x.p.PermissionMode, &x.memory, &x.p.CPU, &x.p.PID, &x.p.ProcessID, &x.p.NodeID,
 		&x.p.Error, &x.p.KillReason, &x.p.Stuck, &x.p.QueuedMessages,
 	}, x.request.Dest()...)

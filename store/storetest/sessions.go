@@ -39,7 +39,7 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		p, err := st.ProcessState(ctx, full.SessionID)
 		must(t, err)
 		equal(t, "state", p, session.ProcessState{SessionID: full.SessionID, ProjectID: "p1", Title: "A title", CWD: "/work/here",
-			Version: 1, State: session.Dead, StateChangedAt: begin, Model: "opus", PermissionMode: "acceptEdits", Demo: true,
+			Version: 1, State: session.Dead, StateChangedAt: begin, Model: "opus", PermissionMode: "acceptEdits", Demo: true, Archived: true,
 			Kind: session.Terminal, Lifecycle: full.Lifecycle})
 	})
 
@@ -94,6 +94,9 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 			read, err := st.Session(ctx, full.SessionID)
 			must(t, err)
 			equal(t, fmt.Sprint("read after step ", i), read, want)
+			state, err := st.ProcessState(ctx, full.SessionID)
+			must(t, err)
+			equal(t, fmt.Sprint("archived after step ", i), state.Archived, want.Archived)
 			if grown := version(t, st, full.SessionID) > before; grown != step.seen {
 				t.Fatalf("step %d: version grew %v, want %v", i, grown, step.seen)
 			}

@@ -283,7 +283,7 @@ function listing(state: State, list: Session[]): State {
       title: s.title, cwd: s.cwd, state: 'dead', started_at: 0, state_changed_at: s.updated_at,
       model: s.model, permission_mode: s.permission_mode, memory: 0, cpu: 0, node_id: '',
       error: null, kill_reason: null, stuck: null, queued_messages: 0, pending_requests: [],
-      demo: s.demo, ...(s.kind ? { kind: s.kind } : {}), updated_at: s.updated_at, assumed: true,
+      demo: s.demo, archived: s.archived, ...(s.kind ? { kind: s.kind } : {}), updated_at: s.updated_at, assumed: true,
     })
   }
   return { ...state, sessions }

@@ -14,6 +14,9 @@ function ago(seconds: number): string {
 
 const clock = (at: Date) => at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
 
+// A word from outside may be that of something every object has.
+const own = (words: Record<string, string>, key: string): string | undefined => (Object.hasOwn(words, key) ? words[key] : undefined)
+
 const modes: Record<string, string> = {
   default: 'Ask before changes',
   acceptEdits: 'Accept edits',
@@ -140,7 +143,7 @@ export const en = {
     model: 'Model',
     defaultModel: 'Default model',
     start: 'Start session',
-    mode: (mode: string) => modes[mode] ?? mode,
+    mode: (mode: string) => own(modes, mode) ?? mode,
     modeWords: (mode: string) => ({
       default: 'Claude asks before it runs commands or changes files.',
       acceptEdits: 'Claude edits files in the folder without asking, and asks before it runs commands.',
@@ -173,6 +176,11 @@ export const en = {
     altDot: 'Alt+. goes to the request, Alt+, comes back here.',
 
     transcript: 'Transcript',
+    copyBlock: 'Copy this block',
+    more: 'More',
+    archived: 'Archived',
+    inArchive: 'Archive',
+    searchSessions: 'Search sessions',
     jump: 'Jump to the end',
     newItems: (n: number) => `${n} new`,
     you: 'You',
@@ -188,23 +196,21 @@ export const en = {
     },
     tool: {
       running: 'Running',
+      done: 'Done',
       failed: 'Failed',
-      result: 'Result',
-      copyResult: 'Copy result',
-      moreLines: (n: number) => `Show ${count(n, 'more line', 'more lines')}`,
-      inputTooLarge: (size: string) => `The input is too large to be shown here (${size}).`,
-      cut: (size: string) => `Only the beginning is shown; the whole result has ${size}.`,
     },
-    resolved: (it: { outcome: string; summary: string }) => it.summary || ({
+    resolved: (it: { outcome: string; summary: string }) => it.summary || own({
       answered: 'Answered', denied: 'Denied', withdrawn: 'Withdrawn', expired: 'Time ran out',
-    })[it.outcome] || it.outcome,
+    }, it.outcome) || it.outcome,
     carriedOver: 'Carried over',
+    edited: 'Edited',
+    afterWaiting: (span: string) => `after ${span}`,
     carried: (by: string | null, mine: boolean) =>
       `${mine ? 'Your earlier answer' : by ? `${by}’s earlier answer` : 'The earlier answer'} was given again after Claude was resumed`,
     resolvedBy: (by: string | null, device: string | null, time: string) =>
       [by ? (device ? `${by} on ${device}` : by) : '', time].filter(Boolean).join(' · '),
     turnFailed: (subtype: string, text: string) =>
-      text || ({ error_during_execution: 'The turn was interrupted.', error_max_turns: 'The limit of turns was reached.' })[subtype] || `The turn ended with ${subtype}.`,
+      text || own({ error_during_execution: 'The turn was interrupted.', error_max_turns: 'The limit of turns was reached.' }, subtype) || `The turn ended with ${subtype}.`,
     tokens: (input: string, output: string) => `${input} tokens in, ${output} out`,
     cost: (usd: number) => `$${usd < 0.1 ? usd.toFixed(4) : usd.toFixed(2)}`,
   },

@@ -19,7 +19,8 @@ export function groupOf(s: Known): Group {
 /** The ids of each group in the order shown: who waits longest first, else newest first. */
 export function grouped(sessions: readonly Known[]): Record<Group, string[]> {
   const groups: Record<Group, Known[]> = { waiting: [], running: [], your_turn: [], ended: [] }
-  for (const s of sessions) groups[groupOf(s)].push(s)
+  // What was archived comes back by itself when it runs or asks.
+  for (const s of sessions) if (!s.archived || groupOf(s) !== 'ended') groups[groupOf(s)].push(s)
   const ids = (list: Known[], compare: (a: Known, b: Known) => number) => list.toSorted(compare).map((s) => s.session_id)
   const newest = (a: Known, b: Known) => order(b) - order(a) || (a.session_id < b.session_id ? -1 : 1)
   return {

@@ -1,4 +1,4 @@
-import type { Item, Live } from '@/wsapi/messages.gen'
+import type { Item, Live, Todo } from '@/wsapi/messages.gen'
 
 export type ToolCall = Extract<Item, { kind: 'tool_call' }>
 export type Subagent = Extract<Item, { kind: 'subagent' }>
@@ -9,7 +9,7 @@ export type Row =
       key: string
       kind: 'item'
       item: Item
-      /** A todo list that a later one replaces. */
+      /** A todo list that a later one replaces, or that stands above the transcript. */
       past: boolean
     }
   /** What a subagent said and did, under its own head; item is null until the head is known. */
@@ -20,10 +20,11 @@ export type Row =
 export function rowsOf(items: readonly Item[], live: Live | null): Row[] {
   const rows: Row[] = []
   const todo = items.findLast((it) => it.kind === 'todo' && it.agent_id === null)
+  const above = todosOf(items) !== null
   const agents = new Map<string, Extract<Row, { kind: 'agent' }>>()
   for (const item of items) {
     if (item.agent_id === null) {
-      rows.push({ key: item.key, kind: 'item', item, past: item.kind === 'todo' && item !== todo })
+      rows.push({ key: item.key, kind: 'item', item, past: item.kind === 'todo' && (above || item !== todo) })
       continue
     }
     let row = agents.get(item.agent_id)
@@ -37,4 +38,11 @@ export function rowsOf(items: readonly Item[], live: Live | null): Row[] {
   }
   if (live) rows.push({ key: 'live', kind: 'live', live })
   return rows
+}
+
+/** The main thread's todo list while something of it is to be done; null without. */
+export function todosOf(items: readonly Item[]): Todo[] | null {
+  const list = items.findLast((it) => it.kind === 'todo' && it.agent_id === null)
+  if (list?.kind !== 'todo' || list.todos.every((d) => d.status === 'completed')) return null
+  return list.todos
 }

@@ -113,15 +113,15 @@ export const vColoured: Directive<HTMLElement, Wanted> = {
   },
 }
 
-const BY_ENDING: Record<string, string> = {
+const BY_ENDING = new Map(Object.entries({
   yml: 'yaml', md: 'markdown', mjs: 'js', cjs: 'js', mts: 'ts', cts: 'ts', htm: 'html', h: 'c', hpp: 'cpp', cc: 'cpp', tf: 'hcl', gql: 'graphql',
-}
-const BY_NAME: Record<string, string> = { dockerfile: 'docker', containerfile: 'docker', makefile: 'make', 'go.mod': '' }
+}))
+const BY_NAME = new Map(Object.entries({ dockerfile: 'docker', containerfile: 'docker', makefile: 'make', 'go.mod': '' }))
 
 /** The language of a file by its name, '' when it is not known. */
 export function languageOf(path: string): string {
   const name = path.split('/').at(-1)!.toLowerCase()
-  if (name in BY_NAME) return BY_NAME[name]!
+  if (BY_NAME.has(name)) return BY_NAME.get(name)!
   const ending = /\.([a-z0-9]{1,10})$/.exec(name)?.[1] ?? ''
-  return BY_ENDING[ending] ?? ending
+  return BY_ENDING.get(ending) ?? ending
 }

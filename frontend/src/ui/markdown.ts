@@ -2,6 +2,9 @@ import DOMPurify from 'dompurify'
 import { Marked, type Token, type Tokens, type TokensList } from 'marked'
 import remend from 'remend'
 
+// Wanted as soon as there is markdown, and not before.
+export { default as CodeBlock } from './CodeBlock.vue'
+
 // Trusted Types: this policy is the only way of this app's own to make HTML out
 // of text, and it is reached only behind DOMPurify. The server's
 // Content-Security-Policy names it: trusted-types sayso-markdown sayso-worker vue.

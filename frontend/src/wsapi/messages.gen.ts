@@ -141,6 +141,7 @@ export interface ProcessState {
   pending_request?: Request
   pending_requests: Request[]
   demo?: boolean
+  archived?: boolean
   kind?: Kind
   deleted?: boolean
 }
@@ -340,6 +341,10 @@ export interface SessionList {
 export interface SessionPatch {
   title?: string
   archived?: boolean
+}
+
+export interface MessageList {
+  messages: QueuedMessage[]
 }
 
 export interface TranscriptPage {
@@ -543,6 +548,14 @@ export interface Session {
   created_at: number
   updated_at: number
   process_state?: ProcessState
+}
+
+export interface QueuedMessage {
+  message_id: string
+  text: string
+  attachments: AttachmentInfo[]
+  by: string
+  created_at: number
 }
 
 export interface PendingRequest {

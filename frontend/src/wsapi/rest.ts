@@ -1,4 +1,4 @@
-import type { CreateSession, Environment, Login, Me, Outcome, Refusal, RequestFate, Session, SessionList } from './messages.gen'
+import type { CreateSession, Environment, Login, Me, MessageList, Outcome, Refusal, RequestFate, Session, SessionList, SessionPatch, TranscriptPage } from './messages.gen'
 
 /** A refusal of the server, with its sentence for the person. */
 export class RefusedError extends Error {
@@ -51,6 +51,7 @@ export const rest = {
   logout: () => call<null>('POST', '/api/logout', {}),
   environment: () => call<Environment>('GET', '/api/environment'),
   sessions: (limit: number) => call<SessionList>('GET', `/api/sessions?limit=${limit}`),
+  transcript: (id: string, after: number) => call<TranscriptPage>('GET', `${session(id)}/transcript?after=${after}&limit=500`),
   session: (id: string) => call<Session>('GET', session(id)),
   create: (body: Omit<CreateSession, 'type'>) => call<Outcome>('POST', '/api/sessions', body),
   interrupt: (id: string) => call<Outcome>('POST', `${session(id)}/interrupt`, {}),
@@ -58,6 +59,13 @@ export const rest = {
   resume: (id: string) => call<Outcome>('POST', `${session(id)}/resume`, {}),
   extend: (requestID: string) => call<Outcome>('POST', `/api/pending/${encodeURIComponent(requestID)}/extend`, {}),
   pending: (requestID: string) => call<RequestFate>('GET', `/api/pending/${encodeURIComponent(requestID)}`),
+  queue: (id: string) => call<MessageList>('GET', `${session(id)}/messages`),
+  unqueue: (id: string, messageID: string) => call<null>('DELETE', `${session(id)}/messages/${encodeURIComponent(messageID)}`),
+  findSessions: (words: string, cursor: string | null) =>
+    call<SessionList>('GET', '/api/sessions?' + new URLSearchParams({ archived: 'true', limit: '50', q: words, ...(cursor ? { cursor } : {}) }).toString()),
+  change: (id: string, patch: SessionPatch) => call<Session>('PATCH', session(id), patch),
+  fork: (id: string, commandID: string) => call<Outcome>('POST', `${session(id)}/fork`, { command_id: commandID }),
+  setModel: (id: string, model: string) => call<Outcome>('POST', `${session(id)}/model`, { model }),
   setPermissionMode: (id: string, mode: string) =>
     call<Outcome>('POST', `${session(id)}/permission_mode`, { permission_mode: mode }),
 }

@@ -1,0 +1,188 @@
+import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { nextTick } from 'vue'
+import type { Item, Request } from '@/wsapi/messages.gen'
+import AgentGroup from './items/AgentGroup.vue'
+import TodoStrip from './items/TodoStrip.vue'
+import TranscriptItem from './items/TranscriptItem.vue'
+import { findItems, rangesIn } from './find'
+import { textOfItem } from './itemtext'
+import { rowsOf, todosOf, type ToolCall } from './rows'
+
+enableAutoUnmount(afterEach)
+beforeEach(() => setActivePinia(createPinia()))
+
+const head = { seq: 1, rev: 1, key: 'k', at: 1_700_000_000, agent_id: null }
+const call = (more: Partial<ToolCall>): Item =>
+  ({ ...head, kind: 'tool_call', tool_use_id: 't', tool_name: 'Bash', input_bytes: 2, status: 'done', result_bytes: 0, input: {}, ...more })
+
+async function show(item: Item) {
+  const it = mount(TranscriptItem, { props: { item, cwd: '/w' }, attachTo: document.body })
+  // The engines of words and of details come on their own.
+  await import('@/ui/markdown')
+  await import('./items/ToolDetail.vue')
+  await flushPromises()
+  return it
+}
+async function open(item: Item) {
+  const it = await show(item)
+  await it.find('button.head').trigger('click')
+  await flushPromises()
+  return it
+}
+
+describe('a block of each kind', () => {
+  test('what a person said, with who and what was attached', async () => {
+    const it = await show({ ...head, kind: 'user', text: 'Hi <b>', by: 'Ada', attachments: [{ name: 'a.png', media_type: 'image/png', size: 2048 }] })
+    expect(it.text()).toMatch(/Ada/)
+    expect(it.find('.words').text()).toBe('Hi <b>')
+    expect(it.text()).toContain('a.png · 2.0 kB')
+  })
+
+  test('Claude’s words, with code that can be copied', async () => {
+    const writeText = vi.fn<(text: string) => Promise<void>>().mockResolvedValue(undefined)
+    vi.stubGlobal('navigator', { clipboard: { writeText } })
+    const it = await show({ ...head, kind: 'text', text: '**So:**\n\n```sh\nls -l\n```' })
+    expect(it.find('strong').text()).toBe('So:')
+    expect(it.find('figure code').text()).toBe('ls -l')
+    await it.find('button[aria-label="Copy code"]').trigger('click')
+    expect(writeText).toHaveBeenCalledWith('ls -l')
+    vi.unstubAllGlobals()
+  })
+
+  test('thinking is closed until it is opened', async () => {
+    const it = await show({ ...head, kind: 'thinking', text: 'Hm, hm.' })
+    expect(it.text()).not.toContain('Hm')
+    await it.find('button').trigger('click')
+    expect(it.text()).toContain('Hm, hm.')
+  })
+
+  test('a command with its output', async () => {
+    const it = await open(call({ input: { command: 'ls\u202e' }, result: '\u001b[32mok\u001b[0m done', result_bytes: 16 }))
+    expect(it.find('.line').text()).toContain('RLO')
+    expect(it.find('.output .green').text()).toBe('ok')
+    expect(it.find('.output pre').text()).toBe('ok done')
+  })
+
+  test('a long output is folded in its middle', async () => {
+    const text = Array.from({ length: 300 }, (_, i) => `line ${i}`).join('\n')
+    const it = await open(call({ input: { command: 'seq' }, result: text, result_bytes: text.length }))
+    expect(it.text()).toContain('line 0')
+    expect(it.text()).toContain('line 299')
+    expect(it.text()).not.toContain('line 150')
+    await it.find('.output .more').trigger('click')
+    expect(it.text()).toContain('line 150')
+  })
+
+  test('an edit says how much it changes, and shows it', async () => {
+    const it = await open(call({ tool_name: 'MultiEdit', input: { file_path: '/w/a.go', edits: [{ old_string: 'a\nb', new_string: 'a\nc\nd' }, { old_string: 'x', new_string: '' }] } }))
+    expect(it.find('.change').text()).toBe('+2 −2')
+    expect(it.findAll('ins').map((l) => l.text()).join()).toContain('c')
+  })
+
+  test('a file that was written is code of its language', async () => {
+    const it = await open(call({ tool_name: 'Write', input: { file_path: '/w/x.go', content: 'package x\n' } }))
+    expect(it.find('figcaption').text()).toBe('go')
+    expect(it.find('figure code').text()).toBe('package x')
+  })
+
+  test('an input that was too large says so', async () => {
+    expect((await open(call({ input: undefined, input_bytes: 300_000 }))).text()).toContain('293 kB')
+  })
+
+  test('the record of a request: who, what, when, edited, carried', async () => {
+    const it = await show({
+      ...head, kind: 'resolved', request_id: 'r', request_type: 'tool_approval', tool_name: 'Bash', tool_input: { command: 'rm \u200bx' },
+      outcome: 'answered', by: 'Ada', device: 'Firefox', summary: 'Approved', edited: true, waited: 65,
+    })
+    expect(it.text()).toMatch(/Approved.*Edited.*rm .*ZWSP.*x/)
+    expect(it.text()).toMatch(/Ada on Firefox · .* · after 1 min/)
+    const denied = await show({
+      ...head, kind: 'resolved', request_id: 'r', request_type: 'tool_approval', tool_name: 'Bash', tool_input: { command: 'ls' },
+      outcome: 'denied', by: 'Ada', summary: 'Denied', message: 'Use pnpm.', carried: true, waited: 0,
+    })
+    expect(denied.text()).toContain('Use pnpm.')
+    expect(denied.text()).toContain('Carried over')
+  })
+
+  test('the end of a turn: time, tokens, cost', async () => {
+    const it = await show({ ...head, kind: 'result', is_error: false, subtype: 'success', duration_ms: 4200, num_turns: 2, cost_usd: 0.0123, input_tokens: 1200, output_tokens: 80 })
+    expect(it.text()).toMatch(/4\.2 s.*1\.2K tokens in, 80 out.*\$0\.0123/)
+  })
+
+  test('a plan, a note and a failed turn', async () => {
+    expect((await show({ ...head, kind: 'plan', text: '# First' })).find('h1').text()).toBe('First')
+    expect((await show({ ...head, kind: 'note', level: 'warning', text: 'Trying again in 2 s.' })).find('.warning').text()).toBe('Trying again in 2 s.')
+    expect((await show({ ...head, kind: 'result', is_error: true, subtype: 'error_max_turns', duration_ms: 1, num_turns: 1, cost_usd: 0, input_tokens: 0, output_tokens: 0 })).text())
+      .toContain('The limit of turns was reached.')
+  })
+})
+
+describe('a subagent', () => {
+  const items = [call({ key: 'a', agent_id: 'g', tool_use_id: 'asked', status: 'running' })]
+  const group = (status: 'running' | 'done' | 'failed', requests: Request[] = []) => mount(AgentGroup, {
+    props: { agentId: 'g', item: { ...head, key: 'g', agent_id: 'g', kind: 'subagent', agent_type: 'Explore', description: 'find it', status }, items, cwd: '/w', requests },
+  })
+
+  test('says its own state', () => {
+    expect(group('running').text()).toContain('Running')
+    expect(group('done').text()).toMatch(/Done · 1 step/)
+    expect(group('failed').text()).toContain('Failed')
+  })
+
+  test('waits when one of its tool calls does', () => {
+    expect(group('running', [{ tool_use_id: 'asked' } as Request]).text()).toContain('Waiting for you')
+    expect(group('running', [{ tool_use_id: 'other' } as Request]).text()).not.toContain('Waiting for you')
+  })
+})
+
+describe('the to-do list', () => {
+  const list = (...states: string[]): Item => ({ ...head, kind: 'todo', todos: states.map((status, i) => ({ content: `do ${i}`, status })) })
+
+  test('stands above until all is done', () => {
+    expect(todosOf([list('completed', 'in_progress')])).toHaveLength(2)
+    expect(todosOf([list('in_progress'), { ...list('completed'), seq: 2, key: 'l' }])).toBeNull()
+    expect(rowsOf([list('in_progress')], null)).toMatchObject([{ past: true }])
+  })
+
+  test('says what is being done, and all of it on a press', async () => {
+    const strip = mount(TodoStrip, { props: { todos: (list('completed', 'in_progress', 'pending') as Extract<Item, { kind: 'todo' }>).todos } })
+    expect(strip.text()).toMatch(/1 of 3.*do 1/)
+    await strip.find('button').trigger('click')
+    expect(strip.findAll('li')).toHaveLength(3)
+  })
+})
+
+describe('search', () => {
+  const text = (seq: number, words: string): Item => ({ ...head, seq, key: 'k' + seq, kind: 'text', text: words })
+
+  test('finds words wherever they are, whatever their case', () => {
+    const items = [text(1, 'Hello'), call({ seq: 2, key: 'k2', input: { command: 'echo HELLO' } }), call({ seq: 3, key: 'k3', result: 'h\u001b[1mello' }), text(4, 'Bye')]
+    expect(findItems(items, ' hello ').map((it) => it.seq)).toEqual([1, 2, 3])
+    expect(findItems(items, '  ')).toEqual([])
+  })
+
+  test('a block that changed is read anew', () => {
+    const items = [text(1, 'one')]
+    expect(findItems(items, 'two')).toHaveLength(0)
+    expect(findItems([{ ...items[0]!, rev: 2, text: 'two' } as Item], 'two')).toHaveLength(1)
+  })
+
+  test('the places are where the words are drawn', () => {
+    const root = document.createElement('div')
+    root.innerHTML = 'Go go <b>Go</b>'
+    expect(rangesIn(root, 'go').map(String)).toEqual(['Go', 'go', 'Go'])
+  })
+
+  test('what is copied of a block are its words', () => {
+    expect(textOfItem(call({ input: { command: 'ls' }, result: '\u001b[31ma\u001b[0m' }))).toBe('Bash\nls\na')
+  })
+})
+
+test('a row that is replaced keeps being drawn', async () => {
+  const it = await show({ ...head, kind: 'text', text: 'one' })
+  await it.setProps({ item: { ...head, rev: 2, kind: 'text', text: 'two' } as Item })
+  await nextTick()
+  expect(it.text()).toBe('two')
+})

@@ -1,0 +1,41 @@
+import type { Item } from '@/wsapi/messages.gen'
+import { textOfItem } from './itemtext'
+
+// Items are replaced when they change, so the words of one are its for good.
+const folded = new WeakMap<Item, string>()
+
+const fold = (text: string) => text.toLocaleLowerCase()
+
+/** The items that hold the words, in their order; none for no words. */
+export function findItems(items: readonly Item[], words: string): Item[] {
+  const wanted = fold(words.trim())
+  if (wanted === '') return []
+  return items.filter((it) => {
+    let text = folded.get(it)
+    if (text === undefined) folded.set(it, (text = fold(textOfItem(it))))
+    return text.includes(wanted)
+  })
+}
+
+// A page of matches is painted, not a book of them.
+const MOST = 500
+
+/** The places of the words in what is drawn of an element. */
+export function rangesIn(root: Element, words: string): Range[] {
+  const wanted = fold(words.trim())
+  const ranges: Range[] = []
+  if (wanted === '') return ranges
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node && ranges.length < MOST; node = walker.nextNode()) {
+    const text = fold((node as Text).data)
+    // Some letters fold to two, and then the places do not agree.
+    if (text.length !== (node as Text).data.length) continue
+    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
+      const range = new Range()
+      range.setStart(node, at)
+      range.setEnd(node, at + wanted.length)
+      ranges.push(range)
+    }
+  }
+  return ranges
+}
