@@ -19,6 +19,7 @@ export interface Server {
   workspace: string // where sessions may work
   signInAddress: string // the one-time address that the start printed
   signInSecret(): string // of another one, made while the server runs
+  agentToken(name: string): string // of an agent outside, which can only ask
   log(): string // everything the server has said so far
   crash(): Promise<void> // kill -9, and start again on the same address with the same state
   restart(): Promise<void> // the same in order
@@ -139,6 +140,10 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
       const address = execFileSync(program('sayso'), ['token', '--sign-in', '--state-dir', join(folder, 'state')], { env: environment, encoding: 'utf8' })
       return address.trim().split('#')[1]
     },
+    agentToken: (name) =>
+      execFileSync(program('sayso'), ['token', '--agent', name, '--state-dir', join(folder, 'state')], {
+        env: environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'],
+      }).trim(),
     log: () => said,
     async crash() {
       await end(child, 'SIGKILL')

@@ -193,3 +193,35 @@ test('an MCP server elicits through Claude: a number with its bounds, a default,
     await server.stop()
   }
 })
+
+// What an agent outside asks; the returned promise is what it is told.
+function agentAsks(url: string, secret: string, id: number, name: string, input: object): Promise<string> {
+  return fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: input, _meta: { progressToken: id } } }),
+  }).then((answer) => answer.text())
+}
+
+test('an agent outside asks twice at once; its session takes answers and nothing else', async ({ page, server, rest }) => {
+  const secret = server.agentToken('Reviewer')
+  const merge = agentAsks(server.url, secret, 1, 'ask_question', { question: 'May I merge?', options: [{ value: 'yes', label: 'Merge' }, { value: 'no', label: 'Wait' }] })
+  const title = agentAsks(server.url, secret, 2, 'ask_user', { questions: [{ question: 'Under which title?' }] })
+  await expect.poll(async () => (await rest.get<{ pending_requests: unknown[] }>('/api/pending')).pending_requests.length).toBeGreaterThanOrEqual(2)
+  const here = await App.home(page, server.url)
+  await here.waitingForYou().getByRole('link', { name: /Reviewer/ }).click()
+  await expect(here.cards()).toHaveCount(2)
+  await expect(here.cards().getByText('agent Reviewer over MCP')).toHaveCount(2)
+  await expect(page.getByText('An agent outside sayso asks here.')).toBeVisible()
+  await expect(here.composer()).toHaveCount(0)
+  for (const name of ['Interrupt', 'Kill', 'Resume']) await expect(page.getByRole('button', { name, exact: true })).toHaveCount(0)
+  await here.card('Under which title?').getByRole('textbox').fill('Fix the login')
+  await here.submitButton(here.card('Under which title?')).click()
+  expect(await title).toContain('Fix the login')
+  await expect(here.cards()).toHaveCount(1)
+  await here.card('May I merge?').getByRole('radio', { name: 'Wait' }).check()
+  await here.submitButton(here.card('May I merge?')).click()
+  expect(await merge).toContain('no')
+  await expect(here.cards()).toHaveCount(0)
+  await expect(page.getByText('Nothing open', { exact: true }).filter({ visible: true }).first()).toBeVisible()
+})
