@@ -27,13 +27,13 @@ func processTable() (map[int]taken, error) {
 		if err1 != nil || err2 != nil || err3 != nil {
 			continue
 		}
-		table[pid] = taken{parent: parent, memory: rss << 10, cpu: clock(fields[3])}
+		table[pid] = taken{parent: parent, memory: rss << 10, cpu: spent(fields[3])}
 	}
 	return table, nil
 }
 
-// clock reads ps's [[hours:]minutes:]seconds[.hundredths].
-func clock(s string) time.Duration {
+// spent reads ps's [[hours:]minutes:]seconds[.hundredths].
+func spent(s string) time.Duration {
 	var total float64
 	for part := range strings.SplitSeq(s, ":") {
 		n, err := strconv.ParseFloat(part, 64)
