@@ -24,10 +24,10 @@ const (
 // maxInput bounds what is read of a hook's input, in bytes.
 const maxInput = 64 << 20
 
-// Input is what a hook gets on its stdin. Fields that are not of its event are
+// Input is what a hook gets on its stdin. Fields that are not of this hook are
 // empty.
 type Input struct {
-	Event          string `json:"hook_event_name"`
+	Name           string `json:"hook_event_name"` // of the hook
 	SessionID      string `json:"session_id"`
 	TranscriptPath string `json:"transcript_path"`
 	CWD            string `json:"cwd"`

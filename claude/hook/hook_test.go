@@ -21,7 +21,7 @@ func TestReadAndOutput(t *testing.T) {
 	t.Parallel()
 	in, err := hook.Read(strings.NewReader(permissionRequest))
 	must(t, err)
-	if in.Event != hook.PermissionRequest || in.ToolName != "Bash" || in.SessionID == "" || in.CWD != "/work" || len(in.PermissionSuggestions) == 0 {
+	if in.Name != hook.PermissionRequest || in.ToolName != "Bash" || in.SessionID == "" || in.CWD != "/work" || len(in.PermissionSuggestions) == 0 {
 		t.Errorf("got %+v", in)
 	}
 	if _, err := hook.Read(strings.NewReader("nonsense")); err == nil {

@@ -15,6 +15,12 @@ const (
 	noticeTimeout = 10
 )
 
+// names are the hooks that are installed, in the order in which they are written.
+var (
+	names    = []string{PermissionRequest, Notification}
+	timeouts = map[string]int{PermissionRequest: askTimeout, Notification: noticeTimeout}
+)
+
 type matcher struct {
 	Matcher *string           `json:"matcher,omitempty"`
 	Hooks   []json.RawMessage `json:"hooks"`
@@ -34,12 +40,12 @@ func Install(settings []byte, program string, args ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for event, timeout := range map[string]int{PermissionRequest: askTimeout, Notification: noticeTimeout} {
-		list, err := hooksOf(settings, event)
+	for _, name := range names {
+		list, err := hooksOf(settings, name)
 		if err != nil {
 			return nil, err
 		}
-		ours, err := json.Marshal(command{"command", quote(program) + tail(args), timeout})
+		ours, err := json.Marshal(command{"command", quote(program) + tail(args), timeouts[name]})
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +53,7 @@ func Install(settings []byte, program string, args ...string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if settings, err = setHooks(settings, event, append(list, entry)); err != nil {
+		if settings, err = setHooks(settings, name, append(list, entry)); err != nil {
 			return nil, err
 		}
 	}
@@ -57,8 +63,8 @@ func Install(settings []byte, program string, args ...string) ([]byte, error) {
 // Uninstall takes away what Install put there with the same arguments, whatever
 // the program was.
 func Uninstall(settings []byte, args ...string) ([]byte, error) {
-	for _, event := range []string{PermissionRequest, Notification} {
-		list, err := hooksOf(settings, event)
+	for _, name := range names {
+		list, err := hooksOf(settings, name)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +79,7 @@ func Uninstall(settings []byte, args ...string) ([]byte, error) {
 		if !changed {
 			continue
 		}
-		if settings, err = setHooks(settings, event, kept); err != nil {
+		if settings, err = setHooks(settings, name, kept); err != nil {
 			return nil, err
 		}
 	}
@@ -128,28 +134,28 @@ func without(raw json.RawMessage, tail string) (left json.RawMessage, found bool
 	return left, true
 }
 
-func hooksOf(settings []byte, event string) ([]json.RawMessage, error) {
-	raw, err := config.Get(settings, "hooks", event)
+func hooksOf(settings []byte, name string) ([]json.RawMessage, error) {
+	raw, err := config.Get(settings, "hooks", name)
 	if err != nil || raw == nil {
 		return nil, err
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, fmt.Errorf("its hooks for %s are not a list", event)
+		return nil, fmt.Errorf("its hooks for %s are not a list", name)
 	}
 	return list, nil
 }
 
-// setHooks writes the hooks of an event; what would be empty goes.
-func setHooks(settings []byte, event string, list []json.RawMessage) ([]byte, error) {
+// setHooks writes the hooks of one name; what would be empty goes.
+func setHooks(settings []byte, name string, list []json.RawMessage) ([]byte, error) {
 	if len(list) > 0 {
 		raw, err := json.Marshal(list)
 		if err != nil {
 			return nil, err
 		}
-		return config.Set(settings, raw, "hooks", event)
+		return config.Set(settings, raw, "hooks", name)
 	}
-	settings, err := config.Set(settings, nil, "hooks", event)
+	settings, err := config.Set(settings, nil, "hooks", name)
 	if err != nil {
 		return nil, err
 	}

@@ -58,6 +58,13 @@ func TestInstallAndUninstall(t *testing.T) {
 			if !hook.Installed(once, args...) {
 				t.Error("not installed after")
 			}
+			for range 20 {
+				again, err := hook.Install(once, "/usr/bin/old sayso", args...)
+				must(t, err)
+				if string(again) != string(once) {
+					t.Fatalf("the same again gave\n%s", again)
+				}
+			}
 			twice, err := hook.Install(once, "/usr/bin/new", args...)
 			must(t, err)
 			if strings.Contains(string(twice), "old") || strings.Count(string(twice), "/usr/bin/new") != 2 {

@@ -100,7 +100,7 @@ func runHook(ctx context.Context, connect string, headless bool, stdin io.Reader
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	defer c.client.CloseIdleConnections()
-	switch in.Event {
+	switch in.Name {
 	case hook.PermissionRequest:
 		return c.ask(ctx, stdout)
 	case hook.Notification:
