@@ -110,7 +110,7 @@ type Request struct {
 	Draft                 json.RawMessage `json:"draft"`
 }
 
-// Earlier is an answer that its asker never heard.
+// Earlier is an answer on which its asker was not seen to act.
 type Earlier struct {
 	RequestID string          `json:"request_id"`
 	ToolInput json.RawMessage `json:"tool_input"` // what was asked then

@@ -240,8 +240,9 @@ export const en = {
     answering: (names: string[]) => `${lists.format(names)} ${names.length === 1 ? 'is' : 'are'} answering`,
     orphaned: 'Claude stopped before it got an answer. Nothing ran. You can still answer: your answer is kept and given when Claude is resumed.',
     earlier: {
-      said: (by: string | null, same: 'question' | 'request') =>
-        `Before Claude stopped, ${by ?? 'somebody'} answered a similar ${same}:`,
+      said: (by: string | null, what: 'question' | 'request', same: boolean) =>
+        `Before Claude stopped, ${by ?? 'somebody'} answered ${same ? 'this' : 'a similar'} ${what}:`,
+      again: 'Claude may have heard that and acted on it before it stopped. Nobody can tell, so you are asked again.',
       show: 'What was asked then',
       same: 'The same was asked then, in another form.',
       was: 'Then',

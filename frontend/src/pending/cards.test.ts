@@ -603,6 +603,17 @@ describe('what a died process asked', () => {
     expect(d.answers).toMatchObject([{ request_id: '44444444-4444-5444-8444-444444444444', decision: 'allow' }])
   })
 
+  test('what Claude may have heard before it stopped says why it is asked again', async () => {
+    const d = dock([])
+    const [r] = askedDifferently().pending_requests
+    await d.state([{ ...r!, earlier: { ...r!.earlier!, tool_input: r!.tool_input } }])
+    const text = d.wrapper.find('.earlier').text()
+    expect(text).toContain('Before Claude stopped, Ada answered this request: Approved')
+    expect(text).toContain('Claude may have heard that and acted on it before it stopped.')
+    expect(d.wrapper.find('.earlier button').exists()).toBe(false)
+    expect(d.answers).toEqual([])
+  })
+
   test('hidden characters of then are marked, and markup is text', async () => {
     const d = dock([])
     const [r] = askedDifferently().pending_requests
