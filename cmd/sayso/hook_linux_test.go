@@ -250,7 +250,7 @@ func TestARealClaudeInATerminal(t *testing.T) {
 				bash("touch allowed-here"), bash("touch denied-here"),
 				`[{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Red","description":"r"},{"label":"Blue","description":"b"}]}]}}]`,
 				bash("echo '{{last_tool_result}}' > answered-here"),
-				bash("touch allowed-there; until [ -e release ]; do sleep 1; done"),
+				bash("touch allowed-there; for i in $(seq 300); do [ -e release ] && break; sleep 1; done"),
 				bash("touch refused-there"), bash("touch killed"),
 			}, ",")+`]`)
 
