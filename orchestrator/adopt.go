@@ -82,7 +82,9 @@ func (o *Orchestrator) settleMessage(ctx context.Context, s session.ProcessState
 	if err := known.recall(mark.Memo); err != nil {
 		return err
 	}
-	if known.Sending != "" && known.Spoke {
+	// What it asked is stored at once, that it spoke a moment later.
+	asked := func(r pending.Request) bool { return r.ProcessID == s.ProcessID && r.CreatedAt.After(s.StateChangedAt) }
+	if known.Sending != "" && (known.Spoke || slices.ContainsFunc(s.Requests, asked)) {
 		_, err = o.o.Store.MarkSent(ctx, known.Sending, time.Now())
 	}
 	return err
@@ -184,11 +186,12 @@ func (p *process) reconcile(ctx context.Context, hello *claude.InitializeRespons
 		p.log.ErrorContext(ctx, "cannot read the open requests of an adopted process", "error", err)
 		return
 	}
+	late := map[string]bool{} // a person was quicker than we; Claude waited no longer even so
 	for _, r := range open {
 		if !listed(r) || r.ProcessID != p.processID || waits[r.AskerRequestID] || !r.CreatedAt.Before(asked) {
 			continue
 		}
-		p.withdraw(ctx, r, "Claude withdrew this request while the server was away.")
+		late[r.RequestID] = p.withdraw(ctx, r, "Claude withdrew this request while the server was away.")
 	}
 	given, err := p.o.o.Store.UndeliveredRequests(ctx, p.session.SessionID)
 	if err != nil {
@@ -196,12 +199,15 @@ func (p *process) reconcile(ctx context.Context, hello *claude.InitializeRespons
 		return
 	}
 	for _, r := range given {
-		if !listed(r) || r.ProcessID != p.processID || waits[r.AskerRequestID] || !r.Resolution.At.Before(asked) {
+		if !listed(r) || r.ProcessID != p.processID || waits[r.AskerRequestID] {
 			continue
 		}
 		reached := pending.Delivered
-		if p.wasWithdrawn(r.AskerRequestID) {
+		switch {
+		case late[r.RequestID], p.wasWithdrawn(r.AskerRequestID):
 			reached = pending.Dropped
+		case !r.Resolution.At.Before(asked):
+			continue
 		}
 		if err := p.o.o.Store.SetDelivery(ctx, r.RequestID, reached); err != nil {
 			p.log.ErrorContext(ctx, "cannot note what became of an answer", "request_id", r.RequestID, "delivery", reached, "error", err)
