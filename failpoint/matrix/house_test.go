@@ -589,7 +589,7 @@ func (h *house) finish(ctx context.Context) error {
 			return fmt.Errorf("%w; %s", err, h.describe(c))
 		}
 	}
-	return h.await(ctx, "every command is acked", func() bool {
+	if err := h.await(ctx, "every command is acked", func() bool {
 		for _, t := range h.tabs {
 			for _, o := range t.given() {
 				if o.result == "" {
@@ -598,7 +598,19 @@ func (h *house) finish(ctx context.Context) error {
 			}
 		}
 		return true
+	}); err != nil {
+		return err
+	}
+	// What is under way to a CLI that waits no longer may come a little later; that
+	// it never comes is for verify to say.
+	const patience = 3 * time.Second
+	under, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_ = h.await(under, "no answer is under way", func() bool {
+		rows, err := h.rows(ctx)
+		return err == nil && !slices.ContainsFunc(rows, func(r row) bool { return r.final() && r.delivery == "queued" })
 	})
+	return nil
 }
 
 // describe says how a session stands.

@@ -148,7 +148,11 @@ func (c cell) try(ctx context.Context, folder string) (r result, reached int) {
 	if blame(err) {
 		return r, 0
 	}
-	ctx, cancel := context.WithTimeout(ctx, cellPatience)
+	patience := cellPatience
+	if c.in.patience != 0 {
+		patience = c.in.patience
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	h, err := open(ctx, folder, c.orders(), cli)
 	if blame(err) {

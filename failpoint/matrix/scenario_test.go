@@ -16,12 +16,14 @@ import (
 type scenario struct {
 	name string
 	play func(ctx context.Context, h *house) error
+	// patience is that of a cell; 0 is cellPatience.
+	patience time.Duration
 }
 
 var (
 	// answering: two sessions, approvals and a question, a message that waits its
 	// turn.
-	answering = scenario{"answering", func(ctx context.Context, h *house) error {
+	answering = scenario{name: "answering", play: func(ctx context.Context, h *house) error {
 		one, err := h.begin(ctx, approve("one"), question("two"), say("Done."))
 		if err != nil {
 			return err
@@ -37,7 +39,7 @@ var (
 
 	// restarting: the server is killed while requests are open; the CLI withdraws
 	// two of them while it is away.
-	restarting = scenario{"restarting", func(ctx context.Context, h *house) error {
+	restarting = scenario{name: "restarting", play: func(ctx context.Context, h *house) error {
 		h.hold("held")
 		const patience = 800 * time.Millisecond
 		c, err := h.begin(ctx, cancelled("one", patience), cancelled("two", patience), approve("held"))
@@ -79,7 +81,7 @@ var (
 	}}
 
 	// dying: the CLI dies while it asks, twice, and is resumed by the answer.
-	dying = scenario{"dying", func(ctx context.Context, h *house) error {
+	dying = scenario{name: "dying", play: func(ctx context.Context, h *house) error {
 		c, err := h.begin(ctx, approve("die one"), say("Done."))
 		if err != nil {
 			return err
@@ -89,7 +91,7 @@ var (
 	}}
 
 	// dropping: as dying, but what was answered is not asked again.
-	dropping = scenario{"dropping", func(ctx context.Context, h *house) error {
+	dropping = scenario{name: "dropping", play: func(ctx context.Context, h *house) error {
 		c, err := h.begin(ctx, approve("drop one"), say("Done."))
 		if err != nil {
 			return err
@@ -100,7 +102,7 @@ var (
 
 	// losing: what runs is lost with the folders of the shims while the server is
 	// away, twice.
-	losing = scenario{"losing", func(ctx context.Context, h *house) error {
+	losing = scenario{name: "losing", play: func(ctx context.Context, h *house) error {
 		for _, name := range []string{"held one", "held two"} {
 			h.hold(name)
 			c, err := h.begin(ctx, approve(name))
@@ -122,7 +124,7 @@ var (
 	}}
 
 	// forgetting: the CLI dies while it asks and has saved nothing.
-	forgetting = scenario{"forgetting", func(ctx context.Context, h *house) error {
+	forgetting = scenario{name: "forgetting", play: func(ctx context.Context, h *house) error {
 		for _, name := range []string{"forget one", "forget two"} {
 			if _, err := h.begin(ctx, approve(name)); err != nil {
 				return err
