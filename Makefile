@@ -89,7 +89,7 @@ torture: build ## Kill the server 1,000 times under load and count; time the ret
 matrix: ## Let every step between Claude's stdout and its stdin fail in every way, and print what became of it
 	@mkdir -p .tools/reports
 	@status=0; SAYSO_MATRIX=full SAYSO_MATRIX_TABLE=$(CURDIR)/.tools/reports/matrix.md \
-		go test -race -timeout 90m -tags failpoints ./failpoint/matrix || status=1; cat .tools/reports/matrix.md; exit $$status
+		go test -race -count=1 -timeout 90m -tags failpoints ./failpoint/matrix || status=1; cat .tools/reports/matrix.md; exit $$status
 
 .PHONY: model
 model: ## Search every state of the model in docs/model, two or three minutes
