@@ -1,6 +1,11 @@
+import { join } from 'node:path'
+
+import type { Page } from '@playwright/test'
+
+import { PAYLOADS } from '../../frontend/src/testpayloads.ts'
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
-import { bash, prompt, text } from '../script.ts'
+import { bash, prompt, text, tool, write } from '../script.ts'
 
 const painted = (kind: string) => [...(CSS.highlights.get(`code-${kind}`) ?? [])].map((r) => r.toString())
 
@@ -14,4 +19,149 @@ test('code is coloured by a worker and stays text', async ({ page, folder, rest 
   await expect.poll(() => page.evaluate(painted, 'keyword')).toContain('func')
   expect(await page.evaluate(painted, 'comment')).toEqual(['// says it'])
   expect(await block.locator('code *').count()).toBe(0)
+})
+
+const more = async (page: Page, what: string) => {
+  await page.getByRole('button', { name: 'More' }).click()
+  const menu = page.getByRole('banner').or(page.getByRole('main'))
+  await menu.getByRole('button', { name: what, exact: true }).or(menu.getByRole('link', { name: what })).first().click()
+}
+
+test('a transcript is searched, and read as a plain page', async ({ page, folder, rest }) => {
+  const lines = 'for i in $(seq 1 80); do printf "\\033[32mline %s\\033[0m\\n" $i; done'
+  const id = await rest.start(prompt('Count.', [bash(lines)], [text('That was the **needle** among them.')]), { cwd: folder })
+  const app = await App.openSession(page, id)
+  await app.approve(app.card())
+  await expect(app.said('needle')).toBeVisible()
+
+  // The words are in the folded middle of an output that is not open.
+  await page.getByRole('feed').focus()
+  await page.keyboard.press('/')
+  const field = page.getByRole('searchbox', { name: 'Search in this transcript' })
+  await expect(field).toBeFocused()
+  await field.fill('line 41')
+  await expect(page.getByRole('main').getByText('1 of 1', { exact: true })).toBeVisible()
+  await expect(page.locator('.output .green').filter({ hasText: /^line 41$/ })).toBeVisible()
+  await expect.poll(() => page.evaluate(() => [...(CSS.highlights.get('found') ?? [])].map(String))).toContain('line 41')
+  await page.keyboard.press('Escape')
+  await expect(field).toHaveCount(0)
+
+  await more(page, 'Open as a plain page')
+  await expect(page.getByRole('article', { name: 'Claude' }).getByText('needle')).toBeVisible()
+  await expect(page.getByText('line 41', { exact: true })).toBeVisible()
+  await page.getByRole('link', { name: 'Back to the session' }).click()
+  await expect(app.composer()).toBeVisible()
+})
+
+test('nothing in a transcript runs', async ({ page, folder, rest }) => {
+  // A fence in a prompt would end its script, and a file of text holds no NUL.
+  const hostile = PAYLOADS.filter((p) => !p.includes('```') && !p.includes('\0'))
+  const file = join(folder, 'hostile.html')
+  const id = await rest.start(
+    prompt(hostile.slice(0, 20).join('\n'), [text(hostile.join('\n\n')), write(file, hostile.join('\n'))],
+      [tool('Read', { file_path: file })], [text(`\`\`\`html\n${hostile.slice(0, 40).join('\n')}\n\`\`\``)]),
+    { cwd: folder, title: hostile[1], permission_mode: 'acceptEdits' })
+  await page.addInitScript(() => Object.defineProperty(window, 'ran', { set: () => console.error('a payload ran'), get: () => undefined }))
+  await App.openSession(page, id)
+  await expect(page.getByRole('figure').locator('code').last()).toContainText('onerror')
+  // The fixture fails the test on a violation of the CSP, an exception or a word of `ran`.
+  expect(await page.getByRole('feed').locator('img, iframe, script, object, embed, form, style, video, audio, [onerror], [onload]').count()).toBe(0)
+  await page.goto(`/sessions/${id}/plain`)
+  // There every fold is open.
+  await expect(page.locator('.output').last()).toContainText('onerror')
+  expect(await page.getByRole('main').locator('img, iframe, script, object, embed, form, style, video, audio').count()).toBe(0)
+})
+
+test('sessions are renamed, forked, archived and found again', async ({ page, folder, rest }) => {
+  const id = await rest.start(prompt('Say it.', [text('The first word.')]), { cwd: folder, title: `Plain ${folder.slice(-6)}` })
+  const app = await App.openSession(page, id)
+  await expect(app.said('The first word.')).toBeVisible()
+
+  const title = `Renamed ${folder.slice(-6)}`
+  await more(page, 'Rename')
+  await page.getByRole('textbox', { name: 'Title' }).fill(title)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: title })).toBeVisible()
+
+  await more(page, 'Fork')
+  await expect(page.getByRole('heading', { level: 1, name: `Fork of ${title}` })).toBeVisible()
+  await expect(app.said('The first word.')).toBeVisible()
+  const forked = page.url().split('/').at(-1)!
+  expect(forked).not.toBe(id)
+  await expect.poll(async () => (await rest.state(forked)).state).toBe('user_turn')
+  await app.send(prompt('Again.', [text('And the fork goes on.')]))
+  await expect(app.said('And the fork goes on.')).toBeVisible()
+
+  await page.goto(`/sessions/${id}`)
+  await app.kill()
+  await expect(app.dead()).toBeVisible()
+  await more(page, 'Archive')
+  await expect(page.getByRole('main').getByText('Archived', { exact: true })).toBeVisible()
+  const list = page.getByRole('navigation', { name: 'Sessions' })
+  await expect(list.getByRole('link', { name: new RegExp(`^(?!.*Fork).*${title}`) })).toHaveCount(0)
+  await page.getByRole('searchbox', { name: 'Search sessions' }).fill(title.toUpperCase())
+  await expect(list.getByRole('region', { name: 'Sessions found' }).getByRole('link')).toHaveCount(2)
+  await page.getByRole('searchbox', { name: 'Search sessions' }).fill('')
+  await list.getByRole('button', { name: 'Archive' }).click()
+  await expect(list.getByRole('region', { name: 'Archive' }).getByRole('link', { name: title })).toBeVisible()
+  await more(page, 'Take out of the archive')
+  await expect(page.getByText('Archived', { exact: true })).toHaveCount(0)
+})
+
+test('the model is switched and a queued message taken back while Claude runs', async ({ page, folder, rest }) => {
+  const id = await rest.start(prompt('Ask.', [bash(`touch ${folder}/x`)], [text('The first is done.')]), { cwd: folder })
+  const app = await App.openSession(page, id)
+  await expect(app.card()).toBeVisible()
+
+  await page.getByRole('combobox', { name: 'Model' }).selectOption('opus')
+  await expect(page.getByRole('combobox', { name: 'Model' })).toHaveValue(/opus/)
+
+  await app.send('Not this one.')
+  await app.send(prompt('But this.', [text('The third is done.')]))
+  const queue = page.getByRole('list', { name: 'Messages that wait' })
+  await expect(queue.getByRole('listitem')).toHaveCount(2)
+  await queue.getByRole('button', { name: 'Remove: Not this one.' }).click()
+  await expect(queue.getByRole('listitem')).toHaveCount(1)
+
+  await app.approve(app.card())
+  await expect(app.said('The third is done.')).toBeVisible()
+  await expect(page.getByRole('feed').getByText('Not this one.')).toHaveCount(0)
+})
+
+test('ten thousand blocks are few elements, and the last page is there', async ({ page, folder, rest }) => {
+  const id = await rest.start(prompt('Say it.', [text('Said.')]), { cwd: folder })
+  await expect.poll(async () => (await rest.state(id)).state).toBe('user_turn')
+  const at = Date.now() / 1000
+  const items = Array.from({ length: 10_000 }, (_, i) => {
+    const head = { seq: i + 1, rev: i + 1, key: `k${i}`, at, agent_id: null }
+    if (i % 3 === 0) return { ...head, kind: 'text', text: `Block **${i}** with \`code\`.\n\n\`\`\`go\nfunc f${i}() {}\n\`\`\`` }
+    if (i % 3 === 1) return { ...head, kind: 'thinking', text: `Hm ${i}` }
+    return { ...head, kind: 'tool_call', tool_use_id: `t${i}`, tool_name: 'Bash', input: { command: `echo ${i}` }, input_bytes: 9, status: 'done', result: 'x', result_bytes: 1, finished_at: at }
+  })
+  await page.routeWebSocket('**/ws', (tab) => {
+    const server = tab.connectToServer()
+    server.onMessage((message) => {
+      const frame = JSON.parse(String(message)) as { type: string; frames?: { type: string }[] }
+      if (frame.type === 'transcript') return
+      if (frame.frames) frame.frames = frame.frames.filter((f) => f.type !== 'transcript')
+      tab.send(JSON.stringify(frame))
+    })
+    tab.onMessage((message) => {
+      const { type, session_id, after } = JSON.parse(String(message)) as { type: string; session_id?: string; after?: number }
+      server.send(message)
+      if (type === 'subscribe' && session_id === id && !after) {
+        tab.send(JSON.stringify({ type: 'transcript', session_id: id, from: 0, next: 10_000, items, total: 10_000, live: null }))
+      }
+    })
+  })
+  await App.openSession(page, id)
+  const elements = () => page.evaluate(() => document.querySelectorAll('*').length)
+  await expect(page.getByText('func f9999() {}')).toBeVisible()
+  expect(await elements()).toBeLessThan(2_000)
+
+  await page.getByRole('feed').focus()
+  await page.keyboard.press('/')
+  await page.getByRole('searchbox', { name: 'Search in this transcript' }).fill('echo 5000')
+  await expect(page.locator('.row.tool_call').filter({ hasText: 'echo 5000' })).toBeVisible()
+  expect(await elements()).toBeLessThan(2_000)
 })

@@ -173,6 +173,36 @@ describe('transcript', () => {
   })
 })
 
+describe('a transcript over a bad line', () => {
+  // The server's side: items are written and written again, and each writing is a rev.
+  const written = fc.array(fc.nat(6), { minLength: 1, maxLength: 30 })
+  const history = (seqs: number[]) => seqs.map((n, i) => item(n + 1, i + 1))
+  const truth = (all: Item[]) => [...new Map(all.map((it) => [it.seq, it])).values()].toSorted((a, b) => a.seq - b.seq)
+  const frame = (all: Item[], from: number, next: number): Transcript =>
+    piece(from, next, truth(all.filter((it) => it.rev > from && it.rev <= next)))
+
+  test('whatever is lost, late, repeated or out of order, the next subscription ends at what the server has', () => {
+    fc.assert(fc.property(written, fc.array(fc.tuple(fc.nat(30), fc.nat(30), fc.boolean()), { maxLength: 20 }), (seqs, sent) => {
+      const all = history(seqs)
+      // Frames of this and of earlier connections, in any order; some never came.
+      const frames = sent.filter(([, , came]) => came).map(([a, b]) => {
+        const [from, next] = [Math.min(a, b, all.length), Math.min(Math.max(a, b), all.length)]
+        return frame(all, from, next)
+      })
+      let state = run(frames)
+      const cursor = state.transcripts.get('s')?.cursor ?? 0
+      state = run([frame(all, cursor, all.length)], state)
+      expect(state.transcripts.get('s')?.items).toEqual(truth(all))
+      expect(state.transcripts.get('s')?.cursor).toBe(all.length)
+    }), { numRuns: 500 })
+  }, 60_000)
+
+  test('a frame that begins behind a gap is not taken, so that the cursor still tells what is missing', () => {
+    expect(run([piece(5, 9, [item(9, 9)])]).transcripts.has('s')).toBe(false)
+    expect(run([piece(0, 3, [item(1, 3)]), piece(5, 9, [item(9, 9)])]).transcripts.get('s')?.cursor).toBe(3)
+  })
+})
+
 describe('hello and the list', () => {
   const hello = (server_version: string): ServerFrame => ({
     type: 'hello', protocol: 1, server_version, node_id: 'n', user: { name: 'ada', role: 'admin' }, server_time: 1_030,

@@ -206,6 +206,8 @@ function depart(state: State, before: Known | undefined, next: ProcessState, con
 function transcript(state: State, frame: Transcript): State {
   const known = state.transcripts.get(frame.session_id)
   if (known && frame.next < known.cursor) return state
+  // Behind a gap: taken, it would hide from the next subscription what is missing.
+  if (frame.from > (known?.cursor ?? 0)) return state
   const items = merge(known?.items ?? [], frame.items)
   const transcripts = new Map(state.transcripts)
   transcripts.set(frame.session_id, {

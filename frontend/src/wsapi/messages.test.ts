@@ -39,7 +39,7 @@ describe('golden frames', () => {
   })
 
   test('a batch is what it holds', () => {
-    const state = reduce(empty, frame('batch'), context)
+    const state = reduce(reduce(empty, frame('transcript'), context), frame('batch'), context)
     expect(state.sessions.size).toBe(1)
     expect([...state.transcripts.values()][0]?.live?.text).toBe('I am just sa')
   })
