@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long these tests wait for something that always happens.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func shell(t *testing.T, script string) claude.Command {
 	return claude.Command{Path: "/bin/sh", Args: []string{"-c", script}, Dir: t.TempDir(), Env: []string{"PATH=/usr/bin:/bin"}}

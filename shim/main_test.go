@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a test waits for what must come at once.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func within(t testing.TB) context.Context {
 	t.Helper()

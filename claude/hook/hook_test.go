@@ -108,7 +108,7 @@ func (term *terminal) awaits(ctx context.Context) <-chan hook.Ending {
 	return ended
 }
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func (term *terminal) gets(ended <-chan hook.Ending, want hook.Ending) {
 	term.t.Helper()

@@ -297,7 +297,7 @@ func TestCarryingMeetsAnOpening(t *testing.T) {
 // be waited for.
 func waitFor(t *testing.T, conn *pgx.Conn, question string) {
 	t.Helper()
-	limit := time.Now().Add(20 * time.Second)
+	limit := time.Now().Add(time.Minute)
 	for {
 		var yes bool
 		must(t, conn.QueryRow(ctx, question).Scan(&yes))
