@@ -1,8 +1,9 @@
-import { mkdtempSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 
 import { App } from '../app.ts'
-import { expect, test } from '../fixtures.ts'
+import { awayMessages, expect, test } from '../fixtures.ts'
 import { root } from '../machine.ts'
 import { ask, bash, prompt, question, text, tool } from '../script.ts'
 import { startServer } from '../server.ts'
@@ -191,6 +192,79 @@ test('an MCP server elicits through Claude: a number with its bounds, a default,
   } finally {
     await page.close()
     await server.stop()
+  }
+})
+
+test('AskUser and an approval over MCP, one after the other, and how many wait', async ({ page, folder, rest }) => {
+  const id = await rest.start(prompt('Ask.', [
+    sayso('AskUser', { question: 'Which name?' }),
+  ], [
+    sayso('approval_prompt', { tool_name: 'Deploy', input: { target: 'staging' }, tool_use_id: 'elsewhere-1' }),
+  ], [
+    sayso('get_phase_status', {}),
+  ], heard), { cwd: folder, title: 'Tools' })
+  const app = await App.openSession(page, id)
+  const field = app.card('Which name?').getByRole('textbox')
+  await field.fill('heron')
+  await app.submitButton(app.card('Which name?')).click()
+  const approval = app.card('staging')
+  await expect(approval).toContainText('Deploy')
+  await app.approve(approval)
+  await expect(app.said(/"pendingQuestions":\s*0/)).toBeVisible()
+  const resolved = (await rest.transcript(id)).filter((i) => i.kind === 'resolved')
+  expect(resolved).toHaveLength(2)
+})
+
+test('a server that dies with a question over MCP open: the form is back, and the answer is heard once', async ({ page, context, claudePath, model, request, signIn }) => {
+  for (const description of awayMessages) test.info().annotations.push({ type: 'allowed on the console', description })
+  const server = await startServer({ claudePath, modelURL: model.url })
+  try {
+    await signIn(context, server)
+    const rest = new REST(request, server)
+    const id = await rest.start(prompt('Ask.', [sayso('ask_user', { question: 'Which branch?' })], heard), { title: 'Branches' })
+    const app = await App.openSession(page, id, server.url)
+    await expect(app.cards()).toHaveCount(1)
+    const before = (await rest.state(id)).pending_requests[0].request_id
+    await server.crash()
+    expect((await rest.state(id)).pending_requests[0].request_id).toBe(before)
+    await app.card().getByRole('textbox').fill('main')
+    await app.submitButton(app.card()).click()
+    await expect(app.said('Heard: User selected: main')).toBeVisible()
+    expect((await rest.transcript(id)).filter((i) => i.kind === 'resolved')).toHaveLength(1)
+  } finally {
+    await page.close()
+    await server.stop()
+  }
+})
+
+test('a call that Claude cuts by itself takes its form away, and what was typed stays', async ({ page, context, claudePath, model, request, signIn }) => {
+  // A CLI that waits for an answer over MCP no longer than fifteen seconds.
+  const impatient = join(mkdtempSync(join(tmpdir(), 'sayso-e2e-')), 'claude')
+  writeFileSync(impatient, `#!/bin/sh
+for a in "$@"; do
+  case "$a" in --mcp-config=*) f=\${a#--mcp-config=}; sed 's/2000000000/15000/' "$f" >"$f.cut" && mv "$f.cut" "$f" ;; esac
+done
+exec "${claudePath}" "$@"
+`, { mode: 0o700 })
+  const server = await startServer({ claudePath: impatient, modelURL: model.url })
+  try {
+    await signIn(context, server)
+    const rest = new REST(request, server)
+    const id = await rest.start(prompt('Hello.', [text('Hello.')]), { title: 'Impatient' })
+    const app = await App.openSession(page, id, server.url)
+    await expect(app.said('Hello.')).toBeVisible()
+    await app.send(prompt('Ask.', [sayso('ask_user', { question: 'In time?' })], heard))
+    await app.card().getByRole('textbox').fill('Nearly')
+    await expect(app.cards()).toHaveCount(0, { timeout: 60_000 })
+    const notice = page.getByRole('group', { name: /^No longer open/ })
+    await expect(notice).toContainText('Nearly')
+    await expect(notice).toContainText(/cancelled its question|stopped waiting/)
+    await expect(app.said(/^Heard: /)).toBeVisible()
+    expect((await rest.state(id)).pending_requests).toEqual([])
+  } finally {
+    await page.close()
+    await server.stop()
+    rmSync(dirname(impatient), { recursive: true })
   }
 })
 
