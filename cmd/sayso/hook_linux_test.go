@@ -200,7 +200,9 @@ func (c *claudeTerminal) resolved(r wireRequest) string {
 	return said.Resolved.Outcome + ": " + said.Resolved.Summary
 }
 
-// dialogIsOpen waits until the CLI says that it waits for a person.
+// dialogIsOpen waits until the CLI says that it waits for a person, and as long as
+// a person takes at least to read it: the hook, which looks four times a second,
+// must see that, too.
 func (c *claudeTerminal) dialogIsOpen() {
 	c.house.t.Helper()
 	within(c.house.t, cliPatience, "the dialog is open", func() bool {
@@ -213,6 +215,7 @@ func (c *claudeTerminal) dialogIsOpen() {
 		}
 		return false
 	})
+	time.Sleep(3 * time.Second)
 }
 
 // presses types keys, one after the other, until something has come of it: a CLI
