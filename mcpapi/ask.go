@@ -123,11 +123,13 @@ func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h 
 	// first look is soon after that.
 	look := time.NewTimer(firstLook)
 	defer look.Stop()
-	var progress, patience <-chan time.Time
+	var patience <-chan time.Time
+	progress := time.NewTimer(0)
+	progress.Stop()
+	soon := earlyProgress[:]
 	if token != nil {
-		t := time.NewTicker(ProgressEvery)
-		defer t.Stop()
-		progress = t.C
+		progress.Reset(soon[0])
+		defer progress.Stop()
 		s.progress(ctx, req, token, began) // at once, so that the client sees the beginning of its response
 	}
 	if mayTicket && !c.unlimited {
@@ -156,8 +158,14 @@ func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h 
 				s.desk.leave(h, c)
 				return row, ticket(row), nil
 			}
-		case <-progress:
+		case <-progress.C:
 			s.progress(ctx, req, token, began)
+			next := ProgressEvery
+			if len(soon) > 1 {
+				soon = soon[1:]
+				next = soon[0]
+			}
+			progress.Reset(next)
 		case <-look.C:
 			if _, err := s.o.Directory.Agent(ctx, c.secret); errors.Is(err, account.ErrRefused) {
 				s.desk.expel(h)

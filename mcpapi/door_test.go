@@ -205,7 +205,7 @@ func TestOfficialClient(t *testing.T) {
 					t.Fatal(err)
 				}
 				is(t, "result", result.Content[0].(*mcp.TextContent).Text, "User selected: this")
-				is(t, "progress", len(progress), 3)
+				is(t, "progress", len(progress), 5)
 
 				// Its context ends: the question goes.
 				ctx, cancel := context.WithCancel(t.Context())

@@ -55,6 +55,11 @@ const (
 	AnswerKept = 10 * time.Minute
 )
 
+// earlyProgress are the pauses before the first notifications of progress after
+// the one at once; then [ProgressEvery] holds. A client that cuts calls within
+// seconds unless it sees them move is told so early.
+var earlyProgress = [...]time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second}
+
 // Limits of what one session may ask.
 const (
 	MaxOpen      = 10 // questions at once
