@@ -268,6 +268,35 @@ exec "${claudePath}" "$@"
   }
 })
 
+test('an MCP server wants a page opened: its address is text, and Done tells the server', async ({ page, claudePath, model, request, signIn }) => {
+  const server = await startServer({
+    claudePath, modelURL: model.url, mcpServers: { billing: { command: process.execPath, args: [`${root}e2e/elicitor.mjs`] } },
+  })
+  try {
+    await signIn(page.context(), server)
+    const rest = new REST(request, server)
+    const id = await rest.start(prompt('Ask.', [
+      tool('mcp__billing__elicit', { mode: 'url', elicitationId: 'e-1', url: 'https://example.org/pay?x=1', message: 'Pay there.' }),
+    ], heard), { title: 'Billing', allowed_tools: ['mcp__billing__elicit'] })
+    const app = await App.openSession(page, id, server.url)
+    if (test.info().project.name.endsWith('2.1.197')) {
+      await expect(app.said(/does not support URL-mode/)).toBeVisible() // this CLI knows no such thing
+      return
+    }
+    const card = app.card()
+    await expect(card).toHaveAccessibleName('An MCP server wants you to open a page')
+    await expect(card).toContainText('MCP server billing through Claude')
+    await expect(card.getByText('https://example.org/pay?x=1')).toBeVisible()
+    await expect(card.getByRole('link')).toHaveAttribute('rel', 'noopener noreferrer')
+    await card.getByRole('button', { name: 'Done' }).click()
+    await expect(app.said(/"action":"accept"/)).toBeVisible()
+    await expect(app.cards()).toHaveCount(0)
+  } finally {
+    await page.close()
+    await server.stop()
+  }
+})
+
 // What an agent outside asks; the returned promise is what it is told.
 function agentAsks(url: string, secret: string, id: number, name: string, input: object): Promise<string> {
   return fetch(`${url}/mcp`, {
