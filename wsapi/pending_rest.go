@@ -45,28 +45,26 @@ func (s *Server) getRequest(w http.ResponseWriter, r *http.Request, _ account.Id
 
 func (s *Server) postExtend(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	c := new(Extend)
-	if err := readBody(r, c); err != nil {
-		return err
-	}
-	id := r.PathValue("id")
-	if c.RequestID != "" && c.RequestID != id {
-		return refuseField("request_id", "The body names another request than the address.")
-	}
-	c.RequestID = id
-	s.answerCommand(w, r, commandSpecs["extend"], c, who, http.StatusOK)
-	return nil
+	return s.postRequestCommand(w, r, who, "extend", c, &c.RequestID)
 }
 
 func (s *Server) postResponse(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	c := new(PendingRequestResponse)
+	return s.postRequestCommand(w, r, who, "pending_request_response", c, &c.RequestID)
+}
+
+// postRequestCommand carries out a command about the request that the address
+// names. named is the request_id of c, which may be left out of the body and must
+// not name another.
+func (s *Server) postRequestCommand(w http.ResponseWriter, r *http.Request, who account.Identity, kind string, c deed, named *string) error {
 	if err := readBody(r, c); err != nil {
 		return err
 	}
 	id := r.PathValue("id")
-	if c.RequestID != "" && c.RequestID != id {
+	if *named != "" && *named != id {
 		return refuseField("request_id", "The body names another request than the address.")
 	}
-	c.RequestID = id
-	s.answerCommand(w, r, commandSpecs["pending_request_response"], c, who, http.StatusOK)
+	*named = id
+	s.answerCommand(w, r, commandSpecs[kind], c, who, http.StatusOK)
 	return nil
 }
