@@ -59,10 +59,12 @@ test('nothing in a transcript runs', async ({ page, folder, rest }) => {
   const file = join(folder, 'hostile.html')
   const id = await rest.start(
     prompt(hostile.slice(0, 20).join('\n'), [text(hostile.join('\n\n')), write(file, hostile.join('\n'))],
-      [tool('Read', { file_path: file })], [text(`\`\`\`html\n${hostile.slice(0, 40).join('\n')}\n\`\`\``)]),
+      [tool('Read', { file_path: file })], [text(`\`\`\`html\n${hostile.slice(0, 40).join('\n')}\n\`\`\`\n\nThat was all of it.`)]),
     { cwd: folder, title: hostile[1], permission_mode: 'acceptEdits' })
   await page.addInitScript(() => Object.defineProperty(window, 'ran', { set: () => console.error('a payload ran'), get: () => undefined }))
-  await App.openSession(page, id)
+  const app = await App.openSession(page, id)
+  // Last of all: the plain page shows what there is when it is opened.
+  await expect(app.said('That was all of it.')).toBeVisible()
   await expect(page.getByRole('figure').locator('code').last()).toContainText('onerror')
   // The fixture fails the test on a violation of the CSP, an exception or a word of `ran`.
   expect(await page.getByRole('feed').locator('img, iframe, script, object, embed, form, style, video, audio, [onerror], [onload]').count()).toBe(0)
