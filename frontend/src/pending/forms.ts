@@ -3,7 +3,7 @@ import { defineAsyncComponent, shallowReactive, type Component } from 'vue'
 // What the first screen can wait a moment for. It is fetched while that is drawn,
 // so that a form that comes later is there at once: an async component would take
 // a turn even then, and a notice must have the focus before the next key.
-type Name = 'QuestionForm' | 'PlanApproval' | 'DepartedNotice' | 'EarlierAnswer'
+type Name = 'ToolApproval' | 'QuestionForm' | 'PlanApproval' | 'DepartedNotice' | 'EarlierAnswer'
 export const forms = shallowReactive<Partial<Record<Name, Component>>>({})
 
 const AGAIN_MS = 2_000
@@ -18,6 +18,7 @@ async function load(name: Name, fetch: () => Promise<{ default: Component }>): P
 }
 
 export const loaded = Promise.all([
+  load('ToolApproval', () => import('./ToolApproval.vue')),
   load('QuestionForm', () => import('./QuestionForm.vue')),
   load('PlanApproval', () => import('./PlanApproval.vue')),
   load('DepartedNotice', () => import('./DepartedNotice.vue')),

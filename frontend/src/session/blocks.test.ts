@@ -77,7 +77,7 @@ describe('a block of each kind', () => {
 
   test('an edit says how much it changes, and shows it', async () => {
     const it = await open(call({ tool_name: 'MultiEdit', input: { file_path: '/w/a.go', edits: [{ old_string: 'a\nb', new_string: 'a\nc\nd' }, { old_string: 'x', new_string: '' }] } }))
-    expect(it.find('.change').text()).toBe('+2 −2')
+    await vi.waitFor(() => expect(it.find('.change').text()).toBe('+2 −2'))
     expect(it.findAll('ins').map((l) => l.text()).join()).toContain('c')
   })
 
