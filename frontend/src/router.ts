@@ -10,7 +10,10 @@ export const router = createRouter({
     {
       path: '/',
       component: Shell,
-      children: [{ path: 'sessions/:id', component: () => import('./session/SessionView.vue'), props: true }],
+      children: [
+        { path: 'sessions/:id', component: () => import('./session/SessionView.vue'), props: true },
+        { path: 'admin/:page?', component: () => import('./admin/Admin.vue'), props: true },
+      ],
     },
     { path: '/:rest(.*)*', redirect: '/' },
   ],

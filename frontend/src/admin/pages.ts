@@ -1,0 +1,21 @@
+import type { Component } from 'vue'
+import type { Role } from '@/wsapi/messages.gen'
+import { words } from './words.en'
+
+export interface Page {
+  /** The last part of its address: /admin/name. */
+  name: string
+  title: string
+  /** Who may see it. Viewers, members, admins: each includes the one before. */
+  role: Role
+  load: () => Promise<{ default: Component }>
+}
+
+// A page of the admin area is one row here, a component that is loaded when it
+// is opened, and a title in words.en.ts.
+export const PAGES: readonly Page[] = [
+  { name: 'processes', title: words.pages.processes, role: 'admin', load: () => import('./Processes.vue') },
+]
+
+const RANK: Record<Role, number> = { viewer: 1, member: 2, admin: 3 }
+export const atLeast = (role: Role, want: Role) => RANK[role] >= RANK[want]
