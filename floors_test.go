@@ -30,7 +30,7 @@ type room struct {
 var rooms = map[string]room{
 	"cmd/sayso": {
 		floor:    5,
-		ours:     []string{"account", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "orchestrator", "pending", "session", "shim", "store", "wsapi"},
+		ours:     []string{"account", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "orchestrator", "pending", "session", "shim", "store", "workspace", "wsapi"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/google/uuid"},
 		closed:   "it is the top: it wires the rooms together and nothing stands on it",
 	},
@@ -82,14 +82,14 @@ var rooms = map[string]room{
 	},
 	"wsapi": {
 		floor:    4,
-		ours:     []string{"account", "failpoint", "orchestrator", "pending", "session"},
+		ours:     []string{"account", "failpoint", "orchestrator", "pending", "session", "workspace"},
 		external: []string{"github.com/coder/websocket", "github.com/go-playground/validator/v10", "github.com/google/uuid"},
 		closed:   "it is a door: the JSON of the browser stays in it, and one door does not speak through another",
 	},
 
 	"orchestrator": {
 		floor:    3,
-		ours:     []string{"claude", "failpoint", "pending", "session", "shim"},
+		ours:     []string{"claude", "failpoint", "pending", "session", "shim", "workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes: what is below it is remembered and asked also while nothing runs",
 	},
@@ -144,6 +144,10 @@ var rooms = map[string]room{
 		kit:    true,
 		ours:   []string{"pending"},
 		closed: "it is a store in memory, for tests only",
+	},
+	"workspace": {
+		floor:  1,
+		closed: "which folders there are is asked of the orchestrator, which knows the rules that hold now",
 	},
 	"account": {
 		floor:    1,

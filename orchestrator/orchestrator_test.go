@@ -24,6 +24,7 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/workspace"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -65,7 +66,7 @@ func withBench(t *testing.T, script claudetest.Script, limits func(*orchestrator
 		options := orchestrator.Options{
 			Store: store, Registry: b.registry, Bell: bell, Launcher: b.launcher,
 			CLI:   &orchestrator.CLI{Path: "/bin/sh", Environ: os.Environ()},
-			Rules: orchestrator.Rules{Roots: orchestrator.Roots{folder}, Limits: l}, NodeID: "here", Log: slog.New(slog.DiscardHandler),
+			Rules: orchestrator.Rules{Roots: workspace.Roots{folder}, Limits: l}, NodeID: "here", Log: slog.New(slog.DiscardHandler),
 		}
 		for _, f := range change {
 			f(&options)
@@ -428,6 +429,8 @@ func TestStartRefusesWhatCannotWork(t *testing.T) {
 			{"outside the roots", func(r *orchestrator.StartRequest) { r.CWD = outside }, "cwd"},
 			{"climbing out", func(r *orchestrator.StartRequest) { r.CWD = b.folder + "/../.." }, "cwd"},
 			{"NUL in the folder", func(r *orchestrator.StartRequest) { r.CWD = b.folder + "\x00" }, "cwd"},
+			{"another way to everywhere", func(r *orchestrator.StartRequest) { r.CWD = "/proc/self/root" + outside }, "cwd"},
+			{"not UTF-8", func(r *orchestrator.StartRequest) { r.CWD = b.folder + "/\xff" }, "cwd"},
 			{"no prompt", func(r *orchestrator.StartRequest) { r.Prompt = " \n" }, "prompt"},
 			{"bypass", func(r *orchestrator.StartRequest) { r.PermissionMode = "bypassPermissions" }, "permission_mode"},
 			{"flag as model", func(r *orchestrator.StartRequest) { r.Model = "--dangerously-skip-permissions" }, "model"},

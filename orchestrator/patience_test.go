@@ -16,6 +16,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/shim"
 	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/workspace"
 )
 
 // fullStore takes no writes while it is full.
@@ -379,7 +380,7 @@ func TestRulesChangeWhileItRuns(t *testing.T) {
 		b.wait(id, in(session.UserTurn))
 		time.Sleep(2 * time.Hour)
 		b.wait(id, in(session.UserTurn))
-		rules := orchestrator.Rules{Roots: orchestrator.Roots{"/elsewhere"}, Limits: orchestrator.DefaultLimits()}
+		rules := orchestrator.Rules{Roots: workspace.Roots{"/elsewhere"}, Limits: orchestrator.DefaultLimits()}
 		rules.Limits.Idle = time.Minute
 		b.SetRules(rules)
 		time.Sleep(2 * time.Minute)

@@ -1,8 +1,10 @@
 package orchestrator
 
+import "github.com/sayso-dev/sayso/workspace"
+
 // Rules are what may change while an [Orchestrator] runs.
 type Rules struct {
-	Roots Roots
+	Roots workspace.Roots
 	// Limits, but for Sample, which is read once.
 	Limits Limits
 	// ResumeOnAnswer: a person's answer to an orphaned request resumes its session.

@@ -23,63 +23,6 @@ const (
 	modelLength = 100
 )
 
-// Roots are the folders inside which sessions may work, absolute and with
-// symlinks resolved.
-type Roots []string
-
-// NewRoots resolves the folders. A folder that is not there is an error.
-func NewRoots(folders []string) (Roots, error) {
-	roots := make(Roots, 0, len(folders))
-	for _, f := range folders {
-		abs, err := filepath.Abs(f)
-		if err != nil {
-			return nil, fmt.Errorf("orchestrator: workspace root %s: %w", f, err)
-		}
-		real, err := filepath.EvalSymlinks(abs)
-		if err != nil {
-			return nil, fmt.Errorf("orchestrator: workspace root: %w", err)
-		}
-		roots = append(roots, real)
-	}
-	return roots, nil
-}
-
-// resolve turns what a person typed into the real folder, or says what is wrong.
-func (r Roots) resolve(cwd string) (string, error) {
-	refuse := func(format string, args ...any) (string, error) {
-		return "", &InvalidError{Field: "cwd", Sentence: fmt.Sprintf(format, args...)}
-	}
-	if cwd == "" {
-		return refuse("Say in which folder Claude should work.")
-	}
-	if strings.ContainsFunc(cwd, unicode.IsControl) {
-		return refuse("The folder's name contains characters that cannot be in a path.")
-	}
-	if cwd == "~" || strings.HasPrefix(cwd, "~/") {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return refuse("Give the folder as an absolute path.")
-		}
-		cwd = filepath.Join(home, cwd[1:])
-	}
-	if !filepath.IsAbs(cwd) {
-		return refuse("Give the folder as an absolute path; %s is not one.", cwd)
-	}
-	real, err := filepath.EvalSymlinks(cwd)
-	if err != nil {
-		return refuse("There is no folder %s on the server.", cwd)
-	}
-	if info, err := os.Stat(real); err != nil || !info.IsDir() {
-		return refuse("%s is not a folder.", cwd)
-	}
-	for _, root := range r {
-		if real == root || strings.HasPrefix(real, strings.TrimSuffix(root, "/")+"/") {
-			return real, nil
-		}
-	}
-	return refuse("%s is outside the folders that this server may work in (%s).", cwd, strings.Join(r, ", "))
-}
-
 // newSession checks a request and makes the session it asks for.
 func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 	if r.Demo {
@@ -102,9 +45,9 @@ func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 	if r.Demo {
 		roots = append(slices.Clone(roots), o.o.Demo.Folder)
 	}
-	cwd, err := roots.resolve(r.CWD)
+	cwd, err := roots.Resolve(r.CWD)
 	if err != nil {
-		return session.Session{}, err
+		return session.Session{}, inField("cwd", err)
 	}
 	if r.PermissionMode == "" {
 		r.PermissionMode = "default"

@@ -14,7 +14,7 @@ var (
 func RESTBodies() []any {
 	return []any{
 		Login{}, Me{}, SessionList{}, SessionPatch{}, MessageList{}, TranscriptPage{}, Outcome{}, PendingList{}, RequestFate{}, ProcessList{},
-		Environment{}, TokenList{}, TokenCreate{}, TokenCreated{}, Refusal{},
+		Environment{}, FolderList{}, TokenList{}, TokenCreate{}, TokenCreated{}, Refusal{},
 		SetUp{}, NewPassword{}, SignInList{}, PersonList{}, PersonCreate{}, PersonChange{}, SignInLink{}, AuditPage{},
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/workspace"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -445,6 +446,17 @@ func (d *driver) Environment(context.Context) orchestrator.Environment {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.next
+}
+
+// Folders stands for a server whose only root is /w.
+func (d *driver) Folders(_ context.Context, userID string, s workspace.Search) (workspace.Listing, error) {
+	if err := d.note("folders of %s: %q hidden=%v limit=%d", userID, s.Prefix, s.Hidden, s.Limit); err != nil {
+		return workspace.Listing{}, err
+	}
+	if s.Prefix != "" && !strings.HasPrefix(s.Prefix, "/w") {
+		return workspace.Listing{}, &orchestrator.InvalidError{Field: "prefix", Sentence: "It is outside."}
+	}
+	return workspace.Listing{Folders: []workspace.Folder{{Path: "/w/two", Recent: true}, {Path: "/w/one"}}, More: true}, nil
 }
 
 // browser is the other end of a tab.

@@ -212,6 +212,18 @@ type Environment struct {
 	Home           string     `json:"home"`
 }
 
+// Folder is one in which the caller may start a session.
+type Folder struct {
+	Path   string `json:"path"`
+	Recent bool   `json:"recent"` // the caller has worked in it
+}
+
+// FolderList holds folders that fit to what was typed, recent ones first.
+type FolderList struct {
+	Folders []Folder `json:"folders"`
+	More    bool     `json:"more"` // than are here
+}
+
 // Token is an API token without its secret.
 type Token struct {
 	TokenID    string       `json:"token_id"`

@@ -60,6 +60,7 @@ func routes() []route {
 		{method: "GET", pattern: "/api/sign_ins", policy: signedIn, serve: (*Server).getSignIns},
 		{method: "DELETE", pattern: "/api/sign_ins/{id}", policy: signedIn, serve: (*Server).deleteSignIn},
 		{method: "GET", pattern: "/api/environment", policy: signedIn, serve: (*Server).getEnvironment},
+		{method: "GET", pattern: "/api/folders", policy: asMember, serve: (*Server).getFolders},
 
 		{method: "GET", pattern: "/api/sessions", policy: signedIn, serve: (*Server).getSessions},
 		{method: "POST", pattern: "/api/sessions", policy: asMember, limit: speechLimit, serve: (*Server).postSession},

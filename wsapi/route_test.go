@@ -25,6 +25,7 @@ var policies = map[string]string{
 	"POST /api/logout":                  "viewer",
 	"GET /api/me":                       "viewer",
 	"GET /api/environment":              "viewer",
+	"GET /api/folders":                  "member",
 	"GET /api/sessions":                 "viewer",
 	"POST /api/sessions":                "member",
 	"GET /api/sessions/{id}":            "viewer",

@@ -32,6 +32,7 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/workspace"
 )
 
 // Store is what the door reads. Changes go through [Requests] and [Driver], but
@@ -76,6 +77,7 @@ type Driver interface {
 	SetPermissionMode(ctx context.Context, sessionID, mode string) error
 	Live(sessionID string) (session.Live, bool)
 	Environment(ctx context.Context) orchestrator.Environment
+	Folders(ctx context.Context, userID string, s workspace.Search) (workspace.Listing, error)
 }
 
 // Options says what a [Server] works with. What may be nil says so; the rest is

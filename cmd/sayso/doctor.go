@@ -9,6 +9,7 @@ import (
 
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/store"
+	"github.com/sayso-dev/sayso/workspace"
 )
 
 // doctor looks at everything that serve needs and says what it found, without
@@ -40,7 +41,7 @@ func doctor(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 		}
 		report("database", err, "opens and is up to date")
 	}
-	roots, err := orchestrator.NewRoots(s.WorkspaceRoots)
+	roots, err := workspace.NewRoots(s.WorkspaceRoots)
 	report("workspace roots", err, fmt.Sprint([]string(roots)))
 	o := orchestrator.New(orchestrator.Options{CLI: &orchestrator.CLI{Path: s.Claude, Environ: os.Environ()}, Rules: orchestrator.Rules{Roots: roots}})
 	e := o.Environment(ctx)

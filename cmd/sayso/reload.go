@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/workspace"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -115,7 +116,7 @@ func (s settings) differsForGood(next settings) []string {
 
 // rulesOf is what the settings say about sessions.
 func rulesOf(s settings) (orchestrator.Rules, error) {
-	roots, err := orchestrator.NewRoots(s.WorkspaceRoots)
+	roots, err := workspace.NewRoots(s.WorkspaceRoots)
 	if err != nil {
 		return orchestrator.Rules{}, err
 	}

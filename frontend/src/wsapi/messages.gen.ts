@@ -387,6 +387,11 @@ export interface Environment {
   home: string
 }
 
+export interface FolderList {
+  folders: Folder[]
+  more: boolean
+}
+
 export interface TokenList {
   tokens: Token[]
 }
@@ -606,6 +611,11 @@ export interface ClaudeInfo {
   version: string
   signed_in: boolean
   problem: string | null
+}
+
+export interface Folder {
+  path: string
+  recent: boolean
 }
 
 export interface Token {

@@ -1,0 +1,60 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/workspace"
+)
+
+// maxRecent is how many folders count as recent, recentSearch among how many
+// sessions they are looked for.
+const (
+	maxRecent    = 12
+	recentSearch = 500
+)
+
+// inField names the field of a request in which a folder was given that was
+// refused.
+func inField(field string, err error) error {
+	var refused *workspace.RefusedError
+	if errors.As(err, &refused) {
+		return &InvalidError{Field: field, Sentence: refused.Sentence}
+	}
+	return err
+}
+
+// Folders lists folders in which userID may start a session, those in which they
+// worked last before the others. The error is an [InvalidError] for a prefix that
+// leads out of the workspace roots.
+func (o *Orchestrator) Folders(ctx context.Context, userID string, s workspace.Search) (workspace.Listing, error) {
+	var err error
+	if s.Recent, err = o.recentFolders(ctx, userID); err != nil {
+		return workspace.Listing{}, err
+	}
+	list, err := o.rules().Roots.List(s)
+	return list, inField("prefix", err)
+}
+
+func (o *Orchestrator) recentFolders(ctx context.Context, userID string) ([]string, error) {
+	var recent []string
+	q := session.Query{Archived: true, Limit: 100}
+	for looked := 0; ; {
+		page, next, err := o.o.Store.Sessions(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range page {
+			if s.OwnerID == userID && s.Kind == session.Ours && !s.Demo && !slices.Contains(recent, s.CWD) {
+				recent = append(recent, s.CWD)
+			}
+		}
+		looked += len(page)
+		if next == "" || len(recent) >= maxRecent || looked >= recentSearch {
+			return recent[:min(len(recent), maxRecent)], nil
+		}
+		q.Cursor = next
+	}
+}
