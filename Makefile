@@ -59,7 +59,7 @@ setup-run:
 	@scripts/setup run
 
 .PHONY: test
-test: setup ## Run all tests: Go with the race detector, the web app's, the browser's with both CLIs
+test: setup ## Run all tests: Go with the race detector, the web app's, the browser's with both CLIs, fuzzing
 	@MAKE="$(MAKE)" scripts/test
 
 .PHONY: test-go
@@ -76,6 +76,11 @@ test-e2e: build e2e/node_modules/.package-lock.json ## Run the browser tests
 	@mkdir -p .tools/reports
 	SAYSO_TEST_CHROMIUM="$$(scripts/chromium)" PLAYWRIGHT_JSON_OUTPUT_NAME=$(CURDIR)/.tools/reports/e2e.json \
 		npm run --silent --prefix e2e test -- --reporter=list,json
+
+FUZZTIME ?= 60s
+.PHONY: fuzz
+fuzz: ## Fuzz every target for a minute, or for FUZZTIME
+	@scripts/fuzz $(FUZZTIME)
 
 .PHONY: torture
 torture: build ## Kill the server 1,000 times under load and count; time the return of 1,000 forms; kill shims; upgrade and back

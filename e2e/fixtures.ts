@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { type BrowserContext, test as plain } from '@playwright/test'
 
-import { type Model, type Server, startModel, startServer } from './server.ts'
+import { type Model, type Server, startModel, startServer, token } from './server.ts'
 import { REST } from './wire.ts'
 
 export interface ServerOptions {
@@ -69,6 +69,10 @@ export const test = plain.extend<ForTest, ForWorker>({
       if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()} (${message.location().url})`)
     })
     context.on('weberror', (thrown) => complaints.push(`exception: ${thrown.error().stack ?? thrown.error().message}`))
+    // Nor is a credential ever part of an address, but behind the # of a one-time sign-in, which no server sees.
+    context.on('request', (request) => {
+      if (request.url().includes(token)) complaints.push(`a token in an address: ${request.url()}`)
+    })
     await context.addInitScript(() => {
       document.addEventListener('securitypolicyviolation', (v) => console.error(`CSP: ${v.violatedDirective} ${v.blockedURI}`))
     })

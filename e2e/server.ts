@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 import { program } from './machine.ts'
+import { inFiles, inProcesses, inText } from './secrets.ts'
 import type { Script } from './script.ts'
 
 export const token = 'an-admin-token-for-the-browser-tests-only'
@@ -107,13 +108,22 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
   }
   if (apiKey) environment.ANTHROPIC_API_KEY = apiKey
 
+  const state = join(folder, 'state')
+  // What must be found nowhere. The key of the model is handed to the CLI, which is what it is for.
+  const secrets = new Map(bootstrap ? [[token, 'the bootstrap token']] : [])
+  async function leaks(): Promise<string[]> {
+    const metrics = bootstrap ? await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${token}` } }).then((r) => r.text(), () => '') : ''
+    const all = new Map(apiKey ? [...secrets, [apiKey, 'the key of the model']] : secrets)
+    return [...inText(said, all, 'the log'), ...inText(metrics, all, 'the metrics'), ...inFiles(state, all), ...inProcesses(home, child.pid ?? 0, secrets)]
+  }
+
   let child: ChildProcess
   let said = ''
   async function start() {
     const from = said.length
     child = spawn(
       program('sayso'),
-      ['serve', '--listen', listen, '--state-dir', join(folder, 'state'), '--workspace-root', workspace, ...more],
+      ['serve', '--listen', listen, '--state-dir', state, '--workspace-root', workspace, ...more],
       { env: environment, stdio: ['ignore', 'pipe', 'pipe'] },
     )
     const hear = (chunk: Buffer) => (said += chunk)
@@ -137,13 +147,18 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
       return found
     },
     signInSecret() {
-      const address = execFileSync(program('sayso'), ['token', '--sign-in', '--state-dir', join(folder, 'state')], { env: environment, encoding: 'utf8' })
-      return address.trim().split('#')[1]
+      const address = execFileSync(program('sayso'), ['token', '--sign-in', '--state-dir', state], { env: environment, encoding: 'utf8' })
+      const secret = address.trim().split('#')[1]
+      secrets.set(secret, 'a one-time sign-in')
+      return secret
     },
-    agentToken: (name) =>
-      execFileSync(program('sayso'), ['token', '--agent', name, '--state-dir', join(folder, 'state')], {
+    agentToken(name) {
+      const secret = execFileSync(program('sayso'), ['token', '--agent', name, '--state-dir', state], {
         env: environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'],
-      }).trim(),
+      }).trim()
+      secrets.set(secret, 'the token of an agent')
+      return secret
+    },
     log: () => said,
     async crash() {
       await end(child, 'SIGKILL')
@@ -154,9 +169,12 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
       await start()
     },
     async stop() {
+      const leaked = await leaks()
       await end(child, 'SIGTERM')
-      execFileSync(program('sayso'), ['kill-all', '--state-dir', join(folder, 'state')], { env: environment })
+      leaked.push(...inFiles(state, secrets))
+      execFileSync(program('sayso'), ['kill-all', '--state-dir', state], { env: environment })
       for (const made of [folder, workspace]) rmSync(made, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+      if (leaked.length > 0) throw new Error(`Secrets where none may be:\n${[...new Set(leaked)].join('\n')}`)
     },
   }
 }

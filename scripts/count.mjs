@@ -1,4 +1,4 @@
-// Adds up what the Go, web and browser tests left in .tools/reports and prints
+// Adds up what the Go, web and browser tests and the fuzzing left in .tools/reports and prints
 // one line for each and, last, "N passed, N failed". Exits 1 unless all passed.
 // A suite that left no readable report counts as one failure: it did not run.
 import { readFileSync } from 'node:fs'
@@ -64,6 +64,7 @@ for (const [name, count] of [
   ['failpoint', () => countGo('failpoints.ndjson')],
   ['web app', countWeb],
   ['browser', countBrowser],
+  ['fuzz', () => JSON.parse(read('fuzz.json'))],
 ]) {
   let counted
   try {
