@@ -108,7 +108,7 @@ var attackList = []attack{
 	proved(62, "files that others can read, or have put there", "store/sqlite.TestModesUnderAnyUmask", "shim.TestModesOfFiles", "shim.TestStartRefusesAFolderThatIsThere"),
 	proved(63, "another user at the socket of a shim", "shim.TestStrangersAreRefused"),
 	proved(64, "our secrets in Claude's environment and files", "shim.TestWhatTheCLIGets", "claude.TestChildGetsNothingElse", "claude.TestEnviron"),
-	{number: 65, what: "paths and scripts in attachments", cannot: "An attachment goes to Claude in the message; it is never a file of ours and never served."},
+	proved(65, "paths and scripts in attachments", "wsapi.TestAttachmentsAreServedInert", "wsapi.TestAttachmentsThatAreRefused", "attachment.TestKeep"),
 
 	// Agents.
 	{number: 66, what: "the MCP session of another", cannot: "The door keeps no MCP sessions; each call proves itself by its token."},

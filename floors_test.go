@@ -30,7 +30,7 @@ type room struct {
 var rooms = map[string]room{
 	"cmd/sayso": {
 		floor:    5,
-		ours:     []string{"account", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "orchestrator", "pending", "session", "shim", "store", "workspace", "wsapi"},
+		ours:     []string{"account", "attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "orchestrator", "pending", "session", "shim", "store", "workspace", "wsapi"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/google/uuid"},
 		closed:   "it is the top: it wires the rooms together and nothing stands on it",
 	},
@@ -82,7 +82,7 @@ var rooms = map[string]room{
 	},
 	"wsapi": {
 		floor:    4,
-		ours:     []string{"account", "failpoint", "orchestrator", "pending", "session", "workspace"},
+		ours:     []string{"account", "attachment", "failpoint", "orchestrator", "pending", "session", "workspace"},
 		external: []string{"github.com/coder/websocket", "github.com/go-playground/validator/v10", "github.com/google/uuid"},
 		closed:   "it is a door: the JSON of the browser stays in it, and one door does not speak through another",
 	},
@@ -130,6 +130,12 @@ var rooms = map[string]room{
 		closed:   "it starts clusters for tests, and for tests only",
 	},
 
+	"attachment": {
+		floor:    1,
+		ours:     []string{"session"},
+		external: []string{"github.com/google/uuid"},
+		closed:   "it keeps files of people: only the door that takes them and the program that opens it need it",
+	},
 	"session": {
 		floor:    1,
 		ours:     []string{"pending"},

@@ -24,7 +24,8 @@ type Store interface {
 	UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
 }
 
-// Options says what an [Orchestrator] works with. All but Demo and MCP are required.
+// Options says what an [Orchestrator] works with. All but Demo, MCP and Attachments
+// are required.
 type Options struct {
 	Store    Store
 	Registry *pending.Registry
@@ -35,7 +36,9 @@ type Options struct {
 	NodeID   string
 	Demo     *Demo // nil when there is no scripted model to run against
 	MCP      *MCP  // nil when sessions do not ask over MCP
-	Log      *slog.Logger
+	// Attachments may be nil when no message names one by its id.
+	Attachments Attachments
+	Log         *slog.Logger
 }
 
 // Demo is the scripted model that demo sessions talk to.
@@ -394,6 +397,9 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID string, by pending.Ac
 	}
 	if err := o.copyTranscript(ctx, from.SessionID, s.SessionID); err != nil {
 		return "", err
+	}
+	if err := o.o.Store.ShareAttachments(ctx, from.SessionID, s.SessionID); err != nil {
+		return "", fmt.Errorf("orchestrator: share attachments with fork: %w", err)
 	}
 	l := launchOf(s)
 	l.SessionID, l.Resume, l.Fork = s.SessionID, from.SessionID, true

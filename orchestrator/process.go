@@ -665,10 +665,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	if doubtful != "" && m.MessageID != doubtful {
 		return false, nil // it was said, and noted
 	}
-	message := claude.UserMessage{UUID: m.MessageID, Text: m.Text}
-	for _, a := range m.Attachments {
-		message.Blocks = append(message.Blocks, attachmentBlock(a))
-	}
+	message := claude.UserMessage{UUID: m.MessageID, Text: m.Text, Blocks: p.blocks(m)}
 	p.mu.Lock()
 	ended := p.script.Ended == m.MessageID
 	p.mu.Unlock()

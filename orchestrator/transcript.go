@@ -431,7 +431,7 @@ func (s *scribe) oldestTool() (name string, since time.Time, runs bool) {
 func userItem(m session.Message) session.Item {
 	body := session.UserBody{Text: m.Text, By: m.By.Name}
 	for _, a := range m.Attachments {
-		body.Attachments = append(body.Attachments, session.AttachmentInfo{Name: a.Name, MediaType: a.MediaType, Size: len(a.Data)})
+		body.Attachments = append(body.Attachments, a.Info())
 	}
 	return session.Item{Key: "message:" + m.MessageID, At: time.Now(), Kind: session.ItemUser, Body: encode(body)}
 }

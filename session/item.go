@@ -20,9 +20,10 @@ type UserBody struct {
 
 // AttachmentInfo names an attachment without its bytes.
 type AttachmentInfo struct {
-	Name      string `json:"name"`
-	MediaType string `json:"media_type"`
-	Size      int    `json:"size"` // bytes
+	AttachmentID string `json:"attachment_id,omitempty"` // absent when its bytes were not kept
+	Name         string `json:"name"`
+	MediaType    string `json:"media_type"`
+	Size         int    `json:"size"` // bytes
 }
 
 // TextBody is the body of an [ItemText], [ItemThinking] or [ItemPlan].

@@ -16,6 +16,8 @@ import (
 var (
 	ErrNotFound = errors.New("no such session")
 	ErrExists   = errors.New("session exists already")
+	// ErrNoAttachment: there is none of that id, or it was forgotten.
+	ErrNoAttachment = errors.New("no such attachment")
 	// ErrCursor: the cursor of a query was not given by the answer before.
 	ErrCursor = errors.New("no such place in the list of sessions")
 )
@@ -183,9 +185,25 @@ type Message struct {
 
 // Attachment travels inside a message as a content block.
 type Attachment struct {
-	Name      string `json:"name"`
-	MediaType string `json:"media_type"` // image/png, image/jpeg, image/gif, image/webp, application/pdf, text/plain
-	Data      []byte `json:"data"`
+	// AttachmentID names the file that holds the bytes; Data is then absent.
+	AttachmentID string `json:"attachment_id,omitempty"`
+	Name         string `json:"name"`
+	MediaType    string `json:"media_type"` // image/png, image/jpeg, image/gif, image/webp, application/pdf, text/plain
+	Size         int    `json:"size,omitempty"`
+	Data         []byte `json:"data"`
+}
+
+// Info is the attachment without its bytes.
+func (a Attachment) Info() AttachmentInfo {
+	return AttachmentInfo{AttachmentID: a.AttachmentID, Name: a.Name, MediaType: a.MediaType, Size: max(a.Size, len(a.Data))}
+}
+
+// KeptAttachment is an attachment whose bytes are a file of ours.
+type KeptAttachment struct {
+	AttachmentInfo
+	OwnerID   string // who attached it
+	CreatedAt time.Time
+	Sessions  []string // in which it was said, by id
 }
 
 // Patch changes the fields that are not nil.
@@ -260,7 +278,8 @@ type Store interface {
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (Page, error)
 
 	// QueueMessage stores a message that waits for Claude; a known MessageID
-	// changes nothing and returns queued false.
+	// changes nothing and returns queued false. What it attaches by id is used by
+	// the session from then on; ErrNoAttachment when one of them is not there.
 	QueueMessage(ctx context.Context, m Message) (queued bool, err error)
 	// QueuedMessages returns those not sent yet, oldest first.
 	QueuedMessages(ctx context.Context, sessionID string) ([]Message, error)
@@ -269,6 +288,16 @@ type Store interface {
 	// Requeue puts the sent messages of a session back into its queue, in their
 	// order and before those that wait, and returns how many there were.
 	Requeue(ctx context.Context, sessionID string) (int, error)
+	// SaveAttachment stores what is known of a file that is on disk; a known id
+	// changes nothing.
+	SaveAttachment(ctx context.Context, a KeptAttachment) error
+	// Attachment returns it with the sessions that use it; ErrNoAttachment.
+	Attachment(ctx context.Context, attachmentID string) (KeptAttachment, error)
+	// ShareAttachments makes a session use what another one uses.
+	ShareAttachments(ctx context.Context, from, to string) error
+	// ForgetAttachments drops those that no session uses, if one once did or if
+	// they were made before a time, and returns how many there were.
+	ForgetAttachments(ctx context.Context, before time.Time) (int, error)
 	// RemoveQueued drops a message that was not sent; false when it was not there.
 	RemoveQueued(ctx context.Context, messageID string) (bool, error)
 }

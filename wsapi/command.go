@@ -303,18 +303,26 @@ func (c *Extend) do(ctx context.Context, s *Server, _ account.Identity) (Outcome
 }
 
 func (c *SendMessage) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	attached, err := s.attached(ctx, c.Attachments, c.SessionID, c.CommandID, who)
+	if err != nil {
+		return Outcome{}, err
+	}
 	m := session.Message{
 		MessageID: derivedID("message", who.User.UserID, c.CommandID), SessionID: c.SessionID,
-		Text: c.Text, Attachments: attachments(c.Attachments), By: actor(who), CreatedAt: time.Now(),
+		Text: c.Text, Attachments: attached, By: actor(who), CreatedAt: time.Now(),
 	}
 	return Outcome{MessageID: m.MessageID}, s.o.Driver.Send(ctx, m)
 }
 
 func (c *CreateSession) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	attached, err := s.attached(ctx, c.Attachments, "", c.CommandID, who)
+	if err != nil {
+		return Outcome{}, err
+	}
 	sessionID, err := s.o.Driver.Start(ctx, orchestrator.StartRequest{
 		SessionID: derivedID("session", who.User.UserID, c.CommandID),
 		CWD:       c.CWD, Prompt: c.Prompt, Title: c.Title, Model: c.Model, PermissionMode: c.PermissionMode,
-		Attachments: attachments(c.Attachments), AllowedTools: c.AllowedTools,
+		Attachments: attached, AllowedTools: c.AllowedTools,
 		Resume: c.Resume, Fork: c.Fork, Demo: c.Demo, By: actor(who),
 	})
 	return Outcome{SessionID: sessionID}, err
@@ -369,14 +377,6 @@ func (c *Draft) do(ctx context.Context, s *Server, _ account.Identity) (Outcome,
 		c.SessionID = r.SessionID
 	}
 	return Outcome{}, s.o.Requests.SetDraft(ctx, c.SessionID, c.RequestID, unlessNull(c.Value))
-}
-
-func attachments(list []Attachment) []session.Attachment {
-	var out []session.Attachment
-	for _, a := range list {
-		out = append(out, session.Attachment{Name: a.Name, MediaType: a.MediaType, Data: a.Data})
-	}
-	return out
 }
 
 func unlessNull(raw json.RawMessage) json.RawMessage {

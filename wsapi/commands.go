@@ -10,11 +10,14 @@ import (
 // tab. REST bodies are the same structs without Type; there command_id may be
 // absent, and path parameters take the place of session_id and request_id.
 
-// Attachment travels inside a message; Data is base64.
+// Attachment travels inside a message: by the id of what was sent with
+// POST /api/attachments, or as Data in base64. What Data is, its bytes say;
+// MediaType is what a script takes it for.
 type Attachment struct {
-	Name      string `json:"name" validate:"required,max=255"`
-	MediaType string `json:"media_type" validate:"oneof=image/png image/jpeg image/gif image/webp application/pdf text/plain"`
-	Data      []byte `json:"data" ts:"string" validate:"required,max=25165824"`
+	AttachmentID string `json:"attachment_id,omitempty" validate:"omitempty,uuid"`
+	Name         string `json:"name,omitempty" validate:"required_without=AttachmentID,max=255"`
+	MediaType    string `json:"media_type,omitempty" validate:"omitempty,oneof=image/png image/jpeg image/gif image/webp application/pdf text/plain"`
+	Data         []byte `json:"data,omitempty" ts:"string" validate:"required_without=AttachmentID,excluded_with=AttachmentID,max=25165824"`
 }
 
 // PendingRequestResponse answers a request. Answers is the short form keyed by

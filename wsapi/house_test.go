@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/attachment"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -37,13 +38,16 @@ type house struct {
 	store     *sqlite.Store
 	registry  *pending.Registry
 	driver    *driver
+	shelf     *attachment.Shelf
 	directory *account.Directory
 	admin     account.User
 	bell      *bell
 	server    *wsapi.Server
 	web       *httptest.Server // nil in a house without sockets
 	client    *http.Client     // of web
-	tokens    map[account.Role]string
+
+	minting sync.Mutex // protects following
+	tokens  map[account.Role]string
 }
 
 // bell tells everybody who listens.
@@ -100,8 +104,14 @@ func openHouse(t testing.TB, path string, change ...func(*wsapi.Options)) *house
 	if h.admin, err = h.directory.Prepare(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
+	shelf, err := attachment.Open(filepath.Join(filepath.Dir(path), "attachments"), h.store, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = shelf.Close() })
+	h.shelf = shelf
 	o := wsapi.Options{
-		Store: h.store, Requests: h.registry, Driver: h.driver, Directory: h.directory, Bell: h.bell,
+		Attachments: shelf, Store: h.store, Requests: h.registry, Driver: h.driver, Directory: h.directory, Bell: h.bell,
 		App:     http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<title>sayso</title>") }),
 		Version: "0.0.0-test", NodeID: "node-1", Log: slog.New(slog.DiscardHandler),
 	}
@@ -131,6 +141,8 @@ func (h *house) run() {
 // token returns an API token of a user of this role.
 func (h *house) token(role account.Role) string {
 	h.t.Helper()
+	h.minting.Lock()
+	defer h.minting.Unlock()
 	if t, ok := h.tokens[role]; ok {
 		return t
 	}

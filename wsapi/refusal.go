@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/attachment"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -85,6 +86,7 @@ func (s *Server) code(err error) *refusal {
 		answer  *pending.InvalidError
 		order   *orchestrator.InvalidError
 		person  *account.InvalidError
+		file    *attachment.InvalidError
 		r       *refusal
 	)
 	switch {
@@ -113,6 +115,12 @@ func (s *Server) code(err error) *refusal {
 		r = refuseField(order.Field, order.Sentence)
 	case errors.As(err, &person):
 		r = refuseField(person.Field, person.Sentence)
+	case errors.As(err, &file):
+		r = refuse(http.StatusUnprocessableEntity, "invalid_attachment", file.Sentence)
+		r.body.Field = "attachments"
+	case errors.Is(err, session.ErrNoAttachment):
+		r = refuse(http.StatusNotFound, "no_attachment", "This attachment is not there any more, or not yours to see. Attach the file again.")
+		r.body.Field = "attachments"
 	case errors.Is(err, session.ErrNotFound):
 		r = noSuchSession()
 	case errors.Is(err, session.ErrCursor):

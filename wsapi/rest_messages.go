@@ -135,6 +135,12 @@ type QueuedMessage struct {
 	CreatedAt   float64                  `json:"created_at"`
 }
 
+// Upload is a file that a message may attach later; Data is base64.
+type Upload struct {
+	Name string `json:"name" validate:"required,max=1000"`
+	Data []byte `json:"data" ts:"string" validate:"required"`
+}
+
 // TranscriptPage is one piece of a transcript.
 type TranscriptPage struct {
 	Items []Item `json:"items"`

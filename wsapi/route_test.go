@@ -48,6 +48,8 @@ var policies = map[string]string{
 	"POST /api/mcp-answer":                            "member",
 	"POST /claude/submit-answer":                      "member",
 	"GET /api/processes":                              "admin",
+	"POST /api/attachments":                           "member",
+	"GET /api/attachments/{id}":                       "viewer",
 	"GET /api/tokens":                                 "viewer",
 	"POST /api/tokens":                                "viewer",
 	"DELETE /api/tokens/{id}":                         "viewer",
@@ -67,6 +69,7 @@ var policies = map[string]string{
 const smallBody, smallCommand = 1 << 20, 256 << 10
 
 var largeBodies = map[string]int64{
+	"POST /api/attachments":            33 << 20, // a file of 24 MiB in base64
 	"POST /api/sessions":               48 << 20, // attachments
 	"POST /api/sessions/{id}/messages": 48 << 20,
 	"POST /api/pending/{id}/response":  8 << 20, // an edited input can be a whole file

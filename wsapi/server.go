@@ -29,6 +29,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/attachment"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -45,6 +46,7 @@ type Store interface {
 	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (session.Page, error)
 	QueuedMessages(ctx context.Context, sessionID string) ([]session.Message, error)
+	Attachment(ctx context.Context, attachmentID string) (session.KeptAttachment, error)
 	Request(ctx context.Context, requestID string) (pending.Request, error)
 	Command(ctx context.Context, userID, commandID string) (ack []byte, err error)
 	SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) (kept []byte, err error)
@@ -87,6 +89,8 @@ type Options struct {
 	Requests  Requests
 	Driver    Driver
 	Directory *account.Directory
+	// Attachments keeps what people attach. Nil where none is taken.
+	Attachments *attachment.Shelf
 	// Bell is rung after a change that this door made itself. Its other end must
 	// call [Server.Touch].
 	Bell session.Bell

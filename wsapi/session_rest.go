@@ -145,7 +145,7 @@ func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, _ account.I
 	for _, m := range queue {
 		q := QueuedMessage{MessageID: m.MessageID, Text: m.Text, Attachments: []session.AttachmentInfo{}, By: m.By.Name, CreatedAt: seconds(m.CreatedAt)}
 		for _, a := range m.Attachments {
-			q.Attachments = append(q.Attachments, session.AttachmentInfo{Name: a.Name, MediaType: a.MediaType, Size: len(a.Data)})
+			q.Attachments = append(q.Attachments, a.Info())
 		}
 		list.Messages = append(list.Messages, q)
 	}

@@ -524,7 +524,11 @@ func TestLargeMessagesArrive(t *testing.T) {
 		t.Fatalf("got %+v, %+v", a, a.Error)
 	}
 	queued, err := h.store.QueuedMessages(t.Context(), id)
-	if err != nil || len(queued) != 1 || !bytes.Equal(queued[0].Attachments[0].Data, data) {
+	if err != nil || len(queued) != 1 {
+		t.Fatalf("queued: %+v, %v", queued, err)
+	}
+	kept, err := h.shelf.Read(queued[0].Attachments[0].AttachmentID)
+	if err != nil || !bytes.Equal(kept, data) {
 		t.Fatalf("the attachment did not arrive whole: %v", err)
 	}
 	r, answered := h.ask(id, "w", nil)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/attachment"
 	"github.com/sayso-dev/sayso/claude/scriptedmodel"
 	"github.com/sayso-dev/sayso/frontend"
 	"github.com/sayso-dev/sayso/mcpapi"
@@ -126,6 +127,13 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		return err
 	}
 
+	shelf, err := attachment.Open(filepath.Join(s.StateDir, "attachments"), opened, log)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	defer shelf.Close()
+
 	bell := &session.LocalBell{}
 	policy := &askingPolicy{}
 	policy.set(s.Ask)
@@ -135,14 +143,14 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		Launcher: orchestrator.Shims{Exe: exe, Root: shimsIn(s.StateDir), Epoch: epoch},
 		CLI:      &orchestrator.CLI{Path: s.Claude, Environ: os.Environ()},
 		MCP:      &orchestrator.MCP{Exe: exe, URL: localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: directory},
-		Rules:    rules, NodeID: s.NodeID, Demo: demoSettings, Log: log,
+		Rules:    rules, NodeID: s.NodeID, Demo: demoSettings, Attachments: shelf, Log: log,
 	})
 	agents := mcpapi.New(mcpapi.Options{
 		Requests: registry, Store: opened, Directory: directory, Bell: bell,
 		Policy: policy.of, Version: versionText(), Log: log,
 	})
 	door := wsapi.New(wsapi.Options{
-		Store: opened, Requests: registry, Driver: driver, Directory: directory, Bell: bell,
+		Store: opened, Requests: registry, Driver: driver, Directory: directory, Attachments: shelf, Bell: bell,
 		App: frontend.Handler(), Agents: agentDoors(agents, agents.Adapters(mcpapi.AdapterOptions{
 			Store: opened, Requests: registry, Directory: directory, Bell: bell, Log: log,
 		})), AllowedHosts: s.AllowedHosts, TLS: s.TLSCert != "",
@@ -186,6 +194,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		}
 	}
 	opening.Go(watch("model of the demo", func() error { return model.Run(doorCtx) }))
+	opening.Go(watch("attachments", func() error { return shelf.Run(doorCtx) }))
 	opening.Go(watch("tabs", func() error { return door.Run(doorCtx) }))
 	opening.Go(watch("agents", func() error { return agents.Run(doorCtx) }))
 	driving.Go(watch("processes", func() error { return driver.Run(driverCtx) }))

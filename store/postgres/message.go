@@ -38,9 +38,22 @@ func (s *Store) QueueMessage(ctx context.Context, m session.Message) (queued boo
 	if err != nil {
 		return false, fmt.Errorf("postgres: queue message %s: %w", m.MessageID, err)
 	}
-	queued, err = s.moved(ctx, "queue message "+m.MessageID, queueMessage, append(values, time.Now().UnixMicro())...)
+	what := "queue message " + m.MessageID
+	ids := engine.UsedAttachments(m)
+	if len(ids) == 0 {
+		queued, err = s.moved(ctx, what, queueMessage, append(values, time.Now().UnixMicro())...)
+	} else {
+		var n int64
+		err = s.write(ctx, what, relaxed, statement{queueMessage, append(values, time.Now().UnixMicro()), changed(&n)},
+			statement{text: markUsed, args: []any{ids}}, statement{text: useAttachments, args: []any{m.SessionID, ids}})
+		queued = err == nil && n > 0
+	}
 	if violates(err, foreignKeyRule) {
-		err = fmt.Errorf("postgres: queue message %s: %w", m.MessageID, session.ErrNotFound)
+		missing := session.ErrNotFound
+		if _, known := s.Session(ctx, m.SessionID); known == nil {
+			missing = session.ErrNoAttachment
+		}
+		err = fmt.Errorf("postgres: %s: %w", what, missing)
 	}
 	return queued, err
 }

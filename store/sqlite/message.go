@@ -32,6 +32,9 @@ func (s *Store) QueueMessage(ctx context.Context, m session.Message) (queued boo
 			return errNothing
 		}
 		queued = true
+		if err := t.use(ctx, m); err != nil {
+			return err
+		}
 		return t.bump(ctx, m.SessionID)
 	})
 	return queued && err == nil, err

@@ -149,6 +149,6 @@ func (s *Store) free() error {
 // readQueries are what the readers prepare.
 var readQueries = []string{
 	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnconsumed, selectUnrecorded,
-	selectSession, selectSessions, selectProcess, selectActive, selectMark, selectItems, selectQueued,
+	selectSession, selectSessions, selectProcess, selectActive, selectMark, selectItems, selectQueued, selectAttachment,
 	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCommand, selectAgentToken, selectAgentTokens, selectAudit,
 }

@@ -35,6 +35,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Progress", progress},
 		{"Transcript", transcript},
 		{"Messages", messages},
+		{"Attachments", attachments},
 		{"Accounts", accounts},
 		{"Audit", audit},
 		{"Bytes", exactBytes},

@@ -77,6 +77,7 @@ export interface ResultBody {
 }
 
 export interface AttachmentInfo {
+  attachment_id?: string
   name: string
   media_type: string
   size: number
@@ -347,6 +348,11 @@ export interface MessageList {
   messages: QueuedMessage[]
 }
 
+export interface Upload {
+  name: string
+  data: string
+}
+
 export interface TranscriptPage {
   items: Item[]
   next: number
@@ -524,9 +530,10 @@ export interface ViewerInfo {
 export type NoticeCode = 'none' | 'read_only' | 'unavailable' | 'broken'
 
 export interface Attachment {
-  name: string
-  media_type: string
-  data: string
+  attachment_id?: string
+  name?: string
+  media_type?: string
+  data?: string
 }
 
 export type RequestType = 'tool_approval' | 'ask_user_question'

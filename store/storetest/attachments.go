@@ -1,0 +1,111 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+)
+
+func attachments(t *testing.T, open func(t *testing.T) store.Store) {
+	ctx := context.Background()
+	s := suite{t, open}
+
+	save := func(t *testing.T, st store.Store, name string, second int) session.KeptAttachment {
+		t.Helper()
+		a := session.KeptAttachment{OwnerID: "u1", CreatedAt: after(second), AttachmentInfo: session.AttachmentInfo{
+			AttachmentID: uuid.NewString(), Name: name, MediaType: "image/png", Size: 42,
+		}}
+		must(t, st.SaveAttachment(ctx, a))
+		return a
+	}
+	say := func(t *testing.T, st store.Store, sessionID string, list ...session.KeptAttachment) error {
+		t.Helper()
+		m := message(sessionID, "look", 0)
+		for _, a := range list {
+			m.Attachments = append(m.Attachments, session.Attachment{AttachmentID: a.AttachmentID, Name: a.Name, MediaType: a.MediaType, Size: a.Size})
+		}
+		_, err := st.QueueMessage(ctx, m)
+		return err
+	}
+	there := func(t *testing.T, st store.Store, want session.KeptAttachment) {
+		t.Helper()
+		got, err := st.Attachment(ctx, want.AttachmentID)
+		must(t, err)
+		equal(t, "attachment", got, want)
+	}
+	gone := func(t *testing.T, st store.Store, a session.KeptAttachment) {
+		t.Helper()
+		_, err := st.Attachment(ctx, a.AttachmentID)
+		is(t, "attachment", err, session.ErrNoAttachment)
+	}
+
+	s.run("KeepEveryField", func(t *testing.T, st store.Store) {
+		a := save(t, st, "Bild ü.png", 3)
+		there(t, st, a)
+		again := a
+		again.Name = "another"
+		must(t, st.SaveAttachment(ctx, again))
+		there(t, st, a)
+		gone(t, st, session.KeptAttachment{AttachmentInfo: session.AttachmentInfo{AttachmentID: uuid.NewString()}})
+	})
+
+	s.run("UsedByItsSessions", func(t *testing.T, st store.Store) {
+		id, other := newSession(t, st), newSession(t, st)
+		a, b := save(t, st, "a", 0), save(t, st, "b", 0)
+		must(t, say(t, st, id, a, b))
+		must(t, say(t, st, id, a))
+		list, err := st.QueuedMessages(ctx, id)
+		must(t, err)
+		equal(t, "attachments of the message", list[0].Attachments[0], session.Attachment{AttachmentID: a.AttachmentID, Name: "a", MediaType: "image/png", Size: 42})
+		a.Sessions, b.Sessions = []string{id}, []string{id}
+		there(t, st, a)
+		must(t, st.ShareAttachments(ctx, id, other))
+		must(t, st.ShareAttachments(ctx, id, other))
+		both, err := st.Attachment(ctx, b.AttachmentID)
+		must(t, err)
+		equal(t, "sessions", len(both.Sessions), 2)
+		is(t, "share with nobody", st.ShareAttachments(ctx, id, uuid.NewString()), session.ErrNotFound)
+
+		must(t, st.DeleteSession(ctx, id))
+		b.Sessions = []string{other}
+		there(t, st, b)
+	})
+
+	s.run("NoneSuch", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		none := session.KeptAttachment{AttachmentInfo: session.AttachmentInfo{AttachmentID: uuid.NewString()}}
+		is(t, "say what is not there", say(t, st, id, none), session.ErrNoAttachment)
+		list, err := st.QueuedMessages(ctx, id)
+		must(t, err)
+		equal(t, "queued", len(list), 0)
+		is(t, "say it nowhere", say(t, st, uuid.NewString(), save(t, st, "a", 0)), session.ErrNotFound)
+	})
+
+	s.run("Forget", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		old, young, used, kept := save(t, st, "old", 0), save(t, st, "young", 10), save(t, st, "used", 10), save(t, st, "kept", 0)
+		forget := func(want int) {
+			t.Helper()
+			n, err := st.ForgetAttachments(ctx, after(5))
+			must(t, err)
+			equal(t, "forgotten", n, want)
+		}
+		must(t, say(t, st, id, used))
+		other := newSession(t, st)
+		must(t, say(t, st, other, kept))
+		forget(1)
+		gone(t, st, old)
+		there(t, st, young)
+		must(t, st.DeleteSession(ctx, id))
+		forget(1)
+		gone(t, st, used)
+		kept.Sessions = []string{other}
+		there(t, st, kept)
+		there(t, st, young)
+		forget(0)
+	})
+}
