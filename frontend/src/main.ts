@@ -1,10 +1,12 @@
 import { createPinia } from 'pinia'
 import { createApp } from 'vue'
 import App from './App.vue'
+import { speak } from './i18n'
 import { drafts } from './pending/drafts'
 import { router } from './router'
 import './ui/theme'
 import './ui/tokens.css'
 
 drafts.prune()
-createApp(App).use(createPinia()).use(router).mount('#app')
+// Words that do not come leave the app in English, not away.
+void speak().catch(() => null).then(() => createApp(App).use(createPinia()).use(router).mount('#app'))

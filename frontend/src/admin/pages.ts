@@ -1,6 +1,6 @@
 import type { Component } from 'vue'
 import type { Role } from '@/wsapi/messages.gen'
-import { words } from './words.en'
+import { words } from './words'
 
 export interface Page {
   /** The last part of its address: /admin/name. */
@@ -12,9 +12,9 @@ export interface Page {
 }
 
 // A page of the admin area is one row here, a component that is loaded when it
-// is opened, and a title in words.en.ts.
+// is opened, and a title in words.en.ts and words.de.ts, read when it is shown.
 export const PAGES: readonly Page[] = [
-  { name: 'processes', title: words.pages.processes, role: 'admin', load: () => import('./Processes.vue') },
+  { name: 'processes', get title() { return words.pages.processes }, role: 'admin', load: () => import('./Processes.vue') },
 ]
 
 const RANK: Record<Role, number> = { viewer: 1, member: 2, admin: 3 }

@@ -1,5 +1,50 @@
+import { shallowReactive, shallowRef } from 'vue'
+import { writeAs } from './format'
 import { en, type Messages } from './messages.en'
 
-/** The words of the app. Another language is another value of the same type. */
-export const t: Messages = en
-export { count } from './messages.en'
+export { count } from './format'
+
+/** The languages there are, each in its own words. */
+export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const
+export type Language = keyof typeof LANGUAGES
+
+const KEY = 'sayso:language'
+const rooms: { room: string; words: object; english: object }[] = []
+let other: Record<string, object> = {}
+
+/** The language that is shown. */
+export const language = shallowRef<Language>('en')
+
+/**
+ * The words of a room in the language that is chosen; what reads them while it
+ * renders follows a change. The English ones come with the room, those of
+ * another language for all rooms at once, before the app is mounted.
+ */
+export function inLanguage<W extends object>(room: string, english: W): W {
+  const words: W = shallowReactive({ ...english, ...other[room] })
+  rooms.push({ room, words, english })
+  return words
+}
+
+/** The words of the app. */
+export const t: Messages = inLanguage('i18n', en)
+
+/** What a person chose here; null: as the browser has it. */
+export function chosen(): Language | null {
+  try {
+    return known(localStorage.getItem(KEY))
+  } catch {
+    return null
+  }
+}
+
+const known = (l: string | null): Language | null => (l !== null && Object.hasOwn(LANGUAGES, l) ? l as Language : null)
+
+/** Loads the words of the language that is to be spoken, and speaks it. */
+export async function speak(): Promise<void> {
+  const to = chosen() ?? navigator.languages.map((l) => known(l.split('-')[0]!)).find(Boolean) ?? 'en'
+  other = to === 'en' ? {} : (await import('./de')).catalogue
+  writeAs(to)
+  document.documentElement.lang = language.value = to
+  for (const { room, words, english } of rooms) Object.assign(words, english, other[room])
+}

@@ -1,21 +1,7 @@
-const plurals = new Intl.PluralRules('en')
-const lists = new Intl.ListFormat('en', { type: 'conjunction' })
-
-export function count(n: number, one: string, other: string): string {
-  return `${n} ${plurals.select(n) === 'one' ? one : other}`
-}
-
-function ago(seconds: number): string {
-  if (seconds < 10) return 'just now'
-  if (seconds < 60) return `${Math.floor(seconds)} s ago`
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`
-  return `${Math.floor(seconds / 3600)} h ago`
-}
-
-const clock = (at: Date) => at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+import { ago, clock, count, decimal, list } from './format'
 
 // A word from outside may be that of something every object has.
-const own = (words: Record<string, string>, key: string): string | undefined => (Object.hasOwn(words, key) ? words[key] : undefined)
+export const own = (words: Record<string, string>, key: string): string | undefined => (Object.hasOwn(words, key) ? words[key] : undefined)
 
 const modes: Record<string, string> = {
   default: 'Ask before changes',
@@ -27,6 +13,9 @@ const modes: Record<string, string> = {
 }
 
 export const en = {
+  /** A sentence of the server in the language of the app; code is that of a refusal. */
+  said: (sentence: string, _code?: string): string => sentence,
+
   ui: { cancel: 'Cancel', back: 'Back', dismiss: 'Dismiss', copyCode: 'Copy code', copied: 'Copied', notCopied: 'The browser did not allow copying.' },
 
   shell: {
@@ -123,7 +112,7 @@ export const en = {
     gone: 'This session is not there, or not yours to see.',
     backToList: 'Back to the sessions',
     andMore: (n: number) => ` · ${n} more`,
-    alsoHere: (names: string[]) => `${lists.format(names)} ${names.length === 1 ? 'is' : 'are'} here`,
+    alsoHere: (names: string[]) => `${list(names)} ${names.length === 1 ? 'is' : 'are'} here`,
 
     interrupt: 'Interrupt',
     resume: 'Resume',
@@ -212,7 +201,7 @@ export const en = {
     turnFailed: (subtype: string, text: string) =>
       text || own({ error_during_execution: 'The turn was interrupted.', error_max_turns: 'The limit of turns was reached.' }, subtype) || `The turn ended with ${subtype}.`,
     tokens: (input: string, output: string) => `${input} tokens in, ${output} out`,
-    cost: (usd: number) => `$${usd < 0.1 ? usd.toFixed(4) : usd.toFixed(2)}`,
+    cost: (usd: number) => decimal(usd, usd < 0.1 ? 4 : 2, { style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' }),
   },
 
   pending: {
@@ -237,7 +226,7 @@ export const en = {
     moreTimeHint: 'Wait five minutes longer for the answer',
     by: (agent: string) => `asked by ${agent}`,
     subagent: 'a subagent',
-    answering: (names: string[]) => `${lists.format(names)} ${names.length === 1 ? 'is' : 'are'} answering`,
+    answering: (names: string[]) => `${list(names)} ${names.length === 1 ? 'is' : 'are'} answering`,
     orphaned: 'Claude stopped before it got an answer. Nothing ran. You can still answer: your answer is kept and given when Claude is resumed.',
     earlier: {
       said: (by: string | null, what: 'question' | 'request', same: boolean) =>
@@ -312,7 +301,7 @@ export const en = {
       label: (title: string) => `No longer open: ${title}`,
       answered: (title: string) => `Answered: ${title}`,
       elsewhere: (by: string | null, device: string | null, seconds: number, summary: string) =>
-        `Answered${by ? ` by ${by}` : ''}${device ? ` on ${device}` : ''} ${ago(seconds)}: ${/[.!?]$/.test(summary) ? summary : summary + '.'}`,
+        `Answered${by ? ` by ${by}` : ''}${device ? ` on ${device}` : ''} ${seconds < 10 ? 'just now' : ago(seconds)}: ${/[.!?]$/.test(summary) ? summary : summary + '.'}`,
       stale: 'This request is no longer open. Nothing was sent.',
       withdrawn: (who: string) => `${who} withdrew this request.`,
       orphan: 'This was answered elsewhere, or Claude needs no answer any longer.',

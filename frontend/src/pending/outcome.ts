@@ -10,7 +10,7 @@ export function sentenceOf(request: Request, resolved: Resolved | undefined, die
   if (!resolved) {
     // Of an orphaned request no transcript tells the end.
     if (request.status === 'orphaned') return p.orphan
-    if (died !== null) return p.died(died)
+    if (died !== null) return p.died(t.said(died))
     // What runs out is told by the clock before anything else tells it.
     const over = request.expires_at !== null && Date.now() / 1000 + skew >= request.expires_at
     return over ? p.expired(new Date((request.expires_at! - skew) * 1000), whoOf(request)) : p.stale
@@ -20,8 +20,8 @@ export function sentenceOf(request: Request, resolved: Resolved | undefined, die
     case 'denied':
       return p.elsewhere(resolved.by, resolved.device, Date.now() / 1000 + skew - resolved.at, resolved.summary)
     case 'withdrawn':
-      if (died !== null) return p.died(died)
-      return resolved.summary ? closed(resolved.summary) : p.withdrawn(whoOf(request))
+      if (died !== null) return p.died(t.said(died))
+      return resolved.summary ? closed(t.said(resolved.summary)) : p.withdrawn(whoOf(request))
     case 'expired':
       return p.expired(new Date((resolved.at - skew) * 1000), whoOf(request))
     case 'open':

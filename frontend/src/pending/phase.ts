@@ -1,4 +1,5 @@
 import { answerTo, type Entry } from '@/core/outbox'
+import { t } from '@/i18n'
 import type { Ack } from '@/wsapi/messages.gen'
 
 /** Where the answer of this tab to a request stands. */
@@ -32,6 +33,6 @@ export function phaseOf(
     case 'stale':
       return { kind: 'late', ack: acked }
     case 'rejected':
-      return { kind: 'open', refused: acked.error?.message ?? '' }
+      return { kind: 'open', refused: acked.error ? t.said(acked.error.message, acked.error.code) : '' }
   }
 }

@@ -1,3 +1,5 @@
+import { decimal, locale } from '@/i18n/format'
+
 const encoder = new TextEncoder()
 
 /** The size of a text in UTF-8 bytes, in words. */
@@ -7,15 +9,15 @@ export function bytesOf(text: string): string {
 
 export function bytes(n: number): string {
   if (n < 1024) return `${n} B`
-  if (n < 1024 * 1024) return `${(n / 1024).toFixed(n < 10 * 1024 ? 1 : 0)} kB`
-  return `${(n / 1024 / 1024).toFixed(1)} MB`
+  if (n < 1024 * 1024) return `${decimal(n / 1024, n < 10 * 1024 ? 1 : 0)} kB`
+  return `${decimal(n / 1024 / 1024, 1)} MB`
 }
 
 /** A span of time in its two largest units: "0.3 s", "2 min", "1 h 5 min"; "" when too short to tell. */
 export function duration(seconds: number): string {
   const s = Math.max(0, seconds)
   if (s > 0 && s < 0.05) return ''
-  if (s < 10 && s % 1 !== 0) return `${s.toFixed(1)} s`
+  if (s < 10 && s % 1 !== 0) return `${decimal(s, 1)} s`
   if (s < 60) return `${Math.floor(s)} s`
   const minutes = Math.floor(s / 60)
   if (minutes < 60) return `${minutes} min`
@@ -32,5 +34,5 @@ export function countdown(seconds: number): string {
 }
 
 export function compact(n: number): string {
-  return new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 }).format(n)
+  return new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 }).format(n)
 }

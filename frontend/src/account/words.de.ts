@@ -1,0 +1,63 @@
+import type { words as english } from './words.en'
+
+export const words: typeof english = {
+  account: 'Konto',
+  name: 'Name',
+  role: 'Rolle',
+  roles: { viewer: 'sieht', member: 'arbeitet und antwortet', admin: 'verwaltet' },
+
+  setUp: {
+    title: 'Willkommen',
+    lead: 'Du bist hier zuerst. Wähle einen Namen und ein Passwort: Du verwaltest dann diesen Server, und vorher kann sich niemand sonst anmelden.',
+    done: 'Beginnen',
+    later: 'Später',
+    laterWords: 'Bis dahin gibt jeder Start eine Anmeldeadresse aus.',
+  },
+
+  password: {
+    title: 'Passwort',
+    present: 'Jetziges Passwort',
+    next: 'Neues Passwort',
+    rule: 'Mindestens 12 Zeichen. Gut sind ein paar Wörter, die zu niemandes Leben gehören.',
+    ends: 'Deine anderen Anmeldungen enden.',
+    change: 'Ändern',
+    changed: 'Dein Passwort ist geändert, und deine anderen Anmeldungen sind beendet.',
+  },
+
+  signIns: {
+    title: 'Wo du angemeldet bist',
+    here: 'dieser Browser',
+    unknown: 'Unbekannter Browser',
+    since: (from, at) => `seit ${at}${from === '' ? '' : `, von ${from}`}`,
+    end: 'Beenden',
+    endOf: (device) => `Die Anmeldung in ${device} beenden`,
+  },
+
+  tokens: {
+    title: 'API-Tokens',
+    lead: 'Für Skripte. Ein Token handelt in deinem Namen, höchstens mit der Rolle, die du ihm gibst.',
+    none: 'Es gibt keine.',
+    scope: 'Darf höchstens',
+    life: 'Gilt',
+    lives: { 7: '7 Tage', 30: '30 Tage', 90: '90 Tage', 365: '1 Jahr', 0: 'bis zum Widerruf' },
+    make: 'Token erstellen',
+    once: 'Das wird nur einmal gezeigt. Kopiere es jetzt:',
+    until: (at) => `bis ${at}`,
+    by: (name) => `von ${name}`,
+    revoke: 'Widerrufen',
+    revokeOf: (name) => `Das Token ${name} widerrufen`,
+  },
+
+  people: {
+    title: 'Personen',
+    add: 'Person hinzufügen',
+    out: 'ausgesperrt',
+    noPassword: 'kein Passwort',
+    shutOut: 'Aussperren',
+    letIn: 'Wieder zulassen',
+    roleOf: (name) => `Rolle von ${name}`,
+    link: 'Anmeldeadresse',
+    linkOf: (name) => `Eine Anmeldeadresse für ${name} erstellen`,
+    linkWords: (name) => `${name} meldet sich mit dieser Adresse an, einmal, innerhalb von zehn Minuten. Sie wird nur einmal gezeigt:`,
+  },
+}

@@ -1,0 +1,38 @@
+// Numbers, plurals, lists and times as the language writes them.
+
+/** A person's own region where they have one: dates differ within a language. */
+export let locale = 'en'
+
+let plurals = new Intl.PluralRules(locale)
+let lists = new Intl.ListFormat(locale)
+let spans = new Intl.RelativeTimeFormat(locale, { style: 'short' })
+
+export function writeAs(language: string): void {
+  locale = navigator.languages.find((l) => l.split('-')[0] === language) ?? language
+  plurals = new Intl.PluralRules(locale)
+  lists = new Intl.ListFormat(locale)
+  spans = new Intl.RelativeTimeFormat(locale, { style: 'short' })
+}
+
+export function count(n: number, one: string, other: string): string {
+  return `${n} ${plurals.select(n) === 'one' ? one : other}`
+}
+
+/** "a, b and c" */
+export const list = (words: readonly string[]): string => lists.format(words)
+
+/** "2 min. ago" */
+export function ago(seconds: number): string {
+  const s = Math.max(0, Math.floor(seconds))
+  if (s < 60) return spans.format(-s, 'second')
+  if (s < 3600) return spans.format(-Math.floor(s / 60), 'minute')
+  return spans.format(-Math.floor(s / 3600), 'hour')
+}
+
+/** The time of day, of a Date or of Unix seconds. */
+export const clock = (at: Date | number): string =>
+  (typeof at === 'number' ? new Date(at * 1000) : at).toLocaleTimeString(locale, { hour: '2-digit', minute: '2-digit' })
+
+/** A number with so many digits after the point or comma. */
+export const decimal = (n: number, digits: number, options?: Intl.NumberFormatOptions): string =>
+  n.toLocaleString(locale, { useGrouping: false, minimumFractionDigits: digits, maximumFractionDigits: digits, ...options })

@@ -1,0 +1,136 @@
+// @vitest-environment jsdom
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { parse } from 'vue/compiler-sfc'
+import { afterEach, describe, expect, it } from 'vitest'
+import { computed } from 'vue'
+import { bytes, compact, duration } from '@/ui/numbers'
+import { count, inLanguage, language, speak, t } from '.'
+import { catalogue } from './de'
+import { ago, list } from './format'
+import { CODES, said } from './server.de'
+
+const SRC = join(process.cwd(), 'src')
+const files = (folder: string): string[] => readdirSync(folder, { withFileTypes: true })
+  .flatMap((f) => (f.isDirectory() ? files(join(folder, f.name)) : [join(folder, f.name)]))
+const sources = files(SRC)
+const name = (path: string) => relative(SRC, path)
+
+async function choose(to: string | null) {
+  if (to === null) localStorage.removeItem('sayso:language')
+  else localStorage.setItem('sayso:language', to)
+  await speak()
+}
+afterEach(() => choose(null))
+
+describe('the language', () => {
+  it('is the one that was chosen, in what is shown already too', async () => {
+    const shown = computed(() => t.shell.newSession)
+    expect(shown.value).toBe('New session')
+    await choose('de')
+    expect(shown.value).toBe('Neue Sitzung')
+    expect(language.value).toBe('de')
+    expect(document.documentElement.lang).toBe('de')
+    await choose('en')
+    expect(shown.value).toBe('New session')
+  })
+
+  it('is one that is known, whatever is stored', async () => {
+    await choose('constructor')
+    expect(language.value).toBe('en')
+  })
+
+  it('holds for a room that is loaded later', async () => {
+    await choose('de')
+    expect(inLanguage('session', { fork: 'Fork' }).fork).toBe('Abzweigen')
+  })
+
+  it('decides how numbers, plurals, lists and spans are written', async () => {
+    expect([count(1, 'line', 'lines'), count(2, 'line', 'lines'), list(['a', 'b', 'c']), ago(130)])
+      .toEqual(['1 line', '2 lines', 'a, b, and c', '2 min. ago'])
+    await choose('de')
+    expect([bytes(1536), duration(0.34), compact(1234), list(['a', 'b', 'c']), ago(130), t.session.cost(0.5)])
+      .toEqual(['1,5 kB', '0,3 s', '1234', 'a, b und c', 'vor 2 Min.', '0,50\u00a0$'])
+  })
+})
+
+describe('the catalogues', () => {
+  const rooms = sources.filter((f) => f.endsWith('/words.en.ts')).map((f) => dirname(f))
+
+  it.each(rooms.map(name))('%s has its words in German, under its own name', (room) => {
+    expect(existsSync(join(SRC, room, 'words.de.ts')), `${room}/words.de.ts`).toBe(true)
+    expect(Object.keys(catalogue)).toContain(room)
+    expect(readFileSync(join(SRC, room, 'words.ts'), 'utf8')).toContain(`inLanguage('${room}', `)
+  })
+
+  it('are read through the language, never past it', () => {
+    const past = sources.filter((f) => /words\.en'|messages\.en'/.test(readFileSync(f, 'utf8')))
+      .map(name).filter((f) => !/(^|\/)words\.(ts|de\.ts)$|^i18n\//.test(f))
+    expect(past).toEqual([])
+  })
+
+  // A word alone may well be the same in both.
+  it('say everything in German', () => {
+    const leaves = (words: object, path: string): [string, string][] => Object.entries(words).flatMap(([key, word]): [string, string][] =>
+      (typeof word === 'string' ? [[`${path}.${key}`, word]] : typeof word === 'object' && word !== null ? leaves(word as object, `${path}.${key}`) : []))
+    const english = new Map(Object.entries(import.meta.glob<Record<string, object>>(['../*/words.en.ts', './messages.en.ts'], { eager: true }))
+      .flatMap(([path, module]) => leaves(module['words'] ?? module['en']!, path.startsWith('./') ? 'i18n' : path.split('/')[1]!)))
+    const untold = Object.entries(catalogue).flatMap(([room, words]) => leaves(words, room))
+      .filter(([key, word]) => english.get(key) === word && /[a-z]{2,} [a-z]{2,}/i.test(word))
+    expect(untold).toEqual([])
+  })
+})
+
+describe('what the server says', () => {
+  it.each([
+    ['Approved by Ada with changes.', 'Von Ada mit Änderungen erlaubt.'],
+    ['Answered by Ada: Blue, "as ever"', 'Von Ada beantwortet: Blue, "as ever"'],
+    ['Denied by Ada: Use pnpm: not npm.', 'Von Ada abgelehnt: Use pnpm: not npm.'],
+    ['The Claude process ended by itself (exit status 1). It said: boom', 'Der Claude-Prozess endete von selbst (exit status 1). Er sagte: boom'],
+    ['Nobody wrote for 2 hours.', 'Niemand hat etwas geschrieben, 2 Stunden lang.'],
+    ['Something new.', 'Something new.'],
+  ])('%s', (english, german) => expect(said(english)).toBe(german))
+
+  it('is told by its code when the sentence is not known', () => {
+    expect(said('You may not.', 'forbidden')).toBe('Das darfst du nicht.')
+    expect(said('The field "x" is missing.', 'invalid')).toBe('Diese Eingabe nimmt der Server nicht an. (The field "x" is missing.)')
+  })
+
+  it('has German words for every code of a refusal', () => {
+    const go = join(process.cwd(), '../wsapi')
+    const codes = readdirSync(go).filter((f) => f.endsWith('.go') && !f.endsWith('_test.go'))
+      .flatMap((f) => [...readFileSync(join(go, f), 'utf8').matchAll(/refuse\(http\.Status\w+, "(\w+)"/g)].map((m) => m[1]!))
+    expect(codes.length).toBeGreaterThan(20)
+    expect([...new Set(codes)].filter((c) => !Object.hasOwn(CODES, c)).toSorted()).toEqual([])
+  })
+})
+
+describe('no component holds words of its own', () => {
+  // Names and signs, which are the same in every language.
+  const NAMES = /\b(sayso|Claude Code|Claude|Bash|ntfy|JSON|kB|MB)\b/g
+  const SPOKEN = new Set(['aria-label', 'aria-description', 'aria-roledescription', 'title', 'placeholder', 'alt', 'label', 'summary'])
+  const wordy = (text: string) => /\p{L}{2}/u.test(text.replace(NAMES, ''))
+
+  interface Node { type: number; content?: string | { content: string }; children?: Node[]; props?: Prop[]; tag?: string }
+  interface Prop { type: number; name: string; value?: { content: string }; arg?: { content: string }; exp?: { content: string } }
+
+  // Text in an expression: a literal with a blank, or one that begins as a sentence does.
+  const literals = (expression: string) => [...expression.matchAll(/'([^']*)'|"([^"]*)"|`([^`]*)`/g)]
+    .map((m) => m[1] ?? m[2] ?? m[3]!.replace(/\$\{[^}]*\}/g, ''))
+    .filter((s) => wordy(s) && (/\p{L} \p{L}/u.test(s) || /^\p{Lu}\p{Ll}/u.test(s)) && !/^M\d|^[A-Z]\w*\.vue$/.test(s))
+
+  function* visible(node: Node): Generator<string> {
+    if (node.type === 2 && typeof node.content === 'string' && wordy(node.content)) yield node.content.trim()
+    if (node.type === 5 && typeof node.content === 'object') yield* literals(node.content.content)
+    for (const p of node.props ?? []) {
+      if (p.type === 6 && SPOKEN.has(p.name) && wordy(p.value?.content ?? '')) yield `${p.name}="${p.value!.content}"`
+      if (p.type === 7 && p.name === 'bind' && p.exp && SPOKEN.has(p.arg?.content ?? '')) yield* literals(p.exp.content)
+    }
+    if (node.tag !== 'code') for (const child of node.children ?? []) yield* visible(child)
+  }
+
+  it.each(sources.filter((f) => f.endsWith('.vue')).map(name))('%s', (file) => {
+    const { descriptor } = parse(readFileSync(join(SRC, file), 'utf8'), { filename: file })
+    expect([...visible(descriptor.template!.ast as unknown as Node)]).toEqual([])
+  })
+})
