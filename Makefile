@@ -110,12 +110,11 @@ check: frontend/node_modules/.package-lock.json ## Check formatting, vet, static
 	npm run --silent --prefix frontend lint
 	npm run --silent --prefix frontend typecheck
 	go test -run '^(TestGoldenMessages|TestTypeScript|TestSchema)$$' ./wsapi
+	@scripts/vulncheck --may-be-away
 
 .PHONY: vulncheck
-vulncheck: frontend/node_modules/.package-lock.json ## Look up known weaknesses in dependencies; needs the internet
-	go run golang.org/x/vuln/cmd/govulncheck@latest ./...
-	npm audit --prefix frontend --omit=dev
-	npm audit --prefix e2e
+vulncheck: ## Look up known weaknesses in dependencies; needs the internet
+	@scripts/vulncheck
 
 .PHONY: bench
 bench: build ## Measure what we promise to be quick at, beside anchors from the same run
