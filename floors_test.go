@@ -161,6 +161,11 @@ var rooms = map[string]room{
 		closed:   "who a person is, is asked at a door; floors below it act for whoever the door names",
 	},
 
+	"review": {
+		floor:    0,
+		external: []string{"mvdan.cc/sh/v3"},
+		closed:   "it says what is risky in a tool call, for people: a door shows it, and nothing decides by it",
+	},
 	"claude": {
 		floor:  0,
 		ours:   []string{"failpoint"},
@@ -216,6 +221,7 @@ var externalWhy = map[string]string{
 	"pgregory.net/rapid":                     "it is for tests",
 	"github.com/anishathalye/porcupine":      "it is for tests",
 	"golang.org/x/crypto/argon2":             "passwords are stored and checked in account alone",
+	"mvdan.cc/sh/v3":                         "commands of the shell are read in review alone",
 	"golang.org/x/sys":                       "whatever asks the kernel must be listed, so that it is seen",
 	"github.com/modelcontextprotocol/go-sdk": "MCP is spoken in mcpapi alone; its protocol moves fast",
 }
