@@ -89,7 +89,7 @@ var rooms = map[string]room{
 
 	"orchestrator": {
 		floor:    3,
-		ours:     []string{"claude", "failpoint", "pending", "session", "shim", "workspace"},
+		ours:     []string{"claude", "claude/config", "claude/rule", "failpoint", "pending", "session", "shim", "workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes: what is below it is remembered and asked also while nothing runs",
 	},
@@ -173,7 +173,11 @@ var rooms = map[string]room{
 	},
 	"claude/config": {
 		floor:  0,
-		closed: "only cmd/sayso edits the files of a person's own CLI, when that person says so",
+		closed: "only cmd/sayso and the orchestrator edit the files of a person's own CLI, when a person says so",
+	},
+	"claude/rule": {
+		floor:  0,
+		closed: "only the orchestrator knows the CLI's rules: people see them as they are written",
 	},
 	"claude/hook": {
 		floor:  0,

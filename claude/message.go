@@ -95,6 +95,34 @@ type User struct {
 	ToolUseResult   json.RawMessage // structured output of the tool, or nil
 }
 
+// ToolPermission says why a tool call was allowed to run or not, as the CLI tells
+// it beside the result.
+type ToolPermission struct {
+	Decision string `json:"decision"`    // accept or reject
+	Source   string `json:"source"`      // config: what is set, without asking; hook; and others
+	Reason   string `json:"reason_type"` // rule, subcommandResults, mode, and others
+}
+
+// Permission is that of the call whose result this message brings. 2.1.197 says
+// nothing of it.
+func (m *User) Permission(toolUseID string) (ToolPermission, bool) {
+	var told struct {
+		Meta []struct {
+			ID         string          `json:"id"`
+			Permission *ToolPermission `json:"permission_decision"`
+		} `json:"tool_result_meta"`
+	}
+	if json.Unmarshal(m.Raw, &told) != nil {
+		return ToolPermission{}, false // of another shape: it is advice
+	}
+	for _, t := range told.Meta {
+		if t.ID == toolUseID && t.Permission != nil {
+			return *t.Permission, true
+		}
+	}
+	return ToolPermission{}, false
+}
+
 // Result ends a turn. Costs are cumulative for the process.
 type Result struct {
 	Header               `json:"-"`

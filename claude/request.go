@@ -111,3 +111,11 @@ func (c *Client) SetPermissionMode(ctx context.Context, mode string) error {
 	_, err := c.Request(ctx, "set_permission_mode", map[string]any{"mode": mode})
 	return err
 }
+
+// ApplySettings lays settings over those of every file, for the life of the
+// process: a top-level key replaces the one that was given before, null takes it
+// away. It holds from the next tool call on.
+func (c *Client) ApplySettings(ctx context.Context, settings map[string]any) error {
+	_, err := c.Request(ctx, "apply_flag_settings", map[string]any{"settings": settings})
+	return err
+}

@@ -54,6 +54,14 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 		p.script.Answered[r.ToolUseID] = answered{RequestID: settled.RequestID, ToolName: r.ToolName, At: time.Now()}
 		p.onTheWay[r.ToolUseID] = false
 		p.mu.Unlock()
+		granted := pending.GrantsOf(settled, *settled.Resolution)
+		if len(granted) > 0 {
+			p.o.grantsChanged(ctx) // before the first use can come
+		}
+		var forgotten []pending.Grant
+		if decision.Allow && r.ToolName != questionTool {
+			decision.UpdatedPermissions, forgotten = p.withTaken(decision.UpdatedPermissions, granted)
+		}
 		decision.Sent = func(err error) {
 			p.answerSent(settled, err)
 			heard := err == nil || errors.Is(err, ErrRepeated)
@@ -66,6 +74,9 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 			p.mu.Unlock()
 			if result && heard {
 				p.consumed(r.ToolUseID)
+			}
+			if heard {
+				p.forgot(ctx, forgotten)
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 // Store is what the orchestrator remembers with.
 type Store interface {
 	session.Store
+	pending.GrantStore
 	SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error
 	UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
 	UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
@@ -51,7 +52,8 @@ type Demo struct {
 // Orchestrator drives the Claude processes of this node.
 type Orchestrator struct {
 	o       Options
-	changed atomic.Pointer[Rules] // that hold now; Options has those of the start
+	changed atomic.Pointer[Rules]           // that hold now; Options has those of the start
+	inForce atomic.Pointer[[]pending.Grant] // grants; nil before they were read
 
 	launches chan *process // to Run, which owns every process
 	settled  chan struct{} // closed by Run once what a former server left is settled
@@ -85,6 +87,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer close(o.closing)
+	o.grantsChanged(ctx)
 	adopted, strays, err := o.adopt(ctx)
 	if err != nil {
 		if ctx.Err() != nil {

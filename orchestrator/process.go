@@ -59,6 +59,7 @@ type process struct {
 	gone  chan struct{}    // closed by the orchestrator when the process is forgotten
 	// cutting: something is in cuts; capacity 1, never closed.
 	cutting chan struct{}
+	telling chan struct{} // the turn to tell which rules were taken back; capacity 1, never closed
 
 	mu         sync.Mutex           // protects following
 	room       *sync.Cond           // signalled when items were written; on mu
@@ -94,11 +95,13 @@ type process struct {
 	greeted               bool // it answered initialize and has an account
 	// endedByPerson: stopReason came from a person, not from a limit.
 	endedByPerson bool
-	cutOff        bool       // it died in the middle of a turn
-	unreadable    int        // lines that were no message
-	firstNoise    string     // the first of them
-	offs          []string   // requests that the CLI withdrew before it answered initialize to us
-	cuts          []overCall // that may have asked over MCP
+	cutOff        bool            // it died in the middle of a turn
+	unreadable    int             // lines that were no message
+	firstNoise    string          // the first of them
+	offs          []string        // requests that the CLI withdrew before it answered initialize to us
+	cuts          []overCall      // that may have asked over MCP
+	taken         []pending.Grant // that were taken back and that the CLI may still know
+	uses          map[string]int  // of grants, by id, that are not stored yet
 }
 
 type killRequest struct {
@@ -121,6 +124,7 @@ func newProcess(o *Orchestrator, s session.Session, plan launchPlan) *process {
 		dirty:     make(chan struct{}, 1),
 		gone:      make(chan struct{}),
 		cutting:   make(chan struct{}, 1),
+		telling:   make(chan struct{}, 1),
 		questions: make(map[*question]struct{}),
 		onTheWay:  make(map[string]bool),
 		turnSince: now, busy: now,
@@ -264,6 +268,7 @@ func (p *process) flush(ctx context.Context) error {
 	if progress.Mark != nil {
 		kept.Commit(progress.Mark.Offset)
 	}
+	p.flushUses(ctx)
 	p.o.o.Bell.Ring(p.session.SessionID)
 	return nil
 }
@@ -593,6 +598,7 @@ func (p *process) greet(ctx context.Context, client *claude.Client, over <-chan 
 	}
 	if p.left != nil {
 		p.reconcile(ctx, hello, asked)
+		p.relearn(ctx)
 	}
 	return nil
 }
@@ -732,7 +738,9 @@ func (p *process) hear(m claude.Message) {
 		// Stored before the mark may pass the line, for it is said once. To read the
 		// line again does no harm.
 		p.mu.Unlock()
+		user, _ := m.(*claude.User) // nothing else brings results
 		for i, toolUseID := range heard.consumed {
+			p.noteUse(heard.over[i], user)
 			p.consumed(toolUseID)
 			p.callOver(toolUseID)
 			p.cut(heard.over[i])

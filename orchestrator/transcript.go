@@ -77,8 +77,10 @@ type heard struct {
 // overCall is a tool call that has its result.
 type overCall struct {
 	toolUseID string
-	tool      string // its name, "" when it is unknown
-	agentID   string // of the subagent that made it, "" for the main thread
+	tool      string          // its name, "" when it is unknown
+	agentID   string          // of the subagent that made it, "" for the main thread
+	input     json.RawMessage // nil when it was too large to keep
+	failed    bool
 }
 
 func (s *scribe) init() {
@@ -214,9 +216,9 @@ func (s *scribe) user(m *claude.User, now time.Time) heard {
 	for i, b := range m.Content {
 		switch b.Type {
 		case "tool_result":
-			c, over := s.Calls[b.ToolUseID], overCall{toolUseID: b.ToolUseID}
+			c, over := s.Calls[b.ToolUseID], overCall{toolUseID: b.ToolUseID, failed: b.IsError}
 			if c != nil {
-				over.tool, over.agentID = c.Tool.ToolName, c.Item.AgentID
+				over.tool, over.agentID, over.input = c.Tool.ToolName, c.Item.AgentID, c.Tool.Input
 			}
 			h.consumed, h.over = append(h.consumed, b.ToolUseID), append(h.over, over)
 			if c == nil {

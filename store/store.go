@@ -39,6 +39,7 @@ var (
 // goroutine.
 type Store interface {
 	pending.Store
+	pending.GrantStore
 	session.Store
 	account.Store
 	account.Trail

@@ -37,13 +37,13 @@ func TestAttachmentsAreServedInert(t *testing.T) {
 		data       []byte
 		media, how string
 	}{
-		"shot.png":               {picture, "image/png", "inline"},
-		"page.html":              {picture, "image/png", "inline"},
-		"paper.png":              {document, "application/pdf", "attachment"},
-		"drawing.svg":            {[]byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`), "text/plain; charset=utf-8", "attachment"},
-		"page.htm":               {[]byte(`<script>alert(1)</script>`), "text/plain; charset=utf-8", "attachment"},
+		"shot.png":                {picture, "image/png", "inline"},
+		"page.html":               {picture, "image/png", "inline"},
+		"paper.png":               {document, "application/pdf", "attachment"},
+		"drawing.svg":             {[]byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`), "text/plain; charset=utf-8", "attachment"},
+		"page.htm":                {[]byte(`<script>alert(1)</script>`), "text/plain; charset=utf-8", "attachment"},
 		"../../x\r\nSet-Cookie:a": {[]byte("text"), "text/plain; charset=utf-8", "attachment"},
-		"ünï \u202egpj.exe":      {[]byte("text"), "text/plain; charset=utf-8", "attachment"},
+		"ünï \u202egpj.exe":       {[]byte("text"), "text/plain; charset=utf-8", "attachment"},
 	} {
 		info := h.upload(account.Member, name, want.data)
 		a := h.as(account.Member, "GET", "/api/attachments/"+info.AttachmentID, nil)

@@ -16,6 +16,7 @@ func RESTBodies() []any {
 		Login{}, Me{}, SessionList{}, SessionPatch{}, MessageList{}, Upload{}, TranscriptPage{}, Outcome{}, PendingList{}, RequestFate{}, ProcessList{},
 		Environment{}, FolderList{}, TokenList{}, TokenCreate{}, TokenCreated{}, Refusal{},
 		SetUp{}, NewPassword{}, SignInList{}, PersonList{}, PersonCreate{}, PersonChange{}, SignInLink{}, AuditPage{},
+		GrantList{}, GrantRevoke{}, Revocation{},
 	}
 }
 

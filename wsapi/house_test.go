@@ -440,6 +440,23 @@ func (d *driver) SetPermissionMode(_ context.Context, sessionID, mode string) er
 	return d.note("mode %s %s", sessionID, mode)
 }
 
+func (d *driver) RevokeGrant(_ context.Context, grantID string, by pending.Actor) (orchestrator.Revocation, error) {
+	return orchestrator.Revocation{Grants: 1, Asking: 2}, d.note("revoke %s by %s", grantID, by.Name)
+}
+
+func (d *driver) RevokeAnswer(_ context.Context, requestID string, by pending.Actor) (orchestrator.Revocation, error) {
+	return orchestrator.Revocation{Grants: 1}, d.note("revoke answer %s by %s", requestID, by.Name)
+}
+
+func (d *driver) RevokeFound(_ context.Context, g pending.Grant, by pending.Actor) (orchestrator.Revocation, error) {
+	return orchestrator.Revocation{Grants: 1, Files: []string{"/w/.claude/settings.json"}}, d.note("revoke found %s by %s", g.Rule, by.Name)
+}
+
+func (d *driver) FoundGrants(context.Context) (orchestrator.Found, error) {
+	g := pending.Grant{Kind: pending.GrantRule, Rule: "Bash(make *)", Scope: pending.ScopeProject, Folder: "/w"}
+	return orchestrator.Found{Grants: []orchestrator.FoundGrant{{Grant: g, File: "/w/.claude/settings.json"}}}, nil
+}
+
 func (d *driver) Live(sessionID string) (session.Live, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -93,6 +93,9 @@ func routes() []route {
 		{method: "GET", pattern: "/api/tokens", policy: signedIn, serve: (*Server).getTokens},
 		{method: "POST", pattern: "/api/tokens", policy: signedIn, serve: (*Server).postToken},
 		{method: "DELETE", pattern: "/api/tokens/{id}", policy: signedIn, serve: (*Server).deleteToken},
+		// One's own grants; admins also see and take back those of others.
+		{method: "GET", pattern: "/api/grants", policy: asMember, serve: (*Server).getGrants},
+		{method: "POST", pattern: "/api/grants/revoke", policy: asMember, serve: (*Server).postGrantRevoke},
 		{method: "GET", pattern: "/api/audit", policy: asAdmin, serve: (*Server).getAudit},
 		{method: "GET", pattern: "/api/users", policy: asAdmin, serve: (*Server).getUsers},
 		{method: "POST", pattern: "/api/users", policy: asAdmin, serve: (*Server).postUser},

@@ -57,6 +57,8 @@ var policies = map[string]string{
 	"POST /api/me/password":                           "viewer",
 	"GET /api/sign_ins":                               "viewer",
 	"DELETE /api/sign_ins/{id}":                       "viewer",
+	"GET /api/grants":                                 "member",
+	"POST /api/grants/revoke":                         "member",
 	"GET /api/audit":                                  "admin",
 	"GET /api/users":                                  "admin",
 	"POST /api/users":                                 "admin",

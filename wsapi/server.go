@@ -50,6 +50,7 @@ type Store interface {
 	Request(ctx context.Context, requestID string) (pending.Request, error)
 	Command(ctx context.Context, userID, commandID string) (ack []byte, err error)
 	SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) (kept []byte, err error)
+	Grants(ctx context.Context, q pending.GrantQuery) ([]pending.Grant, error)
 	// Audit reads the audit trail in order, from the entry after one on.
 	Audit(ctx context.Context, after int64, limit int) ([]account.AuditEntry, error)
 	// Ping reports why nothing can be stored, nil when all is well. It is asked
@@ -77,6 +78,10 @@ type Driver interface {
 	Delete(ctx context.Context, sessionID string) error
 	SetModel(ctx context.Context, sessionID, model string) error
 	SetPermissionMode(ctx context.Context, sessionID, mode string) error
+	RevokeGrant(ctx context.Context, grantID string, by pending.Actor) (orchestrator.Revocation, error)
+	RevokeAnswer(ctx context.Context, requestID string, by pending.Actor) (orchestrator.Revocation, error)
+	RevokeFound(ctx context.Context, g pending.Grant, by pending.Actor) (orchestrator.Revocation, error)
+	FoundGrants(ctx context.Context) (orchestrator.Found, error)
 	Live(sessionID string) (session.Live, bool)
 	Environment(ctx context.Context) orchestrator.Environment
 	Folders(ctx context.Context, userID string, s workspace.Search) (workspace.Listing, error)

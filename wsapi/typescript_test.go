@@ -35,6 +35,9 @@ var unions = map[reflect.Type][]string{
 	reflect.TypeFor[pending.QuestionKind](): {"text", "select", "multi_select", "confirm"},
 	reflect.TypeFor[pending.Format]():       {"number", "integer", "email", "uri", "date", "date-time"},
 	reflect.TypeFor[pending.Decision]():     {"allow", "deny"},
+	reflect.TypeFor[pending.GrantKind]():    {"rule", "directory", "mode"},
+	reflect.TypeFor[pending.Scope]():        {"session", "localSettings", "projectSettings", "userSettings"},
+	reflect.TypeFor[wsapi.GrantState]():     {"in_force", "ended", "missing", "revoked"},
 	reflect.TypeFor[wsapi.NoticeCode]():     {"none", "read_only", "unavailable", "broken"},
 	reflect.TypeFor[wsapi.AckResult]():      {"applied", "already_resolved", "stale", "rejected"},
 }

@@ -164,7 +164,7 @@ func TestSetMeansWhatItSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		place(document, path, added)
+		placeIn(document, path, added)
 		wanted, _ := json.Marshal(document)
 		var got, meant any
 		must(t, json.Unmarshal(after, &got))
@@ -182,8 +182,8 @@ func TestSetMeansWhatItSays(t *testing.T) {
 	})
 }
 
-// place is Set on the decoded form.
-func place(object map[string]any, path []string, value any) {
+// placeIn is Set on the decoded form.
+func placeIn(object map[string]any, path []string, value any) {
 	for _, key := range path[:len(path)-1] {
 		next, ok := object[key].(map[string]any)
 		if !ok {

@@ -37,6 +37,10 @@ type auditPerson struct {
 	Address string `json:"address,omitempty"` // unknown of an answer that is carried
 }
 
+func personOf(a pending.Actor) auditPerson {
+	return auditPerson{Shown(a.UserID), Shown(a.Name), Shown(a.Device), Shown(a.Address)}
+}
+
 // auditContent is a text with its hash; Text is "" when it is too long.
 type auditContent struct {
 	Hash string `json:"hash"`
@@ -60,7 +64,7 @@ func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
 	}
 	body := auditBody{
 		What: string(res.Status), At: Time(Micros(res.At)), Waited: res.At.Sub(r.CreatedAt).Seconds(),
-		By:        auditPerson{Shown(res.Actor.UserID), Shown(res.Actor.Name), Shown(res.Actor.Device), Shown(res.Actor.Address)},
+		By:        personOf(res.Actor),
 		RequestID: r.RequestID, SessionID: r.SessionID, RequestType: string(r.RequestType), Asker: Shown(r.Asker), ToolName: Shown(r.ToolName),
 		Asked: auditContent{Hash: r.InputHash}, Answer: content(answer), CarriedFrom: res.CarriedFrom,
 		Edited: res.Answer != nil && len(res.Answer.UpdatedInput) > 0,

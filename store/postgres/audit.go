@@ -15,12 +15,14 @@ const (
 	selectAudit = "SELECT seq, body, hash FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2"
 	// One chain has one writer at a time. The lock is taken before any row is, so
 	// that nobody waits for it who holds what its holder needs.
-	lockAudit = "SELECT pg_advisory_xact_lock(8243113893085146473)"
-	// The row was written by this transaction, or there is nothing to record.
-	insertAudit = `INSERT INTO audit (seq, body, hash)
+	lockAudit   = "SELECT pg_advisory_xact_lock(8243113893085146473)"
+	appendAudit = `INSERT INTO audit (seq, body, hash)
 		SELECT coalesce(l.seq, 0) + 1, $1, sha256(coalesce(l.hash, '\x'::bytea) || $1)
 		FROM (SELECT 1) one LEFT JOIN (SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1) l ON true
-		WHERE EXISTS (SELECT 1 FROM requests r WHERE r.request_id = $2 AND r.xmin = pg_current_xact_id()::xid AND r.status IN ('answered', 'denied'))`
+		WHERE EXISTS `
+	// The row was written by this transaction, or there is nothing to record.
+	insertAudit   = appendAudit + "(SELECT 1 FROM requests r WHERE r.request_id = $2 AND r.xmin = pg_current_xact_id()::xid AND r.status IN ('answered', 'denied'))"
+	recordRevoked = appendAudit + "(SELECT 1 FROM grants g WHERE g.grant_id = $2 AND g.xmin = pg_current_xact_id()::xid AND g.revoked_at = $3)"
 )
 
 // recorded puts the statements that store an answer between those that put it on
@@ -30,7 +32,11 @@ func recorded(r pending.Request, res pending.Resolution, steps ...statement) ([]
 	if err != nil {
 		return nil, err
 	}
-	return append(append([]statement{{text: lockAudit}}, steps...), statement{text: insertAudit, args: []any{body, r.RequestID}}), nil
+	steps = append([]statement{{text: lockAudit}}, steps...)
+	for _, g := range pending.GrantsOf(r, res) {
+		steps = append(steps, statement{text: insertGrant, args: append(engine.GrantValues(g, bind), g.SessionID)})
+	}
+	return append(steps, statement{text: insertAudit, args: []any{body, r.RequestID}}), nil
 }
 
 // carriedResolution is the one that a request gets from another.

@@ -15,18 +15,27 @@ const (
 	lastAudit   = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1"
 )
 
-// record puts an answer on record, in the transaction that stores it.
+// record puts an answer on record, and the grants that it makes, in the
+// transaction that stores it.
 func (t tx) record(ctx context.Context, r pending.Request, res pending.Resolution) error {
 	body, err := engine.AuditBody(r, res)
 	if err != nil {
 		return err
 	}
+	if err := t.grant(ctx, pending.GrantsOf(r, res)); err != nil {
+		return err
+	}
+	return t.append(ctx, body)
+}
+
+// append adds an entry to the end of the audit trail.
+func (t tx) append(ctx context.Context, body []byte) error {
 	var seq int64
 	var hash []byte
 	if err := t.row(ctx, []any{&seq, &hash}, lastAudit); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	_, err = t.exec(ctx, "INSERT INTO audit (seq, body, hash) VALUES (?, ?, ?)", seq+1, string(body), account.AuditHash(hash, body))
+	_, err := t.exec(ctx, "INSERT INTO audit (seq, body, hash) VALUES (?, ?, ?)", seq+1, string(body), account.AuditHash(hash, body))
 	return err
 }
 

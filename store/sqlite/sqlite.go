@@ -151,4 +151,5 @@ var readQueries = []string{
 	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnconsumed, selectUnrecorded,
 	selectSession, selectSessions, selectProcess, selectActive, selectMark, selectItems, selectQueued, selectAttachment,
 	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCommand, selectAgentToken, selectAgentTokens, selectAudit,
+	selectGrants,
 }

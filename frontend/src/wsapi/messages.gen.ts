@@ -465,6 +465,25 @@ export interface AuditPage {
   next: number
 }
 
+export interface GrantList {
+  grants: Grant[]
+  found: FoundGrant[]
+  problems: string[]
+}
+
+export interface GrantRevoke {
+  grant_id?: string
+  request_id?: string
+  found?: FoundGrant
+}
+
+export interface Revocation {
+  revoked: number
+  files: string[]
+  asking: number
+  until: string[]
+}
+
 export interface User {
   name: string
   role: Role
@@ -663,6 +682,34 @@ export interface AuditEntry {
   entry: unknown
 }
 
+export interface Grant {
+  grant_id: string
+  kind: GrantKind
+  rule: string
+  scope: Scope
+  folder: string
+  session_id: string
+  session_title: string
+  request_id: string
+  tool_name: string
+  by: string
+  device: string
+  granted_at: number
+  uses: number
+  last_used_at: number | null
+  state: GrantState
+  revoked_at: number | null
+  revoked_by: string | null
+}
+
+export interface FoundGrant {
+  kind: GrantKind
+  rule: string
+  scope: Scope
+  folder: string
+  file: string
+}
+
 export type Source = 'claude' | 'mcp' | 'elicitation' | 'hook'
 
 export interface Earlier {
@@ -680,6 +727,12 @@ export interface Form {
 }
 
 export type ItemKind = 'user' | 'text' | 'thinking' | 'tool_call' | 'todo' | 'plan' | 'subagent' | 'note' | 'resolved' | 'result'
+
+export type GrantKind = 'rule' | 'directory' | 'mode'
+
+export type Scope = 'session' | 'localSettings' | 'projectSettings' | 'userSettings'
+
+export type GrantState = 'in_force' | 'ended' | 'missing' | 'revoked'
 
 export interface Question {
   id: string

@@ -1,0 +1,63 @@
+package rule_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/sayso-dev/sayso/claude/rule"
+)
+
+func TestCovers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rule, tool, input string
+		want              bool
+	}{
+		{"Bash", "Bash", `{"command":"rm -rf x"}`, true},
+		{"Bash(*)", "Bash", `{"command":"rm -rf x"}`, true},
+		{"Bash(touch a *)", "Bash", `{"command":"touch a"}`, true},
+		{"Bash(touch a *)", "Bash", `{"command":"touch a b"}`, true},
+		{"Bash(touch a *)", "Bash", `{"command":"touch ab"}`, false},
+		{"Bash(go test:*)", "Bash", `{"command":"go test ./..."}`, true},
+		{"Bash(go test:*)", "Bash", `{"command":"go testing"}`, false},
+		{"Bash(go test:*)", "Bash", `{"command":"cd x && go test"}`, true},
+		{"Bash(go test:*)", "Bash", `{"command":"echo 'a; go test'"}`, false},
+		{"Bash(git * main)", "Bash", `{"command":"git push origin main"}`, true},
+		{"Bash(git * main)", "Bash", `{"command":"git push origin main2"}`, false},
+		{"Bash(ls)", "Bash", `{"command":"ls -l"}`, false},
+		{"Bash(ls)", "Bash", `{`, false},
+		{"WebFetch(domain:example.com)", "WebFetch", `{"url":"https://Example.com:8/x"}`, true},
+		{"WebFetch(domain:example.com)", "WebFetch", `{"url":"https://example.com.evil.org/"}`, false},
+		{"Edit(/src/**)", "Write", `{"file_path":"/work/src/a/b.go"}`, true},
+		{"Edit(/src/**)", "Write", `{"file_path":"/work/src/../b.go"}`, false},
+		{"Edit", "NotebookEdit", `{"notebook_path":"/x"}`, true},
+		{"Read(//etc/**)", "Read", `{"file_path":"/etc/hosts"}`, true},
+		{"Read(//etc/**)", "Edit", `{"file_path":"/etc/hosts"}`, false},
+		{"Read(~/notes/*.md)", "Read", `{"file_path":"/home/ada/notes/a.md"}`, true},
+		{"Read(~/notes/*.md)", "Read", `{"file_path":"/home/ada/notes/x/a.md"}`, false},
+		{"mcp__db", "mcp__db__query", `{}`, true},
+		{"mcp__db__*", "mcp__db__query", `{}`, true},
+		{"mcp__db__query", "mcp__db__query", `{}`, true},
+		{"mcp__db__query", "mcp__db__query__x", `{}`, false},
+		{"mcp__db", "mcp__dbx__query", `{}`, false},
+		{"Agent(Explore)", "Task", `{"subagent_type":"Explore"}`, true},
+		{"Bash(", "Bash", `{"command":"x"}`, false},
+	} {
+		r := rule.Parse(c.rule)
+		got := r.Covers(rule.Call{Tool: c.tool, Input: json.RawMessage(c.input), Dir: "/work", Home: "/home/ada"})
+		if got != c.want {
+			t.Errorf("%s covers %s %s: got %v", c.rule, c.tool, c.input, got)
+		}
+	}
+	if s := rule.Parse("Bash(a (b))").String(); s != "Bash(a (b))" {
+		t.Errorf("got %s", s)
+	}
+}
+
+func FuzzCovers(f *testing.F) {
+	f.Add("Bash(git * main)", "Bash", `{"command":"git \\\"&&"}`)
+	f.Add("Edit(/**/x)", "Write", `{"file_path":"/a/../.."}`)
+	f.Fuzz(func(_ *testing.T, text, tool, input string) {
+		rule.Parse(text).Covers(rule.Call{Tool: tool, Input: json.RawMessage(input), Dir: "/work"})
+	})
+}

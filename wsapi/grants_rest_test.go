@@ -1,0 +1,78 @@
+package wsapi_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+func TestGrantsBelongToWhoMadeThem(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	id := h.session("Granting")
+	ada, bob := h.person("Ada", account.Member), h.person("Bob", account.Member)
+	const rules = `[{"type":"addRules","behavior":"allow","destination":"localSettings","rules":[{"toolName":"Bash","ruleContent":"make *"}]}]`
+	r, _ := h.ask(id, "asker", func(r *pending.Request) { r.PermissionSuggestions = json.RawMessage(rules) })
+	adas, bobs := h.signIn("Ada"), h.signIn("Bob")
+	if a := h.call("POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"decision": "allow", "updated_permissions": json.RawMessage(rules)}, adas); a.status != 200 {
+		t.Fatalf("answer: %d %s", a.status, a.body)
+	}
+	_, _ = ada, bob
+
+	var hers, his, all wsapi.GrantList
+	h.call("GET", "/api/grants", nil, adas).into(t, &hers)
+	h.call("GET", "/api/grants", nil, bobs).into(t, &his)
+	h.as(account.Admin, "GET", "/api/grants", nil).into(t, &all)
+	if len(hers.Grants) != 1 || len(his.Grants) != 0 || len(all.Grants) != 1 || len(hers.Found) != 0 || len(all.Found) != 1 {
+		t.Fatalf("hers %+v, his %+v, all %+v", hers, his, all)
+	}
+	g := hers.Grants[0]
+	// The file does not hold it: the driver of these tests has another.
+	if g.Rule != "Bash(make *)" || g.By != "Ada" || g.SessionTitle != "Granting" || g.State != wsapi.GrantMissing || g.RequestID != r.RequestID {
+		t.Errorf("got %+v", g)
+	}
+	for name, c := range map[string]struct {
+		body   any
+		way    way
+		status int
+	}{
+		"another's":            {wsapi.GrantRevoke{GrantID: g.GrantID}, bobs, http.StatusNotFound},
+		"another's answer":     {wsapi.GrantRevoke{RequestID: r.RequestID}, bobs, http.StatusNotFound},
+		"none":                 {wsapi.GrantRevoke{GrantID: "none"}, adas, http.StatusNotFound},
+		"a file's, no admin":   {wsapi.GrantRevoke{Found: &wsapi.FoundGrant{Rule: "x"}}, adas, http.StatusForbidden},
+		"nothing named":        {wsapi.GrantRevoke{}, adas, http.StatusBadRequest},
+		"two named":            {wsapi.GrantRevoke{GrantID: "a", RequestID: "b"}, adas, http.StatusBadRequest},
+		"hers":                 {wsapi.GrantRevoke{GrantID: g.GrantID}, adas, http.StatusOK},
+		"her answer's":         {wsapi.GrantRevoke{RequestID: r.RequestID}, adas, http.StatusOK},
+		"a file's, as admin":   {wsapi.GrantRevoke{Found: &all.Found[0]}, bearer(h.token(account.Admin)), http.StatusOK},
+		"another's, as admin":  {wsapi.GrantRevoke{GrantID: g.GrantID}, bearer(h.token(account.Admin)), http.StatusOK},
+		"as one who only sees": {wsapi.GrantRevoke{GrantID: g.GrantID}, bearer(h.token(account.Viewer)), http.StatusForbidden},
+	} {
+		if a := h.call("POST", "/api/grants/revoke", c.body, c.way); a.status != c.status {
+			t.Errorf("%s: got %d %s, want %d", name, a.status, a.body, c.status)
+		}
+	}
+	asked := h.driver.asked()
+	for _, want := range []string{"revoke " + g.GrantID + " by Ada", "revoke answer " + r.RequestID + " by Ada", "revoke found Bash(make *) by admin-user"} {
+		if !slices.Contains(asked, want) {
+			t.Errorf("not asked for: %s, but %q", want, asked)
+		}
+	}
+
+	if _, err := h.store.RevokeGrant(t.Context(), pending.Grant{
+		GrantID: g.GrantID, Kind: g.Kind, Rule: g.Rule, Scope: g.Scope, Folder: g.Folder, RequestID: r.RequestID,
+	}, pending.Actor{Name: "Ada"}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	h.call("GET", "/api/grants?revoked=true", nil, adas).into(t, &hers)
+	if len(hers.Grants) != 1 || hers.Grants[0].State != wsapi.GrantRevoked || *hers.Grants[0].RevokedBy != "Ada" {
+		t.Errorf("got %+v", hers)
+	}
+}
