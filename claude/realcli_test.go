@@ -1,9 +1,16 @@
 package claude_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
 	"os"
 	"path/filepath"
 	"slices"
@@ -167,6 +174,35 @@ func (s *realSession) exists(name string) bool {
 	return err == nil
 }
 
+type attachedFile struct {
+	name, media, heading, title string
+	data                        []byte
+}
+
+// attachments are files of every kind that Claude takes.
+func attachments(t *testing.T) []attachedFile {
+	t.Helper()
+	dots := image.NewNRGBA(image.Rect(0, 0, 8, 8))
+	for i := range dots.Pix {
+		dots.Pix[i] = byte(i * 7)
+	}
+	var asPNG, asJPEG, asGIF bytes.Buffer
+	for _, err := range []error{png.Encode(&asPNG, dots), jpeg.Encode(&asJPEG, dots, nil), gif.Encode(&asGIF, dots, nil)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	paper := "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n" +
+		"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
+	return []attachedFile{
+		{"a.png", "image/png", "image image/png", "", asPNG.Bytes()},
+		{"b.jpg", "image/jpeg", "image image/jpeg", "", asJPEG.Bytes()},
+		{"c.gif", "image/gif", "image image/gif", "", asGIF.Bytes()},
+		{"paper.pdf", "application/pdf", "document application/pdf", "paper.pdf", []byte(paper)},
+		{"notes.txt", "text/plain", "document text/plain", "notes.txt", []byte("Notes: ünï.\n")},
+	}
+}
+
 // The contract with the real CLI, both versions: one process goes through all of
 // it, because starting one is what takes long.
 func TestRealCLI(t *testing.T) {
@@ -266,6 +302,19 @@ func TestRealCLI(t *testing.T) {
 			}
 			s.says(`[[{"text":"still here"}]]`)
 			s.result("still here")
+
+			t.Log("attachments reach the model as blocks, byte for byte")
+			var want []string
+			said := claude.UserMessage{Text: "Look.\n\n```script\n" + `{"replies":[[{"text":"{{attached}}"}]]}` + "\n```"}
+			for _, a := range attachments(t) {
+				said.Blocks = append(said.Blocks, claude.AttachmentBlock(a.name, a.media, a.data))
+				sum := sha256.Sum256(a.data)
+				want = append(want, strings.TrimSpace(fmt.Sprintf("%s %d %x %s", a.heading, len(a.data), sum[:4], a.title)))
+			}
+			if err := s.client.SendUser(ctx, said); err != nil {
+				t.Fatal(err)
+			}
+			s.result(strings.Join(want, "; "))
 
 			t.Log("end")
 			if err := s.process.CloseInput(); err != nil {

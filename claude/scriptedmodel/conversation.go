@@ -1,7 +1,10 @@
 package scriptedmodel
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -33,6 +36,26 @@ type contentBlock struct {
 	ToolUseID string  `json:"tool_use_id"`
 	Content   content `json:"content"`
 	IsError   bool    `json:"is_error"`
+	Title     string  `json:"title"`
+	Source    struct {
+		Type      string `json:"type"`
+		MediaType string `json:"media_type"`
+		Data      string `json:"data"`
+	} `json:"source"`
+}
+
+// attached describes an image or a document: what it is, how many bytes it has and
+// the beginning of their SHA-256. It is "" for another block.
+func (b contentBlock) attached() string {
+	if b.Type != "image" && b.Type != "document" {
+		return ""
+	}
+	data := []byte(b.Source.Data)
+	if b.Source.Type == "base64" {
+		data, _ = base64.StdEncoding.DecodeString(b.Source.Data) // what cannot be read counts as what could
+	}
+	sum := sha256.Sum256(data)
+	return strings.TrimSpace(fmt.Sprintf("%s %s %d %x %s", b.Type, b.Source.MediaType, len(data), sum[:4], b.Title))
 }
 
 func (c *content) UnmarshalJSON(data []byte) error {
@@ -241,7 +264,7 @@ type expander struct {
 // answered is how the CLI tells the model what AskUserQuestion brought.
 var answered = regexp.MustCompile(`"([^"]+)"="([^"]*)"`)
 
-var placeholder = regexp.MustCompile(`\{\{(last_tool_result|tool_results|answers|last_user_text|cwd|plan_file|fill:[0-9]{1,8})\}\}`)
+var placeholder = regexp.MustCompile(`\{\{(last_tool_result|tool_results|answers|last_user_text|cwd|plan_file|attached|fill:[0-9]{1,8})\}\}`)
 
 // fillLine makes up {{fill:N}}, N bytes of text in lines of 64.
 const fillLine = "sayso fills this line so that something large can be looked at.\n"
@@ -270,6 +293,16 @@ func (e expander) value(name string) string {
 			}
 		}
 		return strings.Join(lines, "\n")
+	case "attached":
+		var all []string
+		for _, m := range e.req.Messages {
+			for _, b := range m.Content {
+				if a := b.attached(); a != "" {
+					all = append(all, a)
+				}
+			}
+		}
+		return strings.Join(all, "; ")
 	case "last_user_text":
 		return e.req.lastUserText()
 	case "cwd":

@@ -55,7 +55,8 @@
 //
 // Texts and the strings of inputs may contain {{last_tool_result}}, {{tool_results}}
 // (all since the last reply), {{answers}} (of AskUserQuestion, as a list),
-// {{last_user_text}}, {{cwd}}, {{plan_file}} (of plan mode) and {{fill:N}}, N bytes.
+// {{last_user_text}}, {{cwd}}, {{plan_file}} (of plan mode), {{attached}} (type, media
+// type, size, hash and title of all images and documents) and {{fill:N}}, N bytes.
 //
 // A script that cannot be read is answered by a text that says why.
 //

@@ -1,5 +1,5 @@
 import type {
-  Ack, Hello, Item, Lifecycle, Live, ProcessState, Request, Resolved, ServerFrame, Session, Transcript, User, ViewerInfo,
+  Ack, Attachment, Hello, Item, Lifecycle, Live, ProcessState, Request, Resolved, ServerFrame, Session, Transcript, User, ViewerInfo,
 } from '@/wsapi/messages.gen'
 import type { Lasting } from './outbox'
 
@@ -63,6 +63,7 @@ export interface State {
 export interface Refused {
   readonly command_id: string
   readonly text: string
+  readonly attachments?: readonly Attachment[]
   readonly message: string
 }
 
@@ -258,7 +259,10 @@ function position(items: readonly Item[], seq: number): number {
 function ack(state: State, frame: Ack, context: Context): State {
   const command = context.commandOf(frame.command_id)
   if (command?.type === 'send_message' && frame.result !== 'applied') {
-    const refused = { command_id: frame.command_id, text: command.text, message: frame.error?.message ?? '' }
+    const refused = {
+      command_id: frame.command_id, text: command.text, message: frame.error?.message ?? '',
+      ...(command.attachments ? { attachments: command.attachments } : {}),
+    }
     return { ...state, refused: new Map(state.refused).set(command.session_id, refused) }
   }
   if (command?.type !== 'pending_request_response') return state

@@ -152,6 +152,7 @@ export const de: Messages = {
     queueShort: 'Nächste Nachricht',
     viewerCannot: 'Du kannst diese Sitzung ansehen, aber nicht in ihr schreiben.',
     viewerShort: 'Du kannst nur zusehen',
+    attach: 'Dateien anhängen',
     send: 'Senden',
     queue: 'Einreihen',
     resumeAndSend: 'Fortsetzen und senden',

@@ -148,6 +148,7 @@ export const en = {
     queueShort: 'Next message',
     viewerCannot: 'You can look at this session, but not write in it.',
     viewerShort: 'You can only look',
+    attach: 'Attach files',
     send: 'Send',
     queue: 'Queue',
     resumeAndSend: 'Resume and send',

@@ -22,6 +22,7 @@ async function show(item: Item) {
   // The engines of words and of details come on their own.
   await import('@/ui/markdown')
   await import('./items/ToolDetail.vue')
+  await import('./items/Attachments.vue')
   await flushPromises()
   return it
 }
@@ -37,7 +38,18 @@ describe('a block of each kind', () => {
     const it = await show({ ...head, kind: 'user', text: 'Hi <b>', by: 'Ada', attachments: [{ name: 'a.png', media_type: 'image/png', size: 2048 }] })
     expect(it.text()).toMatch(/Ada/)
     expect(it.find('.words').text()).toBe('Hi <b>')
-    expect(it.text()).toContain('a.png · 2.0 kB')
+    expect(it.get('.attachments').text()).toMatch(/a\.png\s+2\.0 kB/)
+    expect(it.find('a').exists()).toBe(false)
+  })
+
+  test('what was attached: pictures as thumbnails, everything else to take home', async () => {
+    const it = await show({ ...head, kind: 'user', text: '', by: 'Ada', attachments: [
+      { attachment_id: 'p', name: 'shot.png', media_type: 'image/png', size: 9 }, { attachment_id: 'd/..', name: '<b>.pdf', media_type: 'application/pdf', size: 9 },
+    ] })
+    expect(it.find('.words').exists()).toBe(false)
+    expect(it.get('img').attributes()).toMatchObject({ src: '/api/attachments/p', alt: 'shot.png' })
+    const file = it.findAll('a')[1]!
+    expect(file.attributes()).toMatchObject({ href: '/api/attachments/d%2F..', download: '<b>.pdf' })
   })
 
   test('Claude’s words, with code that can be copied', async () => {

@@ -1,5 +1,5 @@
 import { inject, type InjectionKey } from 'vue'
-import type { PendingRequestResponse } from './messages.gen'
+import type { Attachment, PendingRequestResponse } from './messages.gen'
 
 export type Answer = Omit<PendingRequestResponse, 'type' | 'command_id'>
 
@@ -8,7 +8,7 @@ export interface Port {
   /** Sends a person's answer, now or as soon as there is a connection. */
   answer(answer: Answer): void
   /** Sends a message to Claude, now or as soon as there is a connection. */
-  say(sessionID: string, text: string): void
+  say(sessionID: string, text: string, attachments?: Attachment[]): void
   /** Takes back what has not reached the server; false when it may have. */
   cancel(commandID: string): boolean
   /** Follows the transcript of a session until the returned function is called. */

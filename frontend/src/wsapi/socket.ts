@@ -126,8 +126,8 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       connection.stop()
     },
     answer: (answer) => give({ type: 'pending_request_response', command_id: uuid(), ...answer }),
-    say: (sessionID, text) =>
-      give({ type: 'send_message', command_id: uuid(), session_id: sessionID, text }),
+    say: (sessionID, text, attachments) =>
+      give({ type: 'send_message', command_id: uuid(), session_id: sessionID, text, ...(attachments?.length ? { attachments } : {}) }),
     cancel: (commandID) => outbox.cancel(commandID),
     follow(id) {
       followed.set(id, (followed.get(id) ?? 0) + 1)

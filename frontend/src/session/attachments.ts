@@ -1,0 +1,63 @@
+import { UnreachableError, RefusedError } from '@/wsapi/rest'
+import type { AttachmentInfo, Refusal } from '@/wsapi/messages.gen'
+
+/** What the server takes; see docs/wire.md. Sizes are bytes. */
+export const MAX_SIZE = 24 << 20
+export const MAX_TOTAL = 32 << 20
+export const MAX_COUNT = 20
+
+/** What a file picker offers first. What a file is, the server reads from its bytes. */
+export const ACCEPT = 'image/png,image/jpeg,image/gif,image/webp,application/pdf,text/*,.md,.json,.yaml,.yml,.toml,.csv,.log,.go,.ts,.tsx,.vue,.js,.py,.rs,.java,.c,.h,.cpp,.sh,.sql,.patch,.diff'
+
+export const addressOf = (attachmentID: string) => `/api/attachments/${encodeURIComponent(attachmentID)}`
+export const isImage = (a: { media_type: string }) => a.media_type.startsWith('image/')
+
+function base64Of(file: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader()
+    reader.onload = () => {
+      const text = String(reader.result)
+      resolve(text.slice(text.indexOf(',') + 1))
+    }
+    reader.onerror = () => reject(reader.error ?? new Error('unreadable'))
+    reader.readAsDataURL(file)
+  })
+}
+
+/**
+ * Sends a file to be kept until a message names it. progress gets the part that
+ * is sent, 0 to 1. A {@link RefusedError} or {@link UnreachableError} when it fails.
+ */
+export async function upload(file: File, progress: (part: number) => void, signal: AbortSignal): Promise<AttachmentInfo> {
+  const body = JSON.stringify({ name: file.name, data: await base64Of(file) })
+  signal.throwIfAborted()
+  // fetch does not tell how much of a body is sent.
+  return new Promise((resolve, reject) => {
+    const call = new XMLHttpRequest()
+    call.open('POST', '/api/attachments')
+    call.setRequestHeader('Content-Type', 'application/json')
+    call.setRequestHeader('Accept', 'application/json')
+    call.upload.onprogress = (ev) => progress(ev.total > 0 ? ev.loaded / ev.total : 0)
+    call.onerror = () => reject(new UnreachableError())
+    call.onload = () => {
+      let answer: unknown = null
+      try {
+        answer = JSON.parse(call.responseText)
+      } catch {
+        reject(new UnreachableError())
+        return
+      }
+      if (call.status === 201) {
+        resolve(answer as AttachmentInfo)
+        return
+      }
+      const error = (answer as Refusal | null)?.error
+      reject(new RefusedError(call.status, error?.code ?? '', error?.message ?? '', error?.field ?? null))
+    }
+    signal.addEventListener('abort', () => {
+      call.abort()
+      reject(signal.reason)
+    }, { once: true })
+    call.send(body)
+  })
+}
