@@ -94,7 +94,7 @@ var attackList = []attack{
 	proved(50, "allow without an answer", "pending.TestAnEmptyAnswerToOptionalQuestionsIsNoAnswer", "pending.TestAnswersThatDoNotFitTheQuestions"),
 	proved(51, "line breaks in an answer", "pending.TestAnAnswerCannotBreakOutOfItsLine"),
 	proved(52, "an answer that looks like a message of ours", "pending.TestAnAnswerCannotBreakOutOfItsLine", "claude.TestAllowSendsWhatWasEditedAndGrantedOnOneLine"),
-	proved(53, "a rule that is wider than what was shown", "pending.TestApprovalsThatAreRefused"),
+	proved(53, "a rule that is wider than what was shown", "pending.TestApprovalsThatAreRefused", "review.TestRulesThatAreTooWide"),
 	proved(54, "an answer given twice", "wsapi.TestRepeatedAnswer", "pending.TestAReplayedAnswerHasNoSecondEffect"),
 	proved(55, "a form that changes under the cursor", "frontend/src/pending/arming.test.ts: a card just shown takes no decision", "wsapi.TestStaleAnswers/another input"),
 

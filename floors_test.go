@@ -82,7 +82,7 @@ var rooms = map[string]room{
 	},
 	"wsapi": {
 		floor:    4,
-		ours:     []string{"account", "attachment", "failpoint", "orchestrator", "pending", "session", "workspace"},
+		ours:     []string{"account", "attachment", "failpoint", "orchestrator", "pending", "review", "session", "workspace"},
 		external: []string{"github.com/coder/websocket", "github.com/go-playground/validator/v10", "github.com/google/uuid"},
 		closed:   "it is a door: the JSON of the browser stays in it, and one door does not speak through another",
 	},

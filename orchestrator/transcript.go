@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -29,6 +30,9 @@ type memo struct {
 	Answered map[string]answered  `json:"answered"`           // by tool_use id, until its result
 	Elicited map[string]*elicited `json:"elicited,omitempty"` // by request id of the CLI, until answered
 	Begun    bool                 `json:"begun"`              // Claude knows the conversation
+	// Touched is when Claude last read or wrote a file, by its path as Claude gave
+	// it: the last maxTouched of them.
+	Touched map[string]time.Time `json:"touched,omitempty"`
 	// Sending is the message for which the present turn was begun, "" when none was.
 	Sending string `json:"sending,omitempty"`
 	// Spoke: Claude has been heard since that turn was begun.
@@ -51,6 +55,8 @@ type call struct {
 	// Background: its result came at once and said only that it was launched, so
 	// it lives on beyond the turn until the CLI says how it ended.
 	Background bool `json:"background,omitempty"`
+	// File is what it reads or writes, for the tools that do so with one file.
+	File string `json:"file,omitempty"`
 }
 
 // agent is a subagent as people know it. The CLI names it by an id of its own
@@ -170,6 +176,14 @@ func (s *scribe) begin(b claude.ContentBlock, agentID string, now time.Time) ses
 	if len(b.Input) <= session.MaxShown {
 		c.Tool.Input = append(json.RawMessage(nil), b.Input...)
 	}
+	if fileTools[b.Name] {
+		var in struct {
+			FilePath     string `json:"file_path"`
+			NotebookPath string `json:"notebook_path"`
+		}
+		_ = json.Unmarshal(b.Input, &in) // what is missing is not remembered
+		c.File = cmp.Or(in.FilePath, in.NotebookPath)
+	}
 	s.Calls[b.ID] = c
 	switch {
 	case taskTools[b.Name]:
@@ -199,6 +213,28 @@ func (s *scribe) begin(b claude.ContentBlock, agentID string, now time.Time) ses
 		}
 	}
 	return c.encoded()
+}
+
+// maxTouched bounds what is remembered of files: it is written with every step.
+const maxTouched = 100
+
+var fileTools = map[string]bool{"Read": true, "Write": true, "Edit": true, "MultiEdit": true, "NotebookEdit": true, "NotebookRead": true}
+
+func (s *scribe) touch(file string, now time.Time) {
+	if s.Touched == nil {
+		s.Touched = map[string]time.Time{}
+	}
+	s.Touched[file] = now
+	if len(s.Touched) <= maxTouched {
+		return
+	}
+	oldest := file
+	for name, at := range s.Touched {
+		if at.Before(s.Touched[oldest]) {
+			oldest = name
+		}
+	}
+	delete(s.Touched, oldest)
 }
 
 func (c *call) encoded() session.Item {
@@ -235,6 +271,8 @@ func (s *scribe) user(m *claude.User, now time.Time) heard {
 			status := session.ToolDone
 			if b.IsError {
 				status = session.ToolFailed
+			} else if c.File != "" {
+				s.touch(c.File, now)
 			}
 			text, size := b.ResultText(session.MaxShown)
 			if c.Task != nil {

@@ -69,6 +69,12 @@ func short(text string) string {
 
 // run says what becomes of a list of arguments that is run as a command.
 func (w *walker) run(args []field, at place, stdin []*syntax.Redirect) found {
+	if w.wrapped >= maxWrapped {
+		w.unreadable("It runs a command that runs a command, too deep to be followed.", &at)
+		return found{}
+	}
+	w.wrapped++
+	defer func() { w.wrapped-- }()
 	if len(args) == 0 {
 		// $nothing: whatever it holds is run.
 		w.put(at, Computed, High, "Which command runs is computed.")

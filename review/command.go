@@ -21,6 +21,8 @@ const (
 	maxNesting = 2_000
 	// maxDepth is how many commands within strings within commands are followed.
 	maxDepth = 8
+	// maxWrapped is how many commands that run commands are followed.
+	maxWrapped = 32
 	// maxValue is the longest value of a variable that is followed, in bytes.
 	maxValue = 4 << 10
 	// maxMarks and maxSteps bound what goes to a tab.
@@ -48,7 +50,7 @@ type Command struct {
 
 // ReadCommand reads a shell command that is to run in cwd, an absolute folder.
 func ReadCommand(command, cwd string) Command {
-	w := &walker{root: cwd, cwd: cwd, vars: map[string]string{}, fetched: map[string]bool{}, known: map[string]bool{}, procs: map[*syntax.ProcSubst]found{}, spent: new(int), level: new(Level)}
+	w := newWalker(cwd)
 	w.hidden(command)
 	w.parse(command, nil, 0)
 	out := Command{Level: atLeast(Low, *w.level), Problem: w.problem}
@@ -72,6 +74,40 @@ func ReadCommand(command, cwd string) Command {
 	}
 	out.Marks = out.Marks[:min(len(out.Marks), maxMarks)]
 	out.Steps = out.Steps[:min(len(out.Steps), maxSteps)]
+	return out
+}
+
+func newWalker(cwd string) *walker {
+	return &walker{
+		root: cwd, cwd: cwd, vars: map[string]string{}, fetched: map[string]bool{}, known: map[string]bool{},
+		procs: map[*syntax.ProcSubst]found{}, spent: new(int), level: new(Level),
+	}
+}
+
+// firstWords are the words of the first simple command of a text, none when it has
+// no such thing.
+func (w *walker) firstWords(text string) []field {
+	if len(text) > MaxCommand/8 {
+		return nil
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil || len(file.Stmts) == 0 {
+		return nil
+	}
+	call, ok := file.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok {
+		return nil
+	}
+	w.src, w.units = text, utf16Units(text)
+	var out []field
+	for _, a := range call.Assigns {
+		if a.Name != nil {
+			out = append(out, field{text: a.Name.Value + "=", static: true})
+		}
+	}
+	for _, word := range call.Args {
+		out = append(out, w.fields(word)...)
+	}
 	return out
 }
 
@@ -107,6 +143,7 @@ type walker struct {
 	fetched map[string]bool   // files that a former command fetched
 	known   map[string]bool   // functions of the command itself
 	procs   map[*syntax.ProcSubst]found
+	wrapped int  // how many commands run the one that is looked at
 	spent   *int // bytes that were read of strings that run as commands
 	level   *Level
 

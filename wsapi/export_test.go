@@ -13,7 +13,7 @@ var (
 // RESTBodies lists a value of every type that only REST uses.
 func RESTBodies() []any {
 	return []any{
-		Login{}, Me{}, SessionList{}, SessionPatch{}, MessageList{}, Upload{}, TranscriptPage{}, Outcome{}, PendingList{}, RequestFate{}, ProcessList{},
+		Login{}, Me{}, SessionList{}, SessionPatch{}, MessageList{}, Upload{}, TranscriptPage{}, Outcome{}, PendingList{}, RequestFate{}, Preview{}, PreviewQuestion{}, ProcessList{},
 		Environment{}, FolderList{}, TokenList{}, TokenCreate{}, TokenCreated{}, Refusal{},
 		SetUp{}, NewPassword{}, SignInList{}, PersonList{}, PersonCreate{}, PersonChange{}, SignInLink{}, AuditPage{},
 		GrantList{}, GrantRevoke{}, Revocation{},

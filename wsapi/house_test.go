@@ -339,6 +339,7 @@ type driver struct {
 	mu    sync.Mutex
 	done  []string // what was asked of it
 	live  map[string]session.Live
+	files map[string]orchestrator.Look
 	fail  error         // returned by everything while set
 	block chan struct{} // Kill waits for it when set
 	next  orchestrator.Environment
@@ -475,6 +476,27 @@ func (d *driver) Environment(context.Context) orchestrator.Environment {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.next
+}
+
+// LookAt finds what a test put there.
+func (d *driver) LookAt(_ context.Context, sessionID, path string) (orchestrator.Look, error) {
+	if err := d.note("look of %s at %s", sessionID, path); err != nil {
+		return orchestrator.Look{}, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	look, ok := d.files[path]
+	if !ok {
+		look.State = workspace.FileMissing
+	}
+	return look, nil
+}
+
+func (d *driver) PermissionRules(context.Context, string) ([]orchestrator.SettingsRules, error) {
+	return []orchestrator.SettingsRules{
+		{Source: "user", Allow: []string{"Bash(ls:*)", "Read"}, Deny: []string{"Bash(sudo:*)"}},
+		{Source: "project", Ask: []string{"Bash(git push:*)"}},
+	}, nil
 }
 
 // Folders stands for a server whose only root is /w.

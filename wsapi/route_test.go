@@ -44,6 +44,8 @@ var policies = map[string]string{
 	"GET /api/pending":                                "viewer",
 	"GET /api/pending/{id}":                           "viewer",
 	"POST /api/pending/{id}/response":                 "member",
+	"GET /api/pending/{id}/preview":                   "viewer",
+	"POST /api/pending/{id}/preview":                  "member",
 	"POST /api/pending/{id}/extend":                   "member",
 	"POST /api/mcp-answer":                            "member",
 	"POST /claude/submit-answer":                      "member",
@@ -74,6 +76,7 @@ var largeBodies = map[string]int64{
 	"POST /api/attachments":            33 << 20, // a file of 24 MiB in base64
 	"POST /api/sessions":               48 << 20, // attachments
 	"POST /api/sessions/{id}/messages": 48 << 20,
+	"POST /api/pending/{id}/preview":   8 << 20, // the same, to look at it
 	"POST /api/pending/{id}/response":  8 << 20, // an edited input can be a whole file
 }
 

@@ -84,6 +84,8 @@ type Driver interface {
 	FoundGrants(ctx context.Context) (orchestrator.Found, error)
 	Live(sessionID string) (session.Live, bool)
 	Environment(ctx context.Context) orchestrator.Environment
+	LookAt(ctx context.Context, sessionID, path string) (orchestrator.Look, error)
+	PermissionRules(ctx context.Context, sessionID string) ([]orchestrator.SettingsRules, error)
 	Folders(ctx context.Context, userID string, s workspace.Search) (workspace.Listing, error)
 }
 

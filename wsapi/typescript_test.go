@@ -11,6 +11,7 @@ import (
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/review"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wsapi"
 )
@@ -39,6 +40,11 @@ var unions = map[reflect.Type][]string{
 	reflect.TypeFor[pending.Scope]():        {"session", "localSettings", "projectSettings", "userSettings"},
 	reflect.TypeFor[wsapi.GrantState]():     {"in_force", "ended", "missing", "revoked"},
 	reflect.TypeFor[wsapi.NoticeCode]():     {"none", "read_only", "unavailable", "broken"},
+	reflect.TypeFor[review.Level]():         {"low", "medium", "high"},
+	reflect.TypeFor[review.Kind]():          {"delete", "delete_tree", "privilege", "download_run", "decode_run", "pipe_run", "computed", "evaluated", "substitution", "inline_code", "launcher", "script", "unknown", "background", "git_force", "git_discard", "git_push", "permissions", "disk", "kill", "system", "persist", "environment", "redefine", "write_outside", "write_sensitive", "read_secret", "overwrite", "network", "upload", "install", "remote", "hidden", "unreadable", "wildcard", "whole_tool", "any_arguments"},
+	reflect.TypeFor[review.ChangeState]():   {"new", "changes", "same", "no_file", "outside", "other", "large", "denied", "binary"},
+	reflect.TypeFor[review.EditProblem]():   {"not_found", "many", "same", "empty", "no_cell"},
+	reflect.TypeFor[review.RuleForm]():      {"exact", "prefix", "pattern", "domain", "tool", "server"},
 	reflect.TypeFor[wsapi.AckResult]():      {"applied", "already_resolved", "stale", "rejected"},
 }
 

@@ -382,6 +382,18 @@ export interface RequestFate {
   resolved: Resolved | null
 }
 
+export interface Preview {
+  level: Level
+  command?: CommandPreview
+  file?: FilePreview
+  rules: RulePreview[]
+  why?: WhyAsked
+}
+
+export interface PreviewQuestion {
+  tool_input: unknown
+}
+
 export interface ProcessList {
   processes: Process[]
 }
@@ -617,6 +629,46 @@ export interface PendingRequest {
 
 export type Status = 'open' | 'orphaned' | 'answered' | 'denied' | 'withdrawn' | 'expired'
 
+export type Level = 'low' | 'medium' | 'high'
+
+export interface CommandPreview {
+  steps: CommandStep[]
+  marks: RiskMark[]
+  problem: string
+}
+
+export interface FilePreview {
+  state: ChangeState
+  failing: FailingEdit[]
+  drifted: boolean
+  line: number
+  before: string
+  after: string
+  crlf: boolean
+  no_newline_before: boolean
+  no_newline_after: boolean
+}
+
+export interface RulePreview {
+  suggestion: number
+  rule: string
+  form: RuleForm
+  text: string
+  level: Level
+  kind?: Kind
+  reason: string
+  would_allow: string[]
+}
+
+export interface WhyAsked {
+  permission_mode: string
+  reason: string
+  blocked_path: string
+  rules: SettingRule[]
+  uncovered: string[]
+  smallest: string[]
+}
+
 export interface Process {
   session_id: string
   title: string
@@ -728,6 +780,40 @@ export interface Form {
 
 export type ItemKind = 'user' | 'text' | 'thinking' | 'tool_call' | 'todo' | 'plan' | 'subagent' | 'note' | 'resolved' | 'result'
 
+export interface CommandStep {
+  from: number
+  to: number
+  text: string
+  depth: number
+  cwd?: string
+}
+
+export interface RiskMark {
+  from: number
+  to: number
+  kind: Kind
+  level: Level
+  reason: string
+}
+
+export type ChangeState = 'new' | 'changes' | 'same' | 'no_file' | 'outside' | 'other' | 'large' | 'denied' | 'binary'
+
+export interface FailingEdit {
+  edit: number
+  problem: EditProblem
+  found: number
+}
+
+export type RuleForm = 'exact' | 'prefix' | 'pattern' | 'domain' | 'tool' | 'server'
+
+export type Kind = 'delete' | 'delete_tree' | 'privilege' | 'download_run' | 'decode_run' | 'pipe_run' | 'computed' | 'evaluated' | 'substitution' | 'inline_code' | 'launcher' | 'script' | 'unknown' | 'background' | 'git_force' | 'git_discard' | 'git_push' | 'permissions' | 'disk' | 'kill' | 'system' | 'persist' | 'environment' | 'redefine' | 'write_outside' | 'write_sensitive' | 'read_secret' | 'overwrite' | 'network' | 'upload' | 'install' | 'remote' | 'hidden' | 'unreadable' | 'wildcard' | 'whole_tool' | 'any_arguments'
+
+export interface SettingRule {
+  rule: string
+  behavior: string
+  source: string
+}
+
 export type GrantKind = 'rule' | 'directory' | 'mode'
 
 export type Scope = 'session' | 'localSettings' | 'projectSettings' | 'userSettings'
@@ -753,6 +839,8 @@ export interface Question {
   min_items?: number
   max_items?: number
 }
+
+export type EditProblem = 'not_found' | 'many' | 'same' | 'empty' | 'no_cell'
 
 export type QuestionKind = 'text' | 'select' | 'multi_select' | 'confirm'
 

@@ -1,0 +1,126 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/workspace"
+)
+
+// maxLooked is the largest file that is shown beside a request, in bytes.
+const maxLooked = 512 << 10
+
+// Look is a file as it is now, and when the running Claude of a session last read
+// or wrote it; zero when it was not seen to.
+type Look struct {
+	workspace.File
+	TouchedAt time.Time
+}
+
+// LookAt reads a file for the people of a session: inside its folder and the
+// workspace roots alone.
+func (o *Orchestrator) LookAt(ctx context.Context, sessionID, path string) (Look, error) {
+	s, err := o.o.Store.Session(ctx, sessionID)
+	if err != nil {
+		return Look{}, err
+	}
+	var look Look
+	if p := o.process(sessionID); p != nil {
+		p.mu.Lock()
+		look.TouchedAt = p.script.Touched[path]
+		p.mu.Unlock()
+	}
+	look.File, err = o.rules().Roots.ReadFile(s.CWD, path, maxLooked)
+	return look, err
+}
+
+// SettingsRules are the permission rules of one file of the CLI's settings.
+type SettingsRules struct {
+	// Source is who the file is for: user, project, local or managed.
+	Source           string
+	Allow, Ask, Deny []string
+	DefaultMode      string
+}
+
+// managedSettings is where an administrator puts settings on this system.
+var managedSettings = []string{"/etc/claude-code/managed-settings.json", "/Library/Application Support/ClaudeCode/managed-settings.json"}
+
+// maxSettings is the largest settings file that is read, in bytes.
+const maxSettings = 1 << 20
+
+// PermissionRules reads the permission rules that hold for a session from the
+// settings of its CLI. A file that is not there, or cannot be read, has none.
+func (o *Orchestrator) PermissionRules(ctx context.Context, sessionID string) ([]SettingsRules, error) {
+	s, err := o.o.Store.Session(ctx, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	var out []SettingsRules
+	add := func(source string, data []byte) {
+		var file struct {
+			Permissions struct {
+				Allow       []string `json:"allow"`
+				Ask         []string `json:"ask"`
+				Deny        []string `json:"deny"`
+				DefaultMode string   `json:"defaultMode"`
+			} `json:"permissions"`
+		}
+		if json.Unmarshal(data, &file) == nil {
+			p := file.Permissions
+			out = append(out, SettingsRules{Source: source, Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, DefaultMode: p.DefaultMode})
+		}
+	}
+	for _, path := range managedSettings {
+		if data, err := readSettings(path); err == nil {
+			add("managed", data)
+		}
+	}
+	if dir := o.configDir(); dir != "" {
+		if data, err := readSettings(filepath.Join(dir, "settings.json")); err == nil {
+			add("user", data)
+		}
+	}
+	for source, name := range map[string]string{"project": ".claude/settings.json", "local": ".claude/settings.local.json"} {
+		// As any file of the session: a symbolic link may not lead out of it.
+		file, err := workspace.Roots(nil).ReadFile(s.CWD, name, maxSettings)
+		if err == nil && file.State == workspace.FileRead {
+			add(source, file.Data)
+		}
+	}
+	return out, nil
+}
+
+func readSettings(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxSettings {
+		return nil, os.ErrInvalid
+	}
+	return os.ReadFile(path)
+}
+
+// configDir is where the CLI keeps the person's settings, "" when that is not known.
+func (o *Orchestrator) configDir() string {
+	if o.o.CLI == nil {
+		return ""
+	}
+	var home, dir string
+	for _, entry := range o.o.CLI.Environ {
+		switch name, value, _ := strings.Cut(entry, "="); name {
+		case "CLAUDE_CONFIG_DIR":
+			dir = value
+		case "HOME":
+			home = value
+		}
+	}
+	if dir == "" && home != "" {
+		dir = filepath.Join(home, ".claude")
+	}
+	return dir
+}

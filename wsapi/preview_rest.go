@@ -1,0 +1,312 @@
+package wsapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/review"
+)
+
+// Preview says what a person should know of a tool's request before they decide.
+// A tab asks for it when it has the form: no form waits for it.
+type Preview struct {
+	Level   review.Level    `json:"level"`             // the highest of what was found, low when nothing was
+	Command *CommandPreview `json:"command,omitempty"` // of Bash
+	File    *FilePreview    `json:"file,omitempty"`    // of Write, Edit, MultiEdit and NotebookEdit
+	Rules   []RulePreview   `json:"rules"`             // those that permission_suggestions would add
+	Why     *WhyAsked       `json:"why,omitempty"`     // not with the preview of an edit
+}
+
+// CommandPreview is a command as a shell would read it.
+type CommandPreview struct {
+	Steps   []CommandStep `json:"steps"`
+	Marks   []RiskMark    `json:"marks"`
+	Problem string        `json:"problem"` // why it could not be read whole, "" when it was
+}
+
+// CommandStep is one simple command. From and To count UTF-16 units; of what runs
+// inside a string they are those of the string.
+type CommandStep struct {
+	From  int    `json:"from"`
+	To    int    `json:"to"`
+	Text  string `json:"text"`
+	Depth int    `json:"depth"`         // 0 for what stands in the command itself
+	CWD   string `json:"cwd,omitempty"` // where it runs, when not where the session is; ? when that is computed
+}
+
+// RiskMark is one place that a person should look at.
+type RiskMark struct {
+	From   int          `json:"from"`
+	To     int          `json:"to"`
+	Kind   review.Kind  `json:"kind"`
+	Level  review.Level `json:"level"`
+	Reason string       `json:"reason"` // one English sentence
+}
+
+// FilePreview is what a tool would do to a file as it is now.
+type FilePreview struct {
+	State   review.ChangeState `json:"state"`
+	Failing []FailingEdit      `json:"failing"`
+	Drifted bool               `json:"drifted"` // changed after Claude last read or wrote it
+	// Before and After are the lines that differ, with three around them; Line is
+	// the number of the first, from 1, and 0 when there are none.
+	Line            int    `json:"line"`
+	Before          string `json:"before"`
+	After           string `json:"after"`
+	CRLF            bool   `json:"crlf"`
+	NoNewlineBefore bool   `json:"no_newline_before"`
+	NoNewlineAfter  bool   `json:"no_newline_after"`
+}
+
+// FailingEdit is one edit of a tool that would fail.
+type FailingEdit struct {
+	Edit    int                `json:"edit"` // its place in the list, from 0
+	Problem review.EditProblem `json:"problem"`
+	Found   int                `json:"found"` // how often the text is there
+}
+
+// RulePreview is one rule of a suggestion, and what it would let through.
+type RulePreview struct {
+	Suggestion int             `json:"suggestion"` // its place in permission_suggestions
+	Rule       string          `json:"rule"`
+	Form       review.RuleForm `json:"form"`
+	Text       string          `json:"text"`
+	Level      review.Level    `json:"level"`
+	Kind       review.Kind     `json:"kind,omitempty"` // why it is not low
+	Reason     string          `json:"reason"`
+	WouldAllow []string        `json:"would_allow"`
+}
+
+// WhyAsked says why Claude asks a person at all.
+type WhyAsked struct {
+	PermissionMode string        `json:"permission_mode"`
+	Reason         string        `json:"reason"`       // as the CLI says it, "" when it says nothing
+	BlockedPath    string        `json:"blocked_path"` // "" when none is
+	Rules          []SettingRule `json:"rules"`        // of the settings, that speak of this call
+	Uncovered      []string      `json:"uncovered"`    // simple commands that no allow rule covers
+	Smallest       []string      `json:"smallest"`     // the narrowest rules that would stop it, none when no rule can
+}
+
+// SettingRule is a rule as it stands in a settings file of the CLI.
+type SettingRule struct {
+	Rule     string `json:"rule"`
+	Behavior string `json:"behavior"` // allow, ask or deny
+	Source   string `json:"source"`   // managed, user, project or local
+}
+
+// PreviewQuestion asks for the preview of a request with another input.
+type PreviewQuestion struct {
+	ToolInput json.RawMessage `json:"tool_input" validate:"required" ts:"unknown"`
+}
+
+// tooFinal refuses a preview of what is decided.
+func tooFinal(r pending.Request) error {
+	if r.Status.Final() {
+		return refuse(http.StatusConflict, "already_resolved", "This request is decided already.")
+	}
+	return nil
+}
+
+func (s *Server) getPreview(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	req, err := s.o.Store.Request(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if err := tooFinal(req); err != nil {
+		return err
+	}
+	p, err := s.preview(r.Context(), req)
+	if err != nil {
+		return err
+	}
+	if p.Why, err = s.why(r.Context(), req, p); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, p)
+	return nil
+}
+
+// postPreview is the same for the input as a person edited it. It names no other
+// file than the request does: a preview is no way to read files.
+func (s *Server) postPreview(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	var q PreviewQuestion
+	if err := readBody(r, &q); err != nil {
+		return err
+	}
+	if err := checkShape(&q); err != nil {
+		return err
+	}
+	req, err := s.o.Store.Request(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if err := tooFinal(req); err != nil {
+		return err
+	}
+	asked := review.FilePath(req.ToolName, req.ToolInput)
+	req.ToolInput = q.ToolInput
+	if asked != review.FilePath(req.ToolName, q.ToolInput) {
+		writeJSON(w, http.StatusOK, Preview{Level: review.Medium, Rules: []RulePreview{}, File: &FilePreview{State: review.NotShown, Failing: []FailingEdit{}}})
+		return nil
+	}
+	p, err := s.preview(r.Context(), req)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, p)
+	return nil
+}
+
+var levels = []review.Level{review.Low, review.Medium, review.High}
+
+func higher(a, b review.Level) review.Level {
+	return levels[max(slices.Index(levels, a), slices.Index(levels, b))]
+}
+
+func (s *Server) preview(ctx context.Context, req pending.Request) (Preview, error) {
+	ses, err := s.o.Store.Session(ctx, req.SessionID)
+	if err != nil {
+		return Preview{}, err
+	}
+	p := Preview{Level: review.Low, Rules: rulesOf(req, ses.CWD)}
+	switch path := review.FilePath(req.ToolName, req.ToolInput); {
+	case req.RequestType != pending.ToolApproval:
+	case req.ToolName == "Bash":
+		var in struct {
+			Command string `json:"command"`
+		}
+		_ = json.Unmarshal(req.ToolInput, &in) // no command is an empty one
+		found := review.ReadCommand(in.Command, ses.CWD)
+		p.Level = found.Level
+		p.Command = &CommandPreview{Steps: []CommandStep{}, Marks: []RiskMark{}, Problem: found.Problem}
+		for _, st := range found.Steps {
+			p.Command.Steps = append(p.Command.Steps, CommandStep(st))
+		}
+		for _, m := range found.Marks {
+			p.Command.Marks = append(p.Command.Marks, RiskMark(m))
+		}
+	case path != "":
+		look, err := s.o.Driver.LookAt(ctx, req.SessionID, path)
+		if err != nil {
+			return Preview{}, err
+		}
+		p.File = filePreview(review.ReadChange(req.ToolName, req.ToolInput, review.OnDisk{
+			State: string(look.State), Data: look.Data, Size: look.Size, ModTime: look.ModTime, TouchedAt: look.TouchedAt,
+		}))
+		p.Level = higher(review.PathLevel(path, ses.CWD), p.Level)
+		if p.File.State == review.NotShown {
+			p.Level = higher(review.Medium, p.Level)
+		}
+	default:
+		p.Level = review.Medium
+	}
+	return p, nil
+}
+
+func filePreview(c review.Change) *FilePreview {
+	p := &FilePreview{
+		State: c.State, Failing: []FailingEdit{}, Drifted: c.Drifted, Line: c.Line, Before: c.Before, After: c.After,
+		CRLF: c.CRLF, NoNewlineBefore: c.NoNewlineBefore, NoNewlineAfter: c.NoNewlineAfter,
+	}
+	for _, f := range c.Failing {
+		p.Failing = append(p.Failing, FailingEdit(f))
+	}
+	return p
+}
+
+// rulesOf says what the rules that the CLI suggests would let through.
+func rulesOf(req pending.Request, cwd string) []RulePreview {
+	out := []RulePreview{}
+	var suggestions []struct {
+		Type  string `json:"type"`
+		Rules []struct {
+			ToolName    string `json:"toolName"`
+			RuleContent string `json:"ruleContent"`
+		} `json:"rules"`
+		Directories []string `json:"directories"`
+	}
+	_ = json.Unmarshal(req.PermissionSuggestions, &suggestions) // what cannot be read is not offered either
+	for i, s := range suggestions {
+		for _, r := range s.Rules {
+			rule := review.Rule{Tool: r.ToolName, Content: r.RuleContent}
+			reach := review.ReadRule(rule, cwd)
+			out = append(out, rulePreview(i, rule.String(), reach))
+		}
+		for _, d := range s.Directories {
+			out = append(out, rulePreview(i, d, review.ReadDirectory(d)))
+		}
+	}
+	return out
+}
+
+func rulePreview(i int, rule string, r review.Reach) RulePreview {
+	allow := r.WouldAllow
+	if allow == nil {
+		allow = []string{}
+	}
+	return RulePreview{Suggestion: i, Rule: rule, Form: r.Form, Text: r.Text, Level: r.Level, Kind: r.Kind, Reason: r.Reason, WouldAllow: allow}
+}
+
+// why looks into the settings of the CLI for what speaks of a tool call.
+func (s *Server) why(ctx context.Context, req pending.Request, p Preview) (*WhyAsked, error) {
+	if req.RequestType != pending.ToolApproval || req.Source == pending.SourceElicitation {
+		return nil, nil
+	}
+	state, err := s.o.Store.ProcessState(ctx, req.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	files, err := s.o.Driver.PermissionRules(ctx, req.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	why := &WhyAsked{PermissionMode: state.PermissionMode, Reason: req.DecisionReason, BlockedPath: req.BlockedPath, Rules: []SettingRule{}, Uncovered: []string{}, Smallest: []string{}}
+	steps := []string{""}
+	if p.Command != nil {
+		steps = nil
+		for _, st := range p.Command.Steps {
+			if st.Depth == 0 {
+				steps = append(steps, st.Text)
+			}
+		}
+	}
+	covered := map[string]bool{}
+	for _, f := range files {
+		for behavior, rules := range map[string][]string{"allow": f.Allow, "ask": f.Ask, "deny": f.Deny} {
+			for _, text := range rules {
+				rule := review.ParseRule(text)
+				speaks := false
+				for _, step := range steps {
+					if rule.Covers(req.ToolName, req.ToolInput, step) {
+						speaks = true
+						covered[step] = covered[step] || behavior == "allow"
+					}
+				}
+				if speaks && len(why.Rules) < 50 {
+					why.Rules = append(why.Rules, SettingRule{Rule: text, Behavior: behavior, Source: f.Source})
+				}
+			}
+		}
+	}
+	slices.SortFunc(why.Rules, func(a, b SettingRule) int {
+		return slices.Compare([]string{a.Behavior, a.Source, a.Rule}, []string{b.Behavior, b.Source, b.Rule})
+	})
+	for _, step := range steps {
+		if !covered[step] && !slices.Contains(why.Uncovered, step) {
+			why.Uncovered = append(why.Uncovered, step)
+		}
+	}
+	if p.Command == nil || p.Command.Problem == "" {
+		for _, r := range review.Smallest(req.ToolName, req.ToolInput, why.Uncovered) {
+			why.Smallest = append(why.Smallest, r.String())
+		}
+	}
+	if p.Command == nil {
+		why.Uncovered = []string{}
+	}
+	return why, nil
+}
