@@ -117,7 +117,7 @@ vulncheck: ## Look up known weaknesses in dependencies; needs the internet
 	@scripts/vulncheck
 
 .PHONY: bench
-bench: build ## Measure what we promise to be quick at, beside anchors from the same run
+bench: build e2e/node_modules/.package-lock.json ## Measure what we promise to be quick at, beside anchors from the same run
 	@scripts/bench
 
 .PHONY: screenshots
