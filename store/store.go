@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/alert"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/engine"
@@ -43,6 +44,7 @@ type Store interface {
 	session.Store
 	account.Store
 	account.Trail
+	alert.Store
 
 	// Ping reports why the store cannot be read and written, nil when it can. It
 	// costs little enough to be asked every second. A store that once failed with

@@ -70,6 +70,7 @@ var commandSpecs = map[string]commandSpec{
 	"subscribe":                {role: account.Viewer, make: func() command { return new(Subscribe) }},
 	"unsubscribe":              {role: account.Viewer, make: func() command { return new(Unsubscribe) }},
 	"typing":                   {role: account.Viewer, make: func() command { return new(Typing) }},
+	"looking":                  {role: account.Viewer, make: func() command { return new(Looking) }},
 	"ping":                     {role: account.Viewer, make: func() command { return new(Ping) }},
 }
 
@@ -229,6 +230,7 @@ func (c *Draft) id() (string, string)                  { return c.CommandID, c.S
 func (c *Subscribe) id() (string, string)              { return c.CommandID, c.SessionID }
 func (c *Unsubscribe) id() (string, string)            { return c.CommandID, c.SessionID }
 func (c *Typing) id() (string, string)                 { return c.CommandID, c.SessionID }
+func (c *Looking) id() (string, string)                { return c.CommandID, "" }
 func (c *Ping) id() (string, string)                   { return c.CommandID, "" }
 
 // do passes the answer on. A repetition is recognised by pending, which stores

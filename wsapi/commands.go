@@ -161,6 +161,14 @@ type Typing struct {
 	RequestID string `json:"request_id,omitempty" validate:"max=64"`
 }
 
+// Looking says whether the tab can be seen and has the focus; until it says so,
+// nobody looks. Whoever looks is not told elsewhere that something waits.
+type Looking struct {
+	Type      string `json:"type" ts:"'looking'" validate:"omitempty,eq=looking"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+	Looking   bool   `json:"looking"`
+}
+
 // Ping asks for an ack and nothing else.
 type Ping struct {
 	Type      string `json:"type" ts:"'ping'" validate:"omitempty,eq=ping"`

@@ -17,6 +17,7 @@ func RESTBodies() []any {
 		Environment{}, FolderList{}, TokenList{}, TokenCreate{}, TokenCreated{}, Refusal{},
 		SetUp{}, NewPassword{}, SignInList{}, PersonList{}, PersonCreate{}, PersonChange{}, SignInLink{}, AuditPage{},
 		GrantList{}, GrantRevoke{}, Revocation{},
+		Alerts{}, AlertTargetCreate{}, AlertTest{},
 	}
 }
 

@@ -264,6 +264,7 @@ func commands() map[string]any {
 		"command.draft": &wsapi.Draft{Type: "draft", CommandID: cmdID, SessionID: sessID, RequestID: questionRequest().RequestID,
 			Value: json.RawMessage(`{"responses":[{"id":"q1","values":["Summary"]}]}`)},
 		"command.draft.clear": &wsapi.Draft{Type: "draft", CommandID: cmdID, RequestID: questionRequest().RequestID, Value: json.RawMessage(`null`)},
+		"command.looking":     &wsapi.Looking{Type: "looking", CommandID: cmdID, Looking: true},
 		"command.typing":      &wsapi.Typing{Type: "typing", CommandID: cmdID, SessionID: sessID, RequestID: questionRequest().RequestID},
 		"command.extend":      &wsapi.Extend{Type: "extend", CommandID: cmdID, SessionID: sessID, RequestID: mcpRequest().RequestID},
 		"command.ping":        &wsapi.Ping{Type: "ping", CommandID: cmdID},

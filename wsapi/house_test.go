@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/alert"
 	"github.com/sayso-dev/sayso/attachment"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
@@ -110,7 +111,12 @@ func openHouse(t testing.TB, path string, change ...func(*wsapi.Options)) *house
 	}
 	t.Cleanup(func() { _ = shelf.Close() })
 	h.shelf = shelf
+	key, err := alert.OpenKey(filepath.Join(filepath.Dir(path), "push-key"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	o := wsapi.Options{
+		Alerts:      alert.New(alert.Options{Store: h.store, Key: key, Private: true, Log: slog.New(slog.DiscardHandler)}),
 		Attachments: shelf, Store: h.store, Requests: h.registry, Driver: h.driver, Directory: h.directory, Bell: h.bell,
 		App:     http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<title>sayso</title>") }),
 		Version: "0.0.0-test", NodeID: "node-1", Log: slog.New(slog.DiscardHandler),

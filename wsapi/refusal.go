@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/alert"
 	"github.com/sayso-dev/sayso/attachment"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
@@ -87,6 +88,7 @@ func (s *Server) code(err error) *refusal {
 		order   *orchestrator.InvalidError
 		person  *account.InvalidError
 		file    *attachment.InvalidError
+		place   *alert.InvalidError
 		r       *refusal
 	)
 	switch {
@@ -137,7 +139,9 @@ func (s *Server) code(err error) *refusal {
 		r = notSignedIn()
 	case errors.Is(err, account.ErrChanged):
 		r = refuse(http.StatusConflict, "changed", "Somebody else has changed this meanwhile. Nothing was done; look again.")
-	case errors.Is(err, account.ErrNotFound):
+	case errors.As(err, &place):
+		r = refuseField(place.Field, place.Sentence)
+	case errors.Is(err, account.ErrNotFound), errors.Is(err, alert.ErrNotFound):
 		r = refuse(http.StatusNotFound, "not_found", "There is nothing of that id.")
 	case s.trouble(err) != "":
 		r = notStored(s.trouble(err))

@@ -81,6 +81,13 @@ func routes() []route {
 		{method: "POST", pattern: "/api/attachments", policy: asMember, limit: uploadLimit, serve: (*Server).postAttachment},
 		{method: "GET", pattern: "/api/attachments/{id}", policy: signedIn, serve: (*Server).getAttachment},
 
+		// One's own; with ?of=server those of the server, for admins.
+		{method: "GET", pattern: "/api/alerts", policy: signedIn, serve: (*Server).getAlerts},
+		{method: "PATCH", pattern: "/api/alerts/choices", policy: signedIn, serve: (*Server).patchAlertChoices},
+		{method: "POST", pattern: "/api/alerts/targets", policy: signedIn, serve: (*Server).postAlertTarget},
+		{method: "DELETE", pattern: "/api/alerts/targets/{id}", policy: signedIn, serve: (*Server).deleteAlertTarget},
+		{method: "POST", pattern: "/api/alerts/targets/{id}/test", policy: signedIn, serve: (*Server).postAlertTest},
+
 		{method: "GET", pattern: "/api/pending", policy: signedIn, serve: (*Server).getPending},
 		{method: "GET", pattern: "/api/pending/{id}", policy: signedIn, serve: (*Server).getRequest},
 		{method: "GET", pattern: "/api/pending/{id}/preview", policy: signedIn, serve: (*Server).getPreview},

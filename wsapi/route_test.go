@@ -61,6 +61,11 @@ var policies = map[string]string{
 	"DELETE /api/sign_ins/{id}":                       "viewer",
 	"GET /api/grants":                                 "member",
 	"POST /api/grants/revoke":                         "member",
+	"GET /api/alerts":                                 "viewer",
+	"PATCH /api/alerts/choices":                       "viewer",
+	"POST /api/alerts/targets":                        "viewer",
+	"DELETE /api/alerts/targets/{id}":                 "viewer",
+	"POST /api/alerts/targets/{id}/test":              "viewer",
 	"GET /api/audit":                                  "admin",
 	"GET /api/users":                                  "admin",
 	"POST /api/users":                                 "admin",
@@ -86,7 +91,7 @@ var commandPolicies = map[string]string{
 	"pending_request_response": "member", "send_message": "member", "create_session": "member",
 	"resume_session": "member", "fork_session": "member", "interrupt": "member", "kill_process": "member",
 	"set_model": "member", "set_permission_mode": "member", "draft": "member", "extend": "member",
-	"subscribe": "viewer", "unsubscribe": "viewer", "typing": "viewer", "ping": "viewer",
+	"subscribe": "viewer", "unsubscribe": "viewer", "typing": "viewer", "looking": "viewer", "ping": "viewer",
 }
 
 func TestEveryRouteAndCommandHasItsPolicy(t *testing.T) {

@@ -29,6 +29,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/alert"
 	"github.com/sayso-dev/sayso/attachment"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
@@ -98,6 +99,8 @@ type Options struct {
 	Directory *account.Directory
 	// Attachments keeps what people attach. Nil where none is taken.
 	Attachments *attachment.Shelf
+	// Alerts tells people who do not look. It may be nil.
+	Alerts *alert.Alerter
 	// Bell is rung after a change that this door made itself. Its other end must
 	// call [Server.Touch].
 	Bell session.Bell

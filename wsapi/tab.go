@@ -115,6 +115,7 @@ func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.I
 // serve runs the tab until it ends and leaves nothing behind.
 func (t *tab) serve(ctx context.Context) {
 	defer t.hub.leave(t)
+	defer t.hub.s.looking(t, false)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.cancel = cancel
@@ -622,6 +623,8 @@ func (t *tab) own(ctx context.Context, c command, reject func(*refusal) bool) bo
 		t.hub.unsubscribe(t, sessionID)
 	case *Typing:
 		t.hub.typing(t, sessionID, c.RequestID)
+	case *Looking:
+		t.hub.s.looking(t, c.Looking)
 	}
 	return t.ack(ctx, Ack{CommandID: commandID, Result: Applied})
 }

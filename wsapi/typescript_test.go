@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/alert"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/review"
 	"github.com/sayso-dev/sayso/session"
@@ -28,6 +29,7 @@ var unions = map[reflect.Type][]string{
 	reflect.TypeFor[account.Role]():         {"viewer", "member", "admin"},
 	reflect.TypeFor[session.State]():        {"starting", "assistant_turn", "user_turn", "dead"},
 	reflect.TypeFor[session.Kind]():         {"agent", "terminal"},
+	reflect.TypeFor[alert.Way]():            {"push", "webhook", "ntfy"},
 	reflect.TypeFor[session.ItemKind]():     {"user", "text", "thinking", "tool_call", "todo", "plan", "subagent", "note", "resolved", "result"},
 	reflect.TypeFor[session.ToolStatus]():   {"running", "done", "failed"},
 	reflect.TypeFor[pending.RequestType]():  {"tool_approval", "ask_user_question"},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/alert"
 	"github.com/sayso-dev/sayso/attachment"
 	"github.com/sayso-dev/sayso/claude/scriptedmodel"
 	"github.com/sayso-dev/sayso/frontend"
@@ -134,6 +135,20 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	}
 	defer shelf.Close()
 
+	pushKey, err := alert.OpenKey(filepath.Join(s.StateDir, "push-key"))
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	alerts := alert.New(alert.Options{
+		Store: opened, Active: opened.ActiveProcesses, State: opened.ProcessState,
+		Owner: func(ctx context.Context, sessionID string) (string, error) {
+			known, err := opened.Session(ctx, sessionID)
+			return known.OwnerID, err
+		},
+		People: peopleToTell(directory), Key: pushKey, PublicURL: address(s), Private: s.AlertPrivate, Log: log,
+	})
+
 	bell := &session.LocalBell{}
 	policy := &askingPolicy{}
 	policy.set(s.Ask)
@@ -150,7 +165,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		Policy: policy.of, Version: versionText(), Log: log,
 	})
 	door := wsapi.New(wsapi.Options{
-		Store: opened, Requests: registry, Driver: driver, Directory: directory, Attachments: shelf, Bell: bell,
+		Store: opened, Requests: registry, Driver: driver, Directory: directory, Attachments: shelf, Alerts: alerts, Bell: bell,
 		App: frontend.Handler(), Agents: agentDoors(agents, agents.Adapters(mcpapi.AdapterOptions{
 			Store: opened, Requests: registry, Directory: directory, Bell: bell, Log: log,
 		})), AllowedHosts: s.AllowedHosts, TLS: s.TLSCert != "",
@@ -160,6 +175,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	})
 	bell.Listen(door.Touch)
 	bell.Listen(driver.Touch)
+	bell.Listen(alerts.Touch)
 	reload.driver, reload.door, reload.policy = driver, door, policy
 	serverOf := func(h http.Handler) *http.Server {
 		return &http.Server{
@@ -196,6 +212,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	opening.Go(watch("model of the demo", func() error { return model.Run(doorCtx) }))
 	opening.Go(watch("attachments", func() error { return shelf.Run(doorCtx) }))
 	opening.Go(watch("tabs", func() error { return door.Run(doorCtx) }))
+	opening.Go(watch("alerts", func() error { return alerts.Run(doorCtx) }))
 	opening.Go(watch("agents", func() error { return agents.Run(doorCtx) }))
 	driving.Go(watch("processes", func() error { return driver.Run(driverCtx) }))
 	opening.Go(watch("web server", func() error { return serveOn(server, limitConnections(listener, s.proxies)) }))
@@ -229,6 +246,19 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	stopDriver()
 	driving.Wait()
 	return errors.Join(err, failed.get())
+}
+
+// peopleToTell lists who may answer.
+func peopleToTell(directory *account.Directory) func(context.Context) ([]alert.Person, error) {
+	return func(ctx context.Context) (list []alert.Person, err error) {
+		users, err := directory.Users(ctx)
+		for _, u := range users {
+			if !u.Disabled && u.Role.AtLeast(account.Member) {
+				list = append(list, alert.Person{UserID: u.UserID, MayAnswer: func(string) bool { return true }})
+			}
+		}
+		return list, err
+	}
 }
 
 // agentDoors are the doors for agents by their paths.

@@ -37,6 +37,7 @@ type settings struct {
 	LogFormat      string   `toml:"log_format"`
 	NodeID         string   `toml:"node_id"`
 	ResumeOnAnswer bool     `toml:"resume_on_answer"`
+	AlertPrivate   bool     `toml:"alert_private"`
 	IdleLimit      duration `toml:"idle_limit"`
 	SilentLimit    duration `toml:"silent_limit"`
 	AbsoluteLimit  duration `toml:"absolute_limit"`
@@ -148,6 +149,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		from *string
 	}{
 		"resume-on-answer": {&s.ResumeOnAnswer, flags.String("resume-on-answer", "", "true or false: resume a dead session when its question is answered (default true)")},
+		"alert-private":    {&s.AlertPrivate, flags.String("alert-private", "", "true or false: alerts may go to addresses of this machine and of private networks, without encryption too (default false)")},
 		"ask":              {&s.Ask.Enabled, flags.String("ask", "", "true or false: give sessions tools to ask with over MCP (default true)")},
 	}
 	limitTexts := map[string]*string{}

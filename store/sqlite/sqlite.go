@@ -152,4 +152,5 @@ var readQueries = []string{
 	selectSession, selectSessions, selectProcess, selectActive, selectMark, selectItems, selectQueued, selectAttachment,
 	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCommand, selectAgentToken, selectAgentTokens, selectAudit,
 	selectGrants,
+	selectTargets, selectChoices, selectDeliveries,
 }

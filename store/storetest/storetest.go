@@ -39,6 +39,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Accounts", accounts},
 		{"Audit", audit},
 		{"Grants", grants},
+		{"Alerts", alerts},
 		{"Bytes", exactBytes},
 		{"Contexts", contexts},
 	}

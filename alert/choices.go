@@ -1,0 +1,125 @@
+package alert
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Choices are what a person wants to be told of, where and when. Those of the
+// server hold for its own targets. The JSON names are those of the stored column.
+type Choices struct {
+	// Wanted says by which ways somebody is told of what.
+	Wanted map[Occasion][]Way `json:"wanted"`
+	// AllSessions includes those that others started.
+	AllSessions bool `json:"all_sessions,omitempty"`
+	// ShowText puts commands and questions into the alert, which passes through
+	// the servers of others.
+	ShowText bool `json:"show_text,omitempty"`
+	// RemindAfter and EscalateAfter are minutes, 0 for never. After the second one,
+	// a request is everybody's.
+	RemindAfter   int    `json:"remind_after,omitempty"`
+	EscalateAfter int    `json:"escalate_after,omitempty"`
+	Quiet         Quiet  `json:"quiet,omitzero"`
+	Language      string `json:"language,omitempty"`
+}
+
+// Quiet is when nobody wants to be told, by the clock of a place.
+type Quiet struct {
+	From string `json:"from"` // "22:00"
+	To   string `json:"to"`
+	Zone string `json:"zone"` // "Europe/Berlin"
+}
+
+// DefaultChoices hold for who chose nothing.
+func DefaultChoices() Choices {
+	all := []Way{Push, Webhook, Ntfy}
+	return Choices{Wanted: map[Occasion][]Way{Waiting: all, Finished: {}, Died: all}}
+}
+
+// maxMinutes is a day: whoever wants it later does not want it.
+const maxMinutes = 24 * 60
+
+// check returns an *InvalidError for choices that cannot be kept.
+func (c Choices) check() error {
+	for occasion, kinds := range c.Wanted {
+		if occasion != Waiting && occasion != Finished && occasion != Died {
+			return &InvalidError{"wanted", fmt.Sprintf("There is no occasion %q.", string(occasion))}
+		}
+		for _, k := range kinds {
+			if k != Push && k != Webhook && k != Ntfy {
+				return &InvalidError{"wanted", fmt.Sprintf("There is no way %q to be told.", string(k))}
+			}
+		}
+	}
+	if c.RemindAfter < 0 || c.RemindAfter > maxMinutes {
+		return &InvalidError{"remind_after", "A reminder comes after 1 to 1440 minutes, or never."}
+	}
+	if c.EscalateAfter < 0 || c.EscalateAfter > maxMinutes {
+		return &InvalidError{"escalate_after", "A request goes on to others after 1 to 1440 minutes, or never."}
+	}
+	if c.Quiet == (Quiet{}) {
+		return nil
+	}
+	if _, err := time.LoadLocation(c.Quiet.Zone); err != nil || c.Quiet.Zone == "" || c.Quiet.Zone == "Local" {
+		return &InvalidError{"quiet", "The time zone is not known. Give it as Europe/Berlin."}
+	}
+	for _, at := range []string{c.Quiet.From, c.Quiet.To} {
+		if _, err := time.Parse("15:04", at); err != nil {
+			return &InvalidError{"quiet", "A time is given as 22:00."}
+		}
+	}
+	return nil
+}
+
+func (c Choices) wants(o Occasion, k Way) bool {
+	for _, wanted := range c.Wanted[o] {
+		if wanted == k {
+			return true
+		}
+	}
+	return false
+}
+
+// readChoices falls back to the default where nothing, or nothing readable, is
+// stored.
+func readChoices(stored json.RawMessage) Choices {
+	var c Choices
+	if len(stored) == 0 || json.Unmarshal(stored, &c) != nil || c.Wanted == nil || c.check() != nil {
+		return DefaultChoices()
+	}
+	return c
+}
+
+// until is when quiet hours end that hold at a moment; zero when none do. The
+// clock of the place counts, so hours that a change to summer time skips are
+// skipped.
+func (q Quiet) until(now time.Time) time.Time {
+	if q == (Quiet{}) || q.From == q.To {
+		return time.Time{}
+	}
+	zone, err := time.LoadLocation(q.Zone)
+	if err != nil {
+		return time.Time{}
+	}
+	local := now.In(zone)
+	at := func(clock string, days int) time.Time {
+		hour, minute, _ := strings.Cut(clock, ":")
+		var h, m int
+		_, _ = fmt.Sscan(hour, &h) // checked when it was stored
+		_, _ = fmt.Sscan(minute, &m)
+		return time.Date(local.Year(), local.Month(), local.Day()+days, h, m, 0, 0, zone)
+	}
+	// Hours over midnight began yesterday or begin today.
+	for _, day := range []int{-1, 0} {
+		from, to := at(q.From, day), at(q.To, day)
+		if !to.After(from) {
+			to = at(q.To, day+1)
+		}
+		if !now.Before(from) && now.Before(to) {
+			return to
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,161 @@
+package alert
+
+import (
+	"context"
+	"crypto/ecdh"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// View is what a person is shown of their alerts.
+type View struct {
+	PushKey string
+	Choices Choices
+	Targets []Target // without addresses
+}
+
+// View returns what holds for a person, or for the server with "".
+func (a *Alerter) View(ctx context.Context, userID string) (View, error) {
+	stored, err := a.o.Store.Choices(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	all, err := a.o.Store.Targets(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	v := View{PushKey: a.o.Key.Public(), Choices: readChoices(stored[userID])}
+	for _, t := range all {
+		if t.UserID == userID {
+			t.Address = Address{}
+			v.Targets = append(v.Targets, t)
+		}
+	}
+	return v, nil
+}
+
+// Choose keeps what a person chose.
+func (a *Alerter) Choose(ctx context.Context, userID string, c Choices) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if err := a.o.Store.PutChoices(ctx, userID, text); err != nil {
+		return err
+	}
+	a.refresh()
+	return nil
+}
+
+// Add keeps a place for a person and returns it. A browser that is known
+// already, by its address, takes the place of what it was.
+func (a *Alerter) Add(ctx context.Context, t Target) (Target, error) {
+	if err := checkURL(t.Address.URL, a.o.Private); err != nil {
+		return Target{}, err
+	}
+	switch t.Way {
+	case Push:
+		_, err := ecdh.P256().NewPublicKey(t.Address.P256DH)
+		if err != nil || len(t.Address.Auth) != 16 || t.UserID == "" {
+			return Target{}, &InvalidError{"keys", "These are no keys of a browser."}
+		}
+	case Webhook:
+		if len(t.Address.Secret) < 16 {
+			return Target{}, &InvalidError{"secret", "The secret has at least 16 characters."}
+		}
+	case Ntfy:
+		if t.Address.Priority < 0 || t.Address.Priority > 5 {
+			return Target{}, &InvalidError{"priority", "The priority is from 1 to 5."}
+		}
+	default:
+		return Target{}, &InvalidError{"way", "There is no such way to be told."}
+	}
+	all, err := a.o.Store.Targets(ctx)
+	if err != nil {
+		return Target{}, err
+	}
+	t.TargetID, t.CreatedAt = uuid.NewString(), time.Now()
+	if t.Name == "" {
+		if u, err := url.Parse(t.Address.URL); err == nil {
+			t.Name = u.Host
+		}
+	}
+	n := 0
+	for _, known := range all {
+		if known.UserID == t.UserID {
+			n++
+		}
+		if t.Way != Push || known.Way != Push || known.Address.URL != t.Address.URL {
+			continue
+		}
+		if known.UserID == t.UserID {
+			t.TargetID, t.CreatedAt = known.TargetID, known.CreatedAt
+			continue
+		}
+		// Another person signs in there now, and nobody else shall read what is theirs.
+		if err := a.o.Store.DeleteTarget(ctx, known.TargetID); err != nil {
+			return Target{}, err
+		}
+	}
+	if n >= maxTargets {
+		return Target{}, &InvalidError{"way", "You have as many places to be told at as there can be. Remove one first."}
+	}
+	if err := a.o.Store.PutTarget(ctx, t); err != nil {
+		return Target{}, err
+	}
+	a.refresh()
+	t.Address = Address{}
+	return t, nil
+}
+
+// Remove forgets a place of a person. ErrNotFound, also for those of others.
+func (a *Alerter) Remove(ctx context.Context, userID, targetID string) error {
+	if _, err := a.own(ctx, userID, targetID); err != nil {
+		return err
+	}
+	if err := a.o.Store.DeleteTarget(ctx, targetID); err != nil {
+		return err
+	}
+	a.refresh()
+	return nil
+}
+
+// Test tells a person at one place that they can be told there. What went wrong
+// comes as a sentence, "" when it was taken.
+func (a *Alerter) Test(ctx context.Context, userID, targetID string) (problem string, err error) {
+	t, err := a.own(ctx, userID, targetID)
+	if err != nil {
+		return "", err
+	}
+	stored, err := a.o.Store.Choices(ctx)
+	if err != nil {
+		return "", err
+	}
+	say := wordsOf(readChoices(stored[userID]).Language)
+	failed := a.send(ctx, t, Delivery{DeliveryID: uuid.NewString(), TargetID: targetID, Step: "test"},
+		Message{Kind: "show", Tag: "test", Title: say.test, Body: say.testBody, Path: "/settings", Renotify: true})
+	sentAt := time.Now()
+	if failed != nil {
+		problem, sentAt = problemOf(failed), time.Time{}
+	}
+	return problem, a.o.Store.MarkTarget(ctx, targetID, sentAt, problem)
+}
+
+func (a *Alerter) own(ctx context.Context, userID, targetID string) (Target, error) {
+	all, err := a.o.Store.Targets(ctx)
+	if err != nil {
+		return Target{}, err
+	}
+	i := slices.IndexFunc(all, func(t Target) bool { return t.TargetID == targetID && t.UserID == userID })
+	if i < 0 {
+		return Target{}, ErrNotFound
+	}
+	return all[i], nil
+}

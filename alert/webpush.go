@@ -1,0 +1,170 @@
+package alert
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/ecdh"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// Key is what this server proves itself with to push services (VAPID, RFC 8292).
+// Browsers bind a subscription to it: with another key all are lost.
+type Key struct {
+	private *ecdsa.PrivateKey
+	public  []byte // uncompressed, 65 bytes
+}
+
+// OpenKey reads the key from a file, which it makes at the first start, readable
+// by its owner alone.
+func OpenKey(path string) (*Key, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		made, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return nil, fmt.Errorf("alert: make the key of push messages: %w", err)
+		}
+		raw, err := made.Bytes()
+		if err != nil {
+			return nil, fmt.Errorf("alert: make the key of push messages: %w", err)
+		}
+		text = []byte(base64.RawURLEncoding.EncodeToString(raw) + "\n")
+		if err := writeNew(path, text); err != nil {
+			return nil, fmt.Errorf("alert: keep the key of push messages: %w", err)
+		}
+	} else if err != nil {
+		return nil, fmt.Errorf("alert: read the key of push messages: %w", err)
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil {
+		return nil, fmt.Errorf("alert: %s is no key; remove it, and every browser must allow alerts anew: %w", path, err)
+	}
+	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
+	if err != nil {
+		return nil, fmt.Errorf("alert: %s is no key; remove it, and every browser must allow alerts anew: %w", path, err)
+	}
+	public, err := private.PublicKey.Bytes()
+	if err != nil {
+		return nil, fmt.Errorf("alert: %s: %w", path, err)
+	}
+	return &Key{private, public}, nil
+}
+
+// writeNew makes a file whole or not at all: half a key would be read as one.
+func writeNew(path string, text []byte) error {
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// Public is the applicationServerKey of browsers: base64url without padding.
+func (k *Key) Public() string { return base64.RawURLEncoding.EncodeToString(k.public) }
+
+// authorization says to the push service of an endpoint who sends.
+func (k *Key) authorization(endpoint, subject string, now time.Time) (string, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "", err
+	}
+	claims, err := json.Marshal(map[string]any{
+		"aud": u.Scheme + "://" + u.Host, "exp": now.Add(12 * time.Hour).Unix(), "sub": subject,
+	})
+	if err != nil {
+		return "", err
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	signed := encode([]byte(`{"typ":"JWT","alg":"ES256"}`)) + "." + encode(claims)
+	hash := sha256.Sum256([]byte(signed))
+	r, s, err := ecdsa.Sign(rand.Reader, k.private, hash[:])
+	if err != nil {
+		return "", err
+	}
+	signature := make([]byte, 64)
+	r.FillBytes(signature[:32])
+	s.FillBytes(signature[32:])
+	return "vapid t=" + signed + "." + encode(signature) + ", k=" + k.Public(), nil
+}
+
+// Sizes of a push message (RFC 8188, 8291).
+const (
+	recordSize = 4096
+	mostPlain  = recordSize - 16 - 1 // less the tag and the delimiter
+)
+
+// encrypt seals a message for one browser (RFC 8291, aes128gcm).
+func encrypt(plain, browser, auth []byte) ([]byte, error) {
+	if len(plain) > mostPlain {
+		return nil, fmt.Errorf("alert: a push message of %d bytes", len(plain))
+	}
+	theirs, err := ecdh.P256().NewPublicKey(browser)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := ecdh.P256().GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	shared, err := ours.ECDH(theirs)
+	if err != nil {
+		return nil, err
+	}
+	public := ours.PublicKey().Bytes()
+	salt := make([]byte, 16)
+	_, _ = rand.Read(salt) // never fails
+	key, nonce, err := contentKey(shared, auth, salt, browser, public)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	seal, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, err
+	}
+	out := binary.BigEndian.AppendUint32(salt, recordSize)
+	out = append(out, byte(len(public)))
+	out = append(out, public...)
+	return seal.Seal(out, nonce, append(plain, 2), nil), nil
+}
+
+// contentKey derives the key and the nonce of the one record.
+func contentKey(shared, auth, salt, browser, server []byte) (key, nonce []byte, err error) {
+	prk, err := hkdf.Extract(sha256.New, shared, auth)
+	if err != nil {
+		return nil, nil, err
+	}
+	ikm, err := hkdf.Expand(sha256.New, prk, "WebPush: info\x00"+string(browser)+string(server), 32)
+	if err != nil {
+		return nil, nil, err
+	}
+	if prk, err = hkdf.Extract(sha256.New, ikm, salt); err != nil {
+		return nil, nil, err
+	}
+	if key, err = hkdf.Expand(sha256.New, prk, "Content-Encoding: aes128gcm\x00", 16); err != nil {
+		return nil, nil, err
+	}
+	nonce, err = hkdf.Expand(sha256.New, prk, "Content-Encoding: nonce\x00", 12)
+	return key, nonce, err
+}

@@ -1,0 +1,173 @@
+package wsapi
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/alert"
+)
+
+// looking tells the alerts whether a tab can be seen.
+func (s *Server) looking(t *tab, looks bool) {
+	if s.o.Alerts != nil {
+		s.o.Alerts.Looking(t, t.who.User.UserID, looks)
+	}
+}
+
+// alertsOf says whose alerts a request is about: one's own, or with ?of=server
+// those of the server, for admins.
+func (s *Server) alertsOf(r *http.Request, who account.Identity) (userID string, err error) {
+	if s.o.Alerts == nil {
+		return "", refuse(http.StatusNotFound, "not_found", "There is nothing at this address.")
+	}
+	switch r.URL.Query().Get("of") {
+	case "":
+		return who.User.UserID, nil
+	case "server":
+		if !who.User.Role.AtLeast(account.Admin) {
+			return "", forbidden(account.Admin)
+		}
+		return "", nil
+	}
+	return "", refuseField("of", "The parameter \"of\" must be \"server\", or absent.")
+}
+
+func (s *Server) getAlerts(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	userID, err := s.alertsOf(r, who)
+	if err != nil {
+		return err
+	}
+	v, err := s.o.Alerts.View(r.Context(), userID)
+	if err != nil {
+		return err
+	}
+	c := v.Choices
+	out := Alerts{PushKey: v.PushKey, Targets: make([]AlertTarget, 0, len(v.Targets)), Choices: AlertChoices{
+		Wanted:      AlertWanted{Waiting: ways(c, alert.Waiting), Finished: ways(c, alert.Finished), Died: ways(c, alert.Died)},
+		AllSessions: c.AllSessions, ShowText: c.ShowText, RemindAfter: c.RemindAfter, EscalateAfter: c.EscalateAfter, Language: c.Language,
+	}}
+	if c.Quiet != (alert.Quiet{}) {
+		out.Choices.Quiet = &AlertQuiet{From: c.Quiet.From, To: c.Quiet.To, Zone: c.Quiet.Zone}
+	}
+	for _, t := range v.Targets {
+		out.Targets = append(out.Targets, wireTarget(t))
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// ways is never null on the wire.
+func ways(c alert.Choices, o alert.Occasion) []alert.Way {
+	return append([]alert.Way{}, c.Wanted[o]...)
+}
+
+func (s *Server) patchAlertChoices(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	userID, err := s.alertsOf(r, who)
+	if err != nil {
+		return err
+	}
+	var body AlertChoices
+	if err := readShape(r, &body); err != nil {
+		return err
+	}
+	if err := whole(who); err != nil {
+		return err
+	}
+	c := alert.Choices{
+		Wanted:      map[alert.Occasion][]alert.Way{alert.Waiting: body.Wanted.Waiting, alert.Finished: body.Wanted.Finished, alert.Died: body.Wanted.Died},
+		AllSessions: body.AllSessions, ShowText: body.ShowText, RemindAfter: body.RemindAfter,
+		EscalateAfter: body.EscalateAfter, Language: body.Language,
+	}
+	if body.Quiet != nil {
+		c.Quiet = alert.Quiet{From: body.Quiet.From, To: body.Quiet.To, Zone: body.Quiet.Zone}
+	}
+	if err := s.o.Alerts.Choose(context.WithoutCancel(r.Context()), userID, c); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) postAlertTarget(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	userID, err := s.alertsOf(r, who)
+	if err != nil {
+		return err
+	}
+	var body AlertTargetCreate
+	if err := readShape(r, &body); err != nil {
+		return err
+	}
+	if err := whole(who); err != nil {
+		return err
+	}
+	t := alert.Target{
+		UserID: userID, Way: body.Way, Name: body.Name,
+		Address: alert.Address{URL: body.URL, Secret: body.Secret, Priority: body.Priority},
+	}
+	if body.Way == alert.Push {
+		if t.Name == "" {
+			t.Name = who.Device()
+		}
+		if t.Address.P256DH, err = unpadded(body.P256DH); err != nil {
+			return refuseField("p256dh", "This is no key of a browser.")
+		}
+		if t.Address.Auth, err = unpadded(body.Auth); err != nil {
+			return refuseField("auth", "This is no key of a browser.")
+		}
+	}
+	made, err := s.o.Alerts.Add(context.WithoutCancel(r.Context()), t)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, wireTarget(made))
+	return nil
+}
+
+// unpadded reads base64url, which some browsers pad.
+func unpadded(text string) ([]byte, error) {
+	return base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))
+}
+
+func (s *Server) deleteAlertTarget(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	userID, err := s.alertsOf(r, who)
+	if err != nil {
+		return err
+	}
+	if err := whole(who); err != nil {
+		return err
+	}
+	if err := s.o.Alerts.Remove(context.WithoutCancel(r.Context()), userID, r.PathValue("id")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) postAlertTest(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	userID, err := s.alertsOf(r, who)
+	if err != nil {
+		return err
+	}
+	if err := readBody(r, &struct{}{}); err != nil {
+		return err
+	}
+	if err := whole(who); err != nil {
+		return err
+	}
+	problem, err := s.o.Alerts.Test(r.Context(), userID, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, AlertTest{Problem: problem})
+	return nil
+}
+
+func wireTarget(t alert.Target) AlertTarget {
+	return AlertTarget{
+		TargetID: t.TargetID, Way: t.Way, Name: t.Name, CreatedAt: seconds(t.CreatedAt),
+		SentAt: optionalSeconds(t.SentAt), Problem: t.Problem,
+	}
+}

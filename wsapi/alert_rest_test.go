@@ -1,0 +1,117 @@
+package wsapi_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/alert"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+func TestAlertsOfAPerson(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	status := http.StatusOK
+	place := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	defer place.Close()
+
+	var before wsapi.Alerts
+	h.as(account.Viewer, "GET", "/api/alerts", nil).into(t, &before)
+	if before.PushKey == "" || len(before.Targets) != 0 || len(before.Choices.Wanted.Waiting) != 3 || before.Choices.Quiet != nil {
+		t.Fatalf("got %+v, want what nobody chose yet", before)
+	}
+	chosen := before.Choices
+	chosen.ShowText, chosen.RemindAfter, chosen.Language = true, 5, "de"
+	chosen.Wanted.Waiting = []alert.Way{alert.Webhook}
+	chosen.Quiet = &wsapi.AlertQuiet{From: "22:00", To: "07:00", Zone: "Europe/Berlin"}
+	if a := h.as(account.Member, "PATCH", "/api/alerts/choices", chosen); a.status != http.StatusNoContent {
+		t.Fatalf("got %d %s", a.status, a.body)
+	}
+	const secret = "a secret of sixteen or more"
+	made := h.as(account.Member, "POST", "/api/alerts/targets", wsapi.AlertTargetCreate{Way: alert.Webhook, URL: place.URL + "/hidden", Secret: secret})
+	var target wsapi.AlertTarget
+	made.into(t, &target)
+	var after wsapi.Alerts
+	shown := h.as(account.Member, "GET", "/api/alerts", nil)
+	shown.into(t, &after)
+	if !reflect.DeepEqual(after.Choices, chosen) || len(after.Targets) != 1 || after.Targets[0].Name != strings.TrimPrefix(place.URL, "http://") {
+		t.Fatalf("got %+v", after)
+	}
+	for _, a := range []answer{made, shown} {
+		if strings.Contains(string(a.body), secret) || strings.Contains(string(a.body), "hidden") {
+			t.Errorf("shown again: %s", a.body)
+		}
+	}
+
+	test := func() (out wsapi.AlertTest) {
+		h.as(account.Member, "POST", "/api/alerts/targets/"+target.TargetID+"/test", nil).into(t, &out)
+		return out
+	}
+	if got := test(); got.Problem != "" {
+		t.Errorf("problem %q", got.Problem)
+	}
+	status = http.StatusForbidden
+	if got := test(); got.Problem != "It answered 403 Forbidden." {
+		t.Errorf("problem %q", got.Problem)
+	}
+
+	// Nothing of it is anybody else's.
+	var other wsapi.Alerts
+	h.as(account.Admin, "GET", "/api/alerts", nil).into(t, &other)
+	if len(other.Targets) != 0 || other.Choices.ShowText {
+		t.Errorf("an admin sees %+v", other)
+	}
+	checkRefusal(t, h.as(account.Admin, "DELETE", "/api/alerts/targets/"+target.TargetID, nil), 404, "not_found")
+	checkRefusal(t, h.as(account.Admin, "POST", "/api/alerts/targets/"+target.TargetID+"/test", nil), 404, "not_found")
+	if a := h.as(account.Member, "DELETE", "/api/alerts/targets/"+target.TargetID, nil); a.status != http.StatusNoContent {
+		t.Errorf("got %d %s", a.status, a.body)
+	}
+}
+
+func TestAlertsOfTheServerAreForAdmins(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	for _, c := range []struct {
+		method, path string
+		body         any
+	}{
+		{"GET", "/api/alerts", nil},
+		{"PATCH", "/api/alerts/choices", wsapi.AlertChoices{}},
+		{"POST", "/api/alerts/targets", wsapi.AlertTargetCreate{Way: alert.Ntfy, URL: "https://ntfy.example.org/t"}},
+		{"DELETE", "/api/alerts/targets/x", nil},
+		{"POST", "/api/alerts/targets/x/test", nil},
+	} {
+		checkRefusal(t, h.as(account.Member, c.method, c.path+"?of=server", c.body), 403, "forbidden")
+		checkRefusal(t, h.as(account.Admin, c.method, c.path+"?of=everybody", c.body), 400, "invalid")
+	}
+	if a := h.as(account.Admin, "POST", "/api/alerts/targets?of=server", wsapi.AlertTargetCreate{Way: alert.Ntfy, URL: "https://ntfy.example.org/t"}); a.status != http.StatusCreated {
+		t.Errorf("got %d %s", a.status, a.body)
+	}
+}
+
+func TestAlertsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	for _, body := range []wsapi.AlertTargetCreate{
+		{Way: alert.Webhook, URL: "https://example.org/", Secret: "short"},
+		{Way: alert.Webhook, URL: "gopher://example.org/", Secret: "a secret of sixteen or more"},
+		{Way: alert.Push, URL: "https://push.example.org/", P256DH: "AAAA", Auth: "AAAA"},
+		{Way: alert.Push, URL: "https://push.example.org/", P256DH: "!", Auth: "AAAA"},
+	} {
+		if a := h.as(account.Member, "POST", "/api/alerts/targets", body); a.status != 400 {
+			t.Errorf("%+v: got %d %s", body, a.status, a.body)
+		}
+	}
+	for _, c := range []wsapi.AlertChoices{
+		{RemindAfter: -1}, {EscalateAfter: 1 << 20}, {Wanted: wsapi.AlertWanted{Died: []alert.Way{"pigeon"}}},
+		{Quiet: &wsapi.AlertQuiet{From: "22:00", To: "25:00", Zone: "Europe/Berlin"}},
+		{Quiet: &wsapi.AlertQuiet{From: "22:00", To: "07:00", Zone: "../../etc/passwd"}},
+	} {
+		checkRefusal(t, h.as(account.Member, "PATCH", "/api/alerts/choices", c), 400, "invalid")
+	}
+}
