@@ -104,7 +104,7 @@ export type Item =
 
 export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | Batch | Ack | Presence | Lifecycle | Notice | ErrorFrame
 
-export type Command = CreateSession | Draft | Extend | ForkSession | Interrupt | KillProcess | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Unsubscribe
+export type Command = CreateSession | Draft | Extend | ForkSession | Interrupt | KillProcess | Looking | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Unsubscribe
 
 export interface Hello {
   type: 'hello'
@@ -250,6 +250,12 @@ export interface KillProcess {
   command_id: string
   session_id: string
   force?: boolean
+}
+
+export interface Looking {
+  type: 'looking'
+  command_id: string
+  looking: boolean
 }
 
 export interface PendingRequestResponse {
@@ -494,6 +500,26 @@ export interface Revocation {
   files: string[]
   asking: number
   until: string[]
+}
+
+export interface Alerts {
+  push_key: string
+  choices: AlertChoices
+  targets: AlertTarget[]
+}
+
+export interface AlertTargetCreate {
+  way: Way
+  name?: string
+  url: string
+  p256dh?: string
+  auth?: string
+  secret?: string
+  priority?: number
+}
+
+export interface AlertTest {
+  problem: string
 }
 
 export interface User {
@@ -762,6 +788,27 @@ export interface FoundGrant {
   file: string
 }
 
+export interface AlertChoices {
+  wanted: AlertWanted
+  all_sessions: boolean
+  show_text: boolean
+  remind_after: number
+  escalate_after: number
+  quiet: AlertQuiet | null
+  language: string
+}
+
+export interface AlertTarget {
+  target_id: string
+  way: Way
+  name: string
+  created_at: number
+  sent_at: number | null
+  problem: string
+}
+
+export type Way = 'push' | 'webhook' | 'ntfy'
+
 export type Source = 'claude' | 'mcp' | 'elicitation' | 'hook'
 
 export interface Earlier {
@@ -819,6 +866,18 @@ export type GrantKind = 'rule' | 'directory' | 'mode'
 export type Scope = 'session' | 'localSettings' | 'projectSettings' | 'userSettings'
 
 export type GrantState = 'in_force' | 'ended' | 'missing' | 'revoked'
+
+export interface AlertWanted {
+  waiting: Way[]
+  finished: Way[]
+  died: Way[]
+}
+
+export interface AlertQuiet {
+  from: string
+  to: string
+  zone: string
+}
 
 export interface Question {
   id: string
