@@ -176,8 +176,8 @@ func TestEveryAttackHasItsAnswer(t *testing.T) {
 			}
 		}
 	}
-	if len(attackList) != 90 {
-		t.Errorf("%d attacks, want 90", len(attackList))
+	if len(attackList) != 91 {
+		t.Errorf("%d attacks, want 91", len(attackList))
 	}
 }
 
