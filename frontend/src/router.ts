@@ -11,6 +11,8 @@ export const router = createRouter({
       path: '/',
       component: Shell,
       children: [
+        { path: '', component: () => import('./session/NoSession.vue') },
+        { path: 'inbox/:request?', component: () => import('./inbox/Inbox.vue'), props: true },
         { path: 'sessions/:id', component: () => import('./session/SessionView.vue'), props: true },
         { path: 'admin/:page?', component: () => import('./admin/Admin.vue'), props: true },
       ],

@@ -231,6 +231,7 @@ export const de: Messages = {
     by: (agent) => `gefragt von ${agent}`,
     subagent: 'einem Subagenten',
     answering: (names) => `${list(names)} ${names.length === 1 ? 'antwortet' : 'antworten'} gerade`,
+    takeOver: 'Übernehmen',
     orphaned: 'Claude ist stehen geblieben, bevor eine Antwort kam. Nichts wurde ausgeführt. Du kannst trotzdem antworten: Deine Antwort wird aufgehoben und gegeben, wenn Claude fortgesetzt wird.',
     earlier: {
       said: (by, what, same) =>

@@ -228,6 +228,7 @@ export const en = {
     by: (agent: string) => `asked by ${agent}`,
     subagent: 'a subagent',
     answering: (names: string[]) => `${list(names)} ${names.length === 1 ? 'is' : 'are'} answering`,
+    takeOver: 'Take over',
     orphaned: 'Claude stopped before it got an answer. Nothing ran. You can still answer: your answer is kept and given when Claude is resumed.',
     earlier: {
       said: (by: string | null, what: 'question' | 'request', same: boolean) =>

@@ -43,7 +43,7 @@ export function titleOf(request: Request, cwd = ''): Title {
   }
   const mcp = /^mcp__(.+?)__(.+)$/.exec(request.tool_name)
   if (mcp) return { icon: 'tool', title: p.mcp(mcp[2]!, mcp[1]!), line: mcp[2]! }
-  return { icon: 'tool', title: p.other(request.tool_name), line: request.title ?? '' }
+  return { icon: 'tool', title: p.other(request.tool_name), line: request.title || path(input['file_path'] ?? input['pattern']) }
 }
 
 /** The words of a markdown text on one line, without the marks that most often stand in them. */

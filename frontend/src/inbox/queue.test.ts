@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { asks, process, question, request } from '@/pending/testdock'
+import type { Known } from '@/core/reducer'
+import type { Request } from '@/wsapi/messages.gen'
+import { after, batchable, matches, mayJoin, MOST, NO_FILTER, ordered, riskOf } from './queue'
+
+const session: Known = { ...process([]), updated_at: 1 }
+const waiting = (r: Request) => ({ session, request: r })
+const look = (id: string, more: Partial<Request> = {}) => request(id, { tool_name: 'Read', tool_input: { file_path: '/etc/hosts' }, ...more })
+
+describe('the queue', () => {
+  it('puts what was put off after the rest and keeps both in order', () => {
+    const all = ['a', 'b', 'c', 'd'].map((id) => waiting(request(id)))
+    expect(ordered(all, (id) => id === 'a' || id === 'c')).toEqual(['b', 'd', 'a', 'c'])
+  })
+  it('goes on to the next, at the end to the first that is left', () => {
+    expect(after(['a', 'b', 'c'], 'b', ['a', 'c'])).toBe('c')
+    expect(after(['a', 'b', 'c'], 'c', ['a', 'b'])).toBe('a')
+    expect(after(['a'], 'a', [])).toBeUndefined()
+  })
+  it('filters by tool, folder and risk', () => {
+    const w = waiting(look('a'))
+    expect(matches(w, NO_FILTER)).toBe(true)
+    expect(matches(w, { ...NO_FILTER, tool: 'Bash' })).toBe(false)
+    expect(matches(w, { ...NO_FILTER, project: '/w', risk: 'low' })).toBe(true)
+    expect(matches(waiting(request('b')), { ...NO_FILTER, risk: 'low' })).toBe(false)
+  })
+})
+
+describe('a batch', () => {
+  it('is of one tool that only looks, and no longer than a person reads', () => {
+    expect(riskOf(look('a'))).toBe('low')
+    expect(mayJoin(look('a'), [])).toBe(true)
+    expect(mayJoin(look('a'), [look('b'), look('c')])).toBe(true)
+    expect(mayJoin(look('a'), [request('b', { tool_name: 'Grep' })])).toBe(false)
+    expect(mayJoin(look('a'), Array.from({ length: MOST }, (_, i) => look(`${i}`)))).toBe(false)
+  })
+  it('has nothing that runs, writes, asks, is unknown, or is not Claude’s', () => {
+    for (const tool_name of ['Bash', 'Write', 'Edit', 'ExitPlanMode', 'mcp__x__Read', 'read', 'constructor']) {
+      expect(batchable(request('a', { tool_name })), tool_name).toBe(false)
+    }
+    expect(batchable(asks('a', [question('q', 'select', ['x'])]))).toBe(false)
+    expect(batchable(look('a', { source: 'mcp' }))).toBe(false)
+    expect(batchable(look('a', { status: 'orphaned' }))).toBe(false)
+  })
+})

@@ -1,0 +1,48 @@
+import { onBeforeUnmount, onMounted, ref } from 'vue'
+import type { KeyID } from './table'
+
+/** False passes the key on to the part around this one. */
+export type Deed = (ev: KeyboardEvent) => unknown
+
+/** What keys do in one part of the page. */
+export type Deeds = Partial<Record<KeyID, Deed>>
+
+const scopes: Deeds[] = []
+
+/**
+ * Says what keys do for as long as the component is on the page; the part that
+ * came last is asked first, and what holds everywhere last of all.
+ */
+export function useDeeds(deeds: Deeds, everywhere = false): void {
+  onMounted(() => (everywhere ? scopes.unshift(deeds) : scopes.push(deeds)))
+  onBeforeUnmount(() => scopes.splice(scopes.indexOf(deeds), 1))
+}
+
+/** Whether a key does something on this page. */
+export const taken = (id: KeyID): boolean => scopes.some((s) => s[id])
+
+/** Does what a key does now; false when nothing on the page takes it. */
+export const perform = (id: KeyID, ev: KeyboardEvent): boolean =>
+  scopes.toReversed().some((s) => s[id] !== undefined && s[id](ev) !== false)
+
+const KEY = 'sayso:single-keys'
+
+/** Whether keys that are one character work: WCAG 2.1.4 wants them to be turned off. */
+export const singleKeys = ref(read())
+
+function read(): boolean {
+  try {
+    return localStorage.getItem(KEY) !== 'off'
+  } catch {
+    return true
+  }
+}
+
+export function setSingleKeys(on: boolean): void {
+  singleKeys.value = on
+  try {
+    localStorage.setItem(KEY, on ? 'on' : 'off')
+  } catch {
+    // It holds as long as the page then.
+  }
+}

@@ -1,0 +1,24 @@
+import { beforeEach, expect, it } from 'vitest'
+import { found, rank, recentIDs, remember, type Entry } from './palette'
+
+const entry = (id: string, text: string, also = ''): Entry => ({ id, group: 'session', text, also, run() {} })
+
+beforeEach(() => localStorage.clear())
+
+it('finds every word anywhere, beginnings first', () => {
+  const list = [entry('a', 'Fix the parser'), entry('b', 'Parser tests'), entry('c', 'Sparse arrays', '/home/pars')]
+  expect(found(list, 'pars', []).map((e) => e.id)).toEqual(['b', 'a', 'c'])
+  expect(found(list, 'parser fix', []).map((e) => e.id)).toEqual(['a'])
+  expect(found(list, 'nothing', [])).toEqual([])
+  expect(rank('a (b) [c', '(b')).not.toBe(null)
+})
+
+it('puts what was used last before its equals', () => {
+  const list = [entry('a', 'Theme: Dark'), entry('b', 'Theme: Light')]
+  remember('b')
+  expect(found(list, 'theme', recentIDs()).map((e) => e.id)).toEqual(['b', 'a'])
+  for (let i = 0; i < 30; i++) remember(`x${i}`)
+  remember('a')
+  expect(recentIDs()).toHaveLength(12)
+  expect(recentIDs()[0]).toBe('a')
+})

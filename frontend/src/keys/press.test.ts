@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { pressOf, Reader, type Press } from './press'
+import { capsOf, ids, shortcutOf, single, table } from './table'
+import { words } from './words'
+
+const press = (key: string, more: Partial<Press> = {}): Press => ({
+  key, code: '', altKey: false, ctrlKey: false, metaKey: false, shiftKey: false, repeat: false, isComposing: false,
+  getModifierState: () => false, ...more,
+})
+const reader = () => new Reader(ids)
+const read = (r: Reader, key: string, more: { at?: number; singles?: boolean; writing?: boolean } = {}) =>
+  r.read(key, more.at ?? 0, more.singles ?? true, more.writing ?? false)
+
+describe('a press', () => {
+  it('is named by its character and its modifiers', () => {
+    expect(pressOf(press('y'))).toBe('y')
+    expect(pressOf(press('Y', { shiftKey: true }))).toBe('Y')
+    expect(pressOf(press('K', { ctrlKey: true, shiftKey: true }))).toBe('Mod+Shift+k')
+    expect(pressOf(press('≥', { altKey: true, code: 'Period' }))).toBe('Alt+.')
+    expect(pressOf(press('>', { altKey: true, shiftKey: true, code: 'Period' }))).toBe('Alt+Shift+.')
+  })
+  it('is none while it repeats, composes or writes a character of another level', () => {
+    expect(pressOf(press('y', { repeat: true }))).toBe('')
+    expect(pressOf(press('y', { isComposing: true }))).toBe('')
+    expect(pressOf(press('Process'))).toBe('')
+    expect(pressOf(press('Dead'))).toBe('')
+    expect(pressOf(press('y', { getModifierState: (name) => name === 'AltGraph' }))).toBe('')
+    expect(pressOf(press('k', { metaKey: true }))).toBe('')
+  })
+})
+
+describe('a reader', () => {
+  it('takes two presses for one key while they follow each other', () => {
+    const r = reader()
+    expect(read(r, 'g')).toBe('begun')
+    expect(read(r, 'i', { at: 500 })).toBe('inbox')
+    expect(read(r, 'i', { at: 600 })).toBe(null)
+    read(r, 'g', { at: 1000 })
+    expect(read(r, 'i', { at: 5000 })).toBe(null)
+  })
+  it('does nothing with a second press that belongs to no first', () => {
+    const r = reader()
+    read(r, 'g')
+    expect(read(r, 'c')).toBe(null)
+    expect(read(r, 'c')).toBe('create')
+  })
+  it('takes nothing from where one writes but what is meant to work there', () => {
+    for (const id of ids) {
+      const presses = table[id].keys.split(' ')
+      const r = reader()
+      const last = presses.map((p) => read(r, p, { writing: true })).at(-1)
+      expect(last === id, id).toBe(table[id].writing === true)
+    }
+  })
+  it('leaves keys of one character alone when they are off', () => {
+    for (const id of ids.filter(single)) {
+      const r = reader()
+      expect(table[id].keys.split(' ').map((p) => read(r, p, { singles: false })), id).not.toContain(id)
+    }
+    expect(read(reader(), 'Mod+k', { singles: false })).toBe('palette')
+  })
+})
+
+describe('the table', () => {
+  it('has no key twice in a scope or under one that holds everywhere', () => {
+    for (const scope of ['session', 'card', 'inbox'] as const) {
+      const keys = ids.filter((id) => table[id].scope === scope || table[id].scope === 'everywhere').map((id) => table[id].keys)
+      expect(new Set(keys).size, scope).toBe(keys.length)
+    }
+  })
+  it('names and draws every key', () => {
+    for (const id of ids) {
+      expect(words.key[id], id).not.toBe('')
+      expect(capsOf(id).flat().every((cap) => cap !== ''), id).toBe(true)
+    }
+    expect(capsOf('approveSelected')).toEqual([['Shift', 'Y']])
+    expect(shortcutOf('palette')).toBe('Control+k')
+    expect(shortcutOf('inbox')).toBe('')
+  })
+})

@@ -1,0 +1,49 @@
+import { isMac, single, table, type KeyID } from './table'
+
+/** What tells one key press from another. */
+export type Press = Pick<KeyboardEvent, 'key' | 'code' | 'altKey' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'repeat' | 'isComposing'>
+  & { getModifierState(name: string): boolean }
+
+// With Alt a Mac puts another character in the place of the key.
+const CODES: Record<string, string> = { Period: '.', Comma: ',' }
+
+/** A press in the words of the table; '' when it is none that anything may be made of. */
+export function pressOf(ev: Press): string {
+  if (ev.repeat || ev.isComposing || ev.key === 'Process' || ev.key === 'Dead' || ev.getModifierState('AltGraph')) return ''
+  const mod = isMac ? ev.metaKey : ev.ctrlKey
+  if (isMac ? ev.ctrlKey : ev.metaKey) return ''
+  const key = ev.altKey ? CODES[ev.code] ?? ev.key : ev.key
+  const named = [...key].length > 1
+  // The shift of a character is in the character.
+  const shift = ev.shiftKey && (ev.altKey || mod || named)
+  return [mod && 'Mod', ev.altKey && 'Alt', shift && 'Shift', mod ? key.toLowerCase() : key].filter(Boolean).join('+')
+}
+
+const SEQUENCE_MS = 1_200
+
+/** A Reader finds out which key of the table was pressed, over one or two presses. */
+export class Reader {
+  private first = ''
+  private at = 0
+
+  constructor(private readonly candidates: readonly KeyID[]) {}
+
+  /**
+   * The key that a press completes; null when none, 'begun' when it may be the
+   * first of two. Times are milliseconds.
+   */
+  read(press: string, now: number, singles: boolean, writing: boolean): KeyID | 'begun' | null {
+    const before = now - this.at < SEQUENCE_MS ? this.first : ''
+    this.first = ''
+    if (press === '') return null
+    const takes = (id: KeyID) => (writing ? table[id].writing === true : true) && (singles || !single(id))
+    const whole = before === '' ? null : this.candidates.find((id) => table[id].keys === `${before} ${press}` && takes(id))
+    if (before !== '') return whole ?? null
+    const found = this.candidates.find((id) => table[id].keys === press && takes(id))
+    if (found) return found
+    if (!this.candidates.some((id) => table[id].keys.startsWith(press + ' ') && takes(id))) return null
+    this.first = press
+    this.at = now
+    return 'begun'
+  }
+}
