@@ -1,0 +1,134 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { devices } from '@playwright/test'
+
+import { App } from '../app.ts'
+import { expect, test as shared } from '../fixtures.ts'
+import { ask, bash, plan, prompt, question, text, tool, write } from '../script.ts'
+import { type Server, startServer } from '../server.ts'
+import { REST } from '../wire.ts'
+
+// The inbox shows what waits in all sessions of a server, so each test has one.
+const test = shared.extend<{ own: Server }>({
+  own: async ({ claudePath, model }, use) => {
+    const server = await startServer({ claudePath, modelURL: model.url })
+    await use(server)
+    await server.stop()
+  },
+  rest: async ({ own, request }, use) => use(new REST(request, own)),
+  folder: async ({ own }, use) => use(mkdtempSync(join(own.workspace, 'project-'))),
+  page: async ({ page, context, signIn, own }, use) => {
+    await signIn(context, own)
+    await use(page)
+    // Before the server that it belongs to.
+    await page.close()
+  },
+})
+
+test('with no mouse: from the inbox over five kinds of requests to a new session @newest', async ({ page, folder, rest, own }) => {
+  const start = (words: string, ...replies: Parameters<typeof prompt>[1][]) => rest.start(prompt(words, ...replies), { cwd: folder, title: words })
+  const ids: string[] = []
+  const next = async (id: Promise<string>) => {
+    ids.push(await id)
+    await expect.poll(async () => (await rest.state(ids.at(-1)!)).pending_requests.length).toBe(1)
+  }
+  await next(start('Run it', [bash('touch ran')], [text('Ran.')]))
+  await next(start('Write it', [write(join(folder, 'written'), 'words')], [text('Written.')]))
+  await next(start('Ask it', [ask(question('Which format?', 'Format', ['Summary', 'Table']))], [text('Heard: {{last_tool_result}}')]))
+  await next(rest.start(prompt('Plan it', ...plan('# The plan\n\nPaint it green'), [text('Off I go.')]), { cwd: folder, permission_mode: 'plan', title: 'Plan it' }))
+  await next(start('Refuse it', [bash('touch refused')], [text('Refused: {{last_tool_result}}')]))
+
+  const app = await App.home(page, own.url)
+  await expect(page.getByRole('link', { name: /^Inbox/ })).toContainText('5')
+  await page.keyboard.press('g')
+  await page.keyboard.press('i')
+  await expect(page).toHaveURL(/\/inbox/)
+  const region = page.getByRole('region', { name: 'The chosen request' })
+  await expect(region.locator('code').getByText('touch ran').first()).toBeVisible()
+  await page.keyboard.press('Alt+.')
+
+  // The card takes no key in its first moment; the button says when it does.
+  const decide = async (words: string, key: string, buttonName: RegExp) => {
+    const card = app.card(words)
+    await expect(card).toBeFocused()
+    await expect(card.getByRole('button', { name: buttonName }).first()).not.toHaveAttribute('aria-disabled')
+    await page.keyboard.press(key)
+  }
+  await decide('touch ran', 'y', /^Approve$/)
+  await decide('written', 'y', /^Approve$/)
+  await decide('Which format?', '2', /^Decline$/)
+  await page.keyboard.press('Control+Enter')
+  await decide('Paint it green', 'y', /^Approve, ask/)
+  await decide('touch refused', 'n', /^Deny$/)
+  await page.keyboard.type('Use another name')
+  await page.keyboard.press('Control+Enter')
+  await expect(page.getByText('Nothing is waiting for you.').first()).toBeVisible()
+
+  for (const [i, said] of ['Ran.', 'Written.', '"Table"', 'Off I go.', 'Use another name'].entries()) {
+    await expect.poll(async () => JSON.stringify(await rest.transcript(ids[i]!)), { message: said }).toContain(said.replaceAll('"', '\\"'))
+  }
+
+  // The palette, a session in it, and from there a new one.
+  await page.keyboard.press('Control+k')
+  await expect(page.getByRole('dialog').getByRole('combobox')).toBeFocused()
+  await page.keyboard.type('refuse it')
+  await expect(page.getByRole('dialog').getByRole('option')).toHaveCount(1)
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { level: 1, name: 'Refuse it' })).toBeVisible()
+  await page.keyboard.press('?')
+  await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('new sess')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('dialog').getByRole('textbox', { name: /What should Claude do/ })).toBeVisible()
+})
+
+test('several that only look are approved at once, each on its own @newest', async ({ page, folder, rest, own }) => {
+  const outside = join(own.workspace, 'notes')
+  writeFileSync(outside, 'what is noted')
+  const ids: string[] = []
+  for (const n of [1, 2, 3]) {
+    ids.push(await rest.start(prompt(`Look ${n}`, [tool('Read', { file_path: outside })], [text('I read: {{last_tool_result}}')]), { cwd: folder, title: `Look ${n}` }))
+  }
+  const other = await rest.start(prompt('Run', [bash('touch no')], [text('Done.')]), { cwd: folder, title: 'Run' })
+  await App.openSession(page, other)
+  await page.goto(`${own.url}/inbox`)
+  await expect(page.getByRole('checkbox', { name: /^Select: / })).toHaveCount(3)
+  await page.getByRole('button', { name: 'Select what only looks' }).click()
+  await page.keyboard.press('Shift+Y')
+  const dialog = page.getByRole('dialog', { name: 'Approve 3 requests of Read?' })
+  await expect(dialog.getByText(outside)).toHaveCount(3)
+  // One of them is answered elsewhere before the confirmation.
+  await rest.post(`/api/pending/${(await rest.state(ids[1]!)).pending_requests[0]!.request_id}/response`, { decision: 'deny' })
+  await dialog.getByRole('button', { name: 'Approve 2' }).click()
+  await expect(dialog.getByText('2 of 3 were approved.')).toBeVisible()
+  await expect(dialog.getByText('No longer open; nothing was sent')).toBeVisible()
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  for (const i of [0, 2]) await expect.poll(async () => JSON.stringify(await rest.transcript(ids[i]!))).toContain('what is noted')
+})
+
+test.describe('on a phone', () => {
+  const { viewport, userAgent, deviceScaleFactor, isMobile, hasTouch } = devices['Pixel 7']
+  test.use({ viewport, userAgent, deviceScaleFactor, isMobile, hasTouch })
+
+  test('from the list to the card and on to the next with the thumb @newest', async ({ page, folder, rest, own }) => {
+    for (const name of ['first', 'second']) {
+      const id = await rest.start(prompt(`Make ${name}`, [bash(`touch ${name}`)], [text('Made.')]), { cwd: folder, title: `Make ${name}` })
+      await expect.poll(async () => (await rest.state(id)).pending_requests.length).toBe(1)
+    }
+    const app = await App.home(page, own.url)
+    await page.getByRole('navigation', { name: 'Parts of sayso' }).getByRole('link', { name: /Inbox/ }).tap()
+    await page.getByRole('main').getByRole('link', { name: /touch first/ }).tap()
+    const approve = app.approveButton(app.card('touch first'))
+    await expect(approve).toBeInViewport()
+    const box = (await approve.boundingBox())!
+    expect(box.height).toBeGreaterThanOrEqual(48)
+    expect(box.y + box.height).toBeGreaterThan(viewport.height * 0.75)
+    await approve.tap()
+    await app.approveButton(app.card('touch second')).tap()
+    await expect(page.getByText('Nothing is waiting for you.').first()).toBeVisible()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0)
+  })
+})
