@@ -99,11 +99,11 @@ var attackList = []attack{
 	proved(55, "a form that changes under the cursor", "frontend/src/pending/arming.test.ts: a card just shown takes no decision", "wsapi.TestStaleAnswers/another input"),
 
 	// Processes and files.
-	proved(56, "folders outside", "orchestrator.TestStartRefusesWhatCannotWork"),
+	proved(56, "folders outside", "orchestrator.TestStartRefusesWhatCannotWork", "workspace.TestResolve", "workspace.TestListNeverLeavesItsRoot", "shim.TestTheFolderIsTheOneThatWasLookedAt", "orchestrator.TestASessionOutsideOfTheRootsIsNotGoneOnWith"),
 	proved(57, "values that are flags", "claude.TestArgsRefuseWhatCouldBeAFlag"),
 	proved(58, "a prompt that is a flag", "claude.TestArgs"),
 	proved(59, "variables from outside", "claude.TestEnviron", "wsapi.TestEveryRouteRefuses/7.43"),
-	{number: 60, what: "settings, hooks and servers in a repository", open: "Claude runs what the settings of a folder say; workspace-root bounds which folders those can be."},
+	proved(60, "settings, hooks and servers in a repository", "cmd/sayso.TestNothingOfAHostileRepositoryRunsBeforeItIsTrusted", "orchestrator.TestAFolderIsTrustedBeforeTheFirstRun", "orchestrator.TestSettingsThatChangeBeforeTheExec", "orchestrator.TestNothingGoesOnByItselfInAChangedFolder", "claude/folder.TestEverythingThatTheCLITakes", "wsapi.TestAFolderThatNobodyTrusts"),
 	{number: 61, what: "resuming a session of another person", open: "As 36."},
 	proved(62, "files that others can read, or have put there", "store/sqlite.TestModesUnderAnyUmask", "shim.TestModesOfFiles", "shim.TestStartRefusesAFolderThatIsThere"),
 	proved(63, "another user at the socket of a shim", "shim.TestStrangersAreRefused"),

@@ -89,37 +89,37 @@ var rooms = map[string]room{
 
 	"orchestrator": {
 		floor:    3,
-		ours:     []string{"claude", "claude/config", "claude/rule", "failpoint", "pending", "session", "shim", "workspace"},
+		ours:     []string{"claude", "claude/config", "claude/folder", "claude/rule", "failpoint", "pending", "session", "shim", "workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes: what is below it is remembered and asked also while nothing runs",
 	},
 
 	"store": {
 		floor:  2,
-		ours:   []string{"account", "alert", "failpoint", "pending", "session", "store/engine", "store/postgres", "store/sqlite"},
+		ours:   []string{"account", "alert", "failpoint", "pending", "session", "store/engine", "store/postgres", "store/sqlite", "workspace"},
 		closed: "only cmd/sayso opens a database; everybody else uses the ports pending.Store, session.Store and account.Store",
 	},
 	"store/sqlite": {
 		floor:    2,
-		ours:     []string{"account", "alert", "migrations", "pending", "session", "store/engine"},
+		ours:     []string{"account", "alert", "migrations", "pending", "session", "store/engine", "workspace"},
 		external: []string{"modernc.org/sqlite", "github.com/google/uuid"},
 		closed:   "only package store opens an engine; everybody else uses the ports pending.Store, session.Store and account.Store",
 	},
 	"store/postgres": {
 		floor:    2,
-		ours:     []string{"account", "alert", "migrations", "pending", "session", "store/engine"},
+		ours:     []string{"account", "alert", "migrations", "pending", "session", "store/engine", "workspace"},
 		external: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
 		closed:   "only package store opens an engine; everybody else uses the ports pending.Store, session.Store and account.Store",
 	},
 	"store/engine": {
 		floor:  2,
-		ours:   []string{"account", "alert", "pending", "session"},
+		ours:   []string{"account", "alert", "pending", "session", "workspace"},
 		closed: "it is what the engines share among themselves",
 	},
 	"store/storetest": {
 		floor:    2,
 		kit:      true,
-		ours:     []string{"account", "alert", "pending", "session", "store"},
+		ours:     []string{"account", "alert", "pending", "session", "store", "workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it is the contract of the engines, for tests only",
 	},
@@ -159,6 +159,7 @@ var rooms = map[string]room{
 	},
 	"workspace": {
 		floor:  1,
+		ours:   []string{"pending"},
 		closed: "which folders there are is asked of the orchestrator, which knows the rules that hold now",
 	},
 	"account": {
@@ -184,6 +185,10 @@ var rooms = map[string]room{
 	"claude/rule": {
 		floor:  0,
 		closed: "only the orchestrator knows the CLI's rules: people see them as they are written",
+	},
+	"claude/folder": {
+		floor:  0,
+		closed: "what the CLI takes from a folder is looked at where CLIs are started, and nowhere else",
 	},
 	"claude/hook": {
 		floor:  0,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,16 +67,21 @@ func (c *CLI) command(p *process, w wiring) (claude.Command, error) {
 		return claude.Command{}, err
 	}
 	s := p.session
-	args, err := claude.Launch{
+	launch := claude.Launch{
 		Path: path, Dir: s.CWD,
 		SessionID: p.plan.SessionID, Resume: p.plan.Resume, Fork: p.plan.Fork,
 		PermissionMode: s.PermissionMode, Model: s.Model, AllowedTools: slices.Concat(s.AllowedTools, w.tools),
 		MCPConfigFile: w.configFile, AppendSystemPrompt: w.prompt, IncludePartialMessages: true,
-	}.Args()
+	}
+	if p.plan.settings.leaveOut {
+		launch.SettingSources, launch.StrictMCPConfig = leftOut, true
+	}
+	args, err := launch.Args()
 	if err != nil {
 		return claude.Command{}, fmt.Errorf("orchestrator: %w", err)
 	}
 	extra := map[string]string{}
+	maps.Copy(extra, p.plan.settings.variables)
 	if p.plan.ContinueTurn {
 		extra["CLAUDE_CODE_RESUME_INTERRUPTED_TURN"] = "1"
 	}
@@ -163,6 +169,8 @@ func launchSentence(err error, path, cwd string) string {
 	switch {
 	case errors.As(err, &invalid):
 		return invalid.Sentence
+	case errors.Is(err, ErrUntrusted):
+		return "The settings of the folder were changed in the moment in which Claude was to be started. Start again to look at them."
 	case errors.Is(err, claude.ErrFolderMissing):
 		return fmt.Sprintf("The folder %s is not there any more.", cwd)
 	case errors.Is(err, claude.ErrCLIMissing):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,12 +15,14 @@ import (
 
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/workspace"
 )
 
 // Store is what the orchestrator remembers with.
 type Store interface {
 	session.Store
 	pending.GrantStore
+	workspace.Trusts
 	SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error
 	UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
 	UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
@@ -171,7 +174,7 @@ func (o *Orchestrator) resumeIfAnswered(ctx context.Context, sessionID string) e
 	l := launchOf(s)
 	l.ContinueTurn = l.Resume != ""
 	if err := o.launch(ctx, s, l); !errors.Is(err, ErrRunning) && !errors.Is(err, ErrClosing) {
-		return err
+		return o.sayUntrusted(ctx, sessionID, err)
 	}
 	return nil
 }
@@ -201,7 +204,7 @@ func (o *Orchestrator) goOn(ctx context.Context, p *process) {
 		if len(queue) > 0 {
 			l := launchOf(p.session)
 			l.ContinueTurn = l.Resume != "" && p.leavesTurn(queue[0])
-			return o.launch(ctx, p.session, l)
+			return o.sayUntrusted(ctx, p.session.SessionID, o.launch(ctx, p.session, l))
 		}
 		if !o.rules().ResumeOnAnswer {
 			return nil
@@ -236,7 +239,7 @@ func (o *Orchestrator) beginAfresh(ctx context.Context, p *process) error {
 	if err := o.o.Store.PutItems(ctx, s.SessionID, []session.Item{note}); err != nil {
 		return err
 	}
-	return o.launch(ctx, s, launchOf(s))
+	return o.sayUntrusted(ctx, s.SessionID, o.launch(ctx, s, launchOf(s)))
 }
 
 // Start makes a new session and its process, and returns the session's id once
@@ -247,6 +250,9 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	if err != nil {
 		return "", err
 	}
+	if _, err := o.settle(ctx, s, false, r.Consent, r.By); err != nil {
+		return "", err
+	}
 	err = o.o.Store.CreateSession(ctx, s)
 	again := errors.Is(err, session.ErrExists)
 	switch {
@@ -255,6 +261,11 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	case again && r.SessionID != "": // the same command: a server may have died half way through it
 	case err != nil:
 		return "", fmt.Errorf("orchestrator: create session: %w", err)
+	}
+	if r.Consent.LeaveOut {
+		if err := o.o.Store.LeaveOut(ctx, s.SessionID, true); err != nil {
+			return "", fmt.Errorf("orchestrator: leave out settings: %w", err)
+		}
 	}
 	prompt := r.Prompt
 	if prompt == "" && r.Demo {
@@ -299,6 +310,11 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 	s, err := o.ours(ctx, m.SessionID)
 	if err != nil {
 		return err
+	}
+	if o.process(m.SessionID) == nil { // what cannot be said need not wait
+		if _, err := o.admit(ctx, s); err != nil {
+			return err
+		}
 	}
 	queued, err := o.o.Store.QueueMessage(ctx, m)
 	if err != nil {
@@ -390,6 +406,10 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID string, by pending.Ac
 	if !from.Begun {
 		return "", &InvalidError{Field: "session_id", Sentence: "Claude has not said anything in this session yet, so there is nothing to fork."}
 	}
+	settings, err := o.admit(ctx, from)
+	if err != nil {
+		return "", err
+	}
 	s := from
 	s.SessionID, s.OwnerID = uuid.NewString(), by.UserID
 	s.Title = "Fork of " + from.Title
@@ -397,6 +417,11 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID string, by pending.Ac
 	s.UpdatedAt, s.Archived = s.CreatedAt, false
 	if err := o.o.Store.CreateSession(ctx, s); err != nil {
 		return "", fmt.Errorf("orchestrator: create fork: %w", err)
+	}
+	if settings.leaveOut {
+		if err := o.o.Store.LeaveOut(ctx, s.SessionID, true); err != nil {
+			return "", fmt.Errorf("orchestrator: leave out settings: %w", err)
+		}
 	}
 	if err := o.copyTranscript(ctx, from.SessionID, s.SessionID); err != nil {
 		return "", err
@@ -512,6 +537,12 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 		return ErrClosing
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+	if !s.Demo && !o.rules().Roots.Hold(s.CWD) {
+		return &InvalidError{Field: "cwd", Sentence: fmt.Sprintf("%s is outside the folders that this server may work in now (%s).", s.CWD, strings.Join(o.rules().Roots, ", "))}
+	}
+	if plan.settings, err = o.admit(ctx, s); err != nil {
+		return err
 	}
 	var waits bool
 	if plan.Former, waits, err = o.leftOver(ctx, s.SessionID); err != nil {

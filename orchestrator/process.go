@@ -32,6 +32,8 @@ type launchPlan struct {
 	// Retell: Claude does not know the conversation. What a process was told that is
 	// gone is lost with it, and said again.
 	Retell bool
+
+	settings settingsPlan
 }
 
 func launchOf(s session.Session) launchPlan {
@@ -434,7 +436,10 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 		// A session in which Claude asks in its own ways alone is better than none.
 		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
 	}
-	command, err := p.o.o.CLI.command(p, w)
+	var command claude.Command
+	if err = p.recheck(); err == nil {
+		command, err = p.o.o.CLI.command(p, w)
+	}
 	if err == nil {
 		var conn Conn
 		if conn, err = p.o.o.Launcher.Launch(ctx, id, command, w.files); err == nil {

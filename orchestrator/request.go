@@ -43,7 +43,8 @@ type StartRequest struct {
 	AllowedTools   []string
 	Resume         string // continue this Claude session id; "" to begin afresh
 	Fork           bool   // with Resume: under a new id
-	Demo           bool   // run against the scripted model; Prompt may be ""
+	Consent        Consent
+	Demo           bool // run against the scripted model; Prompt may be ""
 	By             pending.Actor
 }
 

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -233,9 +234,14 @@ func (k *keeper) startCLI(p Params, keys *os.File) error {
 	if !filepath.IsAbs(p.Path) {
 		return fmt.Errorf("%q is not an absolute path: %w", p.Path, ErrCLIMissing)
 	}
-	// With the dot, so that it must be a folder that can be entered.
-	if _, err := os.Stat(p.Cwd + "/."); !filepath.IsAbs(p.Cwd) || err != nil {
-		return fmt.Errorf("%q: %w", p.Cwd, ErrFolderMissing)
+	bundle, err := os.Open(".")
+	if err != nil {
+		return err
+	}
+	defer bundle.Close()
+	defer func() { _ = bundle.Chdir() }() // the folder is open
+	if err := enter(p.Cwd); err != nil {
+		return fmt.Errorf("%q: %w: %w", p.Cwd, ErrFolderMissing, err)
 	}
 	var ours, theirs [3]*os.File
 	defer func() {
@@ -252,7 +258,7 @@ func (k *keeper) startCLI(p Params, keys *os.File) error {
 			ours[i], theirs[i] = w, r
 		}
 	}
-	attr := &os.ProcAttr{Dir: p.Cwd, Env: append(p.Env[:len(p.Env):len(p.Env)], Marker+"="+k.meta.Marker), Files: theirs[:], Sys: childAttr(k.cgroup)}
+	attr := &os.ProcAttr{Env: append(p.Env[:len(p.Env):len(p.Env)], Marker+"="+k.meta.Marker), Files: theirs[:], Sys: childAttr(k.cgroup)}
 	cli, err := os.StartProcess(p.Path, append([]string{p.Path}, p.Args...), attr)
 	if err != nil && k.cgroup != nil { // we may make one, but not move into it
 		_ = removeCgroup(k.meta.Cgroup) // an empty folder more
@@ -273,6 +279,23 @@ func (k *keeper) startCLI(p Params, keys *os.File) error {
 	_ = cli.Release() // it is reaped with the rest of its tree
 	k.input, k.stdout, k.stderr = newInput(ours[0], keys, k.limits.Input), ours[1], ours[2]
 	return nil
+}
+
+// enter makes a folder the one that the CLI inherits. The path was looked at a while
+// ago: it must lead, without symbolic links, to where we are now, whatever somebody
+// has put in its place since or puts there next.
+func enter(path string) error {
+	if !filepath.IsAbs(path) {
+		return errors.New("no absolute path")
+	}
+	if err := os.Chdir(path); err != nil {
+		return err
+	}
+	here, err := syscall.Getwd()
+	if err == nil && here != filepath.Clean(path) && (runtime.GOOS != "darwin" || !strings.EqualFold(here, filepath.Clean(path))) {
+		err = fmt.Errorf("it leads to %q by now", here)
+	}
+	return err
 }
 
 func startError(path string, err error) error {

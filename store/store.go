@@ -14,6 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/store/engine"
 	"github.com/sayso-dev/sayso/store/postgres"
 	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/workspace"
 )
 
 // Errors of both engines, beside those of the ports.
@@ -45,6 +46,7 @@ type Store interface {
 	account.Store
 	account.Trail
 	alert.Store
+	workspace.Trusts
 
 	// Ping reports why the store cannot be read and written, nil when it can. It
 	// costs little enough to be asked every second. A store that once failed with

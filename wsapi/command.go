@@ -305,6 +305,9 @@ func (c *Extend) do(ctx context.Context, s *Server, _ account.Identity) (Outcome
 }
 
 func (c *SendMessage) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	if err := s.consent(ctx, c.SessionID, c.Trust, c.WithoutSettings, who); err != nil {
+		return Outcome{}, err
+	}
 	attached, err := s.attached(ctx, c.Attachments, c.SessionID, c.CommandID, who)
 	if err != nil {
 		return Outcome{}, err
@@ -326,15 +329,22 @@ func (c *CreateSession) do(ctx context.Context, s *Server, who account.Identity)
 		CWD:       c.CWD, Prompt: c.Prompt, Title: c.Title, Model: c.Model, PermissionMode: c.PermissionMode,
 		Attachments: attached, AllowedTools: c.AllowedTools,
 		Resume: c.Resume, Fork: c.Fork, Demo: c.Demo, By: actor(who),
+		Consent: orchestrator.Consent{Trust: c.Trust, LeaveOut: c.WithoutSettings},
 	})
 	return Outcome{SessionID: sessionID}, err
 }
 
 func (c *ResumeSession) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	if err := s.consent(ctx, c.SessionID, c.Trust, c.WithoutSettings, who); err != nil {
+		return Outcome{}, err
+	}
 	return Outcome{SessionID: c.SessionID}, s.o.Driver.Resume(ctx, c.SessionID, actor(who))
 }
 
 func (c *ForkSession) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	if err := s.consent(ctx, c.SessionID, c.Trust, c.WithoutSettings, who); err != nil {
+		return Outcome{}, err
+	}
 	sessionID, err := s.o.Driver.Fork(ctx, c.SessionID, actor(who))
 	return Outcome{SessionID: sessionID}, err
 }

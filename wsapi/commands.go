@@ -59,42 +59,50 @@ type Extend struct {
 
 // SendMessage says something to Claude; it waits its turn when Claude works.
 type SendMessage struct {
-	Type        string       `json:"type" ts:"'send_message'" validate:"omitempty,eq=send_message"`
-	CommandID   string       `json:"command_id" validate:"omitempty,uuid"`
-	SessionID   string       `json:"session_id" validate:"required,max=64"`
-	Text        string       `json:"text" validate:"required_without=Attachments,max=1000000"`
-	Attachments []Attachment `json:"attachments,omitempty" validate:"max=20,dive"`
+	Type            string       `json:"type" ts:"'send_message'" validate:"omitempty,eq=send_message"`
+	CommandID       string       `json:"command_id" validate:"omitempty,uuid"`
+	SessionID       string       `json:"session_id" validate:"required,max=64"`
+	Text            string       `json:"text" validate:"required_without=Attachments,max=1000000"`
+	Attachments     []Attachment `json:"attachments,omitempty" validate:"max=20,dive"`
+	Trust           string       `json:"trust,omitempty" validate:"excluded_with=WithoutSettings,max=128"` // digest of a [FolderTrust] that the person has seen and wants
+	WithoutSettings bool         `json:"without_settings,omitempty"`                                       // those of the folder are left out
 }
 
 // CreateSession starts a session in a folder.
 type CreateSession struct {
-	Type           string       `json:"type" ts:"'create_session'" validate:"omitempty,eq=create_session"`
-	CommandID      string       `json:"command_id" validate:"omitempty,uuid"`
-	CWD            string       `json:"cwd,omitempty" validate:"required_without=Demo,max=4096"`
-	Prompt         string       `json:"prompt,omitempty" validate:"required_without_all=Demo Attachments,max=1000000"`
-	Title          string       `json:"title,omitempty" validate:"max=500"`
-	Model          string       `json:"model,omitempty" validate:"max=200"`
-	PermissionMode string       `json:"permission_mode,omitempty" validate:"max=64"`
-	Attachments    []Attachment `json:"attachments,omitempty" validate:"max=20,dive"`
-	AllowedTools   []string     `json:"allowed_tools,omitempty" validate:"max=200,dive,required,max=1000"`
-	Resume         string       `json:"resume,omitempty" validate:"max=64"`
-	Fork           bool         `json:"fork,omitempty"`
-	Demo           bool         `json:"demo,omitempty"` // runs against the scripted model
+	Type            string       `json:"type" ts:"'create_session'" validate:"omitempty,eq=create_session"`
+	CommandID       string       `json:"command_id" validate:"omitempty,uuid"`
+	CWD             string       `json:"cwd,omitempty" validate:"required_without=Demo,max=4096"`
+	Prompt          string       `json:"prompt,omitempty" validate:"required_without_all=Demo Attachments,max=1000000"`
+	Title           string       `json:"title,omitempty" validate:"max=500"`
+	Model           string       `json:"model,omitempty" validate:"max=200"`
+	PermissionMode  string       `json:"permission_mode,omitempty" validate:"max=64"`
+	Attachments     []Attachment `json:"attachments,omitempty" validate:"max=20,dive"`
+	AllowedTools    []string     `json:"allowed_tools,omitempty" validate:"max=200,dive,required,max=1000"`
+	Resume          string       `json:"resume,omitempty" validate:"max=64"`
+	Fork            bool         `json:"fork,omitempty"`
+	Demo            bool         `json:"demo,omitempty"`                                                   // runs against the scripted model
+	Trust           string       `json:"trust,omitempty" validate:"excluded_with=WithoutSettings,max=128"` // digest of a [FolderTrust] that the person has seen and wants
+	WithoutSettings bool         `json:"without_settings,omitempty"`                                       // those of the folder are left out
 }
 
 // ResumeSession starts the process of a dead session again.
 type ResumeSession struct {
-	Type      string `json:"type" ts:"'resume_session'" validate:"omitempty,eq=resume_session"`
-	CommandID string `json:"command_id" validate:"omitempty,uuid"`
-	SessionID string `json:"session_id" validate:"required,max=64"`
+	Type            string `json:"type" ts:"'resume_session'" validate:"omitempty,eq=resume_session"`
+	CommandID       string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID       string `json:"session_id" validate:"required,max=64"`
+	Trust           string `json:"trust,omitempty" validate:"excluded_with=WithoutSettings,max=128"` // digest of a [FolderTrust] that the person has seen and wants
+	WithoutSettings bool   `json:"without_settings,omitempty"`                                       // those of the folder are left out
 }
 
 // ForkSession begins a new session from the transcript of another. Its ack
 // carries the id of the new one.
 type ForkSession struct {
-	Type      string `json:"type" ts:"'fork_session'" validate:"omitempty,eq=fork_session"`
-	CommandID string `json:"command_id" validate:"omitempty,uuid"`
-	SessionID string `json:"session_id" validate:"required,max=64"`
+	Type            string `json:"type" ts:"'fork_session'" validate:"omitempty,eq=fork_session"`
+	CommandID       string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID       string `json:"session_id" validate:"required,max=64"`
+	Trust           string `json:"trust,omitempty" validate:"excluded_with=WithoutSettings,max=128"` // digest of a [FolderTrust] that the person has seen and wants
+	WithoutSettings bool   `json:"without_settings,omitempty"`                                       // those of the folder are left out
 }
 
 // Interrupt ends the turn; the process goes on.

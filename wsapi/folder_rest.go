@@ -1,9 +1,11 @@
 package wsapi
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/workspace"
 )
 
@@ -12,6 +14,37 @@ const (
 	foldersDef   = 50
 	longestTyped = 4096 // bytes of a path, as for the folder of a session
 )
+
+// wireTrust is what a person must look at.
+func wireTrust(e *orchestrator.UntrustedError) *FolderTrust {
+	items := func(list []orchestrator.FolderItem) []FolderItem {
+		out := make([]FolderItem, 0, len(list))
+		for _, i := range list {
+			out = append(out, FolderItem{
+				Kind: FolderItemKind(i.Kind), Danger: FolderDanger(i.Danger), File: i.File, Name: i.Name, Text: i.Text, Cut: i.Cut, New: i.New,
+			})
+		}
+		return out
+	}
+	w := &FolderTrust{
+		Folder: e.Folder, Digest: e.Digest, Items: items(e.Items), Gone: items(e.Gone), Told: e.Told, CanLeaveOut: !e.CannotLeaveOut,
+	}
+	if w.Told == nil {
+		w.Told = []string{}
+	}
+	if e.Before != nil {
+		w.Before = &TrustedBy{By: e.Before.By.Name, At: seconds(e.Before.At)}
+	}
+	return w
+}
+
+// consent has what a person says about the settings of a session's folder stored.
+func (s *Server) consent(ctx context.Context, sessionID, trust string, leaveOut bool, who account.Identity) error {
+	if trust == "" && !leaveOut {
+		return nil
+	}
+	return s.o.Driver.Consent(ctx, sessionID, orchestrator.Consent{Trust: trust, LeaveOut: leaveOut}, actor(who))
+}
 
 // getFolders completes what somebody types as the folder of a new session.
 func (s *Server) getFolders(w http.ResponseWriter, r *http.Request, who account.Identity) error {

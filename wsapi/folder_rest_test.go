@@ -2,11 +2,16 @@ package wsapi_test
 
 import (
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/workspace"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -26,4 +31,65 @@ func TestFoldersAreListed(t *testing.T) {
 	checkRefusal(t, h.as(account.Member, "GET", "/api/folders?limit=-1", nil), 400, "invalid")
 	checkRefusal(t, h.as(account.Member, "GET", "/api/folders?prefix=/w"+strings.Repeat("x", 5000), nil), 400, "invalid")
 	checkRefusal(t, h.as(account.Viewer, "GET", "/api/folders", nil), 403, "forbidden")
+}
+
+// TestAFolderThatNobodyTrusts: whoever would start Claude in it is told what it
+// would take, over REST and on the socket, and comes back with what they say to it.
+func TestAFolderThatNobodyTrusts(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	tab := h.open(account.Member)
+	h.driver.failWith(&orchestrator.UntrustedError{
+		Folder: "/w", Digest: "sha256:1", CannotLeaveOut: true,
+		Items:  []orchestrator.FolderItem{{Kind: "hook", Danger: "runs", File: "/w/.claude/settings.json", Name: "Stop", Text: "touch a", New: true}},
+		Before: &workspace.Trust{By: pending.Actor{Name: "Ada"}, At: time.Unix(10, 0)},
+	})
+	want := wsapi.FolderTrust{
+		Folder: "/w", Digest: "sha256:1", Gone: []wsapi.FolderItem{}, Told: []string{}, Before: &wsapi.TrustedBy{By: "Ada", At: 10},
+		Items: []wsapi.FolderItem{{Kind: "hook", Danger: "runs", File: "/w/.claude/settings.json", Name: "Stop", Text: "touch a", New: true}},
+	}
+	message := map[string]any{"text": "go on"}
+	for _, c := range []struct {
+		path, command string
+		fields        map[string]any
+	}{
+		{"/api/sessions", "create_session", map[string]any{"cwd": "/w", "prompt": "x"}},
+		{"/api/sessions/" + id + "/resume", "resume_session", map[string]any{}},
+		{"/api/sessions/" + id + "/fork", "fork_session", map[string]any{}},
+		{"/api/sessions/" + id + "/messages", "send_message", message},
+	} {
+		got := h.as(account.Member, "POST", c.path, c.fields)
+		checkRefusal(t, got, 409, "folder_untrusted")
+		if e := got.refusal(t); e.FolderTrust == nil || !reflect.DeepEqual(*e.FolderTrust, want) {
+			t.Errorf("%s: got %s", c.path, got.body)
+		}
+		with := map[string]any{}
+		if c.command != "create_session" {
+			with["session_id"] = id
+		}
+		for k, v := range c.fields {
+			with[k] = v
+		}
+		if a := tab.do(c.command, with); a.Result != wsapi.Rejected || a.Error == nil || a.Error.Code != "folder_untrusted" || !reflect.DeepEqual(*a.Error.FolderTrust, want) {
+			t.Errorf("%s: got %+v", c.command, a)
+		}
+	}
+	h.driver.failWith(nil)
+	h.as(account.Member, "POST", "/api/sessions", map[string]any{"cwd": "/w", "prompt": "x", "trust": "sha256:1"})
+	h.as(account.Member, "POST", "/api/sessions/"+id+"/resume", map[string]any{"trust": "sha256:1"})
+	h.as(account.Member, "POST", "/api/sessions/"+id+"/fork", map[string]any{"without_settings": true})
+	h.as(account.Member, "POST", "/api/sessions/"+id+"/messages", map[string]any{"text": "go on", "trust": "sha256:1"})
+	asked := strings.Join(h.driver.asked(), "\n")
+	for _, part := range []string{
+		"consent={Trust:sha256:1 LeaveOut:false}",
+		"consent " + id + " {Trust:sha256:1 LeaveOut:false} by member-user\nresume " + id,
+		"consent " + id + " {Trust: LeaveOut:true} by member-user\nfork " + id,
+		"consent " + id + " {Trust:sha256:1 LeaveOut:false} by member-user\nsend " + id,
+	} {
+		if !strings.Contains(asked, part) {
+			t.Errorf("asked:\n%s\nwant in it:\n%s", asked, part)
+		}
+	}
+	checkRefusal(t, h.as(account.Member, "POST", "/api/sessions", map[string]any{"cwd": "/w", "prompt": "x", "trust": "sha256:1", "without_settings": true}), 400, "invalid")
 }

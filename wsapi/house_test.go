@@ -374,7 +374,11 @@ func (d *driver) failWith(err error) {
 }
 
 func (d *driver) Start(ctx context.Context, r orchestrator.StartRequest) (string, error) {
-	if err := d.note("start %s %q demo=%v", r.SessionID, r.Prompt, r.Demo); err != nil {
+	consent := ""
+	if r.Consent != (orchestrator.Consent{}) {
+		consent = fmt.Sprintf(" consent=%+v", r.Consent)
+	}
+	if err := d.note("start %s %q demo=%v%s", r.SessionID, r.Prompt, r.Demo, consent); err != nil {
 		return "", err
 	}
 	now := time.Now()
@@ -503,6 +507,10 @@ func (d *driver) PermissionRules(context.Context, string) ([]orchestrator.Settin
 		{Source: "user", Allow: []string{"Bash(ls:*)", "Read"}, Deny: []string{"Bash(sudo:*)"}},
 		{Source: "project", Ask: []string{"Bash(git push:*)"}},
 	}, nil
+}
+
+func (d *driver) Consent(_ context.Context, sessionID string, c orchestrator.Consent, by pending.Actor) error {
+	return d.note("consent %s %+v by %s", sessionID, c, by.Name)
 }
 
 // Folders stands for a server whose only root is /w.

@@ -252,6 +252,44 @@ type ErrorBody struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Field   string `json:"field,omitempty"` // of the command or body that is to blame
+	// FolderTrust comes with folder_untrusted.
+	FolderTrust *FolderTrust `json:"folder_trust,omitempty"`
+}
+
+// FolderTrust is what the settings of a folder would run or permit, for a person to
+// look at before Claude is started there.
+type FolderTrust struct {
+	Folder string       `json:"folder"`
+	Digest string       `json:"digest"` // sent back as `trust` it says: I have seen this, and want it
+	Items  []FolderItem `json:"items"`
+	Gone   []FolderItem `json:"gone"` // that were trusted and are there no longer
+	Told   []string     `json:"told"` // files that only tell Claude something
+	// CanLeaveOut: Claude can be started with `without_settings` instead.
+	CanLeaveOut bool       `json:"can_leave_out"`
+	Before      *TrustedBy `json:"before"` // null when nobody has trusted this folder yet
+}
+
+// TrustedBy says who trusted a folder as it was then.
+type TrustedBy struct {
+	By string  `json:"by"`
+	At float64 `json:"at"`
+}
+
+// FolderItemKind says what a [FolderItem] is.
+type FolderItemKind string
+
+// FolderDanger says why a [FolderItem] matters.
+type FolderDanger string
+
+// FolderItem is one thing that Claude would take from a folder.
+type FolderItem struct {
+	Kind   FolderItemKind `json:"kind"`
+	Danger FolderDanger   `json:"danger"`
+	File   string         `json:"file"`
+	Name   string         `json:"name"`
+	Text   string         `json:"text"`
+	Cut    bool           `json:"cut"` // text is not whole
+	New    bool           `json:"new"` // since the folder was trusted last
 }
 
 // Resolved says how a request ended and by whom.

@@ -82,14 +82,15 @@ func goingAway() *refusal {
 // one table of its kind: what is not in it is a fault of ours.
 func (s *Server) code(err error) *refusal {
 	var (
-		ready   *refusal
-		notOpen *pending.NotOpenError
-		answer  *pending.InvalidError
-		order   *orchestrator.InvalidError
-		person  *account.InvalidError
-		file    *attachment.InvalidError
-		place   *alert.InvalidError
-		r       *refusal
+		ready    *refusal
+		notOpen  *pending.NotOpenError
+		answer   *pending.InvalidError
+		order    *orchestrator.InvalidError
+		person   *account.InvalidError
+		file     *attachment.InvalidError
+		place    *alert.InvalidError
+		r        *refusal
+		distrust *orchestrator.UntrustedError
 	)
 	switch {
 	case errors.As(err, &ready):
@@ -115,6 +116,9 @@ func (s *Server) code(err error) *refusal {
 		r.body.Field = answer.QuestionID
 	case errors.As(err, &order):
 		r = refuseField(order.Field, order.Sentence)
+	case errors.As(err, &distrust):
+		r = refuse(http.StatusConflict, "folder_untrusted", distrust.Sentence())
+		r.body.FolderTrust = wireTrust(distrust)
 	case errors.As(err, &person):
 		r = refuseField(person.Field, person.Sentence)
 	case errors.As(err, &file):

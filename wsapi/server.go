@@ -87,6 +87,7 @@ type Driver interface {
 	Environment(ctx context.Context) orchestrator.Environment
 	LookAt(ctx context.Context, sessionID, path string) (orchestrator.Look, error)
 	PermissionRules(ctx context.Context, sessionID string) ([]orchestrator.SettingsRules, error)
+	Consent(ctx context.Context, sessionID string, c orchestrator.Consent, by pending.Actor) error
 	Folders(ctx context.Context, userID string, s workspace.Search) (workspace.Listing, error)
 }
 

@@ -41,6 +41,8 @@ var unions = map[reflect.Type][]string{
 	reflect.TypeFor[pending.GrantKind]():    {"rule", "directory", "mode"},
 	reflect.TypeFor[pending.Scope]():        {"session", "localSettings", "projectSettings", "userSettings"},
 	reflect.TypeFor[wsapi.GrantState]():     {"in_force", "ended", "missing", "revoked"},
+	reflect.TypeFor[wsapi.FolderItemKind](): {"hook", "mcp_server", "variable", "helper", "rule", "setting", "agent", "command", "skill", "git", "unreadable"},
+	reflect.TypeFor[wsapi.FolderDanger]():   {"runs", "redirects", "permits", "changes"},
 	reflect.TypeFor[wsapi.NoticeCode]():     {"none", "read_only", "unavailable", "broken"},
 	reflect.TypeFor[review.Level]():         {"low", "medium", "high"},
 	reflect.TypeFor[review.Kind]():          {"delete", "delete_tree", "privilege", "download_run", "decode_run", "pipe_run", "computed", "evaluated", "substitution", "inline_code", "launcher", "script", "unknown", "background", "git_force", "git_discard", "git_push", "permissions", "disk", "kill", "system", "persist", "environment", "redefine", "write_outside", "write_sensitive", "read_secret", "overwrite", "network", "upload", "install", "remote", "hidden", "unreadable", "wildcard", "whole_tool", "any_arguments"},

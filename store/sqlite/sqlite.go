@@ -153,4 +153,5 @@ var readQueries = []string{
 	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCommand, selectAgentToken, selectAgentTokens, selectAudit,
 	selectGrants,
 	selectTargets, selectChoices, selectDeliveries,
+	selectTrust, selectLeftOut,
 }

@@ -40,6 +40,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Audit", audit},
 		{"Grants", grants},
 		{"Alerts", alerts},
+		{"Trusts", trusts},
 		{"Bytes", exactBytes},
 		{"Contexts", contexts},
 	}

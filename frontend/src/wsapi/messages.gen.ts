@@ -216,6 +216,8 @@ export interface CreateSession {
   resume?: string
   fork?: boolean
   demo?: boolean
+  trust?: string
+  without_settings?: boolean
 }
 
 export interface Draft {
@@ -237,6 +239,8 @@ export interface ForkSession {
   type: 'fork_session'
   command_id: string
   session_id: string
+  trust?: string
+  without_settings?: boolean
 }
 
 export interface Interrupt {
@@ -283,6 +287,8 @@ export interface ResumeSession {
   type: 'resume_session'
   command_id: string
   session_id: string
+  trust?: string
+  without_settings?: boolean
 }
 
 export interface SendMessage {
@@ -291,6 +297,8 @@ export interface SendMessage {
   session_id: string
   text: string
   attachments?: Attachment[]
+  trust?: string
+  without_settings?: boolean
 }
 
 export interface SetModel {
@@ -568,6 +576,7 @@ export interface ErrorBody {
   code: string
   message: string
   field?: string
+  folder_trust?: FolderTrust
 }
 
 export interface Resolved {
@@ -827,6 +836,16 @@ export interface Form {
 
 export type ItemKind = 'user' | 'text' | 'thinking' | 'tool_call' | 'todo' | 'plan' | 'subagent' | 'note' | 'resolved' | 'result'
 
+export interface FolderTrust {
+  folder: string
+  digest: string
+  items: FolderItem[]
+  gone: FolderItem[]
+  told: string[]
+  can_leave_out: boolean
+  before: TrustedBy | null
+}
+
 export interface CommandStep {
   from: number
   to: number
@@ -899,6 +918,21 @@ export interface Question {
   max_items?: number
 }
 
+export interface FolderItem {
+  kind: FolderItemKind
+  danger: FolderDanger
+  file: string
+  name: string
+  text: string
+  cut: boolean
+  new: boolean
+}
+
+export interface TrustedBy {
+  by: string
+  at: number
+}
+
 export type EditProblem = 'not_found' | 'many' | 'same' | 'empty' | 'no_cell'
 
 export type QuestionKind = 'text' | 'select' | 'multi_select' | 'confirm'
@@ -911,3 +945,7 @@ export interface Option {
 }
 
 export type Format = 'number' | 'integer' | 'email' | 'uri' | 'date' | 'date-time'
+
+export type FolderItemKind = 'hook' | 'mcp_server' | 'variable' | 'helper' | 'rule' | 'setting' | 'agent' | 'command' | 'skill' | 'git' | 'unreadable'
+
+export type FolderDanger = 'runs' | 'redirects' | 'permits' | 'changes'

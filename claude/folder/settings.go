@@ -1,0 +1,236 @@
+package folder
+
+import (
+	"bytes"
+	"encoding/json"
+	"sort"
+	"strings"
+)
+
+// harmless are settings that run nothing, permit nothing and lead nowhere. Every
+// other one that is not known here counts: a new CLI may do anything with it.
+var harmless = map[string]bool{
+	"$schema": true, "model": true, "includeCoAuthoredBy": true, "includeGitInstructions": true, "attribution": true,
+	"cleanupPeriodDays": true, "spinnerTipsEnabled": true, "spinnerTipsOverride": true, "spinnerVerbs": true, "language": true,
+	"theme": true, "outputStyle": true, "alwaysThinkingEnabled": true, "showThinkingSummaries": true, "verbose": true, "effortLevel": true,
+	"prefersReducedMotion": true, "terminalProgressBarEnabled": true, "companyAnnouncements": true, "respectGitignore": true,
+	"claudeMdExcludes": true, "disableAllHooks": true, "disabledMcpjsonServers": true, "deniedMcpServers": true, "plansDirectory": true,
+	"fastMode": true, "feedbackSurveyRate": true, "editorMode": true, "viewMode": true, "tui": true, "autoScrollEnabled": true,
+	// They take effect only where the CLI itself asks whether a folder is trusted;
+	// driven by us it connects every server of .mcp.json, which is an item of its own.
+	"enableAllProjectMcpServers": true, "enabledMcpjsonServers": true,
+}
+
+// helpers are settings that are commands.
+var helpers = map[string]bool{
+	"apiKeyHelper": true, "statusLine": true, "subagentStatusLine": true, "otelHeadersHelper": true, "proxyAuthHelper": true,
+	"awsAuthRefresh": true, "awsCredentialExport": true, "gcpAuthRefresh": true, "fileSuggestion": true, "policyHelper": true,
+}
+
+// tightening are the permissions that only ever make the CLI ask or refuse more.
+var tightening = map[string]bool{
+	"deny": true, "ask": true, "disableBypassPermissionsMode": true, "disableAutoMode": true, "denyInsteadOfPrompting": true,
+}
+
+// askingModes are the permission modes in which the CLI asks.
+var askingModes = map[string]bool{"default": true, "plan": true, "manual": true, "dontAsk": true}
+
+func (r *reader) settings(file string) {
+	object := r.object(file)
+	for _, key := range keys(object) {
+		value := object[key]
+		switch {
+		case harmless[key]:
+		case key == "hooks":
+			r.hooks(file, value)
+		case key == "env":
+			r.variables(file, value)
+		case key == "permissions":
+			r.permissions(file, value)
+		case helpers[key]:
+			r.add(Item{Kind: Helper, Danger: Runs, File: file, Name: key, Text: commandOf(value)})
+		case key == "enabledPlugins", key == "extraKnownMarketplaces":
+			r.add(Item{Kind: Setting, Danger: Runs, File: file, Name: key, Text: compact(value)})
+		default:
+			r.add(Item{Kind: Setting, Danger: Changes, File: file, Name: key, Text: compact(value)})
+		}
+	}
+}
+
+func (r *reader) hooks(file string, value json.RawMessage) {
+	var events map[string][]struct {
+		Matcher string            `json:"matcher"`
+		Hooks   []json.RawMessage `json:"hooks"`
+	}
+	if json.Unmarshal(value, &events) != nil {
+		r.add(Item{Kind: Hook, Danger: Runs, File: file, Name: "?", Text: compact(value)})
+		return
+	}
+	// What the shape above does not show is in the whole of it.
+	shown := 0
+	for _, event := range keys(events) {
+		for _, group := range events[event] {
+			name := event
+			if group.Matcher != "" && group.Matcher != "*" {
+				name += " " + group.Matcher
+			}
+			for _, hook := range group.Hooks {
+				shown++
+				r.add(Item{Kind: Hook, Danger: Runs, File: file, Name: name, Text: commandOf(hook)})
+			}
+		}
+	}
+	if shown == 0 && compact(value) != "{}" {
+		r.add(Item{Kind: Hook, Danger: Runs, File: file, Name: "?", Text: compact(value)})
+	}
+}
+
+func (r *reader) variables(file string, value json.RawMessage) {
+	var vars map[string]json.RawMessage
+	if json.Unmarshal(value, &vars) != nil {
+		r.add(Item{Kind: Setting, Danger: Changes, File: file, Name: "env", Text: compact(value)})
+		return
+	}
+	for _, name := range keys(vars) {
+		r.add(Item{Kind: Variable, Danger: dangerOf(name), File: file, Name: name, Text: plainText(vars[name])})
+	}
+}
+
+// runsWhat begin the names of variables that make a program load or run something;
+// leadsWhere of those that say with whom it talks, and who it is there.
+var (
+	runsWhat = []string{
+		"LD_", "DYLD_", "NODE_OPTIONS", "NODE_PATH", "BUN_", "BASH_ENV", "ENV", "PATH", "SHELL", "PYTHON", "PERL", "RUBY", "JAVA_TOOL", "GIT_", "EDITOR",
+		"VISUAL", "PAGER", "PROMPT_COMMAND", "PS4", "IFS", "ZDOTDIR", "BROWSER", "CLAUDE_CODE_SHELL",
+	}
+	leadsWhere = []string{
+		"ANTHROPIC_", "CLAUDE_", "AWS_", "GOOGLE_", "VERTEX_", "CLOUD_ML", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_", "NODE_EXTRA_CA",
+		"NODE_TLS", "OTEL_", "HOME", "XDG_", "TMPDIR", "MCP_", "NPM_CONFIG", "DISABLE_",
+	}
+)
+
+func dangerOf(variable string) Danger {
+	name := strings.ToUpper(variable)
+	for _, start := range runsWhat {
+		if strings.HasPrefix(name, start) {
+			return Runs
+		}
+	}
+	for _, start := range leadsWhere {
+		if strings.HasPrefix(name, start) {
+			return Redirects
+		}
+	}
+	return Changes
+}
+
+func (r *reader) permissions(file string, value json.RawMessage) {
+	var permissions map[string]json.RawMessage
+	if json.Unmarshal(value, &permissions) != nil {
+		r.add(Item{Kind: Setting, Danger: Permits, File: file, Name: "permissions", Text: compact(value)})
+		return
+	}
+	for _, key := range keys(permissions) {
+		name := "permissions." + key
+		switch {
+		case tightening[key]:
+		case key == "defaultMode" && askingModes[plainText(permissions[key])]:
+		case key == "allow":
+			var rules []json.RawMessage
+			if json.Unmarshal(permissions[key], &rules) != nil {
+				r.add(Item{Kind: Rule, Danger: Permits, File: file, Name: name, Text: compact(permissions[key])})
+			}
+			for _, rule := range rules {
+				r.add(Item{Kind: Rule, Danger: Permits, File: file, Text: plainText(rule)})
+			}
+		default:
+			r.add(Item{Kind: Setting, Danger: Permits, File: file, Name: name, Text: compact(permissions[key])})
+		}
+	}
+}
+
+func (r *reader) servers(file string) {
+	object := r.object(file)
+	if object == nil {
+		return
+	}
+	var servers map[string]json.RawMessage
+	if value, ok := object["mcpServers"]; !ok || json.Unmarshal(value, &servers) != nil {
+		whole, _ := json.Marshal(object) // of what was decoded
+		r.add(Item{Kind: Unreadable, Danger: Changes, File: file, Text: "It names no MCP servers in the way that is known.", Hash: hashOf(whole)})
+		return
+	}
+	for _, name := range keys(servers) {
+		r.add(Item{Kind: MCPServer, Danger: Runs, File: file, Name: name, Text: serverText(servers[name])})
+	}
+}
+
+// commandOf shows a hook or a helper as what it runs, when that is all it says.
+func commandOf(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(value, &object) == nil {
+		var kind, command string
+		_ = json.Unmarshal(object["type"], &kind) // "" is as good as another
+		if json.Unmarshal(object["command"], &command) == nil && kind == "command" && len(object) == 2 {
+			return command
+		}
+	}
+	return compact(value)
+}
+
+// serverText shows a server of which nothing but its command is said as a command
+// line.
+func serverText(value json.RawMessage) string {
+	var known struct {
+		Type    string   `json:"type"`
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.DisallowUnknownFields()
+	if decoder.Decode(&known) != nil || known.Command == "" || known.Type != "" && known.Type != "stdio" {
+		return compact(value)
+	}
+	words := append([]string{known.Command}, known.Args...)
+	for i, word := range words {
+		if word == "" || strings.ContainsAny(word, " \t\n\"'\\$`") {
+			words[i] = compact(mustMarshal(word))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func mustMarshal(s string) json.RawMessage {
+	text, _ := json.Marshal(s) // a string can be encoded
+	return text
+}
+
+// plainText is a string as itself and everything else as JSON.
+func plainText(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return compact(value)
+}
+
+func compact(value json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Compact(&out, value) != nil {
+		return string(value)
+	}
+	return out.String()
+}
+
+func keys[V any](m map[string]V) []string {
+	list := make([]string, 0, len(m))
+	for k := range m {
+		list = append(list, k)
+	}
+	sort.Strings(list)
+	return list
+}

@@ -1,0 +1,231 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude/folder"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/workspace"
+)
+
+// ErrUntrusted is what every [UntrustedError] is.
+var ErrUntrusted = errors.New("nobody has trusted the settings of this folder as they are")
+
+// UntrustedError says what the CLI would take from a folder without asking anybody.
+type UntrustedError struct {
+	Folder string
+	// Digest names exactly these items; it comes back as the consent of a person.
+	Digest string
+	Items  []FolderItem
+	Gone   []FolderItem // that were trusted and are there no longer
+	Told   []string     // files that only tell the model something
+	Before *workspace.Trust
+	// CannotLeaveOut: a session without these settings would run some of it even so.
+	CannotLeaveOut bool
+}
+
+func (e *UntrustedError) Error() string        { return e.Sentence() }
+func (e *UntrustedError) Is(target error) bool { return target == ErrUntrusted }
+
+// Sentence says it to a person.
+func (e *UntrustedError) Sentence() string {
+	if e.Before != nil {
+		return fmt.Sprintf("The settings of %s have changed since they were trusted. Look at what they would run, then start again.", e.Folder)
+	}
+	return fmt.Sprintf("The folder %s has settings that would run programs or change what Claude may do. Look at them, then start again.", e.Folder)
+}
+
+// FolderItem is one thing that the CLI would take from a folder.
+type FolderItem struct {
+	Kind   string // hook, mcp_server, variable, helper, rule, setting, agent, command, skill, git, unreadable
+	Danger string // runs, redirects, permits, changes
+	File   string
+	Name   string // of the event, the server, the variable, the setting; may be ""
+	Text   string // the command, the value, the rule
+	Cut    bool   // Text is not whole
+	New    bool   // it was not there, or was another, when the folder was trusted last
+}
+
+// Consent is what a person says about the settings of a folder, having seen them.
+// The zero Consent says nothing.
+type Consent struct {
+	Trust    string // the digest of what they have seen and want
+	LeaveOut bool   // run without them
+}
+
+// settingsPlan is what a process takes from its folder.
+type settingsPlan struct {
+	digest    string // that was trusted; "" when there was nothing to trust
+	leaveOut  bool
+	variables map[string]string // with leaveOut
+}
+
+// leftOut are the setting sources of a CLI that leaves the project's out.
+var leftOut = []string{"user"}
+
+// ownFolders are those that belong to the CLI's user, under the names they may have.
+func (c *CLI) ownFolders() []string {
+	var own []string
+	for _, kv := range c.Environ {
+		if home, ok := strings.CutPrefix(kv, "HOME="); ok && home != "" {
+			own = append(own, filepath.Join(home, ".claude"))
+		}
+		if dir, ok := strings.CutPrefix(kv, "CLAUDE_CONFIG_DIR="); ok && dir != "" {
+			own = append(own, filepath.Clean(dir))
+		}
+	}
+	for _, dir := range own {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && !slices.Contains(own, real) {
+			own = append(own, real)
+		}
+	}
+	return own
+}
+
+// look reads what the CLI would take from a folder.
+func (o *Orchestrator) look(cwd string) (folder.Found, error) {
+	found, err := folder.Read(cwd, o.o.CLI.ownFolders()...)
+	if err != nil {
+		return folder.Found{}, &InvalidError{Field: "cwd", Sentence: fmt.Sprintf("It cannot be told what the settings of %s would run, so Claude is not started there: %v.", cwd, err)}
+	}
+	return found, nil
+}
+
+// settle decides what a process takes from its folder: an [UntrustedError] when
+// nobody has said that yet. What a person says is stored, and on record.
+func (o *Orchestrator) settle(ctx context.Context, s session.Session, out bool, c Consent, by pending.Actor) (settingsPlan, error) {
+	found, err := o.look(s.CWD)
+	if err != nil {
+		return settingsPlan{}, err
+	}
+	if s.Demo || c.LeaveOut || out && c.Trust == "" {
+		return leavingOut(s, found)
+	}
+	if found.Digest == "" {
+		return settingsPlan{}, nil
+	}
+	if c.Trust == found.Digest {
+		items, err := json.Marshal(found.Items)
+		if err == nil {
+			err = o.o.Store.PutTrust(ctx, workspace.Trust{Folder: s.CWD, Digest: found.Digest, Items: items, By: by, At: time.Now()})
+		}
+		if err != nil {
+			return settingsPlan{}, fmt.Errorf("orchestrator: trust a folder: %w", err)
+		}
+		o.o.Log.InfoContext(ctx, "a folder is trusted", "folder", s.CWD, "digest", found.Digest, "by", by.Name)
+		return settingsPlan{digest: found.Digest}, nil
+	}
+	before, known, err := o.o.Store.Trust(ctx, s.CWD)
+	switch {
+	case err != nil:
+		return settingsPlan{}, fmt.Errorf("orchestrator: trust in a folder: %w", err)
+	case !known:
+		return settingsPlan{}, untrusted(s.CWD, found, nil)
+	case before.Digest != found.Digest:
+		return settingsPlan{}, untrusted(s.CWD, found, &before)
+	}
+	return settingsPlan{digest: found.Digest}, nil
+}
+
+func leavingOut(s session.Session, found folder.Found) (settingsPlan, error) {
+	variables, ok := found.LeaveOut()
+	if !ok && !s.Demo { // whose folder is ours
+		return settingsPlan{}, untrusted(s.CWD, found, nil)
+	}
+	return settingsPlan{leaveOut: true, variables: variables}, nil
+}
+
+// recheck looks again in the moment before the CLI is started: what was trusted may
+// have been changed since.
+func (p *process) recheck() error {
+	found, err := p.o.look(p.session.CWD)
+	if err != nil {
+		return err
+	}
+	if p.plan.settings.leaveOut {
+		p.plan.settings, err = leavingOut(p.session, found)
+		return err
+	}
+	if found.Digest != p.plan.settings.digest && found.Digest != "" {
+		return untrusted(p.session.CWD, found, nil)
+	}
+	return nil
+}
+
+func untrusted(cwd string, found folder.Found, before *workspace.Trust) error {
+	e := &UntrustedError{Folder: cwd, Digest: found.Digest, Told: found.Told, Before: before, CannotLeaveOut: found.Stubborn}
+	var trusted []folder.Item
+	if before != nil {
+		_ = json.Unmarshal(before.Items, &trusted) // of which nothing can be read, everything is new
+	}
+	for _, i := range found.Items {
+		item := itemOf(i)
+		item.New = before != nil && !slices.Contains(trusted, i)
+		e.Items = append(e.Items, item)
+	}
+	for _, i := range trusted {
+		if !slices.Contains(found.Items, i) {
+			e.Gone = append(e.Gone, itemOf(i))
+		}
+	}
+	return e
+}
+
+func itemOf(i folder.Item) FolderItem {
+	return FolderItem{Kind: string(i.Kind), Danger: string(i.Danger), File: i.File, Name: i.Name, Text: i.Text, Cut: i.Cut}
+}
+
+// Consent takes what a person says about the settings of a session's folder. It
+// holds from the next process on.
+func (o *Orchestrator) Consent(ctx context.Context, sessionID string, c Consent, by pending.Actor) error {
+	s, err := o.ours(ctx, sessionID)
+	if err != nil {
+		return err
+	}
+	if _, err := o.settle(ctx, s, false, c, by); err != nil {
+		return err
+	}
+	if err := o.o.Store.LeaveOut(ctx, sessionID, c.LeaveOut); err != nil {
+		return fmt.Errorf("orchestrator: leave out settings: %w", err)
+	}
+	return nil
+}
+
+// admit decides for a session that is there what its next process takes.
+func (o *Orchestrator) admit(ctx context.Context, s session.Session) (settingsPlan, error) {
+	out, err := o.o.Store.LeftOut(ctx, s.SessionID)
+	if err != nil {
+		return settingsPlan{}, fmt.Errorf("orchestrator: settings of a session: %w", err)
+	}
+	return o.settle(ctx, s, out, Consent{}, pending.Actor{})
+}
+
+// changedMeanwhile is what people read of a session that would have gone on by
+// itself.
+const changedMeanwhile = "The settings of this session's folder are not those that somebody trusted, so Claude was not started by itself. Resume the session to look at them."
+
+// sayUntrusted has a session that does not go on by itself say why. It does so once:
+// whoever is told of a change would try again.
+func (o *Orchestrator) sayUntrusted(ctx context.Context, sessionID string, why error) error {
+	if !errors.Is(why, ErrUntrusted) {
+		return why
+	}
+	state, err := o.o.Store.ProcessState(ctx, sessionID)
+	if err != nil || state.Running() || state.Error == changedMeanwhile {
+		return err
+	}
+	state.Error = changedMeanwhile
+	if _, err := o.o.Store.SaveProcess(ctx, state); err != nil {
+		return err
+	}
+	o.o.Bell.Ring(sessionID)
+	return nil
+}

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sayso-dev/sayso/workspace"
+)
+
+// TrustColumns is the select list of [TrustRow.Dest].
+const TrustColumns = "folder, digest, items, user_id, name, trusted_at"
+
+// TrustRow takes one row of [TrustColumns].
+type TrustRow struct {
+	t             workspace.Trust
+	folder, items []byte
+	at            int64
+}
+
+// Dest is what to scan into.
+func (x *TrustRow) Dest() []any {
+	return []any{&x.folder, &x.t.Digest, &x.items, &x.t.By.UserID, &x.t.By.Name, &x.at}
+}
+
+// Trust is the row that was scanned.
+func (x *TrustRow) Trust() workspace.Trust {
+	t := x.t
+	t.Folder, t.Items, t.At = string(x.folder), x.items, Time(x.at)
+	return t
+}
+
+// TrustValues are the arguments of an insertion of [TrustColumns].
+func TrustValues(t workspace.Trust, bind Bind) []any {
+	return []any{bind(exact(t.Folder)), Shown(t.Digest), bind(t.Items), Shown(t.By.UserID), Shown(t.By.Name), Micros(t.At)}
+}
+
+// trustBody is an entry of the audit trail; docs/operations.md describes it.
+type trustBody struct {
+	What   string       `json:"what"` // folder_trusted
+	At     time.Time    `json:"at"`
+	By     auditPerson  `json:"by"`
+	Folder string       `json:"folder"`
+	Digest string       `json:"digest"`
+	Items  auditContent `json:"items"`
+}
+
+// TrustBody is what goes on record of a folder that a person trusted.
+func TrustBody(t workspace.Trust) ([]byte, error) {
+	return json.Marshal(trustBody{
+		What: "folder_trusted", At: Time(Micros(t.At)), Folder: Shown(t.Folder), Digest: Shown(t.Digest), Items: content(t.Items),
+		By: personOf(t.By),
+	})
+}

@@ -1,0 +1,83 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store/engine"
+	"github.com/sayso-dev/sayso/workspace"
+)
+
+const (
+	selectTrust = "SELECT " + engine.TrustColumns + " FROM folder_trusts WHERE folder = $1"
+	putTrust    = "INSERT INTO folder_trusts (" + engine.TrustColumns + `) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (folder) DO UPDATE SET digest = excluded.digest, items = excluded.items, user_id = excluded.user_id,
+			name = excluded.name, trusted_at = excluded.trusted_at WHERE folder_trusts.digest <> excluded.digest`
+	// The row was written by this transaction, or there is nothing to record.
+	auditTrust = `INSERT INTO audit (seq, body, hash)
+		SELECT coalesce(l.seq, 0) + 1, $1, sha256(coalesce(l.hash, '\x'::bytea) || $1)
+		FROM (SELECT 1) one LEFT JOIN (SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1) l ON true
+		WHERE EXISTS (SELECT 1 FROM folder_trusts t WHERE t.folder = $2 AND t.xmin = pg_current_xact_id()::xid)`
+	leaveOut = `INSERT INTO settings_left_out (session_id) SELECT session_id FROM sessions WHERE session_id = $1
+		ON CONFLICT DO NOTHING`
+	takeIn        = "DELETE FROM settings_left_out WHERE session_id = $1"
+	selectLeftOut = "SELECT 1 FROM settings_left_out WHERE session_id = $1"
+)
+
+// Trust implements [workspace.Trusts].
+func (s *Store) Trust(ctx context.Context, folder string) (t workspace.Trust, known bool, err error) {
+	err = s.query(ctx, "trust", selectTrust, func(rows pgx.Rows) error {
+		var row engine.TrustRow
+		if err := rows.Scan(row.Dest()...); err != nil {
+			return err
+		}
+		t, known = row.Trust(), true
+		return nil
+	}, []byte(folder))
+	if err != nil {
+		return workspace.Trust{}, false, err
+	}
+	return t, known, nil
+}
+
+// PutTrust implements [workspace.Trusts].
+func (s *Store) PutTrust(ctx context.Context, t workspace.Trust) error {
+	body, err := engine.TrustBody(t)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, "trust a folder", durable,
+		statement{text: lockAudit},
+		statement{text: putTrust, args: engine.TrustValues(t, bind)},
+		statement{text: auditTrust, args: []any{body, []byte(t.Folder)}})
+}
+
+// LeaveOut implements [workspace.Trusts].
+func (s *Store) LeaveOut(ctx context.Context, sessionID string, out bool) error {
+	text := takeIn
+	if out {
+		text = leaveOut
+	}
+	var one int
+	var known bool
+	err := s.write(ctx, "leave out settings", relaxed,
+		statement{text: text, args: []any{sessionID}},
+		statement{"SELECT 1 FROM sessions WHERE session_id = $1", []any{sessionID}, row(&known, &one)})
+	if err == nil && !known {
+		err = fmt.Errorf("postgres: leave out settings: %w", session.ErrNotFound)
+	}
+	return err
+}
+
+// LeftOut implements [workspace.Trusts].
+func (s *Store) LeftOut(ctx context.Context, sessionID string) (out bool, err error) {
+	err = s.query(ctx, "left out settings", selectLeftOut, func(rows pgx.Rows) error {
+		var one int
+		out = true
+		return rows.Scan(&one)
+	}, sessionID)
+	return out && err == nil, err
+}

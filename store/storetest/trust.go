@@ -1,0 +1,115 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+	"github.com/sayso-dev/sayso/workspace"
+)
+
+func trusts(t *testing.T, open func(t *testing.T) store.Store) {
+	ctx := context.Background()
+	s := suite{t, open}
+	ada := pending.Actor{UserID: "u1", Name: "Ada", Device: "Firefox", Address: "192.0.2.1"}
+	const folder = "/work/ \u00e4\xff" // whatever a path can be
+
+	type entry struct {
+		What, Folder, Digest string
+		By                   struct{ Name, Address string }
+		Items                struct{ Hash, Text string }
+	}
+	onRecord := func(t *testing.T, st store.Store) (list []entry) {
+		t.Helper()
+		must(t, account.WalkAudit(ctx, st, func(e account.AuditEntry) error {
+			list = append(list, entry{})
+			return json.Unmarshal(e.Body, &list[len(list)-1])
+		}))
+		return list
+	}
+
+	s.run("TheLastTrustInAFolderCounts", func(t *testing.T, st store.Store) {
+		if _, known, err := st.Trust(ctx, folder); known || err != nil {
+			t.Fatalf("a folder is trusted that nobody has seen: %v", err)
+		}
+		first := workspace.Trust{Folder: folder, Digest: "sha256:1", Items: json.RawMessage(`[{"text":"touch a"}]`), By: ada, At: after(1)}
+		must(t, st.PutTrust(ctx, first))
+		again := first
+		again.By.Name, again.At = "Bob", after(2)
+		must(t, st.PutTrust(ctx, again))
+		want := first
+		want.By.Device, want.By.Address = "", ""
+		got, _, err := st.Trust(ctx, folder)
+		must(t, err)
+		equal(t, "trust", got, want)
+		second := again
+		second.Digest, second.Items = "sha256:2", json.RawMessage(`[]`)
+		must(t, st.PutTrust(ctx, second))
+		got, known, err := st.Trust(ctx, folder)
+		must(t, err)
+		if !known || got.Digest != "sha256:2" || got.By.Name != "Bob" {
+			t.Errorf("got %+v", got)
+		}
+		if _, known, _ := st.Trust(ctx, folder+"/below"); known {
+			t.Error("the folder below is trusted, too")
+		}
+		list := onRecord(t, st)
+		if len(list) != 2 || list[0].What != "folder_trusted" || list[0].By.Name != "Ada" || list[0].By.Address != "192.0.2.1" ||
+			list[0].Digest != "sha256:1" || list[0].Items.Text != string(first.Items) || list[1].By.Name != "Bob" {
+			t.Errorf("on record: %+v", list)
+		}
+	})
+
+	s.run("TrustAndAnswersShareOneChain", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		var writing sync.WaitGroup
+		for i := range 8 {
+			writing.Go(func() {
+				if err := st.PutTrust(ctx, workspace.Trust{Folder: folder, Digest: string(rune('a' + i)), Items: json.RawMessage(`[]`), By: ada, At: after(i)}); err != nil {
+					t.Error(err)
+				}
+			})
+			writing.Go(func() {
+				r, _, err := st.OpenRequest(ctx, bash(id, string(rune('a'+i))))
+				if err == nil {
+					_, _, err = st.ResolveRequest(ctx, r.RequestID, allowed(string(rune('a'+i))))
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		writing.Wait()
+		if n := len(onRecord(t, st)); n != 16 {
+			t.Errorf("%d entries, want 16", n)
+		}
+	})
+
+	s.run("ASessionRunsWithoutSettings", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		is := func(want bool) {
+			t.Helper()
+			if out, err := st.LeftOut(ctx, id); err != nil || out != want {
+				t.Errorf("got %t, %v, want %t", out, err, want)
+			}
+		}
+		is(false)
+		must(t, st.LeaveOut(ctx, id, true))
+		must(t, st.LeaveOut(ctx, id, true))
+		is(true)
+		must(t, st.LeaveOut(ctx, id, false))
+		is(false)
+		must(t, st.LeaveOut(ctx, id, true))
+		must(t, st.DeleteSession(ctx, id))
+		is(false)
+		if err := st.LeaveOut(ctx, id, true); !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("a session that is not there: %v", err)
+		}
+	})
+}
