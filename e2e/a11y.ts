@@ -1,0 +1,30 @@
+// Looks for what keeps people out: rules that a program can check, in both
+// themes and on a desk and a phone.
+import { AxeBuilder } from '@axe-core/playwright'
+import { expect, type Page } from '@playwright/test'
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const SIZES = [{ width: 1280, height: 800 }, { width: 390, height: 844 }]
+
+const softly = expect.configure({ soft: true })
+
+async function violations(page: Page): Promise<string[]> {
+  const found = await new AxeBuilder({ page }).withTags(RULES).analyze()
+  return found.violations.map((v) => `${v.id}: ${v.help}\n${v.nodes.map((n) => `  ${n.target.join(' ')}\n  ${n.failureSummary?.replace(/\n/g, '\n  ')}`).join('\n')}`)
+}
+
+/** Fails unless the page, as it is now, breaks none of the rules in any of its four looks; nor does it scroll sideways at 320 px. */
+export async function expectAccessible(page: Page, what: string): Promise<void> {
+  for (const size of SIZES) {
+    await page.setViewportSize(size)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      // While the page draws itself anew its colours are half of one theme and half of the other.
+      await softly.poll(() => violations(page), { message: `${what}, ${colorScheme}, ${size.width} px`, timeout: 15_000 }).toEqual([])
+    }
+  }
+  await page.setViewportSize({ width: 320, height: 640 })
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+  softly(wide, `${what} at 320 px`).toBeLessThanOrEqual(320)
+  await page.setViewportSize(SIZES[0]!)
+}
