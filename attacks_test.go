@@ -55,7 +55,7 @@ var attackList = []attack{
 	proved(17, "headers that override the method", "wsapi.TestEveryRouteRefuses/7.17"),
 	proved(18, "our pages in a frame", "wsapi.TestEveryHandlerHoldsTheEdge", "wsapi.TestEveryRouteRefuses"),
 	proved(19, "a page that reaches for 0.0.0.0 and private networks", "wsapi.TestEveryRouteRefuses/7.5 any address"),
-	proved(20, "a sign-in that somebody else prepared", "wsapi.TestSignInTakesNoIdOfTheBrowsers", "wsapi.TestSigningInAgainEndsTheFormerSignIn"),
+	proved(20, "a sign-in that somebody else prepared", "wsapi.TestSignInTakesNoIdOfTheBrowsers", "wsapi.TestSigningInAgainEndsTheFormerSignIn", "wsapi.TestChallengesAreUsedOnce"),
 
 	// Who somebody is.
 	proved(21, "every route without a credential", "wsapi.TestEveryRouteRefuses/7.21", "wsapi.TestEveryRouteAndCommandHasItsPolicy"),
@@ -65,13 +65,13 @@ var attackList = []attack{
 	proved(25, "secrets that everybody knows", "account.TestFirstStartMakesOneAdmin", "account.TestKnownSecretsAreRefused"),
 	{number: 26, what: "signed tokens with another algorithm", cannot: "Tokens are random and found by their hash; nothing here reads signed ones, and a module that could needs its room in floors_test.go."},
 	proved(27, "credentials that ended, or are of another server", "account.TestCredentialsRunOut", "account.TestSecretsOfOneKindAreNoneOfAnother", "wsapi.TestEveryRouteRefuses/7.27"),
-	proved(28, "guessing", "wsapi.TestSignInIsLimited", "wsapi.TestAnAccountIsLimitedFromManyAddresses", "wsapi.TestNoUserIsToldFromAnother", "account.TestSignInLimiterHoldsAgainstAttemptsAtOnce", "account.TestBootstrapToken"),
+	proved(28, "guessing", "wsapi.TestSignInIsLimited", "wsapi.TestAnAccountIsLimitedFromManyAddresses", "wsapi.TestNoUserIsToldFromAnother", "wsapi.TestPasskeysThatAreRefused", "account.TestSignInLimiterHoldsAgainstAttemptsAtOnce", "account.TestBootstrapToken"),
 	proved(29, "being on loopback as a credential", "wsapi.TestEveryRouteRefuses/7.29"),
 	proved(30, "listening for everybody without encryption", "cmd/sayso.TestOpenWithoutEncryptionIsRefused", "wsapi.TestForwardedHeadersOfStrangers"),
 	proved(31, "credentials in addresses", "wsapi.TestEveryRouteRefuses/7.31", "wsapi.TestLogKeepsNoSecretAndNoForgery"),
 	proved(32, "a parameter that makes the web app connect elsewhere", "wsapi.TestEveryRouteRefuses", "frontend/src/account/SignIn.test.ts: is no place to go on to"),
 	proved(33, "a proxy's word on who somebody is", "wsapi.TestEveryRouteRefuses/7.33"),
-	proved(34, "sockets that outlive their sign-in", "wsapi.TestSignInEndsOnTheSocketOfItsBrowser", "wsapi.TestSignInEndsOnOpenSockets", "mcpapi.TestTokenOfADeadSessionIs401"),
+	proved(34, "sockets that outlive their sign-in", "wsapi.TestSignInEndsOnTheSocketOfItsBrowser", "wsapi.TestSignInEndsOnOpenSockets", "wsapi.TestPasskeyEndsOnOpenSockets", "mcpapi.TestTokenOfADeadSessionIs401"),
 	proved(35, "one set-up, two who claim it", "account.TestSetUp", "account.TestSignInLinkWorksOnce"),
 
 	// What somebody may.

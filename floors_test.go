@@ -83,7 +83,7 @@ var rooms = map[string]room{
 	"wsapi": {
 		floor:    4,
 		ours:     []string{"account", "alert", "attachment", "failpoint", "orchestrator", "pending", "review", "session", "workspace"},
-		external: []string{"github.com/coder/websocket", "github.com/go-playground/validator/v10", "github.com/google/uuid"},
+		external: []string{"github.com/coder/websocket", "github.com/go-playground/validator/v10", "github.com/go-webauthn/webauthn", "github.com/google/uuid"},
 		closed:   "it is a door: the JSON of the browser stays in it, and one door does not speak through another",
 	},
 
@@ -229,6 +229,7 @@ var rooms = map[string]room{
 var externalWhy = map[string]string{
 	"github.com/coder/websocket":             "the WebSocket is the browser's door, wsapi",
 	"github.com/go-playground/validator/v10": "shapes are checked at a door, meaning in pending",
+	"github.com/go-webauthn/webauthn":        "passkeys are the browser's: its ceremonies are spoken in wsapi alone",
 	"github.com/jackc/pgx/v5":                "PostgreSQL is spoken in store/postgres alone",
 	"modernc.org/sqlite":                     "SQLite is spoken in store/sqlite alone",
 	"github.com/BurntSushi/toml":             "settings are read in cmd/sayso and passed down as values",

@@ -21,6 +21,8 @@ var (
 	ErrLastAdmin = errors.New("the last admin cannot go")
 	// ErrChanged: the password is not what the change takes it for.
 	ErrChanged = errors.New("password was changed meanwhile")
+	// ErrCloned: the counter of a passkey did not grow, so there are two of it.
+	ErrCloned = errors.New("counter of the passkey did not grow")
 )
 
 // Role is what a user may do. Each includes the one before.
@@ -85,7 +87,20 @@ type Credential struct {
 	Revoked      bool
 	Role         Role   // the most its bearer may do, "" for what the user may
 	Address      string // from which a cookie was asked for
+	Method       Method // by which a cookie was got, "" of one that is older than this field
+	MethodID     string // of the passkey or token that made a cookie, "" of other methods
 }
+
+// Method is a way to get a cookie.
+type Method string
+
+const (
+	ByLink     Method = "link"
+	ByPassword Method = "password"
+	ByPasskey  Method = "passkey"
+	ByOIDC     Method = "oidc"
+	ByToken    Method = "token"
+)
 
 // AgentToken lets its bearer ask people in the name of one session. It is no
 // [Credential]: nothing that a person can do can be done with it, least of all
@@ -145,4 +160,9 @@ type Store interface {
 	// SaveCommand keeps the first ack only and returns the one that is kept.
 	Command(ctx context.Context, userID, commandID string) (ack []byte, err error)
 	SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) (kept []byte, err error)
+
+	PasskeyStore
+	// AddIncident puts something on record that is no answer; body is one JSON
+	// object, see [Incident].
+	AddIncident(ctx context.Context, body []byte) error
 }

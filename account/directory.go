@@ -175,7 +175,7 @@ func (d *Directory) SignIn(ctx context.Context, linkSecret, device, address stri
 	if err != nil {
 		return Identity{}, "", refused("sign in", err)
 	}
-	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address}, CookieLife)
+	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByLink}, CookieLife)
 	if err != nil {
 		return Identity{}, "", err
 	}
@@ -198,7 +198,7 @@ func (d *Directory) SignInByToken(ctx context.Context, secret, device, address s
 	}
 	c, value, err := d.addCredential(ctx, Credential{
 		Kind: Cookie, UserID: token.User.UserID, Name: strings.TrimSpace(device + byToken(token.Credential)), Address: address,
-		Role: token.Credential.Role,
+		Role: token.Credential.Role, Method: ByToken, MethodID: token.Credential.CredentialID,
 	}, life)
 	if err != nil {
 		return Identity{}, "", err
@@ -207,7 +207,7 @@ func (d *Directory) SignInByToken(ctx context.Context, secret, device, address s
 }
 
 // byToken ends the name of a cookie that a token made. People see it, and
-// RevokeToken finds the cookie by it.
+// RevokeToken finds those by it that are older than Credential.MethodID.
 func byToken(token Credential) string { return " (token " + token.Name + ")" }
 
 // Identify returns who holds a secret of one kind, or ErrRefused.
@@ -397,7 +397,7 @@ func (d *Directory) revokeCookiesOf(ctx context.Context, token Credential) error
 		return fmt.Errorf("account: list credentials: %w", err)
 	}
 	for _, c := range all {
-		if c.Kind != Cookie || c.Revoked || !strings.HasSuffix(" "+c.Name, byToken(token)) {
+		if c.Kind != Cookie || c.Revoked || c.MethodID != token.CredentialID && !strings.HasSuffix(" "+c.Name, byToken(token)) {
 			continue
 		}
 		if err := d.revoke(ctx, c.CredentialID); err != nil {

@@ -44,7 +44,7 @@ func (d *Directory) SignInByPassword(ctx context.Context, name, password, device
 	if !right || !known {
 		return Identity{}, "", fmt.Errorf("account: sign in: %w", ErrRefused)
 	}
-	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address}, CookieLife)
+	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByPassword}, CookieLife)
 	if err != nil {
 		return Identity{}, "", err
 	}
@@ -57,7 +57,7 @@ func (d *Directory) SignInByPassword(ctx context.Context, name, password, device
 }
 
 // Unclaimed reports whether nobody can sign in yet but by a link: no user has a
-// password, and there is no live API token of an admin.
+// password or a passkey, and there is no live API token of an admin.
 func (d *Directory) Unclaimed(ctx context.Context) (bool, error) {
 	users, err := d.store.Users(ctx)
 	if err != nil {
@@ -69,6 +69,10 @@ func (d *Directory) Unclaimed(ctx context.Context) (bool, error) {
 			return false, nil
 		}
 		admins[u.UserID] = u.Role == Admin && !u.Disabled
+	}
+	keys, err := d.Passkeys(ctx, "")
+	if err != nil || len(keys) > 0 {
+		return false, err
 	}
 	all, err := d.store.Credentials(ctx, "")
 	if err != nil {

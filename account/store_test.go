@@ -22,6 +22,8 @@ type memory struct {
 	credentials []account.Credential
 	agents      []account.AgentToken
 	passwords   map[string]string
+	passkeys    []account.Passkey
+	incidents   [][]byte
 	touches     int
 }
 
@@ -237,4 +239,68 @@ func (m *memory) Command(context.Context, string, string) ([]byte, error) {
 
 func (m *memory) SaveCommand(_ context.Context, _, _ string, ack []byte, _ time.Time) ([]byte, error) {
 	return ack, nil
+}
+
+func (m *memory) AddPasskey(_ context.Context, p account.Passkey) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, known := range m.passkeys {
+		if bytes.Equal(known.KeyID, p.KeyID) {
+			return account.ErrExists
+		}
+	}
+	m.passkeys = append(m.passkeys, p)
+	return nil
+}
+
+func (m *memory) Passkeys(_ context.Context, userID string) (list []account.Passkey, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.passkeys {
+		if userID == "" || p.UserID == userID {
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
+func (m *memory) UsePasskey(_ context.Context, passkeyID string, signCount uint32, data []byte, at time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.passkeys {
+		p := &m.passkeys[i]
+		if p.PasskeyID != passkeyID {
+			continue
+		}
+		if signCount <= p.SignCount && (signCount != 0 || p.SignCount != 0) {
+			return account.ErrCloned
+		}
+		p.SignCount, p.Data, p.LastUsedAt = signCount, data, at
+		return nil
+	}
+	return account.ErrNotFound
+}
+
+func (m *memory) RemovePasskey(_ context.Context, userID, passkeyID, keep string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, p := range m.passkeys {
+		if p.PasskeyID == passkeyID && p.UserID == userID {
+			m.passkeys = append(m.passkeys[:i:i], m.passkeys[i+1:]...)
+			for j := range m.credentials {
+				if c := &m.credentials[j]; c.MethodID == passkeyID && c.CredentialID != keep {
+					c.Revoked = true
+				}
+			}
+			return nil
+		}
+	}
+	return account.ErrNotFound
+}
+
+func (m *memory) AddIncident(_ context.Context, body []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.incidents = append(m.incidents, body)
+	return nil
 }

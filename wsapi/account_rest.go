@@ -35,6 +35,12 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Ide
 		return err
 	}
 	succeeded()
+	return s.letIn(ctx, w, r, who, secret)
+}
+
+// letIn ends a sign-in that was a good one, in whatever way: the browser gets its
+// cookie, and the sign-in it had ends.
+func (s *Server) letIn(ctx context.Context, w http.ResponseWriter, r *http.Request, who account.Identity, secret string) error {
 	if c, err := r.Cookie(s.cookieName(r)); err == nil {
 		if old, err := s.o.Directory.Identify(ctx, account.Cookie, c.Value); err == nil {
 			if err := s.o.Directory.SignOut(ctx, old); err != nil {
@@ -186,7 +192,7 @@ func (s *Server) getSignIns(w http.ResponseWriter, r *http.Request, who account.
 		list.SignIns = append(list.SignIns, SignIn{
 			SignInID: c.CredentialID, Device: c.Name, Address: c.Address, CreatedAt: seconds(c.CreatedAt),
 			LastUsedAt: optionalSeconds(c.LastUsedAt), ExpiresAt: optionalSeconds(c.ExpiresAt),
-			Current: c.CredentialID == who.Credential.CredentialID,
+			Current: c.CredentialID == who.Credential.CredentialID, Method: c.Method,
 		})
 	}
 	writeJSON(w, http.StatusOK, list)

@@ -18,6 +18,7 @@ func RESTBodies() []any {
 		SetUp{}, NewPassword{}, SignInList{}, PersonList{}, PersonCreate{}, PersonChange{}, SignInLink{}, AuditPage{},
 		GrantList{}, GrantRevoke{}, Revocation{},
 		Alerts{}, AlertTargetCreate{}, AlertTest{},
+		SignInWays{}, PasskeyChallenge{}, PasskeyLogin{}, PasskeyNew{}, PasskeyCreate{}, Passkey{}, PasskeyList{},
 	}
 }
 

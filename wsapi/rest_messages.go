@@ -51,11 +51,64 @@ type SignIn struct {
 	LastUsedAt *float64 `json:"last_used_at"`
 	ExpiresAt  *float64 `json:"expires_at"`
 	Current    bool     `json:"current"`
+	// Method is the way it was got; absent of one that is older than this field.
+	Method account.Method `json:"method,omitempty"`
 }
 
 // SignInList holds one's own sign-ins, the oldest first.
 type SignInList struct {
 	SignIns []SignIn `json:"sign_ins"`
+}
+
+// SignInWays says how one can sign in at the address that was asked.
+type SignInWays struct {
+	Passkey PasskeyWay `json:"passkey"`
+}
+
+// PasskeyWay says whether passkeys work at this address; Problem is a sentence
+// that says why not.
+type PasskeyWay struct {
+	Available bool    `json:"available"`
+	Problem   *string `json:"problem"`
+}
+
+// PasskeyChallenge is what the browser is to sign: the options of WebAuthn in
+// their JSON form.
+type PasskeyChallenge struct {
+	PublicKey json.RawMessage `json:"public_key"`
+}
+
+// PasskeyLogin ends a sign-in by passkey with what the browser signed, in the JSON
+// form of WebAuthn.
+type PasskeyLogin struct {
+	Credential json.RawMessage `json:"credential" validate:"required"`
+}
+
+// PasskeyNew begins to make a passkey; the password is needed when there is one.
+type PasskeyNew struct {
+	CurrentPassword string `json:"current_password,omitempty" validate:"max=1000"`
+}
+
+// PasskeyCreate keeps a passkey that the browser made.
+type PasskeyCreate struct {
+	Name       string          `json:"name" validate:"required,max=100"`
+	Credential json.RawMessage `json:"credential" validate:"required"`
+}
+
+// Passkey is one's own way to sign in without a password. It works at Domain.
+type Passkey struct {
+	PasskeyID  string   `json:"passkey_id"`
+	Name       string   `json:"name"`
+	Domain     string   `json:"domain"`
+	CreatedAt  float64  `json:"created_at"`
+	LastUsedAt *float64 `json:"last_used_at"`
+}
+
+// PasskeyList holds one's own passkeys, the oldest first. Problem says why none
+// can be made at this address.
+type PasskeyList struct {
+	Passkeys []Passkey `json:"passkeys"`
+	Problem  *string   `json:"problem"`
 }
 
 // Person is a user as admins see them.

@@ -53,6 +53,13 @@ func routes() []route {
 		{method: "GET", pattern: "/ws", policy: signedIn, serve: (*Server).getSocket},
 
 		{method: "POST", pattern: "/api/login", policy: anybody, serve: (*Server).postLogin},
+		{method: "GET", pattern: "/api/login", policy: anybody, serve: (*Server).getLogin},
+		{method: "POST", pattern: "/api/login/passkey/challenge", policy: anybody, serve: (*Server).postPasskeyChallenge},
+		{method: "POST", pattern: "/api/login/passkey", policy: anybody, serve: (*Server).postPasskeyLogin},
+		{method: "GET", pattern: "/api/passkeys", policy: signedIn, serve: (*Server).getPasskeys},
+		{method: "POST", pattern: "/api/passkeys/challenge", policy: signedIn, serve: (*Server).postPasskeyNew},
+		{method: "POST", pattern: "/api/passkeys", policy: signedIn, serve: (*Server).postPasskey},
+		{method: "DELETE", pattern: "/api/passkeys/{id}", policy: signedIn, serve: (*Server).deletePasskey},
 		{method: "POST", pattern: "/api/logout", policy: signedIn, serve: (*Server).postLogout},
 		{method: "GET", pattern: "/api/me", policy: signedIn, serve: (*Server).getMe},
 		{method: "POST", pattern: "/api/set_up", policy: asAdmin, serve: (*Server).postSetUp},

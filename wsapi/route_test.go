@@ -71,6 +71,14 @@ var policies = map[string]string{
 	"POST /api/users":                                 "admin",
 	"PATCH /api/users/{id}":                           "admin",
 	"POST /api/users/{id}/sign_in_link":               "admin",
+
+	"GET /api/login":                    "anybody",
+	"POST /api/login/passkey/challenge": "anybody",
+	"POST /api/login/passkey":           "anybody",
+	"GET /api/passkeys":                 "viewer",
+	"POST /api/passkeys/challenge":      "viewer",
+	"POST /api/passkeys":                "viewer",
+	"DELETE /api/passkeys/{id}":         "viewer",
 }
 
 // Bodies and messages are small where nothing is said here, in bytes. Whoever

@@ -139,14 +139,15 @@ type Options struct {
 
 // Server is the door. It is an http.Handler.
 type Server struct {
-	o        Options
-	hub      *Hub
-	limiter  account.SignInLimiter
-	commands *onceOnly
-	handler  http.Handler
-	started  time.Time
-	counts   counters
-	hosts    atomic.Pointer[[]string] // that are allowed
+	o          Options
+	hub        *Hub
+	limiter    account.SignInLimiter
+	commands   *onceOnly
+	ceremonies *ceremonies
+	handler    http.Handler
+	started    time.Time
+	counts     counters
+	hosts      atomic.Pointer[[]string] // that are allowed
 }
 
 // counters are what /metrics shows beside the state of things.
@@ -168,7 +169,7 @@ func (c *counters) countAnswer(result AckResult) {
 
 // New returns a server over its options. Its WebSocket works while Run does.
 func New(o Options) *Server {
-	s := &Server{o: o, commands: newOnceOnly(o.Store), started: time.Now()}
+	s := &Server{o: o, commands: newOnceOnly(o.Store), ceremonies: newCeremonies(), started: time.Now()}
 	s.SetAllowedHosts(o.AllowedHosts)
 	s.hub = newHub(s)
 	o.Directory.OnChange(s.hub.recheckSoon)

@@ -27,8 +27,9 @@ test('the first start leads to a page that makes the first admin', async ({ brow
 
   // A new password ends the sign-in of the other browser, at once.
   await page.getByRole('button', { name: 'Account: Ada' }).click()
-  await page.getByLabel('Present password').fill(password)
-  await page.getByLabel('New password').fill('five more words of mine')
+  const change = page.getByRole('region', { name: 'Password' })
+  await change.getByLabel('Present password').fill(password)
+  await change.getByLabel('New password').fill('five more words of mine')
   await page.getByRole('button', { name: 'Change' }).click()
   await expect(page.getByText('Your password is changed')).toBeVisible()
   await App.expectSignedOut(other)

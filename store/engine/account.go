@@ -31,7 +31,7 @@ func UserValues(u account.User) []any {
 
 // CredentialColumns is the select list of [CredentialRow.Dest] over
 // credentials c.
-const CredentialColumns = `c.credential_id, c.kind, c.user_id, c.name, c.hash, c.created_at, c.expires_at, c.last_used_at, c.revoked, c.role, c.address`
+const CredentialColumns = `c.credential_id, c.kind, c.user_id, c.name, c.hash, c.created_at, c.expires_at, c.last_used_at, c.revoked, c.role, c.address, c.method, c.method_id`
 
 // CredentialRow takes one row of [CredentialColumns].
 type CredentialRow struct {
@@ -42,7 +42,7 @@ type CredentialRow struct {
 // Dest is what to scan into.
 func (x *CredentialRow) Dest() []any {
 	return []any{&x.c.CredentialID, (*string)(&x.c.Kind), &x.c.UserID, &x.c.Name, &x.c.Hash, &x.createdAt, &x.expiresAt,
-		&x.lastUsedAt, &x.c.Revoked, (*string)(&x.c.Role), &x.c.Address}
+		&x.lastUsedAt, &x.c.Revoked, (*string)(&x.c.Role), &x.c.Address, (*string)(&x.c.Method), &x.c.MethodID}
 }
 
 // Credential is the row that was scanned.
@@ -56,7 +56,7 @@ func (x *CredentialRow) Credential() account.Credential {
 // credentials.
 func CredentialValues(c account.Credential) []any {
 	return []any{c.CredentialID, string(c.Kind), c.UserID, Shown(c.Name), c.Hash, Micros(c.CreatedAt), Micros(c.ExpiresAt),
-		Micros(c.LastUsedAt), c.Revoked, string(c.Role), c.Address}
+		Micros(c.LastUsedAt), c.Revoked, string(c.Role), c.Address, string(c.Method), c.MethodID}
 }
 
 // Changed is a user as a change leaves them.

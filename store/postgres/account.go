@@ -15,7 +15,7 @@ const (
 	putUser = `INSERT INTO users (user_id, name, role, created_at, disabled) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_id)
 		DO UPDATE SET name = excluded.name, role = excluded.role, created_at = excluded.created_at, disabled = excluded.disabled`
 	addCredential = `INSERT INTO credentials (credential_id, kind, user_id, name, hash, created_at, expires_at,
-		last_used_at, revoked, role, address) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+		last_used_at, revoked, role, address, method, method_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 	live              = "c.kind = $1 AND c.hash = $2 AND NOT c.revoked AND NOT u.disabled AND (c.expires_at = 0 OR c.expires_at > $3)"
 	selectUser        = "SELECT " + engine.UserColumns + " FROM users u WHERE u.user_id = $1"
 	selectUsers       = "SELECT " + engine.UserColumns + " FROM users u ORDER BY u.created_at, u.user_id"

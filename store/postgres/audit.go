@@ -20,10 +20,16 @@ const (
 		SELECT coalesce(l.seq, 0) + 1, $1, sha256(coalesce(l.hash, '\x'::bytea) || $1)
 		FROM (SELECT 1) one LEFT JOIN (SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1) l ON true
 		WHERE EXISTS `
+	insertIncident = appendAudit + "(SELECT 1)"
 	// The row was written by this transaction, or there is nothing to record.
 	insertAudit   = appendAudit + "(SELECT 1 FROM requests r WHERE r.request_id = $2 AND r.xmin = pg_current_xact_id()::xid AND r.status IN ('answered', 'denied'))"
 	recordRevoked = appendAudit + "(SELECT 1 FROM grants g WHERE g.grant_id = $2 AND g.xmin = pg_current_xact_id()::xid AND g.revoked_at = $3)"
 )
+
+// AddIncident implements [account.Store].
+func (s *Store) AddIncident(ctx context.Context, body []byte) error {
+	return s.write(ctx, "put an incident on record", durable, statement{text: lockAudit}, statement{text: insertIncident, args: []any{body}})
+}
 
 // recorded puts the statements that store an answer between those that put it on
 // record, all of one transaction.

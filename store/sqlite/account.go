@@ -69,7 +69,7 @@ func (s *Store) users(ctx context.Context, what, text string, args ...any) (list
 func (s *Store) AddCredential(ctx context.Context, c account.Credential) error {
 	return s.write(ctx, full, "add credential "+c.CredentialID, func(ctx context.Context, t tx) error {
 		_, err := t.exec(ctx, `INSERT INTO credentials (credential_id, kind, user_id, name, hash, created_at, expires_at,
-			last_used_at, revoked, role, address) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, engine.CredentialValues(c)...)
+			last_used_at, revoked, role, address, method, method_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, engine.CredentialValues(c)...)
 		switch {
 		case unique(err):
 			return account.ErrExists

@@ -39,6 +39,11 @@ func (t tx) append(ctx context.Context, body []byte) error {
 	return err
 }
 
+// AddIncident implements [account.Store].
+func (s *Store) AddIncident(ctx context.Context, body []byte) error {
+	return s.write(ctx, full, "put an incident on record", func(ctx context.Context, t tx) error { return t.append(ctx, body) })
+}
+
 // Audit implements [account.Trail].
 func (s *Store) Audit(ctx context.Context, after int64, limit int) (list []account.AuditEntry, err error) {
 	err = s.query(ctx, "audit", selectAudit, func(rows *sql.Rows) error {

@@ -199,6 +199,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		u := newUser(t, st, "Ada")
 		c := credential(u, account.APIToken, 1)
 		c.ExpiresAt, c.LastUsedAt, c.Role, c.Address = after(60), after(1), account.Viewer, "192.0.2.1"
+		c.Method, c.MethodID = account.ByToken, "the token"
 		must(t, st.AddCredential(ctx, c))
 		got, owner, err := st.Credential(ctx, c.Kind, c.Hash, begin)
 		must(t, err)

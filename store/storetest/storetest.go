@@ -37,6 +37,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Messages", messages},
 		{"Attachments", attachments},
 		{"Accounts", accounts},
+		{"Passkeys", passkeys},
 		{"Audit", audit},
 		{"Grants", grants},
 		{"Alerts", alerts},

@@ -13,9 +13,10 @@ beforeEach(() => {
   Object.assign(answers, {
     'GET /api/me': { user: { name: 'ada', role: 'admin' }, user_id: 'u1', has_password: true, set_up: false },
     'GET /api/sign_ins': { sign_ins: [
-      { sign_in_id: 's1', device: 'Firefox on Linux', address: '192.0.2.1', created_at: 1, last_used_at: null, expires_at: 2, current: true },
+      { sign_in_id: 's1', device: 'Firefox on Linux', address: '192.0.2.1', created_at: 1, last_used_at: 3, expires_at: 2, current: true, method: 'passkey' },
       { sign_in_id: 's2', device: 'Chrome on Android', address: '', created_at: 1, last_used_at: null, expires_at: 2, current: false },
     ] },
+    'GET /api/passkeys': { passkeys: [{ passkey_id: 'p1', name: 'laptop', domain: 'localhost', created_at: 1, last_used_at: null }], problem: 'Open sayso at http://localhost:8787.' },
     'GET /api/tokens': { tokens: [
       { token_id: 't1', name: 'ci', user: 'ci', role: 'member', created_at: 1, expires_at: null, last_used_at: null, revoked: false },
       { token_id: 't2', name: 'gone', user: 'ada', role: 'admin', created_at: 1, expires_at: null, last_used_at: null, revoked: true },
@@ -53,6 +54,7 @@ test('lists where one is signed in and ends the others', async () => {
   const { wrapper, press } = await open('admin')
   expect(wrapper.text()).toContain('Firefox on Linux')
   expect(wrapper.text()).toContain('this browser')
+  expect(wrapper.text()).toMatch(/from 192\.0\.2\.1, by passkey, last used /)
   expect(wrapper.findAll('button').filter((b) => b.text() === 'End')).toHaveLength(1)
   await press('End the sign-in in Chrome on Android')
   expect(calls[0]).toBe('DELETE /api/sign_ins/s2')
@@ -67,6 +69,23 @@ test('a password change needs the present one', async () => {
   await flushPromises()
   expect(calls[0]).toBe('POST /api/me/password {"current_password":"four words of mine","password":"five more words of mine"}')
   expect(wrapper.find('[role=status]').text()).toContain('Your password is changed')
+})
+
+test('it opens at the present password', async () => {
+  const { wrapper } = await open('member')
+  expect(document.activeElement).toBe(wrapper.find('input[autocomplete=current-password]').element)
+})
+
+test('passkeys are listed and removed, and it says why none can be made', async () => {
+  const { wrapper, press } = await open('member')
+  const section = wrapper.find('section[aria-labelledby=account-passkeys]')
+  expect(section.text()).toContain('for localhost')
+  expect(section.text()).toContain('not used yet')
+  await press('Remove the passkey laptop')
+  expect(calls[0]).toBe('DELETE /api/passkeys/p1')
+  expect(wrapper.find('[role=status]').text()).toContain('laptop is removed')
+  expect(section.find('form').exists()).toBe(false)
+  expect(section.text()).toContain('Open sayso at http://localhost:8787.')
 })
 
 test('a token is shown once, with its scope and end', async () => {

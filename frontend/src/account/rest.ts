@@ -1,5 +1,6 @@
 import type {
   Me, NewPassword, Person, PersonChange, PersonCreate, PersonList, SetUp, SignInLink, SignInList, TokenCreate, TokenCreated, TokenList,
+  Passkey, PasskeyChallenge, PasskeyCreate, PasskeyList, PasskeyLogin, PasskeyNew, SignInWays,
 } from '@/wsapi/messages.gen'
 import { call } from '@/wsapi/rest'
 
@@ -9,6 +10,13 @@ export const accounts = {
   me: () => call<Me>('GET', '/api/me'),
   setUp: (body: SetUp) => call<Me>('POST', '/api/set_up', body),
   changePassword: (body: NewPassword) => call<null>('POST', '/api/me/password', body),
+  ways: () => call<SignInWays>('GET', '/api/login'),
+  passkeySignInChallenge: () => call<PasskeyChallenge>('POST', '/api/login/passkey/challenge', {}),
+  passkeySignIn: (body: PasskeyLogin) => call<Me>('POST', '/api/login/passkey', body),
+  passkeys: () => call<PasskeyList>('GET', '/api/passkeys'),
+  passkeyChallenge: (body: PasskeyNew) => call<PasskeyChallenge>('POST', '/api/passkeys/challenge', body),
+  addPasskey: (body: PasskeyCreate) => call<Passkey>('POST', '/api/passkeys', body),
+  removePasskey: (id: string) => call<null>('DELETE', one('/api/passkeys', id)),
   signIns: () => call<SignInList>('GET', '/api/sign_ins'),
   endSignIn: (id: string) => call<null>('DELETE', one('/api/sign_ins', id)),
   tokens: () => call<TokenList>('GET', '/api/tokens'),

@@ -29,8 +29,33 @@ export const words: typeof english = {
     here: 'dieser Browser',
     unknown: 'Unbekannter Browser',
     since: (from, at) => `seit ${at}${from === '' ? '' : `, von ${from}`}`,
+    by: { link: 'mit Anmeldeadresse', password: 'mit Passwort', passkey: 'mit Passkey', oidc: 'über einen Anmeldedienst', token: 'mit API-Token' },
+    used: (at) => `zuletzt benutzt ${at}`,
     end: 'Beenden',
     endOf: (device) => `Die Anmeldung in ${device} beenden`,
+  },
+
+  passkeys: {
+    title: 'Passkeys',
+    lead: 'Melde dich mit Fingerabdruck, Gesicht oder PIN an, ohne Passwort.',
+    example: 'Dieser Laptop',
+    make: 'Passkey erstellen',
+    made: 'Der Passkey ist da. Wähle beim nächsten Mal „Passkey benutzen“.',
+    since: (domain, at, used) => `für ${domain}, seit ${at}, ${used === '' ? 'noch nicht benutzt' : `zuletzt benutzt ${used}`}`,
+    remove: 'Entfernen',
+    removeOf: (name) => `Den Passkey ${name} entfernen`,
+    removed: (name) => `${name} ist entfernt, und seine Anmeldungen sind beendet. Dein Gerät bietet ihn vielleicht noch an; er öffnet hier nichts mehr.`,
+    use: 'Passkey benutzen',
+    unsupported: 'Dieser Browser hat keine Passkeys.',
+    why: {
+      cancelled: 'Kein Passkey wurde benutzt: Es wurde abgebrochen, dauerte zu lange, oder dieses Gerät hat keinen für diese Adresse.',
+      there: 'Dieses Gerät hat schon einen Passkey für dich.',
+      failed: 'Der Browser konnte keinen Passkey benutzen. Versuche es noch einmal, oder nimm ein anderes Gerät.',
+    },
+    after: 'Melde dich das nächste Mal ohne Passwort an',
+    afterWords: 'Dieses Gerät kann einen Passkey für dich behalten, geschützt durch Fingerabdruck, Gesicht oder PIN.',
+    first: 'Erstes Gerät',
+    skip: 'Jetzt nicht',
   },
 
   tokens: {

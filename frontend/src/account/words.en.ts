@@ -29,8 +29,33 @@ export const words = {
     here: 'this browser',
     unknown: 'Unknown browser',
     since: (from: string, at: string) => `since ${at}${from === '' ? '' : `, from ${from}`}`,
+    by: { link: 'by sign-in address', password: 'by password', passkey: 'by passkey', oidc: 'by identity provider', token: 'by API token' },
+    used: (at: string) => `last used ${at}`,
     end: 'End',
     endOf: (device: string) => `End the sign-in in ${device}`,
+  },
+
+  passkeys: {
+    title: 'Passkeys',
+    lead: 'Sign in with your fingerprint, face or PIN, and no password.',
+    example: 'This laptop',
+    make: 'Make a passkey',
+    made: 'The passkey is here. Next time, choose “Use a passkey”.',
+    since: (domain: string, at: string, used: string) => `for ${domain}, since ${at}, ${used === '' ? 'not used yet' : `last used ${used}`}`,
+    remove: 'Remove',
+    removeOf: (name: string) => `Remove the passkey ${name}`,
+    removed: (name: string) => `${name} is removed, and the sign-ins it made have ended. Your device may still offer it; it opens nothing here.`,
+    use: 'Use a passkey',
+    unsupported: 'This browser has no passkeys.',
+    why: {
+      cancelled: 'No passkey was used: it was cancelled, took too long, or this device has none for this address.',
+      there: 'This device has a passkey for you already.',
+      failed: 'The browser could not use a passkey. Try again, or another device.',
+    },
+    after: 'Sign in without the password next time',
+    afterWords: 'This device can keep a passkey for you, behind its fingerprint, face or PIN.',
+    first: 'First device',
+    skip: 'Not now',
   },
 
   tokens: {

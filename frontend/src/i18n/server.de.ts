@@ -44,6 +44,11 @@ const SENTENCES: Record<string, string> = {
 
   'This name and password do not go together.': 'Name und Passwort passen nicht zusammen.',
   'This sign-in link does not work any more: it can be used once, within ten minutes. Ask for a new one.': 'Diese Anmeldeadresse gilt nicht mehr: Sie kann einmal benutzt werden, innerhalb von zehn Minuten. Bitte um eine neue.',
+  'This passkey is not known here, or was removed. Sign in another way.': 'Dieser Passkey ist hier nicht bekannt oder wurde entfernt. Melde dich anders an.',
+  'Browsers have passkeys only over HTTPS. Start sayso with --public-url and a proxy that does HTTPS, or with a certificate.': 'Browser haben Passkeys nur über HTTPS. Starte sayso mit --public-url und einem Proxy, der HTTPS kann, oder mit einem Zertifikat.',
+  'For this your sign-in must be fresh. Sign out, sign in again, and come back here.': 'Dafür muss deine Anmeldung frisch sein. Melde dich ab, wieder an, und komm zurück.',
+  'This passkey is here already.': 'Diesen Passkey gibt es hier schon.',
+  'The browser made a passkey that cannot be used here. Try another device.': 'Der Browser hat einen Passkey erstellt, der hier nicht brauchbar ist. Versuche ein anderes Gerät.',
   'The message is empty.': 'Die Nachricht ist leer.',
   'Say what Claude should do.': 'Sage, was Claude tun soll.',
   'This conversation is in the list already. Open it there and resume it.': 'Dieses Gespräch steht schon in der Liste. Öffne es dort und setze es fort.',
@@ -92,6 +97,10 @@ const PATTERNS: Pattern[] = [
   [/^The Claude process ended while the server was away(?: \((.+?)\))?\.(?: It said: (.+))?$/s, (how, said) => `Der Claude-Prozess endete, während der Server weg war${how ? ` (${how})` : ''}.${words(said)}`],
   [/^Claude ended as soon as it was started(?: \((.+?)\))?\.(?: It said: (.+))?$/s, (how, said) => `Claude endete gleich nach dem Start${how ? ` (${how})` : ''}.${words(said)}`],
   [/^Claude could not be started: (.+)$/s, (why) => `Claude konnte nicht gestartet werden: ${why}`],
+  [/^Passkeys belong to (\S+)\. Open sayso there\.$/, (at) => `Passkeys gehören zu ${at}. Öffne sayso dort.`],
+  [/^Browsers keep passkeys for names, not for addresses like (\S+)\. Open sayso at (\S+)\.$/, (ip, at) => `Browser behalten Passkeys für Namen, nicht für Adressen wie ${ip}. Öffne sayso unter ${at}.`],
+  [/^Browsers keep passkeys for names, not for addresses like (\S+)\. Give the server a name and start it with --public-url\.$/, (ip) => `Browser behalten Passkeys für Namen, nicht für Adressen wie ${ip}. Gib dem Server einen Namen, und starte ihn mit --public-url.`],
+  [/^Browsers have no passkeys for the name (\S+)\. It needs a domain, such as sayso\.example\.org\.$/, (name) => `Browser haben keine Passkeys für den Namen ${name}. Es braucht eine Domain, wie sayso.example.org.`],
   [/^This needs the role (\w+)\. Ask an admin for it\.$/, (role) => `Dafür braucht es die Rolle ${role}. Bitte jemanden darum, der den Server verwaltet.`],
 ]
 const words = (said: string | undefined) => (said ? ` Er sagte: ${said}` : '')
@@ -100,6 +109,7 @@ const words = (said: string | undefined) => (said ? ` Er sagte: ${said}` : '')
 export const CODES: Record<string, string> = {
   already_resolved: 'Jemand war schneller.',
   bad_request: 'Der Server versteht diese Anfrage nicht.',
+  begin_again: 'Das dauerte zu lange, oder es wurde in einem anderen Browser oder vor einem Neustart des Servers begonnen. Versuche es noch einmal.',
   cannot_extend: 'Die Frist dieser Frage kann nicht verlängert werden.',
   changed: 'Jemand hat das inzwischen geändert. Nichts wurde getan; sieh noch einmal nach.',
   disabled: 'Diese Person ist ausgesperrt. Lass sie erst wieder zu.',
@@ -110,6 +120,7 @@ export const CODES: Record<string, string> = {
   invalid_answer: 'Diese Antwort nimmt der Server nicht an.',
   invalid_attachment: 'Diese Datei nimmt der Server nicht an.',
   method_not_allowed: 'Diese Adresse kann das nicht.',
+  no_passkeys_here: 'Unter dieser Adresse gibt es keine Passkeys.',
   no_attachment: 'Diese Datei liegt nicht mehr auf dem Server. Hänge sie noch einmal an.',
   not_by_proxy: 'Dieser Server ist nur über seinen Proxy erreichbar. Öffne ihn unter seiner öffentlichen Adresse.',
   not_found: 'Das gibt es nicht, oder du darfst es nicht sehen.',
@@ -119,6 +130,7 @@ export const CODES: Record<string, string> = {
   not_set_up: 'Dieser Server ist noch nicht eingerichtet. Öffne seine Anmeldeadresse auf dem Rechner, auf dem er läuft.',
   not_signed_in: 'Du bist nicht angemeldet. Melde dich an.',
   old_protocol: 'Diese Seite ist zu alt. Lade sie neu.',
+  passkey_copied: 'Dieser Passkey wurde abgelehnt: Er zählt rückwärts, wie es eine Kopie täte. Melde dich anders an, entferne ihn, und erstelle einen neuen.',
   running: 'In dieser Sitzung läuft Claude schon.',
   secret_in_url: 'Zugangsdaten dürfen nicht in einer Adresse stehen.',
   stale: 'Diese Anfrage ist nicht mehr offen. Nichts wurde gesendet.',

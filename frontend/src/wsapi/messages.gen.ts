@@ -530,6 +530,40 @@ export interface AlertTest {
   problem: string
 }
 
+export interface SignInWays {
+  passkey: PasskeyWay
+}
+
+export interface PasskeyChallenge {
+  public_key: unknown
+}
+
+export interface PasskeyLogin {
+  credential: unknown
+}
+
+export interface PasskeyNew {
+  current_password?: string
+}
+
+export interface PasskeyCreate {
+  name: string
+  credential: unknown
+}
+
+export interface Passkey {
+  passkey_id: string
+  name: string
+  domain: string
+  created_at: number
+  last_used_at: number | null
+}
+
+export interface PasskeyList {
+  passkeys: Passkey[]
+  problem: string | null
+}
+
 export interface User {
   name: string
   role: Role
@@ -752,6 +786,7 @@ export interface SignIn {
   last_used_at: number | null
   expires_at: number | null
   current: boolean
+  method?: string
 }
 
 export interface Person {
@@ -817,6 +852,11 @@ export interface AlertTarget {
 }
 
 export type Way = 'push' | 'webhook' | 'ntfy'
+
+export interface PasskeyWay {
+  available: boolean
+  problem: string | null
+}
 
 export type Source = 'claude' | 'mcp' | 'elicitation' | 'hook'
 

@@ -1,0 +1,99 @@
+import type { CDPSession, Page } from '@playwright/test'
+
+import { App } from '../app.ts'
+import { expect, test } from '../fixtures.ts'
+import { startServer } from '../server.ts'
+
+const password = 'four words of mine'
+
+// A device of the page that keeps passkeys and always sees a finger.
+async function withAuthenticator(page: Page): Promise<{ cdp: CDPSession; authenticatorId: string }> {
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('WebAuthn.enable')
+  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return { cdp, authenticatorId }
+}
+
+async function signOut(page: Page) {
+  await page.context().clearCookies()
+  await page.goto(new URL('/sign-in', page.url()).href)
+}
+
+// Every option of a select can be read whole.
+const cutSelects = (page: Page) =>
+  page.getByRole('dialog').locator('select').evaluateAll((all) =>
+    (all as HTMLSelectElement[]).filter((select) => {
+      const whole = select.cloneNode(true) as HTMLSelectElement
+      whole.style.position = 'absolute'
+      whole.style.width = 'max-content'
+      select.after(whole)
+      const cut = select.getBoundingClientRect().width + 1 < whole.getBoundingClientRect().width
+      whole.remove()
+      return cut
+    }).map((select) => select.outerHTML.slice(0, 200)))
+
+test('set-up, passkeys, and what ends with them @newest', async ({ browser, claudePath, model }) => {
+  const fresh = await startServer({ claudePath, modelURL: model.url, bootstrap: false })
+  const atName = (address: string) => address.replace('127.0.0.1', 'localhost')
+  const page = await (await browser.newContext()).newPage()
+  const { cdp, authenticatorId } = await withAuthenticator(page)
+  await page.goto(atName(fresh.signInAddress))
+  await page.getByLabel('Name').fill('Ada')
+  await page.getByLabel('New password').fill(password)
+  await page.getByRole('button', { name: 'Begin' }).click()
+  await page.getByRole('button', { name: 'Make a passkey' }).click()
+  await App.expectSignedIn(page)
+  expect((await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials).toHaveLength(1)
+
+  // The browser offers it where it fills in names, and this one chooses at once.
+  await signOut(page)
+  await App.expectSignedIn(page)
+
+  // The button does without that.
+  await page.addInitScript(() => {
+    PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)
+  })
+  await signOut(page)
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  await App.expectSignedIn(page)
+
+  // A second one, named, in the dialog, which begins at the present password.
+  await page.getByRole('button', { name: 'Account: Ada' }).click()
+  const dialog = page.getByRole('dialog')
+  await expect(dialog.getByRole('region', { name: 'Password' }).getByLabel('Present password')).toBeFocused()
+  expect(await cutSelects(page)).toEqual([])
+  const passkeys = dialog.getByRole('region', { name: 'Passkeys' })
+  await expect(passkeys.getByText('First device')).toBeVisible()
+  await expect(dialog.getByRole('region', { name: 'Where you are signed in' }).getByText(/by passkey/).first()).toBeVisible()
+  await passkeys.getByLabel('Name').fill('The same laptop')
+  await passkeys.getByLabel('Present password').fill(password)
+  await passkeys.getByRole('button', { name: 'Make a passkey' }).click()
+  await expect(dialog.getByText('This device has a passkey for you already.')).toBeVisible()
+
+  // Another browser, by password; ended here, it knows at once.
+  const other = await (await browser.newContext()).newPage()
+  await other.goto(`${fresh.url}/sign-in`)
+  await expect(other.getByText('Browsers keep passkeys for names')).toBeVisible()
+  await other.getByLabel('Name', { exact: true }).fill('Ada')
+  await other.getByLabel('Password', { exact: true }).fill(password)
+  await other.getByRole('button', { name: 'Sign in' }).click()
+  await App.expectSignedIn(other)
+  await dialog.getByRole('button', { name: 'Back' }).click()
+  await page.getByRole('button', { name: 'Account: Ada' }).click()
+  await dialog.locator('li', { hasText: 'by password' }).getByRole('button', { name: /^End/ }).last().click()
+  await App.expectSignedOut(other)
+
+  await passkeys.getByRole('button', { name: 'Remove the passkey First device' }).click()
+  await expect(dialog.getByText('First device is removed')).toBeVisible()
+  await App.expectSignedIn(page)
+  await signOut(page)
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  await expect(page.getByText('This passkey is not known here')).toBeVisible()
+  for (const p of [page, other]) await p.context().close()
+  await fresh.stop()
+})

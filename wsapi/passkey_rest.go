@@ -1,0 +1,317 @@
+package wsapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/account"
+)
+
+// The two ceremonies of passkeys; a challenge of one is none of the other.
+const (
+	signInCeremony   = "passkey-sign-in"
+	registerCeremony = "passkey-new"
+)
+
+// passkeyOwner is a person as the library of WebAuthn wants them.
+type passkeyOwner struct {
+	user account.User
+	id   uuid.UUID // what authenticators know the user by: it tells nobody anything
+	keys []webauthn.Credential
+}
+
+func (o *passkeyOwner) WebAuthnID() []byte                         { return o.id[:] }
+func (o *passkeyOwner) WebAuthnName() string                       { return o.user.Name }
+func (o *passkeyOwner) WebAuthnDisplayName() string                { return o.user.Name }
+func (o *passkeyOwner) WebAuthnCredentials() []webauthn.Credential { return o.keys }
+
+func newPasskeyOwner(u account.User, passkeys ...account.Passkey) (*passkeyOwner, error) {
+	id, err := uuid.Parse(u.UserID)
+	if err != nil {
+		return nil, err
+	}
+	o := &passkeyOwner{user: u, id: id}
+	for _, p := range passkeys {
+		var key webauthn.Credential
+		if err := json.Unmarshal(p.Data, &key); err != nil {
+			return nil, err
+		}
+		key.Authenticator.SignCount = p.SignCount
+		o.keys = append(o.keys, key)
+	}
+	return o, nil
+}
+
+// passkeyProblem says why browsers can have no passkey for the address of a
+// request, "" when they can. Browsers bind passkeys to a name and need HTTPS,
+// but for localhost.
+func (s *Server) passkeyProblem(r *http.Request) string {
+	if public := s.o.PublicURL; public != "" && public != s.origin(r) {
+		return "Passkeys belong to " + public + ". Open sayso there."
+	}
+	name := hostName(r.Host)
+	if ip, err := netip.ParseAddr(name); err == nil {
+		if ip.IsLoopback() && !s.https(r) {
+			local := "localhost"
+			if _, port, err := net.SplitHostPort(r.Host); err == nil {
+				local = net.JoinHostPort(local, port)
+			}
+			return "Browsers keep passkeys for names, not for addresses like " + name + ". Open sayso at http://" + local + "."
+		}
+		return "Browsers keep passkeys for names, not for addresses like " + name + ". Give the server a name and start it with --public-url."
+	}
+	if !s.https(r) && name != "localhost" {
+		return "Browsers have passkeys only over HTTPS. Start sayso with --public-url and a proxy that does HTTPS, or with a certificate."
+	}
+	if protocol.ValidateRPID(name) != nil {
+		return "Browsers have no passkeys for the name " + name + ". It needs a domain, such as sayso.example.org."
+	}
+	return ""
+}
+
+// relyingParty is who passkeys at the address of a request are for.
+func (s *Server) relyingParty(r *http.Request) (*webauthn.WebAuthn, error) {
+	if problem := s.passkeyProblem(r); problem != "" {
+		return nil, refuse(http.StatusConflict, "no_passkeys_here", problem)
+	}
+	timeout := webauthn.TimeoutConfig{Enforce: true, Timeout: ceremonyLife, TimeoutUVD: ceremonyLife}
+	return webauthn.New(&webauthn.Config{
+		RPID: hostName(r.Host), RPDisplayName: "sayso", RPOrigins: []string{s.origin(r)},
+		AttestationPreference: protocol.PreferNoAttestation,
+		// Nobody types a name first, and a found device alone opens nothing.
+		AuthenticatorSelection: protocol.AuthenticatorSelection{
+			ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(),
+			UserVerification: protocol.VerificationRequired,
+		},
+		Timeouts: webauthn.TimeoutsConfig{Login: timeout, Registration: timeout},
+		// Password managers answer what nobody asked.
+		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
+	})
+}
+
+// getLogin says how one can sign in here, to whoever asks.
+func (s *Server) getLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	problem := s.passkeyProblem(r)
+	writeJSON(w, http.StatusOK, SignInWays{Passkey: PasskeyWay{Available: problem == "", Problem: optional(problem)}})
+	return nil
+}
+
+// postPasskeyChallenge begins a sign-in by passkey.
+func (s *Server) postPasskeyChallenge(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	if err := readBody(r, &struct{}{}); err != nil {
+		return err
+	}
+	rp, err := s.relyingParty(r)
+	if err != nil {
+		return err
+	}
+	options, kept, err := rp.BeginDiscoverableLogin()
+	if err != nil {
+		return err
+	}
+	s.begin(w, r, signInCeremony, kept)
+	writeJSON(w, http.StatusOK, PasskeyChallenge{PublicKey: encode(options.Response)})
+	return nil
+}
+
+// postPasskeyLogin ends it. Whatever is wrong with a passkey, the answer is the
+// same: it tells nobody who is known here.
+func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	var body PasskeyLogin
+	if err := readShape(r, &body); err != nil {
+		return err
+	}
+	rp, err := s.relyingParty(r)
+	if err != nil {
+		return err
+	}
+	signed, err := protocol.ParseCredentialRequestResponseBytes(body.Credential)
+	if err != nil {
+		ref := refuseField("credential", "The field \"credential\" is not what a browser gives for a passkey.")
+		ref.cause = err
+		return ref
+	}
+	var kept webauthn.SessionData
+	if err := s.finish(w, r, signInCeremony, &kept); err != nil {
+		return err
+	}
+	succeeded, err := s.attempt(r, "passkey of "+string(signed.Response.UserHandle))
+	if err != nil {
+		return err
+	}
+	ctx := context.WithoutCancel(r.Context())
+	var passkey account.Passkey
+	var fault error // of ours
+	key, err := rp.ValidateDiscoverableLogin(func(keyID, userHandle []byte) (webauthn.User, error) {
+		id, err := uuid.FromBytes(userHandle)
+		if err != nil {
+			return nil, err
+		}
+		var user account.User
+		if passkey, user, err = s.o.Directory.PasskeyOf(ctx, id.String(), keyID); err != nil {
+			if !errors.Is(err, account.ErrRefused) {
+				fault = err
+			}
+			return nil, err
+		}
+		return newPasskeyOwner(user, passkey)
+	}, kept, signed)
+	if fault != nil {
+		return fault
+	}
+	if err != nil {
+		ref := refuse(http.StatusUnauthorized, "not_signed_in", "This passkey is not known here, or was removed. Sign in another way.")
+		ref.cause = err
+		return ref
+	}
+	count := signed.Response.AuthenticatorData.Counter
+	who, secret, err := s.o.Directory.SignInByPasskey(ctx, passkey, count, encode(key), device(r.UserAgent()), s.remoteAddress(r))
+	if errors.Is(err, account.ErrCloned) {
+		s.o.Log.WarnContext(ctx, "a passkey was refused: its counter did not grow, there may be a copy of it", "user", passkey.UserID, "passkey", passkey.PasskeyID)
+		ref := refuse(http.StatusForbidden, "passkey_copied", "This passkey was refused: it counts backwards, as a copy of it would. Sign in another way, remove it, and make a new one.")
+		ref.cause = err
+		return ref
+	}
+	if err != nil {
+		return err
+	}
+	succeeded()
+	return s.letIn(ctx, w, r, who, secret)
+}
+
+// postPasskeyNew begins to make a passkey. Whoever has only got hold of a browser
+// that is signed in must not be able to stay.
+func (s *Server) postPasskeyNew(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body PasskeyNew
+	if err := readShape(r, &body); err != nil {
+		return err
+	}
+	if err := inBrowser(who); err != nil {
+		return err
+	}
+	rp, err := s.relyingParty(r)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	succeeded, err := s.attempt(r, who.User.Name)
+	if err != nil {
+		return err
+	}
+	err = s.o.Directory.ProveOwner(ctx, who, body.CurrentPassword)
+	if errors.Is(err, account.ErrRefused) {
+		ref := refuse(http.StatusForbidden, "wrong_password", "This is not your present password. Nothing was changed.")
+		ref.body.Field = "current_password"
+		return ref
+	}
+	succeeded() // the password was right, or there was none
+	if err != nil {
+		return err
+	}
+	have, err := s.o.Directory.Passkeys(ctx, who.User.UserID)
+	if err != nil {
+		return err
+	}
+	owner, err := newPasskeyOwner(who.User, have...)
+	if err != nil {
+		return err
+	}
+	options, kept, err := rp.BeginRegistration(owner, webauthn.WithExclusions(webauthn.Credentials(owner.keys).CredentialDescriptors()))
+	if err != nil {
+		return err
+	}
+	s.begin(w, r, registerCeremony, kept)
+	writeJSON(w, http.StatusOK, PasskeyChallenge{PublicKey: encode(options.Response)})
+	return nil
+}
+
+func (s *Server) postPasskey(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body PasskeyCreate
+	if err := readShape(r, &body); err != nil {
+		return err
+	}
+	if err := inBrowser(who); err != nil {
+		return err
+	}
+	rp, err := s.relyingParty(r)
+	if err != nil {
+		return err
+	}
+	made, err := protocol.ParseCredentialCreationResponseBytes(body.Credential)
+	if err != nil {
+		ref := refuseField("credential", "The field \"credential\" is not what a browser gives for a new passkey.")
+		ref.cause = err
+		return ref
+	}
+	var kept webauthn.SessionData
+	if err := s.finish(w, r, registerCeremony, &kept); err != nil {
+		return err
+	}
+	owner, err := newPasskeyOwner(who.User)
+	if err != nil {
+		return err
+	}
+	key, err := rp.CreateCredential(owner, kept, made)
+	if err != nil {
+		ref := refuseField("credential", "The browser made a passkey that cannot be used here. Try another device.")
+		ref.cause = err
+		return ref
+	}
+	key.Attestation = webauthn.CredentialAttestation{} // nobody asked for it
+	p, err := s.o.Directory.AddPasskey(context.WithoutCancel(r.Context()), who, body.Name, account.Passkey{
+		KeyID: key.ID, RPID: kept.RelyingPartyID, Data: encode(key), SignCount: key.Authenticator.SignCount,
+	})
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, wirePasskey(p))
+	return nil
+}
+
+func (s *Server) getPasskeys(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	all, err := s.o.Directory.Passkeys(r.Context(), who.User.UserID)
+	if err != nil {
+		return err
+	}
+	list := PasskeyList{Passkeys: make([]Passkey, 0, len(all)), Problem: optional(s.passkeyProblem(r))}
+	for _, p := range all {
+		list.Passkeys = append(list.Passkeys, wirePasskey(p))
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (s *Server) deletePasskey(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	if err := whole(who); err != nil {
+		return err
+	}
+	if err := s.o.Directory.RemovePasskey(context.WithoutCancel(r.Context()), who, r.PathValue("id")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// inBrowser refuses an API token what only makes sense in a browser.
+func inBrowser(who account.Identity) error {
+	if who.Credential.Kind != account.Cookie || who.Credential.Role != "" {
+		return refuse(http.StatusForbidden, "forbidden", "A passkey is made in a browser that is signed in, not with an API token.")
+	}
+	return nil
+}
+
+func wirePasskey(p account.Passkey) Passkey {
+	return Passkey{
+		PasskeyID: p.PasskeyID, Name: p.Name, Domain: strings.ToLower(p.RPID), CreatedAt: seconds(p.CreatedAt),
+		LastUsedAt: optionalSeconds(p.LastUsedAt),
+	}
+}
