@@ -132,12 +132,12 @@ func (c *call) common() {
 	}
 }
 
-func (c *call) mark(kind Kind, level Level, reason string) {
+func (c *call) mark(kind Risk, level Level, reason string) {
 	c.w.put(c.place, kind, level, reason)
 }
 
 // whole marks the command from its name to its last argument.
-func (c *call) whole(kind Kind, level Level, reason string) {
+func (c *call) whole(kind Risk, level Level, reason string) {
 	at := c.place
 	for _, a := range c.args {
 		at.from, at.to = min(at.from, a.place.from), max(at.to, a.place.to)
@@ -145,7 +145,7 @@ func (c *call) whole(kind Kind, level Level, reason string) {
 	c.w.put(at, kind, level, reason)
 }
 
-func (c *call) at(f field, kind Kind, level Level, reason string) {
+func (c *call) at(f field, kind Risk, level Level, reason string) {
 	c.w.put(f.place, kind, level, reason)
 }
 

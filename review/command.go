@@ -229,7 +229,7 @@ func (w *walker) textOf(n syntax.Node) string {
 	return w.src[from:max(from, to)]
 }
 
-func (w *walker) put(at place, kind Kind, level Level, reason string) {
+func (w *walker) put(at place, kind Risk, level Level, reason string) {
 	*w.level = atLeast(*w.level, level)
 	// The levels of all count; of the list, what is high is kept first.
 	if len(w.marks) < 10*maxMarks || level == High && len(w.marks) < 20*maxMarks {

@@ -16,7 +16,7 @@ const folder = "/home/ada/project"
 // alone; the level is that of the whole command.
 var corpus = []struct {
 	level    review.Level
-	kind     review.Kind
+	kind     review.Risk
 	commands []string
 }{
 	{review.Low, "", []string{

@@ -26,48 +26,48 @@ func atLeast(a, b Level) Level {
 	return b
 }
 
-// Kind names what was found. The web app has words of its own for each; Reason of
+// Risk names what was found. The web app has words of its own for each; Reason of
 // a [Mark] is the English sentence.
-type Kind string
+type Risk string
 
 const (
-	Delete         Kind = "delete"          // removes files
-	DeleteTree     Kind = "delete_tree"     // removes folders with all that is in them
-	Privilege      Kind = "privilege"       // runs as another user
-	DownloadRun    Kind = "download_run"    // runs what was fetched from the network
-	DecodeRun      Kind = "decode_run"      // runs what was decoded
-	PipeRun        Kind = "pipe_run"        // runs text that another command prints
-	Computed       Kind = "computed"        // which command runs is computed
-	Evaluated      Kind = "evaluated"       // eval, source and the like
-	Substitution   Kind = "substitution"    // the output of a command becomes part of another
-	InlineCode     Kind = "inline_code"     // code of another language in the command
-	Launcher       Kind = "launcher"        // runs another program, named in its arguments
-	Script         Kind = "script"          // runs a file
-	Unknown        Kind = "unknown"         // a program that is not known here
-	Background     Kind = "background"      // goes on after the call
-	GitForce       Kind = "git_force"       // replaces history on the other side
-	GitDiscard     Kind = "git_discard"     // throws away work
-	GitPush        Kind = "git_push"        // sends work to another machine
-	Permissions    Kind = "permissions"     // changes who may do what with files
-	Disk           Kind = "disk"            // writes to disks and file systems
-	Kill           Kind = "kill"            // ends processes
-	System         Kind = "system"          // changes the machine
-	Persist        Kind = "persist"         // arranges that something runs later
-	Environment    Kind = "environment"     // a variable that makes programs run code
-	Redefine       Kind = "redefine"        // gives a command another meaning
-	WriteOutside   Kind = "write_outside"   // writes outside the folder of the session
-	WriteSensitive Kind = "write_sensitive" // writes to a file that others trust
-	ReadSecret     Kind = "read_secret"     // reads what looks like a secret
-	Overwrite      Kind = "overwrite"       // replaces a file
-	Network        Kind = "network"         // talks to another machine
-	Upload         Kind = "upload"          // sends data to another machine
-	Install        Kind = "install"         // installs code of others, which may run at once
-	Remote         Kind = "remote"          // changes or removes things elsewhere
-	Hidden         Kind = "hidden"          // characters that cannot be seen or told apart
-	Unreadable     Kind = "unreadable"      // could not be understood
-	Wildcard       Kind = "wildcard"        // of a rule: stands for any command
-	WholeTool      Kind = "whole_tool"      // of a rule: every use of a tool
-	AnyArguments   Kind = "any_arguments"   // of a rule: the rest of the command is open
+	Delete         Risk = "delete"          // removes files
+	DeleteTree     Risk = "delete_tree"     // removes folders with all that is in them
+	Privilege      Risk = "privilege"       // runs as another user
+	DownloadRun    Risk = "download_run"    // runs what was fetched from the network
+	DecodeRun      Risk = "decode_run"      // runs what was decoded
+	PipeRun        Risk = "pipe_run"        // runs text that another command prints
+	Computed       Risk = "computed"        // which command runs is computed
+	Evaluated      Risk = "evaluated"       // eval, source and the like
+	Substitution   Risk = "substitution"    // the output of a command becomes part of another
+	InlineCode     Risk = "inline_code"     // code of another language in the command
+	Launcher       Risk = "launcher"        // runs another program, named in its arguments
+	Script         Risk = "script"          // runs a file
+	Unknown        Risk = "unknown"         // a program that is not known here
+	Background     Risk = "background"      // goes on after the call
+	GitForce       Risk = "git_force"       // replaces history on the other side
+	GitDiscard     Risk = "git_discard"     // throws away work
+	GitPush        Risk = "git_push"        // sends work to another machine
+	Permissions    Risk = "permissions"     // changes who may do what with files
+	Disk           Risk = "disk"            // writes to disks and file systems
+	Kill           Risk = "kill"            // ends processes
+	System         Risk = "system"          // changes the machine
+	Persist        Risk = "persist"         // arranges that something runs later
+	Environment    Risk = "environment"     // a variable that makes programs run code
+	Redefine       Risk = "redefine"        // gives a command another meaning
+	WriteOutside   Risk = "write_outside"   // writes outside the folder of the session
+	WriteSensitive Risk = "write_sensitive" // writes to a file that others trust
+	ReadSecret     Risk = "read_secret"     // reads what looks like a secret
+	Overwrite      Risk = "overwrite"       // replaces a file
+	Network        Risk = "network"         // talks to another machine
+	Upload         Risk = "upload"          // sends data to another machine
+	Install        Risk = "install"         // installs code of others, which may run at once
+	Remote         Risk = "remote"          // changes or removes things elsewhere
+	Hidden         Risk = "hidden"          // characters that cannot be seen or told apart
+	Unreadable     Risk = "unreadable"      // could not be understood
+	Wildcard       Risk = "wildcard"        // of a rule: stands for any command
+	WholeTool      Risk = "whole_tool"      // of a rule: every use of a tool
+	AnyArguments   Risk = "any_arguments"   // of a rule: the rest of the command is open
 )
 
 // Mark is one place in a text that a person should look at. From and To count
@@ -75,7 +75,7 @@ const (
 type Mark struct {
 	From   int
 	To     int
-	Kind   Kind
+	Kind   Risk
 	Level  Level
 	Reason string // one English sentence
 }

@@ -50,7 +50,7 @@ type Reach struct {
 	Text  string // what is exact, the prefix, the pattern, the host or the server
 	Level Level
 	// Kind says why it is not low, Reason in English; "" when it is.
-	Kind   Kind
+	Kind   Risk
 	Reason string
 	// WouldAllow are examples of what else would run without a question.
 	WouldAllow []string
@@ -155,7 +155,7 @@ func bashRule(content, cwd string) Reach {
 		}
 		return reach
 	}
-	raise := func(level Level, kind Kind, reason string) {
+	raise := func(level Level, kind Risk, reason string) {
 		if rank[level] > rank[reach.Level] {
 			reach.Level, reach.Kind, reach.Reason = level, kind, reason
 		}

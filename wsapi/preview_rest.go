@@ -42,7 +42,7 @@ type CommandStep struct {
 type RiskMark struct {
 	From   int          `json:"from"`
 	To     int          `json:"to"`
-	Kind   review.Kind  `json:"kind"`
+	Kind   review.Risk  `json:"kind"`
 	Level  review.Level `json:"level"`
 	Reason string       `json:"reason"` // one English sentence
 }
@@ -76,7 +76,7 @@ type RulePreview struct {
 	Form       review.RuleForm `json:"form"`
 	Text       string          `json:"text"`
 	Level      review.Level    `json:"level"`
-	Kind       review.Kind     `json:"kind,omitempty"` // why it is not low
+	Kind       review.Risk     `json:"kind,omitempty"` // why it is not low
 	Reason     string          `json:"reason"`
 	WouldAllow []string        `json:"would_allow"`
 }

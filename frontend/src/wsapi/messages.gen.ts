@@ -724,7 +724,7 @@ export interface RulePreview {
   form: RuleForm
   text: string
   level: Level
-  kind?: Kind
+  kind?: Risk
   reason: string
   would_allow: string[]
 }
@@ -897,7 +897,7 @@ export interface CommandStep {
 export interface RiskMark {
   from: number
   to: number
-  kind: Kind
+  kind: Risk
   level: Level
   reason: string
 }
@@ -912,7 +912,7 @@ export interface FailingEdit {
 
 export type RuleForm = 'exact' | 'prefix' | 'pattern' | 'domain' | 'tool' | 'server'
 
-export type Kind = 'delete' | 'delete_tree' | 'privilege' | 'download_run' | 'decode_run' | 'pipe_run' | 'computed' | 'evaluated' | 'substitution' | 'inline_code' | 'launcher' | 'script' | 'unknown' | 'background' | 'git_force' | 'git_discard' | 'git_push' | 'permissions' | 'disk' | 'kill' | 'system' | 'persist' | 'environment' | 'redefine' | 'write_outside' | 'write_sensitive' | 'read_secret' | 'overwrite' | 'network' | 'upload' | 'install' | 'remote' | 'hidden' | 'unreadable' | 'wildcard' | 'whole_tool' | 'any_arguments'
+export type Risk = 'delete' | 'delete_tree' | 'privilege' | 'download_run' | 'decode_run' | 'pipe_run' | 'computed' | 'evaluated' | 'substitution' | 'inline_code' | 'launcher' | 'script' | 'unknown' | 'background' | 'git_force' | 'git_discard' | 'git_push' | 'permissions' | 'disk' | 'kill' | 'system' | 'persist' | 'environment' | 'redefine' | 'write_outside' | 'write_sensitive' | 'read_secret' | 'overwrite' | 'network' | 'upload' | 'install' | 'remote' | 'hidden' | 'unreadable' | 'wildcard' | 'whole_tool' | 'any_arguments'
 
 export interface SettingRule {
   rule: string

@@ -1,0 +1,109 @@
+import { computed, onScopeDispose, ref, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
+import type { Preview, Request } from '@/wsapi/messages.gen'
+import { call, RefusedError } from '@/wsapi/rest'
+import type { ToolInput } from './edit'
+
+/** How long after the last key an edited input is looked at again. */
+export const AFTER_EDIT_MS = 300
+/** A preview that does not come by then is done without. */
+export const PATIENCE_MS = 3_000
+// Looked at again, a file is read again, but not at every twitch of a pointer.
+const AGAIN_MS = 1_000
+
+// What was said of a request, for a card that is made anew.
+const last = new Map<string, Preview>()
+const MOST = 50
+
+const at = (id: string) => `/api/pending/${encodeURIComponent(id)}/preview`
+
+/** Tools whose preview depends on what is on disk. */
+const FILES = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
+
+/**
+ * What the server says of a request before it is decided: of what was asked, and
+ * of what a person made of it. It comes after the form and may not come at all.
+ */
+export function usePreview(request: Request, edited: ComputedRef<ToolInput | null>): {
+  /** Of what was asked; null while unknown. */
+  asked: Ref<Preview | null>
+  /** Of what would run now; null while unknown. */
+  current: ComputedRef<Preview | null>
+  /** Whether there is nothing to wait for any more. */
+  settled: Ref<boolean>
+  /** What the file is compared with was changed since it was last read. */
+  changed: Ref<number>
+  refresh(): void
+} {
+  const id = request.request_id
+  const asked = shallowRef<Preview | null>(last.get(id) ?? null)
+  const ofEdit = shallowRef<{ input: ToolInput; preview: Preview } | null>(null)
+  const settled = ref(asked.value !== null)
+  const changed = ref(0)
+  let gone = false
+  let under = false
+  let read = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const patience = setTimeout(() => (settled.value = true), PATIENCE_MS)
+
+  async function load() {
+    if (under || gone) return
+    under = true
+    read = Date.now()
+    try {
+      const now = await call<Preview>('GET', at(id))
+      if (gone) return
+      const before = asked.value?.file
+      if (before && now.file && JSON.stringify(before) !== JSON.stringify(now.file)) changed.value++
+      asked.value = now
+      last.set(id, now)
+      if (last.size > MOST) last.delete(last.keys().next().value!)
+    } catch (err) {
+      // A refusal is the server's last word on it; the rest may pass.
+      if (!(err instanceof RefusedError) && !asked.value && !gone) timer = setTimeout(() => void load(), PATIENCE_MS)
+    } finally {
+      under = false
+      settled.value = true
+    }
+  }
+  if (request.request_type === 'tool_approval') void load()
+  else settled.value = true
+
+  async function loadEdit(input: ToolInput) {
+    try {
+      const preview = await call<Preview>('POST', at(id), { tool_input: input })
+      if (!gone && edited.value === input) ofEdit.value = { input, preview }
+    } catch {
+      // Without it the card says nothing of the edit, as it says.
+    }
+  }
+  let typing: ReturnType<typeof setTimeout> | undefined
+  watch(edited, (input) => {
+    clearTimeout(typing)
+    if (input !== null) typing = setTimeout(() => void loadEdit(input), AFTER_EDIT_MS)
+  }, { immediate: true })
+
+  function refresh() {
+    if (!FILES.has(request.tool_name) || Date.now() - read < AGAIN_MS || document.hidden) return
+    void load()
+    if (edited.value !== null) void loadEdit(edited.value)
+  }
+  addEventListener('focus', refresh)
+  document.addEventListener('visibilitychange', refresh)
+  onScopeDispose(() => {
+    gone = true
+    clearTimeout(timer)
+    clearTimeout(typing)
+    clearTimeout(patience)
+    removeEventListener('focus', refresh)
+    document.removeEventListener('visibilitychange', refresh)
+  })
+
+  return {
+    asked,
+    current: computed(() => (edited.value === null ? asked.value : ofEdit.value?.input === edited.value ? ofEdit.value.preview : null)),
+    settled,
+    changed,
+    refresh,
+  }
+}
