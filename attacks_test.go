@@ -75,15 +75,15 @@ var attackList = []attack{
 	proved(35, "one set-up, two who claim it", "account.TestSetUp", "account.TestSignInLinkWorksOnce"),
 
 	// What somebody may.
-	{number: 36, what: "a session of another person", open: "There are no projects yet: whoever is signed in sees every session, and a member answers in it."},
-	proved(37, "a viewer who answers", "wsapi.TestRolesOnTheSocket", "wsapi.TestEveryRouteRefuses/7.37"),
-	proved(38, "an admin who is none any more, on an old socket", "wsapi.TestSignInEndsOnOpenSockets/demoted", "wsapi.TestDemotedBetweenTwoCommands"),
-	proved(39, "a request of another session", "wsapi.TestRequestOfAnotherSessionIsNoneAtAll"),
+	proved(36, "a session of another project", "wsapi.TestWhatIsNotYoursIsNotThere", "wsapi.TestMembershipReachesOpenTabs", "project.TestWhoMayDoWhat"),
+	proved(37, "a viewer who answers", "wsapi.TestRolesOnTheSocket", "wsapi.TestEveryRouteRefuses/7.37", "wsapi.TestRightsAndRulesOfAnswers"),
+	proved(38, "an admin who is none any more, on an old socket", "wsapi.TestSignInEndsOnOpenSockets/demoted", "wsapi.TestDemotedBetweenTwoCommands", "wsapi.TestMembershipReachesOpenTabs"),
+	proved(39, "a request of another session", "wsapi.TestRequestOfAnotherSessionIsNoneAtAll", "wsapi.TestWhatIsNotYoursIsNotThere"),
 	proved(40, "an agent that reads in another session", "mcpapi.TestSessionsNeverSeeEachOther", "mcpapi.TestTicketsOfOthersAreNone"),
 	proved(41, "an agent that answers", "wsapi.TestTokenOfAnAgentIsNobody"),
 	{number: 42, what: "Claude that approves itself", proofs: []string{"wsapi.TestTokenOfAnAgentIsNobody", "shim.TestStrangersAreRefused", "store/sqlite.TestModesUnderAnyUmask"}, open: "Claude has the user id of the server, and so reaches its files unless a rule or a sandbox keeps it from them."},
 	proved(43, "fields that the sender has no business with", "wsapi.TestEveryRouteRefuses/7.43"),
-	{number: 44, what: "ids that can be guessed", cannot: "An id opens nothing: each is looked up for whoever asks. Credentials have 256 bits."},
+	proved(44, "ids that can be guessed", "wsapi.TestWhatIsNotYoursIsNotThere"),
 
 	// Answers.
 	proved(45, "an answer to the request before", "wsapi.TestStaleAnswers", "pending.TestTwiccLateAnswerResolvedTheNextRequest"),
@@ -104,7 +104,7 @@ var attackList = []attack{
 	proved(58, "a prompt that is a flag", "claude.TestArgs"),
 	proved(59, "variables from outside", "claude.TestEnviron", "wsapi.TestEveryRouteRefuses/7.43"),
 	proved(60, "settings, hooks and servers in a repository", "cmd/sayso.TestNothingOfAHostileRepositoryRunsBeforeItIsTrusted", "orchestrator.TestAFolderIsTrustedBeforeTheFirstRun", "orchestrator.TestSettingsThatChangeBeforeTheExec", "orchestrator.TestNothingGoesOnByItselfInAChangedFolder", "claude/folder.TestEverythingThatTheCLITakes", "wsapi.TestAFolderThatNobodyTrusts"),
-	{number: 61, what: "resuming a session of another person", open: "As 36."},
+	proved(61, "resuming a session of another project", "wsapi.TestWhatIsNotYoursIsNotThere"),
 	proved(62, "files that others can read, or have put there", "store/sqlite.TestModesUnderAnyUmask", "shim.TestModesOfFiles", "shim.TestStartRefusesAFolderThatIsThere"),
 	proved(63, "another user at the socket of a shim", "shim.TestStrangersAreRefused"),
 	proved(64, "our secrets in Claude's environment and files", "shim.TestWhatTheCLIGets", "claude.TestChildGetsNothingElse", "claude.TestEnviron"),

@@ -30,7 +30,7 @@ type room struct {
 var rooms = map[string]room{
 	"cmd/sayso": {
 		floor:    5,
-		ours:     []string{"account", "alert", "attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "orchestrator", "pending", "session", "shim", "store", "workspace", "wsapi"},
+		ours:     []string{"account", "alert", "attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "orchestrator", "pending", "project", "session", "shim", "store", "workspace", "wsapi"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/google/uuid"},
 		closed:   "it is the top: it wires the rooms together and nothing stands on it",
 	},
@@ -82,7 +82,7 @@ var rooms = map[string]room{
 	},
 	"wsapi": {
 		floor:    4,
-		ours:     []string{"account", "alert", "attachment", "failpoint", "orchestrator", "pending", "review", "session", "workspace"},
+		ours:     []string{"account", "alert", "attachment", "failpoint", "orchestrator", "pending", "project", "review", "session", "workspace"},
 		external: []string{"github.com/coder/websocket", "github.com/go-playground/validator/v10", "github.com/go-webauthn/webauthn", "github.com/google/uuid"},
 		closed:   "it is a door: the JSON of the browser stays in it, and one door does not speak through another",
 	},
@@ -96,30 +96,30 @@ var rooms = map[string]room{
 
 	"store": {
 		floor:  2,
-		ours:   []string{"account", "alert", "failpoint", "pending", "session", "store/engine", "store/postgres", "store/sqlite", "workspace"},
+		ours:   []string{"account", "alert", "failpoint", "pending", "project", "session", "store/engine", "store/postgres", "store/sqlite", "workspace"},
 		closed: "only cmd/sayso opens a database; everybody else uses the ports pending.Store, session.Store and account.Store",
 	},
 	"store/sqlite": {
 		floor:    2,
-		ours:     []string{"account", "alert", "migrations", "pending", "session", "store/engine", "workspace"},
+		ours:     []string{"account", "alert", "migrations", "pending", "project", "session", "store/engine", "workspace"},
 		external: []string{"modernc.org/sqlite", "github.com/google/uuid"},
 		closed:   "only package store opens an engine; everybody else uses the ports pending.Store, session.Store and account.Store",
 	},
 	"store/postgres": {
 		floor:    2,
-		ours:     []string{"account", "alert", "migrations", "pending", "session", "store/engine", "workspace"},
+		ours:     []string{"account", "alert", "migrations", "pending", "project", "session", "store/engine", "workspace"},
 		external: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
 		closed:   "only package store opens an engine; everybody else uses the ports pending.Store, session.Store and account.Store",
 	},
 	"store/engine": {
 		floor:  2,
-		ours:   []string{"account", "alert", "pending", "session", "workspace"},
+		ours:   []string{"account", "alert", "pending", "project", "session", "workspace"},
 		closed: "it is what the engines share among themselves",
 	},
 	"store/storetest": {
 		floor:    2,
 		kit:      true,
-		ours:     []string{"account", "alert", "pending", "session", "store", "workspace"},
+		ours:     []string{"account", "alert", "pending", "project", "session", "store", "workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it is the contract of the engines, for tests only",
 	},
@@ -161,6 +161,11 @@ var rooms = map[string]room{
 		floor:  1,
 		ours:   []string{"pending"},
 		closed: "which folders there are is asked of the orchestrator, which knows the rules that hold now",
+	},
+	"project": {
+		floor:  1,
+		ours:   []string{"account", "pending"},
+		closed: "who may do what in a project is asked at a door; floors below it act for whoever the door lets",
 	},
 	"account": {
 		floor:    1,

@@ -70,7 +70,7 @@ func (c *CLI) command(p *process, w wiring) (claude.Command, error) {
 	launch := claude.Launch{
 		Path: path, Dir: s.CWD,
 		SessionID: p.plan.SessionID, Resume: p.plan.Resume, Fork: p.plan.Fork,
-		PermissionMode: s.PermissionMode, Model: s.Model, AllowedTools: slices.Concat(s.AllowedTools, w.tools),
+		PermissionMode: s.PermissionMode, AllowBypass: s.PermissionMode == bypass, Model: s.Model, AllowedTools: slices.Concat(s.AllowedTools, w.tools),
 		MCPConfigFile: w.configFile, AppendSystemPrompt: w.prompt, IncludePartialMessages: true,
 	}
 	if p.plan.settings.leaveOut {

@@ -493,12 +493,19 @@ func (o *Orchestrator) SetModel(ctx context.Context, sessionID, model string) er
 	return err
 }
 
-// SetPermissionMode changes the permission mode, at once when a process runs.
+// SetPermissionMode changes the permission mode, at once when a process runs. The
+// mode in which Claude asks nobody is for the caller to have allowed; the CLI takes
+// it at its start alone.
 func (o *Orchestrator) SetPermissionMode(ctx context.Context, sessionID, mode string) error {
-	if err := checkPermissionMode(mode); err != nil {
-		return err
+	if mode != bypass {
+		if err := checkPermissionMode(mode); err != nil {
+			return err
+		}
 	}
 	if p := o.process(sessionID); p != nil {
+		if mode == bypass && p.session.PermissionMode != bypass {
+			return &InvalidError{Field: "permission_mode", Sentence: "Claude takes this mode only when it starts. End the session first, then change its mode and resume it."}
+		}
 		if err := p.setPermissionMode(ctx, mode); err != nil {
 			return err
 		}

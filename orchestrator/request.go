@@ -46,6 +46,10 @@ type StartRequest struct {
 	Consent        Consent
 	Demo           bool // run against the scripted model; Prompt may be ""
 	By             pending.Actor
+	// Permit has the last word before the session is made: folder is CWD with all
+	// symlinks resolved. Who may have Claude ask nobody (bypassPermissions) is for it
+	// to say; without it nobody may. It may be nil.
+	Permit func(folder, mode string) error
 }
 
 // Environment is what a person must know before starting a session.

@@ -14,9 +14,12 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// permissionModes are those that a person may choose. bypassPermissions is not
-// among them: nothing runs without a say-so.
+// permissionModes are those that a person may choose. bypass is not among them:
+// nothing runs without a say-so, unless the door says that this person may.
 var permissionModes = []string{"default", "acceptEdits", "plan", "dontAsk"}
+
+// bypass is the mode in which Claude asks nobody.
+const bypass = "bypassPermissions"
 
 const (
 	titleLength = 80 // characters of a prompt that become the title
@@ -52,8 +55,15 @@ func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 	if r.PermissionMode == "" {
 		r.PermissionMode = "default"
 	}
-	if err := checkPermissionMode(r.PermissionMode); err != nil {
-		return session.Session{}, err
+	if r.PermissionMode != bypass || r.Permit == nil {
+		if err := checkPermissionMode(r.PermissionMode); err != nil {
+			return session.Session{}, err
+		}
+	}
+	if r.Permit != nil {
+		if err := r.Permit(cwd, r.PermissionMode); err != nil {
+			return session.Session{}, err
+		}
 	}
 	if err := checkModel(r.Model); err != nil {
 		return session.Session{}, err

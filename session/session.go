@@ -24,8 +24,11 @@ var (
 
 // Session is a conversation we remember.
 type Session struct {
-	SessionID      string // UUID, chosen by us and given to the CLI as --session-id
-	ProjectID      string // groups sessions of one folder; see ProjectOf
+	SessionID string // UUID, chosen by us and given to the CLI as --session-id
+	ProjectID string // groups sessions of one folder; see ProjectOf
+	// InProject is the project whose folder holds CWD, "" for the default one. The
+	// store finds it when the session is made, and again when projects change.
+	InProject      string
 	Title          string
 	CWD            string // absolute, symlinks resolved
 	Model          string // "" for the CLI's default
@@ -80,6 +83,8 @@ const (
 type ProcessState struct {
 	SessionID string
 	ProjectID string
+	InProject string // see Session
+	OwnerID   string
 	Title     string
 	CWD       string
 	Version   uint64
@@ -217,10 +222,11 @@ type Patch struct {
 
 // Query selects sessions, newest sign of life first.
 type Query struct {
-	Text     string // in title or folder, case-insensitive; "" for all
-	Archived bool   // also archived ones
-	Cursor   string // from the answer before; "" to begin
-	Limit    int    // at most; 50 when 0
+	Text     string   // in title or folder, case-insensitive; "" for all
+	Archived bool     // also archived ones
+	Hidden   []string // without those in these projects
+	Cursor   string   // from the answer before; "" to begin
+	Limit    int      // at most; 50 when 0
 }
 
 // Bell says that a session changed: its row, its requests or its transcript. It

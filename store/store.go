@@ -10,6 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/alert"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/engine"
 	"github.com/sayso-dev/sayso/store/postgres"
@@ -47,6 +48,7 @@ type Store interface {
 	account.Trail
 	alert.Store
 	workspace.Trusts
+	project.Store
 
 	// Ping reports why the store cannot be read and written, nil when it can. It
 	// costs little enough to be asked every second. A store that once failed with

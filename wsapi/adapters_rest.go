@@ -8,6 +8,8 @@ import (
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // The ways to answer of the MAXSIM bridge and of the PromptManager, over our own:
@@ -27,7 +29,7 @@ func (s *Server) postMCPAnswer(w http.ResponseWriter, r *http.Request, who accou
 	if err := checkShape(body); err != nil {
 		return err
 	}
-	row, err := s.o.Store.Request(r.Context(), body.QuestionID)
+	row, _, err := s.mayRequest(r.Context(), who, project.See, body.QuestionID)
 	if err != nil {
 		return err
 	}
@@ -69,9 +71,15 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 	}
 	stream, err := s.o.Directory.Agent(r.Context(), body.StreamToken)
 	if errors.Is(err, account.ErrRefused) {
-		return refuse(http.StatusForbidden, "forbidden", "This stream is unknown here, or it has ended.")
+		return unknownStream()
 	}
 	if err != nil {
+		return err
+	}
+	if _, err := s.may(r.Context(), who, project.See, stream.SessionID); err != nil {
+		if errors.Is(err, session.ErrNotFound) {
+			return unknownStream()
+		}
 		return err
 	}
 	rows, err := s.o.Requests.Open(r.Context(), stream.SessionID)
@@ -105,6 +113,10 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 	}
 	s.answerQuestion(w, r, who, rows[i], answer)
 	return nil
+}
+
+func unknownStream() *refusal {
+	return refuse(http.StatusForbidden, "forbidden", "This stream is unknown here, or it has ended.")
 }
 
 // onlyQuestion is the one question of a request that these ways can answer.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/attachment"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -94,7 +95,7 @@ func (s *Server) attachmentFor(ctx context.Context, id, sessionID string, who ac
 		if used == sessionID {
 			return a, nil
 		}
-		if _, err := s.o.Store.Session(ctx, used); err == nil {
+		if _, err := s.may(ctx, who, project.See, used); err == nil {
 			return a, nil
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sayso-dev/sayso/failpoint"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -51,25 +52,28 @@ type commandSpec struct {
 	// slow: it may take longer than an answer should wait on the same socket.
 	// ordered: those of one session are carried out one after the other.
 	slow, ordered bool
+	// action is what the person must be allowed to do in the session of the command;
+	// "" when do finds out itself.
+	action project.Action
 	// process: it is about the process of its session, so it must be one of ours.
 	process bool
 }
 
 var commandSpecs = map[string]commandSpec{
 	"pending_request_response": {role: account.Member, limit: answerLimit, make: func() command { return new(PendingRequestResponse) }},
-	"send_message":             {role: account.Member, limit: speechLimit, make: func() command { return new(SendMessage) }, kept: true, slow: true, ordered: true, process: true},
+	"send_message":             {role: account.Member, limit: speechLimit, action: project.Run, make: func() command { return new(SendMessage) }, kept: true, slow: true, ordered: true, process: true},
 	"create_session":           {role: account.Member, limit: speechLimit, make: func() command { return new(CreateSession) }, kept: true, slow: true},
-	"resume_session":           {role: account.Member, make: func() command { return new(ResumeSession) }, kept: true, slow: true, ordered: true, process: true},
-	"fork_session":             {role: account.Member, make: func() command { return new(ForkSession) }, kept: true, slow: true, process: true},
-	"interrupt":                {role: account.Member, make: func() command { return new(Interrupt) }, kept: true, slow: true, process: true},
-	"kill_process":             {role: account.Member, make: func() command { return new(KillProcess) }, kept: true, slow: true, process: true},
-	"set_model":                {role: account.Member, make: func() command { return new(SetModel) }, kept: true, slow: true, ordered: true, process: true},
-	"set_permission_mode":      {role: account.Member, make: func() command { return new(SetPermissionMode) }, kept: true, slow: true, ordered: true, process: true},
+	"resume_session":           {role: account.Member, action: project.Run, make: func() command { return new(ResumeSession) }, kept: true, slow: true, ordered: true, process: true},
+	"fork_session":             {role: account.Member, action: project.Start, make: func() command { return new(ForkSession) }, kept: true, slow: true, process: true},
+	"interrupt":                {role: account.Member, action: project.Tend, make: func() command { return new(Interrupt) }, kept: true, slow: true, process: true},
+	"kill_process":             {role: account.Member, action: project.End, make: func() command { return new(KillProcess) }, kept: true, slow: true, process: true},
+	"set_model":                {role: account.Member, action: project.Run, make: func() command { return new(SetModel) }, kept: true, slow: true, ordered: true, process: true},
+	"set_permission_mode":      {role: account.Member, action: project.Tend, make: func() command { return new(SetPermissionMode) }, kept: true, slow: true, ordered: true, process: true},
 	"extend":                   {role: account.Member, make: func() command { return new(Extend) }, kept: true},
 	"draft":                    {role: account.Member, make: func() command { return new(Draft) }},
-	"subscribe":                {role: account.Viewer, make: func() command { return new(Subscribe) }},
+	"subscribe":                {role: account.Viewer, action: project.See, make: func() command { return new(Subscribe) }},
 	"unsubscribe":              {role: account.Viewer, make: func() command { return new(Unsubscribe) }},
-	"typing":                   {role: account.Viewer, make: func() command { return new(Typing) }},
+	"typing":                   {role: account.Viewer, action: project.See, make: func() command { return new(Typing) }},
 	"looking":                  {role: account.Viewer, make: func() command { return new(Looking) }},
 	"ping":                     {role: account.Viewer, make: func() command { return new(Ping) }},
 }
@@ -105,15 +109,16 @@ func (s *Server) perform(ctx context.Context, spec commandSpec, c deed, who acco
 	return end
 }
 
-// carryOut does what a command says, unless it needs a process where none can be.
+// carryOut does what a command says, if the person may have it done, unless it
+// needs a process where none can be.
 func (s *Server) carryOut(ctx context.Context, spec commandSpec, c deed, who account.Identity) (Outcome, error) {
-	if spec.process {
+	if spec.action != "" {
 		_, sessionID := c.id()
-		ses, err := s.o.Store.Session(ctx, sessionID)
+		ses, err := s.may(ctx, who, spec.action, sessionID)
 		switch {
 		case err != nil:
 			return Outcome{}, err
-		case ses.Kind != session.Ours:
+		case spec.process && ses.Kind != session.Ours:
 			return Outcome{}, notOurs(ses.Kind)
 		}
 	}
@@ -236,8 +241,23 @@ func (c *Ping) id() (string, string)                   { return c.CommandID, "" 
 // do passes the answer on. A repetition is recognised by pending, which stores
 // the command with the answer; so the ack needs no row of its own.
 func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
-	if err := c.fill(ctx, s.o.Store); err != nil {
+	if c.RequestID == "" {
+		return Outcome{}, refuseField("request_id", `The field "request_id" is missing.`)
+	}
+	row, ses, err := s.mayRequest(ctx, who, project.See, c.RequestID)
+	if err != nil {
 		return Outcome{}, err
+	}
+	if c.SessionID == "" {
+		c.SessionID = row.SessionID
+	}
+	if c.RequestType == "" {
+		c.RequestType = row.RequestType
+	}
+	if !row.Status.Final() && c.SessionID == row.SessionID {
+		if err := s.mayAnswer(ctx, who, c, row, ses); err != nil {
+			return Outcome{}, err
+		}
 	}
 	sub := pending.Submission{
 		RequestID: c.RequestID, SessionID: c.SessionID, RequestType: c.RequestType, InputHash: c.InputHash,
@@ -252,43 +272,70 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 	if err := failpoint.Hit("answer.received"); err != nil {
 		return Outcome{}, err
 	}
-	_, err := s.o.Requests.Answer(ctx, sub)
+	_, err = s.o.Requests.Answer(ctx, sub)
 	return Outcome{}, failpoint.After("answer.handled", err)
 }
 
-// fill takes from the stored request what the sender may leave out.
-func (c *PendingRequestResponse) fill(ctx context.Context, store Store) error {
-	if c.RequestID == "" {
-		return refuseField("request_id", `The field "request_id" is missing.`)
-	}
-	if c.SessionID != "" && c.RequestType != "" {
-		return nil
-	}
-	r, err := store.Request(ctx, c.RequestID)
+// mayAnswer holds an answer against the rights and rules of the project.
+func (s *Server) mayAnswer(ctx context.Context, who account.Identity, c *PendingRequestResponse, row pending.Request, ses session.Session) error {
+	book, err := s.book(ctx)
 	if err != nil {
 		return err
 	}
-	if c.SessionID == "" {
-		c.SessionID = r.SessionID
+	me, in := person(who), placeOf(ses)
+	if row.RequestType != pending.ToolApproval || c.Decision != pending.Allow {
+		return book.May(me, project.Answer, in)
 	}
-	if c.RequestType == "" {
-		c.RequestType = r.RequestType
+	call := project.Call{Tool: row.ToolName, Input: row.ToolInput, CWD: ses.CWD}
+	ruling := book.Approval(in, call, unlessNull(c.UpdatedInput))
+	if err := book.MayApprove(me, in, ruling, row.ToolName); err != nil {
+		return err
 	}
-	return nil
+	mode, tools := granted(unlessNull(c.UpdatedPermissions))
+	return book.MayLoosen(me, in, mode, tools)
+}
+
+// granted is what Claude is spared asking by permissions that go with an
+// approval. What has a wrong shape is refused behind this.
+func granted(permissions json.RawMessage) (mode string, tools []string) {
+	var list []struct {
+		Type  string `json:"type"`
+		Mode  string `json:"mode"`
+		Rules []struct {
+			ToolName string `json:"toolName"`
+		} `json:"rules"`
+	}
+	_ = json.Unmarshal(permissions, &list)
+	for _, p := range list {
+		if p.Type == "setMode" && mode != "bypassPermissions" && p.Mode != "default" && p.Mode != "plan" {
+			mode = p.Mode
+		}
+		for _, r := range p.Rules {
+			tools = append(tools, r.ToolName)
+		}
+	}
+	return mode, tools
+}
+
+// unknown reports whether an error says that a session is not known here at all.
+func (s *Server) unknown(ctx context.Context, sessionID string, err error) bool {
+	if !errors.Is(err, session.ErrNotFound) {
+		return false
+	}
+	_, err = s.o.Store.Session(ctx, sessionID)
+	return errors.Is(err, session.ErrNotFound)
 }
 
 // extendBy is how much longer one press waits.
 const extendBy = 5 * time.Minute
 
-func (c *Extend) do(ctx context.Context, s *Server, _ account.Identity) (Outcome, error) {
-	if c.SessionID != "" {
-		r, err := s.o.Store.Request(ctx, c.RequestID)
-		switch {
-		case err != nil:
-			return Outcome{}, err
-		case r.SessionID != c.SessionID:
-			return Outcome{}, pending.ErrNotFound
-		}
+func (c *Extend) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	r, _, err := s.mayRequest(ctx, who, project.Tend, c.RequestID)
+	switch {
+	case err != nil:
+		return Outcome{}, err
+	case c.SessionID != "" && r.SessionID != c.SessionID:
+		return Outcome{}, pending.ErrNotFound
 	}
 	to, err := s.o.Requests.Extend(ctx, c.RequestID, extendBy)
 	var no *pending.InvalidError
@@ -320,6 +367,12 @@ func (c *SendMessage) do(ctx context.Context, s *Server, who account.Identity) (
 }
 
 func (c *CreateSession) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	if c.Resume != "" {
+		// A conversation that is known here is resumed and forked by who may see it.
+		if _, err := s.may(ctx, who, project.See, c.Resume); err != nil && !s.unknown(ctx, c.Resume, err) {
+			return Outcome{}, err
+		}
+	}
 	attached, err := s.attached(ctx, c.Attachments, "", c.CommandID, who)
 	if err != nil {
 		return Outcome{}, err
@@ -330,6 +383,7 @@ func (c *CreateSession) do(ctx context.Context, s *Server, who account.Identity)
 		Attachments: attached, AllowedTools: c.AllowedTools,
 		Resume: c.Resume, Fork: c.Fork, Demo: c.Demo, By: actor(who),
 		Consent: orchestrator.Consent{Trust: c.Trust, LeaveOut: c.WithoutSettings},
+		Permit:  func(folder, mode string) error { return s.mayStart(ctx, who, folder, mode, c.AllowedTools) },
 	})
 	return Outcome{SessionID: sessionID}, err
 }
@@ -342,6 +396,13 @@ func (c *ResumeSession) do(ctx context.Context, s *Server, who account.Identity)
 }
 
 func (c *ForkSession) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	from, err := s.o.Store.Session(ctx, c.SessionID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := s.mayStart(ctx, who, from.CWD, from.PermissionMode, from.AllowedTools); err != nil {
+		return Outcome{}, err
+	}
 	if err := s.consent(ctx, c.SessionID, c.Trust, c.WithoutSettings, who); err != nil {
 		return Outcome{}, err
 	}
@@ -354,38 +415,34 @@ func (c *Interrupt) do(ctx context.Context, s *Server, who account.Identity) (Ou
 }
 
 func (c *KillProcess) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
-	if err := s.mayEnd(ctx, c.SessionID, who); err != nil {
-		return Outcome{}, err
-	}
 	return Outcome{}, s.o.Driver.Kill(ctx, c.SessionID, c.Force, "Ended by "+who.User.Name+".")
-}
-
-// mayEnd lets an admin end any session, and others their own.
-func (s *Server) mayEnd(ctx context.Context, sessionID string, who account.Identity) error {
-	ses, err := s.o.Store.Session(ctx, sessionID)
-	if err != nil {
-		return err
-	}
-	if ses.OwnerID != who.User.UserID && !who.User.Role.AtLeast(account.Admin) {
-		return refuse(http.StatusForbidden, "forbidden", "Another person started this session. Ask them or an admin to end it.")
-	}
-	return nil
 }
 
 func (c *SetModel) do(ctx context.Context, s *Server, _ account.Identity) (Outcome, error) {
 	return Outcome{}, s.o.Driver.SetModel(ctx, c.SessionID, c.Model)
 }
 
-func (c *SetPermissionMode) do(ctx context.Context, s *Server, _ account.Identity) (Outcome, error) {
+func (c *SetPermissionMode) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	ses, err := s.o.Store.Session(ctx, c.SessionID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	book, err := s.book(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := book.MayLoosen(person(who), placeOf(ses), c.PermissionMode, nil); err != nil {
+		return Outcome{}, err
+	}
 	return Outcome{}, s.o.Driver.SetPermissionMode(ctx, c.SessionID, c.PermissionMode)
 }
 
-func (c *Draft) do(ctx context.Context, s *Server, _ account.Identity) (Outcome, error) {
+func (c *Draft) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	r, _, err := s.mayRequest(ctx, who, project.Tend, c.RequestID)
+	if err != nil {
+		return Outcome{}, err
+	}
 	if c.SessionID == "" {
-		r, err := s.o.Store.Request(ctx, c.RequestID)
-		if err != nil {
-			return Outcome{}, err
-		}
 		c.SessionID = r.SessionID
 	}
 	return Outcome{}, s.o.Requests.SetDraft(ctx, c.SessionID, c.RequestID, unlessNull(c.Value))

@@ -1,14 +1,28 @@
 package wsapi
 
+import (
+	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/session"
+)
+
 // The conversions and the strict decoder, for the golden messages.
 var (
-	WireProcessState = wireProcessState
-	WireRequest      = wireRequest
-	WireItems        = wireItems
-	WireLifecycle    = wireLifecycle
-	Encode           = encode
-	DecodeStrict     = decodeStrict
+	WireRequest   = wireRequest
+	WireItems     = wireItems
+	WireLifecycle = wireLifecycle
+	Encode        = encode
+	DecodeStrict  = decodeStrict
 )
+
+// WireProcessState is what is told of a session in the default project.
+func WireProcessState(p session.ProcessState) ProcessState {
+	return wireProcessState(p, project.NewBook(nil, nil), project.Person{})
+}
+
+// WireInProject is what a person is told of a session in a project.
+func WireInProject(p session.ProcessState, book *project.Book, who project.Person) ProcessState {
+	return wireProcessState(p, book, who)
+}
 
 // RESTBodies lists a value of every type that only REST uses.
 func RESTBodies() []any {
@@ -16,7 +30,7 @@ func RESTBodies() []any {
 		Login{}, Me{}, SessionList{}, SessionPatch{}, MessageList{}, Upload{}, TranscriptPage{}, Outcome{}, PendingList{}, RequestFate{}, Preview{}, PreviewQuestion{}, ProcessList{},
 		Environment{}, FolderList{}, TokenList{}, TokenCreate{}, TokenCreated{}, Refusal{},
 		SetUp{}, NewPassword{}, SignInList{}, PersonList{}, PersonCreate{}, PersonChange{}, SignInLink{}, AuditPage{},
-		GrantList{}, GrantRevoke{}, Revocation{},
+		GrantList{}, GrantRevoke{}, Revocation{}, ProjectList{}, ProjectCreate{}, ProjectChange{},
 		Alerts{}, AlertTargetCreate{}, AlertTest{},
 		SignInWays{}, PasskeyChallenge{}, PasskeyLogin{}, PasskeyNew{}, PasskeyCreate{}, Passkey{}, PasskeyList{},
 	}

@@ -63,8 +63,15 @@ func (s *Server) getFolders(w http.ResponseWriter, r *http.Request, who account.
 	if err != nil {
 		return err
 	}
+	book, err := s.book(r.Context())
+	if err != nil {
+		return err
+	}
 	list := FolderList{Folders: make([]Folder, 0, len(found.Folders)), More: found.More}
 	for _, f := range found.Folders {
+		if book.RoleIn(person(who), book.Of(f.Path)) == "" {
+			continue // the folder of a project that they may not see
+		}
 		list.Folders = append(list.Folders, Folder{Path: f.Path, Recent: f.Recent})
 	}
 	writeJSON(w, http.StatusOK, list)

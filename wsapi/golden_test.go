@@ -12,6 +12,7 @@ import (
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wsapi"
 )
@@ -141,6 +142,15 @@ func frames() map[string]any {
 		p.Version = 43
 		p.Requests = []pending.Request{bashRequest()}
 	}))
+	shared := wsapi.WireInProject(with(processState(), func(p *session.ProcessState) {
+		p.Version, p.InProject = 43, "4b7e4d0e-6a44-4a51-8f43-2d5e2f6f0a77"
+		p.Requests = []pending.Request{bashRequest()}
+	}), project.NewBook([]project.Project{{
+		ProjectID: "4b7e4d0e-6a44-4a51-8f43-2d5e2f6f0a77", Name: "api-server",
+		Members: []project.Member{{UserID: "cleo", Role: account.Member}},
+		Start:   project.Whom{Role: account.Admin}, Answer: project.Whom{Role: account.Member},
+		Rules: []project.Rule{{Tool: "Bash", Effect: project.TwoPeople, People: []string{"ana", "ben"}}},
+	}}, []account.User{{UserID: "ana", Name: "Ana"}, {UserID: "ben", Name: "Ben"}}), project.Person{UserID: "cleo", Role: account.Member})
 	many := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) {
 		p.Version, p.QueuedMessages, p.Stuck = 44, 1, ""
 		p.Requests = []pending.Request{bashRequest(), questionRequest(), mcpRequest()}
@@ -191,6 +201,7 @@ func frames() map[string]any {
 		"process_state.killed":        killed,
 		"process_state.deleted":       deleted,
 		"process_state.terminal":      outside,
+		"process_state.project":       shared,
 		"lifecycle":                   lifecycle,
 		"lifecycle.bare":              wsapi.WireLifecycle(sessID, &session.Lifecycle{EventType: "task-completed", At: at}),
 		"transcript":                  transcript,

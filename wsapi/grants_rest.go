@@ -8,6 +8,7 @@ import (
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -98,31 +99,38 @@ func (s *Server) getGrants(w http.ResponseWriter, r *http.Request, who account.I
 	}
 	running := map[string]string{} // process ids by session
 	titles := map[string]string{}
+	book, err := s.book(r.Context())
+	if err != nil {
+		return err
+	}
 	for _, p := range active {
-		titles[p.SessionID] = p.Title
+		titles[p.SessionID] = ""
+		if book.May(person(who), project.See, place(p)) == nil {
+			titles[p.SessionID] = p.Title
+		}
 		if p.Running() {
 			running[p.SessionID] = p.ProcessID
 		}
 	}
-	type place struct {
+	type spot struct {
 		kind         pending.GrantKind
 		rule, folder string
 		scope        pending.Scope
 	}
-	inFile, ours := map[place]bool{}, map[place]bool{}
+	inFile, ours := map[spot]bool{}, map[spot]bool{}
 	for _, f := range found.Grants {
-		inFile[place{f.Kind, f.Rule, f.Folder, f.Scope}] = true
+		inFile[spot{f.Kind, f.Rule, f.Folder, f.Scope}] = true
 	}
 	list := GrantList{Grants: make([]Grant, 0, len(grants)), Found: []FoundGrant{}, Problems: []string{}}
 	for _, g := range grants {
 		if _, known := titles[g.SessionID]; !known && g.SessionID != "" {
-			ses, err := s.o.Store.Session(r.Context(), g.SessionID)
+			ses, err := s.may(r.Context(), who, project.See, g.SessionID)
 			if err != nil && !errors.Is(err, session.ErrNotFound) {
 				return err
 			}
 			titles[g.SessionID] = ses.Title
 		}
-		at := place{g.Kind, g.Rule, g.Folder, g.Scope}
+		at := spot{g.Kind, g.Rule, g.Folder, g.Scope}
 		if g.Scope == pending.ScopeUser {
 			at.folder = ""
 		}
@@ -147,7 +155,7 @@ func (s *Server) getGrants(w http.ResponseWriter, r *http.Request, who account.I
 	if admin && q.RequestID == "" {
 		list.Problems = append(list.Problems, found.Problems...)
 		for _, f := range found.Grants {
-			if !ours[place{f.Kind, f.Rule, f.Folder, f.Scope}] {
+			if !ours[spot{f.Kind, f.Rule, f.Folder, f.Scope}] {
 				list.Found = append(list.Found, FoundGrant{f.Kind, f.Rule, f.Scope, f.Folder, f.File})
 			}
 		}

@@ -2,6 +2,7 @@ package wsapi_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -374,6 +375,12 @@ func (d *driver) failWith(err error) {
 }
 
 func (d *driver) Start(ctx context.Context, r orchestrator.StartRequest) (string, error) {
+	folder := cmp.Or(r.CWD, "/w")
+	if r.Permit != nil {
+		if err := r.Permit(folder, r.PermissionMode); err != nil {
+			return "", err
+		}
+	}
 	consent := ""
 	if r.Consent != (orchestrator.Consent{}) {
 		consent = fmt.Sprintf(" consent=%+v", r.Consent)
@@ -383,7 +390,7 @@ func (d *driver) Start(ctx context.Context, r orchestrator.StartRequest) (string
 	}
 	now := time.Now()
 	err := d.house.store.CreateSession(ctx, session.Session{
-		SessionID: r.SessionID, Title: "t", CWD: "/w", PermissionMode: "default", OwnerID: r.By.UserID, CreatedAt: now, UpdatedAt: now,
+		SessionID: r.SessionID, Title: "t", CWD: folder, PermissionMode: "default", OwnerID: r.By.UserID, CreatedAt: now, UpdatedAt: now,
 	})
 	return r.SessionID, err
 }

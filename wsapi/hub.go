@@ -6,11 +6,13 @@ import (
 	"errors"
 	"maps"
 	"sort"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -49,6 +51,7 @@ type Hub struct {
 	rung    map[string]struct{} // sessions whose bell rang since Run looked
 	feeds   map[string]*feed    // sessions that run, wait, or are read by a tab
 	tabs    map[*tab]bool       // true once the tab has its first snapshot
+	buried  map[string]string   // sessions that are being deleted, with their projects
 	served  sync.WaitGroup      // tabs
 	retryAt time.Time           // after the store failed; zero when it did not
 }
@@ -56,6 +59,7 @@ type Hub struct {
 // feed is what the tabs are told about one session. The hub's mutex protects it.
 type feed struct {
 	sessionID string
+	inProject string // its project as last told
 	version   uint64
 	reported  []byte // the lifecycle frame that the tabs have
 	active    bool   // runs or has an open request
@@ -104,7 +108,7 @@ func newHub(s *Server) *Hub {
 		s: s, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
 		closing: make(chan struct{}), notice: NoNotice,
 		large: make(chan struct{}, largeMessages),
-		rung:  map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{},
+		rung:  map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, buried: map[string]string{},
 	}
 }
 
@@ -214,17 +218,28 @@ func (h *Hub) failed(ctx context.Context, what string, err error) {
 	h.retryAt = time.Now().Add(retryAfter)
 }
 
-// refresh reads a session and tells every tab when it changed.
+// refresh reads a session and tells every tab that may see it when it changed.
 func (h *Hub) refresh(ctx context.Context, sessionID string) {
 	state, err := h.s.o.Store.ProcessState(ctx, sessionID)
-	var frame []byte
-	switch {
-	case errors.Is(err, session.ErrNotFound):
-		state = session.ProcessState{SessionID: sessionID, Version: maxSafeInteger, State: session.Dead}
-		w := wireProcessState(state)
-		w.Deleted = true
-		frame = encode(w)
-	case err != nil:
+	deleted := errors.Is(err, session.ErrNotFound)
+	if deleted {
+		h.mu.Lock()
+		inProject := h.buried[sessionID]
+		if f := h.feeds[sessionID]; f != nil {
+			inProject = f.inProject
+		}
+		delete(h.buried, sessionID)
+		h.mu.Unlock()
+		state = session.ProcessState{SessionID: sessionID, Version: maxSafeInteger, State: session.Dead, InProject: inProject}
+		err = nil
+	}
+	// Read after the state, so that it is not older than the change that the state's
+	// version may be of.
+	book := project.NewBook(nil, nil)
+	if err == nil && state.InProject != "" {
+		book, err = h.s.book(ctx)
+	}
+	if err != nil {
 		h.failed(ctx, "read session for tabs", err)
 		h.mu.Lock()
 		h.rung[sessionID] = struct{}{}
@@ -234,14 +249,29 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 	h.mu.Lock()
 	known := h.feeds[sessionID]
 	changed := known == nil || known.version < state.Version
+	people := map[project.Person]bool{}
+	for t := range h.tabs {
+		people[audience(t, state.InProject)] = true
+	}
 	h.mu.Unlock()
-	if changed && frame == nil {
-		frame = encode(wireProcessState(state))
+	// What each person is told, nil for nothing.
+	frames := map[project.Person][]byte{}
+	for who := range people {
+		if state.InProject != "" && book.May(who, project.See, place(state)) != nil {
+			continue
+		}
+		frames[who] = []byte{}
+		if changed {
+			w := wireProcessState(state, book, who)
+			w.Deleted = deleted
+			frames[who] = encode(w)
+		}
 	}
 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f := h.feed(sessionID)
+	f.inProject = state.InProject
 	f.active = state.Running() || len(state.Requests) > 0
 	reported := false
 	var news progress
@@ -251,6 +281,10 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 		f.reported = news.frame
 	}
 	for t, welcomed := range h.tabs {
+		frame := frames[audience(t, state.InProject)]
+		if frame == nil {
+			continue // not theirs to see, or they came since
+		}
 		if welcomed && changed {
 			t.putState(sessionID, frame)
 		}
@@ -268,6 +302,15 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 		}
 	}
 	h.forgetIfIdle(f)
+}
+
+// audience is who a tab is, as far as it matters to what they are told about a
+// session: in the default project all are told the same.
+func audience(t *tab, inProject string) project.Person {
+	if inProject == "" {
+		return project.Person{}
+	}
+	return person(t.who)
 }
 
 // feed returns the feed of a session, making it when there is none. The caller
@@ -289,7 +332,7 @@ func (h *Hub) forgetIfIdle(f *feed) {
 }
 
 // welcome gives the tabs that came since the last round everything that runs or
-// waits, encoded once for all of them.
+// waits and that they may see, encoded once for all who see the same.
 func (h *Hub) welcome(ctx context.Context) {
 	h.mu.Lock()
 	newcomers := false
@@ -305,26 +348,108 @@ func (h *Hub) welcome(ctx context.Context) {
 		h.failed(ctx, "read active sessions for tabs", err)
 		return
 	}
+	book, err := h.s.book(ctx) // after the states, as in refresh
+	if err != nil {
+		h.failed(ctx, "read projects for tabs", err)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	told := map[project.Person]snapshot{}
+	for t, welcomed := range h.tabs {
+		if welcomed {
+			continue
+		}
+		who := person(t.who)
+		what, known := told[who]
+		if !known {
+			what = newSnapshot(states, book, who)
+			told[who] = what
+		}
+		h.tabs[t], t.hidden = true, what.hidden
+		for sessionID, r := range what.reports {
+			t.putProgress(sessionID, r)
+		}
+		t.putSnapshot(what.frame)
+	}
+}
+
+// snapshot is what a person is told first.
+type snapshot struct {
+	frame   []byte
+	reports map[string]progress
+	hidden  string
+}
+
+func newSnapshot(states []session.ProcessState, book *project.Book, who project.Person) snapshot {
+	s := snapshot{reports: map[string]progress{}, hidden: hiddenKey(book, who)}
 	all := ActiveProcesses{Type: "active_processes", Processes: make([]ProcessState, 0, len(states))}
-	reports := map[string]progress{}
 	for _, p := range states {
-		all.Processes = append(all.Processes, wireProcessState(p))
+		if book.May(who, project.See, place(p)) != nil {
+			continue
+		}
+		all.Processes = append(all.Processes, wireProcessState(p, book, who))
 		if p.Lifecycle != nil {
-			reports[p.SessionID] = newProgress(p.SessionID, p.Lifecycle)
+			s.reports[p.SessionID] = newProgress(p.SessionID, p.Lifecycle)
 		}
 	}
-	frame := encode(all)
+	s.frame = encode(all)
+	return s
+}
 
+// hiddenKey names what a person may not see: projects and, because sessions go
+// with them, their folders.
+func hiddenKey(book *project.Book, who project.Person) string {
+	var key []string
+	for _, id := range book.Hidden(who) {
+		p, _ := book.Project(id)
+		key = append(append(key, id), p.Folders...)
+	}
+	return strings.Join(key, "\n")
+}
+
+// recheckProjects ends the tabs of people to whom something was hidden or shown:
+// the next connection tells them what there is now.
+func (h *Hub) recheckProjects(ctx context.Context) {
+	book, err := h.s.book(ctx)
+	if err != nil {
+		return // what needs the store is refused by itself
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for t, welcomed := range h.tabs {
-		if !welcomed {
-			h.tabs[t] = true
-			for sessionID, r := range reports {
-				t.putProgress(sessionID, r)
-			}
-			t.putSnapshot(frame)
+		if welcomed && t.hidden != hiddenKey(book, person(t.who)) {
+			t.end(CloseGoingAway, ErrorFrame{Type: "error", Code: "access_changed", Message: "What you may see here was changed."})
 		}
+	}
+}
+
+// projectsChanged takes in a change of a project that concerns these sessions.
+func (h *Hub) projectsChanged(ctx context.Context, touched []string) {
+	h.recheckProjects(ctx)
+	states, err := h.s.o.Store.ActiveProcesses(ctx)
+	h.mu.Lock()
+	told := map[string]bool{}
+	for _, p := range states {
+		told[p.SessionID] = true
+	}
+	for _, sessionID := range touched {
+		// Of those that have ended, tabs hear when they read them.
+		if err != nil || told[sessionID] || h.feeds[sessionID] != nil {
+			h.rung[sessionID] = struct{}{}
+		}
+	}
+	h.mu.Unlock()
+	poke(h.wake)
+}
+
+// buries notes the project of a session that is about to be deleted, so that only
+// those hear of it who could see it.
+func (h *Hub) buries(sessionID, inProject string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.running && inProject != "" {
+		h.buried[sessionID] = inProject
 	}
 }
 
@@ -590,6 +715,7 @@ func (h *Hub) watchIdentities(ctx context.Context) {
 			byCredential[id] = append(byCredential[id], t)
 		}
 		h.mu.Unlock()
+		h.recheckProjects(ctx)
 		for _, tabs := range byCredential {
 			now, err := h.s.o.Directory.Renew(ctx, tabs[0].who)
 			for _, t := range tabs {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -55,6 +56,10 @@ type ProcessState struct {
 	ProjectID string `json:"project_id"`
 	Title     string `json:"title"`
 	CWD       string `json:"cwd"`
+	// ProjectName and Rights, which are what this tab's person may do here, are
+	// absent in the default project: there the role on the server says it all.
+	ProjectName string           `json:"project_name,omitempty"`
+	Rights      []project.Action `json:"rights,omitempty"`
 
 	State          session.State `json:"state"`
 	StartedAt      float64       `json:"started_at"` // 0 when no process ever ran
@@ -101,6 +106,10 @@ type Request struct {
 	BlockedPath    *string `json:"blocked_path"`
 	ToolUseID      *string `json:"tool_use_id"` // of the transcript's tool call
 
+	// Approval is what the rules of the project say about who may approve; absent
+	// when whoever may answer may approve, alone.
+	Approval *ApprovalRule `json:"approval,omitempty"`
+
 	// Earlier is what a person answered to a similar question of a process that
 	// died before it heard it.
 	Earlier *Earlier `json:"earlier,omitempty"`
@@ -108,6 +117,13 @@ type Request struct {
 	PermissionSuggestions json.RawMessage `json:"permission_suggestions" ts:"unknown[]"`
 	Form                  *Form           `json:"form,omitempty"` // with ask_user_question
 	Draft                 json.RawMessage `json:"draft"`
+}
+
+// ApprovalRule says who may approve a tool. Whoever may answer may deny it.
+type ApprovalRule struct {
+	Effect project.Effect `json:"effect"`
+	People []string       `json:"people,omitempty"` // names: nobody else may approve
+	May    bool           `json:"may"`              // whether this tab's person may
 }
 
 // Earlier is an answer on which its asker was not seen to act.
@@ -407,10 +423,36 @@ func rawOr(raw json.RawMessage, fallback string) json.RawMessage {
 	return raw
 }
 
-func wireProcessState(p session.ProcessState) ProcessState {
+// effective is the project_id of a session: its project, or its folder.
+func effective(inProject, ofFolder string) string {
+	if inProject != "" {
+		return inProject
+	}
+	return ofFolder
+}
+
+func nameOf(book *project.Book, in project.Place) string {
+	p, _ := book.Project(in.ProjectID)
+	return p.Name
+}
+
+func rights(book *project.Book, who project.Person, in project.Place) []project.Action {
+	if in.ProjectID == "" {
+		return nil
+	}
+	return book.Rights(who, in)
+}
+
+// place is where a process is. What it may use unasked is not known here.
+func place(p session.ProcessState) project.Place {
+	return project.Place{ProjectID: p.InProject, OwnerID: p.OwnerID, Mode: p.PermissionMode}
+}
+
+func wireProcessState(p session.ProcessState, book *project.Book, who project.Person) ProcessState {
+	in := place(p)
 	w := ProcessState{
 		Type: "process_state", Version: p.Version,
-		SessionID: p.SessionID, ProjectID: p.ProjectID, Title: p.Title, CWD: p.CWD,
+		SessionID: p.SessionID, ProjectID: effective(p.InProject, p.ProjectID), ProjectName: nameOf(book, in), Rights: rights(book, who, in), Title: p.Title, CWD: p.CWD,
 		State: p.State, StartedAt: seconds(p.StartedAt), StateChangedAt: seconds(p.StateChangedAt),
 		Model: p.Model, PermissionMode: p.PermissionMode,
 		Memory: p.Memory, CPU: p.CPU, NodeID: p.NodeID,
@@ -425,12 +467,30 @@ func wireProcessState(p session.ProcessState) ProcessState {
 		w.CPU = 0 // JSON has no word for it
 	}
 	for _, r := range p.Requests {
-		w.PendingRequests = append(w.PendingRequests, wireRequest(r))
+		one := wireRequest(r)
+		one.Approval = wireApproval(r, p.CWD, in, book, who)
+		w.PendingRequests = append(w.PendingRequests, one)
 	}
 	if len(w.PendingRequests) > 0 {
 		w.PendingRequest = &w.PendingRequests[0]
 	}
 	return w
+}
+
+// wireApproval says who may approve a request, nil when there is nothing to say.
+func wireApproval(r pending.Request, cwd string, in project.Place, book *project.Book, who project.Person) *ApprovalRule {
+	if r.RequestType != pending.ToolApproval {
+		return nil
+	}
+	ruling := book.Approval(in, project.Call{Tool: r.ToolName, Input: r.ToolInput, CWD: cwd}, nil)
+	if ruling.Free() {
+		return nil
+	}
+	rule := &ApprovalRule{Effect: ruling.Effect, May: book.MayApprove(who, in, ruling, r.ToolName) == nil}
+	if len(ruling.People) > 0 {
+		rule.People = book.NameList(ruling.People)
+	}
+	return rule
 }
 
 func wireRequest(r pending.Request) Request {

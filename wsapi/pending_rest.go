@@ -5,34 +5,42 @@ import (
 	"net/http"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
 
-func (s *Server) getPending(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	book, err := s.book(r.Context())
+	if err != nil {
+		return err
+	}
 	open, err := s.o.Requests.Open(r.Context(), "")
 	if err != nil {
 		return err
 	}
-	titles := map[string]string{}
+	sessions := map[string]session.Session{}
 	list := PendingList{PendingRequests: make([]PendingRequest, 0, len(open))}
 	for _, req := range open {
-		title, known := titles[req.SessionID]
+		ses, known := sessions[req.SessionID]
 		if !known {
-			ses, err := s.o.Store.Session(r.Context(), req.SessionID)
-			if err != nil && !errors.Is(err, session.ErrNotFound) {
+			if ses, err = s.o.Store.Session(r.Context(), req.SessionID); err != nil && !errors.Is(err, session.ErrNotFound) {
 				return err
 			}
-			title = ses.Title
-			titles[req.SessionID] = title
+			sessions[req.SessionID] = ses
 		}
-		list.PendingRequests = append(list.PendingRequests, PendingRequest{SessionID: req.SessionID, SessionTitle: title, Request: wireRequest(req)})
+		if ses.SessionID == "" || book.May(person(who), project.See, placeOf(ses)) != nil {
+			continue
+		}
+		one := PendingRequest{SessionID: req.SessionID, SessionTitle: ses.Title, Request: wireRequest(req)}
+		one.Approval = wireApproval(req, ses.CWD, placeOf(ses), book, person(who))
+		list.PendingRequests = append(list.PendingRequests, one)
 	}
 	writeJSON(w, http.StatusOK, list)
 	return nil
 }
 
-func (s *Server) getRequest(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	req, err := s.o.Store.Request(r.Context(), r.PathValue("id"))
+func (s *Server) getRequest(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	req, _, err := s.mayRequest(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/review"
 )
 
@@ -111,8 +112,8 @@ func tooFinal(r pending.Request) error {
 	return nil
 }
 
-func (s *Server) getPreview(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	req, err := s.o.Store.Request(r.Context(), r.PathValue("id"))
+func (s *Server) getPreview(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	req, _, err := s.mayRequest(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (s *Server) getPreview(w http.ResponseWriter, r *http.Request, _ account.Id
 
 // postPreview is the same for the input as a person edited it. It names no other
 // file than the request does: a preview is no way to read files.
-func (s *Server) postPreview(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *Server) postPreview(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var q PreviewQuestion
 	if err := readBody(r, &q); err != nil {
 		return err
@@ -140,7 +141,7 @@ func (s *Server) postPreview(w http.ResponseWriter, r *http.Request, _ account.I
 	if err := checkShape(&q); err != nil {
 		return err
 	}
-	req, err := s.o.Store.Request(r.Context(), r.PathValue("id"))
+	req, _, err := s.mayRequest(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sayso-dev/sayso/attachment"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -91,6 +92,8 @@ func (s *Server) code(err error) *refusal {
 		place    *alert.InvalidError
 		r        *refusal
 		distrust *orchestrator.UntrustedError
+		forbids  *project.ForbiddenError
+		shape    *project.InvalidError
 	)
 	switch {
 	case errors.As(err, &ready):
@@ -111,6 +114,20 @@ func (s *Server) code(err error) *refusal {
 	case errors.Is(err, pending.ErrNotFound):
 		r = refuse(http.StatusNotFound, "not_found", "This request is not there, or not yours to see. Nothing was sent.")
 		r.result = Stale
+	case errors.As(err, &forbids):
+		r = refuse(http.StatusForbidden, "forbidden", forbids.Sentence)
+	case errors.Is(err, project.ErrHidden), errors.Is(err, project.ErrNotFound):
+		r = refuse(http.StatusNotFound, "not_found", "There is nothing of that id, or it is not yours to see.")
+	case errors.As(err, &shape):
+		r = refuseField(shape.Field, shape.Sentence)
+	case errors.Is(err, project.ErrChanged):
+		r = refuse(http.StatusConflict, "changed", "Somebody else has changed this project meanwhile. Nothing was done; look again.")
+	case errors.Is(err, project.ErrExists):
+		r = refuse(http.StatusConflict, "exists", "There is a project of that name already.")
+		r.body.Field = "name"
+	case errors.Is(err, project.ErrFolderTaken):
+		r = refuse(http.StatusConflict, "folder_taken", "One of these folders is that of another project. A folder inside of it can be a project of its own.")
+		r.body.Field = "folders"
 	case errors.As(err, &answer):
 		r = refuse(http.StatusUnprocessableEntity, "invalid_answer", answer.Sentence)
 		r.body.Field = answer.QuestionID

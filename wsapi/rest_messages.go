@@ -6,6 +6,7 @@ import (
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/alert"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -150,6 +151,7 @@ type SignInLink struct {
 type Session struct {
 	SessionID      string        `json:"session_id"`
 	ProjectID      string        `json:"project_id"`
+	ProjectName    string        `json:"project_name,omitempty"` // absent in the default project
 	Title          string        `json:"title"`
 	CWD            string        `json:"cwd"`
 	Model          string        `json:"model"`
@@ -161,6 +163,8 @@ type Session struct {
 	CreatedAt      float64       `json:"created_at"`
 	UpdatedAt      float64       `json:"updated_at"`
 	ProcessState   *ProcessState `json:"process_state,omitempty"` // of one session, not in lists
+	// Rights are what whoever asks may do here; absent in the default project.
+	Rights []project.Action `json:"rights,omitempty"`
 }
 
 // SessionList is one page of sessions, newest sign of life first.
@@ -389,6 +393,89 @@ type AuditEntry struct {
 type AuditPage struct {
 	Entries []AuditEntry `json:"entries"`
 	Next    int64        `json:"next"`
+}
+
+// Project is a name over folders, with who may do what there.
+type Project struct {
+	ProjectID  string            `json:"project_id"`
+	Name       string            `json:"name"`
+	Folders    []string          `json:"folders"`
+	Members    []ProjectMember   `json:"members"`
+	Start      Whom              `json:"start"`
+	Answer     Whom              `json:"answer"`
+	Rules      []ProjectRule     `json:"rules"`
+	Bypass     []string          `json:"bypass"` // user ids
+	Limits     Limits            `json:"limits"`
+	EachLimits Limits            `json:"each_limits"`
+	Version    int64             `json:"version"`
+	CreatedAt  float64           `json:"created_at"`
+	Names      map[string]string `json:"names"`  // of everybody it names, by user id
+	Role       account.Role      `json:"role"`   // of whoever asks
+	Rights     []project.Action  `json:"rights"` // of whoever asks
+	// People are those that can be made members; of one project, for who manages it.
+	People []ProjectPerson `json:"people,omitempty"`
+}
+
+// ProjectPerson is somebody who can be a member.
+type ProjectPerson struct {
+	UserID     string       `json:"user_id"`
+	Name       string       `json:"name"`
+	ServerRole account.Role `json:"server_role"`
+}
+
+// ProjectMember is a person in a project.
+type ProjectMember struct {
+	UserID string       `json:"user_id" validate:"required,max=64"`
+	Role   account.Role `json:"role" validate:"oneof=viewer member admin"`
+}
+
+// Whom names people: those of a role in the project or more; when People is not
+// empty, of them only those in it.
+type Whom struct {
+	Role   account.Role `json:"role" validate:"oneof=member admin"`
+	People []string     `json:"people" validate:"max=1000"` // user ids
+}
+
+// ProjectRule says who may approve a tool. The first rule that fits decides.
+type ProjectRule struct {
+	Tool    string         `json:"tool" validate:"required,max=1000"` // * stands for any text
+	Pattern string         `json:"pattern" validate:"max=1000"`       // of command, path or address; "" for all
+	Effect  project.Effect `json:"effect" validate:"oneof=allow deny two_people"`
+	People  []string       `json:"people" validate:"max=1000"` // user ids: nobody else may approve
+}
+
+// Limits bound what sessions may take; 0 is no limit.
+type Limits struct {
+	Sessions   int     `json:"sessions" validate:"min=0,max=1000000"`     // with a process, at once
+	Memory     uint64  `json:"memory" validate:"max=1125899906842624"`    // bytes
+	CostPerDay float64 `json:"cost_per_day" validate:"min=0,max=1000000"` // USD
+}
+
+// ProjectList holds the projects that whoever asks may see.
+type ProjectList struct {
+	Projects []Project `json:"projects"`
+}
+
+// ProjectCreate makes a project.
+type ProjectCreate struct {
+	Name    string          `json:"name" validate:"required,max=400"`
+	Folders []string        `json:"folders" validate:"required,max=50,dive,max=4096"`
+	Members []ProjectMember `json:"members,omitempty" validate:"max=1000,dive"`
+}
+
+// ProjectChange changes what is there of it. Version is that of the project that
+// was changed; another one is refused.
+type ProjectChange struct {
+	Version    int64            `json:"version" validate:"required"`
+	Name       *string          `json:"name,omitempty" validate:"omitempty,max=400"`
+	Folders    *[]string        `json:"folders,omitempty" validate:"omitempty,max=50,dive,max=4096"`
+	Members    *[]ProjectMember `json:"members,omitempty" validate:"omitempty,max=1000,dive"`
+	Start      *Whom            `json:"start,omitempty"`
+	Answer     *Whom            `json:"answer,omitempty"`
+	Rules      *[]ProjectRule   `json:"rules,omitempty" validate:"omitempty,max=200,dive"`
+	Bypass     *[]string        `json:"bypass,omitempty" validate:"omitempty,max=1000"`
+	Limits     *Limits          `json:"limits,omitempty"`
+	EachLimits *Limits          `json:"each_limits,omitempty"`
 }
 
 // Refusal is the body of every refusal.

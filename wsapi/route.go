@@ -104,6 +104,13 @@ func routes() []route {
 		{method: "POST", pattern: "/api/mcp-answer", policy: asMember, serve: (*Server).postMCPAnswer},
 		{method: "POST", pattern: "/claude/submit-answer", policy: asMember, serve: (*Server).postSubmitAnswer},
 
+		// Which projects and what in them is decided for each by package project.
+		{method: "GET", pattern: "/api/projects", policy: signedIn, serve: (*Server).getProjects},
+		{method: "POST", pattern: "/api/projects", policy: asAdmin, serve: (*Server).postProject},
+		{method: "GET", pattern: "/api/projects/{id}", policy: signedIn, serve: (*Server).getProject},
+		{method: "PATCH", pattern: "/api/projects/{id}", policy: asMember, serve: (*Server).patchProject},
+		{method: "DELETE", pattern: "/api/projects/{id}", policy: asAdmin, serve: (*Server).deleteProject},
+
 		{method: "GET", pattern: "/api/processes", policy: asAdmin, serve: (*Server).getProcesses},
 		// One's own tokens; admins also see and end those of others.
 		{method: "GET", pattern: "/api/tokens", policy: signedIn, serve: (*Server).getTokens},

@@ -33,6 +33,7 @@ import (
 	"github.com/sayso-dev/sayso/attachment"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/workspace"
 )
@@ -54,6 +55,10 @@ type Store interface {
 	Grants(ctx context.Context, q pending.GrantQuery) ([]pending.Grant, error)
 	// Audit reads the audit trail in order, from the entry after one on.
 	Audit(ctx context.Context, after int64, limit int) ([]account.AuditEntry, error)
+	Projects(ctx context.Context) ([]project.Project, error)
+	CreateProject(ctx context.Context, p project.Project, by pending.Actor) (touched []string, err error)
+	ChangeProject(ctx context.Context, p project.Project, by pending.Actor) (now project.Project, touched []string, err error)
+	DeleteProject(ctx context.Context, projectID string, by pending.Actor) (touched []string, err error)
 	// Ping reports why nothing can be stored, nil when all is well. It is asked
 	// every second.
 	Ping(ctx context.Context) error

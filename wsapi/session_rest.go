@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -27,21 +28,28 @@ func (s *Server) postSession(w http.ResponseWriter, r *http.Request, who account
 	return nil
 }
 
-func (s *Server) getSessions(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *Server) getSessions(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
 	limit, err := number(query.Get("limit"), "limit", 50, maxSessions)
 	if err != nil {
 		return err
 	}
+	book, err := s.book(r.Context())
+	if err != nil {
+		return err
+	}
 	page, next, err := s.o.Store.Sessions(r.Context(), session.Query{
-		Text: query.Get("q"), Archived: query.Get("archived") == "true", Cursor: query.Get("cursor"), Limit: int(limit),
+		Hidden: book.Hidden(person(who)), Text: query.Get("q"), Archived: query.Get("archived") == "true", Cursor: query.Get("cursor"), Limit: int(limit),
 	})
 	if err != nil {
 		return err
 	}
 	list := SessionList{Sessions: make([]Session, 0, len(page)), Next: optional(next)}
 	for _, ses := range page {
-		list.Sessions = append(list.Sessions, wireSession(ses))
+		// A project that was made since the book was read has members, too.
+		if book.May(person(who), project.See, placeOf(ses)) == nil {
+			list.Sessions = append(list.Sessions, wireSession(ses, book, person(who)))
+		}
 	}
 	writeJSON(w, http.StatusOK, list)
 	return nil
@@ -59,9 +67,9 @@ func number(text, name string, otherwise, most int64) (int64, error) {
 	return min(n, most), nil
 }
 
-func (s *Server) getSession(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *Server) getSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	id := r.PathValue("id")
-	ses, err := s.o.Store.Session(r.Context(), id)
+	ses, err := s.may(r.Context(), who, project.See, id)
 	if err != nil {
 		return err
 	}
@@ -69,14 +77,18 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request, _ account.Id
 	if err != nil {
 		return err
 	}
-	out := wireSession(ses)
-	ws := wireProcessState(state)
+	book, err := s.book(r.Context())
+	if err != nil {
+		return err
+	}
+	out := wireSession(ses, book, person(who))
+	ws := wireProcessState(state, book, person(who))
 	out.ProcessState = &ws
 	writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-func (s *Server) patchSession(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *Server) patchSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var p SessionPatch
 	if err := readBody(r, &p); err != nil {
 		return err
@@ -85,12 +97,19 @@ func (s *Server) patchSession(w http.ResponseWriter, r *http.Request, _ account.
 		return err
 	}
 	id := r.PathValue("id")
+	if _, err := s.may(r.Context(), who, project.Tend, id); err != nil {
+		return err
+	}
+	book, err := s.book(r.Context())
+	if err != nil {
+		return err
+	}
 	ses, err := s.o.Store.UpdateSession(context.WithoutCancel(r.Context()), id, session.Patch{Title: p.Title, Archived: p.Archived})
 	if err != nil {
 		return err
 	}
 	s.o.Bell.Ring(id)
-	writeJSON(w, http.StatusOK, wireSession(ses))
+	writeJSON(w, http.StatusOK, wireSession(ses, book, person(who)))
 	return nil
 }
 
@@ -98,9 +117,11 @@ func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request, who accou
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), commandTimeout)
 	defer cancel()
 	id := r.PathValue("id")
-	if err := s.mayEnd(ctx, id, who); err != nil {
+	ses, err := s.may(ctx, who, project.End, id)
+	if err != nil {
 		return err
 	}
+	s.hub.buries(id, ses.InProject)
 	if err := s.o.Driver.Delete(ctx, id); err != nil && !errors.Is(err, session.ErrNotFound) {
 		return err
 	}
@@ -109,7 +130,7 @@ func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request, who accou
 	return nil
 }
 
-func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
 	after, err := number(query.Get("after"), "after", 0, maxSafeInteger)
 	if err != nil {
@@ -120,7 +141,7 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, _ account
 		return err
 	}
 	id := r.PathValue("id")
-	if _, err := s.o.Store.Session(r.Context(), id); err != nil {
+	if _, err := s.may(r.Context(), who, project.See, id); err != nil {
 		return err
 	}
 	page, err := s.o.Store.Transcript(r.Context(), id, after, max(int(limit), 1))
@@ -132,9 +153,9 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, _ account
 }
 
 // getMessages lists what waits until Claude is done.
-func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	id := r.PathValue("id")
-	if _, err := s.o.Store.Session(r.Context(), id); err != nil {
+	if _, err := s.may(r.Context(), who, project.See, id); err != nil {
 		return err
 	}
 	queue, err := s.o.Store.QueuedMessages(r.Context(), id)
@@ -154,11 +175,11 @@ func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, _ account.I
 }
 
 // deleteMessage takes back a message that Claude has not got yet.
-func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), commandTimeout)
 	defer cancel()
 	id := r.PathValue("id")
-	if _, err := s.o.Store.Session(ctx, id); err != nil {
+	if _, err := s.may(ctx, who, project.Tend, id); err != nil {
 		return err
 	}
 	removed, err := s.o.Driver.Unqueue(ctx, id, r.PathValue("message_id"))
@@ -221,13 +242,14 @@ func (s *Server) getEnvironment(w http.ResponseWriter, r *http.Request, _ accoun
 	return nil
 }
 
-func wireSession(s session.Session) Session {
+func wireSession(s session.Session, book *project.Book, who project.Person) Session {
 	tools := s.AllowedTools
 	if tools == nil {
 		tools = []string{}
 	}
+	in := placeOf(s)
 	return Session{
-		SessionID: s.SessionID, ProjectID: s.ProjectID, Title: s.Title, CWD: s.CWD, Model: s.Model,
+		SessionID: s.SessionID, ProjectID: effective(s.InProject, s.ProjectID), ProjectName: nameOf(book, in), Rights: rights(book, who, in), Title: s.Title, CWD: s.CWD, Model: s.Model,
 		PermissionMode: s.PermissionMode, AllowedTools: tools, Archived: s.Archived, Demo: s.Demo, Kind: s.Kind,
 		CreatedAt: seconds(s.CreatedAt), UpdatedAt: seconds(s.UpdatedAt),
 	}

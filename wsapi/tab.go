@@ -16,6 +16,7 @@ import (
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/failpoint"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -51,6 +52,8 @@ type tab struct {
 	ending  chan struct{} // closed when the tab is to be closed
 	code    websocket.StatusCode
 	last    []byte // the error frame before the close, or nil
+
+	hidden string // the projects that it may not see; the hub's mutex protects it
 
 	mu       sync.Mutex // protects following
 	snapshot []byte     // active_processes, until it is sent
@@ -533,7 +536,7 @@ func (t *tab) command(ctx context.Context, data []byte) bool {
 		if err := t.hub.s.admit(spec, c, who); err != nil {
 			return reject(t.hub.s.code(err))
 		}
-		return t.own(ctx, c, reject)
+		return t.own(ctx, c, who, reject)
 	}
 }
 
@@ -600,11 +603,11 @@ func (t *tab) sweep() {
 }
 
 // own carries out a command that is about the tab itself.
-func (t *tab) own(ctx context.Context, c command, reject func(*refusal) bool) bool {
+func (t *tab) own(ctx context.Context, c command, who account.Identity, reject func(*refusal) bool) bool {
 	commandID, sessionID := c.id()
 	switch c := c.(type) {
 	case *Subscribe:
-		ses, err := t.hub.s.o.Store.Session(ctx, sessionID)
+		ses, err := t.hub.s.may(ctx, who, project.See, sessionID)
 		if err != nil {
 			if !errors.Is(err, session.ErrNotFound) {
 				report(ctx, t.hub.s.o.Log, "subscribe", t.hub.s.code(err))

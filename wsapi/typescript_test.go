@@ -12,6 +12,7 @@ import (
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/alert"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/review"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wsapi"
@@ -43,6 +44,8 @@ var unions = map[reflect.Type][]string{
 	reflect.TypeFor[wsapi.GrantState]():     {"in_force", "ended", "missing", "revoked"},
 	reflect.TypeFor[wsapi.FolderItemKind](): {"hook", "mcp_server", "variable", "helper", "rule", "setting", "agent", "command", "skill", "git", "unreadable"},
 	reflect.TypeFor[wsapi.FolderDanger]():   {"runs", "redirects", "permits", "changes"},
+	reflect.TypeFor[project.Action]():       {"see", "tend", "run", "start", "answer", "end", "manage", "bypass"},
+	reflect.TypeFor[project.Effect]():       {"allow", "deny", "two_people"},
 	reflect.TypeFor[wsapi.NoticeCode]():     {"none", "read_only", "unavailable", "broken"},
 	reflect.TypeFor[review.Level]():         {"low", "medium", "high"},
 	reflect.TypeFor[review.Risk]():          {"delete", "delete_tree", "privilege", "download_run", "decode_run", "pipe_run", "computed", "evaluated", "substitution", "inline_code", "launcher", "script", "unknown", "background", "git_force", "git_discard", "git_push", "permissions", "disk", "kill", "system", "persist", "environment", "redefine", "write_outside", "write_sensitive", "read_secret", "overwrite", "network", "upload", "install", "remote", "hidden", "unreadable", "wildcard", "whole_tool", "any_arguments"},

@@ -23,6 +23,7 @@ import (
 	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
 	"github.com/sayso-dev/sayso/wsapi"
@@ -146,7 +147,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 			known, err := opened.Session(ctx, sessionID)
 			return known.OwnerID, err
 		},
-		People: peopleToTell(directory), Key: pushKey, PublicURL: address(s), Private: s.AlertPrivate, Log: log,
+		People: peopleToTell(directory, opened), Key: pushKey, PublicURL: address(s), Private: s.AlertPrivate, Log: log,
 	})
 
 	bell := &session.LocalBell{}
@@ -248,16 +249,32 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	return errors.Join(err, failed.get())
 }
 
-// peopleToTell lists who may answer.
-func peopleToTell(directory *account.Directory) func(context.Context) ([]alert.Person, error) {
+// peopleToTell lists who may answer, and says where.
+func peopleToTell(directory *account.Directory, known store.Store) func(context.Context) ([]alert.Person, error) {
 	return func(ctx context.Context) (list []alert.Person, err error) {
 		users, err := directory.Users(ctx)
-		for _, u := range users {
-			if !u.Disabled && u.Role.AtLeast(account.Member) {
-				list = append(list, alert.Person{UserID: u.UserID, MayAnswer: func(string) bool { return true }})
-			}
+		if err != nil {
+			return nil, err
 		}
-		return list, err
+		projects, err := known.Projects(ctx)
+		if err != nil {
+			return nil, err
+		}
+		book := project.NewBook(projects, users)
+		for _, u := range users {
+			if u.Disabled || !u.Role.AtLeast(account.Member) {
+				continue
+			}
+			who := project.Person{UserID: u.UserID, Role: u.Role}
+			list = append(list, alert.Person{UserID: u.UserID, MayAnswer: func(sessionID string) bool {
+				if len(projects) == 0 {
+					return true
+				}
+				s, err := known.Session(ctx, sessionID)
+				return err == nil && book.May(who, project.Answer, project.Place{ProjectID: s.InProject, OwnerID: s.OwnerID}) == nil
+			}})
+		}
+		return list, nil
 	}
 }
 

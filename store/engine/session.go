@@ -11,7 +11,7 @@ import (
 // SessionColumns is the select list of [SessionRow.Dest] over sessions s and
 // processes p.
 const SessionColumns = `s.session_id, s.project_id, s.title, s.cwd, s.model, s.permission_mode, s.allowed_tools, s.owner_id,
-	s.archived, s.demo, s.begun, s.created_at, s.kind, s.lifecycle, p.updated_at`
+	s.archived, s.demo, s.begun, s.created_at, s.kind, s.lifecycle, s.in_project, p.updated_at`
 
 // SessionRow takes one row of [SessionColumns].
 type SessionRow struct {
@@ -25,7 +25,7 @@ type SessionRow struct {
 func (x *SessionRow) Dest() []any {
 	return []any{
 		&x.s.SessionID, &x.s.ProjectID, &x.s.Title, &x.cwd, &x.s.Model, &x.s.PermissionMode, &x.tools, &x.s.OwnerID,
-		&x.s.Archived, &x.s.Demo, &x.s.Begun, &x.createdAt, (*string)(&x.s.Kind), &x.lifecycle, &x.updatedAt,
+		&x.s.Archived, &x.s.Demo, &x.s.Begun, &x.createdAt, (*string)(&x.s.Kind), &x.lifecycle, &x.s.InProject, &x.updatedAt,
 	}
 }
 
@@ -108,7 +108,7 @@ func Seen(p session.Patch) bool {
 }
 
 // processColumns are those of [ProcessRow.Dest], over processes p and sessions s.
-const processColumns = `p.session_id, s.project_id, s.title, s.cwd, s.demo, s.archived, s.kind, s.lifecycle, p.version, p.state, p.started_at, p.state_changed_at,
+const processColumns = `p.session_id, s.project_id, s.title, s.cwd, s.demo, s.archived, s.kind, s.lifecycle, s.in_project, s.owner_id, p.version, p.state, p.started_at, p.state_changed_at,
 	p.model, p.permission_mode, p.memory, p.cpu, p.pid, p.process_id, p.node_id, p.error, p.kill_reason, p.stuck,
 	(SELECT count(*) FROM messages m WHERE m.session_id = p.session_id AND m.sent_at = 0)`
 
@@ -136,7 +136,7 @@ type ProcessRow struct {
 // Dest is what to scan into.
 func (x *ProcessRow) Dest() []any {
 	return append([]any{
-		&x.p.SessionID, &x.p.ProjectID, &x.p.Title, &x.cwd, &x.p.Demo, &x.p.Archived, (*string)(&x.p.Kind), &x.lifecycle, &x.version, (*string)(&x.p.State), &x.startedAt,
+		&x.p.SessionID, &x.p.ProjectID, &x.p.Title, &x.cwd, &x.p.Demo, &x.p.Archived, (*string)(&x.p.Kind), &x.lifecycle, &x.p.InProject, &x.p.OwnerID, &x.version, (*string)(&x.p.State), &x.startedAt,
 		&x.stateChangedAt, &x.p.Model, &x.p.PermissionMode, &x.memory, &x.p.CPU, &x.p.PID, &x.p.ProcessID, &x.p.NodeID,
 		&x.p.Error, &x.p.KillReason, &x.p.Stuck, &x.p.QueuedMessages,
 	}, x.request.Dest()...)

@@ -28,7 +28,7 @@ var (
 		UPDATE sessions s SET lifecycle = $1 FROM bump WHERE s.session_id = bump.session_id`
 	selectSession  = "SELECT " + engine.SessionColumns + fromSessions + " WHERE s.session_id = $1"
 	selectSessions = "SELECT " + engine.SessionColumns + fromSessions + `
-		WHERE (p.updated_at, s.session_id) < ($1, $2) AND ($3 OR NOT s.archived)
+		WHERE (p.updated_at, s.session_id) < ($1, $2) AND ($3 OR NOT s.archived) AND s.in_project <> ALL($6::text[])
 		AND (strpos(s.title_folded, $4) > 0 OR strpos(s.cwd_folded, $4) > 0)
 		ORDER BY p.updated_at DESC, s.session_id DESC LIMIT $5`
 	selectProcess = engine.SelectProcesses + " WHERE p.session_id = $1" + engine.ProcessOrder
@@ -49,7 +49,9 @@ func (s *Store) CreateSession(ctx context.Context, n session.Session) error {
 		updatedAt = n.CreatedAt
 	}
 	err = s.write(ctx, "create session "+n.SessionID, relaxed,
+		statement{text: awaitFolders},
 		statement{text: insertSession, args: values},
+		statement{text: placeSession, args: []any{n.SessionID}},
 		statement{text: insertProcess, args: []any{n.SessionID, engine.Micros(updatedAt), engine.Micros(n.CreatedAt), n.Model, n.PermissionMode}})
 	if violates(err, uniqueRule) {
 		return fmt.Errorf("postgres: create session %s: %w", n.SessionID, session.ErrExists)
@@ -101,7 +103,7 @@ func (s *Store) Sessions(ctx context.Context, q session.Query) (page []session.S
 		found, err := row.Session()
 		page, next = append(page, found), row.Cursor()
 		return err
-	}, before, id, q.Archived, engine.Fold(q.Text), limit+1)
+	}, before, id, q.Archived, engine.Fold(q.Text), limit+1, append([]string{}, q.Hidden...))
 	if err != nil {
 		return nil, "", err
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 
 	"github.com/sayso-dev/sayso/session"
@@ -14,7 +15,7 @@ const fromSessions = " FROM sessions s JOIN processes p ON p.session_id = s.sess
 var (
 	selectSession  = "SELECT " + engine.SessionColumns + fromSessions + " WHERE s.session_id = ?"
 	selectSessions = "SELECT " + engine.SessionColumns + fromSessions + `
-		WHERE (p.updated_at, s.session_id) < (?, ?) AND (? OR NOT s.archived)
+		WHERE (p.updated_at, s.session_id) < (?, ?) AND (? OR NOT s.archived) AND s.in_project NOT IN (SELECT value FROM json_each(?))
 		AND (instr(s.title_folded, ?) > 0 OR instr(s.cwd_folded, ?) > 0)
 		ORDER BY p.updated_at DESC, s.session_id DESC LIMIT ?`
 	selectProcess = engine.SelectProcesses + " WHERE p.session_id = ?" + engine.ProcessOrder
@@ -36,6 +37,9 @@ func (s *Store) CreateSession(ctx context.Context, n session.Session) error {
 			return session.ErrExists
 		}
 		if err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, placeSession, n.SessionID); err != nil {
 			return err
 		}
 		updatedAt := n.UpdatedAt
@@ -81,6 +85,10 @@ func (s *Store) Sessions(ctx context.Context, q session.Query) (page []session.S
 	if limit <= 0 {
 		limit = engine.DefaultSessions
 	}
+	hidden, err := json.Marshal(append([]string{}, q.Hidden...))
+	if err != nil {
+		return nil, "", fmt.Errorf("sqlite: sessions: %w", err)
+	}
 	words := engine.Fold(q.Text)
 	more := false
 	err = s.query(ctx, "sessions", selectSessions, func(rows *sql.Rows) error {
@@ -95,7 +103,7 @@ func (s *Store) Sessions(ctx context.Context, q session.Query) (page []session.S
 		found, err := row.Session()
 		page, next = append(page, found), row.Cursor()
 		return err
-	}, before, id, q.Archived, words, words, limit+1)
+	}, before, id, q.Archived, string(hidden), words, words, limit+1)
 	if err != nil {
 		return nil, "", err
 	}

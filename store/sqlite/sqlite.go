@@ -154,5 +154,5 @@ var readQueries = []string{
 	selectGrants,
 	selectTargets, selectChoices, selectDeliveries,
 	selectTrust, selectLeftOut,
-	selectPasskeys,
+	selectPasskeys, selectProjects,
 }

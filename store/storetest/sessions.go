@@ -38,7 +38,7 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.CreateSession(ctx, full))
 		p, err := st.ProcessState(ctx, full.SessionID)
 		must(t, err)
-		equal(t, "state", p, session.ProcessState{SessionID: full.SessionID, ProjectID: "p1", Title: "A title", CWD: "/work/here",
+		equal(t, "state", p, session.ProcessState{SessionID: full.SessionID, ProjectID: "p1", OwnerID: full.OwnerID, Title: "A title", CWD: "/work/here",
 			Version: 1, State: session.Dead, StateChangedAt: begin, Model: "opus", PermissionMode: "acceptEdits", Demo: true, Archived: true,
 			Kind: session.Terminal, Lifecycle: full.Lifecycle})
 	})
@@ -302,7 +302,7 @@ func processes(t *testing.T, open func(t *testing.T) store.Store) {
 		v, err := st.SaveProcess(ctx, given)
 		must(t, err)
 		equal(t, "version", v, uint64(2))
-		p.Title, p.CWD, p.ProjectID, p.Version = "Title", "/work/here", "project", v
+		p.Title, p.CWD, p.ProjectID, p.OwnerID, p.Version = "Title", "/work/here", "project", "owner", v
 		read, err := st.ProcessState(ctx, id)
 		must(t, err)
 		equal(t, "state", read, p)
@@ -311,7 +311,7 @@ func processes(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		read, err = st.ProcessState(ctx, id)
 		must(t, err)
-		equal(t, "cleared", read, session.ProcessState{SessionID: id, ProjectID: "project", Title: "Title", CWD: "/work/here",
+		equal(t, "cleared", read, session.ProcessState{SessionID: id, ProjectID: "project", OwnerID: "owner", Title: "Title", CWD: "/work/here",
 			Version: v, State: session.Dead})
 		_, err = st.SaveProcess(ctx, session.ProcessState{SessionID: uuid.NewString(), State: session.Dead})
 		is(t, "unknown session", err, session.ErrNotFound)

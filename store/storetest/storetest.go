@@ -42,6 +42,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Grants", grants},
 		{"Alerts", alerts},
 		{"Trusts", trusts},
+		{"Projects", projects},
 		{"Bytes", exactBytes},
 		{"Contexts", contexts},
 	}

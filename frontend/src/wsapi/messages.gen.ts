@@ -127,6 +127,8 @@ export interface ProcessState {
   project_id: string
   title: string
   cwd: string
+  project_name?: string
+  rights?: Action[]
   state: State
   started_at: number
   state_changed_at: number
@@ -510,6 +512,29 @@ export interface Revocation {
   until: string[]
 }
 
+export interface ProjectList {
+  projects: Project[]
+}
+
+export interface ProjectCreate {
+  name: string
+  folders: string[]
+  members?: ProjectMember[]
+}
+
+export interface ProjectChange {
+  version: number
+  name?: string
+  folders?: string[]
+  members?: ProjectMember[]
+  start?: Whom
+  answer?: Whom
+  rules?: ProjectRule[]
+  bypass?: string[]
+  limits?: Limits
+  each_limits?: Limits
+}
+
 export interface Alerts {
   push_key: string
   choices: AlertChoices
@@ -569,6 +594,8 @@ export interface User {
   role: Role
 }
 
+export type Action = 'see' | 'tend' | 'run' | 'start' | 'answer' | 'end' | 'manage' | 'bypass'
+
 export type State = 'starting' | 'assistant_turn' | 'user_turn' | 'dead'
 
 export interface Request {
@@ -589,6 +616,7 @@ export interface Request {
   decision_reason: string | null
   blocked_path: string | null
   tool_use_id: string | null
+  approval?: ApprovalRule
   earlier?: Earlier
   permission_suggestions: unknown[]
   form?: Form
@@ -649,6 +677,7 @@ export interface Response {
 export interface Session {
   session_id: string
   project_id: string
+  project_name?: string
   title: string
   cwd: string
   model: string
@@ -660,6 +689,7 @@ export interface Session {
   created_at: number
   updated_at: number
   process_state?: ProcessState
+  rights?: Action[]
 }
 
 export interface QueuedMessage {
@@ -690,6 +720,7 @@ export interface PendingRequest {
   decision_reason: string | null
   blocked_path: string | null
   tool_use_id: string | null
+  approval?: ApprovalRule
   earlier?: Earlier
   permission_suggestions: unknown[]
   form?: Form
@@ -832,6 +863,48 @@ export interface FoundGrant {
   file: string
 }
 
+export interface Project {
+  project_id: string
+  name: string
+  folders: string[]
+  members: ProjectMember[]
+  start: Whom
+  answer: Whom
+  rules: ProjectRule[]
+  bypass: string[]
+  limits: Limits
+  each_limits: Limits
+  version: number
+  created_at: number
+  names: Record<string, string>
+  role: Role
+  rights: Action[]
+  people?: ProjectPerson[]
+}
+
+export interface ProjectMember {
+  user_id: string
+  role: Role
+}
+
+export interface Whom {
+  role: Role
+  people: string[]
+}
+
+export interface ProjectRule {
+  tool: string
+  pattern: string
+  effect: Effect
+  people: string[]
+}
+
+export interface Limits {
+  sessions: number
+  memory: number
+  cost_per_day: number
+}
+
 export interface AlertChoices {
   wanted: AlertWanted
   all_sessions: boolean
@@ -859,6 +932,12 @@ export interface PasskeyWay {
 }
 
 export type Source = 'claude' | 'mcp' | 'elicitation' | 'hook'
+
+export interface ApprovalRule {
+  effect: Effect
+  people?: string[]
+  may: boolean
+}
 
 export interface Earlier {
   request_id: string
@@ -925,6 +1004,14 @@ export type GrantKind = 'rule' | 'directory' | 'mode'
 export type Scope = 'session' | 'localSettings' | 'projectSettings' | 'userSettings'
 
 export type GrantState = 'in_force' | 'ended' | 'missing' | 'revoked'
+
+export interface ProjectPerson {
+  user_id: string
+  name: string
+  server_role: Role
+}
+
+export type Effect = 'allow' | 'deny' | 'two_people'
 
 export interface AlertWanted {
   waiting: Way[]

@@ -1,0 +1,165 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/store/engine"
+)
+
+const (
+	selectProjects = "SELECT " + engine.ProjectColumns + " FROM projects ORDER BY name_folded"
+	selectProject  = "SELECT " + engine.ProjectColumns + " FROM projects WHERE project_id = ?"
+)
+
+var (
+	projectOfSession = engine.ProjectOfFolder("sessions.cwd", "substr(sessions.cwd, 1, length(f.folder) + 1)", "'/'")
+	// The sessions that a change of a project concerns, as a JSON list.
+	selectTouched = "SELECT json_group_array(session_id) FROM sessions WHERE in_project = ? OR in_project <> " + projectOfSession
+	placeSession  = "UPDATE sessions SET in_project = " + projectOfSession + " WHERE session_id = ?"
+	placeSessions = "UPDATE sessions SET in_project = " + projectOfSession + " WHERE session_id IN (SELECT value FROM json_each(?))"
+)
+
+// Projects implements [project.Store].
+func (s *Store) Projects(ctx context.Context) (list []project.Project, err error) {
+	err = s.query(ctx, "projects", selectProjects, func(rows *sql.Rows) error {
+		var row engine.ProjectTableRow
+		if err := rows.Scan(row.Dest()...); err != nil {
+			return err
+		}
+		p, err := row.Project()
+		list = append(list, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// CreateProject implements [project.Store].
+func (s *Store) CreateProject(ctx context.Context, p project.Project, by pending.Actor) (touched []string, err error) {
+	p.Version = 1
+	body, err := engine.ProjectBody(p)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: create project %s: %w", p.ProjectID, err)
+	}
+	err = s.write(ctx, full, "create project "+p.ProjectID, func(ctx context.Context, t tx) error {
+		_, err := t.exec(ctx, "INSERT INTO projects (project_id, name, name_folded, version, created_at, body) VALUES (?, ?, ?, 1, ?, ?)",
+			p.ProjectID, engine.Shown(p.Name), engine.Fold(p.Name), engine.Micros(p.CreatedAt), string(body))
+		if unique(err) {
+			return project.ErrExists
+		}
+		if err != nil {
+			return err
+		}
+		touched, err = t.settleProject(ctx, nil, &p, by)
+		return err
+	})
+	return touched, err
+}
+
+// ChangeProject implements [project.Store].
+func (s *Store) ChangeProject(ctx context.Context, p project.Project, by pending.Actor) (now project.Project, touched []string, err error) {
+	err = s.write(ctx, full, "change project "+p.ProjectID, func(ctx context.Context, t tx) error {
+		before, err := t.project(ctx, p.ProjectID)
+		switch {
+		case err != nil:
+			return err
+		case before.Version != p.Version:
+			return project.ErrChanged
+		}
+		now = p
+		now.CreatedAt = before.CreatedAt
+		now.Version++
+		body, err := engine.ProjectBody(now)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, "UPDATE projects SET name = ?, name_folded = ?, version = ?, body = ? WHERE project_id = ?",
+			engine.Shown(now.Name), engine.Fold(now.Name), now.Version, string(body), now.ProjectID)
+		if unique(err) {
+			return project.ErrExists
+		}
+		if err != nil {
+			return err
+		}
+		touched, err = t.settleProject(ctx, &before, &now, by)
+		return err
+	})
+	if err != nil {
+		return project.Project{}, nil, err
+	}
+	return now, touched, nil
+}
+
+// DeleteProject implements [project.Store].
+func (s *Store) DeleteProject(ctx context.Context, projectID string, by pending.Actor) (touched []string, err error) {
+	err = s.write(ctx, full, "delete project "+projectID, func(ctx context.Context, t tx) error {
+		before, err := t.project(ctx, projectID)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, "DELETE FROM projects WHERE project_id = ?", projectID); err != nil {
+			return err
+		}
+		touched, err = t.settleProject(ctx, &before, nil, by)
+		return err
+	})
+	return touched, err
+}
+
+// project reads one row as it stands in this transaction.
+func (t tx) project(ctx context.Context, projectID string) (project.Project, error) {
+	var row engine.ProjectTableRow
+	if err := t.row(ctx, row.Dest(), selectProject, projectID); err != nil {
+		return project.Project{}, missing(err, project.ErrNotFound)
+	}
+	return row.Project()
+}
+
+// settleProject does what follows from a change of a project: its folders, the
+// sessions in it, and the record. It returns the sessions that it concerns.
+func (t tx) settleProject(ctx context.Context, before, after *project.Project, by pending.Actor) (touched []string, err error) {
+	projectID := ""
+	if before != nil {
+		projectID = before.ProjectID
+		if _, err := t.exec(ctx, "DELETE FROM project_folders WHERE project_id = ?", projectID); err != nil {
+			return nil, err
+		}
+	}
+	if after != nil {
+		projectID = after.ProjectID
+		for _, folder := range after.Folders {
+			_, err := t.exec(ctx, "INSERT INTO project_folders (folder, project_id) VALUES (?, ?)", folder, projectID)
+			if unique(err) {
+				return nil, project.ErrFolderTaken
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	var list string
+	if err := t.row(ctx, []any{&list}, selectTouched, projectID); err != nil {
+		return nil, err
+	}
+	if _, err := t.exec(ctx, placeSessions, list); err != nil {
+		return nil, err
+	}
+	if _, err := t.exec(ctx, "UPDATE processes SET version = version + 1 WHERE session_id IN (SELECT value FROM json_each(?))", list); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(list), &touched); err != nil {
+		return nil, err
+	}
+	body, err := engine.ProjectAudit(before, after, by, t.now)
+	if err != nil {
+		return nil, err
+	}
+	return touched, t.append(ctx, body)
+}

@@ -1,0 +1,88 @@
+package wsapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Every look at a session, and everything done to one, goes through here; what is
+// allowed is decided by [project.Book].
+
+// book reads the projects as they are now, so that a change holds for the next
+// command.
+func (s *Server) book(ctx context.Context) (*project.Book, error) {
+	projects, err := s.o.Store.Projects(ctx)
+	if err != nil || len(projects) == 0 {
+		return project.NewBook(nil, nil), err
+	}
+	people, err := s.o.Directory.Users(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return project.NewBook(projects, people), nil
+}
+
+// person is who acts, as projects know them.
+func person(who account.Identity) project.Person {
+	return project.Person{UserID: who.User.UserID, Role: who.User.Role, Most: who.Credential.Role}
+}
+
+// placeOf is where a session is.
+func placeOf(ses session.Session) project.Place {
+	return project.Place{ProjectID: ses.InProject, OwnerID: ses.OwnerID, Mode: ses.PermissionMode, Tools: ses.AllowedTools}
+}
+
+// may returns a session in which a person may do something. One that they may not
+// see is [session.ErrNotFound], as one that is not there.
+func (s *Server) may(ctx context.Context, who account.Identity, action project.Action, sessionID string) (session.Session, error) {
+	ses, err := s.o.Store.Session(ctx, sessionID)
+	if err != nil {
+		return session.Session{}, err
+	}
+	book, err := s.book(ctx)
+	if err != nil {
+		return session.Session{}, err
+	}
+	err = book.May(person(who), action, placeOf(ses))
+	if errors.Is(err, project.ErrHidden) {
+		return session.Session{}, session.ErrNotFound
+	}
+	return ses, err
+}
+
+// mayRequest is may for the session of a request; of a hidden one the request is
+// [pending.ErrNotFound].
+func (s *Server) mayRequest(ctx context.Context, who account.Identity, action project.Action, requestID string) (pending.Request, session.Session, error) {
+	r, err := s.o.Store.Request(ctx, requestID)
+	if err != nil {
+		return pending.Request{}, session.Session{}, err
+	}
+	ses, err := s.may(ctx, who, action, r.SessionID)
+	if errors.Is(err, session.ErrNotFound) {
+		return pending.Request{}, session.Session{}, pending.ErrNotFound
+	}
+	return r, ses, err
+}
+
+// mayStart checks the start of a session in a folder, with all symlinks resolved.
+func (s *Server) mayStart(ctx context.Context, who account.Identity, folder, mode string, tools []string) error {
+	book, err := s.book(ctx)
+	if err != nil {
+		return err
+	}
+	in := project.Place{ProjectID: book.Of(folder)}
+	err = book.May(person(who), project.Start, in)
+	if errors.Is(err, project.ErrHidden) {
+		return refuse(http.StatusForbidden, "forbidden", "You may not start sessions in this folder.")
+	}
+	if err != nil {
+		return err
+	}
+	return book.MayLoosen(person(who), in, mode, tools)
+}

@@ -1,0 +1,469 @@
+package wsapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+// someone is a person with a token.
+type someone struct {
+	id  string
+	way way
+}
+
+func (h *house) someone(name string, role account.Role) someone {
+	h.t.Helper()
+	made, secret, err := h.directory.CreateToken(h.t.Context(), h.admin, name, role, 0)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return someone{made.User.UserID, bearer(secret)}
+}
+
+// opens a WebSocket and reads what comes first.
+func (h *house) openAs(who someone) *browser {
+	h.t.Helper()
+	b, resp, err := h.tryDial(h.t.Context(), who.way)
+	if err != nil {
+		h.t.Fatalf("dial: %v (%v)", err, resp)
+	}
+	for _, want := range []string{"hello", "active_processes"} {
+		if f := b.next(); f["type"] != want {
+			h.t.Fatalf("got %v, want %s first", f, want)
+		}
+	}
+	return b
+}
+
+// project makes one over a folder.
+func (h *house) project(name, folder string, members ...wsapi.ProjectMember) wsapi.Project {
+	h.t.Helper()
+	got := h.as(account.Admin, "POST", "/api/projects", wsapi.ProjectCreate{Name: name, Folders: []string{folder}, Members: members})
+	if got.status != http.StatusCreated {
+		h.t.Fatalf("make project: got %d %s", got.status, got.body)
+	}
+	var p wsapi.Project
+	got.into(h.t, &p)
+	return p
+}
+
+// changed changes a project as an admin and returns it as it is then.
+func (h *house) changed(p wsapi.Project, change wsapi.ProjectChange) wsapi.Project {
+	h.t.Helper()
+	change.Version = p.Version
+	got := h.as(account.Admin, "PATCH", "/api/projects/"+p.ProjectID, change)
+	if got.status != http.StatusOK {
+		h.t.Fatalf("change project: got %d %s", got.status, got.body)
+	}
+	var now wsapi.Project
+	got.into(h.t, &now)
+	return now
+}
+
+func member(who someone, role account.Role) wsapi.ProjectMember {
+	return wsapi.ProjectMember{UserID: who.id, Role: role}
+}
+
+// commandBodies are bodies that a route takes, so that it comes to the question
+// whose the session is.
+var commandBodies = map[string]string{
+	"PATCH /api/sessions/{id}":                `{"title":"mine"}`,
+	"POST /api/sessions/{id}/messages":        `{"text":"hello"}`,
+	"POST /api/sessions/{id}/model":           `{"model":"opus"}`,
+	"POST /api/sessions/{id}/permission_mode": `{"permission_mode":"plan"}`,
+	"POST /api/pending/{id}/response":         `{"decision":"allow"}`,
+	"POST /api/pending/{id}/preview":          `{"tool_input":{"command":"ls"}}`,
+	"PATCH /api/projects/{id}":                `{"version":1,"members":[]}`,
+}
+
+// TestWhatIsNotYoursIsNotThere walks every route and every command of the socket
+// with the ids of somebody else's project, as a member and as a viewer of the same
+// server. Each answers as for an id that there is none of.
+func TestWhatIsNotYoursIsNotThere(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ana, ben := h.someone("ana", account.Member), h.someone("ben", account.Member)
+	secret := h.project("secret", "/work/secret", member(ana, account.Member))
+	hidden := h.session("secret")
+	other := h.session("open")
+	request, _ := h.ask(hidden, "one", nil)
+	question, _ := h.ask(hidden, "two", questions)
+	idOf := func(pattern string) string {
+		switch {
+		case strings.HasPrefix(pattern, "/api/pending/"):
+			return request.RequestID
+		case strings.HasPrefix(pattern, "/api/projects/"):
+			return secret.ProjectID
+		}
+		return hidden
+	}
+	leaks := []string{hidden, request.RequestID, question.RequestID, secret.ProjectID, "/work/secret", `"secret"`}
+	clean := func(what string, body []byte) {
+		t.Helper()
+		for _, text := range leaks {
+			if bytes.Contains(body, []byte(text)) {
+				t.Errorf("%s tells of %s: %s", what, text, body)
+			}
+		}
+	}
+
+	tried := 0
+	for _, rt := range wsapi.Routes() {
+		name := rt.Method + " " + rt.Pattern
+		if rt.Policy == "anybody" || rt.Policy == "admin" || rt.Pattern == "/ws" || rt.Pattern == "/api/logout" {
+			continue
+		}
+		var body any
+		if rt.Method != "GET" && rt.Method != "DELETE" {
+			body = "{}"
+			if text, ok := commandBodies[name]; ok {
+				body = text
+			}
+		}
+		at := func(id string) answer {
+			path := strings.ReplaceAll(rt.Pattern, "{id}", id)
+			path = strings.ReplaceAll(path, "{message_id}", uuid.NewString())
+			return h.call(rt.Method, path, body, ben.way)
+		}
+		got := at(idOf(rt.Pattern))
+		clean(name, got.body)
+		if !strings.Contains(rt.Pattern, "{id}") {
+			continue
+		}
+		tried++
+		none := at(uuid.NewString())
+		if got.status != none.status || !bytes.Equal(got.body, none.body) {
+			t.Errorf("%s: hidden is %d %s, and not there %d %s", name, got.status, got.body, none.status, none.body)
+		}
+		if got.status/100 == 2 {
+			t.Errorf("%s: got %d %s", name, got.status, got.body)
+		}
+		for _, prefix := range []string{"/api/sessions/", "/api/pending/", "/api/projects/"} {
+			if strings.HasPrefix(rt.Pattern, prefix) && got.status != http.StatusNotFound {
+				t.Errorf("%s: got %d %s, want 404", name, got.status, got.body)
+			}
+		}
+	}
+	if tried < 15 {
+		t.Errorf("%d routes have an id, so the walk is broken", tried)
+	}
+	for _, path := range []string{"/api/sessions?q=secret", "/api/sessions?archived=true", "/api/pending"} {
+		clean(path, h.call("GET", path, nil, ben.way).body)
+	}
+	for path, body := range map[string]string{
+		"/api/mcp-answer": `{"questionId":"` + question.RequestID + `","answer":"x"}`,
+		"/api/sessions":   `{"cwd":"/work/secret","prompt":"x"}`,
+	} {
+		if got := h.call("POST", path, body, ben.way); got.status != 404 && got.status != 403 {
+			t.Errorf("%s: got %d %s", path, got.status, got.body)
+		}
+	}
+	// 61: a conversation of another person, resumed or forked elsewhere.
+	for _, fork := range []bool{false, true} {
+		got := h.call("POST", "/api/sessions", map[string]any{"cwd": "/work/open", "prompt": "x", "resume": hidden, "fork": fork}, ben.way)
+		checkRefusal(t, got, 404, "not_found")
+	}
+
+	b := h.openAs(ben)
+	for name := range wsapi.CommandRoles() {
+		if slices.Contains([]string{"ping", "create_session", "unsubscribe"}, name) {
+			continue
+		}
+		fields := func(sessionID, requestID string) map[string]any {
+			f := map[string]any{}
+			switch name {
+			case "extend", "draft":
+				f["request_id"] = requestID
+			case "pending_request_response":
+				f["session_id"], f["request_id"], f["request_type"], f["decision"] = sessionID, requestID, "tool_approval", "allow"
+			default:
+				f["session_id"] = sessionID
+			}
+			switch name {
+			case "draft":
+				f["value"] = "x"
+			case "send_message":
+				f["text"] = "x"
+			case "set_model":
+				f["model"] = "opus"
+			case "set_permission_mode":
+				f["permission_mode"] = "plan"
+			}
+			return f
+		}
+		got := b.do(name, fields(hidden, request.RequestID))
+		none := b.do(name, fields(uuid.NewString(), uuid.NewString()))
+		got.CommandID, none.CommandID = "", ""
+		if got.Result == wsapi.Applied && name != "typing" || string(wsapi.Encode(got)) != string(wsapi.Encode(none)) {
+			t.Errorf("%s: hidden is %s, and not there %s", name, wsapi.Encode(got), wsapi.Encode(none))
+		}
+	}
+	// Bells of the hidden session are heard by nobody else; of the other by all.
+	h.setState(hidden, session.UserTurn)
+	h.driver.say(hidden, "a secret word")
+	h.setState(other, session.UserTurn)
+	b.until("the open session", func(f map[string]any) bool { return f["session_id"] == other && f["state"] == "user_turn" })
+	for _, f := range b.all {
+		clean("a frame", wsapi.Encode(f))
+	}
+	asked := slices.DeleteFunc(h.driver.asked(), func(s string) bool { return strings.HasPrefix(s, "folders of") })
+	if len(asked) != 0 {
+		t.Errorf("something was done: %v", asked)
+	}
+
+	// Whoever belongs there, and an admin, sees all of it.
+	for who, way := range map[string]way{"ana": ana.way, "an admin": bearer(h.token(account.Admin))} {
+		if got := h.call("GET", "/api/sessions/"+hidden, nil, way); got.status != 200 || !bytes.Contains(got.body, []byte(`"project_name":"secret"`)) {
+			t.Errorf("%s: got %d %s", who, got.status, got.body)
+		}
+		if got := h.call("GET", "/api/pending", nil, way); !bytes.Contains(got.body, []byte(request.RequestID)) {
+			t.Errorf("%s does not see the request: %s", who, got.body)
+		}
+	}
+}
+
+// TestMembershipReachesOpenTabs holds that a tab is ended when something is
+// hidden from its person or shown to them, and is told anew.
+func TestMembershipReachesOpenTabs(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ana := h.someone("ana", account.Member)
+	id := h.session("api")
+	b := h.openAs(ana)
+	b.do("subscribe", map[string]any{"session_id": id})
+
+	p := h.project("api", "/work/api")
+	code, last := b.closed()
+	if code != wsapi.CloseGoingAway || last["code"] != "access_changed" {
+		t.Fatalf("got %v %v", code, last)
+	}
+	b = h.openAs(ana)
+	if list := b.all[1]["processes"].([]any); len(list) != 0 {
+		t.Fatalf("still told of %v", list)
+	}
+	if got := h.call("GET", "/api/sessions/"+id, nil, ana.way); got.status != 404 {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+
+	p = h.changed(p, wsapi.ProjectChange{Members: &[]wsapi.ProjectMember{member(ana, account.Viewer)}})
+	if code, last := b.closed(); code != wsapi.CloseGoingAway || last["code"] != "access_changed" {
+		t.Fatalf("got %v %v", code, last)
+	}
+	b = h.openAs(ana)
+	list := b.all[1]["processes"].([]any)
+	if len(list) != 1 || list[0].(map[string]any)["project_name"] != "api" {
+		t.Fatalf("told of %v", list)
+	}
+	version := list[0].(map[string]any)["version"].(float64)
+
+	// What one may do there changes without a new connection.
+	if a := b.do("send_message", map[string]any{"session_id": id, "text": "x"}); a.Result != wsapi.Rejected || a.Error.Code != "forbidden" {
+		t.Errorf("a viewer of the project speaks: %+v", a)
+	}
+	p = h.changed(p, wsapi.ProjectChange{Members: &[]wsapi.ProjectMember{member(ana, account.Member)}})
+	b.until("the new rights", func(f map[string]any) bool {
+		return f["type"] == "process_state" && f["session_id"] == id && f["version"].(float64) > version && slices.Contains(f["rights"].([]any), any("run"))
+	})
+	if a := b.do("send_message", map[string]any{"session_id": id, "text": "x"}); a.Result != wsapi.Applied {
+		t.Errorf("a member does not speak: %+v", a.Error)
+	}
+
+	// A folder less: the session is everybody's again, and nobody is told of rights.
+	h.changed(p, wsapi.ProjectChange{Folders: &[]string{"/work/else"}})
+	b.until("the default project", func(f map[string]any) bool {
+		return f["type"] == "process_state" && f["session_id"] == id && f["rights"] == nil && f["project_name"] == nil
+	})
+}
+
+// TestFolderThatJoinsAHiddenProject: the session goes from the tab with it.
+func TestFolderThatJoinsAHiddenProject(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ana := h.someone("ana", account.Member)
+	p := h.project("api", "/work/else")
+	h.session("api")
+	b := h.openAs(ana)
+	h.changed(p, wsapi.ProjectChange{Folders: &[]string{"/work/api"}})
+	if code, last := b.closed(); code != wsapi.CloseGoingAway || last["code"] != "access_changed" {
+		t.Fatalf("got %v %v", code, last)
+	}
+}
+
+func TestRightsAndRulesOfAnswers(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ana, ben, cleo := h.someone("Ana", account.Member), h.someone("Ben", account.Member), h.someone("Cleo", account.Member)
+	p := h.project("api-server", "/work/api", member(ana, account.Member), member(ben, account.Member), member(cleo, account.Viewer))
+	id := h.session("api")
+	p = h.changed(p, wsapi.ProjectChange{
+		Rules: &[]wsapi.ProjectRule{{Tool: "Bash", Effect: project.Allow, People: []string{ana.id}}, {Tool: "Write", Effect: project.Deny}},
+		Start: &wsapi.Whom{Role: account.Admin},
+	})
+	command, answered := h.ask(id, "one", nil)
+	file, denied := h.ask(id, "two", func(r *pending.Request) {
+		r.ToolName, r.ToolInput = "Write", json.RawMessage(`{"file_path":"/work/api/x","content":"x"}`)
+	})
+	say := func(who someone, r pending.Request, body map[string]any) answer {
+		return h.call("POST", "/api/pending/"+r.RequestID+"/response", body, who.way)
+	}
+	yes, no := map[string]any{"decision": "allow"}, map[string]any{"decision": "deny", "message": "no"}
+
+	checkRefusal(t, say(cleo, command, yes), 403, "forbidden")
+	got := say(ben, command, yes)
+	checkRefusal(t, got, 403, "forbidden")
+	if m := got.refusal(t).Message; m != "Only Ana may approve commands in api-server." {
+		t.Errorf("got %q", m)
+	}
+	// What is kept for one is not given away by an approval of something else, nor
+	// by a mode, nor beforehand.
+	with := map[string]any{"decision": "allow", "updated_permissions": []any{map[string]any{"type": "setMode", "mode": "acceptEdits", "destination": "session"}}}
+	checkRefusal(t, say(ana, command, with), 403, "forbidden")
+	checkRefusal(t, h.call("POST", "/api/sessions/"+id+"/permission_mode", `{"permission_mode":"acceptEdits"}`, ana.way), 403, "forbidden")
+	checkRefusal(t, h.call("POST", "/api/sessions/"+id+"/permission_mode", `{"permission_mode":"bypassPermissions"}`, ana.way), 403, "forbidden")
+	checkRefusal(t, h.call("POST", "/api/sessions", `{"cwd":"/work/api","prompt":"x"}`, ana.way), 403, "forbidden")
+	checkRefusal(t, h.call("POST", "/api/sessions/"+id+"/fork", `{}`, ana.way), 403, "forbidden")
+	p = h.changed(p, wsapi.ProjectChange{Start: &wsapi.Whom{Role: account.Member}})
+	checkRefusal(t, h.call("POST", "/api/sessions", `{"cwd":"/work/api","prompt":"x","allowed_tools":["Bash(ls)"]}`, ana.way), 403, "forbidden")
+	checkRefusal(t, h.call("POST", "/api/sessions", `{"cwd":"/work/api","prompt":"x","permission_mode":"acceptEdits"}`, ana.way), 403, "forbidden")
+	checkRefusal(t, h.call("POST", "/api/sessions", `{"cwd":"/work/api","prompt":"x","permission_mode":"bypassPermissions"}`, ana.way), 403, "forbidden")
+	checkRefusal(t, say(ana, file, yes), 403, "forbidden")
+
+	if got := say(ben, file, no); got.status != 200 {
+		t.Errorf("whoever may answer may deny: got %d %s", got.status, got.body)
+	}
+	if got := say(ana, command, yes); got.status != 200 {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+	if r := <-answered; r.Status != pending.Answered || r.Resolution.Actor.Name != "Ana" {
+		t.Errorf("got %+v", r)
+	}
+	if r := <-denied; r.Status != pending.Denied {
+		t.Errorf("got %+v", r)
+	}
+
+	// The right to have Claude ask nobody is given by name, and by an admin of the
+	// server.
+	h.changed(p, wsapi.ProjectChange{Bypass: &[]string{ana.id}, Rules: &[]wsapi.ProjectRule{}})
+	if got := h.call("POST", "/api/sessions", `{"cwd":"/work/api","prompt":"x","permission_mode":"bypassPermissions"}`, ana.way); got.status != 201 {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+	checkRefusal(t, h.call("POST", "/api/sessions", `{"cwd":"/work/api","prompt":"x","permission_mode":"bypassPermissions"}`, ben.way), 403, "forbidden")
+	mode := "bypassPermissions"
+	if _, err := h.store.UpdateSession(t.Context(), id, session.Patch{PermissionMode: &mode}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/messages", "/resume", "/fork"} {
+		body := "{}"
+		if path == "/messages" {
+			body = `{"text":"x"}`
+		}
+		checkRefusal(t, h.call("POST", "/api/sessions/"+id+path, body, ben.way), 403, "forbidden")
+	}
+	if got := h.call("POST", "/api/sessions/"+id+"/permission_mode", `{"permission_mode":"default"}`, ben.way); got.status != 202 {
+		t.Errorf("nobody leaves the mode: got %d %s", got.status, got.body)
+	}
+}
+
+func TestProjectsOverREST(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ana, ben := h.someone("Ana", account.Member), h.someone("Ben", account.Member)
+	p := h.project("api", "/src/api", member(ana, account.Admin), member(ben, account.Member))
+	one := func(who someone) (out wsapi.Project) {
+		h.call("GET", "/api/projects/"+p.ProjectID, nil, who.way).into(t, &out)
+		return out
+	}
+	if got := one(ana); got.Role != account.Admin || len(got.People) < 2 || got.Names[ben.id] != "Ben" || !slices.Contains(got.Rights, project.Manage) {
+		t.Errorf("got %+v", got)
+	}
+	if got := one(ben); got.Role != account.Member || len(got.People) != 0 {
+		t.Errorf("got %+v", got)
+	}
+	path := "/api/projects/" + p.ProjectID
+	for name, c := range map[string]struct {
+		who    someone
+		method string
+		path   string
+		body   string
+		status int
+		code   string
+	}{
+		"a member manages":        {ben, "PATCH", path, `{"version":1,"members":[]}`, 403, "forbidden"},
+		"an admin of it, folders": {ana, "PATCH", path, `{"version":1,"folders":["/src/b"]}`, 403, "forbidden"},
+		"an admin of it, bypass":  {ana, "PATCH", path, `{"version":1,"bypass":["` + ana.id + `"]}`, 403, "forbidden"},
+		"an admin of it, limits":  {ana, "PATCH", path, `{"version":1,"limits":{"sessions":1,"memory":0,"cost_per_day":0}}`, 403, "forbidden"},
+		"an admin of it, delete":  {ana, "DELETE", path, ``, 403, "forbidden"},
+		"a member makes":          {ana, "POST", "/api/projects", `{"name":"x","folders":["/x"]}`, 403, "forbidden"},
+		"no version":              {ana, "PATCH", path, `{"members":[]}`, 400, "invalid"},
+		"an old version":          {ana, "PATCH", path, `{"version":7,"members":[]}`, 409, "changed"},
+		"a stranger":              {ana, "PATCH", path, `{"version":1,"members":[{"user_id":"x","role":"member"}]}`, 400, "invalid"},
+		"a field of its own":      {ana, "PATCH", path, `{"version":1,"project_id":"x"}`, 400, "invalid"},
+	} {
+		var body any
+		if c.body != "" {
+			body = c.body
+		}
+		got := h.call(c.method, c.path, body, c.who.way)
+		if got.status != c.status || got.refusal(t).Code != c.code {
+			t.Errorf("%s: got %d %s", name, got.status, got.body)
+		}
+	}
+	checkRefusal(t, h.as(account.Admin, "POST", "/api/projects", `{"name":"API","folders":["/x"]}`), 409, "exists")
+	checkRefusal(t, h.as(account.Admin, "POST", "/api/projects", `{"name":"b","folders":["/src/api"]}`), 409, "folder_taken")
+	checkRefusal(t, h.as(account.Admin, "POST", "/api/projects", `{"name":"b","folders":["x"]}`), 400, "invalid")
+
+	got := h.call("PATCH", path, `{"version":1,"rules":[{"tool":"Bash","pattern":"","effect":"two_people","people":[]}],"members":[{"user_id":"`+ana.id+`","role":"admin"}]}`, ana.way)
+	if got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	if got := h.call("GET", path, nil, ben.way); got.status != 404 {
+		t.Errorf("who left still sees it: %d %s", got.status, got.body)
+	}
+	if got := h.as(account.Admin, "DELETE", path, nil); got.status != 204 {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+	checkRefusal(t, h.as(account.Admin, "DELETE", path, nil), 404, "not_found")
+	var whats []string
+	if err := account.WalkAudit(t.Context(), h.store, func(e account.AuditEntry) error {
+		var entry struct{ What string }
+		whats = append(whats, "")
+		err := json.Unmarshal(e.Body, &entry)
+		whats[len(whats)-1] = entry.What
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"project_created", "project_changed", "project_deleted"}; !slices.Equal(whats, want) {
+		t.Errorf("on record: %v, want %v", whats, want)
+	}
+}
+
+// TestProjectsOfElsewhere: what another server on the same database has changed
+// reaches the tabs of this one.
+func TestProjectsOfElsewhere(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ana := h.someone("ana", account.Member)
+	h.session("api")
+	b := h.openAs(ana)
+	_, err := h.store.CreateProject(t.Context(), project.Project{ProjectID: "p", Name: "api", Folders: []string{"/work/api"}, CreatedAt: time.Now()}, pending.Actor{Name: "Ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, last := b.closed(); code != wsapi.CloseGoingAway || last["code"] != "access_changed" {
+		t.Fatalf("got %v %v", code, last)
+	}
+}
