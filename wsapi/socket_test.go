@@ -334,6 +334,8 @@ func TestRolesOnTheSocket(t *testing.T) {
 		case "create_session":
 			fields = map[string]any{"demo": true}
 		case "ping":
+		case "looking":
+			fields["looking"] = true
 		default:
 			fields["session_id"] = id
 		}
