@@ -229,6 +229,21 @@ type Query struct {
 	Limit    int      // at most; 50 when 0
 }
 
+// Search asks for items of transcripts that hold all of some words.
+type Search struct {
+	Words    []string // as [WordsAsked] returns them; none finds nothing
+	Archived bool     // also in archived sessions
+	Before   int64    // the Next of the answer before; 0 to begin
+	Limit    int      // at most
+}
+
+// Hit is an item that a search found.
+type Hit struct {
+	SessionID, Title, CWD string
+	Archived              bool
+	Item                  Item
+}
+
 // Bell says that a session changed: its row, its requests or its transcript. It
 // carries only the id; who wants to know reads the row.
 type Bell interface {
@@ -282,6 +297,14 @@ type Store interface {
 	PutItems(ctx context.Context, sessionID string, items []Item) error
 	// Transcript returns at most limit items with Rev above after.
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (Page, error)
+
+	// IndexTranscripts takes in at most some items that searches do not know yet,
+	// and reports whether there may be more.
+	IndexTranscripts(ctx context.Context, most int) (more bool, err error)
+	// SearchTranscripts returns the items that hold all words, those of a session from
+	// its end on, and where to go on, 0 at the end. It knows what IndexTranscripts
+	// took in.
+	SearchTranscripts(ctx context.Context, q Search) (hits []Hit, next int64, err error)
 
 	// QueueMessage stores a message that waits for Claude; a known MessageID
 	// changes nothing and returns queued false. What it attaches by id is used by

@@ -193,6 +193,31 @@ type QueuedMessage struct {
 	CreatedAt   float64                  `json:"created_at"`
 }
 
+// SearchResults are sessions in which something was found, newest find first.
+type SearchResults struct {
+	Results []SearchResult `json:"results"`
+	Next    *string        `json:"next"` // cursor; a session may come again behind it
+}
+
+// SearchResult is what was found in one session, from its end on.
+type SearchResult struct {
+	SessionID string      `json:"session_id"`
+	Title     string      `json:"title"`
+	CWD       string      `json:"cwd"`
+	Archived  bool        `json:"archived"`
+	Hits      []SearchHit `json:"hits"`
+	More      bool        `json:"more"` // than the hits that are listed
+}
+
+// SearchHit is a block in which something was found. Excerpt is plain text.
+type SearchHit struct {
+	Seq     int64            `json:"seq"`
+	Key     string           `json:"key"`
+	Kind    session.ItemKind `json:"kind"`
+	At      float64          `json:"at"`
+	Excerpt string           `json:"excerpt"`
+}
+
 // Upload is a file that a message may attach later; Data is base64.
 type Upload struct {
 	Name string `json:"name" validate:"required,max=1000"`

@@ -85,6 +85,8 @@ func routes() []route {
 		{method: "POST", pattern: "/api/sessions/{id}/model", policy: asMember, serve: commandRoute("set_model")},
 		{method: "POST", pattern: "/api/sessions/{id}/permission_mode", policy: asMember, serve: commandRoute("set_permission_mode")},
 
+		{method: "GET", pattern: "/api/search", policy: signedIn, serve: (*Server).getSearch},
+
 		{method: "POST", pattern: "/api/attachments", policy: asMember, limit: uploadLimit, serve: (*Server).postAttachment},
 		{method: "GET", pattern: "/api/attachments/{id}", policy: signedIn, serve: (*Server).getAttachment},
 

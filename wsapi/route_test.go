@@ -55,6 +55,7 @@ var policies = map[string]string{
 	"PATCH /api/projects/{id}":                        "member",
 	"DELETE /api/projects/{id}":                       "admin",
 	"GET /api/processes":                              "admin",
+	"GET /api/search":                                 "viewer",
 	"POST /api/attachments":                           "member",
 	"GET /api/attachments/{id}":                       "viewer",
 	"GET /api/tokens":                                 "viewer",

@@ -47,6 +47,8 @@ type Store interface {
 	ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error)
 	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (session.Page, error)
+	IndexTranscripts(ctx context.Context, most int) (more bool, err error)
+	SearchTranscripts(ctx context.Context, q session.Search) (hits []session.Hit, next int64, err error)
 	QueuedMessages(ctx context.Context, sessionID string) ([]session.Message, error)
 	Attachment(ctx context.Context, attachmentID string) (session.KeptAttachment, error)
 	Request(ctx context.Context, requestID string) (pending.Request, error)

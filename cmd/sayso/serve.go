@@ -212,6 +212,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	}
 	opening.Go(watch("model of the demo", func() error { return model.Run(doorCtx) }))
 	opening.Go(watch("attachments", func() error { return shelf.Run(doorCtx) }))
+	opening.Go(func() { index(doorCtx, opened, log) })
 	opening.Go(watch("tabs", func() error { return door.Run(doorCtx) }))
 	opening.Go(watch("alerts", func() error { return alerts.Run(doorCtx) }))
 	opening.Go(watch("agents", func() error { return agents.Run(doorCtx) }))
@@ -275,6 +276,27 @@ func peopleToTell(directory *account.Directory, known store.Store) func(context.
 			}})
 		}
 		return list, nil
+	}
+}
+
+// index takes transcripts in for searches, behind what is said: each search takes
+// in the last of it by itself. It begins with all that an older sayso has stored.
+func index(ctx context.Context, opened store.Store, log *slog.Logger) {
+	const step, pause = 100, 10 * time.Second
+	for {
+		more, err := opened.IndexTranscripts(ctx, step)
+		if err != nil && ctx.Err() == nil {
+			log.Debug("cannot take transcripts in for searches; trying again", "error", err)
+		}
+		wait := pause
+		if more {
+			wait = 20 * time.Millisecond // others write too
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

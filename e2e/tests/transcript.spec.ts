@@ -53,6 +53,30 @@ test('a transcript is searched, and read as a plain page', async ({ page, folder
   await expect(app.composer()).toBeVisible()
 })
 
+test('a search over all transcripts leads to the block', async ({ page, folder, rest }) => {
+  const word = `heron${Date.now()}`
+  const lines = Array.from({ length: 40 }, (_, i) => text(`Line ${i} of many.\n\nMore of it.`))
+  const id = await rest.start(prompt('Say it.', [text(`Here stands a ${word} in main.go.`), bash('touch seen')], lines), { cwd: folder, title: 'The bird' })
+  const other = await rest.start(prompt('Say nothing.', [text('Nothing.')]), { cwd: folder })
+  await expect.poll(async () => (await rest.state(id)).pending_requests.length).toBe(1)
+  const app = await App.openSession(page, id)
+  await app.approve(app.card())
+  await expect(app.said('Line 39 of many.')).toBeVisible()
+  await page.goto(`/sessions/${other}`)
+  await expect(app.said('Nothing.')).toBeVisible()
+
+  const field = page.getByRole('searchbox', { name: 'Search sessions' })
+  await field.fill(`"${word.slice(0, 9).toUpperCase()} main.go*`)
+  const found = page.getByRole('region', { name: 'Found in transcripts' })
+  await expect(found.getByText('The bird')).toBeVisible()
+  await expect(found.locator('mark').first()).toHaveText(word.slice(0, 9))
+  await found.getByRole('link', { name: /^Claude Here stands/ }).click()
+  await expect(page.getByRole('heading', { name: 'The bird' })).toBeVisible()
+  await expect(app.said(`Here stands a ${word}`)).toBeInViewport()
+  await field.fill(`${word} crane`)
+  await expect(found.getByText('Nothing found')).toBeVisible()
+})
+
 test('nothing in a transcript runs', async ({ page, folder, rest }) => {
   // A fence in a prompt would end its script, and a file of text holds no NUL.
   const hostile = PAYLOADS.filter((p) => !p.includes('```') && !p.includes('\0'))
@@ -162,6 +186,12 @@ test('ten thousand blocks are few elements, and the last page is there', async (
   expect(await elements()).toBeLessThan(2_000)
 
   await page.getByRole('feed').focus()
+  await page.keyboard.press('Home')
+  await expect(page.getByText('func f0() {}')).toBeInViewport()
+  expect(await elements()).toBeLessThan(2_000)
+  await page.keyboard.press('End')
+  await expect(page.getByText('func f9999() {}')).toBeInViewport()
+
   await page.keyboard.press('/')
   await page.getByRole('searchbox', { name: 'Search in this transcript' }).fill('echo 5000')
   await expect(page.locator('.row.tool_call').filter({ hasText: 'echo 5000' })).toBeVisible()

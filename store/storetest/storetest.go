@@ -35,6 +35,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Progress", progress},
 		{"Transcript", transcript},
 		{"Messages", messages},
+		{"Search", search},
 		{"Attachments", attachments},
 		{"Accounts", accounts},
 		{"Passkeys", passkeys},

@@ -32,6 +32,12 @@ export const words: typeof english = {
     count: (n) => count(n, 'Sitzung', 'Sitzungen'),
     more: 'Mehr zeigen',
   },
+  words: {
+    title: 'In Verläufen',
+    results: 'In Verläufen gefunden',
+    count: (n: number) => count(n, 'Sitzung', 'Sitzungen'),
+    more: 'In dieser Sitzung ist mehr; suche in ihr.',
+  },
   queueLabel: 'Wartende Nachrichten',
   queueRemove: 'Entfernen',
   queueRemoveNamed: (text) => `Entfernen: ${text.slice(0, 60)}`,

@@ -32,6 +32,12 @@ export const words = {
     count: (n: number) => count(n, 'session', 'sessions'),
     more: 'Show more',
   },
+  words: {
+    title: 'In transcripts',
+    results: 'Found in transcripts',
+    count: (n: number) => count(n, 'session', 'sessions'),
+    more: 'There is more in this session; search in it.',
+  },
   queueLabel: 'Messages that wait',
   queueRemove: 'Remove',
   queueRemoveNamed: (text: string) => `Remove: ${text.slice(0, 60)}`,

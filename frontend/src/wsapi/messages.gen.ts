@@ -369,6 +369,11 @@ export interface Upload {
   data: string
 }
 
+export interface SearchResults {
+  results: SearchResult[]
+  next: string | null
+}
+
 export interface TranscriptPage {
   items: Item[]
   next: number
@@ -700,6 +705,15 @@ export interface QueuedMessage {
   created_at: number
 }
 
+export interface SearchResult {
+  session_id: string
+  title: string
+  cwd: string
+  archived: boolean
+  hits: SearchHit[]
+  more: boolean
+}
+
 export interface PendingRequest {
   session_id: string
   session_title: string
@@ -963,6 +977,14 @@ export interface FolderTrust {
   told: string[]
   can_leave_out: boolean
   before: TrustedBy | null
+}
+
+export interface SearchHit {
+  seq: number
+  key: string
+  kind: ItemKind
+  at: number
+  excerpt: string
 }
 
 export interface CommandStep {

@@ -1,4 +1,4 @@
-import type { CreateSession, Environment, FolderList, Login, Me, MessageList, Outcome, Refusal, RequestFate, Session, SessionList, SessionPatch, TranscriptPage } from './messages.gen'
+import type { CreateSession, Environment, FolderList, Login, Me, MessageList, Outcome, Refusal, RequestFate, SearchResults, Session, SessionList, SessionPatch, TranscriptPage } from './messages.gen'
 
 /** A refusal of the server, with its sentence for the person. */
 export class RefusedError extends Error {
@@ -63,6 +63,8 @@ export const rest = {
   unqueue: (id: string, messageID: string) => call<null>('DELETE', `${session(id)}/messages/${encodeURIComponent(messageID)}`),
   findSessions: (words: string, cursor: string | null) =>
     call<SessionList>('GET', '/api/sessions?' + new URLSearchParams({ archived: 'true', limit: '50', q: words, ...(cursor ? { cursor } : {}) }).toString()),
+  search: (words: string, cursor: string | null) =>
+    call<SearchResults>('GET', '/api/search?' + new URLSearchParams({ archived: 'true', q: words, ...(cursor ? { cursor } : {}) }).toString()),
   folders: (prefix: string) => call<FolderList>('GET', '/api/folders?' + new URLSearchParams({ prefix, limit: '20' }).toString()),
   change: (id: string, patch: SessionPatch) => call<Session>('PATCH', session(id), patch),
   fork: (id: string, commandID: string) => call<Outcome>('POST', `${session(id)}/fork`, { command_id: commandID }),

@@ -1,0 +1,66 @@
+package wsapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+func (h *house) words(id, key, text string) {
+	h.t.Helper()
+	body, err := json.Marshal(session.TextBody{Text: text})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := h.store.PutItems(h.t.Context(), id, []session.Item{{Key: key, At: time.Unix(5, 0), Kind: session.ItemText, Body: body}}); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	one, other := h.session("one"), h.session("other")
+	for i := range 5 {
+		h.words(one, fmt.Sprint("k", i), fmt.Sprintf("The heron number %d <b>stands</b>.", i))
+	}
+	h.words(other, "k", strings.Repeat("long ", 100)+"a heron"+strings.Repeat(" after", 100))
+	find := func(query string) wsapi.SearchResults {
+		t.Helper()
+		a := h.as(account.Viewer, "GET", "/api/search?"+query, nil)
+		if a.status != 200 {
+			t.Fatalf("%s: got %d %s", query, a.status, a.body)
+		}
+		var list wsapi.SearchResults
+		a.into(t, &list)
+		return list
+	}
+	list := find("q=HER")
+	if len(list.Results) != 2 || list.Next != nil {
+		t.Fatalf("got %+v", list)
+	}
+	by := map[string]wsapi.SearchResult{}
+	for _, r := range list.Results {
+		by[r.SessionID] = r
+	}
+	if r := by[one]; len(r.Hits) != 3 || !r.More || r.Title != "one" || r.Hits[0].Key != "k4" || r.Hits[0].Excerpt != "The heron number 4 <b>stands</b>." || r.Hits[0].Seq != 5 {
+		t.Errorf("got %+v", r)
+	}
+	if r := by[other]; len(r.Hits) != 1 || r.More || !strings.Contains(r.Hits[0].Excerpt, "a heron after") || len(r.Hits[0].Excerpt) > 250 {
+		t.Errorf("got %+v", r)
+	}
+	for _, query := range []string{"q=", "q=%22", "q=%27%3B--", "q=crane", "", "q=heron+crane", "q=%00", "q=%FF"} {
+		if list := find(query); len(list.Results) != 0 {
+			t.Errorf("%s: got %+v", query, list)
+		}
+	}
+	checkRefusal(t, h.as(account.Viewer, "GET", "/api/search?q="+url.QueryEscape(strings.Repeat("x", 501)), nil), 400, "invalid")
+	checkRefusal(t, h.as(account.Viewer, "GET", "/api/search?q=x&cursor=y", nil), 400, "invalid")
+}
