@@ -64,3 +64,32 @@ func TestSearch(t *testing.T) {
 	checkRefusal(t, h.as(account.Viewer, "GET", "/api/search?q="+url.QueryEscape(strings.Repeat("x", 501)), nil), 400, "invalid")
 	checkRefusal(t, h.as(account.Viewer, "GET", "/api/search?q=x&cursor=y", nil), 400, "invalid")
 }
+
+// TestSearchFindsNothingOfOthers: what was said in a project that a person is not in
+// is not found, and an attachment said there is not served.
+func TestSearchFindsNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ana, ben := h.someone("ana", account.Member), h.someone("ben", account.Member)
+	h.project("secret", "/work/secret", member(ana, account.Member))
+	hidden, open := h.session("secret"), h.session("open")
+	h.words(hidden, "k", "the heron of the secret")
+	h.words(open, "k", "the heron of everybody")
+	for _, row := range []struct {
+		who  someone
+		want int
+	}{{ana, 2}, {ben, 1}} {
+		var list wsapi.SearchResults
+		h.call("GET", "/api/search?q=heron", nil, row.who.way).into(t, &list)
+		if len(list.Results) != row.want {
+			t.Errorf("%s finds %+v, want %d", row.who.id, list, row.want)
+		}
+	}
+	var info session.AttachmentInfo
+	h.call("POST", "/api/attachments", wsapi.Upload{Name: "a.png", Data: picture}, ana.way).into(t, &info)
+	if a := h.call("POST", "/api/sessions/"+hidden+"/messages", map[string]any{"text": "x", "attachments": []wsapi.Attachment{{AttachmentID: info.AttachmentID}}}, ana.way); a.status != 202 {
+		t.Fatalf("got %d %s", a.status, a.body)
+	}
+	checkRefusal(t, h.call("GET", "/api/attachments/"+info.AttachmentID, nil, ben.way), 404, "no_attachment")
+	checkRefusal(t, h.call("POST", "/api/sessions/"+open+"/messages", map[string]any{"text": "x", "attachments": []wsapi.Attachment{{AttachmentID: info.AttachmentID}}}, ben.way), 404, "no_attachment")
+}
