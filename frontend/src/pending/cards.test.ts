@@ -5,7 +5,7 @@ import { askedDifferently, orphaned, questionAskedDifferently } from '@/testfram
 import { arrive } from '@/testsetup'
 import type { ProcessState, Request } from '@/wsapi/messages.gen'
 import RequestDock from './RequestDock.vue'
-import { armed, asks, button, dock, has, key, newHour, NOW, off, question, request } from './testdock'
+import { armed, asks, button, dock, has, key, looked, newHour, NOW, off, question, request } from './testdock'
 
 enableAutoUnmount(afterEach)
 beforeEach(() => {
@@ -140,6 +140,7 @@ describe('a tool approval', () => {
     await button(d.wrapper, 'Edit').trigger('click')
     await d.wrapper.find('textarea').setValue('touch b')
     expect(d.wrapper.text()).toContain('Edited by you')
+    await looked()
     await button(d.wrapper, 'Approve').trigger('click')
     expect(d.answers[0]).toMatchObject({ updated_input: { command: 'touch b', description: 'Make a file' } })
   })
@@ -435,6 +436,7 @@ describe('drafts', () => {
     await armed()
     await button(d.wrapper, 'Edit').trigger('click')
     await d.wrapper.find('textarea').setValue('touch b')
+    await looked()
     await button(d.wrapper, 'Approve').trigger('click')
     await d.ack({ result: 'applied' })
     await d.state([])

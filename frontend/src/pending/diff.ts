@@ -3,6 +3,8 @@ import { structuredPatch } from 'diff'
 export interface DiffLine {
   kind: 'same' | 'add' | 'del' | 'gap'
   text: string
+  /** Of a gap: how many lines are left out. */
+  skipped?: number
 }
 
 export interface Diff {
@@ -19,8 +21,10 @@ export function diffOf(before: string, after: string): Diff {
   const patch = structuredPatch('', '', before, after, '', '', { context: 3, timeout: SEARCH_MS })
   if (!patch) return replaced(before, after)
   const out: Diff = { lines: [], added: 0, removed: 0 }
+  let end = 1
   patch.hunks.forEach((hunk, i) => {
-    if (i > 0) out.lines.push({ kind: 'gap', text: '' })
+    if (i > 0) out.lines.push({ kind: 'gap', text: '', skipped: hunk.oldStart - end })
+    end = hunk.oldStart + hunk.oldLines
     for (const line of hunk.lines) {
       const text = line.slice(1)
       // "\ No newline at end of file": of a piece of a file that says nothing.

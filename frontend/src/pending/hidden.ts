@@ -64,3 +64,12 @@ export function shown(text: string): string {
 export function hiddenCount(text: string): number {
   return pieces(text).filter((p) => p.hidden !== undefined).length
 }
+
+// The colours of a terminal and what else begins with ESC [.
+// oxlint-disable-next-line no-control-regex
+const ESCAPES = /\u001b\[[0-9;?]*[A-Za-z]/g
+
+/** A text without the escapes of a terminal. */
+export function escapes(text: string): string {
+  return text.replace(ESCAPES, '').trim()
+}

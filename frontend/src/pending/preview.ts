@@ -29,7 +29,7 @@ export function usePreview(request: Request, edited: ComputedRef<ToolInput | nul
   /** Of what would run now; null while unknown. */
   current: ComputedRef<Preview | null>
   /** Whether there is nothing to wait for any more. */
-  settled: Ref<boolean>
+  settled: ComputedRef<boolean>
   /** What the file is compared with was changed since it was last read. */
   changed: Ref<number>
   refresh(): void
@@ -37,6 +37,7 @@ export function usePreview(request: Request, edited: ComputedRef<ToolInput | nul
   const id = request.request_id
   const asked = shallowRef<Preview | null>(last.get(id) ?? null)
   const ofEdit = shallowRef<{ input: ToolInput; preview: Preview } | null>(null)
+  const failed = shallowRef<ToolInput | null>(null)
   const settled = ref(asked.value !== null)
   const changed = ref(0)
   let gone = false
@@ -74,13 +75,18 @@ export function usePreview(request: Request, edited: ComputedRef<ToolInput | nul
       const preview = await call<Preview>('POST', at(id), { tool_input: input })
       if (!gone && edited.value === input) ofEdit.value = { input, preview }
     } catch {
-      // Without it the card says nothing of the edit, as it says.
+      // Without it the card says nothing of the edit.
+      if (!gone && edited.value === input) failed.value = input
     }
   }
   let typing: ReturnType<typeof setTimeout> | undefined
+  let late: ReturnType<typeof setTimeout> | undefined
   watch(edited, (input) => {
     clearTimeout(typing)
-    if (input !== null) typing = setTimeout(() => void loadEdit(input), AFTER_EDIT_MS)
+    clearTimeout(late)
+    if (input === null) return
+    typing = setTimeout(() => void loadEdit(input), AFTER_EDIT_MS)
+    late = setTimeout(() => (failed.value = input), PATIENCE_MS)
   }, { immediate: true })
 
   function refresh() {
@@ -94,6 +100,7 @@ export function usePreview(request: Request, edited: ComputedRef<ToolInput | nul
     gone = true
     clearTimeout(timer)
     clearTimeout(typing)
+    clearTimeout(late)
     clearTimeout(patience)
     removeEventListener('focus', refresh)
     document.removeEventListener('visibilitychange', refresh)
@@ -102,7 +109,7 @@ export function usePreview(request: Request, edited: ComputedRef<ToolInput | nul
   return {
     asked,
     current: computed(() => (edited.value === null ? asked.value : ofEdit.value?.input === edited.value ? ofEdit.value.preview : null)),
-    settled,
+    settled: computed(() => settled.value && (edited.value === null || failed.value === edited.value || ofEdit.value?.input === edited.value)),
     changed,
     refresh,
   }

@@ -4,15 +4,31 @@ import { vi } from 'vitest'
 import { nextTick, ref } from 'vue'
 import { useSessions } from '@/session/sessions'
 import { arrive } from '@/testsetup'
-import type { Ack, ProcessState, Question, Request } from '@/wsapi/messages.gen'
+import type { Ack, Preview, ProcessState, Question, Request } from '@/wsapi/messages.gen'
 import { portKey, type Answer, type Port } from '@/wsapi/port'
 import { loaded, Visit } from './forms'
+import { AFTER_EDIT_MS } from './preview'
 import RequestDock from './RequestDock.vue'
 
 // What the tests of the cards share: requests, a dock, and its buttons by name.
 
 // Loaded, they are drawn at once, as they are in a page that was there before them.
 await Promise.all([loaded, (Visit as unknown as { __asyncLoader(): Promise<unknown> }).__asyncLoader()])
+
+/** What the server says of each request and of each edit, by their ids; of others it says nothing. */
+export const previews = new Map<string, Preview>()
+export const asked: string[] = []
+vi.stubGlobal('fetch', async (path: string, init: RequestInit) => {
+  asked.push(`${init.method} ${path} ${String(init.body ?? '')}`.trim())
+  const said = previews.get(/^\/api\/pending\/(.*)\/preview$/.exec(path)?.[1] ?? '')
+  return new globalThis.Response(JSON.stringify(said ?? { error: { code: 'not_found', message: 'No.' } }), { status: said ? 200 : 404 })
+})
+
+/** Whatever the server was asked is answered. */
+export async function answeredAll() {
+  for (let i = 0; i < 20; i++) await Promise.resolve()
+  await nextTick()
+}
 
 // Each test has an hour of its own: the window remembers when it was last come back to.
 export let NOW = 1_763_692_800_000
@@ -105,6 +121,13 @@ export const off = (w: VueWrapper, name: string) => button(w, name).attributes('
 export const key = (w: VueWrapper, k: string, more: object = {}) => w.find('[role=group]').trigger('keydown', { key: k, ...more })
 export async function armed() {
   arrive()
+  await answeredAll()
   vi.advanceTimersByTime(600)
   await nextTick()
+}
+
+/** An edit has been looked at by the server. */
+export async function looked() {
+  vi.advanceTimersByTime(AFTER_EDIT_MS)
+  await answeredAll()
 }
