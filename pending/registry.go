@@ -264,6 +264,8 @@ func (r *Registry) Carry(ctx context.Context, req Request, from string) (settled
 //   - nil when the answer was applied, now or before by the same command of the
 //     same person,
 //   - a [NotOpenError] when the request was resolved otherwise,
+//   - nil for the first of two approvals, with the row still open; [ErrAnotherNeeded]
+//     when the same person approves once more,
 //   - [ErrNotFound] for an unknown request as for one of another session,
 //   - [ErrStale] when the answer was given to another input,
 //   - an [InvalidError] when it does not fit the question.
@@ -305,6 +307,9 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 	if ctx.Err() != nil {
 		return row, fmt.Errorf("pending: answer %s: %w", s.RequestID, context.Cause(ctx))
 	}
+	if s.Two && answer.Decision == Allow && row.RequestType == ToolApproval {
+		return r.approve(ctx, row, s, res)
+	}
 	// From here on the answer is worth more than the connection it came over.
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -318,6 +323,96 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 		return now, &NotOpenError{Request: now}
 	}
 	return now, nil
+}
+
+// approve takes one of the two approvals that a request needs. The first is noted
+// and leaves the request open; the second, of another person, resolves it.
+func (r *Registry) approve(ctx context.Context, row Request, s Submission, res Resolution) (Request, error) {
+	if res.Answer.UpdatedInput != nil || res.Answer.UpdatedPermissions != nil {
+		return row, &InvalidError{Sentence: "Two people must approve this, so it is approved as it was asked, and no rule goes with it."}
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	failed := func(err error) error { return fmt.Errorf("pending: approve %s: %w", s.RequestID, err) }
+	const tries = 5 // somebody may approve and take it back meanwhile
+	for range tries {
+		first := row.Approval
+		switch {
+		case row.Status.Final():
+			r.hand(row)
+			if made(row, res) {
+				return row, nil
+			}
+			return row, &NotOpenError{Request: row}
+		case first != nil && first.Actor.UserID == s.Mistrusted:
+			now, _, err := r.store.UnapproveRequest(ctx, row.RequestID, s.Mistrusted, s.Actor)
+			if err != nil {
+				return row, failed(err)
+			}
+			row = now
+		case first == nil:
+			now, done, err := r.store.ApproveRequest(ctx, row.RequestID, Approval{Actor: s.Actor, At: res.At, CommandID: s.CommandID})
+			if done || err != nil {
+				r.bell.Ring(row.SessionID) // after an error too: it may have been done
+			}
+			if done || err != nil {
+				return now, wrapped(err, failed)
+			}
+			row = now
+		case first.Actor.UserID == s.Actor.UserID && first.CommandID == s.CommandID:
+			return row, nil // the same command again
+		case first.Actor.UserID == s.Actor.UserID:
+			return row, failed(ErrAnotherNeeded)
+		default:
+			res.SecondTo = first.Actor.UserID
+			now, mine, err := r.resolve(ctx, row.SessionID, row.RequestID, res)
+			switch {
+			case errors.Is(err, errTakenBack):
+				row = now
+				continue
+			case err != nil:
+				return row, failed(err)
+			case !mine:
+				return now, &NotOpenError{Request: now}
+			}
+			return now, nil
+		}
+	}
+	return row, failed(ErrUnavailable)
+}
+
+func wrapped(err error, wrap func(error) error) error {
+	if err == nil {
+		return nil
+	}
+	return wrap(err)
+}
+
+// errTakenBack: the approval to which a resolution is the second is gone.
+var errTakenBack = errors.New("the first approval was taken back")
+
+// Unapprove takes back the first approval that a person gave. The error is
+// [ErrNotApproved] when there is none of theirs, [ErrNotFound] for a request of
+// another session, or a [NotOpenError].
+func (r *Registry) Unapprove(ctx context.Context, sessionID, requestID string, by Actor) error {
+	row, err := r.read(ctx, sessionID, requestID)
+	if err == nil && !row.Status.Final() {
+		var done bool
+		row, done, err = r.store.UnapproveRequest(ctx, requestID, by.UserID, by)
+		if done || err != nil {
+			r.bell.Ring(sessionID)
+		}
+		if err == nil && !done && !row.Status.Final() {
+			err = ErrNotApproved
+		}
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("pending: take approval of %s back: %w", requestID, err)
+	case row.Status.Final():
+		return &NotOpenError{Request: row}
+	}
+	return nil
 }
 
 // Extend moves the deadline of a request by a time, at most to [MaxWait] after
@@ -537,6 +632,8 @@ func (r *Registry) resolve(ctx context.Context, sessionID, requestID string, res
 			return now, false, err
 		}
 		won = made(now, res)
+	case !now.Status.Final() && res.SecondTo != "":
+		return now, false, errTakenBack
 	case !now.Status.Final():
 		return now, false, fmt.Errorf("store left request %s %s", requestID, now.Status)
 	case won:

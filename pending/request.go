@@ -114,6 +114,8 @@ type Request struct {
 	// Earlier is the answer to a question like this one that the process before
 	// this one asked and was not seen to act on; nil when there is none.
 	Earlier *Earlier
+	// Approval is the first of two approvals, nil while there is none.
+	Approval *Approval
 	// Resolution is set once Status is final.
 	Resolution *Resolution
 	Draft      json.RawMessage // a half-written answer shared between tabs, or nil
@@ -140,6 +142,14 @@ type Actor struct {
 	Address string
 }
 
+// Approval is the yes of one person to a request that two must approve. It decides
+// nothing by itself.
+type Approval struct {
+	Actor     Actor
+	At        time.Time
+	CommandID string // idempotency key of the command
+}
+
 // Resolution is how a request ended.
 type Resolution struct {
 	Status Status
@@ -150,9 +160,25 @@ type Resolution struct {
 	// CommandID is the idempotency key of the command that resolved it; the same
 	// command again has the same outcome. "" when no person was involved.
 	CommandID string
+	// SecondTo is the user who must have approved first, "" when one person decides:
+	// without that approval the resolution changes nothing.
+	SecondTo string
 	// CarriedFrom is the request that the person really answered, "" when it was
 	// this one.
 	CarriedFrom string
+}
+
+// ResolvedBy names who resolved a request: both people, where two approved; "" when
+// no person was involved.
+func (r Request) ResolvedBy() string {
+	res := r.Resolution
+	switch {
+	case res == nil:
+		return ""
+	case res.Status == Answered && r.Approval != nil && r.Approval.Actor.UserID != res.Actor.UserID:
+		return r.Approval.Actor.Name + " and " + res.Actor.Name
+	}
+	return res.Actor.Name
 }
 
 // Decision is a person's yes or no.

@@ -12,6 +12,10 @@ var (
 	ErrNotFound = errors.New("no such request")
 	ErrNotOpen  = errors.New("request is no longer open")
 	ErrInvalid  = errors.New("answer does not fit the question")
+	// ErrAnotherNeeded: this person has approved, and another must, too.
+	ErrAnotherNeeded = errors.New("another person must approve it, too")
+	// ErrNotApproved: there is no approval of this person to take back.
+	ErrNotApproved = errors.New("no approval to take back")
 	// ErrConflict: the asker used one id for two different requests.
 	ErrConflict = errors.New("request id was used for a different input")
 	// ErrStale: the answer names another input than the one that is asked.
@@ -51,9 +55,21 @@ type Store interface {
 	// ResolveRequest is the compare-and-set: it moves a request that is Open or
 	// Orphaned to res.Status and bumps the version of its session. Exactly one
 	// caller ever gets won true; everybody gets the row as it now stands. With
+	// res.SecondTo nobody wins unless that user's approval stands in the row. With
 	// Status Answered or Denied the delivery becomes Queued and the change is on
 	// disk when the call returns. ErrNotFound when there is no such row.
 	ResolveRequest(ctx context.Context, requestID string, res Resolution) (now Request, won bool, err error)
+
+	// ApproveRequest notes the first of two approvals of a request that is Open or
+	// Orphaned, and bumps the version of its session. It changes nothing, and done is
+	// false, when somebody has approved already or the request is resolved. It returns
+	// the row as it stands, or ErrNotFound. It is on disk, and on record, when the call
+	// returns.
+	ApproveRequest(ctx context.Context, requestID string, a Approval) (now Request, done bool, err error)
+
+	// UnapproveRequest takes the first approval back, if it is the one of this user,
+	// as ApproveRequest gives it. by says who did so, for the record.
+	UnapproveRequest(ctx context.Context, requestID, userID string, by Actor) (now Request, done bool, err error)
 
 	// OrphanRequests moves every Open request of a session to Orphaned with the
 	// given reason and bumps the version once if there was any. It returns how

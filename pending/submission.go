@@ -13,6 +13,11 @@ type Submission struct {
 	CommandID   string      // idempotency key; the same again has the same outcome
 	Actor       Actor
 
+	// Two: an approval needs another person's beside. Mistrusted is a user whose
+	// approval does not count any more, "" for nobody.
+	Two        bool
+	Mistrusted string
+
 	Decision           Decision // "" means Allow for questions; required for a tool approval
 	Message            string
 	Interrupt          bool

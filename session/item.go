@@ -108,7 +108,7 @@ type ResolvedBody struct {
 func ResolvedItem(r pending.Request, agentID string, now time.Time) Item {
 	body := ResolvedBody{
 		RequestID: r.RequestID, RequestType: string(r.RequestType), ToolName: r.ToolName,
-		Outcome: string(r.Status), By: r.Resolution.Actor.Name, Device: r.Resolution.Actor.Device,
+		Outcome: string(r.Status), By: r.ResolvedBy(), Device: r.Resolution.Actor.Device,
 		Carried: r.Resolution.CarriedFrom != "",
 		Summary: r.Resolution.Reason, Waited: now.Sub(r.CreatedAt).Seconds(),
 	}

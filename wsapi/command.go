@@ -70,6 +70,7 @@ var commandSpecs = map[string]commandSpec{
 	"set_model":                {role: account.Member, action: project.Run, make: func() command { return new(SetModel) }, kept: true, slow: true, ordered: true, process: true},
 	"set_permission_mode":      {role: account.Member, action: project.Tend, make: func() command { return new(SetPermissionMode) }, kept: true, slow: true, ordered: true, process: true},
 	"extend":                   {role: account.Member, make: func() command { return new(Extend) }, kept: true},
+	"withdraw_approval":        {role: account.Member, make: func() command { return new(WithdrawApproval) }},
 	"draft":                    {role: account.Member, make: func() command { return new(Draft) }},
 	"subscribe":                {role: account.Viewer, action: project.See, make: func() command { return new(Subscribe) }},
 	"unsubscribe":              {role: account.Viewer, make: func() command { return new(Unsubscribe) }},
@@ -223,6 +224,7 @@ func unavailable() settled {
 
 func (c *PendingRequestResponse) id() (string, string) { return c.CommandID, c.SessionID }
 func (c *Extend) id() (string, string)                 { return c.CommandID, c.SessionID }
+func (c *WithdrawApproval) id() (string, string)       { return c.CommandID, c.SessionID }
 func (c *SendMessage) id() (string, string)            { return c.CommandID, c.SessionID }
 func (c *CreateSession) id() (string, string)          { return c.CommandID, "" }
 func (c *ResumeSession) id() (string, string)          { return c.CommandID, c.SessionID }
@@ -254,8 +256,10 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 	if c.RequestType == "" {
 		c.RequestType = row.RequestType
 	}
+	var two bool
+	var mistrusted string
 	if !row.Status.Final() && c.SessionID == row.SessionID {
-		if err := s.mayAnswer(ctx, who, c, row, ses); err != nil {
+		if two, mistrusted, err = s.mayAnswer(ctx, who, c, row, ses); err != nil {
 			return Outcome{}, err
 		}
 	}
@@ -264,7 +268,7 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 		CommandID: c.CommandID, Actor: actor(who),
 		Decision: c.Decision, Message: c.Message, Interrupt: c.Interrupt,
 		UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions),
-		Answers: c.Answers,
+		Answers: c.Answers, Two: two, Mistrusted: mistrusted,
 	}
 	for _, r := range c.Responses {
 		sub.Responses = append(sub.Responses, pending.Response{ID: r.ID, Values: r.Values, Text: r.Text})
@@ -276,23 +280,50 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 	return Outcome{}, failpoint.After("answer.handled", err)
 }
 
-// mayAnswer holds an answer against the rights and rules of the project.
-func (s *Server) mayAnswer(ctx context.Context, who account.Identity, c *PendingRequestResponse, row pending.Request, ses session.Session) error {
+// mayAnswer holds an answer against the rights and rules of the project. two says
+// that another person must approve, too; mistrusted is whoever has approved and may
+// no longer.
+func (s *Server) mayAnswer(ctx context.Context, who account.Identity, c *PendingRequestResponse, row pending.Request, ses session.Session) (two bool, mistrusted string, err error) {
 	book, err := s.book(ctx)
 	if err != nil {
-		return err
+		return false, "", err
 	}
 	me, in := person(who), placeOf(ses)
 	if row.RequestType != pending.ToolApproval || c.Decision != pending.Allow {
-		return book.May(me, project.Answer, in)
+		return false, "", book.May(me, project.Answer, in)
 	}
 	call := project.Call{Tool: row.ToolName, Input: row.ToolInput, CWD: ses.CWD}
 	ruling := book.Approval(in, call, unlessNull(c.UpdatedInput))
 	if err := book.MayApprove(me, in, ruling, row.ToolName); err != nil {
-		return err
+		return false, "", err
 	}
 	mode, tools := granted(unlessNull(c.UpdatedPermissions))
-	return book.MayLoosen(me, in, mode, tools)
+	if err := book.MayLoosen(me, in, mode, tools); err != nil {
+		return false, "", err
+	}
+	if first := row.Approval; first != nil {
+		user, err := s.o.Directory.User(ctx, first.Actor.UserID)
+		if err != nil && !errors.Is(err, account.ErrNotFound) {
+			return false, "", err
+		}
+		them := project.Person{UserID: user.UserID, Role: user.Role}
+		if err != nil || user.Disabled || book.MayApprove(them, in, ruling, row.ToolName) != nil {
+			mistrusted = first.Actor.UserID
+		}
+	}
+	return ruling.Effect == project.TwoPeople, mistrusted, nil
+}
+
+// do takes back the first of two approvals.
+func (c *WithdrawApproval) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	r, _, err := s.mayRequest(ctx, who, project.See, c.RequestID)
+	switch {
+	case err != nil:
+		return Outcome{}, err
+	case c.SessionID != "" && r.SessionID != c.SessionID:
+		return Outcome{}, pending.ErrNotFound
+	}
+	return Outcome{}, s.o.Requests.Unapprove(ctx, r.SessionID, c.RequestID, actor(who))
 }
 
 // granted is what Claude is spared asking by permissions that go with an

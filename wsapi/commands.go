@@ -57,6 +57,15 @@ type Extend struct {
 	RequestID string `json:"request_id" validate:"required,max=64"`
 }
 
+// WithdrawApproval takes one's own approval of a request back that another person
+// must approve, too, and has not yet.
+type WithdrawApproval struct {
+	Type      string `json:"type" ts:"'withdraw_approval'" validate:"omitempty,eq=withdraw_approval"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID string `json:"session_id,omitempty" validate:"max=64"`
+	RequestID string `json:"request_id" validate:"required,max=64"`
+}
+
 // SendMessage says something to Claude; it waits its turn when Claude works.
 type SendMessage struct {
 	Type            string       `json:"type" ts:"'send_message'" validate:"omitempty,eq=send_message"`

@@ -145,6 +145,7 @@ func frames() map[string]any {
 	shared := wsapi.WireInProject(with(processState(), func(p *session.ProcessState) {
 		p.Version, p.InProject = 43, "4b7e4d0e-6a44-4a51-8f43-2d5e2f6f0a77"
 		p.Requests = []pending.Request{bashRequest()}
+		p.Requests[0].Approval = &pending.Approval{Actor: pending.Actor{UserID: "ana", Name: "Ana"}, At: at}
 	}), project.NewBook([]project.Project{{
 		ProjectID: "4b7e4d0e-6a44-4a51-8f43-2d5e2f6f0a77", Name: "api-server",
 		Members: []project.Member{{UserID: "cleo", Role: account.Member}},
@@ -288,11 +289,12 @@ func commands() map[string]any {
 		"command.unsubscribe":                     &wsapi.Unsubscribe{Type: "unsubscribe", CommandID: cmdID, SessionID: sessID},
 		"command.draft": &wsapi.Draft{Type: "draft", CommandID: cmdID, SessionID: sessID, RequestID: questionRequest().RequestID,
 			Value: json.RawMessage(`{"responses":[{"id":"q1","values":["Summary"]}]}`)},
-		"command.draft.clear": &wsapi.Draft{Type: "draft", CommandID: cmdID, RequestID: questionRequest().RequestID, Value: json.RawMessage(`null`)},
-		"command.looking":     &wsapi.Looking{Type: "looking", CommandID: cmdID, Looking: true},
-		"command.typing":      &wsapi.Typing{Type: "typing", CommandID: cmdID, SessionID: sessID, RequestID: questionRequest().RequestID},
-		"command.extend":      &wsapi.Extend{Type: "extend", CommandID: cmdID, SessionID: sessID, RequestID: mcpRequest().RequestID},
-		"command.ping":        &wsapi.Ping{Type: "ping", CommandID: cmdID},
+		"command.draft.clear":       &wsapi.Draft{Type: "draft", CommandID: cmdID, RequestID: questionRequest().RequestID, Value: json.RawMessage(`null`)},
+		"command.looking":           &wsapi.Looking{Type: "looking", CommandID: cmdID, Looking: true},
+		"command.typing":            &wsapi.Typing{Type: "typing", CommandID: cmdID, SessionID: sessID, RequestID: questionRequest().RequestID},
+		"command.extend":            &wsapi.Extend{Type: "extend", CommandID: cmdID, SessionID: sessID, RequestID: mcpRequest().RequestID},
+		"command.withdraw_approval": &wsapi.WithdrawApproval{Type: "withdraw_approval", CommandID: cmdID, SessionID: sessID, RequestID: bashRequest().RequestID},
+		"command.ping":              &wsapi.Ping{Type: "ping", CommandID: cmdID},
 	}
 }
 

@@ -124,6 +124,15 @@ type ApprovalRule struct {
 	Effect project.Effect `json:"effect"`
 	People []string       `json:"people,omitempty"` // names: nobody else may approve
 	May    bool           `json:"may"`              // whether this tab's person may
+	// First is the first of two approvals, once there is one.
+	First *FirstApproval `json:"first,omitempty"`
+}
+
+// FirstApproval is the yes of one person, to which another's must come.
+type FirstApproval struct {
+	By   string  `json:"by"`
+	At   float64 `json:"at"`
+	Mine bool    `json:"mine"` // it is this tab's person's
 }
 
 // Earlier is an answer on which its asker was not seen to act.
@@ -487,6 +496,9 @@ func wireApproval(r pending.Request, cwd string, in project.Place, book *project
 		return nil
 	}
 	rule := &ApprovalRule{Effect: ruling.Effect, May: book.MayApprove(who, in, ruling, r.ToolName) == nil}
+	if a := r.Approval; a != nil && ruling.Effect == project.TwoPeople {
+		rule.First = &FirstApproval{By: a.Actor.Name, At: seconds(a.At), Mine: a.Actor.UserID == who.UserID}
+	}
 	if len(ruling.People) > 0 {
 		rule.People = book.NameList(ruling.People)
 	}

@@ -56,6 +56,11 @@ func (s *Server) postExtend(w http.ResponseWriter, r *http.Request, who account.
 	return s.postRequestCommand(w, r, who, "extend", c, &c.RequestID)
 }
 
+func (s *Server) postWithdraw(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	c := new(WithdrawApproval)
+	return s.postRequestCommand(w, r, who, "withdraw_approval", c, &c.RequestID)
+}
+
 func (s *Server) postResponse(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	c := new(PendingRequestResponse)
 	return s.postRequestCommand(w, r, who, "pending_request_response", c, &c.RequestID)

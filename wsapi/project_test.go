@@ -185,7 +185,7 @@ func TestWhatIsNotYoursIsNotThere(t *testing.T) {
 		fields := func(sessionID, requestID string) map[string]any {
 			f := map[string]any{}
 			switch name {
-			case "extend", "draft":
+			case "extend", "draft", "withdraw_approval":
 				f["request_id"] = requestID
 			case "pending_request_response":
 				f["session_id"], f["request_id"], f["request_type"], f["decision"] = sessionID, requestID, "tool_approval", "allow"
@@ -465,5 +465,93 @@ func TestProjectsOfElsewhere(t *testing.T) {
 	}
 	if code, last := b.closed(); code != wsapi.CloseGoingAway || last["code"] != "access_changed" {
 		t.Fatalf("got %v %v", code, last)
+	}
+}
+
+// TestTwoPeople: the second approval is another person's, and the request is
+// answered once, with both names.
+func TestTwoPeople(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ana, ben, cleo := h.someone("Ana", account.Member), h.someone("Ben", account.Member), h.someone("Cleo", account.Member)
+	p := h.project("api", "/work/api", member(ana, account.Member), member(ben, account.Member), member(cleo, account.Member))
+	id := h.session("api")
+	p = h.changed(p, wsapi.ProjectChange{Rules: &[]wsapi.ProjectRule{{Tool: "Bash", Effect: project.TwoPeople}}})
+	r, answered := h.ask(id, "one", nil)
+	give := func(who someone, path string, body map[string]any) answer {
+		return h.call("POST", "/api/pending/"+r.RequestID+"/"+path, body, who.way)
+	}
+	yes := func(commandID string) map[string]any {
+		return map[string]any{"decision": "allow", "command_id": commandID}
+	}
+	b := h.openAs(ben)
+
+	got := give(ana, "response", map[string]any{"decision": "allow", "updated_input": map[string]any{"command": "other"}})
+	checkRefusal(t, got, 422, "invalid_answer")
+	first := uuid.NewString()
+	for range 2 { // the same command again changes nothing
+		if got := give(ana, "response", yes(first)); got.status != 200 {
+			t.Fatalf("got %d %s", got.status, got.body)
+		}
+	}
+	checkRefusal(t, give(ana, "response", yes(uuid.NewString())), 409, "another_needed")
+	firstOf := func(f map[string]any) map[string]any {
+		if f["type"] != "process_state" || len(f["pending_requests"].([]any)) != 1 {
+			return nil
+		}
+		rule, _ := f["pending_requests"].([]any)[0].(map[string]any)["approval"].(map[string]any)
+		one, _ := rule["first"].(map[string]any)
+		return one
+	}
+	b.until("Ana's approval", func(f map[string]any) bool {
+		one := firstOf(f)
+		return one != nil && one["by"] == "Ana" && one["mine"] == false
+	})
+
+	checkRefusal(t, give(ben, "withdraw_approval", map[string]any{}), 409, "not_approved")
+	if got := give(ana, "withdraw_approval", map[string]any{}); got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	checkRefusal(t, give(ana, "withdraw_approval", map[string]any{}), 409, "not_approved")
+
+	// An approval counts while its giver may give it.
+	if got := give(ana, "response", yes(uuid.NewString())); got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	p = h.changed(p, wsapi.ProjectChange{Members: &[]wsapi.ProjectMember{member(ben, account.Member), member(cleo, account.Member)}})
+	if got := give(ben, "response", yes(uuid.NewString())); got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	select {
+	case r := <-answered:
+		t.Fatalf("answered with the approval of somebody who may not: %+v", r.Resolution)
+	default:
+	}
+	now, err := h.store.Request(t.Context(), r.RequestID)
+	if err != nil || now.Status != pending.Open || now.Approval == nil || now.Approval.Actor.Name != "Ben" {
+		t.Fatalf("got %+v, %v", now, err)
+	}
+	if got := give(cleo, "response", yes(uuid.NewString())); got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	if done := <-answered; done.Status != pending.Answered || done.ResolvedBy() != "Ben and Cleo" {
+		t.Errorf("got %s by %s", done.Status, done.ResolvedBy())
+	}
+	var fate wsapi.RequestFate
+	h.call("GET", "/api/pending/"+r.RequestID, nil, ben.way).into(t, &fate)
+	if fate.Resolved == nil || fate.Resolved.Summary != "Approved by Ben and Cleo." {
+		t.Errorf("got %+v", fate.Resolved)
+	}
+
+	// A deny by one ends it.
+	other, refused := h.ask(id, "two", nil)
+	if got := h.call("POST", "/api/pending/"+other.RequestID+"/response", yes(uuid.NewString()), ben.way); got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	if got := h.call("POST", "/api/pending/"+other.RequestID+"/response", map[string]any{"decision": "deny"}, cleo.way); got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	if done := <-refused; done.Status != pending.Denied {
+		t.Errorf("got %s", done.Status)
 	}
 }

@@ -111,6 +111,10 @@ func (s *Server) code(err error) *refusal {
 	case errors.Is(err, pending.ErrStale):
 		r = refuse(http.StatusConflict, "stale", "Claude asks something else now than what was shown to you. Look at the request again.")
 		r.result = Stale
+	case errors.Is(err, pending.ErrAnotherNeeded):
+		r = refuse(http.StatusConflict, "another_needed", "You have approved this. One more person must approve it, too.")
+	case errors.Is(err, pending.ErrNotApproved):
+		r = refuse(http.StatusConflict, "not_approved", "There is no approval of yours to take back.")
 	case errors.Is(err, pending.ErrNotFound):
 		r = refuse(http.StatusNotFound, "not_found", "This request is not there, or not yours to see. Nothing was sent.")
 		r.result = Stale
@@ -232,10 +236,10 @@ func wireResolved(r pending.Request) *Resolved {
 	if res == nil {
 		return nil
 	}
-	w := &Resolved{Outcome: res.Status, By: optional(res.Actor.Name), Device: optional(res.Actor.Device), At: seconds(res.At)}
+	w := &Resolved{Outcome: res.Status, By: optional(r.ResolvedBy()), Device: optional(res.Actor.Device), At: seconds(res.At)}
 	by := ""
 	if res.Actor.Name != "" {
-		by = " by " + res.Actor.Name
+		by = " by " + r.ResolvedBy()
 	}
 	switch res.Status {
 	case pending.Answered:

@@ -69,6 +69,7 @@ type Store interface {
 // Requests is the room where questions wait; see pending.Registry.
 type Requests interface {
 	Answer(ctx context.Context, s pending.Submission) (pending.Request, error)
+	Unapprove(ctx context.Context, sessionID, requestID string, by pending.Actor) error
 	Extend(ctx context.Context, requestID string, by time.Duration) (time.Time, error)
 	SetDraft(ctx context.Context, sessionID, requestID string, draft json.RawMessage) error
 	Open(ctx context.Context, sessionID string) ([]pending.Request, error)

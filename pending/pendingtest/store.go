@@ -22,6 +22,7 @@ type Op string
 const (
 	OpOpen        Op = "OpenRequest"
 	OpResolve     Op = "ResolveRequest"
+	OpApprove     Op = "ApproveRequest"
 	OpOrphan      Op = "OrphanRequests"
 	OpCarry       Op = "CarryAnswer"
 	OpDelivery    Op = "SetDelivery"
@@ -146,7 +147,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 		if !known {
 			return pending.ErrNotFound
 		}
-		if !row.Status.Final() {
+		if !row.Status.Final() && (res.SecondTo == "" || row.Approval != nil && row.Approval.Actor.UserID == res.SecondTo) {
 			row.Status = res.Status
 			row.Resolution = &res
 			row.Draft = nil
@@ -165,6 +166,48 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 		return pending.Request{}, false, err
 	}
 	return now, won, nil
+}
+
+// ApproveRequest implements [pending.Store].
+func (s *Store) ApproveRequest(ctx context.Context, requestID string, a pending.Approval) (now pending.Request, done bool, err error) {
+	return s.approval(ctx, requestID, func(row *pending.Request) bool {
+		if row.Approval != nil {
+			return false
+		}
+		row.Approval = &a
+		return true
+	})
+}
+
+// UnapproveRequest implements [pending.Store].
+func (s *Store) UnapproveRequest(ctx context.Context, requestID, userID string, _ pending.Actor) (now pending.Request, done bool, err error) {
+	return s.approval(ctx, requestID, func(row *pending.Request) bool {
+		if row.Approval == nil || row.Approval.Actor.UserID != userID {
+			return false
+		}
+		row.Approval = nil
+		return true
+	})
+}
+
+func (s *Store) approval(ctx context.Context, requestID string, change func(*pending.Request) bool) (now pending.Request, done bool, err error) {
+	err = s.do(ctx, OpApprove, requestID, func() error {
+		row, known := s.rows[requestID]
+		if !known {
+			return pending.ErrNotFound
+		}
+		if !row.Status.Final() && change(&row) {
+			s.rows[requestID] = row
+			s.versions[row.SessionID]++
+			done = true
+		}
+		now = clone(row)
+		return nil
+	})
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return now, done, nil
 }
 
 // OrphanRequests implements [pending.Store].

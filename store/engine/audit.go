@@ -28,6 +28,7 @@ type auditBody struct {
 	Answer      auditContent `json:"answer"`
 	Edited      bool         `json:"edited"`
 	CarriedFrom string       `json:"carried_from,omitempty"`
+	First       *auditPerson `json:"first,omitempty"` // who approved before, where two had to
 }
 
 type auditPerson struct {
@@ -56,6 +57,28 @@ func content(text []byte) auditContent {
 	return c
 }
 
+// auditApproval is an entry about the first of two approvals.
+type auditApproval struct {
+	What      string       `json:"what"` // approved_first, approval_withdrawn
+	At        time.Time    `json:"at"`
+	By        auditPerson  `json:"by"`
+	RequestID string       `json:"request_id"`
+	SessionID string       `json:"session_id"`
+	ToolName  string       `json:"tool_name"`
+	Asked     auditContent `json:"asked"`
+}
+
+// ApprovalAudit is what goes on record of the first of two approvals, given or
+// taken back.
+func ApprovalAudit(r pending.Request, what string, by pending.Actor, at time.Time) ([]byte, error) {
+	entry := auditApproval{What: what, At: Time(Micros(at)), By: personOf(by), RequestID: r.RequestID, SessionID: r.SessionID,
+		ToolName: Shown(r.ToolName), Asked: auditContent{Hash: r.InputHash}}
+	if len(r.ToolInput) <= auditText {
+		entry.Asked.Text = Shown(string(r.ToolInput))
+	}
+	return json.Marshal(entry)
+}
+
 // AuditBody is what goes on record of a request that a person resolved.
 func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
 	answer, err := json.Marshal(res.Answer)
@@ -71,6 +94,10 @@ func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
 	}
 	if len(r.ToolInput) <= auditText {
 		body.Asked.Text = Shown(string(r.ToolInput))
+	}
+	if res.SecondTo != "" && r.Approval != nil {
+		first := personOf(r.Approval.Actor)
+		body.First = &first
 	}
 	if res.CarriedFrom != "" {
 		body.What, body.Waited = "carried", 0

@@ -63,7 +63,7 @@ func NormalRequest(r pending.Request) pending.Request {
 	r.Title, r.Description, r.DecisionReason = Shown(r.Title), Shown(r.Description), Shown(r.DecisionReason)
 	r.Asker = Shown(r.Asker)
 	r.Status, r.Delivery, r.Resolution, r.Draft = pending.Open, pending.NotDelivered, nil, nil
-	r.TicketedAt = time.Time{}
+	r.TicketedAt, r.Approval = time.Time{}, nil
 	if r.Earlier != nil {
 		e := *r.Earlier
 		e.RequestID, e.Status, e.Summary, e.By = Shown(e.RequestID), pending.Status(Shown(string(e.Status))), Shown(e.Summary), Shown(e.By)
@@ -105,6 +105,7 @@ var requestColumns = []string{
 	"asker_request_id", "asker_tool_use_id", "tool_name", "input_hash", "agent_id", "agent_type", "title", "description",
 	"decision_reason", "blocked_path", "by_user_id", "by_name", "by_device", "reason", "resolved_at", "command_id",
 	"process_id", "carried_from", "asker", "ticketed_at",
+	"approver_id", "approver_name", "approver_device", "approver_command", "approved_at",
 	"draft", "answer", "form", "permission_suggestions", "tool_input", "earlier", "earlier_tool_input",
 }
 
@@ -135,7 +136,8 @@ type RequestRow struct {
 	r                                     pending.Request
 	res                                   pending.Resolution
 	createdAt, expiresAt, resolvedAt      int64
-	ticketedAt                            int64
+	ticketedAt, approvedAt                int64
+	first                                 pending.Approval
 	askerRequestID, toolUseID, path       []byte
 	draft, answer, form, suggestions, raw []byte
 	earlier, earlierInput                 []byte
@@ -149,6 +151,7 @@ func (x *RequestRow) Dest() []any {
 		&x.r.AgentID, &x.r.AgentType, &x.r.Title, &x.r.Description, &x.r.DecisionReason, &x.path,
 		&x.res.Actor.UserID, &x.res.Actor.Name, &x.res.Actor.Device, &x.res.Reason, &x.resolvedAt, &x.res.CommandID,
 		&x.r.ProcessID, &x.res.CarriedFrom, &x.r.Asker, &x.ticketedAt,
+		&x.first.Actor.UserID, &x.first.Actor.Name, &x.first.Actor.Device, &x.first.CommandID, &x.approvedAt,
 		&x.draft, &x.answer, &x.form, &x.suggestions, &x.raw, &x.earlier, &x.earlierInput,
 	}
 }
@@ -171,6 +174,11 @@ func (x *RequestRow) Request() (pending.Request, error) {
 	if r.Earlier != nil {
 		r.Earlier.ToolInput = x.earlierInput
 	}
+	if x.first.Actor.UserID != "" {
+		first := x.first
+		first.At = Time(x.approvedAt)
+		r.Approval = &first
+	}
 	if r.Status.Final() {
 		res := x.res
 		res.Status, res.At = r.Status, Time(x.resolvedAt)
@@ -190,6 +198,21 @@ func Resolve(placeholder func(n int) string) string {
 		columns[i] = name + " = " + placeholder(i+1)
 	}
 	return "UPDATE requests SET " + strings.Join(columns, ", ") + ", draft = NULL"
+}
+
+// Approve is the assignment of the first approval of a request, the nth argument
+// named by placeholder; its arguments are [ApprovalValues].
+func Approve(placeholder func(n int) string) string {
+	columns := []string{"approver_id", "approver_name", "approver_device", "approver_command", "approved_at"}
+	for i, name := range columns {
+		columns[i] = name + " = " + placeholder(i+1)
+	}
+	return "UPDATE requests SET " + strings.Join(columns, ", ")
+}
+
+// ApprovalValues are the arguments of [Approve]; the zero value is none.
+func ApprovalValues(a pending.Approval) []any {
+	return []any{Shown(a.Actor.UserID), Shown(a.Actor.Name), Shown(a.Actor.Device), Shown(a.CommandID), Micros(a.At)}
 }
 
 // ResolutionValues are the arguments of [Resolve].

@@ -22,8 +22,9 @@ const (
 		WHERE EXISTS `
 	insertIncident = appendAudit + "(SELECT 1)"
 	// The row was written by this transaction, or there is nothing to record.
-	insertAudit   = appendAudit + "(SELECT 1 FROM requests r WHERE r.request_id = $2 AND r.xmin = pg_current_xact_id()::xid AND r.status IN ('answered', 'denied'))"
-	recordRevoked = appendAudit + "(SELECT 1 FROM grants g WHERE g.grant_id = $2 AND g.xmin = pg_current_xact_id()::xid AND g.revoked_at = $3)"
+	insertAudit    = appendAudit + "(SELECT 1 FROM requests r WHERE r.request_id = $2 AND r.xmin = pg_current_xact_id()::xid AND r.status IN ('answered', 'denied'))"
+	recordApproval = appendAudit + "(SELECT 1 FROM requests r WHERE r.request_id = $2 AND r.xmin = pg_current_xact_id()::xid)"
+	recordRevoked  = appendAudit + "(SELECT 1 FROM grants g WHERE g.grant_id = $2 AND g.xmin = pg_current_xact_id()::xid AND g.revoked_at = $3)"
 )
 
 // AddIncident implements [account.Store].

@@ -18,8 +18,11 @@ const answerable = "status IN ('open', 'orphaned')"
 var (
 	openRequest = "WITH opened AS (" + engine.InsertRequest(placeholder) + ` RETURNING session_id)
 		UPDATE processes SET version = version + 1, updated_at = ` + placeholder(engine.NewRequestArgs+1) + " WHERE session_id = (SELECT session_id FROM opened)"
-	resolveRequest = "WITH won AS (" + engine.Resolve(placeholder) + " WHERE request_id = $10 AND " + answerable + " RETURNING " + engine.RequestColumns + `),
+	resolveRequest = "WITH won AS (" + engine.Resolve(placeholder) + " WHERE request_id = $10 AND " + answerable + " AND ($12 = '' OR approver_id = $12) RETURNING " + engine.RequestColumns + `),
 		bump AS (UPDATE processes SET version = version + 1, updated_at = $11 WHERE session_id = (SELECT session_id FROM won))
+		SELECT ` + engine.RequestColumns + " FROM won"
+	approveRequest = "WITH won AS (" + engine.Approve(placeholder) + " WHERE request_id = $6 AND " + answerable + " AND approver_id = $7 RETURNING " + engine.RequestColumns + `),
+		bump AS (UPDATE processes SET version = version + 1, updated_at = $8 WHERE session_id = (SELECT session_id FROM won))
 		SELECT ` + engine.RequestColumns + " FROM won"
 	// Where another makes the same request at the same moment, the insertion breaks
 	// the rule of its id and takes the update with it.
@@ -94,7 +97,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 		strong = durable
 	}
 	var found engine.RequestRow
-	steps := []statement{{resolveRequest, append(values, requestID, time.Now().UnixMicro()), row(&won, found.Dest()...)}}
+	steps := []statement{{resolveRequest, append(values, requestID, time.Now().UnixMicro(), res.SecondTo), row(&won, found.Dest()...)}}
 	if engine.Answers(res.Status) {
 		// What goes on record of the request does not change any more.
 		r, err := s.Request(ctx, requestID)
@@ -117,6 +120,46 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 		return pending.Request{}, false, err
 	}
 	return now, won, nil
+}
+
+// ApproveRequest implements [pending.Store].
+func (s *Store) ApproveRequest(ctx context.Context, requestID string, a pending.Approval) (pending.Request, bool, error) {
+	return s.approval(ctx, "approve request "+requestID, requestID, a, "", "approved_first", a.Actor, a.At)
+}
+
+// UnapproveRequest implements [pending.Store].
+func (s *Store) UnapproveRequest(ctx context.Context, requestID, userID string, by pending.Actor) (pending.Request, bool, error) {
+	return s.approval(ctx, "take approval of "+requestID+" back", requestID, pending.Approval{}, userID, "approval_withdrawn", by, time.Now())
+}
+
+// approval replaces the approval of the user from by another, and puts that on
+// record.
+func (s *Store) approval(ctx context.Context, what, requestID string, to pending.Approval, from, entry string, by pending.Actor, at time.Time) (now pending.Request, done bool, err error) {
+	asked, err := s.Request(ctx, requestID) // what goes on record of it does not change any more
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	body, err := engine.ApprovalAudit(asked, entry, by, at)
+	if err != nil {
+		return pending.Request{}, false, fmt.Errorf("postgres: %s: %w", what, err)
+	}
+	var found engine.RequestRow
+	err = s.write(ctx, what, durable,
+		statement{text: lockAudit},
+		statement{approveRequest, append(engine.ApprovalValues(to), requestID, from, time.Now().UnixMicro()), row(&done, found.Dest()...)},
+		statement{text: recordApproval, args: []any{body, requestID}})
+	switch {
+	case err != nil:
+		return pending.Request{}, false, err
+	case done:
+		now, err = found.Request()
+	default:
+		now, err = s.Request(ctx, requestID)
+	}
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return now, done, nil
 }
 
 // OrphanRequests implements [pending.Store].

@@ -16,7 +16,8 @@ const answerable = "status IN ('open', 'orphaned')"
 
 var (
 	insertRequest     = engine.InsertRequest(placeholder)
-	resolveRequest    = engine.Resolve(placeholder) + " WHERE request_id = ? AND " + answerable + " RETURNING " + engine.RequestColumns
+	resolveRequest    = engine.Resolve(placeholder) + " WHERE request_id = ? AND " + answerable + " AND (? = '' OR approver_id = ?) RETURNING " + engine.RequestColumns
+	approveRequest    = engine.Approve(placeholder) + " WHERE request_id = ? AND " + answerable + " AND approver_id = ? RETURNING " + engine.RequestColumns
 	selectRequest     = "SELECT " + engine.RequestColumns + " FROM requests WHERE request_id = ?"
 	selectAnswerable  = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND " + answerable + " ORDER BY created_at, seq"
 	selectAllOpen     = "SELECT " + engine.RequestColumns + " FROM requests WHERE " + answerable + " ORDER BY created_at, seq"
@@ -107,7 +108,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 	}
 	err = s.write(ctx, strength, "resolve request "+requestID, func(ctx context.Context, t tx) error {
 		var row engine.RequestRow
-		err := t.row(ctx, row.Dest(), resolveRequest, append(values, requestID)...)
+		err := t.row(ctx, row.Dest(), resolveRequest, append(values, requestID, res.SecondTo, res.SecondTo)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			if now, err = t.request(ctx, requestID); err != nil {
 				return err
@@ -132,6 +133,50 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 		return pending.Request{}, false, err
 	}
 	return now, won, nil
+}
+
+// ApproveRequest implements [pending.Store].
+func (s *Store) ApproveRequest(ctx context.Context, requestID string, a pending.Approval) (pending.Request, bool, error) {
+	return s.approval(ctx, "approve request "+requestID, requestID, a, "", "approved_first", a.Actor, a.At)
+}
+
+// UnapproveRequest implements [pending.Store].
+func (s *Store) UnapproveRequest(ctx context.Context, requestID, userID string, by pending.Actor) (pending.Request, bool, error) {
+	return s.approval(ctx, "take approval of "+requestID+" back", requestID, pending.Approval{}, userID, "approval_withdrawn", by, time.Now())
+}
+
+// approval replaces the approval of the user from by another, and puts that on
+// record.
+func (s *Store) approval(ctx context.Context, what, requestID string, to pending.Approval, from, entry string, by pending.Actor, at time.Time) (now pending.Request, done bool, err error) {
+	err = s.write(ctx, full, what, func(ctx context.Context, t tx) error {
+		var row engine.RequestRow
+		err := t.row(ctx, row.Dest(), approveRequest, append(engine.ApprovalValues(to), requestID, from)...)
+		if errors.Is(err, sql.ErrNoRows) {
+			if now, err = t.request(ctx, requestID); err != nil {
+				return err
+			}
+			return errNothing
+		}
+		if err != nil {
+			return err
+		}
+		if now, err = row.Request(); err != nil {
+			return err
+		}
+		done = true
+		body, err := engine.ApprovalAudit(now, entry, by, at)
+		if err != nil {
+			return err
+		}
+		if err := t.append(ctx, body); err != nil {
+			return err
+		}
+		return t.bump(ctx, now.SessionID)
+	})
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return now, done, nil
 }
 
 // OrphanRequests implements [pending.Store].

@@ -44,6 +44,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Alerts", alerts},
 		{"Trusts", trusts},
 		{"Projects", projects},
+		{"Approvals", approvals},
 		{"Bytes", exactBytes},
 		{"Contexts", contexts},
 	}

@@ -104,7 +104,7 @@ export type Item =
 
 export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | Batch | Ack | Presence | Lifecycle | Notice | ErrorFrame
 
-export type Command = CreateSession | Draft | Extend | ForkSession | Interrupt | KillProcess | Looking | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Unsubscribe
+export type Command = CreateSession | Draft | Extend | ForkSession | Interrupt | KillProcess | Looking | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Unsubscribe | WithdrawApproval
 
 export interface Hello {
   type: 'hello'
@@ -335,6 +335,13 @@ export interface Unsubscribe {
   type: 'unsubscribe'
   command_id: string
   session_id: string
+}
+
+export interface WithdrawApproval {
+  type: 'withdraw_approval'
+  command_id: string
+  session_id?: string
+  request_id: string
 }
 
 export interface Login {
@@ -951,6 +958,7 @@ export interface ApprovalRule {
   effect: Effect
   people?: string[]
   may: boolean
+  first?: FirstApproval
 }
 
 export interface Earlier {
@@ -1045,6 +1053,12 @@ export interface AlertQuiet {
   from: string
   to: string
   zone: string
+}
+
+export interface FirstApproval {
+  by: string
+  at: number
+  mine: boolean
 }
 
 export interface Question {
