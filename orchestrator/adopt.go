@@ -62,7 +62,7 @@ func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []
 			return nil, nil, err
 		}
 		s.State, s.StateChangedAt = session.Dead, time.Now()
-		s.KillReason, s.PID, s.Memory, s.CPU, s.Stuck = reason, 0, 0, 0, ""
+		s.KillReason, s.PID, s.Memory, s.CPU, s.Stuck = orElse(s.KillReason, reason), 0, 0, 0, ""
 		if _, err := o.o.Store.SaveProcess(ctx, s); err != nil {
 			return nil, nil, err
 		}
@@ -165,6 +165,10 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left Left) (*process, error
 	state.Requests, state.NodeID = nil, o.o.NodeID
 	p.state, p.unsaved = state, false
 	p.turnSince = state.StateChangedAt
+	if state.KillReason != "" {
+		// The former server died while it ended it, and has been patient enough.
+		p.kill(true, true, state.KillReason)
+	}
 	return p, nil
 }
 

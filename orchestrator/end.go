@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/sayso-dev/sayso/session"
 )
 
 // How long each step of an orderly end may take before the next one.
@@ -22,7 +24,12 @@ func (p *process) kill(force, byPerson bool, reason string) {
 		p.stopReason = reason
 	}
 	p.endedByPerson = p.endedByPerson || byPerson
+	if p.state.KillReason == "" && p.state.Running() {
+		// Stored before it is over: the server may die first, and the next one goes on with it.
+		p.changeState(func(s *session.ProcessState) { s.KillReason = reason })
+	}
 	p.mu.Unlock()
+	p.pokeWriter()
 	for {
 		select {
 		case p.kills <- killRequest{force: force, reason: reason}:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -371,6 +372,63 @@ func TestKillOfAProcessThatDoesNotAnswer(t *testing.T) {
 			t.Errorf("after %s: %+v", took, s)
 		}
 	}, inherits(t, p))
+}
+
+// witness keeps every state of a process that is stored.
+type witness struct {
+	orchestrator.Store
+	mu     sync.Mutex
+	states []session.ProcessState
+}
+
+func (w *witness) SaveProgress(ctx context.Context, id string, p session.Progress) (uint64, error) {
+	if p.Process != nil {
+		w.mu.Lock()
+		w.states = append(w.states, *p.Process)
+		w.mu.Unlock()
+	}
+	return w.Store.SaveProgress(ctx, id, p)
+}
+
+func (w *witness) has(ok func(session.ProcessState) bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.states, ok)
+}
+
+// A server that dies while it ends Claude has said why; the next one goes on with it.
+func TestKillOutlivesTheServer(t *testing.T) {
+	t.Run("what is stored while it ends", func(t *testing.T) {
+		stored := &witness{}
+		withBench(t, claudetest.Script{Turn: []claudetest.Step{bash}}, nil, func(b *bench) {
+			id := b.start("make a file")
+			b.wait(id, asking(1))
+			if err := b.Kill(b.t.Context(), id, false, "Ended by Ada."); err != nil {
+				t.Fatal(err)
+			}
+			b.wait(id, in(session.Dead))
+			if !stored.has(func(s session.ProcessState) bool { return s.Running() && s.KillReason == "Ended by Ada." }) {
+				t.Error("nothing was stored of it until it was over")
+			}
+		}, func(o *orchestrator.Options) { stored.Store, o.Store = o.Store, stored })
+	})
+	t.Run("what the next server does", func(t *testing.T) {
+		p := &left{}
+		withBench(t, claudetest.Script{}, nil, func(b *bench) {
+			if s := b.wait("s0", in(session.Dead)); s.KillReason != "Ended by Ada." || s.Error != "" {
+				t.Errorf("got %+v", s)
+			}
+		}, inherits(t, p), func(o *orchestrator.Options) {
+			s, err := o.Store.ProcessState(context.Background(), "s0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.KillReason = "Ended by Ada."
+			if _, err := o.Store.SaveProcess(context.Background(), s); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
 }
 
 func TestRulesChangeWhileItRuns(t *testing.T) {
