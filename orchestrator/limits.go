@@ -67,6 +67,7 @@ func (p *process) measure(ctx context.Context, now time.Time, u usage, limits Li
 		p.memorySince, p.memoryThen = now, u.memory
 	}
 	p.memoryNow = u.memory
+	p.keepSample(Sample{At: now, Memory: u.memory, CPU: cores})
 	stuck, reason := p.judge(now, limits)
 	stopping := p.stopReason != ""
 	p.mu.Unlock()

@@ -104,6 +104,7 @@ type process struct {
 	cuts          []overCall      // that may have asked over MCP
 	taken         []pending.Grant // that were taken back and that the CLI may still know
 	uses          map[string]int  // of grants, by id, that are not stored yet
+	samples       []Sample        // of the last minutes
 }
 
 type killRequest struct {

@@ -182,8 +182,26 @@ func (s *Server) postPassword(w http.ResponseWriter, r *http.Request, who accoun
 	return nil
 }
 
+// whose is the user that a call about sign-ins is about: oneself, or for admins
+// the one that ?user_id names.
+func (s *Server) whose(r *http.Request, who account.Identity) (userID string, err error) {
+	userID = r.URL.Query().Get("user_id")
+	if userID == "" || userID == who.User.UserID {
+		return who.User.UserID, nil
+	}
+	if !who.User.Role.AtLeast(account.Admin) {
+		return "", account.ErrNotFound
+	}
+	_, err = s.o.Directory.User(r.Context(), userID)
+	return userID, err
+}
+
 func (s *Server) getSignIns(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	all, err := s.o.Directory.SignIns(r.Context(), who.User.UserID)
+	userID, err := s.whose(r, who)
+	if err != nil {
+		return err
+	}
+	all, err := s.o.Directory.SignIns(r.Context(), userID)
 	if err != nil {
 		return err
 	}
@@ -203,7 +221,11 @@ func (s *Server) deleteSignIn(w http.ResponseWriter, r *http.Request, who accoun
 	if err := whole(who); err != nil {
 		return err
 	}
-	if err := s.o.Directory.EndSignIn(context.WithoutCancel(r.Context()), who.User.UserID, r.PathValue("id")); err != nil {
+	userID, err := s.whose(r, who)
+	if err != nil {
+		return err
+	}
+	if err := s.o.Directory.EndSignIn(context.WithoutCancel(r.Context()), userID, r.PathValue("id")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -33,6 +33,7 @@ func RESTBodies() []any {
 		GrantList{}, GrantRevoke{}, Revocation{}, ProjectList{}, ProjectCreate{}, ProjectChange{},
 		Alerts{}, AlertTargetCreate{}, AlertTest{},
 		SignInWays{}, PasskeyChallenge{}, PasskeyLogin{}, PasskeyNew{}, PasskeyCreate{}, Passkey{}, PasskeyList{},
+		Diagnostics{},
 	}
 }
 

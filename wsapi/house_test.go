@@ -342,14 +342,15 @@ func (h *house) as(role account.Role, method, path string, body any, ways ...way
 
 // driver stands for the orchestrator: it stores what it is told.
 type driver struct {
-	house *house
-	mu    sync.Mutex
-	done  []string // what was asked of it
-	live  map[string]session.Live
-	files map[string]orchestrator.Look
-	fail  error         // returned by everything while set
-	block chan struct{} // Kill waits for it when set
-	next  orchestrator.Environment
+	house  *house
+	mu     sync.Mutex
+	done   []string // what was asked of it
+	live   map[string]session.Live
+	files  map[string]orchestrator.Look
+	fail   error         // returned by everything while set
+	block  chan struct{} // Kill waits for it when set
+	next   orchestrator.Environment
+	vitals map[string]orchestrator.Vitals // by session; set before the house opens its doors
 }
 
 func (d *driver) note(format string, args ...any) error {
@@ -473,6 +474,13 @@ func (d *driver) RevokeFound(_ context.Context, g pending.Grant, by pending.Acto
 func (d *driver) FoundGrants(context.Context) (orchestrator.Found, error) {
 	g := pending.Grant{Kind: pending.GrantRule, Rule: "Bash(make *)", Scope: pending.ScopeProject, Folder: "/w"}
 	return orchestrator.Found{Grants: []orchestrator.FoundGrant{{Grant: g, File: "/w/.claude/settings.json"}}}, nil
+}
+
+func (d *driver) Vitals(sessionID string) (orchestrator.Vitals, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v, ok := d.vitals[sessionID]
+	return v, ok
 }
 
 func (d *driver) Live(sessionID string) (session.Live, bool) {

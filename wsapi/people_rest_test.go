@@ -297,3 +297,36 @@ func TestAuditOverREST(t *testing.T) {
 	}
 	checkRefusal(t, h.as(account.Admin, "GET", "/api/audit?after=x", nil), 400, "invalid")
 }
+
+func TestAdminsSeeAndEndTheSignInsOfOthers(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	ada, bob := h.person("Ada", account.Member), h.person("Bob", account.Member)
+	adas, bobs := h.signIn("Ada"), h.signIn("Bob")
+	var list wsapi.SignInList
+	h.as(account.Admin, "GET", "/api/sign_ins?user_id="+ada.UserID, nil).into(t, &list)
+	if len(list.SignIns) != 1 || list.SignIns[0].Current {
+		t.Fatalf("got %+v, want hers", list)
+	}
+	hers := "/api/sign_ins/" + list.SignIns[0].SignInID
+	for name, c := range map[string]struct {
+		method, path string
+		way          way
+	}{
+		"another's":            {"GET", "/api/sign_ins?user_id=" + ada.UserID, bobs},
+		"to end another's":     {"DELETE", hers + "?user_id=" + ada.UserID, bobs},
+		"to end it as one's":   {"DELETE", hers, bobs},
+		"of another person":    {"DELETE", hers + "?user_id=" + bob.UserID, bearer(h.token(account.Admin))},
+		"of nobody, as admins": {"GET", "/api/sign_ins?user_id=none", bearer(h.token(account.Admin))},
+	} {
+		if a := h.call(c.method, c.path, nil, c.way); a.status != http.StatusNotFound {
+			t.Errorf("%s: got %d %s", name, a.status, a.body)
+		}
+	}
+	if a := h.as(account.Admin, "DELETE", hers+"?user_id="+ada.UserID, nil); a.status != http.StatusNoContent {
+		t.Fatalf("end hers: %d %s", a.status, a.body)
+	}
+	if a := h.call("GET", "/api/me", nil, adas); a.status != http.StatusUnauthorized {
+		t.Errorf("she is signed in still: %d", a.status)
+	}
+}

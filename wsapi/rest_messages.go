@@ -278,6 +278,41 @@ type Process struct {
 	Tabs         int           `json:"tabs"` // that show it
 	WaitsFor     *string       `json:"waits_for"`
 	NodeID       string        `json:"node_id"`
+	// HeardAt is when Claude said something last.
+	HeardAt *float64 `json:"heard_at,omitempty"`
+	// Trouble says what is wrong with it: stuck, orphan or unreachable.
+	Trouble *ProcessTrouble `json:"trouble,omitempty"`
+	// Samples are those of the last five minutes, the oldest first; when asked for.
+	Samples []ProcessSample `json:"samples,omitempty"`
+}
+
+// ProcessTrouble is what is wrong with a process, with a sentence that says why.
+type ProcessTrouble struct {
+	Kind   TroubleKind `json:"kind"`
+	Reason string      `json:"reason"`
+}
+
+// TroubleKind is what may be wrong with a process.
+type TroubleKind string
+
+// What may be wrong with a process.
+const (
+	Stuck       TroubleKind = "stuck"       // it works and gives no sign of life
+	Orphan      TroubleKind = "orphan"      // it is gone, and what it asked waits
+	Unreachable TroubleKind = "unreachable" // it may run, and this server cannot reach it
+)
+
+// ProcessSample is what a process and all it runs took at one moment.
+type ProcessSample struct {
+	At     float64 `json:"at"`
+	Memory uint64  `json:"memory"`
+	CPU    float64 `json:"cpu"`
+}
+
+// Diagnostics is a report about one session for whoever looks for a fault: no
+// inputs, no answers, no secrets.
+type Diagnostics struct {
+	Text string `json:"text"`
 }
 
 // ProcessList is the admin's table.

@@ -115,6 +115,7 @@ func routes() []route {
 		{method: "DELETE", pattern: "/api/projects/{id}", policy: asAdmin, serve: (*Server).deleteProject},
 
 		{method: "GET", pattern: "/api/processes", policy: asAdmin, serve: (*Server).getProcesses},
+		{method: "GET", pattern: "/api/processes/{id}/diagnostics", policy: asAdmin, serve: (*Server).getDiagnostics},
 		// One's own tokens; admins also see and end those of others.
 		{method: "GET", pattern: "/api/tokens", policy: signedIn, serve: (*Server).getTokens},
 		{method: "POST", pattern: "/api/tokens", policy: signedIn, serve: (*Server).postToken},

@@ -59,6 +59,7 @@ var policies = map[string]string{
 	"GET /api/search":                                 "viewer",
 	"POST /api/attachments":                           "member",
 	"GET /api/attachments/{id}":                       "viewer",
+	"GET /api/processes/{id}/diagnostics":             "admin",
 	"GET /api/tokens":                                 "viewer",
 	"POST /api/tokens":                                "viewer",
 	"DELETE /api/tokens/{id}":                         "viewer",

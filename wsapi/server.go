@@ -91,6 +91,7 @@ type Driver interface {
 	RevokeAnswer(ctx context.Context, requestID string, by pending.Actor) (orchestrator.Revocation, error)
 	RevokeFound(ctx context.Context, g pending.Grant, by pending.Actor) (orchestrator.Revocation, error)
 	FoundGrants(ctx context.Context) (orchestrator.Found, error)
+	Vitals(sessionID string) (orchestrator.Vitals, bool)
 	Live(sessionID string) (session.Live, bool)
 	Environment(ctx context.Context) orchestrator.Environment
 	LookAt(ctx context.Context, sessionID, path string) (orchestrator.Look, error)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/project"
@@ -191,42 +190,6 @@ func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request, who accou
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-func (s *Server) getProcesses(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	states, err := s.o.Store.ActiveProcesses(r.Context())
-	if err != nil {
-		return err
-	}
-	list := ProcessList{Processes: make([]Process, 0, len(states))}
-	for _, p := range states {
-		row := Process{
-			SessionID: p.SessionID, Title: p.Title, PID: p.PID, State: p.State, Memory: p.Memory, CPU: p.CPU,
-			StartedAt: seconds(p.StartedAt), OpenRequests: len(p.Requests), Tabs: s.hub.watchers(p.SessionID),
-			WaitsFor: optional(waitsFor(p)), NodeID: p.NodeID,
-		}
-		if !p.StartedAt.IsZero() {
-			row.Age = time.Since(p.StartedAt).Seconds()
-		}
-		list.Processes = append(list.Processes, row)
-	}
-	writeJSON(w, http.StatusOK, list)
-	return nil
-}
-
-// waitsFor says in one sentence why a process does nothing.
-func waitsFor(p session.ProcessState) string {
-	switch {
-	case len(p.Requests) == 1:
-		return "A person, to answer " + p.Requests[0].ToolName + "."
-	case len(p.Requests) > 1:
-		return "A person, to answer " + strconv.Itoa(len(p.Requests)) + " requests."
-	case p.Stuck != "":
-		return p.Stuck
-	case p.State == session.UserTurn:
-		return "A person, to say something."
-	}
-	return ""
 }
 
 func (s *Server) getEnvironment(w http.ResponseWriter, r *http.Request, _ account.Identity) error {

@@ -46,6 +46,7 @@ var unions = map[reflect.Type][]string{
 	reflect.TypeFor[wsapi.FolderDanger]():   {"runs", "redirects", "permits", "changes"},
 	reflect.TypeFor[project.Action]():       {"see", "tend", "run", "start", "answer", "end", "manage", "bypass"},
 	reflect.TypeFor[project.Effect]():       {"allow", "deny", "two_people"},
+	reflect.TypeFor[wsapi.TroubleKind]():    {"stuck", "orphan", "unreachable"},
 	reflect.TypeFor[wsapi.NoticeCode]():     {"none", "read_only", "unavailable", "broken"},
 	reflect.TypeFor[review.Level]():         {"low", "medium", "high"},
 	reflect.TypeFor[review.Risk]():          {"delete", "delete_tree", "privilege", "download_run", "decode_run", "pipe_run", "computed", "evaluated", "substitution", "inline_code", "launcher", "script", "unknown", "background", "git_force", "git_discard", "git_push", "permissions", "disk", "kill", "system", "persist", "environment", "redefine", "write_outside", "write_sensitive", "read_secret", "overwrite", "network", "upload", "install", "remote", "hidden", "unreadable", "wildcard", "whole_tool", "any_arguments"},

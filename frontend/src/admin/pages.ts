@@ -15,6 +15,9 @@ export interface Page {
 // is opened, and a title in words.en.ts and words.de.ts, read when it is shown.
 export const PAGES: readonly Page[] = [
   { name: 'processes', get title() { return words.pages.processes }, role: 'admin', load: () => import('./Processes.vue') },
+  { name: 'people', get title() { return words.pages.people }, role: 'admin', load: () => import('./People.vue') },
+  { name: 'tokens', get title() { return words.pages.tokens }, role: 'viewer', load: () => import('./Tokens.vue') },
+  { name: 'grants', get title() { return words.pages.grants }, role: 'member', load: () => import('./Grants.vue') },
 ]
 
 const RANK: Record<Role, number> = { viewer: 1, member: 2, admin: 3 }

@@ -1,6 +1,22 @@
-import type { ProcessList } from '@/wsapi/messages.gen'
+import type {
+  AuditPage, Diagnostics, GrantList, GrantRevoke, Outcome, ProcessList, Revocation, Session, SignInList,
+} from '@/wsapi/messages.gen'
 import { call } from '@/wsapi/rest'
 
+const one = (path: string, id: string) => `${path}/${encodeURIComponent(id)}`
+const query = (values: Record<string, string>) => {
+  const given = Object.entries(values).filter(([, value]) => value !== '')
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
+}
+
 export const admin = {
-  processes: () => call<ProcessList>('GET', '/api/processes'),
+  processes: (samples: boolean) => call<ProcessList>('GET', `/api/processes${samples ? '?samples=true' : ''}`),
+  diagnostics: (id: string) => call<Diagnostics>('GET', `${one('/api/processes', id)}/diagnostics`),
+  interrupt: (id: string) => call<Outcome>('POST', `${one('/api/sessions', id)}/interrupt`, {}),
+  archive: (id: string) => call<Session>('PATCH', one('/api/sessions', id), { archived: true }),
+  signIns: (userID: string) => call<SignInList>('GET', `/api/sign_ins${query({ user_id: userID })}`),
+  endSignIn: (userID: string, id: string) => call<null>('DELETE', `${one('/api/sign_ins', id)}${query({ user_id: userID })}`),
+  grants: (over: boolean) => call<GrantList>('GET', `/api/grants${query({ revoked: over ? 'true' : '' })}`),
+  revoke: (what: GrantRevoke) => call<Revocation>('POST', '/api/grants/revoke', what),
+  audit: (filters: Record<string, string>) => call<AuditPage>('GET', `/api/audit${query(filters)}`),
 }

@@ -601,6 +601,10 @@ export interface PasskeyList {
   problem: string | null
 }
 
+export interface Diagnostics {
+  text: string
+}
+
 export interface User {
   name: string
   role: Role
@@ -803,6 +807,9 @@ export interface Process {
   tabs: number
   waits_for: string | null
   node_id: string
+  heard_at?: number
+  trouble?: ProcessTrouble
+  samples?: ProcessSample[]
 }
 
 export interface ClaudeInfo {
@@ -1029,6 +1036,17 @@ export interface SettingRule {
   source: string
 }
 
+export interface ProcessTrouble {
+  kind: TroubleKind
+  reason: string
+}
+
+export interface ProcessSample {
+  at: number
+  memory: number
+  cpu: number
+}
+
 export type GrantKind = 'rule' | 'directory' | 'mode'
 
 export type Scope = 'session' | 'localSettings' | 'projectSettings' | 'userSettings'
@@ -1097,6 +1115,8 @@ export interface TrustedBy {
 }
 
 export type EditProblem = 'not_found' | 'many' | 'same' | 'empty' | 'no_cell'
+
+export type TroubleKind = 'stuck' | 'orphan' | 'unreachable'
 
 export type QuestionKind = 'text' | 'select' | 'multi_select' | 'confirm'
 

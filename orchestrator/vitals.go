@@ -1,0 +1,97 @@
+package orchestrator
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Sample is what a process and all it runs took at one moment.
+type Sample struct {
+	At     time.Time
+	Memory uint64  // bytes resident
+	CPU    float64 // cores in use since the sample before
+}
+
+// The ring of samples is kept here and not in each tab, so that a new tab sees
+// the last minutes at once, and all see the same.
+const (
+	sampleEvery = 5 * time.Second
+	samplesKept = 60 // five minutes
+)
+
+// keepSample is called with the lock held.
+func (p *process) keepSample(s Sample) {
+	if n := len(p.samples); n > 0 && s.At.Sub(p.samples[n-1].At) < sampleEvery {
+		return
+	}
+	if len(p.samples) == samplesKept {
+		p.samples = append(p.samples[:0], p.samples[1:]...)
+	}
+	p.samples = append(p.samples, s)
+}
+
+// Vitals are what is known of a running process besides its state.
+type Vitals struct {
+	ProcessID string
+	HeardAt   time.Time // when it said something last; zero when it did not yet
+	Samples   []Sample  // of the last five minutes, the oldest first
+	Adopted   bool      // a former server started it
+	Reached   bool      // its keeper answers
+	// The rest is for a report of a fault.
+	Resumed      bool
+	Questions    int      // that wait for a person
+	Calls        []string // tools that run or wait, by name
+	Unreadable   int      // lines that were no message
+	Offset       int64    // of the journal that is taken in, in bytes
+	Unwritten    int      // bytes of transcript that wait for the store
+	RulesRevoked int      // that the CLI may still know
+	Stderr       string   // its last lines, without what looks like a secret
+}
+
+// Vitals looks at the process of a session; false when none runs here.
+func (o *Orchestrator) Vitals(sessionID string) (Vitals, bool) {
+	p := o.process(sessionID)
+	if p == nil {
+		return Vitals{}, false
+	}
+	p.mu.Lock()
+	v := Vitals{
+		ProcessID: p.processID, HeardAt: p.heard, Samples: append([]Sample(nil), p.samples...), Adopted: p.left != nil, Reached: p.conn != nil || p.left == nil,
+		Resumed: p.plan.Resume != "", Questions: len(p.questions), Unreadable: p.unreadable, Offset: p.offset, Unwritten: p.itemBytes, RulesRevoked: len(p.taken),
+	}
+	for _, c := range p.script.Calls {
+		v.Calls = append(v.Calls, c.Tool.ToolName)
+	}
+	conn := p.conn
+	p.mu.Unlock()
+	if conn != nil {
+		v.Stderr = lastLines(o.o.CLI.Redact(conn.Stderr()), stderrLines)
+	}
+	return v, true
+}
+
+// stderrLines is how many of them a report of a fault holds.
+const stderrLines = 20
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+var (
+	secretName = regexp.MustCompile(`(?i)key|token|secret|password|credential|auth`)
+	secretText = regexp.MustCompile(`(?i)\b(?:sk-[a-z0-9_-]{8,}|gh[a-z]_[a-z0-9]{16,}|xox[a-z]-[a-z0-9-]{8,}|bearer\s+\S+|eyJ[a-z0-9_-]{10,}\.[a-z0-9._-]+)|://[^/\s:@]+:[^/\s@]+@`)
+)
+
+// Redact takes out of a text what the environment holds in variables named like
+// secrets, and what looks like one.
+func (c *CLI) Redact(text string) string {
+	for _, kv := range c.Environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if len(value) >= 6 && secretName.MatchString(name) {
+			text = strings.ReplaceAll(text, value, "[redacted]")
+		}
+	}
+	return secretText.ReplaceAllString(text, "[redacted]")
+}

@@ -1,0 +1,82 @@
+package wsapi_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+func TestProcessesShowWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	now := time.Now()
+	running := map[string]string{} // by title
+	for _, title := range []string{"well", "stuck", "lost", "silent"} {
+		id := h.session(title)
+		h.setState(id, session.AssistantTurn)
+		running[title] = id
+	}
+	h.driver.mu.Lock()
+	h.driver.vitals = map[string]orchestrator.Vitals{
+		running["well"]:  {Reached: true, HeardAt: now, Samples: []orchestrator.Sample{{At: now, Memory: 7, CPU: 0.5}}, Stderr: "the last words"},
+		running["stuck"]: {Reached: true}, running["silent"]: {},
+	}
+	h.driver.mu.Unlock()
+	state, err := h.store.ProcessState(t.Context(), running["stuck"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	state.Stuck = "The tool Bash has been running."
+	if _, err := h.store.SaveProcess(t.Context(), state); err != nil {
+		t.Fatal(err)
+	}
+	gone := h.session("gone")
+	h.ask(gone, "a", nil)
+	if _, err := h.registry.Orphan(t.Context(), gone, "it died"); err != nil {
+		t.Fatal(err)
+	}
+	h.setState(gone, session.Dead)
+
+	var list wsapi.ProcessList
+	h.as(account.Admin, "GET", "/api/processes?samples=true", nil).into(t, &list)
+	got := map[string]wsapi.Process{}
+	for _, p := range list.Processes {
+		got[p.Title] = p
+	}
+	if p := got["well"]; p.Trouble != nil || len(p.Samples) != 1 || p.Samples[0].Memory != 7 || p.HeardAt == nil {
+		t.Errorf("well: %+v", p)
+	}
+	for title, want := range map[string]wsapi.TroubleKind{"stuck": wsapi.Stuck, "lost": wsapi.Unreachable, "silent": wsapi.Unreachable, "gone": wsapi.Orphan} {
+		if p := got[title]; p.Trouble == nil || p.Trouble.Kind != want || p.Trouble.Reason == "" {
+			t.Errorf("%s: %+v, want %s", title, p.Trouble, want)
+		}
+	}
+	var plain wsapi.ProcessList
+	h.as(account.Admin, "GET", "/api/processes", nil).into(t, &plain)
+	for _, p := range plain.Processes {
+		if len(p.Samples) > 0 {
+			t.Error("samples that nobody asked for")
+		}
+	}
+
+	var report wsapi.Diagnostics
+	h.as(account.Admin, "GET", "/api/processes/"+running["well"]+"/diagnostics", nil).into(t, &report)
+	for _, want := range []string{"sayso: ", running["well"], "assistant_turn", "the last words", "journal taken in"} {
+		if !strings.Contains(report.Text, want) {
+			t.Errorf("%q is not in\n%s", want, report.Text)
+		}
+	}
+	h.as(account.Admin, "GET", "/api/processes/"+gone+"/diagnostics", nil).into(t, &report)
+	if !strings.Contains(report.Text, "orphaned tool_approval Bash") || strings.Contains(report.Text, "touch") {
+		t.Errorf("got\n%s", report.Text)
+	}
+	if a := h.as(account.Admin, "GET", "/api/processes/none/diagnostics", nil); a.status != 404 {
+		t.Errorf("none: %d", a.status)
+	}
+}
