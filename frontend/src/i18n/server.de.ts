@@ -25,6 +25,10 @@ const SENTENCES: Record<string, string> = {
   'This question cannot wait any longer.': 'Diese Frage kann nicht länger warten.',
   'The Claude process ended before an answer. Nothing ran.': 'Der Claude-Prozess endete vor einer Antwort. Nichts wurde ausgeführt.',
 
+  "The settings of this session's folder are not those that somebody trusted, so Claude was not started by itself. Resume the session to look at them.":
+    'Die Einstellungen des Ordners sind nicht die, denen jemand vertraut hat. Deshalb wurde Claude nicht von selbst gestartet. Setze die Sitzung fort, um sie anzusehen.',
+  'The settings of the folder were changed in the moment in which Claude was to be started. Start again to look at them.':
+    'Die Einstellungen des Ordners wurden geändert, gerade als Claude gestartet werden sollte. Starte noch einmal, um sie anzusehen.',
   'The server was stopped.': 'Der Server wurde angehalten.',
   'The server was stopped, and Claude with it.': 'Der Server wurde angehalten, und Claude mit ihm.',
   'The session was deleted.': 'Die Sitzung wurde gelöscht.',
@@ -114,6 +118,7 @@ export const CODES: Record<string, string> = {
   changed: 'Jemand hat das inzwischen geändert. Nichts wurde getan; sieh noch einmal nach.',
   disabled: 'Diese Person ist ausgesperrt. Lass sie erst wieder zu.',
   exists: 'Das gibt es schon.',
+  folder_untrusted: 'Niemand hat den Einstellungen dieses Ordners so vertraut, wie sie jetzt sind. Claude wurde nicht gestartet.',
   forbidden: 'Das darfst du nicht.',
   internal: 'Auf dem Server ging etwas schief. Versuche es wieder; mehr steht in seinem Protokoll.',
   invalid: 'Diese Eingabe nimmt der Server nicht an.',

@@ -1,8 +1,9 @@
-import type { CreateSession, Environment, FolderList, Login, Me, MessageList, Outcome, Refusal, RequestFate, SearchResults, Session, SessionList, SessionPatch, TranscriptPage } from './messages.gen'
+import { trusting } from '@/workspace/trusting'
+import type { CreateSession, Environment, FolderList, FolderTrust, Login, Me, MessageList, Outcome, Refusal, RequestFate, SearchResults, Session, SessionList, SessionPatch, TranscriptPage } from './messages.gen'
 
 /** A refusal of the server, with its sentence for the person. */
 export class RefusedError extends Error {
-  constructor(readonly status: number, readonly code: string, message: string, readonly field: string | null) {
+  constructor(readonly status: number, readonly code: string, message: string, readonly field: string | null, readonly trust: FolderTrust | null = null) {
     super(message)
     this.name = 'RefusedError'
   }
@@ -39,7 +40,7 @@ export async function call<T>(method: string, path: string, body?: object): Prom
   }
   if (!response.ok) {
     const error = (value as Refusal | null)?.error
-    throw new RefusedError(response.status, error?.code ?? '', error?.message ?? '', error?.field ?? null)
+    throw new RefusedError(response.status, error?.code ?? '', error?.message ?? '', error?.field ?? null, error?.folder_trust ?? null)
   }
   return value as T
 }
@@ -53,10 +54,10 @@ export const rest = {
   sessions: (limit: number) => call<SessionList>('GET', `/api/sessions?limit=${limit}`),
   transcript: (id: string, after: number) => call<TranscriptPage>('GET', `${session(id)}/transcript?after=${after}&limit=500`),
   session: (id: string) => call<Session>('GET', session(id)),
-  create: (body: Omit<CreateSession, 'type'>) => call<Outcome>('POST', '/api/sessions', body),
+  create: (body: Omit<CreateSession, 'type'>) => trusting((more) => call<Outcome>('POST', '/api/sessions', { ...body, ...more })),
   interrupt: (id: string) => call<Outcome>('POST', `${session(id)}/interrupt`, {}),
   kill: (id: string) => call<Outcome>('POST', `${session(id)}/kill`, {}),
-  resume: (id: string) => call<Outcome>('POST', `${session(id)}/resume`, {}),
+  resume: (id: string) => trusting((more) => call<Outcome>('POST', `${session(id)}/resume`, more)),
   extend: (requestID: string) => call<Outcome>('POST', `/api/pending/${encodeURIComponent(requestID)}/extend`, {}),
   pending: (requestID: string) => call<RequestFate>('GET', `/api/pending/${encodeURIComponent(requestID)}`),
   queue: (id: string) => call<MessageList>('GET', `${session(id)}/messages`),
@@ -67,7 +68,8 @@ export const rest = {
     call<SearchResults>('GET', '/api/search?' + new URLSearchParams({ archived: 'true', q: words, ...(cursor ? { cursor } : {}) }).toString()),
   folders: (prefix: string) => call<FolderList>('GET', '/api/folders?' + new URLSearchParams({ prefix, limit: '20' }).toString()),
   change: (id: string, patch: SessionPatch) => call<Session>('PATCH', session(id), patch),
-  fork: (id: string, commandID: string) => call<Outcome>('POST', `${session(id)}/fork`, { command_id: commandID }),
+  fork: (id: string, commandID: string) =>
+    trusting((more) => call<Outcome>('POST', `${session(id)}/fork`, { command_id: commandID, ...more })),
   setModel: (id: string, model: string) => call<Outcome>('POST', `${session(id)}/model`, { model }),
   setPermissionMode: (id: string, mode: string) =>
     call<Outcome>('POST', `${session(id)}/permission_mode`, { permission_mode: mode }),

@@ -4,6 +4,9 @@ import { useSessions } from '@/session/sessions'
 import type { Command, ServerFrame } from './messages.gen'
 import { createSocket } from './socket'
 
+const asked = vi.hoisted(() => vi.fn<() => Promise<unknown>>())
+vi.mock('@/workspace/ask', () => ({ ask: asked }))
+
 type Sent = Command & Record<string, unknown>
 
 class FakeSocket {
@@ -178,4 +181,32 @@ describe('a session that is not known', () => {
     vi.mocked(fetch).mockRejectedValueOnce(new TypeError('failed'))
     expect(await socket.find('none')).toBe(true)
   })
+})
+
+test('a message to a folder that nobody trusts waits for the person, and goes out again with what they say', async () => {
+  const trust = { folder: '/w', digest: 'sha256:1', items: [], gone: [], told: [], can_leave_out: true, before: null }
+  const refuse = (command_id: string) =>
+    last().say({ type: 'ack', command_id, result: 'rejected', error: { code: 'folder_untrusted', message: 'Look.', folder_trust: trust } })
+  last().hello()
+  let decide: (consent: unknown) => void = () => {}
+  asked.mockImplementation(() => new Promise((resolve) => (decide = resolve)))
+  socket.say('s', 'hello')
+  const first = last().of('send_message')[0]!.command_id
+  refuse(first)
+  refuse(first)
+  await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(1))
+  await vi.advanceTimersByTimeAsync(100)
+  expect(store.state.refused.size).toBe(0)
+  expect(store.outbox).toHaveLength(1)
+  decide({ trust: 'sha256:1' })
+  await vi.advanceTimersByTimeAsync(100)
+  const second = last().of('send_message')[1]!
+  expect(second).toMatchObject({ text: 'hello', trust: 'sha256:1' })
+  expect(second.command_id).not.toBe(first)
+  refuse(second.command_id)
+  await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(2))
+  decide(null)
+  await vi.advanceTimersByTimeAsync(100)
+  expect(store.state.refused.get('s')).toMatchObject({ text: 'hello', message: 'Look.' })
+  expect(store.outbox).toHaveLength(0)
 })

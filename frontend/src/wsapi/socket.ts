@@ -4,6 +4,7 @@ import { Outbox, type Lasting } from '@/core/outbox'
 import { uuid } from '@/core/uuid'
 import type { Context, Listing } from '@/core/reducer'
 import type { useSessions } from '@/session/sessions'
+import { ask } from '@/workspace/trusting'
 import { closeCodes, protocol, type Command, type ServerFrame } from './messages.gen'
 import type { Port } from './port'
 import { RefusedError, rest } from './rest'
@@ -26,6 +27,7 @@ export interface Socket extends Port {
 export function createSocket(store: Store, storage: Storage = sessionStorage): Socket {
   const followed = new Map<string, number>()
   const typed = new Map<string, number>()
+  const offered = new Set<string>()
   // A frame is reduced later than it arrives, when its command has left the outbox.
   const answered = new Map<string, Lasting>()
 
@@ -53,12 +55,35 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       outbox.sendAll(write, Date.now())
       void refresh()
     },
-    onFrame(frame) {
-      queue.push(frame)
-      settle(frame)
-    },
+    onFrame: (frame) => withhold(frame).forEach(take),
     signedOut: () => rest.sessions(1).then(() => false, (err: unknown) => err instanceof RefusedError && err.status === 401),
   })
+
+  function take(frame: ServerFrame): void {
+    queue.push(frame)
+    settle(frame)
+  }
+
+  /**
+   * The refusal of a message that would start Claude in a folder that nobody
+   * trusts waits for the person, who may have it sent again with their answer.
+   */
+  function withhold(frame: ServerFrame): ServerFrame[] {
+    if (frame.type === 'batch') return [{ ...frame, frames: frame.frames.flatMap(withhold) }]
+    const trust = frame.type === 'ack' && frame.error?.folder_trust
+    if (!trust) return [frame]
+    const command = outbox.find(frame.command_id)?.command
+    if (command?.type !== 'send_message') return [frame]
+    if (!offered.has(frame.command_id)) {
+      offered.add(frame.command_id)
+      void ask(trust).then((consent) => {
+        if (!consent) return take(frame)
+        outbox.settle(frame.command_id)
+        give({ ...command, ...consent, command_id: uuid() })
+      })
+    }
+    return []
+  }
 
   function settle(frame: ServerFrame): void {
     const ours = acks(frame).flatMap((id) => outbox.find(id) ?? [])
