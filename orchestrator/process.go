@@ -438,7 +438,7 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
 	}
 	var command claude.Command
-	if err = p.recheck(); err == nil {
+	if err = p.recheck(ctx); err == nil {
 		command, err = p.o.o.CLI.command(p, w)
 	}
 	if err == nil {

@@ -91,18 +91,40 @@ func (c *CLI) ownFolders() []string {
 }
 
 // look reads what the CLI would take from a folder.
-func (o *Orchestrator) look(cwd string) (folder.Found, error) {
-	found, err := folder.Read(cwd, o.o.CLI.ownFolders()...)
+func (o *Orchestrator) look(ctx context.Context, cwd string) (folder.Found, error) {
+	allowed, err := o.allowedIn(ctx, cwd)
+	if err != nil {
+		return folder.Found{}, err
+	}
+	found, err := folder.Read(cwd, folder.Known{Own: o.o.CLI.ownFolders(), Allowed: allowed})
 	if err != nil {
 		return folder.Found{}, &InvalidError{Field: "cwd", Sentence: fmt.Sprintf("It cannot be told what the settings of %s would run, so Claude is not started there: %v.", cwd, err)}
 	}
 	return found, nil
 }
 
+// allowedIn are the rules in the settings of a folder that people granted here: who
+// had the CLI write one down need not be asked about it.
+func (o *Orchestrator) allowedIn(ctx context.Context, cwd string) (map[string][]string, error) {
+	grants, err := o.o.Store.Grants(ctx, pending.GrantQuery{})
+	if err != nil {
+		return nil, fmt.Errorf("orchestrator: grants in a folder: %w", err)
+	}
+	allowed := map[string][]string{}
+	for _, g := range grants {
+		name := map[pending.Scope]string{pending.ScopeLocal: "settings.local.json", pending.ScopeProject: "settings.json"}[g.Scope]
+		if g.Folder == cwd && g.Kind == pending.GrantRule && g.RequestID != "" && g.RevokedAt.IsZero() && name != "" {
+			file := filepath.Join(cwd, ".claude", name)
+			allowed[file] = append(allowed[file], g.Rule)
+		}
+	}
+	return allowed, nil
+}
+
 // settle decides what a process takes from its folder: an [UntrustedError] when
 // nobody has said that yet. What a person says is stored, and on record.
 func (o *Orchestrator) settle(ctx context.Context, s session.Session, out bool, c Consent, by pending.Actor) (settingsPlan, error) {
-	found, err := o.look(s.CWD)
+	found, err := o.look(ctx, s.CWD)
 	if err != nil {
 		return settingsPlan{}, err
 	}
@@ -145,8 +167,8 @@ func leavingOut(s session.Session, found folder.Found) (settingsPlan, error) {
 
 // recheck looks again in the moment before the CLI is started: what was trusted may
 // have been changed since.
-func (p *process) recheck() error {
-	found, err := p.o.look(p.session.CWD)
+func (p *process) recheck(ctx context.Context) error {
+	found, err := p.o.look(ctx, p.session.CWD)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package orchestrator_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/workspace"
 )
@@ -241,6 +243,27 @@ func TestASessionOutsideOfTheRootsIsNotGoneOnWith(t *testing.T) {
 		var invalid *orchestrator.InvalidError
 		if err := b.Resume(b.t.Context(), id, b.person); !errors.As(err, &invalid) || invalid.Field != "cwd" {
 			b.t.Errorf("got %v, want a refusal", err)
+		}
+	})
+}
+
+// TestAGrantInTheSettingsNeedsNoTrust: the CLI writes what a person always allows
+// into the folder; they need not be asked whether they trust what they have said.
+func TestAGrantInTheSettingsNeedsNoTrust(t *testing.T) {
+	const granted = `[{"type":"addRules","behavior":"allow","destination":"projectSettings","rules":[{"toolName":"Bash","ruleContent":"touch *"}]}]`
+	step := bashWith("toolu_1", "touch a")
+	step.Ask["permission_suggestions"] = json.RawMessage(granted)
+	withBench(t, claudetest.Script{Turn: []claudetest.Step{step}}, nil, func(b *bench) {
+		id := b.start("make a file")
+		r := b.wait(id, asking(1)).Requests[0]
+		b.answer(r, func(s *pending.Submission) { s.UpdatedPermissions = json.RawMessage(granted) })
+		b.wait(id, in(session.UserTurn))
+		b.settings(`{"permissions":{"allow":["Bash(touch *)"]}}`)
+		b.wait(b.start("again"), asking(1))
+		b.settings(`{"permissions":{"allow":["Bash(touch *)","Bash(rm *)"]}}`)
+		_, err := b.tryStart(orchestrator.Consent{})
+		if e := b.distrust(err); len(e.Items) != 1 || e.Items[0].Text != "Bash(rm *)" {
+			b.t.Errorf("got %+v", e.Items)
 		}
 	})
 }

@@ -81,15 +81,23 @@ const (
 	maxDepth = 8
 )
 
+// Known is what need not be shown.
+type Known struct {
+	// Own are folders of the CLI's user, such as ~/.claude: what lies there is no
+	// repository's.
+	Own []string
+	// Allowed are rules by the file that they stand in, which a person had the CLI put
+	// there.
+	Allowed map[string][]string
+}
+
 // Read looks at what the CLI would take when it is started in dir, an absolute path
-// without symbolic links. own are folders of the CLI's user, such as ~/.claude:
-// what lies there is no repository's. It fails only when it cannot be told what
-// there is.
-func Read(dir string, own ...string) (Found, error) {
+// without symbolic links. It fails only when it cannot be told what there is.
+func Read(dir string, known Known) (Found, error) {
 	if !filepath.IsAbs(dir) {
 		return Found{}, errors.New("folder: the path is not absolute")
 	}
-	r := &reader{own: own}
+	r := &reader{known: known}
 	parents := upwards(dir)
 	git := gitOf(dir)
 
@@ -150,7 +158,7 @@ func unique(list []string) []string {
 
 // reader collects.
 type reader struct {
-	own      []string
+	known    Known
 	items    []Item
 	told     []string
 	stubborn bool
@@ -181,7 +189,7 @@ func shorten(name string) string {
 
 // isOwn reports whether a file is the CLI's user's and no repository's.
 func (r *reader) isOwn(file string) bool {
-	return slices.Contains(r.own, filepath.Dir(file))
+	return slices.Contains(r.known.Own, filepath.Dir(file))
 }
 
 // errNone: there is no such file.

@@ -43,7 +43,7 @@ func place(t *testing.T) string {
 
 func read(t *testing.T, dir string, own ...string) folder.Found {
 	t.Helper()
-	f, err := folder.Read(dir, own...)
+	f, err := folder.Read(dir, folder.Known{Own: own})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,6 +245,19 @@ func TestWhatCannotBeReadIsSaid(t *testing.T) {
 	}
 }
 
+func TestWhatAPersonHadAllowedIsKnown(t *testing.T) {
+	t.Parallel()
+	dir := place(t)
+	put(t, dir, map[string]string{
+		".claude/settings.local.json": `{"permissions":{"allow":["Bash(make *)","Bash(rm *)"]}}`, ".claude/settings.json": `{"permissions":{"allow":["Bash(make *)"]}}`,
+	})
+	f, err := folder.Read(dir, folder.Known{Allowed: map[string][]string{filepath.Join(dir, ".claude/settings.local.json"): {"Bash(make *)"}}})
+	want := []string{".claude/settings.json permits rule [] Bash(make *)", ".claude/settings.local.json permits rule [] Bash(rm *)"}
+	if err != nil || !slices.Equal(lines(dir, f.Items), want) {
+		t.Errorf("got %q, %v, want %q", lines(dir, f.Items), err, want)
+	}
+}
+
 func TestOwnSettingsAreNoRepositorys(t *testing.T) {
 	t.Parallel()
 	home := place(t)
@@ -318,7 +331,7 @@ func FuzzGitConfiguration(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		put(t, dir, map[string]string{".git/config": text})
-		if _, err := folder.Read(dir); err != nil {
+		if _, err := folder.Read(dir, folder.Known{}); err != nil {
 			t.Fatal(err)
 		}
 	})

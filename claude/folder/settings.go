@@ -3,6 +3,7 @@ package folder
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -141,6 +142,9 @@ func (r *reader) permissions(file string, value json.RawMessage) {
 				r.add(Item{Kind: Rule, Danger: Permits, File: file, Name: name, Text: compact(permissions[key])})
 			}
 			for _, rule := range rules {
+				if slices.Contains(r.known.Allowed[file], plainText(rule)) {
+					continue
+				}
 				r.add(Item{Kind: Rule, Danger: Permits, File: file, Text: plainText(rule)})
 			}
 		default:

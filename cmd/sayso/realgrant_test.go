@@ -94,7 +94,12 @@ func TestRealClaudeAsksAgainForWhatWasTakenBack(t *testing.T) {
 			}
 		}
 
-		id := s.session("```script\n" + run("touch s1") + "\n```")
+		// The rule that is there is one that somebody has to trust.
+		var seen distrust
+		if status := s.status("POST", "/api/sessions", map[string]any{"cwd": h.work, "prompt": "x"}, &seen); status != 409 {
+			t.Fatalf("a folder that allows something is not asked about: %d", status)
+		}
+		id := s.trusting(seen.Error.FolderTrust.Digest, "```script\n"+run("touch s1")+"\n```")
 		asked := s.always(id, "session")
 		over(id)
 		quietly(id, "touch s1")

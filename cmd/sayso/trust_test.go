@@ -118,6 +118,16 @@ type distrust struct {
 	} `json:"error"`
 }
 
+// trusting starts a session in a folder whose settings are trusted as they were seen.
+func (s *server) trusting(digest, prompt string) string {
+	s.h.t.Helper()
+	var made struct {
+		SessionID string `json:"session_id"`
+	}
+	s.do("POST", "/api/sessions", map[string]any{"cwd": s.h.work, "prompt": prompt, "trust": digest}, &made)
+	return made.SessionID
+}
+
 // TestNothingOfAHostileRepositoryRunsBeforeItIsTrusted has the real CLI in a
 // repository full of canaries: refused, without its settings, trusted, changed.
 func TestNothingOfAHostileRepositoryRunsBeforeItIsTrusted(t *testing.T) {
