@@ -65,7 +65,7 @@ var attackList = []attack{
 	proved(25, "secrets that everybody knows", "account.TestFirstStartMakesOneAdmin", "account.TestKnownSecretsAreRefused"),
 	{number: 26, what: "signed tokens with another algorithm", cannot: "Tokens are random and found by their hash; nothing here reads signed ones, and a module that could needs its room in floors_test.go."},
 	proved(27, "credentials that ended, or are of another server", "account.TestCredentialsRunOut", "account.TestSecretsOfOneKindAreNoneOfAnother", "wsapi.TestEveryRouteRefuses/7.27"),
-	proved(28, "guessing", "wsapi.TestSignInIsLimited", "wsapi.TestAnAccountIsLimitedFromManyAddresses", "wsapi.TestNoUserIsToldFromAnother", "wsapi.TestPasskeysThatAreRefused", "account.TestSignInLimiterHoldsAgainstAttemptsAtOnce", "account.TestBootstrapToken"),
+	proved(28, "guessing", "wsapi.TestSignInIsLimited", "wsapi.TestGuessedTokensAreLimited", "account.TestGuessedSecretsWait", "wsapi.TestAnAccountIsLimitedFromManyAddresses", "wsapi.TestNoUserIsToldFromAnother", "wsapi.TestPasskeysThatAreRefused", "account.TestSignInLimiterHoldsAgainstAttemptsAtOnce", "account.TestBootstrapToken"),
 	proved(29, "being on loopback as a credential", "wsapi.TestEveryRouteRefuses/7.29"),
 	proved(30, "listening for everybody without encryption", "cmd/sayso.TestOpenWithoutEncryptionIsRefused", "wsapi.TestForwardedHeadersOfStrangers"),
 	proved(31, "credentials in addresses", "wsapi.TestEveryRouteRefuses/7.31", "wsapi.TestLogKeepsNoSecretAndNoForgery"),

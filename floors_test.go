@@ -30,7 +30,7 @@ type room struct {
 var rooms = map[string]room{
 	"cmd/sayso": {
 		floor:    5,
-		ours:     []string{"account", "alert", "attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "orchestrator", "pending", "project", "session", "shim", "store", "workspace", "wsapi"},
+		ours:     []string{"account", "alert", "attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "oidc", "orchestrator", "pending", "project", "session", "shim", "store", "workspace", "wsapi"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/google/uuid"},
 		closed:   "it is the top: it wires the rooms together and nothing stands on it",
 	},
@@ -82,7 +82,7 @@ var rooms = map[string]room{
 	},
 	"wsapi": {
 		floor:    4,
-		ours:     []string{"account", "alert", "attachment", "failpoint", "orchestrator", "pending", "project", "review", "session", "workspace"},
+		ours:     []string{"account", "alert", "attachment", "failpoint", "oidc", "orchestrator", "pending", "project", "review", "session", "workspace"},
 		external: []string{"github.com/coder/websocket", "github.com/go-playground/validator/v10", "github.com/go-webauthn/webauthn", "github.com/google/uuid"},
 		closed:   "it is a door: the JSON of the browser stays in it, and one door does not speak through another",
 	},
@@ -178,6 +178,15 @@ var rooms = map[string]room{
 		external: []string{"mvdan.cc/sh/v3"},
 		closed:   "it says what is risky in a tool call, for people: a door shows it, and nothing decides by it",
 	},
+	"oidc": {
+		floor:    0,
+		external: []string{"github.com/coreos/go-oidc/v3", "golang.org/x/oauth2"},
+	},
+	"oidc/oidctest": {
+		floor:  0,
+		kit:    true,
+		closed: "it is an identity provider for tests only",
+	},
 	"claude": {
 		floor:  0,
 		ours:   []string{"failpoint"},
@@ -234,6 +243,8 @@ var rooms = map[string]room{
 var externalWhy = map[string]string{
 	"github.com/coder/websocket":             "the WebSocket is the browser's door, wsapi",
 	"github.com/go-playground/validator/v10": "shapes are checked at a door, meaning in pending",
+	"github.com/coreos/go-oidc/v3":           "OpenID Connect is spoken in oidc alone",
+	"golang.org/x/oauth2":                    "OpenID Connect is spoken in oidc alone",
 	"github.com/go-webauthn/webauthn":        "passkeys are the browser's: its ceremonies are spoken in wsapi alone",
 	"github.com/jackc/pgx/v5":                "PostgreSQL is spoken in store/postgres alone",
 	"modernc.org/sqlite":                     "SQLite is spoken in store/sqlite alone",
@@ -255,7 +266,7 @@ var standardWhy = map[string]struct {
 	only []string
 }{
 	"os/exec":      {"processes are started by the orchestrator and the shim; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "shim"}},
-	"net/http":     {"HTTP is spoken at a door, with the files of frontend behind it; the scripted model is one for tests and the demo, and alert only calls out", []string{"alert", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
+	"net/http":     {"HTTP is spoken at a door, with the files of frontend behind it; the scripted model is one for tests and the demo, and alert and oidc only call out", []string{"alert", "oidc", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
 	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "migrations"}},
 	"plugin":       {"nothing is loaded at run time", nil},
 	"net/rpc":      {"the wire is JSON that wire.md describes", nil},

@@ -162,6 +162,7 @@ type Store interface {
 	SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) (kept []byte, err error)
 
 	PasskeyStore
+	LinkStore
 	// AddIncident puts something on record that is no answer; body is one JSON
 	// object, see [Incident].
 	AddIncident(ctx context.Context, body []byte) error

@@ -24,6 +24,71 @@ const maxAddresses = 10_000
 type SignInLimiter struct {
 	mu       sync.Mutex
 	failures map[string][]time.Time // oldest first, within the last hour
+	good     map[string]bool        // hashes of secrets that opened something since the start
+	wrong    map[string]time.Time   // address and hash of a secret that did not → when it was counted
+}
+
+// secrets ends the key under which the failed secrets of an address are counted
+// once more: whoever only guesses at passwords holds back nobody who has a token.
+const secrets = " secrets"
+
+// Try says how long a secret from an address must wait before it is looked up, 0
+// for not at all. Only guesses wait: neither a secret that was good once, such as
+// the cookie of an open tab, nor one whose failure is counted already.
+func (l *SignInLimiter) Try(address string, hash []byte) time.Duration {
+	key, now := network(address), time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.good[string(hash)] || now.Sub(l.wrong[key+" "+string(hash)]) < time.Hour {
+		return 0
+	}
+	return l.due(key+secrets, now)
+}
+
+// Tried tells what became of a secret that was looked up. The same wrong one again
+// is no further guess, so that a script with a token that ended shuts nobody out.
+func (l *SignInLimiter) Tried(address string, hash []byte, good bool) {
+	key, now := network(address), time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failures == nil {
+		l.failures = map[string][]time.Time{}
+	}
+	if l.good == nil {
+		l.good, l.wrong = map[string]bool{}, map[string]time.Time{}
+	}
+	pair := key + " " + string(hash)
+	switch {
+	case l.good[string(hash)], now.Sub(l.wrong[pair]) < time.Hour:
+	case good:
+		if len(l.good) >= maxAddresses {
+			clear(l.good) // they are good again when they come again
+		}
+		l.good[string(hash)] = true
+	default:
+		if len(l.wrong) >= maxAddresses {
+			clear(l.wrong)
+		}
+		l.wrong[pair] = now
+		for _, k := range []string{key, key + secrets} {
+			l.failures[k] = append(since(l.failures[k], now.Add(-time.Hour)), now)
+		}
+		if len(l.failures) > maxAddresses {
+			l.forget(now)
+		}
+	}
+}
+
+// due says how long a key must wait for its failures.
+func (l *SignInLimiter) due(key string, now time.Time) (wait time.Duration) {
+	list := since(l.failures[key], now.Add(-time.Hour))
+	if n := len(list); n >= FailuresPerHour {
+		wait = max(wait, list[n-FailuresPerHour].Add(time.Hour).Sub(now))
+	}
+	if minute := since(list, now.Add(-time.Minute)); len(minute) >= FailuresPerMinute {
+		wait = max(wait, minute[len(minute)-FailuresPerMinute].Add(time.Minute).Sub(now))
+	}
+	return wait
 }
 
 // Begin counts an attempt as failed before it is made, so that attempts made at
@@ -43,13 +108,7 @@ func (l *SignInLimiter) Begin(address, account string) (succeeded func(), wait t
 		l.failures = map[string][]time.Time{}
 	}
 	for _, key := range keys {
-		list := since(l.failures[key], now.Add(-time.Hour))
-		if n := len(list); n >= FailuresPerHour {
-			wait = max(wait, list[n-FailuresPerHour].Add(time.Hour).Sub(now))
-		}
-		if minute := since(list, now.Add(-time.Minute)); len(minute) >= FailuresPerMinute {
-			wait = max(wait, minute[len(minute)-FailuresPerMinute].Add(time.Minute).Sub(now))
-		}
+		wait = max(wait, l.due(key, now))
 	}
 	if wait > 0 {
 		return nil, wait, false

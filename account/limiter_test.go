@@ -115,3 +115,46 @@ func TestSignInLimiterHoldsAnAccountFromManyAddresses(t *testing.T) {
 		t.Fatal("another account was held back, or a refused attempt counted")
 	}
 }
+
+// TestGuessedSecretsWait: what was good once, and the same wrong secret again, are
+// no guesses.
+func TestGuessedSecretsWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var l account.SignInLimiter
+		const here = "192.0.2.1"
+		try := func(secret string, good bool) time.Duration {
+			hash := account.Hash(secret)
+			wait := l.Try(here, hash)
+			if wait == 0 {
+				l.Tried(here, hash, good)
+			}
+			return wait
+		}
+		try("tab", true)
+		for range 10 {
+			if wait := try("ended", false); wait != 0 {
+				t.Fatalf("the same again waits %s", wait)
+			}
+		}
+		if wait := try("guess", false); wait != 0 {
+			t.Fatalf("the second guess waits %s", wait)
+		}
+		if wait := try("another", true); wait != time.Minute {
+			t.Errorf("the third waits %s, want a minute, good or not", wait)
+		}
+		if l.Try("192.0.2.2", account.Hash("another")) != 0 {
+			t.Error("another address waits")
+		}
+		if try("tab", true) != 0 || try("ended", false) != 0 {
+			t.Error("what is no guess waits")
+		}
+		if _, _, ok := l.Begin(here, ""); ok {
+			t.Error("a password may be tried")
+		}
+		time.Sleep(time.Minute + time.Second)
+		if wait := try("another", true); wait != 0 {
+			t.Errorf("after a minute it waits %s", wait)
+		}
+	})
+}

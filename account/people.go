@@ -57,7 +57,7 @@ func (d *Directory) SignInByPassword(ctx context.Context, name, password, device
 }
 
 // Unclaimed reports whether nobody can sign in yet but by a link: no user has a
-// password or a passkey, and there is no live API token of an admin.
+// password or a passkey, none came from an identity provider, and there is no live API token of an admin.
 func (d *Directory) Unclaimed(ctx context.Context) (bool, error) {
 	users, err := d.store.Users(ctx)
 	if err != nil {
@@ -72,6 +72,10 @@ func (d *Directory) Unclaimed(ctx context.Context) (bool, error) {
 	}
 	keys, err := d.Passkeys(ctx, "")
 	if err != nil || len(keys) > 0 {
+		return false, err
+	}
+	linked, err := d.store.Linked(ctx)
+	if err != nil || linked {
 		return false, err
 	}
 	all, err := d.store.Credentials(ctx, "")

@@ -24,6 +24,7 @@ type memory struct {
 	passwords   map[string]string
 	passkeys    []account.Passkey
 	incidents   [][]byte
+	links       []account.Link
 	touches     int
 }
 
@@ -303,4 +304,33 @@ func (m *memory) AddIncident(_ context.Context, body []byte) error {
 	defer m.mu.Unlock()
 	m.incidents = append(m.incidents, body)
 	return nil
+}
+
+func (m *memory) LinkedUser(_ context.Context, issuer, subject string) (account.User, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.links {
+		if l.Issuer == issuer && l.Subject == subject {
+			return m.user(l.UserID)
+		}
+	}
+	return account.User{}, account.ErrNotFound
+}
+
+func (m *memory) AddLinkedUser(_ context.Context, u account.User, l account.Link) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, known := range m.links {
+		if known.Issuer == l.Issuer && known.Subject == l.Subject {
+			return account.ErrExists
+		}
+	}
+	m.users, m.links = append(m.users, u), append(m.links, l)
+	return nil
+}
+
+func (m *memory) Linked(context.Context) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.links) > 0, nil
 }

@@ -78,7 +78,7 @@ export interface Settings {
   claudePath: string
   modelURL: string
   apiKey?: string // of the model; '' for an account that is not signed in
-  arguments?: string[]
+  arguments?: string[] | ((url: string) => string[])
   bootstrap?: boolean // an admin's token from the start; else the server is to be set up
   mcpServers?: Record<string, { command: string; args: string[] }> // of the person whose CLI it is
   workspace?: string // made, and removed at the end; in the server's folder unless given
@@ -123,7 +123,7 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
     const from = said.length
     child = spawn(
       program('sayso'),
-      ['serve', '--listen', listen, '--state-dir', state, '--workspace-root', workspace, ...more],
+      ['serve', '--listen', listen, '--state-dir', state, '--workspace-root', workspace, ...(typeof more === 'function' ? more(url) : more)],
       { env: environment, stdio: ['ignore', 'pipe', 'pipe'] },
     )
     const hear = (chunk: Buffer) => (said += chunk)

@@ -48,6 +48,7 @@ func (s *Server) letIn(ctx context.Context, w http.ResponseWriter, r *http.Reque
 			}
 		}
 	}
+	s.limiter.Tried(s.remoteAddress(r), account.Hash(secret), true)
 	me, err := s.wireMe(ctx, who)
 	if err != nil {
 		return err
@@ -62,11 +63,15 @@ func (s *Server) letIn(ctx context.Context, w http.ResponseWriter, r *http.Reque
 func (s *Server) attempt(r *http.Request, name string) (succeeded func(), err error) {
 	succeeded, wait, ok := s.limiter.Begin(s.remoteAddress(r), name)
 	if !ok {
-		ref := refuse(http.StatusTooManyRequests, "too_many_attempts", "Too many failed sign-ins from your address, or to this account. Wait a little, then try again.")
-		ref.retry = wait
-		return nil, ref
+		return nil, tooManyAttempts(wait)
 	}
 	return succeeded, nil
+}
+
+func tooManyAttempts(wait time.Duration) *refusal {
+	ref := refuse(http.StatusTooManyRequests, "too_many_attempts", "Too many failed sign-ins from your address, or to this account. Wait a little, then try again.")
+	ref.retry = wait
+	return ref
 }
 
 func (s *Server) signIn(ctx context.Context, r *http.Request, body Login) (who account.Identity, secret string, err error) {

@@ -285,3 +285,46 @@ func TestFramesThatBreakTheProtocol(t *testing.T) {
 		t.Errorf("another tab: %+v", a)
 	}
 }
+
+// TestGuessedTokensAreLimited: attack 28. Tokens and cookies that are guessed count
+// against the address, on REST, on the WebSocket and at the doors of agents; what
+// was good goes on.
+func TestGuessedTokensAreLimited(t *testing.T) {
+	t.Parallel()
+	agents := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	for name, try := range map[string]func(h *house, secret string) answer{
+		"REST": func(h *house, secret string) answer { return h.call("GET", "/api/me", nil, bearer(secret)) },
+		"cookie": func(h *house, secret string) answer {
+			return h.call("GET", "/api/me", nil, header("Cookie", "sayso="+secret))
+		},
+		"socket": func(h *house, secret string) answer {
+			return h.call("GET", "/ws", nil, bearer(secret), header("Upgrade", "websocket"))
+		},
+		"agents": func(h *house, secret string) answer { return h.call("POST", "/mcp", "{}", bearer(secret)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *wsapi.Options) { o.Agents = map[string]http.Handler{"/mcp": agents} })
+			used, unused := h.token(account.Viewer), h.token(account.Member)
+			if a := h.call("GET", "/api/me", nil, bearer(used)); a.status != 200 {
+				t.Fatalf("got %d", a.status)
+			}
+			for i := range account.FailuresPerMinute {
+				for range 3 {
+					if a := try(h, strings.Repeat("0", 63)+string(rune('0'+i))); a.status != 401 {
+						t.Fatalf("got %d, want 401", a.status)
+					}
+				}
+			}
+			checkRefusal(t, try(h, strings.Repeat("f", 64)), 429, "too_many_attempts")
+			checkRefusal(t, h.call("GET", "/api/me", nil, bearer(unused)), 429, "too_many_attempts")
+			checkRefusal(t, h.call("POST", "/api/login", wsapi.Login{Username: "admin", Password: password}), 429, "too_many_attempts")
+			if a := h.call("GET", "/api/me", nil, bearer(used)); a.status != 200 {
+				t.Errorf("a token that was good: got %d", a.status)
+			}
+			if a := h.call("GET", "/api/me", nil, bearer(unused), from("192.0.2.2")); a.status != 200 {
+				t.Errorf("from elsewhere: got %d", a.status)
+			}
+		})
+	}
+}

@@ -177,14 +177,21 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 	if secret == "" {
 		return account.Identity{}, byCookie, notSignedIn()
 	}
+	hash, from := account.Hash(secret), s.remoteAddress(r)
+	if wait := s.limiter.Try(from, hash); wait > 0 {
+		return account.Identity{}, byCookie, tooManyAttempts(wait)
+	}
 	who, err := s.o.Directory.Identify(r.Context(), kind, secret)
+	if err == nil || errors.Is(err, account.ErrRefused) {
+		s.limiter.Tried(from, hash, err == nil)
+	}
 	switch {
 	case errors.Is(err, account.ErrRefused):
 		return account.Identity{}, byCookie, notSignedIn()
 	case err != nil:
 		return account.Identity{}, byCookie, s.code(err)
 	}
-	who.From = s.remoteAddress(r)
+	who.From = from
 	return who, byCookie, nil
 }
 

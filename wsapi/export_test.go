@@ -34,6 +34,7 @@ func RESTBodies() []any {
 		Alerts{}, AlertTargetCreate{}, AlertTest{},
 		SignInWays{}, PasskeyChallenge{}, PasskeyLogin{}, PasskeyNew{}, PasskeyCreate{}, Passkey{}, PasskeyList{},
 		Diagnostics{},
+		OIDCBegun{}, OIDCLogin{},
 	}
 }
 

@@ -101,7 +101,11 @@ func (s *Server) relyingParty(r *http.Request) (*webauthn.WebAuthn, error) {
 // getLogin says how one can sign in here, to whoever asks.
 func (s *Server) getLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	problem := s.passkeyProblem(r)
-	writeJSON(w, http.StatusOK, SignInWays{Passkey: PasskeyWay{Available: problem == "", Problem: optional(problem)}})
+	ways := SignInWays{Passkey: PasskeyWay{Available: problem == "", Problem: optional(problem)}}
+	if s.o.OIDC != nil {
+		ways.OIDC = &OIDCWay{Name: s.o.OIDC.Name}
+	}
+	writeJSON(w, http.StatusOK, ways)
 	return nil
 }
 

@@ -64,6 +64,23 @@ type SignInList struct {
 // SignInWays says how one can sign in at the address that was asked.
 type SignInWays struct {
 	Passkey PasskeyWay `json:"passkey"`
+	OIDC    *OIDCWay   `json:"oidc,omitempty"` // absent without an identity provider
+}
+
+// OIDCWay is an identity provider by the name that people know it under.
+type OIDCWay struct {
+	Name string `json:"name"`
+}
+
+// OIDCBegun says where the browser is to sign in.
+type OIDCBegun struct {
+	Address string `json:"address"`
+}
+
+// OIDCLogin is what the browser brought back from there.
+type OIDCLogin struct {
+	Code  string `json:"code" validate:"required,max=4096"`
+	State string `json:"state" validate:"required,max=512"`
 }
 
 // PasskeyWay says whether passkeys work at this address; Problem is a sentence

@@ -56,6 +56,8 @@ func routes() []route {
 		{method: "GET", pattern: "/api/login", policy: anybody, serve: (*Server).getLogin},
 		{method: "POST", pattern: "/api/login/passkey/challenge", policy: anybody, serve: (*Server).postPasskeyChallenge},
 		{method: "POST", pattern: "/api/login/passkey", policy: anybody, serve: (*Server).postPasskeyLogin},
+		{method: "POST", pattern: "/api/login/oidc/begin", policy: anybody, serve: (*Server).postOIDCBegin},
+		{method: "POST", pattern: "/api/login/oidc", policy: anybody, serve: (*Server).postOIDCLogin},
 		{method: "GET", pattern: "/api/passkeys", policy: signedIn, serve: (*Server).getPasskeys},
 		{method: "POST", pattern: "/api/passkeys/challenge", policy: signedIn, serve: (*Server).postPasskeyNew},
 		{method: "POST", pattern: "/api/passkeys", policy: signedIn, serve: (*Server).postPasskey},
@@ -202,8 +204,53 @@ func (s *Server) serveAgent(w http.ResponseWriter, r *http.Request, door http.Ha
 		s.answerRefusal(w, r, ref)
 		return
 	}
-	door.ServeHTTP(w, r)
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	secret = strings.TrimSpace(secret)
+	if secret == "" || !strings.EqualFold(scheme, "Bearer") {
+		door.ServeHTTP(w, r)
+		return
+	}
+	// The door finds out who it is, and the limit on guesses is ours.
+	hash, from := account.Hash(secret), s.remoteAddress(r)
+	if wait := s.limiter.Try(from, hash); wait > 0 {
+		s.answerRefusal(w, r, tooManyAttempts(wait))
+		return
+	}
+	door.ServeHTTP(&watched{ResponseWriter: w, first: func(status int) {
+		s.limiter.Tried(from, hash, status != http.StatusUnauthorized)
+	}}, r)
 }
+
+// watched tells the first status of an answer.
+type watched struct {
+	http.ResponseWriter
+	first func(status int)
+}
+
+func (w *watched) WriteHeader(status int) {
+	if w.first != nil {
+		w.first(status)
+		w.first = nil
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	if w.first != nil {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Flush is what streams ask for.
+func (w *watched) Flush() {
+	if f, ok := w.ResponseWriter.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// Unwrap is for http.ResponseController.
+func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // limitAnswer bounds how long the sender may take to read the answer. Taking over
 // the connection, as a WebSocket does, ends it.

@@ -83,6 +83,8 @@ var policies = map[string]string{
 	"GET /api/login":                    "anybody",
 	"POST /api/login/passkey/challenge": "anybody",
 	"POST /api/login/passkey":           "anybody",
+	"POST /api/login/oidc/begin":        "anybody",
+	"POST /api/login/oidc":              "anybody",
 	"GET /api/passkeys":                 "viewer",
 	"POST /api/passkeys/challenge":      "viewer",
 	"POST /api/passkeys":                "viewer",

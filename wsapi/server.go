@@ -129,6 +129,9 @@ type Options struct {
 	// PublicURL is the address under which browsers reach the server through a
 	// proxy, as [ParsePublicURL] returns it; its host is allowed. It may be "".
 	PublicURL string
+	// OIDC is the identity provider at which people sign in; it may be nil. It needs
+	// PublicURL, to which it sends browsers back.
+	OIDC *OIDC
 	// TrustedProxies are those who are believed when they say for whom they speak,
 	// in X-Forwarded-For. No other forwarded header is ever read: the proxy passes
 	// Host on as it came.

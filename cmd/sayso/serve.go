@@ -63,6 +63,10 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 			return err
 		}
 	}
+	provider, err := s.OIDC.provider(s.PublicURL)
+	if err != nil {
+		return err
+	}
 	lock, err := openStateDir(s.StateDir)
 	if err != nil {
 		return err
@@ -170,6 +174,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		App: frontend.Handler(), Agents: agentDoors(agents, agents.Adapters(mcpapi.AdapterOptions{
 			Store: opened, Requests: registry, Directory: directory, Bell: bell, Log: log,
 		})), AllowedHosts: s.AllowedHosts, TLS: s.TLSCert != "",
+		OIDC:      provider,
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && s.TLSCert == "",
 		Version: versionText(), NodeID: s.NodeID, Log: log, NoSetUp: demo,
 		Trouble: trouble,

@@ -44,6 +44,8 @@ type settings struct {
 	StartLimit     duration `toml:"start_limit"`
 	Ask            asking   `toml:"ask"`
 
+	OIDC oidcSettings `toml:"oidc"`
+
 	// BootstrapToken is an admin API token that exists from the first start. It
 	// comes from the environment alone: flags are seen by every user of the
 	// machine and files are copied.
@@ -106,17 +108,23 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		from *string
 		help string
 	}{
-		"listen":              {&s.Listen, &given.Listen, "address to listen on"},
-		"state-dir":           {&s.StateDir, &given.StateDir, "folder of the database and everything else that is kept"},
-		"database":            {&s.Database, &given.Database, "sqlite:PATH or postgres://… (default: sqlite in the state folder)"},
-		"claude":              {&s.Claude, &given.Claude, "path of the Claude CLI (default: claude from PATH)"},
-		"tls-cert":            {&s.TLSCert, &given.TLSCert, "certificate file, for HTTPS"},
-		"tls-key":             {&s.TLSKey, &given.TLSKey, "key file of the certificate"},
-		"log-level":           {&s.LogLevel, &given.LogLevel, "debug, info, warn or error"},
-		"log-format":          {&s.LogFormat, &given.LogFormat, "text or json"},
-		"node-id":             {&s.NodeID, &given.NodeID, "name of this server (default: the host's name)"},
-		"ask-question-answer": {&s.Ask.QuestionAnswer, &given.Ask.QuestionAnswer, "how the MCP tool ask_question answers: json, which is {\"answer\": …}, or text"},
-		"public-url":          {&s.PublicURL, &given.PublicURL, "address under which browsers reach the server through a proxy, such as https://sayso.example.org"},
+		"listen":                  {&s.Listen, &given.Listen, "address to listen on"},
+		"state-dir":               {&s.StateDir, &given.StateDir, "folder of the database and everything else that is kept"},
+		"database":                {&s.Database, &given.Database, "sqlite:PATH or postgres://… (default: sqlite in the state folder)"},
+		"claude":                  {&s.Claude, &given.Claude, "path of the Claude CLI (default: claude from PATH)"},
+		"tls-cert":                {&s.TLSCert, &given.TLSCert, "certificate file, for HTTPS"},
+		"tls-key":                 {&s.TLSKey, &given.TLSKey, "key file of the certificate"},
+		"log-level":               {&s.LogLevel, &given.LogLevel, "debug, info, warn or error"},
+		"log-format":              {&s.LogFormat, &given.LogFormat, "text or json"},
+		"node-id":                 {&s.NodeID, &given.NodeID, "name of this server (default: the host's name)"},
+		"ask-question-answer":     {&s.Ask.QuestionAnswer, &given.Ask.QuestionAnswer, "how the MCP tool ask_question answers: json, which is {\"answer\": …}, or text"},
+		"oidc-issuer":             {&s.OIDC.Issuer, &given.OIDC.Issuer, "address of an OpenID Connect provider at which people sign in"},
+		"oidc-client-id":          {&s.OIDC.ClientID, &given.OIDC.ClientID, "name under which the provider knows sayso"},
+		"oidc-client-secret-file": {&s.OIDC.SecretFile, &given.OIDC.SecretFile, "file with the client secret (or SAYSO_OIDC_CLIENT_SECRET)"},
+		"oidc-name":               {&s.OIDC.Name, &given.OIDC.Name, "what people call the provider (default: its host)"},
+		"oidc-role-claim":         {&s.OIDC.RoleClaim, &given.OIDC.RoleClaim, "claim of the ID token with roles or groups, such as groups or realm_access.roles"},
+		"oidc-default-role":       {&s.OIDC.DefaultRole, &given.OIDC.DefaultRole, "viewer, member or admin: role of who has no other (default: they cannot sign in)"},
+		"public-url":              {&s.PublicURL, &given.PublicURL, "address under which browsers reach the server through a proxy, such as https://sayso.example.org"},
 	}
 	lists := map[string]struct {
 		to   *[]string
@@ -125,6 +133,8 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 	}{
 		"allowed-host":   {&s.AllowedHosts, &given.AllowedHosts, "host name under which browsers reach the server; may be repeated"},
 		"trusted-proxy":  {&s.TrustedProxies, &given.TrustedProxies, "address or network of a proxy that may say for whom it speaks; may be repeated"},
+		"oidc-role":      {&s.OIDC.Roles, &given.OIDC.Roles, "value=role: the role of who has this value in the role claim; may be repeated"},
+		"oidc-scope":     {&s.OIDC.Scopes, &given.OIDC.Scopes, "scope to ask for beside openid and profile; may be repeated"},
 		"workspace-root": {&s.WorkspaceRoots, &given.WorkspaceRoots, "folder in which sessions may work (default: the home folder); may be repeated"},
 	}
 	limitsByName := map[string]struct {
@@ -214,6 +224,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		}
 	}
 	s.BootstrapToken = getenv("SAYSO_BOOTSTRAP_TOKEN")
+	s.OIDC.clientSecret = getenv("SAYSO_OIDC_CLIENT_SECRET")
 	return s, flags.Args(), s.complete()
 }
 
@@ -255,6 +266,9 @@ func (s *settings) complete() error {
 		if s.PublicURL, err = wsapi.ParsePublicURL(s.PublicURL); err != nil {
 			return fmt.Errorf("--public-url: %w", err)
 		}
+	}
+	if err := s.OIDC.complete(s.PublicURL); err != nil {
+		return err
 	}
 	s.proxies = nil
 	for _, text := range s.TrustedProxies {

@@ -1,8 +1,15 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
 import type { CDPSession, Page } from '@playwright/test'
 
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
+import { clientSecret, startProvider } from '../provider.ts'
+import { bash, prompt, text } from '../script.ts'
 import { startServer } from '../server.ts'
+import { REST } from '../wire.ts'
 
 const password = 'four words of mine'
 
@@ -96,4 +103,51 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await expect(page.getByText('This passkey is not known here')).toBeVisible()
   for (const p of [page, other]) await p.context().close()
   await fresh.stop()
+})
+
+test('people of an identity provider, and a second person answers in their own name @newest', async ({ browser, claudePath, model, playwright }) => {
+  const provider = await startProvider()
+  const secret = join(mkdtempSync(join(tmpdir(), 'sayso-e2e-')), 'secret')
+  writeFileSync(secret, clientSecret)
+  const server = await startServer({
+    claudePath, modelURL: model.url,
+    arguments: (url) => [
+      '--public-url', url, '--oidc-issuer', provider.url, '--oidc-client-id', 'sayso', '--oidc-client-secret-file', secret,
+      '--oidc-name', 'Example', '--oidc-role-claim', 'groups', '--oidc-role', 'dev=member', '--oidc-role', 'ops=admin',
+    ],
+  })
+  const come = async (claims: Record<string, unknown>) => {
+    const page = await (await browser.newContext()).newPage()
+    provider.is(claims)
+    await page.goto(`${server.url}/sign-in?next=/inbox`)
+    await page.getByRole('button', { name: 'Continue with Example' }).click()
+    await page.getByRole('link', { name: 'Continue' }).click()
+    return page
+  }
+  const admin = await come({ sub: '1', preferred_username: 'Ada', groups: ['ops'] })
+  await App.expectSignedIn(admin)
+  await expect(admin).toHaveURL(`${server.url}/inbox`)
+  const member = await come({ sub: '2', preferred_username: 'Grace', groups: ['dev'] })
+  await App.expectSignedIn(member)
+
+  const refused = await come({ sub: '3', preferred_username: 'Eve', groups: [] })
+  await expect(refused.getByText('nothing there gives you a role here')).toBeVisible()
+  expect(refused.url()).toBe(`${server.url}/sign-in`) // without the code
+  provider.is({})
+  await refused.getByRole('button', { name: 'Continue with Example' }).click()
+  await refused.getByRole('link', { name: 'Continue' }).click()
+  await expect(refused.getByText('You did not sign in there, or were refused.')).toBeVisible()
+
+  const http = await playwright.request.newContext()
+  const rest = new REST(http, server)
+  const id = await rest.start(prompt('Make what Grace allows.', [bash('touch for-grace')], [text('Made.')]), { cwd: server.workspace })
+  const hers = await App.openSession(member, id, server.url)
+  const his = await App.openSession(admin, id, server.url)
+  await expect(his.card()).toBeVisible()
+  await hers.approve(hers.card())
+  await expect(admin.getByText(/by Grace/).first()).toBeVisible()
+  await http.dispose()
+  for (const page of [admin, member, refused]) await page.context().close()
+  await server.stop()
+  await provider.close()
 })

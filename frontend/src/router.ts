@@ -5,7 +5,7 @@ export const router = createRouter({
   history: createWebHistory(),
   routes: [
     { path: '/set-up', component: () => import('./account/SetUp.vue') },
-    { path: '/sign-in', component: () => import('./account/SignIn.vue') },
+    { path: '/sign-in/:oidc(oidc)?', component: () => import('./account/SignIn.vue') },
     { path: '/sessions/:id/plain', component: () => import('./session/PlainPage.vue'), props: true },
     {
       path: '/',

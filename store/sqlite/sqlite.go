@@ -155,4 +155,5 @@ var readQueries = []string{
 	selectTargets, selectChoices, selectDeliveries,
 	selectTrust, selectLeftOut,
 	selectPasskeys, selectProjects,
+	selectLinked, anyLink,
 }

@@ -39,6 +39,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Attachments", attachments},
 		{"Accounts", accounts},
 		{"Passkeys", passkeys},
+		{"Links", links},
 		{"Audit", audit},
 		{"Grants", grants},
 		{"Alerts", alerts},

@@ -1,6 +1,6 @@
 import type {
   Me, NewPassword, Person, PersonChange, PersonCreate, PersonList, SetUp, SignInLink, SignInList, TokenCreate, TokenCreated, TokenList,
-  Passkey, PasskeyChallenge, PasskeyCreate, PasskeyList, PasskeyLogin, PasskeyNew, SignInWays,
+  Passkey, PasskeyChallenge, PasskeyCreate, PasskeyList, PasskeyLogin, PasskeyNew, OIDCBegun, OIDCLogin, SignInWays,
 } from '@/wsapi/messages.gen'
 import { call } from '@/wsapi/rest'
 
@@ -13,6 +13,8 @@ export const accounts = {
   ways: () => call<SignInWays>('GET', '/api/login'),
   passkeySignInChallenge: () => call<PasskeyChallenge>('POST', '/api/login/passkey/challenge', {}),
   passkeySignIn: (body: PasskeyLogin) => call<Me>('POST', '/api/login/passkey', body),
+  oidcBegin: () => call<OIDCBegun>('POST', '/api/login/oidc/begin', {}),
+  oidcSignIn: (body: OIDCLogin) => call<Me>('POST', '/api/login/oidc', body),
   passkeys: () => call<PasskeyList>('GET', '/api/passkeys'),
   passkeyChallenge: (body: PasskeyNew) => call<PasskeyChallenge>('POST', '/api/passkeys/challenge', body),
   addPasskey: (body: PasskeyCreate) => call<Passkey>('POST', '/api/passkeys', body),

@@ -58,6 +58,12 @@ export const words: typeof english = {
     skip: 'Jetzt nicht',
   },
 
+  oidc: {
+    use: (name) => `Weiter mit ${name}`,
+    denied: 'Du hast dich dort nicht angemeldet oder wurdest abgelehnt. Versuche es noch einmal, oder melde dich anders an.',
+    failed: 'Der Anmeldedienst hat dich ohne Anmeldung zurückgeschickt. Versuche es noch einmal; bleibt es so, frage jemanden, der den Server verwaltet.',
+  },
+
   tokens: {
     title: 'API-Tokens',
     lead: 'Für Skripte. Ein Token handelt in deinem Namen, höchstens mit der Rolle, die du ihm gibst.',

@@ -58,6 +58,12 @@ export const words = {
     skip: 'Not now',
   },
 
+  oidc: {
+    use: (name: string) => `Continue with ${name}`,
+    denied: 'You did not sign in there, or were refused. Try again, or sign in another way.',
+    failed: 'The identity provider sent you back without a sign-in. Try again; if it stays so, ask an admin.',
+  },
+
   tokens: {
     title: 'API tokens',
     lead: 'For scripts. A token acts as you, at most with the role you give it.',

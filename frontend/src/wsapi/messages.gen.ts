@@ -569,6 +569,7 @@ export interface AlertTest {
 
 export interface SignInWays {
   passkey: PasskeyWay
+  oidc?: OIDCWay
 }
 
 export interface PasskeyChallenge {
@@ -603,6 +604,15 @@ export interface PasskeyList {
 
 export interface Diagnostics {
   text: string
+}
+
+export interface OIDCBegun {
+  address: string
+}
+
+export interface OIDCLogin {
+  code: string
+  state: string
 }
 
 export interface User {
@@ -957,6 +967,10 @@ export type Way = 'push' | 'webhook' | 'ntfy'
 export interface PasskeyWay {
   available: boolean
   problem: string | null
+}
+
+export interface OIDCWay {
+  name: string
 }
 
 export type Source = 'claude' | 'mcp' | 'elicitation' | 'hook'

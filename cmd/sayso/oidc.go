@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/oidc"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+// oidcSettings say at which identity provider people sign in.
+type oidcSettings struct {
+	Issuer       string   `toml:"issuer"`
+	ClientID     string   `toml:"client_id"`
+	SecretFile   string   `toml:"client_secret_file"`
+	Name         string   `toml:"name"`
+	Scopes       []string `toml:"scope"`
+	RoleClaim    string   `toml:"role_claim"`
+	Roles        []string `toml:"role"` // value=role
+	DefaultRole  string   `toml:"default_role"`
+	clientSecret string   // from the environment alone, as flags are seen by everybody
+}
+
+func (o oidcSettings) used() bool { return o.Issuer != "" }
+
+// complete checks the whole and fills in what follows. The secret is read when it
+// is used.
+func (o *oidcSettings) complete(publicURL string) error {
+	if !o.used() {
+		if o.ClientID != "" || o.SecretFile != "" || o.RoleClaim != "" || len(o.Roles) > 0 || o.DefaultRole != "" {
+			return errors.New("the settings of an identity provider need --oidc-issuer")
+		}
+		return nil
+	}
+	u, err := url.Parse(o.Issuer)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("--oidc-issuer %s: give the address of the identity provider, such as https://login.example.org/realms/team", o.Issuer)
+	}
+	if u.Scheme != "https" && !(u.Scheme == "http" && oidc.Loopback(u.Hostname())) {
+		return fmt.Errorf("--oidc-issuer %s is not encrypted; give its https address", o.Issuer)
+	}
+	if o.Name == "" {
+		o.Name = u.Host
+	}
+	switch {
+	case o.ClientID == "":
+		return errors.New("--oidc-issuer needs --oidc-client-id, the name under which the identity provider knows sayso")
+	case publicURL == "":
+		return errors.New("--oidc-issuer needs --public-url: the identity provider sends browsers back to it")
+	case len(o.Roles) > 0 && o.RoleClaim == "":
+		return errors.New("--oidc-role needs --oidc-role-claim, where the identity provider says who has which")
+	case len(o.Roles) == 0 && o.DefaultRole == "":
+		return errors.New("nobody could sign in: give --oidc-role-claim with --oidc-role, or --oidc-default-role")
+	case o.DefaultRole != "" && !isRole(o.DefaultRole):
+		return fmt.Errorf("--oidc-default-role %s: use viewer, member or admin", o.DefaultRole)
+	}
+	for _, pair := range o.Roles {
+		if value, role, _ := cutLast(pair, "="); value == "" || !isRole(role) {
+			return fmt.Errorf("--oidc-role %s: give a value of the claim and a role, such as ops=admin", pair)
+		}
+	}
+	return nil
+}
+
+func isRole(text string) bool {
+	return slices.Contains([]account.Role{account.Viewer, account.Member, account.Admin}, account.Role(text))
+}
+
+// cutLast is strings.Cut at the last separator: values of claims may hold it.
+func cutLast(text, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(text, sep)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(sep):], true
+}
+
+// roleOf is the highest role that any of the values gives.
+func (o oidcSettings) roleOf(values []string) account.Role {
+	best := account.Role(o.DefaultRole)
+	for _, pair := range o.Roles {
+		value, role, _ := cutLast(pair, "=")
+		if slices.Contains(values, value) && !best.AtLeast(account.Role(role)) {
+			best = account.Role(role)
+		}
+	}
+	return best
+}
+
+// provider is the door's view of the identity provider, nil without one. Nothing
+// is asked of it yet.
+func (o oidcSettings) provider(publicURL string) (*wsapi.OIDC, error) {
+	if !o.used() {
+		return nil, nil
+	}
+	secret := o.clientSecret
+	if o.SecretFile != "" {
+		text, err := os.ReadFile(o.SecretFile)
+		if err != nil {
+			return nil, fmt.Errorf("--oidc-client-secret-file: %w", err)
+		}
+		secret = strings.TrimSpace(string(text))
+	}
+	return &wsapi.OIDC{
+		Provider: oidc.New(oidc.Config{
+			Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: secret, RedirectURL: publicURL + "/sign-in/oidc",
+			Scopes: o.Scopes, RoleClaim: o.RoleClaim,
+		}),
+		Name: o.Name, RoleOf: o.roleOf,
+	}, nil
+}

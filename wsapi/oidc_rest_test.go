@@ -1,0 +1,181 @@
+package wsapi_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/oidc"
+	"github.com/sayso-dev/sayso/oidc/oidctest"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+// withProvider opens a house whose people sign in at an identity provider: ops are
+// admins, dev are members.
+func withProvider(t testing.TB, p *oidctest.Provider) *house {
+	t.Helper()
+	return openHouse(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *wsapi.Options) {
+		o.PublicURL = "https://sayso.example"
+		o.OIDC = &wsapi.OIDC{
+			Name: "Example", RoleOf: func(values []string) account.Role {
+				switch {
+				case slices.Contains(values, "ops"):
+					return account.Admin
+				case slices.Contains(values, "dev"):
+					return account.Member
+				}
+				return ""
+			},
+			Provider: oidc.New(oidc.Config{
+				Issuer: p.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.Secret,
+				RedirectURL: "https://sayso.example/sign-in/oidc", RoleClaim: "groups",
+			}),
+		}
+	})
+}
+
+var publicHost = host("sayso.example")
+
+// visit goes to the provider and comes back with what it gave.
+func visit(h *house, p *oidctest.Provider) (wsapi.OIDCLogin, way) {
+	h.t.Helper()
+	begun := h.call("POST", "/api/login/oidc/begin", "{}", publicHost)
+	var at wsapi.OIDCBegun
+	begun.into(h.t, &at)
+	if begun.status != 200 || !strings.HasPrefix(at.Address, p.URL+"/authorize?") {
+		h.t.Fatalf("begin: got %d %s", begun.status, begun.body)
+	}
+	for _, c := range (&http.Response{Header: begun.header}).Cookies() {
+		if !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteStrictMode || !strings.HasPrefix(c.Name, "__Host-") {
+			h.t.Errorf("cookie %+v", c)
+		}
+	}
+	back := p.SignIn(at.Address)
+	return wsapi.OIDCLogin{Code: back.Get("code"), State: back.Get("state")}, cookiesOf(begun)
+}
+
+func enterBy(h *house, p *oidctest.Provider, ways ...way) answer {
+	h.t.Helper()
+	body, cookie := visit(h, p)
+	return h.call("POST", "/api/login/oidc", body, append(ways, publicHost, cookie)...)
+}
+
+func groups(p *oidctest.Provider, subject, name string, values ...string) {
+	p.Change(func(p *oidctest.Provider) {
+		p.Claims = map[string]any{"sub": subject, "preferred_username": name, "email": "ada@example.org", "groups": values}
+	})
+}
+
+func meOf(h *house, a answer) wsapi.Me {
+	h.t.Helper()
+	var me wsapi.Me
+	a.into(h.t, &me)
+	if a.status != 200 {
+		h.t.Fatalf("got %d %s", a.status, a.body)
+	}
+	return me
+}
+
+func TestSignInAtAProvider(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	h := withProvider(t, p)
+	h.person("Ada", account.Member) // is another Ada
+
+	groups(p, "1", "Ada", "dev", "other")
+	first := enterBy(h, p, from("192.0.2.5"))
+	me := meOf(h, first)
+	if me.User.Name != "Ada 2" || me.User.Role != account.Member || me.SetUp {
+		t.Errorf("got %+v, want a member who is not the Ada that was there", me)
+	}
+	var list wsapi.SignInList
+	h.call("GET", "/api/sign_ins", nil, publicHost, cookiesOf(first)).into(t, &list)
+	if len(list.SignIns) != 1 || list.SignIns[0].Method != account.ByOIDC {
+		t.Errorf("got %+v", list.SignIns)
+	}
+
+	// The same person under another name, with another role; and somebody else who
+	// was given her name and address.
+	groups(p, "1", "Ada Lovelace", "ops")
+	if again := meOf(h, enterBy(h, p)); again.UserID != me.UserID || again.User.Role != account.Admin || again.User.Name != "Ada 2" {
+		t.Errorf("got %+v, want the same user as an admin", again)
+	}
+	groups(p, "2", "Ada 2", "dev")
+	if other := meOf(h, enterBy(h, p)); other.UserID == me.UserID || other.User.Role != account.Member {
+		t.Errorf("got %+v, want another user", other)
+	}
+
+	// Without a role she is out, with what she had open.
+	groups(p, "1", "Ada")
+	checkUncookied(t, enterBy(h, p), 403, "no_role")
+	checkRefusal(t, h.call("GET", "/api/me", nil, publicHost, cookiesOf(first)), 401, "not_signed_in")
+	groups(p, "3", "Eve")
+	checkUncookied(t, enterBy(h, p), 403, "no_role")
+	groups(p, "1", "Ada", "ops")
+	meOf(h, enterBy(h, p))
+	if err := h.directory.SetDisabled(t.Context(), me.UserID, true); err != nil {
+		t.Fatal(err)
+	}
+	checkUncookied(t, enterBy(h, p), 403, "shut_out")
+	users, err := h.directory.Users(t.Context())
+	if err != nil || len(users) != 4 {
+		t.Errorf("there are %d users, want the first admin and three Adas (%v)", len(users), err)
+	}
+}
+
+func TestSignInsAtAProviderThatAreRefused(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	h := withProvider(t, p)
+	groups(p, "1", "Ada", "dev")
+	mine, cookie := visit(h, p)
+	other, otherCookie := visit(h, p)
+	checkUncookied(t, h.call("POST", "/api/login/oidc", mine, publicHost), 400, "begin_again")
+	checkUncookied(t, h.call("POST", "/api/login/oidc", mine, publicHost, otherCookie, from("192.0.2.1")), 401, "oidc_invalid")
+	checkUncookied(t, h.call("POST", "/api/login/oidc", other, publicHost, otherCookie), 400, "begin_again")
+	meOf(h, h.call("POST", "/api/login/oidc", mine, publicHost, cookie))
+	checkUncookied(t, h.call("POST", "/api/login/oidc", mine, publicHost, cookie), 400, "begin_again")
+
+	p.Change(func(p *oidctest.Provider) { p.Spoil = func(_, claims map[string]any) { claims["aud"] = "another" } })
+	for range account.FailuresPerMinute {
+		checkUncookied(t, enterBy(h, p, from("192.0.2.2")), 401, "oidc_invalid")
+	}
+	checkUncookied(t, enterBy(h, p, from("192.0.2.2")), 429, "too_many_attempts")
+	checkRefusal(t, h.call("POST", "/api/login/oidc/begin", "{}", host("localhost:8787")), 409, "no_oidc_here")
+}
+
+// TestADeadProviderStopsNobody: other ways in go on.
+func TestADeadProviderStopsNobody(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	p.SetDown(true)
+	h := withProvider(t, p)
+	h.person("Ada", account.Member)
+	checkRefusal(t, h.call("POST", "/api/login/oidc/begin", "{}", publicHost), 502, "oidc_unreachable")
+	h.signIn("Ada")
+	var ways wsapi.SignInWays
+	h.call("GET", "/api/login", nil, publicHost).into(t, &ways)
+	if ways.OIDC == nil || ways.OIDC.Name != "Example" {
+		t.Errorf("got %+v", ways)
+	}
+	without := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	checkRefusal(t, without.call("POST", "/api/login/oidc/begin", "{}"), 404, "not_found")
+	checkRefusal(t, without.call("POST", "/api/login/oidc", wsapi.OIDCLogin{Code: "x", State: "y"}), 404, "not_found")
+}
+
+// TestProviderClaimsTheServer: whoever came by a provider can come again.
+func TestProviderClaimsTheServer(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	h := withProvider(t, p)
+	groups(p, "1", "Ada", "ops")
+	if me := meOf(h, enterBy(h, p, from("192.0.2.1"))); me.SetUp || me.User.Role != account.Admin {
+		t.Errorf("got %+v", me)
+	}
+	if unclaimed, err := h.directory.Unclaimed(t.Context()); err != nil || unclaimed {
+		t.Errorf("got %v %v", unclaimed, err)
+	}
+}
