@@ -5,6 +5,11 @@ import { expect, type Locator, type Page } from '@playwright/test'
 export class App {
   private constructor(readonly page: Page) {}
 
+  /** The app in a page that has it open already. */
+  static of(page: Page): App {
+    return new App(page)
+  }
+
   static async home(page: Page, url: string): Promise<App> {
     await page.goto(`${url}/`)
     return new App(page)

@@ -13,11 +13,11 @@ import (
 )
 
 // contentSecurityPolicy lets the app load nothing but itself and turn text into
-// markup only through the policies named, of frontend/src/ui/markdown.ts and of
-// Vue: everything Claude says is hostile.
+// markup only through the policies named, of frontend/src/ui/markdown.ts, those
+// that name our own workers, and of Vue: everything Claude says is hostile.
 const contentSecurityPolicy = "default-src 'self'; script-src 'self'; style-src 'self'; worker-src 'self'; " +
 	"connect-src 'self'; img-src 'self' blob: data:; font-src 'self'; object-src 'none'; base-uri 'none'; " +
-	"form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types sayso-markdown sayso-worker vue"
+	"form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types sayso-markdown sayso-push sayso-worker vue"
 
 const permissionsPolicy = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), " +
 	"magnetometer=(), microphone=(), midi=(), payment=(), usb=()"

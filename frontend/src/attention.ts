@@ -3,6 +3,7 @@ import { t } from '@/i18n'
 import { titleOf } from '@/pending/title'
 import { useSessions } from '@/session/sessions'
 import { announce } from '@/ui/announce'
+import { sound } from '@/ui/appearance'
 
 /** Keeps title, favicon and live regions at what waits for the person. */
 export function watchAttention(current: () => string | undefined): void {
@@ -14,9 +15,12 @@ export function watchAttention(current: () => string | undefined): void {
     const count = store.requests.length
     const id = current()
     const session = id === undefined ? undefined : store.session(id)
-    document.title = [count > 0 ? `(${count})` : '', session?.title ? `${session.title} · sayso` : 'sayso'].filter(Boolean).join(' ')
+    // A tab that shows no session names the one that has waited longest.
+    const name = (session ?? store.requests[0]?.session)?.title
+    document.title = [count > 0 ? `(${count})` : '', name ? `${name} · sayso` : 'sayso'].filter(Boolean).join(' ')
     const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
-    const href = count > 0 ? '/favicon-waiting.svg' : '/favicon.svg'
+    const href = `/favicon${count > 0 ? '-waiting' : session?.state === 'dead' ? '-dead'
+      : store.all.some((s) => s.state === 'assistant_turn' || s.state === 'starting') ? '-running' : ''}.svg`
     if (icon && icon.getAttribute('href') !== href) icon.setAttribute('href', href)
   })
 
@@ -32,6 +36,7 @@ export function watchAttention(current: () => string | undefined): void {
     const newest = fresh.at(-1)
     if (!newest) return
     const name = newest.session.title || t.session.untitled
+    if (sound.value === 'on') void import('./ui/sound').then((s) => s.tick())
     announce(
       newest.request.request_type === 'ask_user_question'
         ? t.attention.question(name)

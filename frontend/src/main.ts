@@ -4,7 +4,7 @@ import App from './App.vue'
 import { speak } from './i18n'
 import { drafts } from './pending/drafts'
 import { router } from './router'
-import './ui/theme'
+import './ui/appearance'
 import './ui/tokens.css'
 
 drafts.prune()

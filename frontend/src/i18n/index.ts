@@ -40,9 +40,20 @@ export function chosen(): Language | null {
 
 const known = (l: string | null): Language | null => (l !== null && Object.hasOwn(LANGUAGES, l) ? l as Language : null)
 
+/** Keeps what a person chose; null: as the browser has it. */
+export async function choose(to: Language | null): Promise<void> {
+  try {
+    if (to === null) localStorage.removeItem(KEY)
+    else localStorage.setItem(KEY, to)
+  } catch {
+    // Forbidden storage: the choice lasts as long as the page.
+  }
+  await speak(to)
+}
+
 /** Loads the words of the language that is to be spoken, and speaks it. */
-export async function speak(): Promise<void> {
-  const to = chosen() ?? navigator.languages.map((l) => known(l.split('-')[0]!)).find(Boolean) ?? 'en'
+export async function speak(choice: Language | null = chosen()): Promise<void> {
+  const to = choice ?? navigator.languages.map((l) => known(l.split('-')[0]!)).find(Boolean) ?? 'en'
   other = to === 'en' ? {} : (await import('./de')).catalogue
   writeAs(to)
   document.documentElement.lang = language.value = to

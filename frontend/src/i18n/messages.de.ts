@@ -26,6 +26,7 @@ export const de: Messages = {
   shell: {
     sessions: 'Sitzungen',
     newSession: 'Neue Sitzung',
+    settings: 'Einstellungen',
     theme: 'Farben',
     themes: { system: 'System', light: 'Hell', dark: 'Dunkel' },
     signOut: 'Abmelden',

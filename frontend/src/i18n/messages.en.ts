@@ -21,6 +21,7 @@ export const en = {
   shell: {
     sessions: 'Sessions',
     newSession: 'New session',
+    settings: 'Settings',
     theme: 'Theme',
     themes: { system: 'System', light: 'Light', dark: 'Dark' },
     signOut: 'Sign out',

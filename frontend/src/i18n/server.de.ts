@@ -112,12 +112,14 @@ const words = (said: string | undefined) => (said ? ` Er sagte: ${said}` : '')
 /** By the code of a refusal, for sentences that are not known. */
 export const CODES: Record<string, string> = {
   already_resolved: 'Jemand war schneller.',
+  another_needed: 'Du hast zugestimmt. Noch eine Person muss auch zustimmen.',
   bad_request: 'Der Server versteht diese Anfrage nicht.',
   begin_again: 'Das dauerte zu lange, oder es wurde in einem anderen Browser oder vor einem Neustart des Servers begonnen. Versuche es noch einmal.',
   cannot_extend: 'Die Frist dieser Frage kann nicht verlängert werden.',
   changed: 'Jemand hat das inzwischen geändert. Nichts wurde getan; sieh noch einmal nach.',
   disabled: 'Diese Person ist ausgesperrt. Lass sie erst wieder zu.',
   exists: 'Das gibt es schon.',
+  folder_taken: 'Einer dieser Ordner gehört zu einem anderen Projekt. Ein Ordner darin kann ein eigenes Projekt sein.',
   folder_untrusted: 'Niemand hat den Einstellungen dieses Ordners so vertraut, wie sie jetzt sind. Claude wurde nicht gestartet.',
   forbidden: 'Das darfst du nicht.',
   internal: 'Auf dem Server ging etwas schief. Versuche es wieder; mehr steht in seinem Protokoll.',
@@ -133,6 +135,7 @@ export const CODES: Record<string, string> = {
   shut_out: 'Du bist von diesem Server ausgesperrt. Frage jemanden, der ihn verwaltet.',
   no_passkeys_here: 'Unter dieser Adresse gibt es keine Passkeys.',
   no_attachment: 'Diese Datei liegt nicht mehr auf dem Server. Hänge sie noch einmal an.',
+  not_approved: 'Es gibt keine Zustimmung von dir, die du zurücknehmen könntest.',
   not_by_proxy: 'Dieser Server ist nur über seinen Proxy erreichbar. Öffne ihn unter seiner öffentlichen Adresse.',
   not_found: 'Das gibt es nicht, oder du darfst es nicht sehen.',
   not_ours: 'Claude läuft für diese Sitzung nicht hier. Ihre Fragen können beantwortet werden.',

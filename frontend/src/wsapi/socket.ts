@@ -51,6 +51,8 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       store.setStatus(status)
     },
     onHello() {
+      told = false
+      look()
       for (const id of followed.keys()) subscribe(id)
       outbox.sendAll(write, Date.now())
       void refresh()
@@ -132,7 +134,14 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   const wake = () => {
     if (!document.hidden) connection.wake()
   }
+  // The server alerts nobody elsewhere who looks here.
+  let told = false
+  const look = () => {
+    const looking = !document.hidden && document.hasFocus()
+    if (looking !== told && connection.send({ type: 'looking', command_id: uuid(), looking } satisfies Command)) told = looking
+  }
   const onVisibility = () => {
+    look()
     if (document.hidden) queue.flush()
     else wake()
   }
@@ -142,12 +151,16 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       document.addEventListener('visibilitychange', onVisibility)
       addEventListener('pageshow', wake)
       addEventListener('online', wake)
+      addEventListener('focus', look)
+      addEventListener('blur', look)
       connection.start()
     },
     stop() {
       document.removeEventListener('visibilitychange', onVisibility)
       removeEventListener('pageshow', wake)
       removeEventListener('online', wake)
+      removeEventListener('focus', look)
+      removeEventListener('blur', look)
       connection.stop()
     },
     answer: (answer) => give({ type: 'pending_request_response', command_id: uuid(), ...answer }),

@@ -1,0 +1,43 @@
+import type { AlertTargetCreate } from '@/wsapi/messages.gen'
+
+const WORKER = '/push.js'
+
+/** Whether this browser can be alerted, and is allowed to. */
+export function pushState(): 'unable' | 'denied' | 'able' {
+  if (!('serviceWorker' in navigator) || !('PushManager' in window) || !('Notification' in window)) return 'unable'
+  return Notification.permission === 'denied' ? 'denied' : 'able'
+}
+
+let policy: Pick<TrustedTypePolicy, 'createScriptURL'> | undefined
+
+// The worker's address is the only one that the policy lets through.
+function register(): Promise<ServiceWorkerRegistration> {
+  policy ??= window.trustedTypes?.createPolicy('sayso-push', { createScriptURL: (url: string) => (url === WORKER ? url : '') })
+  return navigator.serviceWorker.register((policy?.createScriptURL(WORKER) ?? WORKER) as string, { scope: '/' })
+}
+
+/** Ends the alerts in this browser, as when its person signs out. */
+export async function unsubscribe(): Promise<void> {
+  const registration = await navigator.serviceWorker?.getRegistration('/')
+  await (await registration?.pushManager?.getSubscription())?.unsubscribe()
+}
+
+/** What the server needs to alert this browser; null when the person does not allow it. */
+export async function subscribe(key: string): Promise<AlertTargetCreate | null> {
+  if ((await Notification.requestPermission()) !== 'granted') return null
+  await register()
+  const { pushManager } = await navigator.serviceWorker.ready
+  // One for another key, as of a server that was set up anew, is in the way.
+  const old = await pushManager.getSubscription()
+  const wanted = bytes(key)
+  const had = old?.options.applicationServerKey
+  if (old && (!had || !same(new Uint8Array(had), wanted))) await old.unsubscribe()
+  const made = (await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: wanted })).toJSON()
+  return { way: 'push', url: made.endpoint!, p256dh: made.keys!['p256dh']!, auth: made.keys!['auth']! }
+}
+
+const same = (a: Uint8Array, b: Uint8Array) => a.length === b.length && a.every((x, i) => x === b[i])
+
+function bytes(base64url: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64url.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
+}

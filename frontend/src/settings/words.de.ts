@@ -1,0 +1,81 @@
+import type { words as english } from './words.en'
+
+export const words: typeof english = {
+  title: 'Einstellungen',
+  back: 'Zurück zu den Sitzungen',
+
+  look: {
+    title: 'Aussehen',
+    language: 'Sprache',
+    asBrowser: 'Wie der Browser',
+    theme: 'Farben',
+    density: 'Dichte',
+    densities: { comfortable: 'Luftig', compact: 'Kompakt' },
+    size: 'Schriftgröße',
+    sizeOf: (percent) => `${percent} %`,
+    motion: 'Bewegung wird verringert, wenn dein System das verlangt.',
+    keys: 'Tasten ohne Strg oder Alt',
+    keysWords: 'Schalte sie aus, wenn du diktierst oder sie versehentlich drückst.',
+    here: 'Das gilt für diesen Browser.',
+  },
+
+  sound: { title: 'Ton', on: 'Ein leiser Ton, wenn etwas zu warten beginnt', hint: 'Aus einem Tab, nachdem du ihn berührt hast.', test: 'Abspielen' },
+
+  alerts: {
+    title: 'Hinweise',
+    lead: 'Wenn niemand hinsieht, sagt dir sayso anderswo, dass etwas wartet. Fünf Sekunden nach der Frage, einmal, und es nimmt den Hinweis zurück, wenn geantwortet wurde.',
+    what: 'Worauf hinweisen',
+    ways: { push: 'Browser', webhook: 'Webhook', ntfy: 'ntfy' },
+    occasions: { waiting: 'Eine Anfrage wartet', finished: 'Claude ist fertig', died: 'Ein Prozess endete von selbst' },
+    all: 'Auch Sitzungen anderer',
+    text: 'Den Befehl oder die Frage zeigen',
+    textWords: 'Das geht durch den Push-Dienst oder den Server, den du nennst. Ohne das nennen Hinweise das Werkzeug und die Sitzung.',
+    remind: 'Mich erinnern',
+    escalate: 'Alle und die Ziele des Servers hinweisen',
+    never: 'nie',
+    after: (minutes) => `nach ${minutes} min`,
+    quiet: 'Ruhezeit',
+    quietFrom: 'Von',
+    quietTo: 'Bis',
+    quietZone: 'Zeitzone',
+    saved: 'Gespeichert.',
+    save: 'Speichern',
+  },
+
+  devices: {
+    title: 'Browser',
+    this: 'Dieser Browser',
+    none: 'Noch kein Browser bekommt Hinweise.',
+    add: 'In diesem Browser hinweisen',
+    on: 'Dieser Browser bekommt Hinweise.',
+    denied: 'Dieser Browser erlaubt von hier keine Hinweise. Ändere das in seinen Einstellungen für diese Seite.',
+    unable: 'Dieser Browser kann hier keine Hinweise bekommen. Es braucht HTTPS oder localhost und auf einem iPhone die App auf dem Startbildschirm.',
+    test: 'Testen',
+    testOf: (name) => `Einen Test an ${name} senden`,
+    remove: 'Entfernen',
+    removeOf: (name) => `${name} entfernen`,
+    sent: (at) => `zuletzt hingewiesen ${at}`,
+    never: 'noch nicht hingewiesen',
+    tested: (name) => `${name} hat den Test angenommen.`,
+    notTested: (name, why) => `${name} hat den Test nicht angenommen. ${why}`,
+  },
+
+  places: {
+    title: 'Webhooks und ntfy',
+    none: 'Es gibt keine.',
+    add: 'Hinzufügen',
+    way: 'Art',
+    url: 'Adresse',
+    urlHint: { webhook: 'https://example.org/hook', ntfy: 'https://ntfy.sh/ein-thema-das-niemand-errät' },
+    secret: 'Geheimnis für die Signatur, mindestens 16 Zeichen',
+    token: 'Zugangstoken (optional)',
+    priority: 'Priorität',
+    priorities: { 0: 'wie der Server es hat', 1: '1, niedrigste', 2: '2', 3: '3', 4: '4', 5: '5, höchste' },
+    once: 'Adresse und Geheimnis werden nicht wieder gezeigt.',
+  },
+
+  server: {
+    title: 'Hinweise des Servers',
+    lead: 'Für alle, etwa ein Kanal deines Teams.',
+  },
+}

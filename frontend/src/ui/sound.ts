@@ -1,0 +1,38 @@
+// One tab makes the sound, the one that holds this lock. A browser lets a tab
+// sound only after a person touched it, so only such tabs stand for it.
+let context: AudioContext | null = null
+let elected = false
+
+function stand(): void {
+  removeEventListener('pointerdown', stand, true)
+  removeEventListener('keydown', stand, true)
+  context ??= new AudioContext()
+  void navigator.locks?.request('sayso:sound', () => {
+    elected = true
+    return new Promise(() => {}) // held until the tab is gone
+  })
+}
+if (navigator.userActivation?.hasBeenActive) stand()
+else {
+  addEventListener('pointerdown', stand, true)
+  addEventListener('keydown', stand, true)
+}
+
+/** Two soft ticks, from one of all tabs; force makes them here, as for a test. */
+export async function tick(force = false): Promise<void> {
+  if (force) context ??= new AudioContext()
+  if (!context || (!elected && !force && navigator.locks)) return
+  await context.resume()
+  for (const [delay, pitch] of [[0, 880], [0.13, 1175]] as const) {
+    const at = context.currentTime + delay
+    const tone = context.createOscillator()
+    const loud = context.createGain()
+    tone.frequency.value = pitch
+    loud.gain.setValueAtTime(0, at)
+    loud.gain.linearRampToValueAtTime(0.12, at + 0.01)
+    loud.gain.exponentialRampToValueAtTime(0.0001, at + 0.12)
+    tone.connect(loud).connect(context.destination)
+    tone.start(at)
+    tone.stop(at + 0.13)
+  }
+}
