@@ -5,7 +5,7 @@ import type { KeyID } from './table'
 export type Deed = (ev: KeyboardEvent) => unknown
 
 /** What keys do in one part of the page. */
-export type Deeds = Partial<Record<KeyID, Deed>>
+export type Deeds = { readonly [id in KeyID]?: Deed | undefined }
 
 const scopes: Deeds[] = []
 
@@ -23,7 +23,10 @@ export const taken = (id: KeyID): boolean => scopes.some((s) => s[id])
 
 /** Does what a key does now; false when nothing on the page takes it. */
 export const perform = (id: KeyID, ev: KeyboardEvent): boolean =>
-  scopes.toReversed().some((s) => s[id] !== undefined && s[id](ev) !== false)
+  scopes.toReversed().some((s) => {
+    const deed = s[id]
+    return deed !== undefined && deed(ev) !== false
+  })
 
 const KEY = 'sayso:single-keys'
 
