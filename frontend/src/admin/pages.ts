@@ -18,6 +18,7 @@ export const PAGES: readonly Page[] = [
   { name: 'people', get title() { return words.pages.people }, role: 'admin', load: () => import('./People.vue') },
   { name: 'tokens', get title() { return words.pages.tokens }, role: 'viewer', load: () => import('./Tokens.vue') },
   { name: 'grants', get title() { return words.pages.grants }, role: 'member', load: () => import('./Grants.vue') },
+  { name: 'projects', get title() { return words.pages.projects }, role: 'viewer', load: () => import('@/project/Projects.vue') },
 ]
 
 const RANK: Record<Role, number> = { viewer: 1, member: 2, admin: 3 }

@@ -131,7 +131,8 @@ export function reduce(state: State, frame: ServerFrame | Listing, context: Cont
     case 'notice':
       return { ...state, notice: frame.message }
     case 'error':
-      return state
+      // What may be seen is another now: the next connection tells what there is.
+      return frame.code === 'access_changed' ? { ...empty, user: state.user, serverVersion: state.serverVersion, skew: state.skew } : state
     default:
       // A newer server may say more than this page knows.
       frame satisfies never
@@ -289,7 +290,7 @@ function listing(state: State, list: Session[]): State {
       title: s.title, cwd: s.cwd, state: 'dead', started_at: 0, state_changed_at: s.updated_at,
       model: s.model, permission_mode: s.permission_mode, memory: 0, cpu: 0, node_id: '',
       error: null, kill_reason: null, stuck: null, queued_messages: 0, pending_requests: [],
-      demo: s.demo, archived: s.archived, ...(s.kind ? { kind: s.kind } : {}), updated_at: s.updated_at, assumed: true,
+      demo: s.demo, archived: s.archived, ...(s.kind ? { kind: s.kind } : {}), ...(s.rights ? { rights: s.rights } : {}), updated_at: s.updated_at, assumed: true,
     })
   }
   return { ...state, sessions }

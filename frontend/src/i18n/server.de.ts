@@ -111,8 +111,10 @@ const words = (said: string | undefined) => (said ? ` Er sagte: ${said}` : '')
 
 /** By the code of a refusal, for sentences that are not known. */
 export const CODES: Record<string, string> = {
+  access_changed: 'Was du hier sehen darfst, wurde geändert.',
   already_resolved: 'Jemand war schneller.',
   another_needed: 'Du hast zugestimmt. Noch eine Person muss auch zustimmen.',
+  another_needed: 'Du hast das erlaubt. Eine weitere Person muss es auch erlauben.',
   bad_request: 'Der Server versteht diese Anfrage nicht.',
   begin_again: 'Das dauerte zu lange, oder es wurde in einem anderen Browser oder vor einem Neustart des Servers begonnen. Versuche es noch einmal.',
   cannot_extend: 'Die Frist dieser Frage kann nicht verlängert werden.',
@@ -121,6 +123,7 @@ export const CODES: Record<string, string> = {
   exists: 'Das gibt es schon.',
   folder_taken: 'Einer dieser Ordner gehört zu einem anderen Projekt. Ein Ordner darin kann ein eigenes Projekt sein.',
   folder_untrusted: 'Niemand hat den Einstellungen dieses Ordners so vertraut, wie sie jetzt sind. Claude wurde nicht gestartet.',
+  folder_taken: 'Einer dieser Ordner gehört zu einem anderen Projekt. Ein Ordner darin kann ein eigenes Projekt sein.',
   forbidden: 'Das darfst du nicht.',
   internal: 'Auf dem Server ging etwas schief. Versuche es wieder; mehr steht in seinem Protokoll.',
   invalid: 'Diese Eingabe nimmt der Server nicht an.',
@@ -136,6 +139,7 @@ export const CODES: Record<string, string> = {
   no_passkeys_here: 'Unter dieser Adresse gibt es keine Passkeys.',
   no_attachment: 'Diese Datei liegt nicht mehr auf dem Server. Hänge sie noch einmal an.',
   not_approved: 'Es gibt keine Zustimmung von dir, die du zurücknehmen könntest.',
+  not_approved: 'Es gibt keine Erlaubnis von dir, die du zurücknehmen könntest.',
   not_by_proxy: 'Dieser Server ist nur über seinen Proxy erreichbar. Öffne ihn unter seiner öffentlichen Adresse.',
   not_found: 'Das gibt es nicht, oder du darfst es nicht sehen.',
   not_ours: 'Claude läuft für diese Sitzung nicht hier. Ihre Fragen können beantwortet werden.',

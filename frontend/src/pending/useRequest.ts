@@ -1,6 +1,7 @@
 import { computed, type ComputedRef } from 'vue'
 import { answerTo } from '@/core/outbox'
 import type { Known } from '@/core/reducer'
+import { may } from '@/project/rights'
 import { useSessions } from '@/session/sessions'
 import { useNow } from '@/ui/clock'
 import type { PendingRequestResponse, Request } from '@/wsapi/messages.gen'
@@ -27,11 +28,15 @@ export function useRequest(props: { session: Known; request: Request }): {
   const store = useSessions()
   const port = usePort()
   const now = useNow(1000)
-  const phase = computed(() => phaseOf(
-    props.request.request_id, store.outbox, store.state.acks.get(props.request.request_id), store.connected, now.value))
+  const phase = computed((): Phase => {
+    const at = phaseOf(
+      props.request.request_id, store.outbox, store.state.acks.get(props.request.request_id), store.connected, now.value)
+    // The first of two approvals is taken, and leaves the request open.
+    return at.kind === 'taken' && props.request.approval?.effect === 'two_people' ? { kind: 'open', refused: null } : at
+  })
   return {
     phase,
-    free: computed(() => phase.value.kind === 'open' && store.state.user?.role !== 'viewer'),
+    free: computed(() => phase.value.kind === 'open' && may(props.session, 'answer', store.state.user?.role)),
     pressed: computed(() => {
       const command = answerTo(store.outbox, props.request.request_id)?.command
       if (command?.type !== 'pending_request_response') return null
