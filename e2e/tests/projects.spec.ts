@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { App } from '../app.ts'
+import { expect, test } from '../fixtures.ts'
+import { bash, prompt, text } from '../script.ts'
+import { token } from '../server.ts'
+
+const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}`
+
+test('two people, one project: who sees it, who answers, and two who must approve @newest', async ({ browser, page, folder, rest, server, playwright }) => {
+  const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } })
+  const somebody = async (name: string) => {
+    const made = await (await http.post(`${server.url}/api/users`, { data: { name, role: 'member' } })).json()
+    const link = await (await http.post(`${server.url}/api/users/${made.user_id}/sign_in_link`, { data: {} })).json()
+    const tab = await (await browser.newContext()).newPage()
+    await tab.goto(`${server.url}/sign-in#${link.token}`)
+    await App.expectSignedIn(tab)
+    return { name, tab }
+  }
+  const ana = await somebody(own('Ana'))
+  const ben = await somebody(own('Ben'))
+  const name = own('api-server')
+  const session = await rest.start(prompt('Make what two people want.', [bash('touch for-two')], [text('Made by two.')]), { cwd: folder })
+
+  // Outside of a project everybody sees it.
+  const bens = await App.openSession(ben.tab, session, server.url)
+  await expect(bens.approveButton(bens.card())).toBeVisible()
+
+  await page.goto(`${server.url}/admin/projects`)
+  await page.getByRole('button', { name: 'New project' }).click()
+  await page.getByLabel('Name', { exact: true }).fill(name)
+  await page.getByLabel('Folders, one on each line').fill(folder)
+  await page.getByRole('button', { name: 'Make the project' }).click()
+  const members = page.getByRole('region', { name: 'Members' })
+  await expect(members.getByText('Nobody belongs to it yet.')).toBeVisible()
+
+  // Not his any more: it goes from the open tab, with a sentence, and stays away.
+  await expect(ben.tab.getByText('This session is not there, or not yours to see.')).toBeVisible()
+  await expect(bens.card()).toHaveCount(0)
+  await expect(ben.tab.getByRole('navigation').getByText('Make what two people want.')).toHaveCount(0)
+
+  const add = async (who: string, role: string) => {
+    await members.getByLabel('Person').selectOption({ label: who })
+    await members.locator('form').getByLabel(/^Role/).selectOption(role)
+    await members.getByRole('button', { name: 'Add' }).click()
+    await expect(members.getByLabel(`Role of ${who}`)).toBeVisible()
+  }
+  await add(ana.name, 'member')
+  await add(ben.name, 'viewer')
+  const rules = page.getByRole('region', { name: 'Rules for approvals' })
+  await rules.getByRole('button', { name: 'Add the rule' }).click()
+  await expect(rules.getByText('Bash: two people')).toBeVisible()
+
+  // A viewer of the project sees the card and no buttons.
+  await App.openSession(ben.tab, session, server.url)
+  await expect(bens.card().getByText(`In ${name} two people must approve this.`)).toBeVisible()
+  await expect(bens.approveButton(bens.card())).toHaveCount(0)
+  await expect(bens.composer()).toBeDisabled()
+
+  const anas = await App.openSession(ana.tab, session, server.url)
+  await anas.approve(anas.card())
+  await expect(anas.card().getByText('Approved by you, one more needed.')).toBeVisible()
+  await expect(bens.card().getByText(`Approved by ${ana.name}, one more needed.`)).toBeVisible()
+  await anas.card().getByRole('button', { name: 'Take my approval back' }).click()
+  await expect(bens.card().getByText(`In ${name} two people must approve this.`)).toBeVisible()
+  await anas.approve(anas.card())
+  await expect(bens.card().getByText(`Approved by ${ana.name}, one more needed.`)).toBeVisible()
+  expect(existsSync(join(folder, 'for-two'))).toBe(false)
+
+  // A new role reaches the open tab.
+  await members.getByLabel(`Role of ${ben.name}`).selectOption('member')
+  await bens.approve(bens.card())
+  for (const app of [anas, bens]) {
+    await expect(app.card()).toHaveCount(0)
+    await expect(app.said('Made by two.')).toBeVisible()
+  }
+  expect(existsSync(join(folder, 'for-two'))).toBe(true)
+
+  await members.getByRole('button', { name: `Remove ${ben.name}` }).click()
+  await expect(ben.tab.getByText('This session is not there, or not yours to see.')).toBeVisible()
+
+  await page.getByRole('button', { name: 'Delete the project' }).click()
+  await page.getByRole('button', { name: `Yes, delete ${name}` }).click()
+  await expect(page.getByText(name)).toHaveCount(0)
+  await rest.post(`/api/sessions/${session}/kill`, {})
+  for (const tab of [ana.tab, ben.tab]) await tab.context().close()
+  await http.dispose()
+})
