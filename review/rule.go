@@ -348,9 +348,11 @@ func Smallest(tool string, input json.RawMessage, steps []string) []Rule {
 }
 
 // ReadDirectory says what a further folder to work in would let through.
-func ReadDirectory(dir string) Reach {
+func ReadDirectory(dir, cwd string) Reach {
 	clean := path.Clean(dir)
 	switch {
+	case path.IsAbs(clean) && newWalker(cwd).inFolder(clean):
+		return Reach{Form: PrefixRule, Text: dir, Level: Low}
 	case clean == "/" || clean == "~" || clean == "." && dir != "." || strings.Count(clean, "/") < 2 || strings.HasPrefix(clean, "/home/") && strings.Count(clean, "/") == 2 || strings.HasPrefix(clean, "/Users/") && strings.Count(clean, "/") == 2:
 		return Reach{Form: PrefixRule, Text: dir, Level: High, Kind: WholeTool, Reason: "A folder that holds most of what is on this machine."}
 	case sensitive(clean+"/") != "" || sensitive(clean) != "":

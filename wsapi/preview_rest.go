@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"path"
 	"slices"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/review"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/workspace"
 )
 
 // Preview says what a person should know of a tool's request before they decide.
@@ -120,7 +124,7 @@ func (s *Server) getPreview(w http.ResponseWriter, r *http.Request, who account.
 	if err := tooFinal(req); err != nil {
 		return err
 	}
-	p, err := s.preview(r.Context(), req)
+	p, err := s.preview(r.Context(), who, req)
 	if err != nil {
 		return err
 	}
@@ -154,7 +158,7 @@ func (s *Server) postPreview(w http.ResponseWriter, r *http.Request, who account
 		writeJSON(w, http.StatusOK, Preview{Level: review.Medium, Rules: []RulePreview{}, File: &FilePreview{State: review.NotShown, Failing: []FailingEdit{}}})
 		return nil
 	}
-	p, err := s.preview(r.Context(), req)
+	p, err := s.preview(r.Context(), who, req)
 	if err != nil {
 		return err
 	}
@@ -168,13 +172,13 @@ func higher(a, b review.Level) review.Level {
 	return levels[max(slices.Index(levels, a), slices.Index(levels, b))]
 }
 
-func (s *Server) preview(ctx context.Context, req pending.Request) (Preview, error) {
+func (s *Server) preview(ctx context.Context, who account.Identity, req pending.Request) (Preview, error) {
 	ses, err := s.o.Store.Session(ctx, req.SessionID)
 	if err != nil {
 		return Preview{}, err
 	}
 	p := Preview{Level: review.Low, Rules: rulesOf(req, ses.CWD)}
-	switch path := review.FilePath(req.ToolName, req.ToolInput); {
+	switch file := review.FilePath(req.ToolName, req.ToolInput); {
 	case req.RequestType != pending.ToolApproval:
 	case req.ToolName == "Bash":
 		var in struct {
@@ -190,15 +194,19 @@ func (s *Server) preview(ctx context.Context, req pending.Request) (Preview, err
 		for _, m := range found.Marks {
 			p.Command.Marks = append(p.Command.Marks, RiskMark(m))
 		}
-	case path != "":
-		look, err := s.o.Driver.LookAt(ctx, req.SessionID, path)
+	case file != "":
+		look := orchestrator.Look{File: workspace.File{State: workspace.FileOutside}}
+		sees, err := s.maySeeFile(ctx, who, ses, file)
+		if err == nil && sees {
+			look, err = s.o.Driver.LookAt(ctx, req.SessionID, file)
+		}
 		if err != nil {
 			return Preview{}, err
 		}
 		p.File = filePreview(review.ReadChange(req.ToolName, req.ToolInput, review.OnDisk{
 			State: string(look.State), Data: look.Data, Size: look.Size, ModTime: look.ModTime, TouchedAt: look.TouchedAt,
 		}))
-		p.Level = higher(review.PathLevel(path, ses.CWD), p.Level)
+		p.Level = higher(review.PathLevel(file, ses.CWD), p.Level)
 		if p.File.State == review.NotShown {
 			p.Level = higher(review.Medium, p.Level)
 		}
@@ -206,6 +214,20 @@ func (s *Server) preview(ctx context.Context, req pending.Request) (Preview, err
 		p.Level = review.Medium
 	}
 	return p, nil
+}
+
+// maySeeFile reports whether the file of a request is one that this person may be
+// shown: Claude may name one of a project that they do not see.
+func (s *Server) maySeeFile(ctx context.Context, who account.Identity, ses session.Session, file string) (bool, error) {
+	book, err := s.book(ctx)
+	if err != nil {
+		return false, err
+	}
+	if !path.IsAbs(file) {
+		file = path.Join(ses.CWD, file)
+	}
+	in := book.Of(path.Clean(file))
+	return in == ses.InProject || book.May(person(who), project.See, project.Place{ProjectID: in}) == nil, nil
 }
 
 func filePreview(c review.Change) *FilePreview {
@@ -238,7 +260,7 @@ func rulesOf(req pending.Request, cwd string) []RulePreview {
 			out = append(out, rulePreview(i, rule.String(), reach))
 		}
 		for _, d := range s.Directories {
-			out = append(out, rulePreview(i, d, review.ReadDirectory(d)))
+			out = append(out, rulePreview(i, d, review.ReadDirectory(d, cwd)))
 		}
 	}
 	return out

@@ -106,3 +106,25 @@ func TestPreviewOfAnEdit(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 }
+
+// Claude may name a file of a project that whoever answers does not see.
+func TestPreviewShowsNoFileOfAHiddenProject(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h.project("secret", "/work/secret")
+	id := h.session("one")
+	h.driver.mu.Lock()
+	h.driver.files = map[string]orchestrator.Look{"/work/secret/a.txt": {File: workspace.File{State: workspace.FileRead, Data: []byte("of the project")}}}
+	h.driver.mu.Unlock()
+	r, _ := h.ask(id, "a", func(r *pending.Request) {
+		r.ToolName, r.ToolInput = "Write", json.RawMessage(`{"file_path":"/work/secret/a.txt","content":"x"}`)
+	})
+	for role, want := range map[account.Role]review.ChangeState{account.Admin: review.Changes, account.Member: review.NotShown} {
+		var p wsapi.Preview
+		got := h.as(role, "GET", "/api/pending/"+r.RequestID+"/preview", nil)
+		got.into(t, &p)
+		if got.status != 200 || p.File == nil || p.File.State != want || want == review.NotShown && strings.Contains(string(got.body), "of the project") {
+			t.Errorf("%s: got %d %s", role, got.status, got.body)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import type { Page } from '@playwright/test'
+
+import { App } from '../app.ts'
+import { expect, test } from '../fixtures.ts'
+import { bash, prompt, text, tool } from '../script.ts'
+
+// The card looks again when somebody comes back to its window.
+const comeBack = (page: Page) => page.evaluate(() => window.dispatchEvent(new Event('focus')))
+
+test('an edit is compared with the file as it is, also while its card is open @newest', async ({ page, folder, rest }) => {
+  const file = join(folder, 'list.txt')
+  const lines = Array.from({ length: 30 }, (_, i) => `line ${i + 1}`)
+  writeFileSync(file, lines.join('\n') + '\n')
+  const id = await rest.start(
+    prompt('Change it.', [tool('Read', { file_path: file })], [tool('Edit', { file_path: file, old_string: 'line 17\n', new_string: 'line seventeen\n' })], [text('You said: {{last_tool_result}}')]),
+    { cwd: folder },
+  )
+  const app = await App.openSession(page, id)
+  const card = app.card()
+  await expect(card.getByText('Compared with the file as it is now')).toBeVisible()
+  await expect(card.locator('ins')).toHaveText(/^17\+added line: line seventeen\n$/)
+  await expect(card.locator('del')).toHaveText(/^17−removed line: line 17\n$/)
+  await expect(card.getByText('line 14')).toBeVisible()
+
+  writeFileSync(file, lines.filter((l) => l !== 'line 17').join('\n') + '\n')
+  await expect(async () => {
+    await comeBack(page)
+    await expect(card.getByText('Text not found in the file as it is now. This will fail.')).toBeVisible({ timeout: 1_500 })
+  }).toPass()
+  await expect(card.getByText('The file was changed after Claude read it.')).toBeVisible()
+  await expect(card.getByText('The file on disk was changed just now. Look again before you approve.')).toBeVisible()
+
+  writeFileSync(file, 'line 17\n'.repeat(3))
+  await expect(async () => {
+    await comeBack(page)
+    await expect(card.getByText('Text found 3 times, but it must be there once. This will fail.')).toBeVisible({ timeout: 1_500 })
+  }).toPass()
+  await app.deny(card, 'It is another file now.')
+  await expect(app.said(/You said: .*It is another file now\./s)).toBeVisible()
+  expect(readFileSync(file, 'utf8')).toBe('line 17\n'.repeat(3))
+})
+
+test('what can do much harm is marked, and takes more than one press @newest', async ({ page, folder, rest }) => {
+  const build = join(folder, 'build')
+  mkdirSync(build)
+  const id = await rest.start(
+    prompt('Clean up.', [bash(`ls && r''m -rf ${build}`)], [bash(`rm -rf ${folder}/nothing`)], [text('Cleaned.')]), { cwd: folder },
+  )
+  const app = await App.openSession(page, id)
+  const first = app.card(build)
+  await expect(first.locator('mark')).toHaveText(`r''m -rf ${build}`)
+  await expect(first.getByText('High risk')).toBeVisible()
+  await expect(first.getByRole('listitem').filter({ hasText: 'removes folders with all that is in them.' })).toBeVisible()
+  await first.getByText('Why am I asked?').click()
+  await expect(first.getByText('The mode of this session is')).toBeVisible()
+
+  // A press asks for more; the first word, typed, is enough.
+  await app.approve(first)
+  const word = first.getByRole('textbox', { name: /^Type “ls”/ })
+  await expect(word).toBeVisible()
+  expect(existsSync(build)).toBe(true)
+  await word.fill('ls')
+  await first.getByRole('button', { name: 'Approve it' }).click()
+  const second = app.card('/nothing')
+  await expect(second).toBeVisible()
+  expect(existsSync(build)).toBe(false)
+
+  // And so is a key that is held.
+  await second.focus()
+  await expect(app.approveButton(second)).not.toHaveAttribute('aria-disabled')
+  await page.keyboard.down('y')
+  await expect(second.getByRole('button', { name: 'Hold to approve' })).toBeVisible()
+  await expect(app.said('Cleaned.')).toBeVisible()
+  await page.keyboard.up('y')
+})
+
+test('a rule that goes with an approval says what it allows, and goes again with one press @newest', async ({ page, folder, rest }) => {
+  const id = await rest.start(prompt('Make it.', [bash(`touch ${folder}/one`)], [text('One.')]), { cwd: folder })
+  const app = await App.openSession(page, id)
+  const card = app.card()
+  await card.getByText('Don’t ask again for this…').click()
+  await expect(card.getByText('Exactly this:')).toBeVisible()
+  const offer = card.getByRole('radio', { name: /^Always allow/ }).first()
+  await offer.check()
+  await expect(card.getByRole('combobox', { name: 'Holds for' })).toHaveValue('session')
+  await app.approve(card)
+  await expect(app.said('One.')).toBeVisible()
+  await expect(page.getByText('Claude does not ask again for')).toBeVisible()
+
+  await page.keyboard.press('Control+z')
+  await expect(page.getByText('Taken back. Claude asks again.')).toBeVisible()
+  await app.send(prompt('Again.', [bash(`touch ${folder}/one`)], [text('Two.')]))
+  await expect(app.card()).toBeVisible()
+  await app.approve(app.card())
+  await expect(app.said('Two.')).toBeVisible()
+})
+
+test('an edited command is looked at anew, and what changed is shown @newest', async ({ page, folder, rest }) => {
+  const id = await rest.start(prompt('Clean up.', [bash(`rm -rf ${folder}/a`)], [text('Done.')]), { cwd: folder })
+  const app = await App.openSession(page, id)
+  const card = app.card()
+  await expect(card.getByText('High risk')).toBeVisible()
+  await card.getByRole('button', { name: 'Edit', exact: true }).click()
+  await card.getByRole('textbox', { name: 'Command' }).fill(`touch ${folder}/a`)
+  const difference = card.getByRole('group', { name: 'What you changed' })
+  await expect(difference.locator('ins')).toHaveText('added: touch')
+  await expect(card.getByText('Nothing risky was found in it.')).toBeVisible()
+  await app.approve(card)
+  await expect(app.said('Done.')).toBeVisible()
+  expect(existsSync(join(folder, 'a'))).toBe(true)
+})
