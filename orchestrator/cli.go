@@ -22,8 +22,9 @@ type CLI struct {
 	Path    string   // "" to look for claude in PATH
 	Environ []string // of the server, KEY=value; what of it the CLI gets is claude's to say
 
-	mu    sync.Mutex // protects following
-	known map[string]cliFacts
+	mu     sync.Mutex // protects following
+	known  map[string]cliFacts
+	folder *claude.SavedFolder // of saved conversations
 	// account is when the CLI last said that it has one.
 	account time.Time
 }
@@ -33,6 +34,16 @@ type cliFacts struct {
 	changed time.Time // of the file, when asked
 	version string
 	problem string
+}
+
+// saved reads what this CLI, and others of the same person, have saved.
+func (c *CLI) saved() *claude.SavedFolder {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.folder == nil {
+		c.folder = claude.NewSavedFolder(claude.ConfigDir(c.Environ))
+	}
+	return c.folder
 }
 
 // path finds the CLI. The error is an [InvalidError].

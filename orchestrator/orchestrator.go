@@ -253,6 +253,9 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	if _, err := o.settle(ctx, s, false, r.Consent, r.By); err != nil {
 		return "", err
 	}
+	if err := o.mayTakeUp(r); err != nil {
+		return "", err
+	}
 	err = o.o.Store.CreateSession(ctx, s)
 	again := errors.Is(err, session.ErrExists)
 	switch {
@@ -265,6 +268,11 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	if r.Consent.LeaveOut {
 		if err := o.o.Store.LeaveOut(ctx, s.SessionID, true); err != nil {
 			return "", fmt.Errorf("orchestrator: leave out settings: %w", err)
+		}
+	}
+	if r.Resume != "" {
+		if err := o.takeUp(ctx, s, r.Resume); err != nil {
+			return "", err
 		}
 	}
 	prompt := r.Prompt

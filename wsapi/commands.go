@@ -82,7 +82,7 @@ type CreateSession struct {
 	Type            string       `json:"type" ts:"'create_session'" validate:"omitempty,eq=create_session"`
 	CommandID       string       `json:"command_id" validate:"omitempty,uuid"`
 	CWD             string       `json:"cwd,omitempty" validate:"required_without=Demo,max=4096"`
-	Prompt          string       `json:"prompt,omitempty" validate:"required_without_all=Demo Attachments,max=1000000"`
+	Prompt          string       `json:"prompt,omitempty" validate:"required_without_all=Demo Attachments Resume,max=1000000"`
 	Title           string       `json:"title,omitempty" validate:"max=500"`
 	Model           string       `json:"model,omitempty" validate:"max=200"`
 	PermissionMode  string       `json:"permission_mode,omitempty" validate:"max=64"`

@@ -27,7 +27,7 @@ func WireInProject(p session.ProcessState, book *project.Book, who project.Perso
 // RESTBodies lists a value of every type that only REST uses.
 func RESTBodies() []any {
 	return []any{
-		Login{}, Me{}, SessionList{}, SessionPatch{}, MessageList{}, Upload{}, SearchResults{}, TranscriptPage{}, Outcome{}, PendingList{}, RequestFate{}, Preview{}, PreviewQuestion{}, ProcessList{},
+		Login{}, Me{}, SessionList{}, SessionPatch{}, MessageList{}, Upload{}, SearchResults{}, TerminalSessionList{}, TerminalPage{}, TranscriptPage{}, Outcome{}, PendingList{}, RequestFate{}, Preview{}, PreviewQuestion{}, ProcessList{},
 		Environment{}, FolderList{}, TokenList{}, TokenCreate{}, TokenCreated{}, Refusal{},
 		SetUp{}, NewPassword{}, SignInList{}, PersonList{}, PersonCreate{}, PersonChange{}, SignInLink{}, AuditPage{},
 		GrantList{}, GrantRevoke{}, Revocation{}, ProjectList{}, ProjectCreate{}, ProjectChange{},

@@ -345,6 +345,7 @@ type driver struct {
 	house  *house
 	mu     sync.Mutex
 	done   []string // what was asked of it
+	saved  []orchestrator.SavedSession
 	live   map[string]session.Live
 	files  map[string]orchestrator.Look
 	fail   error         // returned by everything while set
@@ -529,6 +530,23 @@ func (d *driver) Consent(_ context.Context, sessionID string, c orchestrator.Con
 }
 
 // Folders stands for a server whose only root is /w.
+func (d *driver) SavedSessions(context.Context) ([]orchestrator.SavedSession, error) {
+	return d.saved, nil
+}
+
+func (d *driver) SavedSession(sessionID string) (orchestrator.SavedSession, error) {
+	for _, s := range d.saved {
+		if s.SessionID == sessionID {
+			return s, nil
+		}
+	}
+	return orchestrator.SavedSession{}, session.ErrNotFound
+}
+
+func (d *driver) SavedTranscript(_ string, before int64) (orchestrator.SavedPage, error) {
+	return orchestrator.SavedPage{Items: []session.Item{{Key: "k", Seq: 1, Rev: 1, Kind: session.ItemText, Body: []byte(`{"text":"said"}`)}}, Before: max(before-1, 0)}, nil
+}
+
 func (d *driver) Folders(_ context.Context, userID string, s workspace.Search) (workspace.Listing, error) {
 	if err := d.note("folders of %s: %q hidden=%v limit=%d", userID, s.Prefix, s.Hidden, s.Limit); err != nil {
 		return workspace.Listing{}, err

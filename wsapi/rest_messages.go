@@ -210,6 +210,29 @@ type QueuedMessage struct {
 	CreatedAt   float64                  `json:"created_at"`
 }
 
+// TerminalSession is a conversation that a Claude elsewhere on the server has saved,
+// such as one in a terminal. It can be read, and taken up or forked with
+// [CreateSession].
+type TerminalSession struct {
+	SessionID string  `json:"session_id"`
+	Title     string  `json:"title"`
+	CWD       string  `json:"cwd"`
+	ChangedAt float64 `json:"changed_at"`
+	Size      int64   `json:"size"` // bytes
+	Running   bool    `json:"running"`
+}
+
+// TerminalSessionList holds them, what changed last first.
+type TerminalSessionList struct {
+	Sessions []TerminalSession `json:"sessions"`
+}
+
+// TerminalPage is a piece of such a transcript, from its end on.
+type TerminalPage struct {
+	Items  []Item `json:"items"`
+	Before *int64 `json:"before"` // of the piece before this one; null at the beginning
+}
+
 // SearchResults are sessions in which something was found, newest find first.
 type SearchResults struct {
 	Results []SearchResult `json:"results"`

@@ -87,6 +87,9 @@ func routes() []route {
 		{method: "POST", pattern: "/api/sessions/{id}/model", policy: asMember, serve: commandRoute("set_model")},
 		{method: "POST", pattern: "/api/sessions/{id}/permission_mode", policy: asMember, serve: commandRoute("set_permission_mode")},
 
+		{method: "GET", pattern: "/api/terminal_sessions", policy: asMember, serve: (*Server).getTerminalSessions},
+		{method: "GET", pattern: "/api/terminal_sessions/{id}", policy: asMember, serve: (*Server).getTerminalSession},
+		{method: "GET", pattern: "/api/terminal_sessions/{id}/transcript", policy: asMember, serve: (*Server).getTerminalTranscript},
 		{method: "GET", pattern: "/api/search", policy: signedIn, serve: (*Server).getSearch},
 
 		{method: "POST", pattern: "/api/attachments", policy: asMember, limit: uploadLimit, serve: (*Server).postAttachment},

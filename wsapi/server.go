@@ -97,6 +97,9 @@ type Driver interface {
 	LookAt(ctx context.Context, sessionID, path string) (orchestrator.Look, error)
 	PermissionRules(ctx context.Context, sessionID string) ([]orchestrator.SettingsRules, error)
 	Consent(ctx context.Context, sessionID string, c orchestrator.Consent, by pending.Actor) error
+	SavedSessions(ctx context.Context) ([]orchestrator.SavedSession, error)
+	SavedSession(sessionID string) (orchestrator.SavedSession, error)
+	SavedTranscript(sessionID string, before int64) (orchestrator.SavedPage, error)
 	Folders(ctx context.Context, userID string, s workspace.Search) (workspace.Listing, error)
 }
 

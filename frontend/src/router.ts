@@ -13,6 +13,7 @@ export const router = createRouter({
       children: [
         { path: '', component: () => import('./session/NoSession.vue') },
         { path: 'inbox/:request?', component: () => import('./inbox/Inbox.vue'), props: true },
+        { path: 'terminal/:id', component: () => import('./session/TerminalView.vue'), props: true },
         { path: 'sessions/:id', component: () => import('./session/SessionView.vue'), props: true },
         { path: 'settings', component: () => import('./settings/Settings.vue') },
         { path: 'admin/:page?', component: () => import('./admin/Admin.vue'), props: true },

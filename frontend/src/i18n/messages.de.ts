@@ -173,6 +173,7 @@ export const de: Messages = {
     copyBlock: 'Diesen Block kopieren',
     more: 'Mehr',
     archived: 'Archiviert',
+    inTerminals: 'Aus Terminals',
     inArchive: 'Archiv',
     searchSessions: 'Sitzungen suchen',
     jump: 'Zum Ende springen',

@@ -170,6 +170,7 @@ export const en = {
     copyBlock: 'Copy this block',
     more: 'More',
     archived: 'Archived',
+    inTerminals: 'From terminals',
     inArchive: 'Archive',
     searchSessions: 'Search sessions',
     jump: 'Jump to the end',

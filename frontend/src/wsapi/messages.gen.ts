@@ -381,6 +381,15 @@ export interface SearchResults {
   next: string | null
 }
 
+export interface TerminalSessionList {
+  sessions: TerminalSession[]
+}
+
+export interface TerminalPage {
+  items: Item[]
+  before: number | null
+}
+
 export interface TranscriptPage {
   items: Item[]
   next: number
@@ -733,6 +742,15 @@ export interface SearchResult {
   archived: boolean
   hits: SearchHit[]
   more: boolean
+}
+
+export interface TerminalSession {
+  session_id: string
+  title: string
+  cwd: string
+  changed_at: number
+  size: number
+  running: boolean
 }
 
 export interface PendingRequest {

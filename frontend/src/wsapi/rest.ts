@@ -1,5 +1,5 @@
 import { trusting } from '@/workspace/trusting'
-import type { CreateSession, Environment, FolderList, FolderTrust, Login, Me, MessageList, Outcome, Refusal, RequestFate, SearchResults, Session, SessionList, SessionPatch, TranscriptPage } from './messages.gen'
+import type { CreateSession, Environment, FolderList, FolderTrust, Login, Me, MessageList, Outcome, Refusal, RequestFate, SearchResults, Session, SessionList, SessionPatch, TerminalPage, TerminalSession, TerminalSessionList, TranscriptPage } from './messages.gen'
 
 /** A refusal of the server, with its sentence for the person. */
 export class RefusedError extends Error {
@@ -64,6 +64,10 @@ export const rest = {
   unqueue: (id: string, messageID: string) => call<null>('DELETE', `${session(id)}/messages/${encodeURIComponent(messageID)}`),
   findSessions: (words: string, cursor: string | null) =>
     call<SessionList>('GET', '/api/sessions?' + new URLSearchParams({ archived: 'true', limit: '50', q: words, ...(cursor ? { cursor } : {}) }).toString()),
+  terminalSessions: () => call<TerminalSessionList>('GET', '/api/terminal_sessions'),
+  terminalSession: (id: string) => call<TerminalSession>('GET', `/api/terminal_sessions/${encodeURIComponent(id)}`),
+  terminalTranscript: (id: string, before: number | null) =>
+    call<TerminalPage>('GET', `/api/terminal_sessions/${encodeURIComponent(id)}/transcript${before === null ? '' : `?before=${before}`}`),
   search: (words: string, cursor: string | null) =>
     call<SearchResults>('GET', '/api/search?' + new URLSearchParams({ archived: 'true', q: words, ...(cursor ? { cursor } : {}) }).toString()),
   folders: (prefix: string) => call<FolderList>('GET', '/api/folders?' + new URLSearchParams({ prefix, limit: '20' }).toString()),

@@ -1,0 +1,190 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// SavedSession is a conversation that a CLI elsewhere on this machine has saved,
+// such as one in somebody's terminal, and that is no session yet.
+type SavedSession struct {
+	SessionID string
+	Title     string
+	CWD       string // real, inside the workspace roots
+	ChangedAt time.Time
+	Size      int64 // bytes
+	Running   bool  // in a terminal just now
+}
+
+// SavedPage is a piece of a saved transcript, from its end on.
+type SavedPage struct {
+	Items []session.Item // Seq and Rev count within the page
+	// Before is where the piece before this one ends; 0 when there is none.
+	Before int64
+}
+
+const (
+	mostSaved  = 500     // conversations that are looked at
+	savedPiece = 1 << 20 // bytes of a page
+	// Of a conversation that is taken up here this much is copied to its transcript.
+	takenUp = 8 << 20
+)
+
+// SavedSessions lists what was saved in folders inside the workspace roots, what
+// changed last first.
+func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error) {
+	all, err := o.saved().List(mostSaved)
+	if err != nil {
+		return nil, fmt.Errorf("orchestrator: %w", err)
+	}
+	roots := o.rules().Roots
+	folders := map[string]string{} // by how the CLI calls them; "" for those outside
+	var list []SavedSession
+	for _, s := range all {
+		folder, known := folders[s.CWD]
+		if !known {
+			if real, err := roots.Resolve(s.CWD); err == nil {
+				folder = real
+			}
+			folders[s.CWD] = folder
+		}
+		if folder == "" {
+			continue
+		}
+		_, err := o.o.Store.Session(ctx, s.SessionID)
+		if err == nil {
+			continue // it is a session of ours
+		}
+		if !errors.Is(err, session.ErrNotFound) {
+			return nil, err
+		}
+		list = append(list, savedSession(s, folder))
+	}
+	return list, nil
+}
+
+func savedSession(s claude.Saved, folder string) SavedSession {
+	return SavedSession{SessionID: s.SessionID, Title: s.Title, CWD: folder, ChangedAt: s.ChangedAt, Size: s.Size, Running: s.Running}
+}
+
+// SavedSession returns one of them; [session.ErrNotFound] also for one outside the
+// workspace roots.
+func (o *Orchestrator) SavedSession(sessionID string) (SavedSession, error) {
+	s, folder, err := o.findSaved(sessionID)
+	if err != nil {
+		return SavedSession{}, err
+	}
+	return savedSession(s, folder), nil
+}
+
+// SavedTranscript reads a piece of one, which ends at before, or at its end for -1.
+func (o *Orchestrator) SavedTranscript(sessionID string, before int64) (SavedPage, error) {
+	s, _, err := o.findSaved(sessionID)
+	if err != nil {
+		return SavedPage{}, err
+	}
+	var page SavedPage
+	page.Items, page.Before, err = o.readSaved(s, before, savedPiece)
+	return page, err
+}
+
+func (o *Orchestrator) findSaved(sessionID string) (s claude.Saved, folder string, err error) {
+	s, err = o.saved().Find(sessionID)
+	if errors.Is(err, claude.ErrNotSaved) {
+		return s, "", session.ErrNotFound
+	}
+	if err != nil {
+		return s, "", fmt.Errorf("orchestrator: %w", err)
+	}
+	folder, err = o.rules().Roots.Resolve(s.CWD)
+	if err != nil {
+		return s, "", session.ErrNotFound
+	}
+	return s, folder, nil
+}
+
+func (o *Orchestrator) saved() *claude.SavedFolder { return o.o.CLI.saved() }
+
+// readSaved turns a piece of a saved conversation into items in our words.
+func (o *Orchestrator) readSaved(s claude.Saved, end, size int64) ([]session.Item, int64, error) {
+	var items []session.Item
+	place := map[string]int{}
+	add := func(more ...session.Item) {
+		for _, item := range more {
+			if at, known := place[item.Key]; known {
+				item.At = items[at].At
+				items[at] = item
+				continue
+			}
+			place[item.Key] = len(items)
+			items = append(items, item)
+		}
+	}
+	var w scribe
+	w.init()
+	begin, err := o.saved().Read(s, end, size, func(m claude.SavedMessage) {
+		if u, ok := m.Message.(*claude.User); ok {
+			words := claude.PromptOf(u)
+			if !m.IsMeta && words != "" {
+				add(session.Item{Key: "message:" + u.UUID, At: m.At, Kind: session.ItemUser, Body: encode(session.UserBody{Text: cut(words)})})
+			}
+			// Results are joined with their calls; what else is there is the CLI's own.
+			results := *u
+			results.UUID = ""
+			add(w.write(&results, m.At).items...)
+			return
+		}
+		add(w.write(m.Message, m.At).items...)
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("orchestrator: %w", err)
+	}
+	add(w.abandon(true)...) // the result of what runs is in no file yet, or in the piece after
+	for i := range items {
+		items[i].Seq, items[i].Rev = int64(i+1), int64(i+1)
+	}
+	return items, begin, nil
+}
+
+// mayTakeUp refuses to resume what runs elsewhere: two CLIs would write one file.
+func (o *Orchestrator) mayTakeUp(r StartRequest) error {
+	if r.Resume == "" || r.Fork {
+		return nil
+	}
+	if s, err := o.saved().Find(r.Resume); err == nil && s.Running {
+		return &InvalidError{Field: "resume", Sentence: "This conversation runs in a terminal just now. End it there first, or fork it: a fork leaves the one in the terminal alone."}
+	}
+	return nil
+}
+
+// takeUp copies what was said before a conversation came here to its transcript. A
+// conversation of another folder than the session's is none of its business.
+func (o *Orchestrator) takeUp(ctx context.Context, s session.Session, resume string) error {
+	from, folder, err := o.findSaved(resume)
+	if err != nil || folder != s.CWD {
+		return nil // the CLI says itself when it knows nothing of it
+	}
+	items, begin, err := o.readSaved(from, -1, takenUp)
+	if err != nil {
+		o.o.Log.WarnContext(ctx, "cannot read what was said before", "session_id", s.SessionID, "error", err)
+		return nil
+	}
+	if begin > 0 {
+		earlier := session.Item{Key: "earlier", At: s.CreatedAt, Kind: session.ItemNote, Body: encode(session.NoteBody{
+			Level: "info", Text: "What was said earlier is too much to be shown here. Claude knows it all the same.",
+		})}
+		items = append([]session.Item{earlier}, items...)
+	}
+	const atOnce = 500
+	for ; len(items) > 0; items = items[min(atOnce, len(items)):] {
+		if err := o.o.Store.PutItems(ctx, s.SessionID, items[:min(atOnce, len(items))]); err != nil {
+			return fmt.Errorf("orchestrator: copy what was said before: %w", err)
+		}
+	}
+	return nil
+}

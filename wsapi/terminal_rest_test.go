@@ -1,0 +1,41 @@
+package wsapi_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+// TestTerminalSessions: they are those of folders where one may start sessions.
+func TestTerminalSessions(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ana, ben := h.someone("ana", account.Member), h.someone("ben", account.Member)
+	h.project("secret", "/work/secret", member(ana, account.Member))
+	for _, where := range []string{"open", "secret"} {
+		h.driver.saved = append(h.driver.saved, orchestrator.SavedSession{SessionID: where, Title: "Fix it", CWD: "/work/" + where, ChangedAt: time.Unix(7, 0), Size: 42, Running: where == "open"})
+	}
+	for _, row := range []struct {
+		who  someone
+		want int
+	}{{ana, 2}, {ben, 1}} {
+		var list wsapi.TerminalSessionList
+		h.call("GET", "/api/terminal_sessions", nil, row.who.way).into(t, &list)
+		if len(list.Sessions) != row.want || list.Sessions[0] != (wsapi.TerminalSession{SessionID: "open", Title: "Fix it", CWD: "/work/open", ChangedAt: 7, Size: 42, Running: true}) {
+			t.Errorf("got %+v, want %d", list, row.want)
+		}
+	}
+	for _, path := range []string{"/api/terminal_sessions/secret", "/api/terminal_sessions/secret/transcript", "/api/terminal_sessions/none/transcript"} {
+		checkRefusal(t, h.call("GET", path, nil, ben.way), 404, "not_found")
+	}
+	var page map[string]any
+	h.call("GET", "/api/terminal_sessions/secret/transcript?before=9", nil, ana.way).into(t, &page)
+	if items, _ := page["items"].([]any); len(items) != 1 || page["before"] != 8.0 {
+		t.Errorf("got %+v", page)
+	}
+	checkRefusal(t, h.as(account.Viewer, "GET", "/api/terminal_sessions", nil), 403, "forbidden")
+	checkRefusal(t, h.call("GET", "/api/terminal_sessions/open/transcript?before=x", nil, ana.way), 400, "invalid")
+}
