@@ -46,6 +46,7 @@ type Store interface {
 	session.Store
 	account.Store
 	account.Trail
+	account.Desk
 	alert.Store
 	workspace.Trusts
 	project.Store

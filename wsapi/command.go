@@ -277,6 +277,11 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 		return Outcome{}, err
 	}
 	_, err = s.o.Requests.Answer(ctx, sub)
+	if err == nil && c.Decision == pending.Deny {
+		if err := s.learn(ctx, who, c.Message); err != nil {
+			s.o.Log.WarnContext(ctx, "what was said is not kept for the next time", "error", err)
+		}
+	}
 	return Outcome{}, failpoint.After("answer.handled", err)
 }
 
@@ -466,17 +471,6 @@ func (c *SetPermissionMode) do(ctx context.Context, s *Server, who account.Ident
 		return Outcome{}, err
 	}
 	return Outcome{}, s.o.Driver.SetPermissionMode(ctx, c.SessionID, c.PermissionMode)
-}
-
-func (c *Draft) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
-	r, _, err := s.mayRequest(ctx, who, project.Tend, c.RequestID)
-	if err != nil {
-		return Outcome{}, err
-	}
-	if c.SessionID == "" {
-		c.SessionID = r.SessionID
-	}
-	return Outcome{}, s.o.Requests.SetDraft(ctx, c.SessionID, c.RequestID, unlessNull(c.Value))
 }
 
 func unlessNull(raw json.RawMessage) json.RawMessage {

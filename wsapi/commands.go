@@ -161,12 +161,13 @@ type Unsubscribe struct {
 	SessionID string `json:"session_id" validate:"required,max=64"`
 }
 
-// Draft shares a half-written answer with the other tabs; null clears it.
+// Draft keeps what a person has half written for their other devices, the answer
+// to a request or, without one, the message to a session; null clears it.
 type Draft struct {
 	Type      string          `json:"type" ts:"'draft'" validate:"omitempty,eq=draft"`
 	CommandID string          `json:"command_id" validate:"omitempty,uuid"`
 	SessionID string          `json:"session_id,omitempty" validate:"max=64"`
-	RequestID string          `json:"request_id" validate:"required,max=64"`
+	RequestID string          `json:"request_id,omitempty" validate:"required_without=SessionID,max=64"`
 	Value     json.RawMessage `json:"value"`
 }
 

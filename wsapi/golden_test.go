@@ -57,7 +57,6 @@ func questionRequest() pending.Request {
 			{ID: "q2", Question: "Which parts?", Header: "Parts", Kind: pending.MultiSelect, Required: true, FreeText: true,
 				Options: []pending.Option{{Label: "API, server", Value: "API, server"}, {Label: "Web", Value: "Web"}}},
 		}},
-		Draft: json.RawMessage(`{"responses":[{"id":"q1","values":["Summary"],"text":""}]}`),
 	}
 }
 
@@ -239,9 +238,13 @@ func frames() map[string]any {
 		"presence": wsapi.Presence{Type: "presence", SessionID: sessID, Viewers: []wsapi.ViewerInfo{
 			{Name: "ada"}, {Name: "grace", Typing: true, RequestID: "11111111-1111-5111-8111-111111111111"}}},
 		"presence.empty": wsapi.Presence{Type: "presence", SessionID: sessID, Viewers: []wsapi.ViewerInfo{}},
-		"notice":         wsapi.Notice{Type: "notice", Code: wsapi.ReadOnly, Message: "The disk of the server is full."},
-		"notice.none":    wsapi.Notice{Type: "notice", Code: wsapi.NoNotice},
-		"error":          wsapi.ErrorFrame{Type: "error", Code: "signed_out", Message: "You are signed out. Sign in again."},
+		"draft": wsapi.KeptDraft{Type: "draft", SessionID: sessID, RequestID: questionRequest().RequestID,
+			Value: json.RawMessage(`{"reason":"Use pnpm"}`), At: 1_763_719_200, CommandID: cmdID},
+		"draft.message": wsapi.KeptDraft{Type: "draft", SessionID: sessID, Value: json.RawMessage(`"And then"`), At: 1_763_719_200},
+		"draft.gone":    wsapi.KeptDraft{Type: "draft", SessionID: sessID, Value: json.RawMessage(`null`), At: 1_763_719_201, CommandID: cmdID},
+		"notice":        wsapi.Notice{Type: "notice", Code: wsapi.ReadOnly, Message: "The disk of the server is full."},
+		"notice.none":   wsapi.Notice{Type: "notice", Code: wsapi.NoNotice},
+		"error":         wsapi.ErrorFrame{Type: "error", Code: "signed_out", Message: "You are signed out. Sign in again."},
 	}
 }
 
@@ -295,6 +298,7 @@ func commands() map[string]any {
 		"command.extend":            &wsapi.Extend{Type: "extend", CommandID: cmdID, SessionID: sessID, RequestID: mcpRequest().RequestID},
 		"command.withdraw_approval": &wsapi.WithdrawApproval{Type: "withdraw_approval", CommandID: cmdID, SessionID: sessID, RequestID: bashRequest().RequestID},
 		"command.ping":              &wsapi.Ping{Type: "ping", CommandID: cmdID},
+		"command.draft.message":     &wsapi.Draft{Type: "draft", CommandID: cmdID, SessionID: sessID, Value: json.RawMessage(`"And then"`)},
 	}
 }
 

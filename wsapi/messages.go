@@ -116,7 +116,8 @@ type Request struct {
 
 	PermissionSuggestions json.RawMessage `json:"permission_suggestions" ts:"unknown[]"`
 	Form                  *Form           `json:"form,omitempty"` // with ask_user_question
-	Draft                 json.RawMessage `json:"draft"`
+	// Draft is null: what is half written is its writer's alone, see [KeptDraft].
+	Draft json.RawMessage `json:"draft"`
 }
 
 // ApprovalRule says who may approve a tool. Whoever may answer may deny it.
@@ -515,7 +516,7 @@ func wireRequest(r pending.Request) Request {
 		DecisionReason: optional(r.DecisionReason), BlockedPath: optional(r.BlockedPath),
 		ToolUseID:             optional(r.AskerToolUseID),
 		PermissionSuggestions: rawOr(r.PermissionSuggestions, "[]"),
-		Draft:                 rawOr(r.Draft, "null"),
+		Draft:                 json.RawMessage("null"),
 	}
 	if r.RequestType == pending.AskUserQuestion {
 		w.Form = wireForm(r.Form)

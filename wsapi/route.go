@@ -71,6 +71,12 @@ func routes() []route {
 		{method: "GET", pattern: "/api/environment", policy: signedIn, serve: (*Server).getEnvironment},
 		{method: "GET", pattern: "/api/folders", policy: asMember, serve: (*Server).getFolders},
 
+		// What a person said to Claude before, for themselves alone.
+		{method: "GET", pattern: "/api/templates", policy: signedIn, serve: (*Server).getTemplates},
+		{method: "POST", pattern: "/api/templates", policy: asMember, serve: (*Server).postTemplate},
+		{method: "PATCH", pattern: "/api/templates/{id}", policy: asMember, serve: (*Server).patchTemplate},
+		{method: "DELETE", pattern: "/api/templates/{id}", policy: asMember, serve: (*Server).deleteTemplate},
+
 		{method: "GET", pattern: "/api/sessions", policy: signedIn, serve: (*Server).getSessions},
 		{method: "POST", pattern: "/api/sessions", policy: asMember, limit: speechLimit, serve: (*Server).postSession},
 		{method: "GET", pattern: "/api/sessions/{id}", policy: signedIn, serve: (*Server).getSession},

@@ -18,7 +18,6 @@ package wsapi
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -55,6 +54,7 @@ type Store interface {
 	Command(ctx context.Context, userID, commandID string) (ack []byte, err error)
 	SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) (kept []byte, err error)
 	Grants(ctx context.Context, q pending.GrantQuery) ([]pending.Grant, error)
+	account.Desk
 	// Audit reads the audit trail in order, from the entry after one on.
 	Audit(ctx context.Context, after int64, limit int) ([]account.AuditEntry, error)
 	Projects(ctx context.Context) ([]project.Project, error)
@@ -71,7 +71,6 @@ type Requests interface {
 	Answer(ctx context.Context, s pending.Submission) (pending.Request, error)
 	Unapprove(ctx context.Context, sessionID, requestID string, by pending.Actor) error
 	Extend(ctx context.Context, requestID string, by time.Duration) (time.Time, error)
-	SetDraft(ctx context.Context, sessionID, requestID string, draft json.RawMessage) error
 	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
 }
 

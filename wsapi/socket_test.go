@@ -603,14 +603,6 @@ func TestOtherTabsLearnOfEverything(t *testing.T) {
 	if f["session_id"] != id || f["state"] != "dead" || f["version"] != float64(wsapi.MaxSafeInteger) || len(f["pending_requests"].([]any)) != 0 {
 		t.Fatalf("got %v", f)
 	}
-	draft, _ := h.ask(h.session("draft"), "q", questions)
-	other := h.open(account.Admin)
-	other.do("draft", map[string]any{"request_id": draft.RequestID, "value": map[string]any{"half": "writ"}})
-	tab.until("the draft", func(f map[string]any) bool {
-		p, _ := f["pending_request"].(map[string]any)
-		d, _ := p["draft"].(map[string]any)
-		return d["half"] == "writ"
-	})
 }
 
 // TestVersionsNeverFall lets many writers change one session while a tab reads.

@@ -61,6 +61,7 @@ type tab struct {
 	states   map[string][]byte
 	order    []string // of states
 	presence map[string][]byte
+	private  map[string][]byte // about what is the person's alone
 	progress map[string]progress
 	readings map[string]*reading
 }
@@ -99,7 +100,7 @@ func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.I
 		wake: make(chan struct{}, 1), acks: make(chan []byte, ackQueue),
 		slots: make(chan struct{}, slowCommands), behind: map[string]chan struct{}{},
 		ending: make(chan struct{}), cancel: func() {},
-		states: map[string][]byte{}, presence: map[string][]byte{}, progress: map[string]progress{}, readings: map[string]*reading{},
+		states: map[string][]byte{}, presence: map[string][]byte{}, private: map[string][]byte{}, progress: map[string]progress{}, readings: map[string]*reading{},
 	}
 	if p := r.URL.Query().Get("protocol"); p != "" && p != "1" {
 		t.end(CloseOldVersion, ErrorFrame{Type: "error", Code: "old_protocol", Message: "This page is out of date. Load it again."})
@@ -125,6 +126,7 @@ func (t *tab) serve(ctx context.Context) {
 	var own sync.WaitGroup
 	own.Go(func() { defer cancel(); t.write(ctx) })
 	own.Go(func() { t.ping(ctx) })
+	own.Go(func() { t.bringDrafts(ctx) })
 	t.read(ctx)
 	t.end(CloseGoingAway, ErrorFrame{}) // the writer stops; the connection is gone
 	own.Wait()
@@ -274,10 +276,14 @@ func (t *tab) take(ctx context.Context, frames [][]byte) (_ [][]byte, more bool)
 	for _, frame := range t.presence {
 		frames = append(frames, frame)
 	}
+	for _, frame := range t.private {
+		frames = append(frames, frame)
+	}
 	t.order = t.order[:0]
 	clear(t.states)
 	clear(t.progress)
 	clear(t.presence)
+	clear(t.private)
 	for _, r := range t.readings {
 		if r.dirty {
 			r.dirty = false

@@ -226,7 +226,7 @@ export interface Draft {
   type: 'draft'
   command_id: string
   session_id?: string
-  request_id: string
+  request_id?: string
   value: unknown
 }
 
@@ -554,6 +554,14 @@ export interface ProjectChange {
   bypass?: string[]
   limits?: Limits
   each_limits?: Limits
+}
+
+export interface TemplateList {
+  templates: Template[]
+}
+
+export interface TemplateText {
+  text: string
 }
 
 export interface Alerts {
@@ -959,6 +967,13 @@ export interface Limits {
   sessions: number
   memory: number
   cost_per_day: number
+}
+
+export interface Template {
+  template_id: string
+  text: string
+  uses: number
+  used_at: number
 }
 
 export interface AlertChoices {

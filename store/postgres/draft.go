@@ -1,0 +1,89 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/store/engine"
+)
+
+const (
+	sendable        = "(d.request_id = '' OR EXISTS (SELECT 1 FROM requests r WHERE r.request_id = d.request_id AND r.status IN ('open', 'orphaned')))"
+	putDraft        = "INSERT INTO drafts (user_id, session_id, request_id, value, changed_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_id, session_id, request_id) DO UPDATE SET value = excluded.value, changed_at = excluded.changed_at"
+	removeDraft     = "DELETE FROM drafts WHERE user_id = $1 AND session_id = $2 AND request_id = $3"
+	sweepDrafts     = "DELETE FROM drafts AS d WHERE d.user_id = $1 AND (NOT " + sendable + " OR d.changed_at < (SELECT n.changed_at FROM drafts n WHERE n.user_id = $1 ORDER BY n.changed_at DESC LIMIT 1 OFFSET $2))"
+	selectDrafts    = "SELECT d.session_id, d.request_id, d.value, d.changed_at FROM drafts d WHERE d.user_id = $1 AND " + sendable + " ORDER BY d.changed_at, d.session_id, d.request_id"
+	learnTemplate   = "INSERT INTO templates (user_id, template_id, text, uses, used_at) VALUES ($1, $2, $3, 1, $4) ON CONFLICT (user_id, template_id) DO UPDATE SET uses = templates.uses + 1, used_at = excluded.used_at"
+	sweepTemplates  = "DELETE FROM templates AS t WHERE t.user_id = $1 AND t.used_at < (SELECT n.used_at FROM templates n WHERE n.user_id = $1 ORDER BY n.used_at DESC LIMIT 1 OFFSET $2)"
+	selectTemplates = "SELECT template_id, text, uses, used_at FROM templates WHERE user_id = $1 ORDER BY used_at DESC, template_id"
+)
+
+// PutDraft implements [account.Desk].
+func (s *Store) PutDraft(ctx context.Context, d account.Draft) error {
+	put := statement{text: putDraft, args: []any{d.UserID, d.SessionID, d.RequestID, bind(d.Value), engine.Micros(d.ChangedAt)}}
+	if d.Value == nil {
+		put = statement{text: removeDraft, args: []any{d.UserID, d.SessionID, d.RequestID}}
+	}
+	err := s.write(ctx, "put draft of "+d.UserID, relaxed, put,
+		statement{text: sweepDrafts, args: []any{d.UserID, account.MaxDrafts - 1}})
+	if violates(err, foreignKeyRule) {
+		return fmt.Errorf("postgres: put draft of %s: %w", d.UserID, account.ErrNotFound)
+	}
+	return err
+}
+
+// Drafts implements [account.Desk].
+func (s *Store) Drafts(ctx context.Context, userID string) (list []account.Draft, err error) {
+	err = s.query(ctx, "drafts of "+userID, selectDrafts, func(rows pgx.Rows) error {
+		d := account.Draft{UserID: userID}
+		var value []byte
+		var changedAt int64
+		if err := rows.Scan(&d.SessionID, &d.RequestID, &value, &changedAt); err != nil {
+			return err
+		}
+		d.Value, d.ChangedAt = value, engine.Time(changedAt)
+		list = append(list, d)
+		return nil
+	}, userID)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// LearnTemplate implements [account.Desk].
+func (s *Store) LearnTemplate(ctx context.Context, t account.Template) error {
+	return s.write(ctx, "learn template of "+t.UserID, relaxed,
+		statement{text: learnTemplate, args: []any{t.UserID, t.TemplateID, engine.Shown(t.Text), engine.Micros(t.UsedAt)}},
+		statement{text: sweepTemplates, args: []any{t.UserID, account.MaxTemplates - 1}})
+}
+
+// ChangeTemplate implements [account.Desk].
+func (s *Store) ChangeTemplate(ctx context.Context, userID, templateID, text string) error {
+	if text == "" {
+		return s.mark(ctx, "remove template of "+userID, relaxed, "DELETE FROM templates WHERE user_id = $1 AND template_id = $2", userID, templateID)
+	}
+	return s.mark(ctx, "change template of "+userID, relaxed,
+		"UPDATE templates SET text = $3 WHERE user_id = $1 AND template_id = $2", userID, templateID, engine.Shown(text))
+}
+
+// Templates implements [account.Desk].
+func (s *Store) Templates(ctx context.Context, userID string) (list []account.Template, err error) {
+	err = s.query(ctx, "templates of "+userID, selectTemplates, func(rows pgx.Rows) error {
+		t := account.Template{UserID: userID}
+		var usedAt int64
+		if err := rows.Scan(&t.TemplateID, &t.Text, &t.Uses, &usedAt); err != nil {
+			return err
+		}
+		t.UsedAt = engine.Time(usedAt)
+		list = append(list, t)
+		return nil
+	}, userID)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}

@@ -1,0 +1,97 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/store/engine"
+)
+
+const (
+	sendable        = "(d.request_id = '' OR EXISTS (SELECT 1 FROM requests r WHERE r.request_id = d.request_id AND r.status IN ('open', 'orphaned')))"
+	putDraft        = "INSERT INTO drafts (user_id, session_id, request_id, value, changed_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (user_id, session_id, request_id) DO UPDATE SET value = excluded.value, changed_at = excluded.changed_at"
+	removeDraft     = "DELETE FROM drafts WHERE user_id = ? AND session_id = ? AND request_id = ?"
+	sweepDrafts     = "DELETE FROM drafts AS d WHERE d.user_id = ?1 AND (NOT " + sendable + " OR d.changed_at < (SELECT n.changed_at FROM drafts n WHERE n.user_id = ?1 ORDER BY n.changed_at DESC LIMIT 1 OFFSET ?2))"
+	selectDrafts    = "SELECT d.session_id, d.request_id, d.value, d.changed_at FROM drafts d WHERE d.user_id = ? AND " + sendable + " ORDER BY d.changed_at, d.session_id, d.request_id"
+	learnTemplate   = "INSERT INTO templates (user_id, template_id, text, uses, used_at) VALUES (?, ?, ?, 1, ?) ON CONFLICT (user_id, template_id) DO UPDATE SET uses = templates.uses + 1, used_at = excluded.used_at"
+	sweepTemplates  = "DELETE FROM templates AS t WHERE t.user_id = ?1 AND t.used_at < (SELECT n.used_at FROM templates n WHERE n.user_id = ?1 ORDER BY n.used_at DESC LIMIT 1 OFFSET ?2)"
+	selectTemplates = "SELECT template_id, text, uses, used_at FROM templates WHERE user_id = ? ORDER BY used_at DESC, template_id"
+)
+
+// PutDraft implements [account.Desk].
+func (s *Store) PutDraft(ctx context.Context, d account.Draft) error {
+	return s.write(ctx, normal, "put draft of "+d.UserID, func(ctx context.Context, t tx) error {
+		var err error
+		if d.Value == nil {
+			_, err = t.exec(ctx, removeDraft, d.UserID, d.SessionID, d.RequestID)
+		} else {
+			_, err = t.exec(ctx, putDraft, d.UserID, d.SessionID, d.RequestID, bind(d.Value), engine.Micros(d.ChangedAt))
+		}
+		if orphan(err) {
+			return account.ErrNotFound
+		}
+		if err == nil {
+			_, err = t.exec(ctx, sweepDrafts, d.UserID, account.MaxDrafts-1)
+		}
+		return err
+	})
+}
+
+// Drafts implements [account.Desk].
+func (s *Store) Drafts(ctx context.Context, userID string) (list []account.Draft, err error) {
+	err = s.query(ctx, "drafts of "+userID, selectDrafts, func(rows *sql.Rows) error {
+		d := account.Draft{UserID: userID}
+		var value []byte
+		var changedAt int64
+		if err := rows.Scan(&d.SessionID, &d.RequestID, &value, &changedAt); err != nil {
+			return err
+		}
+		d.Value, d.ChangedAt = value, engine.Time(changedAt)
+		list = append(list, d)
+		return nil
+	}, userID)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// LearnTemplate implements [account.Desk].
+func (s *Store) LearnTemplate(ctx context.Context, tpl account.Template) error {
+	return s.write(ctx, normal, "learn template of "+tpl.UserID, func(ctx context.Context, t tx) error {
+		_, err := t.exec(ctx, learnTemplate, tpl.UserID, tpl.TemplateID, engine.Shown(tpl.Text), engine.Micros(tpl.UsedAt))
+		if err == nil {
+			_, err = t.exec(ctx, sweepTemplates, tpl.UserID, account.MaxTemplates-1)
+		}
+		return err
+	})
+}
+
+// ChangeTemplate implements [account.Desk].
+func (s *Store) ChangeTemplate(ctx context.Context, userID, templateID, text string) error {
+	return s.write(ctx, normal, "change template of "+userID, func(ctx context.Context, t tx) error {
+		if text == "" {
+			return found(t.exec(ctx, "DELETE FROM templates WHERE user_id = ? AND template_id = ?", userID, templateID))
+		}
+		return found(t.exec(ctx, "UPDATE templates SET text = ? WHERE user_id = ? AND template_id = ?", engine.Shown(text), userID, templateID))
+	})
+}
+
+// Templates implements [account.Desk].
+func (s *Store) Templates(ctx context.Context, userID string) (list []account.Template, err error) {
+	err = s.query(ctx, "templates of "+userID, selectTemplates, func(rows *sql.Rows) error {
+		t := account.Template{UserID: userID}
+		var usedAt int64
+		if err := rows.Scan(&t.TemplateID, &t.Text, &t.Uses, &usedAt); err != nil {
+			return err
+		}
+		t.UsedAt = engine.Time(usedAt)
+		list = append(list, t)
+		return nil
+	}, userID)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}

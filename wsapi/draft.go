@@ -1,0 +1,187 @@
+package wsapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// KeptDraft is what the person of this tab has half written, on whichever device.
+// It comes to their tabs alone: all there are on a new connection, and each when
+// it changes. At tells which of two is newer.
+type KeptDraft struct {
+	Type      string          `json:"type" ts:"'draft'"`
+	SessionID string          `json:"session_id"`
+	RequestID string          `json:"request_id,omitempty"` // absent for the message to the session
+	Value     json.RawMessage `json:"value"`                // null when it was taken away
+	At        float64         `json:"at"`
+	// CommandID is of the command that changed it, so that a tab knows its own;
+	// absent on a new connection.
+	CommandID string `json:"command_id,omitempty"`
+}
+
+func keptDraft(d account.Draft, commandID string) KeptDraft {
+	return KeptDraft{
+		Type: "draft", SessionID: d.SessionID, RequestID: d.RequestID, Value: rawOr(d.Value, "null"),
+		At: seconds(d.ChangedAt), CommandID: commandID,
+	}
+}
+
+func (c *Draft) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	d := account.Draft{UserID: who.User.UserID, SessionID: c.SessionID, RequestID: c.RequestID, Value: unlessNull(c.Value), ChangedAt: time.Now()}
+	switch {
+	case len(d.Value) > account.MaxDraftBytes:
+		return Outcome{}, refuse(http.StatusRequestEntityTooLarge, "too_large", "This is too long to follow you to another device. It is kept on this one.")
+	case d.RequestID != "":
+		r, _, err := s.mayRequest(ctx, who, project.Tend, d.RequestID)
+		switch {
+		case err != nil:
+			return Outcome{}, err
+		case d.SessionID != "" && r.SessionID != d.SessionID:
+			return Outcome{}, pending.ErrNotFound
+		case r.Status.Final():
+			return Outcome{}, &pending.NotOpenError{Request: r}
+		}
+		d.SessionID = r.SessionID
+	default:
+		if _, err := s.may(ctx, who, project.Tend, d.SessionID); err != nil {
+			return Outcome{}, err
+		}
+	}
+	err := s.o.Store.PutDraft(ctx, d)
+	if errors.Is(err, account.ErrNotFound) {
+		return Outcome{}, session.ErrNotFound
+	}
+	if err == nil {
+		s.hub.tellPerson(d.UserID, d.SessionID+"/"+d.RequestID, encode(keptDraft(d, c.CommandID)))
+	}
+	return Outcome{}, err
+}
+
+// tellPerson puts a frame about something of one person before their tabs; a
+// newer one about the same takes its place.
+func (h *Hub) tellPerson(userID, what string, frame []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for t := range h.tabs {
+		if t.who.User.UserID == userID {
+			t.putPrivate(what, frame)
+		}
+	}
+}
+
+// putPrivate keeps the newest frame about something of this tab's person.
+func (t *tab) putPrivate(what string, frame []byte) {
+	t.mu.Lock()
+	t.private[what] = frame
+	t.mu.Unlock()
+	poke(t.wake)
+}
+
+// bringDrafts gives a new tab what its person has half written. What changes
+// meanwhile is put by [Hub.tellPerson] and is newer.
+func (t *tab) bringDrafts(ctx context.Context) {
+	drafts, err := t.hub.s.o.Store.Drafts(ctx, t.who.User.UserID)
+	if err != nil {
+		t.hub.failed(ctx, "read drafts for a tab", err)
+		return
+	}
+	t.mu.Lock()
+	for _, d := range drafts {
+		what := d.SessionID + "/" + d.RequestID
+		if t.private[what] == nil {
+			t.private[what] = encode(keptDraft(d, ""))
+		}
+	}
+	t.mu.Unlock()
+	poke(t.wake)
+}
+
+// Template is something that a person said to Claude and may say again.
+type Template struct {
+	TemplateID string  `json:"template_id"`
+	Text       string  `json:"text"`
+	Uses       int     `json:"uses"`
+	UsedAt     float64 `json:"used_at"`
+}
+
+// TemplateList is what GET /api/templates answers, the last used first.
+type TemplateList struct {
+	Templates []Template `json:"templates"`
+}
+
+// TemplateText is a new template, or another text for one.
+type TemplateText struct {
+	Text string `json:"text" validate:"required,max=2000"`
+}
+
+func (s *Server) getTemplates(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	list, err := s.o.Store.Templates(r.Context(), who.User.UserID)
+	if err != nil {
+		return err
+	}
+	all := TemplateList{Templates: make([]Template, 0, len(list))}
+	for _, t := range list {
+		all.Templates = append(all.Templates, Template{TemplateID: t.TemplateID, Text: t.Text, Uses: t.Uses, UsedAt: seconds(t.UsedAt)})
+	}
+	writeJSON(w, http.StatusOK, all)
+	return nil
+}
+
+func (s *Server) postTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body TemplateText
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if err := checkShape(&body); err != nil {
+		return err
+	}
+	if err := s.learn(r.Context(), who, body.Text); err != nil {
+		return err
+	}
+	return s.getTemplates(w, r, who)
+}
+
+func (s *Server) patchTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body TemplateText
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if err := checkShape(&body); err != nil {
+		return err
+	}
+	if strings.TrimSpace(body.Text) == "" {
+		return refuseField("text", "A template needs a text.")
+	}
+	if err := s.o.Store.ChangeTemplate(r.Context(), who.User.UserID, r.PathValue("id"), strings.TrimSpace(body.Text)); err != nil {
+		return err
+	}
+	return s.getTemplates(w, r, who)
+}
+
+func (s *Server) deleteTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	if err := s.o.Store.ChangeTemplate(r.Context(), who.User.UserID, r.PathValue("id"), ""); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// learn keeps what a person said, so that they can say it again.
+func (s *Server) learn(ctx context.Context, who account.Identity, text string) error {
+	text = strings.TrimSpace(text)
+	if text == "" || len(text) > account.MaxTemplateBytes {
+		return nil
+	}
+	return s.o.Store.LearnTemplate(ctx, account.Template{
+		UserID: who.User.UserID, TemplateID: derivedID("template", who.User.UserID, text), Text: text, UsedAt: time.Now(),
+	})
+}
