@@ -34,6 +34,16 @@ export class Drafts {
     this.storage.removeItem(PREFIX + key)
   }
 
+  /** The keys of what is kept. */
+  keys(): string[] {
+    const keys: string[] = []
+    for (let i = 0; i < this.storage.length; i++) {
+      const key = this.storage.key(i)
+      if (key?.startsWith(PREFIX)) keys.push(key.slice(PREFIX.length))
+    }
+    return keys
+  }
+
   /** Forgets what nobody touched for a month; requests come and go for ever. */
   prune(now: number = Date.now()): void {
     const old: string[] = []

@@ -1,5 +1,5 @@
 import type {
-  Ack, Attachment, Hello, Item, Lifecycle, Live, ProcessState, Request, Resolved, ServerFrame, Session, Transcript, User, ViewerInfo,
+  Ack, Attachment, Hello, Item, KeptDraft, Lifecycle, Live, ProcessState, Request, Resolved, ServerFrame, Session, Transcript, User, ViewerInfo,
 } from '@/wsapi/messages.gen'
 import type { Lasting } from './outbox'
 
@@ -58,6 +58,8 @@ export interface State {
   readonly viewers: ReadonlyMap<string, readonly ViewerInfo[]>
   /** How far an agent last said it has come, by session_id. */
   readonly lifecycles: ReadonlyMap<string, Lifecycle>
+  /** What this person has half written on any device, by session and request. */
+  readonly drafts: ReadonlyMap<string, KeptDraft>
 }
 
 export interface Refused {
@@ -82,6 +84,7 @@ export const empty: State = {
   refused: new Map(),
   viewers: new Map(),
   lifecycles: new Map(),
+  drafts: new Map(),
 }
 
 /** What REST told, in the form of a frame. */
@@ -127,6 +130,11 @@ export function reduce(state: State, frame: ServerFrame | Listing, context: Cont
       const known = state.lifecycles.get(frame.session_id)
       if (known && known.at > frame.at) return state
       return { ...state, lifecycles: new Map(state.lifecycles).set(frame.session_id, frame) }
+    }
+    case 'draft': {
+      const key = `${frame.session_id}/${frame.request_id ?? ''}`
+      if ((state.drafts.get(key)?.at ?? 0) > frame.at) return state
+      return { ...state, drafts: new Map(state.drafts).set(key, frame) }
     }
     case 'notice':
       return { ...state, notice: frame.message }

@@ -1,16 +1,32 @@
-import { ref, watch, type Ref } from 'vue'
+import { onScopeDispose, ref, shallowReactive, watch, type Ref } from 'vue'
 import { Drafts } from '@/core/drafts'
 
 export const drafts = new Drafts(localStorage)
 
+interface Live {
+  value: Ref<unknown>
+  blank: () => unknown
+}
+
+/** The drafts that are on the page, by key; see travel.ts. */
+export const live = new Map<string, Live>()
+/** What was written on another device while something else was written here, by key. */
+export const merges = shallowReactive(new Map<string, unknown>())
+/** Told of every change that is made here; set by travel.ts. */
+export const changed: { tell: (key: string) => void } = { tell() {} }
+
 /** A value that outlives the component and the page, under a key of the server's own ids. */
 export function useDraft<T>(key: string, blank: () => T): { value: Ref<T>; forget: () => void } {
   const value = ref(drafts.get<T>(key) ?? blank()) as Ref<T>
+  const mine = { value, blank }
+  live.set(key, mine)
   const stop = watch(value, (now) => {
     if (JSON.stringify(now) === JSON.stringify(blank())) drafts.remove(key)
     else drafts.set(key, now)
+    changed.tell(key)
     // Written at once: a page may be gone before the next tick.
   }, { deep: true, flush: 'sync' })
+  onScopeDispose(() => live.get(key) === mine && live.delete(key))
   return {
     value,
     forget() {

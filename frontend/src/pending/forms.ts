@@ -3,7 +3,7 @@ import { defineAsyncComponent, shallowReactive, type Component } from 'vue'
 // What the first screen can wait a moment for. It is fetched while that is drawn,
 // so that a form that comes later is there at once: an async component would take
 // a turn even then, and a notice must have the focus before the next key.
-type Name = 'ToolApproval' | 'QuestionForm' | 'PlanApproval' | 'DepartedNotice' | 'EarlierAnswer'
+type Name = 'ToolApproval' | 'QuestionForm' | 'PlanApproval' | 'DepartedNotice' | 'EarlierAnswer' | 'DraftMerge'
 export const forms = shallowReactive<Partial<Record<Name, Component>>>({})
 
 const AGAIN_MS = 2_000
@@ -22,6 +22,7 @@ export const loaded = Promise.all([
   load('QuestionForm', () => import('./QuestionForm.vue')),
   load('PlanApproval', () => import('./PlanApproval.vue')),
   load('DepartedNotice', () => import('./DepartedNotice.vue')),
+  load('DraftMerge', () => import('./DraftMerge.vue')),
   load('EarlierAnswer', () => import('./EarlierAnswer.vue')),
 ])
 

@@ -80,7 +80,7 @@ export function dock(requests: Request[], role: 'viewer' | 'member' = 'member') 
       const command = { type: 'pending_request_response' as const, command_id: 'c' + answers.length, ...answer }
       store.setOutbox([...store.outbox, { command, created_at: Date.now(), sent_at: store.connected ? Date.now() : null }])
     },
-    say: (_, text) => void said.push(text), cancel: () => true, follow: () => () => {}, typing: () => {}, find: async () => true, refresh: async () => {}, retryNow: () => {},
+    say: (_, text) => void said.push(text), cancel: () => true, follow: () => () => {}, typing: () => {}, draft: () => null, find: async () => true, refresh: async () => {}, retryNow: () => {},
   }
   store.setStatus({ kind: 'open' })
   const context = { now: NOW, commandOf: (id: string) => store.outbox.find((e) => e.command.command_id === id)?.command }

@@ -19,6 +19,12 @@ export const words: typeof english = {
     feedbackExample: 'Zum Beispiel: lass die Datenbank in Ruhe',
   },
 
+  merge: {
+    both: 'Auf einem anderen Gerät hast du etwas anderes geschrieben:',
+    theirs: 'Das nehmen',
+    mine: 'Behalten, was hier steht',
+  },
+
   questionsForm: 'Fragen',
   numberOf: (i, n) => `${i} von ${n}`,
   progress: (done, all) => `${done} von ${all} beantwortet`,

@@ -30,6 +30,12 @@ export const words = {
     feedbackExample: 'For example: leave the database alone',
   },
 
+  merge: {
+    both: 'On another device you wrote something else:',
+    theirs: 'Use that',
+    mine: 'Keep what is here',
+  },
+
   questionsForm: 'Questions',
   numberOf: (i: number, n: number) => `${i} of ${n}`,
   progress: (done: number, all: number) => `${done} of ${all} answered`,

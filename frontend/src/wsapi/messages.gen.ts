@@ -102,7 +102,7 @@ export type Item =
   | (ItemHead & { kind: 'resolved' } & ResolvedBody)
   | (ItemHead & { kind: 'result' } & ResultBody)
 
-export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | Batch | Ack | Presence | Lifecycle | Notice | ErrorFrame
+export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | Batch | Ack | Presence | KeptDraft | Lifecycle | Notice | ErrorFrame
 
 export type Command = CreateSession | Draft | Extend | ForkSession | Interrupt | KillProcess | Looking | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Unsubscribe | WithdrawApproval
 
@@ -180,6 +180,15 @@ export interface Presence {
   type: 'presence'
   session_id: string
   viewers: ViewerInfo[]
+}
+
+export interface KeptDraft {
+  type: 'draft'
+  session_id: string
+  request_id?: string
+  value: unknown
+  at: number
+  command_id?: string
 }
 
 export interface Lifecycle {

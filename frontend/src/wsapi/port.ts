@@ -15,6 +15,8 @@ export interface Port {
   follow(sessionID: string): () => void
   /** Tells the others that the person is writing. */
   typing(sessionID: string, requestID?: string): void
+  /** Keeps what is half written for the other devices; the command's id, null when there is no connection. */
+  draft(of: { session_id?: string; request_id?: string }, value: unknown): string | null
   /** Asks for a session that is not known here; false when there is none. */
   find(sessionID: string): Promise<boolean>
   /** Asks the server anew for the sessions that have ended. */

@@ -188,6 +188,10 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       const command: Command = { type: 'typing', command_id: uuid(), session_id: sessionID }
       connection.send(requestID ? { ...command, request_id: requestID } : command)
     },
+    draft(of, value) {
+      const command: Command = { type: 'draft', command_id: uuid(), ...of, value }
+      return connection.send(command) ? command.command_id : null
+    },
     find,
     refresh,
     retryNow: () => connection.retryNow(),
