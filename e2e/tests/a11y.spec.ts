@@ -57,6 +57,43 @@ test('dialogs and lists can be used by everybody', once, async ({ page, folder, 
   await expectAccessible(page, 'the plain page')
 })
 
+test('the inbox, settings and the admin area can be used by everybody', once, async ({ page, folder, rest, server }) => {
+  test.setTimeout(300_000)
+  const id = await rest.start(prompt('Run.', [bash('touch ran', 'Leave a mark')]), { cwd: folder, title: 'For the inbox' })
+  await expect.poll(async () => (await rest.state(id)).pending_requests.length).toBe(1)
+  await App.home(page, server.url)
+  for (const [address, heading] of [
+    ['inbox', 'Inbox'], ['settings', 'Settings'], ['admin/processes', 'Processes'], ['admin/people', 'People'], ['admin/tokens', 'Tokens'], ['admin/grants', 'Grants'],
+    ['admin/projects', 'Projects'],
+  ] as const) {
+    await page.goto(`${server.url}/${address}`)
+    await expect(page.getByRole('heading', { name: heading, level: 1 })).toBeVisible()
+    await expectAccessible(page, address)
+  }
+})
+
+test('what opens above a page can be used by everybody', once, async ({ page, folder, rest }) => {
+  test.setTimeout(240_000)
+  const id = await rest.start(prompt('Say.', [text('Said.')]), { cwd: folder, title: 'Below' })
+  const app = await App.openSession(page, id)
+  await expect(app.said('Said.')).toBeVisible()
+  await page.getByRole('feed').focus()
+  for (const [key, name] of [['Control+k', 'Search sessions and actions'], ['?', 'Keys'], ['c', 'New session']] as const) {
+    await page.keyboard.press(key)
+    await expect(page.getByRole('dialog', { name })).toBeVisible()
+    await expectAccessible(page, name)
+    await page.keyboard.press('Escape')
+    await expect(page.getByRole('dialog')).toHaveCount(0)
+  }
+  await page.getByRole('banner').or(page.getByRole('main')).getByRole('button', { name: 'Kill', exact: true }).first().click()
+  await expect(page.getByRole('dialog')).toBeVisible()
+  await expectAccessible(page, 'before a session is killed')
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: /^Account/ }).click()
+  await expect(page.getByRole('dialog')).toBeVisible()
+  await expectAccessible(page, 'the account')
+})
+
 test('the way in can be used by everybody', once, async ({ page, server }) => {
   await page.context().clearCookies()
   await page.goto(`${server.url}/sign-in`)
