@@ -55,6 +55,9 @@ test('dialogs and lists can be used by everybody', once, async ({ page, folder, 
   await page.goto(`${server.url}/sessions/${id}/plain`)
   await expect(page.getByText('Said.', { exact: true })).toBeVisible()
   await expectAccessible(page, 'the plain page')
+  await page.goto(`${server.url}/settings`)
+  await expect(page.getByRole('button', { name: 'Save' }).first()).toBeVisible()
+  await expectAccessible(page, 'settings')
 })
 
 test('the inbox, settings and the admin area can be used by everybody', once, async ({ page, folder, rest, server }) => {

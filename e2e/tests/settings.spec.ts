@@ -96,7 +96,7 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
     // Nobody looks any more.
     await page.goto('about:blank')
     const id = await rest.start(prompt('Ask', [bash('touch pushed')], [text('Done.')]), { cwd: mkdtempSync(join(server.workspace, 'project-')), title: 'api-server' })
-    await expect.poll(() => bodies.length).toBe(2)
+    await expect.poll(() => bodies.length, { timeout: 60_000 }).toBe(2)
     const [waiting] = (await rest.state(id)).pending_requests
     const shown = opened(bodies[1], own, auth)
     expect(shown).toMatchObject({ kind: 'show', tag: waiting.request_id, title: 'Approval needed: Bash', body: 'api-server', path: `/sessions/${id}?request=${waiting.request_id}` })
@@ -125,7 +125,7 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
     await expect(card).toBeFocused()
     await expect(page).toHaveURL(`${server.url}/sessions/${id}`)
     await app.approve(card)
-    await expect.poll(() => bodies.length).toBe(3)
+    await expect.poll(() => bodies.length, { timeout: 60_000 }).toBe(3)
     const over = opened(bodies[2], own, auth)
     expect(over).toMatchObject({ kind: 'close', tag: waiting.request_id })
     await deliver(over)

@@ -46,6 +46,14 @@ const SENTENCES: Record<string, string> = {
   'The server could not finish this in time. It may have been done; look before you try again.': 'Der Server wurde damit nicht rechtzeitig fertig. Vielleicht ist es geschehen; sieh nach, bevor du es wieder versuchst.',
   'The server is starting or going away. Try again in a moment.': 'Der Server startet gerade oder hält an. Versuche es gleich wieder.',
 
+  'It could not be reached.': 'Das Ziel war nicht erreichbar.',
+  'It did not answer in time.': 'Das Ziel hat nicht rechtzeitig geantwortet.',
+  'The address leads to this machine or a private network. The settings of the server can allow that.': 'Die Adresse führt zu diesem Rechner oder in ein privates Netz. Die Einstellungen des Servers können das erlauben.',
+  'The address must begin with https://.': 'Die Adresse muss mit https:// beginnen.',
+  'This is no address. Give one such as https://example.org/path.': 'Das ist keine Adresse. Gib eine an wie https://example.org/pfad.',
+  'The secret has at least 16 characters.': 'Das Geheimnis hat mindestens 16 Zeichen.',
+  'You have as many places to be told at as there can be. Remove one first.': 'Du hast so viele Ziele, wie es geben kann. Entferne erst eines.',
+
   'This name and password do not go together.': 'Name und Passwort passen nicht zusammen.',
   'This sign-in link does not work any more: it can be used once, within ten minutes. Ask for a new one.': 'Diese Anmeldeadresse gilt nicht mehr: Sie kann einmal benutzt werden, innerhalb von zehn Minuten. Bitte um eine neue.',
   'This passkey is not known here, or was removed. Sign in another way.': 'Dieser Passkey ist hier nicht bekannt oder wurde entfernt. Melde dich anders an.',
@@ -105,6 +113,7 @@ const PATTERNS: Pattern[] = [
   [/^Browsers keep passkeys for names, not for addresses like (\S+)\. Open sayso at (\S+)\.$/, (ip, at) => `Browser behalten Passkeys für Namen, nicht für Adressen wie ${ip}. Öffne sayso unter ${at}.`],
   [/^Browsers keep passkeys for names, not for addresses like (\S+)\. Give the server a name and start it with --public-url\.$/, (ip) => `Browser behalten Passkeys für Namen, nicht für Adressen wie ${ip}. Gib dem Server einen Namen, und starte ihn mit --public-url.`],
   [/^Browsers have no passkeys for the name (\S+)\. It needs a domain, such as sayso\.example\.org\.$/, (name) => `Browser haben keine Passkeys für den Namen ${name}. Es braucht eine Domain, wie sayso.example.org.`],
+  [/^It answered (\d+) ?(.*)\.$/, (status, words) => `Das Ziel hat mit ${status}${words ? ` (${words})` : ''} geantwortet.`],
   [/^This needs the role (\w+)\. Ask an admin for it\.$/, (role) => `Dafür braucht es die Rolle ${role}. Bitte jemanden darum, der den Server verwaltet.`],
 ]
 const words = (said: string | undefined) => (said ? ` Er sagte: ${said}` : '')

@@ -1,0 +1,40 @@
+// @vitest-environment jsdom
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, expect, it } from 'vitest'
+import { effectScope, nextTick, ref } from 'vue'
+import { useSessions } from '@/session/sessions'
+import type { ProcessState } from '@/wsapi/messages.gen'
+import { watchAttention } from './attention'
+import { golden } from './testframes'
+
+const scope = effectScope()
+afterEach(() => scope.stop())
+
+it('the title names what waits, and the icon the state', async () => {
+  document.head.innerHTML = '<link rel="icon" href="/favicon.svg">'
+  setActivePinia(createPinia())
+  const store = useSessions()
+  const current = ref<string | undefined>()
+  scope.run(() => watchAttention(() => current.value))
+  let version = 100
+  const become = async (title: string, more: Partial<ProcessState>) => {
+    const { pending_request: _, ...one } = golden<ProcessState>('process_state.many_requests')
+    store.apply([{ ...one, title, version: version++, pending_requests: [], ...more }], { now: 0, commandOf: () => undefined })
+    await nextTick()
+    return one
+  }
+  const seen = () => [document.title, document.querySelector('link')!.getAttribute('href')]
+
+  expect(seen()).toEqual(['sayso', '/favicon.svg'])
+  const one = await become('api-server', { state: 'assistant_turn' })
+  expect(seen()).toEqual(['sayso', '/favicon-running.svg'])
+  await become('api-server', { state: 'assistant_turn', pending_requests: one.pending_requests })
+  // It is named although no session is open.
+  expect(seen()).toEqual([`(${one.pending_requests.length}) api-server · sayso`, '/favicon-waiting.svg'])
+  await become('api-server', { state: 'user_turn' })
+  expect(seen()).toEqual(['sayso', '/favicon.svg'])
+  await become('api-server', { state: 'dead' })
+  current.value = one.session_id
+  await nextTick()
+  expect(seen()).toEqual(['api-server · sayso', '/favicon-dead.svg'])
+})
