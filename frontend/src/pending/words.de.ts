@@ -176,7 +176,7 @@ export const words: typeof english = {
   red: {
     why: 'Das kann viel Schaden anrichten, darum genügt ein Druck nicht.',
     type: (word) => `Tippe „${word}“, oder halte den Knopf oder die Taste Y einen Augenblick.`,
-    hold: 'Zum Freigeben halten',
+    hold: 'Zum Erlauben halten',
     approve: 'Freigeben',
     back: 'Zurück',
   },
