@@ -81,7 +81,7 @@ var attackList = []attack{
 	proved(39, "a request of another session", "wsapi.TestRequestOfAnotherSessionIsNoneAtAll", "wsapi.TestWhatIsNotYoursIsNotThere"),
 	proved(40, "an agent that reads in another session", "mcpapi.TestSessionsNeverSeeEachOther", "mcpapi.TestTicketsOfOthersAreNone"),
 	proved(41, "an agent that answers", "wsapi.TestTokenOfAnAgentIsNobody"),
-	{number: 42, what: "Claude that approves itself", proofs: []string{"wsapi.TestTokenOfAnAgentIsNobody", "shim.TestStrangersAreRefused", "store/sqlite.TestModesUnderAnyUmask"}, open: "Claude has the user id of the server, and so reaches its files unless a rule or a sandbox keeps it from them."},
+	proved(42, "Claude that approves itself", "cmd/sayso.TestClaudeInASandboxCannotApproveItself", "wsapi.TestTokenOfAnAgentIsNobody", "shim.TestStrangersAreRefused", "store/sqlite.TestModesUnderAnyUmask"),
 	proved(43, "fields that the sender has no business with", "wsapi.TestEveryRouteRefuses/7.43"),
 	proved(44, "ids that can be guessed", "wsapi.TestWhatIsNotYoursIsNotThere"),
 
@@ -102,12 +102,12 @@ var attackList = []attack{
 	proved(56, "folders outside", "orchestrator.TestStartRefusesWhatCannotWork", "workspace.TestResolve", "workspace.TestListNeverLeavesItsRoot", "shim.TestTheFolderIsTheOneThatWasLookedAt", "orchestrator.TestASessionOutsideOfTheRootsIsNotGoneOnWith"),
 	proved(57, "values that are flags", "claude.TestArgsRefuseWhatCouldBeAFlag"),
 	proved(58, "a prompt that is a flag", "claude.TestArgs"),
-	proved(59, "variables from outside", "claude.TestEnviron", "wsapi.TestEveryRouteRefuses/7.43"),
+	proved(59, "variables from outside", "claude.TestEnviron", "cmd/sayso.TestWhatTheServerGivesToClaude", "wsapi.TestEveryRouteRefuses/7.43"),
 	proved(60, "settings, hooks and servers in a repository", "cmd/sayso.TestNothingOfAHostileRepositoryRunsBeforeItIsTrusted", "orchestrator.TestAFolderIsTrustedBeforeTheFirstRun", "orchestrator.TestSettingsThatChangeBeforeTheExec", "orchestrator.TestNothingGoesOnByItselfInAChangedFolder", "claude/folder.TestEverythingThatTheCLITakes", "wsapi.TestAFolderThatNobodyTrusts"),
 	proved(61, "resuming a session of another project", "wsapi.TestWhatIsNotYoursIsNotThere"),
 	proved(62, "files that others can read, or have put there", "store/sqlite.TestModesUnderAnyUmask", "shim.TestModesOfFiles", "shim.TestStartRefusesAFolderThatIsThere"),
 	proved(63, "another user at the socket of a shim", "shim.TestStrangersAreRefused"),
-	proved(64, "our secrets in Claude's environment and files", "shim.TestWhatTheCLIGets", "claude.TestChildGetsNothingElse", "claude.TestEnviron"),
+	proved(64, "our secrets in Claude's environment and files", "cmd/sayso.TestWhatTheServerGivesToClaude", "shim.TestWhatTheCLIGets", "claude.TestChildGetsNothingElse", "claude.TestEnviron"),
 	proved(65, "paths and scripts in attachments", "wsapi.TestAttachmentsAreServedInert", "wsapi.TestAttachmentsThatAreRefused", "attachment.TestKeep"),
 
 	// Agents.

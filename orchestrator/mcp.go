@@ -116,10 +116,21 @@ func (p *process) rewire(id Incarnation) error {
 		return nil
 	}
 	c.URL = p.o.o.MCP.URL
-	// Whoever reads it finds the old or the new one, whole.
+	// Whoever reads it finds the old or the new one, whole. A sandbox holds on to the
+	// old one, which nobody else sees any more when it is written over.
+	held, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("orchestrator: where a process finds its server: %w", err)
+	}
+	defer held.Close()
 	next := path + ".next"
 	if err = os.WriteFile(next, encode(c), 0o600); err == nil {
 		err = os.Rename(next, path)
+	}
+	if err == nil {
+		if _, err = held.WriteAt(encode(c), 0); err == nil {
+			err = held.Truncate(int64(len(encode(c))))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("orchestrator: where a process finds its server: %w", err)

@@ -38,8 +38,9 @@ type Options struct {
 	CLI      *CLI
 	Rules    Rules // to begin with, see SetRules
 	NodeID   string
-	Demo     *Demo // nil when there is no scripted model to run against
-	MCP      *MCP  // nil when sessions do not ask over MCP
+	Demo     *Demo    // nil when there is no scripted model to run against
+	MCP      *MCP     // nil when sessions do not ask over MCP
+	Sandbox  *Sandbox // nil when CLIs run as this server does
 	// Attachments may be nil when no message names one by its id.
 	Attachments Attachments
 	Log         *slog.Logger

@@ -443,7 +443,7 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 	}
 	if err == nil {
 		var conn Conn
-		if conn, err = p.o.o.Launcher.Launch(ctx, id, command, w.files); err == nil {
+		if conn, err = p.o.o.Launcher.Launch(ctx, id, p.confine(command, id, w), w.files); err == nil {
 			return p.drive(ctx, lasting, conn)
 		}
 	}

@@ -240,7 +240,7 @@ func (k *keeper) startCLI(p Params, keys *os.File) error {
 	}
 	defer bundle.Close()
 	defer func() { _ = bundle.Chdir() }() // the folder is open
-	if err := enter(p.Cwd); err != nil {
+	if err := Enter(p.Cwd); err != nil {
 		return fmt.Errorf("%q: %w: %w", p.Cwd, ErrFolderMissing, err)
 	}
 	var ours, theirs [3]*os.File
@@ -281,10 +281,10 @@ func (k *keeper) startCLI(p Params, keys *os.File) error {
 	return nil
 }
 
-// enter makes a folder the one that the CLI inherits. The path was looked at a while
+// Enter makes a folder the one that the CLI inherits. The path was looked at a while
 // ago: it must lead, without symbolic links, to where we are now, whatever somebody
 // has put in its place since or puts there next.
-func enter(path string) error {
+func Enter(path string) error {
 	if !filepath.IsAbs(path) {
 		return errors.New("no absolute path")
 	}

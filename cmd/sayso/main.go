@@ -73,6 +73,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = killAll(ctx, args, stdout, stderr)
 	case "shim":
 		err = shimVerb(args)
+	case "enter": // of sandboxes, as the one before is of sessions
+		err = enter(args)
 	case "doctor":
 		err = doctor(ctx, args, stdout, stderr)
 	case "version":

@@ -102,7 +102,7 @@ func (s settings) differsForGood(next settings) []string {
 	var names []string
 	for name, pair := range map[string][2]string{
 		"listen": {s.Listen, next.Listen}, "state_dir": {s.StateDir, next.StateDir}, "database": {s.Database, next.Database},
-		"claude": {s.Claude, next.Claude}, "tls_cert": {s.TLSCert, next.TLSCert}, "tls_key": {s.TLSKey, next.TLSKey},
+		"claude": {s.Claude, next.Claude}, "sandbox": {s.Sandbox, next.Sandbox}, "tls_cert": {s.TLSCert, next.TLSCert}, "tls_key": {s.TLSKey, next.TLSKey},
 		"public_url":    {s.PublicURL, next.PublicURL},
 		"oidc":          {fmt.Sprint(s.OIDC), fmt.Sprint(next.OIDC)},
 		"trusted_proxy": {strings.Join(s.TrustedProxies, ","), strings.Join(next.TrustedProxies, ",")},

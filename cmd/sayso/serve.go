@@ -121,6 +121,11 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		listener.Close()
 		return fmt.Errorf("cannot find my own program, which keeps sessions alive: %w", err)
 	}
+	sandbox, err := sandboxOf(s, exe)
+	if err != nil {
+		listener.Close()
+		return err
+	}
 	epoch, err := opened.NextEpoch(ctx)
 	if err != nil {
 		listener.Close()
@@ -163,6 +168,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		Launcher: orchestrator.Shims{Exe: exe, Root: shimsIn(s.StateDir), Epoch: epoch},
 		CLI:      &orchestrator.CLI{Path: s.Claude, Environ: os.Environ()},
 		MCP:      &orchestrator.MCP{Exe: exe, URL: localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: directory},
+		Sandbox:  sandbox,
 		Rules:    rules, NodeID: s.NodeID, Demo: demoSettings, Attachments: shelf, Log: log,
 	})
 	agents := mcpapi.New(mcpapi.Options{

@@ -27,6 +27,7 @@ type settings struct {
 	StateDir       string   `toml:"state_dir"`
 	Database       string   `toml:"database"`
 	Claude         string   `toml:"claude"`
+	Sandbox        string   `toml:"sandbox"`
 	AllowedHosts   []string `toml:"allowed_host"`
 	PublicURL      string   `toml:"public_url"`
 	TrustedProxies []string `toml:"trusted_proxy"`
@@ -52,6 +53,7 @@ type settings struct {
 	BootstrapToken string `toml:"-"`
 
 	proxies []netip.Prefix // TrustedProxies, read
+	file    string         // that was read
 	open    bool           // Listen reaches beyond this machine
 }
 
@@ -125,6 +127,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		"oidc-role-claim":         {&s.OIDC.RoleClaim, &given.OIDC.RoleClaim, "claim of the ID token with roles or groups, such as groups or realm_access.roles"},
 		"oidc-default-role":       {&s.OIDC.DefaultRole, &given.OIDC.DefaultRole, "viewer, member or admin: role of who has no other (default: they cannot sign in)"},
 		"public-url":              {&s.PublicURL, &given.PublicURL, "address under which browsers reach the server through a proxy, such as https://sayso.example.org"},
+		"sandbox":                 {&s.Sandbox, &given.Sandbox, "bubblewrap: keep Claude from the state of the server and from what is not its folder (Linux); none"},
 	}
 	lists := map[string]struct {
 		to   *[]string
@@ -174,7 +177,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		return s, nil, errUsage
 	}
 
-	if file != "" {
+	if s.file = file; file != "" {
 		meta, err := toml.DecodeFile(file, &s)
 		if err != nil {
 			return s, nil, fmt.Errorf("settings file: %w", err)

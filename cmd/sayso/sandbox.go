@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/shim"
+)
+
+// sandboxOf is the sandbox that the settings ask for, nil for none. The error says
+// what keeps it from working: a server that was told to confine Claude and cannot
+// does not start.
+func sandboxOf(s settings, exe string) (*orchestrator.Sandbox, error) {
+	switch s.Sandbox {
+	case "", "none":
+		return nil, nil
+	case "bubblewrap":
+	default:
+		return nil, fmt.Errorf("--sandbox %s: use none or bubblewrap", s.Sandbox)
+	}
+	if runtime.GOOS != "linux" {
+		return nil, errors.New("--sandbox bubblewrap works on Linux alone; leave it out here")
+	}
+	bwrap, err := exec.LookPath("bwrap")
+	if err != nil {
+		return nil, errors.New("--sandbox bubblewrap: there is no program bwrap; install bubblewrap")
+	}
+	if bwrap, err = filepath.Abs(bwrap); err != nil {
+		return nil, err
+	}
+	state, err := filepath.EvalSymlinks(s.StateDir)
+	if err != nil {
+		return nil, fmt.Errorf("--sandbox: the state folder: %w", err)
+	}
+	if path, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
+		path, _, _ = strings.Cut(strings.TrimPrefix(path, "//"), "?")
+		if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err != nil || real != state && !strings.HasPrefix(real, state+"/") {
+			return nil, errors.New("--sandbox hides the state folder, and the database is outside of it; leave --database out, or use PostgreSQL")
+		}
+	}
+	if program, err := filepath.EvalSymlinks(exe); err != nil || strings.HasPrefix(program, state+"/") {
+		return nil, errors.New("--sandbox hides the state folder, and the program sayso lies in it; put it elsewhere")
+	}
+	box := &orchestrator.Sandbox{Bwrap: bwrap, Exe: exe, State: state}
+	for _, secret := range []string{s.TLSKey, s.OIDC.SecretFile, s.file} {
+		if secret == "" {
+			continue
+		}
+		if path, err := filepath.EvalSymlinks(secret); err == nil && !strings.HasPrefix(path, state+"/") {
+			box.Hide = append(box.Hide, path)
+		}
+	}
+	try := exec.Command(bwrap, "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--perms", "0700", "--tmpfs", state, "--", exe, "version")
+	if said, err := try.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("--sandbox bubblewrap: it does not work here (%w): %s", err, strings.TrimSpace(string(said)))
+	}
+	return box, nil
+}
+
+// enter becomes a program in a folder: FOLDER PROGRAM ARGUMENTS. It is the last
+// step into a sandbox, which has found the folder by its name.
+func enter(args []string) error {
+	if len(args) < 2 {
+		return errUsage
+	}
+	if err := shim.Enter(args[0]); err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	return os.NewSyscallError("exec", syscall.Exec(args[1], args[1:], os.Environ()))
+}
