@@ -137,7 +137,7 @@ var attackList = []attack{
 	proved(87, "a changed audit trail", "cmd/sayso.TestAuditTrail"),
 	{number: 88, what: "paths of backups", cannot: "There is no call that makes one."},
 	{number: 89, what: "telling by the time it takes", proofs: []string{"wsapi.TestNoUserIsToldFromAnother"}, cannot: "Secrets are found by hash and compared in constant time; no test measures time."},
-	proved(90, "two lengths of one request", "cmd/sayso.TestRawRequestsAreRefused/90 length and chunks"),
+	proved(90, "two lengths of one request", "cmd/sayso.TestRawRequestsAreRefused/90 two lengths", "cmd/sayso.TestOneRequestIsNeverTwo", "cmd/sayso.TestBehindARealProxy"),
 	proved(91, "addresses that lead the server inside", "alert.TestAddressesInside", "wsapi.TestAlertsThatCannotBe"),
 }
 

@@ -31,7 +31,7 @@ var rooms = map[string]room{
 	"cmd/sayso": {
 		floor:    5,
 		ours:     []string{"account", "alert", "attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "oidc", "orchestrator", "pending", "project", "session", "shim", "store", "workspace", "wsapi"},
-		external: []string{"github.com/BurntSushi/toml", "github.com/google/uuid"},
+		external: []string{"github.com/BurntSushi/toml", "github.com/google/uuid", "golang.org/x/crypto/acme"},
 		closed:   "it is the top: it wires the rooms together and nothing stands on it",
 	},
 	"cmd/scriptedmodel": {
@@ -244,6 +244,7 @@ var externalWhy = map[string]string{
 	"github.com/coder/websocket":             "the WebSocket is the browser's door, wsapi",
 	"github.com/go-playground/validator/v10": "shapes are checked at a door, meaning in pending",
 	"github.com/coreos/go-oidc/v3":           "OpenID Connect is spoken in oidc alone",
+	"golang.org/x/crypto/acme":               "certificates are a matter of who listens, cmd/sayso",
 	"golang.org/x/oauth2":                    "OpenID Connect is spoken in oidc alone",
 	"github.com/go-webauthn/webauthn":        "passkeys are the browser's: its ceremonies are spoken in wsapi alone",
 	"github.com/jackc/pgx/v5":                "PostgreSQL is spoken in store/postgres alone",

@@ -40,6 +40,11 @@ func (s *Server) edges(next http.Handler) http.Handler {
 			writeRefusal(w, refuse(http.StatusInternalServerError, "internal", "Something went wrong on the server. Try again; its log says more."), nil)
 		}()
 		s.setHeaders(w.Header(), r)
+		if len(r.TransferEncoding) > 0 {
+			// A length beside it is gone by now, and a proxy may have gone by that. So
+			// what follows on this connection is not heard, see RFC 9112, section 6.1.
+			w.Header().Set("Connection", "close")
+		}
 		for _, check := range []func(*http.Request) *refusal{s.checkPeer, s.checkHost} {
 			if ref := check(r); ref != nil {
 				s.answerRefusal(w, r, ref)

@@ -104,6 +104,7 @@ func (s settings) differsForGood(next settings) []string {
 		"listen": {s.Listen, next.Listen}, "state_dir": {s.StateDir, next.StateDir}, "database": {s.Database, next.Database},
 		"claude": {s.Claude, next.Claude}, "sandbox": {s.Sandbox, next.Sandbox}, "tls_cert": {s.TLSCert, next.TLSCert}, "tls_key": {s.TLSKey, next.TLSKey},
 		"public_url":    {s.PublicURL, next.PublicURL},
+		"acme":          {fmt.Sprint(s.ACME), fmt.Sprint(next.ACME)},
 		"oidc":          {fmt.Sprint(s.OIDC), fmt.Sprint(next.OIDC)},
 		"trusted_proxy": {strings.Join(s.TrustedProxies, ","), strings.Join(next.TrustedProxies, ",")},
 		"log_format":    {s.LogFormat, next.LogFormat}, "node_id": {s.NodeID, next.NodeID},

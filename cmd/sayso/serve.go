@@ -179,9 +179,9 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		Store: opened, Requests: registry, Driver: driver, Directory: directory, Attachments: shelf, Alerts: alerts, Bell: bell,
 		App: frontend.Handler(), Agents: agentDoors(agents, agents.Adapters(mcpapi.AdapterOptions{
 			Store: opened, Requests: registry, Directory: directory, Bell: bell, Log: log,
-		})), AllowedHosts: s.AllowedHosts, TLS: s.TLSCert != "",
+		})), AllowedHosts: s.AllowedHosts, TLS: s.tls(),
 		OIDC:      provider,
-		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && s.TLSCert == "",
+		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),
 		Version: versionText(), NodeID: s.NodeID, Log: log, NoSetUp: demo,
 		Trouble: trouble,
 	})
@@ -201,6 +201,14 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	server, localServer := serverOf(door), serverOf(only(agentsPath, door))
 	if own != nil {
 		server.TLSConfig = own.config()
+	}
+	certificates, plain, err := byACME(ctx, s, server, log)
+	if err != nil {
+		listener.Close()
+		if local != nil {
+			local.Close()
+		}
+		return err
 	}
 
 	// Doors are closed first, while the rooms behind them still answer what came in;
@@ -233,6 +241,14 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		opening.Go(watch("web server for the sessions", func() error { return serveOn(localServer, local) }))
 	}
 
+	var plainServer *http.Server
+	if certificates != nil {
+		opening.Go(func() { certificates.Run(doorCtx) })
+		if plain != nil {
+			plainServer = serverOf(certificates.plain(address(s)))
+			opening.Go(watch("web server for plain HTTP", func() error { return serveOn(plainServer, limitConnections(plain, nil)) }))
+		}
+	}
 	opening.Go(func() { reload.Run(doorCtx, leave) })
 
 	err = announce(ctx, stdout, s, directory, admin, driver, demo)
@@ -249,7 +265,10 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	stopDoor() // at once, so that tabs look for the next server
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
-	for _, server := range []*http.Server{server, localServer} {
+	for _, server := range []*http.Server{server, localServer, plainServer} {
+		if server == nil {
+			continue
+		}
 		if err := server.Shutdown(closing); err != nil {
 			log.Warn("requests were cut off: they took too long", "error", err)
 			server.Close()
@@ -340,7 +359,7 @@ const agentsPath = "/mcp"
 // this machine may be no way to ourselves, and a certificate is made out for a name
 // that need not be known here.
 func listenLocally(s settings) (net.Listener, string, error) {
-	if s.TLSCert == "" && !s.open {
+	if !s.tls() && !s.open {
 		return nil, "http://" + s.Listen, nil
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,6 +47,7 @@ type settings struct {
 	Ask            asking   `toml:"ask"`
 
 	OIDC oidcSettings `toml:"oidc"`
+	ACME acmeSettings `toml:"acme"`
 
 	// BootstrapToken is an admin API token that exists from the first start. It
 	// comes from the environment alone: flags are seen by every user of the
@@ -120,6 +122,9 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		"log-format":              {&s.LogFormat, &given.LogFormat, "text or json"},
 		"node-id":                 {&s.NodeID, &given.NodeID, "name of this server (default: the host's name)"},
 		"ask-question-answer":     {&s.Ask.QuestionAnswer, &given.Ask.QuestionAnswer, "how the MCP tool ask_question answers: json, which is {\"answer\": …}, or text"},
+		"acme-email":              {&s.ACME.Email, &given.ACME.Email, "where the issuer of the certificate writes to"},
+		"acme-directory":          {&s.ACME.Directory, &given.ACME.Directory, "address of the ACME directory (default: Let's Encrypt)"},
+		"acme-http":               {&s.ACME.HTTP, &given.ACME.HTTP, "address such as :80 at which the directory may look by plain HTTP, and from which browsers are sent to HTTPS"},
 		"oidc-issuer":             {&s.OIDC.Issuer, &given.OIDC.Issuer, "address of an OpenID Connect provider at which people sign in"},
 		"oidc-client-id":          {&s.OIDC.ClientID, &given.OIDC.ClientID, "name under which the provider knows sayso"},
 		"oidc-client-secret-file": {&s.OIDC.SecretFile, &given.OIDC.SecretFile, "file with the client secret (or SAYSO_OIDC_CLIENT_SECRET)"},
@@ -136,6 +141,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 	}{
 		"allowed-host":   {&s.AllowedHosts, &given.AllowedHosts, "host name under which browsers reach the server; may be repeated"},
 		"trusted-proxy":  {&s.TrustedProxies, &given.TrustedProxies, "address or network of a proxy that may say for whom it speaks; may be repeated"},
+		"acme-domain":    {&s.ACME.Domains, &given.ACME.Domains, "name for which to get a certificate by ACME, which accepts the issuer's terms; may be repeated"},
 		"oidc-role":      {&s.OIDC.Roles, &given.OIDC.Roles, "value=role: the role of who has this value in the role claim; may be repeated"},
 		"oidc-scope":     {&s.OIDC.Scopes, &given.OIDC.Scopes, "scope to ask for beside openid and profile; may be repeated"},
 		"workspace-root": {&s.WorkspaceRoots, &given.WorkspaceRoots, "folder in which sessions may work (default: the home folder); may be repeated"},
@@ -270,6 +276,15 @@ func (s *settings) complete() error {
 			return fmt.Errorf("--public-url: %w", err)
 		}
 	}
+	if err := s.ACME.complete(s.TLSCert); err != nil {
+		return err
+	}
+	if s.ACME.used() {
+		s.AllowedHosts = append(slices.Clone(s.AllowedHosts), s.ACME.Domains...)
+		if s.PublicURL == "" {
+			s.PublicURL = s.ACME.publicURL(s.Listen)
+		}
+	}
 	if err := s.OIDC.complete(s.PublicURL); err != nil {
 		return err
 	}
@@ -293,11 +308,14 @@ func (s *settings) complete() error {
 	}
 	ip := net.ParseIP(host)
 	s.open = host != "localhost" && (ip == nil || !ip.IsLoopback())
-	if s.open && s.TLSCert == "" && len(s.proxies) == 0 {
-		return fmt.Errorf("--listen %s would let others reach sayso without encryption; give --tls-cert and --tls-key, or the address of the proxy that does HTTPS with --trusted-proxy, or listen on 127.0.0.1", s.Listen)
+	if s.open && !s.tls() && len(s.proxies) == 0 {
+		return fmt.Errorf("--listen %s would let others reach sayso without encryption; give --tls-cert and --tls-key, or --acme-domain, or the address of the proxy that does HTTPS with --trusted-proxy, or listen on 127.0.0.1", s.Listen)
 	}
 	return nil
 }
+
+// tls says whether the server does HTTPS itself.
+func (s settings) tls() bool { return s.TLSCert != "" || s.ACME.used() }
 
 // defaultStateDir follows the XDG base directories.
 func defaultStateDir(getenv func(string) string) string {

@@ -108,7 +108,7 @@ func address(s settings) string {
 // localAddress is where a browser on this machine finds the server.
 func localAddress(s settings) string {
 	scheme := "http"
-	if s.TLSCert != "" {
+	if s.tls() {
 		scheme = "https"
 	}
 	host, port, err := net.SplitHostPort(s.Listen)

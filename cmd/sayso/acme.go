@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
+
+	"github.com/sayso-dev/sayso/oidc"
+)
+
+// acmeSettings say from where the server gets its certificate by itself.
+type acmeSettings struct {
+	Domains   []string `toml:"domain"`
+	Email     string   `toml:"email"`
+	Directory string   `toml:"directory"`
+	HTTP      string   `toml:"http"`
+}
+
+func (a acmeSettings) used() bool { return len(a.Domains) > 0 }
+
+// complete checks the whole.
+func (a *acmeSettings) complete(tlsCert string) error {
+	if !a.used() {
+		if a.Email != "" || a.Directory != "" || a.HTTP != "" {
+			return errors.New("the settings of ACME need --acme-domain")
+		}
+		return nil
+	}
+	if tlsCert != "" {
+		return errors.New("--acme-domain and --tls-cert are two ways to a certificate; give one of them")
+	}
+	for i, d := range a.Domains {
+		_, notAnAddress := netip.ParseAddr(d)
+		if notAnAddress == nil || !strings.Contains(d, ".") || strings.ContainsAny(d, "*:/@ ") || strings.HasSuffix(d, ".") {
+			return fmt.Errorf("--acme-domain %s: give a name such as sayso.example.org, without a port or an asterisk", d)
+		}
+		a.Domains[i] = strings.ToLower(d)
+	}
+	if a.Directory != "" {
+		u, err := url.Parse(a.Directory)
+		if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && oidc.Loopback(u.Hostname())) {
+			return fmt.Errorf("--acme-directory %s: give the https address of the directory", a.Directory)
+		}
+	}
+	return nil
+}
+
+// publicURL is the address that follows from the first domain, "" when the port is
+// chosen later.
+func (a acmeSettings) publicURL(listen string) string {
+	_, port, err := net.SplitHostPort(listen)
+	switch {
+	case err != nil || port == "0":
+		return ""
+	case port == "443":
+		return "https://" + a.Domains[0]
+	}
+	return "https://" + net.JoinHostPort(a.Domains[0], port)
+}
+
+// issued are the certificates that an ACME directory gives. They are renewed while
+// the server runs.
+type issued struct {
+	manager *autocert.Manager
+	domains []string
+	log     *slog.Logger
+}
+
+// newIssued keeps what it gets in the state folder. What it asks the directory ends
+// with ctx.
+func newIssued(ctx context.Context, s settings, log *slog.Logger) (*issued, error) {
+	dir := filepath.Join(s.StateDir, "acme")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("folder of the certificates: %w", err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil { // it may have been there
+		return nil, fmt.Errorf("folder of the certificates: %w", err)
+	}
+	directory := s.ACME.Directory
+	if directory == "" {
+		directory = acme.LetsEncryptURL
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableKeepAlives = true
+	return &issued{domains: s.ACME.Domains, log: log, manager: &autocert.Manager{
+		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(dir), HostPolicy: autocert.HostWhitelist(s.ACME.Domains...), Email: s.ACME.Email,
+		Client: &acme.Client{DirectoryURL: directory, UserAgent: "sayso", HTTPClient: &http.Client{
+			Timeout: time.Minute,
+			Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				both, cancel := context.WithCancel(r.Context())
+				context.AfterFunc(ctx, cancel)
+				return transport.RoundTrip(r.WithContext(both))
+			}),
+		}},
+	}}, nil
+}
+
+// byACME lets a server get its certificates by ACME, where that is wanted, and
+// opens the listener for plain HTTP; both may be nil.
+func byACME(ctx context.Context, s settings, server *http.Server, log *slog.Logger) (*issued, net.Listener, error) {
+	if !s.ACME.used() {
+		return nil, nil, nil
+	}
+	certificates, err := newIssued(ctx, s, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	server.TLSConfig = certificates.config()
+	if s.ACME.HTTP == "" {
+		return certificates, nil, nil
+	}
+	plain, err := net.Listen("tcp", s.ACME.HTTP)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--acme-http: cannot listen on %s: %w", s.ACME.HTTP, err)
+	}
+	certificates.manager.HTTPHandler(nil) // the directory may look there from the first order on
+	log.Info("browsers are sent to HTTPS, and the ACME directory is answered", "listen", plain.Addr().String())
+	return certificates, plain, nil
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (i *issued) config() *tls.Config {
+	c := i.manager.TLSConfig()
+	c.MinVersion = tls.VersionTLS12
+	c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if !slices.Contains(i.domains, strings.ToLower(hello.ServerName)) {
+			// By another name, such as that of this machine for the set-up: nothing is
+			// asked for, and the browser sees a certificate of the first domain.
+			named := *hello
+			named.ServerName, named.SupportedProtos = i.domains[0], nil
+			hello = &named
+		}
+		return i.manager.GetCertificate(hello)
+	}
+	return c
+}
+
+// Run gets the certificates before the first browser waits for one, and says so
+// when it cannot.
+func (i *issued) Run(ctx context.Context) {
+	for _, domain := range i.domains {
+		for wait := time.Minute; ; wait = min(2*wait, time.Hour) {
+			_, err := i.manager.GetCertificate(&tls.ClientHelloInfo{
+				ServerName: domain, SignatureSchemes: []tls.SignatureScheme{tls.ECDSAWithP256AndSHA256}, SupportedVersions: []uint16{tls.VersionTLS13},
+				SupportedCurves: []tls.CurveID{tls.CurveP256}, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
+			})
+			if ctx.Err() != nil {
+				return
+			}
+			if err == nil {
+				i.log.InfoContext(ctx, "the certificate is there", "domain", domain)
+				break
+			}
+			i.log.ErrorContext(ctx, "no certificate could be got; does the name lead here, and is port 443 or 80 open?", "domain", domain, "error", err, "again_in", wait)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(wait):
+			}
+		}
+	}
+}
+
+// plain answers the directory over plain HTTP, and sends everybody else to at.
+func (i *issued) plain(at string) http.Handler {
+	return i.manager.HTTPHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			http.Error(w, "Use HTTPS.", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Connection", "close")
+		http.Redirect(w, r, at+"/"+strings.TrimLeft(r.URL.RequestURI(), "/"), http.StatusFound)
+	}))
+}
