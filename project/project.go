@@ -91,9 +91,8 @@ type Rule struct {
 
 // Limits bound what sessions may take. Zero is no limit.
 type Limits struct {
-	Sessions   int     `json:"sessions"`     // with a process, at once
-	Memory     uint64  `json:"memory"`       // of their process trees, bytes
-	CostPerDay float64 `json:"cost_per_day"` // of turns that ended since midnight UTC, USD
+	Sessions int    `json:"sessions"` // with a process, at once
+	Memory   uint64 `json:"memory"`   // of their process trees, bytes; none starts above it
 }
 
 // Store remembers projects. Both engines pass the contract of store/storetest.

@@ -32,6 +32,11 @@ func (s *Server) getProject(w http.ResponseWriter, r *http.Request, who account.
 		return err
 	}
 	out := wireProject(p, book, person(who))
+	all, _, err := s.use(r.Context(), p.ProjectID, "")
+	if err != nil {
+		return err
+	}
+	out.Use = &ProjectUse{Sessions: all.Sessions, Memory: all.Memory}
 	if book.May(person(who), project.Manage, project.Place{ProjectID: p.ProjectID}) == nil {
 		people, err := s.o.Directory.Users(r.Context())
 		if err != nil {

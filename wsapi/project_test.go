@@ -404,7 +404,7 @@ func TestProjectsOverREST(t *testing.T) {
 		"a member manages":        {ben, "PATCH", path, `{"version":1,"members":[]}`, 403, "forbidden"},
 		"an admin of it, folders": {ana, "PATCH", path, `{"version":1,"folders":["/src/b"]}`, 403, "forbidden"},
 		"an admin of it, bypass":  {ana, "PATCH", path, `{"version":1,"bypass":["` + ana.id + `"]}`, 403, "forbidden"},
-		"an admin of it, limits":  {ana, "PATCH", path, `{"version":1,"limits":{"sessions":1,"memory":0,"cost_per_day":0}}`, 403, "forbidden"},
+		"an admin of it, limits":  {ana, "PATCH", path, `{"version":1,"limits":{"sessions":1,"memory":0}}`, 403, "forbidden"},
 		"an admin of it, delete":  {ana, "DELETE", path, ``, 403, "forbidden"},
 		"a member makes":          {ana, "POST", "/api/projects", `{"name":"x","folders":["/x"]}`, 403, "forbidden"},
 		"no version":              {ana, "PATCH", path, `{"members":[]}`, 400, "invalid"},
@@ -553,5 +553,56 @@ func TestTwoPeople(t *testing.T) {
 	}
 	if done := <-refused; done.Status != pending.Denied {
 		t.Errorf("got %s", done.Status)
+	}
+}
+
+// TestLimitsOfAProject: nothing starts above them, and what runs goes on.
+func TestLimitsOfAProject(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ana, ben := h.someone("Ana", account.Member), h.someone("Ben", account.Member)
+	p := h.project("api", "/work/api", member(ana, account.Member), member(ben, account.Member))
+	running := h.session("api")
+	p = h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{Sessions: 1}})
+	var shown wsapi.Project
+	h.call("GET", "/api/projects/"+p.ProjectID, nil, ana.way).into(t, &shown)
+	if shown.Use == nil || shown.Use.Sessions != 1 || shown.Limits.Sessions != 1 {
+		t.Errorf("got %+v of %+v", shown.Use, shown.Limits)
+	}
+	start := func(who someone) answer {
+		return h.call("POST", "/api/sessions", `{"cwd":"/work/api","prompt":"x"}`, who.way)
+	}
+	got := start(ana)
+	checkRefusal(t, got, 429, "limit_reached")
+	if m := got.refusal(t).Message; m != "All sessions of api together may be 1 at once, and so many run. End one of them first." {
+		t.Errorf("got %q", m)
+	}
+	checkRefusal(t, h.call("POST", "/api/sessions/"+running+"/fork", `{}`, ana.way), 429, "limit_reached")
+	if got := h.call("POST", "/api/sessions/"+running+"/messages", `{"text":"x"}`, ana.way); got.status != 202 {
+		t.Errorf("what runs goes on: got %d %s", got.status, got.body)
+	}
+	if got := h.call("POST", "/api/sessions", `{"cwd":"/work/else","prompt":"x"}`, ana.way); got.status != 201 {
+		t.Errorf("elsewhere: got %d %s", got.status, got.body)
+	}
+	dead := h.session("api")
+	h.setState(dead, session.Dead)
+	for path, body := range map[string]string{"/messages": `{"text":"x"}`, "/resume": `{}`} {
+		checkRefusal(t, h.call("POST", "/api/sessions/"+dead+path, body, ana.way), 429, "limit_reached")
+	}
+
+	// Of one person: the session that runs is the admin's.
+	p = h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{}, EachLimits: &wsapi.Limits{Sessions: 1}})
+	if got := start(ben); got.status != 201 {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+	p = h.changed(p, wsapi.ProjectChange{EachLimits: &wsapi.Limits{}, Limits: &wsapi.Limits{Memory: 1 << 20}})
+	if _, err := h.store.SaveProcess(t.Context(), session.ProcessState{SessionID: running, State: session.UserTurn, Memory: 2 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	got = start(ben)
+	checkRefusal(t, got, 429, "limit_reached")
+	h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{}})
+	if got := start(ana); got.status != 201 {
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 }

@@ -94,6 +94,7 @@ func (s *Server) code(err error) *refusal {
 		distrust *orchestrator.UntrustedError
 		forbids  *project.ForbiddenError
 		shape    *project.InvalidError
+		full     *project.LimitError
 	)
 	switch {
 	case errors.As(err, &ready):
@@ -122,6 +123,8 @@ func (s *Server) code(err error) *refusal {
 		r = refuse(http.StatusForbidden, "forbidden", forbids.Sentence)
 	case errors.Is(err, project.ErrHidden), errors.Is(err, project.ErrNotFound):
 		r = refuse(http.StatusNotFound, "not_found", "There is nothing of that id, or it is not yours to see.")
+	case errors.As(err, &full):
+		r = refuse(http.StatusTooManyRequests, "limit_reached", full.Sentence)
 	case errors.As(err, &shape):
 		r = refuseField(shape.Field, shape.Sentence)
 	case errors.Is(err, project.ErrChanged):

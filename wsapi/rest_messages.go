@@ -512,8 +512,16 @@ type Project struct {
 	Names      map[string]string `json:"names"`  // of everybody it names, by user id
 	Role       account.Role      `json:"role"`   // of whoever asks
 	Rights     []project.Action  `json:"rights"` // of whoever asks
+	// Use is what its sessions take now; of one project.
+	Use *ProjectUse `json:"use,omitempty"`
 	// People are those that can be made members; of one project, for who manages it.
 	People []ProjectPerson `json:"people,omitempty"`
+}
+
+// ProjectUse is what the sessions of a project take.
+type ProjectUse struct {
+	Sessions int    `json:"sessions"` // with a process
+	Memory   uint64 `json:"memory"`   // bytes
 }
 
 // ProjectPerson is somebody who can be a member.
@@ -546,9 +554,8 @@ type ProjectRule struct {
 
 // Limits bound what sessions may take; 0 is no limit.
 type Limits struct {
-	Sessions   int     `json:"sessions" validate:"min=0,max=1000000"`     // with a process, at once
-	Memory     uint64  `json:"memory" validate:"max=1125899906842624"`    // bytes
-	CostPerDay float64 `json:"cost_per_day" validate:"min=0,max=1000000"` // USD
+	Sessions int    `json:"sessions" validate:"min=0,max=1000000"`  // with a process, at once
+	Memory   uint64 `json:"memory" validate:"max=1125899906842624"` // bytes; none starts above it
 }
 
 // ProjectList holds the projects that whoever asks may see.

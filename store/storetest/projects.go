@@ -28,7 +28,7 @@ func aProject(name string, folders ...string) project.Project {
 		Answer:    project.Whom{Role: account.Member, People: []string{}},
 		Rules:     []project.Rule{{Tool: "Bash", Pattern: "git push*", Effect: project.TwoPeople, People: []string{}}},
 		Bypass:    []string{},
-		Limits:    project.Limits{Sessions: 3, Memory: 1 << 30, CostPerDay: 2.5},
+		Limits:    project.Limits{Sessions: 3, Memory: 1 << 30},
 		EachLimit: project.Limits{Sessions: 1},
 	}
 }

@@ -136,6 +136,7 @@ export const CODES: Record<string, string> = {
   invalid: 'Diese Eingabe nimmt der Server nicht an.',
   invalid_answer: 'Diese Antwort nimmt der Server nicht an.',
   invalid_attachment: 'Diese Datei nimmt der Server nicht an.',
+  limit_reached: 'Eine Grenze dieses Projekts ist erreicht. Beende erst eine seiner Sitzungen.',
   method_not_allowed: 'Diese Adresse kann das nicht.',
   no_oidc_here: 'Der Anmeldedienst kennt diesen Server unter einer anderen Adresse. Öffne sayso dort.',
   no_role: 'Du hast dich angemeldet, aber nichts dort gibt dir hier eine Rolle. Frage jemanden, der den Server verwaltet, welche Gruppe du brauchst.',

@@ -952,6 +952,7 @@ export interface Project {
   names: Record<string, string>
   role: Role
   rights: Action[]
+  use?: ProjectUse
   people?: ProjectPerson[]
 }
 
@@ -975,7 +976,6 @@ export interface ProjectRule {
 export interface Limits {
   sessions: number
   memory: number
-  cost_per_day: number
 }
 
 export interface Template {
@@ -1108,6 +1108,11 @@ export type GrantKind = 'rule' | 'directory' | 'mode'
 export type Scope = 'session' | 'localSettings' | 'projectSettings' | 'userSettings'
 
 export type GrantState = 'in_force' | 'ended' | 'missing' | 'revoked'
+
+export interface ProjectUse {
+  sessions: number
+  memory: number
+}
 
 export interface ProjectPerson {
   user_id: string
