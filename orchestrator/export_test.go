@@ -1,6 +1,26 @@
 package orchestrator
 
-import "sync"
+import (
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Write is what a CLI's lines come to in the transcript.
+func Write(lines ...string) (items []session.Item, err error) {
+	var s scribe
+	s.init()
+	for _, line := range lines {
+		m, err := claude.Decode([]byte(line))
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, s.write(m, time.Unix(5, 0)).items...)
+	}
+	return items, nil
+}
 
 var trees sync.Map // of tests, by the pid of their root
 

@@ -30,6 +30,7 @@ type memo struct {
 	Answered map[string]answered  `json:"answered"`           // by tool_use id, until its result
 	Elicited map[string]*elicited `json:"elicited,omitempty"` // by request id of the CLI, until answered
 	Begun    bool                 `json:"begun"`              // Claude knows the conversation
+	Tasks    *taskList            `json:"tasks,omitempty"`    // nil before the first task
 	// Touched is when Claude last read or wrote a file, by its path as Claude gave
 	// it: the last maxTouched of them.
 	Touched map[string]time.Time `json:"touched,omitempty"`
@@ -132,6 +133,8 @@ func (s *scribe) write(m claude.Message, now time.Time) heard {
 		return s.grow(m)
 	case *claude.Result:
 		return s.result(m, now)
+	case *claude.Other:
+		return s.other(m, now)
 	}
 	return heard{}
 }
@@ -281,6 +284,9 @@ func (s *scribe) user(m *claude.User, now time.Time) heard {
 			c.Tool.Status, c.Tool.Result, c.Tool.ResultBytes = status, text, size
 			c.Tool.FinishedAt = float64(now.UnixMicro()) / 1e6
 			h.items = append(h.items, c.encoded())
+			if list, ok := s.task(c, m.ToolUseResult, now); ok {
+				h.items = append(h.items, list)
+			}
 		case "text":
 			// What a person said is written when it is sent; an echo says nothing new.
 			if m.IsReplay || m.ParentToolUseID != "" || m.UUID == "" || strings.TrimSpace(b.Text) == "" {
