@@ -136,6 +136,19 @@ describe('a transcript', () => {
   })
 })
 
+test('a transcript with a gap is asked for again at once, from before the gap', () => {
+  last().hello()
+  socket.follow('s')
+  last().say({ type: 'transcript', session_id: 's', from: 0, next: 7, items: [], total: 7, live: null })
+  last().say({ type: 'transcript', session_id: 's', from: 9, next: 12, items: [], total: 12, live: null })
+  vi.advanceTimersByTime(20)
+  expect(last().of('subscribe')).toMatchObject([{ after: 0 }, { session_id: 's', after: 7 }])
+  last().say({ type: 'transcript', session_id: 's', from: 7, next: 12, items: [], total: 12, live: null })
+  vi.advanceTimersByTime(20)
+  expect(store.transcript('s')?.cursor).toBe(12)
+  expect(last().of('subscribe')).toHaveLength(2)
+})
+
 test('frames are taken in once for each animation frame', () => {
   last().hello()
   const apply = vi.spyOn(store, 'apply')

@@ -12,6 +12,8 @@ import { RefusedError, rest } from './rest'
 /** How many sessions of the past the list shows. */
 const LISTED = 50
 const TYPING_EVERY_MS = 2_000
+/** How soon a transcript with a gap is asked for again, if the gap stays. */
+const ASK_AGAIN_MS = 1_000
 
 type Store = ReturnType<typeof useSessions>
 
@@ -27,6 +29,7 @@ export interface Socket extends Port {
 export function createSocket(store: Store, storage: Storage = sessionStorage): Socket {
   const followed = new Map<string, number>()
   const typed = new Map<string, number>()
+  const asked = new Map<string, number>()
   const offered = new Set<string>()
   // A frame is reduced later than it arrives, when its command has left the outbox.
   const answered = new Map<string, Lasting>()
@@ -38,7 +41,20 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
     const context: Context = { now: Date.now(), commandOf: (id) => answered.get(id) }
     store.apply(frames, context)
     answered.clear()
+    // One behind a gap was not taken: what is missing comes with what came after.
+    for (const id of new Set(frames.flatMap(beyond))) {
+      const now = Date.now()
+      if (!followed.has(id) || now - (asked.get(id) ?? 0) < ASK_AGAIN_MS) continue
+      asked.set(id, now)
+      subscribe(id)
+    }
   })
+
+  /** The transcripts of which a frame tells more than was taken. */
+  function beyond(frame: ServerFrame | Listing): string[] {
+    if (frame.type === 'batch') return frame.frames.flatMap(beyond)
+    return frame.type === 'transcript' && frame.next > (store.transcript(frame.session_id)?.cursor ?? 0) ? [frame.session_id] : []
+  }
 
   const connection = new Connection<ServerFrame>({
     open: () => new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws') as Line,
