@@ -188,6 +188,21 @@ test('approving waits a moment for what the server says, and not for ever', asyn
   expect(off(d.wrapper, 'Approve')).toBe(false)
 })
 
+test('what comes into a card may move its end out of sight: it has to be seen again', async () => {
+  let answer: (r: object) => void = () => {}
+  vi.stubGlobal('fetch', ((was) => (path: string, init: RequestInit) => (path.endsWith('/moves/preview') ? new Promise((done) => (answer = done)) : was(path, init)))(fetch))
+  const d = dock([tool('Write', { file_path: '/w/a', content: 'a' }, { request_id: 'moves' })])
+  arrive()
+  vi.advanceTimersByTime(600)
+  answer(new globalThis.Response(JSON.stringify(file({ line: 1, before: lines(300), after: 'a' }))))
+  await answeredAll()
+  expect(d.wrapper.findAll('del')).toHaveLength(300)
+  expect(off(d.wrapper, 'Approve')).toBe(true)
+  arrive()
+  await nextTick()
+  expect(off(d.wrapper, 'Approve')).toBe(false)
+})
+
 test('marks cut a text into lines and levels', () => {
   const mark = (from: number, to: number, level: RiskMark['level']): RiskMark => ({ from, to, kind: 'delete', level, reason: '' })
   expect(segments('ab\ncd', [mark(1, 4, 'medium'), mark(3, 4, 'high')])).toEqual([

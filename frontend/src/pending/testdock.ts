@@ -120,8 +120,8 @@ export const has = (w: VueWrapper, name: string) => w.findAll('button').some((b)
 export const off = (w: VueWrapper, name: string) => button(w, name).attributes('aria-disabled') === 'true'
 export const key = (w: VueWrapper, k: string, more: object = {}) => w.find('[role=group]').trigger('keydown', { key: k, ...more })
 export async function armed() {
-  arrive()
   await answeredAll()
+  arrive()
   vi.advanceTimersByTime(600)
   await nextTick()
 }

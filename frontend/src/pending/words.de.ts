@@ -170,7 +170,7 @@ export const words: typeof english = {
     none: 'Keine Regel in den Einstellungen betrifft das.',
     uncovered: 'Keine Regel deckt:',
     strict: 'Solange diese Regel da ist, kann keine andere die Frage verhindern.',
-    smallest: (n) => (n === 1 ? 'Die kleinste Regel, die das verhindern würde:' : 'Die kleinsten Regeln, die das verhindern würden:'),
+    smallest: (n, stops) => (n === 1 ? `Die kleinste Regel, die das ${stops ? 'verhindern würde' : 'abdeckt'}:` : `Die kleinsten Regeln, die das ${stops ? 'verhindern würden' : 'abdecken'}:`),
   },
   edit: { difference: 'Was du geändert hast', add: 'dazu: ', del: 'weg: ' },
   red: {

@@ -181,7 +181,7 @@ export const words = {
     none: 'No rule in the settings speaks of this.',
     uncovered: 'No rule covers:',
     strict: 'As long as that rule is there, no other rule can stop the question.',
-    smallest: (n: number): string => (n === 1 ? 'The smallest rule that would stop it:' : 'The smallest rules that would stop it:'),
+    smallest: (n: number, stops: boolean): string => `${n === 1 ? 'The smallest rule that' : 'The smallest rules that'} ${stops ? 'would stop it' : n === 1 ? 'covers it' : 'cover it'}:`,
   },
   edit: { difference: 'What you changed', add: 'added: ', del: 'removed: ' },
   red: {
