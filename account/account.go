@@ -167,3 +167,17 @@ type Store interface {
 	// object, see [Incident].
 	AddIncident(ctx context.Context, body []byte) error
 }
+
+// Setting is what was changed while the server runs.
+type Setting struct {
+	Name, Value string
+	ChangedBy   string // name
+	ChangedAt   time.Time
+}
+
+// SettingStore remembers settings. Writes survive a power cut before they return.
+type SettingStore interface {
+	Settings(ctx context.Context) ([]Setting, error)
+	// ChangeSetting stores one and puts body on record, all or nothing.
+	ChangeSetting(ctx context.Context, s Setting, body []byte) error
+}

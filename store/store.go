@@ -47,6 +47,7 @@ type Store interface {
 	account.Store
 	account.Trail
 	account.Desk
+	account.SettingStore
 	alert.Store
 	workspace.Trusts
 	project.Store

@@ -2,13 +2,11 @@ package wsapi
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"math"
 	"net/http"
 	"net/netip"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
@@ -380,30 +378,6 @@ func (s *Server) postSignInLink(w http.ResponseWriter, r *http.Request, _ accoun
 		return err
 	}
 	writeJSON(w, http.StatusCreated, SignInLink{Token: secret, ExpiresAt: seconds(time.Now().Add(account.SignInLinkLife))})
-	return nil
-}
-
-// auditPage is the most entries of the audit trail in one answer.
-const auditPage = 100
-
-func (s *Server) getAudit(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	after := int64(0)
-	if text := r.URL.Query().Get("after"); text != "" {
-		var err error
-		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < 0 {
-			return refuseField("after", "The field \"after\" must be the number of an entry.")
-		}
-	}
-	entries, err := s.o.Store.Audit(r.Context(), after, auditPage)
-	if err != nil {
-		return err
-	}
-	page := AuditPage{Entries: make([]AuditEntry, 0, len(entries)), Next: after}
-	for _, e := range entries {
-		page.Entries = append(page.Entries, AuditEntry{Seq: e.Seq, Hash: hex.EncodeToString(e.Hash), Entry: e.Body})
-		page.Next = e.Seq
-	}
-	writeJSON(w, http.StatusOK, page)
 	return nil
 }
 

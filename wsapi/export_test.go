@@ -34,8 +34,8 @@ func RESTBodies() []any {
 		TemplateList{}, TemplateText{},
 		Alerts{}, AlertTargetCreate{}, AlertTest{},
 		SignInWays{}, PasskeyChallenge{}, PasskeyLogin{}, PasskeyNew{}, PasskeyCreate{}, Passkey{}, PasskeyList{},
-		Diagnostics{},
 		OIDCBegun{}, OIDCLogin{},
+		Diagnostics{}, AuditState{}, SettingList{}, SettingChange{},
 	}
 }
 

@@ -57,6 +57,8 @@ type Store interface {
 	account.Desk
 	// Audit reads the audit trail in order, from the entry after one on.
 	Audit(ctx context.Context, after int64, limit int) ([]account.AuditEntry, error)
+	account.Trail
+	account.SettingStore
 	Projects(ctx context.Context) ([]project.Project, error)
 	CreateProject(ctx context.Context, p project.Project, by pending.Actor) (touched []string, err error)
 	ChangeProject(ctx context.Context, p project.Project, by pending.Actor) (now project.Project, touched []string, err error)
@@ -113,6 +115,8 @@ type Options struct {
 	Attachments *attachment.Shelf
 	// Alerts tells people who do not look. It may be nil.
 	Alerts *alert.Alerter
+	// Settings are what the server runs with; nil when there are none to show.
+	Settings Settings
 	// Bell is rung after a change that this door made itself. Its other end must
 	// call [Server.Touch].
 	Bell session.Bell

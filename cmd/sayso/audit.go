@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/wsapi"
 )
 
 const auditUsage = `usage:
@@ -53,7 +54,14 @@ func audit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer opened.Close()
 
 	out := bufio.NewWriter(stdout)
-	found := *head == ""
+	base, err := opened.AuditBase(ctx)
+	if err != nil {
+		return err
+	}
+	if *head != "" && want < base.Seq {
+		return fmt.Errorf("entry %d was removed as the retention says, like all up to entry %d; give --head one that verify has printed since", want, base.Seq)
+	}
+	found := *head == "" || want == base.Seq && hex.EncodeToString(base.Hash) == hash
 	var last account.AuditEntry
 	err = account.WalkAudit(ctx, opened, func(e account.AuditEntry) error {
 		last = e
@@ -61,9 +69,7 @@ func audit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if verb != "export" {
 			return nil
 		}
-		// The entry as it was hashed, byte for byte.
-		_, err := fmt.Fprintf(out, `{"seq":%d,"hash":"%s","entry":%s}`+"\n", e.Seq, hex.EncodeToString(e.Hash), e.Body)
-		return err
+		return wsapi.WriteAuditLine(out, e)
 	})
 	if flushed := out.Flush(); err == nil {
 		err = flushed
@@ -84,6 +90,9 @@ func audit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintln(say, "The audit trail is empty.")
 		return nil
 	}
-	fmt.Fprintf(say, "The audit trail is whole, %d entries. Keep this elsewhere, and give it to --head next time: %d:%s\n", last.Seq, last.Seq, hex.EncodeToString(last.Hash))
+	if base.Seq > 0 {
+		fmt.Fprintf(say, "The entries up to %d were removed as the retention says, which is on record; what follows begins at their seal.\n", base.Seq)
+	}
+	fmt.Fprintf(say, "The audit trail is whole, %d entries. Keep this elsewhere, and give it to --head next time: %d:%s\n", last.Seq-base.Seq, last.Seq, hex.EncodeToString(last.Hash))
 	return nil
 }

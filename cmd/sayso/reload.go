@@ -30,6 +30,7 @@ type reloader struct {
 	driver      *orchestrator.Orchestrator
 	door        *wsapi.Server
 	policy      *askingPolicy
+	inForce     *livingSettings
 	log         *slog.Logger
 }
 
@@ -73,6 +74,7 @@ func (r *reloader) reload(ctx context.Context) {
 	next, _, err := readSettings("serve", r.args, os.Getenv, r.stderr)
 	var rules orchestrator.Rules
 	if err == nil {
+		next = r.inForce.over(next)
 		rules, err = rulesOf(next)
 	}
 	var level slog.Level

@@ -159,9 +159,19 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		People: peopleToTell(directory, opened), Key: pushKey, PublicURL: address(s), Private: s.AlertPrivate, Log: log,
 	})
 
+	inForce, err := newLivingSettings(ctx, s, opened, log)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	if rules, err = rulesOf(inForce.over(s)); err != nil {
+		listener.Close()
+		return err
+	}
+
 	bell := &session.LocalBell{}
 	policy := &askingPolicy{}
-	policy.set(s.Ask)
+	policy.set(inForce.over(s).Ask)
 	registry := pending.NewRegistry(opened, bell)
 	driver := orchestrator.New(orchestrator.Options{
 		Store: opened, Registry: registry, Bell: bell,
@@ -183,12 +193,23 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		OIDC:      provider,
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),
 		Version: versionText(), NodeID: s.NodeID, Log: log, NoSetUp: demo,
+		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && s.TLSCert == "",
+		Settings: inForce, Version: versionText(), NodeID: s.NodeID, Log: log, NoSetUp: demo,
 		Trouble: trouble,
 	})
 	bell.Listen(door.Touch)
 	bell.Listen(driver.Touch)
 	bell.Listen(alerts.Touch)
-	reload.driver, reload.door, reload.policy = driver, door, policy
+	inForce.claude = func(ctx context.Context) string { return driver.Environment(ctx).ClaudeVersion }
+	inForce.apply = func(now settings) error {
+		rules, err := rulesOf(now)
+		if err == nil {
+			driver.SetRules(rules)
+			policy.set(now.Ask)
+		}
+		return err
+	}
+	reload.driver, reload.door, reload.policy, reload.inForce = driver, door, policy, inForce
 	serverOf := func(h http.Handler) *http.Server {
 		return &http.Server{
 			Handler:           h,
@@ -250,6 +271,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		}
 	}
 	opening.Go(func() { reload.Run(doorCtx, leave) })
+	opening.Go(func() { inForce.Run(doorCtx) })
 
 	err = announce(ctx, stdout, s, directory, admin, driver, demo)
 	if err == nil {

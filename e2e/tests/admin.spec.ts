@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { bash, prompt, text } from '../script.ts'
@@ -76,7 +78,7 @@ test('a token in the admin area is made, used, and revoked; a member sees no mor
   await App.expectSignedIn(hers)
   await hers.goto(`${server.url}/admin`)
   await expect(hers.getByRole('heading', { name: 'Tokens' })).toBeVisible()
-  await expect(hers.getByRole('navigation', { name: 'Admin pages' }).getByRole('link')).toHaveText(['Tokens', 'Grants'])
+  await expect(hers.getByRole('navigation', { name: 'Admin pages' }).getByRole('link')).toHaveText(['Tokens', 'Projects', 'Grants'])
   await page.getByRole('button', { name: `Sign-ins of ${ada}` }).click()
   await page.getByRole('dialog').getByRole('button', { name: /^End the sign-in/ }).click()
   await expect(page.getByRole('dialog').getByText('Signed in nowhere.')).toBeVisible()
@@ -106,5 +108,47 @@ test('a grant is listed, used and revoked, and Claude asks again', async ({ page
   await app.show(id)
   await app.send(prompt('Once more.', [bash('touch s1')], [text('Three.')]))
   await expect(app.card('touch s1')).toBeVisible()
+  await rest.post(`/api/sessions/${id}/kill`, {})
+})
+
+test('the record of answers is filtered, opened and exported; a setting is changed and on record', { tag: '@newest' }, async ({ page, folder, rest, server }) => {
+  const title = own('Recorded')
+  const id = await rest.start(prompt('Make two.', [bash('touch one')], [bash('touch two')], [text('Done.')]), { cwd: folder, title })
+  const app = await App.openSession(page, id, server.url)
+  await app.approveEdited(app.card('touch one'), 'touch other')
+  await app.deny(app.card('touch two'), 'not today')
+
+  await page.goto(`${server.url}/admin/audit`)
+  await expect(page.getByRole('status').getByText(/^Verified up to entry \d+ at/)).toBeVisible()
+  await page.getByRole('textbox', { name: 'Session' }).fill(id)
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
+  const entries = page.getByRole('list', { name: 'Audit' }).getByRole('listitem')
+  await expect(entries).toHaveCount(2)
+  await page.getByLabel('What').selectOption('denied')
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
+  await expect(entries).toHaveCount(1)
+  await expect(entries.first()).toContainText('Denied')
+  await page.getByLabel('What').selectOption('answered')
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
+  await expect(entries.first()).toContainText('edited')
+  await entries.first().getByRole('button').click()
+  await expect(entries.first().getByText('touch other').first()).toBeVisible()
+  await expect(entries.first().getByText('touch one').first()).toBeVisible()
+  await expect(entries.first().getByText(/· waited/)).toBeVisible()
+  await expect(entries.first().getByRole('link', { name: 'Open the session' })).toHaveAttribute('href', `/sessions/${id}`)
+  const download = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'Export as JSON lines' }).click()
+  const lines = readFileSync(await (await download).path(), 'utf8').trim().split('\n').map((l) => JSON.parse(l))
+  expect(lines.some((l) => l.entry.session_id === id && l.entry.what === 'denied')).toBe(true)
+  expect(lines.every((l, i) => l.seq === i + 1 && /^[0-9a-f]{64}$/.test(l.hash))).toBe(true)
+
+  await page.getByRole('link', { name: 'Settings' }).click()
+  const days = page.getByRole('spinbutton', { name: 'Keep the record of answers' })
+  await days.fill('3650')
+  await page.getByRole('button', { name: 'Save: Keep the record of answers' }).click()
+  await expect(page.getByText(/Changed by .*, /)).toBeVisible()
+  await expect(days).toHaveValue('3650')
+  await page.getByRole('link', { name: 'Audit' }).click()
+  await expect(entries.first()).toContainText('audit_days = 3650')
   await rest.post(`/api/sessions/${id}/kill`, {})
 })

@@ -28,7 +28,8 @@ type auditBody struct {
 	Answer      auditContent `json:"answer"`
 	Edited      bool         `json:"edited"`
 	CarriedFrom string       `json:"carried_from,omitempty"`
-	First       *auditPerson `json:"first,omitempty"` // who approved before, where two had to
+	Grants      []auditGrant `json:"grants,omitempty"` // that came with the answer
+	First       *auditPerson `json:"first,omitempty"`  // who approved before, where two had to
 }
 
 type auditPerson struct {
@@ -79,7 +80,12 @@ func ApprovalAudit(r pending.Request, what string, by pending.Actor, at time.Tim
 	return json.Marshal(entry)
 }
 
-// AuditBody is what goes on record of a request that a person resolved.
+// OnRecord reports whether a resolution of that status goes on record: what a
+// person said, and that nobody said anything in time.
+func OnRecord(s pending.Status) bool { return Answers(s) || s == pending.Expired }
+
+// AuditBody is what goes on record of a request that a person resolved, or that
+// nobody answered in time.
 func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
 	answer, err := json.Marshal(res.Answer)
 	if err != nil {
@@ -98,6 +104,12 @@ func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
 	if res.SecondTo != "" && r.Approval != nil {
 		first := personOf(r.Approval.Actor)
 		body.First = &first
+	}
+	if res.Answer == nil {
+		body.Answer = auditContent{}
+	}
+	for _, g := range pending.GrantsOf(r, res) {
+		body.Grants = append(body.Grants, grantOf(g))
 	}
 	if res.CarriedFrom != "" {
 		body.What, body.Waited = "carried", 0

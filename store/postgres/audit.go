@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,7 +13,11 @@ import (
 )
 
 const (
-	selectAudit = "SELECT seq, body, hash FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2"
+	selectAudit       = "SELECT seq, body, hash FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2"
+	selectAuditBefore = "SELECT seq, body, hash FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2"
+	selectAuditBase   = "SELECT seq, hash FROM audit_base"
+	setAuditBase      = `INSERT INTO audit_base (one, seq, hash) VALUES (1, $1, $2) ON CONFLICT (one) DO UPDATE SET seq = excluded.seq, hash = excluded.hash`
+	removeAudit       = "DELETE FROM audit WHERE seq <= $1"
 	// One chain has one writer at a time. The lock is taken before any row is, so
 	// that nobody waits for it who holds what its holder needs.
 	lockAudit   = "SELECT pg_advisory_xact_lock(8243113893085146473)"
@@ -22,7 +27,7 @@ const (
 		WHERE EXISTS `
 	insertIncident = appendAudit + "(SELECT 1)"
 	// The row was written by this transaction, or there is nothing to record.
-	insertAudit    = appendAudit + "(SELECT 1 FROM requests r WHERE r.request_id = $2 AND r.xmin = pg_current_xact_id()::xid AND r.status IN ('answered', 'denied'))"
+	insertAudit    = appendAudit + "(SELECT 1 FROM requests r WHERE r.request_id = $2 AND r.xmin = pg_current_xact_id()::xid AND r.status IN ('answered', 'denied', 'expired'))"
 	recordApproval = appendAudit + "(SELECT 1 FROM requests r WHERE r.request_id = $2 AND r.xmin = pg_current_xact_id()::xid)"
 	recordRevoked  = appendAudit + "(SELECT 1 FROM grants g WHERE g.grant_id = $2 AND g.xmin = pg_current_xact_id()::xid AND g.revoked_at = $3)"
 )
@@ -60,17 +65,43 @@ func carriedResolution(from pending.Request, at time.Time) pending.Resolution {
 }
 
 // Audit implements [account.Trail].
-func (s *Store) Audit(ctx context.Context, after int64, limit int) (list []account.AuditEntry, err error) {
-	err = s.query(ctx, "audit", selectAudit, func(rows pgx.Rows) error {
+func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]account.AuditEntry, error) {
+	return s.auditEntries(ctx, selectAudit, after, limit)
+}
+
+// AuditBefore implements [account.Trail].
+func (s *Store) AuditBefore(ctx context.Context, before int64, limit int) ([]account.AuditEntry, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	return s.auditEntries(ctx, selectAuditBefore, before, limit)
+}
+
+func (s *Store) auditEntries(ctx context.Context, text string, args ...any) (list []account.AuditEntry, err error) {
+	err = s.query(ctx, "audit", text, func(rows pgx.Rows) error {
 		var e account.AuditEntry
 		if err := rows.Scan(&e.Seq, &e.Body, &e.Hash); err != nil {
 			return err
 		}
 		list = append(list, e)
 		return nil
-	}, after, limit)
+	}, args...)
 	if err != nil {
 		return nil, err
 	}
 	return list, nil
+}
+
+// AuditBase implements [account.Trail].
+func (s *Store) AuditBase(ctx context.Context) (base account.AuditEntry, err error) {
+	err = s.query(ctx, "audit base", selectAuditBase, func(rows pgx.Rows) error { return rows.Scan(&base.Seq, &base.Hash) })
+	return base, err
+}
+
+// RemoveAudit implements [account.Trail].
+func (s *Store) RemoveAudit(ctx context.Context, through account.AuditEntry, body []byte) error {
+	// The entry about it comes first: its hash covers the one that is last now, and
+	// it stays, so that there is always one to go on from.
+	return s.write(ctx, "remove old audit entries", durable, statement{text: lockAudit}, statement{text: insertIncident, args: []any{body}},
+		statement{text: setAuditBase, args: []any{through.Seq, through.Hash}}, statement{text: removeAudit, args: []any{through.Seq}})
 }

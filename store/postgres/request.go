@@ -98,7 +98,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 	}
 	var found engine.RequestRow
 	steps := []statement{{resolveRequest, append(values, requestID, time.Now().UnixMicro(), res.SecondTo), row(&won, found.Dest()...)}}
-	if engine.Answers(res.Status) {
+	if engine.OnRecord(res.Status) {
 		// What goes on record of the request does not change any more.
 		r, err := s.Request(ctx, requestID)
 		if err != nil {

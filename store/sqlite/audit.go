@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
@@ -11,8 +12,10 @@ import (
 )
 
 const (
-	selectAudit = "SELECT seq, body, hash FROM audit WHERE seq > ? ORDER BY seq LIMIT ?"
-	lastAudit   = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1"
+	selectAudit       = "SELECT seq, body, hash FROM audit WHERE seq > ? ORDER BY seq LIMIT ?"
+	lastAudit         = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1"
+	selectAuditBefore = "SELECT seq, body, hash FROM audit WHERE seq < ? ORDER BY seq DESC LIMIT ?"
+	selectAuditBase   = "SELECT seq, hash FROM audit_base"
 )
 
 // record puts an answer on record, and the grants that it makes, in the
@@ -45,8 +48,20 @@ func (s *Store) AddIncident(ctx context.Context, body []byte) error {
 }
 
 // Audit implements [account.Trail].
-func (s *Store) Audit(ctx context.Context, after int64, limit int) (list []account.AuditEntry, err error) {
-	err = s.query(ctx, "audit", selectAudit, func(rows *sql.Rows) error {
+func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]account.AuditEntry, error) {
+	return s.auditEntries(ctx, selectAudit, after, limit)
+}
+
+// AuditBefore implements [account.Trail].
+func (s *Store) AuditBefore(ctx context.Context, before int64, limit int) ([]account.AuditEntry, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	return s.auditEntries(ctx, selectAuditBefore, before, limit)
+}
+
+func (s *Store) auditEntries(ctx context.Context, text string, args ...any) (list []account.AuditEntry, err error) {
+	err = s.query(ctx, "audit", text, func(rows *sql.Rows) error {
 		var e account.AuditEntry
 		var body string
 		if err := rows.Scan(&e.Seq, &body, &e.Hash); err != nil {
@@ -55,9 +70,32 @@ func (s *Store) Audit(ctx context.Context, after int64, limit int) (list []accou
 		e.Body = []byte(body)
 		list = append(list, e)
 		return nil
-	}, after, limit)
+	}, args...)
 	if err != nil {
 		return nil, err
 	}
 	return list, nil
+}
+
+// AuditBase implements [account.Trail].
+func (s *Store) AuditBase(ctx context.Context) (base account.AuditEntry, err error) {
+	err = s.query(ctx, "audit base", selectAuditBase, func(rows *sql.Rows) error { return rows.Scan(&base.Seq, &base.Hash) })
+	return base, err
+}
+
+// RemoveAudit implements [account.Trail].
+func (s *Store) RemoveAudit(ctx context.Context, through account.AuditEntry, body []byte) error {
+	return s.write(ctx, full, "remove old audit entries", func(ctx context.Context, t tx) error {
+		// The entry about it comes first: its hash covers the one that is last now, and
+		// it stays, so that there is always one to go on from.
+		if err := t.append(ctx, body); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, "INSERT INTO audit_base (one, seq, hash) VALUES (1, ?, ?) ON CONFLICT (one) DO UPDATE SET seq = excluded.seq, hash = excluded.hash",
+			through.Seq, through.Hash); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, "DELETE FROM audit WHERE seq <= ?", through.Seq)
+		return err
+	})
 }

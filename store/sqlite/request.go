@@ -122,7 +122,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 			return err
 		}
 		won = true
-		if engine.Answers(res.Status) {
+		if engine.OnRecord(res.Status) {
 			if err := t.record(ctx, now, res); err != nil {
 				return err
 			}

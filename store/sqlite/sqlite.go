@@ -151,7 +151,7 @@ var readQueries = []string{
 	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnconsumed, selectUnrecorded,
 	selectSession, selectSessions, selectProcess, selectActive, selectMark, selectItems, selectQueued, selectAttachment, selectDrafts, selectTemplates, selectUnindexed, selectHits,
 	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCommand, selectAgentToken, selectAgentTokens, selectAudit,
-	selectGrants,
+	selectGrants, selectAuditBefore, selectAuditBase, selectSettings,
 	selectTargets, selectChoices, selectDeliveries,
 	selectTrust, selectLeftOut,
 	selectPasskeys, selectProjects,

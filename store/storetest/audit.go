@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
@@ -117,6 +119,72 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 		resolved(t, st, r.RequestID, allowed("c1"))
 		if list := trail(t, st); len(list) != 1 || list[0].Asked.Text != "" || list[0].Asked.Hash != r.InputHash {
 			t.Errorf("got %d entries, want one with the hash alone", len(list))
+		}
+	})
+
+	s.run("WhatNobodyAnsweredInTimeIsOnRecord", func(t *testing.T, st store.Store) {
+		r := bash(newSession(t, st), "make")
+		r.ExpiresAt = after(2)
+		opened(t, st, r)
+		_, _, err := st.ResolveRequest(ctx, r.RequestID, pending.Resolution{Status: pending.Expired, At: after(3), Reason: "time ran out"})
+		must(t, err)
+		if list := trail(t, st); len(list) != 1 || list[0].What != "expired" || list[0].By.Name != "" || list[0].Answer.Hash != "" {
+			t.Errorf("got %+v", list)
+		}
+	})
+
+	s.run("OldEntriesGoAndTheChainHolds", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		answer := func(i int, at time.Time) {
+			r := opened(t, st, bash(id, fmt.Sprint("make ", i)))
+			res := allowed(fmt.Sprint("c", i))
+			res.At = at
+			resolved(t, st, r.RequestID, res)
+		}
+		for i := range 3 {
+			answer(i, begin.AddDate(0, 0, -100+i))
+		}
+		answer(3, begin)
+		for i, want := range []int64{3, 0} {
+			if n, err := account.PruneAudit(ctx, st, 90, begin); err != nil || n != want {
+				t.Fatalf("remove %d: got %d, %v, want %d", i, n, err, want)
+			}
+		}
+		answer(4, begin)
+		var seqs []int64
+		must(t, account.WalkAudit(ctx, st, func(e account.AuditEntry) error { seqs = append(seqs, e.Seq); return nil }))
+		equal(t, "entries", seqs, []int64{4, 5, 6})
+		newest, err := st.AuditBefore(ctx, 0, 2)
+		must(t, err)
+		older, err := st.AuditBefore(ctx, newest[1].Seq, 5)
+		must(t, err)
+		if newest[0].Seq != 6 || len(older) != 1 || older[0].Seq != 4 {
+			t.Errorf("newest %d, older %d", newest[0].Seq, len(older))
+		}
+		// All of it may be old: what says so stays.
+		if n, err := account.PruneAudit(ctx, st, 90, begin.AddDate(1, 0, 0)); err != nil || n < 2 {
+			t.Fatalf("got %d, %v", n, err)
+		}
+		answer(5, begin.AddDate(1, 0, 0))
+		must(t, account.WalkAudit(ctx, st, func(account.AuditEntry) error { return nil }))
+		// A beginning that nothing seals is no removal of ours.
+		last, err := st.AuditBefore(ctx, 0, 1)
+		must(t, err)
+		must(t, st.RemoveAudit(ctx, last[0], []byte(`{"what":"other"}`)))
+		if err := account.WalkAudit(ctx, st, func(account.AuditEntry) error { return nil }); !errors.Is(err, account.ErrTampered) {
+			t.Errorf("got %v", err)
+		}
+	})
+
+	s.run("ASettingIsChangedAndOnRecord", func(t *testing.T, st store.Store) {
+		for _, value := range []string{"90", "30"} {
+			must(t, st.ChangeSetting(ctx, account.Setting{Name: "audit_days", Value: value, ChangedBy: "Ada", ChangedAt: begin}, []byte(`{"what":"settings"}`)))
+		}
+		list, err := st.Settings(ctx)
+		must(t, err)
+		equal(t, "settings", list, []account.Setting{{Name: "audit_days", Value: "30", ChangedBy: "Ada", ChangedAt: begin}})
+		if entries := trail(t, st); len(entries) != 2 || entries[1].What != "settings" {
+			t.Errorf("got %+v", entries)
 		}
 	})
 }

@@ -17,8 +17,10 @@ export const PAGES: readonly Page[] = [
   { name: 'processes', get title() { return words.pages.processes }, role: 'admin', load: () => import('./Processes.vue') },
   { name: 'people', get title() { return words.pages.people }, role: 'admin', load: () => import('./People.vue') },
   { name: 'tokens', get title() { return words.pages.tokens }, role: 'viewer', load: () => import('./Tokens.vue') },
-  { name: 'grants', get title() { return words.pages.grants }, role: 'member', load: () => import('./Grants.vue') },
   { name: 'projects', get title() { return words.pages.projects }, role: 'viewer', load: () => import('@/project/Projects.vue') },
+  { name: 'grants', get title() { return words.pages.grants }, role: 'member', load: () => import('./Grants.vue') },
+  { name: 'audit', get title() { return words.pages.audit }, role: 'admin', load: () => import('./Audit.vue') },
+  { name: 'settings', get title() { return words.pages.settings }, role: 'admin', load: () => import('./Settings.vue') },
 ]
 
 const RANK: Record<Role, number> = { viewer: 1, member: 2, admin: 3 }

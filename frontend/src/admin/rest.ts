@@ -1,5 +1,5 @@
 import type {
-  AuditPage, Diagnostics, GrantList, GrantRevoke, Outcome, ProcessList, Revocation, Session, SignInList,
+  AuditPage, AuditState, Diagnostics, GrantList, GrantRevoke, Outcome, ProcessList, Revocation, Session, SettingChange, SettingList, SignInList,
 } from '@/wsapi/messages.gen'
 import { call } from '@/wsapi/rest'
 
@@ -18,5 +18,8 @@ export const admin = {
   endSignIn: (userID: string, id: string) => call<null>('DELETE', `${one('/api/sign_ins', id)}${query({ user_id: userID })}`),
   grants: (over: boolean) => call<GrantList>('GET', `/api/grants${query({ revoked: over ? 'true' : '' })}`),
   revoke: (what: GrantRevoke) => call<Revocation>('POST', '/api/grants/revoke', what),
+  auditState: () => call<AuditState>('GET', '/api/audit/state'),
+  settings: () => call<SettingList>('GET', '/api/settings'),
+  changeSetting: (change: SettingChange) => call<SettingList>('PATCH', '/api/settings', change),
   audit: (filters: Record<string, string>) => call<AuditPage>('GET', `/api/audit${query(filters)}`),
 }

@@ -171,6 +171,7 @@ export const words = {
     on: 'on',
     off: 'off',
     none: 'none',
+    changedBy: (name: string, at: string) => `Changed by ${name}, ${at}.`,
     start: 'Set at the start',
     here: 'Changed here',
     names: {} as Record<string, { title: string; words: string } | undefined>,

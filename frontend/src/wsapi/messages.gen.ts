@@ -628,10 +628,6 @@ export interface PasskeyList {
   problem: string | null
 }
 
-export interface Diagnostics {
-  text: string
-}
-
 export interface OIDCBegun {
   address: string
 }
@@ -639,6 +635,26 @@ export interface OIDCBegun {
 export interface OIDCLogin {
   code: string
   state: string
+}
+
+export interface Diagnostics {
+  text: string
+}
+
+export interface AuditState {
+  verified: number
+  first: number
+  at: number
+  problem: string
+}
+
+export interface SettingList {
+  settings: SettingInfo[]
+}
+
+export interface SettingChange {
+  name: string
+  value: string
 }
 
 export interface User {
@@ -1015,6 +1031,18 @@ export interface OIDCWay {
   name: string
 }
 
+export interface SettingInfo {
+  name: string
+  kind: SettingKind
+  value: string
+  title: string
+  words: string
+  choices?: string[]
+  changeable: boolean
+  changed_by: string | null
+  changed_at: number | null
+}
+
 export type Source = 'claude' | 'mcp' | 'elicitation' | 'hook'
 
 export interface ApprovalRule {
@@ -1133,6 +1161,8 @@ export interface AlertQuiet {
   to: string
   zone: string
 }
+
+export type SettingKind = 'text' | 'list' | 'switch' | 'choice' | 'days' | 'duration'
 
 export interface FirstApproval {
   by: string
