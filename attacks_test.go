@@ -63,9 +63,9 @@ var attackList = []attack{
 	proved(23, "addresses that somebody forgot", "wsapi.TestPathsThatAreNotThere", "wsapi.TestEveryHandlerHoldsTheEdge", "cmd/sayso.TestDoorsOfAgents"),
 	proved(24, "a server that nobody has set up", "wsapi.TestSetUp", "wsapi.TestSetUpThroughAProxy", "cmd/sayso.TestSetUpIsSaid", "account.TestCredentialsRunOut"),
 	proved(25, "secrets that everybody knows", "account.TestFirstStartMakesOneAdmin", "account.TestKnownSecretsAreRefused"),
-	{number: 26, what: "signed tokens with another algorithm", cannot: "Tokens are random and found by their hash; nothing here reads signed ones, and a module that could needs its room in floors_test.go."},
+	proved(26, "signed tokens with another algorithm", "oidc.TestTokensThatAreRefused/no algorithm", "oidc.TestTokensThatAreRefused/signed with the secret"), // ours are random and found by their hash
 	proved(27, "credentials that ended, or are of another server", "account.TestCredentialsRunOut", "account.TestSecretsOfOneKindAreNoneOfAnother", "wsapi.TestEveryRouteRefuses/7.27"),
-	proved(28, "guessing", "wsapi.TestSignInIsLimited", "wsapi.TestGuessedTokensAreLimited", "account.TestGuessedSecretsWait", "wsapi.TestAnAccountIsLimitedFromManyAddresses", "wsapi.TestNoUserIsToldFromAnother", "wsapi.TestPasskeysThatAreRefused", "account.TestSignInLimiterHoldsAgainstAttemptsAtOnce", "account.TestBootstrapToken"),
+	proved(28, "guessing", "wsapi.TestSignInIsLimited", "wsapi.TestGuessedTokensAreLimited", "account.TestGuessedSecretsWait", "wsapi.TestAnAccountIsLimitedFromManyAddresses", "wsapi.TestNoUserIsToldFromAnother", "wsapi.TestPasskeysThatAreRefused", "wsapi.TestSignInsAtAProviderThatAreRefused", "account.TestSignInLimiterHoldsAgainstAttemptsAtOnce", "account.TestBootstrapToken"),
 	proved(29, "being on loopback as a credential", "wsapi.TestEveryRouteRefuses/7.29"),
 	proved(30, "listening for everybody without encryption", "cmd/sayso.TestOpenWithoutEncryptionIsRefused", "wsapi.TestForwardedHeadersOfStrangers"),
 	proved(31, "credentials in addresses", "wsapi.TestEveryRouteRefuses/7.31", "wsapi.TestLogKeepsNoSecretAndNoForgery"),
@@ -113,7 +113,7 @@ var attackList = []attack{
 	// Agents.
 	{number: 66, what: "the MCP session of another", cannot: "The door keeps no MCP sessions; each call proves itself by its token."},
 	proved(67, "an MCP session id alone", "mcpapi.TestTokenOfADeadSessionIs401/67."),
-	proved(68, "a token for somebody else", "mcpapi.TestTokenOfADeadSessionIs401", "account.TestAgentTokens"),
+	proved(68, "a token for somebody else", "mcpapi.TestTokenOfADeadSessionIs401", "account.TestAgentTokens", "oidc.TestTokensThatAreRefused/another audience"),
 	proved(69, "calls that break the protocol", "mcpapi.TestMalformedRequests"),
 	{number: 70, what: "state that a client hands back", cannot: "The door hands out none; a ticket is looked up in the session of its token."},
 	proved(71, "a flood of questions", "mcpapi.TestFlood", "mcpapi.TestFloodOutlivesTheServer"),
