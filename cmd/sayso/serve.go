@@ -192,8 +192,6 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		})), AllowedHosts: s.AllowedHosts, TLS: s.tls(),
 		OIDC:      provider,
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),
-		Version: versionText(), NodeID: s.NodeID, Log: log, NoSetUp: demo,
-		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && s.TLSCert == "",
 		Settings: inForce, Version: versionText(), NodeID: s.NodeID, Log: log, NoSetUp: demo,
 		Trouble: trouble,
 	})
