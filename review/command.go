@@ -551,6 +551,9 @@ func (w *walker) inside(n syntax.Node) {
 			}
 			return false
 		case *syntax.ParamExp:
+			if n.Param != nil && secretVariable(n.Param.Value) {
+				w.put(w.placeOf(n), ReadSecret, Medium, "A variable that looks like it holds a secret.")
+			}
 			if n.Excl && n.Names == 0 {
 				w.put(w.placeOf(n), Computed, Medium, "The name of the variable is computed.")
 			}
@@ -585,6 +588,17 @@ func (w *walker) assign(a *syntax.Assign) {
 	} else if len(a.Value.Parts) == 0 {
 		w.vars[name] = ""
 	}
+}
+
+// secretVariable reports whether a variable is named as one that holds a secret.
+func secretVariable(name string) bool {
+	for part := range strings.SplitSeq(strings.ToUpper(name), "_") {
+		switch part {
+		case "TOKEN", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "KEY", "CREDENTIALS":
+			return true
+		}
+	}
+	return false
 }
 
 // riskyVariable says what may come of setting a variable, "" when nothing does.
