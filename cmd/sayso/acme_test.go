@@ -131,7 +131,9 @@ func (d *acmeDirectory) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == "/order" {
-		var asked struct{ Identifiers []struct{ Type, Value string } }
+		var asked struct {
+			Identifiers []struct{ Type, Value string }
+		}
 		_ = json.Unmarshal(payload, &asked)
 		d.orders = append(d.orders, &acmeOrder{domain: asked.Identifiers[0].Value, token: rand.Text()})
 		n := len(d.orders) - 1
