@@ -74,6 +74,8 @@ func TestRealClaudeAsksAgainForWhatWasTakenBack(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(home, ".claude.json"), trust, 0o600))
 		settings := filepath.Join(h.work, ".claude", "settings.local.json")
 		const before = "{\n\t\"permissions\": { \"deny\":[\"Bash(reboot)\"],\n\t\t\"allow\": [\"Bash(uptime)\"] }\n}\n"
+		must(t, os.Mkdir(filepath.Dir(settings), 0o700))
+		must(t, os.WriteFile(settings, []byte(before), 0o600))
 		s := h.start()
 
 		turn := 0
@@ -100,9 +102,6 @@ func TestRealClaudeAsksAgainForWhatWasTakenBack(t *testing.T) {
 		id := s.trusting(seen.Error.FolderTrust.Digest, "```script\n"+run("touch s1")+"\n```")
 		asked := s.always(id, "session")
 		over(id)
-		// After the start, or somebody would have to trust the folder first.
-		must(t, os.MkdirAll(filepath.Dir(settings), 0o700))
-		must(t, os.WriteFile(settings, []byte(before), 0o600))
 		quietly(id, "touch s1")
 		var g granted
 		within(t, realPatience, "the use of the rule is counted", func() bool {
