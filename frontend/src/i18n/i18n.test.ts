@@ -84,6 +84,10 @@ describe('the catalogues', () => {
 describe('what the server says', () => {
   it.each([
     ['Approved by Ada with changes.', 'Von Ada mit Änderungen erlaubt.'],
+    ['Approved', 'Erlaubt'],
+    ['Approved, edited, with permissions', 'Erlaubt, bearbeitet, mit Regeln'],
+    ['Denied and stopped: Not here.', 'Abgelehnt und unterbrochen: Not here.'],
+    ['Declined: decide yourself', 'Nicht beantwortet: decide yourself'],
     ['Answered by Ada: Blue, "as ever"', 'Von Ada beantwortet: Blue, "as ever"'],
     ['Denied by Ada: Use pnpm: not npm.', 'Von Ada abgelehnt: Use pnpm: not npm.'],
     ['The Claude process ended by itself (exit status 1). It said: boom', 'Der Claude-Prozess endete von selbst (exit status 1). Er sagte: boom'],

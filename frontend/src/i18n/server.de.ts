@@ -79,16 +79,18 @@ const span = (words: string) => words.replace(/^(\d+) (second|minute|hour)s?$/, 
 
 type Pattern = [RegExp, (...parts: string[]) => string]
 const PATTERNS: Pattern[] = [
+  // The line of a record: what was answered, without who did.
+  [/^Approved(, edited)?(, with permissions)?$/, (edited, granted) => `Erlaubt${edited ? ', bearbeitet' : ''}${granted ? ', mit Regeln' : ''}`],
+  [/^(Denied|Declined)( and stopped)?(?:: (.+))?$/s, (what, stopped, why) =>
+    `${what === 'Denied' ? 'Abgelehnt' : 'Nicht beantwortet'}${stopped ? ' und unterbrochen' : ''}${why ? `: ${why}` : ''}`],
   [/^Approved by (.+) with changes\.$/s, (who) => `Von ${who} mit Änderungen erlaubt.`],
   [/^Approved by (.+)\.$/s, (who) => `Von ${who} erlaubt.`],
   [/^Answered by ([^:]+): (.+)$/s, (who, what) => `Von ${who} beantwortet: ${what}`],
   [/^Answered: (.+)$/s, (what) => `Beantwortet: ${what}`],
   [/^Answered by ([^:]+)\.$/s, (who) => `Von ${who} beantwortet.`],
   [/^Denied by ([^:]+): (.+)$/s, (who, why) => `Von ${who} abgelehnt: ${why}`],
-  [/^Denied: (.+)$/s, (why) => `Abgelehnt: ${why}`],
   [/^Denied by ([^:]+)\.$/s, (who) => `Von ${who} abgelehnt.`],
   [/^Declined by ([^:]+): (.+)$/s, (who, why) => `Von ${who} nicht beantwortet: ${why}`],
-  [/^Declined: (.+)$/s, (why) => `Nicht beantwortet: ${why}`],
   [/^Declined by ([^:]+)\.$/s, (who) => `Von ${who} nicht beantwortet.`],
   [/^Ended by (.+)\.$/s, (who) => `Von ${who} beendet.`],
   [/^It ran for (.+), the longest a process may\.$/, (d) => `Der Prozess lief ${span(d)}, länger darf keiner.`],
