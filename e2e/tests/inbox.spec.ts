@@ -27,6 +27,7 @@ const test = shared.extend<{ own: Server }>({
 })
 
 test('with no mouse: from the inbox over five kinds of requests to a new session @newest', async ({ page, folder, rest, own }) => {
+  test.slow() // five requests, one after the other
   const start = (words: string, ...replies: Parameters<typeof prompt>[1][]) => rest.start(prompt(words, ...replies), { cwd: folder, title: words })
   const ids: string[] = []
   const next = async (id: Promise<string>) => {
@@ -93,7 +94,6 @@ test('several that only look are approved at once, each on its own @newest', asy
     ids.push(await rest.start(prompt(`Look ${n}`, [tool('Read', { file_path: outside })], [text('I read: {{last_tool_result}}')]), { cwd: folder, title: `Look ${n}` }))
   }
   const other = await rest.start(prompt('Run', [bash('touch no')], [text('Done.')]), { cwd: folder, title: 'Run' })
-  await App.openSession(page, other)
   await page.goto(`${own.url}/inbox`)
   await expect(page.getByRole('checkbox', { name: /^Select: / })).toHaveCount(3)
   await page.getByRole('button', { name: 'Select what only looks' }).click()
@@ -131,4 +131,50 @@ test.describe('on a phone', () => {
     await expect(page.getByText('Nothing is waiting for you.').first()).toBeVisible()
     expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0)
   })
+})
+
+test('what is half written follows a person from the desk to the phone, and nobody else sees it @newest', async ({ page, browser, folder, rest, own, signIn }) => {
+  const id = await rest.start(prompt('Make it', [bash('touch made')], [text('Heard: {{last_tool_result}}')]), { cwd: folder, title: 'Make it' })
+  const desk = await App.openSession(page, id, own.url)
+  await desk.card().getByRole('button', { name: 'Deny', exact: true }).click()
+  await desk.card().getByRole('textbox').fill('Use pnpm, not')
+
+  const pocket = await browser.newContext()
+  await signIn(pocket, own)
+  const phone = await App.openSession(await pocket.newPage(), id, own.url)
+  const reason = phone.card().getByRole('textbox')
+  await expect(reason).toHaveValue('Use pnpm, not')
+  // While it is written there, the desk follows.
+  await reason.fill('Use pnpm, not npm')
+  await expect(desk.card().getByRole('textbox')).toHaveValue('Use pnpm, not npm')
+  await phone.confirmDeny(phone.card())
+  await expect(desk.cards()).toHaveCount(0)
+  await expect(desk.said(/Heard: .*Use pnpm, not npm/)).toBeVisible()
+
+  await phone.composer().fill('And then')
+  await expect(desk.composer()).toHaveValue('And then')
+  const all = await page.request.get(`${own.url}/api/sessions/${id}`)
+  expect(await all.text()).not.toContain('And then')
+  await pocket.close()
+})
+
+test('who is here and who answers is seen, and gone with their tab @newest', async ({ page, browser, folder, rest, own }) => {
+  await rest.post('/api/users', { name: 'Grace', role: 'member', password: 'four words of hers' })
+  const id = await rest.start(prompt('Make it', [bash('touch made')], [text('Made.')]), { cwd: folder, title: 'Make it' })
+  const mine = await App.openSession(page, id, own.url)
+  const other = await browser.newContext()
+  const login = await other.request.post(`${own.url}/api/login`, { data: { username: 'Grace', password: 'four words of hers' } })
+  expect(login.ok()).toBe(true)
+  const hers = await App.openSession(await other.newPage(), id, own.url)
+  await expect(page.getByText('Grace is here')).toBeVisible()
+  await hers.prepareDeny(hers.card(), 'Wait')
+  // She is said to write for some seconds after each key.
+  await expect(async () => {
+    await hers.card().getByRole('textbox').pressSequentially('…')
+    await expect(mine.card().getByText('Grace is answering')).toBeVisible({ timeout: 3_000 })
+  }).toPass()
+  await mine.approve(mine.card())
+  await expect(mine.said('Made.')).toBeVisible()
+  await other.close()
+  await expect(page.getByText('Grace is here')).toBeHidden()
 })

@@ -38,6 +38,7 @@ const rows = {
   approve: { keys: 'y', scope: 'card' },
   deny: { keys: 'n', scope: 'card' },
   denyAndInterrupt: { keys: 'N', scope: 'card' },
+  templates: { keys: 't', scope: 'card' },
   edit: { keys: 'e', scope: 'card' },
   rules: { keys: 'a', scope: 'card' },
   raw: { keys: 'v', scope: 'card' },

@@ -27,6 +27,7 @@ export const words: typeof english = {
     approve: 'Einmal freigeben',
     deny: 'Ablehnen, mit Grund',
     denyAndInterrupt: 'Ablehnen und unterbrechen',
+    templates: 'Ablehnen, mit etwas schon Gesagtem',
     edit: 'Bearbeiten, was Claude tun will',
     rules: 'Nicht mehr fragen',
     raw: 'Rohes JSON',

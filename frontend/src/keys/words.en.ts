@@ -29,6 +29,7 @@ export const words = {
     approve: 'Approve once',
     deny: 'Deny, with a reason',
     denyAndInterrupt: 'Deny and interrupt',
+    templates: 'Deny, with something you said before',
     edit: 'Edit what Claude wants to do',
     rules: 'Don’t ask again',
     raw: 'Raw JSON',

@@ -19,6 +19,13 @@ export const words: typeof english = {
     feedbackExample: 'Zum Beispiel: lass die Datenbank in Ruhe',
   },
 
+  templates: {
+    title: 'Schon gesagt',
+    change: 'Ändern',
+    done: 'Fertig',
+    textOf: (text) => `Text: ${text}`,
+    remove: (text) => `Entfernen: ${text}`,
+  },
   merge: {
     both: 'Auf einem anderen Gerät hast du etwas anderes geschrieben:',
     theirs: 'Das nehmen',

@@ -30,6 +30,13 @@ export const words = {
     feedbackExample: 'For example: leave the database alone',
   },
 
+  templates: {
+    title: 'Said before',
+    change: 'Change',
+    done: 'Done',
+    textOf: (text: string) => `Text: ${text}`,
+    remove: (text: string) => `Remove: ${text}`,
+  },
   merge: {
     both: 'On another device you wrote something else:',
     theirs: 'Use that',
