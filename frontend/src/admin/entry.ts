@@ -45,7 +45,7 @@ export function read(entry: unknown): Read {
     device: text(by['device']),
     address: text(by['address']),
     sessionID: text(e['session_id']),
-    subject: text(e['tool_name']) || text(grant['rule']) || [text(e['setting']), text(e['value'])].filter(Boolean).join(' = ')
+    subject: text(e['tool_name']) || text(grant['rule']) || text(e['folder']) || [text(e['setting']), text(e['value'])].filter(Boolean).join(' = ')
       || (typeof e['through_seq'] === 'number' ? `≤ ${e['through_seq']}` : ''),
     edited: e['edited'] === true,
     waited: typeof e['waited_seconds'] === 'number' && text(e['tool_name']) !== '' ? e['waited_seconds'] : null,

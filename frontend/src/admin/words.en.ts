@@ -143,7 +143,7 @@ export const words = {
     more: 'Show older entries',
     export: 'Export as JSON lines',
     kinds: {
-      answered: 'Allowed or answered', denied: 'Denied', carried: 'Carried over', expired: 'Time ran out', withdrawn: 'Withdrawn', revoked: 'Grant revoked', granted: 'Ran by a grant', removed: 'Old entries removed',
+      answered: 'Allowed or answered', denied: 'Denied', carried: 'Carried over', expired: 'Time ran out', withdrawn: 'Withdrawn', revoked: 'Grant revoked', folder_trusted: 'Folder trusted', granted: 'Ran by a grant', removed: 'Old entries removed',
       settings: 'Settings changed',
     },
     entry: (seq: number) => `Entry ${seq}`,
