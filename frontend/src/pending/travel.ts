@@ -45,7 +45,8 @@ export function travel(store: Store, port: Port): () => void {
   }
 
   changed.tell = (key) => {
-    if (taking) return
+    // Files that are attached, and the form of a new session, stay with this browser.
+    if (taking || !/^(request|message):/.test(key)) return
     clearTimeout(waiting.get(key))
     waiting.set(key, setTimeout(() => send(key), PAUSE_MS))
   }
