@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"testing"
 	"time"
 
@@ -52,6 +53,13 @@ func FuzzMessages(f *testing.F) {
 			f.Error(err)
 		}
 	})
+	for rec := httptest.NewRecorder(); ; rec = httptest.NewRecorder() {
+		door.ServeHTTP(rec, httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:8787/mcp", nil))
+		if rec.Code != http.StatusServiceUnavailable {
+			break
+		}
+		runtime.Gosched() // Run is on its way
+	}
 	f.Fuzz(func(t *testing.T, message []byte, newer bool) {
 		// A session of its own, or the limit of questions would answer for all but the first.
 		id := uuid.NewString()

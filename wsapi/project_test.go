@@ -518,7 +518,7 @@ func TestTwoPeople(t *testing.T) {
 	if got := give(ana, "response", yes(uuid.NewString())); got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
-	p = h.changed(p, wsapi.ProjectChange{Members: &[]wsapi.ProjectMember{member(ben, account.Member), member(cleo, account.Member)}})
+	h.changed(p, wsapi.ProjectChange{Members: &[]wsapi.ProjectMember{member(ben, account.Member), member(cleo, account.Member)}})
 	if got := give(ben, "response", yes(uuid.NewString())); got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}

@@ -192,6 +192,11 @@ func (r *reader) isOwn(file string) bool {
 	return slices.Contains(r.known.Own, filepath.Dir(file))
 }
 
+// unreadable is why a file cannot be read, a sentence for a person.
+type unreadable string
+
+func (u unreadable) Error() string { return string(u) }
+
 // errNone: there is no such file.
 var errNone = errors.New("no such file")
 
@@ -217,21 +222,21 @@ func contents(file string) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
 		return nil, errNone
 	case err != nil:
-		return nil, errors.New("It cannot be read.")
+		return nil, unreadable("It cannot be read.")
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return nil, errors.New("It cannot be read.")
+		return nil, unreadable("It cannot be read.")
 	case info.IsDir():
 		return nil, errNone
 	case !info.Mode().IsRegular():
-		return nil, errors.New("It is no plain file.")
+		return nil, unreadable("It is no plain file.")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return nil, errors.New("It cannot be read.")
+		return nil, unreadable("It cannot be read.")
 	}
 	if len(data) <= maxFile {
 		return data, nil
@@ -239,9 +244,9 @@ func contents(file string) ([]byte, error) {
 	h := sha256.New()
 	h.Write(data)
 	if _, err := io.Copy(h, io.LimitReader(f, maxHash)); err != nil {
-		return nil, errors.New("It cannot be read.")
+		return nil, unreadable("It cannot be read.")
 	}
-	return h.Sum(nil), errors.New("It is larger than settings are.")
+	return h.Sum(nil), unreadable("It is larger than settings are.")
 }
 
 func hashOf(data []byte) string {
