@@ -29,13 +29,11 @@ tr '\0' '\n' < /proc/$$/environ > `+h.work+`/environ
 for f in /proc/$$/fd/*; do readlink "$f"; done > `+h.work+`/descriptors.new
 mv `+h.work+`/descriptors.new `+h.work+`/descriptors
 `), 0o700))
-			for _, secret := range []string{
+			h.env = append(h.env,
 				"LD_PRELOAD=/evil.so", "LD_LIBRARY_PATH=/evil", "NODE_OPTIONS=--require /evil", "BASH_ENV=/evil", "GIT_SSH_COMMAND=evil", "PYTHONPATH=/evil",
 				"AWS_SECRET_ACCESS_KEY=secret", "GOOGLE_APPLICATION_CREDENTIALS=secret", "SAYSO_DATABASE_PASSWORD=secret", "PGPASSWORD=secret", "SSH_AUTH_SOCK=/secret",
 				"CLAUDECODE=1", "LC_ALL=C.UTF-8", "HTTPS_PROXY=http://127.0.0.1:9",
-			} {
-				h.env = append(h.env, secret)
-			}
+			)
 			// The loader would complain about it to everything that runs here.
 			h.env = slices.DeleteFunc(h.env, func(e string) bool { return strings.HasPrefix(e, "LD_PRELOAD") })
 			s := h.start("--sandbox", sandbox)

@@ -52,9 +52,8 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	if err != nil {
 		return err
 	}
-	rules, err := rulesOf(s)
-	if err != nil {
-		return err
+	if _, err := rulesOf(s); err != nil {
+		return err // before anything is opened
 	}
 	var own *certificate
 	if s.TLSCert != "" {
@@ -164,7 +163,8 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		listener.Close()
 		return err
 	}
-	if rules, err = rulesOf(inForce.over(s)); err != nil {
+	rules, err := rulesOf(inForce.over(s))
+	if err != nil {
 		listener.Close()
 		return err
 	}
