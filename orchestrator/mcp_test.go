@@ -72,8 +72,9 @@ func (b *bench) asksOverMCP(id, toolUseID string) (requestID string, ended <-cha
 		}
 		settled <- r
 	}()
+	// Nobody asks over MCP before there is a CLI, which is started in its own time.
 	b.wait(id, func(s session.ProcessState) bool {
-		return slices.ContainsFunc(s.Requests, func(r pending.Request) bool { return r.RequestID == requestID })
+		return s.State != session.Starting && slices.ContainsFunc(s.Requests, func(r pending.Request) bool { return r.RequestID == requestID })
 	})
 	return requestID, settled
 }

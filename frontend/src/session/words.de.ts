@@ -25,6 +25,7 @@ export const words: typeof english = {
   rename: { open: 'Umbenennen', title: 'Diese Sitzung umbenennen', label: 'Titel', save: 'Speichern' },
   force: 'Erzwingen',
   forceWords: 'Auf nichts wird gewartet: Was gerade geschrieben wird, kann abgeschnitten werden.',
+  handOff: 'Auf dem Telefon öffnen',
   fork: 'Abzweigen',
   archive: 'Archivieren',
   unarchive: 'Aus dem Archiv holen',

@@ -25,6 +25,7 @@ export const words = {
   rename: { open: 'Rename', title: 'Rename this session', label: 'Title', save: 'Save' },
   force: 'Force',
   forceWords: 'Nothing is waited for: what was being written may be cut off.',
+  handOff: 'Open on the phone',
   fork: 'Fork',
   archive: 'Archive',
   unarchive: 'Take out of the archive',
