@@ -1,0 +1,78 @@
+import type { Item } from '@/wsapi/messages.gen'
+
+/** What happened in a transcript while nobody looked. */
+export interface Missed {
+  edits: number
+  files: number
+  commands: number
+  tests: number
+  failed: number
+  answered: number
+  turns: number
+  /** Key of the first block that was not seen. */
+  first: string
+}
+
+const EDITS = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit'])
+// Runners of tests as they stand in commands; a guess that only words hang on.
+const TESTS = /\b(?:go test|(?:npm|pnpm|yarn|bun)(?: run)? test|make (?:test|check)|cargo (?:test|nextest)|pytest|vitest|jest|playwright test|mvn test|gradle test|rspec|phpunit|dotnet test|ctest)\b/
+
+const text = (input: unknown, field: string): string => {
+  const value = typeof input === 'object' && input !== null ? (input as Record<string, unknown>)[field] : undefined
+  return typeof value === 'string' ? value : ''
+}
+
+/** What lies behind a seq, or null when it is not worth a word. */
+export function missedOf(items: readonly Item[], after: number): Missed | null {
+  const fresh = items.filter((it) => it.seq > after && it.kind !== 'user')
+  if (fresh.length === 0) return null
+  const files = new Set<string>()
+  const missed: Missed = { edits: 0, files: 0, commands: 0, tests: 0, failed: 0, answered: 0, turns: 0, first: fresh[0]!.key }
+  for (const it of fresh) {
+    if (it.kind === 'resolved') missed.answered++
+    else if (it.kind === 'result') missed.turns++
+    else if (it.kind === 'tool_call') {
+      if (it.status === 'failed') missed.failed++
+      if (EDITS.has(it.tool_name)) {
+        missed.edits++
+        files.add(text(it.input, 'file_path') || text(it.input, 'notebook_path'))
+      } else if (it.tool_name === 'Bash') {
+        if (TESTS.test(text(it.input, 'command'))) missed.tests++
+        else missed.commands++
+      }
+    }
+  }
+  missed.files = files.size
+  return missed.edits + missed.commands + missed.tests + missed.answered + missed.turns === 0 ? null : missed
+}
+
+// --- how far a person has read, on this device
+
+const KEY = 'sayso:seen'
+const KEPT = 200
+
+type Seen = Record<string, [seq: number, at: number]>
+
+function all(): Seen {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? '{}')
+    return typeof kept === 'object' && kept !== null ? (kept as Seen) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** The last seq that was on the screen, and when, in ms; null for a session that was never open here. */
+export function seenOf(id: string): { seq: number; at: number } | null {
+  const [seq, at] = all()[id] ?? []
+  return typeof seq === 'number' && typeof at === 'number' ? { seq, at } : null
+}
+
+export function setSeen(id: string, seq: number, at: number): void {
+  const kept = Object.entries({ ...all(), [id]: [seq, at] as [number, number] }).toSorted((a, b) => b[1][1] - a[1][1]).slice(0, KEPT)
+  try {
+    localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(kept)))
+  } catch {
+    // Without storage nobody is told what they missed.
+  }
+}
