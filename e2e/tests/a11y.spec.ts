@@ -67,7 +67,7 @@ test('the inbox, settings and the admin area can be used by everybody', once, as
   await App.home(page, server.url)
   for (const [address, heading] of [
     ['inbox', 'Inbox'], ['settings', 'Settings'], ['admin/processes', 'Processes'], ['admin/people', 'People'], ['admin/tokens', 'Tokens'], ['admin/grants', 'Grants'],
-    ['admin/projects', 'Projects'],
+    ['admin/projects', 'Projects'], ['admin/audit', 'Audit'], ['admin/settings', 'Server settings'],
   ] as const) {
     await page.goto(`${server.url}/${address}`)
     await expect(page.getByRole('heading', { name: heading, level: 1 })).toBeVisible()

@@ -142,7 +142,7 @@ test('the record of answers is filtered, opened and exported; a setting is chang
   expect(lines.some((l) => l.entry.session_id === id && l.entry.what === 'denied')).toBe(true)
   expect(lines.every((l, i) => l.seq === i + 1 && /^[0-9a-f]{64}$/.test(l.hash))).toBe(true)
 
-  await page.getByRole('link', { name: 'Settings' }).click()
+  await page.getByRole('link', { name: 'Server settings' }).click()
   const days = page.getByRole('spinbutton', { name: 'Keep the record of answers' })
   await days.fill('3650')
   await page.getByRole('button', { name: 'Save: Keep the record of answers' }).click()

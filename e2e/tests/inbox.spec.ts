@@ -93,7 +93,7 @@ test('several that only look are approved at once, each on its own @newest', asy
   for (const n of [1, 2, 3]) {
     ids.push(await rest.start(prompt(`Look ${n}`, [tool('Read', { file_path: outside })], [text('I read: {{last_tool_result}}')]), { cwd: folder, title: `Look ${n}` }))
   }
-  const other = await rest.start(prompt('Run', [bash('touch no')], [text('Done.')]), { cwd: folder, title: 'Run' })
+  await rest.start(prompt('Run', [bash('touch no')], [text('Done.')]), { cwd: folder, title: 'Run' })
   await page.goto(`${own.url}/inbox`)
   await expect(page.getByRole('checkbox', { name: /^Select: / })).toHaveCount(3)
   await page.getByRole('button', { name: 'Select what only looks' }).click()

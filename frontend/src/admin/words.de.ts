@@ -7,7 +7,7 @@ export const words: typeof english = {
   nav: 'Seiten der Verwaltung',
   back: 'Zurück zu den Sitzungen',
   pages: {
-    processes: 'Prozesse', people: 'Personen', tokens: 'Tokens', projects: 'Projekte', grants: 'Erlaubnisse', audit: 'Protokoll', settings: 'Einstellungen',
+    processes: 'Prozesse', people: 'Personen', tokens: 'Tokens', projects: 'Projekte', grants: 'Erlaubnisse', audit: 'Protokoll', settings: 'Einstellungen des Servers',
   },
   nothing: 'Hier gibt es nichts, was du sehen darfst.',
   loading: 'Wird geladen…',

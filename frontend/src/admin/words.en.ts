@@ -7,7 +7,7 @@ export const words = {
   nav: 'Admin pages',
   back: 'Back to the sessions',
   pages: {
-    processes: 'Processes', people: 'People', tokens: 'Tokens', projects: 'Projects', grants: 'Grants', audit: 'Audit', settings: 'Settings',
+    processes: 'Processes', people: 'People', tokens: 'Tokens', projects: 'Projects', grants: 'Grants', audit: 'Audit', settings: 'Server settings',
   },
   nothing: 'There is nothing here that you may see.',
   loading: 'Loading…',
