@@ -67,14 +67,14 @@ func FuzzBodies(f *testing.F) {
 			addresses = append(addresses, rt.Method+" "+strings.NewReplacer("{id}", at, "{message_id}", at).Replace(rt.Pattern))
 		}
 	}
-	for i := range addresses {
-		for _, body := range []string{
-			`{}`, `null`, `[]`, `{"text":"a"}`, `{"title":"a","archived":true}`, `{"force":true}`, `{"cwd":"/w","prompt":"a","attachments":[{"name":"a","media_type":"image/png","data":"AA=="}]}`,
-			`{"decision":"allow","updated_input":{"a":1},"updated_permissions":[{"type":"addRules","rules":[{"toolName":"Bash"}],"behavior":"allow","destination":"session"}]}`,
-			`{"answers":{"Which?":"A"}}`, `{"responses":[{"id":"q1","values":["A"],"text":"b"}]}`, `{"role":"admin"}`, `{"name":"a","role":"member","expires_in":1e9}`,
-		} {
-			f.Add(uint8(i), []byte(body))
-		}
+	bodies := []string{
+		`{}`, `null`, `[]`, `{"text":"a"}`, `{"title":"a","archived":true}`, `{"force":true}`, `{"cwd":"/w","prompt":"a","attachments":[{"name":"a","media_type":"image/png","data":"AA=="}]}`,
+		`{"decision":"allow","updated_input":{"a":1},"updated_permissions":[{"type":"addRules","rules":[{"toolName":"Bash"}],"behavior":"allow","destination":"session"}]}`,
+		`{"answers":{"Which?":"A"}}`, `{"responses":[{"id":"q1","values":["A"],"text":"b"}]}`, `{"role":"admin"}`, `{"name":"a","role":"member","expires_in":1e9}`,
+	}
+	// Each address and each body once: the rest is for the fuzzer to try.
+	for i := range max(len(addresses), len(bodies)) {
+		f.Add(uint8(i%len(addresses)), []byte(bodies[i%len(bodies)]))
 	}
 	token := h.token(account.Admin)
 	f.Fuzz(func(t *testing.T, route uint8, body []byte) {
