@@ -3,7 +3,7 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { type BrowserContext, test as plain } from '@playwright/test'
+import { type APIRequestContext, type BrowserContext, type Cookie, test as plain } from '@playwright/test'
 
 import { type Model, type Server, startModel, startServer, token } from './server.ts'
 import { REST } from './wire.ts'
@@ -15,12 +15,18 @@ export interface ServerOptions {
 interface ForWorker extends ServerOptions {
   model: Model
   server: Server
+  cookies: Cookie[] // of one sign-in at the server of the worker
 }
 
 interface ForTest {
   folder: string // a fresh one in the workspace
   rest: REST
   signIn(context: BrowserContext, to?: Server): Promise<void>
+}
+
+async function signedIn(http: APIRequestContext, to: Server): Promise<void> {
+  const answer = await http.post(`${to.url}/api/login`, { data: { token: to.signInSecret() } })
+  if (!answer.ok()) throw new Error(`sign-in: ${answer.status()} ${await answer.text()}`)
 }
 
 export const test = plain.extend<ForTest, ForWorker>({
@@ -44,6 +50,16 @@ export const test = plain.extend<ForTest, ForWorker>({
     { scope: 'worker' },
   ],
 
+  cookies: [
+    async ({ playwright, server }, use) => {
+      const http = await playwright.request.newContext()
+      await signedIn(http, server)
+      await use((await http.storageState()).cookies)
+      await http.dispose()
+    },
+    { scope: 'worker' },
+  ],
+
   baseURL: async ({ server }, use) => use(server.url),
 
   folder: async ({ server }, use) => use(mkdtempSync(join(server.workspace, 'project-'))),
@@ -54,10 +70,10 @@ export const test = plain.extend<ForTest, ForWorker>({
     await http.dispose()
   },
 
-  signIn: async ({ server }, use) => {
+  signIn: async ({ server, cookies }, use) => {
     await use(async (context, to = server) => {
-      const answer = await context.request.post(`${to.url}/api/login`, { data: { token: to.signInSecret() } })
-      if (!answer.ok()) throw new Error(`sign-in: ${answer.status()} ${await answer.text()}`)
+      if (to === server) await context.addCookies(cookies)
+      else await signedIn(context.request, to)
     })
   },
 

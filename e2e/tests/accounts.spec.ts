@@ -8,7 +8,7 @@ const password = 'four words of mine'
 // The server of this worker is shared, so every test has people of its own.
 const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}`
 
-test('the first start leads to a page that makes the first admin', async ({ browser, claudePath, model }) => {
+test('the first start leads to a page that makes the first admin @newest', async ({ browser, claudePath, model }) => {
   const fresh = await startServer({ claudePath, modelURL: model.url, bootstrap: false })
   const page = await (await browser.newContext()).newPage()
   await page.goto(fresh.signInAddress)
@@ -38,7 +38,7 @@ test('the first start leads to a page that makes the first admin', async ({ brow
   await fresh.stop()
 })
 
-test('an admin brings a viewer in, makes her a member, and shuts her out', async ({ browser, page, folder, rest, server }) => {
+test('an admin brings a viewer in, makes her a member, and shuts her out @newest', async ({ browser, page, folder, rest, server }) => {
   const id = await rest.start(prompt('Make what Ada looks at.', [bash('touch for-ada')], [text('Made.')]), { cwd: folder })
   const name = own('Ada')
   await App.home(page, server.url)
@@ -66,7 +66,7 @@ test('an admin brings a viewer in, makes her a member, and shuts her out', async
   await rest.post(`/api/sessions/${id}/kill`, {}) // the list of other tests is theirs
 })
 
-test('a token is made with a scope, shown once, and revoked', async ({ page, playwright, server }) => {
+test('a token is made with a scope, shown once, and revoked @newest', async ({ page, playwright, server }) => {
   await App.home(page, server.url)
   await page.getByRole('button', { name: /^Account:/ }).click()
   const tokens = page.getByRole('region', { name: 'API tokens' })

@@ -6,7 +6,7 @@ import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { ask, bash, plan, prompt, question, text } from '../script.ts'
 
-test('the printed address signs in once', async ({ browser, server, page }) => {
+test('the printed address signs in once @newest', async ({ browser, server, page }) => {
   const fresh = await browser.newContext()
   const first = await fresh.newPage()
   await first.goto(server.signInAddress)
@@ -52,7 +52,7 @@ test.describe('on a phone', () => {
   const { viewport, userAgent, deviceScaleFactor, isMobile, hasTouch } = devices['Pixel 7']
   test.use({ viewport, userAgent, deviceScaleFactor, isMobile, hasTouch })
 
-  test('approve and answer with the thumb', async ({ page, folder, rest }) => {
+  test('approve and answer with the thumb @newest', async ({ page, folder, rest }) => {
     const long = `touch ${join(folder, 'a-name-that-is-much-longer-than-the-screen-of-any-phone-'.repeat(3))}`.slice(0, 200)
     const id = await rest.start(
       prompt('Work.', [bash(long)], [ask(question('Which format?', 'Format', ['Summary', 'Table']))], [text('You said: {{last_tool_result}}')]),

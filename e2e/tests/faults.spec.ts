@@ -36,7 +36,7 @@ async function expectDeath(page: Page, server: Server, sentence: RegExp) {
   await expect.poll(() => server.log()).toMatch(sentence)
 }
 
-test('no CLI: the app says so', async ({ page, context, model, signIn }) => {
+test('no CLI: the app says so @newest', async ({ page, context, model, signIn }) => {
   await withServer(page, { claudePath: '/nowhere/claude', modelURL: model.url }, async (server) => {
     await signIn(context, server)
     const app = await App.home(page, server.url)
@@ -45,7 +45,7 @@ test('no CLI: the app says so', async ({ page, context, model, signIn }) => {
   })
 })
 
-test('a CLI that may not be executed: the app says so', async ({ page, context, folder, model, signIn }) => {
+test('a CLI that may not be executed: the app says so @newest', async ({ page, context, folder, model, signIn }) => {
   const path = program(folder, 'exit 0')
   chmodSync(path, 0o644)
   await withServer(page, { claudePath: path, modelURL: model.url }, async (server) => {
@@ -66,7 +66,7 @@ test('no account: the app says so and offers a demo, and a session ends with a s
   })
 })
 
-test('a CLI that exits at once: the session is dead and says why', async ({ page, context, folder, model, signIn }) => {
+test('a CLI that exits at once: the session is dead and says why @newest', async ({ page, context, folder, model, signIn }) => {
   const path = program(folder, 'case "$*" in *--version*) echo "2.1.329 (Claude Code)"; exit 0;; esac; echo "no more licence for you" >&2; exit 3')
   await withServer(page, { claudePath: path, modelURL: model.url }, async (server) => {
     await signIn(context, server)
@@ -74,7 +74,7 @@ test('a CLI that exits at once: the session is dead and says why', async ({ page
   })
 })
 
-test('a CLI that prints rubbish: the session is dead and says why', async ({ page, context, folder, model, signIn }) => {
+test('a CLI that prints rubbish: the session is dead and says why @newest', async ({ page, context, folder, model, signIn }) => {
   const path = program(folder, 'case "$*" in *--version*) echo "2.1.329 (Claude Code)"; exit 0;; esac; echo "Welcome to the jungle"; echo "{broken"; sleep 0.2; exit 0')
   await withServer(page, { claudePath: path, modelURL: model.url }, async (server) => {
     await signIn(context, server)

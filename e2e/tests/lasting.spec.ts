@@ -89,7 +89,7 @@ test('a message sent while Claude works is queued and sent', async ({ page, fold
   expect((await rest.state(id)).queued_messages).toBe(0)
 })
 
-test('drafts survive a reload', async ({ page, folder, rest }) => {
+test('drafts survive a reload @newest', async ({ page, folder, rest }) => {
   const id = await rest.start(
     prompt('Ask me.', [ask(question('Which format?', 'Format', ['Summary', 'Table']))], [text('You said: {{last_tool_result}}')]),
     { cwd: folder },
@@ -106,7 +106,7 @@ test('drafts survive a reload', async ({ page, folder, rest }) => {
   await expect(app.said(/="Half a sentence"/)).toBeVisible()
 })
 
-test('a request never takes the focus, and typing decides nothing', async ({ page, folder, rest }) => {
+test('a request never takes the focus, and typing decides nothing @newest', async ({ page, folder, rest }) => {
   const id = await rest.start(prompt('Hello.', [text('Go on.')]), { cwd: folder })
   const app = await App.openSession(page, id)
   await expect(app.said('Go on.')).toBeVisible()

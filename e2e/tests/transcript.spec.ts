@@ -9,7 +9,7 @@ import { bash, prompt, text, tool, write } from '../script.ts'
 
 const painted = (kind: string) => [...(CSS.highlights.get(`code-${kind}`) ?? [])].map((r) => r.toString())
 
-test('code is coloured by a worker and stays text', async ({ page, folder, rest }) => {
+test('code is coloured by a worker and stays text @newest', async ({ page, folder, rest }) => {
   const code = 'func main() {\n\t// says it\n\tprintln("<img src=x onerror=alert(1)>")\n}'
   const id = await rest.start(prompt('Show me.', [text(`Here:\n\n\`\`\`go\n${code}\n\`\`\``)]), { cwd: folder })
   await App.openSession(page, id)
@@ -27,7 +27,7 @@ const more = async (page: Page, what: string) => {
   await menu.getByRole('button', { name: what, exact: true }).or(menu.getByRole('link', { name: what })).first().click()
 }
 
-test('a transcript is searched, and read as a plain page', async ({ page, folder, rest }) => {
+test('a transcript is searched, and read as a plain page @newest', async ({ page, folder, rest }) => {
   const lines = 'for i in $(seq 1 80); do printf "\\033[32mline %s\\033[0m\\n" $i; done'
   const id = await rest.start(prompt('Count.', [bash(lines)], [text('That was the **needle** among them.')]), { cwd: folder })
   const app = await App.openSession(page, id)
@@ -53,7 +53,7 @@ test('a transcript is searched, and read as a plain page', async ({ page, folder
   await expect(app.composer()).toBeVisible()
 })
 
-test('a search over all transcripts leads to the block', async ({ page, folder, rest }) => {
+test('a search over all transcripts leads to the block @newest', async ({ page, folder, rest }) => {
   const word = `heron${Date.now()}`
   const lines = Array.from({ length: 40 }, (_, i) => text(`Line ${i} of many.\n\nMore of it.`))
   const id = await rest.start(prompt('Say it.', [text(`Here stands a ${word} in main.go.`), bash('touch seen')], lines), { cwd: folder, title: 'The bird' })
@@ -77,7 +77,7 @@ test('a search over all transcripts leads to the block', async ({ page, folder, 
   await expect(found.getByText('Nothing found')).toBeVisible()
 })
 
-test('nothing in a transcript runs', async ({ page, folder, rest }) => {
+test('nothing in a transcript runs @newest', async ({ page, folder, rest }) => {
   // A fence in a prompt would end its script, and a file of text holds no NUL.
   const hostile = PAYLOADS.filter((p) => !p.includes('```') && !p.includes('\0'))
   const file = join(folder, 'hostile.html')
@@ -154,7 +154,7 @@ test('the model is switched and a queued message taken back while Claude runs', 
   await expect(page.getByRole('feed').getByText('Not this one.')).toHaveCount(0)
 })
 
-test('ten thousand blocks are few elements, and the last page is there', async ({ page, folder, rest }) => {
+test('ten thousand blocks are few elements, and the last page is there @newest', async ({ page, folder, rest }) => {
   const id = await rest.start(prompt('Say it.', [text('Said.')]), { cwd: folder })
   await expect.poll(async () => (await rest.state(id)).state).toBe('user_turn')
   const at = Date.now() / 1000
