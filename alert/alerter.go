@@ -21,6 +21,9 @@ import (
 const (
 	// grace is how long nobody must have looked before anybody is told.
 	grace = 5 * time.Second
+	// settling is how long after a bell the alerter looks: nobody is told sooner than
+	// grace, and what the bell rang for is on its way to tabs and Claude meanwhile.
+	settling = 100 * time.Millisecond
 	// Of more than burst alerts within burstSpan one is made.
 	burst     = 3
 	burstSpan = 10 * time.Second
@@ -68,6 +71,7 @@ type Alerter struct {
 
 	mu      sync.Mutex // never held over I/O
 	rung    map[string]struct{}
+	due     bool                 // Run will be woken for what rang
 	stale   bool                 // targets or choices changed
 	looking map[any]string       // who looks, by tab
 	looked  map[string]time.Time // when a person looked last
@@ -101,8 +105,12 @@ func New(o Options) *Alerter {
 func (a *Alerter) Touch(sessionID string) {
 	a.mu.Lock()
 	a.rung[sessionID] = struct{}{}
+	due := a.due
+	a.due = true
 	a.mu.Unlock()
-	a.poke()
+	if !due {
+		time.AfterFunc(settling, a.poke)
+	}
 }
 
 // Looking says whether a tab of a person can be seen and has the focus. A tab
@@ -281,7 +289,7 @@ func (a *Alerter) keep(ctx context.Context, d Delivery) error {
 func (a *Alerter) read(ctx context.Context, now time.Time) (err error) {
 	a.mu.Lock()
 	rung, stale := a.rung, a.stale
-	a.rung, a.stale = map[string]struct{}{}, false
+	a.rung, a.due, a.stale = map[string]struct{}{}, false, false
 	a.mu.Unlock()
 	defer func() {
 		if err != nil { // again the next time

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -273,7 +274,10 @@ func (r *Registry) Carry(ctx context.Context, req Request, from string) (settled
 // After any other error it is unknown whether the answer was stored; the same
 // command may be repeated.
 func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
-	row, err := r.read(ctx, s.SessionID, s.RequestID)
+	row, err := s.Seen, error(nil)
+	if row.RequestID != s.RequestID || row.SessionID != s.SessionID {
+		row, err = r.read(ctx, s.SessionID, s.RequestID)
+	}
 	if err != nil {
 		return Request{}, fmt.Errorf("pending: answer %s: %w", s.RequestID, err)
 	}
@@ -640,6 +644,9 @@ func (r *Registry) resolve(ctx context.Context, sessionID, requestID string, res
 		defer r.bell.Ring(sessionID)
 	}
 	r.hand(now)
+	// Whoever waits goes on here and now, before anybody is told of it: woken on
+	// another processor, the answer would wait for that one to wake.
+	runtime.Gosched()
 	return now, won || res.CommandID != "" && made(now, res), nil
 }
 

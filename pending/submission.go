@@ -6,6 +6,9 @@ import "encoding/json"
 // stored request. Answers and Responses are two spellings of the same; Responses
 // wins where both name a question.
 type Submission struct {
+	// Seen is the request as whoever submits has just read it, so that it is not
+	// read again; zero when they have not. What became of it since, the store tells.
+	Seen        Request
 	RequestID   string
 	SessionID   string      // must be the request's, else ErrNotFound
 	RequestType RequestType // must be the request's, else ErrInvalid

@@ -399,6 +399,11 @@ func (c *Conn) send(ctx context.Context, f frame) error {
 	}
 	f.version = max(c.speak, oldest) // the first frame says which in its head
 	text := f.append(nil, 0)         // what we were given is the caller's again
+	text = text[c.writeNow(text):]
+	if len(text) == 0 {
+		<-c.turn
+		return nil
+	}
 	written := make(chan error, 1)
 	go func() {
 		defer func() { <-c.turn }()
@@ -419,6 +424,21 @@ func (c *Conn) send(ctx context.Context, f frame) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// writeNow writes what the socket takes at once, which is nearly always all, and
+// returns how many bytes that were. What is wrong with the socket the next write
+// says.
+func (c *Conn) writeNow(text []byte) (n int) {
+	raw, err := c.sock.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Write(func(fd uintptr) bool {
+		n, _ = syscall.Write(int(fd), text)
+		return true // whatever it was, it is not waited for
+	})
+	return max(n, 0)
 }
 
 // receive reads frames until the connection ends.

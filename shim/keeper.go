@@ -85,6 +85,9 @@ type keeper struct {
 func Main(stdin, stdout *os.File) error {
 	// The CLI is killed by the kernel when the thread that has started it ends.
 	runtime.LockOSThread()
+	// It moves bytes from one descriptor to another, mostly a line now and then:
+	// waking a second thread for the next step takes longer than the step.
+	runtime.GOMAXPROCS(1)
 	signals := make(chan os.Signal, 4)
 	// SIGPIPE, so that a server that has died before it read the line is no reason to die.
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)

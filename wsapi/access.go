@@ -41,33 +41,45 @@ func placeOf(ses session.Session) project.Place {
 // may returns a session in which a person may do something. One that they may not
 // see is [session.ErrNotFound], as one that is not there.
 func (s *Server) may(ctx context.Context, who account.Identity, action project.Action, sessionID string) (session.Session, error) {
+	ses, _, err := s.see(ctx, who, action, sessionID)
+	return ses, err
+}
+
+// see is may that also returns the projects by which it decided.
+func (s *Server) see(ctx context.Context, who account.Identity, action project.Action, sessionID string) (session.Session, *project.Book, error) {
 	ses, err := s.o.Store.Session(ctx, sessionID)
 	if err != nil {
-		return session.Session{}, err
+		return session.Session{}, nil, err
 	}
 	book, err := s.book(ctx)
 	if err != nil {
-		return session.Session{}, err
+		return session.Session{}, nil, err
 	}
 	err = book.May(person(who), action, placeOf(ses))
 	if errors.Is(err, project.ErrHidden) {
-		return session.Session{}, session.ErrNotFound
+		return session.Session{}, nil, session.ErrNotFound
 	}
-	return ses, err
+	return ses, book, err
 }
 
 // mayRequest is may for the session of a request; of a hidden one the request is
 // [pending.ErrNotFound].
 func (s *Server) mayRequest(ctx context.Context, who account.Identity, action project.Action, requestID string) (pending.Request, session.Session, error) {
+	r, ses, _, err := s.seeRequest(ctx, who, action, requestID)
+	return r, ses, err
+}
+
+// seeRequest is mayRequest that also returns the projects by which it decided.
+func (s *Server) seeRequest(ctx context.Context, who account.Identity, action project.Action, requestID string) (pending.Request, session.Session, *project.Book, error) {
 	r, err := s.o.Store.Request(ctx, requestID)
 	if err != nil {
-		return pending.Request{}, session.Session{}, err
+		return pending.Request{}, session.Session{}, nil, err
 	}
-	ses, err := s.may(ctx, who, action, r.SessionID)
+	ses, book, err := s.see(ctx, who, action, r.SessionID)
 	if errors.Is(err, session.ErrNotFound) {
-		return pending.Request{}, session.Session{}, pending.ErrNotFound
+		return pending.Request{}, session.Session{}, nil, pending.ErrNotFound
 	}
-	return r, ses, err
+	return r, ses, book, err
 }
 
 // mayStart checks the start of a session in a folder, with all symlinks resolved.

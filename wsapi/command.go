@@ -246,7 +246,7 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 	if c.RequestID == "" {
 		return Outcome{}, refuseField("request_id", `The field "request_id" is missing.`)
 	}
-	row, ses, err := s.mayRequest(ctx, who, project.See, c.RequestID)
+	row, ses, book, err := s.seeRequest(ctx, who, project.See, c.RequestID)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -259,12 +259,12 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 	var two bool
 	var mistrusted string
 	if !row.Status.Final() && c.SessionID == row.SessionID {
-		if two, mistrusted, err = s.mayAnswer(ctx, who, c, row, ses); err != nil {
+		if two, mistrusted, err = s.mayAnswer(ctx, book, who, c, row, ses); err != nil {
 			return Outcome{}, err
 		}
 	}
 	sub := pending.Submission{
-		RequestID: c.RequestID, SessionID: c.SessionID, RequestType: c.RequestType, InputHash: c.InputHash,
+		Seen: row, RequestID: c.RequestID, SessionID: c.SessionID, RequestType: c.RequestType, InputHash: c.InputHash,
 		CommandID: c.CommandID, Actor: actor(who),
 		Decision: c.Decision, Message: c.Message, Interrupt: c.Interrupt,
 		UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions),
@@ -288,11 +288,7 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 // mayAnswer holds an answer against the rights and rules of the project. two says
 // that another person must approve, too; mistrusted is whoever has approved and may
 // no longer.
-func (s *Server) mayAnswer(ctx context.Context, who account.Identity, c *PendingRequestResponse, row pending.Request, ses session.Session) (two bool, mistrusted string, err error) {
-	book, err := s.book(ctx)
-	if err != nil {
-		return false, "", err
-	}
+func (s *Server) mayAnswer(ctx context.Context, book *project.Book, who account.Identity, c *PendingRequestResponse, row pending.Request, ses session.Session) (two bool, mistrusted string, err error) {
 	me, in := person(who), placeOf(ses)
 	if row.RequestType != pending.ToolApproval || c.Decision != pending.Allow {
 		return false, "", book.May(me, project.Answer, in)

@@ -47,13 +47,14 @@ type Hub struct {
 
 	mu      sync.Mutex // protects following; never held over I/O
 	running bool
-	notice  NoticeCode          // what stands in the way of storing
-	rung    map[string]struct{} // sessions whose bell rang since Run looked
-	feeds   map[string]*feed    // sessions that run, wait, or are read by a tab
-	tabs    map[*tab]bool       // true once the tab has its first snapshot
-	buried  map[string]string   // sessions that are being deleted, with their projects
-	served  sync.WaitGroup      // tabs
-	retryAt time.Time           // after the store failed; zero when it did not
+	notice  NoticeCode                       // what stands in the way of storing
+	rung    map[string]struct{}              // sessions whose bell rang since Run looked
+	feeds   map[string]*feed                 // sessions that run, wait, or are read by a tab
+	tabs    map[*tab]bool                    // true once the tab has its first snapshot
+	buried  map[string]string                // sessions that are being deleted, with their projects
+	deeds   map[*context.CancelFunc]struct{} // commands under way
+	served  sync.WaitGroup                   // tabs
+	retryAt time.Time                        // after the store failed; zero when it did not
 }
 
 // feed is what the tabs are told about one session. The hub's mutex protects it.
@@ -109,6 +110,7 @@ func newHub(s *Server) *Hub {
 		closing: make(chan struct{}), notice: NoNotice,
 		large: make(chan struct{}, largeMessages),
 		rung:  map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, buried: map[string]string{},
+		deeds: map[*context.CancelFunc]struct{}{},
 	}
 }
 
@@ -156,6 +158,9 @@ func (h *Hub) Run(ctx context.Context) error {
 
 	h.mu.Lock()
 	h.running = false
+	for cancel := range h.deeds {
+		(*cancel)()
+	}
 	h.mu.Unlock()
 	close(h.closing)
 	aside.Wait()
@@ -168,6 +173,24 @@ func (h *Hub) open() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.running
+}
+
+// during returns a context that ends with ctx, with the hub, or with done, which
+// must be called.
+func (h *Hub) during(ctx context.Context) (_ context.Context, done func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.running {
+		cancel()
+	}
+	h.deeds[&cancel] = struct{}{}
+	return ctx, func() {
+		cancel()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.deeds, &cancel)
+	}
 }
 
 // count returns the number of tabs.

@@ -551,15 +551,8 @@ func (t *tab) command(ctx context.Context, data []byte) bool {
 func (t *tab) perform(ctx context.Context, spec commandSpec, c deed, who account.Identity) bool {
 	run := func() bool {
 		// A command that has begun outlives its tab, but not the server.
-		deed, done := context.WithCancel(context.WithoutCancel(ctx))
+		deed, done := t.hub.during(context.WithoutCancel(ctx))
 		defer done()
-		t.work.Go(func() {
-			defer done()
-			select {
-			case <-t.hub.closing:
-			case <-deed.Done():
-			}
-		})
 		out := t.hub.s.perform(deed, spec, c, who).Outcome
 		return t.ack(ctx, Ack{
 			CommandID: out.CommandID, Result: out.Result, Error: out.Error, Resolved: out.Resolved,
