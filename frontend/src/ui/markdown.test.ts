@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { blocks, Growing, inert, safeLink, type Block } from './markdown'
+import { blocks, Growing, inert, isPlain, safeLink, type Block } from './markdown'
 
 const htmlOf = (b: Block) => ('html' in b ? String(b.html) : '')
 const html = (text: string) => blocks(text).map(htmlOf).join('')
@@ -164,5 +164,38 @@ describe('inert', () => {
         expect([...node.attributes].map((a) => a.name).filter((n) => n !== 'start')).toEqual([])
       }
     }
+  })
+})
+
+describe('plain words', () => {
+  test.each(['One', 'What option 0 of part 1 means for the rest.', 'Größe (in %): 1.5 = more?', "It's \"so\""])('%s', (text) => {
+    expect(isPlain(text)).toBe(true)
+  })
+
+  test.each([
+    '', '- one', '1. one', '1) one', '# one', '> one', 'a\nb', 'a *b*', 'a _b_', '`a`', 'a <b>', 'a & b', 'a ~~b~~', 'a \\* b', '[a](b)', '![a](b)', 'www.example.com',
+    'see http://example.com', 'a@example.com', ' a', 'a ', 'a\u202eb', 'a | b', '+ a', '---',
+  ])('%s is markdown, or may be', (text) => {
+    expect(isPlain(text)).toBe(false)
+  })
+
+  test('mean nothing to markdown, whatever they are', () => {
+    // Also what is not plain: the rule may let nothing of it through that means something.
+    const piece = fc.oneof(
+      { weight: 20, arbitrary: fc.constantFrom(...'abÄ1 .,;:?!\'"()/%+=-', '. ', '- ', '1. ', 'www', 'http', 'a)', '--', '==') },
+      { weight: 1, arbitrary: fc.constantFrom('&', '*', '_', '`', '\n', '@', '|', '[', '<', '\\', '~', '\u202e') })
+    fc.assert(fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+      const text = 'a' + pieces.join('')
+      if (!isPlain(text)) return
+      const read = blocks(text)
+      expect(read).toHaveLength(1)
+      const made = document.createElement('div')
+      made.innerHTML = String((read[0] as { html: string }).html).trim()
+      const now = document.createElement('div')
+      now.append(inert(text))
+      expect(now.innerHTML).toBe(made.innerHTML)
+      now.replaceChildren(inert(text, true))
+      expect(now.innerHTML).toBe(made.firstElementChild!.innerHTML)
+    }), { numRuns: 500 })
   })
 })

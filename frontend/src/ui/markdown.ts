@@ -1,4 +1,4 @@
-import DOMPurify from 'dompurify'
+import DOMPurify, { type Config } from 'dompurify'
 import { Marked, type Token, type Tokens, type TokensList } from 'marked'
 import remend from 'remend'
 
@@ -53,6 +53,14 @@ const marked = new Marked({
 
 const trusted = policy ? { TRUSTED_TYPES_POLICY: policy as never } : {}
 
+// One for each set of rules: given with a call, they would be read anew each time,
+// which takes longer than most texts.
+function cleaner(rules: Config) {
+  const one = DOMPurify(window)
+  one.setConfig({ ...rules, ...trusted })
+  return one
+}
+
 const CLEAN = {
   ALLOWED_TAGS: [
     'a', 'blockquote', 'br', 'code', 'del', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'li', 'ol', 'p', 'pre',
@@ -61,9 +69,9 @@ const CLEAN = {
   ALLOWED_ATTR: ['href', 'title', 'target', 'rel', 'start', 'tabindex'],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
-  ...(policy ? { RETURN_TRUSTED_TYPE: true as const } : {}),
-  ...trusted,
+  ...(policy ? { RETURN_TRUSTED_TYPE: true } : {}),
 }
+const clean = cleaner(CLEAN)
 
 /** HTML that may be shown; a TrustedHTML where the browser knows such. */
 export type SafeHTML = string | TrustedHTML
@@ -80,7 +88,7 @@ function htmlOf(token: Token, links: TokensList['links']): SafeHTML {
   const known = key === null ? undefined : cache.get(key)
   if (known !== undefined) return known
   const list = Object.assign([token], { links }) as TokensList
-  const safe = DOMPurify.sanitize(marked.parser(list), CLEAN) as unknown as SafeHTML
+  const safe = clean.sanitize(marked.parser(list)) as unknown as SafeHTML
   if (key !== null) {
     if (cache.size >= CACHED) cache.delete(cache.keys().next().value!)
     cache.set(key, safe)
@@ -186,17 +194,32 @@ const quiet = new Marked({
   },
 })
 
-const QUIET = {
+const cleanQuiet = cleaner({
   ALLOWED_TAGS: CLEAN.ALLOWED_TAGS.filter((tag) => tag !== 'a' && !/^h[1-6]$/.test(tag)),
   ALLOWED_ATTR: ['start'],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
-  RETURN_DOM_FRAGMENT: true as const,
-  ...trusted,
+  RETURN_DOM_FRAGMENT: true,
+})
+
+// Most of what is asked is a few plain words, and a form of sixteen options is to
+// be there before the next frame.
+const PLAIN = /^\p{L}[\p{L}\p{N} .,;:?!'"()/%+=-]*$/u
+const ADDRESS = /:\/\/|www\./i
+
+/** Whether a text is one paragraph in which markdown means nothing. */
+export function isPlain(text: string): boolean {
+  return PLAIN.test(text) && !ADDRESS.test(text) && !text.endsWith(' ')
 }
 
 /** A markdown text as elements with which nothing can be done but reading them. */
 export function inert(text: string, inline = false): DocumentFragment {
+  if (isPlain(text)) {
+    const content = document.createDocumentFragment()
+    const at = inline ? content : content.appendChild(document.createElement('p'))
+    at.append(text)
+    return content
+  }
   const html = inline ? quiet.parseInline(text, { async: false }) : quiet.parse(text, { async: false })
-  return DOMPurify.sanitize(html, QUIET)
+  return cleanQuiet.sanitize(html) as unknown as DocumentFragment
 }

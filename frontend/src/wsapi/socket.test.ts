@@ -1,7 +1,8 @@
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { useSessions } from '@/session/sessions'
-import type { Command, ServerFrame } from './messages.gen'
+import { golden } from '@/testframes'
+import type { Command, ProcessState, ServerFrame } from './messages.gen'
 import { createSocket } from './socket'
 
 const asked = vi.hoisted(() => vi.fn<() => Promise<unknown>>())
@@ -156,6 +157,27 @@ test('frames are taken in once for each animation frame', () => {
   vi.advanceTimersByTime(20)
   expect(apply.mock.calls.length).toBeLessThanOrEqual(2)
   expect(store.state.complete).toBe(true)
+})
+
+test('a request that comes or goes is shown at once, with what was said before; the rest waits for the screen', () => {
+  last().hello()
+  last().say({ type: 'active_processes', processes: [] })
+  vi.advanceTimersByTime(20)
+  const state = golden<ProcessState>('process_state.many_requests')
+  const quiet = { ...state, session_id: 'other', pending_requests: [] }
+  last().say(quiet)
+  expect(store.session('other')).toBeUndefined()
+  last().say(state)
+  expect(store.requests).toHaveLength(state.pending_requests.length)
+  expect(store.session('other')).toBeDefined()
+  vi.advanceTimersByTime(20)
+  last().say({ ...state, version: state.version + 1, pending_requests: state.pending_requests.slice(1) })
+  expect(store.requests).toHaveLength(state.pending_requests.length - 1)
+  vi.advanceTimersByTime(20)
+  last().say({ ...state, version: state.version + 2, title: 'another', pending_requests: state.pending_requests.slice(1) })
+  expect(store.session(state.session_id)?.title).toBe(state.title)
+  vi.advanceTimersByTime(20)
+  expect(store.session(state.session_id)?.title).toBe('another')
 })
 
 test('the end of a sign-in is said once and for all', () => {

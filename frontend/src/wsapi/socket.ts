@@ -3,6 +3,7 @@ import { FrameQueue } from '@/core/frames'
 import { Outbox, type Lasting } from '@/core/outbox'
 import { uuid } from '@/core/uuid'
 import type { Context, Listing } from '@/core/reducer'
+import { urgent } from '@/core/urgent'
 import type { useSessions } from '@/session/sessions'
 import { ask } from '@/workspace/trusting'
 import { closeCodes, protocol, type Command, type ServerFrame } from './messages.gen'
@@ -78,7 +79,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   })
 
   function take(frame: ServerFrame): void {
-    queue.push(frame)
+    queue.push(frame, urgent(frame, store.state))
     settle(frame)
   }
 
