@@ -15,7 +15,8 @@ export default defineConfig<object, ServerOptions>({
   testDir: 'tests',
   outputDir: 'test-results',
   timeout: 90_000,
-  expect: { timeout: 20_000 },
+  // What a snapshot does not name is not there.
+  expect: { timeout: 20_000, toMatchAriaSnapshot: { children: 'deep-equal' } },
   fullyParallel: true,
   workers: 2,
   // A second try tells a slow machine from a fault; what needed one is printed by name at the end.

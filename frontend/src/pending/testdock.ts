@@ -3,6 +3,7 @@ import { createPinia, setActivePinia } from 'pinia'
 import { vi } from 'vitest'
 import { nextTick, ref } from 'vue'
 import { useSessions } from '@/session/sessions'
+import { asks as form, request as card } from '@/testcards'
 import { arrive } from '@/testsetup'
 import type { Ack, Preview, ProcessState, Question, Request } from '@/wsapi/messages.gen'
 import { portKey, type Answer, type Port } from '@/wsapi/port'
@@ -33,25 +34,11 @@ export async function answeredAll() {
 // Each test has an hour of its own: the window remembers when it was last come back to.
 export let NOW = 1_763_692_800_000
 
-export function request(id: string, more: Partial<Request> = {}): Request {
-  return {
-    request_id: id, request_type: 'tool_approval', source: 'claude', tool_name: 'Bash',
-    tool_input: { command: 'touch a', description: 'Make a file' }, input_hash: 'sha256:' + id, created_at: NOW / 1000 - 5,
-    expires_at: null, status: 'open', agent_id: null, agent_type: null, title: null, description: null, decision_reason: null,
-    blocked_path: null, tool_use_id: null, permission_suggestions: [], draft: null, ...more,
-  }
-}
+/** A request of this hour. */
+export const request = (id: string, more: Partial<Request> = {}): Request => card(id, { created_at: NOW / 1000 - 5, ...more })
+export const asks = (id: string, questions: Question[], more: Partial<Request> = {}) => form(id, questions, { created_at: NOW / 1000 - 5, ...more })
 
-export function question(id: string, kind: Question['kind'], labels: string[], more: Partial<Question> = {}): Question {
-  return {
-    id, question: `What of ${id}?`, header: id, kind, required: true, placeholder: null, free_text: true,
-    options: labels.map((label) => ({ label, value: label, description: '', preview: null })), ...more,
-  }
-}
-
-export const asks = (id: string, questions: Question[], more: Partial<Request> = {}) => request(id, {
-  request_type: 'ask_user_question', tool_name: 'AskUserQuestion', tool_input: {}, form: { title: null, questions }, ...more,
-})
+export { question } from '@/testcards'
 
 let version = 0
 export function process(requests: Request[], more: Partial<ProcessState> = {}): ProcessState {

@@ -1,0 +1,104 @@
+// A server made of frames: the built app shows whatever state a test wants to
+// look at, with no process behind it. The page, its headers and what else REST
+// tells are the real server's.
+import { readFileSync } from 'node:fs'
+
+import type { Page, WebSocketRoute } from '@playwright/test'
+
+import type { Command, Hello, Item, Preview, ProcessState, Request, ServerFrame } from '../frontend/src/wsapi/messages.gen.ts'
+import { root } from './machine.ts'
+
+const golden = <T>(name: string): T => JSON.parse(readFileSync(`${root}wsapi/testdata/messages/${name}.json`, 'utf8')) as T
+
+export class Stage {
+  /** Of the one session that is on stage. */
+  readonly id = golden<ProcessState>('process_state.idle').session_id
+  /** What the page has sent. */
+  readonly commands: Command[] = []
+  /** What the server says of requests, by their ids; of others it knows nothing. */
+  readonly previews = new Map<string, Preview>()
+  /** Whether anything is answered, or the line is only open. */
+  silent = false
+  /** Whether a connection is taken. */
+  up = true
+  user: Hello['user'] = { name: 'ada', role: 'admin' }
+
+  private version = 100
+  private seq = 0
+  private readonly items: Item[] = []
+  private state: ProcessState
+  private line: WebSocketRoute | undefined
+
+  private constructor(readonly page: Page) {
+    this.state = this.process([])
+  }
+
+  /** Puts up a stage in a page that has opened nothing yet. */
+  static async in(page: Page): Promise<Stage> {
+    const stage = new Stage(page)
+    await page.routeWebSocket('**/ws', (line) => stage.connect(line))
+    await page.route('**/api/pending/*/preview', (route) => {
+      const said = stage.previews.get(decodeURIComponent(route.request().url().split('/').at(-2)!))
+      return route.fulfill({ json: said ?? {} })
+    })
+    // How one ended is what its transcript tells.
+    await page.route(/\/api\/pending\/[^/]+$/, (route) => route.fulfill({ json: { status: 'withdrawn' } }))
+    await page.route('**/api/sessions?*', (route) => route.fulfill({ json: { sessions: [], next: null } }))
+    return stage
+  }
+
+  async open(url: string): Promise<void> {
+    await this.page.goto(`${url}/sessions/${this.id}`)
+  }
+
+  /** The state that has these requests open. */
+  private process(requests: Request[], more: Partial<ProcessState> = {}): ProcessState {
+    const { pending_request: _, ...idle } = golden<ProcessState>('process_state.idle')
+    return {
+      ...idle, version: ++this.version, title: 'Fix the login', cwd: '/w', state: requests.length > 0 ? 'assistant_turn' : 'user_turn',
+      pending_requests: requests, ...more,
+    }
+  }
+
+  private connect(line: WebSocketRoute): void {
+    if (!this.up) return void line.close({ code: 1012 })
+    this.line = line
+    line.onMessage((message) => {
+      const command = JSON.parse(String(message)) as Command
+      if (this.silent) return
+      if (command.type === 'subscribe') return this.send(this.transcript())
+      if (command.type !== 'ping' && command.type !== 'looking') this.commands.push(command)
+      if ('command_id' in command) this.send({ type: 'ack', command_id: command.command_id, result: 'applied' } as ServerFrame)
+    })
+    if (this.silent) return
+    this.send({ ...golden<Hello>('hello'), user: this.user, server_time: Date.now() / 1000 }, { type: 'active_processes', processes: [this.state] })
+  }
+
+  private transcript(): ServerFrame {
+    return { type: 'transcript', session_id: this.id, from: 0, next: this.items.length, items: this.items, total: this.items.length, live: null }
+  }
+
+  send(...frames: ServerFrame[]): void {
+    for (const frame of frames) this.line?.send(JSON.stringify(frame))
+  }
+
+  /** Has these requests open from now on, and no others. */
+  show(requests: Request[], more: Partial<ProcessState> = {}): void {
+    this.state = this.process(requests, more)
+    this.send(this.state)
+  }
+
+  /** Adds to the transcript. */
+  say(...items: (Record<string, unknown> & { kind: Item['kind'] })[]): void {
+    for (const item of items) {
+      const seq = ++this.seq
+      this.items.push({ seq, rev: seq, key: `k${seq}`, at: Date.now() / 1000, agent_id: null, ...item } as unknown as Item)
+    }
+    this.send(this.transcript())
+  }
+
+  /** Ends the connection as a server does that goes. */
+  async hangUp(): Promise<void> {
+    await this.line?.close({ code: 1012 })
+  }
+}

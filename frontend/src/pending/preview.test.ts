@@ -1,0 +1,154 @@
+import { enableAutoUnmount } from '@vue/test-utils'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { nextTick } from 'vue'
+import { command, file, KINDS, lines, NOTHING, tool } from '@/testcards'
+import { arrive } from '@/testsetup'
+import { PAYLOADS } from '@/testpayloads'
+import type { RiskMark } from '@/wsapi/messages.gen'
+import { findings, segments } from './marks'
+import { headings } from './plan'
+import { answeredAll, armed, asked, button, dock, has, key, looked, newHour, NOW, off, previews } from './testdock'
+
+// What a card does with what the server says of it. How each kind of card is
+// heard is in the aria snapshots of the browser tests.
+
+enableAutoUnmount(afterEach)
+beforeEach(() => {
+  localStorage.clear()
+  previews.clear()
+  asked.length = 0
+  newHour()
+  vi.useFakeTimers({ now: NOW })
+})
+afterEach(() => vi.useRealTimers())
+
+test('nothing that somebody else wrote runs, wherever it is shown', async () => {
+  const all = PAYLOADS.join('\n')
+  const tools = new Map(Object.values(KINDS).map((kind) => [kind[0].tool_name, kind]))
+  for (const [r, preview] of tools.values()) {
+    if (preview?.file) Object.assign(preview.file, { before: all, after: all + '!' })
+    const input = Object.fromEntries(Object.entries(r.tool_input as object).map(([k, v]) => [k, typeof v === 'string' ? all : v]))
+    previews.set(r.tool_name, {
+      ...(preview ?? NOTHING),
+      rules: [{ suggestion: 0, rule: all, form: 'prefix', text: all, level: 'high', kind: 'launcher', reason: all, would_allow: [all] }],
+      why: { permission_mode: all, reason: all, blocked_path: all, rules: [{ rule: all, behavior: 'ask', source: 'user' }], uncovered: [all], smallest: [all] },
+    })
+    const d = dock([{ ...r, request_id: r.tool_name, tool_input: input, description: all, decision_reason: all, permission_suggestions: [{ type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: all }] }] }])
+    await armed()
+    await answeredAll()
+    expect(d.wrapper.element.ownerDocument.querySelectorAll('.card script, .card img, .card iframe, .card svg[onload], .card [onerror], .card [onfocus], .card object, .card embed, .card form[action]')).toHaveLength(0)
+    d.wrapper.unmount()
+  }
+  expect((globalThis as { ran?: unknown }).ran).toBeUndefined()
+}, 60_000)
+
+// The aria snapshots do not tell these.
+test.each([
+  ['a command', ['Deny n', 'Edit e', 'Raw JSON v', 'Approve y']],
+  ['a plan', ['Keep planning n', 'Approve, ask before edits y']],
+])('the keys of %s are told with its buttons', async (name, keys) => {
+  const d = dock([KINDS[name]![0]])
+  await armed()
+  expect(d.wrapper.findAll('[aria-keyshortcuts]').map((b) => `${b.attributes('aria-label') ?? b.text()} ${b.attributes('aria-keyshortcuts')}`)).toEqual(keys)
+})
+
+describe('what can do much harm', () => {
+  const red = () => {
+    previews.set('a', command('high', [{ from: 0, to: 2, kind: 'delete_tree', level: 'high', reason: 'Removes.' }]))
+    return dock([tool('Bash', { command: 'rm -rf a' })])
+  }
+
+  test('takes more than one press', async () => {
+    const d = red()
+    await armed()
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers).toEqual([])
+    const field = d.wrapper.find('.red input')
+    await field.setValue('rmm')
+    await field.trigger('keydown', { key: 'Enter' })
+    expect(d.answers).toEqual([])
+    await field.setValue('rm')
+    await field.trigger('keydown', { key: 'Enter' })
+    expect(d.answers).toMatchObject([{ decision: 'allow' }])
+  })
+
+  test('or a key that is held, and not one that is let go', async () => {
+    const d = red()
+    await armed()
+    await key(d.wrapper, 'y')
+    vi.advanceTimersByTime(700)
+    dispatchEvent(new KeyboardEvent('keyup', { key: 'y' }))
+    vi.advanceTimersByTime(2_000)
+    expect(d.answers).toEqual([])
+    await key(d.wrapper, 'y')
+    vi.advanceTimersByTime(800)
+    expect(d.answers).toMatchObject([{ decision: 'allow' }])
+  })
+
+  test('a key held in another window ends with it', async () => {
+    const d = red()
+    await armed()
+    await key(d.wrapper, 'y')
+    dispatchEvent(new Event('blur'))
+    vi.advanceTimersByTime(2_000)
+    expect(d.answers).toEqual([])
+  })
+
+  test('an edit that makes it harmless is approved as any other', async () => {
+    const d = red()
+    await armed()
+    await button(d.wrapper, 'Edit').trigger('click')
+    previews.set('a', command('low'))
+    await d.wrapper.find('textarea').setValue('ls')
+    expect(off(d.wrapper, 'Approve')).toBe(true)
+    await looked()
+    expect(asked.at(-1)).toBe('POST /api/pending/a/preview {"tool_input":{"command":"ls"}}')
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers).toMatchObject([{ decision: 'allow', updated_input: { command: 'ls' } }])
+  })
+})
+
+test('approving waits a moment for what the server says, and not for ever', async () => {
+  vi.stubGlobal('fetch', ((was) => (path: string, init: RequestInit) => (path.endsWith('/preview') ? new Promise(() => {}) : was(path, init)))(fetch))
+  const d = dock([tool('Bash', { command: 'ls' }, { request_id: 'waits' })])
+  arrive()
+  vi.advanceTimersByTime(600)
+  await nextTick()
+  expect(off(d.wrapper, 'Approve')).toBe(true)
+  expect(has(d.wrapper, 'Deny')).toBe(true)
+  vi.advanceTimersByTime(2_400)
+  await nextTick()
+  expect(off(d.wrapper, 'Approve')).toBe(false)
+})
+
+test('what comes into a card may move its end out of sight: it has to be seen again', async () => {
+  let answer: (r: object) => void = () => {}
+  vi.stubGlobal('fetch', ((was) => (path: string, init: RequestInit) => (path.endsWith('/moves/preview') ? new Promise((done) => (answer = done)) : was(path, init)))(fetch))
+  const d = dock([tool('Write', { file_path: '/w/a', content: 'a' }, { request_id: 'moves' })])
+  arrive()
+  vi.advanceTimersByTime(600)
+  answer(new globalThis.Response(JSON.stringify(file({ line: 1, before: lines(300), after: 'a' }))))
+  await answeredAll()
+  expect(d.wrapper.findAll('del')).toHaveLength(300)
+  expect(off(d.wrapper, 'Approve')).toBe(true)
+  arrive()
+  await nextTick()
+  expect(off(d.wrapper, 'Approve')).toBe(false)
+})
+
+test('marks cut a text into lines and levels', () => {
+  const mark = (from: number, to: number, level: RiskMark['level']): RiskMark => ({ from, to, kind: 'delete', level, reason: '' })
+  expect(segments('ab\ncd', [mark(1, 4, 'medium'), mark(3, 4, 'high')])).toEqual([
+    [{ text: 'a', level: null }, { text: 'b', level: 'medium' }],
+    [{ text: 'c', level: 'high' }, { text: 'd', level: null }],
+  ])
+  expect(segments('a\n', [])).toEqual([[{ text: 'a', level: null }]])
+  expect(segments('', [])).toEqual([[]])
+  // Said once, the worst first, and what is low only when nothing is worse.
+  expect(findings('abcd', [mark(0, 1, 'low'), mark(1, 2, 'medium'), mark(2, 3, 'high'), mark(2, 3, 'high')]).map((f) => f.text)).toEqual(['c', 'b'])
+  expect(findings('abcd', [mark(0, 1, 'low')]).map((f) => f.text)).toEqual(['a'])
+})
+
+test('headings of a plan are those that are shown as such', () => {
+  expect(headings('# A\n```\n# no\n```\n## `B` *c*\ntext # no\n#no\n~~~\n# no')).toEqual([{ level: 1, text: 'A' }, { level: 2, text: 'B c' }])
+})
