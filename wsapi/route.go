@@ -40,6 +40,7 @@ type route struct {
 	pattern string
 	policy  policy
 	limit   int64 // of the body in bytes; 0: bodyLimit
+	hidden  bool  // to who is signed in and may not use it there is nothing
 	serve   func(s *Server, w http.ResponseWriter, r *http.Request, who account.Identity) error
 }
 
@@ -49,7 +50,7 @@ func routes() []route {
 	return []route{
 		{method: "GET", pattern: "/healthz", policy: anybody, serve: (*Server).getHealth},
 		{method: "GET", pattern: "/readyz", policy: anybody, serve: (*Server).getReady},
-		{method: "GET", pattern: "/metrics", policy: asAdmin, serve: (*Server).getMetrics},
+		{method: "GET", pattern: "/metrics", policy: asAdmin, hidden: true, serve: (*Server).getMetrics},
 		{method: "GET", pattern: "/ws", policy: signedIn, serve: (*Server).getSocket},
 
 		{method: "POST", pattern: "/api/login", policy: anybody, serve: (*Server).postLogin},
@@ -190,14 +191,18 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []rout
 	if ref := s.checkOrigin(r, r.URL.Path == "/ws", byCookie); ref != nil {
 		return ref
 	}
+	nothing := refuse(http.StatusNotFound, "not_found", "There is nothing at this address.")
 	if len(group) == 0 {
-		return refuse(http.StatusNotFound, "not_found", "There is nothing at this address.")
+		return nothing
 	}
 	rt, ok := choose(group, r.Method)
 	if !ok {
 		return wrongMethod(group)
 	}
 	if rt.policy != anybody && !who.User.Role.AtLeast(account.Role(rt.policy)) {
+		if rt.hidden {
+			return nothing
+		}
 		return forbidden(account.Role(rt.policy))
 	}
 	if err := s.limitBody(w, r, rt); err != nil {

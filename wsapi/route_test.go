@@ -183,7 +183,8 @@ func takesBody(rt wsapi.RouteInfo) bool   { return rt.Method == "POST" || rt.Met
 func everyRoute(wsapi.RouteInfo) bool     { return true }
 func needsSignIn(rt wsapi.RouteInfo) bool { return rt.Policy != "anybody" }
 func memberRoute(rt wsapi.RouteInfo) bool { return rt.Policy == "member" }
-func adminRoute(rt wsapi.RouteInfo) bool  { return rt.Policy == "admin" }
+func adminRoute(rt wsapi.RouteInfo) bool  { return rt.Policy == "admin" && !figures(rt) }
+func figures(rt wsapi.RouteInfo) bool     { return rt.Pattern == "/metrics" }
 
 func add(ways ...way) func(*house, wsapi.RouteInfo, *request) {
 	return func(_ *house, _ wsapi.RouteInfo, r *request) { r.ways = append(r.ways, ways...) }
@@ -232,6 +233,9 @@ var attacks = []attack{
 
 	{"7.37 viewer", func(h *house, _ wsapi.RouteInfo, r *request) { r.ways = []way{bearer(h.token(account.Viewer))} }, 403, "forbidden", func(rt wsapi.RouteInfo) bool { return memberRoute(rt) || adminRoute(rt) }},
 	{"7.37 member", func(h *house, _ wsapi.RouteInfo, r *request) { r.ways = []way{bearer(h.token(account.Member))} }, 403, "forbidden", adminRoute},
+
+	{"7.82 figures for a viewer", func(h *house, _ wsapi.RouteInfo, r *request) { r.ways = []way{bearer(h.token(account.Viewer))} }, 404, "not_found", figures},
+	{"7.82 figures for a member", func(h *house, _ wsapi.RouteInfo, r *request) { r.ways = []way{bearer(h.token(account.Member))} }, 404, "not_found", figures},
 
 	{"7.16 another method", func(_ *house, rt wsapi.RouteInfo, r *request) { r.method = "PUT" }, 405, "method_not_allowed", everyRoute},
 	{"7.17 method override", func(_ *house, rt wsapi.RouteInfo, r *request) {

@@ -35,6 +35,10 @@ function ofEmoji(text: string, at: number, char: string): boolean {
   return char === '\ufe0f' || EMOJI_AFTER.test(text.slice(at + 1, at + 3))
 }
 
+// More of them are no elements but their names in brackets: a megabyte of them
+// would be a million elements.
+const MOST_SIGNS = 2_000
+
 /**
  * Cuts a text into what can be seen and what cannot; tab and newline stay text.
  * In prose so do blanks of other widths and the joints of emoji.
@@ -42,17 +46,25 @@ function ofEmoji(text: string, at: number, char: string): boolean {
 export function pieces(text: string, prose = false): Piece[] {
   const out: Piece[] = []
   let from = 0
+  let signs = 0
+  const rest: string[] = []
+  const put = (piece: Piece) => {
+    if (signs < MOST_SIGNS) out.push(piece)
+    else rest.push(piece.hidden === undefined ? piece.text : `[${piece.hidden}]`)
+    if (piece.hidden !== undefined) signs++
+  }
   for (const match of text.matchAll(HIDDEN)) {
     const char = match[0]
     if (char === '\n' || char === '\t') continue
     if (prose && (BLANKS.has(char) || ofEmoji(text, match.index, char))) continue
-    if (match.index > from) out.push({ text: text.slice(from, match.index) })
+    if (match.index > from) put({ text: text.slice(from, match.index) })
     const point = char.codePointAt(0)!
     const code = 'U+' + point.toString(16).toUpperCase().padStart(4, '0')
-    out.push({ text: char, hidden: NAMES[point] ?? code, code })
+    put({ text: char, hidden: NAMES[point] ?? code, code })
     from = match.index + char.length
   }
-  if (from < text.length) out.push({ text: text.slice(from) })
+  if (from < text.length) put({ text: text.slice(from) })
+  if (rest.length > 0) out.push({ text: rest.join('') })
   return out
 }
 
@@ -62,7 +74,14 @@ export function shown(text: string): string {
 }
 
 export function hiddenCount(text: string): number {
-  return pieces(text).filter((p) => p.hidden !== undefined).length
+  let n = 0
+  for (const match of text.matchAll(HIDDEN)) if (match[0] !== '\n' && match[0] !== '\t') n++
+  return n
+}
+
+/** The text, or with more hidden characters than can be elements the text with their names in brackets. */
+export function fewSigns(text: string): string {
+  return hiddenCount(text) > MOST_SIGNS ? pieces(text).map((p) => (p.hidden ? `[${p.hidden}]` : p.text)).join('') : text
 }
 
 // The colours of a terminal and what else begins with ESC [.

@@ -1,4 +1,5 @@
 import type { RiskMark } from '@/wsapi/messages.gen'
+import { few } from './few'
 
 export interface Segment {
   text: string
@@ -33,7 +34,7 @@ export function segments(text: string, marks: readonly RiskMark[]): Segment[][] 
   }
   // As CodeText has it: the end of the last line is none of its own.
   if (lines.length > 1 && text.endsWith('\n')) lines.pop()
-  return lines
+  return few(lines, (rest) => rest.flatMap((line, i) => (i === 0 ? line : [{ text: '\n', level: null }, ...line])))
 }
 
 export interface Finding {
@@ -48,7 +49,7 @@ const MOST_CHARS = 120
 export function findings(text: string, marks: readonly RiskMark[]): Finding[] {
   const seen = new Set<string>()
   const list = marks.toSorted((a, b) => RANK[b.level] - RANK[a.level] || a.from - b.from).flatMap((mark): Finding[] => {
-    const part = text.slice(mark.from, mark.to).replace(/\s+/g, ' ').trim()
+    const part = text.slice(mark.from, Math.min(mark.to, mark.from + 4 * MOST_CHARS)).replace(/\s+/g, ' ').trim()
     const key = `${mark.kind} ${mark.reason} ${part}`
     if (seen.has(key)) return []
     seen.add(key)

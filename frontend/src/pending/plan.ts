@@ -1,3 +1,10 @@
+// "## Title ##" is "Title". By hand: an expression would look from each blank of many.
+function withoutMarks(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '#') end--
+  return end > 0 && ' \t'.includes(text[end - 1]!) ? text.slice(0, end).trimEnd() : text
+}
+
 /** The headings of a plan, in order, as many as are rendered: those in code are none. */
 export function headings(markdown: string): { level: number; text: string }[] {
   const out: { level: number; text: string }[] = []
@@ -12,8 +19,10 @@ export function headings(markdown: string): { level: number; text: string }[] {
       fence = mark
       continue
     }
-    const heading = /^ {0,3}(#{1,6})\s+(.+?)\s*#*\s*$/.exec(line)
-    if (heading) out.push({ level: heading[1]!.length, text: heading[2]!.replace(/[*_`]/g, '') })
+    const level = /^ {0,3}(#{1,6})[ \t]/.exec(line)?.[1]!.length
+    if (!level) continue
+    const text = withoutMarks(line.trimStart().slice(level).trim())
+    if (text !== '') out.push({ level, text: text.replace(/[*_`]/g, '') })
   }
   return out
 }

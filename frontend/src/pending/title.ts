@@ -41,13 +41,16 @@ export function titleOf(request: Request, cwd = ''): Title {
     case 'WebSearch':
       return { icon: 'globe', title: p.search, line: str(input['query']) }
   }
-  const mcp = /^mcp__(.+?)__(.+)$/.exec(request.tool_name)
+  const mcp = /^mcp__(.+?)__(.+)$/s.exec(request.tool_name)
   if (mcp) return { icon: 'tool', title: p.mcp(mcp[2]!, mcp[1]!), line: mcp[2]! }
   return { icon: 'tool', title: p.other(request.tool_name), line: request.title || path(input['file_path'] ?? input['pattern']) }
 }
 
+// A list shows less of it, and the marks are looked for from each to the end.
+const LINE = 400
+
 /** The words of a markdown text on one line, without the marks that most often stand in them. */
-const plain = (text: string) => text.replace(/(\*\*|__|`+|~~)(?=\S)(.+?)\1/g, '$2').replace(/\s+/g, ' ').trim()
+const plain = (text: string) => text.slice(0, LINE).replace(/(\*\*|__|`{1,3}|~~)(?=\S)(.+?)\1/g, '$2').replace(/\s+/g, ' ').trim()
 
 /** The input of an elicitation, as the MCP server sent it. */
 export function elicitationOf(request: Request): { visit: boolean; message: string; url: string } {

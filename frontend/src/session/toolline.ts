@@ -29,7 +29,7 @@ export function toolLine(tool: string, input: unknown, cwd: string): { icon: Ico
     case 'AskUserQuestion':
       return { icon: 'question', name: tool, line: '' }
   }
-  const mcp = /^mcp__(.+?)__(.+)$/.exec(tool)
+  const mcp = /^mcp__(.+?)__(.+)$/s.exec(tool)
   const first = Object.values(i).find((v) => typeof v === 'string')
   return { icon: 'tool', name: mcp ? `${mcp[1]} · ${mcp[2]}` : tool, line: str(i['pattern']) || path || str(first) }
 }

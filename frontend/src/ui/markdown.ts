@@ -1,6 +1,7 @@
 import DOMPurify, { type Config } from 'dompurify'
 import { Marked, type Token, type Tokens, type TokensList } from 'marked'
 import remend from 'remend'
+import { bounded, withEffort } from './effort'
 
 // Wanted as soon as there is markdown, and not before.
 export { default as CodeBlock } from './CodeBlock.vue'
@@ -50,6 +51,8 @@ const marked = new Marked({
     },
   },
 })
+
+marked.use(withEffort)
 
 const trusted = policy ? { TRUSTED_TYPES_POLICY: policy as never } : {}
 
@@ -104,11 +107,26 @@ function blockOf(token: Token, links: TokensList['links']): Block {
   return { code: text, lang: /^\S{0,40}/.exec(lang ?? '')![0].toLowerCase() }
 }
 
-/** The blocks of a markdown text, each cleaned on its own and remembered. */
+const tokensOf = (text: string) => bounded(text, () => marked.lexer(text))
+
+/** A text as it was written. */
+const asItIs = (text: string): Block => ({ code: text, lang: '' })
+
+/**
+ * The blocks of a markdown text, each cleaned on its own and remembered. A text
+ * made to be slow is one block, as it was written.
+ */
 export function blocks(text: string): Block[] {
-  const tokens = marked.lexer(text)
+  const tokens = tokensOf(text)
+  if (!tokens) return [asItIs(text)]
   return tokens.filter(shown).map((t) => blockOf(t, tokens.links))
 }
+
+// A block that is longer is shown as it is while it grows: its end would be read
+// from its begin for each piece that comes.
+const LONGEST_END = 50_000
+// Of a longer one nothing is closed.
+const LONGEST_CLOSED = 8_000
 
 /**
  * Growing reads a text that grows at its end, and reads again only that end: what
@@ -120,6 +138,7 @@ export class Growing {
   private settled: Block[] = []
   private last: Block[] = []
   private text: string | null = null
+  private slow: string | null = null // since this text its end is not read any more
 
   /** end closes what is half written at the end of a text. */
   constructor(private readonly end: (text: string) => string = closed) {}
@@ -130,12 +149,17 @@ export class Growing {
     this.text = text
     // marked makes one character of a line end, so the places would not agree.
     if (text.includes('\r')) return (this.last = blocks(text))
-    if (!text.startsWith(this.before)) {
+    if (!text.startsWith(this.slow ?? this.before)) {
       this.before = ''
       this.settled = []
+      this.slow = null
     }
     const rest = text.slice(this.before.length)
-    const tokens = marked.lexer(rest)
+    const tokens = this.slow !== null || rest.length > LONGEST_END ? null : tokensOf(rest)
+    if (!tokens) {
+      this.slow ??= text // else each piece that comes would be as slow again
+      return (this.last = [...this.settled, asItIs(rest)])
+    }
     // A definition means something to what is settled already.
     if (Object.keys(tokens.links).length > 0) {
       this.before = ''
@@ -171,6 +195,7 @@ function firmTokens(tokens: Token[]): number {
 
 // Only the last paragraph can hold what is half written.
 function closed(text: string): string {
+  if (text.length > LONGEST_CLOSED) return text
   return remend(text, { linkMode: 'text-only', images: false, htmlTags: false, katex: false, comparisonOperators: false, singleTilde: false })
 }
 
@@ -193,6 +218,8 @@ const quiet = new Marked({
     code: (token: Tokens.Code) => `<pre><code>${escape(token.text)}\n</code></pre>\n`,
   },
 })
+
+quiet.use(withEffort)
 
 const cleanQuiet = cleaner({
   ALLOWED_TAGS: CLEAN.ALLOWED_TAGS.filter((tag) => tag !== 'a' && !/^h[1-6]$/.test(tag)),
@@ -220,6 +247,19 @@ export function inert(text: string, inline = false): DocumentFragment {
     at.append(text)
     return content
   }
-  const html = inline ? quiet.parseInline(text, { async: false }) : quiet.parse(text, { async: false })
+  const html = bounded(text, () => (inline ? quiet.parseInline(text, { async: false }) : quiet.parse(text, { async: false })))
+  if (html === null) return plainly(text, inline)
   return cleanQuiet.sanitize(html) as unknown as DocumentFragment
+}
+
+function plainly(text: string, inline: boolean): DocumentFragment {
+  const all = document.createDocumentFragment()
+  if (inline) {
+    all.append(text)
+    return all
+  }
+  const pre = document.createElement('pre')
+  pre.textContent = text
+  all.append(pre)
+  return all
 }

@@ -79,6 +79,13 @@ function lookOf(s: Style): string {
   return [s.bold && 'bold', s.dim && 'dim', s.italic && 'italic', s.underline && 'underline', s.colour].filter(Boolean).join(' ')
 }
 
+/** A text without the line ends at its end. An expression would look from each of all. */
+export function withoutEnd(text: string): string {
+  let end = text.length
+  while (end > 0 && text[end - 1] === '\n') end--
+  return text.slice(0, end)
+}
+
 /** The text alone. */
 export function textOf(output: string): string {
   return runsOf(output).map((r) => r.text).join('')
