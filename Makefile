@@ -112,6 +112,10 @@ check: frontend/node_modules/.package-lock.json ## Check formatting, vet, static
 	go test -run '^(TestGoldenMessages|TestTypeScript|TestSchema)$$' ./wsapi
 	@scripts/vulncheck --may-be-away
 
+.PHONY: release
+release: frontend ## Build the programs of a release with their sums, parts and signature into bin/release
+	@scripts/release
+
 .PHONY: vulncheck
 vulncheck: ## Look up known weaknesses in dependencies; needs the internet
 	@scripts/vulncheck
