@@ -72,6 +72,8 @@ func Points() []Point {
 		"bury.before_commit", "bury.after_commit", // a process that is gone at the start
 		"open.before_commit", "open.after_commit",
 		"answer.before_commit", "answer.after_commit",
+		"hold.before_commit", "hold.after_commit", // an answer that does not count yet
+		"unhold.before_commit", "unhold.after_commit", // it was taken back
 		"withdraw.before_commit", "withdraw.after_commit",
 		"orphan.before_commit", "orphan.after_commit",
 		"carry.before_commit", "carry.after_commit",

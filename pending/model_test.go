@@ -34,7 +34,7 @@ func TestRequestsBehaveAsTheirModel(t *testing.T) {
 		rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) {
 			m := &model{ctx: t.Context(), store: pendingtest.NewStore(), rows: map[string]*modelRow{},
 				first: map[string]pending.Request{}, versions: map[string]uint64{}, rings: map[string]int{}}
-			m.node = newNode(m.store)
+			m.restart(rt)
 			defer m.close()
 			rt.Repeat(map[string]func(*rapid.T){
 				"ask":         m.ask,
@@ -49,6 +49,7 @@ func TestRequestsBehaveAsTheirModel(t *testing.T) {
 				"draft":       m.draft,
 				"extend":      m.extend,
 				"ticket":      m.ticket,
+				"undo":        m.undo,
 				"":            m.check,
 			})
 		})
@@ -65,6 +66,7 @@ type model struct {
 	first    map[string]pending.Request // as first seen resolved
 	versions map[string]uint64          // of each session, at the last check
 	rings    map[string]int
+	stop     func() // ends the node's watch over what is held
 }
 
 type modelRow struct {
@@ -72,8 +74,11 @@ type modelRow struct {
 	commandID string // that resolved it
 	userID    string
 	expiresAt time.Time
-	asks      []*asked // that wait
-	over      []*asked // that must have returned the resolution without an error
+	held      *pending.Submission // that counts at heldUntil
+	heldUntil time.Time
+	takenBack map[string]bool // commands
+	asks      []*asked        // that wait
+	over      []*asked        // that must have returned the resolution without an error
 }
 
 var modelIDs = []string{"r0", "r1", "r2", "r3"}
@@ -86,6 +91,7 @@ func (m *model) anyID(t *rapid.T) string { return rapid.SampledFrom(modelIDs).Dr
 // resolve is the compare-and-set of the model.
 func (m *model) resolve(r *modelRow, status pending.Status, commandID, userID string) {
 	r.status, r.commandID, r.userID = status, commandID, userID
+	r.held = nil
 	r.over = append(r.over, r.asks...)
 	r.asks = nil
 }
@@ -165,10 +171,22 @@ func (m *model) answer(t *rapid.T) {
 	}
 	fault := rapid.SampledFrom([]pendingtest.Fault{pendingtest.None, pendingtest.None, pendingtest.Fail, pendingtest.FailAfterCommit}).Draw(t, "fault")
 	m.inject(pendingtest.OpResolve, fault)
+	if rapid.Bool().Draw(t, "held") {
+		// Never at the very instant of a deadline.
+		s.Hold = time.Duration(rapid.IntRange(1, 1200).Draw(t, "hold"))*time.Millisecond + 500*time.Microsecond
+		m.inject(pendingtest.OpHold, fault)
+	}
 	now, err := m.node.Answer(m.ctx, s)
 	m.store.Inject(nil)
 	synctest.Wait()
 	r := m.rows[id]
+	until := time.Now().Add(s.Hold)
+	if r != nil && (s.Hold == 0 || !r.expiresAt.IsZero() && !until.Before(r.expiresAt)) {
+		until = time.Time{}
+		if s.Hold > 0 && fault != pendingtest.None {
+			fault = pendingtest.None // it was in the way of a hold, which there is none of
+		}
+	}
 	switch {
 	case r == nil || kind == "other session":
 		m.want(t, err, pending.ErrNotFound)
@@ -180,15 +198,33 @@ func (m *model) answer(t *rapid.T) {
 		if !errors.As(err, &notOpen) || notOpen.Request.Status != r.status || now.Status != r.status {
 			t.Fatalf("told %+v and %s, want %s", notOpen, now.Status, r.status)
 		}
+	case r.takenBack[s.CommandID]:
+		m.want(t, err, pending.ErrTakenBack)
+	case r.held != nil && (r.held.CommandID != s.CommandID || r.held.Actor.UserID != s.Actor.UserID):
+		var other *pending.HeldError
+		if !errors.As(err, &other) || other.Held.Actor != r.held.Actor {
+			t.Fatalf("told %v, want that %s holds it", err, r.held.Actor.Name)
+		}
+	case r.held != nil:
+		m.want(t, err, nil)
 	case kind == "stale":
 		m.want(t, err, pending.ErrStale)
 	case kind == "invalid":
 		m.want(t, err, pending.ErrInvalid)
 	case fault == pendingtest.Fail:
 		m.want(t, err, pendingtest.ErrFault)
+	case !until.IsZero():
+		m.want(t, err, nil)
+		r.held, r.heldUntil = &s, until
 	default:
 		m.want(t, err, nil)
 		m.answered(r, s)
+	}
+	if err == nil && r.held != nil {
+		if !now.Held.Stands() || now.Held.CommandID != s.CommandID || now.Status.Final() {
+			t.Fatalf("I3: applied, but the row holds %+v", now.Held)
+		}
+		return
 	}
 	if err == nil && (now.Resolution == nil || now.Resolution.CommandID != s.CommandID || now.Resolution.Actor != s.Actor) {
 		t.Fatalf("I3: applied, but the row ended with %+v", now.Resolution)
@@ -211,10 +247,53 @@ func (m *model) answerElsewhere(t *rapid.T) {
 	m.node.Wake(sessionOf(id))
 	m.node.bell.Ring(sessionOf(id)) // it hears the other's bell
 	synctest.Wait()
-	if r := m.rows[id]; r != nil && !r.status.Final() {
+	switch r := m.rows[id]; {
+	case r == nil || r.status.Final():
+	case r.takenBack[s.CommandID]:
+		m.want(t, err, pending.ErrTakenBack)
+	case r.held == nil:
 		m.want(t, err, nil)
 		m.answered(r, s)
+	case r.held.CommandID == s.CommandID && r.held.Actor == s.Actor:
+		m.want(t, err, nil)
+	case !errors.As(err, new(*pending.HeldError)):
+		t.Fatalf("answered over what is held: %v", err)
 	}
+}
+
+// undo takes back what is held, here or on another node, if it is theirs.
+func (m *model) undo(t *rapid.T) {
+	id := m.anyID(t)
+	by := rapid.SampledFrom([]pending.Actor{ann, bob}).Draw(t, "by")
+	fault := rapid.SampledFrom([]pendingtest.Fault{pendingtest.None, pendingtest.None, pendingtest.Fail, pendingtest.FailAfterCommit}).Draw(t, "fault")
+	m.inject(pendingtest.OpUnhold, fault)
+	err := m.node.Undo(m.ctx, sessionOf(id), id, by)
+	m.store.Inject(nil)
+	synctest.Wait()
+	r := m.rows[id]
+	switch {
+	case r == nil:
+		m.want(t, err, pending.ErrNotFound)
+		return
+	case r.status.Final():
+		m.want(t, err, pending.ErrNotOpen)
+		return
+	case r.held == nil || r.held.Actor != by:
+		m.want(t, err, pending.ErrNothingHeld)
+		return
+	case fault != pendingtest.None:
+		m.want(t, err, pendingtest.ErrFault)
+		if fault == pendingtest.Fail {
+			return
+		}
+	default:
+		m.want(t, err, nil)
+	}
+	if r.takenBack == nil {
+		r.takenBack = map[string]bool{}
+	}
+	r.takenBack[r.held.CommandID] = true
+	r.held = nil
 }
 
 func (m *model) withdraw(t *rapid.T) {
@@ -312,6 +391,10 @@ func (m *model) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 	for _, r := range m.rows {
+		expires := len(r.asks) > 0 && !r.expiresAt.IsZero() && r.expiresAt.Before(r.heldUntil)
+		if r.held != nil && !time.Now().Before(r.heldUntil) && !expires {
+			m.answered(r, *r.held)
+		}
 		if !r.status.Final() && len(r.asks) > 0 && !r.expiresAt.IsZero() && !time.Now().Before(r.expiresAt) {
 			m.resolve(r, pending.Expired, "", "")
 		}
@@ -328,8 +411,20 @@ func (m *model) restart(t *rapid.T) {
 		}
 		r.asks = nil
 	}
+	if m.stop != nil {
+		m.stop()
+	}
 	m.node = newNode(m.store)
 	m.rings = map[string]int{}
+	ctx, cancel := context.WithCancel(m.ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := m.node.RunHolds(ctx, func(context.Context, pending.Request) (string, error) { return "", nil }); err != nil {
+			panic(err)
+		}
+	}()
+	m.stop = func() { cancel(); <-ended }
 }
 
 func (m *model) draft(t *rapid.T) {
@@ -409,6 +504,9 @@ func (m *model) check(t *rapid.T) {
 		if err != nil || row.Status != r.status {
 			t.Fatalf("%s is %q, want %q: %v", id, row.Status, r.status, err)
 		}
+		if row.Held.Stands() != (r.held != nil) || r.held != nil && row.Held.CommandID != r.held.CommandID {
+			t.Fatalf("%s holds %+v, want %+v", id, row.Held, r.held)
+		}
 		if !r.status.Final() {
 			open = append(open, id)
 			if row.Resolution != nil {
@@ -464,6 +562,7 @@ func (m *model) check(t *rapid.T) {
 // close lets no Ask outlive its sequence.
 func (m *model) close() {
 	m.store.Inject(nil)
+	m.stop()
 	for _, r := range m.rows {
 		for _, a := range append(r.asks, r.over...) {
 			a.cancel(pending.ErrDetached)

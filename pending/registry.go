@@ -50,6 +50,9 @@ type Registry struct {
 	mu        sync.Mutex
 	byRequest map[string]map[*waiter]struct{}
 	bySession map[string]map[*waiter]struct{}
+
+	// held says that an answer is held that RunHolds may not know. A buffer of one.
+	held chan struct{}
 }
 
 // waiter is one call of Ask.
@@ -70,6 +73,7 @@ func NewRegistry(store Store, bell interface{ Ring(sessionID string) }) *Registr
 		bell:      bell,
 		byRequest: map[string]map[*waiter]struct{}{},
 		bySession: map[string]map[*waiter]struct{}{},
+		held:      make(chan struct{}, 1),
 	}
 }
 
@@ -267,6 +271,8 @@ func (r *Registry) Carry(ctx context.Context, req Request, from string) (settled
 //   - a [NotOpenError] when the request was resolved otherwise,
 //   - nil for the first of two approvals, with the row still open; [ErrAnotherNeeded]
 //     when the same person approves once more,
+//   - nil for an answer that is held, with the row still open; a [HeldError] while
+//     another answer is, [ErrTakenBack] for one that was taken back,
 //   - [ErrNotFound] for an unknown request as for one of another session,
 //   - [ErrStale] when the answer was given to another input,
 //   - an [InvalidError] when it does not fit the question.
@@ -294,6 +300,9 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 		}
 		return row, &NotOpenError{Request: row}
 	}
+	if done, err := held(row, s); done || err != nil {
+		return row, err
+	}
 	if s.InputHash != "" && s.InputHash != row.InputHash {
 		return row, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrStale)
 	}
@@ -317,10 +326,19 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 	// From here on the answer is worth more than the connection it came over.
 	ctx, cancel := bounded(ctx)
 	defer cancel()
+	if until := res.At.Add(s.Hold); s.Hold > 0 && (row.ExpiresAt.IsZero() || until.Before(row.ExpiresAt)) {
+		return r.hold(ctx, row, Held{Actor: s.Actor, At: res.At, Until: until, CommandID: s.CommandID, Answer: answer})
+	}
 	now, mine, err := r.resolve(ctx, row.SessionID, row.RequestID, res)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return Request{}, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrNotFound)
+	case errors.Is(err, errOutran):
+		// Somebody's answer was held, or this one taken back, since the row was read.
+		if done, err := held(now, s); done || err != nil {
+			return now, err
+		}
+		return now, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrUnavailable)
 	case err != nil:
 		return row, fmt.Errorf("pending: answer %s: %w", s.RequestID, err)
 	case !mine:
@@ -371,7 +389,10 @@ func (r *Registry) approve(ctx context.Context, row Request, s Submission, res R
 			res.SecondTo = first.Actor.UserID
 			now, mine, err := r.resolve(ctx, row.SessionID, row.RequestID, res)
 			switch {
-			case errors.Is(err, errTakenBack):
+			case errors.Is(err, errOutran):
+				if done, err := held(now, s); done || err != nil {
+					return now, err
+				}
 				row = now
 				continue
 			case err != nil:
@@ -392,8 +413,9 @@ func wrapped(err error, wrap func(error) error) error {
 	return wrap(err)
 }
 
-// errTakenBack: the approval to which a resolution is the second is gone.
-var errTakenBack = errors.New("the first approval was taken back")
+// errOutran: the row is as answerable as before, but not by this resolution: the
+// approval to which it is the second is gone, or another answer is held.
+var errOutran = errors.New("the request was changed meanwhile")
 
 // Unapprove takes back the first approval that a person gave. The error is
 // [ErrNotApproved] when there is none of theirs, [ErrNotFound] for a request of
@@ -636,8 +658,8 @@ func (r *Registry) resolve(ctx context.Context, sessionID, requestID string, res
 			return now, false, err
 		}
 		won = made(now, res)
-	case !now.Status.Final() && res.SecondTo != "":
-		return now, false, errTakenBack
+	case !now.Status.Final() && res.Answer != nil:
+		return now, false, errOutran
 	case !now.Status.Final():
 		return now, false, fmt.Errorf("store left request %s %s", requestID, now.Status)
 	case won:

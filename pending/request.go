@@ -116,6 +116,12 @@ type Request struct {
 	Earlier *Earlier
 	// Approval is the first of two approvals, nil while there is none.
 	Approval *Approval
+	// Held is an answer that does not count yet, or what became of one; nil when
+	// there is none.
+	Held *Held
+	// TakenBack are the commands whose held answers were taken back: they do
+	// nothing any more, however often they arrive.
+	TakenBack []string
 	// Resolution is set once Status is final.
 	Resolution *Resolution
 	Draft      json.RawMessage // a half-written answer shared between tabs, or nil
@@ -150,6 +156,21 @@ type Approval struct {
 	CommandID string // idempotency key of the command
 }
 
+// Held is an answer of a person that the server keeps back for some seconds, in
+// which they can think better of it.
+type Held struct {
+	Actor     Actor
+	At        time.Time // when it was given
+	Until     time.Time // when it is to count
+	CommandID string    // idempotency key of the command that gave it
+	Answer    Answer
+	// Dropped says in a sentence why it will never count; "" while it stands.
+	Dropped string
+}
+
+// Stands reports whether an answer is held: nobody else can answer meanwhile.
+func (h *Held) Stands() bool { return h != nil && h.Dropped == "" }
+
 // Resolution is how a request ended.
 type Resolution struct {
 	Status Status
@@ -163,6 +184,11 @@ type Resolution struct {
 	// SecondTo is the user who must have approved first, "" when one person decides:
 	// without that approval the resolution changes nothing.
 	SecondTo string
+	// HeldSince is when an answer was given that was held until At; zero when it was
+	// not held. It goes on record and nowhere else. A resolution that was held changes
+	// nothing unless a hold of CommandID stands; the answer of a person that was not
+	// held changes nothing while any stands.
+	HeldSince time.Time
 	// CarriedFrom is the request that the person really answered, "" when it was
 	// this one.
 	CarriedFrom string

@@ -16,6 +16,10 @@ var (
 	ErrAnotherNeeded = errors.New("another person must approve it, too")
 	// ErrNotApproved: there is no approval of this person to take back.
 	ErrNotApproved = errors.New("no approval to take back")
+	// ErrTakenBack: the answer was held and taken back; its command does nothing.
+	ErrTakenBack = errors.New("the answer was taken back")
+	// ErrNothingHeld: no answer of this person is held that they could take back.
+	ErrNothingHeld = errors.New("no answer to take back")
 	// ErrConflict: the asker used one id for two different requests.
 	ErrConflict = errors.New("request id was used for a different input")
 	// ErrStale: the answer names another input than the one that is asked.
@@ -33,6 +37,13 @@ type NotOpenError struct{ Request Request }
 
 func (e *NotOpenError) Error() string        { return ErrNotOpen.Error() + ": " + string(e.Request.Status) }
 func (e *NotOpenError) Is(target error) bool { return target == ErrNotOpen }
+
+// HeldError says whose answer is held, so that nobody else can answer.
+type HeldError struct{ Held Held }
+
+func (e *HeldError) Error() string {
+	return "an answer is held until " + e.Held.Until.Format(time.RFC3339Nano)
+}
 
 // InvalidError says in one sentence what is wrong with an answer, for the
 // person who gave it. It is an [ErrInvalid].
@@ -56,6 +67,9 @@ type Store interface {
 	// Orphaned to res.Status and bumps the version of its session. Exactly one
 	// caller ever gets won true; everybody gets the row as it now stands. With
 	// res.SecondTo nobody wins unless that user's approval stands in the row. With
+	// res.HeldSince nobody wins unless the hold of res.CommandID stands; Answered and
+	// Denied without it lose while any hold stands, and when that command was taken
+	// back. What was held is gone from a row that is resolved. With
 	// Status Answered or Denied the delivery becomes Queued and the change is on
 	// disk when the call returns. ErrNotFound when there is no such row.
 	ResolveRequest(ctx context.Context, requestID string, res Resolution) (now Request, won bool, err error)
@@ -70,6 +84,24 @@ type Store interface {
 	// UnapproveRequest takes the first approval back, if it is the one of this user,
 	// as ApproveRequest gives it. by says who did so, for the record.
 	UnapproveRequest(ctx context.Context, requestID, userID string, by Actor) (now Request, done bool, err error)
+
+	// HoldRequest notes the answer h in an answerable request in which no held answer
+	// stands and whose command was never taken back, bumps the version and leaves the
+	// request as it is. It is on disk when the call returns. Otherwise it changes
+	// nothing and done is false. It returns the row as it stands, or ErrNotFound.
+	HoldRequest(ctx context.Context, requestID string, h Held) (now Request, done bool, err error)
+
+	// UnholdRequest ends the hold of a command in an answerable request, lets that
+	// command never be held again, bumps the version and puts it on record. why is
+	// the sentence of a hold that is dropped, which the row keeps until the next
+	// hold; "" when by, who gave the answer, took it back. It is on disk when the call
+	// returns. When no such hold stands it changes nothing and done is false. It
+	// returns the row as it stands, or ErrNotFound.
+	UnholdRequest(ctx context.Context, requestID, commandID string, by Actor, why string) (now Request, done bool, err error)
+
+	// HeldRequests returns the answerable requests of all sessions in which a held
+	// answer stands, oldest first.
+	HeldRequests(ctx context.Context) ([]Request, error)
 
 	// OrphanRequests moves every Open request of a session to Orphaned with the
 	// given reason and bumps the version once if there was any. It returns how

@@ -1,6 +1,9 @@
 package pending
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Submission is an answer as a person sent it, before it is held against the
 // stored request. Answers and Responses are two spellings of the same; Responses
@@ -20,6 +23,9 @@ type Submission struct {
 	// approval does not count any more, "" for nobody.
 	Two        bool
 	Mistrusted string
+	// Hold is for how long the answer is kept back so that it can be taken back; 0
+	// for not at all. Two does without.
+	Hold time.Duration
 
 	Decision           Decision // "" means Allow for questions; required for a tool approval
 	Message            string

@@ -58,6 +58,18 @@ func (s points) ResolveRequest(ctx context.Context, requestID string, res pendin
 	return v.request, v.mine, err
 }
 
+func (s points) HoldRequest(ctx context.Context, requestID string, h pending.Held) (pending.Request, bool, error) {
+	v, err := commit("hold.before_commit", "hold.after_commit", func() (row, error) { return rowOf(s.Store.HoldRequest(ctx, requestID, h)) })
+	return v.request, v.mine, err
+}
+
+func (s points) UnholdRequest(ctx context.Context, requestID, commandID string, by pending.Actor, why string) (pending.Request, bool, error) {
+	v, err := commit("unhold.before_commit", "unhold.after_commit", func() (row, error) {
+		return rowOf(s.Store.UnholdRequest(ctx, requestID, commandID, by, why))
+	})
+	return v.request, v.mine, err
+}
+
 func (s points) CarryAnswer(ctx context.Context, r pending.Request, from string) (pending.Request, bool, error) {
 	v, err := commit("carry.before_commit", "carry.after_commit", func() (row, error) { return rowOf(s.Store.CarryAnswer(ctx, r, from)) })
 	return v.request, v.mine, err

@@ -70,6 +70,7 @@ var commandSpecs = map[string]commandSpec{
 	"set_model":                {role: account.Member, action: project.Run, make: func() command { return new(SetModel) }, kept: true, slow: true, ordered: true, process: true},
 	"set_permission_mode":      {role: account.Member, action: project.Tend, make: func() command { return new(SetPermissionMode) }, kept: true, slow: true, ordered: true, process: true},
 	"extend":                   {role: account.Member, make: func() command { return new(Extend) }, kept: true},
+	"undo":                     {role: account.Member, make: func() command { return new(Undo) }, kept: true},
 	"withdraw_approval":        {role: account.Member, make: func() command { return new(WithdrawApproval) }},
 	"draft":                    {role: account.Member, make: func() command { return new(Draft) }},
 	"subscribe":                {role: account.Viewer, action: project.See, make: func() command { return new(Subscribe) }},
@@ -224,6 +225,7 @@ func unavailable() settled {
 
 func (c *PendingRequestResponse) id() (string, string) { return c.CommandID, c.SessionID }
 func (c *Extend) id() (string, string)                 { return c.CommandID, c.SessionID }
+func (c *Undo) id() (string, string)                   { return c.CommandID, c.SessionID }
 func (c *WithdrawApproval) id() (string, string)       { return c.CommandID, c.SessionID }
 func (c *SendMessage) id() (string, string)            { return c.CommandID, c.SessionID }
 func (c *CreateSession) id() (string, string)          { return c.CommandID, "" }
@@ -259,7 +261,8 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 	var two bool
 	var mistrusted string
 	if !row.Status.Final() && c.SessionID == row.SessionID {
-		if two, mistrusted, err = s.mayAnswer(ctx, book, who, c, row, ses); err != nil {
+		given := pending.Answer{Decision: c.Decision, UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions)}
+		if two, mistrusted, err = s.mayAnswer(ctx, book, person(who), given, row, ses); err != nil {
 			return Outcome{}, err
 		}
 	}
@@ -269,6 +272,7 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 		Decision: c.Decision, Message: c.Message, Interrupt: c.Interrupt,
 		UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions),
 		Answers: c.Answers, Two: two, Mistrusted: mistrusted,
+		Hold: time.Duration(c.UndoMS) * time.Millisecond,
 	}
 	for _, r := range c.Responses {
 		sub.Responses = append(sub.Responses, pending.Response{ID: r.ID, Values: r.Values, Text: r.Text})
@@ -276,29 +280,33 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 	if err := failpoint.Hit("answer.received"); err != nil {
 		return Outcome{}, err
 	}
-	_, err = s.o.Requests.Answer(ctx, sub)
+	now, err := s.o.Requests.Answer(ctx, sub)
+	var out Outcome
+	if err == nil && now.Held.Stands() {
+		out.HeldUntil = optionalSeconds(now.Held.Until)
+	}
 	if err == nil && c.Decision == pending.Deny {
 		if err := s.learn(ctx, who, c.Message); err != nil {
 			s.o.Log.WarnContext(ctx, "what was said is not kept for the next time", "error", err)
 		}
 	}
-	return Outcome{}, failpoint.After("answer.handled", err)
+	return out, failpoint.After("answer.handled", err)
 }
 
 // mayAnswer holds an answer against the rights and rules of the project. two says
 // that another person must approve, too; mistrusted is whoever has approved and may
 // no longer.
-func (s *Server) mayAnswer(ctx context.Context, book *project.Book, who account.Identity, c *PendingRequestResponse, row pending.Request, ses session.Session) (two bool, mistrusted string, err error) {
-	me, in := person(who), placeOf(ses)
-	if row.RequestType != pending.ToolApproval || c.Decision != pending.Allow {
+func (s *Server) mayAnswer(ctx context.Context, book *project.Book, me project.Person, given pending.Answer, row pending.Request, ses session.Session) (two bool, mistrusted string, err error) {
+	in := placeOf(ses)
+	if row.RequestType != pending.ToolApproval || given.Decision != pending.Allow {
 		return false, "", book.May(me, project.Answer, in)
 	}
 	call := project.Call{Tool: row.ToolName, Input: row.ToolInput, CWD: ses.CWD}
-	ruling := book.Approval(in, call, unlessNull(c.UpdatedInput))
+	ruling := book.Approval(in, call, given.UpdatedInput)
 	if err := book.MayApprove(me, in, ruling, row.ToolName); err != nil {
 		return false, "", err
 	}
-	mode, tools := granted(unlessNull(c.UpdatedPermissions))
+	mode, tools := granted(given.UpdatedPermissions)
 	if err := book.MayLoosen(me, in, mode, tools); err != nil {
 		return false, "", err
 	}
@@ -325,6 +333,58 @@ func (c *WithdrawApproval) do(ctx context.Context, s *Server, who account.Identi
 		return Outcome{}, pending.ErrNotFound
 	}
 	return Outcome{}, s.o.Requests.Unapprove(ctx, r.SessionID, c.RequestID, actor(who))
+}
+
+// do takes back an answer that is held.
+func (c *Undo) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	r, _, err := s.mayRequest(ctx, who, project.See, c.RequestID)
+	switch {
+	case err != nil:
+		return Outcome{}, err
+	case c.SessionID != "" && r.SessionID != c.SessionID:
+		return Outcome{}, pending.ErrNotFound
+	}
+	return Outcome{}, s.o.Requests.Undo(ctx, r.SessionID, c.RequestID, actor(who))
+}
+
+// MayCount says whether a held answer may count now that its time has passed:
+// whoever gave it must be there and be allowed to, as when they gave it. why is a
+// sentence when they are not; an error leaves it open.
+func (s *Server) MayCount(ctx context.Context, row pending.Request) (why string, err error) {
+	h := row.Held
+	user, err := s.o.Directory.User(ctx, h.Actor.UserID)
+	if errors.Is(err, account.ErrNotFound) || err == nil && user.Disabled {
+		return "They can no longer sign in.", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	ses, err := s.o.Store.Session(ctx, row.SessionID)
+	if err != nil {
+		return "", err
+	}
+	me := project.Person{UserID: user.UserID, Role: user.Role}
+	if !user.Role.AtLeast(account.Member) {
+		return "They may not answer any more.", nil
+	}
+	book, err := s.book(ctx)
+	if err != nil {
+		return "", err
+	}
+	two, _, err := s.mayAnswer(ctx, book, me, h.Answer, row, ses)
+	switch {
+	case err == nil && two:
+		return "Two people must approve this now.", nil
+	case err == nil:
+		return "", nil
+	}
+	switch r := s.code(err); {
+	case r.status == http.StatusForbidden:
+		return "They may not answer this any more.", nil
+	case r.status < 500:
+		return closed(r.body.Message), nil
+	}
+	return "", err
 }
 
 // granted is what Claude is spared asking by permissions that go with an

@@ -36,6 +36,10 @@ type PendingRequestResponse struct {
 	UpdatedInput       json.RawMessage  `json:"updated_input,omitempty"`
 	UpdatedPermissions json.RawMessage  `json:"updated_permissions,omitempty" ts:"unknown[]"`
 
+	// UndoMS is for how many milliseconds the answer is held, so that [Undo] can take
+	// it back; absent for not at all.
+	UndoMS int `json:"undo_ms,omitempty" validate:"min=0,max=10000"`
+
 	Answers   map[string]string `json:"answers,omitempty"`
 	Responses []Response        `json:"responses,omitempty" validate:"dive"`
 }
@@ -61,6 +65,14 @@ type Extend struct {
 // must approve, too, and has not yet.
 type WithdrawApproval struct {
 	Type      string `json:"type" ts:"'withdraw_approval'" validate:"omitempty,eq=withdraw_approval"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+	SessionID string `json:"session_id,omitempty" validate:"max=64"`
+	RequestID string `json:"request_id" validate:"required,max=64"`
+}
+
+// Undo takes one's own answer back while it is held.
+type Undo struct {
+	Type      string `json:"type" ts:"'undo'" validate:"omitempty,eq=undo"`
 	CommandID string `json:"command_id" validate:"omitempty,uuid"`
 	SessionID string `json:"session_id,omitempty" validate:"max=64"`
 	RequestID string `json:"request_id" validate:"required,max=64"`

@@ -172,6 +172,17 @@ func frames() map[string]any {
 		r.SessionID, r.Source, r.Asker = sess2ID, pending.SourceHook, "terminal on ada-laptop"
 		p.Requests = []pending.Request{r}
 	}))
+	held := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) {
+		p.Version = 48
+		r := bashRequest()
+		r.Held = &pending.Held{Actor: pending.Actor{UserID: "ana", Name: "Ana"}, At: at, Until: at.Add(3 * time.Second), CommandID: cmdID,
+			Answer: pending.Answer{Decision: pending.Allow}}
+		dropped := bashRequest()
+		dropped.RequestID = sess2ID
+		dropped.Held = &pending.Held{Actor: pending.Actor{UserID: "ana", Name: "Ana"}, At: at, Until: at.Add(3 * time.Second), CommandID: cmdID,
+			Answer: pending.Answer{Decision: pending.Deny, Message: "No."}, Dropped: "They may not answer this any more."}
+		p.Requests = []pending.Request{r, dropped}
+	}))
 	step, steps := 2.0, 5.0
 	lifecycle := wsapi.WireLifecycle(sessID, &session.Lifecycle{EventType: "plan-started", PhaseName: "Hook Bridge", PhaseNumber: "33",
 		Step: &step, TotalSteps: &steps, At: at})
@@ -202,6 +213,7 @@ func frames() map[string]any {
 		"process_state.deleted":       deleted,
 		"process_state.terminal":      outside,
 		"process_state.project":       shared,
+		"process_state.held":          held,
 		"lifecycle":                   lifecycle,
 		"lifecycle.bare":              wsapi.WireLifecycle(sessID, &session.Lifecycle{EventType: "task-completed", At: at}),
 		"transcript":                  transcript,
@@ -212,6 +224,7 @@ func frames() map[string]any {
 		"ack.applied":                 ack(wsapi.Ack{Result: wsapi.Applied}),
 		"ack.applied_session":         ack(wsapi.Ack{Result: wsapi.Applied, SessionID: sess2ID}),
 		"ack.applied_message":         ack(wsapi.Ack{Result: wsapi.Applied, MessageID: "5f0c6a1e-2f57-5f0e-9f0a-0d2f4c1f7a12"}),
+		"ack.applied_held":            ack(wsapi.Ack{Result: wsapi.Applied, HeldUntil: &extended}),
 		"ack.applied_extend":          ack(wsapi.Ack{Result: wsapi.Applied, ExpiresAt: &extended}),
 		"ack.already_resolved": ack(wsapi.Ack{Result: wsapi.AlreadyResolved,
 			Error: &wsapi.ErrorBody{Code: "already_resolved", Message: "Denied by grace: use pnpm. Your answer was not sent."}, Resolved: &wsapi.Resolved{
@@ -271,6 +284,7 @@ func commands() map[string]any {
 	decline.Decision, decline.Message = pending.Deny, "not now"
 	return map[string]any{
 		"command.pending_request_response.allow":     &allow,
+		"command.pending_request_response.held":      &wsapi.PendingRequestResponse{Type: "pending_request_response", CommandID: cmdID, SessionID: sessID, RequestID: bashRequest().RequestID, RequestType: pending.ToolApproval, Decision: pending.Allow, UndoMS: 3000},
 		"command.pending_request_response.edit":      &edit,
 		"command.pending_request_response.deny":      &deny,
 		"command.pending_request_response.answers":   &answers,
@@ -297,6 +311,7 @@ func commands() map[string]any {
 		"command.typing":            &wsapi.Typing{Type: "typing", CommandID: cmdID, SessionID: sessID, RequestID: questionRequest().RequestID},
 		"command.extend":            &wsapi.Extend{Type: "extend", CommandID: cmdID, SessionID: sessID, RequestID: mcpRequest().RequestID},
 		"command.withdraw_approval": &wsapi.WithdrawApproval{Type: "withdraw_approval", CommandID: cmdID, SessionID: sessID, RequestID: bashRequest().RequestID},
+		"command.undo":              &wsapi.Undo{Type: "undo", CommandID: cmdID, SessionID: sessID, RequestID: bashRequest().RequestID},
 		"command.ping":              &wsapi.Ping{Type: "ping", CommandID: cmdID},
 		"command.draft.message":     &wsapi.Draft{Type: "draft", CommandID: cmdID, SessionID: sessID, Value: json.RawMessage(`"And then"`)},
 	}

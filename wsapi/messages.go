@@ -110,6 +110,9 @@ type Request struct {
 	// when whoever may answer may approve, alone.
 	Approval *ApprovalRule `json:"approval,omitempty"`
 
+	// Held is an answer that does not count yet, or one that never will.
+	Held *HeldAnswer `json:"held,omitempty"`
+
 	// Earlier is what a person answered to a similar question of a process that
 	// died before it heard it.
 	Earlier *Earlier `json:"earlier,omitempty"`
@@ -134,6 +137,20 @@ type FirstApproval struct {
 	By   string  `json:"by"`
 	At   float64 `json:"at"`
 	Mine bool    `json:"mine"` // it is this tab's person's
+}
+
+// HeldAnswer is an answer that its giver can take back until it counts. Nobody else
+// can answer meanwhile.
+type HeldAnswer struct {
+	By       string           `json:"by"`
+	Mine     bool             `json:"mine"` // it is this tab's person's
+	Decision pending.Decision `json:"decision"`
+	Edited   bool             `json:"edited,omitempty"` // with another input than was asked
+	At       float64          `json:"at"`
+	Until    float64          `json:"until"` // when it counts
+	// Dropped says why it will never count, a sentence; absent while it is held. The
+	// request can be answered again.
+	Dropped string `json:"dropped,omitempty"`
 }
 
 // Earlier is an answer on which its asker was not seen to act.
@@ -271,6 +288,7 @@ type Ack struct {
 	SessionID string     `json:"session_id,omitempty"` // of the session that create or fork made
 	MessageID string     `json:"message_id,omitempty"` // of the message that was taken
 	ExpiresAt *float64   `json:"expires_at,omitempty"` // of the request that was extended
+	HeldUntil *float64   `json:"held_until,omitempty"` // of the answer that is held
 }
 
 // ErrorBody is a refusal: a code for programs, a sentence for people.
@@ -479,6 +497,7 @@ func wireProcessState(p session.ProcessState, book *project.Book, who project.Pe
 	for _, r := range p.Requests {
 		one := wireRequest(r)
 		one.Approval = wireApproval(r, p.CWD, in, book, who)
+		one.Held = wireHeld(r.Held, who)
 		w.PendingRequests = append(w.PendingRequests, one)
 	}
 	if len(w.PendingRequests) > 0 {
@@ -504,6 +523,17 @@ func wireApproval(r pending.Request, cwd string, in project.Place, book *project
 		rule.People = book.NameList(ruling.People)
 	}
 	return rule
+}
+
+// wireHeld says whose answer is held, nil when none is or was.
+func wireHeld(h *pending.Held, who project.Person) *HeldAnswer {
+	if h == nil {
+		return nil
+	}
+	return &HeldAnswer{
+		By: h.Actor.Name, Mine: h.Actor.UserID == who.UserID, Decision: h.Answer.Decision, Edited: len(h.Answer.UpdatedInput) > 0,
+		At: seconds(h.At), Until: seconds(h.Until), Dropped: h.Dropped,
+	}
 }
 
 func wireRequest(r pending.Request) Request {

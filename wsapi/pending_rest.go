@@ -33,6 +33,7 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who account.
 		}
 		one := PendingRequest{SessionID: req.SessionID, SessionTitle: ses.Title, Request: wireRequest(req)}
 		one.Approval = wireApproval(req, ses.CWD, placeOf(ses), book, person(who))
+		one.Held = wireHeld(req.Held, person(who))
 		list.PendingRequests = append(list.PendingRequests, one)
 	}
 	writeJSON(w, http.StatusOK, list)
@@ -59,6 +60,11 @@ func (s *Server) postExtend(w http.ResponseWriter, r *http.Request, who account.
 func (s *Server) postWithdraw(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	c := new(WithdrawApproval)
 	return s.postRequestCommand(w, r, who, "withdraw_approval", c, &c.RequestID)
+}
+
+func (s *Server) postUndo(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	c := new(Undo)
+	return s.postRequestCommand(w, r, who, "undo", c, &c.RequestID)
 }
 
 func (s *Server) postResponse(w http.ResponseWriter, r *http.Request, who account.Identity) error {

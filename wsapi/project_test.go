@@ -185,7 +185,7 @@ func TestWhatIsNotYoursIsNotThere(t *testing.T) {
 		fields := func(sessionID, requestID string) map[string]any {
 			f := map[string]any{}
 			switch name {
-			case "extend", "draft", "withdraw_approval":
+			case "extend", "draft", "withdraw_approval", "undo":
 				f["request_id"] = requestID
 			case "pending_request_response":
 				f["session_id"], f["request_id"], f["request_type"], f["decision"] = sessionID, requestID, "tool_approval", "allow"

@@ -86,6 +86,7 @@ func (s *Server) code(err error) *refusal {
 		ready    *refusal
 		notOpen  *pending.NotOpenError
 		answer   *pending.InvalidError
+		held     *pending.HeldError
 		order    *orchestrator.InvalidError
 		person   *account.InvalidError
 		file     *attachment.InvalidError
@@ -114,6 +115,16 @@ func (s *Server) code(err error) *refusal {
 		r.result = Stale
 	case errors.Is(err, pending.ErrAnotherNeeded):
 		r = refuse(http.StatusConflict, "another_needed", "You have approved this. One more person must approve it, too.")
+	case errors.As(err, &held):
+		verb := "approved"
+		if held.Held.Answer.Decision == pending.Deny {
+			verb = "denied"
+		}
+		r = refuse(http.StatusConflict, "held", fmt.Sprintf("%s has %s this, which takes effect in a moment. Nobody else can answer it meanwhile.", held.Held.Actor.Name, verb))
+	case errors.Is(err, pending.ErrTakenBack):
+		r = refuse(http.StatusConflict, "taken_back", "You took this answer back, so it was not sent. Decide again.")
+	case errors.Is(err, pending.ErrNothingHeld):
+		r = refuse(http.StatusConflict, "nothing_held", "There is no answer of yours to take back.")
 	case errors.Is(err, pending.ErrNotApproved):
 		r = refuse(http.StatusConflict, "not_approved", "There is no approval of yours to take back.")
 	case errors.Is(err, pending.ErrNotFound):

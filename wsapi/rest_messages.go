@@ -279,6 +279,7 @@ type Outcome struct {
 	SessionID string     `json:"session_id,omitempty"` // of the session that create or fork made
 	MessageID string     `json:"message_id,omitempty"`
 	ExpiresAt *float64   `json:"expires_at,omitempty"` // of the request that was extended
+	HeldUntil *float64   `json:"held_until,omitempty"` // of the answer that is held
 	Error     *ErrorBody `json:"error,omitempty"`
 	Resolved  *Resolved  `json:"resolved,omitempty"` // with 409: who was first, with what, when
 }

@@ -113,6 +113,7 @@ func routes() []route {
 		{method: "GET", pattern: "/api/pending/{id}", policy: signedIn, serve: (*Server).getRequest},
 		{method: "GET", pattern: "/api/pending/{id}/preview", policy: signedIn, serve: (*Server).getPreview},
 		{method: "POST", pattern: "/api/pending/{id}/preview", policy: asMember, limit: answerLimit, serve: (*Server).postPreview},
+		{method: "POST", pattern: "/api/pending/{id}/undo", policy: asMember, serve: (*Server).postUndo},
 		{method: "POST", pattern: "/api/pending/{id}/withdraw_approval", policy: asMember, serve: (*Server).postWithdraw},
 		{method: "POST", pattern: "/api/pending/{id}/extend", policy: asMember, serve: (*Server).postExtend},
 		{method: "POST", pattern: "/api/pending/{id}/response", policy: asMember, limit: answerLimit, serve: (*Server).postResponse},

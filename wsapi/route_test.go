@@ -51,6 +51,7 @@ var policies = map[string]string{
 	"GET /api/pending/{id}/preview":                   "viewer",
 	"POST /api/pending/{id}/preview":                  "member",
 	"POST /api/pending/{id}/withdraw_approval":        "member",
+	"POST /api/pending/{id}/undo":                     "member",
 	"POST /api/pending/{id}/extend":                   "member",
 	"POST /api/mcp-answer":                            "member",
 	"POST /claude/submit-answer":                      "member",
@@ -119,7 +120,7 @@ var largeCommands = map[string]int64{"pending_request_response": 8 << 20, "send_
 var commandPolicies = map[string]string{
 	"pending_request_response": "member", "send_message": "member", "create_session": "member",
 	"resume_session": "member", "fork_session": "member", "interrupt": "member", "kill_process": "member",
-	"set_model": "member", "set_permission_mode": "member", "draft": "member", "withdraw_approval": "member", "extend": "member",
+	"set_model": "member", "set_permission_mode": "member", "draft": "member", "withdraw_approval": "member", "undo": "member", "extend": "member",
 	"subscribe": "viewer", "unsubscribe": "viewer", "typing": "viewer", "looking": "viewer", "ping": "viewer",
 }
 

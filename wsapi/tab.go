@@ -556,7 +556,7 @@ func (t *tab) perform(ctx context.Context, spec commandSpec, c deed, who account
 		out := t.hub.s.perform(deed, spec, c, who).Outcome
 		return t.ack(ctx, Ack{
 			CommandID: out.CommandID, Result: out.Result, Error: out.Error, Resolved: out.Resolved,
-			SessionID: out.SessionID, MessageID: out.MessageID, ExpiresAt: out.ExpiresAt,
+			SessionID: out.SessionID, MessageID: out.MessageID, ExpiresAt: out.ExpiresAt, HeldUntil: out.HeldUntil,
 		})
 	}
 	if !spec.slow {

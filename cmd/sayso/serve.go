@@ -252,6 +252,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	opening.Go(watch("attachments", func() error { return shelf.Run(doorCtx) }))
 	opening.Go(func() { index(doorCtx, opened, log) })
 	opening.Go(watch("tabs", func() error { return door.Run(doorCtx) }))
+	opening.Go(watch("held answers", func() error { return registry.RunHolds(doorCtx, door.MayCount) }))
 	opening.Go(watch("alerts", func() error { return alerts.Run(doorCtx) }))
 	opening.Go(watch("agents", func() error { return agents.Run(doorCtx) }))
 	driving.Go(watch("processes", func() error { return driver.Run(driverCtx) }))

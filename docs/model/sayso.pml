@@ -35,6 +35,8 @@ hidden byte running_means_known;
 hidden byte nobody_is_asked_twice;
 hidden byte carried_only_to_what_death_cut_off;
 hidden byte one_answer_runs_once;
+hidden byte taken_back_never_counts;
+hidden byte nobody_answers_over_a_hold;
 
 #define require(what, name) if :: (what) -> skip :: else -> assert(name) fi
 
@@ -50,8 +52,18 @@ typedef Row { /* pending.Request. Denied is an answer like any other; expired is
 	mtype:delivery delivery = notDelivered;
 	byte answer; /* 0 for none */
 	bit input    /* ToolInput */
+#ifdef HOLDS
+	;
+	bit held;    /* an answer is stored beside the question and does not count yet */
+	bit back     /* it was taken back: its command does nothing any more */
+#endif
 }
 Row row[ROWS];
+#ifdef HOLDS
+#define isHeld(r) row[r].held
+#else
+#define isHeld(r) 0
+#endif
 byte owner;        /* epoch of the server that owns the session */
 byte process;      /* the session's newest process */
 bit running = 1;   /* what the store believes of it */
@@ -62,7 +74,12 @@ bit running = 1;   /* what the store believes of it */
 /* Every answer says which tab gave it, to which ask, to which input. */
 #define answerOf(tab, r) (1 + (tab) + 2 * ((r) % ASKS) + 4 * row[r].input)
 #define refused 9 /* what Claude hears of a request that we withdrew */
+#ifdef HOLDS
+#define heldOf(r) (10 + ((r) % ASKS) + 2 * row[r].input) /* the answer that a person wants held */
+#define fits(answer, a, in) ((answer) == refused || ((answer) < refused -> (((answer) - 1) / 2) % 2 == (a) && ((answer) - 1) / 4 == (in) : ((answer) - 10) % 2 == (a) && ((answer) - 10) / 2 == (in)))
+#else
 #define fits(answer, a, in) ((answer) == refused || (((answer) - 1) / 2) % 2 == (a) && ((answer) - 1) / 4 == (in))
+#endif
 
 #ifndef NO_TABS
 bit fresh = 1;   /* the tabs have the present version … */
@@ -86,6 +103,9 @@ inline bump() { /* in the transaction of every change that a tab can see */
 inline ResolveRequest(r, final) {
 	require(answerable(r), I1_one_terminal_transition);
 	row[r].status = final;
+#ifdef HOLDS
+	row[r].held = 0; /* what was held goes with its question */
+#endif
 	bump()
 }
 
@@ -256,6 +276,9 @@ inline forget(r) {
 		row[r].status = withdrawn;
 		row[r].delivery = notDelivered;
 		row[r].answer = 0;
+#ifdef HOLDS
+		row[r].back = 0;
+#endif
 		row[r].input = 0
 	fi
 }
@@ -571,12 +594,20 @@ inline Answer(t, r, replied) {
 #endif
 		if
 		:: !answerable(i) -> tell(t, r, row[r].answer == answerOf(t, r))
+#ifndef ANSWER_OVER_HOLD
+		:: answerable(i) && isHeld(i) -> skip /* told who has answered, and to wait */
+#endif
 #if defined(BLIND_WRITE)
-		:: answerable(i) -> seen[t] = r + 1
+		:: answerable(i) && !isHeld(i) -> seen[t] = r + 1
 #elif defined(TOLD_BEFORE_COMMIT)
-		:: answerable(i) -> tell(t, r, true)
+		:: answerable(i) && !isHeld(i) -> tell(t, r, true)
 #else
+#ifdef ANSWER_OVER_HOLD
 		:: answerable(i) ->
+#else
+		:: answerable(i) && !isHeld(i) ->
+#endif
+			require(!isHeld(i), nobody_answers_over_a_hold);
 			ResolveRequest(i, answered);
 			row[i].delivery = queued;
 			row[i].answer = answerOf(t, r);
@@ -608,6 +639,73 @@ inline AnswerBlindly(t) {
 }
 #endif
 
+#ifdef HOLDS
+/*
+ * ---- an answer that a person can take back for some seconds ----
+ * How many they are makes no difference: Release may come at any time. What a
+ * change of rights does to a held answer is what taking it back does.
+ */
+
+#ifdef FORGETS_BACK
+#define wasTakenBack(r) false
+#else
+#define wasTakenBack(r) row[r].back
+#endif
+
+/* The command arrives, for the first time or again. */
+inline HoldRequest(r) {
+	d_step {
+		(up(OLDER) || up(NEWER)) && answerable(r) && !row[r].held && !wasTakenBack(r) ->
+		row[r].held = 1;
+#ifdef HELD_IN_MEMORY
+		keeps[r] = 1;
+#endif
+		bump()
+	}
+}
+
+inline Undo(r) {
+	d_step {
+		(up(OLDER) || up(NEWER)) && answerable(r) && row[r].held ->
+		row[r].held = 0;
+		row[r].back = 1;
+		bump()
+	}
+}
+
+/* The time has passed: the ordinary compare-and-set, while the hold stands. */
+#if defined(RELEASE_UNSEEN)
+bit due[ROWS]; /* was held when the server looked */
+#define standing(r) due[r]
+#elif defined(HELD_IN_MEMORY)
+bit keeps[ROWS]; /* the server that took it lives */
+#define standing(r) (row[r].held && keeps[r])
+#else
+#define standing(r) row[r].held
+#endif
+
+inline Release(r) {
+	d_step {
+		(up(OLDER) || up(NEWER)) && answerable(r) && standing(r) ->
+		require(!row[r].back, taken_back_never_counts);
+		i = r;
+		ResolveRequest(i, answered);
+		row[i].delivery = queued;
+		row[i].answer = heldOf(i);
+#ifdef ONE_RUN
+		runOf(i % ASKS, row[i].input) = 0;
+#endif
+		skip
+	}
+}
+
+#ifdef RELEASE_UNSEEN
+inline LookAtHeld(r) {
+	d_step { (up(OLDER) || up(NEWER)) && answerable(r) && row[r].held && !due[r] -> due[r] = 1 }
+}
+#endif
+#endif
+
 /* The session is to be killed, which may then not come to pass. */
 inline WithdrawAll(a) {
 	d_step {
@@ -624,6 +722,8 @@ inline WithdrawAll(a) {
 #define inSnapshot(r) answerable(r)
 #endif
 
+#define seenHeld(r) (100 * isHeld(r))
+
 /* A snapshot, after a bell, a poll or a new connection. */
 inline Sync() {
 	d_step {
@@ -631,7 +731,7 @@ inline Sync() {
 		i = 0;
 		do
 		:: i < ROWS ->
-			view[i] = (inSnapshot(i) -> row[i].status : 0);
+			view[i] = (inSnapshot(i) -> row[i].status + seenHeld(i) : 0);
 			i++
 		:: else -> break
 		od;
@@ -764,6 +864,10 @@ inline renumber(epoch) {
 
 inline die(s) {
 	server[s].stage = down;
+#if defined(HOLDS) && defined(HELD_IN_MEMORY)
+	keeps[0] = 0;
+	keeps[2] = 0;
+#endif
 #ifdef FORGETS_FORMER
 	server[s].former = 0;
 #endif
@@ -850,6 +954,25 @@ end:
 	od
 }
 
+#ifdef HOLDS
+proctype Holds() { /* the server's watch over what is held */
+end:
+	do
+	:: Release(0)
+#if CALLS > 1
+	:: Release(1)
+#endif
+#if PROCESSES > 1
+	:: Release(2)
+#endif
+#if PROCESSES > 2
+	:: Release(4)
+#endif
+	od
+}
+#define Held(r) HoldRequest(r) :: Undo(r)
+#endif
+
 #ifdef LIVENESS
 proctype Systemd() { /* starts another when the newest is dead; one beside it is the World's doing */
 end:
@@ -902,6 +1025,22 @@ end:
 	:: Answers(4)
 	:: Answers(5)
 #endif
+#ifdef HOLDS
+	:: Held(0)
+#if CALLS > 1
+	:: Held(1)
+#endif
+#if PROCESSES > 1
+	:: Held(2)
+#endif
+#if PROCESSES > 2
+	:: Held(4)
+#endif
+#ifdef RELEASE_UNSEEN
+	:: LookAtHeld(0)
+	:: LookAtHeld(2)
+#endif
+#endif
 #ifdef BLIND_WRITE
 	:: AnswerBlindly(0)
 	:: AnswerBlindly(1)
@@ -929,7 +1068,7 @@ end:
 #ifdef NO_TABS
 #define unseen(r) false
 #else
-#define unseen(r) (fresh && view[r] != (answerable(r) -> row[r].status : 0))
+#define unseen(r) (fresh && view[r] != (answerable(r) -> row[r].status + seenHeld(r) : 0))
 #endif
 #define wronged(r) (row[r].status == orphaned && alive && (r) / ASKS == process)
 /* r is asked although old, the same question, has an answer that Claude never heard. */
@@ -965,6 +1104,9 @@ init {
 		run Serve(NEWER);
 #ifdef LIVENESS
 		run Systemd();
+#endif
+#ifdef HOLDS
+		run Holds();
 #endif
 		run Hub();
 		run Claude();
@@ -1003,6 +1145,12 @@ ltl open_is_settled {
 }
 /* And whatever can be answered is shown. */
 ltl answerable_is_seen {
-	[] (answerable(0) -> <> (!answerable(0) || fresh && view[0] == row[0].status))
+	[] (answerable(0) -> <> (!answerable(0) || fresh && view[0] == row[0].status + seenHeld(0)))
 }
+#ifdef HOLDS
+/* What a person gave counts in the end, unless they took it back or nobody asks any more. */
+ltl held_is_settled {
+	[] (row[0].held -> <> !row[0].held)
+}
+#endif
 #endif

@@ -23,6 +23,9 @@ const (
 	OpOpen        Op = "OpenRequest"
 	OpResolve     Op = "ResolveRequest"
 	OpApprove     Op = "ApproveRequest"
+	OpHold        Op = "HoldRequest"
+	OpUnhold      Op = "UnholdRequest"
+	OpHeld        Op = "HeldRequests"
 	OpOrphan      Op = "OrphanRequests"
 	OpCarry       Op = "CarryAnswer"
 	OpDelivery    Op = "SetDelivery"
@@ -147,10 +150,11 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 		if !known {
 			return pending.ErrNotFound
 		}
-		if !row.Status.Final() && (res.SecondTo == "" || row.Approval != nil && row.Approval.Actor.UserID == res.SecondTo) {
+		if !row.Status.Final() && (res.SecondTo == "" || row.Approval != nil && row.Approval.Actor.UserID == res.SecondTo) && !outrun(row, res) {
 			row.Status = res.Status
+			res.HeldSince = time.Time{}
 			row.Resolution = &res
-			row.Draft = nil
+			row.Draft, row.Held = nil, nil
 			if res.Status == pending.Answered || res.Status == pending.Denied {
 				row.Delivery = pending.Queued
 			}
@@ -170,7 +174,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 
 // ApproveRequest implements [pending.Store].
 func (s *Store) ApproveRequest(ctx context.Context, requestID string, a pending.Approval) (now pending.Request, done bool, err error) {
-	return s.approval(ctx, requestID, func(row *pending.Request) bool {
+	return s.change(ctx, OpApprove, requestID, func(row *pending.Request) bool {
 		if row.Approval != nil {
 			return false
 		}
@@ -181,7 +185,7 @@ func (s *Store) ApproveRequest(ctx context.Context, requestID string, a pending.
 
 // UnapproveRequest implements [pending.Store].
 func (s *Store) UnapproveRequest(ctx context.Context, requestID, userID string, _ pending.Actor) (now pending.Request, done bool, err error) {
-	return s.approval(ctx, requestID, func(row *pending.Request) bool {
+	return s.change(ctx, OpApprove, requestID, func(row *pending.Request) bool {
 		if row.Approval == nil || row.Approval.Actor.UserID != userID {
 			return false
 		}
@@ -190,8 +194,8 @@ func (s *Store) UnapproveRequest(ctx context.Context, requestID, userID string, 
 	})
 }
 
-func (s *Store) approval(ctx context.Context, requestID string, change func(*pending.Request) bool) (now pending.Request, done bool, err error) {
-	err = s.do(ctx, OpApprove, requestID, func() error {
+func (s *Store) change(ctx context.Context, op Op, requestID string, change func(*pending.Request) bool) (now pending.Request, done bool, err error) {
+	err = s.do(ctx, op, requestID, func() error {
 		row, known := s.rows[requestID]
 		if !known {
 			return pending.ErrNotFound
@@ -208,6 +212,51 @@ func (s *Store) approval(ctx context.Context, requestID string, change func(*pen
 		return pending.Request{}, false, err
 	}
 	return now, done, nil
+}
+
+// outrun reports whether what is held, or was taken back, stands in the way of a
+// resolution.
+func outrun(row pending.Request, res pending.Resolution) bool {
+	switch {
+	case res.Status != pending.Answered && res.Status != pending.Denied:
+		return false
+	case !res.HeldSince.IsZero():
+		return !row.Held.Stands() || row.Held.CommandID != res.CommandID
+	}
+	return row.Held.Stands() || slices.Contains(row.TakenBack, res.CommandID)
+}
+
+// HoldRequest implements [pending.Store].
+func (s *Store) HoldRequest(ctx context.Context, requestID string, h pending.Held) (now pending.Request, done bool, err error) {
+	return s.change(ctx, OpHold, requestID, func(row *pending.Request) bool {
+		if row.Held.Stands() || slices.Contains(row.TakenBack, h.CommandID) {
+			return false
+		}
+		row.Held = &h
+		return true
+	})
+}
+
+// UnholdRequest implements [pending.Store].
+func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, _ pending.Actor, why string) (now pending.Request, done bool, err error) {
+	return s.change(ctx, OpUnhold, requestID, func(row *pending.Request) bool {
+		if !row.Held.Stands() || row.Held.CommandID != commandID {
+			return false
+		}
+		row.TakenBack = append(slices.Clone(row.TakenBack), commandID)
+		h := *row.Held
+		h.Dropped = why
+		row.Held = &h
+		if why == "" {
+			row.Held = nil
+		}
+		return true
+	})
+}
+
+// HeldRequests implements [pending.Store].
+func (s *Store) HeldRequests(ctx context.Context) ([]pending.Request, error) {
+	return s.list(ctx, OpHeld, "", func(r pending.Request) bool { return !r.Status.Final() && r.Held.Stands() })
 }
 
 // OrphanRequests implements [pending.Store].
@@ -428,19 +477,29 @@ func clone(r pending.Request) pending.Request {
 		}
 		r.Form = &form
 	}
+	r.TakenBack = slices.Clone(r.TakenBack)
+	if r.Held != nil {
+		held := *r.Held
+		held.Answer = cloneAnswer(held.Answer)
+		r.Held = &held
+	}
 	if r.Resolution != nil {
 		res := *r.Resolution
 		if res.Answer != nil {
-			answer := *res.Answer
-			answer.UpdatedInput = bytes.Clone(answer.UpdatedInput)
-			answer.UpdatedPermissions = bytes.Clone(answer.UpdatedPermissions)
-			answer.Responses = slices.Clone(answer.Responses)
-			for i := range answer.Responses {
-				answer.Responses[i].Values = slices.Clone(answer.Responses[i].Values)
-			}
+			answer := cloneAnswer(*res.Answer)
 			res.Answer = &answer
 		}
 		r.Resolution = &res
 	}
 	return r
+}
+
+func cloneAnswer(answer pending.Answer) pending.Answer {
+	answer.UpdatedInput = bytes.Clone(answer.UpdatedInput)
+	answer.UpdatedPermissions = bytes.Clone(answer.UpdatedPermissions)
+	answer.Responses = slices.Clone(answer.Responses)
+	for i := range answer.Responses {
+		answer.Responses[i].Values = slices.Clone(answer.Responses[i].Values)
+	}
+	return answer
 }

@@ -28,8 +28,9 @@ type auditBody struct {
 	Answer      auditContent `json:"answer"`
 	Edited      bool         `json:"edited"`
 	CarriedFrom string       `json:"carried_from,omitempty"`
-	Grants      []auditGrant `json:"grants,omitempty"` // that came with the answer
-	First       *auditPerson `json:"first,omitempty"`  // who approved before, where two had to
+	Held        float64      `json:"held_seconds,omitempty"` // how long it could be taken back before it counted
+	Grants      []auditGrant `json:"grants,omitempty"`       // that came with the answer
+	First       *auditPerson `json:"first,omitempty"`        // who approved before, where two had to
 }
 
 type auditPerson struct {
@@ -58,15 +59,20 @@ func content(text []byte) auditContent {
 	return c
 }
 
-// auditApproval is an entry about the first of two approvals.
+// auditApproval is an entry about what a person said and what decided nothing: the
+// first of two approvals, or an answer that was held and never counted.
 type auditApproval struct {
-	What      string       `json:"what"` // approved_first, approval_withdrawn
+	What      string       `json:"what"` // approved_first, approval_withdrawn, answer_taken_back, answer_dropped
 	At        time.Time    `json:"at"`
 	By        auditPerson  `json:"by"`
 	RequestID string       `json:"request_id"`
 	SessionID string       `json:"session_id"`
 	ToolName  string       `json:"tool_name"`
 	Asked     auditContent `json:"asked"`
+	// Of an answer that was held:
+	Answer *auditContent `json:"answer,omitempty"`
+	Held   float64       `json:"held_seconds,omitempty"`
+	Reason string        `json:"reason,omitempty"` // why it was dropped
 }
 
 // ApprovalAudit is what goes on record of the first of two approvals, given or
@@ -74,6 +80,26 @@ type auditApproval struct {
 func ApprovalAudit(r pending.Request, what string, by pending.Actor, at time.Time) ([]byte, error) {
 	entry := auditApproval{What: what, At: Time(Micros(at)), By: personOf(by), RequestID: r.RequestID, SessionID: r.SessionID,
 		ToolName: Shown(r.ToolName), Asked: auditContent{Hash: r.InputHash}}
+	if len(r.ToolInput) <= auditText {
+		entry.Asked.Text = Shown(string(r.ToolInput))
+	}
+	return json.Marshal(entry)
+}
+
+// UnheldAudit is what goes on record of an answer that was held until at and never
+// counted, because by took it back or, with why, because it was dropped.
+func UnheldAudit(r pending.Request, by pending.Actor, why string, at time.Time) ([]byte, error) {
+	answer, err := json.Marshal(r.Held.Answer)
+	if err != nil {
+		return nil, err
+	}
+	what := "answer_taken_back"
+	if why != "" {
+		what = "answer_dropped"
+	}
+	given := content(answer)
+	entry := auditApproval{What: what, At: Time(Micros(at)), By: personOf(by), RequestID: r.RequestID, SessionID: r.SessionID,
+		ToolName: Shown(r.ToolName), Asked: auditContent{Hash: r.InputHash}, Answer: &given, Held: at.Sub(r.Held.At).Seconds(), Reason: Shown(why)}
 	if len(r.ToolInput) <= auditText {
 		entry.Asked.Text = Shown(string(r.ToolInput))
 	}
@@ -107,6 +133,9 @@ func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
 	}
 	if res.Answer == nil {
 		body.Answer = auditContent{}
+	}
+	if !res.HeldSince.IsZero() {
+		body.Held = res.At.Sub(res.HeldSince).Seconds()
 	}
 	for _, g := range pending.GrantsOf(r, res) {
 		body.Grants = append(body.Grants, grantOf(g))

@@ -63,7 +63,7 @@ func NormalRequest(r pending.Request) pending.Request {
 	r.Title, r.Description, r.DecisionReason = Shown(r.Title), Shown(r.Description), Shown(r.DecisionReason)
 	r.Asker = Shown(r.Asker)
 	r.Status, r.Delivery, r.Resolution, r.Draft = pending.Open, pending.NotDelivered, nil, nil
-	r.TicketedAt, r.Approval = time.Time{}, nil
+	r.TicketedAt, r.Approval, r.Held, r.TakenBack = time.Time{}, nil, nil, nil
 	if r.Earlier != nil {
 		e := *r.Earlier
 		e.RequestID, e.Status, e.Summary, e.By = Shown(e.RequestID), pending.Status(Shown(string(e.Status))), Shown(e.Summary), Shown(e.By)
@@ -99,17 +99,17 @@ func NewRequestValues(r pending.Request, bind Bind) ([]any, error) {
 // exact is a string as bytes that are never NULL.
 func exact(s string) []byte { return append([]byte{}, s...) }
 
-// requestColumns are those of [RequestRow.Dest]. The last seven may be NULL.
+// requestColumns are those of [RequestRow.Dest]. The last eight may be NULL.
 var requestColumns = []string{
 	"request_id", "session_id", "status", "delivery", "created_at", "expires_at", "request_type", "source",
 	"asker_request_id", "asker_tool_use_id", "tool_name", "input_hash", "agent_id", "agent_type", "title", "description",
 	"decision_reason", "blocked_path", "by_user_id", "by_name", "by_device", "reason", "resolved_at", "command_id",
 	"process_id", "carried_from", "asker", "ticketed_at",
-	"approver_id", "approver_name", "approver_device", "approver_command", "approved_at",
-	"draft", "answer", "form", "permission_suggestions", "tool_input", "earlier", "earlier_tool_input",
+	"approver_id", "approver_name", "approver_device", "approver_command", "approved_at", "taken_back",
+	"held", "draft", "answer", "form", "permission_suggestions", "tool_input", "earlier", "earlier_tool_input",
 }
 
-const nullableRequestColumns = 7
+const nullableRequestColumns = 8
 
 // RequestColumns is the select list of [RequestRow.Dest].
 var RequestColumns = strings.Join(requestColumns, ", ")
@@ -141,6 +141,8 @@ type RequestRow struct {
 	askerRequestID, toolUseID, path       []byte
 	draft, answer, form, suggestions, raw []byte
 	earlier, earlierInput                 []byte
+	held                                  []byte
+	takenBack                             string
 }
 
 // Dest is what to scan into.
@@ -151,8 +153,8 @@ func (x *RequestRow) Dest() []any {
 		&x.r.AgentID, &x.r.AgentType, &x.r.Title, &x.r.Description, &x.r.DecisionReason, &x.path,
 		&x.res.Actor.UserID, &x.res.Actor.Name, &x.res.Actor.Device, &x.res.Reason, &x.resolvedAt, &x.res.CommandID,
 		&x.r.ProcessID, &x.res.CarriedFrom, &x.r.Asker, &x.ticketedAt,
-		&x.first.Actor.UserID, &x.first.Actor.Name, &x.first.Actor.Device, &x.first.CommandID, &x.approvedAt,
-		&x.draft, &x.answer, &x.form, &x.suggestions, &x.raw, &x.earlier, &x.earlierInput,
+		&x.first.Actor.UserID, &x.first.Actor.Name, &x.first.Actor.Device, &x.first.CommandID, &x.approvedAt, &x.takenBack,
+		&x.held, &x.draft, &x.answer, &x.form, &x.suggestions, &x.raw, &x.earlier, &x.earlierInput,
 	}
 }
 
@@ -179,6 +181,16 @@ func (x *RequestRow) Request() (pending.Request, error) {
 		first.At = Time(x.approvedAt)
 		r.Approval = &first
 	}
+	if x.takenBack != "" {
+		r.TakenBack = strings.Fields(x.takenBack)
+	}
+	var held *heldColumn
+	if err := decode("held", x.held, &held); err != nil {
+		return pending.Request{}, err
+	}
+	if held != nil {
+		r.Held = held.held()
+	}
 	if r.Status.Final() {
 		res := x.res
 		res.Status, res.At = r.Status, Time(x.resolvedAt)
@@ -197,7 +209,7 @@ func Resolve(placeholder func(n int) string) string {
 	for i, name := range columns {
 		columns[i] = name + " = " + placeholder(i+1)
 	}
-	return "UPDATE requests SET " + strings.Join(columns, ", ") + ", draft = NULL"
+	return "UPDATE requests SET " + strings.Join(columns, ", ") + ", draft = NULL, held = NULL, held_command = ''"
 }
 
 // Approve is the assignment of the first approval of a request, the nth argument

@@ -18,7 +18,8 @@ const answerable = "status IN ('open', 'orphaned')"
 var (
 	openRequest = "WITH opened AS (" + engine.InsertRequest(placeholder) + ` RETURNING session_id)
 		UPDATE processes SET version = version + 1, updated_at = ` + placeholder(engine.NewRequestArgs+1) + " WHERE session_id = (SELECT session_id FROM opened)"
-	resolveRequest = "WITH won AS (" + engine.Resolve(placeholder) + " WHERE request_id = $10 AND " + answerable + " AND ($12 = '' OR approver_id = $12) RETURNING " + engine.RequestColumns + `),
+	resolveRequest = "WITH won AS (" + engine.Resolve(placeholder) + " WHERE request_id = $10 AND " + answerable + " AND ($12 = '' OR approver_id = $12)" +
+		" AND ($13 = '*' OR held_command = $13) AND ($14 = '' OR strpos(taken_back, $14) = 0) RETURNING " + engine.RequestColumns + `),
 		bump AS (UPDATE processes SET version = version + 1, updated_at = $11 WHERE session_id = (SELECT session_id FROM won))
 		SELECT ` + engine.RequestColumns + " FROM won"
 	approveRequest = "WITH won AS (" + engine.Approve(placeholder) + " WHERE request_id = $6 AND " + answerable + " AND approver_id = $7 RETURNING " + engine.RequestColumns + `),
@@ -44,8 +45,11 @@ var (
 	advanceDelivery = "UPDATE requests SET delivery = $1 WHERE request_id = $2 AND status IN ('answered', 'denied') AND " + engine.RankColumn + " < $3"
 	setDraft        = "WITH drawn AS (UPDATE requests SET draft = $1 WHERE request_id = $2 AND " + answerable + ` RETURNING session_id)
 		UPDATE processes SET version = version + 1, updated_at = $3 WHERE session_id = (SELECT session_id FROM drawn)`
-	extendRequest = redate("expires_at = $1", "expires_at <> 0 AND expires_at < $1")
-	ticketRequest = redate("ticketed_at = $1, expires_at = CASE WHEN expires_at = 0 THEN $4 ELSE expires_at END", "ticketed_at = 0")
+	holdRequest   = alter("held = $1, held_command = $4", "held_command = '' AND strpos(taken_back, $5) = 0")
+	unholdRequest = alter("held = $1, held_command = '', taken_back = $4", "held_command = $5")
+	selectHeld    = "SELECT " + engine.RequestColumns + " FROM requests WHERE " + answerable + " AND held_command <> '' ORDER BY created_at, seq"
+	extendRequest = alter("expires_at = $1", "expires_at <> 0 AND expires_at < $1")
+	ticketRequest = alter("ticketed_at = $1, expires_at = CASE WHEN expires_at = 0 THEN $4 ELSE expires_at END", "ticketed_at = 0")
 	knowsRequest  = "SELECT 1 FROM requests WHERE request_id = $1"
 
 	selectRequest     = "SELECT " + engine.RequestColumns + " FROM requests WHERE request_id = $1"
@@ -96,8 +100,9 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 	if engine.Answers(res.Status) {
 		strong = durable
 	}
+	held, back := engine.Outrun(res)
 	var found engine.RequestRow
-	steps := []statement{{resolveRequest, append(values, requestID, time.Now().UnixMicro(), res.SecondTo), row(&won, found.Dest()...)}}
+	steps := []statement{{resolveRequest, append(values, requestID, time.Now().UnixMicro(), res.SecondTo, held, back), row(&won, found.Dest()...)}}
 	if engine.OnRecord(res.Status) {
 		// What goes on record of the request does not change any more.
 		r, err := s.Request(ctx, requestID)
@@ -162,6 +167,50 @@ func (s *Store) approval(ctx context.Context, what, requestID string, to pending
 	return now, done, nil
 }
 
+// HoldRequest implements [pending.Store].
+func (s *Store) HoldRequest(ctx context.Context, requestID string, h pending.Held) (pending.Request, bool, error) {
+	text, err := engine.HeldText(h)
+	if err != nil {
+		return pending.Request{}, false, fmt.Errorf("postgres: hold request %s: %w", requestID, err)
+	}
+	command := engine.Shown(h.CommandID)
+	return s.alterAs(ctx, durable, "hold request "+requestID, requestID, func(read func(pgx.BatchResults) error) []statement {
+		return []statement{{holdRequest, []any{bind(text), requestID, time.Now().UnixMicro(), command, engine.TakenBack(command)}, read}}
+	})
+}
+
+// UnholdRequest implements [pending.Store].
+func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, by pending.Actor, why string) (pending.Request, bool, error) {
+	// While the hold of a command stands, what is written here does not change.
+	r, err := s.Request(ctx, requestID)
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	text, ok, err := engine.Unheld(r, commandID, why)
+	if err == nil && !ok {
+		return r, false, nil
+	}
+	var body []byte
+	if err == nil {
+		body, err = engine.UnheldAudit(r, by, why, time.Now())
+	}
+	if err != nil {
+		return pending.Request{}, false, fmt.Errorf("postgres: unhold request %s: %w", requestID, err)
+	}
+	return s.alterAs(ctx, durable, "unhold request "+requestID, requestID, func(read func(pgx.BatchResults) error) []statement {
+		return []statement{
+			{text: lockAudit},
+			{unholdRequest, []any{bind(text), requestID, time.Now().UnixMicro(), engine.AllTakenBack(r, commandID), engine.Shown(commandID)}, read},
+			{text: recordApproval, args: []any{body, requestID}},
+		}
+	})
+}
+
+// HeldRequests implements [pending.Store].
+func (s *Store) HeldRequests(ctx context.Context) ([]pending.Request, error) {
+	return s.requests(ctx, "held requests", selectHeld)
+}
+
 // OrphanRequests implements [pending.Store].
 func (s *Store) OrphanRequests(ctx context.Context, sessionID, reason string) (n int, err error) {
 	var counted bool
@@ -219,9 +268,8 @@ func (s *Store) SetDelivery(ctx context.Context, requestID string, d pending.Del
 	return s.change(ctx, "set delivery of "+requestID, requestID, statement{text: advanceDelivery, args: []any{string(d), requestID, above}})
 }
 
-// redate is an update of the times of the answerable request $2, with $3 the time
-// of the change.
-func redate(set, where string) string {
+// alter is an update of the answerable request $2, with $3 the time of the change.
+func alter(set, where string) string {
 	return "WITH moved AS (UPDATE requests SET " + set + " WHERE request_id = $2 AND " + answerable + " AND " + where + " RETURNING " +
 		engine.RequestColumns + `), bump AS (UPDATE processes SET version = version + 1, updated_at = $3 WHERE session_id = (SELECT session_id FROM moved))
 		SELECT ` + engine.RequestColumns + " FROM moved"
@@ -229,21 +277,29 @@ func redate(set, where string) string {
 
 // ExtendRequest implements [pending.Store].
 func (s *Store) ExtendRequest(ctx context.Context, requestID string, expiresAt time.Time) (now pending.Request, extended bool, err error) {
-	return s.redate(ctx, "extend request "+requestID, requestID, extendRequest, engine.Micros(expiresAt), requestID, time.Now().UnixMicro())
+	return s.alter(ctx, "extend request "+requestID, requestID, extendRequest, engine.Micros(expiresAt), requestID, time.Now().UnixMicro())
 }
 
 // TicketRequest implements [pending.Store].
 func (s *Store) TicketRequest(ctx context.Context, requestID string, at, expiresAt time.Time) (pending.Request, error) {
-	now, _, err := s.redate(ctx, "ticket request "+requestID, requestID, ticketRequest,
+	now, _, err := s.alter(ctx, "ticket request "+requestID, requestID, ticketRequest,
 		engine.Micros(at), requestID, time.Now().UnixMicro(), engine.Micros(expiresAt))
 	return now, err
 }
 
-// redate runs an update that may have nothing to do, and returns the row as it
+// alter runs an update that may have nothing to do, and returns the row as it
 // stands and whether it changed.
-func (s *Store) redate(ctx context.Context, what, requestID, text string, args ...any) (now pending.Request, changed bool, err error) {
+func (s *Store) alter(ctx context.Context, what, requestID, text string, args ...any) (now pending.Request, changed bool, err error) {
+	return s.alterAs(ctx, relaxed, what, requestID, func(read func(pgx.BatchResults) error) []statement {
+		return []statement{{text, args, read}}
+	})
+}
+
+// alterAs does the same in a transaction of more than that update, whose result
+// goes to read.
+func (s *Store) alterAs(ctx context.Context, strong strength, what, requestID string, steps func(read func(pgx.BatchResults) error) []statement) (now pending.Request, changed bool, err error) {
 	var found engine.RequestRow
-	if err := s.write(ctx, what, relaxed, statement{text, args, row(&changed, found.Dest()...)}); err != nil {
+	if err := s.write(ctx, what, strong, steps(row(&changed, found.Dest()...))...); err != nil {
 		return pending.Request{}, false, err
 	}
 	if changed {

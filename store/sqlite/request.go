@@ -15,8 +15,9 @@ import (
 const answerable = "status IN ('open', 'orphaned')"
 
 var (
-	insertRequest     = engine.InsertRequest(placeholder)
-	resolveRequest    = engine.Resolve(placeholder) + " WHERE request_id = ? AND " + answerable + " AND (? = '' OR approver_id = ?) RETURNING " + engine.RequestColumns
+	insertRequest  = engine.InsertRequest(placeholder)
+	resolveRequest = engine.Resolve(placeholder) + " WHERE request_id = ? AND " + answerable + " AND (? = '' OR approver_id = ?) AND (? = '*' OR held_command = ?)" +
+		" AND (? = '' OR instr(taken_back, ?) = 0) RETURNING " + engine.RequestColumns
 	approveRequest    = engine.Approve(placeholder) + " WHERE request_id = ? AND " + answerable + " AND approver_id = ? RETURNING " + engine.RequestColumns
 	selectRequest     = "SELECT " + engine.RequestColumns + " FROM requests WHERE request_id = ?"
 	selectAnswerable  = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND " + answerable + " ORDER BY created_at, seq"
@@ -31,6 +32,10 @@ var (
 		" AND expires_at <> 0 AND expires_at < ?1 RETURNING " + engine.RequestColumns
 	ticketRequest = "UPDATE requests SET ticketed_at = ?1, expires_at = CASE WHEN expires_at = 0 THEN ?2 ELSE expires_at END WHERE request_id = ?3 AND " +
 		answerable + " AND ticketed_at = 0 RETURNING " + engine.RequestColumns
+	holdRequest = "UPDATE requests SET held = ?1, held_command = ?2 WHERE request_id = ?3 AND " + answerable +
+		" AND held_command = '' AND instr(taken_back, ?4) = 0 RETURNING " + engine.RequestColumns
+	unholdRequest   = "UPDATE requests SET held = ?, held_command = '', taken_back = ? WHERE request_id = ? RETURNING " + engine.RequestColumns
+	selectHeld      = "SELECT " + engine.RequestColumns + " FROM requests WHERE " + answerable + " AND held_command <> '' ORDER BY created_at, seq"
 	advanceDelivery = "UPDATE requests SET delivery = ? WHERE request_id = ? AND status IN ('answered', 'denied') AND " + engine.RankColumn + " < ?"
 	selectCarrying  = "SELECT " + engine.Carrying("?1") + " FROM requests WHERE request_id = ?2"
 	letCarry        = "UPDATE requests SET delivery = 'carried', carried_to = ?1 WHERE request_id = ?2 AND " + engine.Carriable("?3", "?4")
@@ -102,13 +107,14 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("sqlite: resolve request %s: %w", requestID, err)
 	}
+	held, back := engine.Outrun(res)
 	strength := normal
 	if engine.Answers(res.Status) {
 		strength = full
 	}
 	err = s.write(ctx, strength, "resolve request "+requestID, func(ctx context.Context, t tx) error {
 		var row engine.RequestRow
-		err := t.row(ctx, row.Dest(), resolveRequest, append(values, requestID, res.SecondTo, res.SecondTo)...)
+		err := t.row(ctx, row.Dest(), resolveRequest, append(values, requestID, res.SecondTo, res.SecondTo, held, held, back, back)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			if now, err = t.request(ctx, requestID); err != nil {
 				return err
@@ -177,6 +183,57 @@ func (s *Store) approval(ctx context.Context, what, requestID string, to pending
 		return pending.Request{}, false, err
 	}
 	return now, done, nil
+}
+
+// HoldRequest implements [pending.Store].
+func (s *Store) HoldRequest(ctx context.Context, requestID string, h pending.Held) (now pending.Request, done bool, err error) {
+	text, err := engine.HeldText(h)
+	if err != nil {
+		return pending.Request{}, false, fmt.Errorf("sqlite: hold request %s: %w", requestID, err)
+	}
+	command := engine.Shown(h.CommandID)
+	return s.alter(ctx, full, "hold request "+requestID, requestID, holdRequest, bind(text), command, requestID, engine.TakenBack(command))
+}
+
+// UnholdRequest implements [pending.Store].
+func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, by pending.Actor, why string) (now pending.Request, done bool, err error) {
+	err = s.write(ctx, full, "unhold request "+requestID, func(ctx context.Context, t tx) error {
+		if now, err = t.request(ctx, requestID); err != nil {
+			return err
+		}
+		text, ok, err := engine.Unheld(now, commandID, why)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return errNothing
+		}
+		body, err := engine.UnheldAudit(now, by, why, time.Now())
+		if err != nil {
+			return err
+		}
+		var row engine.RequestRow
+		if err := t.row(ctx, row.Dest(), unholdRequest, bind(text), engine.AllTakenBack(now, commandID), requestID); err != nil {
+			return err
+		}
+		if now, err = row.Request(); err != nil {
+			return err
+		}
+		done = true
+		if err := t.append(ctx, body); err != nil {
+			return err
+		}
+		return t.bump(ctx, now.SessionID)
+	})
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	return now, done, nil
+}
+
+// HeldRequests implements [pending.Store].
+func (s *Store) HeldRequests(ctx context.Context) ([]pending.Request, error) {
+	return s.requests(ctx, "held requests", selectHeld)
 }
 
 // OrphanRequests implements [pending.Store].
@@ -285,19 +342,19 @@ func (t tx) known(ctx context.Context, requestID string) error {
 
 // ExtendRequest implements [pending.Store].
 func (s *Store) ExtendRequest(ctx context.Context, requestID string, expiresAt time.Time) (now pending.Request, extended bool, err error) {
-	return s.redate(ctx, "extend request "+requestID, requestID, extendRequest, engine.Micros(expiresAt), requestID)
+	return s.alter(ctx, normal, "extend request "+requestID, requestID, extendRequest, engine.Micros(expiresAt), requestID)
 }
 
 // TicketRequest implements [pending.Store].
 func (s *Store) TicketRequest(ctx context.Context, requestID string, at, expiresAt time.Time) (pending.Request, error) {
-	now, _, err := s.redate(ctx, "ticket request "+requestID, requestID, ticketRequest, engine.Micros(at), engine.Micros(expiresAt), requestID)
+	now, _, err := s.alter(ctx, normal, "ticket request "+requestID, requestID, ticketRequest, engine.Micros(at), engine.Micros(expiresAt), requestID)
 	return now, err
 }
 
-// redate runs an update of an answerable request that may have nothing to do, and
+// alter runs an update of an answerable request that may have nothing to do, and
 // returns the row as it stands and whether it changed.
-func (s *Store) redate(ctx context.Context, what, requestID, text string, args ...any) (now pending.Request, changed bool, err error) {
-	err = s.write(ctx, normal, what, func(ctx context.Context, t tx) error {
+func (s *Store) alter(ctx context.Context, strength pragma, what, requestID, text string, args ...any) (now pending.Request, changed bool, err error) {
+	err = s.write(ctx, strength, what, func(ctx context.Context, t tx) error {
 		var row engine.RequestRow
 		err := t.row(ctx, row.Dest(), text, args...)
 		if errors.Is(err, sql.ErrNoRows) {

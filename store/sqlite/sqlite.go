@@ -148,7 +148,7 @@ func (s *Store) free() error {
 
 // readQueries are what the readers prepare.
 var readQueries = []string{
-	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnconsumed, selectUnrecorded,
+	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnconsumed, selectHeld, selectUnrecorded,
 	selectSession, selectSessions, selectProcess, selectActive, selectMark, selectItems, selectQueued, selectAttachment, selectDrafts, selectTemplates, selectUnindexed, selectHits,
 	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCommand, selectAgentToken, selectAgentTokens, selectAudit,
 	selectGrants, selectAuditBefore, selectAuditBase, selectSettings,

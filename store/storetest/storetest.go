@@ -47,6 +47,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Trusts", trusts},
 		{"Projects", projects},
 		{"Approvals", approvals},
+		{"Holds", holds},
 		{"Bytes", exactBytes},
 		{"Contexts", contexts},
 	}

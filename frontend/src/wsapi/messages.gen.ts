@@ -104,7 +104,7 @@ export type Item =
 
 export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | Batch | Ack | Presence | KeptDraft | Lifecycle | Notice | ErrorFrame
 
-export type Command = CreateSession | Draft | Extend | ForkSession | Interrupt | KillProcess | Looking | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Unsubscribe | WithdrawApproval
+export type Command = CreateSession | Draft | Extend | ForkSession | Interrupt | KillProcess | Looking | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Undo | Unsubscribe | WithdrawApproval
 
 export interface Hello {
   type: 'hello'
@@ -174,6 +174,7 @@ export interface Ack {
   session_id?: string
   message_id?: string
   expires_at?: number
+  held_until?: number
 }
 
 export interface Presence {
@@ -285,6 +286,7 @@ export interface PendingRequestResponse {
   interrupt?: boolean
   updated_input?: unknown
   updated_permissions?: unknown[]
+  undo_ms?: number
   answers?: Record<string, string>
   responses?: Response[]
 }
@@ -338,6 +340,13 @@ export interface Typing {
   command_id: string
   session_id: string
   request_id?: string
+}
+
+export interface Undo {
+  type: 'undo'
+  command_id: string
+  session_id?: string
+  request_id: string
 }
 
 export interface Unsubscribe {
@@ -412,6 +421,7 @@ export interface Outcome {
   session_id?: string
   message_id?: string
   expires_at?: number
+  held_until?: number
   error?: ErrorBody
   resolved?: Resolved
 }
@@ -685,6 +695,7 @@ export interface Request {
   blocked_path: string | null
   tool_use_id: string | null
   approval?: ApprovalRule
+  held?: HeldAnswer
   earlier?: Earlier
   permission_suggestions: unknown[]
   form?: Form
@@ -807,6 +818,7 @@ export interface PendingRequest {
   blocked_path: string | null
   tool_use_id: string | null
   approval?: ApprovalRule
+  held?: HeldAnswer
   earlier?: Earlier
   permission_suggestions: unknown[]
   form?: Form
@@ -1050,6 +1062,16 @@ export interface ApprovalRule {
   people?: string[]
   may: boolean
   first?: FirstApproval
+}
+
+export interface HeldAnswer {
+  by: string
+  mine: boolean
+  decision: Decision
+  edited?: boolean
+  at: number
+  until: number
+  dropped?: string
 }
 
 export interface Earlier {

@@ -1,0 +1,178 @@
+package pending
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// MaxHold is for how long an answer is held at most.
+const MaxHold = 10 * time.Second
+
+// holdRetry is how long RunHolds waits before it tries again what the store
+// would not do.
+const holdRetry = time.Second
+
+// held says what a held answer means to one that comes in: done when it is the
+// same, an error when it bars it.
+func held(row Request, s Submission) (done bool, err error) {
+	for _, id := range row.TakenBack {
+		if id == s.CommandID {
+			return false, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrTakenBack)
+		}
+	}
+	switch h := row.Held; {
+	case row.Status.Final() || !h.Stands():
+		return false, nil
+	case h.CommandID == s.CommandID && h.Actor.UserID == s.Actor.UserID:
+		return true, nil
+	default:
+		return false, &HeldError{Held: *h}
+	}
+}
+
+// hold stores an answer that does not count yet.
+func (r *Registry) hold(ctx context.Context, row Request, h Held) (Request, error) {
+	failed := func(err error) error { return fmt.Errorf("pending: hold the answer to %s: %w", row.RequestID, err) }
+	now, done, err := r.store.HoldRequest(ctx, row.RequestID, h)
+	if done || err != nil {
+		// After an error too: it may have been done.
+		r.bell.Ring(row.SessionID)
+		r.lookAtHeld()
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		// A store may lose its reply after it has committed.
+		again, cancel := bounded(ctx)
+		defer cancel()
+		found, rerr := r.store.Request(again, row.RequestID)
+		if rerr == nil && found.Held.Stands() && found.Held.CommandID == h.CommandID {
+			return found, nil
+		}
+	}
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Request{}, failed(ErrNotFound)
+	case err != nil:
+		return row, failed(err)
+	case done:
+		return now, nil
+	case now.Status.Final():
+		r.hand(now)
+		if made(now, Resolution{CommandID: h.CommandID, Actor: h.Actor}) {
+			return now, nil
+		}
+		return now, &NotOpenError{Request: now}
+	}
+	if same, err := held(now, Submission{RequestID: row.RequestID, CommandID: h.CommandID, Actor: h.Actor}); same || err != nil {
+		return now, err
+	}
+	return now, failed(ErrUnavailable) // a hold that came and went meanwhile
+}
+
+// Undo takes back an answer of a person while it is held; the request is open
+// again. The error is [ErrNothingHeld] when there is none of theirs, [ErrNotFound]
+// for a request of another session, or a [NotOpenError] when it counts already.
+func (r *Registry) Undo(ctx context.Context, sessionID, requestID string, by Actor) error {
+	row, err := r.read(ctx, sessionID, requestID)
+	if err == nil && !row.Status.Final() {
+		h := row.Held
+		if !h.Stands() || h.Actor.UserID != by.UserID {
+			return fmt.Errorf("pending: undo %s: %w", requestID, ErrNothingHeld)
+		}
+		ctx, cancel := bounded(ctx)
+		defer cancel()
+		var done bool
+		row, done, err = r.unhold(ctx, row, by, "")
+		if err == nil && !done && !row.Status.Final() {
+			err = ErrNothingHeld
+		}
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("pending: undo %s: %w", requestID, err)
+	case row.Status.Final():
+		r.hand(row)
+		return &NotOpenError{Request: row}
+	}
+	return nil
+}
+
+func (r *Registry) unhold(ctx context.Context, row Request, by Actor, why string) (Request, bool, error) {
+	now, done, err := r.store.UnholdRequest(ctx, row.RequestID, row.Held.CommandID, by, why)
+	if done || err != nil {
+		r.bell.Ring(row.SessionID) // after an error too: it may have been done
+	}
+	return now, done, err
+}
+
+func (r *Registry) lookAtHeld() {
+	select {
+	case r.held <- struct{}{}:
+	default:
+	}
+}
+
+// RunHolds lets held answers count when their time has passed, also those that it
+// finds stored, until ctx ends. Each is asked about first: may returns "" for an
+// answer that may count, or the sentence for which it never will, such as that its
+// giver may not answer here any more; an error leaves it for another try.
+func (r *Registry) RunHolds(ctx context.Context, may func(context.Context, Request) (why string, err error)) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.held:
+		case <-timer.C:
+		}
+		timer.Reset(r.letCount(ctx, may))
+	}
+}
+
+// letCount lets all count whose time has passed, and says when to look again.
+func (r *Registry) letCount(ctx context.Context, may func(context.Context, Request) (string, error)) time.Duration {
+	rows, err := r.store.HeldRequests(ctx)
+	if err != nil {
+		return holdRetry
+	}
+	next := forever
+	for _, row := range rows {
+		wait := time.Until(row.Held.Until)
+		// A clock that was set back must not keep anybody waiting.
+		if wait <= 0 || wait > MaxHold {
+			if err := r.release(ctx, row, may); err == nil {
+				continue
+			}
+			wait = holdRetry
+		}
+		next = min(next, wait)
+	}
+	return next
+}
+
+// release makes a held answer count, or drops it. Nothing happens to one that was
+// taken back meanwhile, or whose question is gone.
+func (r *Registry) release(ctx context.Context, row Request, may func(context.Context, Request) (string, error)) error {
+	why, err := may(ctx, row)
+	if err != nil {
+		return err
+	}
+	h := row.Held
+	if why != "" {
+		_, _, err := r.unhold(ctx, row, h.Actor, why)
+		return err
+	}
+	res := Resolution{Status: Answered, Answer: &h.Answer, Actor: h.Actor, At: time.Now(), CommandID: h.CommandID, HeldSince: h.At}
+	if h.Answer.Decision == Deny {
+		res.Status = Denied
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	_, _, err = r.resolve(ctx, row.SessionID, row.RequestID, res)
+	if errors.Is(err, errOutran) || errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}

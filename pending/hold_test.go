@@ -1,0 +1,223 @@
+package pending_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/pending/pendingtest"
+)
+
+// holding is a submission that is to be held for three seconds.
+func holding(id, sessionID, commandID string) pending.Submission {
+	s := allow(id, sessionID, commandID)
+	s.Hold = 3 * time.Second
+	return s
+}
+
+// watched runs a node's watch over what is held until the test ends.
+func watched(t *testing.T, n node, may func(context.Context, pending.Request) (string, error)) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- n.RunHolds(ctx, may) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func anybody(context.Context, pending.Request) (string, error) { return "", nil }
+
+func TestHeldAnswerCountsWhenItsTimeHasPassed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(pendingtest.NewStore())
+		watched(t, n, anybody)
+		a := n.ask(t.Context(), bash("r", "s"))
+		synctest.Wait()
+		for range 2 { // the same command again
+			row, err := n.Answer(t.Context(), holding("r", "s", "c"))
+			if err != nil || row.Status != pending.Open || !row.Held.Stands() {
+				t.Fatalf("got %+v, %v", row, err)
+			}
+		}
+		over := allow("r", "s", "d")
+		over.Actor = bob
+		var held *pending.HeldError
+		if _, err := n.Answer(t.Context(), over); !errors.As(err, &held) || held.Held.Actor != ann {
+			t.Fatalf("answered over what is held: %v", err)
+		}
+		if err := n.Undo(t.Context(), "s", "r", bob); !errors.Is(err, pending.ErrNothingHeld) {
+			t.Fatalf("taken back by another: %v", err)
+		}
+		time.Sleep(2999 * time.Millisecond)
+		synctest.Wait()
+		if a.returned() {
+			t.Fatal("it counted before its time")
+		}
+		time.Sleep(time.Millisecond)
+		row, err := a.result()
+		if err != nil || row.Status != pending.Answered || row.Resolution.CommandID != "c" || row.Resolution.Actor != ann || row.Held != nil {
+			t.Fatalf("got %+v, %v", row, err)
+		}
+		if err := n.Undo(t.Context(), "s", "r", ann); !errors.Is(err, pending.ErrNotOpen) {
+			t.Fatalf("taken back after it counted: %v", err)
+		}
+	})
+}
+
+func TestAnswerThatWasTakenBackNeverCounts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(pendingtest.NewStore())
+		watched(t, n, anybody)
+		a := n.ask(t.Context(), bash("r", "s"))
+		synctest.Wait()
+		if _, err := n.Answer(t.Context(), holding("r", "s", "c")); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Undo(t.Context(), "s", "r", ann); err != nil {
+			t.Fatal(err)
+		}
+		// A tab that heard no acknowledgement sends it again, with whatever hold.
+		for _, hold := range []time.Duration{3 * time.Second, 0} {
+			s := holding("r", "s", "c")
+			s.Hold = hold
+			if _, err := n.Answer(t.Context(), s); !errors.Is(err, pending.ErrTakenBack) {
+				t.Fatalf("the command that was taken back: %v", err)
+			}
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if a.returned() {
+			t.Fatal("it counted")
+		}
+		if _, err := n.Answer(t.Context(), allow("r", "s", "d")); err != nil {
+			t.Fatal(err)
+		}
+		if row, err := a.result(); err != nil || row.Resolution.CommandID != "d" {
+			t.Fatalf("got %+v, %v", row, err)
+		}
+	})
+}
+
+// TestHeldAnswerOutlivesTheServer: what the next server finds counts, at once when
+// its time has passed meanwhile.
+func TestHeldAnswerOutlivesTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := pendingtest.NewStore()
+		n := newNode(store) // nobody watches: it died
+		first := n.ask(t.Context(), bash("r", "s"))
+		second := n.ask(t.Context(), bash("q", "s"))
+		synctest.Wait()
+		for _, id := range []string{"r", "q"} {
+			if _, err := n.Answer(t.Context(), holding(id, "s", "c-"+id)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		for _, a := range []*asked{first, second} {
+			a.cancel(pending.ErrDetached)
+			_, _ = a.result()
+		}
+		next := newNode(store)
+		watched(t, next, anybody)
+		a := next.ask(t.Context(), bash("r", "s"))
+		if row, err := a.result(); err != nil || row.Resolution.CommandID != "c-r" {
+			t.Fatalf("got %+v, %v", row, err)
+		}
+		if row := stored(t, next, "q"); row.Status.Final() {
+			t.Fatal("the other counted before its time")
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if row := stored(t, next, "q"); row.Status != pending.Answered {
+			t.Fatalf("got %+v", row)
+		}
+	})
+}
+
+func TestHeldAnswerOfWhoMayNoLongerIsDropped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(pendingtest.NewStore())
+		asked := 0
+		watched(t, n, func(_ context.Context, r pending.Request) (string, error) {
+			asked++
+			if asked == 1 {
+				return "", errors.New("who they are cannot be read now")
+			}
+			return r.Held.Actor.Name + " was removed.", nil
+		})
+		a := n.ask(t.Context(), bash("r", "s"))
+		synctest.Wait()
+		if _, err := n.Answer(t.Context(), holding("r", "s", "c")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		row := stored(t, n, "r")
+		if a.returned() || row.Status != pending.Open || row.Held.Stands() || row.Held.Dropped != "Ann was removed." || asked != 2 {
+			t.Fatalf("asked %d times, got %+v holding %+v", asked, row, row.Held)
+		}
+		bobs := holding("r", "s", "d")
+		bobs.Actor = bob
+		if row, err := n.Answer(t.Context(), bobs); err != nil || !row.Held.Stands() {
+			t.Fatalf("got %+v, %v", row.Held, err)
+		}
+		a.cancel(errors.New("Gone."))
+		_, _ = a.result()
+		if row := stored(t, n, "r"); row.Status != pending.Withdrawn || row.Held != nil {
+			t.Fatalf("what was held outlived its question: %+v", row)
+		}
+	})
+}
+
+// TestNoHoldBeyondTheDeadline: an answer that came in time is never lost to the
+// deadline of the question.
+func TestNoHoldBeyondTheDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(pendingtest.NewStore())
+		req := bash("r", "s")
+		req.ExpiresAt = time.Now().Add(2 * time.Second)
+		a := n.ask(t.Context(), req)
+		synctest.Wait()
+		if row, err := n.Answer(t.Context(), holding("r", "s", "c")); err != nil || row.Status != pending.Answered {
+			t.Fatalf("got %+v, %v", row, err)
+		}
+		if row, err := a.result(); err != nil || row.Status != pending.Answered {
+			t.Fatalf("got %+v, %v", row, err)
+		}
+	})
+}
+
+// TestHeldAnswerOfADeadAskerCounts: the form of a process that died stays
+// answerable, and so does what was said to it.
+func TestHeldAnswerOfADeadAskerCounts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(pendingtest.NewStore())
+		watched(t, n, anybody)
+		a := n.ask(t.Context(), bash("r", "s"))
+		synctest.Wait()
+		if _, err := n.Answer(t.Context(), holding("r", "s", "c")); err != nil {
+			t.Fatal(err)
+		}
+		a.cancel(pending.ErrAskerDied{Reason: "It died."})
+		if row, _ := a.result(); row.Status != pending.Orphaned {
+			t.Fatalf("got %+v", row)
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if row := stored(t, n, "r"); row.Status != pending.Answered || row.Delivery != pending.Queued {
+			t.Fatalf("got %+v", row)
+		}
+	})
+}

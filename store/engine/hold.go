@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// heldColumn is the column of a held answer.
+type heldColumn struct {
+	UserID    string         `json:"by_user_id"`
+	Name      string         `json:"by_name"`
+	Device    string         `json:"by_device"`
+	Address   string         `json:"address,omitempty"`
+	At        int64          `json:"at"`
+	Until     int64          `json:"until"`
+	CommandID string         `json:"command_id"`
+	Answer    pending.Answer `json:"answer"`
+	Dropped   string         `json:"dropped,omitempty"`
+}
+
+func (c *heldColumn) held() *pending.Held {
+	return &pending.Held{
+		Actor: pending.Actor{UserID: c.UserID, Name: c.Name, Device: c.Device, Address: c.Address},
+		At:    Time(c.At), Until: Time(c.Until), CommandID: c.CommandID, Answer: c.Answer, Dropped: c.Dropped,
+	}
+}
+
+// HeldText is the column of a held answer.
+func HeldText(h pending.Held) ([]byte, error) {
+	text, err := json.Marshal(heldColumn{
+		UserID: Shown(h.Actor.UserID), Name: Shown(h.Actor.Name), Device: Shown(h.Actor.Device), Address: Shown(h.Actor.Address),
+		At: Micros(h.At), Until: Micros(h.Until), CommandID: Shown(h.CommandID), Answer: h.Answer, Dropped: Shown(h.Dropped),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("held answer: %w", err)
+	}
+	return text, nil
+}
+
+// TakenBack is a command as it stands in the column of those that were taken back.
+func TakenBack(commandID string) string { return " " + Shown(commandID) + " " }
+
+// mostTakenBack bounds the commands that a request remembers: more than anybody
+// takes back of one, and few enough for every read.
+const mostTakenBack = 64
+
+// AllTakenBack is that column with one command more.
+func AllTakenBack(r pending.Request, commandID string) string {
+	list := append(slices.Clone(r.TakenBack), Shown(commandID))
+	list = list[max(0, len(list)-mostTakenBack):]
+	return " " + strings.Join(list, "  ") + " "
+}
+
+// Unheld is the column of what was held after the hold of a command has ended; nil
+// when it was taken back. ok is false when no such hold stands.
+func Unheld(r pending.Request, commandID, why string) (text []byte, ok bool, err error) {
+	if r.Status.Final() || !r.Held.Stands() || r.Held.CommandID != commandID {
+		return nil, false, nil
+	}
+	if why == "" {
+		return nil, true, nil
+	}
+	h := *r.Held
+	h.Dropped = why
+	text, err = HeldText(h)
+	return text, true, err
+}
+
+// Outrun is what a resolution asks of the row beside its being answerable: the
+// command that must be held, "" when none may be, "*" when it makes no difference;
+// and what must not be among those that were taken back, "" for nothing.
+func Outrun(res pending.Resolution) (held, back string) {
+	switch {
+	case !Answers(res.Status):
+		return "*", ""
+	case !res.HeldSince.IsZero():
+		return Shown(res.CommandID), ""
+	case res.CommandID == "":
+		return "", ""
+	default:
+		return "", TakenBack(res.CommandID)
+	}
+}

@@ -1,0 +1,228 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/store"
+)
+
+// heldBy is an answer of a user that is to count later.
+func heldBy(userID string) pending.Held {
+	return pending.Held{
+		Actor: pending.Actor{UserID: userID, Name: "name of " + userID, Device: "Chrome", Address: "192.0.2.7"},
+		At:    after(1), Until: after(4), CommandID: "h-" + userID,
+		Answer: pending.Answer{Decision: pending.Allow, UpdatedInput: json.RawMessage(`{"command":"make -k"}`)},
+	}
+}
+
+// counted is the resolution by which a held answer counts.
+func counted(h pending.Held) pending.Resolution {
+	return pending.Resolution{Status: pending.Answered, Answer: &h.Answer, Actor: h.Actor, At: after(4), CommandID: h.CommandID, HeldSince: h.At}
+}
+
+func holds(t *testing.T, open func(t *testing.T) store.Store) {
+	ctx := context.Background()
+	s := suite{t, open}
+
+	s.run("ItStandsBesideTheQuestionUntilItCounts", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		r := opened(t, st, bash(id, "make"))
+		h := heldBy("ana")
+		_, won, err := st.ResolveRequest(ctx, r.RequestID, counted(h))
+		must(t, err)
+		equal(t, "counts without a hold", won, false)
+		before := version(t, st, id)
+		now, done, err := st.HoldRequest(ctx, r.RequestID, h)
+		must(t, err)
+		equal(t, "done", done, true)
+		equal(t, "status", now.Status, pending.Open)
+		equal(t, "version", version(t, st, id), before+1)
+		equal(t, "held", now.Held, &h)
+		read, err := st.Request(ctx, r.RequestID)
+		must(t, err)
+		equal(t, "read", read, now)
+		state, err := st.ProcessState(ctx, id)
+		must(t, err)
+		equal(t, "in the state", state.Requests[0].Held, &h)
+		list, err := st.HeldRequests(ctx)
+		must(t, err)
+		equal(t, "listed", list, []pending.Request{now})
+
+		_, done, err = st.HoldRequest(ctx, r.RequestID, heldBy("ben"))
+		must(t, err)
+		equal(t, "another's", done, false)
+		now, won, err = st.ResolveRequest(ctx, r.RequestID, allowed("c"))
+		must(t, err)
+		equal(t, "answered over it", []any{won, now.Status}, []any{false, pending.Open})
+		_, won, err = st.ResolveRequest(ctx, r.RequestID, counted(heldBy("ben")))
+		must(t, err)
+		equal(t, "what was not held counts", won, false)
+		equal(t, "version", version(t, st, id), before+1)
+		if n, err := st.OrphanRequests(ctx, id, "the process died"); err != nil || n != 1 {
+			t.Fatal(n, err)
+		}
+		now, won, err = st.ResolveRequest(ctx, r.RequestID, counted(h))
+		must(t, err)
+		if !won || now.Status != pending.Answered || now.Delivery != pending.Queued || now.Held != nil || now.Resolution.CommandID != h.CommandID {
+			t.Fatalf("got %v, %+v", won, now)
+		}
+		equal(t, "answer", *now.Resolution.Answer, h.Answer)
+		list, err = st.HeldRequests(ctx)
+		must(t, err)
+		equal(t, "listed", len(list), 0)
+		_, done, err = st.HoldRequest(ctx, r.RequestID, heldBy("cleo"))
+		must(t, err)
+		equal(t, "held after the end", done, false)
+		_, done, err = st.UnholdRequest(ctx, r.RequestID, h.CommandID, h.Actor, "")
+		must(t, err)
+		equal(t, "taken back after the end", done, false)
+		_, _, err = st.HoldRequest(ctx, "nothing", h)
+		is(t, "no request", err, pending.ErrNotFound)
+		_, _, err = st.UnholdRequest(ctx, "nothing", h.CommandID, h.Actor, "")
+		is(t, "no request", err, pending.ErrNotFound)
+		equal(t, "on record", heldRecord(t, st), []string{"answered name of ana 3 "})
+	})
+
+	s.run("WhatWasTakenBackNeverCounts", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		r := opened(t, st, bash(id, "make"))
+		ana, ben := heldBy("ana"), heldBy("ben")
+		_, _, err := st.HoldRequest(ctx, r.RequestID, ana)
+		must(t, err)
+		_, done, err := st.UnholdRequest(ctx, r.RequestID, ben.CommandID, ben.Actor, "")
+		must(t, err)
+		equal(t, "what is not held", done, false)
+		before := version(t, st, id)
+		now, done, err := st.UnholdRequest(ctx, r.RequestID, ana.CommandID, ana.Actor, "")
+		must(t, err)
+		if !done || now.Held != nil || now.Status != pending.Open {
+			t.Fatalf("got %v, %+v", done, now)
+		}
+		equal(t, "taken back", now.TakenBack, []string{ana.CommandID})
+		equal(t, "version", version(t, st, id), before+1)
+		_, done, err = st.HoldRequest(ctx, r.RequestID, ana)
+		must(t, err)
+		equal(t, "the same command held again", done, false)
+		for _, res := range []pending.Resolution{counted(ana), allowed(ana.CommandID)} {
+			_, won, err := st.ResolveRequest(ctx, r.RequestID, res)
+			must(t, err)
+			equal(t, "the same command", won, false)
+		}
+
+		_, done, err = st.HoldRequest(ctx, r.RequestID, ben)
+		must(t, err)
+		equal(t, "held by another", done, true)
+		now, done, err = st.UnholdRequest(ctx, r.RequestID, ben.CommandID, ben.Actor, "Ben was removed.")
+		must(t, err)
+		if !done || now.Held.Stands() || now.Held.Dropped != "Ben was removed." {
+			t.Fatalf("got %v, %+v", done, now.Held)
+		}
+		equal(t, "taken back", now.TakenBack, []string{ana.CommandID, ben.CommandID})
+		list, err := st.HeldRequests(ctx)
+		must(t, err)
+		equal(t, "listed", len(list), 0)
+		now, won, err := st.ResolveRequest(ctx, r.RequestID, allowed("c"))
+		must(t, err)
+		equal(t, "another answer", []any{won, now.Held == nil}, []any{true, true})
+		equal(t, "on record", heldRecord(t, st), []string{"answer_taken_back name of ana + ", "answer_dropped name of ben + Ben was removed.", "answered " + allowed("c").Actor.Name + " 0 "})
+	})
+
+	s.run("ItGoesWithItsQuestion", func(t *testing.T, st store.Store) {
+		r := opened(t, st, bash(newSession(t, st), "make"))
+		_, _, err := st.HoldRequest(ctx, r.RequestID, heldBy("ana"))
+		must(t, err)
+		now, won, err := st.ResolveRequest(ctx, r.RequestID, pending.Resolution{Status: pending.Withdrawn, Reason: "gone", At: after(2)})
+		must(t, err)
+		if !won || now.Held != nil {
+			t.Fatalf("got %v, %+v", won, now)
+		}
+		equal(t, "on record", len(heldRecord(t, st)), 0)
+	})
+
+	s.run("OneOfManyHoldsAndAnswersCounts", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		r := opened(t, st, bash(id, "make"))
+		var held, back, won, undone atomic.Int64
+		together(crowd, func(i int) {
+			h := heldBy(fmt.Sprint("u", i/4))
+			switch i % 4 {
+			case 0:
+				if _, done, err := st.HoldRequest(ctx, r.RequestID, h); err != nil {
+					t.Error(err)
+				} else if done {
+					held.Add(1)
+				}
+			case 1:
+				if _, done, err := st.UnholdRequest(ctx, r.RequestID, h.CommandID, h.Actor, ""); err != nil {
+					t.Error(err)
+				} else if done {
+					back.Add(1)
+				}
+			case 2:
+				if _, mine, err := st.ResolveRequest(ctx, r.RequestID, counted(h)); err != nil {
+					t.Error(err)
+				} else if mine {
+					won.Add(1)
+				}
+			case 3:
+				// Takes back and lets count what it holds itself, in one go.
+				h = heldBy(fmt.Sprint("v", i))
+				_, _, err := st.HoldRequest(ctx, r.RequestID, h)
+				if err != nil {
+					t.Error(err)
+				}
+				_, done, err := st.UnholdRequest(ctx, r.RequestID, h.CommandID, h.Actor, "")
+				if err != nil {
+					t.Error(err)
+				}
+				_, mine, err := st.ResolveRequest(ctx, r.RequestID, counted(h))
+				if err != nil {
+					t.Error(err)
+				}
+				if done && mine {
+					undone.Add(1)
+				}
+			}
+		})
+		now, err := st.Request(ctx, r.RequestID)
+		must(t, err)
+		stands := int64(0)
+		if now.Held.Stands() {
+			stands = 1
+		}
+		equal(t, "counted after it was taken back", undone.Load(), int64(0))
+		equal(t, "held less taken back", held.Load()-back.Load(), won.Load()+stands)
+		equal(t, "final", now.Status.Final(), won.Load() == 1)
+	})
+}
+
+// heldRecord is what the audit trail says: what, by whom, for how many seconds it
+// was held (+ for some), and why it was dropped.
+func heldRecord(t *testing.T, st store.Store) (list []string) {
+	t.Helper()
+	must(t, account.WalkAudit(context.Background(), st, func(e account.AuditEntry) error {
+		var entry struct {
+			What   string
+			By     struct{ Name string }
+			Held   float64 `json:"held_seconds"`
+			Reason string
+		}
+		err := json.Unmarshal(e.Body, &entry)
+		seconds := fmt.Sprint(entry.Held)
+		if entry.What == "answer_taken_back" || entry.What == "answer_dropped" {
+			seconds = "-"
+			if entry.Held > 0 {
+				seconds = "+"
+			}
+		}
+		list = append(list, entry.What+" "+entry.By.Name+" "+seconds+" "+entry.Reason)
+		return err
+	}))
+	return list
+}
