@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -17,10 +18,8 @@ const holdRetry = time.Second
 // held says what a held answer means to one that comes in: done when it is the
 // same, an error when it bars it.
 func held(row Request, s Submission) (done bool, err error) {
-	for _, id := range row.TakenBack {
-		if id == s.CommandID {
-			return false, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrTakenBack)
-		}
+	if slices.Contains(row.TakenBack, s.CommandID) {
+		return false, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrTakenBack)
 	}
 	switch h := row.Held; {
 	case row.Status.Final() || !h.Stands():
@@ -84,6 +83,13 @@ func (r *Registry) Undo(ctx context.Context, sessionID, requestID string, by Act
 		defer cancel()
 		var done bool
 		row, done, err = r.unhold(ctx, row, by, "")
+		if err != nil {
+			// A store may lose its reply after it has committed.
+			now, rerr := r.store.Request(ctx, requestID)
+			if rerr == nil && slices.Contains(now.TakenBack, h.CommandID) {
+				row, done, err = now, true, nil
+			}
+		}
 		if err == nil && !done && !row.Status.Final() {
 			err = ErrNothingHeld
 		}

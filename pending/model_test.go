@@ -281,11 +281,9 @@ func (m *model) undo(t *rapid.T) {
 	case r.held == nil || r.held.Actor != by:
 		m.want(t, err, pending.ErrNothingHeld)
 		return
-	case fault != pendingtest.None:
+	case fault == pendingtest.Fail:
 		m.want(t, err, pendingtest.ErrFault)
-		if fault == pendingtest.Fail {
-			return
-		}
+		return
 	default:
 		m.want(t, err, nil)
 	}

@@ -379,7 +379,7 @@ func (s *Server) MayCount(ctx context.Context, row pending.Request) (why string,
 		return "", nil
 	}
 	switch r := s.code(err); {
-	case r.status == http.StatusForbidden:
+	case errors.Is(err, project.ErrHidden), r.status == http.StatusForbidden:
 		return "They may not answer this any more.", nil
 	case r.status < 500:
 		return closed(r.body.Message), nil

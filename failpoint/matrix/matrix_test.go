@@ -32,6 +32,8 @@ var lies = map[string]struct {
 	"forget":       {in: dying},
 	"orphan":       {in: dying},
 	"carry":        {in: dying},
+	"hold":         {in: undoing},
+	"unhold":       {in: undoing},
 	"dropped":      {in: dropping},
 	"requeue":      {in: forgetting},
 	"bury":         {in: losing},

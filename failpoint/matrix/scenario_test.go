@@ -80,6 +80,42 @@ var (
 		return nil
 	}}
 
+	// undoing: an answer is held and taken back, twice, each time before one counts.
+	undoing = scenario{name: "undoing", play: func(ctx context.Context, h *house) error {
+		for _, name := range []string{"held one", "held two"} {
+			h.hold(name)
+			c, err := h.begin(ctx, approve(name))
+			if err != nil {
+				return err
+			}
+			if err := h.visible(ctx, c, name); err != nil {
+				return err
+			}
+			t := h.tabs[0]
+			r := t.requestNamed(c.id, name)
+			for _, fields := range []map[string]any{
+				// As long as can be, so that no start of a server takes longer.
+				{"type": "pending_request_response", "decision": "deny", "message": "taken back", "undo_ms": 10_000},
+				{"type": "undo"},
+			} {
+				fields["session_id"], fields["request_id"] = c.id, r.RequestID
+				given := t.give(ctx, fields)
+				if err := h.await(ctx, name+" is acked", func() bool {
+					select {
+					case <-given.done:
+						return true
+					default:
+						return false
+					}
+				}); err != nil {
+					return err
+				}
+			}
+			h.release(name)
+		}
+		return nil
+	}}
+
 	// dying: the CLI dies while it asks, twice, and is resumed by the answer.
 	dying = scenario{name: "dying", play: func(ctx context.Context, h *house) error {
 		c, err := h.begin(ctx, approve("die one"), say("Done."))

@@ -296,6 +296,16 @@ func (t *tab) stateOf(sessionID string) frame {
 	return t.states[sessionID]
 }
 
+// requestNamed is a request that the tab shows.
+func (t *tab) requestNamed(sessionID, name string) request {
+	for _, r := range t.stateOf(sessionID).PendingRequests {
+		if r.name() == name {
+			return r
+		}
+	}
+	return request{}
+}
+
 // greetings counts the snapshots so far.
 func (t *tab) greetings() int {
 	t.mu.Lock()

@@ -144,7 +144,7 @@ export const words = {
     export: 'Export as JSON lines',
     kinds: {
       answered: 'Allowed or answered', denied: 'Denied', carried: 'Carried over', expired: 'Time ran out', withdrawn: 'Withdrawn', revoked: 'Grant revoked', folder_trusted: 'Folder trusted', granted: 'Ran by a grant', removed: 'Old entries removed',
-      settings: 'Settings changed',
+      settings: 'Settings changed', answer_taken_back: 'Answer taken back', answer_dropped: 'Answer dropped',
     },
     entry: (seq: number) => `Entry ${seq}`,
     from: (device: string, address: string) => [device, address].filter(Boolean).join(', '),
