@@ -81,7 +81,7 @@ var attackList = []attack{
 	proved(39, "a request of another session", "wsapi.TestRequestOfAnotherSessionIsNoneAtAll", "wsapi.TestWhatIsNotYoursIsNotThere"),
 	proved(40, "an agent that reads in another session", "mcpapi.TestSessionsNeverSeeEachOther", "mcpapi.TestTicketsOfOthersAreNone"),
 	proved(41, "an agent that answers", "wsapi.TestTokenOfAnAgentIsNobody"),
-	proved(42, "Claude that approves itself", "cmd/sayso.TestClaudeInASandboxCannotApproveItself", "wsapi.TestTokenOfAnAgentIsNobody", "shim.TestStrangersAreRefused", "store/sqlite.TestModesUnderAnyUmask"),
+	proved(42, "Claude that approves itself", "cmd/sayso.TestClaudeOfAnotherUserCannotApproveItself", "cmd/sayso.TestTheServerReadsAsClaudesUser", "cmd/sayso.TestClaudeInASandboxCannotApproveItself", "wsapi.TestTokenOfAnAgentIsNobody", "shim.TestStrangersAreRefused", "store/sqlite.TestModesUnderAnyUmask"),
 	proved(43, "fields that the sender has no business with", "wsapi.TestEveryRouteRefuses/7.43"),
 	proved(44, "ids that can be guessed", "wsapi.TestWhatIsNotYoursIsNotThere"),
 

@@ -21,6 +21,10 @@ import (
 type CLI struct {
 	Path    string   // "" to look for claude in PATH
 	Environ []string // of the server, KEY=value; what of it the CLI gets is claude's to say
+	// RunAs is the user as whom CLIs run, and who reads and writes their files; nil
+	// when that is the server's own. Environ is then that of the user.
+	RunAs *claude.RunAs
+	Exe   string // of sayso, absolute, with RunAs: see [CLI.as]
 
 	mu     sync.Mutex // protects following
 	known  map[string]cliFacts
@@ -34,6 +38,19 @@ type cliFacts struct {
 	changed time.Time // of the file, when asked
 	version string
 	problem string
+}
+
+// as returns the command that becomes the user of CLIs and then the command:
+// `sayso enter --as=NUMBERS FOLDER PROGRAM ARGUMENTS`. What starts it keeps its own.
+func (c *CLI) as(command claude.Command) claude.Command {
+	if c.RunAs != nil {
+		command.Args = append([]string{"enter", "--as=" + c.RunAs.Numbers(), command.Dir, command.Path}, command.Args...)
+		command.Path = c.Exe
+		if os.Geteuid() != 0 { // we need not be let into the folder
+			command.Dir = "/"
+		}
+	}
+	return command
 }
 
 // saved reads what this CLI, and others of the same person, have saved.
@@ -144,7 +161,12 @@ func (c *CLI) facts(ctx context.Context, path string) cliFacts {
 
 // output runs the CLI for one answer. Whatever it leaves running ends with it.
 func (c *CLI) output(ctx context.Context, path string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, path, args...)
+	as := claude.Command{Path: path, Args: args}
+	if c.RunAs != nil {
+		as.Dir = "/"
+		as = c.as(as)
+	}
+	cmd := exec.CommandContext(ctx, as.Path, as.Args...)
 	cmd.Env = claude.Environ(c.Environ, filepath.Dir(path), nil)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -156,6 +178,9 @@ func (c *CLI) output(ctx context.Context, path string, args ...string) ([]byte, 
 func (o *Orchestrator) Environment(ctx context.Context) Environment {
 	e := Environment{DemoAvailable: o.o.Demo != nil, WorkspaceRoots: o.rules().Roots}
 	e.Home, _ = os.UserHomeDir() // "" when there is none
+	if o.o.CLI.RunAs != nil {
+		e.Home = o.o.CLI.RunAs.Home
+	}
 	path, err := o.o.CLI.path()
 	if err != nil {
 		e.Problem = err.Error()

@@ -34,7 +34,11 @@ func (o *Orchestrator) Folders(ctx context.Context, userID string, s workspace.S
 	if s.Recent, err = o.recentFolders(ctx, userID); err != nil {
 		return workspace.Listing{}, err
 	}
-	list, err := o.rules().Roots.List(s)
+	var list workspace.Listing
+	err = o.asUser(func() (err error) {
+		list, err = o.rules().Roots.List(s)
+		return err
+	})
 	return list, inField("prefix", err)
 }
 

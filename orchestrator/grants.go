@@ -89,7 +89,11 @@ func (o *Orchestrator) RevokeFound(ctx context.Context, g pending.Grant, by pend
 // is done again by whoever asks again.
 func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.Actor) (done Revocation, err error) {
 	for _, path := range o.settingsFiles(g.Scope, g.Folder) {
-		taken, err := takeFromFile(ctx, path, g)
+		var taken bool
+		err := o.asUser(func() (err error) {
+			taken, err = takeFromFile(ctx, path, g)
+			return err
+		})
 		if err != nil {
 			return done, &InvalidError{Field: "grant", Sentence: fmt.Sprintf("The rule could not be taken out of a settings file, so it holds on: %v.", err)}
 		}
@@ -454,7 +458,11 @@ func (o *Orchestrator) FoundGrants(ctx context.Context) (Found, error) {
 				continue
 			}
 			seen[path] = true
-			data, err := os.ReadFile(path)
+			var data []byte
+			err := o.asUser(func() (err error) {
+				data, err = os.ReadFile(path)
+				return err
+			})
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && folder != "" {
 				continue
 			}

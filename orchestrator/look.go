@@ -34,7 +34,10 @@ func (o *Orchestrator) LookAt(ctx context.Context, sessionID, path string) (Look
 		look.TouchedAt = p.script.Touched[path]
 		p.mu.Unlock()
 	}
-	look.File, err = o.rules().Roots.ReadFile(s.CWD, path, maxLooked)
+	err = o.asUser(func() (err error) {
+		look.File, err = o.rules().Roots.ReadFile(s.CWD, path, maxLooked)
+		return err
+	})
 	return look, err
 }
 
@@ -74,24 +77,27 @@ func (o *Orchestrator) PermissionRules(ctx context.Context, sessionID string) ([
 			out = append(out, SettingsRules{Source: source, Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, DefaultMode: p.DefaultMode})
 		}
 	}
-	for _, path := range managedSettings {
-		if data, err := readSettings(path); err == nil {
-			add("managed", data)
+	err = o.asUser(func() error {
+		for _, path := range managedSettings {
+			if data, err := readSettings(path); err == nil {
+				add("managed", data)
+			}
 		}
-	}
-	if dir := o.configDir(); dir != "" {
-		if data, err := readSettings(filepath.Join(dir, "settings.json")); err == nil {
-			add("user", data)
+		if dir := o.configDir(); dir != "" {
+			if data, err := readSettings(filepath.Join(dir, "settings.json")); err == nil {
+				add("user", data)
+			}
 		}
-	}
-	for source, name := range map[string]string{"project": ".claude/settings.json", "local": ".claude/settings.local.json"} {
-		// As any file of the session: a symbolic link may not lead out of it.
-		file, err := workspace.Roots(nil).ReadFile(s.CWD, name, maxSettings)
-		if err == nil && file.State == workspace.FileRead {
-			add(source, file.Data)
+		for source, name := range map[string]string{"project": ".claude/settings.json", "local": ".claude/settings.local.json"} {
+			// As any file of the session: a symbolic link may not lead out of it.
+			file, err := workspace.Roots(nil).ReadFile(s.CWD, name, maxSettings)
+			if err == nil && file.State == workspace.FileRead {
+				add(source, file.Data)
+			}
 		}
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 func readSettings(path string) ([]byte, error) {

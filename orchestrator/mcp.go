@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sayso-dev/sayso/pending"
@@ -124,7 +125,16 @@ func (p *process) rewire(id Incarnation) error {
 	}
 	defer held.Close()
 	next := path + ".next"
-	if err = os.WriteFile(next, encode(c), 0o600); err == nil {
+	write := func() error { return os.WriteFile(next, encode(c), 0o600) }
+	if user := p.o.o.CLI; user != nil {
+		err = user.RunAs.InGroup(write)
+	} else {
+		err = write()
+	}
+	if err == nil {
+		err = likewise(held, next)
+	}
+	if err == nil {
 		err = os.Rename(next, path)
 	}
 	if err == nil {
@@ -136,6 +146,26 @@ func (p *process) rewire(id Incarnation) error {
 		return fmt.Errorf("orchestrator: where a process finds its server: %w", err)
 	}
 	return nil
+}
+
+// likewise lets those read a file of ours who may read another.
+func likewise(as *os.File, path string) error {
+	info, err := as.Stat()
+	if err != nil {
+		return err
+	}
+	made, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	want, known := info.Sys().(*syscall.Stat_t)
+	has, also := made.Sys().(*syscall.Stat_t)
+	if known && also && want.Gid != has.Gid { // the server runs CLIs as somebody else than before
+		if err := os.Chown(path, -1, int(want.Gid)); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(path, info.Mode().Perm())
 }
 
 // unwire ends the token of a session whose process is dead.

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,22 +16,32 @@ type Sandbox struct {
 	Exe   string   // of sayso, absolute: `sayso enter FOLDER PROGRAM ARGUMENTS`
 	State string   // the folder that is hidden, absolute and without symbolic links
 	Hide  []string // files elsewhere that hold secrets of the server
+	// Private is the folder with what each process has for itself when CLIs run as
+	// another user, "" when they do not; see [Shims.Private].
+	Private string
 }
 
 // served are places below /run that programs need to find others by name.
 var served = []string{"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/current-system", "/run/wrappers"}
 
 // wrap returns the command inside the sandbox. writable are folders that it may
-// change, shown those in the hidden one that it needs all the same.
-func (s *Sandbox) wrap(c claude.Command, writable []string, shown []string, own []string) claude.Command {
+// change, shown those in the hidden ones that it needs all the same.
+func (s *Sandbox) wrap(c claude.Command, cli *CLI, writable []string, shown []string, own []string) claude.Command {
 	args := []string{
 		"--die-with-parent", "--unshare-pid", "--unshare-ipc",
 		// Of a server that runs as root nothing but the user id is left.
 		"--cap-drop", "ALL",
+	}
+	outside := cli.RunAs != nil && os.Geteuid() != 0
+	if cli.RunAs != nil && !outside {
+		// The last step inside becomes the user, and has no capability either then.
+		args = append(args, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+	}
+	args = append(args,
 		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
 		// Sockets of services that would do outside what cannot be done here.
 		"--tmpfs", "/run",
-	}
+	)
 	for _, path := range served {
 		args = append(args, "--ro-bind-try", path, path)
 	}
@@ -38,6 +49,9 @@ func (s *Sandbox) wrap(c claude.Command, writable []string, shown []string, own 
 		args = append(args, "--bind-try", path, path)
 	}
 	args = append(args, "--perms", "0700", "--tmpfs", s.State)
+	if s.Private != "" {
+		args = append(args, "--perms", "0711", "--tmpfs", s.Private)
+	}
 	for _, path := range shown {
 		args = append(args, "--ro-bind", path, path)
 	}
@@ -48,16 +62,24 @@ func (s *Sandbox) wrap(c claude.Command, writable []string, shown []string, own 
 		args = append(args, "--ro-bind", "/dev/null", path)
 	}
 	// bubblewrap finds the folder by its name: enter looks whether it is still the one.
-	args = append(args, "--", s.Exe, "enter", c.Dir, c.Path)
+	args = append(args, "--", s.Exe, "enter")
+	if cli.RunAs != nil && !outside {
+		args = append(args, "--as="+cli.RunAs.Numbers())
+	}
+	args = append(args, c.Dir, c.Path)
 	c.Path, c.Args = s.Bwrap, append(args, c.Args...)
+	if outside { // bubblewrap makes a sandbox for root, or without any capability
+		c = cli.as(c)
+	}
 	return c
 }
 
-// confine puts the command of a process into the sandbox, if there is one.
+// confine puts the command of a process into the sandbox, if there is one, and has
+// it run as the user of CLIs.
 func (p *process) confine(c claude.Command, id Incarnation, w wiring) claude.Command {
 	s := p.o.o.Sandbox
 	if s == nil {
-		return c
+		return p.o.o.CLI.as(c)
 	}
 	writable := slices.Clone(p.o.rules().Roots)
 	for _, kv := range c.Env {
@@ -71,8 +93,11 @@ func (p *process) confine(c claude.Command, id Incarnation, w wiring) claude.Com
 		shown = append(shown, filepath.Join(p.o.o.Launcher.Folder(id), name))
 	}
 	slices.Sort(shown)
+	if s.Private != "" && len(shown) > 0 { // all of the folder, which only its user may enter
+		shown = []string{p.o.o.Launcher.Folder(id)}
+	}
 	if p.session.Demo { // works and lives in the state folder
 		own = append(own, filepath.Dir(p.o.o.Demo.Folder))
 	}
-	return s.wrap(c, writable, shown, own)
+	return s.wrap(c, p.o.o.CLI, writable, shown, own)
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/workspace"
 )
 
 // SavedSession is a conversation that a CLI elsewhere on this machine has saved,
@@ -38,7 +40,11 @@ const (
 // SavedSessions lists what was saved in folders inside the workspace roots, what
 // changed last first.
 func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error) {
-	all, err := o.saved().List(mostSaved)
+	var all []claude.Saved
+	err := o.asUser(func() (err error) {
+		all, err = o.saved().List(mostSaved)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("orchestrator: %w", err)
 	}
@@ -48,7 +54,7 @@ func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error
 	for _, s := range all {
 		folder, known := folders[s.CWD]
 		if !known {
-			if real, err := roots.Resolve(s.CWD); err == nil {
+			if real, err := o.resolve(roots, s.CWD); err == nil {
 				folder = real
 			}
 			folders[s.CWD] = folder
@@ -94,14 +100,17 @@ func (o *Orchestrator) SavedTranscript(sessionID string, before int64) (SavedPag
 }
 
 func (o *Orchestrator) findSaved(sessionID string) (s claude.Saved, folder string, err error) {
-	s, err = o.saved().Find(sessionID)
+	err = o.asUser(func() (err error) {
+		s, err = o.saved().Find(sessionID)
+		return err
+	})
 	if errors.Is(err, claude.ErrNotSaved) {
 		return s, "", session.ErrNotFound
 	}
 	if err != nil {
 		return s, "", fmt.Errorf("orchestrator: %w", err)
 	}
-	folder, err = o.rules().Roots.Resolve(s.CWD)
+	folder, err = o.resolve(o.rules().Roots, s.CWD)
 	if err != nil {
 		return s, "", session.ErrNotFound
 	}
@@ -109,6 +118,30 @@ func (o *Orchestrator) findSaved(sessionID string) (s claude.Saved, folder strin
 }
 
 func (o *Orchestrator) saved() *claude.SavedFolder { return o.o.CLI.saved() }
+
+// asUser calls f with the file rights of the user as whom CLIs run. All that Claude
+// can put links into is read and written so: with our own rights a link would lead
+// us where Claude cannot go.
+func (o *Orchestrator) asUser(f func() error) error {
+	if o.o.CLI == nil {
+		return f()
+	}
+	return o.o.CLI.RunAs.Do(f)
+}
+
+// resolve is that of roots, for a folder that the user of CLIs may enter.
+func (o *Orchestrator) resolve(roots workspace.Roots, cwd string) (real string, err error) {
+	err = o.asUser(func() error {
+		if real, err = roots.Resolve(cwd); err != nil {
+			return err
+		}
+		if _, err := os.Stat(real + "/."); err != nil && o.o.CLI != nil && o.o.CLI.RunAs != nil {
+			return &workspace.RefusedError{Sentence: fmt.Sprintf("Claude may not enter %s: it runs as the user %s here.", cwd, o.o.CLI.RunAs.Called())}
+		}
+		return nil
+	})
+	return real, err
+}
 
 // readSaved turns a piece of a saved conversation into items in our words.
 func (o *Orchestrator) readSaved(s claude.Saved, end, size int64) ([]session.Item, int64, error) {
@@ -127,7 +160,7 @@ func (o *Orchestrator) readSaved(s claude.Saved, end, size int64) ([]session.Ite
 	}
 	var w scribe
 	w.init()
-	begin, err := o.saved().Read(s, end, size, func(m claude.SavedMessage) {
+	each := func(m claude.SavedMessage) {
 		if u, ok := m.Message.(*claude.User); ok {
 			words := claude.PromptOf(u)
 			if !m.IsMeta && words != "" {
@@ -140,6 +173,11 @@ func (o *Orchestrator) readSaved(s claude.Saved, end, size int64) ([]session.Ite
 			return
 		}
 		add(w.write(m.Message, m.At).items...)
+	}
+	var begin int64
+	err := o.asUser(func() (err error) {
+		begin, err = o.saved().Read(s, end, size, each)
+		return err
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("orchestrator: %w", err)
@@ -156,7 +194,16 @@ func (o *Orchestrator) mayTakeUp(r StartRequest) error {
 	if r.Resume == "" || r.Fork {
 		return nil
 	}
-	if s, err := o.saved().Find(r.Resume); err == nil && s.Running {
+	running := false
+	err := o.asUser(func() error {
+		s, err := o.saved().Find(r.Resume)
+		running = err == nil && s.Running
+		return nil // the CLI says itself what it does not find
+	})
+	if err != nil {
+		return err
+	}
+	if running {
 		return &InvalidError{Field: "resume", Sentence: "This conversation runs in a terminal just now. End it there first, or fork it: a fork leaves the one in the terminal alone."}
 	}
 	return nil

@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/failpoint"
@@ -24,6 +27,11 @@ type Shims struct {
 	// Epoch is above that of every server before; what an older one still does is
 	// refused.
 	Epoch uint64
+	// Private is a folder outside of Root for what a CLI itself reads when it runs as
+	// another user, RunAs, who may go through it and not list it; "" when CLIs run as
+	// we do. It may have folders of processes that were started otherwise.
+	Private string
+	RunAs   *claude.RunAs
 }
 
 // callTime bounds one call to a shim, which lives on this machine and does
@@ -35,23 +43,73 @@ const callTime = 10 * time.Second
 const attachTime = 10 * time.Second
 
 // Folder implements [Launcher].
-func (s Shims) Folder(id Incarnation) string { return filepath.Join(s.Root, id.ProcessID) }
+func (s Shims) Folder(id Incarnation) string {
+	own := s.private(s.bundle(id))
+	if own == "" {
+		return s.bundle(id)
+	}
+	if _, err := os.Lstat(own); err == nil {
+		return own
+	}
+	if _, err := os.Lstat(s.bundle(id)); err == nil || s.RunAs == nil {
+		return s.bundle(id)
+	}
+	return own
+}
+
+func (s Shims) bundle(id Incarnation) string { return filepath.Join(s.Root, id.ProcessID) }
+
+// private is the folder that goes with a bundle.
+func (s Shims) private(bundle string) string {
+	if s.Private == "" {
+		return ""
+	}
+	return filepath.Join(s.Private, filepath.Base(bundle))
+}
+
+// put writes the files of a process where its user can read them, and nobody else.
+func (s Shims) put(dir string, files map[string][]byte) error {
+	return s.RunAs.InGroup(func() error {
+		if err := os.Mkdir(dir, 0o750); err != nil {
+			return err
+		}
+		if err := os.Chmod(dir, 0o750); err != nil { // whatever the umask
+			return err
+		}
+		for name, content := range files {
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, content, 0o640); err != nil {
+				return err
+			}
+			if err := os.Chmod(path, 0o640); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
 
 // Launch implements [Launcher].
 func (s Shims) Launch(ctx context.Context, id Incarnation, c claude.Command, files map[string][]byte) (Conn, error) {
-	dir := s.Folder(id)
+	dir := s.bundle(id)
 	if err := os.MkdirAll(s.Root, 0o700); err != nil {
 		return nil, fmt.Errorf("orchestrator: folder of the shims: %w", err)
 	}
 	if err := failpoint.Hit("launch.before_start"); err != nil {
 		return nil, err
 	}
+	if s.RunAs != nil && len(files) > 0 {
+		if err := s.put(s.private(dir), files); err != nil {
+			return nil, errors.Join(fmt.Errorf("orchestrator: folder of a process: %w", err), os.RemoveAll(s.private(dir)))
+		}
+		files = nil
+	}
 	_, err := shim.Start(ctx, s.Exe, shim.Params{
 		SessionID: id.SessionID, ProcessID: id.ProcessID, Dir: dir,
 		Path: c.Path, Args: c.Args, Env: c.Env, Cwd: c.Dir, Files: files,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("orchestrator: start shim: %w", launchError(err))
+		return nil, errors.Join(fmt.Errorf("orchestrator: start shim: %w", launchError(err)), s.forget(dir))
 	}
 	left := leftShim{s, shim.Bundle{Dir: dir, State: shim.Alive, Shim: true, Meta: shim.Meta{SessionID: id.SessionID, ProcessID: id.ProcessID}}}
 	conn, err := left.Attach(ctx, 0)
@@ -80,11 +138,46 @@ func (s Shims) Left(context.Context) ([]Left, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.sweep(bundles); err != nil {
+		return nil, err
+	}
 	left := make([]Left, 0, len(bundles))
 	for _, b := range bundles {
 		left = append(left, leftShim{s, b})
 	}
 	return left, nil
+}
+
+// sweep removes private folders whose bundle is not there: a server died between
+// the two.
+func (s Shims) sweep(bundles []shim.Bundle) error {
+	if s.Private == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(s.Private)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("orchestrator: folders of processes: %w", err)
+	}
+	for _, e := range entries {
+		known := func(b shim.Bundle) bool { return filepath.Base(b.Dir) == e.Name() }
+		if uuid.Validate(e.Name()) == nil && !slices.ContainsFunc(bundles, known) {
+			if err := s.forget(e.Name()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forget removes the private folder that goes with a bundle, if there is one.
+func (s Shims) forget(bundle string) error {
+	if s.Private == "" {
+		return nil
+	}
+	if err := os.RemoveAll(s.private(bundle)); err != nil {
+		return fmt.Errorf("orchestrator: folder of a process: %w", err)
+	}
+	return nil
 }
 
 // leftShim is a bundle that is there.
@@ -116,7 +209,7 @@ func (l leftShim) Attach(ctx context.Context, offset int64) (Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &shimConn{shim: c, dir: l.bundle.Dir, done: make(chan struct{})}, nil
+	return &shimConn{shims: l.shims, shim: c, dir: l.bundle.Dir, done: make(chan struct{})}, nil
 }
 
 func (l leftShim) End(ctx context.Context) error {
@@ -132,23 +225,24 @@ func (l leftShim) Heard(requestID string) (bool, error) {
 func (l leftShim) Remove(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	return remove(ctx, l.bundle.Dir)
+	return l.shims.remove(ctx, l.bundle.Dir)
 }
 
-// remove ends whatever lives of a bundle and takes its folder away.
-func remove(ctx context.Context, dir string) error {
+// remove ends whatever lives of a bundle and takes its folders away.
+func (s Shims) remove(ctx context.Context, dir string) error {
 	if err := shim.Destroy(ctx, dir); err != nil {
 		return err
 	}
-	return shim.Remove(dir)
+	return errors.Join(shim.Remove(dir), s.forget(dir))
 }
 
 // shimConn is a CLI under a shim.
 type shimConn struct {
-	shim *shim.Conn
-	dir  string
-	once sync.Once
-	done chan struct{} // closed by Recv at the end: exited, and all is read
+	shims Shims
+	shim  *shim.Conn
+	dir   string
+	once  sync.Once
+	done  chan struct{} // closed by Recv at the end: exited, and all is read
 }
 
 var _ Kept = (*shimConn)(nil)
@@ -286,7 +380,7 @@ func (c *shimConn) Forget(ctx context.Context) error {
 	}
 	removing, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	return errors.Join(err, failpoint.After("forget.after", remove(removing, c.dir)))
+	return errors.Join(err, failpoint.After("forget.after", c.shims.remove(removing, c.dir)))
 }
 
 func exitError(e shim.ExitRecord) error {

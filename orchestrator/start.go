@@ -33,7 +33,7 @@ func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 			return session.Session{}, &InvalidError{Field: "demo", Sentence: "This server has no demo."}
 		}
 		if r.CWD == "" {
-			if err := os.MkdirAll(o.o.Demo.Folder, 0o700); err != nil {
+			if err := o.asUser(func() error { return os.MkdirAll(o.o.Demo.Folder, 0o700) }); err != nil {
 				return session.Session{}, fmt.Errorf("orchestrator: make the demo's folder: %w", err)
 			}
 			r.CWD = o.o.Demo.Folder
@@ -48,7 +48,7 @@ func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 	if r.Demo {
 		roots = append(slices.Clone(roots), o.o.Demo.Folder)
 	}
-	cwd, err := roots.Resolve(r.CWD)
+	cwd, err := o.resolve(roots, r.CWD)
 	if err != nil {
 		return session.Session{}, inField("cwd", err)
 	}

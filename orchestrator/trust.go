@@ -96,7 +96,11 @@ func (o *Orchestrator) look(ctx context.Context, cwd string) (folder.Found, erro
 	if err != nil {
 		return folder.Found{}, err
 	}
-	found, err := folder.Read(cwd, folder.Known{Own: o.o.CLI.ownFolders(), Allowed: allowed})
+	var found folder.Found
+	err = o.asUser(func() (err error) {
+		found, err = folder.Read(cwd, folder.Known{Own: o.o.CLI.ownFolders(), Allowed: allowed})
+		return err
+	})
 	if err != nil {
 		return folder.Found{}, &InvalidError{Field: "cwd", Sentence: fmt.Sprintf("It cannot be told what the settings of %s would run, so Claude is not started there: %v.", cwd, err)}
 	}

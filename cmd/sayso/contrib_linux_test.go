@@ -19,11 +19,12 @@ func TestSystemdUnitsAreValid(t *testing.T) {
 	must(t, err)
 	dir := t.TempDir()
 	for unit, args := range map[string][]string{
-		"sayso.service":     {"--user", "verify", "--man=no", filepath.Join(dir, "sayso.service")},
-		"sayso@ada.service": {"verify", "--man=no", filepath.Join(dir, "sayso@ada.service")},
+		"sayso.service":       {"--user", "verify", "--man=no", filepath.Join(dir, "sayso.service")},
+		"sayso-apart.service": {"verify", "--man=no", filepath.Join(dir, "sayso-apart.service")},
+		"sayso@ada.service":   {"verify", "--man=no", filepath.Join(dir, "sayso@ada.service")},
 	} {
-		name := "sayso.service"
-		if unit != name {
+		name := unit
+		if unit == "sayso@ada.service" {
 			name = "sayso@.service"
 		}
 		text, err := os.ReadFile(filepath.Join("../../contrib/systemd", name))

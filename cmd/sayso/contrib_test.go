@@ -35,7 +35,7 @@ func directives(t *testing.T, path string) map[string]string {
 // is started again.
 func TestSystemdUnitsKeepSessions(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"../../contrib/systemd/sayso.service", "../../contrib/systemd/sayso@.service"} {
+	for _, path := range []string{"../../contrib/systemd/sayso.service", "../../contrib/systemd/sayso@.service", "../../contrib/systemd/sayso-apart.service"} {
 		set := directives(t, path)
 		for name, want := range map[string]string{
 			"Service.Type": "exec", "Service.KillMode": "process", "Service.Delegate": "yes", "Service.OOMPolicy": "continue",

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/store"
 	"github.com/sayso-dev/sayso/workspace"
@@ -43,7 +44,15 @@ func doctor(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	}
 	roots, err := workspace.NewRoots(s.WorkspaceRoots)
 	report("workspace roots", err, fmt.Sprint([]string(roots)))
-	o := orchestrator.New(orchestrator.Options{CLI: &orchestrator.CLI{Path: s.Claude, Environ: os.Environ()}, Rules: orchestrator.Rules{Roots: roots}})
+	exe, err := os.Executable()
+	var runAs *claude.RunAs
+	if err == nil {
+		runAs, err = claudeUser(s, exe)
+	}
+	if s.ClaudeUser != "" || err != nil {
+		report("Claude's user", err, "keeps Claude from what is the server's")
+	}
+	o := orchestrator.New(orchestrator.Options{CLI: &orchestrator.CLI{Path: s.Claude, Environ: runAs.Environ(os.Environ()), RunAs: runAs, Exe: exe}, Rules: orchestrator.Rules{Roots: roots}})
 	e := o.Environment(ctx)
 	var problem error
 	if e.Problem != "" {

@@ -104,7 +104,7 @@ func (s settings) differsForGood(next settings) []string {
 	var names []string
 	for name, pair := range map[string][2]string{
 		"listen": {s.Listen, next.Listen}, "state_dir": {s.StateDir, next.StateDir}, "database": {s.Database, next.Database},
-		"claude": {s.Claude, next.Claude}, "sandbox": {s.Sandbox, next.Sandbox}, "tls_cert": {s.TLSCert, next.TLSCert}, "tls_key": {s.TLSKey, next.TLSKey},
+		"claude": {s.Claude, next.Claude}, "sandbox": {s.Sandbox, next.Sandbox}, "claude_user": {s.ClaudeUser, next.ClaudeUser}, "claude_home": {s.ClaudeHome, next.ClaudeHome}, "tls_cert": {s.TLSCert, next.TLSCert}, "tls_key": {s.TLSKey, next.TLSKey},
 		"public_url":    {s.PublicURL, next.PublicURL},
 		"acme":          {fmt.Sprint(s.ACME), fmt.Sprint(next.ACME)},
 		"oidc":          {fmt.Sprint(s.OIDC), fmt.Sprint(next.OIDC)},

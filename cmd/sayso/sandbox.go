@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/shim"
 )
@@ -17,7 +18,7 @@ import (
 // sandboxOf is the sandbox that the settings ask for, nil for none. The error says
 // what keeps it from working: a server that was told to confine Claude and cannot
 // does not start.
-func sandboxOf(s settings, exe string) (*orchestrator.Sandbox, error) {
+func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*orchestrator.Sandbox, error) {
 	switch s.Sandbox {
 	case "", "none":
 		return nil, nil
@@ -57,21 +58,44 @@ func sandboxOf(s settings, exe string) (*orchestrator.Sandbox, error) {
 			box.Hide = append(box.Hide, path)
 		}
 	}
-	try := exec.Command(bwrap, "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--perms", "0700", "--tmpfs", state, "--", exe, "version")
+	args := []string{bwrap, "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--perms", "0700", "--tmpfs", state, "--", exe, "version"}
+	if runAs != nil {
+		box.Private = privateIn(state)
+		if os.Geteuid() != 0 { // as the CLIs will be
+			args = append([]string{exe, "enter", "--as=" + runAs.Numbers(), "/"}, args...)
+		}
+	}
+	try := exec.Command(args[0], args[1:]...)
 	if said, err := try.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("--sandbox bubblewrap: it does not work here (%w): %s", err, strings.TrimSpace(string(said)))
 	}
 	return box, nil
 }
 
-// enter becomes a program in a folder: FOLDER PROGRAM ARGUMENTS. It is the last
-// step into a sandbox, which has found the folder by its name.
+// enter becomes a program in a folder: [--as=NUMBERS] FOLDER PROGRAM ARGUMENTS, first
+// of all another user if one is given. It is the last step into a sandbox, which has
+// found the folder by its name, and from the shim to a Claude of another user.
 func enter(args []string) error {
+	if len(args) > 0 {
+		if numbers, ok := strings.CutPrefix(args[0], "--as="); ok {
+			user, err := claude.ParseRunAs(numbers)
+			if err == nil {
+				err = user.Become()
+			}
+			if err != nil {
+				return err
+			}
+			args = args[1:]
+		}
+	}
 	if len(args) < 2 {
 		return errUsage
 	}
 	if err := shim.Enter(args[0]); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
-	return os.NewSyscallError("exec", syscall.Exec(args[1], args[1:], os.Environ()))
+	if err := syscall.Exec(args[1], args[1:], os.Environ()); err != nil {
+		return &os.PathError{Op: "exec", Path: args[1], Err: err}
+	}
+	return nil
 }

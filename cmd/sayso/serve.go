@@ -18,6 +18,7 @@ import (
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/alert"
 	"github.com/sayso-dev/sayso/attachment"
+	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/scriptedmodel"
 	"github.com/sayso-dev/sayso/frontend"
 	"github.com/sayso-dev/sayso/mcpapi"
@@ -109,18 +110,22 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		listener.Close()
 		return fmt.Errorf("cannot start the model of the demo: %w", err)
 	}
-	demoSettings, err := demoOf(s, model)
-	if err != nil {
-		listener.Close()
-		return err
-	}
-
 	exe, err := os.Executable()
 	if err != nil {
 		listener.Close()
 		return fmt.Errorf("cannot find my own program, which keeps sessions alive: %w", err)
 	}
-	sandbox, err := sandboxOf(s, exe)
+	runAs, err := claudeUser(s, exe)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	demoSettings, err := demoOf(s, model, runAs)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	sandbox, err := sandboxOf(s, exe, runAs)
 	if err != nil {
 		listener.Close()
 		return err
@@ -169,14 +174,15 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		return err
 	}
 
+	private := privateIn(s.StateDir)
 	bell := &session.LocalBell{}
 	policy := &askingPolicy{}
 	policy.set(inForce.over(s).Ask)
 	registry := pending.NewRegistry(opened, bell)
 	driver := orchestrator.New(orchestrator.Options{
 		Store: opened, Registry: registry, Bell: bell,
-		Launcher: orchestrator.Shims{Exe: exe, Root: shimsIn(s.StateDir), Epoch: epoch},
-		CLI:      &orchestrator.CLI{Path: s.Claude, Environ: os.Environ()},
+		Launcher: orchestrator.Shims{Exe: exe, Root: shimsIn(s.StateDir), Epoch: epoch, Private: private, RunAs: runAs},
+		CLI:      &orchestrator.CLI{Path: s.Claude, Environ: runAs.Environ(os.Environ()), RunAs: runAs, Exe: exe},
 		MCP:      &orchestrator.MCP{Exe: exe, URL: localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: directory},
 		Sandbox:  sandbox,
 		Rules:    rules, NodeID: s.NodeID, Demo: demoSettings, Attachments: shelf, Log: log,
@@ -456,15 +462,28 @@ func demoModel(s settings) (*scriptedmodel.Server, error) {
 
 // demoOf says how demo sessions run: in a folder of their own, with a home of
 // their own, so that nothing of the person's account or settings is touched.
-func demoOf(s settings, model *scriptedmodel.Server) (*orchestrator.Demo, error) {
-	home := filepath.Join(s.StateDir, "demo", "home")
-	folder := filepath.Join(s.StateDir, "demo", "work")
-	for _, dir := range []string{home, folder} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+func demoOf(s settings, model *scriptedmodel.Server, runAs *claude.RunAs) (*orchestrator.Demo, error) {
+	place := filepath.Join(s.StateDir, "demo")
+	if runAs != nil { // who may not go in there
+		place = filepath.Join(privateIn(s.StateDir), "demo")
+		err := runAs.InGroup(func() error {
+			if err := os.MkdirAll(place, 0o770); err != nil {
+				return err
+			}
+			return os.Chmod(place, 0o770)
+		})
+		if err != nil {
 			return nil, fmt.Errorf("folder of the demo: %w", err)
 		}
 	}
-	folder, err := filepath.EvalSymlinks(folder)
+	home, folder := filepath.Join(place, "home"), filepath.Join(place, "work")
+	err := runAs.Do(func() error {
+		return errors.Join(os.MkdirAll(home, 0o700), os.MkdirAll(folder, 0o700))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("folder of the demo: %w", err)
+	}
+	folder, err = filepath.EvalSymlinks(folder)
 	if err != nil {
 		return nil, fmt.Errorf("folder of the demo: %w", err)
 	}

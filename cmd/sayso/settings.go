@@ -28,6 +28,8 @@ type settings struct {
 	StateDir       string   `toml:"state_dir"`
 	Database       string   `toml:"database"`
 	Claude         string   `toml:"claude"`
+	ClaudeUser     string   `toml:"claude_user"`
+	ClaudeHome     string   `toml:"claude_home"`
 	Sandbox        string   `toml:"sandbox"`
 	AllowedHosts   []string `toml:"allowed_host"`
 	PublicURL      string   `toml:"public_url"`
@@ -116,6 +118,8 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		"state-dir":               {&s.StateDir, &given.StateDir, "folder of the database and everything else that is kept"},
 		"database":                {&s.Database, &given.Database, "sqlite:PATH or postgres://… (default: sqlite in the state folder)"},
 		"claude":                  {&s.Claude, &given.Claude, "path of the Claude CLI (default: claude from PATH)"},
+		"claude-user":             {&s.ClaudeUser, &given.ClaudeUser, "user as whom Claude runs, by name or as uid:gid, so that it is kept from what is the server's (Linux; needs root or capabilities)"},
+		"claude-home":             {&s.ClaudeHome, &given.ClaudeHome, "home folder of that user (default: the one that the machine knows)"},
 		"tls-cert":                {&s.TLSCert, &given.TLSCert, "certificate file, for HTTPS"},
 		"tls-key":                 {&s.TLSKey, &given.TLSKey, "key file of the certificate"},
 		"log-level":               {&s.LogLevel, &given.LogLevel, "debug, info, warn or error"},
@@ -252,6 +256,9 @@ func (s *settings) complete() error {
 	}
 	if s.BootstrapToken != "" && len(s.BootstrapToken) < minBootstrapToken {
 		return fmt.Errorf("SAYSO_BOOTSTRAP_TOKEN has %d characters; it needs at least %d", len(s.BootstrapToken), minBootstrapToken)
+	}
+	if s.ClaudeUser != "" && len(s.WorkspaceRoots) == 0 {
+		return errors.New("--claude-user: the home folder of sayso is no place for another user to work in; name folders with --workspace-root")
 	}
 	if len(s.WorkspaceRoots) == 0 {
 		home, err := os.UserHomeDir()

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	osuser "os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/workspace"
+)
+
+// privateIn is where the CLIs of a state folder find what is theirs when they run as
+// another user, who may not go into the state folder itself.
+func privateIn(stateDir string) string {
+	if real, err := filepath.EvalSymlinks(stateDir); err == nil {
+		stateDir = real
+	}
+	return stateDir + "-claude"
+}
+
+// claudeUser is the user as whom CLIs are to run, nil for the server's own. The error
+// says what keeps that from holding: a server that was told to keep Claude apart and
+// cannot does not start.
+func claudeUser(s settings, exe string) (*claude.RunAs, error) {
+	if s.ClaudeUser == "" {
+		if s.ClaudeHome != "" {
+			return nil, errors.New("--claude-home is the home folder of --claude-user; give that, too, or start sayso with another HOME")
+		}
+		return nil, nil
+	}
+	refuse := func(format string, args ...any) (*claude.RunAs, error) {
+		return nil, fmt.Errorf("--claude-user "+s.ClaudeUser+": "+format, args...)
+	}
+	if runtime.GOOS != "linux" {
+		return refuse("Claude can run as another user on Linux alone; leave it out here")
+	}
+	u, err := lookUpUser(s.ClaudeUser)
+	if err != nil {
+		return refuse("%w", err)
+	}
+	if s.ClaudeHome != "" {
+		u.Home = s.ClaudeHome
+	}
+	switch {
+	case u.UID == 0:
+		return refuse("Claude must not run as root; make a user for it that owns nothing else")
+	case u.UID == os.Geteuid():
+		return refuse("that is the user that sayso itself runs as; name another, who owns nothing of the server")
+	case u.GID == 0 || slices.Contains(u.Groups, 0):
+		return refuse("Claude must not belong to the group of root")
+	case !filepath.IsAbs(u.Home):
+		return refuse("it has no home folder here; name one with --claude-home")
+	}
+	if missing := missingCapabilities(); len(missing) > 0 {
+		return refuse("sayso may not act as another user. Run it as root, or give it %s (AmbientCapabilities in a systemd unit)", strings.Join(missing, ", "))
+	}
+	own := s.StateDir
+	if own, err = filepath.EvalSymlinks(own); err != nil {
+		return nil, fmt.Errorf("the state folder: %w", err)
+	}
+	// What they could read, put something else in place of, or not do at all.
+	secrets := []string{own, s.TLSKey, s.OIDC.SecretFile}
+	if path, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
+		path, _, _ = strings.Cut(strings.TrimPrefix(path, "//"), "?")
+		secrets = append(secrets, path)
+	}
+	if s.OIDC.clientSecret != "" || strings.HasPrefix(s.Database, "postgres") {
+		secrets = append(secrets, s.file) // it may name the password
+	}
+	for _, path := range secrets {
+		if path == "" {
+			continue
+		}
+		if err := u.Do(func() error { return opens(path) }); err == nil {
+			return refuse("it can read %s, which holds secrets of the server; let nobody but the user of sayso read it", path)
+		} else if errors.Is(err, claude.ErrRunAs) {
+			return refuse("sayso may not act as another user here: %w", err)
+		}
+	}
+	program, err := filepath.EvalSymlinks(exe)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range append(secrets, program, s.file) {
+		if path == "" {
+			continue
+		}
+		if path, err = filepath.Abs(path); err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if place, may := mayReplace(u, path); may {
+			return refuse("it may write to %s, and so put something else in place of %s; put that elsewhere, or take the right away", place, path)
+		}
+	}
+	if err := u.Do(func() error { return writable(u.Home) }); err != nil {
+		return refuse("it needs a home folder to write to, for Claude's sign-in and transcripts, and %s is none (%w). Make that one, or name another with --claude-home", u.Home, err)
+	}
+	roots, err := workspace.NewRoots(s.WorkspaceRoots)
+	if err != nil {
+		return nil, err
+	}
+	for _, root := range roots {
+		if err := u.Do(func() error { _, err := os.Stat(root + "/."); return err }); err != nil {
+			return refuse("it may not enter the workspace root %s (%w); let it, or leave that root out", root, err)
+		}
+	}
+	private := privateIn(own)
+	if err := os.MkdirAll(private, 0o711); err == nil {
+		err = os.Chmod(private, 0o711) // whatever the umask
+	}
+	if err := u.Do(func() error { _, err := os.Stat(private + "/."); return err }); err != nil {
+		return refuse("it cannot get to %s, where it finds how to ask (%w); give the state a place that others may pass, such as --state-dir /var/lib/sayso", private, err)
+	}
+	if place, may := mayReplace(u, private); may {
+		return refuse("it may write to %s, and so put something else in place of %s", place, private)
+	}
+	try := exec.Command(exe, "enter", "--as="+u.Numbers(), "/", exe, "version")
+	if said, err := try.CombinedOutput(); err != nil {
+		return refuse("it cannot run %s (%w): %s", exe, err, strings.TrimSpace(string(said)))
+	}
+	return u, nil
+}
+
+// lookUpUser finds a user by name, by number, or as uid:gid, which need be no user
+// of the machine.
+func lookUpUser(name string) (*claude.RunAs, error) {
+	if strings.Contains(name, ":") {
+		u, err := claude.ParseRunAs(name)
+		if err == nil {
+			if known, e := osuser.LookupId(strconv.Itoa(u.UID)); e == nil {
+				u.Name, u.Home = known.Username, known.HomeDir
+			}
+		}
+		return u, err
+	}
+	known, err := osuser.Lookup(name)
+	if err != nil {
+		known, err = osuser.LookupId(name)
+	}
+	if err != nil {
+		return nil, errors.New("there is no such user on this machine. Make one, as with: useradd --system --create-home NAME; or give numbers as uid:gid, with --claude-home")
+	}
+	ids, err := known.GroupIds()
+	if err != nil {
+		return nil, fmt.Errorf("its groups cannot be read: %w", err)
+	}
+	u, err := claude.ParseRunAs(known.Uid + ":" + known.Gid + ":" + strings.Join(ids, ","))
+	if err == nil {
+		u.Name, u.Home = known.Username, known.HomeDir
+	}
+	return u, err
+}
+
+// missingCapabilities are those without which we cannot start somebody else's
+// process, or not end it.
+func missingCapabilities() (missing []string) {
+	text, _ := os.ReadFile("/proc/self/status") // without it the first try says what is missing
+	for line := range strings.Lines(string(text)) {
+		if hex, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			has, err := strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
+			if err != nil {
+				return nil
+			}
+			for _, c := range []struct {
+				name string
+				bit  int
+			}{{"CAP_KILL", 5}, {"CAP_SETGID", 6}, {"CAP_SETUID", 7}} {
+				if has>>c.bit&1 == 0 {
+					missing = append(missing, c.name)
+				}
+			}
+		}
+	}
+	return missing
+}
+
+// opens reports, without an error, that a file or folder can be read.
+func opens(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, ".sayso-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// mayReplace reports whether somebody may write to a file or folder, or put another
+// in its place: by owning or writing to it, or to a folder on the way.
+func mayReplace(u *claude.RunAs, path string) (place string, may bool) {
+	var below *syscall.Stat_t
+	for at := path; ; at = filepath.Dir(at) {
+		info, err := os.Lstat(at)
+		if err != nil {
+			return at, true
+		}
+		s, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			return at, true
+		}
+		mode := info.Mode()
+		var may bool
+		switch {
+		case int(s.Uid) == u.UID:
+			may = true
+		case int(s.Gid) == u.GID || slices.Contains(u.Groups, int(s.Gid)):
+			may = mode&0o020 != 0
+		default:
+			may = mode&0o002 != 0
+		}
+		// Of a sticky folder, such as /tmp, everybody takes away their own alone.
+		if may && int(s.Uid) != u.UID && mode&fs.ModeSticky != 0 && below != nil && int(below.Uid) != u.UID {
+			may = false
+		}
+		if may {
+			return at, true
+		}
+		if at == filepath.Dir(at) {
+			return "", false
+		}
+		below = s
+	}
+}
