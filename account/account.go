@@ -21,6 +21,8 @@ var (
 	ErrLastAdmin = errors.New("the last admin cannot go")
 	// ErrChanged: the password is not what the change takes it for.
 	ErrChanged = errors.New("password was changed meanwhile")
+	// ErrTooMany: a bound of what is kept for one person is reached.
+	ErrTooMany = errors.New("too many are kept already")
 	// ErrCloned: the counter of a passkey did not grow, so there are two of it.
 	ErrCloned = errors.New("counter of the passkey did not grow")
 )

@@ -53,6 +53,9 @@ type Options struct {
 	State  func(ctx context.Context, sessionID string) (session.ProcessState, error)
 	Owner  func(ctx context.Context, sessionID string) (userID string, err error)
 	People func(ctx context.Context) ([]Person, error)
+	// Language is the one that a person reads, "" when nobody knows; nil: it is that
+	// of their choices.
+	Language func(ctx context.Context, userID string) (string, error)
 	Key    *Key
 	// PublicURL is where links in alerts lead.
 	PublicURL string
@@ -81,6 +84,7 @@ type Alerter struct {
 	owners     map[string]string
 	targets    []Target
 	choices    map[string]Choices
+	languages  map[string]string // of people with targets
 	deliveries map[string]Delivery
 	sending    map[string]bool
 	results    chan result
@@ -135,6 +139,9 @@ func (a *Alerter) poke() {
 	default:
 	}
 }
+
+// Refresh makes Run read again what people chose; for when it was changed elsewhere.
+func (a *Alerter) Refresh() { a.refresh() }
 
 // refresh makes Run read targets and choices again.
 func (a *Alerter) refresh() {
@@ -312,6 +319,9 @@ func (a *Alerter) read(ctx context.Context, now time.Time) (err error) {
 		for id, c := range stored {
 			a.choices[id] = readChoices(c)
 		}
+		if a.languages, err = a.readLanguages(ctx, targets); err != nil {
+			return err
+		}
 		for id, d := range a.deliveries {
 			if !slices.ContainsFunc(targets, func(t Target) bool { return t.TargetID == d.TargetID }) {
 				delete(a.deliveries, id)
@@ -344,6 +354,30 @@ func (a *Alerter) read(ctx context.Context, now time.Time) (err error) {
 		}
 	}
 	return nil
+}
+
+// readLanguages asks for the language of each person who has a target.
+func (a *Alerter) readLanguages(ctx context.Context, targets []Target) (map[string]string, error) {
+	list := map[string]string{}
+	for _, t := range targets {
+		if _, known := list[t.UserID]; known || t.UserID == "" || a.o.Language == nil {
+			continue
+		}
+		language, err := a.o.Language(ctx, t.UserID)
+		if err != nil {
+			return nil, err
+		}
+		list[t.UserID] = language
+	}
+	return list, nil
+}
+
+// languageOf is the one in which a person is told, or for "" that of the server.
+func (a *Alerter) languageOf(userID string) string {
+	if language := a.languages[userID]; language != "" {
+		return language
+	}
+	return a.choicesOf(userID).Language
 }
 
 // choicesOf are those of a person, or of the server for "".

@@ -138,7 +138,13 @@ func (a *Alerter) Test(ctx context.Context, userID, targetID string) (problem st
 	if err != nil {
 		return "", err
 	}
-	say := wordsOf(readChoices(stored[userID]).Language)
+	language := readChoices(stored[userID]).Language
+	if own, err := a.readLanguages(ctx, []Target{t}); err != nil {
+		return "", err
+	} else if own[userID] != "" {
+		language = own[userID]
+	}
+	say := wordsOf(language)
 	failed := a.send(ctx, t, Delivery{DeliveryID: uuid.NewString(), TargetID: targetID, Step: "test"},
 		Message{Kind: "show", Tag: "test", Title: say.test, Body: say.testBody, Path: "/settings", Renotify: true})
 	sentAt := time.Now()

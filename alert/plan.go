@@ -263,7 +263,7 @@ func (a *Alerter) compose(d Delivery) (t Target, m Message, ok bool) {
 	}
 	t = a.targets[i]
 	c := a.choicesOf(t.UserID)
-	say := wordsOf(c.Language)
+	say := wordsOf(a.languageOf(t.UserID))
 	s := a.known[d.SessionID]
 	title := line(s.Title)
 	if title == "" {

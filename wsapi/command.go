@@ -285,12 +285,24 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 	if err == nil && now.Held.Stands() {
 		out.HeldUntil = optionalSeconds(now.Held.Until)
 	}
-	if err == nil && c.Decision == pending.Deny {
-		if err := s.learn(ctx, who, c.Message); err != nil {
-			s.o.Log.WarnContext(ctx, "what was said is not kept for the next time", "error", err)
-		}
+	if err == nil {
+		s.learnFrom(ctx, who, c)
 	}
 	return out, failpoint.After("answer.handled", err)
+}
+
+// learnFrom keeps the words of an answer for the next time.
+func (s *Server) learnFrom(ctx context.Context, who account.Identity, c *PendingRequestResponse) {
+	err := error(nil)
+	if c.Decision == pending.Deny {
+		err = s.learn(ctx, who, account.ReasonPlace, c.Message)
+	}
+	for _, r := range c.Responses {
+		err = errors.Join(err, s.learn(ctx, who, account.AnswerPlace, r.Text))
+	}
+	if err != nil {
+		s.o.Log.WarnContext(ctx, "what was said is not kept for the next time", "error", err)
+	}
 }
 
 // mayAnswer holds an answer against the rights and rules of the project. two says

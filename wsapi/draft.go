@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
@@ -107,10 +110,12 @@ func (t *tab) bringDrafts(ctx context.Context) {
 
 // Template is something that a person said to Claude and may say again.
 type Template struct {
-	TemplateID string  `json:"template_id"`
-	Text       string  `json:"text"`
-	Uses       int     `json:"uses"`
-	UsedAt     float64 `json:"used_at"`
+	TemplateID string                `json:"template_id"`
+	Name       string                `json:"name,omitempty"` // of one made by hand; absent: learned from what was said
+	Place      account.TemplatePlace `json:"place"`          // where it was said
+	Text       string                `json:"text"`
+	Uses       int                   `json:"uses"`
+	UsedAt     float64               `json:"used_at"`
 }
 
 // TemplateList is what GET /api/templates answers, the last used first.
@@ -118,9 +123,13 @@ type TemplateList struct {
 	Templates []Template `json:"templates"`
 }
 
-// TemplateText is a new template, or another text for one.
+// TemplateText is a new template, or another text and name for one. Without a name
+// it counts as said, for a refusal unless another place is given, and keeps the
+// name it has.
 type TemplateText struct {
-	Text string `json:"text" validate:"required,max=2000"`
+	Text  string                `json:"text" validate:"required,max=2000"`
+	Name  *string               `json:"name,omitempty" validate:"omitempty,max=60"`
+	Place account.TemplatePlace `json:"place,omitempty" validate:"omitempty,oneof=reason answer message"`
 }
 
 func (s *Server) getTemplates(w http.ResponseWriter, r *http.Request, who account.Identity) error {
@@ -130,7 +139,7 @@ func (s *Server) getTemplates(w http.ResponseWriter, r *http.Request, who accoun
 	}
 	all := TemplateList{Templates: make([]Template, 0, len(list))}
 	for _, t := range list {
-		all.Templates = append(all.Templates, Template{TemplateID: t.TemplateID, Text: t.Text, Uses: t.Uses, UsedAt: seconds(t.UsedAt)})
+		all.Templates = append(all.Templates, Template{TemplateID: t.TemplateID, Name: t.Name, Place: t.Place, Text: t.Text, Uses: t.Uses, UsedAt: seconds(t.UsedAt)})
 	}
 	writeJSON(w, http.StatusOK, all)
 	return nil
@@ -144,7 +153,30 @@ func (s *Server) postTemplate(w http.ResponseWriter, r *http.Request, who accoun
 	if err := checkShape(&body); err != nil {
 		return err
 	}
-	if err := s.learn(r.Context(), who, body.Text); err != nil {
+	place := body.Place
+	if place == "" {
+		place = account.ReasonPlace
+	}
+	if body.Name == nil {
+		if err := s.learn(r.Context(), who, place, body.Text); err != nil {
+			return err
+		}
+		return s.getTemplates(w, r, who)
+	}
+	name, text := strings.TrimSpace(*body.Name), strings.TrimSpace(body.Text)
+	switch {
+	case name == "":
+		return refuseField("name", "A template needs a name.")
+	case text == "":
+		return refuseField("text", "A template needs a text.")
+	}
+	err := s.o.Store.KeepTemplate(r.Context(), account.Template{
+		UserID: who.User.UserID, TemplateID: uuid.NewString(), Name: name, Place: place, Text: text, UsedAt: time.Now(),
+	})
+	if errors.Is(err, account.ErrTooMany) {
+		return refuseField("name", fmt.Sprintf("You have %d templates of your own already. Remove one first.", account.MaxOwnTemplates))
+	}
+	if err != nil {
 		return err
 	}
 	return s.getTemplates(w, r, who)
@@ -161,14 +193,28 @@ func (s *Server) patchTemplate(w http.ResponseWriter, r *http.Request, who accou
 	if strings.TrimSpace(body.Text) == "" {
 		return refuseField("text", "A template needs a text.")
 	}
-	if err := s.o.Store.ChangeTemplate(r.Context(), who.User.UserID, r.PathValue("id"), strings.TrimSpace(body.Text)); err != nil {
+	name := ""
+	if body.Name != nil {
+		name = strings.TrimSpace(*body.Name)
+	} else {
+		list, err := s.o.Store.Templates(r.Context(), who.User.UserID)
+		if err != nil {
+			return err
+		}
+		for _, t := range list {
+			if t.TemplateID == r.PathValue("id") {
+				name = t.Name
+			}
+		}
+	}
+	if err := s.o.Store.ChangeTemplate(r.Context(), who.User.UserID, r.PathValue("id"), name, strings.TrimSpace(body.Text)); err != nil {
 		return err
 	}
 	return s.getTemplates(w, r, who)
 }
 
 func (s *Server) deleteTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	if err := s.o.Store.ChangeTemplate(r.Context(), who.User.UserID, r.PathValue("id"), ""); err != nil {
+	if err := s.o.Store.ChangeTemplate(r.Context(), who.User.UserID, r.PathValue("id"), "", ""); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -176,12 +222,16 @@ func (s *Server) deleteTemplate(w http.ResponseWriter, r *http.Request, who acco
 }
 
 // learn keeps what a person said, so that they can say it again.
-func (s *Server) learn(ctx context.Context, who account.Identity, text string) error {
+func (s *Server) learn(ctx context.Context, who account.Identity, place account.TemplatePlace, text string) error {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > account.MaxTemplateBytes {
 		return nil
 	}
+	known := text
+	if place != account.ReasonPlace {
+		known = string(place) + "/" + text
+	}
 	return s.o.Store.LearnTemplate(ctx, account.Template{
-		UserID: who.User.UserID, TemplateID: derivedID("template", who.User.UserID, text), Text: text, UsedAt: time.Now(),
+		UserID: who.User.UserID, TemplateID: derivedID("template", who.User.UserID, known), Place: place, Text: text, UsedAt: time.Now(),
 	})
 }

@@ -72,6 +72,12 @@ func routes() []route {
 		{method: "GET", pattern: "/api/environment", policy: signedIn, serve: (*Server).getEnvironment},
 		{method: "GET", pattern: "/api/folders", policy: asMember, serve: (*Server).getFolders},
 
+		// What a person chose, what happened while they were away, and how long Claude waited.
+		{method: "GET", pattern: "/api/preferences", policy: signedIn, serve: (*Server).getPreferences},
+		{method: "PATCH", pattern: "/api/preferences", policy: signedIn, serve: (*Server).patchPreferences},
+		{method: "GET", pattern: "/api/lately", policy: signedIn, serve: (*Server).getLately},
+		{method: "GET", pattern: "/api/waits", policy: signedIn, serve: (*Server).getWaits},
+
 		// What a person said to Claude before, for themselves alone.
 		{method: "GET", pattern: "/api/templates", policy: signedIn, serve: (*Server).getTemplates},
 		{method: "POST", pattern: "/api/templates", policy: asMember, serve: (*Server).postTemplate},

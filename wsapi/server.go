@@ -46,6 +46,8 @@ type Store interface {
 	ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error)
 	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (session.Page, error)
+	Fresh(ctx context.Context, since time.Time, each func(sessionID string, it session.Item)) error
+	Waits(ctx context.Context, since time.Time) ([]pending.Wait, error)
 	IndexTranscripts(ctx context.Context, most int) (more bool, err error)
 	SearchTranscripts(ctx context.Context, q session.Search) (hits []session.Hit, next int64, err error)
 	QueuedMessages(ctx context.Context, sessionID string) ([]session.Message, error)

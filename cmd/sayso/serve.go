@@ -160,6 +160,10 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 			known, err := opened.Session(ctx, sessionID)
 			return known.OwnerID, err
 		},
+		Language: func(ctx context.Context, userID string) (string, error) {
+			p, err := opened.Preferences(ctx, userID)
+			return p.Language, err
+		},
 		People: peopleToTell(directory, opened), Key: pushKey, PublicURL: address(s), Private: s.AlertPrivate, Log: log,
 	})
 

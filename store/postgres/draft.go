@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -16,9 +18,18 @@ const (
 	removeDraft     = "DELETE FROM drafts WHERE user_id = $1 AND session_id = $2 AND request_id = $3"
 	sweepDrafts     = "DELETE FROM drafts AS d WHERE d.user_id = $1 AND (NOT " + sendable + " OR d.changed_at < (SELECT n.changed_at FROM drafts n WHERE n.user_id = $1 ORDER BY n.changed_at DESC LIMIT 1 OFFSET $2))"
 	selectDrafts    = "SELECT d.session_id, d.request_id, d.value, d.changed_at FROM drafts d WHERE d.user_id = $1 AND " + sendable + " ORDER BY d.changed_at, d.session_id, d.request_id"
-	learnTemplate   = "INSERT INTO templates (user_id, template_id, text, uses, used_at) VALUES ($1, $2, $3, 1, $4) ON CONFLICT (user_id, template_id) DO UPDATE SET uses = templates.uses + 1, used_at = excluded.used_at"
-	sweepTemplates  = "DELETE FROM templates AS t WHERE t.user_id = $1 AND t.used_at < (SELECT n.used_at FROM templates n WHERE n.user_id = $1 ORDER BY n.used_at DESC LIMIT 1 OFFSET $2)"
-	selectTemplates = "SELECT template_id, text, uses, used_at FROM templates WHERE user_id = $1 ORDER BY used_at DESC, template_id"
+	learnTemplate   = "INSERT INTO templates (user_id, template_id, text, uses, used_at, place) VALUES ($1, $2, $3, 1, $4, $5) ON CONFLICT (user_id, template_id) DO UPDATE SET uses = templates.uses + 1, used_at = excluded.used_at"
+	sweepTemplates  = "DELETE FROM templates AS t WHERE t.user_id = $1 AND t.name = '' AND t.used_at < (SELECT n.used_at FROM templates n WHERE n.user_id = $1 AND n.name = '' ORDER BY n.used_at DESC LIMIT 1 OFFSET $2)"
+	selectTemplates = "SELECT template_id, name, place, text, uses, used_at FROM templates WHERE user_id = $1 ORDER BY used_at DESC, template_id"
+	// A person has one hand to make them with: two at once may go one over the bound.
+	keepTemplate = `INSERT INTO templates (user_id, template_id, name, place, text, uses, used_at)
+		SELECT $1, $2, $3, $4, $5, 0, $6 WHERE (SELECT count(*) FROM templates WHERE user_id = $1 AND name <> '') < $7`
+	// What is not given stays, or is what holds for who chose nothing.
+	changePreferences = `INSERT INTO preferences (user_id, keys, single_keys, language)
+		VALUES ($1, COALESCE($2::bytea, '{}'), COALESCE($3::boolean, true), COALESCE($4::text, ''))
+		ON CONFLICT (user_id) DO UPDATE SET keys = COALESCE($2::bytea, preferences.keys),
+			single_keys = COALESCE($3::boolean, preferences.single_keys), language = COALESCE($4::text, preferences.language)`
+	selectPreferences = "SELECT keys, single_keys, language FROM preferences WHERE user_id = $1"
 )
 
 // PutDraft implements [account.Desk].
@@ -57,17 +68,17 @@ func (s *Store) Drafts(ctx context.Context, userID string) (list []account.Draft
 // LearnTemplate implements [account.Desk].
 func (s *Store) LearnTemplate(ctx context.Context, t account.Template) error {
 	return s.write(ctx, "learn template of "+t.UserID, relaxed,
-		statement{text: learnTemplate, args: []any{t.UserID, t.TemplateID, engine.Shown(t.Text), engine.Micros(t.UsedAt)}},
+		statement{text: learnTemplate, args: []any{t.UserID, t.TemplateID, engine.Shown(t.Text), engine.Micros(t.UsedAt), string(t.Place)}},
 		statement{text: sweepTemplates, args: []any{t.UserID, account.MaxTemplates - 1}})
 }
 
 // ChangeTemplate implements [account.Desk].
-func (s *Store) ChangeTemplate(ctx context.Context, userID, templateID, text string) error {
+func (s *Store) ChangeTemplate(ctx context.Context, userID, templateID, name, text string) error {
 	if text == "" {
 		return s.mark(ctx, "remove template of "+userID, relaxed, "DELETE FROM templates WHERE user_id = $1 AND template_id = $2", userID, templateID)
 	}
 	return s.mark(ctx, "change template of "+userID, relaxed,
-		"UPDATE templates SET text = $3 WHERE user_id = $1 AND template_id = $2", userID, templateID, engine.Shown(text))
+		"UPDATE templates SET name = $3, text = $4 WHERE user_id = $1 AND template_id = $2", userID, templateID, engine.Shown(name), engine.Shown(text))
 }
 
 // Templates implements [account.Desk].
@@ -75,7 +86,7 @@ func (s *Store) Templates(ctx context.Context, userID string) (list []account.Te
 	err = s.query(ctx, "templates of "+userID, selectTemplates, func(rows pgx.Rows) error {
 		t := account.Template{UserID: userID}
 		var usedAt int64
-		if err := rows.Scan(&t.TemplateID, &t.Text, &t.Uses, &usedAt); err != nil {
+		if err := rows.Scan(&t.TemplateID, &t.Name, &t.Place, &t.Text, &t.Uses, &usedAt); err != nil {
 			return err
 		}
 		t.UsedAt = engine.Time(usedAt)
@@ -86,4 +97,36 @@ func (s *Store) Templates(ctx context.Context, userID string) (list []account.Te
 		return nil, err
 	}
 	return list, nil
+}
+
+// KeepTemplate implements [account.Desk].
+func (s *Store) KeepTemplate(ctx context.Context, t account.Template) error {
+	err := s.mark(ctx, "keep template of "+t.UserID, relaxed, keepTemplate, t.UserID, t.TemplateID, engine.Shown(t.Name), string(t.Place),
+		engine.Shown(t.Text), engine.Micros(t.UsedAt), account.MaxOwnTemplates)
+	if errors.Is(err, account.ErrNotFound) {
+		return fmt.Errorf("postgres: keep template of %s: %w", t.UserID, account.ErrTooMany)
+	}
+	return err
+}
+
+// ChangePreferences implements [account.Desk].
+func (s *Store) ChangePreferences(ctx context.Context, userID string, c account.PreferencesChange) error {
+	keys, single, language, err := engine.PreferencesValues(c)
+	if err != nil {
+		return fmt.Errorf("postgres: change preferences of %s: %w", userID, err)
+	}
+	return s.write(ctx, "change preferences of "+userID, relaxed, statement{text: changePreferences, args: []any{userID, bind(keys), single, language}})
+}
+
+// Preferences implements [account.Desk].
+func (s *Store) Preferences(ctx context.Context, userID string) (account.Preferences, error) {
+	p := account.DefaultPreferences()
+	err := s.query(ctx, "preferences of "+userID, selectPreferences, func(rows pgx.Rows) error {
+		var keys []byte
+		if err := rows.Scan(&keys, &p.SingleKeys, &p.Language); err != nil {
+			return err
+		}
+		return json.Unmarshal(keys, &p.Keys)
+	}, userID)
+	return p, err
 }

@@ -149,7 +149,7 @@ func (s *Store) free() error {
 // readQueries are what the readers prepare.
 var readQueries = []string{
 	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnconsumed, selectHeld, selectUnrecorded,
-	selectSession, selectSessions, selectProcess, selectActive, selectMark, selectItems, selectQueued, selectAttachment, selectDrafts, selectTemplates, selectUnindexed, selectHits,
+	selectSession, selectSessions, selectProcess, selectActive, selectMark, selectItems, selectQueued, selectAttachment, selectDrafts, selectTemplates, selectPreferences, selectFresh, selectWaits, selectUnindexed, selectHits,
 	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCommand, selectAgentToken, selectAgentTokens, selectAudit,
 	selectGrants, selectAuditBefore, selectAuditBase, selectSettings,
 	selectTargets, selectChoices, selectDeliveries,

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
 )
 
@@ -74,8 +77,8 @@ func desk(t *testing.T, open func(t *testing.T) store.Store) {
 			must(t, err)
 			return list
 		}
-		pnpm := account.Template{UserID: "u1", TemplateID: uuid.NewString(), Text: "Use pnpm, not npm", UsedAt: after(1)}
-		tests := account.Template{UserID: "u1", TemplateID: uuid.NewString(), Text: "Tests first", UsedAt: after(2)}
+		pnpm := account.Template{UserID: "u1", TemplateID: uuid.NewString(), Place: account.ReasonPlace, Text: "Use pnpm, not npm", UsedAt: after(1)}
+		tests := account.Template{UserID: "u1", TemplateID: uuid.NewString(), Place: account.AnswerPlace, Text: "Tests first", UsedAt: after(2)}
 		for _, tpl := range []account.Template{pnpm, tests} {
 			must(t, st.LearnTemplate(ctx, tpl))
 		}
@@ -85,16 +88,85 @@ func desk(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "templates", of("u1"), []account.Template{pnpm, tests})
 		equal(t, "templates of another", of("u2"), []account.Template(nil))
 
-		is(t, "changed by another", st.ChangeTemplate(ctx, "u2", pnpm.TemplateID, "x"), account.ErrNotFound)
-		must(t, st.ChangeTemplate(ctx, "u1", pnpm.TemplateID, "Use pnpm"))
-		must(t, st.ChangeTemplate(ctx, "u1", tests.TemplateID, ""))
-		is(t, "removed twice", st.ChangeTemplate(ctx, "u1", tests.TemplateID, ""), account.ErrNotFound)
+		is(t, "changed by another", st.ChangeTemplate(ctx, "u2", pnpm.TemplateID, "", "x"), account.ErrNotFound)
+		must(t, st.ChangeTemplate(ctx, "u1", pnpm.TemplateID, "", "Use pnpm"))
+		must(t, st.ChangeTemplate(ctx, "u1", tests.TemplateID, "", ""))
+		is(t, "removed twice", st.ChangeTemplate(ctx, "u1", tests.TemplateID, "", ""), account.ErrNotFound)
 		pnpm.Text = "Use pnpm"
 		equal(t, "changed", of("u1"), []account.Template{pnpm})
+
+		own := account.Template{UserID: "u1", TemplateID: uuid.NewString(), Name: "Tests", Place: account.MessagePlace, Text: "Run the tests", UsedAt: after(0)}
+		must(t, st.KeepTemplate(ctx, own))
+		equal(t, "with one of their own", of("u1"), []account.Template{pnpm, own})
+		must(t, st.ChangeTemplate(ctx, "u1", own.TemplateID, "All tests", "Run all tests"))
+		own.Name, own.Text = "All tests", "Run all tests"
+		equal(t, "their own, changed", of("u1"), []account.Template{pnpm, own})
+		for i := range account.MaxOwnTemplates - 1 {
+			must(t, st.KeepTemplate(ctx, account.Template{UserID: "u3", TemplateID: fmt.Sprint("own", i), Name: "n", Place: account.MessagePlace, Text: "x", UsedAt: after(i)}))
+		}
+		must(t, st.KeepTemplate(ctx, account.Template{UserID: "u3", TemplateID: "last", Name: "n", Place: account.MessagePlace, Text: "x", UsedAt: after(0)}))
+		is(t, "one more than there may be", st.KeepTemplate(ctx, account.Template{UserID: "u3", TemplateID: "more", Name: "n", Place: account.MessagePlace, Text: "x", UsedAt: after(0)}), account.ErrTooMany)
 
 		for i := range account.MaxTemplates + 3 {
 			must(t, st.LearnTemplate(ctx, account.Template{UserID: "u1", TemplateID: fmt.Sprint(i), Text: "x", UsedAt: after(10 + i)}))
 		}
-		equal(t, "number of templates", len(of("u1")), account.MaxTemplates)
+		equal(t, "number of templates", len(of("u1")), account.MaxTemplates+1)
+		last := of("u1")
+		equal(t, "what was made by hand stays", last[len(last)-1], own)
+	})
+
+	s.run("Preferences", func(t *testing.T, st store.Store) {
+		of := func(user string) account.Preferences {
+			t.Helper()
+			p, err := st.Preferences(ctx, user)
+			must(t, err)
+			return p
+		}
+		equal(t, "of who chose nothing", of("u1"), account.DefaultPreferences())
+		off, german := false, "de"
+		must(t, st.ChangePreferences(ctx, "u1", account.PreferencesChange{Language: &german}))
+		equal(t, "one of three", of("u1"), account.Preferences{Keys: map[string]string{}, SingleKeys: true, Language: "de"})
+		must(t, st.ChangePreferences(ctx, "u1", account.PreferencesChange{SingleKeys: &off, Keys: map[string]string{"approve": "j", "deny": "x"}}))
+		must(t, st.ChangePreferences(ctx, "u1", account.PreferencesChange{Keys: map[string]string{"approve": "Ü"}}))
+		equal(t, "all of them", of("u1"), account.Preferences{Keys: map[string]string{"approve": "Ü"}, Language: "de"})
+		must(t, st.ChangePreferences(ctx, "u1", account.PreferencesChange{Keys: map[string]string{}}))
+		equal(t, "as they come again", of("u1").Keys, map[string]string{})
+		equal(t, "of another", of("u2"), account.DefaultPreferences())
+	})
+
+	s.run("Lately", func(t *testing.T, st store.Store) {
+		id, quiet := newSession(t, st), newSession(t, st)
+		now := time.Now().UTC().Truncate(time.Microsecond)
+		old, fresh := now.Add(-time.Hour), now.Add(time.Minute)
+		item := func(key string, at time.Time, kind session.ItemKind) session.Item {
+			return session.Item{Key: key, At: at, Kind: kind, Body: json.RawMessage(`{"tool_name":"Bash"}`)}
+		}
+		must(t, st.PutItems(ctx, id, []session.Item{
+			item("before", old, session.ItemToolCall), item("call", fresh, session.ItemToolCall),
+			item("said", fresh, session.ItemText), item("end", fresh, session.ItemResult),
+		}))
+		must(t, st.PutItems(ctx, quiet, []session.Item{item("before", old, session.ItemToolCall)}))
+		var got []string
+		must(t, st.Fresh(ctx, now.Add(-time.Minute), func(sessionID string, it session.Item) {
+			equal(t, "session", sessionID, id)
+			equal(t, "body", string(it.Body), `{"tool_name":"Bash"}`)
+			got = append(got, it.Key)
+		}))
+		slices.Sort(got)
+		equal(t, "what is fresh", got, []string{"call", "end"})
+
+		open := opened(t, st, bash(id, "ls"))
+		gone := opened(t, st, bash(quiet, "ls"))
+		resolved(t, st, gone.RequestID, allowed("c1"))
+		waits, err := st.Waits(ctx, old.AddDate(-20, 0, 0))
+		must(t, err)
+		equal(t, "number of waits", len(waits), 2)
+		for _, w := range waits {
+			equal(t, "still waits", w.To.IsZero(), w.SessionID == id)
+			equal(t, "since", w.From.Equal(open.CreatedAt) || w.From.Equal(gone.CreatedAt), true)
+		}
+		waits, err = st.Waits(ctx, now.AddDate(20, 0, 0))
+		must(t, err)
+		equal(t, "what still waits is always there", len(waits), 1)
 	})
 }

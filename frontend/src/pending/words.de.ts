@@ -182,7 +182,7 @@ export const words: typeof english = {
   edit: { difference: 'Was du geändert hast', add: 'dazu: ', del: 'weg: ' },
   red: {
     why: 'Das kann viel Schaden anrichten, darum genügt ein Druck nicht.',
-    type: (word) => `Tippe „${word}“, oder halte den Knopf oder die Taste Y einen Augenblick.`,
+    type: (word, keys) => (keys ? `Tippe „${word}“, oder halte den Knopf oder die Taste Y einen Augenblick.` : `Tippe „${word}“, oder halte den Knopf einen Augenblick.`),
     hold: 'Zum Erlauben halten',
     approve: 'Freigeben',
     back: 'Zurück',

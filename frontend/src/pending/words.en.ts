@@ -193,7 +193,7 @@ export const words = {
   edit: { difference: 'What you changed', add: 'added: ', del: 'removed: ' },
   red: {
     why: 'This can do much harm, so it takes more than one press.',
-    type: (word: string) => `Type “${word}”, or hold the button or the key Y for a moment.`,
+    type: (word: string, keys: boolean) => (keys ? `Type “${word}”, or hold the button or the key Y for a moment.` : `Type “${word}”, or hold the button for a moment.`),
     hold: 'Hold to approve',
     approve: 'Approve it',
     back: 'Back',

@@ -581,6 +581,28 @@ export interface TemplateList {
 
 export interface TemplateText {
   text: string
+  name?: string
+  place?: string
+}
+
+export interface Preferences {
+  keys: Record<string, string>
+  single_keys: boolean
+  language: string
+}
+
+export interface PreferencesChange {
+  keys?: Record<string, string>
+  single_keys?: boolean
+  language?: string
+}
+
+export interface LatelyList {
+  sessions: Lately[]
+}
+
+export interface WaitList {
+  waits: Waited[]
 }
 
 export interface Alerts {
@@ -1008,9 +1030,28 @@ export interface Limits {
 
 export interface Template {
   template_id: string
+  name?: string
+  place: string
   text: string
   uses: number
   used_at: number
+}
+
+export interface Lately {
+  session_id: string
+  edits: number
+  files: number
+  commands: number
+  tests: number
+  failed: number
+  answered: number
+  turns: number
+  first: string
+}
+
+export interface Waited {
+  session_id: string
+  waited: number
 }
 
 export interface AlertChoices {

@@ -1,0 +1,108 @@
+package wsapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+// TestPreferencesFollow: what a person chose is theirs on every device, and what a
+// change does not name stays.
+func TestPreferencesFollow(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	of := func(role account.Role) (p wsapi.Preferences) {
+		t.Helper()
+		h.as(role, "GET", "/api/preferences", nil).into(t, &p)
+		return p
+	}
+	if p := of(account.Viewer); !p.SingleKeys || len(p.Keys) != 0 || p.Language != "" {
+		t.Errorf("of who chose nothing: %+v", p)
+	}
+	off, german := false, "de"
+	h.as(account.Member, "PATCH", "/api/preferences", wsapi.PreferencesChange{Keys: map[string]string{"approve": "j"}, Language: &german})
+	h.as(account.Member, "PATCH", "/api/preferences", wsapi.PreferencesChange{SingleKeys: &off})
+	if p := of(account.Member); p.SingleKeys || p.Keys["approve"] != "j" || p.Language != "de" {
+		t.Errorf("got %+v", p)
+	}
+	if p := of(account.Admin); !p.SingleKeys {
+		t.Errorf("another has %+v", p)
+	}
+	many := map[string]string{}
+	for i := range 101 {
+		many[fmt.Sprint(i)] = "x"
+	}
+	for name, keys := range map[string]map[string]string{"too many": many, "no name": {"": "x"}, "too long": {"approve": string(make([]byte, 41))}} {
+		if a := h.as(account.Member, "PATCH", "/api/preferences", wsapi.PreferencesChange{Keys: keys}); a.status != 400 {
+			t.Errorf("%s: got %d", name, a.status)
+		}
+	}
+}
+
+// TestOwnTemplates: one with a name is made by hand; what was said as an answer is
+// learned for answers.
+func TestOwnTemplates(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	name, blank, place := " Tests ", "  ", account.MessagePlace
+	var list wsapi.TemplateList
+	h.as(account.Member, "POST", "/api/templates", wsapi.TemplateText{Name: &name, Text: " Run the tests ", Place: place}).into(t, &list)
+	if len(list.Templates) != 1 || list.Templates[0].Name != "Tests" || list.Templates[0].Text != "Run the tests" || list.Templates[0].Place != place {
+		t.Fatalf("got %+v", list)
+	}
+	path := "/api/templates/" + list.Templates[0].TemplateID
+	h.as(account.Member, "PATCH", path, wsapi.TemplateText{Text: "Run all tests"}).into(t, &list)
+	if got := list.Templates[0]; got.Name != "Tests" || got.Text != "Run all tests" {
+		t.Errorf("without a name it keeps its own: %+v", got)
+	}
+	if a := h.as(account.Member, "POST", "/api/templates", wsapi.TemplateText{Name: &blank, Text: "x"}); a.status != 400 {
+		t.Errorf("without a name: %d", a.status)
+	}
+	h.as(account.Member, "POST", "/api/templates", wsapi.TemplateText{Text: "As you like", Place: account.AnswerPlace}).into(t, &list)
+	h.as(account.Member, "POST", "/api/templates", wsapi.TemplateText{Text: "As you like"}).into(t, &list)
+	if len(list.Templates) != 3 || list.Templates[0].Place != account.ReasonPlace || list.Templates[1].Place != account.AnswerPlace {
+		t.Errorf("the same words at two places: %+v", list)
+	}
+}
+
+// TestWhileAway: what happened and how long Claude waited, of sessions that one
+// may see.
+func TestWhileAway(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.session("one")
+	before := float64(time.Now().Add(-time.Minute).Unix())
+	if err := h.store.PutItems(t.Context(), id, []session.Item{
+		{Key: "a", At: time.Now(), Kind: session.ItemToolCall, Body: json.RawMessage(`{"tool_name":"Write","input":{"file_path":"a.go"}}`)},
+		{Key: "b", At: time.Now(), Kind: session.ItemResult, Body: json.RawMessage(`{}`)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	h.ask(id, "q", nil)
+	var lately wsapi.LatelyList
+	h.as(account.Viewer, "GET", fmt.Sprintf("/api/lately?since=%f", before), nil).into(t, &lately)
+	if len(lately.Sessions) != 1 || lately.Sessions[0].SessionID != id || lately.Sessions[0].Edits != 1 || lately.Sessions[0].Turns != 1 || lately.Sessions[0].First != "a" {
+		t.Errorf("got %+v", lately)
+	}
+	h.as(account.Viewer, "GET", fmt.Sprintf("/api/lately?since=%f", before+3600), nil).into(t, &lately)
+	if len(lately.Sessions) != 0 {
+		t.Errorf("later: %+v", lately)
+	}
+	var waits wsapi.WaitList
+	h.as(account.Viewer, "GET", fmt.Sprintf("/api/waits?since=%f", before), nil).into(t, &waits)
+	if len(waits.Waits) != 1 || waits.Waits[0].SessionID != id || waits.Waits[0].Waited <= 0 {
+		t.Errorf("got %+v", waits)
+	}
+	for _, bad := range []string{"", "x", "NaN", "-1", "1e99"} {
+		for _, path := range []string{"/api/lately", "/api/waits"} {
+			if a := h.as(account.Viewer, "GET", path+"?since="+bad, nil); a.status != 400 {
+				t.Errorf("%s since %q: got %d", path, bad, a.status)
+			}
+		}
+	}
+}
