@@ -89,7 +89,7 @@ var rooms = map[string]room{
 
 	"orchestrator": {
 		floor:    3,
-		ours:     []string{"claude", "claude/config", "claude/folder", "claude/rule", "failpoint", "pending", "session", "shim", "workspace"},
+		ours:     []string{"claude", "claude/config", "claude/folder", "claude/rule", "failpoint", "pending", "project", "session", "shim", "workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes: what is below it is remembered and asked also while nothing runs",
 	},
@@ -165,7 +165,7 @@ var rooms = map[string]room{
 	"project": {
 		floor:  1,
 		ours:   []string{"account", "pending"},
-		closed: "who may do what in a project is asked at a door; floors below it act for whoever the door lets",
+		closed: "who may do what in a project is asked at a door; floors below it act for whoever the door lets. The orchestrator asks it for limits alone, for sessions go on by themselves, too",
 	},
 	"account": {
 		floor:    1,

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 )
 
 // RequestError is the CLI's refusal of a request.
@@ -110,6 +112,33 @@ func (c *Client) SetModel(ctx context.Context, model string) error {
 func (c *Client) SetPermissionMode(ctx context.Context, mode string) error {
 	_, err := c.Request(ctx, "set_permission_mode", map[string]any{"mode": mode})
 	return err
+}
+
+// SessionCost returns what the CLI has counted so far, in US dollars: what its
+// results call total_cost_usd, rounded to cents from half a dollar on. A CLI of
+// 2.1.3xx that resumes a conversation begins with what it cost before.
+func (c *Client) SessionCost(ctx context.Context) (float64, error) {
+	raw, err := c.Request(ctx, "get_session_cost", nil)
+	if err != nil {
+		return 0, err
+	}
+	var r struct {
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return 0, fmt.Errorf("claude: get_session_cost: %w", err)
+	}
+	_, rest, found := strings.Cut(r.Text, " cost:")
+	if !found {
+		return 0, fmt.Errorf("claude: get_session_cost says no cost")
+	}
+	amount, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+	amount, _, _ = strings.Cut(amount, " ") // a remark may follow
+	usd, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(amount), "$"), ",", ""), 64)
+	if err != nil {
+		return 0, fmt.Errorf("claude: get_session_cost: %w", err)
+	}
+	return usd, nil
 }
 
 // ApplySettings lays settings over those of every file, for the life of the

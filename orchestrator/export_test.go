@@ -47,3 +47,19 @@ func init() {
 		return table, err
 	}
 }
+
+// Spent is what each result of a CLI that counts from some millionths of a dollar
+// on is taken to have cost.
+func Spent(from int64, lines ...string) (list []int64, err error) {
+	var s scribe
+	s.init()
+	s.Cost = &from
+	for _, line := range lines {
+		m, err := claude.Decode([]byte(line))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s.write(m, time.Unix(5, 0)).spent)
+	}
+	return list, nil
+}

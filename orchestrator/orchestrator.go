@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/workspace"
 )
@@ -23,6 +24,7 @@ type Store interface {
 	session.Store
 	pending.GrantStore
 	workspace.Trusts
+	project.BoundsStore
 	SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error
 	UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
 	UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
@@ -64,10 +66,14 @@ type Orchestrator struct {
 	closing  chan struct{} // closed by Run when it begins to end
 
 	rung chan struct{} // sessions are in touched; capacity 1, never closed
+	// roomier: there may be room for what is in waiting; capacity 1, never closed.
+	roomier chan struct{}
 
 	mu        sync.Mutex          // protects following
 	processes map[string]*process // running, by session id
 	touched   map[string]bool     // dead sessions that changed
+	places    map[string]*place   // for processes that are about to start, by session id
+	waiting   map[string]struct{} // dead sessions that go on when there is room
 }
 
 // New returns an orchestrator that does nothing until Run.
@@ -80,6 +86,9 @@ func New(o Options) *Orchestrator {
 		rung:      make(chan struct{}, 1),
 		processes: make(map[string]*process),
 		touched:   make(map[string]bool),
+		roomier:   make(chan struct{}, 1),
+		places:    make(map[string]*place),
+		waiting:   make(map[string]struct{}),
 	}
 	made.SetRules(o.Rules)
 	return made
@@ -117,6 +126,8 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	})
 	ticker := time.NewTicker(o.rules().Limits.Sample)
 	defer ticker.Stop()
+	look := time.NewTicker(roomPause)
+	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -125,6 +136,10 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 			drive(p)
 		case <-o.rung:
 			running.Go(func() { o.resumeAnswered(ctx) })
+		case <-o.roomier:
+			running.Go(func() { o.resumeWaiting(ctx) })
+		case <-look.C:
+			running.Go(func() { o.resumeWaiting(ctx) })
 		case now := <-ticker.C:
 			o.sample(ctx, now)
 		}
@@ -175,7 +190,7 @@ func (o *Orchestrator) resumeIfAnswered(ctx context.Context, sessionID string) e
 	l := launchOf(s)
 	l.ContinueTurn = l.Resume != ""
 	if err := o.launch(ctx, s, l); !errors.Is(err, ErrRunning) && !errors.Is(err, ErrClosing) {
-		return o.sayUntrusted(ctx, sessionID, err)
+		return o.sayWhy(ctx, sessionID, err)
 	}
 	return nil
 }
@@ -205,7 +220,7 @@ func (o *Orchestrator) goOn(ctx context.Context, p *process) {
 		if len(queue) > 0 {
 			l := launchOf(p.session)
 			l.ContinueTurn = l.Resume != "" && p.leavesTurn(queue[0])
-			return o.sayUntrusted(ctx, p.session.SessionID, o.launch(ctx, p.session, l))
+			return o.sayWhy(ctx, p.session.SessionID, o.launch(ctx, p.session, l))
 		}
 		if !o.rules().ResumeOnAnswer {
 			return nil
@@ -240,7 +255,7 @@ func (o *Orchestrator) beginAfresh(ctx context.Context, p *process) error {
 	if err := o.o.Store.PutItems(ctx, s.SessionID, []session.Item{note}); err != nil {
 		return err
 	}
-	return o.sayUntrusted(ctx, s.SessionID, o.launch(ctx, s, launchOf(s)))
+	return o.sayWhy(ctx, s.SessionID, o.launch(ctx, s, launchOf(s)))
 }
 
 // Start makes a new session and its process, and returns the session's id once
@@ -251,6 +266,11 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	if err != nil {
 		return "", err
 	}
+	release, err := o.reserve(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	defer release()
 	if _, err := o.settle(ctx, s, false, r.Consent, r.By); err != nil {
 		return "", err
 	}
@@ -324,6 +344,11 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 		if _, err := o.admit(ctx, s); err != nil {
 			return err
 		}
+		release, err := o.reserve(ctx, s)
+		if err != nil {
+			return err
+		}
+		defer release()
 	}
 	queued, err := o.o.Store.QueueMessage(ctx, m)
 	if err != nil {
@@ -348,8 +373,9 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 			return ctx.Err()
 		}
 	}
+	// Without room the message waits: it is in the queue by now.
 	if err := o.launch(ctx, s, launchOf(s)); err != nil && !errors.Is(err, ErrRunning) {
-		return err
+		return o.sayWhy(ctx, m.SessionID, err)
 	}
 	return nil
 }
@@ -424,6 +450,11 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID string, by pending.Ac
 	s.Title = "Fork of " + from.Title
 	s.CreatedAt = time.Now()
 	s.UpdatedAt, s.Archived = s.CreatedAt, false
+	release, err := o.reserve(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	defer release()
 	if err := o.o.Store.CreateSession(ctx, s); err != nil {
 		return "", fmt.Errorf("orchestrator: create fork: %w", err)
 	}
@@ -478,6 +509,9 @@ func (o *Orchestrator) Interrupt(ctx context.Context, sessionID string, by pendi
 func (o *Orchestrator) Kill(ctx context.Context, sessionID string, force bool, reason string) error {
 	p, err := o.running(ctx, sessionID)
 	if errors.Is(err, ErrNotRunning) {
+		o.mu.Lock()
+		delete(o.waiting, sessionID) // it is not to go on by itself
+		o.mu.Unlock()
 		return nil
 	}
 	if err != nil {
@@ -546,14 +580,12 @@ func (o *Orchestrator) Delete(ctx context.Context, sessionID string) error {
 }
 
 // launch registers a process for the session and hands it to Run.
-func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launchPlan) (err error) {
-	select {
-	case <-o.settled:
-	case <-o.closing:
-		return ErrClosing
-	case <-ctx.Done():
-		return ctx.Err()
+func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launchPlan) error {
+	release, err := o.reserve(ctx, s)
+	if err != nil {
+		return err
 	}
+	defer release()
 	if !s.Demo && !o.rules().Roots.Hold(s.CWD) {
 		return &InvalidError{Field: "cwd", Sentence: fmt.Sprintf("%s is outside the folders that this server may work in now (%s).", s.CWD, strings.Join(o.rules().Roots, ", "))}
 	}
@@ -572,6 +604,7 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 		return ErrRunning
 	}
 	o.processes[s.SessionID] = p
+	delete(o.waiting, s.SessionID)
 	o.mu.Unlock()
 	if plan.Retell {
 		if _, err := o.o.Store.Requeue(ctx, s.SessionID); err != nil {
@@ -597,8 +630,12 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 func (o *Orchestrator) remove(p *process) {
 	o.mu.Lock()
 	delete(o.processes, p.session.SessionID)
+	waits := len(o.waiting) > 0
 	o.mu.Unlock()
 	close(p.gone)
+	if waits {
+		poke(o.roomier)
+	}
 }
 
 func (o *Orchestrator) process(sessionID string) *process {

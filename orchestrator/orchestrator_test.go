@@ -38,7 +38,8 @@ type bench struct {
 	launcher *launcher
 	folder   string
 	person   pending.Actor
-	stop     func() // ends Run and waits for it
+	rules    orchestrator.Rules // to begin with
+	stop     func()             // ends Run and waits for it
 }
 
 func withBench(t *testing.T, script claudetest.Script, limits func(*orchestrator.Limits), test func(b *bench), change ...func(*orchestrator.Options)) {
@@ -71,6 +72,7 @@ func withBench(t *testing.T, script claudetest.Script, limits func(*orchestrator
 		for _, f := range change {
 			f(&options)
 		}
+		b.rules = options.Rules
 		b.Orchestrator = orchestrator.New(options)
 		bell.Listen(b.Touch)
 		ctx, stop := context.WithCancel(t.Context())

@@ -14,6 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/failpoint"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/shim"
 )
@@ -105,6 +106,11 @@ type process struct {
 	taken         []pending.Grant // that were taken back and that the CLI may still know
 	uses          map[string]int  // of grants, by id, that are not stored yet
 	samples       []Sample        // of the last minutes
+	// What Claude has cost and is not stored yet, in millionths of a dollar, and when
+	// the last of it was heard.
+	spent    int64
+	spentAt  time.Time
+	spending int64 // of it, what is being stored
 }
 
 type killRequest struct {
@@ -243,27 +249,31 @@ func (p *process) flush(ctx context.Context) error {
 	if kept != nil && (p.offset != p.marked || p.unsaved) {
 		progress.Mark = &session.Mark{ProcessID: p.processID, Offset: p.offset, Memo: encode(p.script.memo)}
 	}
-	p.items, p.unsaved = nil, false
+	progress.Spent, progress.SpentAt = p.spent, p.spentAt
+	p.items, p.unsaved, p.spent = nil, false, 0
+	p.spending += progress.Spent
 	p.mu.Unlock()
-	if len(progress.Items) == 0 && progress.Process == nil && progress.Mark == nil {
+	if len(progress.Items) == 0 && progress.Spent == 0 && progress.Process == nil && progress.Mark == nil {
 		return nil
 	}
 
 	_, err := p.o.o.Store.SaveProgress(ctx, p.session.SessionID, progress)
 	p.mu.Lock()
+	p.spending -= progress.Spent
 	if err != nil {
 		p.items = append(progress.Items, p.items...)
+		p.spent += progress.Spent
 		p.unsaved = p.unsaved || progress.Process != nil
 	} else {
 		// Only now there is room again: while the store fails, the CLI waits.
 		for _, it := range progress.Items {
 			p.itemBytes -= len(it.Body)
 		}
-		p.room.Broadcast()
 		if progress.Mark != nil {
 			p.marked = progress.Mark.Offset
 		}
 	}
+	p.room.Broadcast() // to who waits for room, and to who waits to know what was spent
 	p.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("write progress: %w", err)
@@ -367,7 +377,7 @@ func (p *process) bury(ctx context.Context, stop, reason string) {
 	}
 	p.update(func(s *session.ProcessState) {
 		p.cutOff = s.State == session.AssistantTurn
-		s.State, s.PID, s.Memory, s.CPU, s.Stuck = session.Dead, 0, 0, 0, ""
+		s.State, s.PID, s.Memory, s.CPU, s.Stuck, s.Held = session.Dead, 0, 0, 0, "", ""
 		if stop != "" {
 			s.KillReason = stop
 		} else {
@@ -602,6 +612,7 @@ func (p *process) greet(ctx context.Context, client *claude.Client, over <-chan 
 	if !signedIn(hello.Account) {
 		return errNobody
 	}
+	p.learnCost(ctx, client)
 	if p.left != nil {
 		p.reconcile(ctx, hello, asked)
 		p.relearn(ctx)
@@ -622,7 +633,10 @@ func (p *process) serve(ctx context.Context, over <-chan struct{}) {
 	defer timer.Stop()
 	send := func() bool {
 		sent, err := p.sendNext(ctx)
-		if err != nil {
+		if full := (*project.LimitError)(nil); errors.As(err, &full) {
+			p.hold(full.Sentence)
+			timer.Reset(roomPause)
+		} else if err != nil {
 			p.log.ErrorContext(ctx, "cannot send the message", "error", err)
 			timer.Reset(resendPause)
 		}
@@ -670,8 +684,12 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 		return false, nil
 	}
 	queue, err := p.o.o.Store.QueuedMessages(ctx, p.session.SessionID)
-	if err != nil || len(queue) == 0 {
+	if err != nil {
 		return false, err
+	}
+	if len(queue) == 0 {
+		p.hold("")
+		return false, nil
 	}
 	m := queue[0]
 	if doubtful != "" && m.MessageID != doubtful {
@@ -681,13 +699,18 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	p.mu.Lock()
 	ended := p.script.Ended == m.MessageID
 	p.mu.Unlock()
+	if doubtful == "" && !ended {
+		if err := p.mayBegin(ctx); err != nil {
+			return false, err
+		}
+	}
 	begin := func() (begun bool) {
 		p.update(func(s *session.ProcessState) {
 			if _, taken := p.withheld[m.MessageID]; taken {
 				return
 			}
 			begun = true
-			s.State = session.AssistantTurn
+			s.State, s.Held = session.AssistantTurn, ""
 			p.script.Spoke = p.script.Spoke && p.script.Sending == m.MessageID // said again, it may be at work
 			p.script.Sending = m.MessageID
 		})
@@ -740,6 +763,9 @@ func (p *process) hear(m claude.Message) {
 	// Again at the end of a turn, if the store could not take it before.
 	begins := p.script.Begun && !p.session.Begun && (!begun || heard.turnEnded)
 	p.append(heard.items)
+	if heard.spent > 0 && !p.session.Demo { // the model of a demo costs nobody anything
+		p.spent, p.spentAt = p.spent+heard.spent, now
+	}
 	if len(heard.consumed) > 0 {
 		// Stored before the mark may pass the line, for it is said once. To read the
 		// line again does no harm.

@@ -40,6 +40,9 @@ type memo struct {
 	Spoke bool `json:"spoke,omitempty"`
 	// Ended is the message whose turn has ended last.
 	Ended string `json:"ended,omitempty"`
+	// Cost is the total of the last result, in millionths of a dollar; nil while
+	// nothing is known of it.
+	Cost *int64 `json:"cost,omitempty"`
 }
 
 // answered is a request whose answer was given to the CLI.
@@ -79,6 +82,7 @@ type heard struct {
 	permissionMode string
 	consumed       []string   // tool_use ids whose result came out
 	over           []overCall // the same calls
+	spent          int64      // since the turn before, in millionths of a dollar
 }
 
 // overCall is a tool call that has its result.
@@ -312,7 +316,7 @@ func (s *scribe) result(m *claude.Result, now time.Time) heard {
 	}
 	s.growing, s.retryKey = false, ""
 	items := append(s.abandon(false), session.Item{Key: m.UUID, At: now, Kind: session.ItemResult, Body: encode(body)})
-	return heard{turnEnded: true, liveChanged: true, items: items}
+	return heard{turnEnded: true, liveChanged: true, items: items, spent: s.spend(m)}
 }
 
 // abandon closes the calls of a turn that was cut off: nobody will bring their

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude/folder"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/workspace"
 )
@@ -238,9 +239,13 @@ func (o *Orchestrator) admit(ctx context.Context, s session.Session) (settingsPl
 // itself.
 const changedMeanwhile = "The settings of this session's folder are not those that somebody trusted, so Claude was not started by itself. Resume the session to look at them."
 
-// sayUntrusted has a session that does not go on by itself say why. It does so once:
+// sayWhy has a session that does not go on by itself say why. It does so once:
 // whoever is told of a change would try again.
-func (o *Orchestrator) sayUntrusted(ctx context.Context, sessionID string, why error) error {
+func (o *Orchestrator) sayWhy(ctx context.Context, sessionID string, why error) error {
+	var full *project.LimitError
+	if errors.As(why, &full) {
+		return o.noRoom(ctx, sessionID, full)
+	}
 	if !errors.Is(why, ErrUntrusted) {
 		return why
 	}

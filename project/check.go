@@ -108,8 +108,8 @@ func Check(p Project, people []account.User) (Project, error) {
 	}
 	p.Bypass = orNone(p.Bypass)
 	for field, l := range map[string]Limits{"limits": p.Limits, "each_limits": p.EachLimit} {
-		if l.Sessions < 0 {
-			return p, invalid(field, "A limit is a number from 0 on; 0 is none.")
+		if err := l.check(field); err != nil {
+			return p, err
 		}
 	}
 	return p, nil

@@ -89,17 +89,12 @@ type Rule struct {
 	People  []string `json:"people"` // user ids: nobody else may approve; empty: whoever may answer
 }
 
-// Limits bound what sessions may take. Zero is no limit.
-type Limits struct {
-	Sessions int    `json:"sessions"` // with a process, at once
-	Memory   uint64 `json:"memory"`   // of their process trees, bytes; none starts above it
-}
-
 // Store remembers projects. Both engines pass the contract of store/storetest.
 //
 // A change of a project bumps, in its transaction, the version of every session
 // that was in it before or is after, and returns their ids.
 type Store interface {
+	Ledger
 	// Projects returns all, in the order of their names.
 	Projects(ctx context.Context) ([]Project, error)
 	// CreateProject stores a new project with version 1. [ErrExists],

@@ -103,6 +103,9 @@ type ProcessState struct {
 	Error      string // why it died by itself, a sentence; "" when it did not
 	KillReason string // why we ended it; "" when we did not
 	Stuck      string // what it seems to wait for; "" when it is not stuck
+	// Held is why what is queued is not said, or why a dead session does not go on by
+	// itself: a sentence; "" when nothing is in the way.
+	Held string
 
 	Demo           bool
 	Archived       bool
@@ -158,6 +161,11 @@ type Progress struct {
 	Items   []Item        // as for PutItems
 	Process *ProcessState // as for SaveProcess; nil when nothing of it changed
 	Mark    *Mark         // nil for a process without a journal
+	// Spent is what Claude has cost since the last time, in millionths of a dollar. It
+	// counts for the project of the session and whoever started it, on the day of
+	// SpentAt in UTC.
+	Spent   int64
+	SpentAt time.Time // nothing is counted without Spent
 }
 
 // Mark is a place in the journal of a process: all before Offset is taken in.
@@ -267,7 +275,7 @@ type Store interface {
 	DeleteSession(ctx context.Context, sessionID string) error
 
 	// SaveProcess writes the fields of p that describe the process (State to
-	// Stuck, not Requests, QueuedMessages, Title or CWD), and returns the new
+	// Held, not Requests, QueuedMessages, Title or CWD), and returns the new
 	// version. p.Version is ignored.
 	SaveProcess(ctx context.Context, p ProcessState) (version uint64, err error)
 	// ProcessState reads state, open requests and version in one transaction.
@@ -277,7 +285,8 @@ type Store interface {
 	ActiveProcesses(ctx context.Context) ([]ProcessState, error)
 
 	// SaveProgress writes, in one transaction, what was taken in of the output of
-	// a process, and returns the session's version, which grows only with Process.
+	// a process and what it has cost, and returns the session's version, which grows
+	// only with Process.
 	// Without a Mark the last one stays. It need not survive a power cut.
 	SaveProgress(ctx context.Context, sessionID string, p Progress) (version uint64, err error)
 	// Mark returns where the last SaveProgress of a session stopped; the zero Mark

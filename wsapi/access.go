@@ -96,49 +96,5 @@ func (s *Server) mayStart(ctx context.Context, who account.Identity, folder, mod
 	if err != nil {
 		return err
 	}
-	if err := book.MayLoosen(person(who), in, mode, tools); err != nil {
-		return err
-	}
-	return s.room(ctx, book, in.ProjectID, who.User.UserID)
-}
-
-// mayLaunch says whether a session may get a process, if it has none.
-func (s *Server) mayLaunch(ctx context.Context, sessionID string) error {
-	state, err := s.o.Store.ProcessState(ctx, sessionID)
-	if err != nil || state.InProject == "" || state.Running() {
-		return err
-	}
-	book, err := s.book(ctx)
-	if err != nil {
-		return err
-	}
-	return s.room(ctx, book, state.InProject, state.OwnerID)
-}
-
-// room holds the limits of a project against what runs. Of several that ask in the
-// same moment all may find room.
-func (s *Server) room(ctx context.Context, book *project.Book, projectID, userID string) error {
-	if projectID == "" {
-		return nil
-	}
-	all, own, err := s.use(ctx, projectID, userID)
-	if err != nil {
-		return err
-	}
-	return book.Room(projectID, all, own)
-}
-
-// use is what the sessions of a project take, all and those of one person.
-func (s *Server) use(ctx context.Context, projectID, userID string) (all, own project.Use, err error) {
-	states, err := s.o.Store.ActiveProcesses(ctx)
-	for _, p := range states {
-		if p.InProject != projectID || !p.Running() {
-			continue
-		}
-		all.Add(p.Memory)
-		if p.OwnerID == userID {
-			own.Add(p.Memory)
-		}
-	}
-	return all, own, err
+	return book.MayLoosen(person(who), in, mode, tools)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/project"
 )
 
 // postLogin exchanges the secret of a sign-in link, an API token, or a name and a
@@ -330,7 +331,7 @@ func (s *Server) postUser(w http.ResponseWriter, r *http.Request, _ account.Iden
 	return nil
 }
 
-func (s *Server) patchUser(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *Server) patchUser(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body PersonChange
 	if err := readShape(r, &body); err != nil {
 		return err
@@ -354,6 +355,16 @@ func (s *Server) patchUser(w http.ResponseWriter, r *http.Request, _ account.Ide
 	now, err := s.o.Directory.User(ctx, id)
 	if err != nil {
 		return err
+	}
+	if body.Limits != nil {
+		own := project.Override(*body.Limits)
+		if err := own.Check(); err != nil {
+			return err
+		}
+		if err := s.o.Store.SetUserLimits(ctx, id, now.Name, own, actor(who)); err != nil {
+			return err
+		}
+		s.o.Driver.LimitsChanged()
 	}
 	writeJSON(w, http.StatusOK, wirePerson(now))
 	return nil

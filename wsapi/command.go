@@ -456,9 +456,6 @@ func (c *Extend) do(ctx context.Context, s *Server, who account.Identity) (Outco
 }
 
 func (c *SendMessage) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
-	if err := s.mayLaunch(ctx, c.SessionID); err != nil {
-		return Outcome{}, err
-	}
 	if err := s.consent(ctx, c.SessionID, c.Trust, c.WithoutSettings, who); err != nil {
 		return Outcome{}, err
 	}
@@ -496,9 +493,6 @@ func (c *CreateSession) do(ctx context.Context, s *Server, who account.Identity)
 }
 
 func (c *ResumeSession) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
-	if err := s.mayLaunch(ctx, c.SessionID); err != nil {
-		return Outcome{}, err
-	}
 	if err := s.consent(ctx, c.SessionID, c.Trust, c.WithoutSettings, who); err != nil {
 		return Outcome{}, err
 	}

@@ -30,7 +30,7 @@ func RESTBodies() []any {
 		Login{}, Me{}, SessionList{}, SessionPatch{}, MessageList{}, Upload{}, SearchResults{}, TerminalSessionList{}, TerminalPage{}, TranscriptPage{}, Outcome{}, PendingList{}, RequestFate{}, Preview{}, PreviewQuestion{}, ProcessList{},
 		Environment{}, FolderList{}, TokenList{}, TokenCreate{}, TokenCreated{}, Refusal{},
 		SetUp{}, NewPassword{}, SignInList{}, PersonList{}, PersonCreate{}, PersonChange{}, SignInLink{}, AuditPage{},
-		GrantList{}, GrantRevoke{}, Revocation{}, ProjectList{}, ProjectCreate{}, ProjectChange{},
+		GrantList{}, GrantRevoke{}, Revocation{}, ProjectList{}, LimitList{}, ProjectCreate{}, ProjectChange{},
 		TemplateList{}, TemplateText{}, Preferences{}, PreferencesChange{}, LatelyList{}, WaitList{},
 		Alerts{}, AlertTargetCreate{}, AlertTest{},
 		SignInWays{}, PasskeyChallenge{}, PasskeyLogin{}, PasskeyNew{}, PasskeyCreate{}, Passkey{}, PasskeyList{},

@@ -26,6 +26,7 @@ import (
 	"github.com/sayso-dev/sayso/attachment"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlite"
 	"github.com/sayso-dev/sayso/workspace"
@@ -47,6 +48,7 @@ type house struct {
 	server    *wsapi.Server
 	web       *httptest.Server // nil in a house without sockets
 	client    *http.Client     // of web
+	everybody project.Limits   // of each person
 
 	minting sync.Mutex // protects following
 	tokens  map[account.Role]string
@@ -383,6 +385,9 @@ func (d *driver) Start(ctx context.Context, r orchestrator.StartRequest) (string
 			return "", err
 		}
 	}
+	if err := d.room(ctx, "", folder, r.By.UserID); err != nil {
+		return "", err
+	}
 	consent := ""
 	if r.Consent != (orchestrator.Consent{}) {
 		consent = fmt.Sprintf(" consent=%+v", r.Consent)
@@ -398,13 +403,17 @@ func (d *driver) Start(ctx context.Context, r orchestrator.StartRequest) (string
 }
 
 func (d *driver) Send(ctx context.Context, m session.Message) error {
-	if _, err := d.house.store.Session(ctx, m.SessionID); err != nil {
+	s, err := d.house.store.Session(ctx, m.SessionID)
+	if err != nil {
+		return err
+	}
+	if err := d.room(ctx, m.SessionID, s.CWD, s.OwnerID); err != nil {
 		return err
 	}
 	if err := d.note("send %s %s %q %d", m.SessionID, m.MessageID, m.Text, len(m.Attachments)); err != nil {
 		return err
 	}
-	_, err := d.house.store.QueueMessage(ctx, m)
+	_, err = d.house.store.QueueMessage(ctx, m)
 	d.house.bell.Ring(m.SessionID)
 	return err
 }
@@ -437,11 +446,21 @@ func (d *driver) Unqueue(ctx context.Context, sessionID, messageID string) (bool
 	return d.house.store.RemoveQueued(ctx, messageID)
 }
 
-func (d *driver) Resume(_ context.Context, sessionID string, by pending.Actor) error {
+func (d *driver) Resume(ctx context.Context, sessionID string, by pending.Actor) error {
+	if s, err := d.house.store.Session(ctx, sessionID); err == nil {
+		if err := d.room(ctx, sessionID, s.CWD, s.OwnerID); err != nil {
+			return err
+		}
+	}
 	return d.note("resume %s by %s", sessionID, by.Name)
 }
 
-func (d *driver) Fork(_ context.Context, sessionID string, _ pending.Actor) (string, error) {
+func (d *driver) Fork(ctx context.Context, sessionID string, by pending.Actor) (string, error) {
+	if s, err := d.house.store.Session(ctx, sessionID); err == nil {
+		if err := d.room(ctx, "", s.CWD, by.UserID); err != nil {
+			return "", err
+		}
+	}
 	return "forked-" + sessionID, d.note("fork %s", sessionID)
 }
 
@@ -451,6 +470,38 @@ func (d *driver) Delete(ctx context.Context, sessionID string) error {
 	}
 	return d.house.store.DeleteSession(ctx, sessionID)
 }
+
+// Bounds are those of the store; a person for whom no other is set may have as much
+// as the house says.
+func (d *driver) Bounds(ctx context.Context) (*project.Bounds, []project.Taken, error) {
+	b, err := project.ReadBounds(ctx, d.house.store, d.house.everybody, time.Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	states, err := d.house.store.ActiveProcesses(ctx)
+	var taken []project.Taken
+	for _, p := range states {
+		if p.Running() {
+			taken = append(taken, project.Taken{Folder: p.CWD, OwnerID: p.OwnerID, Memory: p.Memory})
+		}
+	}
+	return b, taken, err
+}
+
+// room is what the orchestrator asks before it starts a process; of one that runs
+// it asks nothing.
+func (d *driver) room(ctx context.Context, sessionID, folder, ownerID string) error {
+	if state, err := d.house.store.ProcessState(ctx, sessionID); err == nil && state.Running() {
+		return nil
+	}
+	b, taken, err := d.Bounds(ctx)
+	if err != nil {
+		return err
+	}
+	return b.Room(folder, ownerID, taken)
+}
+
+func (d *driver) LimitsChanged() {}
 
 func (d *driver) SetModel(_ context.Context, sessionID, model string) error {
 	return d.note("model %s %s", sessionID, model)

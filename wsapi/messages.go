@@ -70,9 +70,11 @@ type ProcessState struct {
 	CPU            float64       `json:"cpu"`    // cores
 	NodeID         string        `json:"node_id"`
 
-	Error          *string `json:"error"`       // why it died by itself
-	KillReason     *string `json:"kill_reason"` // why it was ended
-	Stuck          *string `json:"stuck"`       // what it seems to wait for
+	Error      *string `json:"error"`       // why it died by itself
+	KillReason *string `json:"kill_reason"` // why it was ended
+	Stuck      *string `json:"stuck"`       // what it seems to wait for
+	// Held is why what is queued is not said, or the session does not go on by itself.
+	Held           *string `json:"held,omitempty"`
 	QueuedMessages int     `json:"queued_messages"`
 
 	PendingRequest  *Request  `json:"pending_request,omitempty"` // the first of PendingRequests
@@ -484,7 +486,7 @@ func wireProcessState(p session.ProcessState, book *project.Book, who project.Pe
 		State: p.State, StartedAt: seconds(p.StartedAt), StateChangedAt: seconds(p.StateChangedAt),
 		Model: p.Model, PermissionMode: p.PermissionMode,
 		Memory: p.Memory, CPU: p.CPU, NodeID: p.NodeID,
-		Error: optional(p.Error), KillReason: optional(p.KillReason), Stuck: optional(p.Stuck),
+		Error: optional(p.Error), KillReason: optional(p.KillReason), Stuck: optional(p.Stuck), Held: optional(p.Held),
 		QueuedMessages:  p.QueuedMessages,
 		PendingRequests: make([]Request, 0, len(p.Requests)),
 		Demo:            p.Demo,

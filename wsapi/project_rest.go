@@ -32,11 +32,12 @@ func (s *Server) getProject(w http.ResponseWriter, r *http.Request, who account.
 		return err
 	}
 	out := wireProject(p, book, person(who))
-	all, _, err := s.use(r.Context(), p.ProjectID, "")
+	bounds, taken, err := s.o.Driver.Bounds(r.Context())
 	if err != nil {
 		return err
 	}
-	out.Use = &ProjectUse{Sessions: all.Sessions, Memory: all.Memory}
+	use := wireUse(bounds.UseIn(p.ProjectID, "", taken))
+	out.Use = &use
 	if book.May(person(who), project.Manage, project.Place{ProjectID: p.ProjectID}) == nil {
 		people, err := s.o.Directory.Users(r.Context())
 		if err != nil {
@@ -125,10 +126,10 @@ func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, who accoun
 		}
 	}
 	if body.Limits != nil {
-		p.Limits = project.Limits(*body.Limits)
+		p.Limits = body.Limits.over(p.Limits)
 	}
 	if body.EachLimits != nil {
-		p.EachLimit = project.Limits(*body.EachLimits)
+		p.EachLimit = body.EachLimits.over(p.EachLimit)
 	}
 	people, err := s.o.Directory.Users(ctx)
 	if err != nil {
@@ -142,6 +143,7 @@ func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, who accoun
 		return err
 	}
 	s.hub.projectsChanged(ctx, touched)
+	s.o.Driver.LimitsChanged() // also when folders moved to other limits
 	writeJSON(w, http.StatusOK, wireProject(p, project.NewBook([]project.Project{p}, people), person(who)))
 	return nil
 }
@@ -154,6 +156,7 @@ func (s *Server) deleteProject(w http.ResponseWriter, r *http.Request, who accou
 		return err
 	}
 	s.hub.projectsChanged(ctx, touched)
+	s.o.Driver.LimitsChanged()
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -176,7 +179,7 @@ func wireProject(p project.Project, book *project.Book, who project.Person) Proj
 	in := project.Place{ProjectID: p.ProjectID}
 	out := Project{
 		ProjectID: p.ProjectID, Name: p.Name, Folders: p.Folders, Members: []ProjectMember{}, Start: Whom(p.Start), Answer: Whom(p.Answer),
-		Rules: []ProjectRule{}, Bypass: p.Bypass, Limits: Limits(p.Limits), EachLimits: Limits(p.EachLimit), Version: p.Version,
+		Rules: []ProjectRule{}, Bypass: p.Bypass, Limits: wireLimits(p.Limits), EachLimits: wireLimits(p.EachLimit), Version: p.Version,
 		CreatedAt: seconds(p.CreatedAt), Role: book.RoleIn(who, p.ProjectID), Rights: book.Rights(who, in),
 		Names: map[string]string{},
 	}

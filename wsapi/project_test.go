@@ -601,7 +601,23 @@ func TestLimitsOfAProject(t *testing.T) {
 	}
 	got = start(ben)
 	checkRefusal(t, got, 429, "limit_reached")
-	h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{}})
+	// Of costs, which a change that says nothing of them leaves as they are.
+	dollar := 1.0
+	p = h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{Cost: &dollar}})
+	p = h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{}})
+	if p.Limits.Cost == nil || *p.Limits.Cost != 1 {
+		t.Errorf("got %+v", p.Limits)
+	}
+	if _, err := h.store.SaveProgress(t.Context(), running, session.Progress{Spent: 1_250_000, SpentAt: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	got = start(ana)
+	checkRefusal(t, got, 429, "limit_reached")
+	if m := got.refusal(t).Message; !strings.HasPrefix(m, "All sessions of api together may cost $1.00 a day, and today they have cost $1.25.") {
+		t.Errorf("got %q", m)
+	}
+	none := 0.0
+	h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{Cost: &none}})
 	if got := start(ana); got.status != 201 {
 		t.Errorf("got %d %s", got.status, got.body)
 	}

@@ -156,6 +156,7 @@ type PersonChange struct {
 	Role     *account.Role `json:"role,omitempty" validate:"omitempty,oneof=viewer member admin"`
 	Disabled *bool         `json:"disabled,omitempty"`
 	Password *string       `json:"password,omitempty" validate:"omitempty,max=1000"`
+	Limits   *OwnLimits    `json:"limits,omitempty"` // replaces all that were different
 }
 
 // SignInLink holds the secret of a link, which signs a browser in once.
@@ -523,6 +524,8 @@ type Project struct {
 type ProjectUse struct {
 	Sessions int    `json:"sessions"` // with a process
 	Memory   uint64 `json:"memory"`   // bytes
+	// Cost is that of the day so far, in US dollars. The day begins at 00:00 UTC.
+	Cost *float64 `json:"cost,omitempty"`
 }
 
 // ProjectPerson is somebody who can be a member.
@@ -557,6 +560,53 @@ type ProjectRule struct {
 type Limits struct {
 	Sessions int    `json:"sessions" validate:"min=0,max=1000000"`  // with a process, at once
 	Memory   uint64 `json:"memory" validate:"max=1125899906842624"` // bytes; none starts above it
+	// Cost is in US dollars a day, which begins at 00:00 UTC; no turn begins above it.
+	// In a change, one that is absent stays as it is.
+	Cost *float64 `json:"cost,omitempty" validate:"omitempty,min=0,max=1000000"`
+}
+
+// OwnLimits are limits of one person that are not those of everybody; what is absent
+// is as for everybody.
+type OwnLimits struct {
+	Sessions *int     `json:"sessions,omitempty" validate:"omitempty,min=0,max=1000000"`
+	Memory   *uint64  `json:"memory,omitempty" validate:"omitempty,max=1125899906842624"` // bytes
+	Cost     *float64 `json:"cost,omitempty" validate:"omitempty,min=0,max=1000000"`      // US dollars a day
+}
+
+// LimitUse is a limit and what is taken of it now.
+type LimitUse struct {
+	Limits Limits     `json:"limits"`
+	Use    ProjectUse `json:"use"`
+}
+
+// LimitList is what whoever asks may take, and takes.
+type LimitList struct {
+	Mine     LimitUse       `json:"mine"`     // all their sessions together
+	Projects []ProjectLimit `json:"projects"` // that they may see, and that have limits
+	NextDay  float64        `json:"next_day"` // when costs are counted anew
+	// Everybody holds those for whom nothing is different, and People all people; for
+	// an admin.
+	Everybody *Limits       `json:"everybody,omitempty"`
+	People    []PersonLimit `json:"people,omitempty"`
+}
+
+// ProjectLimit is what the sessions of a project may take: all, and those of whoever
+// asks.
+type ProjectLimit struct {
+	ProjectID string   `json:"project_id"`
+	Name      string   `json:"name"`
+	Folders   []string `json:"folders"`
+	All       LimitUse `json:"all"`
+	Mine      LimitUse `json:"mine"`
+}
+
+// PersonLimit is what the sessions of a person may take.
+type PersonLimit struct {
+	UserID string     `json:"user_id"`
+	Name   string     `json:"name"`
+	Limits Limits     `json:"limits"`
+	Use    ProjectUse `json:"use"`
+	Own    OwnLimits  `json:"own"` // what is different for them
 }
 
 // ProjectList holds the projects that whoever asks may see.

@@ -127,6 +127,7 @@ func routes() []route {
 		{method: "POST", pattern: "/claude/submit-answer", policy: asMember, serve: (*Server).postSubmitAnswer},
 
 		// Which projects and what in them is decided for each by package project.
+		{method: "GET", pattern: "/api/limits", policy: signedIn, serve: (*Server).getLimits},
 		{method: "GET", pattern: "/api/projects", policy: signedIn, serve: (*Server).getProjects},
 		{method: "POST", pattern: "/api/projects", policy: asAdmin, serve: (*Server).postProject},
 		{method: "GET", pattern: "/api/projects/{id}", policy: signedIn, serve: (*Server).getProject},

@@ -59,6 +59,7 @@ var policies = map[string]string{
 	"POST /api/pending/{id}/extend":                   "member",
 	"POST /api/mcp-answer":                            "member",
 	"POST /claude/submit-answer":                      "member",
+	"GET /api/limits":                                 "viewer",
 	"GET /api/projects":                               "viewer",
 	"POST /api/projects":                              "admin",
 	"GET /api/projects/{id}":                          "viewer",

@@ -65,6 +65,7 @@ type Store interface {
 	CreateProject(ctx context.Context, p project.Project, by pending.Actor) (touched []string, err error)
 	ChangeProject(ctx context.Context, p project.Project, by pending.Actor) (now project.Project, touched []string, err error)
 	DeleteProject(ctx context.Context, projectID string, by pending.Actor) (touched []string, err error)
+	SetUserLimits(ctx context.Context, userID, name string, o project.Override, by pending.Actor) error
 	// Ping reports why nothing can be stored, nil when all is well. It is asked
 	// every second.
 	Ping(ctx context.Context) error
@@ -100,6 +101,8 @@ type Driver interface {
 	Environment(ctx context.Context) orchestrator.Environment
 	LookAt(ctx context.Context, sessionID, path string) (orchestrator.Look, error)
 	PermissionRules(ctx context.Context, sessionID string) ([]orchestrator.SettingsRules, error)
+	Bounds(ctx context.Context) (*project.Bounds, []project.Taken, error)
+	LimitsChanged()
 	Consent(ctx context.Context, sessionID string, c orchestrator.Consent, by pending.Actor) error
 	SavedSessions(ctx context.Context) ([]orchestrator.SavedSession, error)
 	SavedSession(sessionID string) (orchestrator.SavedSession, error)

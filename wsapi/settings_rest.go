@@ -17,6 +17,7 @@ const (
 	SettingSwitch   SettingKind = "switch"   // true or false
 	SettingChoice   SettingKind = "choice"   // one of Choices
 	SettingDays     SettingKind = "days"     // a number; 0 for never
+	SettingNumber   SettingKind = "number"   // from 0 on; 0 for no limit
 	SettingDuration SettingKind = "duration" // such as 1h30m0s; 0s for no limit
 )
 

@@ -46,7 +46,7 @@ var unions = map[reflect.Type][]string{
 	reflect.TypeFor[wsapi.FolderDanger]():   {"runs", "redirects", "permits", "changes"},
 	reflect.TypeFor[project.Action]():       {"see", "tend", "run", "start", "answer", "end", "manage", "bypass"},
 	reflect.TypeFor[project.Effect]():       {"allow", "deny", "two_people"},
-	reflect.TypeFor[wsapi.SettingKind]():    {"text", "list", "switch", "choice", "days", "duration"},
+	reflect.TypeFor[wsapi.SettingKind]():    {"text", "list", "switch", "choice", "days", "number", "duration"},
 	reflect.TypeFor[wsapi.TroubleKind]():    {"stuck", "orphan", "unreachable"},
 	reflect.TypeFor[wsapi.NoticeCode]():     {"none", "read_only", "unavailable", "broken"},
 	reflect.TypeFor[review.Level]():         {"low", "medium", "high"},

@@ -52,6 +52,7 @@ type CLI struct {
 	// abort is closed by an interrupt of the turn; nil between turns.
 	abort    chan struct{}
 	aborted  chan []*ask // what an interrupt left without an answer; capacity 1
+	cost     *float64    // so far, in US dollars; nil before it was counted
 	stubborn bool
 	eof      bool
 
@@ -304,6 +305,8 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 		c.PermissionMode = r.Mode
 		c.mu.Unlock()
 		inner["response"] = map[string]any{"mode": r.Mode}
+	case "get_session_cost":
+		inner["response"] = map[string]any{"text": fmt.Sprintf("Total cost:            $%.4f\nTotal duration (API):  0s", c.costs(0))}
 	case "get_settings", "mcp_status", "set_max_thinking_tokens":
 	default:
 		inner = map[string]any{"subtype": "error", "request_id": id, "error": "Unsupported control request subtype: " + r.Subtype}
@@ -352,7 +355,7 @@ func (c *CLI) turn(prompt string) {
 	c.mu.Unlock()
 	result := map[string]any{
 		"type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": "done",
-		"duration_ms": time.Since(began).Milliseconds(), "duration_api_ms": 1, "total_cost_usd": 0.01,
+		"duration_ms": time.Since(began).Milliseconds(), "duration_api_ms": 1, "total_cost_usd": c.costs(0),
 		"usage": map[string]any{"input_tokens": 10, "output_tokens": 20}, "permission_denials": []any{},
 	}
 	switch {
@@ -366,6 +369,17 @@ func (c *CLI) turn(prompt string) {
 		return
 	}
 	c.emit(result)
+}
+
+// costs adds to what it has cost, and returns the total.
+func (c *CLI) costs(more float64) float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cost == nil {
+		c.cost = new(c.Script.Restored)
+	}
+	*c.cost = max(0, *c.cost+more)
+	return *c.cost
 }
 
 var errOver = errors.New("the CLI has exited")
@@ -401,6 +415,8 @@ func (c *CLI) step(s Step) error {
 		c.flood(*s.Flood)
 	case s.SleepMS > 0:
 		return c.pause(time.Duration(s.SleepMS) * time.Millisecond)
+	case s.Cost != 0:
+		c.costs(s.Cost)
 	case s.Silent:
 		return c.pause(-1)
 	case s.Exit != nil:

@@ -15,6 +15,9 @@ type Script struct {
 	// Turn is for every user message, unless the message brings steps of its own
 	// in a fenced block marked claudetest.
 	Turn []Step `json:"turn"`
+	// Restored is what it counts already when it begins, as newer CLIs do when they
+	// resume, in US dollars.
+	Restored float64 `json:"restored,omitempty"`
 }
 
 // Step is one thing the CLI does. Exactly one of the fields above the line is
@@ -42,6 +45,9 @@ type Step struct {
 	Stubborn bool `json:"stubborn,omitempty"`
 	// Deaf makes it stop reading its input.
 	Deaf bool `json:"deaf,omitempty"`
+	// Cost is added to what results call total_cost_usd, in US dollars; what is
+	// below 0 takes from it, down to nothing, as /clear does.
+	Cost float64 `json:"cost,omitempty"`
 
 	// ------------------------------------------------------------------------
 

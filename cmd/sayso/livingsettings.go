@@ -95,6 +95,12 @@ func switchKnob(name, title, words string, of func(*settings) *bool) knob {
 		func(s *settings, v string) (err error) { *of(s), err = strconv.ParseBool(v); return err }}
 }
 
+func numberKnob(name, title, words string, most int, of func(*settings) *int) knob {
+	return knob{name, wsapi.SettingNumber, title, words, nil,
+		func(s settings) string { return strconv.Itoa(*of(&s)) },
+		func(s *settings, v string) error { return readNumber(of(s), most)(v) }}
+}
+
 const auditDays = "audit_days"
 
 var knobs = []knob{
@@ -119,13 +125,14 @@ var knobs = []knob{
 	limitKnob("idle_limit", "Idle limit", "A process to which nobody wrote for so long is ended; the next message resumes it. 0s is never.", func(s *settings) *duration { return &s.IdleLimit }),
 	limitKnob("silent_limit", "Silent limit", "A process that works and gives no sign of life for so long is ended. 0s is never.", func(s *settings) *duration { return &s.SilentLimit }),
 	limitKnob("absolute_limit", "Absolute limit", "A process is ended after so long, unless it waits for a person. 0s is never.", func(s *settings) *duration { return &s.AbsoluteLimit }),
-	{name: auditDays, kind: wsapi.SettingDays, title: "Keep the record of answers", words: "Entries of the audit trail that are older than so many days are removed, and that they were is sealed in the chain. 0 keeps all.",
-		set: func(_ *settings, v string) error {
-			if days, err := strconv.Atoi(v); err != nil || days < 0 || days > 36500 {
-				return fmt.Errorf("it is a number of days from 0 to 36500")
-			}
-			return nil
-		}},
+	numberKnob("user_sessions", "Sessions of a person", "How many sessions of one person may run at once. 0 is any number. The People page sets other limits for some.", mostSessions, func(s *settings) *int { return &s.UserSessions }),
+	numberKnob("user_memory", "Memory of a person", "How many megabytes of memory the sessions of one person may take; none starts above it. 0 is any amount.", mostMemory, func(s *settings) *int { return &s.UserMemory }),
+	{"user_cost", wsapi.SettingNumber, "Cost of a person", "How many US dollars the sessions of one person may cost a day, which begins at 00:00 UTC. Above it no turn begins; one that runs is not cut off. 0 is any amount.", nil,
+		func(s settings) string { return strconv.FormatFloat(s.UserCost, 'f', -1, 64) },
+		func(s *settings, v string) error { return readAmount(&s.UserCost)(v) }},
+	{auditDays, wsapi.SettingDays, "Keep the record of answers", "Entries of the audit trail that are older than so many days are removed, and that they were is sealed in the chain. 0 keeps all.", nil,
+		func(s settings) string { return strconv.Itoa(s.AuditDays) },
+		func(s *settings, v string) error { return readNumber(&s.AuditDays, mostAuditDays)(v) }},
 	{name: "listen", kind: wsapi.SettingText, title: "Listens on", words: "The address under which this server takes connections.", get: func(s settings) string { return s.Listen }},
 	{name: "public_url", kind: wsapi.SettingText, title: "Public address", words: "How browsers reach it through a proxy.", get: func(s settings) string { return s.PublicURL }},
 	{name: "allowed_host", kind: wsapi.SettingListed, title: "Allowed hosts", words: "Names under which browsers may ask for it, besides those of this machine.", get: func(s settings) string { return strings.Join(s.AllowedHosts, "\n") }},
@@ -149,14 +156,7 @@ func (r *livingSettings) List(ctx context.Context) ([]wsapi.SettingInfo, error) 
 	for _, k := range knobs {
 		info := wsapi.SettingInfo{Name: k.name, Kind: k.kind, Title: k.title, Words: k.words, Choices: k.choices, Changeable: k.set != nil}
 		one, changed := r.changed[k.name]
-		switch {
-		case k.get != nil:
-			info.Value = k.get(now)
-		case changed:
-			info.Value = one.Value
-		default:
-			info.Value = "0"
-		}
+		info.Value = k.get(now)
 		if changed && k.set != nil {
 			at := float64(one.ChangedAt.UnixMicro()) / 1e6
 			info.ChangedBy, info.ChangedAt = &one.ChangedBy, &at
@@ -211,7 +211,7 @@ func (r *livingSettings) Run(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		r.mu.Lock()
-		days, _ := strconv.Atoi(r.changed[auditDays].Value) // "" is 0: all is kept
+		days := r.now().AuditDays
 		r.mu.Unlock()
 		removed, err := account.PruneAudit(ctx, r.store, days, time.Now())
 		if err != nil && ctx.Err() == nil {

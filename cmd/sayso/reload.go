@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/workspace"
 	"github.com/sayso-dev/sayso/wsapi"
 )
@@ -127,6 +128,7 @@ func rulesOf(s settings) (orchestrator.Rules, error) {
 	}
 	limits := orchestrator.DefaultLimits()
 	limits.Idle, limits.Silent = time.Duration(s.IdleLimit), time.Duration(s.SilentLimit)
+	each := project.Limits{Sessions: s.UserSessions, Memory: uint64(s.UserMemory) << 20, Cost: s.UserCost}
 	limits.Absolute, limits.Start = time.Duration(s.AbsoluteLimit), time.Duration(s.StartLimit)
-	return orchestrator.Rules{Roots: roots, Limits: limits, ResumeOnAnswer: s.ResumeOnAnswer, AsksIn: s.Ask.enabledIn}, nil
+	return orchestrator.Rules{Roots: roots, Limits: limits, EachPerson: each, ResumeOnAnswer: s.ResumeOnAnswer, AsksIn: s.Ask.enabledIn}, nil
 }

@@ -46,6 +46,10 @@ type settings struct {
 	SilentLimit    duration `toml:"silent_limit"`
 	AbsoluteLimit  duration `toml:"absolute_limit"`
 	StartLimit     duration `toml:"start_limit"`
+	UserSessions   int      `toml:"user_sessions"` // of one person, 0 for any number
+	UserMemory     int      `toml:"user_memory"`   // megabytes, of one person's sessions; 0 for any amount
+	UserCost       float64  `toml:"user_cost"`     // US dollars a day, of one person's sessions; 0 for any amount
+	AuditDays      int      `toml:"audit_days"`    // 0 keeps all
 	Ask            asking   `toml:"ask"`
 
 	OIDC oidcSettings `toml:"oidc"`
@@ -77,6 +81,64 @@ func (d *duration) UnmarshalText(text []byte) error {
 }
 
 func (d *duration) MarshalText() ([]byte, error) { return []byte(time.Duration(*d).String()), nil }
+
+// Largest values of settings.
+const (
+	mostSessions  = 1_000_000
+	mostMemory    = 1 << 30 // megabytes
+	mostCost      = 1_000_000
+	mostAuditDays = 36500
+)
+
+func readDuration(to *duration) func(string) error {
+	return func(v string) error { return to.UnmarshalText([]byte(strings.TrimSpace(v))) }
+}
+
+func readSwitch(to *bool) func(string) error {
+	return func(v string) error {
+		on, err := strconv.ParseBool(strings.TrimSpace(v))
+		if err != nil {
+			return fmt.Errorf("%q is neither true nor false", v)
+		}
+		*to = on
+		return nil
+	}
+}
+
+func readNumber(to *int, most int) func(string) error {
+	return func(v string) error {
+		n, err := strconv.Atoi(strings.TrimSpace(v))
+		if err != nil {
+			return fmt.Errorf("%q is no whole number", v)
+		}
+		if err := checkNumber(float64(n), float64(most)); err != nil {
+			return err
+		}
+		*to = n
+		return nil
+	}
+}
+
+func readAmount(to *float64) func(string) error {
+	return func(v string) error {
+		amount, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+		if err != nil {
+			return fmt.Errorf("%q is no number", v)
+		}
+		if err := checkNumber(amount, mostCost); err != nil {
+			return err
+		}
+		*to = amount
+		return nil
+	}
+}
+
+func checkNumber(n, most float64) error {
+	if !(n >= 0 && n <= most) { // NaN is neither
+		return fmt.Errorf("it is a number from 0 to %.0f", most)
+	}
+	return nil
+}
 
 // list collects a flag given several times, or separated by commas.
 type list struct{ to *[]string }
@@ -150,15 +212,23 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		"oidc-scope":     {&s.OIDC.Scopes, &given.OIDC.Scopes, "scope to ask for beside openid and profile; may be repeated"},
 		"workspace-root": {&s.WorkspaceRoots, &given.WorkspaceRoots, "folder in which sessions may work (default: the home folder); may be repeated"},
 	}
-	limitsByName := map[string]struct {
-		to   *duration
+	// What is not a text is read when all are known.
+	read := map[string]struct {
+		set  func(string) error
 		help string
 	}{
-		"idle-limit":     {&s.IdleLimit, "end a process nobody wrote to for so long; 0 for never"},
-		"silent-limit":   {&s.SilentLimit, "end a working process without a sign of life for so long; 0 for never"},
-		"absolute-limit": {&s.AbsoluteLimit, "end a process after so long; 0 for never"},
-		"start-limit":    {&s.StartLimit, "how long the CLI may take to start"},
-		"ask-timeout":    {&s.Ask.Timeout, "how long a question over MCP may wait, 30s to 15m; 0 for ever (the default)"},
+		"idle-limit":       {readDuration(&s.IdleLimit), "end a process nobody wrote to for so long; 0 for never"},
+		"silent-limit":     {readDuration(&s.SilentLimit), "end a working process without a sign of life for so long; 0 for never"},
+		"absolute-limit":   {readDuration(&s.AbsoluteLimit), "end a process after so long; 0 for never"},
+		"start-limit":      {readDuration(&s.StartLimit), "how long the CLI may take to start"},
+		"ask-timeout":      {readDuration(&s.Ask.Timeout), "how long a question over MCP may wait, 30s to 15m; 0 for ever (the default)"},
+		"user-sessions":    {readNumber(&s.UserSessions, mostSessions), "how many sessions of one person may run at once; 0 for any number (the default)"},
+		"user-memory":      {readNumber(&s.UserMemory, mostMemory), "megabytes of memory that the sessions of one person may take; 0 for any amount (the default)"},
+		"user-cost":        {readAmount(&s.UserCost), "US dollars that the sessions of one person may cost a day, which begins at 00:00 UTC; 0 for any amount (the default)"},
+		"audit-days":       {readNumber(&s.AuditDays, mostAuditDays), "remove entries of the audit trail that are older than so many days; 0 keeps all (the default)"},
+		"resume-on-answer": {readSwitch(&s.ResumeOnAnswer), "true or false: resume a dead session when its question is answered (default true)"},
+		"alert-private":    {readSwitch(&s.AlertPrivate), "true or false: alerts may go to addresses of this machine and of private networks, without encryption too (default false)"},
+		"ask":              {readSwitch(&s.Ask.Enabled), "true or false: give sessions tools to ask with over MCP (default true)"},
 	}
 	flags.StringVar(&file, "config", file, "settings file (TOML)")
 	for name, t := range texts {
@@ -167,17 +237,9 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 	for name, l := range lists {
 		flags.Var(list{l.from}, name, l.help)
 	}
-	switches := map[string]struct {
-		to   *bool
-		from *string
-	}{
-		"resume-on-answer": {&s.ResumeOnAnswer, flags.String("resume-on-answer", "", "true or false: resume a dead session when its question is answered (default true)")},
-		"alert-private":    {&s.AlertPrivate, flags.String("alert-private", "", "true or false: alerts may go to addresses of this machine and of private networks, without encryption too (default false)")},
-		"ask":              {&s.Ask.Enabled, flags.String("ask", "", "true or false: give sessions tools to ask with over MCP (default true)")},
-	}
-	limitTexts := map[string]*string{}
-	for name, l := range limitsByName {
-		limitTexts[name] = flags.String(name, "", l.help)
+	readFrom := map[string]*string{}
+	for name, r := range read {
+		readFrom[name] = flags.String(name, "", r.help)
 	}
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -216,23 +278,13 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 			*l.to = *l.from
 		}
 	}
-	for name, l := range limitsByName {
-		for _, v := range []string{variable(name), *limitTexts[name]} {
+	for name, r := range read {
+		for _, v := range []string{variable(name), *readFrom[name]} {
 			if v == "" {
 				continue
 			}
-			if err := l.to.UnmarshalText([]byte(v)); err != nil {
+			if err := r.set(v); err != nil {
 				return s, nil, fmt.Errorf("%s: %w", name, err)
-			}
-		}
-	}
-	for name, b := range switches {
-		for _, v := range []string{variable(name), *b.from} {
-			if v == "" {
-				continue
-			}
-			if *b.to, err = strconv.ParseBool(v); err != nil {
-				return s, nil, fmt.Errorf("%s: %q is neither true nor false", name, v)
 			}
 		}
 	}
@@ -274,6 +326,14 @@ func (s *settings) complete() error {
 	}
 	if err := s.Ask.complete(); err != nil {
 		return err
+	}
+	for name, n := range map[string][2]float64{
+		"user_sessions": {float64(s.UserSessions), mostSessions}, "user_memory": {float64(s.UserMemory), mostMemory},
+		"user_cost": {s.UserCost, mostCost}, "audit_days": {float64(s.AuditDays), mostAuditDays},
+	} {
+		if err := checkNumber(n[0], n[1]); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		return errors.New("--tls-cert and --tls-key belong together; give both")

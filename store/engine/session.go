@@ -109,7 +109,7 @@ func Seen(p session.Patch) bool {
 
 // processColumns are those of [ProcessRow.Dest], over processes p and sessions s.
 const processColumns = `p.session_id, s.project_id, s.title, s.cwd, s.demo, s.archived, s.kind, s.lifecycle, s.in_project, s.owner_id, p.version, p.state, p.started_at, p.state_changed_at,
-	p.model, p.permission_mode, p.memory, p.cpu, p.pid, p.process_id, p.node_id, p.error, p.kill_reason, p.stuck,
+	p.model, p.permission_mode, p.memory, p.cpu, p.pid, p.process_id, p.node_id, p.error, p.kill_reason, p.stuck, p.held,
 	(SELECT count(*) FROM messages m WHERE m.session_id = p.session_id AND m.sent_at = 0)`
 
 // SelectProcesses reads process states with their answerable requests, one row
@@ -138,7 +138,7 @@ func (x *ProcessRow) Dest() []any {
 	return append([]any{
 		&x.p.SessionID, &x.p.ProjectID, &x.p.Title, &x.cwd, &x.p.Demo, &x.p.Archived, (*string)(&x.p.Kind), &x.lifecycle, &x.p.InProject, &x.p.OwnerID, &x.version, (*string)(&x.p.State), &x.startedAt,
 		&x.stateChangedAt, &x.p.Model, &x.p.PermissionMode, &x.memory, &x.p.CPU, &x.p.PID, &x.p.ProcessID, &x.p.NodeID,
-		&x.p.Error, &x.p.KillReason, &x.p.Stuck, &x.p.QueuedMessages,
+		&x.p.Error, &x.p.KillReason, &x.p.Stuck, &x.p.Held, &x.p.QueuedMessages,
 	}, x.request.Dest()...)
 }
 
@@ -171,7 +171,7 @@ func (x *ProcessRow) AddTo(states []session.ProcessState) ([]session.ProcessStat
 // SaveProcess is the assignment of [ProcessValues]; placeholder names them from 1.
 func SaveProcess(placeholder func(n int) string) string {
 	columns := []string{"state", "started_at", "state_changed_at", "model", "permission_mode", "memory", "cpu", "pid",
-		"process_id", "node_id", "error", "kill_reason", "stuck"}
+		"process_id", "node_id", "error", "kill_reason", "stuck", "held"}
 	for i, name := range columns {
 		columns[i] = name + " = " + placeholder(i+1)
 	}
@@ -183,7 +183,7 @@ func ProcessValues(p session.ProcessState) []any {
 	return []any{
 		string(p.State), Micros(p.StartedAt), Micros(p.StateChangedAt), Shown(p.Model), Shown(p.PermissionMode),
 		number(p.Memory), fraction(p.CPU), int64(p.PID), Shown(p.ProcessID), Shown(p.NodeID), Shown(p.Error),
-		Shown(p.KillReason), Shown(p.Stuck),
+		Shown(p.KillReason), Shown(p.Stuck), Shown(p.Held),
 	}
 }
 

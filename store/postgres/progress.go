@@ -39,6 +39,9 @@ func (s *Store) progress(ctx context.Context, what, sessionID string, p session.
 	if p.Mark != nil {
 		transaction = append(transaction, statement{text: putMark, args: engine.MarkValues(sessionID, *p.Mark, bind)})
 	}
+	if p.Spent > 0 {
+		transaction = append(transaction, statement{text: spend, args: engine.SpendValues(sessionID, p)})
+	}
 	err := s.write(ctx, what, relaxed, transaction...)
 	if err == nil && !known {
 		err = fmt.Errorf("postgres: %s: %w", what, session.ErrNotFound)

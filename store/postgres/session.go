@@ -35,7 +35,7 @@ var (
 	selectActive  = engine.SelectProcesses + ` WHERE p.session_id IN (
 		SELECT session_id FROM processes WHERE state <> 'dead' UNION SELECT session_id FROM requests WHERE ` + answerable + ")" + engine.ProcessOrder
 	saveProcess = "UPDATE processes SET " + engine.SaveProcess(placeholder) + `,
-		updated_at = CASE WHEN state = $1 THEN updated_at ELSE $14 END, version = version + 1 WHERE session_id = $15 RETURNING version`
+		updated_at = CASE WHEN state = $1 THEN updated_at ELSE $15 END, version = version + 1 WHERE session_id = $16 RETURNING version`
 )
 
 // CreateSession implements [session.Store].

@@ -27,6 +27,9 @@ func (s *Store) SaveProgress(ctx context.Context, sessionID string, p session.Pr
 		if err == nil && p.Mark != nil {
 			_, err = t.exec(ctx, putMark, engine.MarkValues(sessionID, *p.Mark, bind)...)
 		}
+		if err == nil && p.Spent > 0 {
+			err = t.spend(ctx, sessionID, p)
+		}
 		version = uint64(now)
 		return err
 	})

@@ -156,4 +156,5 @@ var readQueries = []string{
 	selectTrust, selectLeftOut,
 	selectPasskeys, selectProjects,
 	selectLinked, anyLink,
+	selectSpending, selectUserLimits,
 }

@@ -46,6 +46,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Alerts", alerts},
 		{"Trusts", trusts},
 		{"Projects", projects},
+		{"Limits", limits},
 		{"Approvals", approvals},
 		{"Holds", holds},
 		{"Bytes", exactBytes},

@@ -73,6 +73,16 @@ export const words = {
     endOf: (device: string) => `End the sign-in in ${device}`,
     unknown: 'Unknown browser',
     from: (address: string, at: string) => (address === '' ? at : `from ${address}, ${at}`),
+    limits: 'Limits…',
+    limitsOf: (name: string) => `Limits of ${name}`,
+    limitsWords: 'Of all sessions of this person together. What is empty is as for everybody, which the server settings say; 0 is no limit.',
+    now: (taken: string) => `Now ${taken}.`,
+    mostSessions: 'Sessions at once',
+    mostMemory: 'Memory in MB',
+    mostCost: 'US dollars a day',
+    asEverybody: (limit: string) => `as everybody: ${limit}`,
+    noLimit: 'no limit',
+    limitsSaved: (name: string) => `The limits of ${name} are saved. They hold at once.`,
   },
 
   tokens: {

@@ -76,6 +76,8 @@ const SENTENCES: Record<string, string> = {
 
 const UNITS: Record<string, [string, string]> = { second: ['Sekunde', 'Sekunden'], minute: ['Minute', 'Minuten'], hour: ['Stunde', 'Stunden'] }
 const span = (words: string) => words.replace(/^(\d+) (second|minute|hour)s?$/, (_, n: string, unit: string) => `${n} ${UNITS[unit]![n === '1' ? 0 : 1]}`)
+/** Whose sessions a limit is about. */
+const whose = (words: string) => words.replace(/^All sessions of (.+) together$/s, 'Alle Sitzungen von $1 zusammen').replace(/^The sessions of one person in (.+)$/s, 'Die Sitzungen einer Person in $1')
 
 type Pattern = [RegExp, (...parts: string[]) => string]
 const PATTERNS: Pattern[] = [
@@ -116,6 +118,9 @@ const PATTERNS: Pattern[] = [
   [/^Browsers keep passkeys for names, not for addresses like (\S+)\. Give the server a name and start it with --public-url\.$/, (ip) => `Browser behalten Passkeys für Namen, nicht für Adressen wie ${ip}. Gib dem Server einen Namen, und starte ihn mit --public-url.`],
   [/^Browsers have no passkeys for the name (\S+)\. It needs a domain, such as sayso\.example\.org\.$/, (name) => `Browser haben keine Passkeys für den Namen ${name}. Es braucht eine Domain, wie sayso.example.org.`],
   [/^It answered (\d+) ?(.*)\.$/, (status, words) => `Das Ziel hat mit ${status}${words ? ` (${words})` : ''} geantwortet.`],
+  [/^(All sessions of .+ together|The sessions of one person in .+) may be (\d+) at once, and so many run\. End one .+ first\.$/s, (w, n) => `${whose(w)} dürfen ${n} zugleich sein, und so viele laufen. Beende erst eine davon.`],
+  [/^(All sessions of .+ together|The sessions of one person in .+) may take (.+) of memory, and they take (.+)\. End one .+ first\.$/s, (w, most, now) => `${whose(w)} dürfen ${most} Speicher belegen, und sie belegen ${now}. Beende erst eine davon.`],
+  [/^(All sessions of .+ together|The sessions of one person in .+) may cost (\S+) a day, and today they have cost (\S+)\. Claude goes on .+$/s, (w, most, now) => `${whose(w)} dürfen am Tag ${most} kosten, und heute haben sie ${now} gekostet. Claude macht weiter, wenn um 00:00 UTC der nächste Tag beginnt oder jemand, der den Server verwaltet, die Grenze anhebt.`],
   [/^This needs the role (\w+)\. Ask an admin for it\.$/, (role) => `Dafür braucht es die Rolle ${role}. Bitte jemanden darum, der den Server verwaltet.`],
 ]
 const words = (said: string | undefined) => (said ? ` Er sagte: ${said}` : '')
@@ -138,7 +143,7 @@ export const CODES: Record<string, string> = {
   invalid: 'Diese Eingabe nimmt der Server nicht an.',
   invalid_answer: 'Diese Antwort nimmt der Server nicht an.',
   invalid_attachment: 'Diese Datei nimmt der Server nicht an.',
-  limit_reached: 'Eine Grenze dieses Projekts ist erreicht. Beende erst eine seiner Sitzungen.',
+  limit_reached: 'Eine Grenze ist erreicht. Beende erst eine Sitzung.',
   method_not_allowed: 'Diese Adresse kann das nicht.',
   no_oidc_here: 'Der Anmeldedienst kennt diesen Server unter einer anderen Adresse. Öffne sayso dort.',
   no_role: 'Du hast dich angemeldet, aber nichts dort gibt dir hier eine Rolle. Frage jemanden, der den Server verwaltet, welche Gruppe du brauchst.',

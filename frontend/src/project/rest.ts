@@ -1,4 +1,4 @@
-import type { Project, ProjectChange, ProjectCreate, ProjectList } from '@/wsapi/messages.gen'
+import type { LimitList, Project, ProjectChange, ProjectCreate, ProjectList } from '@/wsapi/messages.gen'
 import { call } from '@/wsapi/rest'
 
 const one = (id: string) => `/api/projects/${encodeURIComponent(id)}`
@@ -9,5 +9,6 @@ export const projects = {
   create: (body: ProjectCreate) => call<Project>('POST', '/api/projects', body),
   change: (id: string, body: ProjectChange) => call<Project>('PATCH', one(id), body),
   remove: (id: string) => call<null>('DELETE', one(id)),
+  limits: () => call<LimitList>('GET', '/api/limits'),
   withdraw: (requestID: string) => call<unknown>('POST', `/api/pending/${encodeURIComponent(requestID)}/withdraw_approval`, {}),
 }

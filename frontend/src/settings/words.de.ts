@@ -3,6 +3,7 @@ import type { words as english } from './words.en'
 export const words: typeof english = {
   title: 'Einstellungen',
   back: 'Zurück zu den Sitzungen',
+  limits: 'Grenzen',
 
   look: {
     title: 'Aussehen',

@@ -1,6 +1,7 @@
 export const words = {
   title: 'Settings',
   back: 'Back to the sessions',
+  limits: 'Limits',
 
   look: {
     title: 'Appearance',

@@ -140,6 +140,7 @@ export interface ProcessState {
   error: string | null
   kill_reason: string | null
   stuck: string | null
+  held?: string
   queued_messages: number
   pending_request?: Request
   pending_requests: Request[]
@@ -521,6 +522,7 @@ export interface PersonChange {
   role?: Role
   disabled?: boolean
   password?: string
+  limits?: OwnLimits
 }
 
 export interface SignInLink {
@@ -554,6 +556,14 @@ export interface Revocation {
 
 export interface ProjectList {
   projects: Project[]
+}
+
+export interface LimitList {
+  mine: LimitUse
+  projects: ProjectLimit[]
+  next_day: number
+  everybody?: Limits
+  people?: PersonLimit[]
 }
 
 export interface ProjectCreate {
@@ -952,6 +962,12 @@ export interface Person {
   created_at: number
 }
 
+export interface OwnLimits {
+  sessions?: number
+  memory?: number
+  cost?: number
+}
+
 export interface AuditEntry {
   seq: number
   hash: string
@@ -1006,6 +1022,33 @@ export interface Project {
   people?: ProjectPerson[]
 }
 
+export interface LimitUse {
+  limits: Limits
+  use: ProjectUse
+}
+
+export interface ProjectLimit {
+  project_id: string
+  name: string
+  folders: string[]
+  all: LimitUse
+  mine: LimitUse
+}
+
+export interface Limits {
+  sessions: number
+  memory: number
+  cost?: number
+}
+
+export interface PersonLimit {
+  user_id: string
+  name: string
+  limits: Limits
+  use: ProjectUse
+  own: OwnLimits
+}
+
 export interface ProjectMember {
   user_id: string
   role: Role
@@ -1021,11 +1064,6 @@ export interface ProjectRule {
   pattern: string
   effect: Effect
   people: string[]
-}
-
-export interface Limits {
-  sessions: number
-  memory: number
 }
 
 export interface Template {
@@ -1203,6 +1241,7 @@ export type GrantState = 'in_force' | 'ended' | 'missing' | 'revoked'
 export interface ProjectUse {
   sessions: number
   memory: number
+  cost?: number
 }
 
 export interface ProjectPerson {
@@ -1225,7 +1264,7 @@ export interface AlertQuiet {
   zone: string
 }
 
-export type SettingKind = 'text' | 'list' | 'switch' | 'choice' | 'days' | 'duration'
+export type SettingKind = 'text' | 'list' | 'switch' | 'choice' | 'days' | 'number' | 'duration'
 
 export interface FirstApproval {
   by: string

@@ -1,0 +1,33 @@
+import { t } from '@/i18n'
+import { bytes } from '@/ui/numbers'
+import type { Limits, LimitUse, ProjectUse } from '@/wsapi/messages.gen'
+import { words } from './words'
+
+/** What is taken of each limit that is set, in words. */
+export function taken({ limits, use }: { limits: Limits; use: ProjectUse }): string[] {
+  const cost = limits.cost ?? 0
+  return [
+    ...(limits.sessions > 0 ? [words.taken.sessions(use.sessions, limits.sessions)] : []),
+    ...(limits.memory > 0 ? [words.taken.memory(bytes(use.memory), bytes(limits.memory))] : []),
+    ...(cost > 0 ? [words.taken.cost(t.session.cost(use.cost ?? 0), t.session.cost(cost))] : []),
+  ]
+}
+
+/** Whether nothing more may begin. */
+export const full = ({ limits, use }: LimitUse): boolean =>
+  (limits.sessions > 0 && use.sessions >= limits.sessions) || (limits.memory > 0 && use.memory >= limits.memory) ||
+  ((limits.cost ?? 0) > 0 && (use.cost ?? 0) >= limits.cost!)
+
+/** The project to which a folder belongs: of several the one with the longest. */
+export function projectOf<P extends { folders: readonly string[] }>(projects: readonly P[], folder: string): P | undefined {
+  let found: P | undefined
+  let longest = -1
+  for (const p of projects)
+    for (const f of p.folders)
+      if (f.length > longest && (folder === f || folder.startsWith(`${f}/`))) [found, longest] = [p, f.length]
+  return found
+}
+
+export const MB = 1 << 20
+/** A limit as it stands in a field: empty for none. */
+export const typed = (n: number | undefined) => (n !== undefined && n > 0 ? String(n) : '')

@@ -1,0 +1,104 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+)
+
+func limits(t *testing.T, open func(t *testing.T) store.Store) {
+	ctx := context.Background()
+	s := suite{t, open}
+	spend := func(t *testing.T, st store.Store, id string, micros int64, at time.Time) {
+		t.Helper()
+		_, err := st.SaveProgress(ctx, id, session.Progress{Spent: micros, SpentAt: at})
+		must(t, err)
+	}
+	spent := func(t *testing.T, st store.Store, day time.Time) []project.Spending {
+		t.Helper()
+		list, err := st.Spending(ctx, day)
+		must(t, err)
+		return list
+	}
+
+	s.run("SpendingIsOfADayAProjectAndAPerson", func(t *testing.T, st store.Store) {
+		api := aProject("api", "/src/api")
+		_, err := st.CreateProject(ctx, api, ada)
+		must(t, err)
+		in, out := sessionIn(t, st, "/src/api"), sessionIn(t, st, "/src/web")
+		noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		spend(t, st, in, 300_000, noon)
+		spend(t, st, in, 200_000, noon.Add(11*time.Hour+59*time.Minute))
+		spend(t, st, out, 1, noon)
+		// A day is one in UTC, wherever the server is.
+		spend(t, st, out, 5, time.Date(2026, 11, 22, 1, 0, 0, 0, time.FixedZone("east", 2*3600)))
+		spend(t, st, out, 7, noon.Add(12*time.Hour))
+		equal(t, "spent", spent(t, st, noon), []project.Spending{{UserID: "u-ada", Micros: 6}, {ProjectID: api.ProjectID, UserID: "u-ada", Micros: 500_000}})
+		equal(t, "spent the next day", spent(t, st, noon.Add(20*time.Hour)), []project.Spending{{UserID: "u-ada", Micros: 7}})
+		equal(t, "spent the day before", len(spent(t, st, noon.Add(-24*time.Hour))), 0)
+
+		// What was spent stays where it was, also when the project goes.
+		_, err = st.DeleteProject(ctx, api.ProjectID, ada)
+		must(t, err)
+		must(t, st.DeleteSession(ctx, in))
+		equal(t, "spent", len(spent(t, st, noon)), 2)
+		_, err = st.SaveProgress(ctx, uuid.NewString(), session.Progress{Spent: 1, SpentAt: noon})
+		is(t, "an unknown session", err, session.ErrNotFound)
+	})
+
+	s.run("SpendingOfManyAddsUp", func(t *testing.T, st store.Store) {
+		var wg sync.WaitGroup
+		for range 4 {
+			id := sessionIn(t, st, "/src/web")
+			wg.Go(func() {
+				for range 5 {
+					if _, err := st.SaveProgress(ctx, id, session.Progress{Spent: 10, SpentAt: begin}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		equal(t, "spent", spent(t, st, begin), []project.Spending{{UserID: "u-ada", Micros: 200}})
+	})
+
+	s.run("LimitsOfAPerson", func(t *testing.T, st store.Store) {
+		two, none, memory := 2, 0.0, uint64(1<<40)
+		first := project.Override{Sessions: &two, Memory: &memory}
+		must(t, st.SetUserLimits(ctx, "u-ben", "Ben", first, ada))
+		must(t, st.SetUserLimits(ctx, "u-cleo", "Cleo", project.Override{Cost: &none}, ada))
+		all, err := st.UserLimits(ctx)
+		must(t, err)
+		equal(t, "limits", all, map[string]project.Override{"u-ben": first, "u-cleo": {Cost: &none}})
+		equal(t, "of Ben", all["u-ben"].Over(project.Limits{Sessions: 9, Cost: 5}), project.Limits{Sessions: 2, Memory: memory, Cost: 5})
+
+		must(t, st.SetUserLimits(ctx, "u-ben", "Ben", project.Override{}, ada))
+		all, err = st.UserLimits(ctx)
+		must(t, err)
+		equal(t, "limits", all, map[string]project.Override{"u-cleo": {Cost: &none}})
+
+		var record []string
+		must(t, account.WalkAudit(ctx, st, func(e account.AuditEntry) error {
+			var entry struct {
+				What, Name string
+				By         struct{ Name string }
+				After      json.RawMessage
+			}
+			err := json.Unmarshal(e.Body, &entry)
+			record = append(record, entry.What+" "+entry.Name+" by "+entry.By.Name+" "+string(entry.After))
+			return err
+		}))
+		equal(t, "record", record, []string{
+			`limits_changed Ben by Ada {"sessions":2,"memory":1099511627776}`, `limits_changed Cleo by Ada {"cost":0}`, `limits_changed Ben by Ada {}`,
+		})
+	})
+}
