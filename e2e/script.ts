@@ -15,6 +15,7 @@ export interface Reply {
   status?: number
   message?: string // of the failure
   stall?: boolean
+  usage?: { input_tokens: number; output_tokens: number; cache_creation_input_tokens: number; cache_read_input_tokens: number } // what it costs
 }
 export interface Script {
   replies: (Reply | Block[])[]

@@ -87,3 +87,46 @@ test('two people, one project: who sees it, who answers, and two who must approv
   for (const tab of [ana.tab, ben.tab]) await tab.context().close()
   await http.dispose()
 })
+
+test('a limit is seen before it is reached, and the message above it waits @newest', async ({ browser, page, folder, server, playwright }) => {
+  const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } })
+  const name = own('Dora')
+  const made = await (await http.post(`${server.url}/api/users`, { data: { name, role: 'member' } })).json()
+  const link = await (await http.post(`${server.url}/api/users/${made.user_id}/sign_in_link`, { data: {} })).json()
+  const tab = await (await browser.newContext()).newPage()
+  await tab.goto(`${server.url}/sign-in#${link.token}`)
+  await App.expectSignedIn(tab)
+
+  await page.goto(`${server.url}/admin/people`)
+  const limit = async (cost: string) => {
+    await page.getByRole('button', { name: `Limits of ${name}` }).click()
+    const dialog = page.getByRole('dialog', { name: `Limits of ${name}` })
+    await dialog.getByLabel('US dollars a day').fill(cost)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await expect(page.getByText(`The limits of ${name} are saved. They hold at once.`)).toBeVisible()
+  }
+  await limit('0.01')
+
+  await tab.getByRole('button', { name: 'New session' }).first().click()
+  const dialog = tab.getByRole('dialog', { name: 'New session' })
+  await expect(dialog.getByText('Your sessions: $0.0000 of $0.0100 today (UTC)')).toBeVisible()
+  await dialog.locator('#new-cwd').fill(folder)
+  const dear = { blocks: [text('That was dear.')], usage: { input_tokens: 1000, output_tokens: 2000, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 } }
+  await dialog.locator('#new-prompt').fill(prompt('Spend what there is.', dear, [text('More was allowed.')]))
+  await dialog.getByRole('button', { name: 'Start session' }).click()
+  await expect(tab.getByText('That was dear.')).toBeVisible()
+
+  const app = App.of(tab)
+  await app.send('And once more.')
+  const why = tab.getByRole('main').getByText(`All sessions of ${name} together may cost $0.0100 a day, and today they have cost $`)
+  await expect(why).toBeVisible()
+  await expect(why).toContainText('Claude goes on when the next day begins, at 00:00 UTC, or when an admin raises the limit.')
+  await expect(tab.getByRole('list', { name: 'Messages that wait' }).getByText('And once more.')).toBeVisible()
+
+  // Nothing was lost: with a higher limit it is said at once.
+  await limit('50')
+  await expect(tab.getByText('More was allowed.')).toBeVisible()
+  await expect(why).toHaveCount(0)
+  await tab.context().close()
+  await http.dispose()
+})
