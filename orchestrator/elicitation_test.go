@@ -91,13 +91,16 @@ func TestElicitationGoesOutAndBackWithTheTypesOfItsSchema(t *testing.T) {
 		})
 		b.tells(id, "e1", `{"action":"accept","content":{"age":18,"name":"Bo"}}`)
 		b.wait(id, func(session.ProcessState) bool { return b.row(r.RequestID).Delivery == pending.Consumed })
-		resolved := 0
-		for _, item := range b.items(id) {
-			if item.Kind == session.ItemResolved {
-				resolved++
+		records := func() (resolved int) {
+			for _, item := range b.items(id) {
+				if item.Kind == session.ItemResolved {
+					resolved++
+				}
 			}
+			return resolved
 		}
-		if resolved != 1 {
+		b.wait(id, func(session.ProcessState) bool { return records() > 0 })
+		if resolved := records(); resolved != 1 {
 			t.Errorf("%d records of the answer", resolved)
 		}
 	})

@@ -221,6 +221,7 @@ func (p *process) write(ctx context.Context, stop <-chan struct{}) {
 	for {
 		select {
 		case <-p.dirty:
+			p.gather(stop)
 			if err := p.flush(ctx); err != nil {
 				p.log.ErrorContext(ctx, "cannot write the session's state", "error", err)
 				select {
@@ -232,6 +233,25 @@ func (p *process) write(ctx context.Context, stop <-chan struct{}) {
 		case <-stop:
 			return
 		}
+	}
+}
+
+// gathering is how long transcript waits for more of it.
+const gathering = 2 * time.Millisecond
+
+// gather lets some time pass if there is nothing to write but transcript, which the
+// journal has too: more lines go in one transaction, and an answer that was just
+// put on record is on its way to Claude meanwhile.
+func (p *process) gather(stop <-chan struct{}) {
+	p.mu.Lock()
+	urgent := p.unsaved
+	p.mu.Unlock()
+	if urgent {
+		return
+	}
+	select {
+	case <-time.After(gathering):
+	case <-stop:
 	}
 }
 

@@ -46,6 +46,8 @@ type Bell interface {
 type Registry struct {
 	store Store
 	bell  Bell
+	// ringSoon rings for what an asker who waits here has first to pass on.
+	ringSoon func(sessionID string)
 
 	mu        sync.Mutex
 	byRequest map[string]map[*waiter]struct{}
@@ -66,11 +68,17 @@ type waiter struct {
 	woken chan struct{}
 }
 
-// NewRegistry returns a registry over store that rings bell after every change.
+// NewRegistry returns a registry over store that rings bell after every change. A
+// bell that can also RingSoon is rung so for what an asker hears first.
 func NewRegistry(store Store, bell interface{ Ring(sessionID string) }) *Registry {
+	ringSoon := bell.Ring
+	if b, ok := bell.(interface{ RingSoon(sessionID string) }); ok {
+		ringSoon = b.RingSoon
+	}
 	return &Registry{
 		store:     store,
 		bell:      bell,
+		ringSoon:  ringSoon,
 		byRequest: map[string]map[*waiter]struct{}{},
 		bySession: map[string]map[*waiter]struct{}{},
 		held:      make(chan struct{}, 1),
@@ -663,7 +671,11 @@ func (r *Registry) resolve(ctx context.Context, sessionID, requestID string, res
 	case !now.Status.Final():
 		return now, false, fmt.Errorf("store left request %s %s", requestID, now.Status)
 	case won:
-		defer r.bell.Ring(sessionID)
+		ring := r.bell.Ring
+		if r.waited(requestID) {
+			ring = r.ringSoon
+		}
+		defer ring(sessionID)
 	}
 	r.hand(now)
 	// Whoever waits goes on here and now, before anybody is told of it: woken on
@@ -698,6 +710,13 @@ func (r *Registry) dismiss(w *waiter) {
 	defer r.mu.Unlock()
 	remove(r.byRequest, w.requestID, w)
 	remove(r.bySession, w.sessionID, w)
+}
+
+// waited reports whether somebody waits here for a request.
+func (r *Registry) waited(requestID string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byRequest[requestID]) > 0
 }
 
 // hand gives a resolved row to all who wait for it here.

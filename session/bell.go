@@ -1,6 +1,9 @@
 package session
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // LocalBell is the [Bell] of one node: ringing it calls every listener.
 type LocalBell struct {
@@ -24,4 +27,14 @@ func (b *LocalBell) Ring(sessionID string) {
 	for _, listen := range listeners {
 		listen(sessionID)
 	}
+}
+
+// soon is how long [LocalBell.RingSoon] waits: an answer reaches Claude in it, and
+// nobody sees that a form went so much later.
+const soon = time.Millisecond
+
+// RingSoon rings in a moment. It is for who has something more urgent under way
+// that the listeners would compete with.
+func (b *LocalBell) RingSoon(sessionID string) {
+	time.AfterFunc(soon, func() { b.Ring(sessionID) })
 }

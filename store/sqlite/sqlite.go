@@ -18,7 +18,8 @@
 // context ends leaves the queue, and first come is first served, which SQLite's
 // own waiting (sleep and retry) is not. A write that has its turn is not
 // interrupted, so there is no half of it and no doubt about it. Readers never
-// wait for the writer.
+// wait for the writer; the short reads of an answer's way use its connection while
+// it is free.
 package sqlite
 
 import (
@@ -144,6 +145,11 @@ func (s *Store) free() error {
 		errs = append(errs, s.writes.close())
 	}
 	return errors.Join(errs...)
+}
+
+// onTheWay are the reads of one row, or of few, that every answer needs.
+var onTheWay = map[string]bool{
+	selectCredential: true, selectRequest: true, selectSession: true, selectProjects: true, selectUsers: true, selectProcess: true,
 }
 
 // readQueries are what the readers prepare.

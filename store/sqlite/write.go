@@ -253,7 +253,13 @@ func (s *Store) query(ctx context.Context, what, text string, scan func(*sql.Row
 		return err
 	}
 	// A read lasts microseconds; to be interruptible it would start a goroutine.
-	rows, err := s.queries[text].QueryContext(context.WithoutCancel(ctx), args...)
+	ctx = context.WithoutCancel(ctx)
+	stmt, free, err := s.reader(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer free()
+	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
 		return err
 	}
@@ -264,4 +270,24 @@ func (s *Store) query(ctx context.Context, what, text string, scan func(*sql.Row
 		}
 	}
 	return rows.Err()
+}
+
+// reader returns the statement for a read, and what to call when the read is over.
+// A read on the way of an answer uses the connection for writing when nobody
+// writes: that one knows the pages that it has just written, while the others drop
+// all they know with every commit.
+func (s *Store) reader(ctx context.Context, text string) (stmt *sql.Stmt, free func(), err error) {
+	if !onTheWay[text] {
+		return s.queries[text], func() {}, nil
+	}
+	select {
+	case s.turn <- struct{}{}:
+	default: // somebody writes, or the store is closed: readers never wait for that
+		return s.queries[text], func() {}, nil
+	}
+	free = func() { <-s.turn }
+	if stmt, err = s.writes.stmt(ctx, text); err != nil {
+		free()
+	}
+	return stmt, free, err
 }
