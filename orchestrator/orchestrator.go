@@ -28,6 +28,8 @@ type Store interface {
 	SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error
 	UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
 	UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
+	// AddIncident puts an entry at the end of the audit trail.
+	AddIncident(ctx context.Context, body []byte) error
 }
 
 // Options says what an [Orchestrator] works with. All but Demo, MCP and Attachments
@@ -219,6 +221,7 @@ func (o *Orchestrator) goOn(ctx context.Context, p *process) {
 		}
 		if len(queue) > 0 {
 			l := launchOf(p.session)
+			l.By = queue[0].By
 			l.ContinueTurn = l.Resume != "" && p.leavesTurn(queue[0])
 			return o.sayWhy(ctx, p.session.SessionID, o.launch(ctx, p.session, l))
 		}
@@ -255,7 +258,9 @@ func (o *Orchestrator) beginAfresh(ctx context.Context, p *process) error {
 	if err := o.o.Store.PutItems(ctx, s.SessionID, []session.Item{note}); err != nil {
 		return err
 	}
-	return o.sayWhy(ctx, s.SessionID, o.launch(ctx, s, launchOf(s)))
+	l := launchOf(s)
+	l.By = p.plan.By
+	return o.sayWhy(ctx, s.SessionID, o.launch(ctx, s, l))
 }
 
 // Start makes a new session and its process, and returns the session's id once
@@ -317,6 +322,7 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	if r.Resume != "" {
 		l.Resume, l.Fork = r.Resume, r.Fork
 	}
+	l.By = r.By
 	if err := o.launch(ctx, s, l); err != nil && !(again && errors.Is(err, ErrRunning)) {
 		return "", err
 	}
@@ -373,8 +379,10 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 			return ctx.Err()
 		}
 	}
+	l := launchOf(s)
+	l.By = m.By
 	// Without room the message waits: it is in the queue by now.
-	if err := o.launch(ctx, s, launchOf(s)); err != nil && !errors.Is(err, ErrRunning) {
+	if err := o.launch(ctx, s, l); err != nil && !errors.Is(err, ErrRunning) {
 		return o.sayWhy(ctx, m.SessionID, err)
 	}
 	return nil
@@ -412,13 +420,13 @@ func (o *Orchestrator) Unqueue(ctx context.Context, sessionID, messageID string)
 }
 
 // Resume starts a dead session again. A turn that was cut off goes on by itself.
-func (o *Orchestrator) Resume(ctx context.Context, sessionID string, _ pending.Actor) error {
+func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.Actor) error {
 	s, err := o.ours(ctx, sessionID)
 	if err != nil {
 		return err
 	}
 	l := launchOf(s)
-	l.ContinueTurn = l.Resume != ""
+	l.ContinueTurn, l.By = l.Resume != "", by
 	return o.launch(ctx, s, l)
 }
 
@@ -470,7 +478,7 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID string, by pending.Ac
 		return "", fmt.Errorf("orchestrator: share attachments with fork: %w", err)
 	}
 	l := launchOf(s)
-	l.SessionID, l.Resume, l.Fork = s.SessionID, from.SessionID, true
+	l.SessionID, l.Resume, l.Fork, l.By = s.SessionID, from.SessionID, true, by
 	return s.SessionID, o.launch(ctx, s, l)
 }
 
@@ -592,6 +600,9 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	if plan.settings, err = o.admit(ctx, s); err != nil {
 		return err
 	}
+	if s.PermissionMode == bypass && plan.By.UserID == "" {
+		return errAsksNobody
+	}
 	var waits bool
 	if plan.Former, waits, err = o.leftOver(ctx, s.SessionID); err != nil {
 		return fmt.Errorf("orchestrator: launch: %w", err)
@@ -606,6 +617,12 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	o.processes[s.SessionID] = p
 	delete(o.waiting, s.SessionID)
 	o.mu.Unlock()
+	if s.PermissionMode == bypass {
+		if err := o.recordAsksNobody(ctx, s, plan.By); err != nil {
+			o.remove(p)
+			return err
+		}
+	}
 	if plan.Retell {
 		if _, err := o.o.Store.Requeue(ctx, s.SessionID); err != nil {
 			o.remove(p)

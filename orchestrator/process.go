@@ -30,6 +30,8 @@ type launchPlan struct {
 	// Former: a process of the session died with questions that this one may ask
 	// again.
 	Former bool
+	// By is whoever wants the process; zero when the session goes on by itself.
+	By pending.Actor
 	// Retell: Claude does not know the conversation. What a process was told that is
 	// gone is lost with it, and said again.
 	Retell bool

@@ -243,17 +243,20 @@ const changedMeanwhile = "The settings of this session's folder are not those th
 // whoever is told of a change would try again.
 func (o *Orchestrator) sayWhy(ctx context.Context, sessionID string, why error) error {
 	var full *project.LimitError
-	if errors.As(why, &full) {
+	sentence := changedMeanwhile
+	switch {
+	case errors.As(why, &full):
 		return o.noRoom(ctx, sessionID, full)
-	}
-	if !errors.Is(why, ErrUntrusted) {
+	case errors.Is(why, errAsksNobody):
+		sentence = asksNobody
+	case !errors.Is(why, ErrUntrusted):
 		return why
 	}
 	state, err := o.o.Store.ProcessState(ctx, sessionID)
-	if err != nil || state.Running() || state.Error == changedMeanwhile {
+	if err != nil || state.Running() || state.Error == sentence {
 		return err
 	}
-	state.Error = changedMeanwhile
+	state.Error = sentence
 	if _, err := o.o.Store.SaveProcess(ctx, state); err != nil {
 		return err
 	}

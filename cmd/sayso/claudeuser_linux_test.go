@@ -367,3 +367,111 @@ func TestAClaudeUserThatCannotBeIsNoServer(t *testing.T) {
 	weak.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 61_931, Gid: 61_931}}
 	h.begin(weak).refused("that is the user that sayso itself runs as")
 }
+
+// The CLI runs without asking for no root, so it takes another user to see that it
+// does: for who has the right in the project, on record, and for nobody else on any
+// way in.
+func TestTheRealCLIAsksNobodyForWhoMayHaveThat(t *testing.T) {
+	t.Parallel()
+	if !asAnother(t) {
+		return
+	}
+	h, _ := realHouse(t, newer)
+	u, args := h.somebody(61_940)
+	s := h.start(args...)
+	var me struct {
+		UserID string `json:"user_id"`
+	}
+	s.do("GET", "/api/me", nil, &me)
+	type project struct {
+		ProjectID string `json:"project_id"`
+		Version   int    `json:"version"`
+	}
+	var p project
+	s.do("POST", "/api/projects", map[string]any{"name": "free", "folders": []string{h.work}}, &p)
+	const mode = "bypassPermissions"
+	prompt := func(script string) string { return "```script\n" + script + "\n```" }
+	touch := prompt(`[[{"tool":"Bash","input":{"command":"id -u > ran","description":"who"}}],[{"text":"It is done"}]]`)
+	start := map[string]any{"cwd": h.work, "prompt": touch, "permission_mode": mode}
+	entries := func() (n int) {
+		t.Helper()
+		var page struct {
+			Entries []struct {
+				Entry struct {
+					What      string `json:"what"`
+					SessionID string `json:"session_id"`
+					By        struct {
+						UserID string `json:"user_id"`
+					} `json:"by"`
+				} `json:"entry"`
+			} `json:"entries"`
+		}
+		s.do("GET", "/api/audit?newest=true&what=asks_nobody", nil, &page)
+		for _, e := range page.Entries {
+			if e.Entry.What != "asks_nobody" || e.Entry.SessionID == "" || e.Entry.By.UserID != me.UserID {
+				t.Errorf("on record: %+v", e)
+			}
+		}
+		return len(page.Entries)
+	}
+	right := func(people ...string) {
+		t.Helper()
+		if people == nil {
+			people = []string{}
+		}
+		s.do("PATCH", "/api/projects/"+p.ProjectID, map[string]any{"version": p.Version, "bypass": people}, &p)
+	}
+	refused := func(method, path string, body any) {
+		t.Helper()
+		if got := s.status(method, path, body, nil); got != 403 {
+			t.Errorf("%s: %d, want 403", path, got)
+		}
+	}
+
+	refused("POST", "/api/sessions", start) // an admin, too
+	right(me.UserID)
+	var made struct {
+		SessionID string `json:"session_id"`
+	}
+	s.do("POST", "/api/sessions", start, &made)
+	id := made.SessionID
+	s.says(id, "It is done")
+	if ran, err := os.ReadFile(filepath.Join(h.work, "ran")); err != nil || strings.TrimSpace(string(ran)) != fmt.Sprint(u.UID) {
+		t.Errorf("it ran as %q, %v", ran, err)
+	}
+	if open := s.open(id); len(open) != 0 || entries() != 1 {
+		t.Errorf("it asks %+v; %d entries on record, want 1", open, entries())
+	}
+	// What is a question still reaches a person, and its answer starts nothing that
+	// asks nobody: the right may be gone by then.
+	s.say(id, `[[{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which?","header":"Which","multiSelect":false,"options":[{"label":"A","description":"a"},{"label":"B","description":"b"}]}]}}],[{"text":"I heard {{last_tool_result}}"}]]`)
+	q := s.question(id, "claude")
+	must(t, syscall.Kill(s.pid(id), syscall.SIGKILL))
+	s.reaches(id, "dead")
+	s.answer(q.RequestID, map[string]string{"Which?": "A"})
+	within(t, realPatience, "the session says why it does not go on", func() bool { return strings.Contains(s.process(id).Error, "not started by itself") })
+
+	right()
+	sessions := "/api/sessions/" + id
+	for path, body := range map[string]map[string]any{
+		"/api/sessions": start, sessions + "/resume": {}, sessions + "/fork": {}, sessions + "/messages": {"text": "go on"},
+	} {
+		refused("POST", path, body)
+	}
+	refused("POST", "/api/sessions", map[string]any{"cwd": h.work, "prompt": "x", "permission_mode": mode, "resume": id, "fork": true})
+	s.do("POST", sessions+"/permission_mode", map[string]any{"permission_mode": "default"}, nil)
+	refused("POST", sessions+"/permission_mode", map[string]any{"permission_mode": mode})
+	s.says(id, "A") // it asks again, and so goes on by itself with the answer
+	s.say(id, `[[{"tool":"Bash","input":{"command":"touch asked","description":"ask"}}],[{"text":"Asked for"}]]`)
+	request := s.asks(id)
+	refused("POST", sessions+"/permission_mode", map[string]any{"permission_mode": mode}) // while it runs
+	widen := map[string]any{"decision": "allow", "updated_permissions": []any{map[string]any{"type": "setMode", "mode": mode, "destination": "session"}}}
+	if got := s.status("POST", "/api/pending/"+request+"/response", widen, nil); got != 403 && got != 422 && got != 400 {
+		t.Errorf("by an approval: %d", got)
+	}
+	s.allow(request)
+	s.says(id, "Asked for")
+	if n := entries(); n != 1 {
+		t.Errorf("%d entries on record, want 1", n)
+	}
+}

@@ -153,7 +153,7 @@ export const words: typeof english = {
     more: 'Ältere Einträge zeigen',
     export: 'Als JSON-Zeilen exportieren',
     kinds: {
-      answered: 'Erlaubt oder beantwortet', denied: 'Abgelehnt', carried: 'Übernommen', expired: 'Zeit abgelaufen', withdrawn: 'Zurückgezogen', revoked: 'Erlaubnis zurückgenommen', answer_taken_back: 'Antwort zurückgenommen', answer_dropped: 'Antwort verworfen', folder_trusted: 'Ordner vertraut', granted: 'Lief nach einer Erlaubnis',
+      answered: 'Erlaubt oder beantwortet', denied: 'Abgelehnt', carried: 'Übernommen', expired: 'Zeit abgelaufen', withdrawn: 'Zurückgezogen', revoked: 'Erlaubnis zurückgenommen', answer_taken_back: 'Antwort zurückgenommen', answer_dropped: 'Antwort verworfen', folder_trusted: 'Ordner vertraut', folder_distrusted: 'Vertrauen entzogen', asks_nobody: 'Ohne Fragen gestartet', granted: 'Lief nach einer Erlaubnis',
       removed: 'Alte Einträge entfernt', settings: 'Einstellungen geändert',
     },
     entry: (seq) => `Eintrag ${seq}`,

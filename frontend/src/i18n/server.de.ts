@@ -25,6 +25,8 @@ const SENTENCES: Record<string, string> = {
   'This question cannot wait any longer.': 'Diese Frage kann nicht länger warten.',
   'The Claude process ended before an answer. Nothing ran.': 'Der Claude-Prozess endete vor einer Antwort. Nichts wurde ausgeführt.',
 
+  'Claude asks nobody in this session, so it was not started by itself. Resume the session, or choose another permission mode first.':
+    'Claude fragt in dieser Sitzung niemanden und wurde deshalb nicht von selbst gestartet. Setze die Sitzung fort, oder wähle zuerst einen anderen Berechtigungsmodus.',
   "The settings of this session's folder are not those that somebody trusted, so Claude was not started by itself. Resume the session to look at them.":
     'Die Einstellungen des Ordners sind nicht die, denen jemand vertraut hat. Deshalb wurde Claude nicht von selbst gestartet. Setze die Sitzung fort, um sie anzusehen.',
   'The settings of the folder were changed in the moment in which Claude was to be started. Start again to look at them.':

@@ -36,6 +36,13 @@ export const words: typeof english = {
     show: 'Zeigen',
     dismiss: 'Ausblenden',
   },
+  asksNobody: {
+    title: 'Claude wird niemanden fragen.',
+    why: 'Was Claude beschließt, läuft sofort: jeder Befehl, jede Änderung einer Datei, alles, wozu ein gelesener Text es überredet. Es arbeitet in',
+    record: 'Dass du es so gestartet hast, wird festgehalten.',
+    meant: 'Ich will, dass in dieser Sitzung niemand gefragt wird',
+    start: 'Starten, ohne zu fragen',
+  },
   handOff: 'Auf dem Telefon öffnen',
   fork: 'Abzweigen',
   archive: 'Archivieren',

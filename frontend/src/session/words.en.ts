@@ -36,6 +36,13 @@ export const words = {
     show: 'Show',
     dismiss: 'Dismiss',
   },
+  asksNobody: {
+    title: 'Claude will ask nobody.',
+    why: 'Whatever Claude decides on runs at once: every command, every change of a file, everything that a text it reads talks it into. It works in',
+    record: 'That you started it so goes on record.',
+    meant: 'I want nobody to be asked in this session',
+    start: 'Start without asking',
+  },
   handOff: 'Open on the phone',
   fork: 'Fork',
   archive: 'Archive',
