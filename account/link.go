@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,6 +22,14 @@ type Link struct {
 	Issuer, Subject string
 	UserID          string
 	CreatedAt       time.Time
+	// ByHand: a person linked the account that they had. It signs them in and gives
+	// no role; what made the account says its role at each sign-in.
+	ByHand bool
+}
+
+// ID names a link to the person whose it is.
+func (l Link) ID() string {
+	return hex.EncodeToString(Hash(l.Issuer + "\x00" + l.Subject))[:32]
 }
 
 // LinkStore remembers links. Writes survive a power cut before they return.
@@ -30,6 +39,14 @@ type LinkStore interface {
 	// AddLinkedUser stores a new user together with their link, or neither.
 	// ErrExists when the name or the link is known.
 	AddLinkedUser(ctx context.Context, u User, l Link) error
+	// AddLink stores the link of a known user and puts body on record, or neither.
+	// ErrExists when somebody has the link, ErrNotFound when there is no such user.
+	AddLink(ctx context.Context, l Link, body []byte) error
+	// Links lists those of a user, the oldest first.
+	Links(ctx context.Context, userID string) ([]Link, error)
+	// RemoveLink forgets a link of its user, ends the cookies that an identity
+	// provider opened for them but keep, and puts body on record. ErrNotFound.
+	RemoveLink(ctx context.Context, l Link, keep string, body []byte) error
 	// Linked reports whether there is any link.
 	Linked(ctx context.Context) (bool, error)
 }
@@ -46,6 +63,11 @@ type Vouched struct {
 // says now. ErrNoRole ends what they had, ErrRefused is who was shut out.
 func (d *Directory) SignInByOIDC(ctx context.Context, v Vouched, device, address string) (Identity, string, error) {
 	user, err := d.store.LinkedUser(ctx, v.Issuer, v.Subject)
+	if err == nil && !user.Disabled {
+		if v.Role, err = d.roleOf(ctx, user, v); err != nil {
+			return Identity{}, "", err
+		}
+	}
 	switch {
 	case errors.Is(err, ErrNotFound) && v.Role == "":
 		return Identity{}, "", fmt.Errorf("account: sign in: %w", ErrNoRole)
@@ -71,6 +93,106 @@ func (d *Directory) SignInByOIDC(ctx context.Context, v Vouched, device, address
 		return Identity{}, "", err
 	}
 	return Identity{User: user, Credential: c}, secret, nil
+}
+
+// roleOf is the role with which a known user comes in: what the provider says,
+// unless they linked the account that they had.
+func (d *Directory) roleOf(ctx context.Context, user User, v Vouched) (Role, error) {
+	links, err := d.Links(ctx, user.UserID)
+	for _, l := range links {
+		if l.ByHand && l.Issuer == v.Issuer && l.Subject == v.Subject {
+			return user.Role, nil
+		}
+	}
+	return v.Role, err
+}
+
+// Links lists the identities of a user at providers, the oldest first.
+func (d *Directory) Links(ctx context.Context, userID string) ([]Link, error) {
+	list, err := d.store.Links(ctx, userID)
+	if err != nil {
+		return nil, fmt.Errorf("account: list links: %w", err)
+	}
+	return list, nil
+}
+
+// Link adds the identity for which a provider vouches as a way in for who asks.
+// It never looks at names or e-mail addresses, and takes nothing from anybody.
+func (d *Directory) Link(ctx context.Context, who Identity, v Vouched) (Link, error) {
+	have, err := d.Links(ctx, who.User.UserID)
+	if err != nil {
+		return Link{}, err
+	}
+	for _, l := range have {
+		if l.Issuer == v.Issuer {
+			return Link{}, &InvalidError{Sentence: "You are linked there already. Unlink that first."}
+		}
+	}
+	l := Link{Issuer: v.Issuer, Subject: v.Subject, UserID: who.User.UserID, CreatedAt: time.Now(), ByHand: true}
+	body, err := d.linkIncident(who, "identity_linked", l)
+	if err == nil {
+		err = d.store.AddLink(ctx, l, body)
+	}
+	if errors.Is(err, ErrExists) {
+		return Link{}, &InvalidError{Sentence: "Somebody here signs in with this identity already, so it cannot be yours too."}
+	}
+	if err != nil {
+		return Link{}, fmt.Errorf("account: link: %w", err)
+	}
+	return l, nil
+}
+
+// Unlink takes a link back that who asks made. The sign-ins through it end, but
+// for the one that asks. The last way in stays.
+func (d *Directory) Unlink(ctx context.Context, who Identity, linkID string) error {
+	have, err := d.Links(ctx, who.User.UserID)
+	if err != nil {
+		return err
+	}
+	for _, l := range have {
+		if l.ID() != linkID {
+			continue
+		}
+		if !l.ByHand {
+			return &InvalidError{Sentence: "This account came from there, and its role does. It cannot be unlinked."}
+		}
+		if len(have) == 1 {
+			if err := d.keepsAWay(ctx, who.User.UserID, 0); err != nil {
+				return err
+			}
+		}
+		body, err := d.linkIncident(who, "identity_unlinked", l)
+		if err == nil {
+			err = d.store.RemoveLink(ctx, l, who.Credential.CredentialID, body)
+		}
+		if err != nil {
+			return fmt.Errorf("account: unlink: %w", err)
+		}
+		d.announce()
+		return nil
+	}
+	return fmt.Errorf("account: unlink: %w", ErrNotFound)
+}
+
+// keepsAWay refuses when a user has neither a password nor more passkeys than
+// those that go.
+func (d *Directory) keepsAWay(ctx context.Context, userID string, going int) error {
+	user, err := d.User(ctx, userID)
+	if err != nil || user.HasPassword {
+		return err
+	}
+	keys, err := d.Passkeys(ctx, userID)
+	if err == nil && len(keys) <= going {
+		err = &InvalidError{Sentence: "This is your only way to sign in. Make another one first: a password or a passkey."}
+	}
+	return err
+}
+
+func (d *Directory) linkIncident(who Identity, what string, l Link) ([]byte, error) {
+	return incident(Incident{
+		What: what, By: IncidentPerson{UserID: who.User.UserID, Name: who.User.Name, Device: who.Device(), Address: who.From},
+		Issuer: l.Issuer, Subject: l.Subject,
+	})
 }
 
 // addVouched makes a user. Of two sign-ins at once of one person, one makes them.

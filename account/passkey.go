@@ -111,8 +111,17 @@ func (d *Directory) AddPasskey(ctx context.Context, who Identity, name string, p
 }
 
 // RemovePasskey forgets a passkey of who asks. The sign-ins it made end, but for
-// the one that asks.
+// the one that asks. The last way in stays.
 func (d *Directory) RemovePasskey(ctx context.Context, who Identity, passkeyID string) error {
+	links, err := d.Links(ctx, who.User.UserID)
+	if err != nil {
+		return err
+	}
+	if len(links) == 0 {
+		if err := d.keepsAWay(ctx, who.User.UserID, 1); err != nil {
+			return err
+		}
+	}
 	if err := d.store.RemovePasskey(ctx, who.User.UserID, passkeyID, who.Credential.CredentialID); err != nil {
 		return fmt.Errorf("account: remove passkey: %w", err)
 	}
@@ -174,6 +183,8 @@ type Incident struct {
 	By          IncidentPerson `json:"by"`
 	PasskeyID   string         `json:"passkey_id,omitempty"`
 	PasskeyName string         `json:"passkey_name,omitempty"`
+	Issuer      string         `json:"issuer,omitempty"` // of an identity that was linked or unlinked
+	Subject     string         `json:"subject,omitempty"`
 	Why         string         `json:"why"`
 }
 
@@ -185,9 +196,14 @@ type IncidentPerson struct {
 	Address string `json:"address"`
 }
 
-func (d *Directory) record(ctx context.Context, i Incident) error {
+// incident is the body of an entry, of this moment.
+func incident(i Incident) ([]byte, error) {
 	i.At = time.Now().UTC().Truncate(time.Microsecond)
-	body, err := json.Marshal(i)
+	return json.Marshal(i)
+}
+
+func (d *Directory) record(ctx context.Context, i Incident) error {
+	body, err := incident(i)
 	if err == nil {
 		err = d.store.AddIncident(ctx, body)
 	}

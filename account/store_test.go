@@ -3,6 +3,7 @@ package account_test
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -326,6 +327,40 @@ func (m *memory) AddLinkedUser(_ context.Context, u account.User, l account.Link
 		}
 	}
 	m.users, m.links = append(m.users, u), append(m.links, l)
+	return nil
+}
+
+func (m *memory) AddLink(_ context.Context, l account.Link, _ []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, known := range m.links {
+		if known.Issuer == l.Issuer && known.Subject == l.Subject {
+			return account.ErrExists
+		}
+	}
+	m.links = append(m.links, l)
+	return nil
+}
+
+func (m *memory) Links(_ context.Context, userID string) (list []account.Link, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.links {
+		if l.UserID == userID {
+			list = append(list, l)
+		}
+	}
+	return list, nil
+}
+
+func (m *memory) RemoveLink(_ context.Context, l account.Link, _ string, _ []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := len(m.links)
+	m.links = slices.DeleteFunc(m.links, func(known account.Link) bool { return known == l })
+	if len(m.links) == before {
+		return account.ErrNotFound
+	}
 	return nil
 }
 

@@ -174,9 +174,7 @@ func (s *Server) postPassword(w http.ResponseWriter, r *http.Request, who accoun
 	}
 	err = s.o.Directory.ChangePassword(context.WithoutCancel(r.Context()), who, body.CurrentPassword, body.Password)
 	if errors.Is(err, account.ErrRefused) {
-		ref := refuse(http.StatusForbidden, "wrong_password", "This is not your present password. Nothing was changed.")
-		ref.body.Field = "current_password"
-		return ref
+		return wrongPassword()
 	}
 	succeeded() // the present password was right, or there was none
 	if err != nil {

@@ -34,7 +34,7 @@ func RESTBodies() []any {
 		TemplateList{}, TemplateText{}, Preferences{}, PreferencesChange{}, LatelyList{}, WaitList{},
 		Alerts{}, AlertTargetCreate{}, AlertTest{},
 		SignInWays{}, PasskeyChallenge{}, PasskeyLogin{}, PasskeyNew{}, PasskeyCreate{}, Passkey{}, PasskeyList{},
-		OIDCBegun{}, OIDCLogin{},
+		OIDCBegun{}, OIDCLogin{}, LinkNew{}, Link{}, LinkList{},
 		Diagnostics{}, AuditState{}, SettingList{}, SettingChange{},
 	}
 }

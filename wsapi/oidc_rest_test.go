@@ -179,3 +179,118 @@ func TestProviderClaimsTheServer(t *testing.T) {
 		t.Errorf("got %v %v", unclaimed, err)
 	}
 }
+
+// link goes to the provider for who is signed in, and comes back.
+func link(h *house, p *oidctest.Provider, body any, who way) (answer, wsapi.OIDCLogin, way) {
+	h.t.Helper()
+	begun := h.call("POST", "/api/links/begin", body, publicHost, who)
+	if begun.status != 200 {
+		return begun, wsapi.OIDCLogin{}, nil
+	}
+	var at wsapi.OIDCBegun
+	begun.into(h.t, &at)
+	back := p.SignIn(at.Address)
+	return begun, wsapi.OIDCLogin{Code: back.Get("code"), State: back.Get("state")}, cookiesOf(begun)
+}
+
+// TestLinkingAnIdentity: who has an account adds an identity to it, signs in with
+// either, and takes it back. Nothing is linked by a name or an e-mail address.
+func TestLinkingAnIdentity(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	h := withProvider(t, p)
+	h.person("Ada", account.Member)
+	h.person("Bob", account.Member)
+	known := map[string]string{"current_password": password}
+	ada, bob := h.signIn("Ada", publicHost), h.signIn("Bob", publicHost)
+	me := meOf(h, h.call("GET", "/api/me", nil, publicHost, ada))
+	groups(p, "1", "Ada")
+
+	// Not before it was proved who asks, and not by a token.
+	refused, _, _ := link(h, p, map[string]string{"current_password": "a wrong one of mine"}, ada)
+	checkRefusal(t, refused, 403, "wrong_password")
+	refused, _, _ = link(h, p, "{}", bearer(h.token(account.Member)))
+	checkRefusal(t, refused, 403, "forbidden")
+
+	// What one began, nobody else ends, and no sign-in: neither in another browser
+	// nor with what belongs to another flow.
+	_, mine, cookie := link(h, p, known, ada)
+	checkUncookied(t, h.call("POST", "/api/links", mine, publicHost, bob, cookie), 403, "begun_by_another")
+	_, mine, cookie = link(h, p, known, ada)
+	checkRefusal(t, h.call("POST", "/api/links", mine, publicHost, ada), 400, "begin_again")
+	checkUncookied(t, h.call("POST", "/api/login/oidc", mine, publicHost, cookie), 400, "begin_again")
+	other, otherCookie := visit(h, p)
+	checkRefusal(t, h.call("POST", "/api/links", other, publicHost, ada, otherCookie), 400, "begin_again")
+	checkUncookied(t, h.call("POST", "/api/links", other, publicHost, ada, cookie), 401, "oidc_invalid")
+
+	_, mine, cookie = link(h, p, known, ada)
+	made := h.call("POST", "/api/links", mine, publicHost, ada, cookie)
+	var l wsapi.Link
+	made.into(t, &l)
+	if made.status != 201 || l.Issuer != p.URL || !l.ByHand {
+		t.Fatalf("got %d %s", made.status, made.body)
+	}
+	checkUncookied(t, h.call("POST", "/api/links", mine, publicHost, ada, cookie), 400, "begin_again")
+
+	// She signs in with either and stays who and what she is, whatever it says of her.
+	groups(p, "1", "Somebody", "ops")
+	through := enterBy(h, p)
+	if got := meOf(h, through); got.UserID != me.UserID || got.User.Role != account.Member {
+		t.Errorf("got %+v, want Ada as a member", got)
+	}
+	groups(p, "1", "Somebody")
+	meOf(h, enterBy(h, p))
+
+	// Nobody else gets it, and she gets no second one there.
+	_, his, hisCookie := link(h, p, known, bob)
+	checkUncookied(t, h.call("POST", "/api/links", his, publicHost, bob, hisCookie), 400, "invalid")
+	groups(p, "2", "Ada")
+	_, mine, cookie = link(h, p, known, ada)
+	checkUncookied(t, h.call("POST", "/api/links", mine, publicHost, ada, cookie), 400, "invalid")
+
+	// Taken back by its owner alone; what it opened ends, she does not.
+	checkRefusal(t, h.call("DELETE", "/api/links/"+l.LinkID, nil, publicHost, bob), 404, "not_found")
+	if a := h.call("DELETE", "/api/links/"+l.LinkID, nil, publicHost, ada); a.status != 204 {
+		t.Fatalf("got %d %s", a.status, a.body)
+	}
+	checkRefusal(t, h.call("GET", "/api/me", nil, publicHost, cookiesOf(through)), 401, "not_signed_in")
+	meOf(h, h.call("GET", "/api/me", nil, publicHost, ada))
+	groups(p, "1", "Ada", "dev")
+	if got := meOf(h, enterBy(h, p)); got.UserID == me.UserID || got.User.Name != "Ada 2" {
+		t.Errorf("got %+v, want somebody new: names link nobody", got)
+	}
+	entries, err := h.store.Audit(t.Context(), 0, 10)
+	if err != nil || len(entries) != 2 || !strings.Contains(string(entries[0].Body), `"what":"identity_linked"`) ||
+		!strings.Contains(string(entries[0].Body), `"name":"Ada"`) || !strings.Contains(string(entries[1].Body), `"what":"identity_unlinked"`) {
+		t.Errorf("on record are %+v (%v)", entries, err)
+	}
+}
+
+// TestTheLastWayInStays: who came from a provider cannot leave it, and who has
+// nothing else cannot take the last one.
+func TestTheLastWayInStays(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	h := withProvider(t, p)
+	groups(p, "1", "Ada", "dev")
+	ada := cookiesOf(enterBy(h, p))
+	var list wsapi.LinkList
+	h.call("GET", "/api/links", nil, publicHost, ada).into(t, &list)
+	if len(list.Links) != 1 || list.Links[0].ByHand || list.Provider == nil || *list.Provider != "Example" {
+		t.Fatalf("got %+v", list)
+	}
+	checkRefusal(t, h.call("DELETE", "/api/links/"+list.Links[0].LinkID, nil, publicHost, ada), 400, "invalid")
+
+	// The first admin has no password: signed in just now, they may link, and not unlink.
+	secret, err := h.directory.NewSignInLink(t.Context(), h.admin.UserID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := cookiesOf(h.call("POST", "/api/login", wsapi.Login{Token: secret}, publicHost))
+	groups(p, "2", "Admin")
+	_, mine, cookie := link(h, p, "{}", admin)
+	made := h.call("POST", "/api/links", mine, publicHost, admin, cookie)
+	var l wsapi.Link
+	made.into(t, &l)
+	checkRefusal(t, h.call("DELETE", "/api/links/"+l.LinkID, nil, publicHost, admin), 400, "invalid")
+}

@@ -206,22 +206,10 @@ func (s *Server) postPasskeyNew(w http.ResponseWriter, r *http.Request, who acco
 	if err != nil {
 		return err
 	}
-	ctx := r.Context()
-	succeeded, err := s.attempt(r, who.User.Name)
-	if err != nil {
+	if err := s.provesOwner(r, who, body.CurrentPassword); err != nil {
 		return err
 	}
-	err = s.o.Directory.ProveOwner(ctx, who, body.CurrentPassword)
-	if errors.Is(err, account.ErrRefused) {
-		ref := refuse(http.StatusForbidden, "wrong_password", "This is not your present password. Nothing was changed.")
-		ref.body.Field = "current_password"
-		return ref
-	}
-	succeeded() // the password was right, or there was none
-	if err != nil {
-		return err
-	}
-	have, err := s.o.Directory.Passkeys(ctx, who.User.UserID)
+	have, err := s.o.Directory.Passkeys(r.Context(), who.User.UserID)
 	if err != nil {
 		return err
 	}
@@ -308,7 +296,7 @@ func (s *Server) deletePasskey(w http.ResponseWriter, r *http.Request, who accou
 // inBrowser refuses an API token what only makes sense in a browser.
 func inBrowser(who account.Identity) error {
 	if who.Credential.Kind != account.Cookie || who.Credential.Role != "" {
-		return refuse(http.StatusForbidden, "forbidden", "A passkey is made in a browser that is signed in, not with an API token.")
+		return refuse(http.StatusForbidden, "forbidden", "This is done in a browser that is signed in, not with an API token.")
 	}
 	return nil
 }

@@ -83,6 +83,26 @@ type OIDCLogin struct {
 	State string `json:"state" validate:"required,max=512"`
 }
 
+// LinkNew begins to link an identity; the password is needed when there is one.
+type LinkNew struct {
+	CurrentPassword string `json:"current_password,omitempty" validate:"max=1000"`
+}
+
+// Link is an identity at a provider by which a person signs in. Not by_hand, it
+// made the account and says its role.
+type Link struct {
+	LinkID    string  `json:"link_id"`
+	Issuer    string  `json:"issuer"`
+	CreatedAt float64 `json:"created_at"`
+	ByHand    bool    `json:"by_hand"`
+}
+
+// LinkList is one's own identities, and the provider at which one can be linked.
+type LinkList struct {
+	Links    []Link  `json:"links"`
+	Provider *string `json:"provider"` // its name; null without one
+}
+
 // PasskeyWay says whether passkeys work at this address; Problem is a sentence
 // that says why not.
 type PasskeyWay struct {

@@ -140,6 +140,30 @@ test('people of an identity provider, and a second person answers in their own n
 
   const http = await playwright.request.newContext()
   const rest = new REST(http, server)
+
+  // Who has an account links the identity to it, comes in by either, and unlinks.
+  await rest.post('/api/users', { name: 'Lin', role: 'member', password })
+  provider.is({ sub: '4', preferred_username: 'Somebody', groups: [] })
+  const lin = refused
+  await lin.goto(`${server.url}/sign-in`)
+  await lin.getByLabel('Name', { exact: true }).fill('Lin')
+  await lin.getByLabel('Password', { exact: true }).fill(password)
+  await lin.getByRole('button', { name: 'Sign in' }).click()
+  await lin.getByRole('button', { name: 'Account: Lin' }).click()
+  const identities = lin.getByRole('dialog').getByRole('region', { name: 'Identity provider' })
+  await identities.getByLabel('Present password').fill(password)
+  await identities.getByRole('button', { name: 'Link Example' }).click()
+  await lin.getByRole('link', { name: 'Continue' }).click()
+  await App.expectSignedIn(lin)
+  expect(lin.url()).not.toContain('code=')
+  await signOut(lin)
+  await lin.getByRole('button', { name: 'Continue with Example' }).click()
+  await lin.getByRole('link', { name: 'Continue' }).click()
+  await lin.getByRole('button', { name: 'Account: Lin' }).click()
+  await identities.getByRole('button', { name: `Unlink ${provider.url}` }).click()
+  await expect(lin.getByText('It is unlinked')).toBeVisible()
+  await App.expectSignedIn(lin)
+
   const id = await rest.start(prompt('Make what Grace allows.', [bash('touch for-grace')], [text('Made.')]), { cwd: server.workspace })
   const hers = await App.openSession(member, id, server.url)
   const his = await App.openSession(admin, id, server.url)

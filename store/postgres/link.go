@@ -13,8 +13,14 @@ import (
 const (
 	selectLinked = "SELECT " + engine.UserColumns + " FROM links l JOIN users u ON u.user_id = l.user_id WHERE l.issuer = $1 AND l.subject = $2"
 	addUser      = "INSERT INTO users (user_id, name, role, created_at, disabled) VALUES ($1, $2, $3, $4, $5)"
-	addLink      = "INSERT INTO links (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4)"
-	anyLink      = "SELECT EXISTS (SELECT 1 FROM links)"
+	addLink      = "INSERT INTO links (issuer, subject, user_id, created_at, by_hand) VALUES ($1, $2, $3, $4, $5)"
+	selectLinks  = "SELECT issuer, subject, user_id, created_at, by_hand FROM links WHERE user_id = $1 ORDER BY created_at, issuer, subject"
+	recordUnlink = appendAudit + "(SELECT 1 FROM links WHERE user_id = $2 AND issuer = $3 AND subject = $4)"
+	removeLink   = `WITH gone AS (DELETE FROM links WHERE user_id = $1 AND issuer = $2 AND subject = $3 RETURNING user_id),
+		ended AS (UPDATE credentials c SET revoked = true FROM gone g
+			WHERE c.user_id = g.user_id AND c.method = 'oidc' AND c.kind = 'cookie' AND c.credential_id <> $4)
+		SELECT true FROM gone`
+	anyLink = "SELECT EXISTS (SELECT 1 FROM links)"
 )
 
 // LinkedUser implements [account.LinkStore].
@@ -33,9 +39,50 @@ func (s *Store) LinkedUser(ctx context.Context, issuer, subject string) (account
 func (s *Store) AddLinkedUser(ctx context.Context, u account.User, l account.Link) error {
 	err := s.write(ctx, "add linked user "+u.UserID, durable,
 		statement{text: addUser, args: engine.UserValues(u)},
-		statement{text: addLink, args: []any{l.Issuer, l.Subject, u.UserID, engine.Micros(l.CreatedAt)}})
+		statement{text: addLink, args: []any{l.Issuer, l.Subject, u.UserID, engine.Micros(l.CreatedAt), l.ByHand}})
 	if violates(err, uniqueRule) {
 		err = fmt.Errorf("postgres: add linked user %s: %w", u.UserID, account.ErrExists)
+	}
+	return err
+}
+
+// AddLink implements [account.LinkStore].
+func (s *Store) AddLink(ctx context.Context, l account.Link, body []byte) error {
+	err := s.write(ctx, "link "+l.UserID, durable, statement{text: lockAudit},
+		statement{text: addLink, args: []any{l.Issuer, l.Subject, l.UserID, engine.Micros(l.CreatedAt), l.ByHand}},
+		statement{text: insertIncident, args: []any{body}})
+	switch {
+	case violates(err, uniqueRule):
+		err = fmt.Errorf("postgres: link %s: %w", l.UserID, account.ErrExists)
+	case violates(err, foreignKeyRule):
+		err = fmt.Errorf("postgres: link %s: %w", l.UserID, account.ErrNotFound)
+	}
+	return err
+}
+
+// Links implements [account.LinkStore].
+func (s *Store) Links(ctx context.Context, userID string) (list []account.Link, err error) {
+	err = s.query(ctx, "links of "+userID, selectLinks, func(rows pgx.Rows) error {
+		var l account.Link
+		var at int64
+		if err := rows.Scan(&l.Issuer, &l.Subject, &l.UserID, &at, &l.ByHand); err != nil {
+			return err
+		}
+		l.CreatedAt = engine.Time(at)
+		list = append(list, l)
+		return nil
+	}, userID)
+	return list, err
+}
+
+// RemoveLink implements [account.LinkStore].
+func (s *Store) RemoveLink(ctx context.Context, l account.Link, keep string, body []byte) error {
+	var gone, is bool
+	err := s.write(ctx, "unlink "+l.UserID, durable, statement{text: lockAudit},
+		statement{text: recordUnlink, args: []any{body, l.UserID, l.Issuer, l.Subject}},
+		statement{removeLink, []any{l.UserID, l.Issuer, l.Subject, keep}, row(&gone, &is)})
+	if err == nil && !gone {
+		err = fmt.Errorf("postgres: unlink %s: %w", l.UserID, account.ErrNotFound)
 	}
 	return err
 }

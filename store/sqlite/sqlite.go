@@ -161,6 +161,6 @@ var readQueries = []string{
 	selectTargets, selectChoices, selectDeliveries,
 	selectTrust, selectLeftOut,
 	selectPasskeys, selectProjects,
-	selectLinked, anyLink,
+	selectLinked, anyLink, selectLinks,
 	selectSpending, selectUserLimits,
 }

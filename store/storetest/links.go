@@ -42,4 +42,56 @@ func links(t *testing.T, open func(t *testing.T) store.Store) {
 		_, err = st.LinkedUser(ctx, l.Issuer, l.Subject)
 		is(t, "its link", err, account.ErrNotFound)
 	})
+
+	s.run("ALinkByHandComesAndGoesOnRecord", func(t *testing.T, st store.Store) {
+		ada := account.User{UserID: uuid.NewString(), Name: "Ada", Role: account.Member, CreatedAt: begin}
+		bob := account.User{UserID: uuid.NewString(), Name: "Bob", Role: account.Member, CreatedAt: begin}
+		must(t, st.PutUser(ctx, ada))
+		must(t, st.PutUser(ctx, bob))
+		entries := func(want int) {
+			t.Helper()
+			list, err := st.Audit(ctx, 0, 100)
+			must(t, err)
+			equal(t, "entries on record", len(list), want)
+		}
+		l := account.Link{Issuer: "https://idp.example", Subject: "1", UserID: ada.UserID, CreatedAt: begin, ByHand: true}
+		must(t, st.AddLink(ctx, l, []byte(`{"what":"identity_linked"}`)))
+		stolen := l
+		stolen.UserID = bob.UserID
+		is(t, "a link that is known", st.AddLink(ctx, stolen, []byte(`{}`)), account.ErrExists)
+		nobody := account.Link{Issuer: l.Issuer, Subject: "2", UserID: uuid.NewString(), CreatedAt: begin}
+		is(t, "a link of nobody", st.AddLink(ctx, nobody, []byte(`{}`)), account.ErrNotFound)
+		entries(1)
+		list, err := st.Links(ctx, ada.UserID)
+		must(t, err)
+		equal(t, "links", list, []account.Link{l})
+		got, err := st.LinkedUser(ctx, l.Issuer, l.Subject)
+		must(t, err)
+		equal(t, "linked user", got.UserID, ada.UserID)
+
+		is(t, "unlinked by another", st.RemoveLink(ctx, stolen, "", []byte(`{}`)), account.ErrNotFound)
+		entries(1)
+		cookies := map[string]bool{"kept": true, "ended": false, "by password": true}
+		for name := range cookies {
+			c := account.Credential{CredentialID: uuid.NewString(), Kind: account.Cookie, UserID: ada.UserID, Name: name, Hash: account.Hash(name), CreatedAt: begin, Method: account.ByOIDC}
+			if name == "by password" {
+				c.Method = account.ByPassword
+			}
+			if name == "kept" {
+				c.CredentialID = "kept"
+			}
+			must(t, st.AddCredential(ctx, c))
+		}
+		must(t, st.RemoveLink(ctx, l, "kept", []byte(`{"what":"identity_unlinked"}`)))
+		entries(2)
+		for name, live := range cookies {
+			_, _, err := st.Credential(ctx, account.Cookie, account.Hash(name), begin)
+			equal(t, name, err == nil, live)
+		}
+		is(t, "unlinked twice", st.RemoveLink(ctx, l, "", []byte(`{}`)), account.ErrNotFound)
+		entries(2)
+		list, err = st.Links(ctx, ada.UserID)
+		must(t, err)
+		equal(t, "links that are left", len(list), 0)
+	})
 }

@@ -18,3 +18,25 @@ export function takeNext(): string {
     return ''
   }
 }
+
+// Set while the browser is there to link an identity, and not to sign in.
+const LINKING = 'sayso:linking'
+
+export function keepLinking(back: string): void {
+  keepNext(back)
+  try {
+    sessionStorage.setItem(LINKING, 'yes')
+  } catch {
+    // The server refuses what comes back, and says so.
+  }
+}
+
+export function takeLinking(): boolean {
+  try {
+    const linking = sessionStorage.getItem(LINKING) !== null
+    sessionStorage.removeItem(LINKING)
+    return linking
+  } catch {
+    return false
+  }
+}

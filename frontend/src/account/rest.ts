@@ -1,6 +1,6 @@
 import type {
   Me, NewPassword, Person, PersonChange, PersonCreate, PersonList, SetUp, SignInLink, SignInList, TokenCreate, TokenCreated, TokenList,
-  Passkey, PasskeyChallenge, PasskeyCreate, PasskeyList, PasskeyLogin, PasskeyNew, OIDCBegun, OIDCLogin, SignInWays,
+  Passkey, PasskeyChallenge, PasskeyCreate, PasskeyList, PasskeyLogin, PasskeyNew, OIDCBegun, OIDCLogin, SignInWays, Link, LinkList, LinkNew,
 } from '@/wsapi/messages.gen'
 import { call } from '@/wsapi/rest'
 
@@ -15,6 +15,10 @@ export const accounts = {
   passkeySignIn: (body: PasskeyLogin) => call<Me>('POST', '/api/login/passkey', body),
   oidcBegin: () => call<OIDCBegun>('POST', '/api/login/oidc/begin', {}),
   oidcSignIn: (body: OIDCLogin) => call<Me>('POST', '/api/login/oidc', body),
+  links: () => call<LinkList>('GET', '/api/links'),
+  linkBegin: (body: LinkNew) => call<OIDCBegun>('POST', '/api/links/begin', body),
+  linkIdentity: (body: OIDCLogin) => call<Link>('POST', '/api/links', body),
+  unlink: (id: string) => call<null>('DELETE', one('/api/links', id)),
   passkeys: () => call<PasskeyList>('GET', '/api/passkeys'),
   passkeyChallenge: (body: PasskeyNew) => call<PasskeyChallenge>('POST', '/api/passkeys/challenge', body),
   addPasskey: (body: PasskeyCreate) => call<Passkey>('POST', '/api/passkeys', body),

@@ -64,6 +64,17 @@ export const words: typeof english = {
     failed: 'Der Anmeldedienst hat dich ohne Anmeldung zurückgeschickt. Versuche es noch einmal; bleibt es so, frage jemanden, der den Server verwaltet.',
   },
 
+  identities: {
+    title: 'Anmeldedienst',
+    lead: 'Melde dich dort an statt mit einem Passwort. Er sagt, dass du es bist; dein Name und deine Rolle hier bleiben, wie sie sind.',
+    since: (at) => `verknüpft am ${at}`,
+    made: 'Dieses Konto kam von dort, und seine Rolle auch.',
+    link: (name) => `Mit ${name} verknüpfen`,
+    remove: 'Lösen',
+    removeOf: (issuer) => `Die Verknüpfung mit ${issuer} lösen`,
+    removed: 'Die Verknüpfung ist gelöst, und ihre Anmeldungen sind beendet.',
+  },
+
   tokens: {
     title: 'API-Tokens',
     lead: 'Für Skripte. Ein Token handelt in deinem Namen, höchstens mit der Rolle, die du ihm gibst.',

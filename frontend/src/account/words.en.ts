@@ -64,6 +64,17 @@ export const words = {
     failed: 'The identity provider sent you back without a sign-in. Try again; if it stays so, ask an admin.',
   },
 
+  identities: {
+    title: 'Identity provider',
+    lead: 'Sign in there instead of with a password. It says that it is you; your name and role here stay as they are.',
+    since: (at: string) => `linked ${at}`,
+    made: 'This account came from there, and so does its role.',
+    link: (name: string) => `Link ${name}`,
+    remove: 'Unlink',
+    removeOf: (issuer: string) => `Unlink ${issuer}`,
+    removed: 'It is unlinked, and the sign-ins through it have ended.',
+  },
+
   tokens: {
     title: 'API tokens',
     lead: 'For scripts. A token acts as you, at most with the role you give it.',

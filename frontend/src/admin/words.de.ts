@@ -154,6 +154,7 @@ export const words: typeof english = {
     export: 'Als JSON-Zeilen exportieren',
     kinds: {
       answered: 'Erlaubt oder beantwortet', denied: 'Abgelehnt', carried: 'Übernommen', expired: 'Zeit abgelaufen', withdrawn: 'Zurückgezogen', revoked: 'Erlaubnis zurückgenommen', answer_taken_back: 'Antwort zurückgenommen', answer_dropped: 'Antwort verworfen', folder_trusted: 'Ordner vertraut', folder_distrusted: 'Vertrauen entzogen', asks_nobody: 'Ohne Fragen gestartet', granted: 'Lief nach einer Erlaubnis',
+      identity_linked: 'Identität verknüpft', identity_unlinked: 'Identität gelöst',
       removed: 'Alte Einträge entfernt', settings: 'Einstellungen geändert',
     },
     entry: (seq) => `Eintrag ${seq}`,

@@ -155,6 +155,7 @@ export const words = {
     kinds: {
       answered: 'Allowed or answered', denied: 'Denied', carried: 'Carried over', expired: 'Time ran out', withdrawn: 'Withdrawn', revoked: 'Grant revoked', folder_trusted: 'Folder trusted', folder_distrusted: 'Trust revoked', asks_nobody: 'Started without asking', granted: 'Ran by a grant', removed: 'Old entries removed',
       settings: 'Settings changed', answer_taken_back: 'Answer taken back', answer_dropped: 'Answer dropped',
+      identity_linked: 'Identity linked', identity_unlinked: 'Identity unlinked',
     },
     entry: (seq: number) => `Entry ${seq}`,
     from: (device: string, address: string) => [device, address].filter(Boolean).join(', '),

@@ -679,6 +679,22 @@ export interface OIDCLogin {
   state: string
 }
 
+export interface LinkNew {
+  current_password?: string
+}
+
+export interface Link {
+  link_id: string
+  issuer: string
+  created_at: number
+  by_hand: boolean
+}
+
+export interface LinkList {
+  links: Link[]
+  provider: string | null
+}
+
 export interface Diagnostics {
   text: string
 }
