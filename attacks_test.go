@@ -71,7 +71,7 @@ var attackList = []attack{
 	proved(31, "credentials in addresses", "wsapi.TestEveryRouteRefuses/7.31", "wsapi.TestLogKeepsNoSecretAndNoForgery"),
 	proved(32, "a parameter that makes the web app connect elsewhere", "wsapi.TestEveryRouteRefuses", "frontend/src/account/SignIn.test.ts: is no place to go on to"),
 	proved(33, "a proxy's word on who somebody is", "wsapi.TestEveryRouteRefuses/7.33"),
-	proved(34, "sockets that outlive their sign-in", "wsapi.TestSignInEndsOnTheSocketOfItsBrowser", "wsapi.TestSignInEndsOnOpenSockets", "wsapi.TestPasskeyEndsOnOpenSockets", "mcpapi.TestTokenOfADeadSessionIs401"),
+	proved(34, "sockets that outlive their sign-in", "wsapi.TestSignInEndsOnTheSocketOfItsBrowser", "wsapi.TestSignInEndsOnOpenSockets", "wsapi.TestPasskeyEndsOnOpenSockets", "mcpapi.TestTokenOfADeadSessionIs401", "mcpapi.TestTokenThatEndsIsNoticedWithinASecond"),
 	proved(35, "one set-up, two who claim it", "account.TestSetUp", "account.TestSignInLinkWorksOnce"),
 
 	// What somebody may.

@@ -150,9 +150,10 @@ func (a *Adapters) serve(w http.ResponseWriter, r *http.Request) error {
 }
 
 // await puts a request before people and waits for its end, at most so long, or
-// until whoever asks hangs up. It returns the row as it then stands; one that is
-// still open waits for the asker to come back.
-func (a *Adapters) await(r *http.Request, req pending.Request, wait time.Duration) (pending.Request, error) {
+// until whoever asks hangs up or still fails: it says whether they may still ask.
+// It returns the row as it then stands; one that is still open waits for the asker
+// to come back.
+func (a *Adapters) await(r *http.Request, req pending.Request, wait time.Duration, still func() error) (pending.Request, error) {
 	ctx := r.Context()
 	now, err := a.o.Requests.Request(ctx, req.SessionID, req.RequestID)
 	switch {
@@ -176,6 +177,23 @@ func (a *Adapters) await(r *http.Request, req pending.Request, wait time.Duratio
 	defer a.desk.pause(h)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-h.done:
+			waiting = false
+		case <-look.C:
+			var ref *refused
+			if err := still(); errors.As(err, &ref) {
+				return now, err
+			}
+		case <-timer.C:
+			waiting = false
+		case <-ctx.Done():
+			waiting = false
+		}
+	}
 	select {
 	case <-h.done:
 		if errors.Is(h.err, pending.ErrConflict) {
@@ -187,8 +205,7 @@ func (a *Adapters) await(r *http.Request, req pending.Request, wait time.Duratio
 		if h.err != nil && !errors.Is(h.err, pending.ErrDetached) {
 			return h.row, h.err
 		}
-	case <-timer.C:
-	case <-ctx.Done():
+	default:
 	}
 	return a.o.Requests.Request(context.WithoutCancel(ctx), req.SessionID, req.RequestID)
 }

@@ -119,9 +119,7 @@ func lostItsAsker(row pending.Request, err error) bool {
 func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h *held, mayTicket bool) (pending.Request, *mcp.CallToolResult, error) {
 	began := time.Now()
 	token := req.Params.GetProgressToken()
-	// A session may have died between the check of its token and its question: the
-	// first look is soon after that.
-	look := time.NewTimer(firstLook)
+	look := time.NewTimer(lookEvery)
 	defer look.Stop()
 	var patience <-chan time.Time
 	progress := time.NewTimer(0)
@@ -171,7 +169,7 @@ func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h 
 				s.desk.expel(h)
 				return pending.Request{}, failed(errTokenEnded.Error()), nil
 			}
-			look.Reset(ProgressEvery)
+			look.Reset(lookEvery)
 		}
 	}
 }

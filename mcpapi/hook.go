@@ -125,7 +125,7 @@ func (a *Adapters) postHookAsk(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	req := hookRequest(s, ask)
-	row, err := a.await(r, req, seconds(ask.Wait))
+	row, err := a.await(r, req, seconds(ask.Wait), func() error { _, err := a.terminal(r); return err })
 	if err != nil {
 		return err
 	}

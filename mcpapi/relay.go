@@ -220,7 +220,7 @@ func relayForm(q RelayQuestion) (*pending.Form, error) {
 // put puts a question before people without waiting for one.
 func (a *Adapters) put(r *http.Request, req pending.Request) error {
 	for {
-		_, err := a.await(r, req, 10*time.Millisecond)
+		_, err := a.await(r, req, 10*time.Millisecond, func() error { return nil })
 		if !errors.Is(err, pending.ErrNotFound) {
 			return err
 		}
@@ -339,7 +339,7 @@ func (a *Adapters) getPoll(w http.ResponseWriter, r *http.Request) error {
 	a.relays.want(agent.SessionID, requestID)
 	row, err := a.o.Requests.Request(ctx, agent.SessionID, requestID)
 	if err == nil && !row.Status.Final() {
-		row, err = a.await(r, row, seconds(wait))
+		row, err = a.await(r, row, seconds(wait), func() error { _, err := a.relayer(ctx, query.Get("streamToken")); return err })
 	}
 	switch {
 	case errors.Is(err, pending.ErrNotFound):

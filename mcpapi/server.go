@@ -77,7 +77,9 @@ const KeyHeader = "Idempotency-Key"
 const (
 	bodyLimit   = 1 << 20
 	bodyTimeout = time.Minute
-	firstLook   = time.Second // whether the token of a call that waits is still good
+	// lookEvery is how often a call that waits looks whether its token is still
+	// good: a right that ends, ends within a second.
+	lookEvery = 900 * time.Millisecond
 	// writeTimeout is how long one message may take to go out.
 	writeTimeout = 30 * time.Second
 )

@@ -139,7 +139,7 @@ func TestPatientClientsWaitWithoutLimit(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_user", lone("Which?"), patient)
-		time.Sleep(1000 * time.Hour)
+		time.Sleep(250 * time.Hour) // which looks at its token a million times
 		c.waits()
 		is(t, "ticket", a.one().TicketedAt.IsZero(), true)
 		a.answer(a.one(), written("q1", "x"))
@@ -423,6 +423,58 @@ func TestTokenThatEndsTakesItsQuestionAlong(t *testing.T) {
 			is(t, "reason", now.Resolution.Reason, "The session of the agent has ended, and its token with it.")
 		}
 	})
+}
+
+// A call that waits ends within a second of its token, through whichever door it
+// came, and hears no answer that is given after that.
+func TestTokenThatEndsIsNoticedWithinASecond(t *testing.T) {
+	for name, ask := range map[string]func(h *house) (sessionID string, done <-chan struct{}, ended func()){
+		"ask_user": func(h *house) (string, <-chan struct{}, func()) {
+			a := h.agent(session.Ours, "")
+			c := a.call("ask_user", lone("Which?"), patient)
+			return a.sessionID, c.done, func() { c.fails("The session of the agent has ended, and its token with it.") }
+		},
+		"ask_user_wait": func(h *house) (string, <-chan struct{}, func()) {
+			a := h.agent(session.Agent, "builder")
+			ticket := a.call("ask_question", lone("Which?")).ticket()
+			c := a.call("ask_user_wait", fmt.Sprintf(`{"ticket":%q}`, ticket), patient)
+			return a.sessionID, c.done, func() { c.fails("The session of the agent has ended, and its token with it.") }
+		},
+		"the hook of a terminal": func(h *house) (string, <-chan struct{}, func()) {
+			term := h.terminal()
+			question := bash("k1")
+			question.Wait = 3600
+			e := term.asks(question)
+			return term.sessionID, e.done, func() { e.gets(401, nil) }
+		},
+		"the poll of a relay": func(h *house) (string, <-chan struct{}, func()) {
+			s := h.stream()
+			s.relays(map[string]any{"question": "Which?"})
+			e := s.polls("&wait=50")
+			return s.sessionID, e.done, func() { e.gets(403, nil) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				sessionID, done, ended := ask(h)
+				time.Sleep(10300 * time.Millisecond)
+				select {
+				case <-done:
+					t.Fatal("it did not wait")
+				default:
+				}
+				if err := h.directory.RevokeAgents(t.Context(), sessionID); err != nil {
+					t.Fatal(err)
+				}
+				at := time.Now() // of the bubble
+				<-done
+				if took := time.Since(at); took > time.Second {
+					t.Errorf("it waited for another %s", took)
+				}
+				ended()
+			})
+		})
+	}
 }
 
 // An answer that nobody heard is for the run that asked, not for that of tomorrow.
