@@ -53,11 +53,15 @@ type Launch struct {
 
 var (
 	uuidPattern  = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	modelPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]{0,199}$`)
+	modelPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*$`)
 )
 
 // ValidModel reports whether a model name may become an argument. "" is none.
-func ValidModel(model string) bool { return modelPattern.MatchString(model) }
+func ValidModel(model string) bool { return len(model) <= maxName && modelPattern.MatchString(model) }
+
+// maxName bounds a name in bytes. In a pattern the bound would make a copy of it for
+// each, 200 kB that every process of ours, keepers too, would hold.
+const maxName = 200
 
 // askInPlanMode keeps the CLI asking after the model has entered plan mode, which
 // it may do by itself at any time: unless told otherwise plan mode turns on auto
@@ -202,7 +206,7 @@ func (l Launch) Args() ([]string, error) {
 func badRule(rule string) string {
 	name, spec, hasSpec := strings.Cut(rule, "(")
 	switch {
-	case !toolPattern.MatchString(name):
+	case len(name) > maxName || !toolPattern.MatchString(name):
 		return "is no permission rule"
 	case !hasSpec:
 		return ""
@@ -219,7 +223,7 @@ func badRule(rule string) string {
 	return ""
 }
 
-var toolPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.*-]{0,199}$`)
+var toolPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.*-]*$`)
 
 // plainText reports whether s is UTF-8 without control characters other than
 // those allowed.

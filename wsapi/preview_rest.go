@@ -108,12 +108,13 @@ type PreviewQuestion struct {
 	ToolInput json.RawMessage `json:"tool_input" validate:"required" ts:"unknown"`
 }
 
-// tooFinal refuses a preview of what is decided.
-func tooFinal(r pending.Request) error {
+// decided answers a question about what is decided: there is nothing to be seen
+// before. That is no error, for a card may ask in the moment of the decision.
+func decided(w http.ResponseWriter, r pending.Request) bool {
 	if r.Status.Final() {
-		return refuse(http.StatusConflict, "already_resolved", "This request is decided already.")
+		w.WriteHeader(http.StatusNoContent)
 	}
-	return nil
+	return r.Status.Final()
 }
 
 func (s *Server) getPreview(w http.ResponseWriter, r *http.Request, who account.Identity) error {
@@ -121,8 +122,8 @@ func (s *Server) getPreview(w http.ResponseWriter, r *http.Request, who account.
 	if err != nil {
 		return err
 	}
-	if err := tooFinal(req); err != nil {
-		return err
+	if decided(w, req) {
+		return nil
 	}
 	p, err := s.preview(r.Context(), who, req)
 	if err != nil {
@@ -149,8 +150,8 @@ func (s *Server) postPreview(w http.ResponseWriter, r *http.Request, who account
 	if err != nil {
 		return err
 	}
-	if err := tooFinal(req); err != nil {
-		return err
+	if decided(w, req) {
+		return nil
 	}
 	asked := review.FilePath(req.ToolName, req.ToolInput)
 	req.ToolInput = q.ToolInput

@@ -58,7 +58,12 @@ func TestPreviewOfACommand(t *testing.T) {
 	if got := h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"decision": "deny"}); got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
-	checkRefusal(t, h.as(account.Viewer, "GET", "/api/pending/"+r.RequestID+"/preview", nil), 409, "already_resolved")
+	if got := h.as(account.Viewer, "GET", "/api/pending/"+r.RequestID+"/preview", nil); got.status != 204 || len(got.body) > 0 {
+		t.Errorf("of what is decided: %d %s", got.status, got.body)
+	}
+	if got := h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/preview", map[string]any{"tool_input": map[string]any{"command": "ls"}}); got.status != 204 || len(got.body) > 0 {
+		t.Errorf("of what is decided, edited: %d %s", got.status, got.body)
+	}
 }
 
 func TestPreviewOfAnEdit(t *testing.T) {

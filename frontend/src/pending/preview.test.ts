@@ -121,6 +121,16 @@ test('approving waits a moment for what the server says, and not for ever', asyn
   expect(off(d.wrapper, 'Approve')).toBe(false)
 })
 
+test('of what was decided meanwhile there is no preview, and nothing waits for it', async () => {
+  vi.stubGlobal('fetch', ((was) => (path: string, init: RequestInit) =>
+    path.endsWith('/decided/preview') ? Promise.resolve(new globalThis.Response(null, { status: 204 })) : was(path, init))(fetch))
+  const d = dock([tool('Bash', { command: 'ls' }, { request_id: 'decided' })])
+  arrive()
+  vi.advanceTimersByTime(600)
+  await answeredAll()
+  expect(off(d.wrapper, 'Approve')).toBe(false)
+})
+
 test('what comes into a card may move its end out of sight: it has to be seen again', async () => {
   let answer: (r: object) => void = () => {}
   vi.stubGlobal('fetch', ((was) => (path: string, init: RequestInit) => (path.endsWith('/moves/preview') ? new Promise((done) => (answer = done)) : was(path, init)))(fetch))

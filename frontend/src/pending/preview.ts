@@ -52,8 +52,8 @@ export function usePreview(request: Request, edited: ComputedRef<ToolInput | nul
     under = true
     read = Date.now()
     try {
-      const now = await call<Preview>('GET', at(id))
-      if (gone) return
+      const now = await call<Preview | null>('GET', at(id))
+      if (gone || !now) return // decided meanwhile: what was said stays until the card goes
       const before = asked.value?.file
       if (before && now.file && JSON.stringify(before) !== JSON.stringify(now.file)) changed.value++
       asked.value = now
@@ -72,8 +72,8 @@ export function usePreview(request: Request, edited: ComputedRef<ToolInput | nul
 
   async function loadEdit(input: ToolInput) {
     try {
-      const preview = await call<Preview>('POST', at(id), { tool_input: input })
-      if (!gone && edited.value === input) ofEdit.value = { input, preview }
+      const preview = await call<Preview | null>('POST', at(id), { tool_input: input })
+      if (preview && !gone && edited.value === input) ofEdit.value = { input, preview }
     } catch {
       // Without it the card says nothing of the edit.
       if (!gone && edited.value === input) failed.value = input
