@@ -48,7 +48,7 @@ func TestHeldAnswer(t *testing.T) {
 	yes := func(commandID string, ms int) map[string]any {
 		return map[string]any{"decision": "allow", "command_id": commandID, "undo_ms": ms}
 	}
-	b := h.openAs(ben)
+	a, b := h.openAs(ana), h.openAs(ben)
 	checkRefusal(t, give(ana, "response", yes(uuid.NewString(), 10_001)), 400, "invalid")
 	checkRefusal(t, give(ana, "undo", map[string]any{}), 409, "nothing_held")
 	first := uuid.NewString()
@@ -62,6 +62,10 @@ func TestHeldAnswer(t *testing.T) {
 	b.until("Ana's held approval", func(f map[string]any) bool {
 		held := heldOf(f)
 		return held != nil && held["by"] == "Ana" && held["mine"] == false && held["decision"] == "allow"
+	})
+	a.until("that it is hers", func(f map[string]any) bool {
+		held := heldOf(f)
+		return held != nil && held["mine"] == true
 	})
 	checkRefusal(t, give(ben, "response", map[string]any{"decision": "deny"}), 409, "held")
 	checkRefusal(t, give(ben, "undo", map[string]any{}), 409, "nothing_held")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -274,7 +276,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 	changed := known == nil || known.version < state.Version
 	people := map[project.Person]bool{}
 	for t := range h.tabs {
-		people[audience(t, state.InProject)] = true
+		people[audience(t, state)] = true
 	}
 	h.mu.Unlock()
 	// What each person is told, nil for nothing.
@@ -304,7 +306,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 		f.reported = news.frame
 	}
 	for t, welcomed := range h.tabs {
-		frame := frames[audience(t, state.InProject)]
+		frame := frames[audience(t, state)]
 		if frame == nil {
 			continue // not theirs to see, or they came since
 		}
@@ -328,12 +330,13 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 }
 
 // audience is who a tab is, as far as it matters to what they are told about a
-// session: in the default project all are told the same.
-func audience(t *tab, inProject string) project.Person {
-	if inProject == "" {
-		return project.Person{}
+// session: in the default project all are told the same, but for whose an answer
+// is that can be taken back.
+func audience(t *tab, state session.ProcessState) project.Person {
+	if state.InProject != "" || slices.ContainsFunc(state.Requests, func(r pending.Request) bool { return r.Held != nil }) {
+		return person(t.who)
 	}
-	return person(t.who)
+	return project.Person{}
 }
 
 // feed returns the feed of a session, making it when there is none. The caller

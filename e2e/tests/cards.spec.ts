@@ -77,6 +77,46 @@ test('what can do much harm is marked, and takes more than one press @newest', a
   await page.keyboard.up('y')
 })
 
+test('what was approved can be taken back for some seconds, and then counts @newest', async ({ page, context, folder, rest }) => {
+  const build = join(folder, 'build')
+  mkdirSync(build)
+  const id = await rest.start(prompt('Clean up.', [bash(`rm -rf ${build}`)], [text('Cleaned.')]), { cwd: folder })
+  // Long enough for a slow machine.
+  await page.addInitScript(() => localStorage.setItem('sayso:undoFor', '10'))
+  const app = await App.openSession(page, id)
+  const other = await App.openSession(await context.newPage(), id)
+  const card = app.card(build)
+  const word = card.getByRole('textbox', { name: /^Type “rm”/ })
+  const held = 'Approved. It takes effect in a moment.'
+  async function approve() {
+    await app.approve(card)
+    await word.fill('rm')
+    await card.getByRole('button', { name: 'Approve it' }).click()
+  }
+  await approve()
+  await expect(page.getByRole('group', { name: 'Take back' }).getByRole('button', { name: 'Undo' })).toBeVisible()
+  await page.keyboard.press('Control+z')
+  await expect(card.getByText(held)).toBeHidden()
+  await expect(app.approveButton(card)).not.toHaveAttribute('aria-disabled')
+  const waits = async () => (await rest.state(id)).pending_requests.map((r) => r.status)
+  expect(await waits()).toEqual(['open'])
+
+  // The button on the card does the same, and the other tab sees both.
+  await approve()
+  await expect(other.card(build).getByText(held)).toBeVisible()
+  await card.getByRole('button', { name: 'Undo' }).click()
+  await expect(other.card(build).getByText(held)).toBeHidden()
+  await expect(other.approveButton(other.card(build))).not.toHaveAttribute('aria-disabled')
+  expect(await waits()).toEqual(['open'])
+  expect(existsSync(build)).toBe(true)
+
+  await other.page.evaluate(() => localStorage.setItem('sayso:undoFor', '3'))
+  await expect(page.locator('html')).toHaveAttribute('data-undo-for', '3')
+  await approve()
+  await expect(app.said('Cleaned.')).toBeVisible()
+  expect(existsSync(build)).toBe(false)
+})
+
 test('a rule that goes with an approval says what it allows, and goes again with one press @newest', async ({ page, folder, rest }) => {
   const id = await rest.start(prompt('Make it.', [bash(`touch ${folder}/one`)], [text('One.')]), { cwd: folder })
   const app = await App.openSession(page, id)

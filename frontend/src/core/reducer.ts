@@ -172,7 +172,17 @@ function process(state: State, next: ProcessState, context: Context): State {
     return { ...depart(state, known, next, context), sessions, transcripts }
   }
   sessions.set(next.session_id, { ...next, updated_at: Math.max(next.state_changed_at, known?.updated_at ?? 0) })
-  return { ...depart(state, known, next, context), sessions }
+  return { ...depart(unheld(state, known, next), known, next, context), sessions }
+}
+
+/** The ack to an answer that was held and taken back says nothing any more. */
+function unheld(state: State, before: Known | undefined, next: ProcessState): State {
+  const held = new Set(before?.pending_requests.filter((r) => r.held && !r.held.dropped).map((r) => r.request_id))
+  const back = next.pending_requests.filter((r) => held.has(r.request_id) && (!r.held || r.held.dropped))
+  if (back.length === 0) return state
+  const acks = new Map(state.acks)
+  for (const r of back) acks.delete(r.request_id)
+  return { ...state, acks }
 }
 
 function active(state: State, processes: ProcessState[], context: Context): State {

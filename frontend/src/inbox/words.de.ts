@@ -60,6 +60,7 @@ export const words: typeof english = {
     confirm: (n) => `${n} freigeben`,
     sending: 'Wird gesendet …',
     applied: 'Freigegeben',
+    undone: 'Zurückgenommen',
     elsewhere: (by) => (by ? `${by} war schneller` : 'Anderswo beantwortet'),
     stale: 'Nicht mehr offen; nichts wurde gesendet',
     queued: 'Geht hinaus, wenn die Verbindung wieder da ist',

@@ -59,6 +59,7 @@ export const words = {
     confirm: (n: number) => `Approve ${n}`,
     sending: 'Sending…',
     applied: 'Approved',
+    undone: 'Taken back',
     elsewhere: (by: string | null) => (by ? `${by} was first` : 'Answered elsewhere'),
     stale: 'No longer open; nothing was sent',
     queued: 'Goes out when the connection is back',

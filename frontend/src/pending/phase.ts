@@ -10,6 +10,8 @@ export type Phase =
   | { kind: 'queued'; commandID: string; cancellable: boolean }
   /** The server has it; the card leaves when the state says so. */
   | { kind: 'taken' }
+  /** Somebody's answer, perhaps of this tab, can be taken back until it counts. */
+  | { kind: 'held' }
   | { kind: 'late'; ack: Ack }
 
 const CONFIRM_WITHIN_MS = 5_000

@@ -72,6 +72,42 @@ describe('what can do much harm', () => {
     expect(d.answers).toMatchObject([{ decision: 'allow' }])
   })
 
+  test('and can be taken back for some seconds: with what is there, by nobody else, and not twice', async () => {
+    const d = red()
+    const held = (more: object) => ({ by: 'Ada', mine: true, decision: 'allow' as const, at: NOW / 1000, until: NOW / 1000 + 3, ...more })
+    await armed()
+    await button(d.wrapper, 'Approve').trigger('click')
+    const field = d.wrapper.find<HTMLInputElement>('.red input')
+    field.element.focus()
+    await field.setValue('rm')
+    await field.trigger('keydown', { key: 'Enter' })
+    expect(d.answers).toMatchObject([{ decision: 'allow', undo_ms: 3_000 }])
+    await d.ack({ held_until: NOW / 1000 + 3 })
+    await d.state([tool('Bash', { command: 'rm -rf a' }, { held: held({}) })])
+    await nextTick()
+    // The focus is on the card: in the field Ctrl+Z would take back letters.
+    expect((document.activeElement as HTMLElement).dataset['requestId']).toBe('a')
+    expect(d.wrapper.text()).toContain('Approved. It takes effect in a moment.')
+    expect(has(d.wrapper, 'Undo')).toBe(true)
+    expect(off(d.wrapper, 'Approve')).toBe(true)
+
+    // It was taken back, here or elsewhere: open again, and as new as one just asked.
+    await d.state([tool('Bash', { command: 'rm -rf a' })])
+    expect(d.wrapper.text()).not.toContain('takes effect')
+    expect(off(d.wrapper, 'Approve')).toBe(true)
+    await armed()
+    expect(off(d.wrapper, 'Approve')).toBe(false)
+
+    await d.state([tool('Bash', { command: 'rm -rf a' }, { held: held({ by: 'Grace', mine: false, decision: 'deny' }) })])
+    expect(d.wrapper.text()).toContain('Grace denied this. It takes effect in a moment.')
+    expect(has(d.wrapper, 'Undo')).toBe(false)
+    expect(off(d.wrapper, 'Approve')).toBe(true)
+    await d.state([tool('Bash', { command: 'rm -rf a' }, { held: held({ by: 'Grace', mine: false, dropped: 'They may not answer this any more.' }) })])
+    expect(d.wrapper.text()).toContain('What Grace decided did not take effect. They may not answer this any more.')
+    await armed()
+    expect(off(d.wrapper, 'Approve')).toBe(false)
+  })
+
   test('or a key that is held, and not one that is let go', async () => {
     const d = red()
     await armed()

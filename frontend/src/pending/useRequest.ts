@@ -7,6 +7,10 @@ import { useNow } from '@/ui/clock'
 import type { PendingRequestResponse, Request } from '@/wsapi/messages.gen'
 import { usePort } from '@/wsapi/port'
 import { phaseOf, type Phase } from './phase'
+import { undoable } from './undoing'
+
+// After an answer was to count a tab waits so long for the state that says so.
+const LATE_S = 3
 
 type Decided = Pick<PendingRequestResponse,
   'decision' | 'message' | 'interrupt' | 'updated_input' | 'updated_permissions' | 'responses'>
@@ -23,14 +27,20 @@ export function useRequest(props: { session: Known; request: Request }): {
   free: ComputedRef<boolean>
   /** What was pressed, while it is on its way. */
   pressed: ComputedRef<Pressed | null>
-  decide(decided: Decided): void
+  /** risky says that the person shall be able to take it back for a moment. */
+  decide(decided: Decided, risky?: boolean): void
 } {
   const store = useSessions()
   const port = usePort()
   const now = useNow(1000)
   const phase = computed((): Phase => {
-    const at = phaseOf(
-      props.request.request_id, store.outbox, store.state.acks.get(props.request.request_id), store.connected, now.value)
+    if (props.request.held && !props.request.held.dropped) return { kind: 'held' }
+    const ack = store.state.acks.get(props.request.request_id)
+    const at = phaseOf(props.request.request_id, store.outbox, ack, store.connected, now.value)
+    // What was held and is open all the same was taken back.
+    if (at.kind === 'taken' && ack?.held_until !== undefined && now.value / 1000 + store.state.skew > ack.held_until + LATE_S) {
+      return { kind: 'open', refused: null }
+    }
     // The first of two approvals is taken, and leaves the request open.
     return at.kind === 'taken' && props.request.approval?.effect === 'two_people' ? { kind: 'open', refused: null } : at
   })
@@ -42,7 +52,7 @@ export function useRequest(props: { session: Known; request: Request }): {
       if (command?.type !== 'pending_request_response') return null
       return { decision: command.decision ?? 'allow', interrupt: command.interrupt === true }
     }),
-    decide(decided) {
+    decide(decided, risky = false) {
       if (phase.value.kind !== 'open') return
       port.answer({
         session_id: props.session.session_id,
@@ -50,6 +60,8 @@ export function useRequest(props: { session: Known; request: Request }): {
         request_type: props.request.request_type,
         input_hash: props.request.input_hash,
         ...decided,
+        // Where two must approve, the other one is the second thought.
+        ...(props.request.approval?.effect === 'two_people' ? {} : undoable(risky)),
       })
     },
   }

@@ -155,6 +155,16 @@ export const words: typeof english = {
     },
     changedNow: 'Die Datei wurde gerade geändert. Sieh noch einmal hin, bevor du freigibst.',
   },
+  undo: {
+    press: 'Rückgängig',
+    label: 'Zurücknehmen',
+    mine: (decision) => (decision === 'deny' ? 'Abgelehnt. Das gilt gleich.' : 'Erlaubt. Das gilt gleich.'),
+    theirs: (by, decision) => `${by} hat das ${decision === 'deny' ? 'abgelehnt' : 'erlaubt'}. Das gilt gleich.`,
+    said: (decision, n) => (n > 1 ? `${n} entschieden.` : decision === 'deny' ? 'Abgelehnt.' : 'Erlaubt.'),
+    left: (seconds) => `${seconds} s`,
+    back: 'Zurückgenommen. Du kannst neu entscheiden.',
+    dropped: (by, why) => `Was ${by} entschieden hat, gilt nicht. ${why}`,
+  },
   rule: {
     form: {
       exact: 'Genau das:', prefix: 'Alles, was so beginnt:', pattern: 'Alles, was dazu passt:', domain: 'Jede Seite von', tool: 'Jeder Gebrauch von', server: 'Jedes Werkzeug des MCP-Servers',

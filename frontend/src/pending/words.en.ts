@@ -166,6 +166,16 @@ export const words = {
     },
     changedNow: 'The file on disk was changed just now. Look again before you approve.',
   },
+  undo: {
+    press: 'Undo',
+    label: 'Take back',
+    mine: (decision: 'allow' | 'deny'): string => (decision === 'deny' ? 'Denied. It takes effect in a moment.' : 'Approved. It takes effect in a moment.'),
+    theirs: (by: string, decision: 'allow' | 'deny') => `${by} ${decision === 'deny' ? 'denied' : 'approved'} this. It takes effect in a moment.`,
+    said: (decision: 'allow' | 'deny', n: number): string => (n > 1 ? `${n} decided.` : decision === 'deny' ? 'Denied.' : 'Approved.'),
+    left: (seconds: number) => `${seconds} s`,
+    back: 'Taken back. It can be decided again.',
+    dropped: (by: string, why: string) => `What ${by} decided did not take effect. ${why}`,
+  },
   rule: {
     form: {
       exact: 'Exactly this:', prefix: 'Everything that begins with', pattern: 'Everything that fits', domain: 'Every page of', tool: 'Every use of', server: 'Every tool of the MCP server',

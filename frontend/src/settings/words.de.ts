@@ -17,6 +17,10 @@ export const words: typeof english = {
     motion: 'Bewegung wird verringert, wenn dein System das verlangt.',
     keys: 'Tasten ohne Strg oder Alt',
     keysWords: 'Schalte sie aus, wenn du diktierst oder sie versehentlich drückst.',
+    undo: 'Was rückgängig zu machen ist',
+    undoFor: 'Zeit dafür',
+    seconds: (n) => `${n} Sekunden`,
+    undoing: { risky: 'Was rot ist, und mehrere auf einmal', always: 'Jede Antwort', never: 'Nie' },
     here: 'Das gilt für diesen Browser.',
   },
 

@@ -15,6 +15,10 @@ export const words = {
     motion: 'Motion is reduced when your system asks for it.',
     keys: 'Keys without Ctrl or Alt',
     keysWords: 'Switch them off if you dictate, or press them by accident.',
+    undo: 'What can be undone',
+    undoFor: 'Time to undo',
+    seconds: (n: string) => `${n} seconds`,
+    undoing: { risky: 'What is red, and batches', always: 'Every answer', never: 'Never' },
     here: 'These hold for this browser.',
   },
 

@@ -4,7 +4,7 @@ import { ref, watch, type Ref } from 'vue'
  * One choice of a person about how the app looks and sounds here: kept in this
  * browser, told to the other tabs, and for the styles an attribute of the page.
  */
-function kept<T extends string>(name: string, values: readonly [T, ...T[]]): Ref<T> {
+export function kept<T extends string>(name: string, values: readonly [T, ...T[]]): Ref<T> {
   const key = `sayso:${name}`
   const stored = (): T => {
     try {

@@ -1,0 +1,22 @@
+import { createApp } from 'vue'
+import { useSessions } from '@/session/sessions'
+import { call } from '@/wsapi/rest'
+import HeldToast from './HeldToast.vue'
+
+let shown = false
+
+/** Offers, from now on, to take back what the server holds of this person's answers. */
+export function offerBack(): void {
+  if (shown) return
+  shown = true
+  const host = document.createElement('div')
+  document.body.append(host)
+  createApp(HeldToast, { store: useSessions() }).mount(host)
+}
+
+/** Takes answers back; each that cannot be is an error, the first of which is thrown. */
+export async function takeBack(requestIDs: readonly string[]): Promise<void> {
+  const all = await Promise.allSettled(requestIDs.map((id) =>
+    call<unknown>('POST', `/api/pending/${encodeURIComponent(id)}/undo`, {})))
+  for (const one of all) if (one.status === 'rejected') throw one.reason
+}
