@@ -2,11 +2,12 @@ import { fileURLToPath } from 'node:url'
 import vue from '@vitejs/plugin-vue'
 import { defineConfig } from 'vitest/config'
 import { compress } from './build/compress.ts'
+import { preload } from './build/preload.ts'
 
 const server = process.env['SAYSO_DEV_SERVER'] ?? 'http://127.0.0.1:8787'
 
 export default defineConfig({
-  plugins: [vue(), compress()],
+  plugins: [vue(), preload(['/src/session/SessionView.vue'], ['/src/pending/cards.ts']), compress()],
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
   define: {
     __VUE_OPTIONS_API__: 'false',

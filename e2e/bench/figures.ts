@@ -33,3 +33,19 @@ export const say = (what: string, figure: string, limit: string) => console.log(
 /** Where it went, for whoever wants it lower. */
 export const parts = (from: Cost, to: Cost, turns: number) =>
   (['script', 'style', 'layout'] as const).map((part) => `${part} ${((to[part] - from[part]) / turns).toFixed(2)}`).join(', ')
+
+/** How long after a page began to load words of a transcript were painted, in ms of the page's own clock. */
+export async function until(page: Page, words: string): Promise<() => Promise<number>> {
+  await page.addInitScript((words) => {
+    const seen = new MutationObserver(() => {
+      if (!document.querySelector('[role=feed]')?.textContent?.includes(words)) return
+      seen.disconnect()
+      requestAnimationFrame(() => setTimeout(() => performance.mark('readable')))
+    })
+    seen.observe(document, { subtree: true, childList: true, characterData: true })
+  }, words)
+  return async () => {
+    await page.waitForFunction(() => performance.getEntriesByName('readable').length > 0)
+    return page.evaluate(() => performance.getEntriesByName('readable')[0]!.startTime)
+  }
+}
