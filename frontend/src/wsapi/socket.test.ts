@@ -180,6 +180,23 @@ test('a request that comes or goes is shown at once, with what was said before; 
   expect(store.session(state.session_id)?.title).toBe('another')
 })
 
+test('an ack that comes together with the state that it made is taken in with it', () => {
+  last().hello()
+  const state = golden<ProcessState>('process_state.many_requests')
+  const [first] = state.pending_requests
+  last().say({ type: 'active_processes', processes: [state] })
+  vi.advanceTimersByTime(20)
+  socket.answer({ ...answer, session_id: state.session_id, request_id: first!.request_id })
+  const [sent] = last().of('pending_request_response')
+  last().say({ type: 'batch', frames: [
+    { type: 'ack', command_id: sent!.command_id, result: 'applied' },
+    { ...state, version: state.version + 1, pending_requests: state.pending_requests.slice(1) },
+  ] })
+  expect(store.state.acks.get(first!.request_id)?.result).toBe('applied')
+  expect(store.outbox).toEqual([])
+  expect(store.requests).toHaveLength(state.pending_requests.length - 1)
+})
+
 test('the end of a sign-in is said once and for all', () => {
   last().hello()
   last().onclose?.({ code: 4001 } as CloseEvent)

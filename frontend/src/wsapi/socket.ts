@@ -79,8 +79,15 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   })
 
   function take(frame: ServerFrame): void {
+    const ours = acks(frame).flatMap((id) => outbox.find(id) ?? [])
+    // Before the frame is handed over, which may be at once.
+    for (const entry of ours) answered.set(entry.command.command_id, entry.command)
     queue.push(frame, urgent(frame, store.state))
-    settle(frame)
+    if (ours.length === 0) return
+    // The acks reach the store before their commands leave the outbox, or a card
+    // would be open for a blink in between.
+    queue.flush()
+    for (const entry of ours) outbox.settle(entry.command.command_id)
   }
 
   /**
@@ -102,16 +109,6 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       })
     }
     return []
-  }
-
-  function settle(frame: ServerFrame): void {
-    const ours = acks(frame).flatMap((id) => outbox.find(id) ?? [])
-    if (ours.length === 0) return
-    for (const entry of ours) answered.set(entry.command.command_id, entry.command)
-    // The acks reach the store before their commands leave the outbox, or a card
-    // would be open for a blink in between.
-    queue.flush()
-    for (const entry of ours) outbox.settle(entry.command.command_id)
   }
 
   function write(command: Lasting): boolean {
