@@ -71,13 +71,13 @@ var attackList = []attack{
 	proved(31, "credentials in addresses", "wsapi.TestEveryRouteRefuses/7.31", "wsapi.TestLogKeepsNoSecretAndNoForgery"),
 	proved(32, "a parameter that makes the web app connect elsewhere", "wsapi.TestEveryRouteRefuses", "frontend/src/account/SignIn.test.ts: is no place to go on to"),
 	proved(33, "a proxy's word on who somebody is", "wsapi.TestEveryRouteRefuses/7.33"),
-	proved(34, "sockets that outlive their sign-in", "wsapi.TestSignInEndsOnTheSocketOfItsBrowser", "wsapi.TestSignInEndsOnOpenSockets", "wsapi.TestPasskeyEndsOnOpenSockets", "mcpapi.TestTokenOfADeadSessionIs401", "mcpapi.TestTokenThatEndsIsNoticedWithinASecond"),
+	proved(34, "sockets that outlive their sign-in", "wsapi.TestSignInEndsOnTheSocketOfItsBrowser", "wsapi.TestARightThatEndsEndsAtEveryDoor", "wsapi.TestSignInEndsOnOpenSockets", "wsapi.TestPasskeyEndsOnOpenSockets", "mcpapi.TestTokenOfADeadSessionIs401", "mcpapi.TestTokenThatEndsIsNoticedWithinASecond"),
 	proved(35, "one set-up, two who claim it", "account.TestSetUp", "account.TestSignInLinkWorksOnce"),
 
 	// What somebody may.
-	proved(36, "a session of another project", "wsapi.TestWhatIsNotYoursIsNotThere", "wsapi.TestMembershipReachesOpenTabs", "project.TestWhoMayDoWhat"),
+	proved(36, "a session of another project", "wsapi.TestARightThatEndsEndsAtEveryDoor", "wsapi.TestWhatIsNotYoursIsNotThere", "wsapi.TestMembershipReachesOpenTabs", "project.TestWhoMayDoWhat"),
 	proved(37, "a viewer who answers", "wsapi.TestRolesOnTheSocket", "wsapi.TestEveryRouteRefuses/7.37", "wsapi.TestRightsAndRulesOfAnswers"),
-	proved(38, "an admin who is none any more, on an old socket", "wsapi.TestSignInEndsOnOpenSockets/demoted", "wsapi.TestDemotedBetweenTwoCommands", "wsapi.TestMembershipReachesOpenTabs"),
+	proved(38, "an admin who is none any more, on an old socket", "wsapi.TestARightThatEndsEndsAtEveryDoor", "wsapi.TestSignInEndsOnOpenSockets/demoted", "wsapi.TestDemotedBetweenTwoCommands", "wsapi.TestMembershipReachesOpenTabs"),
 	proved(39, "a request of another session", "wsapi.TestRequestOfAnotherSessionIsNoneAtAll", "wsapi.TestWhatIsNotYoursIsNotThere"),
 	proved(40, "an agent that reads in another session", "mcpapi.TestSessionsNeverSeeEachOther", "mcpapi.TestTicketsOfOthersAreNone"),
 	proved(41, "an agent that answers", "wsapi.TestTokenOfAnAgentIsNobody"),
