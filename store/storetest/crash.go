@@ -135,6 +135,74 @@ var crashSteps = []struct {
 			equal(t, "carried from", list[0].Resolution.CarriedFrom, id)
 			equal(t, "version", version(t, st, id), uint64(4))
 		}},
+	{"first of two approvals",
+		func(ctx context.Context, st store.Store, id string) error {
+			r := bash(id, "ls")
+			r.RequestID = id
+			if _, _, err := st.OpenRequest(ctx, r); err != nil {
+				return err
+			}
+			_, _, err := st.ApproveRequest(ctx, id, firstYes("ana"))
+			return err
+		},
+		func(t *testing.T, ctx context.Context, st store.Store, id string) {
+			want := firstYes("ana")
+			r, err := st.Request(ctx, id)
+			must(t, err)
+			equal(t, "status", r.Status, pending.Open)
+			equal(t, "approval", r.Approval, &want)
+			_, done, err := st.ApproveRequest(ctx, id, firstYes("ben"))
+			must(t, err)
+			equal(t, "another first", done, false)
+			r, won, err := st.ResolveRequest(ctx, id, secondYes("ben", "ana"))
+			must(t, err)
+			equal(t, "completed", []any{won, r.Status, r.ResolvedBy()}, []any{true, pending.Answered, "name of ana and name of ben"})
+		}},
+	{"held answer",
+		func(ctx context.Context, st store.Store, id string) error {
+			r := bash(id, "ls")
+			r.RequestID = id
+			if _, _, err := st.OpenRequest(ctx, r); err != nil {
+				return err
+			}
+			_, _, err := st.HoldRequest(ctx, id, heldBy("ana"))
+			return err
+		},
+		func(t *testing.T, ctx context.Context, st store.Store, id string) {
+			h := heldBy("ana")
+			r, err := st.Request(ctx, id)
+			must(t, err)
+			equal(t, "held", r.Held, &h)
+			list, err := st.HeldRequests(ctx)
+			must(t, err)
+			equal(t, "listed", requestIDs(list), []string{id})
+			r, won, err := st.ResolveRequest(ctx, id, counted(h))
+			must(t, err)
+			equal(t, "counted", []any{won, r.Status}, []any{true, pending.Answered})
+		}},
+	{"answer taken back",
+		func(ctx context.Context, st store.Store, id string) error {
+			r := bash(id, "ls")
+			r.RequestID = id
+			if _, _, err := st.OpenRequest(ctx, r); err != nil {
+				return err
+			}
+			h := heldBy("ana")
+			if _, _, err := st.HoldRequest(ctx, id, h); err != nil {
+				return err
+			}
+			_, _, err := st.UnholdRequest(ctx, id, h.CommandID, h.Actor, "")
+			return err
+		},
+		func(t *testing.T, ctx context.Context, st store.Store, id string) {
+			h := heldBy("ana")
+			_, won, err := st.ResolveRequest(ctx, id, counted(h))
+			must(t, err)
+			equal(t, "counted", won, false)
+			r, done, err := st.HoldRequest(ctx, id, h)
+			must(t, err)
+			equal(t, "held again", []any{done, r.Status, r.TakenBack}, []any{false, pending.Open, []string{h.CommandID}})
+		}},
 	{"progress",
 		func(ctx context.Context, st store.Store, id string) error {
 			_, err := st.SaveProgress(ctx, id, session.Progress{Items: []session.Item{item("a", "1")},
