@@ -111,7 +111,6 @@ export const words: typeof english = {
   grants: {
     lead: 'Was Claude ohne zu fragen darf, weil es jemand bei einer Erlaubnis gesagt hat.',
     none: 'Nichts ist immer erlaubt. Jede Änderung wird gefragt.',
-    noneFound: 'Die Einstellungsdateien erlauben sonst nichts.',
     rule: 'Regel',
     scope: 'Gilt für',
     scopes: { session: 'diese Sitzung', localSettings: 'diesen Ordner, für mich', projectSettings: 'diesen Ordner, für alle', userSettings: 'alle meine Ordner' },

@@ -111,7 +111,6 @@ export const words = {
   grants: {
     lead: 'What Claude may do without asking, because somebody said so beside an approval.',
     none: 'Nothing is always allowed. Every change is asked for.',
-    noneFound: 'The settings files allow nothing else.',
     rule: 'Rule',
     scope: 'Holds for',
     scopes: { session: 'this session', localSettings: 'this folder, for me', projectSettings: 'this folder, for everyone', userSettings: 'all my folders' },

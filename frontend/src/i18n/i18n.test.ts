@@ -69,6 +69,17 @@ describe('the catalogues', () => {
     expect(past).toEqual([])
   })
 
+  // One with a _ is named by what the server says.
+  it('hold no word that nobody says', () => {
+    const catalogues = /(words|messages)\.(en|de)\.ts$/
+    const code = sources.filter((f) => /\.(ts|vue)$/.test(f) && !catalogues.test(f) && !f.endsWith('.test.ts')).map((f) => readFileSync(f, 'utf8')).join('\n')
+    const used = new Set(code.match(/[A-Za-z_$][\w$]*/g))
+    const unused = sources.filter((f) => catalogues.test(f) && f.endsWith('.en.ts')).flatMap((f) =>
+      [...readFileSync(f, 'utf8').matchAll(/^\s+([A-Za-z]\w*):/gm)].map((m) => m[1]!)
+        .filter((key) => !key.includes('_') && !used.has(key)).map((key) => `${name(f)}: ${key}`))
+    expect(unused).toEqual([])
+  })
+
   // A word alone may well be the same in both.
   it('say everything in German', () => {
     const leaves = (words: object, path: string): [string, string][] => Object.entries(words).flatMap(([key, word]): [string, string][] =>
