@@ -39,7 +39,7 @@ var attackList = []attack{
 	proved(1, "another host name, rebound to us", "wsapi.TestEveryRouteRefuses/7.1 another host with its origin", "wsapi.TestEveryHandlerHoldsTheEdge"),
 	proved(2, "the same on the WebSocket", "wsapi.TestUpgradeIsRefused/7.2"),
 	proved(3, "the same at the doors of agents", "wsapi.TestEveryHandlerHoldsTheEdge", "cmd/sayso.TestDoorsOfAgents"),
-	proved(4, "no host, two hosts, another one in the address", "wsapi.TestEveryRouteRefuses/7.4", "cmd/sayso.TestRawRequestsAreRefused/4 two hosts"),
+	proved(4, "no host, two hosts, another one in the address", "wsapi.TestEveryRouteRefuses/7.4", "cmd/sayso.TestRawRequestsAreRefused/4 two hosts", "cmd/sayso.TestRawRequestsAreRefused/4 absolute address"),
 	proved(5, "host names that resemble ours", "wsapi.TestEveryRouteRefuses/7.5 decimal", "wsapi.TestAllowedHosts"),
 	proved(6, "forwarded headers of strangers", "wsapi.TestForwardedHeadersOfStrangers", "wsapi.TestEveryRouteRefuses/7.6"),
 	proved(7, "WebSocket with a cookie from another site", "wsapi.TestUpgradeIsRefused/7.7"),
@@ -122,10 +122,10 @@ var attackList = []attack{
 	proved(74, "ids of odd types", "mcpapi.TestIDsComeBack"),
 
 	// Load and parsing.
-	proved(75, "slow headers and bodies", "cmd/sayso.TestSlowHeadersAreCutOff"),
+	proved(75, "slow headers and bodies", "cmd/sayso.TestSlowHeadersAreCutOff", "wsapi.TestNoBodyIsWaitedForLong"),
 	proved(76, "many idle connections", "cmd/sayso.TestConnectionsAreLimited"),
 	proved(77, "frames that are too large, or none", "wsapi.TestMessagesThatEndTheConnection", "wsapi.TestFramesThatBreakTheProtocol"),
-	proved(78, "JSON that is deep or says things twice", "wsapi.TestEveryRouteRefuses/7.78 deep", "wsapi.TestEveryRouteRefuses/7.78 repeated"),
+	proved(78, "JSON that is deep or says things twice", "wsapi.TestEveryRouteRefuses/7.78 deep", "wsapi.TestEveryRouteRefuses/7.78 repeated", "wsapi.TestAMillionFields"),
 	proved(79, "large headers", "cmd/sayso.TestRawRequestsAreRefused/79"),
 	proved(80, "forged lines in the log", "wsapi.TestLogKeepsNoSecretAndNoForgery"),
 	proved(81, "secrets in logs and figures", "wsapi.TestLogKeepsNoSecretAndNoForgery", "shim.TestWhatTheCLIGets"),

@@ -3,13 +3,16 @@ package wsapi_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -327,4 +330,50 @@ func TestGuessedTokensAreLimited(t *testing.T) {
 			}
 		})
 	}
+}
+
+// deadlines is an answer over a connection that knows how long it may be read.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	read time.Time
+}
+
+func (d *deadlines) SetReadDeadline(at time.Time) error { d.read = at; return nil }
+func (d *deadlines) SetWriteDeadline(_ time.Time) error { return nil }
+
+// TestNoBodyIsWaitedForLong: attack 75. Every route that reads a body has said
+// until when before it does; slow headers are cut off in cmd/sayso.
+func TestNoBodyIsWaitedForLong(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	id := h.session("one")
+	for _, rt := range wsapi.Routes() {
+		if !takesBody(rt) {
+			continue
+		}
+		r := httptest.NewRequest(rt.Method, pathParameter.ReplaceAllString(rt.Pattern, id), strings.NewReader(`{"a`))
+		r.Host = "127.0.0.1:8787"
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+h.token(account.Admin))
+		w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		before := time.Now()
+		h.server.ServeHTTP(w, r)
+		if w.read.Before(before) || w.read.After(time.Now().Add(time.Minute)) {
+			t.Errorf("%s %s may be sent until %v", rt.Method, rt.Pattern, w.read)
+		}
+	}
+}
+
+// TestAMillionFields: attack 78. A body of as many fields as its limit allows is
+// refused, for what is in it or for its size.
+func TestAMillionFields(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+	var b strings.Builder
+	for i := range 1_000_000 {
+		fmt.Fprintf(&b, `,"%x":1`, i)
+	}
+	fields := "{" + b.String()[1:] + "}"
+	checkRefusal(t, h.as(account.Member, "POST", "/api/sessions", fields), 400, "invalid")
+	checkRefusal(t, h.as(account.Member, "POST", "/api/templates", fields), 413, "too_large")
 }
