@@ -49,6 +49,8 @@ test('what can do much harm is marked, and takes more than one press @newest', a
   const id = await rest.start(
     prompt('Clean up.', [bash(`ls && r''m -rf ${build}`)], [bash(`rm -rf ${folder}/nothing`)], [text('Cleaned.')]), { cwd: folder },
   )
+  // Whoever wants no time to think better of it has none.
+  await page.addInitScript(() => localStorage.setItem('sayso:undo', 'never'))
   const app = await App.openSession(page, id)
   const first = app.card(build)
   await expect(first.locator('mark')).toHaveText(`r''m -rf ${build}`)
