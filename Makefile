@@ -71,6 +71,10 @@ test-web: frontend/node_modules/.package-lock.json ## Run the web app's unit tes
 	@mkdir -p .tools/reports
 	npm run --silent --prefix frontend test -- --reporter=default --reporter=json --outputFile.json=$(CURDIR)/.tools/reports/web.json
 
+.PHONY: size
+size: frontend ## Fail when the built web app is larger than it may be
+	npm run --silent --prefix frontend size
+
 .PHONY: test-e2e
 test-e2e: build e2e/node_modules/.package-lock.json ## Run the browser tests
 	@mkdir -p .tools/reports
