@@ -170,6 +170,49 @@ func leavingOut(s session.Session, found folder.Found) (settingsPlan, error) {
 	return settingsPlan{leaveOut: true, variables: variables}, nil
 }
 
+// TrustedFolder is one whose settings somebody trusts as they were then.
+type TrustedFolder struct {
+	Folder, Digest, By string
+	At                 time.Time
+	Items              []FolderItem
+}
+
+// TrustedFolders are all of them, what was trusted last first.
+func (o *Orchestrator) TrustedFolders(ctx context.Context) ([]TrustedFolder, error) {
+	all, err := o.o.Store.AllTrusts(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("orchestrator: trusted folders: %w", err)
+	}
+	list := make([]TrustedFolder, 0, len(all))
+	for _, t := range all {
+		one := TrustedFolder{Folder: t.Folder, Digest: t.Digest, By: t.By.Name, At: t.At}
+		var items []folder.Item
+		_ = json.Unmarshal(t.Items, &items) // of an older version: the digest still says what it was
+		for _, i := range items {
+			one.Items = append(one.Items, itemOf(i))
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// Distrust takes the trust in a folder back, as it was seen in the list: the next
+// start there asks again. known is false when there is none of that digest.
+func (o *Orchestrator) Distrust(ctx context.Context, folder, digest string, by pending.Actor) (known bool, err error) {
+	t, known, err := o.o.Store.Trust(ctx, folder)
+	if err == nil && known {
+		t.Digest = digest
+		known, err = o.o.Store.Distrust(ctx, t, by, time.Now())
+	}
+	if err != nil {
+		return false, fmt.Errorf("orchestrator: distrust a folder: %w", err)
+	}
+	if known {
+		o.o.Log.InfoContext(ctx, "a folder is trusted no longer", "folder", folder, "digest", digest, "by", by.Name)
+	}
+	return known, nil
+}
+
 // recheck looks again in the moment before the CLI is started: what was trusted may
 // have been changed since.
 func (p *process) recheck(ctx context.Context) error {

@@ -28,6 +28,13 @@ type Trusts interface {
 	// PutTrust stores a trust in place of the last one in its folder and puts it on
 	// record; both survive a power cut. The same digest again changes nothing.
 	PutTrust(ctx context.Context, t Trust) error
+	// AllTrusts returns the last trust in every folder, the newest first, as Trust
+	// does.
+	AllTrusts(ctx context.Context) ([]Trust, error)
+	// Distrust takes a trust back, in its folder and of its digest, and puts that on
+	// record; both survive a power cut. There may be none of that digest any more: then
+	// it changes nothing and known is false.
+	Distrust(ctx context.Context, t Trust, by pending.Actor, at time.Time) (known bool, err error)
 	// LeaveOut says whether a session, which must be there, runs without the settings
 	// of its folder from its next process on.
 	LeaveOut(ctx context.Context, sessionID string, out bool) error

@@ -31,7 +31,7 @@ func RESTBodies() []any {
 		Environment{}, FolderList{}, TokenList{}, TokenCreate{}, TokenCreated{}, Refusal{},
 		SetUp{}, NewPassword{}, SignInList{}, PersonList{}, PersonCreate{}, PersonChange{}, SignInLink{}, AuditPage{},
 		GrantList{}, GrantRevoke{}, Revocation{}, ProjectList{}, LimitList{}, ProjectCreate{}, ProjectChange{},
-		TemplateList{}, TemplateText{}, Preferences{}, PreferencesChange{}, LatelyList{}, WaitList{},
+		TrustedFolderList{}, TrustRevoke{}, TemplateList{}, TemplateText{}, Preferences{}, PreferencesChange{}, LatelyList{}, WaitList{},
 		Alerts{}, AlertTargetCreate{}, AlertTest{},
 		SignInWays{}, PasskeyChallenge{}, PasskeyLogin{}, PasskeyNew{}, PasskeyCreate{}, Passkey{}, PasskeyList{},
 		OIDCBegun{}, OIDCLogin{}, LinkNew{}, Link{}, LinkList{},

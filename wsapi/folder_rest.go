@@ -15,19 +15,56 @@ const (
 	longestTyped = 4096 // bytes of a path, as for the folder of a session
 )
 
+func wireFolderItems(list []orchestrator.FolderItem) []FolderItem {
+	out := make([]FolderItem, 0, len(list))
+	for _, i := range list {
+		out = append(out, FolderItem{
+			Kind: FolderItemKind(i.Kind), Danger: FolderDanger(i.Danger), File: i.File, Name: i.Name, Text: i.Text, Cut: i.Cut, New: i.New,
+		})
+	}
+	return out
+}
+
+// getTrustedFolders lists the folders whose settings somebody trusts.
+func (s *Server) getTrustedFolders(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	all, err := s.o.Driver.TrustedFolders(r.Context())
+	if err != nil {
+		return err
+	}
+	list := TrustedFolderList{Folders: make([]TrustedFolder, 0, len(all))}
+	for _, t := range all {
+		list.Folders = append(list.Folders, TrustedFolder{Folder: t.Folder, Digest: t.Digest, By: t.By, TrustedAt: seconds(t.At), Items: wireFolderItems(t.Items)})
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+// postDistrust takes a trust back. Sessions that run there go on as they are.
+func (s *Server) postDistrust(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body TrustRevoke
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if err := checkShape(&body); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), commandTimeout)
+	defer cancel()
+	known, err := s.o.Driver.Distrust(ctx, body.Folder, body.Digest, actor(who))
+	if err != nil {
+		return err
+	}
+	if !known {
+		return refuse(http.StatusNotFound, "not_found", "This folder is not trusted in that way any more. Look at the list again.")
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
 // wireTrust is what a person must look at.
 func wireTrust(e *orchestrator.UntrustedError) *FolderTrust {
-	items := func(list []orchestrator.FolderItem) []FolderItem {
-		out := make([]FolderItem, 0, len(list))
-		for _, i := range list {
-			out = append(out, FolderItem{
-				Kind: FolderItemKind(i.Kind), Danger: FolderDanger(i.Danger), File: i.File, Name: i.Name, Text: i.Text, Cut: i.Cut, New: i.New,
-			})
-		}
-		return out
-	}
 	w := &FolderTrust{
-		Folder: e.Folder, Digest: e.Digest, Items: items(e.Items), Gone: items(e.Gone), Told: e.Told, CanLeaveOut: !e.CannotLeaveOut,
+		Folder: e.Folder, Digest: e.Digest, Items: wireFolderItems(e.Items), Gone: wireFolderItems(e.Gone), Told: e.Told, CanLeaveOut: !e.CannotLeaveOut,
 	}
 	if w.Told == nil {
 		w.Told = []string{}

@@ -93,3 +93,30 @@ func TestAFolderThatNobodyTrusts(t *testing.T) {
 	}
 	checkRefusal(t, h.as(account.Member, "POST", "/api/sessions", map[string]any{"cwd": "/w", "prompt": "x", "trust": "sha256:1", "without_settings": true}), 400, "invalid")
 }
+
+// Trusted folders are listed with what was seen of them, and distrusted by admins.
+func TestTrustedFolders(t *testing.T) {
+	h := newHouse(t)
+	var list wsapi.TrustedFolderList
+	h.as(account.Admin, "GET", "/api/trusted_folders", nil).into(t, &list)
+	want := wsapi.TrustedFolderList{Folders: []wsapi.TrustedFolder{{
+		Folder: "/w", Digest: "sha256:1", By: "Ada", TrustedAt: 10,
+		Items: []wsapi.FolderItem{{Kind: "hook", Danger: "runs", File: "/w/.claude/settings.json", Name: "Stop", Text: "touch a"}},
+	}}}
+	if !reflect.DeepEqual(list, want) {
+		t.Errorf("got %+v, want %+v", list, want)
+	}
+	for body, status := range map[string]int{
+		`{"folder":"/w","digest":"sha256:1"}`:           204,
+		`{"folder":"/w","digest":"sha256:0"}`:           404,
+		`{"folder":"/elsewhere","digest":"sha256:1"}`:   404,
+		`{"folder":"/w"}`:                               400,
+		`{"folder":"/w","digest":"sha256:1","and":"x"}`: 400,
+	} {
+		if got := h.call("POST", "/api/trusted_folders/revoke", body, bearer(h.token(account.Admin))); got.status != status {
+			t.Errorf("%s: %d %s, want %d", body, got.status, got.body, status)
+		}
+	}
+	checkRefusal(t, h.as(account.Member, "GET", "/api/trusted_folders", nil), 403, "forbidden")
+	checkRefusal(t, h.as(account.Member, "POST", "/api/trusted_folders/revoke", map[string]any{"folder": "/w", "digest": "sha256:1"}), 403, "forbidden")
+}

@@ -528,6 +528,20 @@ func (d *driver) FoundGrants(context.Context) (orchestrator.Found, error) {
 	return orchestrator.Found{Grants: []orchestrator.FoundGrant{{Grant: g, File: "/w/.claude/settings.json"}}}, nil
 }
 
+func (d *driver) TrustedFolders(context.Context) ([]orchestrator.TrustedFolder, error) {
+	return []orchestrator.TrustedFolder{{
+		Folder: "/w", Digest: "sha256:1", By: "Ada", At: time.Unix(10, 0),
+		Items: []orchestrator.FolderItem{{Kind: "hook", Danger: "runs", File: "/w/.claude/settings.json", Name: "Stop", Text: "touch a"}},
+	}}, nil
+}
+
+func (d *driver) Distrust(_ context.Context, folder, digest string, by pending.Actor) (bool, error) {
+	if folder != "/w" || digest != "sha256:1" {
+		return false, nil
+	}
+	return true, d.note("distrust %s %s by %s", folder, digest, by.Name)
+}
+
 func (d *driver) Vitals(sessionID string) (orchestrator.Vitals, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

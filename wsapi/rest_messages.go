@@ -410,6 +410,26 @@ type FolderList struct {
 	More    bool     `json:"more"` // than are here
 }
 
+// TrustedFolder is one whose settings somebody trusts as they were then.
+type TrustedFolder struct {
+	Folder    string       `json:"folder"`
+	Digest    string       `json:"digest"` // of the items
+	By        string       `json:"by"`
+	TrustedAt float64      `json:"trusted_at"`
+	Items     []FolderItem `json:"items"`
+}
+
+// TrustedFolderList holds them, what was trusted last first.
+type TrustedFolderList struct {
+	Folders []TrustedFolder `json:"folders"`
+}
+
+// TrustRevoke takes a trust back that was seen in the list.
+type TrustRevoke struct {
+	Folder string `json:"folder" validate:"required,max=4096"`
+	Digest string `json:"digest" validate:"required,max=128"`
+}
+
 // Token is an API token without its secret.
 type Token struct {
 	TokenID    string       `json:"token_id"`

@@ -147,6 +147,8 @@ func routes() []route {
 		// One's own grants; admins also see and take back those of others.
 		{method: "GET", pattern: "/api/grants", policy: asMember, serve: (*Server).getGrants},
 		{method: "POST", pattern: "/api/grants/revoke", policy: asMember, serve: (*Server).postGrantRevoke},
+		{method: "GET", pattern: "/api/trusted_folders", policy: asAdmin, serve: (*Server).getTrustedFolders},
+		{method: "POST", pattern: "/api/trusted_folders/revoke", policy: asAdmin, serve: (*Server).postDistrust},
 		{method: "GET", pattern: "/api/audit", policy: asAdmin, serve: (*Server).getAudit},
 		{method: "GET", pattern: "/api/audit/state", policy: asAdmin, serve: (*Server).getAuditState},
 		{method: "GET", pattern: "/api/audit/export", policy: asAdmin, serve: (*Server).getAuditExport},

@@ -87,6 +87,8 @@ var policies = map[string]string{
 	"POST /api/alerts/targets":                        "viewer",
 	"DELETE /api/alerts/targets/{id}":                 "viewer",
 	"POST /api/alerts/targets/{id}/test":              "viewer",
+	"GET /api/trusted_folders":                        "admin",
+	"POST /api/trusted_folders/revoke":                "admin",
 	"GET /api/audit":                                  "admin",
 	"GET /api/audit/state":                            "admin",
 	"GET /api/audit/export":                           "admin",

@@ -103,6 +103,8 @@ type Driver interface {
 	PermissionRules(ctx context.Context, sessionID string) ([]orchestrator.SettingsRules, error)
 	Bounds(ctx context.Context) (*project.Bounds, []project.Taken, error)
 	LimitsChanged()
+	TrustedFolders(ctx context.Context) ([]orchestrator.TrustedFolder, error)
+	Distrust(ctx context.Context, folder, digest string, by pending.Actor) (known bool, err error)
 	Consent(ctx context.Context, sessionID string, c orchestrator.Consent, by pending.Actor) error
 	SavedSessions(ctx context.Context) ([]orchestrator.SavedSession, error)
 	SavedSession(sessionID string) (orchestrator.SavedSession, error)

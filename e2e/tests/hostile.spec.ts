@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { prompt, text } from '../script.ts'
+import { token } from '../server.ts'
 
 // A hook that leaves a file, so that the test sees whether it ran.
 const hooks = (event: string, command: string) => ({ hooks: { [event]: [{ hooks: [{ type: 'command', command }] }] } })
@@ -60,4 +61,49 @@ test('a hostile repository: shown, cancelled, without its settings, trusted, cha
   await changed.getByRole('button', { name: 'Trust this folder and start' }).click()
   await expect(app.said('The last time.')).toBeVisible()
   expect(existsSync(second)).toBe(true)
+
+  // An admin takes the trust back: the next start asks again.
+  await page.goto(`${server.url}/admin/folders`)
+  const row = page.getByRole('row').filter({ hasText: folder })
+  await row.locator('summary').click()
+  await expect(row.getByText(`touch ${second}`)).toBeVisible()
+  await row.getByRole('button', { name: `Revoke the trust in ${folder}` }).click()
+  await expect(page.getByRole('status').filter({ hasText: 'is trusted no longer' })).toBeVisible()
+  await expect(row).toHaveCount(0)
+  await App.newSession(page, server.url, folder, prompt('Start again.', [text('Never said.')]))
+  await expect(dialog.getByRole('region', { name: 'Hooks' }).getByText(`touch ${second}`)).toBeVisible()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await expect(dialog).toBeHidden()
+})
+
+test('a session that asks nobody: offered to who may, after a red warning', { tag: '@newest' }, async ({ page, folder, playwright, server }) => {
+  const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } })
+  const me = await (await http.get(`${server.url}/api/me`)).json()
+  const open = async () => {
+    await page.goto(server.url)
+    await page.getByRole('link', { name: 'New session' }).or(page.getByRole('button', { name: 'New session' })).first().click()
+    await page.getByRole('textbox', { name: 'Folder' }).or(page.getByRole('combobox', { name: 'Folder' })).fill(folder)
+    await page.getByRole('textbox', { name: /What should Claude do/ }).fill('Do it all.')
+  }
+  await open()
+  const mode = page.getByLabel('Permission mode')
+  await expect(mode.getByRole('option')).toHaveCount(3)
+  await expect(mode.getByRole('option', { name: 'Ask nothing' })).toHaveCount(0)
+
+  const made = await (await http.post(`${server.url}/api/projects`, { data: { name: `free ${folder.slice(-8)}`, folders: [folder] } })).json()
+  expect((await http.patch(`${server.url}/api/projects/${made.project_id}`, { data: { version: made.version, bypass: [me.user_id] } })).ok()).toBe(true)
+  await open()
+  await mode.selectOption('Ask nothing')
+  const warning = page.getByRole('group', { name: 'Claude will ask nobody.' })
+  await expect(warning.getByText(folder)).toBeVisible()
+  const start = page.getByRole('button', { name: 'Start without asking' })
+  await expect(start).toHaveAttribute('aria-disabled', 'true')
+  await warning.getByLabel('I want nobody to be asked in this session').check()
+  await expect(start).not.toHaveAttribute('aria-disabled', 'true')
+  // Elsewhere it is nobody's to choose, and what was chosen does not stay.
+  await page.getByRole('textbox', { name: 'Folder' }).or(page.getByRole('combobox', { name: 'Folder' })).fill('/tmp')
+  await expect(mode.getByRole('option', { name: 'Ask nothing' })).toHaveCount(0)
+  await expect(warning).toBeHidden()
+  await expect(mode).toHaveValue('default')
+  await http.dispose()
 })

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/workspace"
 )
 
@@ -42,6 +43,25 @@ type trustBody struct {
 	Folder string       `json:"folder"`
 	Digest string       `json:"digest"`
 	Items  auditContent `json:"items"`
+}
+
+// distrustBody is an entry about a trust that was taken back.
+type distrustBody struct {
+	What      string      `json:"what"` // folder_distrusted
+	At        time.Time   `json:"at"`
+	By        auditPerson `json:"by"`
+	Folder    string      `json:"folder"`
+	Digest    string      `json:"digest"`
+	TrustedBy string      `json:"trusted_by"`
+	TrustedAt time.Time   `json:"trusted_at"`
+}
+
+// DistrustBody is what goes on record of a trust that a person took back.
+func DistrustBody(t workspace.Trust, by pending.Actor, at time.Time) ([]byte, error) {
+	return json.Marshal(distrustBody{
+		What: "folder_distrusted", At: Time(Micros(at)), Folder: Shown(t.Folder), Digest: Shown(t.Digest), By: personOf(by),
+		TrustedBy: Shown(t.By.Name), TrustedAt: Time(Micros(t.At)),
+	})
 }
 
 // TrustBody is what goes on record of a folder that a person trusted.

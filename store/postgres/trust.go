@@ -3,9 +3,11 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/engine"
 	"github.com/sayso-dev/sayso/workspace"
@@ -21,7 +23,14 @@ const (
 		SELECT coalesce(l.seq, 0) + 1, $1, sha256(coalesce(l.hash, '\x'::bytea) || $1)
 		FROM (SELECT 1) one LEFT JOIN (SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1) l ON true
 		WHERE EXISTS (SELECT 1 FROM folder_trusts t WHERE t.folder = $2 AND t.xmin = pg_current_xact_id()::xid)`
-	leaveOut = `INSERT INTO settings_left_out (session_id) SELECT session_id FROM sessions WHERE session_id = $1
+	selectTrusts = "SELECT " + engine.TrustColumns + " FROM folder_trusts ORDER BY trusted_at DESC, folder"
+	// Before the row goes: without it there is nothing to record.
+	auditDistrust = `INSERT INTO audit (seq, body, hash)
+		SELECT coalesce(l.seq, 0) + 1, $1, sha256(coalesce(l.hash, '\x'::bytea) || $1)
+		FROM (SELECT 1) one LEFT JOIN (SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1) l ON true
+		WHERE EXISTS (SELECT 1 FROM folder_trusts t WHERE t.folder = $2 AND t.digest = $3)`
+	dropTrust = "DELETE FROM folder_trusts WHERE folder = $1 AND digest = $2"
+	leaveOut  = `INSERT INTO settings_left_out (session_id) SELECT session_id FROM sessions WHERE session_id = $1
 		ON CONFLICT DO NOTHING`
 	takeIn        = "DELETE FROM settings_left_out WHERE session_id = $1"
 	selectLeftOut = "SELECT 1 FROM settings_left_out WHERE session_id = $1"
@@ -53,6 +62,36 @@ func (s *Store) PutTrust(ctx context.Context, t workspace.Trust) error {
 		statement{text: lockAudit},
 		statement{text: putTrust, args: engine.TrustValues(t, bind)},
 		statement{text: auditTrust, args: []any{body, []byte(t.Folder)}})
+}
+
+// AllTrusts implements [workspace.Trusts].
+func (s *Store) AllTrusts(ctx context.Context) (list []workspace.Trust, err error) {
+	err = s.query(ctx, "trusts", selectTrusts, func(rows pgx.Rows) error {
+		var row engine.TrustRow
+		if err := rows.Scan(row.Dest()...); err != nil {
+			return err
+		}
+		list = append(list, row.Trust())
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// Distrust implements [workspace.Trusts].
+func (s *Store) Distrust(ctx context.Context, t workspace.Trust, by pending.Actor, at time.Time) (bool, error) {
+	body, err := engine.DistrustBody(t, by, at)
+	if err != nil {
+		return false, err
+	}
+	var n int64
+	err = s.write(ctx, "distrust a folder", durable,
+		statement{text: lockAudit},
+		statement{text: auditDistrust, args: []any{body, []byte(t.Folder), engine.Shown(t.Digest)}},
+		statement{dropTrust, []any{[]byte(t.Folder), engine.Shown(t.Digest)}, changed(&n)})
+	return n > 0 && err == nil, err
 }
 
 // LeaveOut implements [workspace.Trusts].

@@ -159,7 +159,7 @@ var readQueries = []string{
 	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCommand, selectAgentToken, selectAgentTokens, selectAudit,
 	selectGrants, selectAuditBefore, selectAuditBase, selectSettings,
 	selectTargets, selectChoices, selectDeliveries,
-	selectTrust, selectLeftOut,
+	selectTrust, selectTrusts, selectLeftOut,
 	selectPasskeys, selectProjects,
 	selectLinked, anyLink, selectLinks,
 	selectSpending, selectUserLimits,

@@ -3,7 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"time"
 
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/engine"
 	"github.com/sayso-dev/sayso/workspace"
@@ -14,6 +16,8 @@ const (
 	putTrust    = "INSERT INTO folder_trusts (" + engine.TrustColumns + `) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (folder) DO UPDATE SET digest = excluded.digest, items = excluded.items, user_id = excluded.user_id,
 			name = excluded.name, trusted_at = excluded.trusted_at WHERE digest <> excluded.digest`
+	selectTrusts  = "SELECT " + engine.TrustColumns + " FROM folder_trusts ORDER BY trusted_at DESC, folder"
+	dropTrust     = "DELETE FROM folder_trusts WHERE folder = ? AND digest = ?"
 	selectLeftOut = "SELECT 1 FROM settings_left_out WHERE session_id = ?"
 )
 
@@ -45,6 +49,38 @@ func (s *Store) PutTrust(ctx context.Context, n workspace.Trust) error {
 		}
 		return t.append(ctx, body)
 	})
+}
+
+// AllTrusts implements [workspace.Trusts].
+func (s *Store) AllTrusts(ctx context.Context) (list []workspace.Trust, err error) {
+	err = s.query(ctx, "trusts", selectTrusts, func(rows *sql.Rows) error {
+		var row engine.TrustRow
+		if err := rows.Scan(row.Dest()...); err != nil {
+			return err
+		}
+		list = append(list, row.Trust())
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// Distrust implements [workspace.Trusts].
+func (s *Store) Distrust(ctx context.Context, t workspace.Trust, by pending.Actor, at time.Time) (known bool, err error) {
+	body, err := engine.DistrustBody(t, by, at)
+	if err != nil {
+		return false, err
+	}
+	err = s.write(ctx, full, "distrust a folder", func(ctx context.Context, tx tx) error {
+		dropped, err := tx.exec(ctx, dropTrust, bind([]byte(t.Folder)), engine.Shown(t.Digest))
+		if known = dropped > 0; err != nil || !known {
+			return err
+		}
+		return tx.append(ctx, body)
+	})
+	return known && err == nil, err
 }
 
 // LeaveOut implements [workspace.Trusts].

@@ -66,6 +66,41 @@ func trusts(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
+	s.run("ATrustIsTakenBackOnce", func(t *testing.T, st store.Store) {
+		bob := pending.Actor{UserID: "u2", Name: "Bob", Address: "192.0.2.2"}
+		first := workspace.Trust{Folder: folder, Digest: "sha256:1", Items: json.RawMessage(`[{"text":"touch a"}]`), By: ada, At: after(1)}
+		other := workspace.Trust{Folder: "/work/other", Digest: "sha256:1", Items: json.RawMessage(`[]`), By: ada, At: after(2)}
+		must(t, st.PutTrust(ctx, first))
+		must(t, st.PutTrust(ctx, other))
+		all, err := st.AllTrusts(ctx)
+		must(t, err)
+		if len(all) != 2 || all[0].Folder != other.Folder || all[1].Folder != folder || string(all[1].Items) != string(first.Items) || all[1].By.Name != "Ada" {
+			t.Fatalf("all: %+v", all)
+		}
+		stale := first
+		stale.Digest = "sha256:0"
+		for _, c := range []struct {
+			t    workspace.Trust
+			want bool
+		}{{stale, false}, {first, true}, {first, false}} {
+			if known, err := st.Distrust(ctx, c.t, bob, after(3)); known != c.want || err != nil {
+				t.Errorf("%s: %t, %v", c.t.Digest, known, err)
+			}
+		}
+		if _, known, err := st.Trust(ctx, folder); known || err != nil {
+			t.Errorf("it is trusted still: %v", err)
+		}
+		if _, known, _ := st.Trust(ctx, other.Folder); !known {
+			t.Error("another folder was distrusted, too")
+		}
+		must(t, st.PutTrust(ctx, first)) // and may be trusted again
+		list := onRecord(t, st)
+		if len(list) != 4 || list[2].What != "folder_distrusted" || list[2].By.Name != "Bob" || list[2].By.Address != "192.0.2.2" ||
+			list[2].Digest != "sha256:1" || list[3].What != "folder_trusted" {
+			t.Errorf("on record: %+v", list)
+		}
+	})
+
 	s.run("TrustAndAnswersShareOneChain", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		var writing sync.WaitGroup

@@ -19,6 +19,7 @@ export const PAGES: readonly Page[] = [
   { name: 'tokens', get title() { return words.pages.tokens }, role: 'viewer', load: () => import('./Tokens.vue') },
   { name: 'projects', get title() { return words.pages.projects }, role: 'viewer', load: () => import('@/project/Projects.vue') },
   { name: 'grants', get title() { return words.pages.grants }, role: 'member', load: () => import('./Grants.vue') },
+  { name: 'folders', get title() { return words.pages.folders }, role: 'admin', load: () => import('./Folders.vue') },
   { name: 'audit', get title() { return words.pages.audit }, role: 'admin', load: () => import('./Audit.vue') },
   { name: 'settings', get title() { return words.pages.settings }, role: 'admin', load: () => import('./Settings.vue') },
 ]

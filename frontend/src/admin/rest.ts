@@ -1,5 +1,6 @@
 import type {
   AuditPage, AuditState, Diagnostics, GrantList, GrantRevoke, Outcome, ProcessList, Revocation, Session, SettingChange, SettingList, SignInList,
+  TrustedFolderList, TrustRevoke,
 } from '@/wsapi/messages.gen'
 import { call } from '@/wsapi/rest'
 
@@ -18,6 +19,8 @@ export const admin = {
   endSignIn: (userID: string, id: string) => call<null>('DELETE', `${one('/api/sign_ins', id)}${query({ user_id: userID })}`),
   grants: (over: boolean) => call<GrantList>('GET', `/api/grants${query({ revoked: over ? 'true' : '' })}`),
   revoke: (what: GrantRevoke) => call<Revocation>('POST', '/api/grants/revoke', what),
+  trustedFolders: () => call<TrustedFolderList>('GET', '/api/trusted_folders'),
+  distrust: (what: TrustRevoke) => call<null>('POST', '/api/trusted_folders/revoke', what),
   auditState: () => call<AuditState>('GET', '/api/audit/state'),
   settings: () => call<SettingList>('GET', '/api/settings'),
   changeSetting: (change: SettingChange) => call<SettingList>('PATCH', '/api/settings', change),

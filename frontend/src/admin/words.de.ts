@@ -7,7 +7,7 @@ export const words: typeof english = {
   nav: 'Seiten der Verwaltung',
   back: 'Zurück zu den Sitzungen',
   pages: {
-    processes: 'Prozesse', people: 'Personen', tokens: 'Tokens', projects: 'Projekte', grants: 'Erlaubnisse', audit: 'Protokoll', settings: 'Einstellungen des Servers',
+    processes: 'Prozesse', people: 'Personen', tokens: 'Tokens', projects: 'Projekte', grants: 'Erlaubnisse', folders: 'Vertraute Ordner', audit: 'Protokoll', settings: 'Einstellungen des Servers',
   },
   nothing: 'Hier gibt es nichts, was du sehen darfst.',
   loading: 'Wird geladen…',
@@ -108,6 +108,16 @@ export const words: typeof english = {
     showRevoked: 'Widerrufene zeigen',
   },
 
+  folders: {
+    lead: 'In diesen Ordnern darf Claude mit den Einstellungen starten, die jemand angesehen hat und denen er vertraut. Nach dem Entziehen fragt der nächste Start dort wieder; was dort läuft, läuft weiter.',
+    none: 'Niemand hat den Einstellungen eines Ordners vertraut.',
+    by: 'Vertraut',
+    byWhom: (by, at) => `${by}, ${at}`,
+    shown: 'Was gezeigt wurde',
+    items: (n) => count(n, 'Eintrag', 'Einträge'),
+    revokeOf: (folder) => `Das Vertrauen in ${folder} entziehen`,
+    done: (folder) => `${folder} wird nicht mehr vertraut. Der nächste Start dort fragt wieder.`,
+  },
   grants: {
     lead: 'Was Claude ohne zu fragen darf, weil es jemand bei einer Erlaubnis gesagt hat.',
     none: 'Nichts ist immer erlaubt. Jede Änderung wird gefragt.',

@@ -7,7 +7,7 @@ export const words = {
   nav: 'Admin pages',
   back: 'Back to the sessions',
   pages: {
-    processes: 'Processes', people: 'People', tokens: 'Tokens', projects: 'Projects', grants: 'Grants', audit: 'Audit', settings: 'Server settings',
+    processes: 'Processes', people: 'People', tokens: 'Tokens', projects: 'Projects', grants: 'Grants', folders: 'Trusted folders', audit: 'Audit', settings: 'Server settings',
   },
   nothing: 'There is nothing here that you may see.',
   loading: 'Loading…',
@@ -108,6 +108,16 @@ export const words = {
     showRevoked: 'Show revoked ones',
   },
 
+  folders: {
+    lead: 'In these folders Claude may be started with the settings that somebody looked at and trusts. Revoked, the next start there asks again; what runs there goes on.',
+    none: 'Nobody has trusted the settings of a folder.',
+    by: 'Trusted',
+    byWhom: (by: string, at: string) => `${by}, ${at}`,
+    shown: 'What was shown',
+    items: (n: number) => count(n, 'thing', 'things'),
+    revokeOf: (folder: string) => `Revoke the trust in ${folder}`,
+    done: (folder: string) => `${folder} is trusted no longer. The next start there asks again.`,
+  },
   grants: {
     lead: 'What Claude may do without asking, because somebody said so beside an approval.',
     none: 'Nothing is always allowed. Every change is asked for.',

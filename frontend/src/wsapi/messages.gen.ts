@@ -585,6 +585,15 @@ export interface ProjectChange {
   each_limits?: Limits
 }
 
+export interface TrustedFolderList {
+  folders: TrustedFolder[]
+}
+
+export interface TrustRevoke {
+  folder: string
+  digest: string
+}
+
 export interface TemplateList {
   templates: Template[]
 }
@@ -1082,6 +1091,14 @@ export interface ProjectRule {
   people: string[]
 }
 
+export interface TrustedFolder {
+  folder: string
+  digest: string
+  by: string
+  trusted_at: number
+  items: FolderItem[]
+}
+
 export interface Template {
   template_id: string
   name?: string
@@ -1268,6 +1285,16 @@ export interface ProjectPerson {
 
 export type Effect = 'allow' | 'deny' | 'two_people'
 
+export interface FolderItem {
+  kind: FolderItemKind
+  danger: FolderDanger
+  file: string
+  name: string
+  text: string
+  cut: boolean
+  new: boolean
+}
+
 export interface AlertWanted {
   waiting: Way[]
   finished: Way[]
@@ -1308,16 +1335,6 @@ export interface Question {
   max_items?: number
 }
 
-export interface FolderItem {
-  kind: FolderItemKind
-  danger: FolderDanger
-  file: string
-  name: string
-  text: string
-  cut: boolean
-  new: boolean
-}
-
 export interface TrustedBy {
   by: string
   at: number
@@ -1326,6 +1343,10 @@ export interface TrustedBy {
 export type EditProblem = 'not_found' | 'many' | 'same' | 'empty' | 'no_cell'
 
 export type TroubleKind = 'stuck' | 'orphan' | 'unreachable'
+
+export type FolderItemKind = 'hook' | 'mcp_server' | 'variable' | 'helper' | 'rule' | 'setting' | 'agent' | 'command' | 'skill' | 'git' | 'unreadable'
+
+export type FolderDanger = 'runs' | 'redirects' | 'permits' | 'changes'
 
 export type QuestionKind = 'text' | 'select' | 'multi_select' | 'confirm'
 
@@ -1337,7 +1358,3 @@ export interface Option {
 }
 
 export type Format = 'number' | 'integer' | 'email' | 'uri' | 'date' | 'date-time'
-
-export type FolderItemKind = 'hook' | 'mcp_server' | 'variable' | 'helper' | 'rule' | 'setting' | 'agent' | 'command' | 'skill' | 'git' | 'unreadable'
-
-export type FolderDanger = 'runs' | 'redirects' | 'permits' | 'changes'
