@@ -10,7 +10,7 @@ import (
 const (
 	MaxDraftBytes    = 128 << 10
 	MaxDrafts        = 200 // the oldest go first
-	MaxTemplates     = 50  // learned; those not used for longest go first
+	MaxTemplates     = 50  // learned at one place; those not used for longest go first
 	MaxOwnTemplates  = 100 // made by hand
 	MaxTemplateName  = 60  // characters
 	MaxTemplateBytes = 2000

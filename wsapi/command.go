@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -455,6 +456,9 @@ func (c *Extend) do(ctx context.Context, s *Server, who account.Identity) (Outco
 	return Outcome{ExpiresAt: optionalSeconds(to)}, err
 }
 
+// learnedMessage is how long a message is that may be said again, in bytes.
+const learnedMessage = 200
+
 func (c *SendMessage) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
 	if err := s.consent(ctx, c.SessionID, c.Trust, c.WithoutSettings, who); err != nil {
 		return Outcome{}, err
@@ -467,7 +471,14 @@ func (c *SendMessage) do(ctx context.Context, s *Server, who account.Identity) (
 		MessageID: derivedID("message", who.User.UserID, c.CommandID), SessionID: c.SessionID,
 		Text: c.Text, Attachments: attached, By: actor(who), CreatedAt: time.Now(),
 	}
-	return Outcome{MessageID: m.MessageID}, s.o.Driver.Send(ctx, m)
+	err = s.o.Driver.Send(ctx, m)
+	// What is said again and again is short.
+	if err == nil && len(c.Text) <= learnedMessage && !strings.ContainsAny(c.Text, "\n\r") {
+		if err := s.learn(ctx, who, account.MessagePlace, c.Text); err != nil {
+			s.o.Log.WarnContext(ctx, "what was said is not kept for the next time", "error", err)
+		}
+	}
+	return Outcome{MessageID: m.MessageID}, err
 }
 
 func (c *CreateSession) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {

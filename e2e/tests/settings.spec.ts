@@ -2,12 +2,12 @@ import { createDecipheriv, createECDH, hkdfSync, randomBytes } from 'node:crypto
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
-import { bash, prompt, text } from '../script.ts'
+import { bash, prompt, text, tool } from '../script.ts'
 import { startServer } from '../server.ts'
 import { REST } from '../wire.ts'
 
@@ -136,4 +136,46 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
     await server.stop()
     push.close()
   }
+})
+
+test('keys of one’s own follow to the next device', { tag: '@newest' }, async ({ page, browser, folder, rest, server, signIn }) => {
+  const file = join(folder, 'kept.txt')
+  writeFileSync(file, 'one\ntwo\nthree\n')
+  const id = await rest.start(prompt('Edit.', [tool('Read', { file_path: file })], [tool('Edit', { file_path: file, old_string: 'two', new_string: 'zwei' })], [text('Edited.')]), { cwd: folder })
+  await page.goto('/settings')
+  const section = page.getByRole('region', { name: 'Keys' })
+  await section.getByText('Other keys').click()
+  const approve = section.getByRole('listitem').filter({ hasText: /^\s*Approve once/ })
+  const change = section.getByRole('button', { name: 'Change the key for: Approve once' })
+  await change.click()
+  await page.keyboard.press('n')
+  await expect(approve.getByText('Is pressed for this, too: Deny, with a reason')).toBeVisible()
+  await change.click()
+  const kept = page.waitForResponse((r) => r.url().endsWith('/api/preferences') && r.request().method() === 'PATCH')
+  await page.keyboard.press('q')
+  expect((await kept).ok()).toBe(true)
+  await expect(approve.getByText('Is pressed for this')).toHaveCount(0)
+
+  const elsewhere = await browser.newContext()
+  await signIn(elsewhere)
+  const other = await App.openSession(await elsewhere.newPage(), id, server.url)
+  const button = other.approveButton(other.card())
+  await expect(button).toHaveAttribute('aria-keyshortcuts', 'q')
+  await expect(other.card().locator('ins')).toBeVisible()
+  const card = other.card()
+  await card.focus()
+  await other.page.keyboard.press('d')
+  const places = () => Promise.all(['del', 'ins'].map((tag) => card.locator(tag).boundingBox()))
+  await expect.poll(async () => { const [del, ins] = await places(); return del!.y === ins!.y && del!.x < ins!.x }).toBe(true)
+  await other.page.keyboard.press('y')
+  await expect(card).toBeVisible()
+  // What is pressed in the first moment of a card decides nothing.
+  await expect(async () => {
+    if (await card.count() > 0) await other.page.keyboard.press('q')
+    await expect(other.said('Edited.')).toBeVisible({ timeout: 2_000 })
+  }).toPass()
+  await elsewhere.close()
+
+  await section.getByRole('button', { name: 'All keys as they were' }).click()
+  await expect(approve.getByText('y', { exact: true })).toBeVisible()
 })

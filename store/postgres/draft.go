@@ -19,7 +19,7 @@ const (
 	sweepDrafts     = "DELETE FROM drafts AS d WHERE d.user_id = $1 AND (NOT " + sendable + " OR d.changed_at < (SELECT n.changed_at FROM drafts n WHERE n.user_id = $1 ORDER BY n.changed_at DESC LIMIT 1 OFFSET $2))"
 	selectDrafts    = "SELECT d.session_id, d.request_id, d.value, d.changed_at FROM drafts d WHERE d.user_id = $1 AND " + sendable + " ORDER BY d.changed_at, d.session_id, d.request_id"
 	learnTemplate   = "INSERT INTO templates (user_id, template_id, text, uses, used_at, place) VALUES ($1, $2, $3, 1, $4, $5) ON CONFLICT (user_id, template_id) DO UPDATE SET uses = templates.uses + 1, used_at = excluded.used_at"
-	sweepTemplates  = "DELETE FROM templates AS t WHERE t.user_id = $1 AND t.name = '' AND t.used_at < (SELECT n.used_at FROM templates n WHERE n.user_id = $1 AND n.name = '' ORDER BY n.used_at DESC LIMIT 1 OFFSET $2)"
+	sweepTemplates  = "DELETE FROM templates AS t WHERE t.user_id = $1 AND t.name = '' AND t.used_at < (SELECT n.used_at FROM templates n WHERE n.user_id = $1 AND n.name = '' AND n.place = t.place ORDER BY n.used_at DESC LIMIT 1 OFFSET $2)"
 	selectTemplates = "SELECT template_id, name, place, text, uses, used_at FROM templates WHERE user_id = $1 ORDER BY used_at DESC, template_id"
 	// A person has one hand to make them with: two at once may go one over the bound.
 	keepTemplate = `INSERT INTO templates (user_id, template_id, name, place, text, uses, used_at)

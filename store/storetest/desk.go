@@ -108,7 +108,7 @@ func desk(t *testing.T, open func(t *testing.T) store.Store) {
 		is(t, "one more than there may be", st.KeepTemplate(ctx, account.Template{UserID: "u3", TemplateID: "more", Name: "n", Place: account.MessagePlace, Text: "x", UsedAt: after(0)}), account.ErrTooMany)
 
 		for i := range account.MaxTemplates + 3 {
-			must(t, st.LearnTemplate(ctx, account.Template{UserID: "u1", TemplateID: fmt.Sprint(i), Text: "x", UsedAt: after(10 + i)}))
+			must(t, st.LearnTemplate(ctx, account.Template{UserID: "u1", TemplateID: fmt.Sprint(i), Place: account.ReasonPlace, Text: "x", UsedAt: after(10 + i)}))
 		}
 		equal(t, "number of templates", len(of("u1")), account.MaxTemplates+1)
 		last := of("u1")

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { pressOf, Reader, type Press } from './press'
-import { capsOf, ids, shortcutOf, single, table } from './table'
+import { capsOf, cleaned, conflictsOf, ids, remap, shortcutOf, single, table } from './table'
 import { words } from './words'
 
 const press = (key: string, more: Partial<Press> = {}): Press => ({
@@ -76,5 +76,27 @@ describe('the table', () => {
     expect(capsOf('approveSelected')).toEqual([['Shift', 'Y']])
     expect(shortcutOf('palette')).toBe('Control+k')
     expect(shortcutOf('inbox')).toBe('')
+  })
+})
+
+describe('keys of one’s own', () => {
+  afterEach(() => remap({}))
+  it('are read, drawn and told in place of those that come', () => {
+    remap({ approve: 'Alt+y', inbox: 'i' })
+    expect([read(reader(), 'y'), read(reader(), 'Alt+y'), read(reader(), 'i')]).toEqual([null, 'approve', 'inbox'])
+    expect([capsOf('approve'), shortcutOf('approve'), shortcutOf('inbox')]).toEqual([[['Alt', 'y']], 'Alt+y', 'i'])
+    expect(read(reader(), 'Alt+y', { singles: false })).toBe('approve')
+  })
+  it('are told apart from those that meet them', () => {
+    expect(ids.filter((id) => conflictsOf(id).length > 0)).toEqual([])
+    remap({ edit: 'n', create: 'g' })
+    expect(conflictsOf('edit')).toEqual(['deny'])
+    expect(conflictsOf('create')).toEqual(['inbox', 'sessions', 'admin'])
+    remap({ edit: '4', snooze: 'u' })
+    expect([conflictsOf('edit'), conflictsOf('snooze')]).toEqual([['option'], []])
+  })
+  it('are taken from what was kept as far as there are such', () => {
+    expect(cleaned({ approve: 'j', leave: 'x', nothing: 'z', deny: 7 })).toEqual({ approve: 'j' })
+    expect(cleaned('x')).toEqual({})
   })
 })

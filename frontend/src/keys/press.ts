@@ -1,4 +1,4 @@
-import { isMac, single, table, type KeyID } from './table'
+import { isMac, keysOf, single, table, type KeyID } from './table'
 
 /** What tells one key press from another. */
 export type Press = Pick<KeyboardEvent, 'key' | 'code' | 'altKey' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'repeat' | 'isComposing'>
@@ -37,11 +37,11 @@ export class Reader {
     this.first = ''
     if (press === '') return null
     const takes = (id: KeyID) => (writing ? table[id].writing === true : true) && (singles || !single(id))
-    const whole = before === '' ? null : this.candidates.find((id) => table[id].keys === `${before} ${press}` && takes(id))
+    const whole = before === '' ? null : this.candidates.find((id) => keysOf(id) === `${before} ${press}` && takes(id))
     if (before !== '') return whole ?? null
-    const found = this.candidates.find((id) => table[id].keys === press && takes(id))
+    const found = this.candidates.find((id) => keysOf(id) === press && takes(id))
     if (found) return found
-    if (!this.candidates.some((id) => table[id].keys.startsWith(press + ' ') && takes(id))) return null
+    if (!this.candidates.some((id) => keysOf(id).startsWith(press + ' ') && takes(id))) return null
     this.first = press
     this.at = now
     return 'begun'

@@ -5,6 +5,9 @@
 //
 // The rows of a card are heard by the card itself, which knows when it may decide.
 
+import { shallowRef } from 'vue'
+import { singleKeys } from './deeds'
+
 export type Scope = 'everywhere' | 'session' | 'card' | 'inbox'
 
 interface Row {
@@ -33,6 +36,7 @@ const rows = {
   toComposer: { keys: 'Alt+,', scope: 'session', writing: true },
   search: { keys: '/', scope: 'session' },
   lastOwn: { keys: 'u', scope: 'session' },
+  said: { keys: 't', scope: 'session' },
   bottom: { keys: 'G', scope: 'session' },
 
   approve: { keys: 'y', scope: 'card' },
@@ -41,6 +45,7 @@ const rows = {
   templates: { keys: 't', scope: 'card' },
   edit: { keys: 'e', scope: 'card' },
   rules: { keys: 'a', scope: 'card' },
+  sides: { keys: 'd', scope: 'card' },
   raw: { keys: 'v', scope: 'card' },
   option: { keys: '1', scope: 'card' },
   other: { keys: '0', scope: 'card' },
@@ -54,22 +59,72 @@ const rows = {
 export type KeyID = keyof typeof rows
 
 export const table: Readonly<Record<KeyID, Row>> = rows
+
+// A copy for the first moments, and for when the server is away.
+const KEPT = 'sayso:keys'
+
+/** What a person pressed instead, by the name of the row; it is theirs on every device. */
+export const remapped = shallowRef<{ readonly [id in KeyID]?: string }>(readMap())
+
+/** What there is to press. */
+export const keysOf = (id: KeyID): string => remapped.value[id] ?? table[id].keys
+
+/** Whether a person may put another press in its place: some are the browser's or stand for ten of them. */
+export const movable = (id: KeyID): boolean => id !== 'leave' && id !== 'option' && id !== 'other'
+
+/** What is a name of the table and a press; all else is not ours. */
+export function cleaned(map: unknown): { [id in KeyID]?: string } {
+  const clean: { [id in KeyID]?: string } = {}
+  for (const [id, press] of Object.entries(typeof map === 'object' && map !== null ? map : {})) {
+    if (Object.hasOwn(rows, id) && movable(id as KeyID) && typeof press === 'string' && press !== '') clean[id as KeyID] = press
+  }
+  return clean
+}
+
+function readMap(): { [id in KeyID]?: string } {
+  try {
+    return cleaned(JSON.parse(localStorage.getItem(KEPT) ?? '{}'))
+  } catch {
+    return {}
+  }
+}
+
+export function remap(map: { readonly [id in KeyID]?: string }): void {
+  remapped.value = map
+  try {
+    localStorage.setItem(KEPT, JSON.stringify(map))
+  } catch {
+    // It holds as long as the page then.
+  }
+}
+
+/** What else is pressed in the same place by the same keys, or begins with them. */
+export function conflictsOf(id: KeyID): KeyID[] {
+  const here = keysOf(id)
+  const meets = (other: KeyID) => {
+    const there = keysOf(other)
+    return there === here || there.startsWith(`${here} `) || here.startsWith(`${there} `) || (other === 'option' && /^[1-9]$/.test(here))
+  }
+  // What a card takes nobody else hears, so the same key may mean something else around it.
+  const near = (a: Scope, b: Scope) => a === b || a === 'everywhere' || b === 'everywhere'
+  return ids.filter((other) => other !== id && near(table[id].scope, table[other].scope) && meets(other))
+}
 export const ids = Object.keys(rows) as KeyID[]
 
 export const isMac = /Mac|iP(hone|ad|od)/.test(navigator.platform)
 
 /** Whether a key is one character, which a person may turn off. */
-export const single = (id: KeyID): boolean => table[id].keys.split(' ').every((k) => [...k].length === 1)
+export const single = (id: KeyID): boolean => keysOf(id).split(' ').every((k) => [...k].length === 1)
 
 /** A key as aria-keyshortcuts wants it; '' for those pressed one after the other, for which it has no form. */
 export function shortcutOf(id: KeyID): string {
-  const { keys } = table[id]
-  if (keys.includes(' ')) return ''
+  const keys = keysOf(id)
+  if (keys.includes(' ') || (!singleKeys.value && single(id))) return ''
   return keys.replace('Mod', isMac ? 'Meta' : 'Control').replace(/^[A-Z]$/, (k) => `Shift+${k}`)
 }
 
 /** The caps to draw, one list for each press. */
 export function capsOf(id: KeyID): string[][] {
-  return table[id].keys.split(' ').map((press) => press.replace(/^[A-Z]$/, (k) => `Shift+${k}`).split('+').map((cap) =>
+  return keysOf(id).split(' ').map((press) => press.replace(/^[A-Z]$/, (k) => `Shift+${k}`).split('+').map((cap) =>
     cap === 'Mod' ? (isMac ? '⌘' : 'Ctrl') : cap === 'Escape' ? 'Esc' : cap))
 }

@@ -21,6 +21,7 @@ export const words: typeof english = {
 
   templates: {
     title: 'Schon gesagt',
+    none: 'Noch wurde nichts gesagt, das sich wieder sagen ließe. Eigene Vorlagen stehen in den Einstellungen.',
     change: 'Ändern',
     done: 'Fertig',
     textOf: (text) => `Text: ${text}`,
@@ -192,7 +193,7 @@ export const words: typeof english = {
   edit: { difference: 'Was du geändert hast', add: 'dazu: ', del: 'weg: ' },
   red: {
     why: 'Das kann viel Schaden anrichten, darum genügt ein Druck nicht.',
-    type: (word, keys) => (keys ? `Tippe „${word}“, oder halte den Knopf oder die Taste Y einen Augenblick.` : `Tippe „${word}“, oder halte den Knopf einen Augenblick.`),
+    type: (word, key) => (key ? `Tippe „${word}“, oder halte den Knopf oder die Taste ${key} einen Augenblick.` : `Tippe „${word}“, oder halte den Knopf einen Augenblick.`),
     hold: 'Zum Erlauben halten',
     approve: 'Freigeben',
     back: 'Zurück',

@@ -32,6 +32,7 @@ export const words = {
 
   templates: {
     title: 'Said before',
+    none: 'Nothing was said before that could be said again. Settings has templates of your own.',
     change: 'Change',
     done: 'Done',
     textOf: (text: string) => `Text: ${text}`,
@@ -203,7 +204,7 @@ export const words = {
   edit: { difference: 'What you changed', add: 'added: ', del: 'removed: ' },
   red: {
     why: 'This can do much harm, so it takes more than one press.',
-    type: (word: string, keys: boolean) => (keys ? `Type “${word}”, or hold the button or the key Y for a moment.` : `Type “${word}”, or hold the button for a moment.`),
+    type: (word: string, key: string) => (key ? `Type “${word}”, or hold the button or the key ${key} for a moment.` : `Type “${word}”, or hold the button for a moment.`),
     hold: 'Hold to approve',
     approve: 'Approve it',
     back: 'Back',

@@ -44,6 +44,7 @@ export const words: typeof english = {
     start: 'Starten, ohne zu fragen',
   },
   handOff: 'Auf dem Telefon öffnen',
+  said: 'Etwas noch einmal sagen',
   fork: 'Abzweigen',
   archive: 'Archivieren',
   unarchive: 'Aus dem Archiv holen',

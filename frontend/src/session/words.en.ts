@@ -44,6 +44,7 @@ export const words = {
     start: 'Start without asking',
   },
   handOff: 'Open on the phone',
+  said: 'Say something again',
   fork: 'Fork',
   archive: 'Archive',
   unarchive: 'Take out of the archive',

@@ -1102,7 +1102,7 @@ export interface TrustedFolder {
 export interface Template {
   template_id: string
   name?: string
-  place: string
+  place: 'reason' | 'answer' | 'message'
   text: string
   uses: number
   used_at: number

@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest'
+import type { DiffLine } from './diff'
+import { rowsOf } from './sides'
+
+const rows = (kinds: string) => rowsOf([...kinds].map((k) => ({ kind: ({ '=': 'same', '-': 'del', '+': 'add', '~': 'gap' } as const)[k] as DiffLine['kind'] })))
+
+it('puts what was removed beside what was added', () => {
+  expect(rows('=--+=')).toEqual([1, 2, 3, 2, 4])
+  expect(rows('-++=+~-')).toEqual([1, 1, 2, 3, 4, 5, 6])
+  expect(rows('-+-+')).toEqual([1, 1, 2, 2])
+  expect(rows('')).toEqual([])
+})

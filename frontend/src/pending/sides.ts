@@ -1,0 +1,53 @@
+import { ref } from 'vue'
+import { single } from '@/ui/narrow'
+import type { DiffLine } from './diff'
+
+const KEY = 'sayso:diff'
+
+function read(): boolean {
+  try {
+    return localStorage.getItem(KEY) === 'sides'
+  } catch {
+    return false
+  }
+}
+
+/** Whether what is removed and what is added stand beside each other where there is room, on this device. */
+export const sides = ref(read())
+
+export function showSides(on: boolean): void {
+  sides.value = on
+  try {
+    localStorage.setItem(KEY, on ? 'sides' : 'inline')
+  } catch {
+    // It holds as long as the page then.
+  }
+}
+
+/** False where there is no room for two sides. */
+export const roomForSides = (): boolean => !single.value
+
+/**
+ * The row of each line in a grid of two columns, from 1: of a change the removed
+ * and the added lines begin in the same row, all else has a row of its own.
+ */
+export function rowsOf(lines: readonly Pick<DiffLine, 'kind'>[]): number[] {
+  let next = 1 // after all that is placed
+  let start = 1 // of the change that is under way
+  let del = 0
+  let add = 0
+  return lines.map(({ kind }) => {
+    // What is removed after something was added is a change of its own.
+    if (kind === 'del' && add > 0) {
+      start = next
+      del = add = 0
+    }
+    const row = kind === 'del' ? start + del++ : kind === 'add' ? start + add++ : next
+    next = Math.max(next, row + 1)
+    if (kind === 'same' || kind === 'gap') {
+      start = next
+      del = add = 0
+    }
+    return row
+  })
+}
