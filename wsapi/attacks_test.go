@@ -1,10 +1,15 @@
 package wsapi_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -376,4 +381,67 @@ func TestAMillionFields(t *testing.T) {
 	fields := "{" + b.String()[1:] + "}"
 	checkRefusal(t, h.as(account.Member, "POST", "/api/sessions", fields), 400, "invalid")
 	checkRefusal(t, h.as(account.Member, "POST", "/api/templates", fields), 413, "too_large")
+}
+
+// TestRawFramesThatAreRefused: attack 77, frames that no library would send. The
+// connection ends with the number that says why, and no other does.
+func TestRawFramesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	frame := func(first byte, length []byte, payload string) []byte {
+		// Masked with zeros, which leaves the payload as it is.
+		return append(append(append([]byte{first}, length...), 0, 0, 0, 0), payload...)
+	}
+	short := func(first byte, payload string) []byte {
+		return frame(first, []byte{0x80 | byte(len(payload))}, payload)
+	}
+	for name, row := range map[string]struct {
+		sent []byte
+		want websocket.StatusCode // 0: it ends, whichever way
+	}{
+		"a reserved bit":         {short(0xa1, "{}"), websocket.StatusProtocolError},
+		"compressed, unasked":    {short(0xc1, "{}"), websocket.StatusProtocolError},
+		"a reserved kind":        {short(0x83, "{}"), websocket.StatusProtocolError},
+		"a ping in fragments":    {short(0x09, "x"), websocket.StatusProtocolError},
+		"a large ping":           {frame(0x89, []byte{0xfe, 0x01, 0x00}, strings.Repeat("x", 256)), websocket.StatusProtocolError},
+		"a rest without a begin": {short(0x80, "{}"), websocket.StatusProtocolError},
+		"no mask":                {[]byte{0x81, 2, '{', '}'}, 0},
+		"text that is none":      {short(0x81, "{\"\xff\":1}"), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", h.web.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_, err = fmt.Fprintf(conn, "GET /ws HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+				"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n", h.web.Listener.Addr(), h.token(account.Viewer))
+			if err != nil {
+				t.Fatal(err)
+			}
+			from := bufio.NewReader(conn)
+			resp, err := http.ReadResponse(from, nil)
+			if err != nil || resp.StatusCode != 101 {
+				t.Fatalf("%v %v", resp, err)
+			}
+			if got := resp.Header.Get("Sec-WebSocket-Extensions"); got != "" {
+				t.Errorf("it compresses: %s", got)
+			}
+			_, _ = conn.Write(row.sent) // it may be closed before it has all
+			if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			said, err := io.ReadAll(from)
+			var timeout net.Error
+			if errors.As(err, &timeout) && timeout.Timeout() {
+				t.Fatal("the connection goes on")
+			}
+			// The close frame is the last: its payload begins with the number.
+			at := bytes.LastIndexByte(said, 0x88)
+			if row.want != 0 && (at < 0 || len(said) < at+4 || websocket.StatusCode(binary.BigEndian.Uint16(said[at+2:])) != row.want) {
+				t.Errorf("it ended with %q, want the number %d", said[max(at, 0):], row.want)
+			}
+		})
+	}
 }
