@@ -117,8 +117,11 @@ func claudeUser(s settings, exe string) (*claude.RunAs, error) {
 		}
 	}
 	private := privateIn(own)
-	if err := os.MkdirAll(private, 0o711); err == nil {
+	if err = os.MkdirAll(private, 0o711); err == nil {
 		err = os.Chmod(private, 0o711) // whatever the umask
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--claude-user: the folder of what Claude reads: %w", err)
 	}
 	if err := u.Do(func() error { _, err := os.Stat(private + "/."); return err }); err != nil {
 		return refuse("it cannot get to %s, where it finds how to ask (%w); give the state a place that others may pass, such as --state-dir /var/lib/sayso", private, err)
