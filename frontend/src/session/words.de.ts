@@ -69,6 +69,7 @@ export const words: typeof english = {
     words: 'Von Claude in einem Terminal gespeichert. Mach hier weiter, oder zweige es ab und lass das Original, wie es ist.',
     runningWords: 'Dieses Gespräch läuft gerade in einem Terminal. Zweige es ab, um hier weiterzumachen, ohne es zu stören.',
   },
+  mayNotStart: (project) => `In ${project} darfst du keine Sitzungen starten. Wer das Projekt verwaltet, kann dir dieses Recht geben.`,
   queueLabel: 'Wartende Nachrichten',
   queueRemove: 'Entfernen',
   queueRemoveNamed: (text) => `Entfernen: ${text.slice(0, 60)}`,

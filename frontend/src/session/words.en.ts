@@ -69,6 +69,7 @@ export const words = {
     words: 'Saved by Claude in a terminal. Go on here, or fork it and leave the original as it is.',
     runningWords: 'This conversation runs in a terminal just now. Fork it to go on here without disturbing it.',
   },
+  mayNotStart: (project: string) => `You may not start sessions in ${project}. An admin of the project can give you this right.`,
   queueLabel: 'Messages that wait',
   queueRemove: 'Remove',
   queueRemoveNamed: (text: string) => `Remove: ${text.slice(0, 60)}`,

@@ -1,0 +1,97 @@
+import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Component } from 'vue'
+import People from './People.vue'
+import PersonLimits from './PersonLimits.vue'
+import Settings from './Settings.vue'
+import Tokens from './Tokens.vue'
+
+const calls: string[] = []
+const answers: Record<string, unknown> = {}
+
+beforeEach(() => {
+  setActivePinia(createPinia())
+  calls.length = 0
+  for (const key of Object.keys(answers)) delete answers[key]
+  vi.stubGlobal('fetch', vi.fn(async (path: string, init: RequestInit) => {
+    const key = `${init.method} ${path}`
+    calls.push(key + (typeof init.body === 'string' ? ` ${init.body}` : ''))
+    const answer = answers[key]
+    if (answer === undefined) return new Response(null, { status: 204 })
+    return new Response(JSON.stringify(answer), { status: (answer as { error?: unknown }).error ? 400 : 200 })
+  }))
+})
+enableAutoUnmount(afterEach)
+afterEach(() => void vi.unstubAllGlobals())
+
+async function open(page: Component) {
+  const wrapper = mount(page, { attachTo: document.body })
+  await flushPromises()
+  calls.length = 0
+  return wrapper
+}
+
+const setting = (name: string, kind: string, value: string) => ({ name, kind, value, title: name, words: `What ${name} does.`, changeable: true, changed_by: null, changed_at: null })
+
+test('a setting is changed, and one that does not fit is told and kept in its field', async () => {
+  answers['GET /api/settings'] = { settings: [setting('user_cost', 'number', '0'), setting('ask', 'switch', 'false'), { ...setting('listen', 'text', ':1'), changeable: false }] }
+  answers['PATCH /api/settings'] = { error: { code: 'invalid', message: 'Cost of a person: it is a number from 0 to 1000000.' } }
+  const wrapper = await open(Settings)
+  const field = wrapper.find('input[type=number]')
+  await field.setValue('-1')
+  await wrapper.find('form').trigger('submit')
+  await flushPromises()
+  expect(calls[0]).toBe('PATCH /api/settings {"name":"user_cost","value":"-1"}')
+  expect(wrapper.text()).toContain('it is a number from 0 to 1000000.')
+  expect((field.element as HTMLInputElement).value).toBe('-1')
+  answers['PATCH /api/settings'] = answers['GET /api/settings']
+  calls.length = 0
+  await wrapper.find('input[type=checkbox]').setValue(true)
+  await flushPromises()
+  expect(calls[0]).toBe('PATCH /api/settings {"name":"ask","value":"true"}')
+  expect(wrapper.findAll('form')).toHaveLength(1) // what is set at the start has no field
+})
+
+const bob = { user_id: 'u2', name: 'bob', limits: { sessions: 2, memory: 0, cost: 5 }, use: { sessions: 1, memory: 0, cost: 0.25 }, own: { sessions: 2 } }
+const everybody = { sessions: 9, memory: 0, cost: 5 }
+
+test('people: what each uses of their limits, a role changed, somebody shut out', async () => {
+  answers['GET /api/users'] = { users: [{ user_id: 'u2', name: 'bob', role: 'member', disabled: false, has_password: false, created_at: 1 }] }
+  answers['GET /api/limits'] = { mine: bob, projects: [], next_day: 1, everybody, people: [bob] }
+  const wrapper = await open(People)
+  expect(wrapper.text()).toContain('1 of 2 at once · $0.25 of $5.00 today (UTC)')
+  await wrapper.find('select[aria-label="Role of bob"]').setValue('admin')
+  await flushPromises()
+  expect(calls[0]).toBe('PATCH /api/users/u2 {"role":"admin"}')
+  calls.length = 0
+  await wrapper.findAll('button').find((b) => b.text() === 'Shut out')!.trigger('click')
+  await flushPromises()
+  expect(calls[0]).toBe('PATCH /api/users/u2 {"disabled":true}')
+})
+
+test('the limits of a person: empty is as for everybody, 0 is none', async () => {
+  const wrapper = mount(PersonLimits, { props: { person: bob, everybody }, attachTo: document.body })
+  const [sessions, memory, cost] = wrapper.findAll('input')
+  expect((sessions!.element as HTMLInputElement).value).toBe('2')
+  expect(memory!.attributes('placeholder')).toBe('as everybody: no limit')
+  expect(cost!.attributes('placeholder')).toBe('as everybody: 5')
+  await sessions!.setValue('')
+  await memory!.setValue('512')
+  await cost!.setValue('0')
+  await wrapper.find('form').trigger('submit')
+  await flushPromises()
+  expect(calls).toEqual(['PATCH /api/users/u2 {"limits":{"memory":536870912,"cost":0}}'])
+  expect(wrapper.emitted('saved')).toHaveLength(1)
+})
+
+test('a token is shown once', async () => {
+  answers['GET /api/tokens'] = { tokens: [] }
+  answers['POST /api/tokens'] = { token_id: 't1', name: 'ci', user: 'ada', role: 'member', created_at: 1, expires_at: null, last_used_at: null, revoked: false, token: 'shown-once' }
+  const wrapper = await open(Tokens)
+  await wrapper.find('input').setValue('ci')
+  await wrapper.find('form').trigger('submit')
+  await flushPromises()
+  expect(calls[0]).toMatch(/^POST \/api\/tokens \{"name":"ci"/)
+  expect(wrapper.text()).toContain('shown-once')
+})
