@@ -395,6 +395,7 @@ func TestRawFramesThatAreRefused(t *testing.T) {
 	short := func(first byte, payload string) []byte {
 		return frame(first, []byte{0x80 | byte(len(payload))}, payload)
 	}
+	gigabyte, large := []byte{0xff, 0, 0, 0, 0, 0x40, 0, 0, 0}, strings.Repeat("x", 2*wsapi.SmallLimit)
 	for name, row := range map[string]struct {
 		sent []byte
 		want websocket.StatusCode // 0: it ends, whichever way
@@ -407,6 +408,10 @@ func TestRawFramesThatAreRefused(t *testing.T) {
 		"a rest without a begin": {short(0x80, "{}"), websocket.StatusProtocolError},
 		"no mask":                {[]byte{0x81, 2, '{', '}'}, 0},
 		"text that is none":      {short(0x81, "{\"\xff\":1}"), 0},
+		// What is too large ends although its rest never comes.
+		"a gigabyte, begun":              {frame(0x81, gigabyte, large), websocket.StatusMessageTooBig},
+		"a gigabyte in a later fragment": {append(frame(0x01, []byte{0xfe, 0x01, 0x00}, large[:256]), frame(0x80, gigabyte, large)...), websocket.StatusMessageTooBig},
+		"a gigabyte that is no text":     {frame(0x82, gigabyte, "x"), websocket.StatusUnsupportedData},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

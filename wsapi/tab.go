@@ -1,11 +1,13 @@
 package wsapi
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -38,6 +40,7 @@ const (
 type tab struct {
 	hub  *Hub
 	conn *websocket.Conn
+	wire net.Conn // below conn
 	who  account.Identity
 
 	wake chan struct{} // capacity 1: the outbox has something
@@ -76,6 +79,19 @@ func newProgress(sessionID string, l *session.Lifecycle) progress {
 	return progress{at: l.At, frame: encode(wireLifecycle(sessionID, l))}
 }
 
+// upgrade keeps the connection that the library takes over.
+type upgrade struct {
+	http.ResponseWriter
+	wire net.Conn
+}
+
+// Hijack implements [http.Hijacker].
+func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(u.ResponseWriter).Hijack()
+	u.wire = conn
+	return conn, buffered, err
+}
+
 // getSocket turns a request into a tab and serves it until it ends.
 func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	if r.Header.Get("Upgrade") == "" {
@@ -88,7 +104,8 @@ func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.I
 	}
 	// The origin was checked by checkOrigin, exactly; compression costs more than
 	// it saves, because the library compresses for each connection anew.
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	up := &upgrade{ResponseWriter: w}
+	conn, err := websocket.Accept(up, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
 		s.o.Log.DebugContext(r.Context(), "upgrade failed", "error", err)
 		return nil // Accept has answered
@@ -96,7 +113,7 @@ func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.I
 	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(speechLimit + smallLimit)
 	t := &tab{
-		hub: s.hub, conn: conn, who: who,
+		hub: s.hub, conn: conn, wire: up.wire, who: who,
 		wake: make(chan struct{}, 1), acks: make(chan []byte, ackQueue),
 		slots: make(chan struct{}, slowCommands), behind: map[string]chan struct{}{},
 		ending: make(chan struct{}), cancel: func() {},
@@ -148,16 +165,26 @@ func (t *tab) end(code websocket.StatusCode, why ErrorFrame) {
 // close ends the connection with the code and, before it, the last frame.
 func (t *tab) close() {
 	t.end(CloseGoingAway, ErrorFrame{}) // unless there is a better reason
-	// The library waits longer for an answer, and does not let itself be hurried
-	// but by the end of what it reads with.
-	cut := time.AfterFunc(cutAfter, t.cancel)
+	cut := time.AfterFunc(cutAfter, t.cancel) // the last frame and the close together
 	defer cut.Stop()
 	if t.last != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), cutAfter)
 		defer cancel()
 		_ = t.conn.Write(ctx, websocket.MessageText, t.last) // the close follows either way
 	}
-	_ = t.conn.Close(t.code, "")
+	t.shut(t.code, "")
+}
+
+// shut closes the WebSocket with a number. The library then waits for the answer
+// of the other end and reads whatever comes before it, without end when a frame
+// has none; so what it reads from is cut.
+func (t *tab) shut(code websocket.StatusCode, reason string) {
+	cut := time.AfterFunc(cutAfter, func() {
+		t.cancel()
+		_ = t.wire.Close()
+	})
+	defer cut.Stop()
+	_ = t.conn.Close(code, reason)
 }
 
 // ping finds out whether the other end is still there.
@@ -360,7 +387,7 @@ func (t *tab) send(ctx context.Context, message []byte) bool {
 		defer close(told)
 		t.hub.slow.Add(1)
 		t.end(CloseTooSlow, ErrorFrame{})
-		_ = t.conn.Close(CloseTooSlow, "") // waits for its turn behind the message
+		t.shut(CloseTooSlow, "") // waits for its turn behind the message
 	})
 	err := failpoint.Hit("frame.before_send")
 	if err == nil {
@@ -440,7 +467,7 @@ func (t *tab) read(ctx context.Context) {
 			return
 		}
 		if kind != websocket.MessageText {
-			_ = t.conn.Close(websocket.StatusUnsupportedData, "commands are text")
+			t.shut(websocket.StatusUnsupportedData, "commands are text")
 			return
 		}
 		if !t.readOne(ctx, r) {
@@ -458,7 +485,7 @@ func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
 	}
 	if len(data) > smallLimit {
 		tooBig := func() bool {
-			_ = t.conn.Close(websocket.StatusMessageTooBig, "command too large")
+			t.shut(websocket.StatusMessageTooBig, "command too large")
 			return false
 		}
 		if !t.who.User.Role.AtLeast(account.Member) {
@@ -484,7 +511,7 @@ func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
 		}
 	}
 	if !utf8.Valid(data) {
-		_ = t.conn.Close(websocket.StatusInvalidFramePayloadData, "not UTF-8")
+		t.shut(websocket.StatusInvalidFramePayloadData, "not UTF-8")
 		return false
 	}
 	return t.command(ctx, data)
