@@ -111,8 +111,8 @@ func (t *tab) bringDrafts(ctx context.Context) {
 // Template is something that a person said to Claude and may say again.
 type Template struct {
 	TemplateID string                `json:"template_id"`
-	Name       string                `json:"name,omitempty"` // of one made by hand; absent: learned from what was said
-	Place      account.TemplatePlace `json:"place" ts:"'reason' | 'answer' | 'message'"`          // where it was said
+	Name       string                `json:"name,omitempty"`                             // of one made by hand; absent: learned from what was said
+	Place      account.TemplatePlace `json:"place" ts:"'reason' | 'answer' | 'message'"` // where it was said
 	Text       string                `json:"text"`
 	Uses       int                   `json:"uses"`
 	UsedAt     float64               `json:"used_at"`

@@ -164,7 +164,7 @@ func (t *tab) end(code websocket.StatusCode, why ErrorFrame) {
 
 // close ends the connection with the code and, before it, the last frame.
 func (t *tab) close() {
-	t.end(CloseGoingAway, ErrorFrame{}) // unless there is a better reason
+	t.end(CloseGoingAway, ErrorFrame{})       // unless there is a better reason
 	cut := time.AfterFunc(cutAfter, t.cancel) // the last frame and the close together
 	defer cut.Stop()
 	if t.last != nil {
