@@ -46,7 +46,6 @@ func TestRequestsBehaveAsTheirModel(t *testing.T) {
 				"cancel":      m.cancel,
 				"sleep":       m.sleep,
 				"restart":     m.restart,
-				"draft":       m.draft,
 				"extend":      m.extend,
 				"ticket":      m.ticket,
 				"undo":        m.undo,
@@ -423,19 +422,6 @@ func (m *model) restart(t *rapid.T) {
 		}
 	}()
 	m.stop = func() { cancel(); <-ended }
-}
-
-func (m *model) draft(t *rapid.T) {
-	id := m.anyID(t)
-	err := m.node.SetDraft(m.ctx, sessionOf(id), id, []byte(`"half"`))
-	switch r := m.rows[id]; {
-	case r == nil:
-		m.want(t, err, pending.ErrNotFound)
-	case r.status.Final():
-		m.want(t, err, pending.ErrNotOpen)
-	default:
-		m.want(t, err, nil)
-	}
 }
 
 // extend moves a deadline, here or on another node that wakes nobody here.

@@ -2,7 +2,6 @@ package pending
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -22,8 +21,6 @@ const (
 	// while the store was out of order.
 	rereadPause    = time.Second
 	rereadPauseMax = 30 * time.Second
-	// MaxDraftBytes bounds a shared draft.
-	MaxDraftBytes = 1 << 20
 	// MaxWait is how long after its creation a request may end at the latest by
 	// [Registry.Extend].
 	MaxWait = 30 * time.Minute
@@ -110,7 +107,7 @@ func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 		return Request{}, errors.New("pending: ask: request and session need an id")
 	}
 	req.InputHash = HashInput(req.ToolInput)
-	req.Status, req.Delivery, req.Resolution, req.Draft = Open, NotDelivered, nil, nil
+	req.Status, req.Delivery, req.Resolution = Open, NotDelivered, nil
 	if req.CreatedAt.IsZero() {
 		req.CreatedAt = time.Now()
 	}
@@ -590,32 +587,6 @@ func (r *Registry) HasOpen(ctx context.Context, sessionID string) (bool, error) 
 		}
 	}
 	return false, nil
-}
-
-// SetDraft stores a half-written answer for the other tabs to see; nil or a JSON
-// null clears it. A resolved request gives a [NotOpenError].
-func (r *Registry) SetDraft(ctx context.Context, sessionID, requestID string, draft json.RawMessage) error {
-	if isNull(draft) {
-		draft = nil
-	}
-	switch {
-	case len(draft) > MaxDraftBytes:
-		return &InvalidError{Sentence: "The draft is too long to be shared."}
-	case draft != nil && !json.Valid(draft):
-		return &InvalidError{Sentence: "The draft is not valid JSON."}
-	}
-	row, err := r.read(ctx, sessionID, requestID)
-	if err != nil {
-		return fmt.Errorf("pending: draft of %s: %w", requestID, err)
-	}
-	if row.Status.Final() {
-		return &NotOpenError{Request: row}
-	}
-	if err := r.store.SetDraft(ctx, requestID, draft); err != nil {
-		return fmt.Errorf("pending: draft of %s: %w", requestID, err)
-	}
-	r.bell.Ring(sessionID)
-	return nil
 }
 
 // Wake tells the waiters of a session that their rows may have changed where

@@ -854,43 +854,6 @@ func TestOpenListsWhatCanBeAnsweredOldestFirst(t *testing.T) {
 	})
 }
 
-func TestDraftsAreSharedWhileTheQuestionIsOpen(t *testing.T) {
-	flow(t, func(t *testing.T, n node) {
-		a := n.ask(t.Context(), bash("r1", "s1"))
-		synctest.Wait()
-		if err := n.SetDraft(t.Context(), "s1", "r1", []byte(`{"message":"us"}`)); err != nil {
-			t.Fatal(err)
-		}
-		if got := string(stored(t, n, "r1").Draft); got != `{"message":"us"}` {
-			t.Errorf("draft: got %s", got)
-		}
-		if got := n.bell.count("s1"); got != 2 {
-			t.Errorf("rings: got %d, want 2", got)
-		}
-		if err := n.SetDraft(t.Context(), "s1", "r1", []byte(`null`)); err != nil || stored(t, n, "r1").Draft != nil {
-			t.Errorf("cleared: got %s, %v", stored(t, n, "r1").Draft, err)
-		}
-		for name, c := range map[string]struct {
-			sessionID string
-			draft     []byte
-			want      error
-		}{
-			"other session": {"s2", []byte(`1`), pending.ErrNotFound},
-			"not JSON":      {"s1", []byte(`{`), pending.ErrInvalid},
-			"too long":      {"s1", make([]byte, pending.MaxDraftBytes+1), pending.ErrInvalid},
-		} {
-			if err := n.SetDraft(t.Context(), c.sessionID, "r1", c.draft); !errors.Is(err, c.want) {
-				t.Errorf("%s: got %v, want %v", name, err, c.want)
-			}
-		}
-		mustAnswer(t, n, allow("r1", "s1", "c1"))
-		if err := n.SetDraft(t.Context(), "s1", "r1", []byte(`1`)); !errors.Is(err, pending.ErrNotOpen) {
-			t.Errorf("resolved: got %v", err)
-		}
-		_, _ = a.result()
-	})
-}
-
 // meddler is a bell whose listeners use the registry at once, in the ringing
 // goroutine: it would lock up if the registry rang with a lock held.
 type meddler struct {

@@ -124,7 +124,6 @@ type Request struct {
 	TakenBack []string
 	// Resolution is set once Status is final.
 	Resolution *Resolution
-	Draft      json.RawMessage // a half-written answer shared between tabs, or nil
 }
 
 // Earlier is an answer that its asker was not seen to act on. The JSON names are those of

@@ -136,10 +136,6 @@ type Store interface {
 	// not survive a power cut.
 	TicketRequest(ctx context.Context, requestID string, at, expiresAt time.Time) (now Request, err error)
 
-	// SetDraft stores the shared draft of an answerable request and bumps the
-	// version; nil clears it. It changes nothing once the request is resolved.
-	SetDraft(ctx context.Context, requestID string, draft []byte) error
-
 	// Request returns one request, or ErrNotFound.
 	Request(ctx context.Context, requestID string) (Request, error)
 

@@ -29,7 +29,6 @@ const (
 	OpOrphan      Op = "OrphanRequests"
 	OpCarry       Op = "CarryAnswer"
 	OpDelivery    Op = "SetDelivery"
-	OpDraft       Op = "SetDraft"
 	OpRead        Op = "Request"
 	OpAnswerable  Op = "AnswerableRequests"
 	OpUndelivered Op = "UndeliveredRequests"
@@ -126,7 +125,7 @@ func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pend
 			return nil
 		}
 		row := clone(r)
-		row.Status, row.Delivery, row.Resolution, row.Draft = pending.Open, pending.NotDelivered, nil, nil
+		row.Status, row.Delivery, row.Resolution = pending.Open, pending.NotDelivered, nil
 		row.TicketedAt = time.Time{}
 		s.rows[r.RequestID] = row
 		s.order = append(s.order, r.RequestID)
@@ -154,7 +153,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 			row.Status = res.Status
 			res.HeldSince = time.Time{}
 			row.Resolution = &res
-			row.Draft, row.Held = nil, nil
+			row.Held = nil
 			if res.Status == pending.Answered || res.Status == pending.Denied {
 				row.Delivery = pending.Queued
 			}
@@ -297,7 +296,7 @@ func (s *Store) CarryAnswer(ctx context.Context, r pending.Request, from string)
 			return nil
 		}
 		row := clone(r)
-		row.Status, row.Delivery, row.Draft = old.Status, pending.Queued, nil
+		row.Status, row.Delivery = old.Status, pending.Queued
 		row.Resolution = &pending.Resolution{Status: old.Status, Answer: old.Resolution.Answer, Actor: old.Resolution.Actor,
 			At: r.CreatedAt, CarriedFrom: cmp.Or(old.Resolution.CarriedFrom, from)}
 		row = clone(row)
@@ -340,23 +339,6 @@ func (s *Store) SetDelivery(ctx context.Context, requestID string, d pending.Del
 		}
 		row.Delivery = d
 		s.rows[requestID] = row
-		return nil
-	})
-}
-
-// SetDraft implements [pending.Store].
-func (s *Store) SetDraft(ctx context.Context, requestID string, draft []byte) error {
-	return s.do(ctx, OpDraft, requestID, func() error {
-		row, known := s.rows[requestID]
-		switch {
-		case !known:
-			return pending.ErrNotFound
-		case row.Status.Final():
-			return nil
-		}
-		row.Draft = bytes.Clone(draft)
-		s.rows[requestID] = row
-		s.versions[row.SessionID]++
 		return nil
 	})
 }
@@ -463,7 +445,6 @@ func (s *Store) list(ctx context.Context, op Op, id string, keep func(pending.Re
 func clone(r pending.Request) pending.Request {
 	r.ToolInput = bytes.Clone(r.ToolInput)
 	r.PermissionSuggestions = bytes.Clone(r.PermissionSuggestions)
-	r.Draft = bytes.Clone(r.Draft)
 	if r.Earlier != nil {
 		earlier := *r.Earlier
 		earlier.ToolInput = bytes.Clone(earlier.ToolInput)

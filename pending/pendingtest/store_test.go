@@ -156,31 +156,6 @@ func TestDeliveryOnlyMovesForward(t *testing.T) {
 	}
 }
 
-func TestDraftsEndWithTheirRequest(t *testing.T) {
-	t.Parallel()
-	s := pendingtest.NewStore()
-	open(t, s, request("r1", 0))
-	draft := func() string {
-		row, err := s.Request(t.Context(), "r1")
-		if err != nil {
-			t.Error(err)
-		}
-		return string(row.Draft)
-	}
-	if err := s.SetDraft(t.Context(), "r1", []byte(`1`)); err != nil || draft() != "1" || s.Version("s1") != 2 {
-		t.Errorf("got %q, version %d, %v", draft(), s.Version("s1"), err)
-	}
-	if _, _, err := s.ResolveRequest(t.Context(), "r1", answered("c")); err != nil || draft() != "" {
-		t.Errorf("after the answer: got %q, %v", draft(), err)
-	}
-	if err := s.SetDraft(t.Context(), "r1", []byte(`2`)); err != nil || draft() != "" {
-		t.Errorf("too late: got %q, %v", draft(), err)
-	}
-	if err := s.SetDraft(t.Context(), "r9", nil); !errors.Is(err, pending.ErrNotFound) {
-		t.Errorf("unknown: got %v", err)
-	}
-}
-
 func TestRowsAreCopies(t *testing.T) {
 	t.Parallel()
 	s := pendingtest.NewStore()

@@ -62,7 +62,7 @@ func NormalRequest(r pending.Request) pending.Request {
 	r.ToolName, r.AgentID, r.AgentType = Shown(r.ToolName), Shown(r.AgentID), Shown(r.AgentType)
 	r.Title, r.Description, r.DecisionReason = Shown(r.Title), Shown(r.Description), Shown(r.DecisionReason)
 	r.Asker = Shown(r.Asker)
-	r.Status, r.Delivery, r.Resolution, r.Draft = pending.Open, pending.NotDelivered, nil, nil
+	r.Status, r.Delivery, r.Resolution = pending.Open, pending.NotDelivered, nil
 	r.TicketedAt, r.Approval, r.Held, r.TakenBack = time.Time{}, nil, nil, nil
 	if r.Earlier != nil {
 		e := *r.Earlier
@@ -106,10 +106,10 @@ var requestColumns = []string{
 	"decision_reason", "blocked_path", "by_user_id", "by_name", "by_device", "reason", "resolved_at", "command_id",
 	"process_id", "carried_from", "asker", "ticketed_at",
 	"approver_id", "approver_name", "approver_device", "approver_command", "approved_at", "taken_back",
-	"held", "draft", "answer", "form", "permission_suggestions", "tool_input", "earlier", "earlier_tool_input",
+	"held", "answer", "form", "permission_suggestions", "tool_input", "earlier", "earlier_tool_input",
 }
 
-const nullableRequestColumns = 8
+const nullableRequestColumns = 7
 
 // RequestColumns is the select list of [RequestRow.Dest].
 var RequestColumns = strings.Join(requestColumns, ", ")
@@ -133,16 +133,16 @@ var joinedRequestColumns = func() string {
 
 // RequestRow takes one row of [RequestColumns].
 type RequestRow struct {
-	r                                     pending.Request
-	res                                   pending.Resolution
-	createdAt, expiresAt, resolvedAt      int64
-	ticketedAt, approvedAt                int64
-	first                                 pending.Approval
-	askerRequestID, toolUseID, path       []byte
-	draft, answer, form, suggestions, raw []byte
-	earlier, earlierInput                 []byte
-	held                                  []byte
-	takenBack                             string
+	r                                pending.Request
+	res                              pending.Resolution
+	createdAt, expiresAt, resolvedAt int64
+	ticketedAt, approvedAt           int64
+	first                            pending.Approval
+	askerRequestID, toolUseID, path  []byte
+	answer, form, suggestions, raw   []byte
+	earlier, earlierInput            []byte
+	held                             []byte
+	takenBack                        string
 }
 
 // Dest is what to scan into.
@@ -154,7 +154,7 @@ func (x *RequestRow) Dest() []any {
 		&x.res.Actor.UserID, &x.res.Actor.Name, &x.res.Actor.Device, &x.res.Reason, &x.resolvedAt, &x.res.CommandID,
 		&x.r.ProcessID, &x.res.CarriedFrom, &x.r.Asker, &x.ticketedAt,
 		&x.first.Actor.UserID, &x.first.Actor.Name, &x.first.Actor.Device, &x.first.CommandID, &x.approvedAt, &x.takenBack,
-		&x.held, &x.draft, &x.answer, &x.form, &x.suggestions, &x.raw, &x.earlier, &x.earlierInput,
+		&x.held, &x.answer, &x.form, &x.suggestions, &x.raw, &x.earlier, &x.earlierInput,
 	}
 }
 
@@ -166,7 +166,7 @@ func (x *RequestRow) Request() (pending.Request, error) {
 	r := x.r
 	r.AskerRequestID, r.AskerToolUseID, r.BlockedPath = string(x.askerRequestID), string(x.toolUseID), string(x.path)
 	r.CreatedAt, r.ExpiresAt, r.TicketedAt = Time(x.createdAt), Time(x.expiresAt), Time(x.ticketedAt)
-	r.ToolInput, r.PermissionSuggestions, r.Draft = x.raw, x.suggestions, x.draft
+	r.ToolInput, r.PermissionSuggestions = x.raw, x.suggestions
 	if err := decode("form", x.form, &r.Form); err != nil {
 		return pending.Request{}, err
 	}
@@ -209,7 +209,7 @@ func Resolve(placeholder func(n int) string) string {
 	for i, name := range columns {
 		columns[i] = name + " = " + placeholder(i+1)
 	}
-	return "UPDATE requests SET " + strings.Join(columns, ", ") + ", draft = NULL, held = NULL, held_command = ''"
+	return "UPDATE requests SET " + strings.Join(columns, ", ") + ", held = NULL, held_command = ''"
 }
 
 // Approve is the assignment of the first approval of a request, the nth argument

@@ -128,7 +128,6 @@ func TestStrengths(t *testing.T) {
 			for _, id := range []string{"r1", "r2", "r3", "r4"} {
 				noted("a request", "off", func() error { _, _, err := st.OpenRequest(ctx, request(id)); return err })
 			}
-			noted("a draft", "off", func() error { return st.SetDraft(ctx, "r1", []byte("1")) })
 			noted("an answer", durable, resolve("r1", answer("c")))
 			noted("a denial", durable, resolve("r2", pending.Resolution{Status: pending.Denied, At: now}))
 			noted("a withdrawal", "off", resolve("r3", pending.Resolution{Status: pending.Withdrawn, At: now}))

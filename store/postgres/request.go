@@ -43,14 +43,12 @@ var (
 		bump AS (UPDATE processes SET version = version + 1, updated_at = $3 WHERE session_id IN (SELECT session_id FROM gone))
 		SELECT count(*) FROM gone`
 	advanceDelivery = "UPDATE requests SET delivery = $1 WHERE request_id = $2 AND status IN ('answered', 'denied') AND " + engine.RankColumn + " < $3"
-	setDraft        = "WITH drawn AS (UPDATE requests SET draft = $1 WHERE request_id = $2 AND " + answerable + ` RETURNING session_id)
-		UPDATE processes SET version = version + 1, updated_at = $3 WHERE session_id = (SELECT session_id FROM drawn)`
-	holdRequest   = alter("held = $1, held_command = $4", "held_command = '' AND strpos(taken_back, $5) = 0")
-	unholdRequest = alter("held = $1, held_command = '', taken_back = $4", "held_command = $5")
-	selectHeld    = "SELECT " + engine.RequestColumns + " FROM requests WHERE " + answerable + " AND held_command <> '' ORDER BY created_at, seq"
-	extendRequest = alter("expires_at = $1", "expires_at <> 0 AND expires_at < $1")
-	ticketRequest = alter("ticketed_at = $1, expires_at = CASE WHEN expires_at = 0 THEN $4 ELSE expires_at END", "ticketed_at = 0")
-	knowsRequest  = "SELECT 1 FROM requests WHERE request_id = $1"
+	holdRequest     = alter("held = $1, held_command = $4", "held_command = '' AND strpos(taken_back, $5) = 0")
+	unholdRequest   = alter("held = $1, held_command = '', taken_back = $4", "held_command = $5")
+	selectHeld      = "SELECT " + engine.RequestColumns + " FROM requests WHERE " + answerable + " AND held_command <> '' ORDER BY created_at, seq"
+	extendRequest   = alter("expires_at = $1", "expires_at <> 0 AND expires_at < $1")
+	ticketRequest   = alter("ticketed_at = $1, expires_at = CASE WHEN expires_at = 0 THEN $4 ELSE expires_at END", "ticketed_at = 0")
+	knowsRequest    = "SELECT 1 FROM requests WHERE request_id = $1"
 
 	selectRequest     = "SELECT " + engine.RequestColumns + " FROM requests WHERE request_id = $1"
 	selectAnswerable  = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = $1 AND " + answerable + " ORDER BY created_at, seq"
@@ -311,12 +309,6 @@ func (s *Store) alterAs(ctx context.Context, strong strength, what, requestID st
 		return pending.Request{}, false, err
 	}
 	return now, changed, nil
-}
-
-// SetDraft implements [pending.Store].
-func (s *Store) SetDraft(ctx context.Context, requestID string, draft []byte) error {
-	return s.change(ctx, "set draft of "+requestID, requestID,
-		statement{text: setDraft, args: []any{bind(draft), requestID, time.Now().UnixMicro()}})
 }
 
 // change runs a statement about a request that may have nothing to do, which is

@@ -378,22 +378,6 @@ func (s *Store) alter(ctx context.Context, strength pragma, what, requestID, tex
 	return now, changed, nil
 }
 
-// SetDraft implements [pending.Store].
-func (s *Store) SetDraft(ctx context.Context, requestID string, draft []byte) error {
-	return s.write(ctx, normal, "set draft of "+requestID, func(ctx context.Context, t tx) error {
-		var sessionID string
-		err := t.row(ctx, []any{&sessionID},
-			"UPDATE requests SET draft = ? WHERE request_id = ? AND "+answerable+" RETURNING session_id", bind(draft), requestID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return t.known(ctx, requestID)
-		}
-		if err != nil {
-			return err
-		}
-		return t.bump(ctx, sessionID)
-	})
-}
-
 // Request implements [pending.Store].
 func (s *Store) Request(ctx context.Context, requestID string) (pending.Request, error) {
 	list, err := s.requests(ctx, "request "+requestID, selectRequest, requestID)

@@ -35,12 +35,10 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 			r.InputHash = pending.HashInput(r.ToolInput)
 			r.AskerRequestID, r.AskerToolUseID, r.BlockedPath = text, text, text
 			opened(t, st, r)
-			must(t, st.SetDraft(ctx, r.RequestID, []byte(text)))
 			read, err := st.Request(ctx, r.RequestID)
 			must(t, err)
 			equal(t, fmt.Sprintf("input %q", text), read.ToolInput, r.ToolInput)
 			equal(t, fmt.Sprintf("suggestions %q", text), read.PermissionSuggestions, r.PermissionSuggestions)
-			equal(t, fmt.Sprintf("draft %q", text), read.Draft, json.RawMessage(text))
 			equal(t, fmt.Sprintf("ids %q", text), []string{read.AskerRequestID, read.AskerToolUseID, read.BlockedPath}, []string{text, text, text})
 
 			must(t, st.PutItems(ctx, id, []session.Item{{Key: text, At: begin, Kind: session.ItemText, Body: json.RawMessage(text)}}))

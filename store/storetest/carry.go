@@ -30,7 +30,7 @@ func unheard(t *testing.T, st store.Store, sessionID string) pending.Request {
 
 // carriedOver is r as it is to be stored with the answer of from.
 func carriedOver(r, from pending.Request) pending.Request {
-	r.Status, r.Delivery, r.Draft = from.Status, pending.Queued, nil
+	r.Status, r.Delivery = from.Status, pending.Queued
 	r.Resolution = &pending.Resolution{Status: from.Status, Answer: from.Resolution.Answer, Actor: from.Resolution.Actor,
 		At: r.CreatedAt, CarriedFrom: from.RequestID}
 	return r
@@ -71,7 +71,7 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 			r.ProcessID, r.CreatedAt = "process-2", after(60)
 			want := carriedOver(r, old)
 			given := r
-			given.Status, given.Delivery, given.Draft = pending.Open, pending.Consumed, json.RawMessage(`1`)
+			given.Status, given.Delivery = pending.Open, pending.Consumed
 			given.Resolution = &pending.Resolution{Status: pending.Withdrawn, Reason: "none of this", CarriedFrom: "nor this"}
 			grows(t, st, id, func() { equal(t, "stored", carry(t, st, given, old.RequestID), want) })
 			stands(t, st, "read", want)

@@ -26,7 +26,6 @@ func contexts(t *testing.T, open func(t *testing.T) store.Store) {
 			"OpenRequest":    func() error { _, _, err := st.OpenRequest(ended, bash(id, "more")); return err },
 			"ResolveRequest": func() error { _, _, err := st.ResolveRequest(ended, r.RequestID, allowed("c")); return err },
 			"OrphanRequests": func() error { _, err := st.OrphanRequests(ended, id, "x"); return err },
-			"SetDraft":       func() error { return st.SetDraft(ended, r.RequestID, []byte("1")) },
 			"Request":        func() error { _, err := st.Request(ended, r.RequestID); return err },
 			"CreateSession":  func() error { return st.CreateSession(ended, session.Session{SessionID: "s"}) },
 			"UpdateSession":  func() error { _, err := st.UpdateSession(ended, id, session.Patch{Title: &title}); return err },

@@ -50,7 +50,7 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("OpenSetsTheStatus", func(t *testing.T, st store.Store) {
 		r := bash(newSession(t, st), "ls")
 		want := r
-		r.Status, r.Delivery, r.Draft = pending.Denied, pending.Consumed, json.RawMessage(`1`)
+		r.Status, r.Delivery = pending.Denied, pending.Consumed
 		r.Resolution = &pending.Resolution{Status: pending.Denied}
 		equal(t, "stored", opened(t, st, r), want)
 		read, err := st.Request(ctx, r.RequestID)
@@ -241,30 +241,6 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		if err := st.SetDelivery(ctx, still.RequestID, "posted"); err == nil {
 			t.Fatal("a delivery that is none was taken")
 		}
-	})
-
-	s.run("Drafts", func(t *testing.T, st store.Store) {
-		r := opened(t, st, bash(newSession(t, st), "ls"))
-		draft := func() json.RawMessage {
-			t.Helper()
-			read, err := st.Request(ctx, r.RequestID)
-			must(t, err)
-			return read.Draft
-		}
-		grows(t, st, r.SessionID, func() { must(t, st.SetDraft(ctx, r.RequestID, []byte(` {"text": "half"} `))) })
-		equal(t, "draft", draft(), json.RawMessage(` {"text": "half"} `))
-		_, err := st.OrphanRequests(ctx, r.SessionID, "died")
-		must(t, err)
-		equal(t, "draft of an orphan", draft(), json.RawMessage(` {"text": "half"} `))
-		grows(t, st, r.SessionID, func() { must(t, st.SetDraft(ctx, r.RequestID, nil)) })
-		equal(t, "cleared draft", draft(), json.RawMessage(nil))
-
-		must(t, st.SetDraft(ctx, r.RequestID, []byte(`1`)))
-		resolved(t, st, r.RequestID, allowed("c1"))
-		equal(t, "draft after the answer", draft(), json.RawMessage(nil))
-		stays(t, st, r.SessionID, func() { must(t, st.SetDraft(ctx, r.RequestID, []byte(`2`))) })
-		equal(t, "draft set too late", draft(), json.RawMessage(nil))
-		is(t, "unknown request", st.SetDraft(ctx, uuid.NewString(), nil), pending.ErrNotFound)
 	})
 
 	s.run("DeadlinesOnlyMoveLater", func(t *testing.T, st store.Store) {
