@@ -1,0 +1,306 @@
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { App } from '../app.ts'
+import { expect, test as shared } from '../fixtures.ts'
+import { Hands } from '../hands.ts'
+import { program } from '../machine.ts'
+import { type Server, startServer, token } from '../server.ts'
+import { REST } from '../wire.ts'
+
+// Every flow with keys alone. The CLI is the scripted one: what is looked at is the app.
+const test = shared.extend<{ own: Server; hands: Hands }>({
+  own: async ({ model }, use) => {
+    const server = await startServer({ claudePath: program('claudetest'), modelURL: model.url })
+    await use(server)
+    await server.stop()
+  },
+  rest: async ({ own, request }, use) => use(new REST(request, own)),
+  folder: async ({ own }, use) => use(mkdtempSync(join(own.workspace, 'project-'))),
+  page: async ({ page, context, signIn, own }, use) => {
+    await signIn(context, own)
+    await use(page)
+    // Before the server that it belongs to.
+    await page.close()
+  },
+  hands: async ({ page }, use) => use(await Hands.on(page)),
+})
+
+/** A prompt that brings its own steps; the language is that of claude/claudetest. */
+const steps = (words: string, ...turn: object[]) => `${words}\n\n\`\`\`claudetest\n${JSON.stringify({ turn })}\n\`\`\``
+const asks = (tool_name: string, input: object) => ({ ask: { tool_name, input } })
+const bash = (command: string) => asks('Bash', { command })
+const plan = (title: string) => asks('ExitPlanMode', { plan: `# ${title}\n\n1. First` })
+const elicits = { raw: JSON.stringify({ type: 'control_request', request_id: 'e1', request: {
+  subtype: 'elicitation', mcp_server_name: 'billing', message: 'Where does the bill go?', mode: 'form',
+  requested_schema: { type: 'object', required: ['email'], properties: { email: { type: 'string', format: 'email', title: 'Address' }, paper: { type: 'boolean', title: 'On paper?' } } },
+} }) }
+
+test('with keys alone: every decision @newest', async ({ page, hands, folder, rest, own }) => {
+  const id = await rest.start(steps('Ask everything.',
+    bash('touch approved'), bash('touch asked'), bash('touch denied'), bash('rm -rf build'),
+    plan('First plan'), plan('Second plan'), plan('Third plan'),
+    asks('AskUserQuestion', { questions: [
+      { question: 'Which format?', header: 'Format', multiSelect: false, options: [{ label: 'Summary', description: 'Short' }, { label: 'Table', description: 'Wide' }] },
+      { question: 'Which parts?', header: 'Parts', multiSelect: true, options: [{ label: 'Web', description: 'w' }, { label: 'Server', description: 's' }] },
+      { question: 'Which name?', header: 'Name', multiSelect: false, options: [{ label: 'Heron', description: 'h' }, { label: 'Crane', description: 'c' }] },
+    ] }),
+    asks('WebFetch', { url: 'http://127.0.0.1:9/', prompt: 'What is it?' }),
+    bash('touch interrupted'), { text: 'Not reached.' }), { cwd: folder, title: 'Everything' })
+  const app = await App.openSession(page, id, own.url)
+  // A card never takes the focus by itself, and takes no key in its first moment.
+  const ready = async (words: string, button: RegExp) => {
+    const card = app.card(words)
+    await expect(card).toBeVisible()
+    await page.keyboard.press('Alt+.')
+    await expect(card).toBeFocused()
+    await expect(card.getByRole('button', { name: button }).first()).not.toHaveAttribute('aria-disabled')
+    await hands.seen()
+    return card
+  }
+  await ready('touch approved', /^Approve$/)
+  await page.keyboard.press('y')
+
+  await ready('touch asked', /^Approve$/)
+  await hands.press('e')
+  await hands.write('touch edited')
+  await expect(app.card().getByText('added: edited')).toBeAttached()
+  await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
+  await page.keyboard.press('Control+Enter')
+
+  await ready('touch denied', /^Deny$/)
+  await hands.press('n')
+  await hands.type('Use pnpm')
+  await page.keyboard.press('Control+Enter')
+
+  // What can do much harm is held, or its first word is typed.
+  const red = await ready('rm -rf build', /^Approve$/)
+  await expect(red.getByText('High risk')).toBeVisible()
+  await hands.activate(app.approveButton(red))
+  await hands.to(red.getByRole('textbox', { name: /^Type “rm”/ }), 'Shift+Tab')
+  await hands.type('rm')
+  await page.keyboard.press('Enter')
+
+  await ready('First plan', /^Keep planning$/)
+  await hands.press('n')
+  await hands.type('Say more')
+  await page.keyboard.press('Control+Enter')
+  await hands.activate((await ready('Second plan', /^Keep planning$/)).getByRole('button', { name: 'Approve, auto-accept edits' }))
+  await ready('Third plan', /^Approve, ask/)
+  await page.keyboard.press('y')
+
+  const form = await ready('Which format?', /^Decline$/)
+  await hands.press('2')
+  await expect(form.getByRole('radio', { name: 'Table' })).toBeChecked()
+  await hands.to(form.getByRole('checkbox', { name: 'Web' }))
+  await hands.press('1', '2')
+  await expect(form.getByRole('checkbox', { name: 'Server' })).toBeChecked()
+  await hands.to(form.getByRole('radio', { name: 'Heron' }))
+  await hands.press('0')
+  await hands.type('Stork')
+  await page.keyboard.press('Control+Enter')
+
+  const fetch = await ready('127.0.0.1:9', /^Approve$/)
+  await hands.press('v')
+  await expect(fetch.getByText('"prompt"')).toBeVisible()
+  await hands.press('v', 'n', 'Escape')
+  await expect(fetch).toBeFocused()
+  await expect(fetch.getByRole('button', { name: 'Approve', exact: true })).not.toHaveAttribute('aria-disabled')
+  await page.keyboard.press('y')
+
+  await ready('touch interrupted', /^Deny$/)
+  await page.keyboard.press('Shift+N')
+  await expect(app.cards()).toHaveCount(0)
+  await expect(app.composer()).toBeFocused()
+  await hands.seen('after an interrupt')
+
+  await page.keyboard.insertText(steps('And a form.', elicits, { silent: true }))
+  await page.keyboard.press('Enter')
+  const mcp = await ready('On paper?', /^Decline$/)
+  await hands.to(mcp.getByRole('textbox', { name: 'Address' }))
+  await hands.type('ada@example.org')
+  await hands.to(mcp.getByRole('radio', { name: 'Yes' }))
+  await hands.press('Space')
+  await expect(app.submitButton(mcp)).not.toHaveAttribute('aria-disabled')
+  await page.keyboard.press('Control+Enter')
+  await expect(app.cards()).toHaveCount(0)
+  await hands.seen('after the last answer')
+
+  const decided = (await rest.transcript(id)).filter((i) => i.kind === 'resolved')
+  expect(decided.map((i) => [i.outcome, i.edited ?? false])).toEqual([
+    ['answered', false], ['answered', true], ['denied', false], ['answered', false],
+    ['denied', false], ['answered', false], ['answered', false], ['answered', false], ['answered', false], ['denied', false], ['answered', false],
+  ])
+  const all = JSON.stringify(decided)
+  for (const words of ['Use pnpm', 'Say more', 'Table', 'Web, Server', 'Stork']) expect(all).toContain(words)
+})
+
+test('with keys alone: a session from its start to its end @newest', async ({ page, hands, folder, rest, own, playwright }) => {
+  const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } })
+  await http.post(`${own.url}/api/users`, { data: { name: 'Grace', role: 'admin', password: 'four words of hers' } })
+  await http.dispose()
+  await page.context().clearCookies()
+  await page.goto(`${own.url}/sign-in`)
+  await hands.to(page.getByLabel('Name', { exact: true }))
+  await hands.type('Grace')
+  await hands.to(page.getByLabel('Password', { exact: true }))
+  await hands.type('four words of hers')
+  await page.keyboard.press('Enter')
+  await App.expectSignedIn(page)
+  const app = App.of(page)
+
+  // A new session with a file.
+  const dialog = page.getByRole('dialog')
+  await expect(async () => {
+    await page.keyboard.press('c')
+    await expect(dialog).toBeVisible({ timeout: 1_000 })
+  }).toPass()
+  await expect(dialog.getByRole('combobox', { name: 'Folder' })).toBeFocused()
+  await hands.write(folder)
+  await hands.to(dialog.getByRole('textbox', { name: /What should Claude do/ }))
+  await page.keyboard.insertText(steps('Work.', bash('touch one'), { text: 'The heron stands.' }))
+  const chosen = page.waitForEvent('filechooser')
+  await hands.activate(dialog.getByRole('button', { name: 'Attach files' }))
+  await (await chosen).setFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Some notes.') })
+  await expect(dialog.getByRole('button', { name: 'Remove notes.txt' })).toBeVisible()
+  await page.keyboard.press('Control+Enter')
+  await expect(app.card('touch one')).toBeVisible()
+  await expect(page.getByRole('link', { name: /^notes.txt/ })).toBeVisible()
+
+  // A message waits, and is taken back; another goes out.
+  await hands.press('Alt+,')
+  await expect(app.composer()).toBeFocused()
+  await hands.type('Not this one.')
+  await hands.press('Enter')
+  const queue = page.getByRole('list', { name: 'Messages that wait' })
+  await hands.activate(queue.getByRole('button', { name: 'Remove: Not this one.' }), 'Shift+Tab')
+  await expect(queue).toHaveCount(0)
+  await hands.seen('after a queued message was removed')
+  await page.keyboard.press('Alt+.')
+  await expect(app.card('touch one')).toBeFocused()
+  await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
+  await page.keyboard.press('y')
+  await expect(app.said('The heron stands.')).toBeVisible()
+
+  // Search, and back.
+  await hands.press('Alt+,')
+  await hands.to(page.getByRole('feed'), 'Shift+Tab')
+  await page.keyboard.press('/')
+  await expect(page.getByRole('searchbox', { name: 'Search in this transcript' })).toBeFocused()
+  await hands.type('heron')
+  await expect(page.getByRole('main').getByText(/^\d of \d/)).toBeVisible()
+  await hands.press('Escape')
+
+  // Interrupt.
+  await hands.press('Alt+,')
+  await page.keyboard.insertText(steps('Again.', bash('touch two')))
+  await page.keyboard.press('Enter')
+  await expect(app.card('touch two')).toBeVisible()
+  await hands.activate(page.getByRole('button', { name: 'Interrupt' }), 'Shift+Tab')
+  await expect(app.cards()).toHaveCount(0)
+  await hands.seen('after an interrupt')
+
+  // Rename, fork and archive it.
+  const more = async (what: string) => {
+    const button = page.getByRole('banner').or(page.getByRole('main')).getByRole('button', { name: 'More' })
+    await hands.activate(button, 'Shift+Tab')
+    await hands.to(page.getByRole('main').getByRole('button', { name: what, exact: true }))
+    await page.keyboard.press('Enter')
+  }
+  await more('Rename')
+  await expect(dialog.getByRole('textbox', { name: 'Title' })).toBeFocused()
+  await hands.write('By keys')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { level: 1, name: 'By keys' })).toBeVisible()
+  await hands.seen('after a session was renamed')
+  await more('Fork')
+  await expect(page.getByRole('heading', { level: 1, name: 'Fork of By keys' })).toBeVisible()
+  await hands.press('Alt+,')
+
+  // Kill, resume and go on.
+  await expect(page.getByRole('button', { name: 'Kill', exact: true })).toBeVisible()
+  await hands.activate(page.getByRole('button', { name: 'Kill', exact: true }), 'Shift+Tab')
+  await hands.activate(dialog.getByRole('button', { name: 'Kill' }))
+  await expect(app.dead()).toBeVisible()
+  await hands.seen('after a session was killed')
+  await hands.activate(page.getByRole('button', { name: 'Resume', exact: true }), 'Shift+Tab')
+  await expect(page.getByRole('button', { name: 'Kill', exact: true })).toBeVisible()
+  await hands.seen('after a session was resumed')
+  await more('Archive')
+  await expect(page.getByRole('main').getByText('Archived', { exact: true })).toBeVisible()
+  await hands.seen('after a session was archived')
+
+  // The palette, the settings, and out.
+  await page.keyboard.press('Alt+,')
+  await page.keyboard.press('Control+k')
+  await expect(dialog.getByRole('combobox')).toBeFocused()
+  await hands.type('settings')
+  await expect(dialog.getByRole('option', { name: 'Settings' })).toBeVisible()
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { level: 1, name: 'Settings' })).toBeVisible()
+  await hands.to(page.getByLabel('Theme'))
+  await hands.press('ArrowDown', 'Tab')
+  await page.keyboard.press('Control+k')
+  await expect(dialog.getByRole('combobox')).toBeFocused()
+  await page.keyboard.type('sign out')
+  await expect(dialog.getByRole('option')).toHaveCount(1)
+  await page.keyboard.press('Enter')
+  await App.expectSignedOut(page)
+})
+
+test('with keys alone: the inbox, and the admin area @newest', async ({ page, hands, folder, rest, own }) => {
+  const look = { ask: { tool_name: 'Read', input: { file_path: '/etc/hostname' } }, count: 3, parallel: true }
+  const first = await rest.start(steps('Look.', look, { text: 'Looked.' }), { cwd: folder, title: 'Look' })
+  await expect.poll(async () => (await rest.state(first)).pending_requests.length).toBe(3)
+  const second = await rest.start(steps('Run.', bash('touch later'), { text: 'Ran.' }), { cwd: folder, title: 'Run' })
+  await expect.poll(async () => (await rest.state(second)).pending_requests.length).toBe(1)
+  const app = await App.home(page, own.url)
+  await expect(async () => {
+    await hands.go('i')
+    await expect(page).toHaveURL(/\/inbox/, { timeout: 1_000 })
+  }).toPass()
+  const rows = page.locator('[data-inbox-row]')
+  await expect(rows).toHaveCount(4)
+
+  await page.keyboard.press('?')
+  await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible()
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('dialog')).toHaveCount(0)
+
+  // Snoozed, it goes to the end and stays.
+  await hands.press('j', 'z')
+  await expect(page.getByText(/^put off, \d+ min left/)).toBeVisible()
+  // Batch: selected one by one, confirmed once.
+  const checkbox = page.getByRole('checkbox', { name: /^Select: / })
+  await expect(checkbox).toHaveCount(3)
+  for (let i = 0; i < 3; i++) {
+    await hands.to(checkbox.nth(i), i === 0 ? 'Shift+Tab' : 'Tab')
+    await hands.press('Space')
+  }
+  await page.keyboard.press('Shift+Y')
+  const dialog = page.getByRole('dialog', { name: 'Approve 3 requests of Read?' })
+  await hands.activate(dialog.getByRole('button', { name: 'Approve 3' }))
+  await hands.activate(dialog.getByRole('button', { name: 'Close' }))
+  await expect.poll(() => rest.said(first)).toContain('Looked.')
+  await hands.seen('after a batch')
+
+  // What is left is answered where it stands.
+  await page.keyboard.press('Alt+.')
+  await expect(app.card('touch later')).toBeFocused()
+  await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
+  await page.keyboard.press('y')
+  await expect(page.getByText('Nothing is waiting for you.').first()).toBeVisible()
+  await expect.poll(() => rest.said(second)).toContain('Ran.')
+
+  // The admin area: a process is killed from its menu.
+  await expect(async () => {
+    await hands.go('a')
+    await expect(page.getByRole('heading', { name: 'Processes' })).toBeVisible({ timeout: 1_000 })
+  }).toPass()
+  const row = page.getByRole('row', { name: /Run/ })
+  await hands.activate(row.getByRole('button', { name: /^Actions for/ }))
+  await hands.activate(row.getByRole('button', { name: 'Kill…' }))
+  await hands.activate(page.getByRole('dialog').getByRole('button', { name: 'Kill' }))
+  await expect(row).toHaveCount(0)
+  await hands.seen('after a process was killed')
+})
