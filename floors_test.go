@@ -176,7 +176,7 @@ var rooms = map[string]room{
 	"review": {
 		floor:    0,
 		external: []string{"mvdan.cc/sh/v3"},
-		closed:   "it says what is risky in a tool call, for people: a door shows it, and nothing decides by it",
+		closed:   "it says what is risky in a tool call, for people: a door shows it, and nothing is allowed by it",
 	},
 	"oidc": {
 		floor:    0,

@@ -161,7 +161,7 @@ func (w *walker) parse(src string, at *place, depth int) found {
 	case len(src) > MaxCommand || at != nil && *w.spent > 4*MaxCommand:
 		w.unreadable("It is too long to be read by machine.", at)
 		return found{}
-	case strings.Count(src, "(")+strings.Count(src, "`")+strings.Count(src, "[")+strings.Count(src, "{") > maxNesting:
+	case brackets(src) > maxNesting:
 		w.unreadable("It has too many brackets to be read by machine.", at)
 		return found{}
 	}
@@ -184,6 +184,10 @@ func (w *walker) parse(src string, at *place, depth int) found {
 		w.cwd = inner.cwd
 	}
 	return f
+}
+
+func brackets(src string) int {
+	return strings.Count(src, "(") + strings.Count(src, "`") + strings.Count(src, "[") + strings.Count(src, "{")
 }
 
 func (w *walker) unreadable(why string, at *place) {

@@ -1,7 +1,8 @@
 // Package review says what a person should know of a tool call before they
 // decide about it: which parts of a command are risky and why, what an edit does
 // to the file as it is, what else a rule would allow. It is pure: what is on disk
-// is handed to it, and it never decides.
+// is handed to it, and it never decides: what is not low only cannot be approved
+// together with others.
 //
 // A level is what was found, no promise: a program can do anything, and low only
 // says that every part of the input was understood and is of the harmless sort.

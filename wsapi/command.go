@@ -14,6 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/review"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -259,6 +260,11 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 	if c.RequestType == "" {
 		c.RequestType = row.RequestType
 	}
+	if c.Batch {
+		if err := s.mayBatch(c, row, ses); err != nil {
+			return Outcome{}, err
+		}
+	}
 	var two bool
 	var mistrusted string
 	if !row.Status.Final() && c.SessionID == row.SessionID {
@@ -290,6 +296,18 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 		s.learnFrom(ctx, who, c)
 	}
 	return out, failpoint.After("answer.handled", err)
+}
+
+// mayBatch refuses an answer that is one of several given at once, and needs a look
+// of its own.
+func (s *Server) mayBatch(c *PendingRequestResponse, row pending.Request, ses session.Session) error {
+	switch {
+	case row.RequestType != pending.ToolApproval || c.Decision != pending.Allow || len(unlessNull(c.UpdatedInput)) > 0 || len(unlessNull(c.UpdatedPermissions)) > 0:
+		return refuseField("batch", "Together with others a tool can only be approved, as it was asked and this once. Answer this request on its own.")
+	case s.levels.of(row, ses.CWD) != review.Low:
+		return refuse(http.StatusUnprocessableEntity, "not_low_risk", "This is not of low risk, so it cannot be approved together with others. Open it, and decide about it on its own.")
+	}
+	return nil
 }
 
 // learnFrom keeps the words of an answer for the next time.

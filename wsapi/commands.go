@@ -40,6 +40,10 @@ type PendingRequestResponse struct {
 	// it back; absent for not at all.
 	UndoMS int `json:"undo_ms,omitempty" validate:"min=0,max=10000"`
 
+	// Batch says that a person approves several with one confirmation. Only what is of
+	// low risk is taken then, as it was asked and with no rule.
+	Batch bool `json:"batch,omitempty"`
+
 	Answers   map[string]string `json:"answers,omitempty"`
 	Responses []Response        `json:"responses,omitempty" validate:"dive"`
 }

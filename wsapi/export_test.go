@@ -1,6 +1,7 @@
 package wsapi
 
 import (
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -16,12 +17,12 @@ var (
 
 // WireProcessState is what is told of a session in the default project.
 func WireProcessState(p session.ProcessState) ProcessState {
-	return wireProcessState(p, project.NewBook(nil, nil), project.Person{})
+	return wireProcessState(p, project.NewBook(nil, nil), project.Person{}, new(riskLevels))
 }
 
 // WireInProject is what a person is told of a session in a project.
 func WireInProject(p session.ProcessState, book *project.Book, who project.Person) ProcessState {
-	return wireProcessState(p, book, who)
+	return wireProcessState(p, book, who, new(riskLevels))
 }
 
 // RESTBodies lists a value of every type that only REST uses.
@@ -87,3 +88,23 @@ const (
 
 // Tabs is how many WebSockets the server has.
 func (s *Server) Tabs() int { return s.hub.count() }
+
+// WireAgain is WireProcessState of a server that remembers levels.
+func WireAgain() func(session.ProcessState) ProcessState {
+	read := new(riskLevels)
+	return func(p session.ProcessState) ProcessState {
+		return wireProcessState(p, project.NewBook(nil, nil), project.Person{}, read)
+	}
+}
+
+// LevelsRemembered asks a new memory for the level of each, and says how many it holds.
+func LevelsRemembered(requests []pending.Request, cwd string) int {
+	read := new(riskLevels)
+	for _, r := range requests {
+		read.of(r, cwd)
+	}
+	return len(read.young) + len(read.old)
+}
+
+// MaxLevels is the most that is remembered of levels.
+const MaxLevels = 2 * maxLevels

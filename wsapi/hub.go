@@ -287,7 +287,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 		}
 		frames[who] = []byte{}
 		if changed {
-			w := wireProcessState(state, book, who)
+			w := wireProcessState(state, book, who, &h.s.levels)
 			w.Deleted = deleted
 			frames[who] = encode(w)
 		}
@@ -389,7 +389,7 @@ func (h *Hub) welcome(ctx context.Context) {
 		who := person(t.who)
 		what, known := told[who]
 		if !known {
-			what = newSnapshot(states, book, who)
+			what = newSnapshot(states, book, who, &h.s.levels)
 			told[who] = what
 		}
 		h.tabs[t], t.hidden = true, what.hidden
@@ -407,14 +407,14 @@ type snapshot struct {
 	hidden  string
 }
 
-func newSnapshot(states []session.ProcessState, book *project.Book, who project.Person) snapshot {
+func newSnapshot(states []session.ProcessState, book *project.Book, who project.Person, read *riskLevels) snapshot {
 	s := snapshot{reports: map[string]progress{}, hidden: hiddenKey(book, who)}
 	all := ActiveProcesses{Type: "active_processes", Processes: make([]ProcessState, 0, len(states))}
 	for _, p := range states {
 		if book.May(who, project.See, place(p)) != nil {
 			continue
 		}
-		all.Processes = append(all.Processes, wireProcessState(p, book, who))
+		all.Processes = append(all.Processes, wireProcessState(p, book, who, read))
 		if p.Lifecycle != nil {
 			s.reports[p.SessionID] = newProgress(p.SessionID, p.Lifecycle)
 		}

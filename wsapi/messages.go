@@ -12,6 +12,7 @@ import (
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/review"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -99,6 +100,9 @@ type Request struct {
 	Status      pending.Status      `json:"status"` // open or orphaned
 	// Asker names who asks, when it is not the session's own Claude.
 	Asker string `json:"asker,omitempty"`
+	// Risk is how much harm a tool call can do, as far as its input says; what could
+	// not be read whole is not low. Several of low risk can be approved together.
+	Risk review.Level `json:"risk,omitempty"`
 
 	AgentID        *string `json:"agent_id"`
 	AgentType      *string `json:"agent_type"`
@@ -478,7 +482,7 @@ func place(p session.ProcessState) project.Place {
 	return project.Place{ProjectID: p.InProject, OwnerID: p.OwnerID, Mode: p.PermissionMode}
 }
 
-func wireProcessState(p session.ProcessState, book *project.Book, who project.Person) ProcessState {
+func wireProcessState(p session.ProcessState, book *project.Book, who project.Person, read *riskLevels) ProcessState {
 	in := place(p)
 	w := ProcessState{
 		Type: "process_state", Version: p.Version,
@@ -500,6 +504,7 @@ func wireProcessState(p session.ProcessState, book *project.Book, who project.Pe
 		one := wireRequest(r)
 		one.Approval = wireApproval(r, p.CWD, in, book, who)
 		one.Held = wireHeld(r.Held, who)
+		one.Risk = read.of(r, p.CWD)
 		w.PendingRequests = append(w.PendingRequests, one)
 	}
 	if len(w.PendingRequests) > 0 {

@@ -34,6 +34,7 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who account.
 		one := PendingRequest{SessionID: req.SessionID, SessionTitle: ses.Title, Request: wireRequest(req)}
 		one.Approval = wireApproval(req, ses.CWD, placeOf(ses), book, person(who))
 		one.Held = wireHeld(req.Held, person(who))
+		one.Risk = s.levels.of(req, ses.CWD)
 		list.PendingRequests = append(list.PendingRequests, one)
 	}
 	writeJSON(w, http.StatusOK, list)

@@ -182,11 +182,7 @@ func (s *Server) preview(ctx context.Context, who account.Identity, req pending.
 	switch file := review.FilePath(req.ToolName, req.ToolInput); {
 	case req.RequestType != pending.ToolApproval:
 	case req.ToolName == "Bash":
-		var in struct {
-			Command string `json:"command"`
-		}
-		_ = json.Unmarshal(req.ToolInput, &in) // no command is an empty one
-		found := review.ReadCommand(in.Command, ses.CWD)
+		found := review.ReadCommand(review.CommandOf(req.ToolInput), ses.CWD)
 		p.Level = found.Level
 		p.Command = &CommandPreview{Steps: []CommandStep{}, Marks: []RiskMark{}, Problem: found.Problem}
 		for _, st := range found.Steps {
@@ -212,7 +208,7 @@ func (s *Server) preview(ctx context.Context, who account.Identity, req pending.
 			p.Level = higher(review.Medium, p.Level)
 		}
 	default:
-		p.Level = review.Medium
+		p.Level = levelOf(req, ses.CWD)
 	}
 	return p, nil
 }

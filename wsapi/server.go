@@ -173,6 +173,7 @@ type Server struct {
 	handler    http.Handler
 	started    time.Time
 	counts     counters
+	levels     riskLevels
 	hosts      atomic.Pointer[[]string] // that are allowed
 }
 

@@ -81,7 +81,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request, who account.
 		return err
 	}
 	out := wireSession(ses, book, person(who))
-	ws := wireProcessState(state, book, person(who))
+	ws := wireProcessState(state, book, person(who), &s.levels)
 	out.ProcessState = &ws
 	writeJSON(w, http.StatusOK, out)
 	return nil

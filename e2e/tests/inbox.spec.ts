@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { devices } from '@playwright/test'
@@ -86,27 +86,42 @@ test('with no mouse: from the inbox over five kinds of requests to a new session
   await expect(page.getByRole('dialog').getByRole('textbox', { name: /What should Claude do/ })).toBeVisible()
 })
 
-test('several that only look are approved at once, each on its own @newest', async ({ page, folder, rest, own }) => {
+test('several of low risk are approved at once, each on its own, and nothing else with them @newest', async ({ page, folder, rest, own }) => {
   const outside = join(own.workspace, 'notes')
   writeFileSync(outside, 'what is noted')
   const ids: string[] = []
   for (const n of [1, 2, 3]) {
-    ids.push(await rest.start(prompt(`Look ${n}`, [tool('Read', { file_path: outside })], [text('I read: {{last_tool_result}}')]), { cwd: folder, title: `Look ${n}` }))
+    ids.push(await rest.start(prompt(`Make ${n}`, [bash(`touch made-${n} && cat made-${n}`)], [text('Made.')]), { cwd: folder, title: `Make ${n}` }))
   }
-  await rest.start(prompt('Run', [bash('touch no')], [text('Done.')]), { cwd: folder, title: 'Run' })
+  // What lies outside, and what the tree finds to be red.
+  await rest.start(prompt('Look', [tool('Read', { file_path: outside })], [text('Read.')]), { cwd: folder, title: 'Look' })
+  await rest.start(prompt('Run', [bash('rm -rf notes')], [text('Done.')]), { cwd: folder, title: 'Run' })
   await page.goto(`${own.url}/inbox`)
+  const rows = page.getByRole('region', { name: 'Requests that wait' }).getByRole('listitem')
+  await expect(rows).toHaveCount(5)
+  await expect(rows.filter({ hasText: 'low risk' })).toHaveCount(3)
+  await expect(rows.filter({ hasText: 'high risk' })).toContainText('rm -rf notes')
+  await expect(page.getByRole('checkbox', { name: /^Select: .*touch made-/ })).toHaveCount(3)
   await expect(page.getByRole('checkbox', { name: /^Select: / })).toHaveCount(3)
-  await page.getByRole('button', { name: 'Select what only looks' }).click()
+  await page.getByText('Filters').click()
+  await page.getByRole('combobox', { name: 'Risk' }).selectOption('High')
+  await expect(rows).toHaveCount(1)
+  await page.getByRole('combobox', { name: 'Risk' }).selectOption('Any')
+  await expect(rows).toHaveCount(5)
+  await page.getByRole('button', { name: 'Select what is of low risk' }).click()
   await page.keyboard.press('Shift+Y')
-  const dialog = page.getByRole('dialog', { name: 'Approve 3 requests of Read?' })
-  await expect(dialog.getByText(outside)).toHaveCount(3)
+  const dialog = page.getByRole('dialog', { name: 'Approve 3 requests of Bash?' })
+  await expect(dialog.getByRole('listitem')).toHaveCount(3)
+  for (const n of [1, 2, 3]) await expect(dialog.getByText(`touch made-${n} && cat made-${n}`)).toBeVisible()
   // One of them is answered elsewhere before the confirmation.
   await rest.post(`/api/pending/${(await rest.state(ids[1]!)).pending_requests[0]!.request_id}/response`, { decision: 'deny' })
   await dialog.getByRole('button', { name: 'Approve 2' }).click()
   await expect(dialog.getByText('2 of 3 were approved.')).toBeVisible()
   await expect(dialog.getByText('No longer open; nothing was sent')).toBeVisible()
   await dialog.getByRole('button', { name: 'Close' }).click()
-  for (const i of [0, 2]) await expect.poll(async () => JSON.stringify(await rest.transcript(ids[i]!))).toContain('what is noted')
+  for (const i of [0, 2]) await expect.poll(async () => JSON.stringify(await rest.transcript(ids[i]!))).toContain('Made.')
+  expect([1, 2, 3].map((n) => existsSync(join(folder, `made-${n}`)))).toEqual([true, false, true])
+  await expect(rows.filter({ hasText: outside })).toHaveCount(1)
 })
 
 test.describe('on a phone', () => {

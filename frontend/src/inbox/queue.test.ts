@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { asks, process, question, request } from '@/pending/testdock'
 import type { Known } from '@/core/reducer'
 import type { Request } from '@/wsapi/messages.gen'
-import { after, batchable, matches, mayJoin, MOST, NO_FILTER, ordered, riskOf } from './queue'
+import { after, batchable, matches, mayJoin, MOST, NO_FILTER, ordered } from './queue'
 
 const session: Known = { ...process([]), updated_at: 1 }
 const waiting = (r: Request) => ({ session, request: r })
-const look = (id: string, more: Partial<Request> = {}) => request(id, { tool_name: 'Read', tool_input: { file_path: '/etc/hosts' }, ...more })
+const look = (id: string, more: Partial<Request> = {}) => request(id, { tool_name: 'Read', tool_input: { file_path: '/w/a' }, risk: 'low', ...more })
 
 describe('the queue', () => {
   it('puts what was put off after the rest and keeps both in order', () => {
@@ -24,22 +24,27 @@ describe('the queue', () => {
     expect(matches(w, { ...NO_FILTER, tool: 'Bash' })).toBe(false)
     expect(matches(w, { ...NO_FILTER, project: '/w', risk: 'low' })).toBe(true)
     expect(matches(waiting(request('b')), { ...NO_FILTER, risk: 'low' })).toBe(false)
+    const red = waiting(request('c', { risk: 'high' }))
+    expect((['low', 'medium', 'high'] as const).filter((risk) => matches(red, { ...NO_FILTER, risk }))).toEqual(['high'])
   })
 })
 
 describe('a batch', () => {
-  it('is of one tool that only looks, and no longer than a person reads', () => {
-    expect(riskOf(look('a'))).toBe('low')
+  it('is of one tool and of low risk, and no longer than a person reads', () => {
     expect(mayJoin(look('a'), [])).toBe(true)
     expect(mayJoin(look('a'), [look('b'), look('c')])).toBe(true)
-    expect(mayJoin(look('a'), [request('b', { tool_name: 'Grep' })])).toBe(false)
+    expect(mayJoin(look('a'), [look('b', { tool_name: 'Grep' })])).toBe(false)
     expect(mayJoin(look('a'), Array.from({ length: MOST }, (_, i) => look(`${i}`)))).toBe(false)
   })
-  it('has nothing that runs, writes, asks, is unknown, or is not Claude’s', () => {
-    const tools = ['Bash', 'Write', 'Edit', 'ExitPlanMode', 'mcp__x__Read', 'read', 'constructor']
+  it('goes by what the server says of a call, and not by its tool', () => {
+    expect(batchable(request('a', { tool_name: 'Bash', risk: 'low' }))).toBe(true)
+    expect(batchable(look('a', { risk: 'medium' }))).toBe(false)
+    expect(mayJoin(look('a', { risk: 'high' }), [look('b')])).toBe(false)
+  })
+  it('has nothing of which the server says nothing, that asks, or whose process died', () => {
+    const tools = ['Read', 'Grep', 'Bash', 'Write', 'Edit', 'ExitPlanMode', 'mcp__x__Read', 'constructor']
     expect(tools.filter((tool_name) => batchable(request('a', { tool_name })))).toEqual([])
     expect(batchable(asks('a', [question('q', 'select', ['x'])]))).toBe(false)
-    expect(batchable(look('a', { source: 'mcp' }))).toBe(false)
     expect(batchable(look('a', { status: 'orphaned' }))).toBe(false)
   })
 })

@@ -1,5 +1,5 @@
 import type { Known } from '@/core/reducer'
-import type { Request } from '@/wsapi/messages.gen'
+import type { Level, Request } from '@/wsapi/messages.gen'
 
 /** One line of the inbox. */
 export interface Waiting {
@@ -7,19 +7,10 @@ export interface Waiting {
   request: Request
 }
 
-export type Risk = 'low' | 'other'
-
-// What only looks. Whatever runs, writes or is not known here is not low.
-const READ_ONLY = new Set(['Read', 'Grep', 'Glob', 'LS', 'WebSearch', 'NotebookRead'])
-
-export function riskOf(request: Request): Risk {
-  return request.request_type === 'tool_approval' && request.source === 'claude' && READ_ONLY.has(request.tool_name) ? 'low' : 'other'
-}
-
 export interface Filter {
   tool: string
   project: string
-  risk: '' | Risk
+  risk: '' | Level
 }
 
 export const NO_FILTER: Filter = { tool: '', project: '', risk: '' }
@@ -27,7 +18,7 @@ export const NO_FILTER: Filter = { tool: '', project: '', risk: '' }
 export function matches({ session, request }: Waiting, f: Filter): boolean {
   return (f.tool === '' || request.tool_name === f.tool)
     && (f.project === '' || session.cwd === f.project)
-    && (f.risk === '' || riskOf(request) === f.risk)
+    && (f.risk === '' || request.risk === f.risk)
 }
 
 /** The ids in the order shown: oldest first, what was put off after the rest. */
@@ -39,8 +30,8 @@ export function ordered(all: readonly Waiting[], snoozed: (requestID: string) =>
 /** The most that one confirmation approves: no more than a person reads. */
 export const MOST = 20
 
-/** Whether a request may be approved together with others: of low risk, and answerable at once. */
-export const batchable = (request: Request): boolean => riskOf(request) === 'low' && request.status === 'open'
+/** Whether a request may be approved together with others: of low risk, as the server says, and answerable at once. */
+export const batchable = (request: Request): boolean => request.risk === 'low' && request.status === 'open'
 
 /** Whether a request may join those selected: they are of one tool. */
 export function mayJoin(request: Request, selected: readonly Request[]): boolean {

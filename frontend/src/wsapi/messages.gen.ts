@@ -288,6 +288,7 @@ export interface PendingRequestResponse {
   updated_input?: unknown
   updated_permissions?: unknown[]
   undo_ms?: number
+  batch?: boolean
   answers?: Record<string, string>
   responses?: Response[]
 }
@@ -744,6 +745,7 @@ export interface Request {
   expires_at: number | null
   status: Status
   asker?: string
+  risk?: Level
   agent_id: string | null
   agent_type: string | null
   title: string | null
@@ -867,6 +869,7 @@ export interface PendingRequest {
   expires_at: number | null
   status: Status
   asker?: string
+  risk?: Level
   agent_id: string | null
   agent_type: string | null
   title: string | null

@@ -1,0 +1,131 @@
+package wsapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/review"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+// calls are tool calls in /work/one with the level that is told of them.
+var calls = []struct {
+	name   string
+	level  review.Level
+	change func(*pending.Request)
+}{
+	{"harmless", review.Low, call("Bash", `{"command":"touch a && ls -la"}`)},
+	{"delete", review.Medium, call("Bash", `{"command":"rm a"}`)},
+	{"red", review.High, call("Bash", `{"command":"rm -rf build"}`)},
+	{"broken", review.Medium, call("Bash", `{"command":"ls ("}`)},
+	{"read", review.Low, call("Read", `{"file_path":"/work/one/a.go"}`)},
+	{"secret", review.Medium, call("Read", `{"file_path":"/work/one/.env"}`)},
+	{"outside", review.Medium, call("Read", `{"file_path":"/work/two/a.go"}`)},
+	{"link", review.Medium, func(r *pending.Request) {
+		call("Read", `{"file_path":"/work/one/a.go"}`)(r)
+		r.BlockedPath = "/home/ada/.ssh/id_rsa"
+	}},
+	{"write", review.Medium, call("Write", `{"file_path":"/work/one/a.go","content":"x"}`)},
+	{"unknown", review.Medium, call("mcp__x__look", `{}`)},
+	{"another_asker", review.Medium, func(r *pending.Request) {
+		call("Bash", `{"command":"ls"}`)(r)
+		r.Source = pending.SourceHook
+	}},
+}
+
+func call(tool, input string) func(*pending.Request) {
+	return func(r *pending.Request) {
+		r.ToolName, r.ToolInput, r.InputHash = tool, json.RawMessage(input), pending.HashInput(json.RawMessage(input))
+	}
+}
+
+// TestRiskAndBatch: each request says in frames and lists how much harm it can do,
+// and with others only what is of low risk can be approved.
+func TestRiskAndBatch(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, c := range calls {
+		t.Run(c.name, func(t *testing.T) {
+			id := h.session("one")
+			r, answered := h.ask(id, c.name, c.change)
+			var list wsapi.PendingList
+			h.as(account.Viewer, "GET", "/api/pending", nil).into(t, &list)
+			var ses wsapi.Session
+			h.as(account.Viewer, "GET", "/api/sessions/"+id, nil).into(t, &ses)
+			if len(list.PendingRequests) != 1 || list.PendingRequests[0].Risk != c.level || ses.ProcessState.PendingRequests[0].Risk != c.level {
+				t.Fatalf("risk %q and %q, want %q", list.PendingRequests[0].Risk, ses.ProcessState.PendingRequests[0].Risk, c.level)
+			}
+			give := func(more map[string]any) answer {
+				body := map[string]any{"decision": "allow", "batch": true}
+				for k, v := range more {
+					body[k] = v
+				}
+				return h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", body)
+			}
+			checkRefusal(t, give(map[string]any{"decision": "deny"}), 400, "invalid")
+			checkRefusal(t, give(map[string]any{"updated_input": map[string]any{"command": "ls"}}), 400, "invalid")
+			checkRefusal(t, give(map[string]any{"updated_permissions": []any{}}), 400, "invalid")
+			if c.level != review.Low {
+				checkRefusal(t, give(nil), 422, "not_low_risk")
+				// Nothing is lost: on its own it can be decided.
+				if got := give(map[string]any{"batch": false}); got.status != 200 {
+					t.Fatalf("on its own: %d %s", got.status, got.body)
+				}
+			} else if got := give(nil); got.status != 200 {
+				t.Fatalf("got %d %s", got.status, got.body)
+			}
+			if got := <-answered; got.Status != pending.Answered {
+				t.Errorf("the asker heard %s", got.Status)
+			}
+		})
+	}
+	r, _ := h.ask(h.session("two"), "question", func(r *pending.Request) {
+		r.RequestType, r.ToolName = pending.AskUserQuestion, "AskUserQuestion"
+		r.Form = &pending.Form{Questions: []pending.Question{{ID: "q", Question: "Which?", Kind: pending.Text}}}
+	})
+	var list wsapi.PendingList
+	h.as(account.Viewer, "GET", "/api/pending", nil).into(t, &list)
+	if got := list.PendingRequests[0].Risk; got != "" {
+		t.Errorf("the risk of a question is %q", got)
+	}
+	checkRefusal(t, h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"batch": true, "responses": []any{map[string]any{"id": "q", "text": "x"}}}), 400, "invalid")
+}
+
+// BenchmarkStateOfManyRequests makes the frame of a session with 200 open requests,
+// whose levels are known after the first.
+func BenchmarkStateOfManyRequests(b *testing.B) {
+	p := session.ProcessState{SessionID: "one", CWD: "/work/one"}
+	for i := range 200 {
+		r := bashRequest()
+		r.RequestID = fmt.Sprint(i)
+		p.Requests = append(p.Requests, r)
+	}
+	b.Run("new", func(b *testing.B) {
+		for range b.N {
+			wsapi.WireProcessState(p)
+		}
+	})
+	b.Run("known", func(b *testing.B) {
+		tell := wsapi.WireAgain()
+		tell(p)
+		b.ResetTimer()
+		for range b.N {
+			tell(p)
+		}
+	})
+}
+
+func TestLevelsRememberedAreBounded(t *testing.T) {
+	t.Parallel()
+	many := make([]pending.Request, 3*wsapi.MaxLevels)
+	for i := range many {
+		many[i] = pending.Request{RequestID: fmt.Sprint(i), RequestType: pending.ToolApproval}
+	}
+	if n := wsapi.LevelsRemembered(many, "/work"); n > wsapi.MaxLevels || n == 0 {
+		t.Errorf("%d are remembered", n)
+	}
+}
