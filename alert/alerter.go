@@ -56,7 +56,7 @@ type Options struct {
 	// Language is the one that a person reads, "" when nobody knows; nil: it is that
 	// of their choices.
 	Language func(ctx context.Context, userID string) (string, error)
-	Key    *Key
+	Key      *Key
 	// PublicURL is where links in alerts lead.
 	PublicURL string
 	// Private allows addresses of this machine and of private networks.
