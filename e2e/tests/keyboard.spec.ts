@@ -249,10 +249,10 @@ test('with keys alone: a session from its start to its end @newest', async ({ pa
 })
 
 test('with keys alone: the inbox, and the admin area @newest', async ({ page, hands, folder, rest, own }) => {
-  const look = { ask: { tool_name: 'Read', input: { file_path: '/etc/hostname' } }, count: 3, parallel: true }
+  const look = { ask: { tool_name: 'Read', input: { file_path: `${folder}/notes` } }, count: 3, parallel: true }
   const first = await rest.start(steps('Look.', look, { text: 'Looked.' }), { cwd: folder, title: 'Look' })
   await expect.poll(async () => (await rest.state(first)).pending_requests.length).toBe(3)
-  const second = await rest.start(steps('Run.', bash('touch later'), { text: 'Ran.' }), { cwd: folder, title: 'Run' })
+  const second = await rest.start(steps('Run.', bash('rm later'), { text: 'Ran.' }), { cwd: folder, title: 'Run' })
   await expect.poll(async () => (await rest.state(second)).pending_requests.length).toBe(1)
   const app = await App.home(page, own.url)
   await expect(async () => {
@@ -286,7 +286,7 @@ test('with keys alone: the inbox, and the admin area @newest', async ({ page, ha
 
   // What is left is answered where it stands.
   await page.keyboard.press('Alt+.')
-  await expect(app.card('touch later')).toBeFocused()
+  await expect(app.card('rm later')).toBeFocused()
   await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
   await page.keyboard.press('y')
   await expect(page.getByText('Nothing is waiting for you.').first()).toBeVisible()
