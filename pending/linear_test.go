@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,12 +25,40 @@ const (
 	clientsCount = 64
 )
 
-// attempt is the input of an operation: who would be the one that resolved the
-// request. An Ask that only waits has no name.
-type attempt struct{ requestID, name string }
+// attempt is the input of an operation: what it would do, and the name that the
+// request would end with. An Ask that only waits has no name.
+type attempt struct {
+	requestID, name string
+	kind            kind
+	by              string // user id: who holds, or takes back
+}
+
+type kind int
+
+const (
+	end     kind = iota // whoever asked gave up or was too late; also one that only waits
+	answer              // of a person
+	hold                // an answer that is held
+	undo                // takes back what a person holds
+	release             // what is held counts now; nobody is told
+)
+
+// What is told, where it is not the name that the request ended with.
+const (
+	isHeld      = "holding"
+	undone      = "undone"
+	nothingHeld = "nothing held"
+	tookBack    = "taken back"
+	heldBy      = "held: " // and the name that it would end with
+)
+
+// register is what a request is: which attempt ended it, which one is held and
+// whose it is, and which were taken back.
+type register struct{ winner, held, by, taken string }
 
 // once is the whole specification: the first attempt names the winner, and from
-// then on everybody is told that name.
+// then on everybody is told that name. An answer that is held bars other answers
+// until it counts, or is taken back and never counts.
 var once = porcupine.Model{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 		byRequest := map[string][]porcupine.Operation{}
@@ -43,14 +72,46 @@ var once = porcupine.Model{
 		}
 		return parts
 	},
-	Init: func() any { return "" },
+	Init: func() any { return register{} },
 	Step: func(state, input, output any) (bool, any) {
-		winner, told := state.(string), output.(string)
-		if winner == "" {
-			winner = input.(attempt).name
-		}
-		return winner != "" && told == winner, winner
+		next, want := state.(register).after(input.(attempt))
+		return want == output, next
 	},
+	DescribeOperation: func(input, output any) string {
+		a := input.(attempt)
+		return fmt.Sprintf("%d %q of %q -> %q", a.kind, a.name, a.by, output)
+	},
+}
+
+// after is one attempt: what the register is then, and what its client is told.
+func (r register) after(a attempt) (next register, told string) {
+	switch {
+	case a.kind == release:
+		if r.winner == "" && r.held == a.name {
+			r.winner, r.held, r.by = a.name, "", ""
+		}
+		return r, ""
+	case r.winner != "":
+		return r, r.winner
+	case a.kind == end && a.name == "":
+		return r, "nobody" // what no Ask returns with
+	case a.kind == end:
+	case a.kind == undo && r.by != a.by:
+		return r, nothingHeld
+	case a.kind == undo:
+		return register{taken: r.taken + "/" + r.held + "/"}, undone
+	case strings.Contains(r.taken, "/"+a.name+"/"):
+		return r, tookBack
+	case r.held == a.name: // the same command again
+		return r, isHeld
+	case r.held != "":
+		return r, heldBy + r.held
+	case a.kind == hold:
+		r.held, r.by = a.name, a.by
+		return r, isHeld
+	}
+	r.winner, r.held, r.by = a.name, "", ""
+	return r, r.winner
 }
 
 // nameOf is the name of the attempt that a row ended with.
@@ -170,13 +231,13 @@ func oneRound(t *testing.T, n node, round int) []porcupine.Operation {
 				case 1:
 					n.submit(t, record, client, target.id, pending.Denied, i)
 				case 2:
-					record(client, attempt{target.id, "Gone."}, func() string {
+					record(client, attempt{requestID: target.id, name: "Gone."}, func() string {
 						target.withdrawer.cancel(errors.New("Gone."))
 						<-target.withdrawer.done
 						return nameOf(target.withdrawer.row)
 					})
 				case 3:
-					record(client, attempt{target.id, "expiry"}, func() string {
+					record(client, attempt{requestID: target.id, name: "expiry"}, func() string {
 						target.expirer.cancel(pending.ErrDeadline)
 						<-target.expirer.done
 						return nameOf(target.expirer.row)
@@ -202,17 +263,36 @@ func (n node) submit(t *testing.T, record func(int, attempt, func() string), cli
 	if status == pending.Denied {
 		s.Decision, s.CommandID = pending.Deny, "d"+s.CommandID
 	}
-	record(client, attempt{id, string(status) + " by " + s.CommandID}, func() string {
+	record(client, attempt{requestID: id, name: string(status) + " by " + s.CommandID, kind: answer}, func() string {
+		return n.told(t, s)
+	})
+}
+
+// told is what the giver of an answer is told in the end: what the server is unsure
+// of is said again, for some time.
+func (n node) told(t *testing.T, s pending.Submission) string {
+	for tries := 1; ; tries++ {
 		row, err := n.Answer(t.Context(), s)
-		var notOpen *pending.NotOpenError
+		var (
+			notOpen *pending.NotOpenError
+			barred  *pending.HeldError
+		)
 		switch {
 		case errors.As(err, &notOpen):
 			return nameOf(notOpen.Request)
+		case errors.As(err, &barred):
+			return heldBy + nameOfHeld(barred.Held)
+		case errors.Is(err, pending.ErrTakenBack):
+			return tookBack
+		case tries < 100 && (errors.Is(err, pending.ErrUnavailable) || errors.Is(err, pendingtest.ErrFault)):
+			continue
 		case err != nil:
 			return err.Error()
+		case !row.Status.Final():
+			return isHeld
 		}
 		return nameOf(row)
-	})
+	}
 }
 
 // overlap reports whether two attempts of one request ran at the same time.

@@ -61,7 +61,7 @@ func runCrash(ctx context.Context, s settings) ([]fault, error) {
 func (c *crash) run(ctx context.Context) ([]fault, error) {
 	for i := range c.settings.tabs {
 		t, err := c.tab(ctx, i, tabOptions{
-			answers: true, think: 10 * time.Millisecond, first: 4 * time.Millisecond, longest: 15 * time.Millisecond,
+			answers: true, holds: c.holds, think: 10 * time.Millisecond, first: 4 * time.Millisecond, longest: 15 * time.Millisecond,
 			started: c.startedAt, snapshot: c.restored, died: c.died,
 		})
 		if err != nil {
@@ -392,6 +392,11 @@ func (c *crash) report(faults []fault) {
 		fmt.Fprintf(c.out, "| won by %s | %d |\n", t.ledger.Name, sum.Wins[t.ledger.Name])
 	}
 	fmt.Fprintf(c.out, "| withdrawn by the CLI, of these after an answer was applied | %d, %d |\n", sum.Withdrawn, sum.Late)
+	if h := sum.Holds; c.holds {
+		fmt.Fprintf(c.out, "| answers to be held, of these their tab was told so | %d, %d |\n", h.Asked, h.Told)
+		fmt.Fprintf(c.out, "| of these counted, taken back, withdrawn by the CLI, later than another's | %d, %d, %d, %d |\n", h.Counted, h.Back, h.Gone, h.Late)
+		fmt.Fprintf(c.out, "| undos, of these in vain | %d, %d |\n| refusals while another's answer was held | %d |\n", h.Undos, h.Vain, h.Barred)
+	}
 	fmt.Fprintf(c.out, "| lines said by the CLIs | %d |\n", sum.Texts)
 	fmt.Fprintf(c.out, "| server started → tab has all sessions (%d times), ms | %s |\n| open in one of these, at most | %d |\n", len(c.restores), spread(c.restores), c.openMost)
 	printFaults(c.out, faults)

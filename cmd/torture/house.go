@@ -27,6 +27,7 @@ type settings struct {
 	keep     bool // keeps the folder also when all is well
 	out      io.Writer
 
+	holds           bool // tabs have answers held, and take some back
 	sessions, tabs  int
 	kills, requests int
 	least, most     time.Duration // from answering to being killed

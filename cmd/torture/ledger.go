@@ -14,6 +14,7 @@ const (
 	differs     = "other answer"                 // the CLI heard another answer than the one whose tab was told applied
 	twoWinners  = "two winners"                  // two tabs were told applied
 	undelivered = "applied and never heard"      // told applied, and the CLI heard nothing
+	revoked     = "taken back and yet given"     // an undo was acked, and the answer counted or was heard
 	ended       = "sessions ended"               // though nobody but the server was killed
 	down        = "starts that failed"           // of the server, after a kill
 	text        = "transcript lines"             // of the CLI, missing, doubled or out of order
@@ -26,7 +27,7 @@ const (
 	touched     = "bystanders that were touched" // of R23
 )
 
-var kinds = []string{lost, twice, misrouted, differs, twoWinners, undelivered, ended, down, text, spoken, told, stored, leftBehind, late, touched, other}
+var kinds = []string{lost, twice, misrouted, differs, twoWinners, undelivered, revoked, ended, down, text, spoken, told, stored, leftBehind, late, touched, other}
 
 // fault is one thing that must not be.
 type fault struct {
@@ -62,6 +63,15 @@ type tally struct {
 	Late                    int // applied, and the CLI had withdrawn
 	Wins                    map[string]int
 	Texts                   int
+	Holds                   holds
+}
+
+// holds counts the answers that asked to be held.
+type holds struct {
+	Asked, Told               int // of these, their tab was told so
+	Counted, Back, Gone, Late int // applied, taken back, withdrawn by the CLI, after another's
+	Undos, Vain               int // commands, and those that took nothing back
+	Barred                    int // refusals of answers while another's was held
 }
 
 // compare holds the ledgers against each other and returns everything that does
@@ -71,6 +81,7 @@ func compare(l ledgers) ([]fault, tally) {
 		asked: map[string]*asked{}, heard: map[*asked][]heard{}, ended: map[string]bool{},
 		given: map[string][]claim{}, words: map[string][]claim{}, ids: map[string][]string{}}
 	for _, t := range l.Tabs {
+		c.tally.Holds.Barred += t.Barred
 		c.faults = append(c.faults, t.Faults...)
 	}
 	c.readCLIs()
@@ -201,8 +212,9 @@ func (c *comparison) request(a *asked) {
 			winners = append(winners, m)
 			c.tally.Wins[m.tab]++
 		}
+		c.count(m)
 	}
-	if len(claims) > 1 {
+	if slices.ContainsFunc(claims, func(m claim) bool { return m.tab != claims[0].tab }) {
 		c.tally.Raced++
 	}
 	if a.Withdrawn {
@@ -258,6 +270,8 @@ func (c *comparison) answer(id string, a *asked, h heard, claims, winners []clai
 	said := func(m claim) bool { return m.Words == h.Words }
 	switch {
 	case slices.ContainsFunc(winners, said):
+	case slices.ContainsFunc(claims, func(m claim) bool { return said(m) && m.takenBack() }):
+		c.blame(revoked, id, "the CLI heard an answer that was taken back: %s", h.Words)
 	case slices.ContainsFunc(claims, said) && len(winners) > 0:
 		c.blame(differs, id, "%s was told applied, but the CLI heard another tab's answer: %s", winners[0].tab, h.Words)
 	case slices.ContainsFunc(claims, said):
@@ -280,13 +294,22 @@ func (c *comparison) acks(id string, a *asked, m claim, winners []claim) {
 		return
 	}
 	for _, again := range m.Acks[1:] {
-		if again.String() != m.Acks[0].String() {
+		// What was taken back is told how the request ended once it has.
+		over := m.Acks[0].Code == "taken_back" && (again.Result == "already_resolved" || again.Result == "stale")
+		if again.String() != m.Acks[0].String() && !over {
 			c.blame(told, id, "%s was told %q and, asking again, %q", m.tab, m.Acks[0], again)
 			break
 		}
 	}
-	switch first := m.Acks[0]; first.Result {
+	first := m.Acks[0]
+	if m.Held && m.Undos == 0 && first.Result == "already_resolved" {
+		c.blame(told, id, "%s was told that its answer is held, never took it back, and was told %q", m.tab, first)
+	}
+	switch first.Result {
 	case "applied":
+		if m.Undone {
+			c.blame(revoked, id, "%s was told that its answer is taken back, and %q", m.tab, first)
+		}
 	case "already_resolved":
 		if len(winners) == 0 {
 			c.blame(told, id, "%s was told %q, but nobody was told applied", m.tab, first)
@@ -298,7 +321,34 @@ func (c *comparison) acks(id string, a *asked, m claim, winners []claim) {
 			c.blame(told, id, "%s was told %q; the CLI withdrew it: %t", m.tab, first, a.Withdrawn)
 		}
 	default:
-		c.blame(told, id, "%s was told %q", m.tab, first)
+		if first.Code != "taken_back" || m.Undos == 0 {
+			c.blame(told, id, "%s was told %q", m.tab, first)
+		}
+	}
+}
+
+// count adds a claim to what is told of holds.
+func (c *comparison) count(m claim) {
+	if m.Hold == 0 {
+		return
+	}
+	sum := &c.tally.Holds
+	sum.Asked++
+	sum.Undos += m.Undos
+	if m.Held {
+		sum.Told++
+	}
+	sum.Vain += m.Undos
+	switch {
+	case m.takenBack():
+		sum.Back++
+		sum.Vain-- // an undo whose ack was lost is one that took something back
+	case m.won():
+		sum.Counted++
+	case len(m.Acks) > 0 && m.Acks[0].Result == "stale":
+		sum.Gone++
+	default:
+		sum.Late++
 	}
 }
 

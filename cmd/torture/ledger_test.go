@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
@@ -95,6 +96,49 @@ func TestAnswerThatMeetsAWithdrawalIsNoFault(t *testing.T) {
 	}
 }
 
+// takenBack adds to what was planted an answer of Ada to request 4 that was held and
+// that she took back before Grace answered.
+func takenBack(l *ledgers) *given {
+	g := &given{
+		answer: answer{Words: "deny ada 4"}, SessionID: second, RequestID: "r4", ToolUseID: "t4",
+		Hold: time.Second, Held: true, Undos: 1, Undone: true, Acks: []ack{{Result: "rejected", Code: "taken_back"}},
+	}
+	l.Tabs[0].Given["r4"] = g
+	return g
+}
+
+// What was held ends in one of four ways, and none of them is a fault.
+func TestHeldAnswersThatFit(t *testing.T) {
+	t.Parallel()
+	fits := func(l ledgers, want holds) {
+		t.Helper()
+		faults, sum := compare(l)
+		for _, f := range faults {
+			t.Errorf("%s: %s: %s", f.Kind, f.ID, f.Sentence)
+		}
+		if sum.Holds != want {
+			t.Errorf("got %+v, want %+v", sum.Holds, want)
+		}
+	}
+	l := plant()
+	l.Tabs[0].Barred, l.Tabs[1].Barred = 1, 2
+	for _, g := range []*given{l.Tabs[0].Given["r1"], l.Tabs[0].Given["r3"]} { // one counts, the other was withdrawn
+		g.Hold, g.Held = time.Second, true
+	}
+	l.Tabs[0].Given["r2"].Hold = time.Second // Grace was first
+	g := takenBack(&l)
+	g.Undos = 2
+	fits(l, holds{Asked: 4, Told: 3, Counted: 1, Back: 1, Gone: 1, Late: 1, Undos: 2, Vain: 1, Barred: 3})
+
+	// The same command again, after Grace answered.
+	g.Acks = append(g.Acks, ack{Result: "already_resolved", Resolved: &resolved{Outcome: "denied", By: grace}})
+	fits(l, holds{Asked: 4, Told: 3, Counted: 1, Back: 1, Gone: 1, Late: 1, Undos: 2, Vain: 1, Barred: 3})
+
+	// Whose undo was acked and whose answer was not before Grace's counted.
+	g.Acks = g.Acks[1:]
+	fits(l, holds{Asked: 4, Told: 3, Counted: 1, Back: 1, Gone: 1, Late: 1, Undos: 2, Vain: 1, Barred: 3})
+}
+
 // Each planted fault must be found, and named with the right kind and id.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	t.Parallel()
@@ -173,6 +217,43 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		{"two tabs told applied", func(l *ledgers) {
 			l.Tabs[1].Given["r1"].Acks = []ack{{Result: "applied"}}
 		}, twoWinners, "r1", "tab-1 and tab-2"},
+		{"an answer that was taken back and is heard", func(l *ledgers) {
+			takenBack(l)
+			l.CLIs[1].Heard[0].Words = "deny ada 4"
+		}, revoked, "r4", "deny ada 4"},
+		{"an answer that was taken back, without the ack of the undo, and is heard", func(l *ledgers) {
+			takenBack(l).Undone = false
+			l.CLIs[1].Heard[0].Words = "deny ada 4"
+		}, revoked, "r4", "deny ada 4"},
+		{"an answer that is heard beside the one that was taken back", func(l *ledgers) {
+			takenBack(l)
+			l.CLIs[1].Heard = append(l.CLIs[1].Heard, heard{RequestID: "c4", ToolUseID: "t4", Words: "deny ada 4"})
+		}, revoked, "r4", "deny ada 4"},
+		{"an answer that was taken back and counts", func(l *ledgers) {
+			takenBack(l).Acks = []ack{{Result: "applied"}}
+		}, revoked, "r4", "taken back"},
+		{"an answer said to be taken back by nobody", func(l *ledgers) {
+			g := takenBack(l)
+			g.Undos, g.Undone = 0, false
+		}, told, "r4", "taken_back"},
+		{"an answer that was taken back and counts later", func(l *ledgers) {
+			g := takenBack(l)
+			g.Acks = append(g.Acks, ack{Result: "applied"})
+		}, told, "r4", "asking again"},
+		{"an answer that was taken back, and nobody's came after", func(l *ledgers) {
+			takenBack(l)
+			delete(l.Tabs[1].Given, "r4")
+			l.CLIs[1].Heard = nil
+		}, lost, "r4", "nobody can answer it"},
+		{"a held answer that another's overtook", func(l *ledgers) {
+			g := l.Tabs[0].Given["r2"]
+			g.Hold, g.Held = time.Second, true
+		}, told, "r2", "never took it back"},
+		{"a held answer that counts and is not heard", func(l *ledgers) {
+			g := l.Tabs[1].Given["r4"]
+			g.Hold, g.Held = time.Second, true
+			l.CLIs[1].Heard = nil
+		}, undelivered, "r4", "never heard it"},
 		{"a CLI whose input ended", func(l *ledgers) { l.CLIs[1].EOF = true }, ended, second, "ended"},
 		{"a CLI that exited", func(l *ledgers) { l.CLIs[0].Exit = true }, ended, first, "ended"},
 		{"a second CLI of a session", func(l *ledgers) {

@@ -12,7 +12,9 @@
 // time: approvals and questions, several at once, some withdrawn again. Tabs,
 // each of a user of its own, answer everything that they are shown, each
 // differently, keep what was not acked and say it again on the next connection,
-// as the web app does. Meanwhile the server is killed with SIGKILL again and
+// as the web app does. A third of the answers they have held for some time, and a
+// third of those they take back; then they answer once more, or leave it to the
+// others for a while. Meanwhile the server is killed with SIGKILL again and
 // again some milliseconds after it has come up, and started at once. Messages
 // to the sessions come in all the while. When too few answers get through, the
 // server is left alone a little longer each time. A phase without kills lets
@@ -24,7 +26,8 @@
 // is a fault if a request is lost; if a CLI hears two answers to one, or another
 // answer than the one whose tab was told applied, or one that was given to
 // another request; if two tabs are told applied, or one and the CLI hears
-// nothing; if a CLI ends though only the server was killed; if an ack changes or
+// nothing; if an answer counts or is heard that was taken back, or one that was
+// held and not taken back gives way to another; if a CLI ends though only the server was killed; if an ack changes or
 // is missing; if what is stored says otherwise; if a line of a CLI or a message
 // to one is missing or doubled; and if a process is left when all is over.
 //
@@ -86,6 +89,7 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 	flags.IntVar(&s.sessions, "sessions", s.sessions, "sessions")
 	flags.IntVar(&s.kills, "kills", s.kills, "how often the server is killed")
 	flags.IntVar(&s.requests, "requests", s.requests, "how many requests the CLIs ask")
+	flags.BoolVar(&s.holds, "holds", s.holds, "have a third of the answers held, and take some back; -holds=false for an -other that cannot")
 	flags.DurationVar(&s.least, "least", s.least, "shortest life of a server after it has come up")
 	flags.DurationVar(&s.most, "most", s.most, "longest life")
 	flags.DurationVar(&s.settle, "settle", s.settle, "how long the phase without kills waits without progress")
@@ -142,7 +146,7 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 // defaults are those of the proof.
 func defaults(self string) settings {
 	return settings{
-		self: self, out: os.Stdout, sessions: 20, kills: 1000, requests: 3000,
+		self: self, out: os.Stdout, holds: true, sessions: 20, kills: 1000, requests: 3000,
 		least: 5 * time.Millisecond, most: 30 * time.Millisecond, settle: 30 * time.Second,
 		open: 1000, rounds: 1, slack: 1,
 	}

@@ -30,10 +30,20 @@ type frame struct {
 
 // ack is the fate of an answer as its tab was told.
 type ack struct {
-	Result   string    `json:"result"`
-	Resolved *resolved `json:"resolved"`
-	Code     string    `json:"-"` // of the refusal
+	Result    string    `json:"result"`
+	Resolved  *resolved `json:"resolved"`
+	HeldUntil *float64  `json:"held_until"`
+	Code      string    `json:"-"` // of the refusal
 }
+
+// unsure reports whether the server does not know what became of the command.
+func (a ack) unsure() bool {
+	return a.Result == "rejected" && (a.Code == "unavailable" || a.Code == "internal")
+}
+
+// last reports whether the same command is told the same from now on. A held answer
+// is not settled, and one that met a held one of somebody else may still be.
+func (a ack) last() bool { return !a.unsure() && a.HeldUntil == nil && a.Code != "held" }
 
 type resolved struct {
 	Outcome string  `json:"outcome"`
@@ -68,13 +78,20 @@ type given struct {
 	RequestID string // as the server names it
 	ToolUseID string
 	Acks      []ack // that say something final; each must be the same
+
+	Hold   time.Duration // for which it asks to be held; 0 for not at all
+	Held   bool          // the tab was told once that it is held
+	Undos  int           // how often the tab asked for it back
+	Undone bool          // an undo was acked
+	holding
 }
 
 // tabLedger is what one tab saw, gave and was told: the first of the ledgers.
 type tabLedger struct {
 	Name   string
 	Shown  map[string]shown  // by request id
-	Given  map[string]*given // by request id
+	Given  map[string]*given // by command id
+	Barred int               // answers refused since somebody else's was held
 	Faults []fault           // that can only be seen as they happen
 }
 
@@ -84,6 +101,7 @@ type tabOptions struct {
 	client  blackbox.Client
 	random  *rand.Rand
 	answers bool             // whether it answers what it is shown
+	holds   bool             // whether it has answers held, and takes some back
 	think   time.Duration    // at most so long it takes over an answer
 	first   time.Duration    // longest pause before the first attempt to connect again
 	longest time.Duration    // longest pause before any
@@ -112,6 +130,7 @@ type tab struct {
 	unacked  map[string]*given               // by command id
 	sent     map[string]*given               // by command id: whatever was ever sent
 	again    map[string]bool                 // command ids that are said once more though they are acked
+	undos    map[string]*undo                // by command id: whatever was ever sent
 	stopped  bool
 }
 
@@ -120,7 +139,7 @@ func newTab(name string, o tabOptions) *tab {
 		tabOptions: o,
 		ledger:     tabLedger{Name: name, Shown: map[string]shown{}, Given: map[string]*given{}},
 		versions:   map[string]uint64{}, dead: map[string]time.Time{}, orphaned: map[string]map[string]time.Time{},
-		open: map[string]bool{}, unacked: map[string]*given{}, sent: map[string]*given{}, again: map[string]bool{},
+		open: map[string]bool{}, unacked: map[string]*given{}, sent: map[string]*given{}, again: map[string]bool{}, undos: map[string]*undo{},
 	}
 }
 
@@ -200,19 +219,24 @@ func (t *tab) greet(ctx context.Context, conn *websocket.Conn, f frame) {
 				"the version of the session went back from %d to %d, so %s drops its state", known, p.Version, t.ledger.Name)})
 		}
 	}
-	var again []*given
+	var again []map[string]any
 	for _, g := range t.unacked {
-		again = append(again, g)
+		again = append(again, g.Command)
 	}
 	for id := range t.again {
-		again = append(again, t.sent[id])
+		again = append(again, t.sent[id].Command)
+	}
+	for _, u := range t.undos {
+		if !u.acked {
+			again = append(again, u.command)
+		}
 	}
 	t.mu.Unlock()
 	for _, p := range f.Processes {
 		t.take(ctx, p, at)
 	}
-	for _, g := range again {
-		t.send(ctx, g)
+	for _, command := range again {
+		t.send(ctx, command)
 	}
 }
 
@@ -271,7 +295,8 @@ func (t *tab) state(ctx context.Context, f frame, at time.Time) {
 		t.ledger.Shown[r.RequestID] = shown{f.SessionID, r}
 		t.open[r.RequestID] = true
 		if t.answers {
-			t.thinkAbout(ctx, r, f.SessionID)
+			// Most people do not look whether the form is still there when they click.
+			t.giveIn(ctx, time.Duration(t.random.Float64()*float64(t.think)), t.random.IntN(4) == 0, t.ledger.Shown[r.RequestID])
 		}
 	}
 	for id := range t.open {
@@ -281,38 +306,35 @@ func (t *tab) state(ctx context.Context, f frame, at time.Time) {
 	}
 }
 
-// thinkAbout has a request answered in a moment. Most people do not look whether
-// the form is still there when they click.
-func (t *tab) thinkAbout(ctx context.Context, r form, sessionID string) {
-	after := time.Duration(t.random.Float64() * float64(t.think))
-	careful := t.random.IntN(4) == 0
-	t.work.Add(1)
-	time.AfterFunc(after, func() {
-		defer t.work.Done()
+// giveIn has a request answered in a while; who is careful looks then whether the
+// form is still there.
+func (t *tab) giveIn(ctx context.Context, wait time.Duration, careful bool, r shown) {
+	t.after(wait, func() {
 		t.mu.Lock()
 		if t.stopped || careful && !t.open[r.RequestID] {
 			t.mu.Unlock()
 			return
 		}
-		a, err := newAnswer(t.index, t.ledger.Name, sessionID, r, t.random)
+		a, err := newAnswer(t.index, t.ledger.Name, r.SessionID, r.form, t.random)
 		if err != nil {
 			t.ledger.Faults = append(t.ledger.Faults, fault{Kind: other, ID: r.RequestID, Sentence: err.Error()})
 			t.mu.Unlock()
 			return
 		}
-		g := &given{answer: a, SessionID: sessionID, RequestID: r.RequestID, ToolUseID: r.ToolUseID}
-		t.ledger.Given[r.RequestID] = g
+		g := &given{answer: a, SessionID: r.SessionID, RequestID: r.RequestID, ToolUseID: r.ToolUseID}
+		t.hold(ctx, g)
+		t.ledger.Given[g.CommandID] = g
 		t.unacked[g.CommandID], t.sent[g.CommandID] = g, g
 		if t.random.IntN(10) == 0 {
 			t.again[g.CommandID] = true
 		}
 		t.mu.Unlock()
-		t.send(ctx, g)
+		t.send(ctx, g.Command)
 	})
 }
 
-// send says an answer now if there is a connection; the next one says it anyway.
-func (t *tab) send(ctx context.Context, g *given) {
+// send says a command now if there is a connection; the next one says it anyway.
+func (t *tab) send(ctx context.Context, command map[string]any) {
 	t.mu.Lock()
 	conn := t.conn
 	t.mu.Unlock()
@@ -321,17 +343,10 @@ func (t *tab) send(ctx context.Context, g *given) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	_ = conn.Write(ctx, websocket.MessageText, encode(g.Command)) // what fails here ends the connection
+	_ = conn.Write(ctx, websocket.MessageText, encode(command)) // what fails here ends the connection
 }
 
 func (t *tab) acked(ctx context.Context, f frame) {
-	t.mu.Lock()
-	g := t.sent[f.CommandID]
-	if g == nil {
-		t.ledger.Faults = append(t.ledger.Faults, fault{Kind: misrouted, ID: f.CommandID, Sentence: t.ledger.Name + " got an ack for a command that it never gave"})
-		t.mu.Unlock()
-		return
-	}
 	got := f.ack
 	var refusal struct {
 		Code string `json:"code"`
@@ -339,24 +354,39 @@ func (t *tab) acked(ctx context.Context, f frame) {
 	if len(f.Error) > 0 && json.Unmarshal(f.Error, &refusal) == nil {
 		got.Code = refusal.Code
 	}
-	if got.Result == "rejected" && (got.Code == "unavailable" || got.Code == "internal") {
+	t.mu.Lock()
+	g, u := t.sent[f.CommandID], t.undos[f.CommandID]
+	switch {
+	case u != nil:
 		t.mu.Unlock()
-		t.work.Add(1)
-		time.AfterFunc(20*time.Millisecond, func() {
-			defer t.work.Done()
-			t.send(ctx, g)
-		})
+		t.undoAcked(ctx, u, got)
+		return
+	case g == nil:
+		t.ledger.Faults = append(t.ledger.Faults, fault{Kind: misrouted, ID: f.CommandID, Sentence: t.ledger.Name + " got an ack for a command that it never gave"})
+		t.mu.Unlock()
+		return
+	case !got.last() && len(g.Acks) > 0 && !got.unsure():
+		// A held ack may still be on its way when an undo is acked, never after the
+		// last word on the answer.
+		t.ledger.Faults = append(t.ledger.Faults, fault{Kind: told, ID: g.RequestID, Sentence: fmt.Sprintf(
+			"%s was told %q and, asking again, %q while an answer was held", t.ledger.Name, g.Acks[0], got)})
+		t.mu.Unlock()
+		return
+	case !got.last():
+		t.passing(ctx, g, got)
+		t.mu.Unlock()
 		return
 	}
 	g.Acks = append(g.Acks, got)
 	delete(t.unacked, f.CommandID)
+	t.decideAnew(ctx, g)
 	repeat := t.again[f.CommandID] && len(g.Acks) == 1
 	if len(g.Acks) > 1 {
 		delete(t.again, f.CommandID)
 	}
 	t.mu.Unlock()
 	if repeat {
-		t.send(ctx, g)
+		t.send(ctx, g.Command)
 	}
 }
 
@@ -370,6 +400,11 @@ func (t *tab) blame(f fault) {
 func (t *tab) idle() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	for _, u := range t.undos {
+		if !u.acked {
+			return false
+		}
+	}
 	return len(t.unacked) == 0 && len(t.open) == 0 && len(t.again) == 0
 }
 
