@@ -72,7 +72,7 @@ var attackList = []attack{
 	proved(32, "a parameter that makes the web app connect elsewhere", "wsapi.TestEveryRouteRefuses", "frontend/src/account/SignIn.test.ts: is no place to go on to"),
 	proved(33, "a proxy's word on who somebody is", "wsapi.TestEveryRouteRefuses/7.33"),
 	proved(34, "sockets that outlive their sign-in", "wsapi.TestSignInEndsOnTheSocketOfItsBrowser", "wsapi.TestARightThatEndsEndsAtEveryDoor", "wsapi.TestSignInEndsOnOpenSockets", "wsapi.TestPasskeyEndsOnOpenSockets", "mcpapi.TestTokenOfADeadSessionIs401", "mcpapi.TestTokenThatEndsIsNoticedWithinASecond"),
-	proved(35, "one set-up, two who claim it", "account.TestSetUp", "account.TestSignInLinkWorksOnce"),
+	proved(35, "one set-up, two who claim it", "wsapi.TestSetUpByPasskey", "account.TestSetUp", "account.TestSignInLinkWorksOnce"),
 
 	// What somebody may.
 	proved(36, "a session of another project", "wsapi.TestARightThatEndsEndsAtEveryDoor", "wsapi.TestWhatIsNotYoursIsNotThere", "wsapi.TestMembershipReachesOpenTabs", "project.TestWhoMayDoWhat"),

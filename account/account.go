@@ -58,6 +58,15 @@ type UserChange struct {
 	Role     *Role
 	Disabled *bool
 	Password *PasswordChange
+	// Unclaimed: the change is refused when the user has a password or a passkey.
+	Unclaimed bool
+	Passkey   *FirstPasskey
+}
+
+// FirstPasskey adds the first passkey of a user; it goes with Unclaimed.
+type FirstPasskey struct {
+	Passkey
+	Keep string // id of the credential that does not end with it
 }
 
 // PasswordChange replaces a stored password by another; "" is none.
@@ -123,9 +132,10 @@ type Store interface {
 	// stays.
 	PutUser(ctx context.Context, u User) error
 	// ChangeUser changes a user, all or nothing, and returns what is stored then.
-	// A new password ends the user's cookies and sign-in links but Keep, being
-	// disabled ends all credentials, both in the same transaction. ErrNotFound,
-	// ErrExists, ErrChanged, or ErrLastAdmin when no enabled admin would be left.
+	// A new password and a first passkey end the user's cookies and sign-in links
+	// but Keep, being disabled ends all credentials, both in the same transaction.
+	// ErrNotFound, ErrExists, ErrChanged, or ErrLastAdmin when no enabled admin would
+	// be left.
 	ChangeUser(ctx context.Context, userID string, c UserChange) (User, error)
 	// Password returns the stored password of a user, "" when there is none.
 	Password(ctx context.Context, userID string) (string, error)

@@ -87,10 +87,9 @@ func (d *Directory) Passkeys(ctx context.Context, userID string) ([]Passkey, err
 
 // AddPasskey keeps a passkey of who asks; p has its key, domain, data and count.
 func (d *Directory) AddPasskey(ctx context.Context, who Identity, name string, p Passkey) (Passkey, error) {
-	name = strings.TrimSpace(name)
-	odd := func(r rune) bool { return !unicode.IsPrint(r) }
-	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
-		return Passkey{}, &InvalidError{Field: "name", Sentence: fmt.Sprintf("Give the passkey a name of 1 to %d bytes.", maxName)}
+	p, err := named(p, who, name)
+	if err != nil {
+		return Passkey{}, err
 	}
 	have, err := d.Passkeys(ctx, who.User.UserID)
 	if err != nil {
@@ -99,7 +98,6 @@ func (d *Directory) AddPasskey(ctx context.Context, who Identity, name string, p
 	if len(have) >= maxPasskeys {
 		return Passkey{}, &InvalidError{Field: "name", Sentence: fmt.Sprintf("You have %d passkeys, which is the most. Remove one first.", maxPasskeys)}
 	}
-	p.PasskeyID, p.UserID, p.Name, p.CreatedAt = uuid.NewString(), who.User.UserID, name, time.Now()
 	err = d.store.AddPasskey(ctx, p)
 	if errors.Is(err, ErrExists) {
 		return Passkey{}, &InvalidError{Sentence: "This passkey is here already."}
@@ -107,6 +105,17 @@ func (d *Directory) AddPasskey(ctx context.Context, who Identity, name string, p
 	if err != nil {
 		return Passkey{}, fmt.Errorf("account: add passkey: %w", err)
 	}
+	return p, nil
+}
+
+// named makes p a new passkey of who asks.
+func named(p Passkey, who Identity, name string) (Passkey, error) {
+	name = strings.TrimSpace(name)
+	odd := func(r rune) bool { return !unicode.IsPrint(r) }
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
+		return Passkey{}, &InvalidError{Field: "name", Sentence: fmt.Sprintf("Give the passkey a name of 1 to %d bytes.", maxName)}
+	}
+	p.PasskeyID, p.UserID, p.Name, p.CreatedAt = uuid.NewString(), who.User.UserID, name, time.Now()
 	return p, nil
 }
 

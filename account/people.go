@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -99,19 +100,68 @@ func (c Credential) live(now time.Time) bool {
 // name and a password. Every other link and sign-in of theirs ends. Of several
 // callers one wins; the others get ErrChanged.
 func (d *Directory) SetUp(ctx context.Context, who Identity, name, password string) (User, error) {
+	name, err := d.MaySetUp(ctx, who, name)
+	if err != nil {
+		return User{}, err
+	}
+	to, err := d.newPassword(ctx, name, password)
+	if err != nil {
+		return User{}, err
+	}
+	return d.change(ctx, who.User.UserID, UserChange{
+		Name: &name, Unclaimed: true, Password: &PasswordChange{To: to, Keep: who.Credential.CredentialID},
+	})
+}
+
+// SetUpByPasskey is SetUp with a passkey instead of a password; p is as for
+// [Directory.AddPasskey].
+func (d *Directory) SetUpByPasskey(ctx context.Context, who Identity, name, passkeyName string, p Passkey) (User, error) {
+	name, err := d.MaySetUp(ctx, who, name)
+	if err != nil {
+		return User{}, err
+	}
+	p, err = named(p, who, passkeyName)
+	if err != nil {
+		return User{}, err
+	}
+	return d.change(ctx, who.User.UserID, UserChange{
+		Name: &name, Unclaimed: true, Passkey: &FirstPasskey{Passkey: p, Keep: who.Credential.CredentialID},
+	})
+}
+
+// MaySetUp returns the name as it is stored, when who asks can become the first
+// admin under it; else ErrChanged or an [InvalidError].
+func (d *Directory) MaySetUp(ctx context.Context, who Identity, name string) (string, error) {
 	unclaimed, err := d.Unclaimed(ctx)
 	if err != nil {
-		return User{}, err
+		return "", err
 	}
 	if !unclaimed || who.User.Role != Admin {
-		return User{}, fmt.Errorf("account: set up: %w", ErrChanged)
+		return "", fmt.Errorf("account: set up: %w", ErrChanged)
 	}
-	name, err = d.validName(ctx, name, who.User.UserID)
+	return d.validName(ctx, name, who.User.UserID)
+}
+
+// NeedsWay reports whether a person came by a sign-in link and has no other way
+// to come again: no password, passkey, linked identity or live API token.
+func (d *Directory) NeedsWay(ctx context.Context, who Identity) (bool, error) {
+	if who.User.HasPassword || who.Credential.Kind != Cookie || who.Credential.Method != ByLink {
+		return false, nil
+	}
+	keys, err := d.Passkeys(ctx, who.User.UserID)
+	if err != nil || len(keys) > 0 {
+		return false, err
+	}
+	links, err := d.Links(ctx, who.User.UserID)
+	if err != nil || len(links) > 0 {
+		return false, err
+	}
+	all, err := d.store.Credentials(ctx, who.User.UserID)
 	if err != nil {
-		return User{}, err
+		return false, fmt.Errorf("account: list credentials: %w", err)
 	}
-	none := ""
-	return d.changePassword(ctx, who.User, &none, password, who.Credential.CredentialID, &name)
+	now := time.Now()
+	return !slices.ContainsFunc(all, func(c Credential) bool { return c.Kind == APIToken && c.live(now) }), nil
 }
 
 // ChangePassword replaces the password of who asks, who must know the present
@@ -130,7 +180,11 @@ func (d *Directory) ChangePassword(ctx context.Context, who Identity, present, n
 			return fmt.Errorf("account: change password: %w", ErrRefused)
 		}
 	}
-	_, err = d.changePassword(ctx, who.User, &stored, next, who.Credential.CredentialID, nil)
+	to, err := d.newPassword(ctx, who.User.Name, next)
+	if err != nil {
+		return err
+	}
+	_, err = d.change(ctx, who.User.UserID, UserChange{Password: &PasswordChange{From: &stored, To: to, Keep: who.Credential.CredentialID}})
 	return err
 }
 
@@ -140,22 +194,19 @@ func (d *Directory) ResetPassword(ctx context.Context, userID, password string) 
 	if err != nil {
 		return User{}, fmt.Errorf("account: reset password: %w", err)
 	}
-	return d.changePassword(ctx, u, nil, password, "", nil)
-}
-
-func (d *Directory) changePassword(ctx context.Context, u User, from *string, password, keep string, name *string) (User, error) {
-	shown := u.Name
-	if name != nil {
-		shown = *name
-	}
-	if err := validPassword(shown, password); err != nil {
-		return User{}, err
-	}
-	to, err := d.hashPassword(ctx, password)
+	to, err := d.newPassword(ctx, u.Name, password)
 	if err != nil {
 		return User{}, err
 	}
-	return d.change(ctx, u.UserID, UserChange{Name: name, Password: &PasswordChange{From: from, To: to, Keep: keep}})
+	return d.change(ctx, u.UserID, UserChange{Password: &PasswordChange{To: to}})
+}
+
+// newPassword is what is stored of a password that is good for a user of that name.
+func (d *Directory) newPassword(ctx context.Context, name, password string) (string, error) {
+	if err := validPassword(name, password); err != nil {
+		return "", err
+	}
+	return d.hashPassword(ctx, password)
 }
 
 // Users lists everybody, the oldest first.

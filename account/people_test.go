@@ -78,7 +78,7 @@ func TestInvalidUsers(t *testing.T) {
 }
 
 // TestSetUp: of several browsers that came by links to an unclaimed server, one
-// makes the first admin, and the others are out.
+// makes the first admin, by password or by passkey, and the others are out.
 func TestSetUp(t *testing.T) {
 	t.Parallel()
 	d, _, admin := prepared(t, "")
@@ -106,7 +106,13 @@ func TestSetUp(t *testing.T) {
 	for i, id := range ids {
 		wg.Go(func() {
 			name := "Ada " + string(rune('A'+i))
-			u, err := d.SetUp(t.Context(), id, name, goodPassword)
+			setUp := func() (account.User, error) { return d.SetUp(t.Context(), id, name, goodPassword) }
+			if i%2 == 1 {
+				setUp = func() (account.User, error) {
+					return d.SetUpByPasskey(t.Context(), id, name, "laptop", account.Passkey{KeyID: []byte(name)})
+				}
+			}
+			u, err := setUp()
 			switch {
 			case err == nil:
 				won.Add(1)

@@ -113,20 +113,28 @@ func (m *memory) ChangeUser(_ context.Context, userID string, c account.UserChan
 		u = before
 		return account.User{}, account.ErrLastAdmin
 	}
-	if p := c.Password; p != nil {
-		if p.From != nil && *p.From != m.passwords[userID] {
-			u, _ = m.user(userID)
-			return account.User{}, account.ErrChanged
+	first := !slices.ContainsFunc(m.passkeys, func(p account.Passkey) bool { return p.UserID == userID }) && m.passwords[userID] == ""
+	if p := c.Password; c.Unclaimed && !first || p != nil && p.From != nil && *p.From != m.passwords[userID] {
+		u, _ = m.user(userID)
+		return account.User{}, account.ErrChanged
+	}
+	endSignIns := func(keep string) {
+		for i, other := range m.credentials {
+			if other.UserID == userID && other.Kind != account.APIToken && other.CredentialID != keep {
+				m.credentials[i].Revoked = true
+			}
 		}
+	}
+	if p := c.Passkey; p != nil {
+		m.passkeys = append(m.passkeys, p.Passkey)
+		endSignIns(p.Keep)
+	}
+	if p := c.Password; p != nil {
 		if m.passwords == nil {
 			m.passwords = map[string]string{}
 		}
 		m.passwords[userID], u.HasPassword = p.To, p.To != ""
-		for i, other := range m.credentials {
-			if other.UserID == userID && other.Kind != account.APIToken && other.CredentialID != p.Keep {
-				m.credentials[i].Revoked = true
-			}
-		}
+		endSignIns(p.Keep)
 	}
 	for i, other := range m.credentials {
 		if other.UserID == userID && u.Disabled {

@@ -135,8 +135,8 @@ func (s *Server) postSetUp(w http.ResponseWriter, r *http.Request, who account.I
 	if err := readShape(r, &body); err != nil {
 		return err
 	}
-	if who.Credential.Kind != account.Cookie {
-		return refuse(http.StatusForbidden, "forbidden", "A server is set up in a browser, with the address that its start printed.")
+	if err := setsUp(who); err != nil {
+		return err
 	}
 	user, err := s.o.Directory.SetUp(context.WithoutCancel(r.Context()), who, body.Name, body.Password)
 	if err != nil {
@@ -148,6 +148,14 @@ func (s *Server) postSetUp(w http.ResponseWriter, r *http.Request, who account.I
 		return err
 	}
 	writeJSON(w, http.StatusOK, me)
+	return nil
+}
+
+// setsUp refuses an API token what belongs to the first browser.
+func setsUp(who account.Identity) error {
+	if who.Credential.Kind != account.Cookie {
+		return refuse(http.StatusForbidden, "forbidden", "A server is set up in a browser, with the address that its start printed.")
+	}
 	return nil
 }
 
@@ -402,11 +410,18 @@ func (s *Server) wireMe(ctx context.Context, who account.Identity) (Me, error) {
 	me := Me{
 		User: User{Name: who.User.Name, Role: who.User.Role}, UserID: who.User.UserID, HasPassword: who.User.HasPassword,
 	}
-	if s.o.NoSetUp || who.User.HasPassword || who.User.Role != account.Admin || who.Credential.Kind != account.Cookie {
+	if s.o.NoSetUp || who.User.HasPassword || who.Credential.Kind != account.Cookie {
 		return me, nil
 	}
 	var err error
-	me.SetUp, err = s.o.Directory.Unclaimed(ctx)
+	if who.User.Role == account.Admin {
+		if me.SetUp, err = s.o.Directory.Unclaimed(ctx); err != nil {
+			return Me{}, err
+		}
+	}
+	if !me.SetUp {
+		me.NeedsWay, err = s.o.Directory.NeedsWay(ctx, who)
+	}
 	return me, err
 }
 

@@ -34,7 +34,7 @@ func RESTBodies() []any {
 		GrantList{}, GrantRevoke{}, Revocation{}, ProjectList{}, LimitList{}, ProjectCreate{}, ProjectChange{},
 		TrustedFolderList{}, TrustRevoke{}, TemplateList{}, TemplateText{}, Preferences{}, PreferencesChange{}, LatelyList{}, WaitList{},
 		Alerts{}, AlertTargetCreate{}, AlertTest{},
-		SignInWays{}, PasskeyChallenge{}, PasskeyLogin{}, PasskeyNew{}, PasskeyCreate{}, Passkey{}, PasskeyList{},
+		SignInWays{}, PasskeyChallenge{}, PasskeyLogin{}, PasskeyNew{}, PasskeyCreate{}, PasskeySetUp{}, Passkey{}, PasskeyList{},
 		OIDCBegun{}, OIDCLogin{}, LinkNew{}, Link{}, LinkList{},
 		Diagnostics{}, AuditState{}, SettingList{}, SettingChange{},
 	}

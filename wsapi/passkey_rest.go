@@ -16,10 +16,11 @@ import (
 	"github.com/sayso-dev/sayso/account"
 )
 
-// The two ceremonies of passkeys; a challenge of one is none of the other.
+// The ceremonies of passkeys; a challenge of one is none of the others.
 const (
 	signInCeremony   = "passkey-sign-in"
 	registerCeremony = "passkey-new"
+	setUpCeremony    = "passkey-set-up"
 )
 
 // passkeyOwner is a person as the library of WebAuthn wants them.
@@ -234,38 +235,109 @@ func (s *Server) postPasskey(w http.ResponseWriter, r *http.Request, who account
 	if err := inBrowser(who); err != nil {
 		return err
 	}
-	rp, err := s.relyingParty(r)
+	var kept webauthn.SessionData
+	p, err := s.newPasskey(w, r, who, body, registerCeremony, &kept, &kept)
 	if err != nil {
 		return err
+	}
+	p, err = s.o.Directory.AddPasskey(context.WithoutCancel(r.Context()), who, body.Name, p)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, wirePasskey(p))
+	return nil
+}
+
+// newPasskey ends a ceremony that makes a passkey. What it kept is read into kept,
+// of which session is a part.
+func (s *Server) newPasskey(w http.ResponseWriter, r *http.Request, who account.Identity, body PasskeyCreate, ceremony string, kept any, session *webauthn.SessionData) (account.Passkey, error) {
+	rp, err := s.relyingParty(r)
+	if err != nil {
+		return account.Passkey{}, err
 	}
 	made, err := protocol.ParseCredentialCreationResponseBytes(body.Credential)
 	if err != nil {
 		ref := refuseField("credential", "The field \"credential\" is not what a browser gives for a new passkey.")
 		ref.cause = err
-		return ref
+		return account.Passkey{}, ref
 	}
-	var kept webauthn.SessionData
-	if err := s.finish(w, r, registerCeremony, &kept); err != nil {
+	if err := s.finish(w, r, ceremony, kept); err != nil {
+		return account.Passkey{}, err
+	}
+	owner, err := newPasskeyOwner(who.User)
+	if err != nil {
+		return account.Passkey{}, err
+	}
+	key, err := rp.CreateCredential(owner, *session, made)
+	if err != nil {
+		ref := refuseField("credential", "The browser made a passkey that cannot be used here. Try another device.")
+		ref.cause = err
+		return account.Passkey{}, ref
+	}
+	key.Attestation = webauthn.CredentialAttestation{} // nobody asked for it
+	return account.Passkey{KeyID: key.ID, RPID: session.RelyingPartyID, Data: encode(key), SignCount: key.Authenticator.SignCount}, nil
+}
+
+// settingUp is what a set-up by passkey was begun with: the device shows the name
+// that the admin will have.
+type settingUp struct {
+	Session webauthn.SessionData `json:"session"`
+	Name    string               `json:"name"`
+}
+
+// postPasskeySetUpBegin begins to make the first admin with a passkey instead of a
+// password.
+func (s *Server) postPasskeySetUpBegin(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body PasskeySetUp
+	if err := readShape(r, &body); err != nil {
+		return err
+	}
+	if err := setsUp(who); err != nil {
+		return err
+	}
+	rp, err := s.relyingParty(r)
+	if err != nil {
+		return err
+	}
+	// Before the device keeps a passkey that the server would not take.
+	if who.User.Name, err = s.o.Directory.MaySetUp(r.Context(), who, body.Name); err != nil {
 		return err
 	}
 	owner, err := newPasskeyOwner(who.User)
 	if err != nil {
 		return err
 	}
-	key, err := rp.CreateCredential(owner, kept, made)
-	if err != nil {
-		ref := refuseField("credential", "The browser made a passkey that cannot be used here. Try another device.")
-		ref.cause = err
-		return ref
-	}
-	key.Attestation = webauthn.CredentialAttestation{} // nobody asked for it
-	p, err := s.o.Directory.AddPasskey(context.WithoutCancel(r.Context()), who, body.Name, account.Passkey{
-		KeyID: key.ID, RPID: kept.RelyingPartyID, Data: encode(key), SignCount: key.Authenticator.SignCount,
-	})
+	options, session, err := rp.BeginRegistration(owner)
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusCreated, wirePasskey(p))
+	s.begin(w, r, setUpCeremony, settingUp{Session: *session, Name: who.User.Name})
+	writeJSON(w, http.StatusOK, PasskeyChallenge{PublicKey: encode(options.Response)})
+	return nil
+}
+
+func (s *Server) postPasskeySetUp(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body PasskeyCreate
+	if err := readShape(r, &body); err != nil {
+		return err
+	}
+	if err := setsUp(who); err != nil {
+		return err
+	}
+	var kept settingUp
+	p, err := s.newPasskey(w, r, who, body, setUpCeremony, &kept, &kept.Session)
+	if err != nil {
+		return err
+	}
+	who.User, err = s.o.Directory.SetUpByPasskey(context.WithoutCancel(r.Context()), who, kept.Name, body.Name, p)
+	if err != nil {
+		return err
+	}
+	me, err := s.wireMe(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, me)
 	return nil
 }
 

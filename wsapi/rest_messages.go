@@ -28,12 +28,20 @@ type Me struct {
 	// SetUp: nobody else can sign in yet, and POST /api/set_up makes this the
 	// first admin.
 	SetUp bool `json:"set_up"`
+	// NeedsWay: this person came by a sign-in address and has no way to come again.
+	NeedsWay bool `json:"needs_way,omitempty"`
 }
 
 // SetUp makes whoever came by the first sign-in link the first admin.
 type SetUp struct {
 	Name     string `json:"name" validate:"required,max=100"`
 	Password string `json:"password" validate:"required,max=1000"`
+}
+
+// PasskeySetUp begins what SetUp does, with a passkey instead of a password; the
+// end is a PasskeyCreate.
+type PasskeySetUp struct {
+	Name string `json:"name" validate:"required,max=100"`
 }
 
 // NewPassword changes one's own password; the present one is needed when there

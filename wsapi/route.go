@@ -70,6 +70,8 @@ func routes() []route {
 		{method: "POST", pattern: "/api/logout", policy: signedIn, serve: (*Server).postLogout},
 		{method: "GET", pattern: "/api/me", policy: signedIn, serve: (*Server).getMe},
 		{method: "POST", pattern: "/api/set_up", policy: asAdmin, serve: (*Server).postSetUp},
+		{method: "POST", pattern: "/api/set_up/passkey/challenge", policy: asAdmin, serve: (*Server).postPasskeySetUpBegin},
+		{method: "POST", pattern: "/api/set_up/passkey", policy: asAdmin, serve: (*Server).postPasskeySetUp},
 		{method: "POST", pattern: "/api/me/password", policy: signedIn, serve: (*Server).postPassword},
 		{method: "GET", pattern: "/api/sign_ins", policy: signedIn, serve: (*Server).getSignIns},
 		{method: "DELETE", pattern: "/api/sign_ins/{id}", policy: signedIn, serve: (*Server).deleteSignIn},

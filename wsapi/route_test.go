@@ -77,6 +77,8 @@ var policies = map[string]string{
 	"POST /api/tokens":                                "viewer",
 	"DELETE /api/tokens/{id}":                         "viewer",
 	"POST /api/set_up":                                "admin",
+	"POST /api/set_up/passkey/challenge":              "admin",
+	"POST /api/set_up/passkey":                        "admin",
 	"POST /api/me/password":                           "viewer",
 	"GET /api/sign_ins":                               "viewer",
 	"DELETE /api/sign_ins/{id}":                       "viewer",

@@ -52,6 +52,7 @@ test('an admin brings a viewer in, makes her a member, and shuts her out @newest
 
   const ada = await (await browser.newContext()).newPage()
   await ada.goto(await address.innerText())
+  await ada.getByRole('link', { name: 'Later' }).click()
   await App.expectSignedIn(ada)
   const hers = await App.openSession(ada, id, server.url)
   await expect(hers.card()).toBeVisible()

@@ -11,7 +11,7 @@ const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}
 test('two people, one project: who sees it, who answers, and two who must approve @newest', async ({ browser, page, folder, rest, server, playwright }) => {
   const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } })
   const somebody = async (name: string) => {
-    const made = await (await http.post(`${server.url}/api/users`, { data: { name, role: 'member' } })).json()
+    const made = await (await http.post(`${server.url}/api/users`, { data: { name, role: 'member', password: 'four words of mine' } })).json()
     const link = await (await http.post(`${server.url}/api/users/${made.user_id}/sign_in_link`, { data: {} })).json()
     const tab = await (await browser.newContext()).newPage()
     await tab.goto(`${server.url}/sign-in#${link.token}`)
@@ -91,7 +91,7 @@ test('two people, one project: who sees it, who answers, and two who must approv
 test('a limit is seen before it is reached, and the message above it waits @newest', async ({ browser, page, folder, server, playwright }) => {
   const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } })
   const name = own('Dora')
-  const made = await (await http.post(`${server.url}/api/users`, { data: { name, role: 'member' } })).json()
+  const made = await (await http.post(`${server.url}/api/users`, { data: { name, role: 'member', password: 'four words of mine' } })).json()
   const link = await (await http.post(`${server.url}/api/users/${made.user_id}/sign_in_link`, { data: {} })).json()
   const tab = await (await browser.newContext()).newPage()
   await tab.goto(`${server.url}/sign-in#${link.token}`)

@@ -51,10 +51,8 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   const { cdp, authenticatorId } = await withAuthenticator(page)
   await page.goto(atName(fresh.signInAddress))
   await page.getByLabel('Name').fill('Ada')
-  await page.getByLabel('New password').fill(password)
-  await page.getByRole('button', { name: 'Begin' }).click()
   await page.getByRole('button', { name: 'Make a passkey' }).click()
-  await App.expectSignedIn(page)
+  await App.expectSignedIn(page) // and there is no password
   expect((await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials).toHaveLength(1)
 
   // The browser offers it where it fills in names, and this one chooses at once.
@@ -69,9 +67,33 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await page.getByRole('button', { name: 'Use a passkey' }).click()
   await App.expectSignedIn(page)
 
-  // A second one, named, in the dialog, which begins at the present password.
+  // Who is invited chooses too: a password here, and a passkey beside it.
+  const made = await (await page.request.post(atName(`${fresh.url}/api/users`), { data: { name: 'Bob', role: 'viewer' } })).json()
+  const link = await (await page.request.post(atName(`${fresh.url}/api/users/${made.user_id}/sign_in_link`), { data: {} })).json()
+  const bob = await (await browser.newContext()).newPage()
+  await withAuthenticator(bob)
+  await bob.goto(atName(`${fresh.url}/sign-in#${link.token}`))
+  await expect(bob.getByRole('heading', { name: 'Hello, Bob' })).toBeVisible()
+  await bob.getByLabel('New password').fill(password)
+  await bob.getByRole('button', { name: 'Begin' }).click()
+  await expect(bob.getByRole('heading', { name: 'Sign in without the password' })).toBeVisible()
+  await bob.getByRole('button', { name: 'Make a passkey' }).click()
+  await App.expectSignedIn(bob)
+  await signOut(bob)
+  await App.expectSignedIn(bob)
+  await bob.context().close()
+
+  // The dialog gives a password to who has none; then it begins at the present one.
   await page.getByRole('button', { name: 'Account: Ada' }).click()
   const dialog = page.getByRole('dialog')
+  const own = dialog.getByRole('region', { name: 'Password' })
+  await own.getByLabel('New password').fill(password)
+  await own.getByRole('button', { name: 'Change' }).click()
+  await expect(dialog.getByText('Your password is changed')).toBeVisible()
+  await dialog.getByRole('button', { name: 'Back' }).click()
+
+  // A second one, named.
+  await page.getByRole('button', { name: 'Account: Ada' }).click()
   await expect(dialog.getByRole('region', { name: 'Password' }).getByLabel('Present password')).toBeFocused()
   expect(await cutSelects(page)).toEqual([])
   const passkeys = dialog.getByRole('region', { name: 'Passkeys' })

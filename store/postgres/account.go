@@ -249,7 +249,8 @@ const (
 	lockAdmins = "SELECT user_id FROM users WHERE role = 'admin' OR user_id = $1 ORDER BY user_id FOR UPDATE"
 	changeUser = `UPDATE users u SET name = coalesce($2, u.name), role = coalesce($3, u.role), disabled = coalesce($4, u.disabled),
 		password = coalesce($6, u.password)
-		WHERE u.user_id = $1 AND ($5::text IS NULL OR u.password = $5) AND ` + staysAdmin + ` RETURNING ` + engine.UserColumns
+		WHERE u.user_id = $1 AND ($5::text IS NULL OR u.password = $5)
+		AND ($7::boolean IS NOT TRUE OR u.password = '' AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.user_id)) AND ` + staysAdmin + ` RETURNING ` + engine.UserColumns
 	staysAdmin = `(coalesce($3, u.role) = 'admin' AND NOT coalesce($4, u.disabled) OR u.role <> 'admin' OR u.disabled
 		OR EXISTS (SELECT 1 FROM users o WHERE o.role = 'admin' AND NOT o.disabled AND o.user_id <> u.user_id))`
 	endSignIns = `UPDATE credentials c SET revoked = true FROM users u WHERE u.user_id = $1 AND c.user_id = u.user_id
@@ -273,11 +274,15 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 	var done bool
 	steps := []statement{
 		{text: lockAdmins, args: []any{userID}},
-		{changeUser, []any{userID, name, (*string)(c.Role), c.Disabled, from, to}, row(&done, changedRow.Dest()...)},
+		{changeUser, []any{userID, name, (*string)(c.Role), c.Disabled, from, to, c.Unclaimed}, row(&done, changedRow.Dest()...)},
 	}
 	if c.Password != nil {
 		// Salted anew each time, so that it is there only when the change above was made.
 		steps = append(steps, statement{text: endSignIns, args: []any{userID, c.Password.To, c.Password.Keep}})
+	}
+	if p := c.Passkey; p != nil {
+		steps = append(steps, statement{text: firstPasskey, args: engine.PasskeyValues(p.Passkey)},
+			statement{text: endForPasskey, args: []any{p.PasskeyID, p.Keep}})
 	}
 	if c.Disabled != nil && *c.Disabled {
 		steps = append(steps, statement{text: endDisabled, args: []any{userID}})
@@ -295,7 +300,7 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 	if err != nil {
 		return account.User{}, err
 	}
-	if from != nil && *from != password {
+	if c.Unclaimed || from != nil && *from != password {
 		return account.User{}, fmt.Errorf("postgres: change user %s: %w", userID, account.ErrChanged)
 	}
 	return account.User{}, fmt.Errorf("postgres: change user %s: %w", userID, account.ErrLastAdmin)

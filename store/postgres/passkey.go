@@ -14,7 +14,12 @@ import (
 const (
 	insertPasskey  = "INSERT INTO passkeys (" + engine.PasskeyColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
 	selectPasskeys = "SELECT " + engine.PasskeyColumns + " FROM passkeys WHERE $1 IN ('', user_id) ORDER BY created_at, passkey_id"
-	usePasskey     = `UPDATE passkeys SET sign_count = $2, data = $3, last_used_at = $4
+	// firstPasskey asks again what changeUser asks, under the same lock.
+	firstPasskey = "INSERT INTO passkeys (" + engine.PasskeyColumns + `) SELECT $1, u.user_id, $3, $4, $5, $6, $7, $8, $9 FROM users u
+		WHERE u.user_id = $2 AND u.password = '' AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = $2)`
+	endForPasskey = `UPDATE credentials c SET revoked = true FROM passkeys p WHERE p.passkey_id = $1 AND c.user_id = p.user_id
+		AND c.kind IN ('cookie', 'sign_in_link') AND c.credential_id <> $2`
+	usePasskey = `UPDATE passkeys SET sign_count = $2, data = $3, last_used_at = $4
 		WHERE passkey_id = $1 AND (sign_count < $2 OR sign_count = 0 AND $2 = 0)`
 	hasPasskey    = "SELECT true FROM passkeys WHERE passkey_id = $1"
 	removePasskey = `WITH gone AS (DELETE FROM passkeys WHERE user_id = $1 AND passkey_id = $2 RETURNING user_id, passkey_id),

@@ -261,6 +261,7 @@ func (s *Store) SaveCommand(ctx context.Context, userID, commandID string, ack [
 
 const (
 	selectPassword = "SELECT u.password FROM users u WHERE u.user_id = ?"
+	endSignIns     = "UPDATE credentials SET revoked = 1 WHERE user_id = ? AND kind IN ('cookie', 'sign_in_link') AND credential_id <> ?"
 	otherAdmins    = "SELECT count(*) FROM users WHERE role = 'admin' AND NOT disabled AND user_id <> ?"
 )
 
@@ -286,12 +287,33 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 				return account.ErrLastAdmin
 			}
 		}
+		if c.Unclaimed {
+			var passkeys int
+			if err := t.row(ctx, []any{&passkeys}, countPasskeys, userID); err != nil {
+				return err
+			}
+			if password != "" || passkeys > 0 {
+				return account.ErrChanged
+			}
+		}
 		if p := c.Password; p != nil {
 			if p.From != nil && *p.From != password {
 				return account.ErrChanged
 			}
 			password = p.To
-			if _, err := t.exec(ctx, "UPDATE credentials SET revoked = 1 WHERE user_id = ? AND kind IN ('cookie', 'sign_in_link') AND credential_id <> ?", userID, p.Keep); err != nil {
+			if _, err := t.exec(ctx, endSignIns, userID, p.Keep); err != nil {
+				return err
+			}
+		}
+		if p := c.Passkey; p != nil {
+			_, err := t.exec(ctx, insertPasskey, engine.PasskeyValues(p.Passkey)...)
+			if unique(err) {
+				return account.ErrExists
+			}
+			if err != nil {
+				return err
+			}
+			if _, err := t.exec(ctx, endSignIns, userID, p.Keep); err != nil {
 				return err
 			}
 		}

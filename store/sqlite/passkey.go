@@ -13,6 +13,7 @@ const (
 	insertPasskey  = "INSERT INTO passkeys (" + engine.PasskeyColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	selectPasskeys = "SELECT " + engine.PasskeyColumns + " FROM passkeys WHERE ? IN ('', user_id) ORDER BY created_at, passkey_id"
 	selectCount    = "SELECT sign_count FROM passkeys WHERE passkey_id = ?"
+	countPasskeys  = "SELECT count(*) FROM passkeys WHERE user_id = ?"
 	usePasskey     = "UPDATE passkeys SET sign_count = ?, data = ?, last_used_at = ? WHERE passkey_id = ?"
 	deletePasskey  = "DELETE FROM passkeys WHERE user_id = ? AND passkey_id = ?"
 	endMadeBy      = "UPDATE credentials SET revoked = 1 WHERE user_id = ? AND method_id = ? AND kind = 'cookie' AND credential_id <> ?"

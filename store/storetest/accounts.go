@@ -55,6 +55,81 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		is(t, "unknown user", err, account.ErrNotFound)
 	})
 
+	s.run("OneFirstWayIn", func(t *testing.T, st store.Store) {
+		ada, bob := newUser(t, st, "Ada"), newUser(t, st, "Bob")
+		mine, other, link := credential(ada, account.Cookie, 1), credential(ada, account.Cookie, 2), credential(ada, account.SignInLink, 3)
+		token, his := credential(ada, account.APIToken, 4), credential(bob, account.Cookie, 5)
+		for _, c := range []account.Credential{mine, other, link, token, his} {
+			must(t, st.AddCredential(ctx, c))
+		}
+		name, taken := "Ada L.", "Bob"
+		first := func(name *string, p account.Passkey) account.UserChange {
+			return account.UserChange{Name: name, Unclaimed: true, Passkey: &account.FirstPasskey{Passkey: p, Keep: mine.CredentialID}}
+		}
+		p := passkey(ada, "a")
+		_, err := st.ChangeUser(ctx, ada.UserID, first(&taken, p))
+		is(t, "a name that is taken", err, account.ErrExists)
+		none, err := st.Passkeys(ctx, ada.UserID)
+		must(t, err)
+		equal(t, "passkeys after that", len(none), 0)
+		_, err = st.ChangeUser(ctx, uuid.NewString(), account.UserChange{Unclaimed: true})
+		is(t, "unknown user", err, account.ErrNotFound)
+
+		// Several at once, half with a password: one wins, whole.
+		var wg sync.WaitGroup
+		var errs [6]error
+		for i := range errs {
+			c := first(&name, passkey(ada, string(rune('a'+i))))
+			if i%2 == 1 {
+				c.Passkey, c.Password = nil, &account.PasswordChange{To: "hash " + string(rune('a'+i)), Keep: mine.CredentialID}
+			}
+			wg.Go(func() { _, errs[i] = st.ChangeUser(ctx, ada.UserID, c) })
+		}
+		wg.Wait()
+		won := 0
+		for _, err := range errs {
+			if err == nil {
+				won++
+			} else {
+				is(t, "the others", err, account.ErrChanged)
+			}
+		}
+		equal(t, "winners", won, 1)
+		keys, err := st.Passkeys(ctx, ada.UserID)
+		must(t, err)
+		password, err := st.Password(ctx, ada.UserID)
+		must(t, err)
+		if (len(keys) == 1) == (password != "") {
+			t.Errorf("got %d passkeys and the password %q, want one of them", len(keys), password)
+		}
+		u, err := st.User(ctx, ada.UserID)
+		must(t, err)
+		equal(t, "name", u.Name, name)
+		for c, want := range map[*account.Credential]error{&mine: nil, &token: nil, &his: nil, &other: account.ErrNotFound, &link: account.ErrNotFound} {
+			_, _, err := st.Credential(ctx, c.Kind, c.Hash, begin)
+			is(t, string(c.Kind), err, want)
+		}
+	})
+
+	s.run("FirstPasskey", func(t *testing.T, st store.Store) {
+		ada := newUser(t, st, "Ada")
+		mine, other := credential(ada, account.Cookie, 1), credential(ada, account.Cookie, 2)
+		must(t, st.AddCredential(ctx, mine))
+		must(t, st.AddCredential(ctx, other))
+		name, p := "Ada L.", passkey(ada, "a")
+		got, err := st.ChangeUser(ctx, ada.UserID, account.UserChange{Name: &name, Unclaimed: true, Passkey: &account.FirstPasskey{Passkey: p, Keep: mine.CredentialID}})
+		must(t, err)
+		ada.Name = name
+		equal(t, "changed", got, ada)
+		keys, err := st.Passkeys(ctx, ada.UserID)
+		must(t, err)
+		equal(t, "passkeys", keys, []account.Passkey{p})
+		_, _, err = st.Credential(ctx, other.Kind, other.Hash, begin)
+		is(t, "the other browser", err, account.ErrNotFound)
+		_, err = st.ChangeUser(ctx, ada.UserID, account.UserChange{Unclaimed: true, Password: &account.PasswordChange{To: "hash"}})
+		is(t, "a password beside it, as the first way", err, account.ErrChanged)
+	})
+
 	s.run("ChangeUser", func(t *testing.T, st store.Store) {
 		ada, bob := newUser(t, st, "Ada"), newUser(t, st, "Bob")
 		name, role, yes, no := "Ada L.", account.Admin, true, false

@@ -127,18 +127,52 @@ test('what the server refuses is said', async () => {
   expect(wrapper.find('[role=alert]').text()).toBe('This is the last admin.')
 })
 
-test('the first admin chooses a name and a password', async () => {
-  answers['POST /api/set_up'] = answers['GET /api/me']
+async function setUp(me: object, problem: string | null = null) {
+  answers['GET /api/me'] = { user: { name: 'admin', role: 'admin' }, user_id: 'u1', has_password: false, set_up: false, ...me }
+  answers['GET /api/login'] = { passkey: { available: problem === null, problem } }
   const router = createRouter({
     history: createMemoryHistory(),
     routes: [{ path: '/set-up', component: SetUp }, { path: '/', component: { template: '<p>in</p>' } }],
   })
   await router.push('/set-up')
   const wrapper = mount({ template: '<router-view />' }, { attachTo: document.body, global: { plugins: [router] } })
+  await flushPromises()
+  calls.length = 0
+  return { wrapper, router }
+}
+
+test('the first admin chooses a name and a password', async () => {
+  answers['POST /api/set_up'] = answers['GET /api/me']
+  const { wrapper, router } = await setUp({ set_up: true })
   await wrapper.find('#name').setValue(' ada ')
   await wrapper.find('#password').setValue('four words of mine')
   await wrapper.find('form').trigger('submit')
   await flushPromises()
   expect(calls).toEqual(['POST /api/set_up {"name":"ada","password":"four words of mine"}'])
+  expect(router.currentRoute.value.path).toBe('/')
+})
+
+test('why there is no passkey to choose is said', async () => {
+  const { wrapper } = await setUp({ set_up: true }) // no browser of a test has them
+  expect(wrapper.text()).toContain('This browser has no passkeys.')
+  wrapper.unmount()
+  const there = await setUp({ set_up: true }, 'Open sayso at http://localhost:8787.')
+  expect(there.wrapper.text()).toContain('Open sayso at http://localhost:8787.')
+  expect(there.wrapper.findAll('button').map((b) => b.text())).toEqual(['Begin'])
+})
+
+test('who was invited has a name, and chooses how to come again', async () => {
+  const { wrapper, router } = await setUp({ user: { name: 'bob', role: 'viewer' }, needs_way: true })
+  expect(wrapper.find('h1').text()).toBe('Hello, bob')
+  expect(wrapper.find('#name').exists()).toBe(false)
+  await wrapper.find('#password').setValue('four words of mine')
+  await wrapper.find('form').trigger('submit')
+  await flushPromises()
+  expect(calls).toEqual(['POST /api/me/password {"password":"four words of mine"}'])
+  expect(router.currentRoute.value.path).toBe('/')
+})
+
+test('who has a way already is not asked again', async () => {
+  const { router } = await setUp({ has_password: true })
   expect(router.currentRoute.value.path).toBe('/')
 })

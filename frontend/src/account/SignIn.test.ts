@@ -90,6 +90,12 @@ test('a server that is not set up leads to the page that makes the first admin',
   expect(router.currentRoute.value.path).toBe('/set-up')
 })
 
+test('who was invited and has no way to come again is led to choose one', async () => {
+  server(200, { user: { name: 'bob', role: 'viewer' }, set_up: false, needs_way: true })
+  const { router } = await page('#secret')
+  expect(router.currentRoute.value.path).toBe('/set-up')
+})
+
 test('an unreachable server is said to be that', async () => {
   vi.stubGlobal('fetch', vi.fn(async () => { throw new TypeError('failed') }))
   const { wrapper } = await page('#secret')

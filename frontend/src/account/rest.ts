@@ -1,6 +1,6 @@
 import type {
   Me, NewPassword, Person, PersonChange, PersonCreate, PersonList, SetUp, SignInLink, SignInList, TokenCreate, TokenCreated, TokenList,
-  Passkey, PasskeyChallenge, PasskeyCreate, PasskeyList, PasskeyLogin, PasskeyNew, OIDCBegun, OIDCLogin, SignInWays, Link, LinkList, LinkNew,
+  Passkey, PasskeyChallenge, PasskeyCreate, PasskeyList, PasskeyLogin, PasskeyNew, PasskeySetUp, OIDCBegun, OIDCLogin, SignInWays, Link, LinkList, LinkNew,
 } from '@/wsapi/messages.gen'
 import { call } from '@/wsapi/rest'
 
@@ -9,6 +9,8 @@ const one = (path: string, id: string) => `${path}/${encodeURIComponent(id)}`
 export const accounts = {
   me: () => call<Me>('GET', '/api/me'),
   setUp: (body: SetUp) => call<Me>('POST', '/api/set_up', body),
+  passkeySetUpChallenge: (body: PasskeySetUp) => call<PasskeyChallenge>('POST', '/api/set_up/passkey/challenge', body),
+  setUpByPasskey: (body: PasskeyCreate) => call<Me>('POST', '/api/set_up/passkey', body),
   changePassword: (body: NewPassword) => call<null>('POST', '/api/me/password', body),
   ways: () => call<SignInWays>('GET', '/api/login'),
   passkeySignInChallenge: () => call<PasskeyChallenge>('POST', '/api/login/passkey/challenge', {}),

@@ -8,10 +8,17 @@ export const words: typeof english = {
 
   setUp: {
     title: 'Willkommen',
-    lead: 'Du bist hier zuerst. Wähle einen Namen und ein Passwort: Du verwaltest dann diesen Server, und vorher kann sich niemand sonst anmelden.',
+    lead: 'Du bist hier zuerst. Wähle einen Namen und wie du dich anmeldest: Du verwaltest dann diesen Server, und vorher kann sich niemand sonst anmelden.',
+    invited: (name) => `Hallo, ${name}`,
+    invitedLead: 'Die Adresse, mit der du gekommen bist, gilt nur einmal. Wähle, wie du dich von jetzt an anmeldest; andere Wege kannst du später unter deinem Namen hinzufügen.',
+    byPasskey: 'Mit einem Passkey',
+    byPasskeyWords: 'Mit Fingerabdruck, Gesicht oder PIN. Dann gibt es kein Passwort, das jemand erraten, vergessen oder stehlen könnte.',
+    byPassword: 'Mit einem Passwort',
+    nameFirst: 'Wähle zuerst einen Namen.',
     done: 'Beginnen',
     later: 'Später',
     laterWords: 'Bis dahin gibt jeder Start eine Anmeldeadresse aus.',
+    invitedLater: 'Bis dahin bringt dich nur eine neue Anmeldeadresse zurück, die jemand aus der Verwaltung macht.',
   },
 
   password: {

@@ -8,10 +8,17 @@ export const words = {
 
   setUp: {
     title: 'Welcome',
-    lead: 'You are the first here. Choose a name and a password: you will be the admin of this server, and nobody else can sign in before that.',
+    lead: 'You are the first here. Choose a name and how you sign in: you will be the admin of this server, and nobody else can sign in before that.',
+    invited: (name: string) => `Hello, ${name}`,
+    invitedLead: 'The address that brought you here works once. Choose how you sign in from now on; you can add other ways later, under your name.',
+    byPasskey: 'With a passkey',
+    byPasskeyWords: 'With your fingerprint, face or PIN. There is no password then that could be guessed, forgotten or stolen.',
+    byPassword: 'With a password',
+    nameFirst: 'Choose a name first.',
     done: 'Begin',
     later: 'Later',
     laterWords: 'Until then, every start prints a sign-in address.',
+    invitedLater: 'Until then, only another sign-in address from an admin brings you back.',
   },
 
   password: {

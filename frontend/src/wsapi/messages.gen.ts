@@ -375,6 +375,7 @@ export interface Me {
   user_id: string
   has_password: boolean
   set_up: boolean
+  needs_way?: boolean
 }
 
 export interface SessionList {
@@ -665,6 +666,10 @@ export interface PasskeyNew {
 export interface PasskeyCreate {
   name: string
   credential: unknown
+}
+
+export interface PasskeySetUp {
+  name: string
 }
 
 export interface Passkey {
