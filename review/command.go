@@ -473,7 +473,8 @@ func (w *walker) writesTo(f field) bool {
 		w.put(f.place, WriteSensitive, High, why)
 	case full == "?":
 		w.put(f.place, WriteOutside, Medium, "Writes to a file in a folder that is computed.")
-	case strings.HasPrefix(full, "/tmp/"), strings.HasPrefix(full, "/var/tmp/"):
+	// A session may itself work below one of these; its own files are not outside then.
+	case !w.inFolder(full) && (strings.HasPrefix(full, "/tmp/") || strings.HasPrefix(full, "/var/tmp/")):
 		w.put(f.place, WriteOutside, Low, "Writes to a folder for temporary files.")
 	case !w.inFolder(full):
 		w.put(f.place, WriteOutside, Medium, "Writes outside the folder of the session.")

@@ -130,6 +130,30 @@ func check(t *testing.T, command string, got review.Command) {
 	}
 }
 
+// Whose folder lies below one for temporary files works inside of it all the same.
+func TestInsideOfTheFolder(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		folder, command string
+		outside         bool
+	}{
+		{"/tmp/work", "cd src && go build 2>&1 | tee out.txt", false},
+		{"/tmp/work", "echo x > a", false},
+		{"/tmp/work", "cd src && echo x > ../a", false},
+		{"/var/tmp/work", "touch src/a", false},
+		{"/tmp/work", "echo x > ../a", true},
+		{"/tmp/work", "cd src && echo x > ../../worker/a", true},
+		{"/tmp/work", "tee /tmp/workers/a < b", true},
+		{folder, "cd src && go build 2>&1 | tee out.txt", false},
+		{folder, "ls > /tmp/list.txt", true},
+	} {
+		got := review.ReadCommand(row.command, row.folder)
+		if found := slices.ContainsFunc(got.Marks, func(m review.Mark) bool { return m.Kind == review.WriteOutside }); found != row.outside {
+			t.Errorf("%q in %s: %s", row.command, row.folder, inWords(got))
+		}
+	}
+}
+
 func TestStepsOfACommand(t *testing.T) {
 	t.Parallel()
 	const command = "cd \"sub 😀\" && go test ./... | tee out.txt; (cd /srv; bash -c 'ls; pwd'); echo $(date)"
