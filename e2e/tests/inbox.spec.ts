@@ -122,6 +122,16 @@ test('several of low risk are approved at once, each on its own, and nothing els
   for (const i of [0, 2]) await expect.poll(async () => JSON.stringify(await rest.transcript(ids[i]!))).toContain('Made.')
   expect([1, 2, 3].map((n) => existsSync(join(folder, `made-${n}`)))).toEqual([true, false, true])
   await expect(rows.filter({ hasText: outside })).toHaveCount(1)
+
+  // Who comes back after a while is told what happened in all of them, and led there.
+  await page.addInitScript(() => localStorage.setItem('sayso:here', String(Date.now() - 600_000)))
+  await page.goto(`${own.url}/inbox`)
+  const lately = page.getByRole('region', { name: 'While you were away:' })
+  await expect(lately).toContainText(/3 requests settled.*2 approvals that wait/)
+  await lately.getByText('While you were away:').click()
+  await expect(lately.getByRole('link')).toHaveCount(5)
+  await lately.getByRole('link', { name: 'Make 1' }).click()
+  await expect(page).toHaveURL(new RegExp(`/sessions/${ids[0]}`))
 })
 
 test.describe('on a phone', () => {

@@ -1,0 +1,10 @@
+import type { WaitList } from '@/wsapi/messages.gen'
+import { call } from '@/wsapi/rest'
+
+/** How long Claude waited for people in a session since midnight here, in seconds. `skew` is how far the server's clock is ahead. */
+export async function waitedToday(sessionID: string, skew: number): Promise<number> {
+  const start = new Date()
+  start.setHours(0, 0, 0, 0)
+  const { waits } = await call<WaitList>('GET', `/api/waits?since=${start.getTime() / 1000 + skew}`)
+  return Math.floor(waits.find((w) => w.session_id === sessionID)?.waited ?? 0)
+}
