@@ -72,8 +72,10 @@ export const test = plain.extend<ForTest, ForWorker>({
 
   signIn: async ({ server, cookies }, use) => {
     await use(async (context, to = server) => {
-      if (to === server) await context.addCookies(cookies)
-      else await signedIn(context.request, to)
+      if (to === server) return context.addCookies(cookies)
+      // A sign-in ends the one whose cookie comes with it, and that is all tests' of the worker.
+      await context.clearCookies()
+      await signedIn(context.request, to)
     })
   },
 
