@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,12 +54,21 @@ func FuzzMessages(f *testing.F) {
 			f.Error(err)
 		}
 	})
-	for rec := httptest.NewRecorder(); ; rec = httptest.NewRecorder() {
-		door.ServeHTTP(rec, httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:8787/mcp", nil))
-		if rec.Code != http.StatusServiceUnavailable {
-			break
+	// Only who has a token is told that Run is on its way.
+	memory.sessions["first"] = session.Session{SessionID: "first"}
+	first, err := directory.MintAgent(ctx, "first", "an agent", 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for open := false; !open; runtime.Gosched() {
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:8787/mcp", strings.NewReader("{}"))
+		r.Header.Set("Authorization", "Bearer "+first)
+		rec := httptest.NewRecorder()
+		door.ServeHTTP(rec, r)
+		if rec.Code == http.StatusUnauthorized {
+			f.Fatalf("got %s", rec.Body)
 		}
-		runtime.Gosched() // Run is on its way
+		open = rec.Code != http.StatusServiceUnavailable
 	}
 	f.Fuzz(func(t *testing.T, message []byte, newer bool) {
 		// A session of its own, or the limit of questions would answer for all but the first.
