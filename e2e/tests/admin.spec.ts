@@ -75,6 +75,7 @@ test('a token in the admin area is made, used, and revoked; a member sees no mor
   const address = await page.getByRole('status').locator('code').innerText()
   const hers = await (await page.context().browser()!.newContext()).newPage()
   await hers.goto(address)
+  await hers.getByRole('link', { name: 'Later' }).click()
   await App.expectSignedIn(hers)
   await hers.goto(`${server.url}/admin`)
   await expect(hers.getByRole('heading', { name: 'Tokens' })).toBeVisible()
