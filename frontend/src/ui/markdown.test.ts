@@ -113,6 +113,18 @@ describe('a text that grows', () => {
     for (let i = 0; i < 49; i++) expect(after[i]).toBe(before[i])
   })
 
+  test('a long one that is there at once is read, and only a long end is not', () => {
+    const reader = new Growing()
+    const head = Array.from({ length: 5_000 }, (_, i) => `Paragraph ${i}.\n\n`).join('')
+    const before = reader.take(head + 'The la').slice()
+    const after = reader.take(head + 'The last')
+    expect(after).toHaveLength(5_001)
+    for (let i = 0; i < 4_999; i++) expect(after[i]).toBe(before[i])
+    const end = 'long '.repeat(11_000)
+    expect(reader.take(head + end)).toEqual([...before.slice(0, 4_999), { code: 'Paragraph 4999.\n\n' + end, lang: '' }])
+    expect(new Growing().take('[y]: https://go.dev/\n\n' + head)).toHaveLength(1) // all of it would be read for each piece
+  })
+
   test('another text is read from its start', () => {
     const reader = new Growing()
     reader.take('One.\n\nTwo.\n\nThree.\n\nFour.')

@@ -122,8 +122,8 @@ export function blocks(text: string): Block[] {
   return tokens.filter(shown).map((t) => blockOf(t, tokens.links))
 }
 
-// A block that is longer is shown as it is while it grows: its end would be read
-// from its begin for each piece that comes.
+// An end that is longer, and not settled, is shown as it is while it grows: it would
+// be read from its begin for each piece that comes.
 const LONGEST_END = 50_000
 // Of a longer one nothing is closed.
 const LONGEST_CLOSED = 8_000
@@ -155,21 +155,18 @@ export class Growing {
       this.slow = null
     }
     const rest = text.slice(this.before.length)
-    const tokens = this.slow !== null || rest.length > LONGEST_END ? null : tokensOf(rest)
-    if (!tokens) {
-      this.slow ??= text // else each piece that comes would be as slow again
-      return (this.last = [...this.settled, asItIs(rest)])
-    }
-    // A definition means something to what is settled already.
-    if (Object.keys(tokens.links).length > 0) {
+    const tokens = this.slow !== null ? null : tokensOf(rest)
+    const defines = tokens !== null && Object.keys(tokens.links).length > 0
+    if (defines) { // which means something to what is settled already
       this.before = ''
       this.settled = []
-      this.last = blocks(text)
-      return this.last
+    } else if (tokens) this.settle(tokens)
+    const end = text.slice(this.before.length)
+    if (!tokens || end.length > LONGEST_END) {
+      this.slow ??= text // else each piece that comes would be as slow again
+      return (this.last = [...this.settled, asItIs(end)])
     }
-    this.settle(tokens)
-    this.last = [...this.settled, ...blocks(this.end(text.slice(this.before.length)))]
-    return this.last
+    return (this.last = defines ? blocks(text) : [...this.settled, ...blocks(this.end(end))])
   }
 
   private settle(tokens: Token[]): void {
