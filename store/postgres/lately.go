@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-
 	"time"
 
 	"github.com/jackc/pgx/v5"

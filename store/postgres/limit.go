@@ -64,5 +64,5 @@ func (s *Store) SetUserLimits(ctx context.Context, userID, name string, o projec
 	if body == nil {
 		change = statement{text: dropUserLimits, args: []any{userID}}
 	}
-	return s.write(ctx, what, durable, statement{text: lockAudit}, change, statement{text: insertEntry, args: []any{entry}})
+	return s.write(ctx, what, durable, statement{text: lockAudit}, change, statement{text: insertIncident, args: []any{entry}})
 }

@@ -39,8 +39,6 @@ var (
 	placeSessions = `WITH placed AS (UPDATE sessions s SET in_project = ` + placeOf + ` WHERE s.in_project = $1 OR s.in_project <> ` + placeOf + ` RETURNING s.session_id),
 		bump AS (UPDATE processes SET version = version + 1 WHERE session_id IN (SELECT session_id FROM placed) RETURNING session_id)
 		SELECT coalesce(array_agg(session_id ORDER BY session_id), '{}') FROM bump`
-
-	insertEntry = appendAudit + "(SELECT 1)"
 )
 
 // Projects implements [project.Store].
@@ -135,7 +133,7 @@ func (s *Store) settleProject(ctx context.Context, what string, before, after *p
 	var found bool
 	steps = append(steps,
 		statement{placeSessions, []any{projectID}, row(&found, &touched)},
-		statement{text: insertEntry, args: []any{entry}})
+		statement{text: insertIncident, args: []any{entry}})
 	err = s.write(ctx, what, durable, steps...)
 	switch {
 	case violates(err, noneChanged):

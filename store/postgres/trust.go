@@ -19,18 +19,12 @@ const (
 		ON CONFLICT (folder) DO UPDATE SET digest = excluded.digest, items = excluded.items, user_id = excluded.user_id,
 			name = excluded.name, trusted_at = excluded.trusted_at WHERE folder_trusts.digest <> excluded.digest`
 	// The row was written by this transaction, or there is nothing to record.
-	auditTrust = `INSERT INTO audit (seq, body, hash)
-		SELECT coalesce(l.seq, 0) + 1, $1, sha256(coalesce(l.hash, '\x'::bytea) || $1)
-		FROM (SELECT 1) one LEFT JOIN (SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1) l ON true
-		WHERE EXISTS (SELECT 1 FROM folder_trusts t WHERE t.folder = $2 AND t.xmin = pg_current_xact_id()::xid)`
+	auditTrust   = appendAudit + "(SELECT 1 FROM folder_trusts t WHERE t.folder = $2 AND t.xmin = pg_current_xact_id()::xid)"
 	selectTrusts = "SELECT " + engine.TrustColumns + " FROM folder_trusts ORDER BY trusted_at DESC, folder"
 	// Before the row goes: without it there is nothing to record.
-	auditDistrust = `INSERT INTO audit (seq, body, hash)
-		SELECT coalesce(l.seq, 0) + 1, $1, sha256(coalesce(l.hash, '\x'::bytea) || $1)
-		FROM (SELECT 1) one LEFT JOIN (SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1) l ON true
-		WHERE EXISTS (SELECT 1 FROM folder_trusts t WHERE t.folder = $2 AND t.digest = $3)`
-	dropTrust = "DELETE FROM folder_trusts WHERE folder = $1 AND digest = $2"
-	leaveOut  = `INSERT INTO settings_left_out (session_id) SELECT session_id FROM sessions WHERE session_id = $1
+	auditDistrust = appendAudit + "(SELECT 1 FROM folder_trusts t WHERE t.folder = $2 AND t.digest = $3)"
+	dropTrust     = "DELETE FROM folder_trusts WHERE folder = $1 AND digest = $2"
+	leaveOut      = `INSERT INTO settings_left_out (session_id) SELECT session_id FROM sessions WHERE session_id = $1
 		ON CONFLICT DO NOTHING`
 	takeIn        = "DELETE FROM settings_left_out WHERE session_id = $1"
 	selectLeftOut = "SELECT 1 FROM settings_left_out WHERE session_id = $1"
