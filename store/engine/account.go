@@ -23,6 +23,13 @@ func (x *UserRow) User() account.User {
 	return u
 }
 
+// ReadUser reads a row of [UserColumns].
+func ReadUser(row Row) (account.User, error) {
+	var x UserRow
+	err := row.Scan(x.Dest()...)
+	return x.User(), err
+}
+
 // UserValues are the arguments of an insertion of user_id, name, role,
 // created_at, disabled.
 func UserValues(u account.User) []any {
@@ -50,6 +57,13 @@ func (x *CredentialRow) Credential() account.Credential {
 	c := x.c
 	c.CreatedAt, c.ExpiresAt, c.LastUsedAt = Time(x.createdAt), Time(x.expiresAt), Time(x.lastUsedAt)
 	return c
+}
+
+// ReadCredential reads a row of [CredentialColumns].
+func ReadCredential(row Row) (account.Credential, error) {
+	var x CredentialRow
+	err := row.Scan(x.Dest()...)
+	return x.Credential(), err
 }
 
 // CredentialValues are the arguments of an insertion of all columns of
@@ -82,28 +96,40 @@ func LosesAdmin(before, after account.User) bool {
 	return is(before) && !is(after)
 }
 
-// AgentTokenColumns is the select list of [AgentTokenRow.Dest].
+// AgentTokenColumns is the select list of [ReadAgentToken].
 const AgentTokenColumns = `token_id, session_id, name, hash, created_at, expires_at, revoked_at`
 
-// AgentTokenRow takes one row of [AgentTokenColumns].
-type AgentTokenRow struct {
-	t                               account.AgentToken
-	createdAt, expiresAt, revokedAt int64
-}
-
-// Dest is what to scan into.
-func (x *AgentTokenRow) Dest() []any {
-	return []any{&x.t.TokenID, &x.t.SessionID, &x.t.Name, &x.t.Hash, &x.createdAt, &x.expiresAt, &x.revokedAt}
-}
-
-// AgentToken is the row that was scanned.
-func (x *AgentTokenRow) AgentToken() account.AgentToken {
-	t := x.t
-	t.CreatedAt, t.ExpiresAt, t.RevokedAt = Time(x.createdAt), Time(x.expiresAt), Time(x.revokedAt)
-	return t
+// ReadAgentToken reads a row of [AgentTokenColumns].
+func ReadAgentToken(row Row) (t account.AgentToken, err error) {
+	var createdAt, expiresAt, revokedAt int64
+	err = row.Scan(&t.TokenID, &t.SessionID, &t.Name, &t.Hash, &createdAt, &expiresAt, &revokedAt)
+	t.CreatedAt, t.ExpiresAt, t.RevokedAt = Time(createdAt), Time(expiresAt), Time(revokedAt)
+	return t, err
 }
 
 // AgentTokenValues are the arguments of an insertion of [AgentTokenColumns].
 func AgentTokenValues(t account.AgentToken) []any {
 	return []any{t.TokenID, t.SessionID, Shown(t.Name), t.Hash, Micros(t.CreatedAt), Micros(t.ExpiresAt), Micros(t.RevokedAt)}
+}
+
+// LinkColumns is the select list of [ReadLink].
+const LinkColumns = "issuer, subject, user_id, created_at, by_hand"
+
+// ReadLink reads a row of [LinkColumns].
+func ReadLink(row Row) (l account.Link, err error) {
+	var createdAt int64
+	err = row.Scan(&l.Issuer, &l.Subject, &l.UserID, &createdAt, &l.ByHand)
+	l.CreatedAt = Time(createdAt)
+	return l, err
+}
+
+// SelectSettings is every setting that was changed, for [ReadSetting].
+const SelectSettings = "SELECT name, value, changed_by, changed_at FROM settings ORDER BY name"
+
+// ReadSetting reads a row of [SelectSettings].
+func ReadSetting(row Row) (one account.Setting, err error) {
+	var changedAt int64
+	err = row.Scan(&one.Name, &one.Value, &one.ChangedBy, &changedAt)
+	one.ChangedAt = Time(changedAt)
+	return one, err
 }

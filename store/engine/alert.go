@@ -10,23 +10,15 @@ import (
 // TargetColumns are all columns of alert_targets.
 const TargetColumns = "target_id, user_id, kind, name, address, created_at, sent_at, problem"
 
-// TargetRow takes one row of [TargetColumns].
-type TargetRow struct {
-	t                 alert.Target
-	address           string
-	createdAt, sentAt int64
-}
-
-// Dest is what to scan into.
-func (x *TargetRow) Dest() []any {
-	return []any{&x.t.TargetID, &x.t.UserID, (*string)(&x.t.Way), &x.t.Name, &x.address, &x.createdAt, &x.sentAt, &x.t.Problem}
-}
-
-// Target is the row that was scanned.
-func (x *TargetRow) Target() (alert.Target, error) {
-	t := x.t
-	t.CreatedAt, t.SentAt = Time(x.createdAt), Time(x.sentAt)
-	if err := json.Unmarshal([]byte(x.address), &t.Address); err != nil {
+// ReadTarget reads a row of [TargetColumns].
+func ReadTarget(row Row) (t alert.Target, err error) {
+	var address string
+	var createdAt, sentAt int64
+	if err = row.Scan(&t.TargetID, &t.UserID, (*string)(&t.Way), &t.Name, &address, &createdAt, &sentAt, &t.Problem); err != nil {
+		return t, err
+	}
+	t.CreatedAt, t.SentAt = Time(createdAt), Time(sentAt)
+	if err := json.Unmarshal([]byte(address), &t.Address); err != nil {
 		return alert.Target{}, fmt.Errorf("address of target %s: %w", t.TargetID, err)
 	}
 	return t, nil
@@ -44,23 +36,13 @@ func TargetValues(t alert.Target) ([]any, error) {
 // DeliveryColumns are all columns of alert_deliveries.
 const DeliveryColumns = "delivery_id, target_id, occasion, step, session_id, request_id, state, attempts, due_at, created_at, sent_at"
 
-// DeliveryRow takes one row of [DeliveryColumns].
-type DeliveryRow struct {
-	d                        alert.Delivery
-	dueAt, createdAt, sentAt int64
-}
-
-// Dest is what to scan into.
-func (x *DeliveryRow) Dest() []any {
-	return []any{&x.d.DeliveryID, &x.d.TargetID, (*string)(&x.d.Occasion), (*string)(&x.d.Step), &x.d.SessionID, &x.d.RequestID,
-		(*string)(&x.d.State), &x.d.Attempts, &x.dueAt, &x.createdAt, &x.sentAt}
-}
-
-// Delivery is the row that was scanned.
-func (x *DeliveryRow) Delivery() alert.Delivery {
-	d := x.d
-	d.DueAt, d.CreatedAt, d.SentAt = Time(x.dueAt), Time(x.createdAt), Time(x.sentAt)
-	return d
+// ReadDelivery reads a row of [DeliveryColumns].
+func ReadDelivery(row Row) (d alert.Delivery, err error) {
+	var dueAt, createdAt, sentAt int64
+	err = row.Scan(&d.DeliveryID, &d.TargetID, (*string)(&d.Occasion), (*string)(&d.Step), &d.SessionID, &d.RequestID,
+		(*string)(&d.State), &d.Attempts, &dueAt, &createdAt, &sentAt)
+	d.DueAt, d.CreatedAt, d.SentAt = Time(dueAt), Time(createdAt), Time(sentAt)
+	return d, err
 }
 
 // DeliveryValues are the arguments of an insertion of [DeliveryColumns].

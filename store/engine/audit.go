@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -144,4 +145,10 @@ func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
 		body.What, body.Waited = "carried", 0
 	}
 	return json.Marshal(body)
+}
+
+// ReadAuditEntry reads a row of seq, body, hash.
+func ReadAuditEntry(row Row) (e account.AuditEntry, err error) {
+	err = row.Scan(&e.Seq, &e.Body, &e.Hash)
+	return e, err
 }

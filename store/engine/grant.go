@@ -7,32 +7,22 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// GrantColumns is the select list of [GrantRow.Dest].
+// GrantColumns is the select list of [ReadGrant].
 const GrantColumns = `grant_id, kind, rule, scope, folder, session_id, process_id, request_id, tool_name,
 	by_user_id, by_name, by_device, granted_at, uses, last_used_at, revoked_at, revoked_by`
 
 // NewGrantColumns are those of [GrantValues].
 const NewGrantColumns = `grant_id, kind, rule, scope, session_id, process_id, request_id, tool_name, by_user_id, by_name, by_device, granted_at`
 
-// GrantRow takes one row of [GrantColumns].
-type GrantRow struct {
-	g                               pending.Grant
-	rule, folder                    []byte
-	grantedAt, lastUsedAt, revokeAt int64
-}
-
-// Dest is what to scan into.
-func (x *GrantRow) Dest() []any {
-	return []any{&x.g.GrantID, (*string)(&x.g.Kind), &x.rule, (*string)(&x.g.Scope), &x.folder, &x.g.SessionID, &x.g.ProcessID, &x.g.RequestID,
-		&x.g.ToolName, &x.g.By.UserID, &x.g.By.Name, &x.g.By.Device, &x.grantedAt, &x.g.Uses, &x.lastUsedAt, &x.revokeAt, &x.g.RevokedBy}
-}
-
-// Grant is the row that was scanned.
-func (x *GrantRow) Grant() pending.Grant {
-	g := x.g
-	g.Rule, g.Folder = string(x.rule), string(x.folder)
-	g.At, g.LastUsedAt, g.RevokedAt = Time(x.grantedAt), Time(x.lastUsedAt), Time(x.revokeAt)
-	return g
+// ReadGrant reads a row of [GrantColumns].
+func ReadGrant(row Row) (g pending.Grant, err error) {
+	var rule, folder []byte
+	var grantedAt, lastUsedAt, revokeAt int64
+	err = row.Scan(&g.GrantID, (*string)(&g.Kind), &rule, (*string)(&g.Scope), &folder, &g.SessionID, &g.ProcessID, &g.RequestID,
+		&g.ToolName, &g.By.UserID, &g.By.Name, &g.By.Device, &grantedAt, &g.Uses, &lastUsedAt, &revokeAt, &g.RevokedBy)
+	g.Rule, g.Folder = string(rule), string(folder)
+	g.At, g.LastUsedAt, g.RevokedAt = Time(grantedAt), Time(lastUsedAt), Time(revokeAt)
+	return g, err
 }
 
 // GrantValues are the arguments of an insertion of [NewGrantColumns].

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/sayso-dev/sayso/pending"
+
 // What happened lately, in the SQL that both engines speak.
 const (
 	// SelectFresh reads a bounded end of each transcript: the rows are in the order
@@ -11,3 +13,11 @@ const (
 	SelectWaits = `SELECT session_id, created_at, resolved_at FROM requests WHERE resolved_at > 0 AND resolved_at >= $1 AND delivery NOT IN ('carried', 'dropped')
 		UNION ALL SELECT session_id, created_at, 0 FROM requests WHERE status IN ('open', 'orphaned') AND status = 'open'`
 )
+
+// ReadWait reads a row of [SelectWaits].
+func ReadWait(row Row) (w pending.Wait, err error) {
+	var from, to int64
+	err = row.Scan(&w.SessionID, &from, &to)
+	w.From, w.To = Time(from), Time(to)
+	return w, err
+}

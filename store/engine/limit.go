@@ -18,14 +18,11 @@ func SpendValues(sessionID string, p session.Progress) []any {
 	return []any{Day(p.SpentAt), p.Spent, sessionID}
 }
 
-// SpendingTableRow takes one row of in_project, user_id, micros.
-type SpendingTableRow struct{ s project.Spending }
-
-// Dest is what to scan into.
-func (x *SpendingTableRow) Dest() []any { return []any{&x.s.ProjectID, &x.s.UserID, &x.s.Micros} }
-
-// Spending is the row that was scanned.
-func (x *SpendingTableRow) Spending() project.Spending { return x.s }
+// ReadSpending reads a row of in_project, user_id, micros.
+func ReadSpending(row Row) (s project.Spending, err error) {
+	err = row.Scan(&s.ProjectID, &s.UserID, &s.Micros)
+	return s, err
+}
 
 // UserLimits is what was scanned from the column body.
 func UserLimits(body []byte) (o project.Override, err error) {

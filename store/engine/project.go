@@ -34,6 +34,15 @@ func (x *ProjectTableRow) Project() (project.Project, error) {
 	return p, nil
 }
 
+// ReadProject reads a row of [ProjectColumns].
+func ReadProject(row Row) (project.Project, error) {
+	var x ProjectTableRow
+	if err := row.Scan(x.Dest()...); err != nil {
+		return project.Project{}, err
+	}
+	return x.Project()
+}
+
 // ProjectBody is the column body of a project.
 func ProjectBody(p project.Project) ([]byte, error) {
 	body, err := json.Marshal(p)

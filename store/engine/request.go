@@ -202,6 +202,15 @@ func (x *RequestRow) Request() (pending.Request, error) {
 	return r, nil
 }
 
+// ReadRequest reads a row of [RequestColumns].
+func ReadRequest(row Row) (pending.Request, error) {
+	var x RequestRow
+	if err := row.Scan(x.Dest()...); err != nil {
+		return pending.Request{}, err
+	}
+	return x.Request()
+}
+
 // Resolve is the assignment of a resolution; its arguments are those of
 // [ResolutionValues], named by placeholder from 1.
 func Resolve(placeholder func(n int) string) string {

@@ -40,6 +40,15 @@ func (x *SessionRow) Session() (session.Session, error) {
 	return s, decode("allowed_tools", x.tools, &s.AllowedTools)
 }
 
+// ReadSession reads a row of [SessionColumns].
+func ReadSession(row Row) (session.Session, error) {
+	var x SessionRow
+	if err := row.Scan(x.Dest()...); err != nil {
+		return session.Session{}, err
+	}
+	return x.Session()
+}
+
 // Cursor is the place after this row.
 func (x *SessionRow) Cursor() string { return Cursor(x.updatedAt, x.s.SessionID) }
 
@@ -212,24 +221,16 @@ func (x *ItemRow) Item() (item session.Item, found bool) {
 	return item, item.Seq > 0
 }
 
-// MarkColumns is the select list of [MarkRow.Dest], for a mark m that an outer
+// MarkColumns is the select list of [ReadMark], for a mark m that an outer
 // join may not have found.
 const MarkColumns = `m.process_id, COALESCE(m.journal_offset, 0), m.memo`
 
-// MarkRow takes one row of [MarkColumns].
-type MarkRow struct {
-	m         session.Mark
-	processID []byte
-}
-
-// Dest is what to scan into.
-func (x *MarkRow) Dest() []any { return []any{&x.processID, &x.m.Offset, &x.m.Memo} }
-
-// Mark is the row that was scanned, zero where the join found none.
-func (x *MarkRow) Mark() session.Mark {
-	m := x.m
-	m.ProcessID = string(x.processID)
-	return m
+// ReadMark reads a row of [MarkColumns], zero where the join found none.
+func ReadMark(row Row) (m session.Mark, err error) {
+	var processID []byte
+	err = row.Scan(&processID, &m.Offset, &m.Memo)
+	m.ProcessID = string(processID)
+	return m, err
 }
 
 // MarkValues are the arguments of an insertion into marks: session_id,
@@ -255,28 +256,20 @@ const DefaultItems = 500
 // DefaultSessions is the page of a list of sessions when no limit is given.
 const DefaultSessions = 50
 
-// MessageColumns is the select list of [MessageRow.Dest].
+// MessageColumns is the select list of [ReadMessage].
 const MessageColumns = `message_id, session_id, text, attachments, by_user_id, by_name, by_device, created_at, sent_at`
 
-// MessageRow takes one row of [MessageColumns].
-type MessageRow struct {
-	m                 session.Message
-	text, attachments []byte
-	createdAt, sentAt int64
-}
-
-// Dest is what to scan into.
-func (x *MessageRow) Dest() []any {
-	return []any{&x.m.MessageID, &x.m.SessionID, &x.text, &x.attachments, &x.m.By.UserID, &x.m.By.Name, &x.m.By.Device,
-		&x.createdAt, &x.sentAt}
-}
-
-// Message is the row that was scanned.
-func (x *MessageRow) Message() (session.Message, error) {
-	m := x.m
-	m.Text = string(x.text)
-	m.CreatedAt, m.SentAt = Time(x.createdAt), Time(x.sentAt)
-	return m, decode("attachments", x.attachments, &m.Attachments)
+// ReadMessage reads a row of [MessageColumns].
+func ReadMessage(row Row) (m session.Message, err error) {
+	var text, attachments []byte
+	var createdAt, sentAt int64
+	if err = row.Scan(&m.MessageID, &m.SessionID, &text, &attachments, &m.By.UserID, &m.By.Name, &m.By.Device,
+		&createdAt, &sentAt); err != nil {
+		return m, err
+	}
+	m.Text = string(text)
+	m.CreatedAt, m.SentAt = Time(createdAt), Time(sentAt)
+	return m, decode("attachments", attachments, &m.Attachments)
 }
 
 // NewMessageValues are the arguments of an insertion of [MessageColumns] of a

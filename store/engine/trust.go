@@ -8,26 +8,16 @@ import (
 	"github.com/sayso-dev/sayso/workspace"
 )
 
-// TrustColumns is the select list of [TrustRow.Dest].
+// TrustColumns is the select list of [ReadTrust].
 const TrustColumns = "folder, digest, items, user_id, name, trusted_at"
 
-// TrustRow takes one row of [TrustColumns].
-type TrustRow struct {
-	t             workspace.Trust
-	folder, items []byte
-	at            int64
-}
-
-// Dest is what to scan into.
-func (x *TrustRow) Dest() []any {
-	return []any{&x.folder, &x.t.Digest, &x.items, &x.t.By.UserID, &x.t.By.Name, &x.at}
-}
-
-// Trust is the row that was scanned.
-func (x *TrustRow) Trust() workspace.Trust {
-	t := x.t
-	t.Folder, t.Items, t.At = string(x.folder), x.items, Time(x.at)
-	return t
+// ReadTrust reads a row of [TrustColumns].
+func ReadTrust(row Row) (t workspace.Trust, err error) {
+	var folder, items []byte
+	var at int64
+	err = row.Scan(&folder, &t.Digest, &items, &t.By.UserID, &t.By.Name, &at)
+	t.Folder, t.Items, t.At = string(folder), items, Time(at)
+	return t, err
 }
 
 // TrustValues are the arguments of an insertion of [TrustColumns].

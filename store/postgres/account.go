@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/store/engine"
 )
@@ -41,34 +39,12 @@ func (s *Store) PutUser(ctx context.Context, u account.User) error {
 
 // User implements [account.Store].
 func (s *Store) User(ctx context.Context, userID string) (account.User, error) {
-	list, err := s.users(ctx, "user "+userID, selectUser, userID)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("postgres: user %s: %w", userID, account.ErrNotFound)
-	}
-	if err != nil {
-		return account.User{}, err
-	}
-	return list[0], nil
+	return engine.One(ctx, s.query, "user "+userID, selectUser, account.ErrNotFound, engine.ReadUser, userID)
 }
 
 // Users implements [account.Store].
 func (s *Store) Users(ctx context.Context) ([]account.User, error) {
-	return s.users(ctx, "users", selectUsers)
-}
-
-func (s *Store) users(ctx context.Context, what, text string, args ...any) (list []account.User, err error) {
-	err = s.query(ctx, what, text, func(rows pgx.Rows) error {
-		var row engine.UserRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		list = append(list, row.User())
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return engine.All(ctx, s.query, "users", selectUsers, engine.ReadUser)
 }
 
 // AddCredential implements [account.Store].
@@ -86,7 +62,7 @@ func (s *Store) AddCredential(ctx context.Context, c account.Credential) error {
 // Credential implements [account.Store].
 func (s *Store) Credential(ctx context.Context, kind account.CredentialKind, hash []byte, now time.Time) (c account.Credential, u account.User, err error) {
 	known := false
-	err = s.query(ctx, "credential", selectCredential, func(rows pgx.Rows) error {
+	err = s.query(ctx, "credential", selectCredential, func(rows engine.Row) error {
 		var credential engine.CredentialRow
 		var user engine.UserRow
 		if err := rows.Scan(append(credential.Dest(), user.Dest()...)...); err != nil {
@@ -121,19 +97,8 @@ func (s *Store) UseOnce(ctx context.Context, kind account.CredentialKind, hash [
 }
 
 // Credentials implements [account.Store].
-func (s *Store) Credentials(ctx context.Context, userID string) (list []account.Credential, err error) {
-	err = s.query(ctx, "credentials of "+userID, selectCredentials, func(rows pgx.Rows) error {
-		var row engine.CredentialRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		list = append(list, row.Credential())
-		return nil
-	}, userID)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) Credentials(ctx context.Context, userID string) ([]account.Credential, error) {
+	return engine.All(ctx, s.query, "credentials of "+userID, selectCredentials, engine.ReadCredential, userID)
 }
 
 // RevokeCredential implements [account.Store].
@@ -172,34 +137,12 @@ func (s *Store) AddAgentToken(ctx context.Context, t account.AgentToken) error {
 
 // AgentToken implements [account.Store].
 func (s *Store) AgentToken(ctx context.Context, hash []byte, now time.Time) (account.AgentToken, error) {
-	list, err := s.agentTokens(ctx, "token of an agent", selectAgentToken, hash, now.UnixMicro())
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("postgres: token of an agent: %w", account.ErrNotFound)
-	}
-	if err != nil {
-		return account.AgentToken{}, err
-	}
-	return list[0], nil
+	return engine.One(ctx, s.query, "token of an agent", selectAgentToken, account.ErrNotFound, engine.ReadAgentToken, hash, now.UnixMicro())
 }
 
 // AgentTokens implements [account.Store].
 func (s *Store) AgentTokens(ctx context.Context, sessionID string) ([]account.AgentToken, error) {
-	return s.agentTokens(ctx, "tokens of agents", selectAgentTokens, sessionID)
-}
-
-func (s *Store) agentTokens(ctx context.Context, what, text string, args ...any) (list []account.AgentToken, err error) {
-	err = s.query(ctx, what, text, func(rows pgx.Rows) error {
-		var row engine.AgentTokenRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		list = append(list, row.AgentToken())
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return engine.All(ctx, s.query, "tokens of agents", selectAgentTokens, engine.ReadAgentToken, sessionID)
 }
 
 // RevokeAgentTokens implements [account.Store].
@@ -214,19 +157,8 @@ func (s *Store) RevokeAgentTokens(ctx context.Context, sessionID string, at time
 }
 
 // Command implements [account.Store].
-func (s *Store) Command(ctx context.Context, userID, commandID string) (ack []byte, err error) {
-	known := false
-	err = s.query(ctx, "command "+commandID, selectCommand, func(rows pgx.Rows) error {
-		known = true
-		return rows.Scan(&ack)
-	}, userID, commandID)
-	if err == nil && !known {
-		err = fmt.Errorf("postgres: command %s: %w", commandID, account.ErrNotFound)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return ack, nil
+func (s *Store) Command(ctx context.Context, userID, commandID string) ([]byte, error) {
+	return engine.One(ctx, s.query, "command "+commandID, selectCommand, account.ErrNotFound, engine.Value[[]byte], userID, commandID)
 }
 
 // SaveCommand implements [account.Store].
@@ -307,14 +239,6 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 }
 
 // Password implements [account.Store].
-func (s *Store) Password(ctx context.Context, userID string) (password string, err error) {
-	known := false
-	err = s.query(ctx, "password of "+userID, selectPassword, func(rows pgx.Rows) error {
-		known = true
-		return rows.Scan(&password)
-	}, userID)
-	if err == nil && !known {
-		err = fmt.Errorf("postgres: password of %s: %w", userID, account.ErrNotFound)
-	}
-	return password, err
+func (s *Store) Password(ctx context.Context, userID string) (string, error) {
+	return engine.One(ctx, s.query, "password of "+userID, selectPassword, account.ErrNotFound, engine.Value[string], userID)
 }

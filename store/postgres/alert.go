@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/sayso-dev/sayso/alert"
 	"github.com/sayso-dev/sayso/store/engine"
 )
@@ -35,20 +33,8 @@ func (s *Store) PutTarget(ctx context.Context, t alert.Target) error {
 }
 
 // Targets implements [alert.Store].
-func (s *Store) Targets(ctx context.Context) (list []alert.Target, err error) {
-	err = s.query(ctx, "targets of alerts", selectTargets, func(rows pgx.Rows) error {
-		var row engine.TargetRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		t, err := row.Target()
-		list = append(list, t)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) Targets(ctx context.Context) ([]alert.Target, error) {
+	return engine.All(ctx, s.query, "targets of alerts", selectTargets, engine.ReadTarget)
 }
 
 // MarkTarget implements [alert.Store].
@@ -73,7 +59,7 @@ func (s *Store) ofTarget(ctx context.Context, what string, strong strength, text
 // Choices implements [alert.Store].
 func (s *Store) Choices(ctx context.Context) (map[string]json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
-	err := s.query(ctx, "choices of alerts", "SELECT user_id, body FROM alert_choices", func(rows pgx.Rows) error {
+	err := s.query(ctx, "choices of alerts", "SELECT user_id, body FROM alert_choices", func(rows engine.Row) error {
 		var userID, body string
 		err := rows.Scan(&userID, &body)
 		all[userID] = json.RawMessage(body)
@@ -100,17 +86,8 @@ func (s *Store) PutDelivery(ctx context.Context, d alert.Delivery) error {
 }
 
 // Deliveries implements [alert.Store].
-func (s *Store) Deliveries(ctx context.Context) (list []alert.Delivery, err error) {
-	err = s.query(ctx, "deliveries", selectDeliveries, func(rows pgx.Rows) error {
-		var row engine.DeliveryRow
-		err := rows.Scan(row.Dest()...)
-		list = append(list, row.Delivery())
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) Deliveries(ctx context.Context) ([]alert.Delivery, error) {
+	return engine.All(ctx, s.query, "deliveries", selectDeliveries, engine.ReadDelivery)
 }
 
 // ForgetDeliveries implements [alert.Store].

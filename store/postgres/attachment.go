@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/engine"
 )
@@ -30,7 +28,7 @@ func (s *Store) SaveAttachment(ctx context.Context, a session.KeptAttachment) er
 // Attachment implements [session.Store].
 func (s *Store) Attachment(ctx context.Context, attachmentID string) (a session.KeptAttachment, err error) {
 	known := false
-	err = s.query(ctx, "attachment "+attachmentID, selectAttachment, func(rows pgx.Rows) error {
+	err = s.query(ctx, "attachment "+attachmentID, selectAttachment, func(rows engine.Row) error {
 		var row engine.AttachmentRow
 		if err := rows.Scan(row.Dest()...); err != nil {
 			return err

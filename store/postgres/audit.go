@@ -5,8 +5,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/store/engine"
@@ -77,24 +75,13 @@ func (s *Store) AuditBefore(ctx context.Context, before int64, limit int) ([]acc
 	return s.auditEntries(ctx, selectAuditBefore, before, limit)
 }
 
-func (s *Store) auditEntries(ctx context.Context, text string, args ...any) (list []account.AuditEntry, err error) {
-	err = s.query(ctx, "audit", text, func(rows pgx.Rows) error {
-		var e account.AuditEntry
-		if err := rows.Scan(&e.Seq, &e.Body, &e.Hash); err != nil {
-			return err
-		}
-		list = append(list, e)
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) auditEntries(ctx context.Context, text string, args ...any) ([]account.AuditEntry, error) {
+	return engine.All(ctx, s.query, "audit", text, engine.ReadAuditEntry, args...)
 }
 
 // AuditBase implements [account.Trail].
 func (s *Store) AuditBase(ctx context.Context) (base account.AuditEntry, err error) {
-	err = s.query(ctx, "audit base", selectAuditBase, func(rows pgx.Rows) error { return rows.Scan(&base.Seq, &base.Hash) })
+	err = s.query(ctx, "audit base", selectAuditBase, func(rows engine.Row) error { return rows.Scan(&base.Seq, &base.Hash) })
 	return base, err
 }
 

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/store/engine"
 )
@@ -33,19 +31,8 @@ var (
 )
 
 // Grants implements [pending.GrantStore].
-func (s *Store) Grants(ctx context.Context, q pending.GrantQuery) (list []pending.Grant, err error) {
-	err = s.query(ctx, "grants", selectGrants, func(rows pgx.Rows) error {
-		var found engine.GrantRow
-		if err := rows.Scan(found.Dest()...); err != nil {
-			return err
-		}
-		list = append(list, found.Grant())
-		return nil
-	}, engine.GrantQueryValues(q)...)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) Grants(ctx context.Context, q pending.GrantQuery) ([]pending.Grant, error) {
+	return engine.All(ctx, s.query, "grants", selectGrants, engine.ReadGrant, engine.GrantQueryValues(q)...)
 }
 
 // UseGrants implements [pending.GrantStore].

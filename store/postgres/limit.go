@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/store/engine"
@@ -22,22 +20,14 @@ const (
 )
 
 // Spending implements [project.Ledger].
-func (s *Store) Spending(ctx context.Context, day time.Time) (list []project.Spending, err error) {
-	err = s.query(ctx, "spending", selectSpending, func(rows pgx.Rows) error {
-		var row engine.SpendingTableRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		list = append(list, row.Spending())
-		return nil
-	}, engine.Day(day))
-	return list, err
+func (s *Store) Spending(ctx context.Context, day time.Time) ([]project.Spending, error) {
+	return engine.All(ctx, s.query, "spending", selectSpending, engine.ReadSpending, engine.Day(day))
 }
 
 // UserLimits implements [project.Ledger].
 func (s *Store) UserLimits(ctx context.Context) (map[string]project.Override, error) {
 	all := map[string]project.Override{}
-	err := s.query(ctx, "limits of people", selectUserLimits, func(rows pgx.Rows) error {
+	err := s.query(ctx, "limits of people", selectUserLimits, func(rows engine.Row) error {
 		var userID string
 		var body []byte
 		err := rows.Scan(&userID, &body)

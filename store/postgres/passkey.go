@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/store/engine"
 )
@@ -41,19 +39,8 @@ func (s *Store) AddPasskey(ctx context.Context, p account.Passkey) error {
 }
 
 // Passkeys implements [account.PasskeyStore].
-func (s *Store) Passkeys(ctx context.Context, userID string) (list []account.Passkey, err error) {
-	err = s.query(ctx, "passkeys of "+userID, selectPasskeys, func(rows pgx.Rows) error {
-		var row engine.PasskeyRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		list = append(list, row.Passkey())
-		return nil
-	}, userID)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) Passkeys(ctx context.Context, userID string) ([]account.Passkey, error) {
+	return engine.All(ctx, s.query, "passkeys of "+userID, selectPasskeys, engine.ReadPasskey, userID)
 }
 
 // UsePasskey implements [account.PasskeyStore].

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/engine"
 )
@@ -53,21 +51,8 @@ func (s *Store) progress(ctx context.Context, what, sessionID string, p session.
 }
 
 // Mark implements [session.Store].
-func (s *Store) Mark(ctx context.Context, sessionID string) (m session.Mark, err error) {
-	known := false
-	err = s.query(ctx, "mark of "+sessionID, selectMark, func(rows pgx.Rows) error {
-		var row engine.MarkRow
-		err := rows.Scan(row.Dest()...)
-		m, known = row.Mark(), true
-		return err
-	}, sessionID)
-	if err == nil && !known {
-		err = fmt.Errorf("postgres: mark of %s: %w", sessionID, session.ErrNotFound)
-	}
-	if err != nil {
-		return session.Mark{}, err
-	}
-	return m, nil
+func (s *Store) Mark(ctx context.Context, sessionID string) (session.Mark, error) {
+	return engine.One(ctx, s.query, "mark of "+sessionID, selectMark, session.ErrNotFound, engine.ReadMark, sessionID)
 }
 
 // NextEpoch implements [session.Store].

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/store/engine"
@@ -46,20 +44,8 @@ func (s *Store) Projects(ctx context.Context) ([]project.Project, error) {
 	return s.projects(ctx, "projects", selectProjects)
 }
 
-func (s *Store) projects(ctx context.Context, what, text string, args ...any) (list []project.Project, err error) {
-	err = s.query(ctx, what, text, func(rows pgx.Rows) error {
-		var row engine.ProjectTableRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		p, err := row.Project()
-		list = append(list, p)
-		return err
-	}, args...)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) projects(ctx context.Context, what, text string, args ...any) ([]project.Project, error) {
+	return engine.All(ctx, s.query, what, text, engine.ReadProject, args...)
 }
 
 // CreateProject implements [project.Store].

@@ -325,14 +325,7 @@ func (s *Store) change(ctx context.Context, what, requestID string, step stateme
 
 // Request implements [pending.Store].
 func (s *Store) Request(ctx context.Context, requestID string) (pending.Request, error) {
-	list, err := s.requests(ctx, "request "+requestID, selectRequest, requestID)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("postgres: request %s: %w", requestID, pending.ErrNotFound)
-	}
-	if err != nil {
-		return pending.Request{}, err
-	}
-	return list[0], nil
+	return engine.One(ctx, s.query, "request "+requestID, selectRequest, pending.ErrNotFound, engine.ReadRequest, requestID)
 }
 
 // AnswerableRequests implements [pending.Store].
@@ -358,18 +351,6 @@ func (s *Store) UnrecordedRequests(ctx context.Context, sessionID string) ([]pen
 	return s.requests(ctx, "unrecorded requests of "+sessionID, selectUnrecorded, sessionID)
 }
 
-func (s *Store) requests(ctx context.Context, what, text string, args ...any) (list []pending.Request, err error) {
-	err = s.query(ctx, what, text, func(rows pgx.Rows) error {
-		var found engine.RequestRow
-		if err := rows.Scan(found.Dest()...); err != nil {
-			return err
-		}
-		r, err := found.Request()
-		list = append(list, r)
-		return err
-	}, args...)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) requests(ctx context.Context, what, text string, args ...any) ([]pending.Request, error) {
+	return engine.All(ctx, s.query, what, text, engine.ReadRequest, args...)
 }

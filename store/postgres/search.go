@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/engine"
 )
@@ -34,7 +32,7 @@ const (
 func (s *Store) IndexTranscripts(ctx context.Context, most int) (more bool, err error) {
 	var sessionID string
 	var upTo, after int64
-	err = s.query(ctx, "unindexed transcripts", selectUnindexed, func(rows pgx.Rows) error {
+	err = s.query(ctx, "unindexed transcripts", selectUnindexed, func(rows engine.Row) error {
 		more = true
 		return rows.Scan(&sessionID, &upTo, &after)
 	})
@@ -77,7 +75,7 @@ func (s *Store) SearchTranscripts(ctx context.Context, q session.Search) (hits [
 	}
 	match := engine.MatchAll(q.Words, "'", "':*", " & ")
 	var last int64
-	err = s.query(ctx, "search transcripts", selectHits, func(rows pgx.Rows) error {
+	err = s.query(ctx, "search transcripts", selectHits, func(rows engine.Row) error {
 		if len(hits) == q.Limit {
 			next = last
 			return nil

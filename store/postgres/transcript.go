@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/engine"
 )
@@ -73,7 +71,7 @@ func (s *Store) Transcript(ctx context.Context, sessionID string, after int64, l
 	}
 	page := session.Page{Next: after}
 	known := false
-	err := s.query(ctx, "transcript of "+sessionID, selectItems, func(rows pgx.Rows) error {
+	err := s.query(ctx, "transcript of "+sessionID, selectItems, func(rows engine.Row) error {
 		known = true
 		if len(page.Items) == limit {
 			page.More = true

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/engine"
@@ -32,18 +30,11 @@ const (
 
 // Trust implements [workspace.Trusts].
 func (s *Store) Trust(ctx context.Context, folder string) (t workspace.Trust, known bool, err error) {
-	err = s.query(ctx, "trust", selectTrust, func(rows pgx.Rows) error {
-		var row engine.TrustRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		t, known = row.Trust(), true
-		return nil
-	}, []byte(folder))
-	if err != nil {
+	list, err := engine.All(ctx, s.query, "trust", selectTrust, engine.ReadTrust, []byte(folder))
+	if err != nil || len(list) == 0 {
 		return workspace.Trust{}, false, err
 	}
-	return t, known, nil
+	return list[0], true, nil
 }
 
 // PutTrust implements [workspace.Trusts].
@@ -59,19 +50,8 @@ func (s *Store) PutTrust(ctx context.Context, t workspace.Trust) error {
 }
 
 // AllTrusts implements [workspace.Trusts].
-func (s *Store) AllTrusts(ctx context.Context) (list []workspace.Trust, err error) {
-	err = s.query(ctx, "trusts", selectTrusts, func(rows pgx.Rows) error {
-		var row engine.TrustRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		list = append(list, row.Trust())
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) AllTrusts(ctx context.Context) ([]workspace.Trust, error) {
+	return engine.All(ctx, s.query, "trusts", selectTrusts, engine.ReadTrust)
 }
 
 // Distrust implements [workspace.Trusts].
@@ -107,7 +87,7 @@ func (s *Store) LeaveOut(ctx context.Context, sessionID string, out bool) error 
 
 // LeftOut implements [workspace.Trusts].
 func (s *Store) LeftOut(ctx context.Context, sessionID string) (out bool, err error) {
-	err = s.query(ctx, "left out settings", selectLeftOut, func(rows pgx.Rows) error {
+	err = s.query(ctx, "left out settings", selectLeftOut, func(rows engine.Row) error {
 		var one int
 		out = true
 		return rows.Scan(&one)

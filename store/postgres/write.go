@@ -195,7 +195,7 @@ func texts(args []any) []any {
 
 // query is one read. It is a single statement, so what it returns is one
 // snapshot. scan reads the current row.
-func (s *Store) query(ctx context.Context, what, text string, scan func(pgx.Rows) error, args ...any) error {
+func (s *Store) query(ctx context.Context, what, text string, scan func(engine.Row) error, args ...any) error {
 	if s.closed.Load() {
 		return fmt.Errorf("postgres: %s: %w", what, engine.ErrClosed)
 	}

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"time"
 
@@ -37,20 +36,8 @@ func (s *Store) PutTarget(ctx context.Context, target alert.Target) error {
 }
 
 // Targets implements [alert.Store].
-func (s *Store) Targets(ctx context.Context) (list []alert.Target, err error) {
-	err = s.query(ctx, "targets of alerts", selectTargets, func(rows *sql.Rows) error {
-		var row engine.TargetRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		t, err := row.Target()
-		list = append(list, t)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) Targets(ctx context.Context) ([]alert.Target, error) {
+	return engine.All(ctx, s.query, "targets of alerts", selectTargets, engine.ReadTarget)
 }
 
 // MarkTarget implements [alert.Store].
@@ -78,7 +65,7 @@ func (s *Store) DeleteTarget(ctx context.Context, targetID string) error {
 // Choices implements [alert.Store].
 func (s *Store) Choices(ctx context.Context) (map[string]json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
-	err := s.query(ctx, "choices of alerts", selectChoices, func(rows *sql.Rows) error {
+	err := s.query(ctx, "choices of alerts", selectChoices, func(rows engine.Row) error {
 		var userID, body string
 		err := rows.Scan(&userID, &body)
 		all[userID] = json.RawMessage(body)
@@ -110,17 +97,8 @@ func (s *Store) PutDelivery(ctx context.Context, d alert.Delivery) error {
 }
 
 // Deliveries implements [alert.Store].
-func (s *Store) Deliveries(ctx context.Context) (list []alert.Delivery, err error) {
-	err = s.query(ctx, "deliveries", selectDeliveries, func(rows *sql.Rows) error {
-		var row engine.DeliveryRow
-		err := rows.Scan(row.Dest()...)
-		list = append(list, row.Delivery())
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) Deliveries(ctx context.Context) ([]alert.Delivery, error) {
+	return engine.All(ctx, s.query, "deliveries", selectDeliveries, engine.ReadDelivery)
 }
 
 // ForgetDeliveries implements [alert.Store].

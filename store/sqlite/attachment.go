@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -31,7 +30,7 @@ func (s *Store) SaveAttachment(ctx context.Context, a session.KeptAttachment) er
 // Attachment implements [session.Store].
 func (s *Store) Attachment(ctx context.Context, attachmentID string) (a session.KeptAttachment, err error) {
 	known := false
-	err = s.query(ctx, "attachment "+attachmentID, selectAttachment, func(rows *sql.Rows) error {
+	err = s.query(ctx, "attachment "+attachmentID, selectAttachment, func(rows engine.Row) error {
 		var row engine.AttachmentRow
 		if err := rows.Scan(row.Dest()...); err != nil {
 			return err

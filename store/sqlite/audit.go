@@ -60,26 +60,13 @@ func (s *Store) AuditBefore(ctx context.Context, before int64, limit int) ([]acc
 	return s.auditEntries(ctx, selectAuditBefore, before, limit)
 }
 
-func (s *Store) auditEntries(ctx context.Context, text string, args ...any) (list []account.AuditEntry, err error) {
-	err = s.query(ctx, "audit", text, func(rows *sql.Rows) error {
-		var e account.AuditEntry
-		var body string
-		if err := rows.Scan(&e.Seq, &body, &e.Hash); err != nil {
-			return err
-		}
-		e.Body = []byte(body)
-		list = append(list, e)
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) auditEntries(ctx context.Context, text string, args ...any) ([]account.AuditEntry, error) {
+	return engine.All(ctx, s.query, "audit", text, engine.ReadAuditEntry, args...)
 }
 
 // AuditBase implements [account.Trail].
 func (s *Store) AuditBase(ctx context.Context) (base account.AuditEntry, err error) {
-	err = s.query(ctx, "audit base", selectAuditBase, func(rows *sql.Rows) error { return rows.Scan(&base.Seq, &base.Hash) })
+	err = s.query(ctx, "audit base", selectAuditBase, func(rows engine.Row) error { return rows.Scan(&base.Seq, &base.Hash) })
 	return base, err
 }
 

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -15,10 +14,10 @@ const (
 	putDraft        = "INSERT INTO drafts (user_id, session_id, request_id, value, changed_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (user_id, session_id, request_id) DO UPDATE SET value = excluded.value, changed_at = excluded.changed_at"
 	removeDraft     = "DELETE FROM drafts WHERE user_id = ? AND session_id = ? AND request_id = ?"
 	sweepDrafts     = "DELETE FROM drafts AS d WHERE d.user_id = ?1 AND (NOT " + sendable + " OR d.changed_at < (SELECT n.changed_at FROM drafts n WHERE n.user_id = ?1 ORDER BY n.changed_at DESC LIMIT 1 OFFSET ?2))"
-	selectDrafts    = "SELECT d.session_id, d.request_id, d.value, d.changed_at FROM drafts d WHERE d.user_id = ? AND " + sendable + " ORDER BY d.changed_at, d.session_id, d.request_id"
+	selectDrafts    = "SELECT " + engine.DraftColumns + " FROM drafts d WHERE d.user_id = ? AND " + sendable + " ORDER BY d.changed_at, d.session_id, d.request_id"
 	learnTemplate   = "INSERT INTO templates (user_id, template_id, text, uses, used_at, place) VALUES (?, ?, ?, 1, ?, ?) ON CONFLICT (user_id, template_id) DO UPDATE SET uses = templates.uses + 1, used_at = excluded.used_at"
 	sweepTemplates  = "DELETE FROM templates AS t WHERE t.user_id = ?1 AND t.name = '' AND t.used_at < (SELECT n.used_at FROM templates n WHERE n.user_id = ?1 AND n.name = '' AND n.place = t.place ORDER BY n.used_at DESC LIMIT 1 OFFSET ?2)"
-	selectTemplates = "SELECT template_id, name, place, text, uses, used_at FROM templates WHERE user_id = ? ORDER BY used_at DESC, template_id"
+	selectTemplates = "SELECT " + engine.TemplateColumns + " FROM templates WHERE user_id = ? ORDER BY used_at DESC, template_id"
 	keepTemplate    = `INSERT INTO templates (user_id, template_id, name, place, text, uses, used_at)
 		SELECT ?1, ?2, ?3, ?4, ?5, 0, ?6 WHERE (SELECT count(*) FROM templates WHERE user_id = ?1 AND name <> '') < ?7`
 	// What is not given stays, or is what holds for who chose nothing.
@@ -47,22 +46,8 @@ func (s *Store) PutDraft(ctx context.Context, d account.Draft) error {
 }
 
 // Drafts implements [account.Desk].
-func (s *Store) Drafts(ctx context.Context, userID string) (list []account.Draft, err error) {
-	err = s.query(ctx, "drafts of "+userID, selectDrafts, func(rows *sql.Rows) error {
-		d := account.Draft{UserID: userID}
-		var value []byte
-		var changedAt int64
-		if err := rows.Scan(&d.SessionID, &d.RequestID, &value, &changedAt); err != nil {
-			return err
-		}
-		d.Value, d.ChangedAt = value, engine.Time(changedAt)
-		list = append(list, d)
-		return nil
-	}, userID)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) Drafts(ctx context.Context, userID string) ([]account.Draft, error) {
+	return engine.All(ctx, s.query, "drafts of "+userID, selectDrafts, engine.ReadDraft, userID)
 }
 
 // LearnTemplate implements [account.Desk].
@@ -87,21 +72,8 @@ func (s *Store) ChangeTemplate(ctx context.Context, userID, templateID, name, te
 }
 
 // Templates implements [account.Desk].
-func (s *Store) Templates(ctx context.Context, userID string) (list []account.Template, err error) {
-	err = s.query(ctx, "templates of "+userID, selectTemplates, func(rows *sql.Rows) error {
-		t := account.Template{UserID: userID}
-		var usedAt int64
-		if err := rows.Scan(&t.TemplateID, &t.Name, &t.Place, &t.Text, &t.Uses, &usedAt); err != nil {
-			return err
-		}
-		t.UsedAt = engine.Time(usedAt)
-		list = append(list, t)
-		return nil
-	}, userID)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) Templates(ctx context.Context, userID string) ([]account.Template, error) {
+	return engine.All(ctx, s.query, "templates of "+userID, selectTemplates, engine.ReadTemplate, userID)
 }
 
 // KeepTemplate implements [account.Desk].
@@ -131,7 +103,7 @@ func (s *Store) ChangePreferences(ctx context.Context, userID string, c account.
 // Preferences implements [account.Desk].
 func (s *Store) Preferences(ctx context.Context, userID string) (account.Preferences, error) {
 	p := account.DefaultPreferences()
-	err := s.query(ctx, "preferences of "+userID, selectPreferences, func(rows *sql.Rows) error {
+	err := s.query(ctx, "preferences of "+userID, selectPreferences, func(rows engine.Row) error {
 		var keys []byte
 		if err := rows.Scan(&keys, &p.SingleKeys, &p.Language); err != nil {
 			return err

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/sayso-dev/sayso/pending"
@@ -31,19 +30,8 @@ func (t tx) grant(ctx context.Context, grants []pending.Grant) error {
 }
 
 // Grants implements [pending.GrantStore].
-func (s *Store) Grants(ctx context.Context, q pending.GrantQuery) (list []pending.Grant, err error) {
-	err = s.query(ctx, "grants", selectGrants, func(rows *sql.Rows) error {
-		var row engine.GrantRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		list = append(list, row.Grant())
-		return nil
-	}, engine.GrantQueryValues(q)...)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) Grants(ctx context.Context, q pending.GrantQuery) ([]pending.Grant, error) {
+	return engine.All(ctx, s.query, "grants", selectGrants, engine.ReadGrant, engine.GrantQueryValues(q)...)
 }
 
 // UseGrants implements [pending.GrantStore].

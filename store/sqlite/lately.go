@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/sayso-dev/sayso/pending"
@@ -10,14 +9,9 @@ import (
 	"github.com/sayso-dev/sayso/store/engine"
 )
 
-const (
-	selectFresh = engine.SelectFresh
-	selectWaits = engine.SelectWaits
-)
-
 // Fresh implements [session.Store].
 func (s *Store) Fresh(ctx context.Context, since time.Time, each func(sessionID string, it session.Item)) error {
-	return s.query(ctx, "what happened lately", selectFresh, func(rows *sql.Rows) error {
+	return s.query(ctx, "what happened lately", engine.SelectFresh, func(rows engine.Row) error {
 		var id string
 		var row engine.ItemRow
 		if err := rows.Scan(append([]any{&id}, row.Dest()...)...); err != nil {
@@ -31,16 +25,6 @@ func (s *Store) Fresh(ctx context.Context, since time.Time, each func(sessionID 
 }
 
 // Waits implements [session.Store].
-func (s *Store) Waits(ctx context.Context, since time.Time) (list []pending.Wait, err error) {
-	err = s.query(ctx, "waits", selectWaits, func(rows *sql.Rows) error {
-		var w pending.Wait
-		var from, to int64
-		if err := rows.Scan(&w.SessionID, &from, &to); err != nil {
-			return err
-		}
-		w.From, w.To = engine.Time(from), engine.Time(to)
-		list = append(list, w)
-		return nil
-	}, engine.Micros(since))
-	return list, err
+func (s *Store) Waits(ctx context.Context, since time.Time) ([]pending.Wait, error) {
+	return engine.All(ctx, s.query, "waits", engine.SelectWaits, engine.ReadWait, engine.Micros(since))
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -29,22 +28,14 @@ func (t tx) spend(ctx context.Context, sessionID string, p session.Progress) err
 }
 
 // Spending implements [project.Ledger].
-func (s *Store) Spending(ctx context.Context, day time.Time) (list []project.Spending, err error) {
-	err = s.query(ctx, "spending", selectSpending, func(rows *sql.Rows) error {
-		var row engine.SpendingTableRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		list = append(list, row.Spending())
-		return nil
-	}, engine.Day(day))
-	return list, err
+func (s *Store) Spending(ctx context.Context, day time.Time) ([]project.Spending, error) {
+	return engine.All(ctx, s.query, "spending", selectSpending, engine.ReadSpending, engine.Day(day))
 }
 
 // UserLimits implements [project.Ledger].
 func (s *Store) UserLimits(ctx context.Context) (map[string]project.Override, error) {
 	all := map[string]project.Override{}
-	err := s.query(ctx, "limits of people", selectUserLimits, func(rows *sql.Rows) error {
+	err := s.query(ctx, "limits of people", selectUserLimits, func(rows engine.Row) error {
 		var userID string
 		var body []byte
 		err := rows.Scan(&userID, &body)

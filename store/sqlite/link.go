@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/store/engine"
@@ -13,21 +11,14 @@ const (
 	selectLinked = "SELECT " + engine.UserColumns + " FROM links l JOIN users u ON u.user_id = l.user_id WHERE l.issuer = ? AND l.subject = ?"
 	anyLink      = "SELECT EXISTS (SELECT 1 FROM links)"
 	insertLink   = "INSERT INTO links (issuer, subject, user_id, created_at, by_hand) VALUES (?, ?, ?, ?, ?)"
-	selectLinks  = "SELECT issuer, subject, user_id, created_at, by_hand FROM links WHERE user_id = ? ORDER BY created_at, issuer, subject"
+	selectLinks  = "SELECT " + engine.LinkColumns + " FROM links WHERE user_id = ? ORDER BY created_at, issuer, subject"
 	deleteLink   = "DELETE FROM links WHERE user_id = ? AND issuer = ? AND subject = ?"
 	endByOIDC    = "UPDATE credentials SET revoked = 1 WHERE user_id = ? AND kind = 'cookie' AND method = 'oidc' AND credential_id <> ?"
 )
 
 // LinkedUser implements [account.LinkStore].
 func (s *Store) LinkedUser(ctx context.Context, issuer, subject string) (account.User, error) {
-	list, err := s.users(ctx, "linked user", selectLinked, issuer, subject)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("sqlite: linked user: %w", account.ErrNotFound)
-	}
-	if err != nil {
-		return account.User{}, err
-	}
-	return list[0], nil
+	return engine.One(ctx, s.query, "linked user", selectLinked, account.ErrNotFound, engine.ReadUser, issuer, subject)
 }
 
 // AddLinkedUser implements [account.LinkStore].
@@ -61,18 +52,8 @@ func (s *Store) AddLink(ctx context.Context, l account.Link, body []byte) error 
 }
 
 // Links implements [account.LinkStore].
-func (s *Store) Links(ctx context.Context, userID string) (list []account.Link, err error) {
-	err = s.query(ctx, "links of "+userID, selectLinks, func(rows *sql.Rows) error {
-		var l account.Link
-		var at int64
-		if err := rows.Scan(&l.Issuer, &l.Subject, &l.UserID, &at, &l.ByHand); err != nil {
-			return err
-		}
-		l.CreatedAt = engine.Time(at)
-		list = append(list, l)
-		return nil
-	}, userID)
-	return list, err
+func (s *Store) Links(ctx context.Context, userID string) ([]account.Link, error) {
+	return engine.All(ctx, s.query, "links of "+userID, selectLinks, engine.ReadLink, userID)
 }
 
 // RemoveLink implements [account.LinkStore].
@@ -89,7 +70,6 @@ func (s *Store) RemoveLink(ctx context.Context, l account.Link, keep string, bod
 }
 
 // Linked implements [account.LinkStore].
-func (s *Store) Linked(ctx context.Context) (is bool, err error) {
-	err = s.query(ctx, "links", anyLink, func(rows *sql.Rows) error { return rows.Scan(&is) })
-	return is, err
+func (s *Store) Linked(ctx context.Context) (bool, error) {
+	return engine.One(ctx, s.query, "links", anyLink, account.ErrNotFound, engine.Value[bool])
 }

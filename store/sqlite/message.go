@@ -41,20 +41,8 @@ func (s *Store) QueueMessage(ctx context.Context, m session.Message) (queued boo
 }
 
 // QueuedMessages implements [session.Store].
-func (s *Store) QueuedMessages(ctx context.Context, sessionID string) (list []session.Message, err error) {
-	err = s.query(ctx, "queued messages of "+sessionID, selectQueued, func(rows *sql.Rows) error {
-		var row engine.MessageRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		m, err := row.Message()
-		list = append(list, m)
-		return err
-	}, sessionID)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) QueuedMessages(ctx context.Context, sessionID string) ([]session.Message, error) {
+	return engine.All(ctx, s.query, "queued messages of "+sessionID, selectQueued, engine.ReadMessage, sessionID)
 }
 
 // MarkSent implements [session.Store].

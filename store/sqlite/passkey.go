@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
@@ -34,19 +33,8 @@ func (s *Store) AddPasskey(ctx context.Context, p account.Passkey) error {
 }
 
 // Passkeys implements [account.PasskeyStore].
-func (s *Store) Passkeys(ctx context.Context, userID string) (list []account.Passkey, err error) {
-	err = s.query(ctx, "passkeys of "+userID, selectPasskeys, func(rows *sql.Rows) error {
-		var row engine.PasskeyRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		list = append(list, row.Passkey())
-		return nil
-	}, userID)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) Passkeys(ctx context.Context, userID string) ([]account.Passkey, error) {
+	return engine.All(ctx, s.query, "passkeys of "+userID, selectPasskeys, engine.ReadPasskey, userID)
 }
 
 // UsePasskey implements [account.PasskeyStore].

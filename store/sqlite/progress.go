@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/engine"
@@ -40,21 +38,8 @@ func (s *Store) SaveProgress(ctx context.Context, sessionID string, p session.Pr
 }
 
 // Mark implements [session.Store].
-func (s *Store) Mark(ctx context.Context, sessionID string) (m session.Mark, err error) {
-	known := false
-	err = s.query(ctx, "mark of "+sessionID, selectMark, func(rows *sql.Rows) error {
-		var row engine.MarkRow
-		err := rows.Scan(row.Dest()...)
-		m, known = row.Mark(), true
-		return err
-	}, sessionID)
-	if err == nil && !known {
-		err = fmt.Errorf("sqlite: mark of %s: %w", sessionID, session.ErrNotFound)
-	}
-	if err != nil {
-		return session.Mark{}, err
-	}
-	return m, nil
+func (s *Store) Mark(ctx context.Context, sessionID string) (session.Mark, error) {
+	return engine.One(ctx, s.query, "mark of "+sessionID, selectMark, session.ErrNotFound, engine.ReadMark, sessionID)
 }
 
 // NextEpoch implements [session.Store].

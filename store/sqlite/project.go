@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -25,20 +24,8 @@ var (
 )
 
 // Projects implements [project.Store].
-func (s *Store) Projects(ctx context.Context) (list []project.Project, err error) {
-	err = s.query(ctx, "projects", selectProjects, func(rows *sql.Rows) error {
-		var row engine.ProjectTableRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		p, err := row.Project()
-		list = append(list, p)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) Projects(ctx context.Context) ([]project.Project, error) {
+	return engine.All(ctx, s.query, "projects", selectProjects, engine.ReadProject)
 }
 
 // CreateProject implements [project.Store].

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"math"
 	"strings"
@@ -29,7 +28,7 @@ const (
 func (s *Store) IndexTranscripts(ctx context.Context, most int) (more bool, err error) {
 	var sessionID string
 	var upTo, after int64
-	err = s.query(ctx, "unindexed transcripts", selectUnindexed, func(rows *sql.Rows) error {
+	err = s.query(ctx, "unindexed transcripts", selectUnindexed, func(rows engine.Row) error {
 		more = true
 		return rows.Scan(&sessionID, &upTo, &after)
 	})
@@ -80,7 +79,7 @@ func (s *Store) SearchTranscripts(ctx context.Context, q session.Search) (hits [
 	}
 	match := engine.MatchAll(q.Words, `"`, `"*`, " AND ")
 	var last int64
-	err = s.query(ctx, "search transcripts", selectHits, func(rows *sql.Rows) error {
+	err = s.query(ctx, "search transcripts", selectHits, func(rows engine.Row) error {
 		if len(hits) == q.Limit {
 			next = last
 			return nil

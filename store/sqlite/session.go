@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -55,24 +54,8 @@ func (s *Store) CreateSession(ctx context.Context, n session.Session) error {
 }
 
 // Session implements [session.Store].
-func (s *Store) Session(ctx context.Context, sessionID string) (found session.Session, err error) {
-	known := false
-	err = s.query(ctx, "session "+sessionID, selectSession, func(rows *sql.Rows) (err error) {
-		var row engine.SessionRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		known = true
-		found, err = row.Session()
-		return err
-	}, sessionID)
-	if err == nil && !known {
-		err = fmt.Errorf("sqlite: session %s: %w", sessionID, session.ErrNotFound)
-	}
-	if err != nil {
-		return session.Session{}, err
-	}
-	return found, nil
+func (s *Store) Session(ctx context.Context, sessionID string) (session.Session, error) {
+	return engine.One(ctx, s.query, "session "+sessionID, selectSession, session.ErrNotFound, engine.ReadSession, sessionID)
 }
 
 // Sessions implements [session.Store].
@@ -91,7 +74,7 @@ func (s *Store) Sessions(ctx context.Context, q session.Query) (page []session.S
 	}
 	words := engine.Fold(q.Text)
 	more := false
-	err = s.query(ctx, "sessions", selectSessions, func(rows *sql.Rows) error {
+	err = s.query(ctx, "sessions", selectSessions, func(rows engine.Row) error {
 		if len(page) == limit {
 			more = true
 			return nil
@@ -206,7 +189,7 @@ func (s *Store) ActiveProcesses(ctx context.Context) ([]session.ProcessState, er
 }
 
 func (s *Store) processes(ctx context.Context, what, text string, args ...any) (states []session.ProcessState, err error) {
-	err = s.query(ctx, what, text, func(rows *sql.Rows) (err error) {
+	err = s.query(ctx, what, text, func(rows engine.Row) (err error) {
 		var row engine.ProcessRow
 		if err := rows.Scan(row.Dest()...); err != nil {
 			return err

@@ -2,27 +2,14 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/store/engine"
 )
 
-const selectSettings = "SELECT name, value, changed_by, changed_at FROM settings ORDER BY name"
-
 // Settings implements [account.SettingStore].
-func (s *Store) Settings(ctx context.Context) (list []account.Setting, err error) {
-	err = s.query(ctx, "settings", selectSettings, func(rows *sql.Rows) error {
-		var one account.Setting
-		var at int64
-		if err := rows.Scan(&one.Name, &one.Value, &one.ChangedBy, &at); err != nil {
-			return err
-		}
-		one.ChangedAt = engine.Time(at)
-		list = append(list, one)
-		return nil
-	})
-	return list, err
+func (s *Store) Settings(ctx context.Context) ([]account.Setting, error) {
+	return engine.All(ctx, s.query, "settings", engine.SelectSettings, engine.ReadSetting)
 }
 
 // ChangeSetting implements [account.SettingStore].

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 
@@ -62,7 +61,7 @@ func (s *Store) Transcript(ctx context.Context, sessionID string, after int64, l
 	}
 	page := session.Page{Next: after}
 	known := false
-	err := s.query(ctx, "transcript of "+sessionID, selectItems, func(rows *sql.Rows) error {
+	err := s.query(ctx, "transcript of "+sessionID, selectItems, func(rows engine.Row) error {
 		known = true
 		if len(page.Items) == limit {
 			page.More = true

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/sayso-dev/sayso/pending"
@@ -23,18 +22,11 @@ const (
 
 // Trust implements [workspace.Trusts].
 func (s *Store) Trust(ctx context.Context, folder string) (t workspace.Trust, known bool, err error) {
-	err = s.query(ctx, "trust", selectTrust, func(rows *sql.Rows) error {
-		var row engine.TrustRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		t, known = row.Trust(), true
-		return nil
-	}, folder)
-	if err != nil {
+	list, err := engine.All(ctx, s.query, "trust", selectTrust, engine.ReadTrust, folder)
+	if err != nil || len(list) == 0 {
 		return workspace.Trust{}, false, err
 	}
-	return t, known, nil
+	return list[0], true, nil
 }
 
 // PutTrust implements [workspace.Trusts].
@@ -52,19 +44,8 @@ func (s *Store) PutTrust(ctx context.Context, n workspace.Trust) error {
 }
 
 // AllTrusts implements [workspace.Trusts].
-func (s *Store) AllTrusts(ctx context.Context) (list []workspace.Trust, err error) {
-	err = s.query(ctx, "trusts", selectTrusts, func(rows *sql.Rows) error {
-		var row engine.TrustRow
-		if err := rows.Scan(row.Dest()...); err != nil {
-			return err
-		}
-		list = append(list, row.Trust())
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+func (s *Store) AllTrusts(ctx context.Context) ([]workspace.Trust, error) {
+	return engine.All(ctx, s.query, "trusts", selectTrusts, engine.ReadTrust)
 }
 
 // Distrust implements [workspace.Trusts].
@@ -101,7 +82,7 @@ func (s *Store) LeaveOut(ctx context.Context, sessionID string, out bool) error 
 
 // LeftOut implements [workspace.Trusts].
 func (s *Store) LeftOut(ctx context.Context, sessionID string) (out bool, err error) {
-	err = s.query(ctx, "left out settings", selectLeftOut, func(rows *sql.Rows) error {
+	err = s.query(ctx, "left out settings", selectLeftOut, func(rows engine.Row) error {
 		var one int
 		out = true
 		return rows.Scan(&one)

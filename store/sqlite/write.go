@@ -238,7 +238,7 @@ func orphan(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT_FOREIGNK
 
 // query is one read. It is a single statement, so what it returns is one
 // snapshot. scan reads the current row.
-func (s *Store) query(ctx context.Context, what, text string, scan func(*sql.Rows) error, args ...any) (err error) {
+func (s *Store) query(ctx context.Context, what, text string, scan func(engine.Row) error, args ...any) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("sqlite: %s: %w", what, s.explain(err))
