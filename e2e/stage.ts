@@ -19,11 +19,14 @@ export class Stage {
   readonly previews = new Map<string, Preview>()
   /** Whether anything is answered, or the line is only open. */
   silent = false
+  /** Whether commands are taken without a word. */
+  deaf = false
   /** Whether a connection is taken. */
   up = true
+  version = golden<Hello>('hello').server_version
   user: Hello['user'] = { name: 'ada', role: 'admin' }
 
-  private version = 100
+  private states = 100
   private seq = 0
   private readonly items: Item[] = []
   private state: ProcessState
@@ -58,7 +61,7 @@ export class Stage {
   private process(requests: Request[], more: Partial<ProcessState> = {}): ProcessState {
     const { pending_request: _, ...idle } = golden<ProcessState>('process_state.idle')
     return {
-      ...idle, version: ++this.version, title: 'Fix the login', cwd: '/w', state: requests.length > 0 ? 'assistant_turn' : 'user_turn',
+      ...idle, version: ++this.states, title: 'Fix the login', cwd: '/w', state: requests.length > 0 ? 'assistant_turn' : 'user_turn',
       pending_requests: requests, ...more,
     }
   }
@@ -71,10 +74,10 @@ export class Stage {
       if (this.silent) return
       if (command.type === 'subscribe') return this.send(this.transcript())
       if (command.type !== 'ping' && command.type !== 'looking') this.commands.push(command)
-      if ('command_id' in command) this.send({ type: 'ack', command_id: command.command_id, result: 'applied' } as ServerFrame)
+      if ('command_id' in command && (!this.deaf || command.type === 'ping')) this.send({ type: 'ack', command_id: command.command_id, result: 'applied' } as ServerFrame)
     })
     if (this.silent) return
-    this.send({ ...golden<Hello>('hello'), user: this.user, server_time: Date.now() / 1000 }, { type: 'active_processes', processes: [this.state] })
+    this.send({ ...golden<Hello>('hello'), user: this.user, server_version: this.version, server_time: Date.now() / 1000 }, { type: 'active_processes', processes: [this.state] })
   }
 
   private transcript(): ServerFrame {

@@ -30,6 +30,7 @@ function world() {
   const statuses: Status[] = []
   const frames: string[] = []
   let hellos = 0
+  let slept = 0
   const control = { signedOut: false }
   const connection = new Connection<{ type: string }>({
     open() {
@@ -40,6 +41,7 @@ function world() {
     onFrame: (f) => frames.push(f.type),
     onHello: () => hellos++,
     onStatus: (s) => statuses.push(s),
+    onSlept: () => slept++,
     signedOut: () => Promise.resolve(control.signedOut),
     ping: () => ({ type: 'ping' }),
     protocol: 1,
@@ -48,7 +50,7 @@ function world() {
   })
   return {
     connection, lines, statuses, frames, control,
-    line: () => lines.at(-1)!, status: () => statuses.at(-1)!.kind, hellos: () => hellos,
+    line: () => lines.at(-1)!, status: () => statuses.at(-1)!.kind, hellos: () => hellos, slept: () => slept,
   }
 }
 
@@ -203,4 +205,44 @@ describe('Connection', () => {
     w.connection.stop()
     expect(vi.getTimerCount()).toBe(0)
   })
+})
+
+test('after a sleep it begins anew, and says so; a pause that timers of hidden pages make is none', () => {
+  const w = world()
+  w.connection.start()
+  w.line().hello()
+  const first = w.line()
+  vi.setSystemTime(Date.now() + 61_000)
+  vi.advanceTimersByTime(1_000)
+  expect(w.slept()).toBe(0)
+
+  vi.setSystemTime(Date.now() + 8 * 3_600_000)
+  vi.advanceTimersByTime(1_000)
+  expect(w.slept()).toBe(1)
+  expect(first.closed).toBe(true)
+  expect(w.status()).toBe('connecting')
+  w.line().hello()
+  expect(w.status()).toBe('open')
+  expect(w.lines).toHaveLength(2)
+
+  // Whichever comes first, the timer or the sign that the page is seen again.
+  vi.setSystemTime(Date.now() + 8 * 3_600_000)
+  w.connection.wake()
+  expect(w.slept()).toBe(2)
+  expect(w.lines).toHaveLength(3)
+  w.connection.stop()
+})
+
+test('when the network goes the server is asked at once, and what stays silent is gone', () => {
+  const w = world()
+  w.connection.start()
+  w.line().hello()
+  w.connection.doubt()
+  w.line().say({ type: 'ack' })
+  vi.advanceTimersByTime(1_000)
+  expect(w.status()).toBe('open')
+  w.connection.doubt()
+  vi.advanceTimersByTime(250)
+  expect(w.status()).toBe('waiting')
+  w.connection.stop()
 })

@@ -24,6 +24,8 @@ export interface Options<Frame extends { type: string }> {
   /** The server said hello: commands may be sent. Called before onFrame. */
   onHello(): void
   onStatus(status: Status): void
+  /** The page slept, and what it shows is from before; a new connection is on its way. */
+  onSlept?(): void
   /** Asked after a connection that never said hello; a browser hides why. */
   signedOut(): Promise<boolean>
   ping(): object
@@ -37,6 +39,12 @@ const PING_EVERY_MS = 15_000
 const SILENCE_MS = 5_000
 // A server that takes the connection and says nothing is as good as gone.
 const HELLO_MS = 10_000
+/** How long a server that may be out of reach has to answer. */
+const DOUBT_MS = 250
+const TICK_MS = 1_000
+// Nothing else stops the timers of a page for so long: those of one that nobody
+// sees still run once a minute.
+const SLEPT_MS = 75_000
 
 /**
  * A Connection keeps one WebSocket to the server for as long as it runs. It
@@ -53,6 +61,8 @@ export class Connection<Frame extends { type: string }> {
   private silence: ReturnType<typeof setTimeout> | undefined
   private pinger: ReturnType<typeof setInterval> | undefined
   private stable: ReturnType<typeof setTimeout> | undefined
+  private ticker: ReturnType<typeof setInterval> | undefined
+  private ticked = Date.now()
   private running = false
 
   constructor(private readonly o: Options<Frame>) {}
@@ -61,12 +71,14 @@ export class Connection<Frame extends { type: string }> {
     if (this.running) return
     this.running = true
     this.attempt = 0
-    this.since = Date.now()
+    this.since = this.ticked = Date.now()
+    this.ticker = setInterval(() => this.tick(), TICK_MS)
     this.connect()
   }
 
   stop(): void {
     this.running = false
+    clearInterval(this.ticker)
     this.drop()
     this.o.onStatus({ kind: 'stopped' })
   }
@@ -90,9 +102,28 @@ export class Connection<Frame extends { type: string }> {
 
   /** The page woke up or the network came back: find out at once what holds. */
   wake(): void {
-    if (!this.running) return
+    if (!this.running || this.tick()) return
     if (this.greeted) this.probe()
     else this.retryNow()
+  }
+
+  /** The network seems to be gone: whether the server is, too, is known at once. */
+  doubt(): void {
+    clearTimeout(this.silence)
+    this.silence = undefined
+    this.probe(DOUBT_MS)
+  }
+
+  /** Looks whether the page slept, and then begins anew: its connection may be long dead. */
+  private tick(): boolean {
+    const before = this.ticked
+    this.ticked = Date.now()
+    if (!this.running || this.ticked - before <= SLEPT_MS) return false
+    if (this.greeted) this.since = before
+    this.attempt = 0
+    this.o.onSlept?.()
+    this.connect()
+    return true
   }
 
   private connect(): void {
@@ -135,11 +166,11 @@ export class Connection<Frame extends { type: string }> {
     this.o.onFrame(frame)
   }
 
-  private probe(): void {
+  private probe(patience = SILENCE_MS): void {
     const line = this.line
     if (!line || !this.greeted) return
     line.send(JSON.stringify(this.o.ping()))
-    this.silence ??= setTimeout(() => this.lost(line, 0), SILENCE_MS)
+    this.silence ??= setTimeout(() => this.lost(line, 0), patience)
   }
 
   private lost(line: Line, code: number): void {
@@ -162,6 +193,7 @@ export class Connection<Frame extends { type: string }> {
 
   private end(status: Status): void {
     this.running = false
+    clearInterval(this.ticker)
     this.drop()
     this.o.onStatus(status)
   }

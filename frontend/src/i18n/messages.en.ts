@@ -61,9 +61,9 @@ export const en = {
     connecting: 'Connecting…',
     reconnecting: 'Reconnecting…',
     offline: 'You are offline. What you answer is saved and goes out when the connection is back.',
-    waiting: (seconds: number) => `No connection to the server. Trying again in ${seconds} s.`,
-    gone: (since: Date, seconds: number) =>
-      `The server has not been reachable since ${clock(since)}. Trying again in ${seconds} s.`,
+    waiting: 'No connection to the server.',
+    gone: (since: Date) => `The server has not been reachable since ${clock(since)}.`,
+    again: (seconds: number) => `Trying again in ${seconds} s.`,
     retryNow: 'Retry now',
     updated: 'sayso was updated.',
     outdated: 'This page is too old for the server.',

@@ -1,4 +1,5 @@
-import { onScopeDispose, ref, shallowRef, watchEffect, type Ref } from 'vue'
+import { onScopeDispose, ref, shallowRef, watch, watchEffect, type Ref } from 'vue'
+import { useSessions } from '@/session/sessions'
 import { armedFrom } from './arming'
 
 // When the window was last come back to. One listener for all cards.
@@ -16,13 +17,16 @@ document.addEventListener('visibilitychange', () => {
 export function useArming(): { armed: Readonly<Ref<boolean>>; rearm: () => void } {
   const shown = ref(Date.now())
   const armed = ref(false)
+  const store = useSessions()
   let timer: ReturnType<typeof setTimeout> | undefined
   watchEffect(() => {
     clearTimeout(timer)
     const wait = armedFrom({ shown: shown.value, focused: focused.value, endSeen: false }) - Date.now()
-    armed.value = wait <= 0
-    if (wait > 0) timer = setTimeout(() => (armed.value = true), wait)
+    // After a sleep it shows what was; what is comes in a moment, as if just shown.
+    armed.value = wait <= 0 && !store.stale
+    if (wait > 0 && !store.stale) timer = setTimeout(() => (armed.value = true), wait)
   }, { flush: 'sync' })
+  watch(() => store.stale, () => (shown.value = Date.now()), { flush: 'sync' })
   onScopeDispose(() => clearTimeout(timer))
   return { armed, rearm: () => (shown.value = Date.now()) }
 }

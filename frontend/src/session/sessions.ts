@@ -15,6 +15,8 @@ export const useSessions = defineStore('sessions', () => {
   const state = shallowRef<State>(empty)
   const status = shallowRef<Status>({ kind: 'stopped' })
   const outbox = shallowRef<readonly Entry[]>([])
+  // The page slept: nothing is decided on what was there before.
+  const stale = shallowRef(false)
 
   const all = computed<Known[]>(() => [...state.value.sessions.values()].filter((s) => !s.deleted))
   const waiting = computed(() => all.value.filter((s) => s.pending_requests.length > 0))
@@ -25,7 +27,7 @@ export const useSessions = defineStore('sessions', () => {
   const connected = computed(() => status.value.kind === 'open')
 
   return {
-    state, status, outbox, all, waiting, requests, connected,
+    state, status, outbox, stale, all, waiting, requests, connected,
 
     session: (id: string): Known | undefined => {
       const found = state.value.sessions.get(id)
@@ -42,6 +44,9 @@ export const useSessions = defineStore('sessions', () => {
     },
     setStatus(next: Status) {
       status.value = next
+    },
+    setStale(is: boolean) {
+      stale.value = is
     },
     setOutbox(entries: readonly Entry[]) {
       outbox.value = entries

@@ -42,6 +42,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
     const context: Context = { now: Date.now(), commandOf: (id) => answered.get(id) }
     store.apply(frames, context)
     answered.clear()
+    if (store.stale && frames.some(whole)) store.setStale(false)
     // One behind a gap was not taken: what is missing comes with what came after.
     for (const id of new Set(frames.flatMap(beyond))) {
       const now = Date.now()
@@ -67,6 +68,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       queue.flush()
       store.setStatus(status)
     },
+    onSlept: () => store.setStale(true),
     onHello() {
       told = false
       look()
@@ -154,6 +156,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
     const looking = !document.hidden && document.hasFocus()
     if (looking !== told && connection.send({ type: 'looking', command_id: uuid(), looking } satisfies Command)) told = looking
   }
+  const doubt = () => connection.doubt()
   const onVisibility = () => {
     look()
     if (document.hidden) queue.flush()
@@ -165,6 +168,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       document.addEventListener('visibilitychange', onVisibility)
       addEventListener('pageshow', wake)
       addEventListener('online', wake)
+      addEventListener('offline', doubt)
       addEventListener('focus', look)
       addEventListener('blur', look)
       connection.start()
@@ -173,6 +177,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       document.removeEventListener('visibilitychange', onVisibility)
       removeEventListener('pageshow', wake)
       removeEventListener('online', wake)
+      removeEventListener('offline', doubt)
       removeEventListener('focus', look)
       removeEventListener('blur', look)
       connection.stop()
@@ -210,6 +215,11 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
     refresh,
     retryNow: () => connection.retryNow(),
   }
+}
+
+/** Whether a frame tells all there is. */
+function whole(frame: ServerFrame | Listing): boolean {
+  return frame.type === 'batch' ? frame.frames.some(whole) : frame.type === 'active_processes'
 }
 
 /** The command_ids that a frame acknowledges. */

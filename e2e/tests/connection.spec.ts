@@ -1,0 +1,106 @@
+// What a person sees of the connection, and what becomes of what they do
+// meanwhile. Time is the page's own where it has to pass.
+import type { Locator } from '@playwright/test'
+
+import { App } from '../app.ts'
+import { awayMessages, expect, test } from '../fixtures.ts'
+import type { Request } from '../../frontend/src/wsapi/messages.gen.ts'
+import { bash, prompt, text } from '../script.ts'
+import { Stage } from '../stage.ts'
+
+const asks = (id: string, command: string): Request => ({
+  request_id: id, request_type: 'tool_approval', source: 'claude', tool_name: 'Bash', tool_input: { command }, input_hash: `sha256:${id}`,
+  created_at: Date.now() / 1000, expires_at: null, status: 'open', agent_id: null, agent_type: null, title: null, description: null,
+  decision_reason: null, blocked_path: null, permission_suggestions: [], tool_use_id: null, draft: null,
+} as unknown as Request)
+
+test('the server goes for minutes and comes back as another version; a laptop wakes; an answer is cancelled, and one is not confirmed @newest', async ({ page, server }) => {
+  const dimmed = page.locator('.columns')
+  const bar = (words: RegExp): Locator => page.getByRole('status').filter({ hasText: words })
+  await page.clock.install()
+  const stage = await Stage.in(page)
+  await stage.open(server.url)
+  const app = App.of(page)
+  stage.say({ kind: 'text', text: 'The word is heron.' })
+  stage.show([asks('one', 'touch one')])
+  await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
+
+  // Gone: at first nothing but a word, then since when.
+  stage.up = false
+  await stage.hangUp()
+  await expect(page.getByRole('button', { name: 'Queue', exact: true })).toBeVisible()
+  await expect(bar(/^No connection to the server|^Reconnecting/)).toBeVisible()
+  // What is decided now can be taken back.
+  await app.approve(app.card())
+  await expect(app.card().getByText('Your answer is saved and goes out when the connection is back.')).toBeVisible()
+  await app.card().getByRole('button', { name: 'Cancel' }).click()
+  await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
+  for (let i = 0; i < 5; i++) await page.clock.runFor(14_000)
+  await expect(bar(/^The server has not been reachable since \d/)).toBeVisible()
+  const width = await bar(/^The server has not/).evaluate((el) => el.getBoundingClientRect().width / innerWidth)
+  expect(width).toBe(1)
+  await expect(app.said('The word is heron.')).toBeVisible()
+  await expect(dimmed).not.toHaveAttribute('aria-busy')
+
+  // Back, and newer. Nothing was sent of what was taken back.
+  stage.version = 'v9'
+  stage.up = true
+  await page.getByRole('button', { name: 'Retry now' }).click()
+  await expect(bar(/^sayso was updated/).getByRole('button', { name: 'Reload' })).toBeVisible()
+  expect(stage.commands.filter((c) => c.type === 'pending_request_response')).toEqual([])
+
+  // A laptop wakes hours later: nothing is decided on what was there before.
+  stage.silent = true
+  await page.clock.fastForward('08:00:00')
+  await expect(dimmed).toHaveAttribute('aria-busy', 'true')
+  await expect(app.approveButton(app.card())).toHaveAttribute('aria-disabled', 'true')
+  await page.getByRole('button', { name: 'Interrupt' }).click({ force: true })
+  await page.clock.runFor(1_000)
+  await app.card().focus()
+  await page.keyboard.press('y')
+  stage.silent = false
+  stage.show([asks('two', 'touch two')])
+  await stage.hangUp()
+  await page.clock.runFor(2_000)
+  await expect(app.card('touch two')).toBeVisible()
+  await expect(app.card('touch one')).toHaveCount(0)
+  await expect(dimmed).not.toHaveAttribute('aria-busy')
+  expect(stage.commands.filter((c) => c.type === 'pending_request_response')).toEqual([])
+
+  // Taken by the server without a word, for so long.
+  await page.clock.runFor(1_000)
+  stage.deaf = true
+  await app.approve(app.card())
+  await expect(app.approveButton(app.card())).toHaveAttribute('aria-busy', 'true')
+  await page.clock.runFor(6_000)
+  await expect(app.card().getByText('No confirmation yet. Still trying.')).toBeVisible()
+  expect(stage.commands.filter((c) => c.type === 'pending_request_response')).toHaveLength(1)
+})
+
+test('what is answered offline goes out once, when the network is back; signed out in one tab is signed out in all @newest', async ({ page, context, folder, rest, server, browser }) => {
+  for (const description of [...awayMessages, 'ERR_INTERNET_DISCONNECTED']) test.info().annotations.push({ type: 'allowed on the console', description })
+  const id = await rest.start(prompt('Make it.', [bash('echo once >> made')], [text('It is made.')]), { cwd: folder })
+  const app = await App.openSession(page, id)
+  await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
+  await context.setOffline(true)
+  await expect(page.getByRole('status').filter({ hasText: /^You are offline/ })).toBeVisible()
+  await app.approve(app.card())
+  await expect(app.card().getByText('Your answer is saved and goes out when the connection is back.')).toBeVisible()
+  expect((await rest.state(id)).pending_requests).toHaveLength(1)
+  await context.setOffline(false)
+  await expect(app.said('It is made.')).toBeVisible()
+  expect((await rest.transcript(id)).filter((i) => i.kind === 'resolved')).toHaveLength(1)
+
+  // Of a sign-in of its own: it ends for all tabs of this browser, wherever they are.
+  const other = await browser.newContext()
+  const login = await other.request.post(`${server.url}/api/login`, { data: { token: server.signInSecret() } })
+  expect(login.ok()).toBe(true)
+  const [near, far] = [await App.openSession(await other.newPage(), id, server.url), await App.openSession(await other.newPage(), id, server.url)]
+  await expect(near.said('It is made.')).toBeVisible()
+  await expect(far.said('It is made.')).toBeVisible()
+  await near.page.getByRole('button', { name: 'Sign out' }).click()
+  await App.expectSignedOut(far.page)
+  await expect(far.page).toHaveURL(/\/sign-in\?next=/)
+  await expect(far.page.getByText('You are signed out. Sign in again.')).toBeVisible()
+  await other.close()
+})
