@@ -9,15 +9,18 @@ import (
 )
 
 // Write is what a CLI's lines come to in the transcript.
-func Write(lines ...string) (items []session.Item, err error) {
+func Write(lines ...string) (items []session.Item, err error) { return WriteEvery(0, lines...) }
+
+// WriteEvery is the same for lines that come so long after one another.
+func WriteEvery(gap time.Duration, lines ...string) (items []session.Item, err error) {
 	var s scribe
 	s.init()
-	for _, line := range lines {
+	for i, line := range lines {
 		m, err := claude.Decode([]byte(line))
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, s.write(m, time.Unix(5, 0)).items...)
+		items = append(items, s.write(m, time.Unix(5, 0).Add(time.Duration(i)*gap)).items...)
 	}
 	return items, nil
 }

@@ -2,8 +2,10 @@ package orchestrator_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/session"
@@ -66,5 +68,27 @@ func TestLimitsOfTheAccountAreNoted(t *testing.T) {
 		if !strings.Contains(string(items[i].Body), want) {
 			t.Errorf("got %s, want %q", items[i].Body, want)
 		}
+	}
+}
+
+// TestAThoughtSaysHowLongItTook: from the first that was seen of it; one that nobody
+// saw begin says nothing, nor does a subagent's for that of the main thread.
+func TestAThoughtSaysHowLongItTook(t *testing.T) {
+	t.Parallel()
+	begins := `{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}}`
+	grows := `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"So"}}}`
+	thought := func(id, parent string) string {
+		return fmt.Sprintf(`{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"So."}]},"parent_tool_use_id":%s,"uuid":%q}`, parent, id)
+	}
+	items, err := orchestrator.WriteEvery(1500*time.Millisecond, begins, grows, thought("a", "null"), thought("b", "null"), begins, thought("c", `"toolu_1"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, it := range items {
+		got = append(got, string(it.Body))
+	}
+	if want := []string{`{"text":"So.","took":3}`, `{"text":"So."}`, `{"text":"So."}`}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

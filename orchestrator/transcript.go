@@ -19,7 +19,8 @@ type scribe struct {
 	memo
 	block    session.Live // the block that grows, when growing
 	growing  bool
-	retryKey string // of the note about the present bout of API retries
+	began    time.Time // when block began
+	retryKey string    // of the note about the present bout of API retries
 }
 
 // memo is what must be known of the output so far to go on reading it; a server
@@ -134,7 +135,7 @@ func (s *scribe) write(m claude.Message, now time.Time) heard {
 	case *claude.User:
 		return s.user(m, now)
 	case *claude.StreamEvent:
-		return s.grow(m)
+		return s.grow(m, now)
 	case *claude.Result:
 		return s.result(m, now)
 	case *claude.Other:
@@ -145,8 +146,13 @@ func (s *scribe) write(m claude.Message, now time.Time) heard {
 
 func (s *scribe) assistant(m *claude.Assistant, now time.Time) heard {
 	h := heard{working: m.ParentToolUseID == "", live: nil, liveChanged: s.growing}
-	s.growing, s.retryKey = false, "" // the API has answered
 	agentID := m.ParentToolUseID
+	// The message comes as soon as its block is whole.
+	var thought time.Duration
+	if s.growing && s.block.Kind == session.ItemThinking && s.block.AgentID == agentID {
+		thought = now.Sub(s.began)
+	}
+	s.growing, s.retryKey = false, "" // the API has answered
 	for i, b := range m.Content {
 		key := m.UUID + ":" + strconv.Itoa(i)
 		item := session.Item{Key: key, At: now, AgentID: agentID}
@@ -163,7 +169,7 @@ func (s *scribe) assistant(m *claude.Assistant, now time.Time) heard {
 			if b.Text == "" {
 				continue
 			}
-			item.Kind, item.Body = session.ItemThinking, encode(session.TextBody{Text: b.Text})
+			item.Kind, item.Body = session.ItemThinking, encode(session.TextBody{Text: b.Text, Took: thought.Seconds()})
 		case "tool_use":
 			item = s.begin(b, agentID, now)
 		default:
@@ -429,7 +435,7 @@ func (s *scribe) system(m *claude.System, now time.Time) heard {
 }
 
 // grow follows the block that the model is writing.
-func (s *scribe) grow(m *claude.StreamEvent) heard {
+func (s *scribe) grow(m *claude.StreamEvent, now time.Time) heard {
 	switch m.EventType {
 	case "content_block_start":
 		var start struct {
@@ -437,7 +443,7 @@ func (s *scribe) grow(m *claude.StreamEvent) heard {
 				Name string `json:"name"`
 			} `json:"content_block"`
 		}
-		s.block = session.Live{AgentID: m.ParentToolUseID}
+		s.block, s.began = session.Live{AgentID: m.ParentToolUseID}, now
 		switch m.BlockType {
 		case "text":
 			s.block.Kind = session.ItemText

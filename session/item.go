@@ -28,7 +28,8 @@ type AttachmentInfo struct {
 
 // TextBody is the body of an [ItemText], [ItemThinking] or [ItemPlan].
 type TextBody struct {
-	Text string `json:"text"`
+	Text string  `json:"text"`
+	Took float64 `json:"took,omitempty"` // seconds that a thought took; absent when nobody saw it begin
 }
 
 // ToolStatus is where a tool call stands.

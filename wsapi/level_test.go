@@ -29,6 +29,14 @@ var calls = []struct {
 		call("Read", `{"file_path":"/work/one/a.go"}`)(r)
 		r.BlockedPath = "/home/ada/.ssh/id_rsa"
 	}},
+	{"blocked_inside", review.Low, func(r *pending.Request) {
+		call("Bash", `{"command":"ls"}`)(r)
+		r.BlockedPath = "sub/../a.go"
+	}},
+	{"blocked_outside", review.Medium, func(r *pending.Request) {
+		call("Bash", `{"command":"ls"}`)(r)
+		r.BlockedPath = "../two/a.go"
+	}},
 	{"write", review.Medium, call("Write", `{"file_path":"/work/one/a.go","content":"x"}`)},
 	{"unknown", review.Medium, call("mcp__x__look", `{}`)},
 	{"another_asker", review.Medium, func(r *pending.Request) {

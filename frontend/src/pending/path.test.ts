@@ -8,8 +8,18 @@ test.each([
   ['/w/ab/c', '/w/a', '/w/ab/c', true],
   ['/etc/passwd', '/w/a', '/etc/passwd', true],
   ['b.go', '/w/a', 'b.go', false],
-  ['../b.go', '/w/a', '../b.go', true],
+  ['../b.go', '/w/a', '/w/b.go', true],
   ['/a', '/', 'a', false],
+  ['x/../b.go', '/w/a', 'b.go', false],
+  ['../a/b.go', '/w/a', 'b.go', false],
+  ['x/../../b.go', '/w/a', '/w/b.go', true],
+  ['.', '/w/a', '.', false],
+  ['/w/a', '/w/a', '.', false],
+  ['/w/a/', '/w/a/', '.', false],
+  ['~/.bashrc', '/w/a', '~/.bashrc', true],
+  ['~', '/w/a', '~', true],
+  ['~draft', '/w/a', '~draft', false],
+  ['', '/w/a', '', false],
 ])('%s in %s', (path, cwd, text, outside) => {
   expect(shownPath(path, cwd)).toEqual({ text, outside })
 })

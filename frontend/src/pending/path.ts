@@ -5,12 +5,15 @@ export interface ShownPath {
   outside: boolean
 }
 
+/** The path as the tools of Claude take it: one that is no whole path begins in cwd, or at home. */
 export function shownPath(path: string, cwd: string): ShownPath {
-  const root = cwd.endsWith('/') ? cwd : cwd + '/'
-  if (!path.startsWith('/')) return { text: path, outside: /(^|\/)\.\.(\/|$)/.test(path) }
-  const clean = normal(path)
-  if (clean.startsWith(root)) return { text: clean.slice(root.length), outside: false }
-  return { text: clean, outside: true }
+  if (path === '') return { text: '', outside: false }
+  if (/^~(\/|$)/.test(path)) return { text: path, outside: true }
+  const root = normal(cwd)
+  const full = normal(path.startsWith('/') ? path : `${cwd}/${path}`)
+  if (full === root) return { text: '.', outside: false }
+  const inside = root === '/' ? root : `${root}/`
+  return full.startsWith(inside) ? { text: full.slice(inside.length), outside: false } : { text: full, outside: true }
 }
 
 function normal(path: string): string {

@@ -182,6 +182,7 @@ export const words: typeof english = {
     mode: (mode) => `Der Modus dieser Sitzung ist „${mode}“.`,
     reason: 'Claude Code sagt:',
     path: 'Es geht um den Pfad',
+    outside: ', außerhalb des Ordners dieser Sitzung.',
     behavior: { ask: 'lässt Claude Code jedes Mal fragen. Sie steht in', deny: 'verbietet das. Sie steht in' },
     partly: 'erlaubt das oder einen Teil davon. Sie steht in',
     source: { managed: 'den Einstellungen der Verwaltung', user: 'deinen Einstellungen (~/.claude)', project: 'den Einstellungen des Projekts', local: 'deinen Einstellungen für das Projekt' },

@@ -193,6 +193,7 @@ export const words = {
     mode: (mode: string) => `The mode of this session is “${mode}”.`,
     reason: 'Claude Code says:',
     path: 'It is about the path',
+    outside: ', outside the folder of this session.',
     behavior: { ask: 'makes Claude Code ask each time. It stands in', deny: 'forbids this. It stands in' },
     partly: 'allows this, or a part of it. It stands in',
     source: { managed: 'the settings of the administrator', user: 'your settings (~/.claude)', project: 'the settings of the project', local: 'your settings for the project' },

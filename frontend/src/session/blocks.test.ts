@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import type { Item, Request } from '@/wsapi/messages.gen'
 import AgentGroup from './items/AgentGroup.vue'
+import CallGroup from './items/CallGroup.vue'
 import TodoStrip from './items/TodoStrip.vue'
 import TranscriptItem from './items/TranscriptItem.vue'
 import { findItems, rangesIn } from './find'
@@ -68,6 +69,48 @@ describe('a block of each kind', () => {
     expect(it.text()).not.toContain('Hm')
     await it.find('button').trigger('click')
     expect(it.text()).toContain('Hm, hm.')
+  })
+
+  test('thinking says how long it took, when that is known', async () => {
+    expect((await show({ ...head, kind: 'thinking', text: 'Hm.', took: 12.4 })).get('button').text()).toMatch(/^Thinking\s*· 12 s$/)
+    expect((await show({ ...head, kind: 'thinking', text: 'Hm.' })).get('button').text()).toBe('Thinking')
+  })
+
+  test('a file that was read or written says how many lines', async () => {
+    const facts = async (more: Partial<ToolCall>) => {
+      const it = await show(call(more))
+      await import('./items/LineCount.vue')
+      await flushPromises()
+      return it.get('.facts').text()
+    }
+    const result = ' 1→a\n 2→b\n\n<system-reminder>\nMore.\n</system-reminder>'
+    const bytes = new TextEncoder().encode(result).length
+    expect(await facts({ tool_name: 'Read', result, result_bytes: bytes })).toBe('2 lines')
+    expect(await facts({ tool_name: 'Read', result, result_bytes: 90_000 })).toBe('')
+    expect(await facts({ tool_name: 'Write', input: { file_path: '/w/a', content: 'x\n' }, result: 'ok', result_bytes: 2 })).toBe('1 line')
+  })
+
+  test('calls of one tool are one line that tells what runs, what failed and what changed', async () => {
+    const read = (n: number, more: Partial<ToolCall> = {}) => call({ key: 'k' + n, tool_name: 'Read', input: { file_path: `/w/${n}.go` }, finished_at: 1_700_000_000 + n, ...more }) as ToolCall
+    const group = (items: ToolCall[]) => mount(CallGroup, { props: { id: 'calls:k1', items, cwd: '/w' }, attachTo: document.body })
+    let it = group([read(1), read(2), read(3, { status: 'failed' })])
+    expect(it.get('.head').text()).toMatch(/^Read\s*3 calls\s*1\.go · 2\.go · 3\.go\s*1 failed\s*3 s$/)
+    expect(it.findAll('.calls .fold')).toHaveLength(0)
+    await it.get('.head').trigger('click')
+    expect(it.findAll('.calls .fold')).toHaveLength(3)
+    it.unmount()
+
+    it = group([read(1), read(2), read(3, { status: 'running', finished_at: undefined })])
+    expect(it.get('.line').text()).toBe('3.go')
+    it.unmount()
+
+    const edit = (n: number) => read(n, { tool_name: 'Edit', input: { file_path: '/w/a', old_string: 'a', new_string: 'b\nc' } })
+    it = group(Array.from({ length: 40 }, (_, i) => edit(i + 1)))
+    expect(it.get('.facts').text()).toMatch(/^\+80 −40/)
+    await it.get('.head').trigger('click')
+    expect(it.findAll('.calls .fold')).toHaveLength(30)
+    await it.get('.more').trigger('click')
+    expect(it.findAll('.calls .fold')).toHaveLength(40)
   })
 
   test('a command with its output', async () => {

@@ -1,4 +1,4 @@
-import { inject, provide, reactive, computed, type InjectionKey, type WritableComputedRef } from 'vue'
+import { inject, provide, reactive, computed, type ComputedRef, type InjectionKey, type WritableComputedRef } from 'vue'
 
 // Rows out of sight are taken out of the page, so what is opened is kept here.
 interface Opened {
@@ -29,4 +29,10 @@ export function useOpened(id: () => string): WritableComputedRef<boolean> {
       else opened.delete(id())
     },
   })
+}
+
+/** Whether one of these is open. */
+export function useOpenedAny(ids: () => string[]): ComputedRef<boolean> {
+  const opened = inject(key, (): Opened => reactive(new Set<string>()), true)
+  return computed(() => ids().some((id) => opened.has(id)))
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Item } from '@/wsapi/messages.gen'
-import { rowsOf } from './rows'
+import { rowsOf, runsOf } from './rows'
 
 const text = (seq: number, agent_id: string | null): Item => ({ seq, rev: seq, key: 'k' + seq, at: 0, kind: 'text', agent_id, text: '' })
 const agent = (seq: number, id: string): Item => ({
@@ -25,4 +25,24 @@ test('of the todo lists only the last is current', () => {
   const todo = (seq: number): Item => ({ seq, rev: seq, key: 'k' + seq, at: 0, kind: 'todo', agent_id: null, todos: [] })
   const rows = rowsOf([todo(1), text(2, null), todo(3)], null)
   expect(rows.map((r) => r.kind === 'item' && r.past)).toEqual([true, false, false])
+})
+
+const call = (seq: number, tool_name: string, agent_id: string | null = null): Item => ({
+  seq, rev: seq, key: 'k' + seq, at: 0, kind: 'tool_call', agent_id, tool_use_id: 't' + seq, tool_name, input_bytes: 0, status: 'done', result_bytes: 0,
+})
+
+test('three calls of one tool or more, with nothing between them, are one row', () => {
+  const rows = runsOf(rowsOf([
+    call(1, 'Read'), call(2, 'Read'), call(3, 'Read'), call(4, 'Grep'), call(5, 'Grep'), text(6, null), call(7, 'Grep'),
+    call(8, 'Bash'), call(9, 'Bash'), text(10, null), call(11, 'Bash'), call(12, 'Edit'), call(13, 'Edit'), call(14, 'Edit'), call(15, 'Edit'),
+  ], null))
+  expect(rows.map((r) => r.key)).toEqual(['calls:k1', 'k4', 'k5', 'k6', 'k7', 'k8', 'k9', 'k10', 'k11', 'calls:k12'])
+  expect(rows.at(-1)).toMatchObject({ kind: 'calls', items: [{ seq: 12 }, { seq: 13 }, { seq: 14 }, { seq: 15 }] })
+})
+
+test('a row keeps its key while its run grows, and calls of a subagent stay with it', () => {
+  const three = [call(1, 'Read'), call(2, 'Read'), call(3, 'Read')]
+  expect(runsOf(rowsOf(three, null)).map((r) => r.key)).toEqual(['calls:k1'])
+  expect(runsOf(rowsOf([...three, call(4, 'Read')], null)).map((r) => r.key)).toEqual(['calls:k1'])
+  expect(runsOf(rowsOf([call(1, 'Read'), call(2, 'Read', 'a'), call(3, 'Read'), call(4, 'Read')], null)).map((r) => r.key)).toEqual(['k1', 'agent:a', 'k3', 'k4'])
 })

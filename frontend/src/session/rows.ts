@@ -40,6 +40,35 @@ export function rowsOf(items: readonly Item[], live: Live | null): Row[] {
   return rows
 }
 
+/** Calls of one tool that came one after the other, with nothing between them. */
+export interface Calls { key: string; kind: 'calls'; items: ToolCall[] }
+
+// Fewer are as easily read each on its line.
+const FEWEST = 3
+
+/** The rows with each run of calls of one tool as one. */
+export function runsOf(rows: readonly Row[]): (Row | Calls)[] {
+  const out: (Row | Calls)[] = []
+  let run: ToolCall[] = []
+  let singles: Row[] = []
+  const end = () => {
+    if (run.length >= FEWEST) out.push({ key: 'calls:' + run[0]!.key, kind: 'calls', items: run })
+    else out.push(...singles)
+    run = []
+    singles = []
+  }
+  for (const row of rows) {
+    const call = row.kind === 'item' && row.item.kind === 'tool_call' ? row.item : null
+    if (run.length > 0 && call?.tool_name !== run[0]!.tool_name) end()
+    if (call) {
+      run.push(call)
+      singles.push(row)
+    } else out.push(row)
+  }
+  end()
+  return out
+}
+
 /** The main thread's todo list while something of it is to be done; null without. */
 export function todosOf(items: readonly Item[]): Todo[] | null {
   const list = items.findLast((it) => it.kind === 'todo' && it.agent_id === null)

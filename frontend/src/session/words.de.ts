@@ -95,6 +95,9 @@ export const words: typeof english = {
   },
   todo: 'Zu tun',
   tool: {
+    calls: (n) => count(n, 'Aufruf', 'Aufrufe'),
+    failures: (n) => `${n} fehlgeschlagen`,
+    lines: (n) => count(n, 'Zeile', 'Zeilen'),
     copyCommand: 'Befehl kopieren',
     result: 'Ergebnis',
     copyResult: 'Ergebnis kopieren',

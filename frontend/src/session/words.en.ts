@@ -96,6 +96,9 @@ export const words = {
   todo: 'To do',
   tool: {
     copyCommand: 'Copy command',
+    calls: (n: number) => count(n, 'call', 'calls'),
+    failures: (n: number) => `${n} failed`,
+    lines: (n: number) => count(n, 'line', 'lines'),
     result: 'Result',
     copyResult: 'Copy result',
     moreLines: (n: number) => `Show ${count(n, 'more line', 'more lines')}`,

@@ -20,6 +20,7 @@ export interface UserBody {
 
 export interface TextBody {
   text: string
+  took?: number
 }
 
 export interface ToolCallBody {
