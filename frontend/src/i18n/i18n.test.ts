@@ -118,6 +118,39 @@ describe('what the server says', () => {
     expect(codes.length).toBeGreaterThan(20)
     expect([...new Set(codes)].filter((c) => !Object.hasOwn(CODES, c)).toSorted()).toEqual([])
   })
+
+  // Sentences, as they stand in the source of the rooms whose words reach a page.
+  it('has German words for every sentence', () => {
+    const ROOMS = ['wsapi', 'pending', 'orchestrator', 'account', 'alert', 'project', 'workspace', 'attachment']
+    // What only scripts, the log, metrics or Claude get to read.
+    const ELSEWHERE = /^(strictjson|validate|health|adapters_rest|mcp|ask|words|hook)\.go$/
+    const NOT_SHOWN = [
+      'The parameter', 'The body ', 'The query ', 'The request names no host', 'The field ', 'Send the body as', 'A command needs a command_id',
+      'The number of an entry', 'Requests of type', 'The answer is of type', 'The answer must say', 'The decision is', 'A message goes only', 'Only a deny can',
+      'Nothing was asked here', 'An edited input goes only', 'Permissions go only', 'The permissions ', 'Permission %d is not an object', 'There is no question',
+      '%s is asked more than once', 'The conversation to resume is named', 'There is no occasion', 'There is no way', 'Hier erreichen', 'Alerts reach you', 'There is nothing at this address', 'End one of them first',
+    ]
+    // What stands where, so that it reads as the server would write it.
+    const sample = (text: string) => text.replace('has %s; a file may have %s', 'has 30.0 MB; a file may have 24.0 MB').replace(/^%s (needs|is answered|has no|takes|cannot be shown)/, '“Which one?” $1')
+      .replace(/(?<=(chosen twice in|not an option of) )%s/, '“Which one?”')
+      .replace(/^%s may /, 'All sessions of Ada together may ').replace(/(?<=(first|raises the limit)\. )%s$/, '').replace(/so many run\. %s$/, 'so many run. End one of them first.').replace(/they take %d MB\. %s$/, 'they take 3 MB. End one of them first.')
+      .replace(/^%s\. Trying/, 'The Claude API is overloaded (529). Trying').replace(/^Only %s may %s in/, 'Only Ada may answer in').replace(/^%s has %s this,/, 'Ada has approved this,')
+      .replace(/%(\.0f|d)/g, '3').replace(/%q/g, '"x"').replace(/%[sv]/g, 'Ada')
+    const untold = ROOMS.flatMap((room) => {
+      const folder = join(process.cwd(), '..', room)
+      return readdirSync(folder).filter((f) => f.endsWith('.go') && !f.endsWith('_test.go') && !ELSEWHERE.test(f)).flatMap((f) => {
+        const code = readFileSync(join(folder, f), 'utf8').replace(/^\s*\/\/.*$/gm, '').replace(/Log\.\w+\(.*$|\.log\.\w+\(.*$/gm, '')
+        return [...code.matchAll(/(refuse\(http\.Status\w+, "(\w+)",\s*)?"((?:[^"\\\n]|\\.)*)"/g)].flatMap((m) => {
+          const text = m[3]!.replaceAll('\\"', '"')
+          if (!/^([A-Z%“]).* .*[.?]$/.test(text) || NOT_SHOWN.some((n) => text.startsWith(n))) return []
+          // A code that says all that the sentence says.
+          if (m[2] && !['invalid', 'invalid_answer', 'not_found', 'exists', 'forbidden'].includes(m[2]) && Object.hasOwn(CODES, m[2])) return []
+          return said(sample(text)) === sample(text) ? [`${room}/${f}: ${text}`] : []
+        })
+      })
+    })
+    expect(untold.toSorted()).toEqual([])
+  })
 })
 
 describe('no component holds words of its own', () => {
