@@ -104,6 +104,8 @@ test('several of low risk are approved at once, each on its own, and nothing els
   await expect(rows).toHaveCount(5)
   await expect(rows.filter({ hasText: 'low risk' })).toHaveCount(3)
   await expect(rows.filter({ hasText: 'high risk' })).toContainText('rm -rf notes')
+  // What must not be cut stands first.
+  await expect(rows.filter({ hasText: 'high risk' }).locator('.where').first()).toHaveText(/^high risk · Run/)
   await expect(page.getByRole('checkbox', { name: /^Select: .*touch made-/ })).toHaveCount(3)
   await expect(page.getByRole('checkbox', { name: /^Select: / })).toHaveCount(3)
   await page.getByText('Filters').click()

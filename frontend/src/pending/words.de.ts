@@ -196,7 +196,7 @@ export const words: typeof english = {
     why: 'Das kann viel Schaden anrichten, darum genügt ein Druck nicht.',
     type: (word, key) => (key ? `Tippe „${word}“, oder halte den Knopf oder die Taste ${key} einen Augenblick.` : `Tippe „${word}“, oder halte den Knopf einen Augenblick.`),
     hold: 'Zum Erlauben halten',
-    approve: 'Freigeben',
+    approve: 'Erlauben',
     back: 'Zurück',
   },
   fetchFrom: 'Holt von',

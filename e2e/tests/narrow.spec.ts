@@ -1,0 +1,42 @@
+// Nothing that is read or pressed sticks out of what shows it. On made frames.
+import { expect, test } from '../fixtures.ts'
+import { Stage } from '../stage.ts'
+import { request } from '../../frontend/src/testcards.ts'
+
+test('long words are cut or wrapped, and never push away what is pressed @newest', async ({ page, server }) => {
+  const stage = await Stage.in(page)
+  stage.user = { name: 'hildegard', role: 'admin' }
+  const waits = { message_id: 'm', text: 'And then run the linter, too, and mend all that it finds '.repeat(3), attachments: [], by: 'hildegard', created_at: 1 }
+  await page.route('**/api/sessions/*/messages', (route) => route.fulfill({ json: { messages: [waits] } }))
+  await page.addInitScript(() => localStorage.setItem('sayso:language', 'de'))
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await stage.open(server.url)
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+  stage.show([], { state: 'assistant_turn', queued_messages: 1, title: 'Datenbankmigrationsstrategie der Kundenstammdaten', model: 'opus' })
+
+  // Who is signed in can be read, in the longer language too.
+  const who = page.getByRole('button', { name: 'Konto: hildegard' })
+  expect(await who.evaluate((el) => el.scrollWidth - el.clientWidth)).toBe(0)
+  // A choice is as wide as what is chosen.
+  expect((await page.getByRole('combobox', { name: 'Modell' }).boundingBox())!.width).toBeLessThan(80)
+
+  for (const width of [390, 320]) {
+    await page.setViewportSize({ width, height: 800 })
+    await expect(page.getByRole('list', { name: 'Wartende Nachrichten' })).toBeVisible()
+    for (const name of [/Senden/, 'Bearbeiten', /^Entfernen/]) await expect(page.getByRole('button', { name })).toBeInViewport({ ratio: 1 })
+  }
+
+  // A dialog that is longer than the screen begins at its beginning.
+  await page.getByRole('heading', { level: 1 }).focus()
+  await page.keyboard.press('?')
+  await expect(page.getByRole('dialog').getByRole('heading', { level: 2 })).toBeInViewport()
+  await page.keyboard.press('Escape')
+
+  // What is of low risk is approved from the list, after a look at all of it.
+  stage.show([request('low', { risk: 'low', tool_input: { command: 'git status && git diff --stat' } })])
+  await page.getByRole('link', { name: 'Zurück zu den Sitzungen' }).click()
+  await page.getByRole('button', { name: /^Erlauben… Bash/ }).click()
+  await expect(page.getByRole('dialog').getByText('git status && git diff --stat')).toBeVisible()
+  await page.getByRole('dialog').getByRole('button', { name: /1 / }).click()
+  await expect.poll(() => stage.commands.at(-1)).toMatchObject({ type: 'pending_request_response', request_id: 'low', decision: 'allow', batch: true })
+})
