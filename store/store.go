@@ -56,6 +56,10 @@ type Store interface {
 	// costs little enough to be asked every second. A store that once failed with
 	// [ErrBroken] says so for ever, one that is [ErrReadOnly] until there is space.
 	Ping(ctx context.Context) error
+	// Reserve has the disk find room for what will be written, so that an answer does
+	// not wait for that. It writes some megabytes in small steps, beside all else, and
+	// none where little is free. An error is no reason not to go on.
+	Reserve(ctx context.Context) error
 	// Close waits for the writes under way and frees everything. Every later call
 	// fails.
 	Close() error

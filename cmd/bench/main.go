@@ -75,8 +75,12 @@ func measure(ctx context.Context, args []string) error {
 	flags.StringVar(&s.sdk, "sdk", "", "folder with the official TypeScript SDK, to compare with")
 	flags.IntVar(&s.rounds, "rounds", 5, "how often each figure is taken, in turn with its anchor")
 	only := flags.String("only", "", "one of start, path, memory, ingest; all when empty")
+	against := flags.String("against", "", "another sayso, whose way of an approval is measured in turn with this one's, and nothing else")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *against != "" {
+		return benchAgainst(ctx, s, *against)
 	}
 	for _, part := range []struct {
 		name string

@@ -77,7 +77,7 @@ func benchPath(ctx context.Context, s settings) error {
 	}
 
 	fmt.Printf("\n## The way of an approval, one tab, %s apart, %d samples\n\n", gap, len(trip))
-	header("what", "p50 µs", "p99 µs")
+	header("what", "p10 µs", "p50 µs", "p99 µs")
 	for _, row := range []struct {
 		name string
 		took []time.Duration
@@ -85,7 +85,7 @@ func benchPath(ctx context.Context, s settings) error {
 		{"pipe round trip", pipe}, {"WebSocket echo", socket}, {"4 KiB write + fdatasync", disk},
 		{"request → frame in the tab", there}, {"request → tab → answer at stdin, answer synced", trip},
 	} {
-		fmt.Printf("| %s | %d | %d |\n", row.name, percentile(row.took, 50).Microseconds(), percentile(row.took, 99).Microseconds())
+		fmt.Printf("| %s | %d | %d | %d |\n", row.name, percentile(row.took, 10).Microseconds(), percentile(row.took, 50).Microseconds(), percentile(row.took, 99).Microseconds())
 	}
 	limit := percentile(pipe, 50) + percentile(socket, 50)
 	withDisk := limit + percentile(disk, 50)

@@ -261,6 +261,11 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	opening.Go(watch("model of the demo", func() error { return model.Run(doorCtx) }))
 	opening.Go(watch("attachments", func() error { return shelf.Run(doorCtx) }))
 	opening.Go(func() { index(doorCtx, opened, log) })
+	opening.Go(func() {
+		if err := opened.Reserve(doorCtx); err != nil && doorCtx.Err() == nil {
+			log.Debug("answers may wait for the disk to find room", "error", err)
+		}
+	})
 	opening.Go(watch("tabs", func() error { return door.Run(doorCtx) }))
 	opening.Go(watch("held answers", func() error { return registry.RunHolds(doorCtx, door.MayCount) }))
 	opening.Go(watch("alerts", func() error { return alerts.Run(doorCtx) }))

@@ -121,6 +121,10 @@ func hide(sentence string, address *url.URL) string {
 	return sentence
 }
 
+// Reserve implements store.Store. PostgreSQL uses the files of its log again by
+// itself.
+func (s *Store) Reserve(context.Context) error { return nil }
+
 // Ping implements store.Store.
 func (s *Store) Ping(ctx context.Context) error {
 	if s.closed.Load() {

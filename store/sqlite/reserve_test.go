@@ -1,0 +1,121 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+)
+
+// The log is filled while others write to it, this program and another one.
+// Nothing of theirs is lost, and what a crash leaves is read without what fills it.
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "sayso.db")
+	st := open(t, path)
+	const count, theirs = 100, 10 // few, because who waits for another program does not come in turn
+	other := outside(t, path)
+	execute(t, other, "PRAGMA busy_timeout=20000")
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := range count {
+			if err := st.CreateSession(ctx, session.Session{SessionID: fmt.Sprint("s", i)}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	writing.Go(func() {
+		for i := range theirs {
+			if _, err := other.ExecContext(ctx, "INSERT INTO settings (name, value, changed_by, changed_at) VALUES (?, '1', 'x', 1)", fmt.Sprint("n", i)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	err := st.Reserve(ctx)
+	writing.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path + "-wal")
+	if err != nil || info.Size() < 16_000_000 {
+		t.Fatalf("the log is not filled: %v, %v", info, err)
+	}
+	create(t, st, "after")
+	if now, err := os.Stat(path + "-wal"); err != nil || now.Size() != info.Size() {
+		t.Fatalf("a write made the log longer: %v, %v", now, err)
+	}
+
+	crashed := filepath.Join(t.TempDir(), "sayso.db")
+	for _, end := range []string{"", "-wal"} {
+		data, err := os.ReadFile(path + end)
+		if err == nil {
+			err = os.WriteFile(crashed+end, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := open(t, crashed)
+	for _, id := range []string{"s0", fmt.Sprint("s", count-1), "after"} {
+		if _, err := again.Session(ctx, id); err != nil {
+			t.Errorf("session %s: %v", id, err)
+		}
+	}
+	if settings, err := again.Settings(ctx); err != nil || len(settings) != theirs {
+		t.Errorf("%d settings of another program, %v", len(settings), err)
+	}
+	if err := again.Reserve(ctx); err != nil {
+		t.Errorf("after a crash: %v", err)
+	}
+}
+
+// A log that was filled before anything was written is none.
+func TestReserveFirst(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "sayso.db")
+	st := open(t, path)
+	other := outside(t, path)
+	if _, err := other.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Reserve(ctx); err != nil {
+		t.Fatal(err)
+	}
+	create(t, st, "s1")
+	if _, err := st.Session(ctx, "s1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is left behind: %v", err)
+	}
+	if _, err := open(t, path).Session(ctx, "s1"); err != nil {
+		t.Error(err)
+	}
+	if err := st.Reserve(ctx); !errors.Is(err, store.ErrClosed) && !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of a closed store: %v", err)
+	}
+}
+
+func TestReserveEnds(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "sayso.db")
+	st := open(t, path)
+	ended, end := context.WithCancel(ctx)
+	end()
+	if err := st.Reserve(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
