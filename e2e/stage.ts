@@ -71,7 +71,7 @@ export class Stage {
     this.line = line
     line.onMessage((message) => {
       const command = JSON.parse(String(message)) as Command
-      if (this.silent) return
+      if (this.silent) return void (command.type !== 'ping' && this.commands.push(command))
       if (command.type === 'subscribe') return this.send(this.transcript())
       if (command.type !== 'ping' && command.type !== 'looking') this.commands.push(command)
       if ('command_id' in command && (!this.deaf || command.type === 'ping')) this.send({ type: 'ack', command_id: command.command_id, result: 'applied' } as ServerFrame)

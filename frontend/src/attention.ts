@@ -1,9 +1,18 @@
 import { watchEffect } from 'vue'
+import type { Known } from '@/core/reducer'
 import { t } from '@/i18n'
 import { titleOf } from '@/pending/title'
 import { useSessions } from '@/session/sessions'
-import { announce } from '@/ui/announce'
+import { announce, leads } from '@/ui/announce'
 import { sound } from '@/ui/appearance'
+import type { Request } from '@/wsapi/messages.gen'
+
+/** What is said of a request that waits. */
+export function saidOf({ session, request }: { session: Known; request: Request }): string {
+  const name = session.title || t.session.untitled
+  const question = request.request_type === 'ask_user_question'
+  return (question ? t.attention.question(name) : t.attention.approval(name, titleOf(request).title)) + leads.there(question)
+}
 
 /** Keeps title, favicon and live regions at what waits for the person. */
 export function watchAttention(current: () => string | undefined): void {
@@ -35,12 +44,8 @@ export function watchAttention(current: () => string | undefined): void {
     }
     const newest = fresh.at(-1)
     if (!newest) return
-    const name = newest.session.title || t.session.untitled
     if (sound.value === 'on') void import('./ui/sound').then((s) => s.tick())
-    announce(
-      newest.request.request_type === 'ask_user_question'
-        ? t.attention.question(name)
-        : t.attention.approval(name, titleOf(newest.request).title), true)
+    announce(saidOf(newest), true)
   })
 
   // One sentence when a turn ends, not a word while it runs.

@@ -82,8 +82,8 @@ export const de: Messages = {
 
   attention: {
     waiting: (n) => `${count(n, 'Anfrage wartet', 'Anfragen warten')} auf dich.`,
-    approval: (session, what) => `Freigabe nötig in ${session}: ${what}. Alt+Punkt führt hin.`,
-    question: (session) => `In ${session} wartet eine Frage. Alt+Punkt führt hin.`,
+    approval: (session, what) => `Freigabe nötig in ${session}: ${what}.`,
+    question: (session) => `In ${session} wartet eine Frage.`,
     finished: (session) => `Claude ist fertig in ${session}.`,
     ended: (session) => `Der Prozess von ${session} ist beendet.`,
   },
@@ -168,7 +168,6 @@ export const de: Messages = {
     putBack: 'Zurückholen',
     queuedMessages: (n) => `${count(n, 'Nachricht wartet', 'Nachrichten warten')}, bis Claude fertig ist.`,
     queuedForResume: (n) => `${count(n, 'Nachricht wartet', 'Nachrichten warten')}, bis diese Sitzung fortgesetzt wird.`,
-    altDot: 'Alt+. führt zur Anfrage, Alt+, wieder hierher.',
 
     transcript: 'Verlauf',
     copyBlock: 'Diesen Block kopieren',

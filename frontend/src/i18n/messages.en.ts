@@ -77,8 +77,8 @@ export const en = {
 
   attention: {
     waiting: (n: number) => `${count(n, 'request waits', 'requests wait')} for you.`,
-    approval: (session: string, what: string) => `Approval needed in ${session}: ${what}. Press Alt+period to review.`,
-    question: (session: string) => `A question waits in ${session}. Press Alt+period to answer.`,
+    approval: (session: string, what: string) => `Approval needed in ${session}: ${what}.`,
+    question: (session: string) => `A question waits in ${session}.`,
     finished: (session: string) => `Claude finished in ${session}.`,
     ended: (session: string) => `The process of ${session} has ended.`,
   },
@@ -164,7 +164,6 @@ export const en = {
     putBack: 'Put it back',
     queuedMessages: (n: number) => `${count(n, 'message waits', 'messages wait')} until Claude is done.`,
     queuedForResume: (n: number) => `${count(n, 'message waits', 'messages wait')} until this session is resumed.`,
-    altDot: 'Alt+. goes to the request, Alt+, comes back here.',
 
     transcript: 'Transcript',
     copyBlock: 'Copy this block',

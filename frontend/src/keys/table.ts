@@ -128,3 +128,6 @@ export function capsOf(id: KeyID): string[][] {
   return keysOf(id).split(' ').map((press) => press.replace(/^[A-Z]$/, (k) => `Shift+${k}`).split('+').map((cap) =>
     cap === 'Mod' ? (isMac ? '⌘' : 'Ctrl') : cap === 'Escape' ? 'Esc' : cap))
 }
+
+/** A key as it stands in a sentence; '' when it was turned off. */
+export const writtenOf = (id: KeyID): string => (!singleKeys.value && single(id) ? '' : capsOf(id).map((press) => press.join('+')).join(' '))

@@ -202,4 +202,8 @@ export const words: typeof english = {
   fetchFrom: 'Holt von',
   copyJSON: 'Als JSON kopieren',
   contents: 'Inhalt des Plans',
+  keyHint: {
+    there: (key) => `${key} führt zur Anfrage.`,
+    back: (key) => `${key} führt wieder hierher.`,
+  },
 }

@@ -213,4 +213,8 @@ export const words = {
   fetchFrom: 'Fetches from',
   copyJSON: 'Copy as JSON',
   contents: 'Contents of the plan',
+  keyHint: {
+    there: (key: string) => `${key} goes to the request.`,
+    back: (key: string) => `${key} comes back here.`,
+  },
 }

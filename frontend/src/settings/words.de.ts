@@ -20,7 +20,7 @@ export const words: typeof english = {
     seconds: (n) => `${n} Sekunden`,
     undoing: { risky: 'Was rot ist, und mehrere auf einmal', always: 'Jede Antwort', never: 'Nie' },
     sides: 'Änderungen an Dateien nebeneinander',
-    sidesWords: 'Wo Platz ist. Die Taste d in einer Anfrage schaltet um.',
+    sidesWords: (key) => `Wo Platz ist.${key && ` Die Taste ${key} in einer Anfrage schaltet um.`}`,
     here: 'Das gilt für diesen Browser.',
   },
 
@@ -40,12 +40,13 @@ export const words: typeof english = {
 
   templates: {
     title: 'Vorlagen',
-    lead: 'Texte, die du wieder sagst: im Grund einer Ablehnung, in einer eigenen Antwort, in einer Nachricht. Die Taste t bietet sie an, wo du gerade bist; von selbst wird nichts gesendet.',
+    lead: (key) => `Texte, die du wieder sagst: im Grund einer Ablehnung, in einer eigenen Antwort, in einer Nachricht. ${key && `Die Taste ${key} bietet sie an, wo du gerade bist. `}Von selbst wird nichts gesendet.`,
     learned: 'Gelernt aus dem, was du gesagt hast',
     places: { own: 'Überall angeboten', reason: 'Ein Grund', answer: 'Eine Antwort', message: 'Eine Nachricht' },
     name: 'Name', nameHint: 'Zum Beispiel: pnpm', text: 'Text',
     add: 'Vorlage hinzufügen', save: 'Speichern', cancel: 'Abbrechen', change: 'Ändern', keep: 'Benennen', remove: 'Entfernen',
     changeOf: (name) => `Ändern: ${name}`,
+    keepOf: (name) => `Benennen: ${name}`,
     removeOf: (name) => `Entfernen: ${name}`,
   },
 

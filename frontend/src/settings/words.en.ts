@@ -18,7 +18,7 @@ export const words = {
     seconds: (n: string) => `${n} seconds`,
     undoing: { risky: 'What is red, and batches', always: 'Every answer', never: 'Never' },
     sides: 'Changes to files side by side',
-    sidesWords: 'Where there is room. The key d in a request turns it over.',
+    sidesWords: (key: string) => `Where there is room.${key && ` The key ${key} in a request turns it over.`}`,
     here: 'These hold for this browser.',
   },
 
@@ -38,12 +38,13 @@ export const words = {
 
   templates: {
     title: 'Templates',
-    lead: 'Texts to say again: in the reason of a denial, in an answer of your own, in a message. The key t offers them where you are; nothing is sent by itself.',
+    lead: (key: string) => `Texts to say again: in the reason of a denial, in an answer of your own, in a message. ${key && `The key ${key} offers them where you are. `}Nothing is sent by itself.`,
     learned: 'Learned from what you said',
     places: { own: 'Offered everywhere', reason: 'A reason', answer: 'An answer', message: 'A message' },
     name: 'Name', nameHint: 'For example: pnpm', text: 'Text',
     add: 'Add template', save: 'Save', cancel: 'Cancel', change: 'Change', keep: 'Give it a name', remove: 'Remove',
     changeOf: (name: string) => `Change: ${name}`,
+    keepOf: (name: string) => `Give it a name: ${name}`,
     removeOf: (name: string) => `Remove: ${name}`,
   },
 
