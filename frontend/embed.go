@@ -27,12 +27,6 @@ const notBuilt = `<!doctype html>
 </html>
 `
 
-// Built reports whether this binary holds the web app.
-func Built() bool {
-	root, err := fs.Sub(dist, "dist")
-	return err == nil && built(root)
-}
-
 // Handler serves the web app: files of the build as they are, and the app's page
 // for every other path, because the app knows its own addresses. Paths of the
 // API must not reach it.

@@ -26,19 +26,7 @@ func (p *process) blocks(m session.Message) []claude.ContentBlockParam {
 			}
 			a.Data = data
 		}
-		out = append(out, attachmentBlock(a))
+		out = append(out, claude.AttachmentBlock(a.Name, a.MediaType, a.Data))
 	}
 	return out
-}
-
-// attachmentBlock is an attachment as Claude takes it. Which media types there
-// are was checked when the attachment came in.
-func attachmentBlock(a session.Attachment) claude.ContentBlockParam {
-	switch a.MediaType {
-	case "application/pdf":
-		return claude.PDFBlock(a.Name, a.Data)
-	case "text/plain":
-		return claude.TextDocumentBlock(a.Name, string(a.Data))
-	}
-	return claude.ImageBlock(a.MediaType, a.Data)
 }

@@ -80,21 +80,3 @@ type Kept interface {
 	// need be kept.
 	Forget(ctx context.Context) error
 }
-
-// Pipes launches CLIs that this process holds by pipes: they end with it.
-type Pipes struct{}
-
-// Folder implements [Launcher].
-func (Pipes) Folder(Incarnation) string { return "" }
-
-// Launch implements [Launcher].
-func (Pipes) Launch(_ context.Context, _ Incarnation, c claude.Command, _ map[string][]byte) (Conn, error) {
-	p, err := claude.Start(c)
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
-// Left implements [Launcher]: a pipe does not outlive its server.
-func (Pipes) Left(context.Context) ([]Left, error) { return nil, nil }

@@ -86,20 +86,6 @@ func Uninstall(settings []byte, args ...string) ([]byte, error) {
 	return settings, nil
 }
 
-// Installed reports whether a hook with these arguments is there.
-func Installed(settings []byte, args ...string) bool {
-	list, err := hooksOf(settings, PermissionRequest)
-	if err != nil {
-		return false
-	}
-	for _, raw := range list {
-		if _, found := without(raw, tail(args)); found {
-			return true
-		}
-	}
-	return false
-}
-
 // without takes the commands with that end out of one entry; nil when nothing is
 // left of it. An entry that it cannot read stays.
 func without(raw json.RawMessage, tail string) (left json.RawMessage, found bool) {

@@ -32,14 +32,6 @@ func Parse(text string) Rule {
 	return Rule{Tool: tool, Content: content}
 }
 
-// String is the rule as settings files hold it.
-func (r Rule) String() string {
-	if r.Content == "" {
-		return r.Tool
-	}
-	return r.Tool + "(" + r.Content + ")"
-}
-
 // Call is a tool call that may be covered.
 type Call struct {
 	Tool  string

@@ -49,8 +49,8 @@ func TestCovers(t *testing.T) {
 			t.Errorf("%s covers %s %s: got %v", c.rule, c.tool, c.input, got)
 		}
 	}
-	if s := rule.Parse("Bash(a (b))").String(); s != "Bash(a (b))" {
-		t.Errorf("got %s", s)
+	if r := rule.Parse("Bash(a (b))"); r != (rule.Rule{Tool: "Bash", Content: "a (b)"}) {
+		t.Errorf("got %+v", r)
 	}
 }
 

@@ -5,7 +5,7 @@
 type Next = (at: number) => boolean
 type Match = (at: number, next: Next) => boolean
 
-export class Steps {
+class Steps {
   taken = 0
   /** Above this many the count ends with an error: it is found to be slow. */
   constructor(private readonly most = Infinity) {}

@@ -179,8 +179,6 @@ export const words: typeof english = {
     grants: 'Damit erlaubt',
     raw: 'Der Eintrag, wie er versiegelt wurde',
     open: 'Sitzung öffnen',
-    gone: 'Die Sitzung wurde gelöscht.',
-    time: 'Zeit',
     nobody: 'niemand',
   },
 

@@ -179,8 +179,6 @@ export const words = {
     grants: 'Granted with it',
     raw: 'The entry as it was sealed',
     open: 'Open the session',
-    gone: 'The session was deleted.',
-    time: 'Time',
     nobody: 'nobody',
   },
 

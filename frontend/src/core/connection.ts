@@ -17,7 +17,7 @@ export type Status =
   | { kind: 'outdated' }
   | { kind: 'stopped' }
 
-export interface Options<Frame extends { type: string }> {
+interface Options<Frame extends { type: string }> {
   open(): Line
   /** Every frame, in order. */
   onFrame(frame: Frame): void

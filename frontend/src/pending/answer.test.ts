@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Form, Question } from '@/wsapi/messages.gen'
 import {
-  answered, blank, draftOf, faultOf, joined, missing, pick, pickOther, responses, worthKeeping, type Fault, type FormDraft,
+  answered, blank, draftOf, faultOf, joined, missing, pick, pickOther, responses, type Fault, type FormDraft,
 } from './answer'
 
 function question(id: string, kind: Question['kind'], labels: string[], more: Partial<Question> = {}): Question {
@@ -103,12 +103,6 @@ describe('what goes out', () => {
   test('as one line, labels are joined with a comma and the own words come last', () => {
     expect(joined(form(multi), { q2: { picked: [0, 2], other: true, text: 'more' } })).toEqual({ 'q2?': 'API, server, Docs, more' })
   })
-})
-
-test('a draft is worth keeping when it holds anything', () => {
-  expect(worthKeeping({})).toBe(false)
-  expect(worthKeeping({ q1: { picked: [], other: true, text: ' ' } })).toBe(false)
-  expect(worthKeeping({ q1: { picked: [0], other: false, text: '' } })).toBe(true)
 })
 
 describe('what an MCP server asks for', () => {

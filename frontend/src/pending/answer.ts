@@ -33,7 +33,7 @@ export function draftOf(draft: FormDraft, q: Question): QuestionDraft {
 }
 
 /** How many options a question shows, Other not counted. */
-export function optionCount(q: Question): number {
+function optionCount(q: Question): number {
   return q.kind === 'confirm' ? CONFIRM.length : q.options.length
 }
 
@@ -47,7 +47,7 @@ export function takesOther(q: Question): boolean {
  * Claude's AskUserQuestion cannot tell the two apart in its answer, an MCP form
  * can.
  */
-export function otherAdds(q: Question, source: Request['source']): boolean {
+function otherAdds(q: Question, source: Request['source']): boolean {
   return q.kind === 'multi_select' && source !== 'claude'
 }
 
@@ -68,7 +68,7 @@ export function pickOther(q: Question, draft: QuestionDraft, source: Request['so
 }
 
 /** The response to one question as it goes out; null when there is none yet. */
-export function responseTo(q: Question, draft: QuestionDraft): Response | null {
+function responseTo(q: Question, draft: QuestionDraft): Response | null {
   const text = q.kind === 'text' || (takesOther(q) && draft.other) ? draft.text.trim() : ''
   const chosen = q.kind === 'text' ? [] : draft.picked.filter((i) => i >= 0 && i < optionCount(q)).map((i) => valueOf(q, i))
   const values = [...new Set(chosen)]
@@ -164,9 +164,4 @@ export function joined(form: Form, draft: FormDraft): Record<string, string> {
     lines[q.question] = [...labels, ...(response.text ? [response.text] : [])].join(', ')
   }
   return lines
-}
-
-/** Whether there is anything in the draft that a person would miss. */
-export function worthKeeping(draft: FormDraft): boolean {
-  return Object.values(draft).some((d) => d.picked.length > 0 || d.text.trim() !== '')
 }

@@ -1,9 +1,9 @@
 /** A card just shown does not take a decision: the key was meant for something else. */
-export const AFTER_SHOWN_MS = 600
+const AFTER_SHOWN_MS = 600
 /** Nor does a page just come back to: the key may be buffered from another window. */
-export const AFTER_FOCUS_MS = 500
+const AFTER_FOCUS_MS = 500
 
-export interface Moments {
+interface Moments {
   /** When the card appeared or was handed the focus by us; milliseconds. */
   shown: number
   /** When the window last got the focus or became visible; null when it has not. */

@@ -1,6 +1,6 @@
 import { diffWordsWithSpace } from 'diff'
 
-export interface Word {
+interface Word {
   kind: 'same' | 'add' | 'del'
   text: string
 }

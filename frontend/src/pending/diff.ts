@@ -10,7 +10,7 @@ export interface DiffLine {
   many?: number
 }
 
-export interface Diff {
+interface Diff {
   lines: DiffLine[]
   added: number
   removed: number

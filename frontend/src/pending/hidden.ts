@@ -15,7 +15,7 @@ const NAMES: Record<number, string> = {
 // oxlint-disable-next-line no-misleading-character-class
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\u00a0\u034f\u115f\u1160\u1680\u17b4\u17b5\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/gu
 
-export interface Piece {
+interface Piece {
   text: string
   /** Set for a hidden character: its name. */
   hidden?: string

@@ -1,7 +1,7 @@
 import type { RiskMark } from '@/wsapi/messages.gen'
 import { few } from './few'
 
-export interface Segment {
+interface Segment {
   text: string
   level: RiskMark['level'] | null
 }
@@ -37,7 +37,7 @@ export function segments(text: string, marks: readonly RiskMark[]): Segment[][] 
   return few(lines, (rest) => rest.flatMap((line, i) => (i === 0 ? line : [{ text: '\n', level: null }, ...line])))
 }
 
-export interface Finding {
+interface Finding {
   mark: RiskMark
   /** What it speaks of, on one line. */
   text: string

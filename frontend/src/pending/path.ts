@@ -1,5 +1,5 @@
 /** A path as shown in a session that works in cwd. */
-export interface ShownPath {
+interface ShownPath {
   text: string
   /** The file lies outside the folder of the session. */
   outside: boolean

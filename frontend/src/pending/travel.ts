@@ -14,7 +14,7 @@ const LONGEST = 120_000
 
 type Store = ReturnType<typeof useSessions>
 
-export const keyOf = (d: Pick<KeptDraft, 'session_id' | 'request_id'>): string =>
+const keyOf = (d: Pick<KeptDraft, 'session_id' | 'request_id'>): string =>
   d.request_id ? `request:${d.request_id}` : `message:${d.session_id}`
 
 const text = (value: unknown): string => JSON.stringify(value ?? null)

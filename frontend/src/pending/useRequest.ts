@@ -15,7 +15,7 @@ const LATE_S = 3
 type Decided = Pick<PendingRequestResponse,
   'decision' | 'message' | 'interrupt' | 'updated_input' | 'updated_permissions' | 'responses'>
 
-export interface Pressed {
+interface Pressed {
   decision: 'allow' | 'deny'
   interrupt: boolean
 }
