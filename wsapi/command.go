@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -260,8 +261,8 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 	if c.RequestType == "" {
 		c.RequestType = row.RequestType
 	}
-	if c.Batch {
-		if err := s.mayBatch(c, row, ses); err != nil {
+	if c.Batch || len(c.Together) > 0 {
+		if err := s.mayBatch(ctx, who, c, row, ses); err != nil {
 			return Outcome{}, err
 		}
 	}
@@ -298,14 +299,37 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 	return out, failpoint.After("answer.handled", err)
 }
 
+// mostTogether is what one confirmation approves at most: no more than a person
+// reads.
+const mostTogether = 20
+
 // mayBatch refuses an answer that is one of several given at once, and needs a look
 // of its own.
-func (s *Server) mayBatch(c *PendingRequestResponse, row pending.Request, ses session.Session) error {
+func (s *Server) mayBatch(ctx context.Context, who account.Identity, c *PendingRequestResponse, row pending.Request, ses session.Session) error {
 	switch {
+	case !c.Batch:
+		return refuseField("together", `The field "together" goes with "batch".`)
 	case row.RequestType != pending.ToolApproval || c.Decision != pending.Allow || len(unlessNull(c.UpdatedInput)) > 0 || len(unlessNull(c.UpdatedPermissions)) > 0:
 		return refuseField("batch", "Together with others a tool can only be approved, as it was asked and this once. Answer this request on its own.")
 	case s.levels.of(row, ses.CWD) != review.Low:
 		return refuse(http.StatusUnprocessableEntity, "not_low_risk", "This is not of low risk, so it cannot be approved together with others. Open it, and decide about it on its own.")
+	case len(c.Together) == 0:
+		return nil
+	}
+	ids := slices.Compact(slices.Sorted(slices.Values(c.Together)))
+	one := len(c.Together) <= mostTogether && len(ids) == len(c.Together) && slices.Contains(ids, row.RequestID)
+	for i := 0; one && i < len(ids); i++ {
+		other, _, err := s.mayRequest(ctx, who, project.See, ids[i])
+		switch {
+		case errors.Is(err, pending.ErrNotFound): // its session was deleted since; the others stand
+		case err != nil:
+			return err
+		default:
+			one = other.ToolName == row.ToolName
+		}
+	}
+	if !one {
+		return refuse(http.StatusUnprocessableEntity, "not_one_batch", "Only requests of the same tool can be approved together, 20 at most, each named once. Open this one, and decide about it on its own.")
 	}
 	return nil
 }

@@ -43,6 +43,9 @@ type PendingRequestResponse struct {
 	// Batch says that a person approves several with one confirmation. Only what is of
 	// low risk is taken then, as it was asked and with no rule.
 	Batch bool `json:"batch,omitempty"`
+	// Together are the ids of all that the confirmation approves, this one among them:
+	// at most 20, all of one tool. Absent of a tab that does not say so yet.
+	Together []string `json:"together,omitempty"`
 
 	Answers   map[string]string `json:"answers,omitempty"`
 	Responses []Response        `json:"responses,omitempty" validate:"dive"`

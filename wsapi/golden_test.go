@@ -284,7 +284,7 @@ func commands() map[string]any {
 	decline.Decision, decline.Message = pending.Deny, "not now"
 	return map[string]any{
 		"command.pending_request_response.allow":     &allow,
-		"command.pending_request_response.batch":     &wsapi.PendingRequestResponse{Type: "pending_request_response", CommandID: cmdID, SessionID: sessID, RequestID: bashRequest().RequestID, RequestType: pending.ToolApproval, Decision: pending.Allow, Batch: true},
+		"command.pending_request_response.batch":     &wsapi.PendingRequestResponse{Type: "pending_request_response", CommandID: cmdID, SessionID: sessID, RequestID: bashRequest().RequestID, RequestType: pending.ToolApproval, Decision: pending.Allow, Batch: true, Together: []string{bashRequest().RequestID, questionRequest().RequestID}},
 		"command.pending_request_response.held":      &wsapi.PendingRequestResponse{Type: "pending_request_response", CommandID: cmdID, SessionID: sessID, RequestID: bashRequest().RequestID, RequestType: pending.ToolApproval, Decision: pending.Allow, UndoMS: 3000},
 		"command.pending_request_response.edit":      &edit,
 		"command.pending_request_response.deny":      &deny,

@@ -103,6 +103,47 @@ func TestRiskAndBatch(t *testing.T) {
 	checkRefusal(t, h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"batch": true, "responses": []any{map[string]any{"id": "q", "text": "x"}}}), 400, "invalid")
 }
 
+// TestOneBatch: who approves several at once names them, and the server looks that
+// they are no more than a person reads, and of one tool.
+func TestOneBatch(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	one, two := h.session("one"), h.session("two")
+	ask := func(sessionID, key, tool, input string) string {
+		r, _ := h.ask(sessionID, key, call(tool, input))
+		return r.RequestID
+	}
+	ls, pwd := ask(one, "ls", "Bash", `{"command":"ls"}`), ask(two, "pwd", "Bash", `{"command":"pwd"}`)
+	read := ask(one, "read", "Read", `{"file_path":"/work/one/a.go"}`)
+	many := []string{ls}
+	for i := range 20 {
+		many = append(many, ask(one, fmt.Sprint(i), "Bash", `{"command":"ls"}`))
+	}
+	give := func(id string, batch bool, together ...string) answer {
+		return h.as(account.Member, "POST", "/api/pending/"+id+"/response", map[string]any{"decision": "allow", "batch": batch, "together": together})
+	}
+	for name, together := range map[string][]string{
+		"another tool":    {ls, read},
+		"more than 20":    many,
+		"one named twice": {ls, pwd, pwd},
+		"not this one":    {pwd},
+	} {
+		t.Run(name, func(t *testing.T) {
+			checkRefusal(t, give(ls, true, together...), 422, "not_one_batch")
+		})
+	}
+	checkRefusal(t, give(ls, false, ls, pwd), 400, "invalid")
+	// One that is no more is none that is approved.
+	for _, id := range []string{ls, pwd} {
+		if got := give(id, true, ls, pwd, "7d1fd1f6-5d27-4e5e-9f9c-3b6a3f9d0d11"); got.status != 200 {
+			t.Errorf("together: %d %s", got.status, got.body)
+		}
+	}
+	if got := give(many[1], true, many[1:]...); got.status != 200 {
+		t.Errorf("twenty: %d %s", got.status, got.body)
+	}
+}
+
 // BenchmarkStateOfManyRequests makes the frame of a session with 200 open requests,
 // whose levels are known after the first.
 func BenchmarkStateOfManyRequests(b *testing.B) {

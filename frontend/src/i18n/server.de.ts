@@ -336,6 +336,7 @@ export const CODES: Record<string, string> = {
   not_approved: 'Es gibt keine Zustimmung von dir, die du zurücknehmen könntest.',
   not_by_proxy: 'Dieser Server ist nur über seinen Proxy erreichbar. Öffne ihn unter seiner öffentlichen Adresse.',
   not_low_risk: 'Das hat kein geringes Risiko und lässt sich nicht mit anderen zugleich erlauben. Öffne es, und entscheide darüber für sich.',
+  not_one_batch: 'Nur Anfragen desselben Werkzeugs lassen sich zugleich erlauben, höchstens 20, jede einmal genannt. Öffne diese, und entscheide darüber für sich.',
   not_found: 'Das gibt es nicht, oder du darfst es nicht sehen.',
   not_ours: 'Claude läuft für diese Sitzung nicht hier. Ihre Fragen können beantwortet werden.',
   not_queued: 'Diese Nachricht wartet nicht mehr: Claude hat sie, oder jemand hat sie zurückgezogen.',

@@ -290,6 +290,7 @@ export interface PendingRequestResponse {
   updated_permissions?: unknown[]
   undo_ms?: number
   batch?: boolean
+  together?: string[]
   answers?: Record<string, string>
   responses?: Response[]
 }
