@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -48,4 +52,115 @@ func (o *Orchestrator) recordAsksNobody(ctx context.Context, s session.Session, 
 		return fmt.Errorf("orchestrator: put on record that Claude asks nobody: %w", err)
 	}
 	return nil
+}
+
+// rightsPause is how long Claude may go on asking nobody after the right to that has
+// ended. Rights end in many places, also outside of this server; the rows are looked
+// at while a process is in that mode, and only then.
+const rightsPause = 3 * time.Second
+
+// endedRight is what people read of a session whose process was told to ask again.
+const endedRight = "Whoever had Claude ask nobody in this session may do so no longer, so it asks again from here on."
+
+// rights are who may have Claude ask nobody, and where, at one moment.
+type rights struct {
+	book   *project.Book
+	people map[string]account.User
+}
+
+func (o *Orchestrator) rights(ctx context.Context) (rights, error) {
+	projects, err := o.o.Store.Projects(ctx)
+	if err != nil {
+		return rights{}, err
+	}
+	users, err := o.o.Store.Users(ctx)
+	if err != nil {
+		return rights{}, err
+	}
+	r := rights{book: project.NewBook(projects, users), people: map[string]account.User{}}
+	for _, u := range users {
+		r.people[u.UserID] = u
+	}
+	return r, nil
+}
+
+func (r rights) spare(userID, folder string) bool {
+	u, known := r.people[userID]
+	in := project.Place{ProjectID: r.book.Of(folder)}
+	return known && !u.Disabled && r.book.May(project.Person{UserID: u.UserID, Role: u.Role}, project.Bypass, in) == nil
+}
+
+// maySpare reports whether somebody may have Claude ask nobody in a folder.
+func (o *Orchestrator) maySpare(ctx context.Context, userID, folder string) (bool, error) {
+	r, err := o.rights(ctx)
+	return err == nil && r.spare(userID, folder), err
+}
+
+// endSparing has Claude ask in every process that asks nobody, and for which nobody
+// stands any more who may want that.
+func (o *Orchestrator) endSparing(ctx context.Context) {
+	var sparing []*process
+	for _, p := range o.all() {
+		if _, is := p.sparedBy(); is {
+			sparing = append(sparing, p)
+		}
+	}
+	if len(sparing) == 0 {
+		return
+	}
+	r, err := o.rights(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			o.o.Log.ErrorContext(ctx, "cannot see who may have Claude ask nobody", "error", err)
+		}
+		return
+	}
+	for _, p := range sparing {
+		if by, is := p.sparedBy(); is && !r.spare(by, p.session.CWD) {
+			p.endSparing(ctx)
+		}
+	}
+}
+
+// sparedBy is whose right a process lives by that asks nobody.
+func (p *process) sparedBy() (userID string, is bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state.PermissionMode != bypass || !p.state.Running() || p.stopReason != "" {
+		return "", false
+	}
+	if p.script.SparedBy == "" { // its server did not keep it yet
+		return p.session.OwnerID, true
+	}
+	return p.script.SparedBy, true
+}
+
+func (p *process) spareFor(userID string) {
+	p.mu.Lock()
+	p.script.SparedBy = userID
+	p.mu.Unlock()
+}
+
+// endSparing has Claude ask from now on, and ends it when it does not take that.
+func (p *process) endSparing(ctx context.Context) {
+	mode := "default"
+	err := p.setPermissionMode(ctx, mode)
+	switch {
+	case errors.Is(err, ErrNotRunning): // it is starting, and told at the next look
+		return
+	case err != nil && ctx.Err() != nil:
+		return
+	case err != nil:
+		p.log.WarnContext(ctx, "Claude cannot be told to ask again", "error", err)
+		p.kill(false, false, "Whoever had Claude ask nobody may do so no longer, and Claude could not be told to ask.")
+	default:
+		note := session.Item{Key: "asks-again:" + uuid.NewString(), At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{Level: "warning", Text: endedRight})}
+		if err := p.o.o.Store.PutItems(ctx, p.session.SessionID, []session.Item{note}); err != nil {
+			p.log.ErrorContext(ctx, "cannot note that Claude asks again", "error", err)
+		}
+	}
+	if _, err := p.o.o.Store.UpdateSession(ctx, p.session.SessionID, session.Patch{PermissionMode: &mode}); err != nil {
+		p.log.ErrorContext(ctx, "cannot keep that Claude asks again", "error", err)
+	}
+	p.o.o.Bell.Ring(p.session.SessionID)
 }

@@ -120,6 +120,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	for _, p := range adopted {
 		drive(p)
 	}
+	o.waitAgain(ctx)
 	// What is in the way of a new process of its session goes first; none of it
 	// holds up what was adopted.
 	running.Go(func() {
@@ -130,6 +131,8 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	look := time.NewTicker(roomPause)
 	defer look.Stop()
+	rights := time.NewTicker(rightsPause)
+	defer rights.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -142,6 +145,8 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 			running.Go(func() { o.resumeWaiting(ctx) })
 		case <-look.C:
 			running.Go(func() { o.resumeWaiting(ctx) })
+		case <-rights.C:
+			running.Go(func() { o.endSparing(ctx) })
 		case now := <-ticker.C:
 			o.sample(ctx, now)
 		}
@@ -220,10 +225,15 @@ func (o *Orchestrator) goOn(ctx context.Context, p *process) {
 			return err
 		}
 		if len(queue) > 0 {
-			l := launchOf(p.session)
+			// As it is now: the model and the mode may have been changed since its start.
+			s, err := o.o.Store.Session(ctx, p.session.SessionID)
+			if err != nil {
+				return err
+			}
+			l := launchOf(s)
 			l.By = queue[0].By
 			l.ContinueTurn = l.Resume != "" && p.leavesTurn(queue[0])
-			return o.sayWhy(ctx, p.session.SessionID, o.launch(ctx, p.session, l))
+			return o.sayWhy(ctx, s.SessionID, o.launch(ctx, s, l))
 		}
 		if !o.rules().ResumeOnAnswer {
 			return nil
@@ -247,9 +257,12 @@ const noticeDeath = time.Second
 // beginAfresh starts a session again that Claude has no transcript of: it was
 // killed before it had written one. What was said to it is said again.
 func (o *Orchestrator) beginAfresh(ctx context.Context, p *process) error {
-	s, begun := p.session, false
-	s.Begun = false
-	if _, err := o.o.Store.UpdateSession(ctx, s.SessionID, session.Patch{Begun: &begun}); err != nil {
+	begun := false
+	if _, err := o.o.Store.UpdateSession(ctx, p.session.SessionID, session.Patch{Begun: &begun}); err != nil {
+		return err
+	}
+	s, err := o.o.Store.Session(ctx, p.session.SessionID)
+	if err != nil {
 		return err
 	}
 	note := session.Item{Key: "afresh:" + p.processID, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{
@@ -547,7 +560,7 @@ func (o *Orchestrator) SetModel(ctx context.Context, sessionID, model string) er
 // SetPermissionMode changes the permission mode, at once when a process runs. The
 // mode in which Claude asks nobody is for the caller to have allowed; the CLI takes
 // it at its start alone.
-func (o *Orchestrator) SetPermissionMode(ctx context.Context, sessionID, mode string) error {
+func (o *Orchestrator) SetPermissionMode(ctx context.Context, sessionID, mode string, by pending.Actor) error {
 	if mode != bypass {
 		if err := checkPermissionMode(mode); err != nil {
 			return err
@@ -556,6 +569,12 @@ func (o *Orchestrator) SetPermissionMode(ctx context.Context, sessionID, mode st
 	if p := o.process(sessionID); p != nil {
 		if mode == bypass && p.session.PermissionMode != bypass {
 			return &InvalidError{Field: "permission_mode", Sentence: "Claude takes this mode only when it starts. End the session first, then change its mode and resume it."}
+		}
+		if mode == bypass {
+			if err := o.recordAsksNobody(ctx, p.session, by); err != nil {
+				return err
+			}
+			p.spareFor(by.UserID)
 		}
 		if err := p.setPermissionMode(ctx, mode); err != nil {
 			return err
@@ -600,8 +619,12 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	if plan.settings, err = o.admit(ctx, s); err != nil {
 		return err
 	}
-	if s.PermissionMode == bypass && plan.By.UserID == "" {
-		return errAsksNobody
+	if s.PermissionMode == bypass {
+		if may, err := o.maySpare(ctx, plan.By.UserID, s.CWD); err != nil {
+			return fmt.Errorf("orchestrator: launch: %w", err)
+		} else if !may {
+			return errAsksNobody
+		}
 	}
 	var waits bool
 	if plan.Former, waits, err = o.leftOver(ctx, s.SessionID); err != nil {

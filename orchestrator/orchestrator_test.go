@@ -535,6 +535,11 @@ func (l *launcher) Launch(_ context.Context, _ orchestrator.Incarnation, c claud
 		defer l.mu.Unlock()
 		l.heard = append(l.heard, r)
 	}}
+	for _, arg := range c.Args {
+		if mode, is := strings.CutPrefix(arg, "--permission-mode="); is {
+			player.PermissionMode = mode
+		}
+	}
 	go func() {
 		conn.status = player.Run(ctx)
 		kill()

@@ -148,6 +148,7 @@ func newProcess(o *Orchestrator, s session.Session, plan launchPlan) *process {
 	}
 	p.unsaved = true
 	p.script.init()
+	p.script.SparedBy = plan.By.UserID
 	return p
 }
 

@@ -156,6 +156,23 @@ func (o *Orchestrator) noRoom(ctx context.Context, sessionID string, why *projec
 	return nil
 }
 
+// waitAgain takes up the wait of what found no room while a former server ran.
+func (o *Orchestrator) waitAgain(ctx context.Context) {
+	held, err := o.o.Store.HeldSessions(ctx)
+	if err != nil {
+		o.o.Log.ErrorContext(ctx, "cannot see which sessions wait for room", "error", err)
+		return
+	}
+	o.mu.Lock()
+	for _, sessionID := range held {
+		o.waiting[sessionID] = struct{}{}
+	}
+	o.mu.Unlock()
+	if len(held) > 0 {
+		poke(o.roomier)
+	}
+}
+
 // resumeWaiting starts the sessions for which there was no room, if there is now.
 func (o *Orchestrator) resumeWaiting(ctx context.Context) {
 	o.mu.Lock()

@@ -1,6 +1,7 @@
 package orchestrator_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -335,6 +336,36 @@ func TestNothingGoesOnByItselfWithoutRoom(t *testing.T) {
 			}, each(project.Limits{Sessions: 1}), func(o *orchestrator.Options) { o.Rules.ResumeOnAnswer = true })
 		})
 	}
+}
+
+// TestWaitingForRoomOutlivesTheServer: what waited for room when the server ended goes
+// on when the next one finds room.
+func TestWaitingForRoomOutlivesTheServer(t *testing.T) {
+	id := uuid.NewString()
+	withBench(t, claudetest.Script{}, nil, func(b *bench) {
+		s := b.wait(id, in(session.UserTurn))
+		if s.Held != "" || s.QueuedMessages != 0 {
+			b.t.Errorf("it says %q, and %d messages wait", s.Held, s.QueuedMessages)
+		}
+	}, func(o *orchestrator.Options) {
+		cwd := o.Rules.Roots[0]
+		now := time.Now()
+		for _, err := range []error{
+			o.Store.CreateSession(context.Background(), session.Session{SessionID: id, ProjectID: session.ProjectOf(cwd), CWD: cwd, PermissionMode: "default", OwnerID: "u1", CreatedAt: now}),
+			func() error {
+				_, err := o.Store.QueueMessage(context.Background(), session.Message{MessageID: uuid.NewString(), SessionID: id, Text: "go on", By: pending.Actor{UserID: "u1", Name: "Ada"}, CreatedAt: now})
+				return err
+			}(),
+			func() error {
+				_, err := o.Store.SaveProcess(context.Background(), session.ProcessState{SessionID: id, State: session.Dead, NodeID: o.NodeID, StateChangedAt: now, PermissionMode: "default", Held: "There may be 1 at once."})
+				return err
+			}(),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }
 
 // TestResultsTellCosts: what is spent is what a total has grown by.

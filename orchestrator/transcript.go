@@ -44,6 +44,8 @@ type memo struct {
 	// Cost is the total of the last result, in millionths of a dollar; nil while
 	// nothing is known of it.
 	Cost *int64 `json:"cost,omitempty"`
+	// SparedBy is who had Claude ask nobody, a user id; see endSparing.
+	SparedBy string `json:"spared_by,omitempty"`
 }
 
 // answered is a request whose answer was given to the CLI.

@@ -283,6 +283,9 @@ type Store interface {
 	// ActiveProcesses returns those that run or have a request to answer, in the
 	// order of StartedAt.
 	ActiveProcesses(ctx context.Context) ([]ProcessState, error)
+	// HeldSessions returns the ids of those whose process is dead and that say why
+	// they do not go on by themselves, in no order.
+	HeldSessions(ctx context.Context) (sessionIDs []string, err error)
 
 	// SaveProgress writes, in one transaction, what was taken in of the output of
 	// a process and what it has cost, and returns the session's version, which grows

@@ -591,7 +591,7 @@ func (c *SetPermissionMode) do(ctx context.Context, s *Server, who account.Ident
 	if err := book.MayLoosen(person(who), placeOf(ses), c.PermissionMode, nil); err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{}, s.o.Driver.SetPermissionMode(ctx, c.SessionID, c.PermissionMode)
+	return Outcome{}, s.o.Driver.SetPermissionMode(ctx, c.SessionID, c.PermissionMode, actor(who))
 }
 
 func unlessNull(raw json.RawMessage) json.RawMessage {

@@ -507,7 +507,7 @@ func (d *driver) SetModel(_ context.Context, sessionID, model string) error {
 	return d.note("model %s %s", sessionID, model)
 }
 
-func (d *driver) SetPermissionMode(_ context.Context, sessionID, mode string) error {
+func (d *driver) SetPermissionMode(_ context.Context, sessionID, mode string, _ pending.Actor) error {
 	return d.note("mode %s %s", sessionID, mode)
 }
 

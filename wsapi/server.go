@@ -91,7 +91,7 @@ type Driver interface {
 	Fork(ctx context.Context, sessionID string, by pending.Actor) (newSessionID string, err error)
 	Delete(ctx context.Context, sessionID string) error
 	SetModel(ctx context.Context, sessionID, model string) error
-	SetPermissionMode(ctx context.Context, sessionID, mode string) error
+	SetPermissionMode(ctx context.Context, sessionID, mode string, by pending.Actor) error
 	RevokeGrant(ctx context.Context, grantID string, by pending.Actor) (orchestrator.Revocation, error)
 	RevokeAnswer(ctx context.Context, requestID string, by pending.Actor) (orchestrator.Revocation, error)
 	RevokeFound(ctx context.Context, g pending.Grant, by pending.Actor) (orchestrator.Revocation, error)

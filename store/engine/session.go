@@ -133,6 +133,9 @@ var SelectProcesses = "SELECT " + processColumns + ", " + joinedRequestColumns +
 // first.
 const ProcessOrder = " ORDER BY p.started_at, p.session_id, r.created_at, r.seq"
 
+// SelectHeldSessions is the ids of the sessions that would go on and cannot.
+const SelectHeldSessions = "SELECT session_id FROM processes WHERE state = 'dead' AND held <> ''"
+
 // ProcessRow takes one row of [SelectProcesses].
 type ProcessRow struct {
 	p                         session.ProcessState

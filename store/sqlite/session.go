@@ -188,6 +188,11 @@ func (s *Store) ActiveProcesses(ctx context.Context) ([]session.ProcessState, er
 	return s.processes(ctx, "active processes", selectActive)
 }
 
+// HeldSessions implements [session.Store].
+func (s *Store) HeldSessions(ctx context.Context) ([]string, error) {
+	return engine.All(ctx, s.query, "held sessions", engine.SelectHeldSessions, engine.Value[string])
+}
+
 func (s *Store) processes(ctx context.Context, what, text string, args ...any) (states []session.ProcessState, err error) {
 	err = s.query(ctx, what, text, func(rows engine.Row) (err error) {
 		var row engine.ProcessRow

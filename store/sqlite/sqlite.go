@@ -155,7 +155,7 @@ var onTheWay = map[string]bool{
 // readQueries are what the readers prepare.
 var readQueries = []string{
 	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnconsumed, selectHeld, selectUnrecorded,
-	selectSession, selectSessions, selectProcess, selectActive, selectMark, selectItems, selectQueued, selectAttachment, selectDrafts, selectTemplates, selectPreferences, engine.SelectFresh, engine.SelectWaits, selectUnindexed, selectHits,
+	selectSession, selectSessions, selectProcess, selectActive, engine.SelectHeldSessions, selectMark, selectItems, selectQueued, selectAttachment, selectDrafts, selectTemplates, selectPreferences, engine.SelectFresh, engine.SelectWaits, selectUnindexed, selectHits,
 	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCommand, selectAgentToken, selectAgentTokens, selectAudit,
 	selectGrants, selectAuditBefore, selectAuditBase, engine.SelectSettings,
 	selectTargets, selectChoices, selectDeliveries,

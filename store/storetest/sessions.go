@@ -364,5 +364,14 @@ func processes(t *testing.T, open func(t *testing.T) store.Store) {
 			equal(t, "the same as alone", p, one)
 		}
 		equal(t, "requests of the last", requestIDs(list[2].Requests), []string{second.RequestID, first.RequestID})
+
+		for _, p := range []session.ProcessState{{SessionID: dead, State: session.Dead}, {SessionID: late, State: session.UserTurn}} {
+			p.Held = "There is no room."
+			_, err := st.SaveProcess(ctx, p)
+			must(t, err)
+		}
+		held, err := st.HeldSessions(ctx)
+		must(t, err)
+		equal(t, "held", held, []string{dead})
 	})
 }

@@ -29,6 +29,10 @@ const SENTENCES: Record<string, string> = {
   'This question cannot wait any longer.': 'Diese Frage kann nicht länger warten.',
   'The Claude process ended before an answer. Nothing ran.': 'Der Claude-Prozess endete vor einer Antwort. Nichts wurde ausgeführt.',
 
+  'Whoever had Claude ask nobody in this session may do so no longer, so it asks again from here on.':
+    'Wer Claude in dieser Sitzung ohne Fragen arbeiten ließ, darf das nicht mehr. Ab hier fragt es wieder.',
+  'Whoever had Claude ask nobody may do so no longer, and Claude could not be told to ask.':
+    'Wer Claude ohne Fragen arbeiten ließ, darf das nicht mehr, und Claude ließ sich nicht sagen, dass es fragen soll.',
   'Claude asks nobody in this session, so it was not started by itself. Resume the session, or choose another permission mode first.':
     'Claude fragt in dieser Sitzung niemanden und wurde deshalb nicht von selbst gestartet. Setze die Sitzung fort, oder wähle zuerst einen anderen Berechtigungsmodus.',
   "The settings of this session's folder are not those that somebody trusted, so Claude was not started by itself. Resume the session to look at them.":
