@@ -51,7 +51,7 @@ type AdapterOptions struct {
 // takes questions while [Server.Run] does.
 type Adapters struct {
 	o      AdapterOptions
-	policy func(session.Session) Policy
+	policy func(context.Context, session.Session) Policy
 	desk   *desk
 	relays relays
 	paths  map[string]adapterRoute

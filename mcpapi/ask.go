@@ -30,7 +30,7 @@ type question struct {
 
 // ask puts a question before a person and returns the result of its tool.
 func (s *Server) ask(ctx context.Context, c *call, req *mcp.CallToolRequest, q question) (*mcp.CallToolResult, error) {
-	policy := s.policy(c)
+	policy := s.policy(ctx, c)
 	if policy.Disabled && q.requestType == pending.AskUserQuestion {
 		return failed("Asking is switched off for this project. Go on without an answer, using your best judgment."), nil
 	}
@@ -225,14 +225,14 @@ func (s *Server) waitFor(ctx context.Context, c *call, req *mcp.CallToolRequest)
 			return s.trouble(ctx, err), nil
 		}
 	}
-	return s.result(c, s.policy(c), row), nil
+	return s.result(c, s.policy(ctx, c), row), nil
 }
 
-func (s *Server) policy(c *call) Policy {
+func (s *Server) policy(ctx context.Context, c *call) Policy {
 	if s.o.Policy == nil {
 		return Policy{}
 	}
-	return s.o.Policy(c.session)
+	return s.o.Policy(ctx, c.session)
 }
 
 // trouble is the result of a question that could not be asked.

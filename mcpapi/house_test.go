@@ -141,7 +141,7 @@ func (h *house) open() {
 	h.registry = pending.NewRegistry(h.memory, h.bell)
 	h.door = mcpapi.New(mcpapi.Options{
 		Requests: h.registry, Store: h.memory, Directory: h.directory, Bell: h.bell,
-		Policy: func(session.Session) mcpapi.Policy { return h.policy }, Version: "0.0.0-test", Log: slog.New(slog.DiscardHandler),
+		Policy: func(context.Context, session.Session) mcpapi.Policy { return h.policy }, Version: "0.0.0-test", Log: slog.New(slog.DiscardHandler),
 	})
 	pipes := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	server := &http.Server{Handler: h.doors(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}

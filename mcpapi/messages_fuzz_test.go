@@ -43,7 +43,7 @@ func FuzzMessages(f *testing.F) {
 	registry := pending.NewRegistry(memory, bell)
 	door := mcpapi.New(mcpapi.Options{
 		Requests: registry, Store: memory, Directory: directory, Bell: bell,
-		Policy: func(session.Session) mcpapi.Policy { return mcpapi.Policy{} }, Version: "0.0.0-test", Log: slog.New(slog.DiscardHandler),
+		Policy: func(context.Context, session.Session) mcpapi.Policy { return mcpapi.Policy{} }, Version: "0.0.0-test", Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan error, 1)

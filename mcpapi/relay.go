@@ -133,7 +133,7 @@ func (a *Adapters) postRelay(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if a.policy != nil {
-		policy := a.policy(s)
+		policy := a.policy(ctx, s)
 		if policy.Disabled {
 			return &refused{http.StatusForbidden, "disabled", "Asking is switched off for this project."}
 		}

@@ -121,7 +121,7 @@ type Options struct {
 	// Bell is rung after a change that this door made itself.
 	Bell session.Bell
 	// Policy says what holds for the questions of a session. It may be nil.
-	Policy  func(session.Session) Policy
+	Policy  func(context.Context, session.Session) Policy
 	Version string
 	Log     *slog.Logger
 }

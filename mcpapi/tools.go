@@ -126,7 +126,7 @@ func (s *Server) tools() []tool {
 func (s *Server) askUser(ctx context.Context, c *call, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	return s.askForm(ctx, c, req, toolAskUser, func(input object) (*pending.Form, time.Duration, error) {
 		key, _ := c.key(toolAskUser, arguments(req))
-		return askUserOf(input, s.policy(c), key)
+		return askUserOf(input, s.policy(ctx, c), key)
 	})
 }
 

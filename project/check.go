@@ -112,6 +112,9 @@ func Check(p Project, people []account.User) (Project, error) {
 			return p, err
 		}
 	}
+	if t := p.AskTimeout; t != 0 && t != AskForEver && (t < AskShortest || t > AskLongest) {
+		return p, invalid("ask_timeout", "A question waits from 30 seconds to 15 minutes, for ever, or as long as the server says.")
+	}
 	return p, nil
 }
 

@@ -51,12 +51,22 @@ type Project struct {
 	Rules     []Rule   `json:"rules"`  // about approvals; the first that fits decides
 	// Bypass names who may run sessions in which Claude asks nobody; nobody else
 	// may, whatever their role.
-	Bypass    []string  `json:"bypass"`
-	Limits    Limits    `json:"limits"`      // of all sessions together
-	EachLimit Limits    `json:"each_limits"` // of the sessions of one person
-	Version   int64     `json:"-"`           // grows with every change, from 1
-	CreatedAt time.Time `json:"-"`
+	Bypass    []string `json:"bypass"`
+	Limits    Limits   `json:"limits"`      // of all sessions together
+	EachLimit Limits   `json:"each_limits"` // of the sessions of one person
+	// AskTimeout is how long a question over MCP waits for a person, in seconds;
+	// 0 as the server has it, [AskForEver] without end.
+	AskTimeout int       `json:"ask_timeout,omitempty"`
+	Version    int64     `json:"-"` // grows with every change, from 1
+	CreatedAt  time.Time `json:"-"`
 }
+
+// Bounds of [Project.AskTimeout], in seconds.
+const (
+	AskForEver  = -1
+	AskShortest = 30
+	AskLongest  = 15 * 60
+)
 
 // Member is a person in a project. Whoever is a viewer on the server is no more
 // than that here.

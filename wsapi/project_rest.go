@@ -131,6 +131,7 @@ func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, who accoun
 	if body.EachLimits != nil {
 		p.EachLimit = body.EachLimits.over(p.EachLimit)
 	}
+	change(&p.AskTimeout, body.AskTimeout)
 	people, err := s.o.Directory.Users(ctx)
 	if err != nil {
 		return err
@@ -179,7 +180,7 @@ func wireProject(p project.Project, book *project.Book, who project.Person) Proj
 	in := project.Place{ProjectID: p.ProjectID}
 	out := Project{
 		ProjectID: p.ProjectID, Name: p.Name, Folders: p.Folders, Members: []ProjectMember{}, Start: Whom(p.Start), Answer: Whom(p.Answer),
-		Rules: []ProjectRule{}, Bypass: p.Bypass, Limits: wireLimits(p.Limits), EachLimits: wireLimits(p.EachLimit), Version: p.Version,
+		Rules: []ProjectRule{}, Bypass: p.Bypass, Limits: wireLimits(p.Limits), EachLimits: wireLimits(p.EachLimit), AskTimeout: p.AskTimeout, Version: p.Version,
 		CreatedAt: seconds(p.CreatedAt), Role: book.RoleIn(who, p.ProjectID), Rights: book.Rights(who, in),
 		Names: map[string]string{},
 	}

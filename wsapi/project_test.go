@@ -590,6 +590,16 @@ func TestLimitsOfAProject(t *testing.T) {
 		checkRefusal(t, h.call("POST", "/api/sessions/"+dead+path, body, ana.way), 429, "limit_reached")
 	}
 
+	// How long a question waits is for an admin of the project to say.
+	seconds := func(n int) *int { return &n }
+	if p = h.changed(p, wsapi.ProjectChange{AskTimeout: seconds(120)}); p.AskTimeout != 120 {
+		t.Errorf("got %d", p.AskTimeout)
+	}
+	checkRefusal(t, h.as(account.Admin, "PATCH", "/api/projects/"+p.ProjectID, wsapi.ProjectChange{Version: p.Version, AskTimeout: seconds(5)}), 400, "invalid")
+	if p = h.changed(p, wsapi.ProjectChange{AskTimeout: seconds(0)}); p.AskTimeout != 0 {
+		t.Errorf("got %d", p.AskTimeout)
+	}
+
 	// Of one person: the session that runs is the admin's.
 	p = h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{}, EachLimits: &wsapi.Limits{Sessions: 1}})
 	if got := start(ben); got.status != 201 {

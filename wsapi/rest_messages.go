@@ -547,16 +547,18 @@ type AuditPage struct {
 
 // Project is a name over folders, with who may do what there.
 type Project struct {
-	ProjectID  string            `json:"project_id"`
-	Name       string            `json:"name"`
-	Folders    []string          `json:"folders"`
-	Members    []ProjectMember   `json:"members"`
-	Start      Whom              `json:"start"`
-	Answer     Whom              `json:"answer"`
-	Rules      []ProjectRule     `json:"rules"`
-	Bypass     []string          `json:"bypass"` // user ids
-	Limits     Limits            `json:"limits"`
-	EachLimits Limits            `json:"each_limits"`
+	ProjectID  string          `json:"project_id"`
+	Name       string          `json:"name"`
+	Folders    []string        `json:"folders"`
+	Members    []ProjectMember `json:"members"`
+	Start      Whom            `json:"start"`
+	Answer     Whom            `json:"answer"`
+	Rules      []ProjectRule   `json:"rules"`
+	Bypass     []string        `json:"bypass"` // user ids
+	Limits     Limits          `json:"limits"`
+	EachLimits Limits          `json:"each_limits"`
+	// AskTimeout is how long a question over MCP waits, in seconds; absent as the server has it, -1 for ever.
+	AskTimeout int               `json:"ask_timeout,omitempty"`
 	Version    int64             `json:"version"`
 	CreatedAt  float64           `json:"created_at"`
 	Names      map[string]string `json:"names"`  // of everybody it names, by user id
@@ -682,6 +684,8 @@ type ProjectChange struct {
 	Bypass     *[]string        `json:"bypass,omitempty" validate:"omitempty,max=1000"`
 	Limits     *Limits          `json:"limits,omitempty"`
 	EachLimits *Limits          `json:"each_limits,omitempty"`
+	// AskTimeout is in seconds, 30 to 900; 0 as the server has it, -1 for ever.
+	AskTimeout *int `json:"ask_timeout,omitempty" validate:"omitempty,min=-1,max=900"`
 }
 
 // Refusal is the body of every refusal.

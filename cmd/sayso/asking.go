@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/mcpapi"
+	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -75,9 +77,16 @@ func checkTimeout(name string, d duration) error {
 }
 
 // in says whether sessions in a folder ask over MCP, and how long a question may
-// wait; 0 is for ever.
-func (a asking) in(folder string) (enabled bool, timeout time.Duration) {
+// wait; 0 is for ever. In a project that says how long, its word holds, unless the
+// settings file says it of the folder.
+func (a asking) in(folder string, inProject int) (enabled bool, timeout time.Duration) {
 	enabled, timeout = a.Enabled, time.Duration(a.Timeout)
+	switch {
+	case inProject == project.AskForEver:
+		timeout = 0
+	case inProject > 0:
+		timeout = time.Duration(inProject) * time.Second
+	}
 	for _, f := range a.Folders {
 		if folder != f.Path && !strings.HasPrefix(folder, strings.TrimSuffix(f.Path, "/")+"/") {
 			continue
@@ -92,18 +101,39 @@ func (a asking) in(folder string) (enabled bool, timeout time.Duration) {
 	return enabled, timeout
 }
 
-// askingPolicy tells the door for agents what the settings say now.
-type askingPolicy struct{ now atomic.Pointer[asking] }
+// askingPolicy tells the door for agents what the settings and the projects say now.
+type askingPolicy struct {
+	projects func(context.Context) ([]project.Project, error)
+	now      atomic.Pointer[asking]
+}
 
 func (p *askingPolicy) set(a asking) { p.now.Store(&a) }
 
-func (p *askingPolicy) of(s session.Session) mcpapi.Policy {
+func (p *askingPolicy) of(ctx context.Context, s session.Session) mcpapi.Policy {
 	a := p.now.Load()
-	enabled, timeout := a.in(s.CWD)
+	enabled, timeout := a.in(s.CWD, p.inProject(ctx, s.InProject))
 	return mcpapi.Policy{Disabled: !enabled, Timeout: timeout, BareAnswer: a.QuestionAnswer == answerText}
 }
 
+// inProject is what a project says, 0 for nothing: a store that does not answer
+// keeps nobody from asking.
+func (p *askingPolicy) inProject(ctx context.Context, id string) int {
+	if id == "" {
+		return 0
+	}
+	all, err := p.projects(ctx)
+	if err != nil {
+		return 0
+	}
+	for _, one := range all {
+		if one.ProjectID == id {
+			return one.AskTimeout
+		}
+	}
+	return 0
+}
+
 func (a asking) enabledIn(folder string) bool {
-	enabled, _ := a.in(folder)
+	enabled, _ := a.in(folder, 0)
 	return enabled
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -10,6 +12,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // reads reads settings out of a file and the environment.
@@ -75,7 +80,7 @@ timeout = "0"
 		real:                 {true, 0},
 		real + "/deep/below": {true, 0},
 	} {
-		if enabled, timeout := s.Ask.in(folder); enabled != want.enabled || timeout != want.timeout {
+		if enabled, timeout := s.Ask.in(folder, 0); enabled != want.enabled || timeout != want.timeout {
 			t.Errorf("%s: got %v, %s, want %v", folder, enabled, timeout, want)
 		}
 	}
@@ -84,19 +89,19 @@ timeout = "0"
 	if s, err = reads(t, file, env); err != nil {
 		t.Fatal(err)
 	}
-	if enabled, timeout := s.Ask.in("/src"); enabled || timeout != 90*time.Second || s.Ask.QuestionAnswer != answerJSON {
+	if enabled, timeout := s.Ask.in("/src", 0); enabled || timeout != 90*time.Second || s.Ask.QuestionAnswer != answerJSON {
 		t.Errorf("from the environment: %v, %s, %s", enabled, timeout, s.Ask.QuestionAnswer)
 	}
 	if s, err = reads(t, file, env, "--ask=true", "--ask-timeout=0", "--ask-question-answer=text"); err != nil {
 		t.Fatal(err)
 	}
-	if enabled, timeout := s.Ask.in("/src"); !enabled || timeout != 0 || s.Ask.QuestionAnswer != answerText {
+	if enabled, timeout := s.Ask.in("/src", 0); !enabled || timeout != 0 || s.Ask.QuestionAnswer != answerText {
 		t.Errorf("from flags: %v, %s, %s", enabled, timeout, s.Ask.QuestionAnswer)
 	}
 	if s, err = reads(t, "", nil); err != nil {
 		t.Fatal(err)
 	}
-	if enabled, timeout := s.Ask.in("/src"); !enabled || timeout != 0 || s.Ask.QuestionAnswer != answerJSON {
+	if enabled, timeout := s.Ask.in("/src", 0); !enabled || timeout != 0 || s.Ask.QuestionAnswer != answerJSON {
 		t.Errorf("by itself: %v, %s, %s", enabled, timeout, s.Ask.QuestionAnswer)
 	}
 }
@@ -151,5 +156,36 @@ func TestSessionsOfThisMachineFindTheServer(t *testing.T) {
 		if w.Code != want {
 			t.Errorf("%s: got %d, want %d", path, w.Code, want)
 		}
+	}
+}
+
+func TestAskingInAProject(t *testing.T) {
+	t.Parallel()
+	s, err := reads(t, "[ask]\ntimeout = \"5m\"\n[[ask.folder]]\npath = \"/src/said\"\ntimeout = \"30s\"\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	down := false
+	policy := askingPolicy{projects: func(context.Context) ([]project.Project, error) {
+		if down {
+			return nil, errors.New("down")
+		}
+		return []project.Project{{ProjectID: "short", AskTimeout: 60}, {ProjectID: "ever", AskTimeout: project.AskForEver}, {ProjectID: "says nothing"}}, nil
+	}}
+	policy.set(s.Ask)
+	in := func(folder, id string) time.Duration {
+		return policy.of(t.Context(), session.Session{CWD: folder, InProject: id}).Timeout
+	}
+	for id, want := range map[string]time.Duration{"": 5 * time.Minute, "says nothing": 5 * time.Minute, "gone": 5 * time.Minute, "short": time.Minute, "ever": 0} {
+		if got := in("/src", id); got != want {
+			t.Errorf("in %q a question waits %s, want %s", id, got, want)
+		}
+	}
+	if got := in("/src/said/a", "short"); got != 30*time.Second {
+		t.Errorf("the settings file says 30s of the folder, and a question waits %s", got)
+	}
+	down = true
+	if got := in("/src", "short"); got != 5*time.Minute {
+		t.Errorf("without a database a question waits %s", got)
 	}
 }

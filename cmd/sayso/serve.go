@@ -180,7 +180,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 
 	private := privateIn(s.StateDir)
 	bell := &session.LocalBell{}
-	policy := &askingPolicy{}
+	policy := &askingPolicy{projects: opened.Projects}
 	policy.set(inForce.over(s).Ask)
 	registry := pending.NewRegistry(opened, bell)
 	driver := orchestrator.New(orchestrator.Options{

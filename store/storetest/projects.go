@@ -29,7 +29,7 @@ func aProject(name string, folders ...string) project.Project {
 		Rules:     []project.Rule{{Tool: "Bash", Pattern: "git push*", Effect: project.TwoPeople, People: []string{}}},
 		Bypass:    []string{},
 		Limits:    project.Limits{Sessions: 3, Memory: 1 << 30},
-		EachLimit: project.Limits{Sessions: 1},
+		EachLimit: project.Limits{Sessions: 1}, AskTimeout: 300,
 	}
 }
 

@@ -169,6 +169,7 @@ const SENTENCES: Record<string, string> = {
   'Name at least one folder. Sessions that work in it belong to the project.': 'Nenne mindestens einen Ordner. Sitzungen, die darin arbeiten, gehören zum Projekt.',
   'A folder is an absolute path on the server.': 'Ein Ordner ist ein absoluter Pfad auf dem Server.',
   'The whole disk is no project: what is in no project is shared already.': 'Die ganze Platte ist kein Projekt: Was in keinem Projekt ist, gehört schon allen.',
+  'A question waits from 30 seconds to 15 minutes, for ever, or as long as the server says.': 'Eine Frage wartet von 30 Sekunden bis 15 Minuten, für immer oder so lange, wie der Server es sagt.',
   'A limit is a number from 0 on; 0 is none.': 'Eine Grenze ist eine Zahl ab 0; 0 ist keine.',
   'Say in which folder Claude should work.': 'Sage, in welchem Ordner Claude arbeiten soll.',
   'The folder\'s name contains characters that cannot be in a path.': 'Der Name des Ordners enthält Zeichen, die in keinem Pfad stehen können.',

@@ -120,3 +120,12 @@ test('what is used of limits: of those that are set, and of the project of a fol
   expect((await lines('/src/api/x'))[1]).toBe('! All sessions of api: 1 of 1 at once')
   expect(await lines()).toHaveLength(2)
 })
+
+test('how long a question of an agent waits is chosen for a project, also one that is not in the list', async () => {
+  const wrapper = await open({ ask_timeout: 45 })
+  const choice = field(wrapper, 'How long a question of an agent')
+  expect((choice.element as HTMLSelectElement).value).toBe('45')
+  await choice.setValue('-1')
+  await flushPromises()
+  expect(sent()).toBe('PATCH /api/projects/p1 {"version":3,"ask_timeout":-1}')
+})

@@ -587,6 +587,7 @@ export interface ProjectChange {
   bypass?: string[]
   limits?: Limits
   each_limits?: Limits
+  ask_timeout?: number
 }
 
 export interface TrustedFolderList {
@@ -1048,6 +1049,7 @@ export interface Project {
   bypass: string[]
   limits: Limits
   each_limits: Limits
+  ask_timeout?: number
   version: number
   created_at: number
   names: Record<string, string>
