@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { createPinia, setActivePinia } from 'pinia'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { effectScope, nextTick, ref } from 'vue'
 import { useSessions } from '@/session/sessions'
 import type { ProcessState } from '@/wsapi/messages.gen'
@@ -8,7 +8,11 @@ import { watchAttention } from './attention'
 import { golden } from './testframes'
 
 const scope = effectScope()
-afterEach(() => scope.stop())
+vi.useFakeTimers()
+afterEach(() => {
+  scope.stop()
+  vi.useRealTimers()
+})
 
 it('the title names what waits, and the icon the state', async () => {
   document.head.innerHTML = '<link rel="icon" href="/favicon.svg">'
@@ -23,18 +27,29 @@ it('the title names what waits, and the icon the state', async () => {
     await nextTick()
     return one
   }
-  const seen = () => [document.title, document.querySelector('link')!.getAttribute('href')]
+  const seen = (title: string, icon: string) => {
+    vi.runAllTimers()
+    expect([document.title, document.querySelector('link')!.getAttribute('href')]).toEqual([title, icon])
+  }
 
-  expect(seen()).toEqual(['sayso', '/favicon.svg'])
+  seen('sayso', '/favicon.svg')
   const one = await become('api-server', { state: 'assistant_turn' })
-  expect(seen()).toEqual(['sayso', '/favicon-running.svg'])
+  seen('sayso', '/favicon-running.svg')
   await become('api-server', { state: 'assistant_turn', pending_requests: one.pending_requests })
   // It is named although no session is open.
-  expect(seen()).toEqual([`(${one.pending_requests.length}) api-server · sayso`, '/favicon-waiting.svg'])
+  seen(`(${one.pending_requests.length}) api-server · sayso`, '/favicon-waiting.svg')
   await become('api-server', { state: 'user_turn' })
-  expect(seen()).toEqual(['sayso', '/favicon.svg'])
+  seen('sayso', '/favicon.svg')
   await become('api-server', { state: 'dead' })
   current.value = one.session_id
   await nextTick()
-  expect(seen()).toEqual(['api-server · sayso', '/favicon-dead.svg'])
+  seen('api-server · sayso', '/favicon-dead.svg')
+})
+
+it('a page that nobody sees says so at once: it draws nothing that would come first', () => {
+  document.title = ''
+  setActivePinia(createPinia())
+  vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)
+  effectScope().run(() => watchAttention(() => undefined))
+  expect(document.title).toBe('sayso')
 })

@@ -1,4 +1,4 @@
-import { watchEffect } from 'vue'
+import { onScopeDispose, watchEffect } from 'vue'
 import type { Known } from '@/core/reducer'
 import { t } from '@/i18n'
 import { titleOf } from '@/pending/title'
@@ -14,11 +14,26 @@ export function saidOf({ session, request }: { session: Known; request: Request 
   return (question ? t.attention.question(name) : t.attention.approval(name, titleOf(request).title)) + leads.there(question)
 }
 
+// The title and the icon are for who looks elsewhere: a card of this page is drawn first,
+// and the browser takes as long for a new icon as for half of one. A hidden page draws nothing.
+const DRAWN_MS = 50
+
 /** Keeps title, favicon and live regions at what waits for the person. */
 export function watchAttention(current: () => string | undefined): void {
   const store = useSessions()
   const known = new Set<string>()
   let first = true
+
+  let told = { title: '', href: '' }
+  let telling: ReturnType<typeof setTimeout> | undefined
+  function tell() {
+    clearTimeout(telling)
+    telling = undefined
+    document.title = told.title
+    const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
+    if (icon && icon.getAttribute('href') !== told.href) icon.setAttribute('href', told.href)
+  }
+  onScopeDispose(() => clearTimeout(telling))
 
   watchEffect(() => {
     const count = store.requests.length
@@ -26,11 +41,12 @@ export function watchAttention(current: () => string | undefined): void {
     const session = id === undefined ? undefined : store.session(id)
     // A tab that shows no session names the one that has waited longest.
     const name = (session ?? store.requests[0]?.session)?.title
-    document.title = [count > 0 ? `(${count})` : '', name ? `${name} · sayso` : 'sayso'].filter(Boolean).join(' ')
-    const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
+    const title = [count > 0 ? `(${count})` : '', name ? `${name} · sayso` : 'sayso'].filter(Boolean).join(' ')
     const href = `/favicon${count > 0 ? '-waiting' : session?.state === 'dead' ? '-dead'
       : store.all.some((s) => s.state === 'assistant_turn' || s.state === 'starting') ? '-running' : ''}.svg`
-    if (icon && icon.getAttribute('href') !== href) icon.setAttribute('href', href)
+    told = { title, href }
+    if (document.hidden) tell()
+    else telling ??= setTimeout(tell, DRAWN_MS)
   })
 
   watchEffect(() => {

@@ -10,7 +10,8 @@ export function useNow(everyMs: number): Readonly<Ref<number>> {
     clock = { now, users: 0, timer: setInterval(() => (now.value = Date.now()), everyMs) }
     clocks.set(everyMs, clock)
   }
-  clock.now.value = Date.now()
+  // Who comes between two ticks takes the last: a new time is a new rendering of all who tell it.
+  if (Date.now() - clock.now.value >= everyMs) clock.now.value = Date.now()
   clock.users++
   const mine = clock
   onScopeDispose(() => {
