@@ -2,11 +2,13 @@ import { createPinia } from 'pinia'
 import { createApp } from 'vue'
 import App from './App.vue'
 import { speak } from './i18n'
+import { keepEarly } from './keys/early'
 import { drafts } from './pending/drafts'
 import { router } from './router'
 import './ui/appearance'
 import './ui/tokens.css'
 
+keepEarly()
 drafts.prune()
 // Words that do not come leave the app in English, not away.
 void speak().catch(() => null).then(() => createApp(App).use(createPinia()).use(router).mount('#app'))

@@ -1,7 +1,7 @@
 import { onBeforeUnmount, onMounted, ref } from 'vue'
 import type { KeyID } from './table'
 
-/** False passes the key on to the part around this one. */
+/** False passes the key on to the part around this one; 'later' says that what takes it is still on its way. */
 export type Deed = (ev: KeyboardEvent) => unknown
 
 /** What keys do in one part of the page. */
@@ -21,12 +21,14 @@ export function useDeeds(deeds: Deeds, everywhere = false): void {
 /** Whether a key does something on this page. */
 export const taken = (id: KeyID): boolean => scopes.some((s) => s[id])
 
-/** Does what a key does now; false when nothing on the page takes it. */
-export const perform = (id: KeyID, ev: KeyboardEvent): boolean =>
-  scopes.toReversed().some((s) => {
-    const deed = s[id]
-    return deed !== undefined && deed(ev) !== false
-  })
+/** Does what a key does now; false when nothing on the page takes it, 'later' when that may change in a moment. */
+export function perform(id: KeyID, ev: KeyboardEvent): boolean | 'later' {
+  for (const s of scopes.toReversed()) {
+    const did = s[id]?.(ev) ?? s[id] !== undefined
+    if (did !== false) return did === 'later' ? 'later' : true
+  }
+  return false
+}
 
 const KEY = 'sayso:single-keys'
 
