@@ -5,7 +5,7 @@ import { defineComponent } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import KeyHint from '@/pending/KeyHint.vue'
 import { leads } from '@/ui/announce'
-import { setSingleKeys, taken, useDeeds, type Deeds } from './deeds'
+import { setSingleKeys, taken, useDeeds } from './deeds'
 import { keepEarly, takeEarly } from './early'
 import { LATER } from './keyboard'
 import Keyboard from './Keyboard.vue'
@@ -58,7 +58,7 @@ const press = (key: string, more: KeyboardEventInit = {}, at: Element = document
   at.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }))
 
 /** Mounts a part of the page that does something with keys. */
-const part = (deeds: Deeds) => mount(defineComponent({ setup: () => useDeeds(deeds), render: () => null }))
+const part = (deeds: Parameters<typeof useDeeds>[0]) => mount(defineComponent({ setup: () => useDeeds(deeds), render: () => null }))
 
 function keyboard() {
   const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:any*', component: { template: '' } }] })
