@@ -21,11 +21,13 @@ import (
 	"log/slog"
 	"maps"
 	"math/big"
+	"mime"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -118,6 +120,12 @@ type told struct {
 	to    string
 }
 
+// note is what arrived at the ntfy server, taken or not.
+type note struct {
+	method, path, title, text string
+	header                    http.Header
+}
+
 // room is an alerter with everything around it, in the time of a bubble. Its push
 // service is a pipe: a bubble knows no sockets.
 type room struct {
@@ -129,6 +137,7 @@ type room struct {
 	answers []int // statuses to answer with; 200 when there are none left
 	got     []told
 	hooks   []map[string]any
+	ntfy    []note
 	browser *ecdh.PrivateKey
 	auth    []byte
 	key     *alert.Key
@@ -207,7 +216,13 @@ func (r *room) serve(req *http.Request) (*http.Response, error) {
 	if len(r.answers) > 0 {
 		status, r.answers = r.answers[0], r.answers[1:]
 	}
-	if req.URL.Host == "hook.example.org" {
+	if req.URL.Host == "ntfy.example.org" {
+		title, err := new(mime.WordDecoder).DecodeHeader(req.Header.Get("Title"))
+		if err != nil {
+			r.t.Error(err)
+		}
+		r.ntfy = append(r.ntfy, note{req.Method, req.URL.RequestURI(), title, string(body), req.Header})
+	} else if req.URL.Host == "hook.example.org" {
 		checkSignature(r.t, req.Header.Get("Sayso-Signature"), body)
 		var h map[string]any
 		if err := json.Unmarshal(body, &h); err != nil {
@@ -651,4 +666,86 @@ func TestTheKeyIsKept(t *testing.T) {
 	if _, err := alert.OpenKey(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("a damaged key: %v", err)
 	}
+}
+
+// What ntfy is told: enough to decide whether to go there, nothing of what is asked,
+// and an end when it was answered.
+func TestNtfy(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, r *room) {
+		arrived := func(d time.Duration) []note {
+			r.after(d)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			got := r.ntfy
+			r.ntfy = nil
+			return got
+		}
+		if _, err := r.alerter.Add(t.Context(), alert.Target{UserID: "ada", Way: alert.Ntfy, Address: alert.Address{
+			URL: "https://ntfy.example.org/topic?up=1", Secret: "tk_of_hers", Priority: 4,
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		r.choose("ada", func(c *alert.Choices) { c.RemindAfter, c.Language = 3, "de" })
+		// Not there, then too busy, for so long.
+		r.answers = []int{http.StatusBadGateway, http.StatusTooManyRequests}
+		r.ask("s", "q1")
+		if got := arrived(4900 * time.Millisecond); len(got) != 0 {
+			t.Fatalf("told within the grace: %+v", got)
+		}
+		tries := arrived(30 * time.Second)
+		if len(tries) != 3 {
+			t.Fatalf("%d tries, want two that fail and one that is taken: %+v", len(tries), tries)
+		}
+		got := tries[2]
+		want := map[string]string{
+			"Click": "https://sayso.example.org/sessions/s?request=q1", "Priority": "4", "Authorization": "Bearer tk_of_hers", "Tags": "hourglass_flowing_sand",
+		}
+		for name, value := range want {
+			if got.header.Get(name) != value {
+				t.Errorf("%s: %q, want %q", name, got.header.Get(name), value)
+			}
+		}
+		if got.method != http.MethodPost || got.path != "/topic?up=1" || got.title != "Freigabe nötig: Bash" || got.text != "api-server" {
+			t.Errorf("got %+v", got)
+		}
+		sequence := got.header.Get("X-Sequence-ID")
+		if !regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`).MatchString(sequence) || sequence != tries[0].header.Get("X-Sequence-ID") {
+			t.Errorf("sequence %q", sequence)
+		}
+		if all := fmt.Sprint(tries); strings.Contains(all, "rm -rf") || strings.Contains(all, "build") {
+			t.Errorf("the command is in it: %s", all)
+		}
+		if again := arrived(3 * time.Minute); len(again) != 1 || !strings.HasPrefix(again[0].title, "Wartet noch immer") || again[0].header.Get("X-Sequence-ID") != "" {
+			t.Errorf("reminder: %+v", again)
+		}
+		r.answer("s", "q1")
+		if over := arrived(time.Second); len(over) != 1 || over[0].method != http.MethodPut || over[0].path != "/topic/"+sequence+"/clear?up=1" || over[0].header.Get("Authorization") != "Bearer tk_of_hers" {
+			t.Errorf("end: %+v", over)
+		}
+
+		// One that is too old for that is not said to be broken, nor asked again.
+		r.ask("s", "q2")
+		if got := arrived(6 * time.Second); len(got) != 1 {
+			t.Fatalf("got %+v", got)
+		}
+		r.answers = []int{http.StatusNotFound}
+		r.answer("s", "q2")
+		if over := arrived(time.Hour); len(over) != 1 {
+			t.Errorf("end: %+v", over)
+		}
+		if v, _ := r.alerter.View(t.Context(), "ada"); v.Targets[0].Problem != "" {
+			t.Errorf("problem %q", v.Targets[0].Problem)
+		}
+
+		// A topic that is not hers is said, and not tried for ever.
+		r.answers = []int{http.StatusForbidden}
+		r.ask("s", "q3")
+		if got := arrived(time.Hour); len(got) != 1 {
+			t.Errorf("%d tries, want one", len(got))
+		}
+		if v, _ := r.alerter.View(t.Context(), "ada"); v.Targets[0].Problem != "It answered 403 Forbidden." {
+			t.Errorf("problem %q", v.Targets[0].Problem)
+		}
+	})
 }

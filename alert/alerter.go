@@ -485,6 +485,8 @@ func (a *Alerter) settle(ctx context.Context, r result, now time.Time) {
 		delete(a.deliveries, d.DeliveryID)
 		a.refresh()
 		return
+	case refused != nil && refused.final() && d.Step == Close && a.wayOf(d.TargetID) == Ntfy:
+		d.State = Dropped // it is too old to take anything back
 	default:
 		problem = problemOf(r.err)
 		pause := min(firstPause<<(d.Attempts-1), longestPause)

@@ -229,9 +229,6 @@ func (p *plan) closings() {
 				p.made = append(p.made, d)
 			}
 		case Sent:
-			if p.a.wayOf(d.TargetID) == Ntfy {
-				continue // it cannot take anything back
-			}
 			over := d
 			over.Step, over.State, over.Attempts, over.DueAt, over.CreatedAt, over.SentAt = Close, Queued, 0, p.now, p.now, time.Time{}
 			over.DeliveryID = deliveryID(d.TargetID, closed(d), string(Close))

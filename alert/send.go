@@ -127,7 +127,7 @@ func (a *Alerter) send(ctx context.Context, t Target, d Delivery, m Message) err
 	case Webhook:
 		r, err = a.webhookRequest(ctx, t, d, m)
 	case Ntfy:
-		r, err = a.ntfyRequest(ctx, t, m)
+		r, err = a.ntfyRequest(ctx, t, d, m)
 	default:
 		err = fmt.Errorf("alert: a target of way %q", t.Way)
 	}
@@ -170,10 +170,16 @@ func (a *Alerter) pushRequest(ctx context.Context, t Target, m Message) (*http.R
 	r.Header.Set("TTL", strconv.Itoa(int(lifeOfPush/time.Second)))
 	r.Header.Set("Urgency", "high")
 	// One that waits at the push service is replaced by what is newer of its tag.
-	topic := sha256.Sum256([]byte(m.Tag))
-	r.Header.Set("Topic", base64.RawURLEncoding.EncodeToString(topic[:24]))
+	r.Header.Set("Topic", topicOf(m.Tag))
 	r.Header.Set("Authorization", authorization)
 	return r, nil
+}
+
+// topicOf names what a message is about in 32 letters, digits, - and _. What is sent
+// twice, because a server died before it noted that it was sent, is seen once.
+func topicOf(tag string) string {
+	sum := sha256.Sum256([]byte(tag))
+	return base64.RawURLEncoding.EncodeToString(sum[:24])
 }
 
 // subject is how a push service reaches who runs this server; some refuse one
@@ -220,7 +226,20 @@ func (a *Alerter) webhookRequest(ctx context.Context, t Target, d Delivery, m Me
 	return r, nil
 }
 
-func (a *Alerter) ntfyRequest(ctx context.Context, t Target, m Message) (*http.Request, error) {
+// ntfyRequest speaks to ntfy from 2.16 on, which replaces and clears messages by a
+// sequence id; one that is older shows each and clears none.
+func (a *Alerter) ntfyRequest(ctx context.Context, t Target, d Delivery, m Message) (*http.Request, error) {
+	if d.Step == Close {
+		u, err := url.Parse(t.Address.URL)
+		if err != nil {
+			return nil, err
+		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodPut, u.JoinPath(topicOf(m.Tag), "clear").String(), http.NoBody)
+		if err == nil && t.Address.Secret != "" {
+			r.Header.Set("Authorization", "Bearer "+t.Address.Secret)
+		}
+		return r, err
+	}
 	text := m.Body
 	if text == "" {
 		text = m.Title
@@ -232,6 +251,9 @@ func (a *Alerter) ntfyRequest(ctx context.Context, t Target, m Message) (*http.R
 	r.Header.Set("Title", mime.BEncoding.Encode("utf-8", m.Title))
 	r.Header.Set("Click", a.link(m.Path))
 	r.Header.Set("Tags", "hourglass_flowing_sand")
+	if !m.Renotify { // what takes the place of another may not be heard
+		r.Header.Set("X-Sequence-ID", topicOf(m.Tag))
+	}
 	if t.Address.Priority > 0 {
 		r.Header.Set("Priority", strconv.Itoa(t.Address.Priority))
 	}

@@ -70,13 +70,18 @@ func (r *Registry) hold(ctx context.Context, row Request, h Held) (Request, erro
 }
 
 // Undo takes back an answer of a person while it is held; the request is open
-// again. The error is [ErrNothingHeld] when there is none of theirs, [ErrNotFound]
+// again. commandID names the answer that is meant, by the command that gave it: what
+// was given since stays, and to take it back once more does nothing and is no error.
+// "" means whichever is held. The error is [ErrNothingHeld] when there is none of theirs, [ErrNotFound]
 // for a request of another session, or a [NotOpenError] when it counts already.
-func (r *Registry) Undo(ctx context.Context, sessionID, requestID string, by Actor) error {
+func (r *Registry) Undo(ctx context.Context, sessionID, requestID, commandID string, by Actor) error {
 	row, err := r.read(ctx, sessionID, requestID)
+	if err == nil && commandID != "" && slices.Contains(row.TakenBack, commandID) {
+		return nil
+	}
 	if err == nil && !row.Status.Final() {
 		h := row.Held
-		if !h.Stands() || h.Actor.UserID != by.UserID {
+		if !h.Stands() || h.Actor.UserID != by.UserID || commandID != "" && h.CommandID != commandID {
 			return fmt.Errorf("pending: undo %s: %w", requestID, ErrNothingHeld)
 		}
 		ctx, cancel := bounded(ctx)

@@ -52,7 +52,7 @@ func TestHeldAnswerCountsWhenItsTimeHasPassed(t *testing.T) {
 		if _, err := n.Answer(t.Context(), over); !errors.As(err, &held) || held.Held.Actor != ann {
 			t.Fatalf("answered over what is held: %v", err)
 		}
-		if err := n.Undo(t.Context(), "s", "r", bob); !errors.Is(err, pending.ErrNothingHeld) {
+		if err := n.Undo(t.Context(), "s", "r", "", bob); !errors.Is(err, pending.ErrNothingHeld) {
 			t.Fatalf("taken back by another: %v", err)
 		}
 		time.Sleep(2999 * time.Millisecond)
@@ -65,7 +65,7 @@ func TestHeldAnswerCountsWhenItsTimeHasPassed(t *testing.T) {
 		if err != nil || row.Status != pending.Answered || row.Resolution.CommandID != "c" || row.Resolution.Actor != ann || row.Held != nil {
 			t.Fatalf("got %+v, %v", row, err)
 		}
-		if err := n.Undo(t.Context(), "s", "r", ann); !errors.Is(err, pending.ErrNotOpen) {
+		if err := n.Undo(t.Context(), "s", "r", "", ann); !errors.Is(err, pending.ErrNotOpen) {
 			t.Fatalf("taken back after it counted: %v", err)
 		}
 	})
@@ -81,7 +81,7 @@ func TestAnswerThatWasTakenBackNeverCounts(t *testing.T) {
 		if _, err := n.Answer(t.Context(), holding("r", "s", "c")); err != nil {
 			t.Fatal(err)
 		}
-		if err := n.Undo(t.Context(), "s", "r", ann); err != nil {
+		if err := n.Undo(t.Context(), "s", "r", "", ann); err != nil {
 			t.Fatal(err)
 		}
 		// A tab that heard no acknowledgement sends it again, with whatever hold.
@@ -218,6 +218,39 @@ func TestHeldAnswerOfADeadAskerCounts(t *testing.T) {
 		synctest.Wait()
 		if row := stored(t, n, "r"); row.Status != pending.Answered || row.Delivery != pending.Queued {
 			t.Fatalf("got %+v", row)
+		}
+	})
+}
+
+// A store, or a connection, may lose the word that it was taken back: the same
+// once more must not take back what its giver has decided since.
+func TestAnUndoThatComesTwiceTakesBackOneAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(pendingtest.NewStore())
+		watched(t, n, anybody)
+		a := n.ask(t.Context(), bash("r", "s"))
+		synctest.Wait()
+		if _, err := n.Answer(t.Context(), holding("r", "s", "first")); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Undo(t.Context(), "s", "r", "another", ann); !errors.Is(err, pending.ErrNothingHeld) {
+			t.Fatalf("an answer that is not held was taken back: %v", err)
+		}
+		for range 2 {
+			if err := n.Undo(t.Context(), "s", "r", "first", ann); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := n.Answer(t.Context(), holding("r", "s", "second")); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Undo(t.Context(), "s", "r", "first", ann); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if row, err := a.result(); err != nil || row.Resolution.CommandID != "second" {
+			t.Fatalf("got %+v, %v", row, err)
 		}
 	})
 }

@@ -156,7 +156,7 @@ func heldRound(t *testing.T, n node, counting *releases, round int) []porcupine.
 	takeBack := func(client, i int) {
 		who := []pending.Actor{ann, bob}[client%2]
 		record(client, attempt{requestID: ids[i], kind: undo, by: who.UserID}, func() string {
-			err := n.Undo(ctx, sessions[i], ids[i], who)
+			err := n.Undo(ctx, sessions[i], ids[i], "", who)
 			var notOpen *pending.NotOpenError
 			switch {
 			case err == nil:

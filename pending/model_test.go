@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -266,18 +267,33 @@ func (m *model) undo(t *rapid.T) {
 	by := rapid.SampledFrom([]pending.Actor{ann, bob}).Draw(t, "by")
 	fault := rapid.SampledFrom([]pendingtest.Fault{pendingtest.None, pendingtest.None, pendingtest.Fail, pendingtest.FailAfterCommit}).Draw(t, "fault")
 	m.inject(pendingtest.OpUnhold, fault)
-	err := m.node.Undo(m.ctx, sessionOf(id), id, by)
+	r := m.rows[id]
+	// One that names what it takes back, or whichever there is.
+	named := ""
+	if rapid.Bool().Draw(t, "named") {
+		names := []string{"a command of nobody"}
+		if r != nil {
+			names = append(names, slices.Sorted(maps.Keys(r.takenBack))...)
+			if r.held != nil {
+				names = append(names, r.held.CommandID)
+			}
+		}
+		named = rapid.SampledFrom(names).Draw(t, "name")
+	}
+	err := m.node.Undo(m.ctx, sessionOf(id), id, named, by)
 	m.store.Inject(nil)
 	synctest.Wait()
-	r := m.rows[id]
 	switch {
+	case r != nil && r.takenBack[named]:
+		m.want(t, err, nil)
+		return
 	case r == nil:
 		m.want(t, err, pending.ErrNotFound)
 		return
 	case r.status.Final():
 		m.want(t, err, pending.ErrNotOpen)
 		return
-	case r.held == nil || r.held.Actor != by:
+	case r.held == nil || r.held.Actor != by || named != "" && named != r.held.CommandID:
 		m.want(t, err, pending.ErrNothingHeld)
 		return
 	case fault == pendingtest.Fail:

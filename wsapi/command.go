@@ -399,7 +399,7 @@ func (c *Undo) do(ctx context.Context, s *Server, who account.Identity) (Outcome
 	case c.SessionID != "" && r.SessionID != c.SessionID:
 		return Outcome{}, pending.ErrNotFound
 	}
-	return Outcome{}, s.o.Requests.Undo(ctx, r.SessionID, c.RequestID, actor(who))
+	return Outcome{}, s.o.Requests.Undo(ctx, r.SessionID, c.RequestID, c.Answer, actor(who))
 }
 
 // MayCount says whether a held answer may count now that its time has passed:

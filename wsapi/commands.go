@@ -83,6 +83,9 @@ type Undo struct {
 	CommandID string `json:"command_id" validate:"omitempty,uuid"`
 	SessionID string `json:"session_id,omitempty" validate:"max=64"`
 	RequestID string `json:"request_id" validate:"required,max=64"`
+	// Answer is the command_id of the [HeldAnswer] that is meant; without it, whichever
+	// is held.
+	Answer string `json:"answer,omitempty" validate:"omitempty,uuid"`
 }
 
 // SendMessage says something to Claude; it waits its turn when Claude works.

@@ -313,6 +313,7 @@ func commands() map[string]any {
 		"command.extend":            &wsapi.Extend{Type: "extend", CommandID: cmdID, SessionID: sessID, RequestID: mcpRequest().RequestID},
 		"command.withdraw_approval": &wsapi.WithdrawApproval{Type: "withdraw_approval", CommandID: cmdID, SessionID: sessID, RequestID: bashRequest().RequestID},
 		"command.undo":              &wsapi.Undo{Type: "undo", CommandID: cmdID, SessionID: sessID, RequestID: bashRequest().RequestID},
+		"command.undo.answer":       &wsapi.Undo{Type: "undo", CommandID: cmdID, RequestID: bashRequest().RequestID, Answer: sessID},
 		"command.ping":              &wsapi.Ping{Type: "ping", CommandID: cmdID},
 		"command.draft.message":     &wsapi.Draft{Type: "draft", CommandID: cmdID, SessionID: sessID, Value: json.RawMessage(`"And then"`)},
 	}

@@ -61,15 +61,16 @@ func TestHeldAnswer(t *testing.T) {
 	}
 	b.until("Ana's held approval", func(f map[string]any) bool {
 		held := heldOf(f)
-		return held != nil && held["by"] == "Ana" && held["mine"] == false && held["decision"] == "allow"
+		return held != nil && held["by"] == "Ana" && held["mine"] == false && held["decision"] == "allow" && held["command_id"] == nil
 	})
 	a.until("that it is hers", func(f map[string]any) bool {
 		held := heldOf(f)
-		return held != nil && held["mine"] == true
+		return held != nil && held["mine"] == true && held["command_id"] == first
 	})
 	checkRefusal(t, give(ben, "response", map[string]any{"decision": "deny"}), 409, "held")
 	checkRefusal(t, give(ben, "undo", map[string]any{}), 409, "nothing_held")
-	undo := map[string]any{"command_id": uuid.NewString()}
+	checkRefusal(t, give(ana, "undo", map[string]any{"answer": uuid.NewString()}), 409, "nothing_held")
+	undo := map[string]any{"command_id": uuid.NewString(), "answer": first}
 	for range 2 { // the same again
 		if got := give(ana, "undo", undo); got.status != 200 {
 			t.Fatalf("got %d %s", got.status, got.body)

@@ -154,6 +154,8 @@ type HeldAnswer struct {
 	Edited   bool             `json:"edited,omitempty"` // with another input than was asked
 	At       float64          `json:"at"`
 	Until    float64          `json:"until"` // when it counts
+	// CommandID names it to its giver: see [Undo].
+	CommandID string `json:"command_id,omitempty"`
 	// Dropped says why it will never count, a sentence; absent while it is held. The
 	// request can be answered again.
 	Dropped string `json:"dropped,omitempty"`
@@ -537,10 +539,14 @@ func wireHeld(h *pending.Held, who project.Person) *HeldAnswer {
 	if h == nil {
 		return nil
 	}
-	return &HeldAnswer{
+	w := &HeldAnswer{
 		By: h.Actor.Name, Mine: h.Actor.UserID == who.UserID, Decision: h.Answer.Decision, Edited: len(h.Answer.UpdatedInput) > 0,
 		At: seconds(h.At), Until: seconds(h.Until), Dropped: h.Dropped,
 	}
+	if w.Mine {
+		w.CommandID = h.CommandID
+	}
+	return w
 }
 
 func wireRequest(r pending.Request) Request {

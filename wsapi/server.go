@@ -75,7 +75,7 @@ type Store interface {
 type Requests interface {
 	Answer(ctx context.Context, s pending.Submission) (pending.Request, error)
 	Unapprove(ctx context.Context, sessionID, requestID string, by pending.Actor) error
-	Undo(ctx context.Context, sessionID, requestID string, by pending.Actor) error
+	Undo(ctx context.Context, sessionID, requestID, commandID string, by pending.Actor) error
 	Extend(ctx context.Context, requestID string, by time.Duration) (time.Time, error)
 	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
 }

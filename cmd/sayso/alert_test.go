@@ -4,10 +4,12 @@ import (
 	"crypto/ecdh"
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -79,4 +81,90 @@ func TestAlertsOverKill(t *testing.T) {
 	if topics[0] == topics[1] || topics[0] != topics[2] {
 		t.Errorf("topics %q, want those of the first, the second and the first", topics)
 	}
+}
+
+// Whoever looks at sayso in any of their tabs is told there alone; one who has it
+// open and looks elsewhere is told once, not once for each tab, and of the end.
+func TestWhoLooksIsToldNowhereElse(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var topics []string
+	hooks := map[string]int{} // by what they tell and of which session
+	places := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.URL.Path == "/hook" {
+			var h struct {
+				Type      string `json:"type"`
+				SessionID string `json:"session_id"`
+			}
+			_ = json.NewDecoder(r.Body).Decode(&h)
+			hooks[h.Type+" "+h.SessionID]++
+		} else {
+			topics = append(topics, r.Header.Get("Topic"))
+		}
+		w.WriteHeader(http.StatusCreated)
+	}))
+	defer places.Close()
+	hooked := func(what, sessionID string) func() bool {
+		return func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return hooks[what+" "+sessionID] == 1
+		}
+	}
+	pushed := func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(topics)
+	}
+	key, err := ecdh.P256().GenerateKey(rand.Reader)
+	must(t, err)
+	encode := base64.RawURLEncoding.EncodeToString
+
+	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+	s := h.start("--alert-private", "true")
+	s.do("POST", "/api/alerts/targets", map[string]any{
+		"way": "push", "url": places.URL + "/one", "p256dh": encode(key.PublicKey().Bytes()), "auth": encode(make([]byte, 16)),
+	}, nil)
+	// The server's own webhook is told whoever looks: so it tells when the time has come.
+	s.do("POST", "/api/alerts/targets?of=server", map[string]any{"way": "webhook", "url": places.URL + "/hook", "secret": "a secret of the hook"}, nil)
+	tabs := make([]*tab, 5)
+	for i := range tabs {
+		tabs[i] = s.tab()
+		id := tabs[i].say(t, map[string]any{"type": "looking", "looking": i == 3})
+		tabs[i].until(t, patience, "the ack", func(f map[string]any) bool { return f["type"] == "ack" && f["command_id"] == id })
+		go func() { // else it is cut as one that reads nothing
+			for range tabs[i].frames {
+			}
+		}()
+	}
+
+	first := s.session("one")
+	request := s.asks(first)
+	eventually(t, "the time has come", hooked("first", first))
+	s.allow(request)
+	eventually(t, "it is over", hooked("close", first))
+	if got := pushed(); len(got) != 0 {
+		t.Errorf("%d pushes to who looks", len(got))
+	}
+
+	tabs[3].say(t, map[string]any{"type": "looking", "looking": false})
+	second := s.session("two")
+	request = s.asks(second)
+	eventually(t, "the browser is told", func() bool { return len(pushed()) > 0 })
+	eventually(t, "the time has come again", hooked("first", second))
+	s.allow(request)
+	eventually(t, "the browser is told of the end", func() bool { return len(pushed()) > 1 })
+	eventually(t, "it is over again", hooked("close", second))
+	if got := pushed(); len(got) != 2 || got[0] != got[1] {
+		t.Errorf("topics %q, want one alert and its end", got)
+	}
+
+	// A tab that is gone does not look.
+	tabs[3].say(t, map[string]any{"type": "looking", "looking": true})
+	must(t, tabs[3].conn.CloseNow())
+	third := s.session("three")
+	s.asks(third)
+	eventually(t, "the browser is told, for nobody looks any more", func() bool { return len(pushed()) == 3 })
 }

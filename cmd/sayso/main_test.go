@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
@@ -351,6 +353,18 @@ func alive(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) == nil }
 type tab struct {
 	frames chan map[string]any
 	ended  chan error
+	conn   *websocket.Conn
+}
+
+// say sends a command and returns its id.
+func (t *tab) say(tb testing.TB, command map[string]any) (id string) {
+	tb.Helper()
+	id = uuid.NewString()
+	command["command_id"] = id
+	text, err := json.Marshal(command)
+	must(tb, err)
+	must(tb, t.conn.Write(tb.Context(), websocket.MessageText, text))
+	return id
 }
 
 func (s *server) tab() *tab {
@@ -361,7 +375,7 @@ func (s *server) tab() *tab {
 		cancel()
 		s.h.t.Fatal(err)
 	}
-	t := &tab{frames: make(chan map[string]any), ended: make(chan error, 1)}
+	t := &tab{frames: make(chan map[string]any), ended: make(chan error, 1), conn: conn}
 	var reading sync.WaitGroup
 	s.h.t.Cleanup(func() { cancel(); reading.Wait() })
 	reading.Go(func() {

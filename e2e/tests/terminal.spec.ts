@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { bash, prompt, text } from '../script.ts'
 
-test('a session of a terminal is listed, read, forked and taken up', async ({ page, server, folder, model, claudePath, rest }) => {
+test('a session of a terminal is listed, read, forked and taken up, also where its folder has to be trusted first', async ({ page, server, folder, model, claudePath, rest }) => {
   // As somebody does in a terminal of this machine.
   const say = (cwd: string, words: string) => execFileSync(claudePath, ['-p', words, '--allowedTools', 'Bash'], {
     cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'],
@@ -31,11 +31,39 @@ test('a session of a terminal is listed, read, forked and taken up', async ({ pa
   await expect(transcript.getByText('Three herons.', { exact: true })).toBeVisible()
   await expect(transcript.getByText(/echo three herons/).last()).toBeVisible()
 
-  await page.getByRole('button', { name: 'Fork', exact: true }).click()
+  // The folder has got settings since: whoever goes on sees them first.
+  test.info().annotations.push({ type: 'allowed on the console', description: 'the server responded with a status of 409' })
+  mkdirSync(join(folder, '.claude'))
+  const settings = (name: string) =>
+    writeFileSync(join(folder, '.claude', 'settings.json'), JSON.stringify({ hooks: { SessionStart: [{ hooks: [{ type: 'command', command: `touch ${join(folder, name)}` }] }] } }))
+  settings('ran')
+  const trust = page.getByRole('dialog', { name: /Trust this folder\?|The settings of this folder have changed/ })
+  const fork = page.getByRole('button', { name: 'Fork', exact: true })
+  await fork.click()
+  await expect(trust.getByText(/touch .*ran/)).toBeVisible()
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('alert').filter({ hasText: 'settings' })).toBeVisible()
+  await fork.click()
+  await trust.getByRole('button', { name: 'Trust this folder and start' }).click()
   await expect(page).toHaveURL(/\/sessions\//)
   await expect(app.said('Three herons.')).toBeVisible()
   await app.send(prompt('And now?', [text('Heard before: {{last_user_text}}')]))
   await expect(app.said(/Heard before/)).toBeVisible()
+
+  // As long as they stay, nobody asks; when they change, a fork from the menu and a resume do, too.
+  settings('ran-too')
+  await page.getByRole('main').getByRole('button', { name: 'More' }).click()
+  await page.getByRole('main').getByRole('button', { name: 'Fork', exact: true }).click()
+  await trust.getByRole('button', { name: 'Trust this folder and start' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: /^Fork of / })).toBeVisible()
+  await app.kill()
+  await expect(app.dead()).toBeVisible()
+  settings('ran-again')
+  await app.resume()
+  await expect(trust.getByText(/touch .*ran-again/)).toBeVisible()
+  await trust.getByRole('button', { name: 'Trust this folder and start' }).click()
+  await expect(page.getByRole('button', { name: 'Kill', exact: true })).toBeVisible()
+  await page.goBack()
 
   await page.goBack()
   await page.getByRole('button', { name: 'Go on here' }).click()

@@ -14,9 +14,12 @@ export function offerBack(): void {
   createApp(HeldToast, { store: useSessions() }).mount(host)
 }
 
-/** Takes answers back; each that cannot be is an error, the first of which is thrown. */
+/** Takes back the answers that are seen here to be held, and none given since; each that cannot be is an error, the first of which is thrown. */
 export async function takeBack(requestIDs: readonly string[]): Promise<void> {
-  const all = await Promise.allSettled(requestIDs.map((id) =>
-    call<unknown>('POST', `/api/pending/${encodeURIComponent(id)}/undo`, {})))
+  const { requests } = useSessions()
+  const all = await Promise.allSettled(requestIDs.map((id) => {
+    const answer = requests.find(({ request }) => request.request_id === id)?.request.held?.command_id
+    return call<unknown>('POST', `/api/pending/${encodeURIComponent(id)}/undo`, answer ? { answer } : {})
+  }))
   for (const one of all) if (one.status === 'rejected') throw one.reason
 }

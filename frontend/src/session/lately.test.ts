@@ -2,6 +2,8 @@ import { enableAutoUnmount, flushPromises, mount, RouterLinkStub } from '@vue/te
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
+import { golden } from '@/testframes'
+import type { ProcessState } from '@/wsapi/messages.gen'
 import Lately from './Lately.vue'
 import { useSessions } from './sessions'
 
@@ -93,4 +95,21 @@ test('what could not be fetched is asked for with the next connection', async ()
   connect(true)
   await flushPromises()
   expect(it.text()).toContain('2 edits')
+})
+
+test('a session that did nothing but ask is named, too, until it was opened', async () => {
+  minutesAgo(30)
+  answer = () => new Response('{"sessions":[]}')
+  const it = await show()
+  expect(it.find('section').exists()).toBe(false)
+  const asking = golden<ProcessState>('process_state.tool_approval')
+  const now = Date.now() / 1000
+  useSessions().apply([{ ...asking, title: 'api-server', pending_requests: [{ ...asking.pending_requests[0]!, created_at: now - 60 }] }],
+    { now: Date.now(), commandOf: () => undefined })
+  await nextTick()
+  expect(it.find('li').text()).toBe('api-server 1 approval that waits')
+  expect(it.findComponent(RouterLinkStub).props('to')).toEqual({ path: `/sessions/${asking.session_id}`, query: {} })
+  await it.setProps({ open: asking.session_id, off: true })
+  await it.setProps({ open: undefined, off: false })
+  expect(it.find('section').exists()).toBe(false)
 })

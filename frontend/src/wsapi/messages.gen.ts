@@ -351,6 +351,7 @@ export interface Undo {
   command_id: string
   session_id?: string
   request_id: string
+  answer?: string
 }
 
 export interface Unsubscribe {
@@ -1195,6 +1196,7 @@ export interface HeldAnswer {
   edited?: boolean
   at: number
   until: number
+  command_id?: string
   dropped?: string
 }
 
