@@ -21,6 +21,7 @@ export interface Server {
   signInAddress: string // the one-time address that the start printed
   signInSecret(): string // of another one, made while the server runs
   agentToken(name: string): string // of an agent outside, which can only ask
+  fillDisk(full: boolean): void // no file of the server, and of what it starts from now on, can grow
   log(): string // everything the server has said so far
   crash(): Promise<void> // kill -9, and start again on the same address with the same state
   restart(): Promise<void> // the same in order
@@ -158,6 +159,9 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
       }).trim()
       secrets.set(secret, 'the token of an agent')
       return secret
+    },
+    fillDisk(full) {
+      execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${full ? '1' : 'unlimited'}:unlimited`])
     },
     log: () => said,
     async crash() {

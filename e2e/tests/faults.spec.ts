@@ -5,8 +5,9 @@ import type { Page } from '@playwright/test'
 
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
-import { prompt, text, tool } from '../script.ts'
+import { bash, prompt, text, tool } from '../script.ts'
 import { processesWith, type Server, type Settings, startServer } from '../server.ts'
+import { REST } from '../wire.ts'
 
 // Each of these has a server of its own, because the CLI is chosen at its start.
 async function withServer(page: Page, settings: Settings, use: (server: Server) => Promise<void>) {
@@ -134,4 +135,41 @@ test('a model that refuses: the session says why and takes the next message', as
   await expect(app.problem(/too silly/)).toBeVisible()
   await app.send(prompt('Again.', [text('Now it works.')]))
   await expect(app.said('Now it works.')).toBeVisible()
+})
+
+test('a full disk: it is said, nothing is lost, and all goes on once there is room @newest', async ({ page, context, claudePath, model, signIn, request }) => {
+  test.info().annotations.push({ type: 'allowed on the console', description: 'status of 503' })
+  await withServer(page, { claudePath, modelURL: model.url }, async (server) => {
+    await signIn(context, server)
+    const rest = new REST(request, server)
+    const id = await rest.start(prompt('Make it.', [bash('touch made')], [text('It is made.')]))
+    const app = await App.openSession(page, id, server.url)
+    await expect(app.card('touch made')).toBeVisible()
+
+    server.fillDisk(true)
+    await app.approve(app.card())
+    const said = page.getByRole('alert').getByText(/^The disk of the server is full .* nothing is lost/)
+    await expect(said).toBeVisible()
+    await expect(app.card().getByText(/disk/i)).toBeVisible()
+    await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
+    const words = prompt('And then?', [text('That was it.')])
+    await app.send(words)
+    await expect(app.composer()).toHaveValue(words)
+    await page.getByRole('button', { name: 'New session' }).first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('combobox', { name: 'Folder' }).fill(server.workspace)
+    await dialog.getByRole('textbox', { name: /What should Claude do/ }).fill('Hello.')
+    await dialog.getByRole('button', { name: 'Start session' }).click()
+    await expect(dialog.getByRole('alert').filter({ hasText: /disk/i })).toBeVisible()
+    await expect(dialog.getByRole('textbox', { name: /What should Claude do/ })).toHaveValue('Hello.')
+    await page.keyboard.press('Escape')
+    expect((await rest.state(id)).pending_requests).toHaveLength(1)
+
+    server.fillDisk(false)
+    await expect(said).toBeHidden()
+    await app.approve(app.card())
+    await expect(app.said('It is made.')).toBeVisible()
+    await page.getByRole('button', { name: /^(Send|Queue)/ }).click()
+    await expect(app.said('That was it.')).toBeVisible()
+  })
 })

@@ -5,6 +5,7 @@ import { devices } from '@playwright/test'
 
 import { App } from '../app.ts'
 import { expect, test as shared } from '../fixtures.ts'
+import { decode } from '../qr.ts'
 import { ask, bash, plan, prompt, question, text, tool, write } from '../script.ts'
 import { type Server, startServer } from '../server.ts'
 import { REST } from '../wire.ts'
@@ -204,4 +205,56 @@ test('who is here and who answers is seen, and gone with their tab @newest', asy
   await expect(mine.said('Made.')).toBeVisible()
   await other.close()
   await expect(page.getByText('Grace is here')).toBeHidden()
+})
+
+test('a request is put off and taken back, denied with a reason of before, and handed to a phone by its code @newest', async ({ page, browser, folder, rest, own, signIn }) => {
+  await rest.post('/api/templates', { text: 'Use pnpm, not npm.', place: 'reason' })
+  const ids: string[] = []
+  for (const n of ['one', 'two']) {
+    const id = await rest.start(prompt(`Make ${n}`, [bash(`touch ${n}`)], [text('Heard: {{last_tool_result}}')]), { cwd: folder, title: `Make ${n}` })
+    await expect.poll(async () => (await rest.state(id)).pending_requests.length).toBe(1)
+    ids.push(id)
+  }
+  const request = (await rest.state(ids[0]!)).pending_requests[0]!.request_id
+  await page.goto(`${own.url}/inbox/${request}`)
+  const app = App.of(page)
+  await expect(app.card('touch one')).toBeVisible()
+
+  // Put off with the mouse, it goes to the end of the list, stays answerable, and comes back.
+  const rows = page.locator('[data-inbox-row]')
+  await expect(rows.first()).toContainText('touch one')
+  await page.getByRole('button', { name: 'Put off 10 min' }).click()
+  await expect(rows.last()).toContainText(/touch one.*put off, 10 min left/s)
+  await page.goto(`${own.url}/inbox/${request}`)
+  await expect(rows.last()).toContainText('put off')
+  await page.getByRole('button', { name: 'Take back' }).click()
+  await expect(rows.first()).toContainText('touch one')
+
+  // The code leads another browser to exactly this card.
+  await page.getByRole('button', { name: 'Open on the phone' }).click()
+  const code = page.getByRole('img', { name: 'A QR code of the address below' })
+  const [size, path] = await code.evaluate((svg) => [(svg as unknown as SVGSVGElement).viewBox.baseVal.width, svg.querySelector('path')!.getAttribute('d')!] as const)
+  const quiet = 4
+  const dark = Array.from({ length: size - 2 * quiet }, () => Array<boolean>(size - 2 * quiet).fill(false))
+  for (const [, x, y] of path.matchAll(/M(\d+) (\d+)/g)) dark[Number(y) - quiet]![Number(x) - quiet] = true
+  const address = decode(dark)
+  expect(address).toBe(`${own.url}/inbox/${request}`)
+  const { viewport, userAgent, isMobile, hasTouch } = devices['Pixel 7']
+  const pocket = await browser.newContext({ viewport, userAgent, isMobile, hasTouch })
+  await signIn(pocket, own)
+  const phone = App.of(await pocket.newPage())
+  await phone.page.goto(address)
+  await expect(phone.card()).toHaveAttribute('data-request-id', request)
+  await page.getByRole('dialog').getByRole('button', { name: 'Back' }).click()
+
+  // `t` on the card opens the reason with what was said before.
+  await app.card('touch one').focus()
+  await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
+  await page.keyboard.press('t')
+  await app.card().getByText('Use pnpm, not npm.').click()
+  await expect(app.card().getByRole('textbox')).toHaveValue('Use pnpm, not npm.')
+  await app.confirmDeny(app.card())
+  await expect.poll(() => rest.said(ids[0]!)).toContain('Use pnpm, not npm.')
+  await expect(phone.page.locator(`[data-request-id="${request}"]`)).toHaveCount(0)
+  await pocket.close()
 })
