@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import type { Page } from '@playwright/test'
 
 import { App } from '../app.ts'
+import { file, tool as asked } from '../../frontend/src/testcards.ts'
 import { expect, test } from '../fixtures.ts'
 import { bash, prompt, text, tool } from '../script.ts'
+import { Stage } from '../stage.ts'
 
 // The card looks again when somebody comes back to its window.
 const comeBack = (page: Page) => page.evaluate(() => window.dispatchEvent(new Event('focus')))
@@ -153,4 +155,40 @@ test('an edited command is looked at anew, and what changed is shown @newest', a
   await app.approve(card)
   await expect(app.said('Done.')).toBeVisible()
   expect(existsSync(join(folder, 'a'))).toBe(true)
+})
+
+test('what is in a file is edited in an editor that hides nothing and changes nothing by itself @newest', async ({ page, server }) => {
+  const stage = await Stage.in(page)
+  await stage.open(server.url)
+  const content = 'one\r\ntwo\u202e\r\n'
+  stage.previews.set('w', file({ state: 'new', line: 1, after: content }))
+  stage.show([asked('Write', { file_path: '/w/a.txt', content }, { request_id: 'w', input_hash: 'sha256:w' })])
+  const app = App.of(page)
+  const card = app.card()
+  await expect(app.approveButton(card)).not.toHaveAttribute('aria-disabled')
+  await card.focus()
+  await page.keyboard.press('e')
+  const editor = card.getByRole('textbox', { name: 'Content' })
+  await expect(editor).toBeFocused()
+  await expect(editor.getByText('RLO')).toBeVisible()
+
+  // Letters are letters in it, Tab indents, and Escape leads out to the card.
+  await page.keyboard.press('Control+Home')
+  await page.keyboard.type('yn1?')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Escape')
+  await expect(card).toBeFocused()
+  expect(stage.commands.filter((c) => c.type === 'pending_request_response')).toEqual([])
+  await expect(card.getByRole('group', { name: 'What you changed' }).locator('ins').first()).toContainText('yn1?')
+
+  await editor.focus()
+  await page.keyboard.press('Control+f')
+  await card.getByRole('textbox', { name: 'Find' }).fill('two')
+  await page.keyboard.press('Escape')
+  await expect(editor).toBeFocused()
+  await expect(app.approveButton(card)).not.toHaveAttribute('aria-disabled')
+  await page.keyboard.press('Control+Enter')
+  await expect.poll(() => stage.commands.find((c) => c.type === 'pending_request_response'))
+    .toMatchObject({ decision: 'allow', updated_input: { content: 'yn1?\r\n  one\r\ntwo\u202e\r\n' } })
 })

@@ -1,7 +1,7 @@
 // What keys do comes with a chunk of its own, a moment after the page: see
 // keyboard.ts. What is pressed before it is there is kept here.
 
-const FIELDS = 'textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=button], [type=submit])'
+const FIELDS = 'textarea, select, [contenteditable], [data-writes], input:not([type=checkbox], [type=radio], [type=button], [type=submit])'
 
 /** Whether keys write where the focus is. */
 export const writes = (el: Element | null): boolean => el?.matches(FIELDS) === true

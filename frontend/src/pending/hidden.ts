@@ -13,7 +13,10 @@ const NAMES: Record<number, string> = {
 // Everything of Unicode that is a control, a format, a private or a surrogate
 // code, all blanks but the space, variation selectors and the fillers.
 // oxlint-disable-next-line no-misleading-character-class
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\u00a0\u034f\u115f\u1160\u1680\u17b4\u17b5\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/gu
+export const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\u00a0\u034f\u115f\u1160\u1680\u17b4\u17b5\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/gu
+
+export const codeOf = (point: number): string => 'U+' + point.toString(16).toUpperCase().padStart(4, '0')
+export const nameOf = (point: number): string => NAMES[point] ?? codeOf(point)
 
 interface Piece {
   text: string
@@ -59,8 +62,7 @@ export function pieces(text: string, prose = false): Piece[] {
     if (prose && (BLANKS.has(char) || ofEmoji(text, match.index, char))) continue
     if (match.index > from) put({ text: text.slice(from, match.index) })
     const point = char.codePointAt(0)!
-    const code = 'U+' + point.toString(16).toUpperCase().padStart(4, '0')
-    put({ text: char, hidden: NAMES[point] ?? code, code })
+    put({ text: char, hidden: nameOf(point), code: codeOf(point) })
     from = match.index + char.length
   }
   if (from < text.length) put({ text: text.slice(from) })

@@ -24,5 +24,5 @@ export const leftOf = (held: { at: number; until: number }, now: number): number
 export function isUndo(ev: KeyboardEvent): boolean {
   if (ev.defaultPrevented || ev.key.toLowerCase() !== 'z' || ev.shiftKey || ev.altKey || !(ev.ctrlKey || ev.metaKey)) return false
   const at = ev.target as HTMLElement
-  return !at.isContentEditable && !(at.matches?.('input, textarea') && (at as HTMLInputElement).value !== '')
+  return !at.isContentEditable && !at.matches?.('[data-writes]') && !(at.matches?.('input, textarea') && (at as HTMLInputElement).value !== '')
 }

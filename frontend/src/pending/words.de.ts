@@ -199,6 +199,15 @@ export const words: typeof english = {
     approve: 'Erlauben',
     back: 'Zurück',
   },
+  editor: {
+    hint: 'Tab rückt ein. Escape verlässt den Text, danach geht Tab weiter.',
+    hidden: (name) => `verborgenes Zeichen ${name}`,
+    phrases: {
+      Find: 'Suchen', Replace: 'Ersetzen', next: 'Weiter', previous: 'Zurück', all: 'Alle', 'match case': 'Groß und klein', 'by word': 'Ganze Wörter', regexp: 'Muster',
+      replace: 'Ersetzen', 'replace all': 'Alle ersetzen', close: 'Schließen', 'current match': 'aktueller Treffer', 'on line': 'in Zeile',
+      'replaced match on line $': 'In Zeile $ ersetzt', 'replaced $ matches': '$ ersetzt', 'Go to line': 'Gehe zu Zeile', go: 'Los', 'Selection deleted': 'Auswahl gelöscht',
+    },
+  },
   fetchFrom: 'Holt von',
   copyJSON: 'Als JSON kopieren',
   contents: 'Inhalt des Plans',

@@ -1,0 +1,30 @@
+import { describe, expect, test } from 'vitest'
+import { lineEndOf, openEditor } from './editor'
+
+test.each([
+  ['', '\n'], ['a\nb', '\n'], ['a\r\nb\r\n', '\r\n'], ['a\r\nb\n', '\n'], ['a\rb\r\n', '\n'], ['a\rb', '\n'],
+])('the lines of %j end with %j', (text, end) => {
+  expect(lineEndOf(text)).toBe(end)
+})
+
+describe('an editor', () => {
+  const open = (text: string) => {
+    const root = document.createElement('div').attachShadow({ mode: 'open' })
+    return { root, editor: openEditor(root, text, 'Content', () => {}) }
+  }
+
+  test.each(['', 'a', 'a\nb\n', 'a\r\nb\r\n', 'a\r\nb\nc\rd', '\ufeffa\u202eb\u0000', 'x'.repeat(10_000)])('gives back %j as it was', (text) => {
+    const { editor } = open(text)
+    expect(editor.text()).toBe(text)
+    editor.replace(text + '!')
+    expect(editor.text()).toBe(text + '!')
+    editor.destroy()
+  })
+
+  test('has a name, and marks what cannot be seen', () => {
+    const { root, editor } = open('ls \u202e# x')
+    expect(root.querySelector('[role=textbox]')?.getAttribute('aria-label')).toBe('Content')
+    expect(root.querySelector('.hidden')?.textContent).toBe('RLO')
+    editor.destroy()
+  })
+})

@@ -1,0 +1,97 @@
+import { standardKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands'
+import { Compartment, EditorState } from '@codemirror/state'
+import { EditorView, highlightSpecialChars, keymap, lineNumbers, type KeyBinding } from '@codemirror/view'
+import { codeOf, HIDDEN, nameOf } from './hidden'
+import { words } from './words'
+
+/** What may be changed about an editor while it is open. */
+export interface Editor {
+  /** The text as it would be written, with the ends of its lines. */
+  text(): string
+  /** Puts another text in its place, as when it was written on on another device. */
+  replace(text: string): void
+  lock(locked: boolean): void
+  focus(): void
+  destroy(): void
+}
+
+/**
+ * What ends the lines of a text: CR LF when all of them end so. A text in which some
+ * do keeps every CR as a character that can be seen, for to mend it is not ours.
+ */
+export function lineEndOf(text: string): '\r\n' | '\n' {
+  return /\r\n/.test(text) && !/(?<!\r)\n|\r(?!\n)/.test(text) ? '\r\n' : '\n'
+}
+
+const marked = new RegExp(String.raw`(?![\t\n])` + HIDDEN.source, 'gu')
+
+function sign(point: number): HTMLElement {
+  const el = document.createElement('span')
+  el.className = 'hidden'
+  el.textContent = nameOf(point)
+  el.title = codeOf(point)
+  el.setAttribute('aria-label', words.editor.hidden(nameOf(point)))
+  return el
+}
+
+const look = EditorView.theme({
+  '&': { color: 'var(--text-1)', backgroundColor: 'var(--surface-2)', fontSize: '13px' },
+  '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '1px' },
+  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '20px', fontVariantLigatures: 'none' },
+  '.cm-content': { padding: '6px 0', caretColor: 'var(--text-1)' },
+  '.cm-gutters': { color: 'var(--text-3)', backgroundColor: 'var(--surface-1)', border: '0', borderRight: '1px solid var(--line)' },
+  '.cm-line::selection, .cm-line ::selection': { backgroundColor: 'color-mix(in oklch, var(--accent), transparent 70%)' },
+  '.cm-searchMatch': { backgroundColor: 'color-mix(in oklch, var(--wait-bar), transparent 65%)' },
+  '.cm-searchMatch-selected': { backgroundColor: 'color-mix(in oklch, var(--wait-bar), transparent 30%)' },
+  '.cm-panels': { color: 'var(--text-1)', backgroundColor: 'var(--surface-1)', border: '0' },
+  '.cm-panels-top': { borderBottom: '1px solid var(--line)' },
+  '.cm-panel.cm-search': { padding: '6px 34px 6px 8px', fontFamily: 'system-ui, sans-serif' },
+  '.cm-panel.cm-search label': { fontSize: '12px' },
+  '.cm-textfield': { padding: '3px 6px', fontSize: '13px', color: 'var(--text-1)', backgroundColor: 'var(--surface-2)', border: '1px solid var(--line-strong)', borderRadius: '6px' },
+  '.cm-button': { minHeight: '26px', padding: '2px 8px', fontSize: '12px', color: 'var(--text-1)', backgroundImage: 'none', backgroundColor: 'var(--surface-2)', border: '1px solid var(--line-strong)', borderRadius: '6px', cursor: 'pointer' },
+  '.cm-panel.cm-search [name=close]': { minWidth: '26px', minHeight: '26px', color: 'var(--text-2)', cursor: 'pointer' },
+  '.hidden': { padding: '0 4px', margin: '0 1px', borderRadius: '4px', backgroundColor: 'var(--danger-fill)', color: 'oklch(1 0 0)', fontSize: '10px', fontWeight: '600', unicodeBidi: 'isolate' },
+})
+
+// The search of the browser sees the lines alone that are drawn. It comes when it is called.
+const find: KeyBinding = {
+  key: 'Mod-f',
+  run(view) {
+    import('./find').then((m) => m.find(view), () => null)
+    return true
+  },
+}
+
+/**
+ * Opens an editor of a text in a shadow root: there its styles are constructed sheets,
+ * which a policy without inline styles allows.
+ */
+export function openEditor(root: ShadowRoot, text: string, label: string, changed: () => void): Editor {
+  const lineEnd = lineEndOf(text)
+  const locks = new Compartment()
+  const locked = (yes: boolean) => [EditorState.readOnly.of(yes)]
+  const view = new EditorView({
+    root,
+    parent: root,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        look, locks.of(locked(false)), EditorState.lineSeparator.of(lineEnd), EditorState.tabSize.of(4),
+        lineNumbers(), highlightSpecialChars({ specialChars: marked, render: sign }), history(), EditorView.lineWrapping,
+        keymap.of([find, ...historyKeymap, indentWithTab, ...standardKeymap]),
+        EditorView.contentAttributes.of({ 'aria-label': label, 'aria-description': words.editor.hint, spellcheck: 'false', autocapitalize: 'off', autocorrect: 'off', translate: 'no' }),
+        EditorView.updateListener.of((u) => u.docChanged && changed()),
+      ],
+    }),
+  })
+  return {
+    text: () => view.state.sliceDoc(),
+    replace(now) {
+      const { state } = view
+      view.dispatch({ changes: { from: 0, to: state.doc.length, insert: state.toText(now) }, selection: { anchor: Math.min(state.selection.main.anchor, state.toText(now).length) } })
+    },
+    lock: (yes) => view.dispatch({ effects: locks.reconfigure(locked(yes)) }),
+    focus: () => view.focus(),
+    destroy: () => view.destroy(),
+  }
+}

@@ -1,0 +1,17 @@
+import { openSearchPanel, search, searchKeymap } from '@codemirror/search'
+import { EditorState, StateEffect } from '@codemirror/state'
+import { keymap, type EditorView } from '@codemirror/view'
+import { words } from './words'
+
+const able = new WeakSet<EditorView>()
+
+/** Opens the search of an editor. */
+export function find(view: EditorView): void {
+  if (!able.has(view)) {
+    able.add(view)
+    view.dispatch({ effects: StateEffect.appendConfig.of([
+      search({ top: true }), keymap.of(searchKeymap.filter((k) => k.key !== 'Mod-f')), EditorState.phrases.of(words.editor.phrases),
+    ]) })
+  }
+  openSearchPanel(view)
+}
