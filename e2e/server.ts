@@ -143,7 +143,8 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
     folder,
     workspace,
     get signInAddress() {
-      const found = said.match(/https?:\/\/\S+/g)?.find((a) => a.startsWith(url) && a.length > url.length + 10)
+      // At localhost, where people are sent, the cookies would not be those of url.
+      const found = said.match(/https?:\/\/\S+/g)?.map((a) => a.replace('//localhost:', '//127.0.0.1:')).find((a) => a.startsWith(url) && a.length > url.length + 10)
       if (!found) throw new Error(`the server printed no sign-in address:\n${said}`)
       return found
     },

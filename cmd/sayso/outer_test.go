@@ -109,3 +109,26 @@ func TestRawRequestsAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestSignInAddressIsLocalhost: people come to the name at which browsers make passkeys,
+// and this server answers wherever that leads.
+func TestSignInAddressIsLocalhost(t *testing.T) {
+	t.Parallel()
+	s := newHouse(t, claudetest.Script{}).start()
+	eventually(t, "it prints the address", s.logged("http://localhost:"))
+	host, port, err := net.SplitHostPort(strings.TrimPrefix(s.URL, "http://"))
+	if err != nil || host != "127.0.0.1" {
+		t.Fatalf("it runs at %s", s.URL)
+	}
+	if probe, err := net.Listen("tcp6", "[::1]:0"); err == nil {
+		probe.Close()
+		got, err := http.Get("http://[::1]:" + port + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Body.Close()
+		if got.StatusCode != http.StatusOK {
+			t.Errorf("at [::1] it answers %d", got.StatusCode)
+		}
+	}
+}

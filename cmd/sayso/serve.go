@@ -100,6 +100,15 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		return fmt.Errorf("cannot listen on %s: %w; is something else there, such as another sayso?", s.Listen, err)
 	}
 	s.Listen = listener.Addr().String() // the port that was chosen for :0
+	var twin net.Listener
+	if !s.tls() {
+		twin, s.named = byName(ctx, s.Listen)
+	}
+	defer func() {
+		if twin != nil {
+			twin.Close() // of one that was closed it is an error that nobody needs
+		}
+	}()
 
 	if err := tellAgents(s.StateDir, localAddress(s)); err != nil {
 		log.Warn("agents outside may look for the server where it was", "error", err)
@@ -227,7 +236,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		}
 	}
-	server, localServer := serverOf(door), serverOf(only(agentsPath, door))
+	server, localServer, twinServer := serverOf(door), serverOf(only(agentsPath, door)), serverOf(door)
 	if own != nil {
 		server.TLSConfig = own.config()
 	}
@@ -272,6 +281,9 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	opening.Go(watch("agents", func() error { return agents.Run(doorCtx) }))
 	driving.Go(watch("processes", func() error { return driver.Run(driverCtx) }))
 	opening.Go(watch("web server", func() error { return serveOn(server, limitConnections(listener, s.proxies)) }))
+	if twin != nil {
+		opening.Go(watch("web server at the other address of this machine", func() error { return serveOn(twinServer, limitConnections(twin, s.proxies)) }))
+	}
 	if local != nil {
 		opening.Go(watch("web server for the sessions", func() error { return serveOn(localServer, local) }))
 	}
@@ -301,7 +313,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	stopDoor() // at once, so that tabs look for the next server
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
-	for _, server := range []*http.Server{server, localServer, plainServer} {
+	for _, server := range []*http.Server{server, localServer, twinServer, plainServer} {
 		if server == nil {
 			continue
 		}
@@ -435,7 +447,12 @@ func announce(ctx context.Context, stdout io.Writer, s settings, directory *acco
 	if unclaimed {
 		at = localAddress(s) // its link is good nowhere else
 	}
-	fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this address, once, within %s:\n\n    %s\n\n", at, signInLife, signInAddress(at, secret))
+	way := at
+	if s.named && at == localAddress(s) {
+		_, port, _ := net.SplitHostPort(s.Listen) // byName has read it
+		way = "http://localhost:" + port
+	}
+	fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this address, once, within %s:\n\n    %s\n\n", at, signInLife, signInAddress(way, secret))
 	if unclaimed && !demo {
 		fmt.Fprint(stdout, "It makes you the first admin, so open it on this machine. Nobody else can sign in yet.\n\n")
 	}

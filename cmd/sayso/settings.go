@@ -63,6 +63,7 @@ type settings struct {
 	proxies []netip.Prefix // TrustedProxies, read
 	file    string         // that was read
 	open    bool           // Listen reaches beyond this machine
+	named   bool           // this server, and nobody else, is at localhost
 }
 
 // duration reads "90s", "2h" and the like; "0" means no limit.
