@@ -106,15 +106,17 @@ const (
 
 // Store remembers targets, choices and deliveries.
 type Store interface {
-	// PutTarget stores a target by its id.
-	PutTarget(ctx context.Context, t Target) error
+	// PutTarget stores a target by its id. record, a JSON object, goes to the end of
+	// the audit trail with it; nil for nothing.
+	PutTarget(ctx context.Context, t Target, record []byte) error
 	// Targets lists all, oldest first.
 	Targets(ctx context.Context) ([]Target, error)
 	// MarkTarget notes what became of a delivery: the time when it was taken, or
 	// the problem. ErrNotFound.
 	MarkTarget(ctx context.Context, targetID string, sentAt time.Time, problem string) error
-	// DeleteTarget forgets a target and its deliveries. ErrNotFound.
-	DeleteTarget(ctx context.Context, targetID string) error
+	// DeleteTarget forgets a target and its deliveries; record is that of PutTarget.
+	// ErrNotFound.
+	DeleteTarget(ctx context.Context, targetID string, record []byte) error
 
 	// Choices are what people chose, JSON by user id; "" is the server's.
 	Choices(ctx context.Context) (map[string]json.RawMessage, error)

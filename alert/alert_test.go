@@ -47,11 +47,19 @@ type memory struct {
 	targets    []alert.Target
 	choices    map[string]json.RawMessage
 	deliveries map[string]alert.Delivery
+	record     []string
 }
 
-func (m *memory) PutTarget(_ context.Context, t alert.Target) error {
+func (m *memory) recorded(record []byte) {
+	if record != nil {
+		m.record = append(m.record, string(record))
+	}
+}
+
+func (m *memory) PutTarget(_ context.Context, t alert.Target, record []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.recorded(record)
 	m.targets = append(slices.DeleteFunc(m.targets, func(k alert.Target) bool { return k.TargetID == t.TargetID }), t)
 	return nil
 }
@@ -77,9 +85,10 @@ func (m *memory) MarkTarget(_ context.Context, id string, at time.Time, problem 
 	return alert.ErrNotFound
 }
 
-func (m *memory) DeleteTarget(_ context.Context, id string) error {
+func (m *memory) DeleteTarget(_ context.Context, id string, record []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.recorded(record)
 	m.targets = slices.DeleteFunc(m.targets, func(k alert.Target) bool { return k.TargetID == id })
 	maps.DeleteFunc(m.deliveries, func(_ string, d alert.Delivery) bool { return d.TargetID == id })
 	return nil
@@ -333,7 +342,7 @@ func (r *room) device(user, path string) alert.Target {
 	r.t.Helper()
 	made, err := r.alerter.Add(r.t.Context(), alert.Target{UserID: user, Way: alert.Push, Name: "Chrome", Address: alert.Address{
 		URL: "https://push.example.org/" + path, P256DH: r.browser.PublicKey().Bytes(), Auth: r.auth,
-	}})
+	}}, pending.Actor{UserID: user, Name: user, Device: "Firefox", Address: "192.0.2.7"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -490,12 +499,42 @@ func TestABurstIsFolded(t *testing.T) {
 	})
 }
 
+// TestTargetsAreOnRecord: who sends what sessions say to another place is on record,
+// and a browser that comes again is none.
+func TestTargetsAreOnRecord(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, r *room) {
+		made := r.device("ada", "one?secret")
+		r.device("ada", "one?secret")
+		if err := r.alerter.Remove(t.Context(), "ada", made.TargetID, pending.Actor{UserID: "ada", Name: "ada", Device: "curl"}); err != nil {
+			t.Fatal(err)
+		}
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		var got []string
+		for _, record := range r.store.record {
+			var e struct {
+				What, Way, Name, Host, Of string
+				By                        struct{ Name, Device, Address string }
+			}
+			if err := json.Unmarshal([]byte(record), &e); err != nil || strings.Contains(record, "secret") {
+				t.Fatalf("%s: %v", record, err)
+			}
+			got = append(got, fmt.Sprint(e))
+		}
+		want := []string{"{alert_target_added push Chrome push.example.org ada {ada Firefox 192.0.2.7}}", "{alert_target_removed push Chrome push.example.org ada {ada curl }}"}
+		if !slices.Equal(got, want) {
+			t.Errorf("on record %q, want %q", got, want)
+		}
+	})
+}
+
 func TestReminderAndEscalation(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, r *room) {
 		r.device("ada", "one")
 		r.device("grace", "two")
-		if _, err := r.alerter.Add(t.Context(), alert.Target{Way: alert.Webhook, Address: alert.Address{URL: "https://hook.example.org/x", Secret: "a secret of a hook"}}); err != nil {
+		if _, err := r.alerter.Add(t.Context(), alert.Target{Way: alert.Webhook, Address: alert.Address{URL: "https://hook.example.org/x", Secret: "a secret of a hook"}}, pending.Actor{UserID: "grace", Name: "Grace"}); err != nil {
 			t.Fatal(err)
 		}
 		r.choose("ada", func(c *alert.Choices) { c.RemindAfter = 3 })
@@ -628,7 +667,7 @@ func TestAddressesInside(t *testing.T) {
 		"https://169.254.169.254/latest", "https://192.168.1.1/", "https://[::ffff:127.0.0.1]/", "https://[fe80::1]/", "https://[fd00::1]/",
 		"https://100.64.0.1/", "https://0.0.0.0/", "https://[64:ff9b::7f00:1]/", "https://user:pw@example.org/", "ftp://example.org/", "example.org", "https:///x", "",
 	} {
-		_, err := a.Add(t.Context(), alert.Target{UserID: "ada", Way: alert.Ntfy, Address: alert.Address{URL: url}})
+		_, err := a.Add(t.Context(), alert.Target{UserID: "ada", Way: alert.Ntfy, Address: alert.Address{URL: url}}, pending.Actor{UserID: "grace", Name: "Grace"})
 		var invalid *alert.InvalidError
 		if !errors.As(err, &invalid) {
 			t.Errorf("%q: %v", url, err)

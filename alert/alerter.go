@@ -479,7 +479,7 @@ func (a *Alerter) settle(ctx context.Context, r result, now time.Time) {
 		d.State, d.SentAt = Sent, now
 	case refused != nil && refused.gone() && a.wayOf(d.TargetID) == Push:
 		a.o.Log.InfoContext(ctx, "a browser no longer takes alerts, so it is forgotten", "target", d.TargetID)
-		if err := a.o.Store.DeleteTarget(ctx, d.TargetID); err != nil && !errors.Is(err, ErrNotFound) {
+		if err := a.o.Store.DeleteTarget(ctx, d.TargetID, nil); err != nil && !errors.Is(err, ErrNotFound) {
 			a.o.Log.WarnContext(ctx, "cannot forget a browser that takes no alerts", "error", err)
 		}
 		delete(a.deliveries, d.DeliveryID)

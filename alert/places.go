@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/pending"
 )
 
 // View is what a person is shown of their alerts.
@@ -55,8 +57,9 @@ func (a *Alerter) Choose(ctx context.Context, userID string, c Choices) error {
 }
 
 // Add keeps a place for a person and returns it. A browser that is known
-// already, by its address, takes the place of what it was.
-func (a *Alerter) Add(ctx context.Context, t Target) (Target, error) {
+// already, by its address, takes the place of what it was; what is new is on record
+// as added by that person.
+func (a *Alerter) Add(ctx context.Context, t Target, by pending.Actor) (Target, error) {
 	if err := checkURL(t.Address.URL, a.o.Private); err != nil {
 		return Target{}, err
 	}
@@ -87,7 +90,7 @@ func (a *Alerter) Add(ctx context.Context, t Target) (Target, error) {
 			t.Name = u.Host
 		}
 	}
-	n := 0
+	n, again := 0, false
 	for _, known := range all {
 		if known.UserID == t.UserID {
 			n++
@@ -96,18 +99,24 @@ func (a *Alerter) Add(ctx context.Context, t Target) (Target, error) {
 			continue
 		}
 		if known.UserID == t.UserID {
-			t.TargetID, t.CreatedAt = known.TargetID, known.CreatedAt
+			t.TargetID, t.CreatedAt, again = known.TargetID, known.CreatedAt, true
 			continue
 		}
 		// Another person signs in there now, and nobody else shall read what is theirs.
-		if err := a.o.Store.DeleteTarget(ctx, known.TargetID); err != nil {
+		if err := a.o.Store.DeleteTarget(ctx, known.TargetID, nil); err != nil {
 			return Target{}, err
 		}
 	}
 	if n >= maxTargets {
 		return Target{}, &InvalidError{"way", "You have as many places to be told at as there can be. Remove one first."}
 	}
-	if err := a.o.Store.PutTarget(ctx, t); err != nil {
+	var record []byte
+	if !again {
+		if record, err = recordOf("alert_target_added", t, by); err != nil {
+			return Target{}, err
+		}
+	}
+	if err := a.o.Store.PutTarget(ctx, t, record); err != nil {
 		return Target{}, err
 	}
 	a.refresh()
@@ -115,12 +124,18 @@ func (a *Alerter) Add(ctx context.Context, t Target) (Target, error) {
 	return t, nil
 }
 
-// Remove forgets a place of a person. ErrNotFound, also for those of others.
-func (a *Alerter) Remove(ctx context.Context, userID, targetID string) error {
-	if _, err := a.own(ctx, userID, targetID); err != nil {
+// Remove forgets a place of a person, and puts on record who wanted that. ErrNotFound,
+// also for those of others.
+func (a *Alerter) Remove(ctx context.Context, userID, targetID string, by pending.Actor) error {
+	t, err := a.own(ctx, userID, targetID)
+	if err != nil {
 		return err
 	}
-	if err := a.o.Store.DeleteTarget(ctx, targetID); err != nil {
+	record, err := recordOf("alert_target_removed", t, by)
+	if err != nil {
+		return err
+	}
+	if err := a.o.Store.DeleteTarget(ctx, targetID, record); err != nil {
 		return err
 	}
 	a.refresh()

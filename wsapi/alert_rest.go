@@ -118,7 +118,7 @@ func (s *Server) postAlertTarget(w http.ResponseWriter, r *http.Request, who acc
 			return refuseField("auth", "This is no key of a browser.")
 		}
 	}
-	made, err := s.o.Alerts.Add(context.WithoutCancel(r.Context()), t)
+	made, err := s.o.Alerts.Add(context.WithoutCancel(r.Context()), t, actor(who))
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *Server) deleteAlertTarget(w http.ResponseWriter, r *http.Request, who a
 	if err := whole(who); err != nil {
 		return err
 	}
-	if err := s.o.Alerts.Remove(context.WithoutCancel(r.Context()), userID, r.PathValue("id")); err != nil {
+	if err := s.o.Alerts.Remove(context.WithoutCancel(r.Context()), userID, r.PathValue("id"), actor(who)); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

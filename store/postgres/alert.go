@@ -16,6 +16,8 @@ const (
 		created_at = excluded.created_at, sent_at = excluded.sent_at, problem = excluded.problem`
 	selectTargets = "SELECT " + engine.TargetColumns + " FROM alert_targets ORDER BY created_at, target_id"
 	markTarget    = "UPDATE alert_targets SET sent_at = greatest(sent_at, $1), problem = $2 WHERE target_id = $3"
+	deleteTarget  = "DELETE FROM alert_targets WHERE target_id = $1"
+	recordTarget  = appendAudit + "(SELECT 1 FROM alert_targets t WHERE t.target_id = $2)"
 	putChoices    = "INSERT INTO alert_choices (user_id, body) VALUES ($1, $2) ON CONFLICT (user_id) DO UPDATE SET body = excluded.body"
 	putDelivery   = "INSERT INTO alert_deliveries (" + engine.DeliveryColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (delivery_id) DO UPDATE
 		SET state = excluded.state, attempts = excluded.attempts, due_at = excluded.due_at, sent_at = excluded.sent_at`
@@ -24,12 +26,16 @@ const (
 )
 
 // PutTarget implements [alert.Store].
-func (s *Store) PutTarget(ctx context.Context, t alert.Target) error {
+func (s *Store) PutTarget(ctx context.Context, t alert.Target, record []byte) error {
 	values, err := engine.TargetValues(t)
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, "put target of alerts", durable, statement{text: putTarget, args: values})
+	steps := []statement{{text: putTarget, args: values}}
+	if record != nil {
+		steps = append([]statement{{text: lockAudit}}, append(steps, statement{text: insertIncident, args: []any{record}})...)
+	}
+	return s.write(ctx, "put target of alerts", durable, steps...)
 }
 
 // Targets implements [alert.Store].
@@ -39,17 +45,27 @@ func (s *Store) Targets(ctx context.Context) ([]alert.Target, error) {
 
 // MarkTarget implements [alert.Store].
 func (s *Store) MarkTarget(ctx context.Context, targetID string, sentAt time.Time, problem string) error {
-	return s.ofTarget(ctx, "mark target of alerts", relaxed, markTarget, engine.Micros(sentAt), engine.Shown(problem), targetID)
+	const what = "mark target of alerts"
+	var n int64
+	err := s.write(ctx, what, relaxed, statement{markTarget, []any{engine.Micros(sentAt), engine.Shown(problem), targetID}, changed(&n)})
+	return known(what, n, err)
 }
 
 // DeleteTarget implements [alert.Store].
-func (s *Store) DeleteTarget(ctx context.Context, targetID string) error {
-	return s.ofTarget(ctx, "delete target of alerts", durable, "DELETE FROM alert_targets WHERE target_id = $1", targetID)
+func (s *Store) DeleteTarget(ctx context.Context, targetID string, record []byte) error {
+	const what = "delete target of alerts"
+	var n int64
+	steps := []statement{{deleteTarget, []any{targetID}, changed(&n)}}
+	if record != nil {
+		// Before the row goes: without it there is nothing to record.
+		steps = append([]statement{{text: lockAudit}, {text: recordTarget, args: []any{record, targetID}}}, steps...)
+	}
+	err := s.write(ctx, what, durable, steps...)
+	return known(what, n, err)
 }
 
-func (s *Store) ofTarget(ctx context.Context, what string, strong strength, text string, args ...any) error {
-	var n int64
-	err := s.write(ctx, what, strong, statement{text, args, changed(&n)})
+// known is the error of a write that found so many targets.
+func known(what string, n int64, err error) error {
 	if err == nil && n == 0 {
 		err = fmt.Errorf("postgres: %s: %w", what, alert.ErrNotFound)
 	}

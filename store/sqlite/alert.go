@@ -24,14 +24,16 @@ const (
 )
 
 // PutTarget implements [alert.Store].
-func (s *Store) PutTarget(ctx context.Context, target alert.Target) error {
+func (s *Store) PutTarget(ctx context.Context, target alert.Target, record []byte) error {
 	values, err := engine.TargetValues(target)
 	if err != nil {
 		return err
 	}
 	return s.write(ctx, full, "put target of alerts", func(ctx context.Context, t tx) error {
-		_, err := t.exec(ctx, putTarget, values...)
-		return err
+		if _, err := t.exec(ctx, putTarget, values...); err != nil || record == nil {
+			return err
+		}
+		return t.append(ctx, record)
 	})
 }
 
@@ -52,13 +54,16 @@ func (s *Store) MarkTarget(ctx context.Context, targetID string, sentAt time.Tim
 }
 
 // DeleteTarget implements [alert.Store].
-func (s *Store) DeleteTarget(ctx context.Context, targetID string) error {
+func (s *Store) DeleteTarget(ctx context.Context, targetID string, record []byte) error {
 	return s.write(ctx, full, "delete target of alerts", func(ctx context.Context, t tx) error {
 		n, err := t.exec(ctx, "DELETE FROM alert_targets WHERE target_id = ?", targetID)
 		if err == nil && n == 0 {
 			return alert.ErrNotFound
 		}
-		return err
+		if err != nil || record == nil {
+			return err
+		}
+		return t.append(ctx, record)
 	})
 }
 

@@ -32,24 +32,31 @@ func alerts(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("Targets", func(t *testing.T, st store.Store) {
 		a, b := target("ada"), target("")
 		b.CreatedAt, b.Way, b.Address = after(2), alert.Webhook, alert.Address{URL: "https://example.org"}
-		must(t, st.PutTarget(ctx, b))
-		must(t, st.PutTarget(ctx, a))
+		must(t, st.PutTarget(ctx, b, []byte(`{"what":"alert_target_added"}`)))
+		must(t, st.PutTarget(ctx, a, nil))
 		list, err := st.Targets(ctx)
 		must(t, err)
 		equal(t, "targets", list, []alert.Target{a, b})
 
 		a.Name, a.Address.URL = "Firefox", "https://push.example/y"
-		must(t, st.PutTarget(ctx, a))
+		must(t, st.PutTarget(ctx, a, nil))
 		must(t, st.MarkTarget(ctx, a.TargetID, after(9), ""))
 		must(t, st.MarkTarget(ctx, a.TargetID, alert.Target{}.SentAt, "It answered 500."))
 		a.SentAt, a.Problem = after(9), "It answered 500."
-		must(t, st.DeleteTarget(ctx, b.TargetID))
+		must(t, st.DeleteTarget(ctx, b.TargetID, []byte(`{"what":"alert_target_removed"}`)))
 		list, err = st.Targets(ctx)
 		must(t, err)
 		equal(t, "targets after changes", list, []alert.Target{a})
 
 		is(t, "mark what is gone", st.MarkTarget(ctx, b.TargetID, after(9), ""), alert.ErrNotFound)
-		is(t, "delete what is gone", st.DeleteTarget(ctx, b.TargetID), alert.ErrNotFound)
+		is(t, "delete what is gone", st.DeleteTarget(ctx, b.TargetID, []byte(`{"what":"alert_target_removed"}`)), alert.ErrNotFound)
+		trail, err := st.Audit(ctx, 0, 10)
+		must(t, err)
+		var what []string
+		for _, e := range trail {
+			what = append(what, string(e.Body))
+		}
+		equal(t, "on record", what, []string{`{"what":"alert_target_added"}`, `{"what":"alert_target_removed"}`})
 	})
 
 	s.run("ChoicesOfAlerts", func(t *testing.T, st store.Store) {
@@ -63,7 +70,7 @@ func alerts(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("Deliveries", func(t *testing.T, st store.Store) {
 		a := target("ada")
-		must(t, st.PutTarget(ctx, a))
+		must(t, st.PutTarget(ctx, a, nil))
 		one, two := delivery(a.TargetID), delivery(a.TargetID)
 		two.CreatedAt = after(3)
 		must(t, st.PutDelivery(ctx, two))
@@ -80,7 +87,7 @@ func alerts(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "what is queued stays", list, []alert.Delivery{two})
 
 		is(t, "without a target", st.PutDelivery(ctx, delivery(uuid.NewString())), alert.ErrNotFound)
-		must(t, st.DeleteTarget(ctx, a.TargetID))
+		must(t, st.DeleteTarget(ctx, a.TargetID, nil))
 		list, err = st.Deliveries(ctx)
 		must(t, err)
 		equal(t, "deliveries go with their target", len(list), 0)

@@ -162,7 +162,7 @@ export const words: typeof english = {
     more: 'Ältere Einträge zeigen',
     export: 'Als JSON-Zeilen exportieren',
     kinds: {
-      answered: 'Erlaubt oder beantwortet', denied: 'Abgelehnt', carried: 'Übernommen', expired: 'Zeit abgelaufen', withdrawn: 'Zurückgezogen', revoked: 'Erlaubnis zurückgenommen', answer_taken_back: 'Antwort zurückgenommen', answer_dropped: 'Antwort verworfen', folder_trusted: 'Ordner vertraut', folder_distrusted: 'Vertrauen entzogen', asks_nobody: 'Ohne Fragen gestartet', granted: 'Lief nach einer Erlaubnis',
+      answered: 'Erlaubt oder beantwortet', denied: 'Abgelehnt', carried: 'Übernommen', expired: 'Zeit abgelaufen', withdrawn: 'Zurückgezogen', revoked: 'Erlaubnis zurückgenommen', answer_taken_back: 'Antwort zurückgenommen', answer_dropped: 'Antwort verworfen', folder_trusted: 'Ordner vertraut', folder_distrusted: 'Vertrauen entzogen', asks_nobody: 'Ohne Fragen gestartet', alert_target_added: 'Benachrichtigt dort', alert_target_removed: 'Benachrichtigt dort nicht mehr', granted: 'Lief nach einer Erlaubnis',
       identity_linked: 'Identität verknüpft', identity_unlinked: 'Identität gelöst',
       removed: 'Alte Einträge entfernt', settings: 'Einstellungen geändert',
     },

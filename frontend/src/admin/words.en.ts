@@ -162,7 +162,7 @@ export const words = {
     more: 'Show older entries',
     export: 'Export as JSON lines',
     kinds: {
-      answered: 'Allowed or answered', denied: 'Denied', carried: 'Carried over', expired: 'Time ran out', withdrawn: 'Withdrawn', revoked: 'Grant revoked', folder_trusted: 'Folder trusted', folder_distrusted: 'Trust revoked', asks_nobody: 'Started without asking', granted: 'Ran by a grant', removed: 'Old entries removed',
+      answered: 'Allowed or answered', denied: 'Denied', carried: 'Carried over', expired: 'Time ran out', withdrawn: 'Withdrawn', revoked: 'Grant revoked', folder_trusted: 'Folder trusted', folder_distrusted: 'Trust revoked', asks_nobody: 'Started without asking', alert_target_added: 'Alerts sent there', alert_target_removed: 'Alerts no longer sent there', granted: 'Ran by a grant', removed: 'Old entries removed',
       settings: 'Settings changed', answer_taken_back: 'Answer taken back', answer_dropped: 'Answer dropped',
       identity_linked: 'Identity linked', identity_unlinked: 'Identity unlinked',
     },
