@@ -28,7 +28,7 @@ test('what is of low risk is approved from the list, once the whole of it was sh
   const { quick, answer } = list([low()])
   expect(quick()).toHaveLength(1)
   await quick()[0]!.trigger('click')
-  await vi.waitFor(() => expect(document.querySelector('dialog')?.textContent).toContain('command: git status && git diff --stat'))
+  await vi.waitFor(() => expect(document.querySelector('dialog')?.textContent).toContain('command: git status && git diff --stat'), { timeout: 20_000 })
   expect(answer).not.toHaveBeenCalled()
   await flushPromises()
 })

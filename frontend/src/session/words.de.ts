@@ -80,6 +80,7 @@ export const words: typeof english = {
   attach: {
     label: 'Anhänge',
     files: 'Anzuhängende Dateien',
+    choose: 'Dateien wählen',
     photo: 'Foto aufnehmen',
     drop: 'Dateien hier ablegen, um sie anzuhängen.',
     added: (name: string) => `${name} ist angehängt.`,

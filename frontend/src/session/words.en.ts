@@ -80,6 +80,7 @@ export const words = {
   attach: {
     label: 'Attachments',
     files: 'Files to attach',
+    choose: 'Choose files',
     photo: 'Take a photo',
     drop: 'Drop files here to attach them.',
     added: (name: string) => `${name} is attached.`,

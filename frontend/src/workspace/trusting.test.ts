@@ -1,4 +1,5 @@
 // @vitest-environment jsdom
+import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { FolderTrust } from '@/wsapi/messages.gen'
 import { RefusedError, rest } from '@/wsapi/rest'
@@ -16,6 +17,7 @@ const refusal = (t = trust) => new Response(JSON.stringify({ error: { code: 'fol
 const made = () => new Response('{"result":"applied","session_id":"s"}')
 
 beforeEach(() => {
+  setActivePinia(createPinia())
   bodies.length = 0
   vi.stubGlobal('fetch', vi.fn(async (_: string, init: RequestInit) => {
     bodies.push(JSON.parse(init.body as string))
