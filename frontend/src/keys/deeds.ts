@@ -5,7 +5,7 @@ import type { KeyID } from './table'
 export type Deed = (ev: KeyboardEvent) => unknown
 
 /** What keys do in one part of the page. */
-export type Deeds = { readonly [id in KeyID]?: Deed | undefined }
+type Deeds = { readonly [id in KeyID]?: Deed | undefined }
 
 const scopes: Deeds[] = []
 
