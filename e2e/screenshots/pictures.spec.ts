@@ -116,7 +116,7 @@ test('a session that waits for an approval', async ({ page, claudePath, request,
     await rest.start(prompt('x', [fetchPage('changelog'), fetchPage('advisories')]), { cwd: project, title: 'Read what changed upstream' })
     await rest.start(prompt('x', { blocks: [text('…')], delay_ms: 60_000 }), { cwd: project, title: 'Rename Basket to Cart' })
     const done = await rest.start(prompt('x', [text('Done.')]), { cwd: project, title: 'Explain the retry loop' })
-    await expect.poll(async () => (await rest.state(done)).state).toBe('user_turn')
+    await expect.poll(async () => (await rest.state(done)).state, { timeout: 30_000 }).toBe('user_turn')
     const id = await rest.start('The sign-in limiter lets too many attempts through. Find out why and mend it.', { cwd: project, title: 'Mend the sign-in limiter' })
     const app = await App.openSession(page, id, server.url)
     await app.approve(app.card('Edit'))

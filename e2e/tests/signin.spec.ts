@@ -50,6 +50,8 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   const page = await (await browser.newContext()).newPage()
   const { cdp, authenticatorId } = await withAuthenticator(page)
   await page.goto(atName(fresh.signInAddress))
+  // The page before it has a Name, too.
+  await expect(page.getByRole('heading', { name: 'Welcome' })).toBeVisible()
   await page.getByLabel('Name').fill('Ada')
   await page.getByRole('button', { name: 'Make a passkey' }).click()
   await App.expectSignedIn(page) // and there is no password
