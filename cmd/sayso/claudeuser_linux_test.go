@@ -464,4 +464,13 @@ func TestTheRealCLIAsksNobodyForWhoMayHaveThat(t *testing.T) {
 	if n := entries(); n != 1 {
 		t.Errorf("%d entries on record, want 1", n)
 	}
+
+	// The right ends while a process lives by it: Claude asks from then on.
+	right(me.UserID)
+	s.do("POST", "/api/sessions", start, &made)
+	s.says(made.SessionID, "It is done")
+	right()
+	within(t, realPatience, "Claude is told to ask", func() bool { return s.process(made.SessionID).PermissionMode == "default" })
+	s.say(made.SessionID, `[[{"tool":"Bash","input":{"command":"id -u > again","description":"who"}}],[{"text":"It is over"}]]`)
+	s.asks(made.SessionID)
 }

@@ -286,12 +286,13 @@ func (s *server) session(prompt string) string {
 
 // process is what a test needs of a process_state.
 type process struct {
-	SessionID  string `json:"session_id"`
-	PID        int    `json:"pid"` // in the list of processes alone
-	State      string `json:"state"`
-	Error      string `json:"error"`
-	KillReason string `json:"kill_reason"`
-	Requests   []struct {
+	SessionID      string `json:"session_id"`
+	PID            int    `json:"pid"` // in the list of processes alone
+	State          string `json:"state"`
+	Error          string `json:"error"`
+	KillReason     string `json:"kill_reason"`
+	PermissionMode string `json:"permission_mode"`
+	Requests       []struct {
 		RequestID string `json:"request_id"`
 		Status    string `json:"status"`
 	} `json:"pending_requests"`
