@@ -292,3 +292,46 @@ test('what is gone, empty, away or not allowed can be used by everybody', once, 
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
   await expectAccessible(page, 'the admin area of a viewer')
 })
+
+test('in forced colours, and at 200 %, what is to be seen is seen', once, async ({ page, server: { url } }) => {
+  const stage = await Stage.in(page)
+  const [request, preview] = KINDS['a command of high risk']!
+  stage.previews.set('red', preview!)
+  stage.say({ kind: 'text', text: 'Here:\n\n```go\nfunc main() {}\n```' })
+  stage.show([{ ...request, request_id: 'red', created_at: Date.now() / 1000 + 3_600 }])
+  await stage.open(url)
+  const card = page.locator('[data-request-id=red]')
+  const approve = card.getByRole('button', { name: 'Approve' })
+  await expect(approve).not.toHaveAttribute('aria-disabled')
+  await page.emulateMedia({ forcedColors: 'active', colorScheme: 'light', reducedMotion: 'reduce' })
+
+  // Where one is was a background, which is gone.
+  await expect(page.getByRole('link', { name: /Fix the login/ })).toHaveCSS('outline-style', 'solid')
+  const faint = () => page.evaluate(() => {
+    const canvas = getComputedStyle(document.documentElement).backgroundColor
+    const shown = <T extends Element>(what: string) => [...document.querySelectorAll<T>(what)].filter((el) => el.checkVisibility())
+    return [
+      ...shown('button.button').filter((el) => parseFloat(getComputedStyle(el).borderTopWidth) < 1 || getComputedStyle(el).borderTopColor === canvas),
+      ...shown('svg').filter((el) => getComputedStyle(el).color !== getComputedStyle(el.parentElement!).color),
+    ].map((el) => el.outerHTML.slice(0, 160))
+  })
+  await expect.poll(faint).toEqual([])
+  await expect(async () => {
+    await page.keyboard.press('Alt+.')
+    await expect(card).toBeFocused({ timeout: 1_000 })
+  }).toPass()
+  await expect(card).toHaveCSS('outline-style', 'solid')
+
+  // A window of 1280 at 200 %.
+  await page.setViewportSize({ width: 640, height: 400 })
+  await expect(approve).toBeInViewport({ ratio: 1 })
+  await expect(card.getByText('rm -rf build').first()).toBeInViewport({ ratio: 0.9 })
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(640)
+
+  await page.goto(`${url}/admin/processes`)
+  const tabs = page.getByRole('main').getByRole('navigation').getByRole('link')
+  await expect(tabs.first()).toHaveAttribute('aria-current', 'page')
+  expect(new Set(await tabs.evaluateAll((all) => all.slice(1).map((el) => getComputedStyle(el).borderBottomColor))))
+    .toEqual(new Set([await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)]))
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(640)
+})
