@@ -309,7 +309,7 @@ test('in forced colours, and at 200 %, what is to be seen is seen', once, async 
   await expect(page.getByRole('link', { name: /Fix the login/ })).toHaveCSS('outline-style', 'solid')
   const faint = () => page.evaluate(() => {
     const canvas = getComputedStyle(document.documentElement).backgroundColor
-    const shown = <T extends Element>(what: string) => [...document.querySelectorAll<T>(what)].filter((el) => el.checkVisibility())
+    const shown = <T extends Element>(what: string) => [...document.querySelectorAll<T>(what)].filter((el) => el.checkVisibility() && el.clientWidth > 2)
     return [
       ...shown('button.button').filter((el) => parseFloat(getComputedStyle(el).borderTopWidth) < 1 || getComputedStyle(el).borderTopColor === canvas),
       ...shown('svg').filter((el) => getComputedStyle(el).color !== getComputedStyle(el.parentElement!).color),

@@ -334,6 +334,13 @@ shared('with keys alone: what another began, what was said before, what is found
   }
   const composer = main.getByRole('textbox', { name: 'Message' })
 
+  // Before everything else there are the ways past the list.
+  await expect(card('one')).toBeVisible()
+  await hands.activate(page.getByRole('button', { name: 'To the message' }))
+  await expect(composer).toBeFocused()
+  await hands.activate(page.getByRole('button', { name: 'To the request' }), 'Shift+Tab')
+  await expect(card('one')).toBeFocused()
+
   // Somebody else writes the answer; taken over, it is decided here.
   await expect(card('one')).toBeVisible()
   stage.send({ type: 'presence', session_id: stage.id, viewers: [{ name: 'grace', typing: true, request_id: 'one' }] })

@@ -2,7 +2,7 @@ import { onBeforeUnmount, onMounted, ref } from 'vue'
 import type { KeyID } from './table'
 
 /** False passes the key on to the part around this one; 'later' says that what takes it is still on its way. */
-export type Deed = (ev: KeyboardEvent) => unknown
+export type Deed = (ev: Event) => unknown
 
 /** What keys do in one part of the page. */
 type Deeds = { readonly [id in KeyID]?: Deed | undefined }
@@ -22,7 +22,7 @@ export function useDeeds(deeds: Deeds, everywhere = false): void {
 export const taken = (id: KeyID): boolean => scopes.some((s) => s[id])
 
 /** Does what a key does now; false when nothing on the page takes it, 'later' when that may change in a moment. */
-export function perform(id: KeyID, ev: KeyboardEvent): boolean | 'later' {
+export function perform(id: KeyID, ev: Event): boolean | 'later' {
   for (const s of scopes.toReversed()) {
     const did = s[id]?.(ev) ?? s[id] !== undefined
     if (did !== false) return did === 'later' ? 'later' : true

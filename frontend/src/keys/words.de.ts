@@ -43,6 +43,7 @@ export const words: typeof english = {
   focusRule: 'Tasten entscheiden nur, solange der Fokus in einer Anfrage ist, und nie im ersten Augenblick nach deren Erscheinen.',
   singles: 'Tasten aus einem Zeichen',
   singlesHint: 'Schalte sie aus, wenn du mit deinem Rechner sprichst oder Tasten aus Versehen triffst. Tasten mit Strg, Alt oder ⌘ gehen weiter.',
+  ways: { label: 'Wege an der Liste vorbei', request: 'Zur Anfrage', message: 'Zur Nachricht', main: 'Zur Seite' },
   signs: { '.': 'Punkt', ',': 'Komma', '/': 'Schrägstrich', '?': 'Fragezeichen', '[': 'eckige Klammer auf', ']': 'eckige Klammer zu' },
   leads: (key) => `${key} führt hin.`,
   nothingWaits: 'Nichts wartet auf dich.',
