@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"runtime/debug"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 // Client.calls has settled it.
 type call struct {
 	id, subtype string
+	asked       uint64 // hash of what came from the CLI; 0 when an earlier client had it
 	cancel      context.CancelCauseFunc
 	ended       error // ErrWithdrawn or ErrClosed when settled so; protected by Client.mu
 }
@@ -29,6 +31,9 @@ type answeredIDs struct {
 }
 
 const answeredKept = 1024
+
+// askedSeed is that of the hashes that tell two requests of one id apart.
+var askedSeed = maphash.MakeSeed()
 
 func (a *answeredIDs) add(id string) {
 	if a.set == nil {
@@ -75,11 +80,18 @@ func (l *readLoop) dispatch(id string, body json.RawMessage, tell bool) error {
 
 	ctx, cancel := context.WithCancelCause(l.life)
 	k := &call{id: id, subtype: subtype, cancel: cancel}
+	if tell {
+		k.asked = maphash.Bytes(askedSeed, body)
+	}
 	c := l.client
 	c.mu.Lock()
-	if c.calls[id] != nil || c.answered.set[id] {
+	if open := c.calls[id]; open != nil || c.answered.set[id] {
+		reused := open != nil && open.asked != 0 && k.asked != 0 && open.asked != k.asked
 		c.mu.Unlock()
 		cancel(nil)
+		if reused {
+			return ErrReused
+		}
 		return err
 	}
 	c.calls[id] = k

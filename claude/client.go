@@ -26,6 +26,9 @@ var (
 	ErrInvalidUTF8 = errors.New("line holds bytes that are no UTF-8")
 	// ErrTooLarge: a line is larger than the CLI accepts, or than a budget allows.
 	ErrTooLarge = errors.New("line is too large")
+	// ErrReused: a control_request has the id of one that is open, and asks something
+	// else. The open one stays as it is; nothing answers the other.
+	ErrReused = errors.New("the CLI asks something else under the id of an open request")
 	// ErrRepeated is what a [Transport] that outlives its user may return from Send
 	// for a line that the CLI got before, and only once.
 	ErrRepeated = errors.New("the line was sent before")

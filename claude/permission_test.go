@@ -354,6 +354,29 @@ func TestSameRequestTwiceIsAskedOnce(t *testing.T) {
 	})
 }
 
+// Fault F13: what is asked under an id that is open changes nothing about it, is
+// answered by nobody, and is told.
+func TestAnotherRequestUnderAnOpenIDIsToldOf(t *testing.T) {
+	p := &parked{}
+	o := p.options()
+	told := make(chan error, 2)
+	o.OnUnreadable = func(_ []byte, err error) { told <- err }
+	converse(t, o, func(c *conversation) {
+		c.asks("r1", `{"command":"ls"}`)
+		c.asks("r1", `{"command":"ls"}`)
+		c.asks("r1", `{"command":"rm -rf /"}`)
+		if err := <-told; !errors.Is(err, claude.ErrReused) {
+			t.Errorf("told %v", err)
+		}
+		p.of("r1") <- claude.ToolDecision{Allow: true}
+		c.answer("r1")
+		c.hearsNothing()
+		if len(told) > 0 {
+			t.Errorf("told of the same request, too: %v", <-told)
+		}
+	})
+}
+
 // blocked is a transport whose CLI does not read: Send waits for Close.
 type blocked struct {
 	claude.Transport

@@ -851,7 +851,15 @@ func (p *process) hear(m claude.Message) {
 	}
 }
 
+// reused is what people read of a question that nobody was asked.
+const reused = "Claude asked for something else under the id of a request that was still open. That request stayed as it was; the other was not put before anybody, and nothing ran of it. If Claude waits for it, interrupt it."
+
 func (p *process) hearNoise(line []byte, err error) {
+	if errors.Is(err, claude.ErrReused) {
+		// By the line, so that one that is read again is no second note.
+		key := "reused:" + uuid.NewSHA1(uuid.NameSpaceOID, line).String()
+		p.put(session.Item{Key: key, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{Level: "error", Text: reused})})
+	}
 	text := string(line[:min(len(line), 200)])
 	p.mu.Lock()
 	p.unreadable++
