@@ -722,7 +722,7 @@ func TestNtfy(t *testing.T) {
 		}
 		if _, err := r.alerter.Add(t.Context(), alert.Target{UserID: "ada", Way: alert.Ntfy, Address: alert.Address{
 			URL: "https://ntfy.example.org/topic?up=1", Secret: "tk_of_hers", Priority: 4,
-		}}); err != nil {
+		}}, pending.Actor{UserID: "ada", Name: "Ada"}); err != nil {
 			t.Fatal(err)
 		}
 		r.choose("ada", func(c *alert.Choices) { c.RemindAfter, c.Language = 3, "de" })
