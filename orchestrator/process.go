@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -280,6 +282,7 @@ func (p *process) flush(ctx context.Context) error {
 		return nil
 	}
 
+	forgetLong(progress.Items)
 	_, err := p.o.o.Store.SaveProgress(ctx, p.session.SessionID, progress)
 	p.mu.Lock()
 	p.spending -= progress.Spent
@@ -307,6 +310,17 @@ func (p *process) flush(ctx context.Context) error {
 	p.flushUses(ctx)
 	p.o.o.Bell.Ring(p.session.SessionID)
 	return nil
+}
+
+// longItem is how long an item is, in bytes, that is worth a collection.
+const longItem = 4 << 20
+
+// forgetLong frees what was needed on the way from a long line to its item: several
+// times as much as there is else, which the store would add its own to.
+func forgetLong(items []session.Item) {
+	if slices.ContainsFunc(items, func(it session.Item) bool { return len(it.Body) > longItem }) {
+		debug.FreeOSMemory()
+	}
 }
 
 // run is the whole life of the process. When it returns, the CLI is gone, its

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/session"
@@ -163,7 +164,7 @@ func (s *scribe) assistant(m *claude.Assistant, now time.Time) heard {
 			if strings.TrimSpace(b.Text) == "" {
 				continue
 			}
-			item.Kind, item.Body = session.ItemText, encode(session.TextBody{Text: b.Text})
+			item.Kind, item.Body = session.ItemText, encodeText(b.Text)
 			if m.Error != "" {
 				item.Kind, item.Body = session.ItemNote, encode(session.NoteBody{Level: "error", Text: b.Text})
 			}
@@ -504,6 +505,43 @@ func cut(s string) string {
 }
 
 // encode writes a body of ours; it can only fail for a type that is not one.
+// encodeText is encode of a [session.TextBody]. Of a long text it makes no copy but
+// the one that it returns.
+func encodeText(text string) json.RawMessage {
+	const long, step = 256 << 10, 64 << 10
+	if len(text) < long {
+		return encode(session.TextBody{Text: text})
+	}
+	const head, tail = `{"text":"`, `"}`
+	out := append(make([]byte, 0, len(head)+quotedSize(text)+len(tail)), head...)
+	for len(text) > 0 {
+		n := min(step, len(text))
+		for n < len(text) && n > step-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		part := encode(text[:n])
+		out, text = append(out, part[1:len(part)-1]...), text[n:]
+	}
+	return append(out, tail...)
+}
+
+// quotedSize is how long a text is as a JSON string of encoding/json, without the
+// quotes; for what is no UTF-8 it may be less.
+func quotedSize(text string) int {
+	size := len(text)
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"', c == '\\', c == '\n', c == '\t', c == '\r', c == '\b', c == '\f':
+			size++
+		case c < ' ', c == '<', c == '>', c == '&':
+			size += 5
+		case c == 0xe2 && (strings.HasPrefix(text[i:], "\u2028") || strings.HasPrefix(text[i:], "\u2029")):
+			size += 3
+		}
+	}
+	return size
+}
+
 func encode(body any) json.RawMessage {
 	b, err := json.Marshal(body)
 	if err != nil {

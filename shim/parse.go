@@ -24,6 +24,7 @@ type parser struct {
 	good     int64  // offset after what was returned last
 	at       int64  // offset of buf[0]
 	buf      []byte // fed, and not parsed
+	memory   []byte // in which what is fed is put behind what is left; used again
 	sequence uint64
 	line     []byte // of the records of a line that is not whole
 	size     int64  // of that line
@@ -37,9 +38,36 @@ func (p *parser) feed(offset int64, b []byte) {
 		p.at, p.buf, p.open = offset, nil, false
 	}
 	if len(p.buf) > 0 {
-		b = append(p.buf[:len(p.buf):len(p.buf)], b...)
+		b = p.join(p.buf, b)
 	}
 	p.buf = b
+}
+
+// join puts b behind what is left, which may lie in the memory that is used again.
+func (p *parser) join(left, b []byte) []byte {
+	n := len(left) + len(b)
+	if cap(p.memory) < n {
+		memory := make([]byte, n, n+maxRecord) // what is left differs from time to time
+		copy(memory, left)
+		p.memory = memory
+	} else {
+		p.memory = p.memory[:n]
+		copy(p.memory, left) // from behind, or from elsewhere
+	}
+	copy(p.memory[len(left):], b)
+	return p.memory
+}
+
+// hugeLine is how long a line is at least whose memory is not kept, in bytes.
+const hugeLine = 1 << 20
+
+// lengthen adds a part to the line. A huge one doubles its memory when it is full: by
+// less at a time it would leave several times its size behind.
+func (p *parser) lengthen(part []byte) {
+	if n := len(p.line) + len(part); n > cap(p.line) && n > hugeLine {
+		p.line = append(make([]byte, 0, max(n, 2*cap(p.line))), p.line...)
+	}
+	p.line = append(p.line, part...)
 }
 
 // end is the offset after what was fed.
@@ -48,6 +76,9 @@ func (p *parser) end() int64 { return p.at + int64(len(p.buf)) }
 // next returns the next line, valid until the call of feed or next after. It is
 // not ok when more must be fed.
 func (p *parser) next() (line []byte, mark Mark, ok bool) {
+	if !p.open && cap(p.line) > hugeLine {
+		p.line = nil // now, and not with the next line, which may be long in coming
+	}
 	for len(p.buf) >= recordHeader {
 		h := p.buf[:recordHeader]
 		sequence, length, flags := binary.BigEndian.Uint64(h[8:]), int(binary.BigEndian.Uint32(h[16:])), binary.BigEndian.Uint32(h[20:])
@@ -77,10 +108,7 @@ func (p *parser) next() (line []byte, mark Mark, ok bool) {
 				p.good, p.open = p.at, false
 				return nil, Mark{Lost: lost}, true
 			}
-			p.open, p.size = true, 0
-			if p.line = p.line[:0]; cap(p.line) > 1<<20 {
-				p.line = nil // the memory of a huge line must not stay
-			}
+			p.open, p.size, p.line = true, 0, p.line[:0]
 		}
 		p.sequence = sequence
 		p.skip(recordHeader + length)
@@ -93,16 +121,19 @@ func (p *parser) next() (line []byte, mark Mark, ok bool) {
 			payload = payload[:max(0, int64(length)-(p.size-p.limit))]
 		}
 		if flags&recordLast == 0 {
-			p.line = append(p.line, payload...)
+			p.lengthen(payload)
 			continue
 		}
 		if line = payload; flags&recordFirst == 0 {
-			p.line = append(p.line, payload...)
+			p.lengthen(payload)
 			line = p.line
 		}
 		p.good, p.open = p.at, false
 		mark.Unfinished = flags&recordUnfinished != 0
 		return line, mark, true
+	}
+	if len(p.buf) == 0 {
+		p.buf, p.memory = nil, nil // a session that idles needs none
 	}
 	return nil, Mark{}, false
 }

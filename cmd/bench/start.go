@@ -89,9 +89,14 @@ func benchMemory(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
+	most, err := peakOfLine(ctx, s)
+	if err != nil {
+		return err
+	}
 	fmt.Printf("\n## Memory of the server\n\n")
 	header("what", "MB")
 	fmt.Printf("| just started | %.1f |\n| %d sessions and %d tabs, at rest | %.1f |\n", mega(idle), count, count, mega(full))
+	fmt.Printf("| the most while a line of %d MB passes from the CLI to the store | %.1f |\n", longLine/1_000_000, mega(most))
 	if s.sdk != "" {
 		out, err := exec.CommandContext(ctx, "node", filepath.Join(s.sdk, "memory.mjs"), s.self, strconv.Itoa(count)).Output()
 		if err != nil {
@@ -105,6 +110,50 @@ func benchMemory(ctx context.Context, s settings) error {
 		fmt.Printf("\nratio %.2f; floor 0.6, target 0.35\n", float64(full)/float64(anchor))
 	}
 	return nil
+}
+
+// longLine is the size of the longest line, in bytes.
+const longLine = 20_000_000
+
+// peakOfLine is the most that a server held resident while the CLI printed one long
+// line and all of it was stored; 0 where the system does not say.
+func peakOfLine(ctx context.Context, s settings) (int, error) {
+	folder, err := os.MkdirTemp("", "sayso-bench-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(folder)
+	v, err := startServer(ctx, s, folder)
+	if err != nil {
+		return 0, err
+	}
+	defer v.stop()
+	t, err := v.tab(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer t.conn.CloseNow()
+	session, err := v.session(ctx, fmt.Sprintf("flood 1 %d", longLine))
+	if err != nil {
+		return 0, err
+	}
+	// The state of the end of the turn is stored with the line, or after it.
+	reading, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	for over := false; !over; {
+		if err := t.next(reading, func(f frame) error {
+			over = over || f.Type == "process_state" && f.SessionID == session && f.State == "user_turn"
+			return nil
+		}); err != nil {
+			return 0, fmt.Errorf("a long line does not arrive: %w", err)
+		}
+	}
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", v.PID()))
+	kib := 0
+	for line := range strings.Lines(string(status)) {
+		_, _ = fmt.Sscanf(line, "VmHWM: %d kB", &kib)
+	}
+	return kib << 10, nil
 }
 
 func mega(bytes int) float64 { return float64(bytes) / 1e6 }

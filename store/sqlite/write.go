@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -14,12 +15,13 @@ import (
 	"github.com/sayso-dev/sayso/store/engine"
 )
 
-// bind keeps exact bytes as TEXT.
+// bind keeps exact bytes as TEXT. They are not copied, as some are large, and must
+// not change until the statement has run.
 func bind(b []byte) any {
 	if b == nil {
 		return nil
 	}
-	return string(b)
+	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
 func placeholder(int) string { return "?" }

@@ -1,0 +1,35 @@
+package orchestrator
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/sayso-dev/sayso/session"
+)
+
+// A long text is encoded as any other, in one piece of memory.
+func TestEncodeText(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"empty":     "",
+		"short":     "a \"b\" <c>",
+		"plain":     strings.Repeat("x", 300<<10),
+		"escapes":   strings.Repeat("The \"fox\" & <dog>\\ \n\r\t\b\f\x00\x1f\x7f \u2028\u2029", 20<<10),
+		"runes":     strings.Repeat("aä€😀", 50<<10),
+		"more":      "x" + strings.Repeat("😀", 100<<10),
+		"separator": strings.Repeat("ab\u2027\u2028", 80<<10),
+	} {
+		want, got := encode(session.TextBody{Text: text}), encodeText(text)
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes and not the %d of the usual encoding", name, len(got), len(want))
+		}
+		if len(text) > 1<<10 && cap(got) > len(got)+len(got)/4 {
+			t.Errorf("%s: room for %d bytes for %d", name, cap(got), len(got))
+		}
+	}
+	broken := strings.Repeat("\xff\xe2\x80\xe2\xf0\x9f\x98a\x80\x80\x80\x80\x80", 40<<10)
+	if got, want := encodeText(broken), encode(session.TextBody{Text: broken}); !bytes.Equal(got, want) {
+		t.Errorf("no UTF-8: %d bytes and not the %d of the usual encoding", len(got), len(want))
+	}
+}
