@@ -25,7 +25,15 @@ var (
 
 // Projects implements [project.Store].
 func (s *Store) Projects(ctx context.Context) ([]project.Project, error) {
-	return engine.All(ctx, s.query, "projects", selectProjects, engine.ReadProject)
+	if s.none.known() && !s.isClosed() && ctx.Err() == nil {
+		return nil, nil
+	}
+	found := s.none.look()
+	list, err := engine.All(ctx, s.query, "projects", selectProjects, engine.ReadProject)
+	if err == nil && len(list) == 0 {
+		found()
+	}
+	return list, err
 }
 
 // CreateProject implements [project.Store].
@@ -35,6 +43,7 @@ func (s *Store) CreateProject(ctx context.Context, p project.Project, by pending
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: create project %s: %w", p.ProjectID, err)
 	}
+	defer s.none.make()()
 	err = s.write(ctx, full, "create project "+p.ProjectID, func(ctx context.Context, t tx) error {
 		_, err := t.exec(ctx, "INSERT INTO projects (project_id, name, name_folded, version, created_at, body) VALUES (?, ?, ?, 1, ?, ?)",
 			p.ProjectID, engine.Shown(p.Name), engine.Fold(p.Name), engine.Micros(p.CreatedAt), string(body))

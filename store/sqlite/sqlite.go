@@ -51,6 +51,7 @@ type Store struct {
 	broken error // the failed sync that ended all writing; guarded by turn
 
 	full atomic.Pointer[fullDisk] // the last write that the disk refused, until there is room
+	none noProjects
 }
 
 // Open opens the database at path, creating it (0600) and its folder (0700)
@@ -129,6 +130,15 @@ func (s *Store) Close() (err error) {
 		}
 	})
 	return err
+}
+
+func (s *Store) isClosed() bool {
+	select {
+	case <-s.closed:
+		return true
+	default:
+		return false
+	}
 }
 
 // free closes what Open has made so far. The last connection to close moves the
