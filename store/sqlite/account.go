@@ -112,7 +112,7 @@ func (s *Store) RevokeCredential(ctx context.Context, credentialID string) error
 
 // Touch implements [account.Store].
 func (s *Store) Touch(ctx context.Context, credentialID string, at time.Time) error {
-	return s.write(ctx, normal, "touch credential "+credentialID, func(ctx context.Context, t tx) error {
+	return s.writeBeside(ctx, normal, "touch credential "+credentialID, func(ctx context.Context, t tx) error {
 		return found(t.exec(ctx, "UPDATE credentials SET last_used_at = max(last_used_at, ?) WHERE credential_id = ?", at.UnixMicro(), credentialID))
 	})
 }

@@ -17,7 +17,7 @@ const (
 
 // SaveProgress implements [session.Store].
 func (s *Store) SaveProgress(ctx context.Context, sessionID string, p session.Progress) (version uint64, err error) {
-	err = s.write(ctx, normal, "save progress of "+sessionID, func(ctx context.Context, t tx) error {
+	err = s.writeBeside(ctx, normal, "save progress of "+sessionID, func(ctx context.Context, t tx) error {
 		now, err := t.putItems(ctx, sessionID, p.Items)
 		if err == nil && p.Process != nil {
 			now, err = t.saveProcess(ctx, sessionID, *p.Process)

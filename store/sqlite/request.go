@@ -69,6 +69,9 @@ func missing(err, notFound error) error {
 	return err
 }
 
+// newestInput is the largest input, in bytes, with which a request is kept in memory.
+const newestInput = 64 << 10
+
 // OpenRequest implements [pending.Store].
 func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pending.Request, opened bool, err error) {
 	r = engine.NormalRequest(r)
@@ -85,6 +88,9 @@ func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pend
 			return err
 		case n > 0:
 			stored, opened = r, true
+			if len(r.ToolInput) <= newestInput {
+				s.opening = &r
+			}
 			return t.bump(ctx, r.SessionID)
 		}
 		if stored, err = t.request(ctx, r.RequestID); err != nil {
@@ -380,6 +386,9 @@ func (s *Store) alter(ctx context.Context, strength pragma, what, requestID, tex
 
 // Request implements [pending.Store].
 func (s *Store) Request(ctx context.Context, requestID string) (pending.Request, error) {
+	if r := s.newest.Load(); r != nil && r.RequestID == requestID && !s.isClosed() && ctx.Err() == nil {
+		return *r, nil
+	}
 	return engine.One(ctx, s.query, "request "+requestID, selectRequest, pending.ErrNotFound, engine.ReadRequest, requestID)
 }
 

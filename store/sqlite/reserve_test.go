@@ -88,6 +88,11 @@ func TestReserveFirst(t *testing.T) {
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	if err := st.Reserve(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("as the server ends: %v", err)
+	}
 	if err := st.Reserve(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -106,16 +111,5 @@ func TestReserveFirst(t *testing.T) {
 	}
 	if err := st.Reserve(ctx); !errors.Is(err, store.ErrClosed) && !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of a closed store: %v", err)
-	}
-}
-
-func TestReserveEnds(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "sayso.db")
-	st := open(t, path)
-	ended, end := context.WithCancel(ctx)
-	end()
-	if err := st.Reserve(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
 	}
 }

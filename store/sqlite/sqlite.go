@@ -31,6 +31,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sayso-dev/sayso/migrations"
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/store/engine"
 )
 
@@ -52,6 +53,10 @@ type Store struct {
 
 	full atomic.Pointer[fullDisk] // the last write that the disk refused, until there is room
 	none noProjects
+	// The request that was opened last, while no request was changed since: an answer
+	// reads it again.
+	newest  atomic.Pointer[pending.Request]
+	opening *pending.Request // by the write under way; guarded by turn
 }
 
 // Open opens the database at path, creating it (0600) and its folder (0700)

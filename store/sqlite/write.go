@@ -145,14 +145,26 @@ func (s *Store) take(ctx context.Context) error {
 // becomes of ctx, so its outcome is never in doubt. What it reports as an error
 // has changed nothing, but for [engine.ErrBroken].
 func (s *Store) write(ctx context.Context, strength pragma, what string, do func(context.Context, tx) error) error {
+	return s.writeBeside(ctx, strength, what, func(ctx context.Context, t tx) error {
+		s.newest.Store(nil) // before anything of it can be read
+		return do(ctx, t)
+	})
+}
+
+// writeBeside is write for what changes no request.
+func (s *Store) writeBeside(ctx context.Context, strength pragma, what string, do func(context.Context, tx) error) error {
 	if err := s.take(ctx); err != nil {
 		return fmt.Errorf("sqlite: %s: %w", what, err)
 	}
 	defer func() { <-s.turn }()
+	s.opening = nil
 	if s.broken != nil {
 		return fmt.Errorf("sqlite: %s: %w", what, s.broken)
 	}
 	err := s.transact(context.WithoutCancel(ctx), strength, do)
+	if err == nil && s.opening != nil {
+		s.newest.Store(s.opening)
+	}
 	if err == nil || errors.Is(err, errNothing) {
 		return nil
 	}
