@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -58,7 +59,11 @@ func benchAgainst(ctx context.Context, s settings, other string) error {
 		ways = append(ways, w)
 	}
 	for round := range s.rounds * samples / turnSamples {
-		for _, w := range ways {
+		order := slices.Clone(ways)
+		if round%2 == 1 {
+			slices.Reverse(order) // what the one leaves to be done falls on the other
+		}
+		for _, w := range order {
 			before := w.v.processor()
 			if err := w.turn(ctx, fmt.Sprintf("turn-%d", round)); err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
