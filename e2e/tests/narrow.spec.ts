@@ -35,7 +35,11 @@ test('long words are cut or wrapped, and never push away what is pressed @newest
   // What is of low risk is approved from the list, after a look at all of it.
   stage.show([request('low', { risk: 'low', tool_input: { command: 'git status && git diff --stat' } })])
   await page.getByRole('link', { name: 'Zurück zu den Sitzungen' }).click()
-  await page.getByRole('button', { name: /^Erlauben… Bash/ }).click()
+  const quick = page.getByRole('button', { name: /^Erlauben… Bash/ })
+  await expect(quick).toBeInViewport({ ratio: 1 })
+  // In a line of its own: the title keeps its room.
+  expect((await page.getByRole('listitem').filter({ has: quick }).getByRole('link').boundingBox())!.width).toBeGreaterThan(200)
+  await quick.click()
   await expect(page.getByRole('dialog').getByText('git status && git diff --stat')).toBeVisible()
   await page.getByRole('dialog').getByRole('button', { name: /1 / }).click()
   await expect.poll(() => stage.commands.at(-1)).toMatchObject({ type: 'pending_request_response', request_id: 'low', decision: 'allow', batch: true })

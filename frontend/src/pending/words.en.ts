@@ -214,7 +214,7 @@ export const words = {
     hint: 'Tab indents. Escape leaves the text, and Tab then goes on.',
     hidden: (name: string) => `hidden character ${name}`,
     phrases: {
-      Find: 'Find', Replace: 'Replace', next: 'Next', previous: 'Previous', all: 'All', 'match case': 'Match case', 'by word': 'Whole words', regexp: 'Pattern',
+      'Find': 'Find', Replace: 'Replace', next: 'Next', previous: 'Previous', all: 'All', 'match case': 'Match case', 'by word': 'Whole words', regexp: 'Pattern',
       replace: 'Replace', 'replace all': 'Replace all', close: 'Close', 'current match': 'current match', 'on line': 'on line',
       'replaced match on line $': 'Replaced on line $', 'replaced $ matches': '$ replaced', 'Go to line': 'Go to line', go: 'Go', 'Selection deleted': 'Selection deleted',
     } as Record<string, string>,
