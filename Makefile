@@ -82,9 +82,10 @@ test-e2e: build e2e/node_modules/.package-lock.json ## Run the browser tests
 		npm run --silent --prefix e2e test -- --reporter=list,json
 
 FUZZTIME ?= 60s
+FUZZING ?= 10
 .PHONY: fuzz
-fuzz: ## Fuzz every target for a minute, or for FUZZTIME
-	@scripts/fuzz $(FUZZTIME)
+fuzz: ## Fuzz every target for a minute, or for FUZZTIME, FUZZING of them at once
+	@scripts/fuzz $(FUZZTIME) $(FUZZING)
 
 .PHONY: torture
 torture: build ## Kill the server 1,000 times under load and count; time the return of 1,000 forms; kill shims; upgrade and back

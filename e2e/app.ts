@@ -60,6 +60,10 @@ export class App {
   async approveEdited(card: Locator, command: string) {
     await card.getByRole('button', { name: 'Edit', exact: true }).click()
     await card.getByRole('textbox').fill(command)
+    // What is said of the edit comes a moment later and moves the buttons, which take
+    // no press until its end was seen.
+    await expect(card.getByRole('group', { name: 'What you changed' })).toBeVisible()
+    await expect(card.getByText(/^Nothing risky was found/)).toBeVisible()
     await this.approve(card)
   }
   async prepareDeny(card: Locator, reason: string) {

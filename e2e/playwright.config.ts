@@ -23,7 +23,8 @@ export default defineConfig<object, ServerOptions>({
   retries: 1,
   forbidOnly: true,
   reporter: 'list',
-  use: { ...base, screenshot: 'only-on-failure' },
+  // What moves for ever is drawn without a graphics card here: a tenth of a processor for each open page.
+  use: { ...base, screenshot: 'only-on-failure', contextOptions: { reducedMotion: 'reduce' } },
   projects: [
     { name: 'claude-2.1.329', use: { claudePath: claude('2.1.329', 'SAYSO_TEST_CLAUDE_NEW') } },
     // A test tagged @newest is about the app, the same with whatever CLI: once is enough.

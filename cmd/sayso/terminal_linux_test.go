@@ -3,6 +3,7 @@ package main_test
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -34,6 +35,11 @@ func TestClosedTerminalStopsTheServer(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash}})
 	ours, theirs := openTerminal(t)
+	// Started by nohup, a test would hand on that hangups are ignored; what is caught
+	// here begins anew in the server.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(caught) })
 	cmd := h.command("serve", "--listen", "127.0.0.1:0", "--workspace-root", h.work, "--claude", h.claude)
 	cmd.Stdin = theirs
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
