@@ -301,6 +301,34 @@ func (f *SavedFolder) Read(s Saved, end int64, size int64, each func(SavedMessag
 	}
 }
 
+// Holds reports whether a conversation has a message of that UUID, or any other
+// mention of it. It reads the file from its beginning to its end.
+func (f *SavedFolder) Holds(s Saved, uuid string) (bool, error) {
+	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.file)
+	if err != nil {
+		return false, fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
+	}
+	defer file.Close()
+	wanted := []byte(uuid)
+	piece := make([]byte, 256<<10)
+	kept := 0 // of the piece before, in which it may begin
+	for {
+		n, err := file.Read(piece[kept:])
+		if bytes.Contains(piece[:kept+n], wanted) {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
+		}
+		end := kept + n
+		kept = min(end, len(wanted)-1)
+		copy(piece, piece[end-kept:end])
+	}
+}
+
 func skipLine(in *bufio.Reader) (n int64, err error) {
 	for {
 		part, err := in.ReadSlice('\n')

@@ -29,6 +29,28 @@ func saidLine(i int, text string) string {
 	return fmt.Sprintf(`{"parentUuid":null,"isSidechain":false,"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":%q}]},"uuid":"u%d","timestamp":"2026-11-21T10:00:00.000Z","cwd":"/w"}`, text, i)
 }
 
+// A UUID is found wherever a piece that is read ends.
+func TestSavedFolderHolds(t *testing.T) {
+	t.Parallel()
+	const wanted = "3cf289cc-9624-46f6-8006-86bcbd91c16c"
+	line := saidLine(1, strings.Repeat("x", 10)) + "\n"
+	for _, before := range []int{0, 256<<10 - len(wanted), 256<<10 - 20, 256<<10 - 1, 256 << 10, 512<<10 - 57, 512<<10 - 40} {
+		dir := t.TempDir()
+		padding := line + strings.Repeat("y", max(0, before-len(line)))
+		save(t, dir, "projects/-w/"+savedID+".jsonl", padding+wanted+"\n"+line)
+		f := claude.NewSavedFolder(dir)
+		s, err := f.Find(savedID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for uuid, want := range map[string]bool{wanted: true, strings.Replace(wanted, "3c", "4c", 1): false} {
+			if holds, err := f.Holds(s, uuid); err != nil || holds != want {
+				t.Errorf("%s after %d bytes: %t, %v", uuid, before, holds, err)
+			}
+		}
+	}
+}
+
 func TestSavedFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

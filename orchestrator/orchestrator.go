@@ -631,6 +631,13 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 		return fmt.Errorf("orchestrator: launch: %w", err)
 	}
 	plan.ContinueTurn = plan.ContinueTurn || waits && plan.Resume == s.SessionID
+	lost := ""
+	if plan.ContinueTurn {
+		if lost, err = o.unsaved(ctx, s); err != nil {
+			return fmt.Errorf("orchestrator: launch: %w", err)
+		}
+		plan.ContinueTurn = lost == ""
+	}
 	p := newProcess(o, s, plan)
 	o.mu.Lock()
 	if _, ok := o.processes[s.SessionID]; ok {
@@ -652,6 +659,15 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 			return fmt.Errorf("orchestrator: launch: %w", err)
 		}
 	}
+	if lost != "" {
+		if _, err := o.o.Store.Unsend(ctx, lost); err != nil {
+			o.remove(p)
+			return fmt.Errorf("orchestrator: launch: %w", err)
+		}
+		p.put(session.Item{Key: "unsaved:" + p.processID, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{
+			Level: "warning", Text: "Claude ended before it had saved the last message, so the message is said again.",
+		})})
+	}
 	// Whoever asked for the process finds it starting, not still dead.
 	if err := p.flush(ctx); err != nil {
 		o.remove(p)
@@ -665,6 +681,35 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	case <-ctx.Done():
 		return p.neverRan(ctx, ctx.Err())
 	}
+}
+
+// unsaved returns the message of the turn that a dead process was cut off in, if
+// Claude's own transcript does not hold it: the CLI writes that a moment after it has
+// heard and asked. Resumed, it would know nothing of the turn, and wait. "" for none.
+func (o *Orchestrator) unsaved(ctx context.Context, s session.Session) (messageID string, err error) {
+	mark, err := o.o.Store.Mark(ctx, s.SessionID)
+	if err != nil {
+		return "", err
+	}
+	var known scribe
+	if err := known.recall(mark.Memo); err != nil || known.Sending == "" {
+		return "", err
+	}
+	err = o.asUser(func() error {
+		saved, err := o.saved().Find(s.SessionID)
+		if err != nil {
+			return nil // what the CLI does not find it says itself
+		}
+		holds, err := o.saved().Holds(saved, known.Sending)
+		if err == nil && !holds {
+			messageID = known.Sending
+		}
+		return err
+	})
+	if err != nil { // then Claude is asked to go on, as if it knew
+		o.o.Log.WarnContext(ctx, "cannot read what Claude has saved of a session", "session_id", s.SessionID, "error", err)
+	}
+	return messageID, nil
 }
 
 func (o *Orchestrator) remove(p *process) {

@@ -334,6 +334,9 @@ type Store interface {
 	// Requeue puts the sent messages of a session back into its queue, in their
 	// order and before those that wait, and returns how many there were.
 	Requeue(ctx context.Context, sessionID string) (int, error)
+	// Unsend puts one sent message back into the queue, before all that wait; false
+	// when it was not sent.
+	Unsend(ctx context.Context, messageID string) (bool, error)
 	// SaveAttachment stores what is known of a file that is on disk; a known id
 	// changes nothing.
 	SaveAttachment(ctx context.Context, a KeptAttachment) error

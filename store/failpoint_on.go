@@ -129,6 +129,10 @@ func (s points) Requeue(ctx context.Context, sessionID string) (int, error) {
 	return commit("requeue.before_commit", "requeue.after_commit", func() (int, error) { return s.Store.Requeue(ctx, sessionID) })
 }
 
+func (s points) Unsend(ctx context.Context, messageID string) (bool, error) {
+	return commit("requeue.before_commit", "requeue.after_commit", func() (bool, error) { return s.Store.Unsend(ctx, messageID) })
+}
+
 func (s points) SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) ([]byte, error) {
 	return commit("command.before_commit", "command.after_commit", func() ([]byte, error) {
 		return s.Store.SaveCommand(ctx, userID, commandID, ack, at)

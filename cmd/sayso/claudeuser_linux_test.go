@@ -372,12 +372,16 @@ func TestAClaudeUserThatCannotBeIsNoServer(t *testing.T) {
 // does: for who has the right in the project, on record, and for nobody else on any
 // way in.
 func TestTheRealCLIAsksNobodyForWhoMayHaveThat(t *testing.T) {
-	t.Parallel()
-	if !asAnother(t) {
-		return
-	}
-	h, _ := realHouse(t, newer)
-	u, args := h.somebody(61_940)
+	onBothCLIs(t, func(t *testing.T, version string) {
+		if asAnother(t) {
+			asksNobody(t, version, map[string]int{older: 61_940, newer: 61_941}[version])
+		}
+	})
+}
+
+func asksNobody(t *testing.T, version string, uid int) {
+	h, _ := realHouse(t, version)
+	u, args := h.somebody(uid)
 	s := h.start(args...)
 	var me struct {
 		UserID string `json:"user_id"`
@@ -442,6 +446,20 @@ func TestTheRealCLIAsksNobodyForWhoMayHaveThat(t *testing.T) {
 	if open := s.open(id); len(open) != 0 || entries() != 1 {
 		t.Errorf("it asks %+v; %d entries on record, want 1", open, entries())
 	}
+	// While it runs it is made to ask, and made not to again.
+	sessions := "/api/sessions/" + id
+	s.do("POST", sessions+"/permission_mode", map[string]any{"permission_mode": "default"}, nil)
+	s.say(id, `[[{"tool":"Bash","input":{"command":"touch asked","description":"ask"}}],[{"text":"Asked for"}]]`)
+	s.allow(s.asks(id))
+	s.says(id, "Asked for")
+	s.reaches(id, "user_turn")
+	s.do("POST", sessions+"/permission_mode", map[string]any{"permission_mode": mode}, nil)
+	s.say(id, `[[{"tool":"Bash","input":{"command":"touch unasked","description":"ask"}}],[{"text":"Not asked for"}]]`)
+	s.says(id, "Not asked for")
+	if open := s.open(id); len(open) != 0 {
+		t.Errorf("it asks %+v", open)
+	}
+	s.reaches(id, "user_turn")
 	// What is a question still reaches a person, and its answer starts nothing that
 	// asks nobody: the right may be gone by then.
 	s.say(id, `[[{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which?","header":"Which","multiSelect":false,"options":[{"label":"A","description":"a"},{"label":"B","description":"b"}]}]}}],[{"text":"I heard {{last_tool_result}}"}]]`)
@@ -452,7 +470,6 @@ func TestTheRealCLIAsksNobodyForWhoMayHaveThat(t *testing.T) {
 	within(t, realPatience, "the session says why it does not go on", func() bool { return strings.Contains(s.process(id).Error, "not started by itself") })
 
 	right()
-	sessions := "/api/sessions/" + id
 	for path, body := range map[string]map[string]any{
 		"/api/sessions": start, sessions + "/resume": {}, sessions + "/fork": {}, sessions + "/messages": {"text": "go on"},
 	} {
@@ -461,6 +478,16 @@ func TestTheRealCLIAsksNobodyForWhoMayHaveThat(t *testing.T) {
 	refused("POST", "/api/sessions", map[string]any{"cwd": h.work, "prompt": "x", "permission_mode": mode, "resume": id, "fork": true})
 	s.do("POST", sessions+"/permission_mode", map[string]any{"permission_mode": "default"}, nil)
 	refused("POST", sessions+"/permission_mode", map[string]any{"permission_mode": mode})
+	s.says(id, `"A"`) // it asks again, and so goes on by itself with the answer
+	s.say(id, `[[{"tool":"Bash","input":{"command":"touch again","description":"ask"}}],[{"text":"Asked again"}]]`)
+	request := s.asks(id)
+	refused("POST", sessions+"/permission_mode", map[string]any{"permission_mode": mode}) // while it runs
+	widen := map[string]any{"decision": "allow", "updated_permissions": []any{map[string]any{"type": "setMode", "mode": mode, "destination": "session"}}}
+	if got := s.status("POST", "/api/pending/"+request+"/response", widen, nil); got != 403 && got != 422 && got != 400 {
+		t.Errorf("by an approval: %d", got)
+	}
+	s.allow(request)
+	s.says(id, "Asked again")
 	if n := entries(); n != 1 {
 		t.Errorf("%d entries on record, want 1", n)
 	}

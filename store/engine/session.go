@@ -245,6 +245,9 @@ func MarkValues(sessionID string, m session.Mark, bind Bind) []any {
 // QueueOrder is the order in which messages wait.
 const QueueOrder = " ORDER BY place, created_at, seq"
 
+// FirstPlace is the place before all that wait in the session of a row of messages.
+const FirstPlace = "SELECT coalesce(min(waiting.place), 1) - 1 FROM messages AS waiting WHERE waiting.sent_at = 0 AND waiting.session_id = messages.session_id"
+
 // Requeued are the sent messages of a session, as seq and the place in the queue
 // to which they go back: in the order in which they were sent, before what waits.
 func Requeued(sessionID string) string {

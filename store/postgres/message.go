@@ -17,6 +17,8 @@ const (
 		UPDATE processes SET version = version + 1, updated_at = $2 WHERE session_id = (SELECT session_id FROM taken)`
 	removeQueued = `WITH taken AS (DELETE FROM messages WHERE message_id = $1 AND sent_at = 0 RETURNING session_id)
 		UPDATE processes SET version = version + 1, updated_at = $2 WHERE session_id = (SELECT session_id FROM taken)`
+	unsend = `WITH back AS (UPDATE messages SET sent_at = 0, place = (` + engine.FirstPlace + `) WHERE message_id = $1 AND sent_at <> 0 RETURNING session_id)
+		UPDATE processes SET version = version + 1, updated_at = $2 WHERE session_id = (SELECT session_id FROM back)`
 	selectQueued = "SELECT " + engine.MessageColumns + " FROM messages WHERE session_id = $1 AND sent_at = 0" + engine.QueueOrder
 	// The lock comes in a statement of its own: what the next one sees is then
 	// all that was committed before it.
@@ -76,6 +78,11 @@ func (s *Store) Requeue(ctx context.Context, sessionID string) (n int, err error
 		return 0, err
 	}
 	return n, nil
+}
+
+// Unsend implements [session.Store].
+func (s *Store) Unsend(ctx context.Context, messageID string) (bool, error) {
+	return s.moved(ctx, "unsend "+messageID, unsend, messageID, time.Now().UnixMicro())
 }
 
 // RemoveQueued implements [session.Store].

@@ -15,6 +15,8 @@ const selectQueued = "SELECT " + engine.MessageColumns + " FROM messages WHERE s
 
 var requeue = "UPDATE messages SET sent_at = 0, place = sent.place FROM (" + engine.Requeued("?1") + ") AS sent WHERE messages.seq = sent.seq"
 
+const unsend = "UPDATE messages SET sent_at = 0, place = (" + engine.FirstPlace + ") WHERE message_id = ? AND sent_at <> 0 RETURNING session_id"
+
 // QueueMessage implements [session.Store].
 func (s *Store) QueueMessage(ctx context.Context, m session.Message) (queued bool, err error) {
 	values, err := engine.NewMessageValues(m, bind)
@@ -67,6 +69,11 @@ func (s *Store) Requeue(ctx context.Context, sessionID string) (int, error) {
 		return 0, err
 	}
 	return int(n), nil
+}
+
+// Unsend implements [session.Store].
+func (s *Store) Unsend(ctx context.Context, messageID string) (bool, error) {
+	return s.unqueue(ctx, "unsend "+messageID, unsend, messageID)
 }
 
 // RemoveQueued implements [session.Store].

@@ -159,6 +159,43 @@ func messages(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "of an unknown session", n, 0)
 	})
 
+	s.run("Unsend", func(t *testing.T, st store.Store) {
+		id, other := newSession(t, st), newSession(t, st)
+		a, b, c := message(id, "a", 1), message(id, "b", 2), message(id, "c", 3)
+		for _, m := range []session.Message{a, b, c, message(other, "elsewhere", 0)} {
+			queue(t, st, m)
+		}
+		unsend := func(messageID string, want bool) {
+			t.Helper()
+			back, err := st.Unsend(ctx, messageID)
+			must(t, err)
+			equal(t, "put back", back, want)
+		}
+		stays(t, st, id, func() {
+			unsend(a.MessageID, false)
+			unsend(uuid.NewString(), false)
+		})
+		for _, m := range []session.Message{a, b} {
+			if sent, err := st.MarkSent(ctx, m.MessageID, after(9)); err != nil || !sent {
+				t.Fatal(sent, err)
+			}
+		}
+		grows(t, st, id, func() { unsend(b.MessageID, true) })
+		equal(t, "queue", waiting(t, st, id), []string{"b", "c"})
+		list, err := st.QueuedMessages(ctx, id)
+		must(t, err)
+		equal(t, "as it was queued", list[0], b)
+		unsend(a.MessageID, true)
+		equal(t, "queue", waiting(t, st, id), []string{"a", "b", "c"})
+		stays(t, st, id, func() { unsend(a.MessageID, false) })
+		equal(t, "queue of another", waiting(t, st, other), []string{"elsewhere"})
+		must(t, func() error { _, err := st.MarkSent(ctx, a.MessageID, after(10)); return err }())
+		must(t, func() error { _, err := st.MarkSent(ctx, b.MessageID, after(10)); return err }())
+		must(t, func() error { _, err := st.MarkSent(ctx, c.MessageID, after(10)); return err }())
+		unsend(c.MessageID, true)
+		equal(t, "alone", waiting(t, st, id), []string{"c"})
+	})
+
 	s.run("NeedTheirSession", func(t *testing.T, st store.Store) {
 		queued, err := st.QueueMessage(ctx, message(uuid.NewString(), "x", 0))
 		is(t, "queue", err, session.ErrNotFound)
