@@ -383,6 +383,101 @@ func TestAMillionFields(t *testing.T) {
 	checkRefusal(t, h.as(account.Member, "POST", "/api/templates", fields), 413, "too_large")
 }
 
+// rawSocket is a WebSocket of a viewer whose frames the test makes itself.
+func (h *house) rawSocket(t *testing.T) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", h.web.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	_, err = fmt.Fprintf(conn, "GET /ws HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n", h.web.Listener.Addr(), h.token(account.Viewer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(from, nil)
+	if err != nil || resp.StatusCode != 101 {
+		t.Fatalf("%v %v", resp, err)
+	}
+	if got := resp.Header.Get("Sec-WebSocket-Extensions"); got != "" {
+		t.Errorf("it compresses: %s", got)
+	}
+	return conn, from
+}
+
+// TestPingFlood: attack 77. Who sends pings is answered, each of them; who sends them
+// without end and takes no answer is cut off, holds back nobody, and fills no queue: the
+// answers wait in the connection, and the next ping is read when the last is answered.
+func TestPingFlood(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	const size = 125 // the most that a ping may hold
+	ping := append([]byte{0x89, 0x80 | size, 0, 0, 0, 0}, bytes.Repeat([]byte("x"), size)...)
+	flood := bytes.Repeat(ping, 500)
+	within := func(conn net.Conn) {
+		t.Helper()
+		if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	conn, from := h.rawSocket(t)
+	within(conn)
+	const floods = 4
+	sent := make(chan error, 1)
+	go func() {
+		var err error
+		for i := 0; i < floods && err == nil; i++ {
+			_, err = conn.Write(flood)
+		}
+		sent <- err
+	}()
+	for pongs := 0; pongs < floods*500; {
+		var head [2]byte
+		if _, err := io.ReadFull(from, head[:]); err != nil {
+			t.Fatalf("after %d answers: %v", pongs, err)
+		}
+		length := int64(head[1])
+		if length == 126 {
+			var more [2]byte
+			if _, err := io.ReadFull(from, more[:]); err != nil {
+				t.Fatal(err)
+			}
+			length = int64(binary.BigEndian.Uint16(more[:]))
+		}
+		if _, err := io.CopyN(io.Discard, from, length); err != nil {
+			t.Fatal(err)
+		}
+		if head[0] == 0x8a {
+			pongs++
+		}
+	}
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+
+	deaf, _ := h.rawSocket(t)
+	within(deaf)
+	other := h.open(account.Viewer)
+	var err error
+	for i := 0; err == nil; i++ {
+		if _, err = deaf.Write(flood); i%100 == 0 {
+			if a := other.do("ping", nil); a.Result != wsapi.Applied {
+				t.Fatalf("another tab: %+v", a)
+			}
+		}
+	}
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		t.Fatal("the connection goes on")
+	}
+	if a := other.do("ping", nil); a.Result != wsapi.Applied {
+		t.Errorf("another tab: %+v", a)
+	}
+}
+
 // TestRawFramesThatAreRefused: attack 77, frames that no library would send. The
 // connection ends with the number that says why, and no other does.
 func TestRawFramesThatAreRefused(t *testing.T) {
@@ -415,24 +510,7 @@ func TestRawFramesThatAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn, err := net.Dial("tcp", h.web.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			_, err = fmt.Fprintf(conn, "GET /ws HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
-				"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n", h.web.Listener.Addr(), h.token(account.Viewer))
-			if err != nil {
-				t.Fatal(err)
-			}
-			from := bufio.NewReader(conn)
-			resp, err := http.ReadResponse(from, nil)
-			if err != nil || resp.StatusCode != 101 {
-				t.Fatalf("%v %v", resp, err)
-			}
-			if got := resp.Header.Get("Sec-WebSocket-Extensions"); got != "" {
-				t.Errorf("it compresses: %s", got)
-			}
+			conn, from := h.rawSocket(t)
 			_, _ = conn.Write(row.sent) // it may be closed before it has all
 			if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 				t.Fatal(err)
