@@ -48,6 +48,7 @@ const SENTENCES: Record<string, string> = {
   'The keeper of this process has not answered since the server was restarted. If it stays so, the process is ended.': 'Der Wächter dieses Prozesses hat seit dem Neustart des Servers nicht geantwortet. Bleibt es so, wird der Prozess beendet.',
   'Claude is not signed in on this server. Run claude there once and sign in, or start sayso with ANTHROPIC_API_KEY set.': 'Claude ist auf diesem Server nicht angemeldet. Führe dort einmal claude aus und melde dich an, oder starte sayso mit gesetztem ANTHROPIC_API_KEY.',
   'The Claude CLI is not installed: there is no command claude in PATH. Install it, or say where it is with --claude.': 'Die Claude-CLI ist nicht installiert: Im PATH gibt es kein claude. Installiere sie, oder gib mit --claude an, wo sie ist.',
+  'Claude ended before it had saved the last message, so the message is said again.': 'Claude endete, bevor es die letzte Nachricht gespeichert hatte; sie wird deshalb noch einmal gesagt.',
   'Claude ended before it had saved this conversation, so it begins afresh with the same messages.': 'Claude endete, bevor es dieses Gespräch gespeichert hatte, und beginnt deshalb neu mit denselben Nachrichten.',
   'Claude summarised the conversation so far to save room.': 'Claude hat das bisherige Gespräch zusammengefasst, um Platz zu sparen.',
 
