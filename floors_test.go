@@ -31,7 +31,7 @@ var rooms = map[string]room{
 	"cmd/sayso": {
 		floor:    5,
 		ours:     []string{"account", "alert", "attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "oidc", "orchestrator", "pending", "project", "session", "shim", "store", "workspace", "wsapi"},
-		external: []string{"github.com/BurntSushi/toml", "github.com/google/uuid", "golang.org/x/crypto/acme"},
+		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "golang.org/x/crypto/acme"},
 		closed:   "it is the top: it wires the rooms together and nothing stands on it",
 	},
 	"cmd/scriptedmodel": {
@@ -89,7 +89,7 @@ var rooms = map[string]room{
 
 	"orchestrator": {
 		floor:    3,
-		ours:     []string{"claude", "claude/config", "claude/folder", "claude/rule", "failpoint", "pending", "project", "session", "shim", "workspace"},
+		ours:     []string{"account", "claude", "claude/config", "claude/folder", "claude/rule", "failpoint", "pending", "project", "session", "shim", "workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes: what is below it is remembered and asked also while nothing runs",
 	},
