@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
@@ -65,7 +64,7 @@ const endedRight = "Whoever had Claude ask nobody in this session may do so no l
 // rights are who may have Claude ask nobody, and where, at one moment.
 type rights struct {
 	book   *project.Book
-	people map[string]account.User
+	people map[string]project.Person // whose account is not disabled, by user id
 }
 
 func (o *Orchestrator) rights(ctx context.Context) (rights, error) {
@@ -77,17 +76,18 @@ func (o *Orchestrator) rights(ctx context.Context) (rights, error) {
 	if err != nil {
 		return rights{}, err
 	}
-	r := rights{book: project.NewBook(projects, users), people: map[string]account.User{}}
+	r := rights{book: project.NewBook(projects, users), people: map[string]project.Person{}}
 	for _, u := range users {
-		r.people[u.UserID] = u
+		if !u.Disabled {
+			r.people[u.UserID] = project.Person{UserID: u.UserID, Role: u.Role}
+		}
 	}
 	return r, nil
 }
 
 func (r rights) spare(userID, folder string) bool {
-	u, known := r.people[userID]
-	in := project.Place{ProjectID: r.book.Of(folder)}
-	return known && !u.Disabled && r.book.May(project.Person{UserID: u.UserID, Role: u.Role}, project.Bypass, in) == nil
+	who, known := r.people[userID]
+	return known && r.book.May(who, project.Bypass, project.Place{ProjectID: r.book.Of(folder)}) == nil
 }
 
 // maySpare reports whether somebody may have Claude ask nobody in a folder.
