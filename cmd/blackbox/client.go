@@ -75,3 +75,8 @@ func (c Client) Dial(ctx context.Context) (*websocket.Conn, error) {
 	conn.SetReadLimit(64 << 20)
 	return conn, nil
 }
+
+// Say sends one frame over a connection that Dial made.
+func Say(ctx context.Context, conn *websocket.Conn, frame []byte) error {
+	return conn.Write(ctx, websocket.MessageText, frame)
+}

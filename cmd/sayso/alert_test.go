@@ -163,7 +163,7 @@ func TestWhoLooksIsToldNowhereElse(t *testing.T) {
 
 	// A tab that is gone does not look.
 	tabs[3].say(t, map[string]any{"type": "looking", "looking": true})
-	must(t, tabs[3].conn.CloseNow())
+	must(t, tabs[3].cut())
 	third := s.session("three")
 	s.asks(third)
 	eventually(t, "the browser is told, for nobody looks any more", func() bool { return len(pushed()) == 3 })

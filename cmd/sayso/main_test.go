@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coder/websocket"
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
@@ -354,7 +353,8 @@ func alive(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) == nil }
 type tab struct {
 	frames chan map[string]any
 	ended  chan error
-	conn   *websocket.Conn
+	write  func(ctx context.Context, frame []byte) error
+	cut    func() error // without a word
 }
 
 // say sends a command and returns its id.
@@ -364,7 +364,7 @@ func (t *tab) say(tb testing.TB, command map[string]any) (id string) {
 	command["command_id"] = id
 	text, err := json.Marshal(command)
 	must(tb, err)
-	must(tb, t.conn.Write(tb.Context(), websocket.MessageText, text))
+	must(tb, t.write(tb.Context(), text))
 	return id
 }
 
@@ -376,7 +376,8 @@ func (s *server) tab() *tab {
 		cancel()
 		s.h.t.Fatal(err)
 	}
-	t := &tab{frames: make(chan map[string]any), ended: make(chan error, 1), conn: conn}
+	t := &tab{frames: make(chan map[string]any), ended: make(chan error, 1), cut: conn.CloseNow}
+	t.write = func(ctx context.Context, frame []byte) error { return blackbox.Say(ctx, conn, frame) }
 	var reading sync.WaitGroup
 	s.h.t.Cleanup(func() { cancel(); reading.Wait() })
 	reading.Go(func() {
