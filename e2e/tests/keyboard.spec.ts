@@ -77,7 +77,7 @@ test('with keys alone: every decision @newest', async ({ page, hands, folder, re
 
   // What can do much harm is held, or its first word is typed.
   const red = await ready('rm -rf build', /^Approve$/)
-  await expect(red.getByText('High risk')).toBeVisible()
+  await expect(red.getByText('High risk').first()).toBeVisible()
   await hands.activate(app.approveButton(red))
   await hands.to(red.getByRole('textbox', { name: /^Type “rm”/ }), 'Shift+Tab')
   await hands.type('rm')

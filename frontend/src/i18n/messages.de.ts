@@ -332,7 +332,7 @@ export const de: Messages = {
     size: (lines, size) => `${count(lines, 'Zeile', 'Zeilen')} · ${size}`,
     emptyFile: 'Die Datei wird leer sein.',
     replaces: 'Eine schon vorhandene Datei wird ersetzt.',
-    timeout: (seconds) => `hält nach ${seconds} s an`,
+    timeout: (span) => `hält nach ${span} an`,
     background: 'läuft im Hintergrund',
     noSandbox: 'außerhalb der Sandbox',
     inFolder: 'in',

@@ -328,7 +328,7 @@ export const en = {
     size: (lines: number, size: string) => `${count(lines, 'line', 'lines')} · ${size}`,
     emptyFile: 'The file will be empty.',
     replaces: 'A file that is there already is replaced.',
-    timeout: (seconds: number) => `stops after ${seconds} s`,
+    timeout: (span: string) => `stops after ${span}`,
     background: 'runs in the background',
     noSandbox: 'outside the sandbox',
     inFolder: 'in',

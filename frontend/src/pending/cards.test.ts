@@ -2,10 +2,11 @@ import { enableAutoUnmount } from '@vue/test-utils'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { askedDifferently, orphaned, questionAskedDifferently } from '@/testframes'
+import { command, file } from '@/testcards'
 import { arrive } from '@/testsetup'
 import type { ProcessState, Request } from '@/wsapi/messages.gen'
 import RequestDock from './RequestDock.vue'
-import { armed, asks, button, dock, has, key, looked, newHour, NOW, off, question, request } from './testdock'
+import { armed, asks, button, dock, has, key, looked, newHour, NOW, off, previews, question, request } from './testdock'
 
 enableAutoUnmount(afterEach)
 beforeEach(() => {
@@ -179,6 +180,40 @@ describe('a tool approval', () => {
     const d = dock([request('a', { tool_input: { command: 'rm \u202e/x' } })])
     expect(d.wrapper.text()).toContain('1 hidden character is marked')
     expect(d.wrapper.find('pre').text()).toContain('RLO')
+  })
+
+  test('says in its head how much harm it can do, from the first moment and of what would run', async () => {
+    const { wrapper, state } = dock([request('risky', { risk: 'high', tool_input: { command: 'rm -rf x' } })])
+    expect(wrapper.get('header .risk').text()).toBe('High risk')
+    previews.set('risky', command('low'))
+    await button(wrapper, 'Edit').trigger('click')
+    await wrapper.get('textarea').setValue('ls')
+    await looked()
+    expect(wrapper.find('header .risk').exists()).toBe(false)
+    await state([request('calm', { risk: 'low' })])
+    expect(wrapper.find('header .risk').exists()).toBe(false)
+  })
+
+  test('says how long a command may run in a span that can be grasped', () => {
+    const { wrapper } = dock([request('a', { tool_input: { command: 'make', timeout: 600_000 } })])
+    expect(wrapper.text()).toContain('stops after 10 min')
+  })
+
+  test('of several that went by themselves one is told while others wait', async () => {
+    const all = ['a', 'b', 'c', 'd'].map((id) => request(id))
+    const { wrapper, state } = dock(all)
+    await state(all.slice(3))
+    expect(wrapper.findAll('.notice')).toHaveLength(1)
+    await state([])
+    expect(wrapper.findAll('.notice')).toHaveLength(4)
+  })
+
+  test('what will fail is not said to change nothing', async () => {
+    previews.set('fails', file({ state: 'same', failing: [{ edit: 0, problem: 'not_found', found: 0 }] }))
+    const again = dock([request('fails', { tool_name: 'Edit', tool_input: { file_path: '/w/a', old_string: 'a', new_string: 'b' } })])
+    await armed()
+    expect(again.wrapper.text()).toContain('Text not found')
+    expect(again.wrapper.text()).not.toContain('Nothing would be different')
   })
 
   test('names the agent that asks', () => {

@@ -87,9 +87,14 @@ describe('the composer of a session that ended', () => {
 
   test('is that of any session once Claude is there again', async () => {
     const w = show(Composer, { session: ended() })
-    await w.setProps({ session: known(notPickedUp()) })
+    await w.setProps({ session: known({ ...notPickedUp(), state: 'user_turn' }) })
     expect(sendButton(w).text()).toBe('Send')
     expect(sendButton(w).attributes('aria-label')).toBeUndefined()
+  })
+
+  test('queues while Claude works, and says so', () => {
+    const working = { ...ended(), state: 'assistant_turn' as const }
+    expect(sendButton(show(Composer, { session: working })).text()).toBe('Queue')
   })
 
   test('queues without a connection', async () => {
