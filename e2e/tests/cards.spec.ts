@@ -98,7 +98,7 @@ test('what was approved can be taken back for some seconds, and then counts @new
     await card.getByRole('button', { name: 'Approve it' }).click()
   }
   await approve()
-  await expect(page.getByRole('group', { name: 'Take back' }).getByRole('button', { name: 'Undo' })).toBeVisible()
+  await expect(page.getByRole('region', { name: 'Take back' }).getByRole('button', { name: 'Undo' })).toBeVisible()
   await page.keyboard.press('Control+z')
   await expect(card.getByText(held)).toBeHidden()
   await expect(app.approveButton(card)).not.toHaveAttribute('aria-disabled')
