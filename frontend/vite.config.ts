@@ -1,13 +1,27 @@
 import { fileURLToPath } from 'node:url'
 import vue from '@vitejs/plugin-vue'
 import { defineConfig } from 'vitest/config'
+import { together } from './build/chunks.ts'
 import { compress } from './build/compress.ts'
 import { preload } from './build/preload.ts'
+
+// What is fetched together; see build/chunks.ts.
+const chunks = [
+  ['app', '/src/main.ts'],
+  ['session', '/src/session/SessionView.vue'],
+  ['cards', '/src/pending/cards.ts'],
+  ['text', '/src/ui/markdown.ts'],
+  // What stands around each session, a moment after it.
+  ...[
+    'wsapi/NoticeBar.vue', 'session/Lately.vue', 'environment/EnvironmentBanner.vue', 'inbox/InboxLink.vue', 'keys/Keyboard.vue',
+    'admin/AdminLink.vue', 'session/SessionMenu.vue', 'session/CatchUp.vue', 'session/Attach.vue', 'session/itemtext.ts', 'pending/travel.ts',
+  ].map((file) => ['around', `/src/${file}`] as const),
+] as const
 
 const server = process.env['SAYSO_DEV_SERVER'] ?? 'http://127.0.0.1:8787'
 
 export default defineConfig({
-  plugins: [vue(), preload(['/src/session/SessionView.vue'], ['/src/pending/cards.ts']), compress()],
+  plugins: [vue(), preload(['session'], ['cards', 'text', 'around']), compress()],
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
   define: {
     __VUE_OPTIONS_API__: 'false',
@@ -22,6 +36,14 @@ export default defineConfig({
     assetsInlineLimit: 0,
     manifest: true,
     reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          includeDependenciesRecursively: false,
+          groups: [{ debugName: 'together', name: together(chunks) }],
+        },
+      },
+    },
   },
   worker: { format: 'es' },
   server: {

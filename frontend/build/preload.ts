@@ -2,9 +2,10 @@ import type { Plugin } from 'vite'
 
 /**
  * Names chunks in index.html, so that they are fetched beside the entry and not
- * after it has run: those of the routes, and with less haste what they show soon
- * after. Scripts only: a style that a page does not use at once is something
- * browsers complain of.
+ * after it has run: those of the first route, and with less haste what comes soon
+ * after. So are the styles of the route and of the first that comes after, which it
+ * would wait for once more; other styles are not: browsers complain of one that a
+ * page does not use at once, and one that is used stands in the way of the first paint.
  */
 export function preload(routes: readonly string[], soon: readonly string[]): Plugin {
   return {
@@ -15,22 +16,28 @@ export function preload(routes: readonly string[], soon: readonly string[]): Plu
       handler(html, { bundle }) {
         const chunks = Object.values(bundle ?? {}).flatMap((c) => (c.type === 'chunk' ? [c] : []))
         const found = new Map<string, 'high' | 'low'>()
-        const visit = (file: string, haste: 'high' | 'low') => {
+        const styles = new Set<string>()
+        const visit = (file: string, haste: 'high' | 'low', styled: boolean) => {
           if (found.has(file) || html.includes(file)) return
+          const chunk = chunks.find((c) => c.fileName === file)
+          chunk?.imports.forEach((next) => visit(next, haste, styled))
           found.set(file, haste)
-          chunks.find((c) => c.fileName === file)?.imports.forEach((next) => visit(next, haste))
+          if (styled) chunk?.viteMetadata?.importedCss.forEach((style) => styles.add(style))
         }
-        const name = (modules: readonly string[], haste: 'high' | 'low') => {
-          for (const module of modules) {
-            const chunk = chunks.find((c) => c.facadeModuleId?.endsWith(module))
-            if (!chunk) throw new Error(`preload: ${module} has no chunk of its own`)
-            visit(chunk.fileName, haste)
+        const name = (names: readonly string[], haste: 'high' | 'low', styled: number) => {
+          for (const [i, name] of names.entries()) {
+            const [chunk, ...more] = chunks.filter((c) => c.name === name)
+            if (!chunk || more.length > 0) throw new Error(`preload: one chunk is to be called ${name}`)
+            visit(chunk.fileName, haste, i < styled)
           }
         }
-        name(routes, 'high')
-        name(soon, 'low')
-        return [...found].map(([file, fetchpriority]) =>
-          ({ tag: 'link', attrs: { rel: 'modulepreload', crossorigin: true, href: '/' + file, fetchpriority }, injectTo: 'head' as const }))
+        name(routes, 'high', routes.length)
+        name(soon, 'low', 1)
+        return [
+          ...[...styles].map((file) => ({ tag: 'link', attrs: { rel: 'stylesheet', crossorigin: true, href: '/' + file }, injectTo: 'head' as const })),
+          ...[...found].map(([file, fetchpriority]) =>
+            ({ tag: 'link', attrs: { rel: 'modulepreload', crossorigin: true, href: '/' + file, fetchpriority }, injectTo: 'head' as const })),
+        ]
       },
     },
   }

@@ -7,8 +7,10 @@ import { drafts } from './pending/drafts'
 import { router } from './router'
 import './ui/appearance'
 import './ui/tokens.css'
+import { openEarly } from './wsapi/line'
 
 keepEarly()
+openEarly()
 drafts.prune()
 // Words that do not come leave the app in English, not away.
 void speak().catch(() => null).then(() => createApp(App).use(createPinia()).use(router).mount('#app'))

@@ -1,4 +1,4 @@
-import { Connection, type Line } from '@/core/connection'
+import { Connection } from '@/core/connection'
 import { FrameQueue } from '@/core/frames'
 import { Outbox, type Lasting } from '@/core/outbox'
 import { uuid } from '@/core/uuid'
@@ -7,6 +7,7 @@ import { urgent } from '@/core/urgent'
 import type { useSessions } from '@/session/sessions'
 import { ask } from '@/workspace/trusting'
 import { closeCodes, protocol, type Command, type ServerFrame } from './messages.gen'
+import { openLine } from './line'
 import type { Port } from './port'
 import { RefusedError, rest } from './rest'
 
@@ -59,7 +60,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   }
 
   const connection = new Connection<ServerFrame>({
-    open: () => new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws') as Line,
+    open: openLine,
     protocol,
     closeCodes,
     ping: () => ({ type: 'ping', command_id: uuid() }) satisfies Command,

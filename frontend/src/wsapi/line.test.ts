@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openEarly, openLine } from './line'
+
+class FakeSocket {
+  static all: FakeSocket[] = []
+  onmessage: ((ev: MessageEvent) => void) | null = null
+  onclose: ((ev: CloseEvent) => void) | null = null
+  constructor(readonly url: string) {
+    FakeSocket.all.push(this)
+  }
+}
+
+beforeEach(() => {
+  FakeSocket.all = []
+  vi.stubGlobal('WebSocket', FakeSocket)
+  history.replaceState(null, '', '/sessions/1')
+})
+afterEach(() => {
+  history.replaceState(null, '', '/')
+  vi.unstubAllGlobals()
+})
+
+const said = (data: string) => new MessageEvent('message', { data })
+
+test('what comes before anybody listens is told once somebody does, in order, and the next goes straight to them', async () => {
+  openEarly()
+  const [socket] = FakeSocket.all
+  socket!.onmessage!(said('hello'))
+  socket!.onmessage!(said('state'))
+  const heard: unknown[] = []
+  const line = openLine()
+  expect(line).toBe(socket)
+  line.onmessage = (ev) => heard.push(ev.data)
+  expect(heard).toEqual([])
+  await Promise.resolve()
+  expect(heard).toEqual(['hello', 'state'])
+  socket!.onmessage!(said('more'))
+  expect(heard).toEqual(['hello', 'state', 'more'])
+  expect(openLine()).not.toBe(socket)
+})
+
+test('that it ended before is told, too, and nothing after the caller has left it', async () => {
+  openEarly()
+  FakeSocket.all[0]!.onmessage!(said('hello'))
+  FakeSocket.all[0]!.onclose!(new CloseEvent('close', { code: 4001 }))
+  const line = openLine()
+  const codes: number[] = []
+  const heard = vi.fn<() => void>()
+  line.onmessage = () => {
+    heard()
+    line.onmessage = line.onclose = null
+  }
+  line.onclose = (ev) => codes.push(ev.code)
+  await Promise.resolve()
+  expect(heard).toHaveBeenCalledOnce()
+  expect(codes).toEqual([])
+})
+
+test('where nobody is signed in yet, and on the page that stands still, there is none', () => {
+  for (const path of ['/sign-in', '/sign-in/oidc', '/set-up', '/sessions/1/plain']) {
+    history.replaceState(null, '', path)
+    openEarly()
+  }
+  expect(FakeSocket.all).toHaveLength(0)
+})
