@@ -2,11 +2,11 @@ import { enableAutoUnmount } from '@vue/test-utils'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { askedDifferently, orphaned, questionAskedDifferently } from '@/testframes'
-import { command, file } from '@/testcards'
+import { command, file, NOTHING } from '@/testcards'
 import { arrive } from '@/testsetup'
 import type { ProcessState, Request } from '@/wsapi/messages.gen'
 import RequestDock from './RequestDock.vue'
-import { armed, asks, button, dock, has, key, looked, newHour, NOW, off, previews, question, request } from './testdock'
+import { armed, asked, asks, button, dock, has, key, looked, newHour, NOW, off, previews, question, request } from './testdock'
 
 enableAutoUnmount(afterEach)
 beforeEach(() => {
@@ -144,6 +144,21 @@ describe('a tool approval', () => {
     await looked()
     await button(d.wrapper, 'Approve').trigger('click')
     expect(d.answers[0]).toMatchObject({ updated_input: { command: 'touch b', description: 'Make a file' } })
+  })
+
+  // Its session is told of anew with every change of its process; what was written is the same.
+  test('the edited command can be approved all the while', async () => {
+    previews.set('a', NOTHING)
+    const before = asked.filter((a) => a.startsWith('POST')).length
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Edit').trigger('click')
+    await d.wrapper.find('textarea').setValue('touch b')
+    await looked()
+    expect(off(d.wrapper, 'Approve')).toBe(false)
+    await d.state([request('a')], { memory: 1 })
+    expect(off(d.wrapper, 'Approve')).toBe(false)
+    expect(asked.filter((a) => a.startsWith('POST'))).toHaveLength(before + 1)
   })
 
   test('an edit that changes nothing is none', async () => {
