@@ -16,7 +16,8 @@ export function saidOf({ session, request }: { session: Known; request: Request 
 
 // The title and the icon are for who looks elsewhere: a card of this page is drawn first,
 // and the browser takes as long for a new icon as for half of one. A hidden page draws nothing.
-const DRAWN_MS = 50
+const LATEST_MS = 500
+const whenIdle = globalThis.requestIdleCallback ?? ((then: () => void) => setTimeout(then, LATEST_MS / 10))
 
 /** Keeps title, favicon and live regions at what waits for the person. */
 export function watchAttention(current: () => string | undefined): void {
@@ -25,15 +26,16 @@ export function watchAttention(current: () => string | undefined): void {
   let first = true
 
   let told = { title: '', href: '' }
-  let telling: ReturnType<typeof setTimeout> | undefined
+  let telling = false
+  let over = false
   function tell() {
-    clearTimeout(telling)
-    telling = undefined
+    telling = false
+    if (over) return
     document.title = told.title
     const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
     if (icon && icon.getAttribute('href') !== told.href) icon.setAttribute('href', told.href)
   }
-  onScopeDispose(() => clearTimeout(telling))
+  onScopeDispose(() => (over = true))
 
   watchEffect(() => {
     const count = store.requests.length
@@ -46,7 +48,10 @@ export function watchAttention(current: () => string | undefined): void {
       : store.all.some((s) => s.state === 'assistant_turn' || s.state === 'starting') ? '-running' : ''}.svg`
     told = { title, href }
     if (document.hidden) tell()
-    else telling ??= setTimeout(tell, DRAWN_MS)
+    else if (!telling) {
+      telling = true
+      whenIdle(tell, { timeout: LATEST_MS })
+    }
   })
 
   watchEffect(() => {
