@@ -438,6 +438,13 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.
 	if err != nil {
 		return err
 	}
+	if p := o.process(sessionID); p != nil && p.over() {
+		select { // it is read as dead before all it leaves is cleared away
+		case <-p.gone:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	l := launchOf(s)
 	l.ContinueTurn, l.By = l.Resume != "", by
 	return o.launch(ctx, s, l)

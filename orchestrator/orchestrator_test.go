@@ -599,6 +599,34 @@ func TestMessageToAProcessThatEndsReachesTheNext(t *testing.T) {
 	})
 }
 
+// lingering takes a moment to return from the write after which people read that a
+// process is dead.
+type lingering struct{ orchestrator.Store }
+
+func (s lingering) SaveProgress(ctx context.Context, id string, p session.Progress) (uint64, error) {
+	version, err := s.Store.SaveProgress(ctx, id, p)
+	if p.Process != nil && p.Process.State == session.Dead {
+		time.Sleep(time.Second)
+	}
+	return version, err
+}
+
+func TestWhatIsSeenDeadIsResumedAtOnce(t *testing.T) {
+	withBench(t, claudetest.Script{}, nil, func(b *bench) {
+		id := b.start("Work.")
+		b.wait(id, in(session.UserTurn))
+		b.launcher.mu.Lock()
+		last := b.launcher.last
+		b.launcher.mu.Unlock()
+		last.kill()
+		b.wait(id, in(session.Dead))
+		if err := b.Resume(b.t.Context(), id, b.person); err != nil {
+			t.Errorf("Resume: %v", err)
+		}
+		b.wait(id, in(session.UserTurn))
+	}, func(o *orchestrator.Options) { o.Store = lingering{o.Store} })
+}
+
 func TestIdleProcessEndsButNotOneThatAsks(t *testing.T) {
 	limits := func(l *orchestrator.Limits) { l.Sample, l.Idle, l.Absolute = time.Minute, 10*time.Minute, time.Hour }
 	withBench(t, claudetest.Script{Turn: []claudetest.Step{bash}}, limits, func(b *bench) {

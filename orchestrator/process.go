@@ -977,6 +977,13 @@ func (p *process) takesMessages() bool {
 	return p.stopReason == "" && !p.ended
 }
 
+// over reports whether nothing runs any more, and only what was is put away.
+func (p *process) over() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended
+}
+
 // neverSaved reports whether the CLI could not resume because it knows nothing of
 // the conversation.
 func (p *process) neverSaved() bool {

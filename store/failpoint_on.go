@@ -126,11 +126,16 @@ func (s points) MarkSent(ctx context.Context, messageID string, at time.Time) (b
 }
 
 func (s points) Requeue(ctx context.Context, sessionID string) (int, error) {
-	return commit("requeue.before_commit", "requeue.after_commit", func() (int, error) { return s.Store.Requeue(ctx, sessionID) })
+	return requeued(func() (int, error) { return s.Store.Requeue(ctx, sessionID) })
 }
 
 func (s points) Unsend(ctx context.Context, messageID string) (bool, error) {
-	return commit("requeue.before_commit", "requeue.after_commit", func() (bool, error) { return s.Store.Unsend(ctx, messageID) })
+	return requeued(func() (bool, error) { return s.Store.Unsend(ctx, messageID) })
+}
+
+// requeued is one point, for one message as for all of a session.
+func requeued[T any](do func() (T, error)) (T, error) {
+	return commit("requeue.before_commit", "requeue.after_commit", do)
 }
 
 func (s points) SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) ([]byte, error) {
