@@ -157,6 +157,8 @@ export const de: Messages = {
     attach: 'Dateien anhängen',
     send: 'Senden',
     queue: 'Einreihen',
+    queueMessage: 'Nachricht einreihen',
+    draftKept: 'Entwurf bleibt:',
     resumeAndSend: 'Fortsetzen und senden',
     resumeAndSendNamed: 'Senden: Fortsetzen und senden',
     resuming: 'Claude wird damit fortgesetzt…',

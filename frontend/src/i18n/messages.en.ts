@@ -152,6 +152,8 @@ export const en = {
     attach: 'Attach files',
     send: 'Send',
     queue: 'Queue',
+    queueMessage: 'Queue message',
+    draftKept: 'Draft kept:',
     resumeAndSend: 'Resume and send',
     // Begins as the other two do, and holds what is shown.
     resumeAndSendNamed: 'Send: resume and send',

@@ -1,0 +1,123 @@
+import { enableAutoUnmount, mount } from '@vue/test-utils'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { nextTick } from 'vue'
+import { drafts } from '@/pending/drafts'
+import { orphaned } from '@/testframes'
+import { portKey, type Port } from '@/wsapi/port'
+import Composer from './Composer.vue'
+import { useSessions } from './sessions'
+
+const pinia = createPinia()
+const said: string[] = []
+const port = { say: (_: string, text: string) => said.push(text), typing: () => {}, cancel: () => true } as unknown as Port
+let version = 500
+
+enableAutoUnmount(afterEach)
+beforeEach(() => {
+  vi.useFakeTimers()
+  setActivePinia(pinia)
+  localStorage.clear()
+  drafts.remove(`message:${orphaned().session_id}`)
+  said.length = 0
+  document.body.innerHTML = ''
+})
+afterEach(() => vi.useRealTimers())
+
+/** A session at work, in which as many requests wait. */
+function at(waiting: number) {
+  const store = useSessions()
+  store.setStatus({ kind: 'open' })
+  const frame = orphaned()
+  store.apply([
+    { type: 'hello', protocol: 1, server_version: '1', node_id: 'n', user: { name: 'Ada', role: 'member' }, server_time: 0 },
+    { ...frame, state: 'assistant_turn', version: ++version, pending_requests: waiting > 0 ? frame.pending_requests : [] },
+  ], { now: 0, commandOf: () => undefined })
+  return store.session(frame.session_id)!
+}
+
+function composer(waiting: number) {
+  const elsewhere = document.createElement('button')
+  document.body.append(elsewhere)
+  const w = mount(Composer, { props: { session: at(waiting) }, attachTo: document.body, global: { plugins: [pinia], provide: { [portKey as symbol]: port } } })
+  const field = w.find('textarea').element
+  return {
+    w, field, elsewhere,
+    folded: () => w.text().includes('Draft kept:'),
+    button: () => w.find('button[type=submit]'),
+    async wait(ms = 1_000) {
+      vi.advanceTimersByTime(ms)
+      await nextTick()
+    },
+  }
+}
+
+test('a draft is one line while a request waits, and opens with its caret', async () => {
+  const c = composer(0)
+  await c.w.find('textarea').setValue('also please\nlook at the tests')
+  expect(c.folded()).toBe(false)
+  await c.w.setProps({ session: at(1) })
+  expect(c.folded()).toBe(true)
+  expect(c.button().text()).toBe('Queue message')
+
+  c.field.setSelectionRange(4, 4)
+  await c.w.find('textarea').trigger('mousedown')
+  expect(document.activeElement).toBe(c.field)
+  expect(c.folded()).toBe(false)
+  expect(c.field.selectionStart).toBe(4)
+  expect(c.w.emitted('moved')).toHaveLength(2)
+})
+
+test('it stays open while it has the focus, and a moment longer', async () => {
+  const c = composer(0)
+  c.field.focus()
+  await c.w.find('textarea').setValue('also please')
+  await c.w.setProps({ session: at(1) })
+  await c.wait()
+  expect(c.folded()).toBe(false)
+  expect(document.activeElement).toBe(c.field)
+  ;(c.button().element as HTMLElement).focus()
+  await c.wait()
+  expect(c.folded()).toBe(false)
+  c.elsewhere.focus()
+  await nextTick()
+  expect(c.folded()).toBe(false)
+  await c.wait()
+  expect(c.folded()).toBe(true)
+})
+
+test('what is under a finger does not move', async () => {
+  const c = composer(1)
+  c.field.focus()
+  await c.w.find('textarea').setValue('also please')
+  c.elsewhere.dispatchEvent(new Event('pointerdown', { bubbles: true }))
+  c.elsewhere.focus()
+  await c.wait()
+  expect(c.folded()).toBe(false)
+  c.elsewhere.dispatchEvent(new Event('pointerup', { bubbles: true }))
+  await nextTick()
+  expect(c.folded()).toBe(false)
+  await c.wait()
+  expect(c.folded()).toBe(true)
+})
+
+test('it is queued out of the line, and the line is gone with it', async () => {
+  const c = composer(0)
+  await c.w.find('textarea').setValue('also please')
+  await c.w.setProps({ session: at(1) })
+  ;(c.button().element as HTMLElement).focus()
+  await c.wait()
+  expect(c.button().text()).toBe('Queue message')
+  await c.w.find('form').trigger('submit')
+  expect(said).toEqual(['also please'])
+  expect(c.folded()).toBe(false)
+})
+
+test('it opens again when nothing waits, and without a draft nothing is said', async () => {
+  const c = composer(1)
+  expect(c.folded()).toBe(false)
+  await c.w.find('textarea').setValue('also')
+  expect(c.folded()).toBe(true)
+  await c.w.setProps({ session: at(0) })
+  expect(c.folded()).toBe(false)
+})
