@@ -254,7 +254,7 @@ export const de: Messages = {
       plan: 'Claude hat einen Plan gemacht',
       fetch: 'Claude will eine Webseite abrufen',
       search: 'Claude will im Web suchen',
-      mcp: (tool, server) => `Claude will ${tool} von ${server} benutzen`,
+      mcp: (tool, server) => `Claude will ${server}: ${tool} benutzen`,
       other: (tool) => `Claude will ${tool} benutzen`,
       questions: (n, who = 'Claude') => (n === 1 ? `${who} hat eine Frage` : `${who} hat ${n} Fragen`),
       elicitation: 'Ein MCP-Server fragt nach etwas',

@@ -250,7 +250,7 @@ export const en = {
       plan: 'Claude has made a plan',
       fetch: 'Claude wants to fetch a web page',
       search: 'Claude wants to search the web',
-      mcp: (tool: string, server: string) => `Claude wants to use ${tool} of ${server}`,
+      mcp: (tool: string, server: string) => `Claude wants to use ${server}: ${tool}`,
       other: (tool: string) => `Claude wants to use ${tool}`,
       questions: (n: number, who = 'Claude') => (n === 1 ? `${who} has a question` : `${who} has ${n} questions`),
       elicitation: 'An MCP server asks for something',

@@ -31,6 +31,11 @@ describe('a tool approval', () => {
     expect(document.activeElement).toBe(d.before)
   })
 
+  test('of an MCP server names the server before its tool', () => {
+    const d = dock([request('a', { tool_name: 'mcp__tickets__create', tool_input: {} })])
+    expect(d.wrapper.find('[role=group] h2').text()).toBe('Claude wants to use tickets: create')
+  })
+
   test('does not take a decision in its first moments', async () => {
     const d = dock([request('a')])
     arrive()
