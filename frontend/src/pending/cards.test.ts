@@ -116,6 +116,12 @@ describe('a tool approval', () => {
     await button(d.wrapper, 'Approve').trigger('click')
     expect(d.wrapper.text()).toContain('Offline. Your answer is saved')
     expect(has(d.wrapper, 'Cancel')).toBe(true)
+    // It is not on its way: nothing turns until it is.
+    expect(button(d.wrapper, 'Approve').attributes('aria-busy')).toBeUndefined()
+    expect(off(d.wrapper, 'Approve')).toBe(true)
+    d.store.setStatus({ kind: 'open' })
+    await nextTick()
+    expect(button(d.wrapper, 'Approve').attributes('aria-busy')).toBe('true')
   })
 
   test('is denied in two steps, with a reason', async () => {

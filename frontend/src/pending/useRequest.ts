@@ -48,6 +48,8 @@ export function useRequest(props: { session: Known; request: Request }): {
     phase,
     free: computed(() => phase.value.kind === 'open' && may(props.session, 'answer', store.state.user?.role)),
     pressed: computed(() => {
+      // What waits for the connection is not on its way.
+      if (!store.connected) return null
       const command = answerTo(store.outbox, props.request.request_id)?.command
       if (command?.type !== 'pending_request_response') return null
       return { decision: command.decision ?? 'allow', interrupt: command.interrupt === true }
