@@ -129,11 +129,13 @@ test('all that can stand around a session can be used by everybody', once, async
   const stage = await Stage.in(page)
   await json(page, '**/api/templates', { templates: TEMPLATES })
   await json(page, '**/api/sessions/*/messages', { messages: [{ message_id: 'm1', text: 'And then all of the tests.', attachments: [{ attachment_id: 'a', name: 'notes.txt', media_type: 'text/plain', size: 3 }], by: 'ada', at }] })
+  await json(page, `**/api/sessions/${stage.id}`, { created_at: at })
   await page.addInitScript((id) => localStorage.setItem('sayso:seen', JSON.stringify({ [id]: [1, Date.now() - 3_600_000] })), stage.id)
   const call = { input_bytes: 9, result_bytes: 4, finished_at: at, kind: 'tool_call' } as const
   stage.say(
     { kind: 'user', text: 'Work.', by: 'ada' },
     { kind: 'todo', todos: [{ content: 'Look', status: 'completed' }, { content: 'Do', status: 'in_progress' }] },
+    { ...call, tool_use_id: 't1', tool_name: 'Edit', input: { file_path: '/w/src/main.go', old_string: 'a', new_string: 'b' }, status: 'done' },
     { ...call, tool_use_id: 't2', tool_name: 'Bash', input: { command: 'go test ./...' }, status: 'failed', result: 'FAIL' },
     { kind: 'text', text: 'It fails.' },
   )
@@ -158,6 +160,9 @@ test('all that can stand around a session can be used by everybody', once, async
   await menu.click()
   await page.getByRole('button', { name: 'Say something again' }).click()
   await expect(page.getByRole('button', { name: 'pnpm' })).toBeVisible()
+  await page.getByRole('feed').focus()
+  await page.keyboard.press('b')
+  await expect(page.getByRole('complementary', { name: 'About this session' }).getByText('src/main.go')).toBeVisible()
   await page.getByRole('feed').focus()
   await page.keyboard.press('/')
   const field = page.getByRole('searchbox', { name: 'Search in this transcript' })

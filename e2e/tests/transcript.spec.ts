@@ -6,6 +6,7 @@ import { PAYLOADS } from '../../frontend/src/testpayloads.ts'
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { bash, prompt, text, tool, write } from '../script.ts'
+import { Stage } from '../stage.ts'
 
 const painted = (kind: string) => [...(CSS.highlights.get(`code-${kind}`) ?? [])].map((r) => r.toString())
 
@@ -196,4 +197,40 @@ test('ten thousand blocks are few elements, and the last page is there @newest',
   await page.getByRole('searchbox', { name: 'Search in this transcript' }).fill('echo 5000')
   await expect(page.locator('.row.tool_call').filter({ hasText: 'echo 5000' })).toBeVisible()
   expect(await elements()).toBeLessThan(2_000)
+})
+
+test('what a session has done stands beside it, and leads to the block @newest', async ({ page, server }) => {
+  const stage = await Stage.in(page)
+  await page.route(`**/api/sessions/${stage.id}`, (route) => route.fulfill({ json: { created_at: 1_763_692_800 } }))
+  const edit = (file: string) => ({ kind: 'tool_call' as const, tool_use_id: file, tool_name: 'Edit', input: { file_path: `/w/${file}`, old_string: 'old', new_string: `new in ${file}` }, input_bytes: 9, status: 'done', result_bytes: 0 })
+  stage.say(edit('first.ts'), ...Array.from({ length: 60 }, (_, i) => ({ kind: 'text' as const, text: `Line ${i}` })), edit('last.ts'),
+    { kind: 'result', is_error: false, subtype: 'success', duration_ms: 1, num_turns: 1, cost_usd: 0.25, input_tokens: 1200, output_tokens: 80 })
+  await stage.open(server.url)
+  const bar = page.getByRole('group', { name: 'This session so far' })
+  await expect(bar).toContainText('2 files changed')
+  await expect(bar).toContainText('$0.25')
+
+  await page.getByRole('feed').focus()
+  await page.keyboard.press('b')
+  const beside = page.getByRole('complementary', { name: 'About this session' })
+  await expect(beside.getByRole('heading', { name: 'About this session' })).toBeFocused()
+  await beside.getByRole('button', { name: 'first.ts' }).click()
+  await expect(page.getByRole('feed').getByText('new in first.ts')).toBeInViewport()
+  await page.keyboard.press('Escape')
+  await expect(beside).toHaveCount(0)
+  await expect(page.getByRole('feed')).toBeFocused()
+
+  // It is as it was left; on a phone it comes only when it is asked for.
+  await bar.getByRole('button', { name: 'About this session' }).click()
+  await page.reload()
+  await expect(beside.getByRole('button', { name: 'last.ts' })).toBeVisible()
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expect(beside).toHaveCount(0)
+  await expect(bar).toHaveCount(0)
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await page.getByRole('button', { name: 'About this session' }).click()
+  const sheet = page.getByRole('dialog', { name: 'About this session' })
+  await sheet.getByRole('button', { name: 'first.ts' }).click()
+  await expect(sheet).toHaveCount(0)
+  await expect(page.getByRole('feed').getByText('new in first.ts')).toBeInViewport()
 })

@@ -13,7 +13,7 @@ const IN_DIALOG: KeyID[] = ['palette']
 // press that is older than what it would be about.
 export const LATER: readonly KeyID[] = [
   'palette', 'toRequest', 'again', 'inbox', 'sessions', 'admin', 'create', 'next', 'previous', 'nextWaiting', 'previousWaiting', 'help',
-  'toComposer', 'search', 'lastOwn', 'said', 'bottom',
+  'toComposer', 'search', 'about', 'lastOwn', 'said', 'bottom',
 ]
 // After one of these the next press is still about the same; after the others it
 // was meant for what was not there to be seen.

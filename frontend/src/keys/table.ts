@@ -35,6 +35,7 @@ const rows = {
 
   toComposer: { keys: 'Alt+,', scope: 'session', writing: true },
   search: { keys: '/', scope: 'session' },
+  about: { keys: 'b', scope: 'session' },
   lastOwn: { keys: 'u', scope: 'session' },
   said: { keys: 't', scope: 'session' },
   bottom: { keys: 'G', scope: 'session' },

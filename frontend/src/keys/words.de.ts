@@ -22,6 +22,7 @@ export const words: typeof english = {
     leave: 'Feld verlassen oder Fenster schließen; entscheidet nie',
     toComposer: 'Zur Nachricht',
     search: 'Den Verlauf durchsuchen',
+    about: 'Über diese Sitzung: Dateien, Liste, Subagenten',
     lastOwn: 'Zu deiner letzten Nachricht',
     said: 'Etwas schreiben, das du schon gesagt hast',
     bottom: 'Ans Ende',

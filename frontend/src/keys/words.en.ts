@@ -24,6 +24,7 @@ export const words = {
     leave: 'Leave a field or close a layer; never decides',
     toComposer: 'Go to the message',
     search: 'Search the transcript',
+    about: 'About this session: files, to-do list, subagents',
     lastOwn: 'Go to your last message',
     said: 'Write something you said before',
     bottom: 'Go to the end',

@@ -1,0 +1,97 @@
+import { shownPath } from '@/pending/path'
+import { asInput } from '@/pending/edit'
+import type { Item, Request, TodoBody } from '@/wsapi/messages.gen'
+import { rowsOf, type Subagent, type ToolCall } from './rows'
+
+// What is told beside a transcript about all of it. The server sends a transcript
+// whole, so it is all here once the last piece has come.
+
+const EDITS = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit'])
+
+/** A file that was changed. */
+interface Touched {
+  /** As it is shown. */
+  path: string
+  /** The calls that changed it, oldest first; never none. */
+  calls: ToolCall[]
+}
+
+/**
+ * The files that Claude's own tools changed, the last changed first; what a command
+ * wrote is not among them. untold is how many changes were too large for the
+ * transcript to keep, so that nobody knows of which file.
+ */
+export function touchedIn(items: readonly Item[], cwd: string): { files: Touched[]; untold: number } {
+  const calls = new Map<string, ToolCall[]>()
+  let untold = 0
+  for (const it of items) {
+    // One that failed, was denied or still runs has changed nothing.
+    if (it.kind !== 'tool_call' || it.status !== 'done' || !EDITS.has(it.tool_name)) continue
+    const input = asInput(it.input)
+    const path = input['file_path'] ?? input['notebook_path']
+    if (typeof path !== 'string' || path === '') {
+      untold++
+      continue
+    }
+    const { text } = shownPath(path, cwd)
+    const before = calls.get(text) ?? []
+    before.push(it)
+    calls.delete(text)
+    calls.set(text, before)
+  }
+  return { files: [...calls].map(([path, of]) => ({ path, calls: of })).toReversed(), untold }
+}
+
+/** The main thread's todo list as it was last written; null without. */
+export function checklistIn(items: readonly Item[]): TodoBody['todos'] | null {
+  const list = items.findLast((it) => it.kind === 'todo' && it.agent_id === null)
+  return list?.kind === 'todo' && list.todos.length > 0 ? list.todos : null
+}
+
+interface Agent {
+  id: string
+  name: string
+  description: string
+  state: Subagent['status'] | 'waiting'
+  /** Of the block that leads to it. */
+  key: string
+}
+
+/** The subagents in the order in which they began. */
+export function agentsIn(items: readonly Item[], requests: readonly Request[]): Agent[] {
+  const asked = new Set(requests.map((r) => r.tool_use_id).filter(Boolean))
+  return rowsOf(items.filter((it) => it.agent_id !== null), null).flatMap((row): Agent[] => {
+    if (row.kind !== 'agent') return []
+    // The CLI names who asks by another id than who speaks; the tool call is the same.
+    const waits = row.items.some((it) => it.kind === 'tool_call' && asked.has(it.tool_use_id))
+    return [{
+      id: row.agent_id, name: row.item?.agent_type ?? '', description: row.item?.description ?? '',
+      state: waits ? 'waiting' : row.item?.status ?? 'running', key: row.item?.key ?? row.items[0]!.key,
+    }]
+  })
+}
+
+// As orchestrator/cost.go: some totals are rounded to cents.
+const ROUNDED = 0.01
+
+/**
+ * What the ends of turns tell. cost is in US dollars, null when none was told. The
+ * total in a result is of the process, and some CLIs go on from that of the one
+ * before: a total that fell began anew.
+ */
+export function spentIn(items: readonly Item[]): { turns: number; cost: number | null; last: { input: number; output: number } | null } {
+  let turns = 0
+  let cost: number | null = null
+  let before = 0
+  let last: { input: number; output: number } | null = null
+  for (const it of items) {
+    if (it.kind !== 'result' || it.agent_id !== null) continue
+    turns++
+    last = { input: it.input_tokens, output: it.output_tokens }
+    if (it.cost_usd <= 0) continue
+    if (it.cost_usd >= before) cost = (cost ?? 0) + it.cost_usd - before
+    else if (before - it.cost_usd > ROUNDED) cost = (cost ?? 0) + it.cost_usd
+    before = it.cost_usd
+  }
+  return { turns, cost, last }
+}
