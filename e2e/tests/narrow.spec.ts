@@ -23,7 +23,7 @@ test('long words are cut or wrapped, and never push away what is pressed @newest
   for (const width of [390, 320]) {
     await page.setViewportSize({ width, height: 800 })
     await expect(page.getByRole('list', { name: 'Wartende Nachrichten' })).toBeVisible()
-    for (const name of [/Senden/, 'Bearbeiten', /^Entfernen/]) await expect(page.getByRole('button', { name })).toBeInViewport({ ratio: 1 })
+    for (const name of [/Einreihen/, 'Bearbeiten', /^Entfernen/]) await expect(page.getByRole('button', { name })).toBeInViewport({ ratio: 1 })
   }
 
   // A dialog that is longer than the screen begins at its beginning.
