@@ -4,6 +4,7 @@ import { nextTick } from 'vue'
 import { askedDifferently, orphaned, questionAskedDifferently } from '@/testframes'
 import { command, file, NOTHING } from '@/testcards'
 import { arrive } from '@/testsetup'
+import { narrow } from '@/ui/narrow'
 import type { ProcessState, Request } from '@/wsapi/messages.gen'
 import RequestDock from './RequestDock.vue'
 import { armed, asked, asks, button, dock, has, key, looked, newHour, NOW, off, previews, question, request } from './testdock'
@@ -15,6 +16,7 @@ beforeEach(() => {
   localStorage.clear()
 })
 afterEach(() => {
+  narrow.value = false
   document.body.innerHTML = ''
   vi.useRealTimers()
 })
@@ -29,6 +31,32 @@ describe('a tool approval', () => {
     expect(card.find('pre').text()).toContain('touch a')
     await armed()
     expect(document.activeElement).toBe(d.before)
+  })
+
+  test('on a phone a long command can stay in its lines, once it was seen whole', async () => {
+    const long = { tool_input: { command: 'cp ' + 'a'.repeat(80) + ' b' } }
+    expect(has(dock([request('a', long)]).wrapper, 'Wrap lines')).toBe(false)
+    narrow.value = true
+    expect(has(dock([request('b')]).wrapper, 'Wrap lines')).toBe(false)
+    const d = dock([request('c', long)])
+    const wrap = button(d.wrapper, 'Wrap lines')
+    // Below the command, all of which has been on the screen above it.
+    expect(d.wrapper.find('pre').element.compareDocumentPosition(wrap.element)).toBe(Node.DOCUMENT_POSITION_FOLLOWING)
+    expect(wrap.attributes('aria-pressed')).toBe('true')
+    expect(d.wrapper.find('.sideways').exists()).toBe(false)
+    await wrap.trigger('click')
+    expect(wrap.attributes('aria-pressed')).toBe('false')
+    expect(d.wrapper.find('.sideways pre').text()).toContain('a'.repeat(80))
+  })
+
+  test('on a phone what was sent is at the end of the card', async () => {
+    narrow.value = true
+    const d = dock([request('a')])
+    const raw = button(d.wrapper, 'Raw JSON')
+    expect(raw.element.closest('.body')).not.toBeNull()
+    await raw.trigger('click')
+    expect(d.wrapper.find('pre').text()).toContain('"command": "touch a"')
+    expect(button(d.wrapper, 'Raw JSON').attributes('aria-pressed')).toBe('true')
   })
 
   test('of an MCP server names the server before its tool', () => {

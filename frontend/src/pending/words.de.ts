@@ -156,6 +156,7 @@ export const words: typeof english = {
     },
     changedNow: 'Die Datei wurde gerade geändert. Sieh noch einmal hin, bevor du freigibst.',
   },
+  wrap: 'Zeilen umbrechen',
   undo: {
     press: 'Rückgängig',
     label: 'Zurücknehmen',

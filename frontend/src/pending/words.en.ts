@@ -167,6 +167,7 @@ export const words = {
     },
     changedNow: 'The file on disk was changed just now. Look again before you approve.',
   },
+  wrap: 'Wrap lines',
   undo: {
     press: 'Undo',
     label: 'Take back',
