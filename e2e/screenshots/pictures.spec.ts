@@ -125,6 +125,51 @@ test('a session that waits for an approval', async ({ page, claudePath, request,
 
     await page.getByRole('link', { name: 'Back to the sessions' }).click()
     await shoot(page, 'list', 'phone')
+
+    await page.goto(`${server.url}/inbox`)
+    await shoot(page, 'inbox')
+    await page.goto(`${server.url}/sessions/${id}`)
+    await expect(app.card('go test')).toBeVisible()
+    for (const [keys, name, picture] of [['Control+k', 'Search sessions and actions', 'palette'], ['?', 'Keys', 'keys'], ['/', '', 'search']] as const) {
+      await page.setViewportSize(sizes.desktop)
+      await page.getByRole('feed').focus()
+      await page.keyboard.press(keys)
+      const opened = name ? page.getByRole('dialog', { name }) : page.getByRole('search')
+      await expect(opened).toBeVisible()
+      if (!name) await page.keyboard.type('limiter')
+      await shoot(page, picture)
+      await page.keyboard.press('Escape')
+    }
+    await page.goto(`${server.url}/sessions/${id}/plain`)
+    await shoot(page, 'plain')
+  })
+})
+
+test('settings, and the admin area', async ({ page, claudePath, request, signIn }) => {
+  test.setTimeout(180_000)
+  await scene(approval, claudePath, request, signIn, page, async ({ server, rest, project }) => {
+    for (const [name, role] of [['ada', 'member'], ['grace', 'member'], ['edsger', 'viewer']]) await rest.post('/api/users', { name, role })
+    await rest.post('/api/projects', { name: 'Shop', folders: [project] })
+    await rest.post('/api/tokens', { name: 'deploy script', scope: 'member', expires_in: 30 * 86_400 })
+    await rest.start(prompt('x', [bash('make test', 'Run the tests')], [text('Done.')]), { cwd: project, title: 'Mend the sign-in limiter' })
+    await rest.start(prompt('x', { blocks: [text('…')], delay_ms: 60_000 }), { cwd: project, title: 'Rename Basket to Cart' })
+    await App.home(page, server.url)
+    for (const [address, heading] of [
+      ['settings', 'Settings'], ['admin/processes', 'Processes'], ['admin/people', 'People'], ['admin/tokens', 'Tokens'], ['admin/projects', 'Projects'],
+      ['admin/grants', 'Grants'], ['admin/folders', 'Trusted folders'], ['admin/audit', 'Audit'], ['admin/settings', 'Server settings'],
+    ] as const) {
+      await page.goto(`${server.url}/${address}`)
+      await expect(page.getByRole('heading', { name: heading, level: 1 })).toBeVisible()
+      await shoot(page, address.replace('/', '-'))
+    }
+    await page.setViewportSize(sizes.desktop)
+    await page.getByRole('button', { name: /^Account/ }).click()
+    await expect(page.getByRole('dialog')).toBeVisible()
+    await shoot(page, 'account')
+    await page.context().clearCookies()
+    await page.goto(`${server.url}/sign-in`)
+    await expect(page.getByRole('button', { name: 'Sign in' })).toBeVisible()
+    await shoot(page, 'sign-in')
   })
 })
 
