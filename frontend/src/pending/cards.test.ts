@@ -59,6 +59,15 @@ describe('a tool approval', () => {
     expect(button(d.wrapper, 'Raw JSON').attributes('aria-pressed')).toBe('true')
   })
 
+  test('with several edits shows each once: what fails as it was asked, the rest in the file', async () => {
+    previews.set('some', file({ line: 1, before: 'a\n', after: 'b\n', failing: [{ edit: 1, problem: 'not_found', found: 0 }] }))
+    const d = dock([request('some', { tool_name: 'MultiEdit', tool_input: { file_path: '/w/a.txt', edits: [{ old_string: 'a', new_string: 'b' }, { old_string: 'x', new_string: 'y' }] } })])
+    await armed()
+    expect(d.wrapper.findAll('ins').map((el) => el.text())).toEqual([expect.stringContaining('b'), expect.stringContaining('y')])
+    expect(d.wrapper.text()).toContain('Edit 2 of 2')
+    expect(d.wrapper.text()).not.toContain('Edit 1 of 2')
+  })
+
   test('of an MCP server names the server before its tool', () => {
     const d = dock([request('a', { tool_name: 'mcp__tickets__create', tool_input: {} })])
     expect(d.wrapper.find('[role=group] h2').text()).toBe('Claude wants to use tickets: create')
