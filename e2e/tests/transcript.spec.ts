@@ -61,8 +61,12 @@ test('a search over all transcripts leads to the block @newest', async ({ page, 
   const other = await rest.start(prompt('Say nothing.', [text('Nothing.')]), { cwd: folder })
   await expect.poll(async () => (await rest.state(id)).pending_requests.length).toBe(1)
   const app = await App.openSession(page, id)
+  // The end is followed on a slow machine, too, where rows have their height long after they came.
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('Emulation.setCPUThrottlingRate', { rate: 12 })
   await app.approve(app.card())
   await expect(app.said('Line 39 of many.')).toBeVisible()
+  await cdp.send('Emulation.setCPUThrottlingRate', { rate: 1 })
   await page.goto(`/sessions/${other}`)
   await expect(app.said('Nothing.')).toBeVisible()
 
