@@ -7,7 +7,7 @@ import { arrive } from '@/testsetup'
 import { narrow } from '@/ui/narrow'
 import type { ProcessState, Request } from '@/wsapi/messages.gen'
 import RequestDock from './RequestDock.vue'
-import { armed, asked, asks, button, dock, has, key, looked, newHour, NOW, off, previews, question, request } from './testdock'
+import { answeredAll, armed, asked, asks, button, dock, has, key, looked, newHour, NOW, off, previews, question, request } from './testdock'
 
 enableAutoUnmount(afterEach)
 beforeEach(() => {
@@ -207,6 +207,22 @@ describe('a tool approval', () => {
     await d.state([request('a')], { memory: 1 })
     expect(off(d.wrapper, 'Approve')).toBe(false)
     expect(asked.filter((a) => a.startsWith('POST'))).toHaveLength(before + 1)
+  })
+
+  test('what is read again and says the same takes nothing from what was seen', async () => {
+    const write = request('a', { tool_name: 'Write', tool_input: { file_path: '/w/a', content: 'two' } })
+    previews.set('a', file({ before: 'one', after: 'two' }))
+    const d = dock([write])
+    await armed()
+    vi.advanceTimersByTime(5_000)
+    await d.wrapper.find('[role=group]').trigger('pointerenter')
+    await answeredAll()
+    expect(off(d.wrapper, 'Approve')).toBe(false)
+    previews.set('a', file({ before: 'ones', after: 'two' }))
+    vi.advanceTimersByTime(5_000)
+    await d.wrapper.find('[role=group]').trigger('pointerenter')
+    await answeredAll()
+    expect(off(d.wrapper, 'Approve')).toBe(true)
   })
 
   test('an edit that changes nothing is none', async () => {

@@ -56,7 +56,8 @@ export function usePreview(request: Request, edited: ComputedRef<ToolInput | nul
       if (gone || !now) return // decided meanwhile: what was said stays until the card goes
       const before = asked.value?.file
       if (before && now.file && JSON.stringify(before) !== JSON.stringify(now.file)) changed.value++
-      asked.value = now
+      // What says the same stays the same: the end of the card need not be seen again.
+      if (JSON.stringify(asked.value) !== JSON.stringify(now)) asked.value = now
       last.set(id, now)
       if (last.size > MOST) last.delete(last.keys().next().value!)
     } catch (err) {
