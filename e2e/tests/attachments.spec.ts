@@ -84,7 +84,7 @@ test('files reach the model, picked, pasted and dropped, over a reload and a cra
     await expect(app.said(/Seen: .*document text\/plain 11 \w+ notes\.txt/)).toBeVisible()
 
     // A fork knows them, and shows them.
-    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('button', { name: 'More', exact: true }).click()
     await page.getByRole('button', { name: 'Fork', exact: true }).click()
     await expect(page).not.toHaveURL(new RegExp(session))
     await expect(page.getByRole('heading', { name: /^Fork of/ })).toBeVisible()

@@ -202,7 +202,7 @@ test('with keys alone: a session from its start to its end @newest', async ({ pa
 
   // Rename, fork and archive it.
   const more = async (what: string) => {
-    const button = page.getByRole('banner').or(page.getByRole('main')).getByRole('button', { name: 'More' })
+    const button = page.getByRole('banner').or(page.getByRole('main')).getByRole('button', { name: 'More', exact: true })
     await hands.activate(button, 'Shift+Tab')
     await hands.to(page.getByRole('main').getByRole('button', { name: what, exact: true }))
     await page.keyboard.press('Enter')

@@ -52,7 +52,7 @@ test('a session of a terminal is listed, read, forked and taken up, also where i
 
   // As long as they stay, nobody asks; when they change, a fork from the menu and a resume do, too.
   settings('ran-too')
-  await page.getByRole('main').getByRole('button', { name: 'More' }).click()
+  await page.getByRole('main').getByRole('button', { name: 'More', exact: true }).click()
   await page.getByRole('main').getByRole('button', { name: 'Fork', exact: true }).click()
   await trust.getByRole('button', { name: 'Trust this folder and start' }).click()
   await expect(page.getByRole('heading', { level: 1, name: /^Fork of / })).toBeVisible()

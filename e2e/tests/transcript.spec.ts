@@ -23,7 +23,7 @@ test('code is coloured by a worker and stays text @newest', async ({ page, folde
 })
 
 const more = async (page: Page, what: string) => {
-  await page.getByRole('button', { name: 'More' }).click()
+  await page.getByRole('button', { name: 'More', exact: true }).click()
   const menu = page.getByRole('banner').or(page.getByRole('main'))
   await menu.getByRole('button', { name: what, exact: true }).or(menu.getByRole('link', { name: what })).first().click()
 }
