@@ -126,7 +126,8 @@ test('a session that waits for an approval', async ({ page, claudePath, request,
     await page.getByRole('link', { name: 'Back to the sessions' }).click()
     await shoot(page, 'list', 'phone')
 
-    await page.goto(`${server.url}/inbox`)
+    await page.goto(`${server.url}/inbox/${(await rest.state(id)).pending_requests[0]!.request_id}`)
+    await expect(app.card('go test')).toBeVisible()
     await shoot(page, 'inbox')
     await page.goto(`${server.url}/sessions/${id}`)
     await expect(app.card('go test')).toBeVisible()
