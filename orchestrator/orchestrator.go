@@ -386,10 +386,9 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 			p.pokeFeed()
 			return nil
 		}
-		select { // it is being ended: the next process gets the message
-		case <-p.gone:
-		case <-ctx.Done():
-			return ctx.Err()
+		// It is being ended: the next process gets the message.
+		if err := p.awaitGone(ctx); err != nil {
+			return err
 		}
 	}
 	l := launchOf(s)
@@ -439,10 +438,9 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.
 		return err
 	}
 	if p := o.process(sessionID); p != nil && p.over() {
-		select { // it is read as dead before all it leaves is cleared away
-		case <-p.gone:
-		case <-ctx.Done():
-			return ctx.Err()
+		// It is read as dead before all it leaves is cleared away.
+		if err := p.awaitGone(ctx); err != nil {
+			return err
 		}
 	}
 	l := launchOf(s)
@@ -604,10 +602,8 @@ func (o *Orchestrator) Live(sessionID string) (session.Live, bool) {
 func (o *Orchestrator) Delete(ctx context.Context, sessionID string) error {
 	if p := o.process(sessionID); p != nil {
 		p.kill(true, true, "The session was deleted.")
-		select {
-		case <-p.gone:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := p.awaitGone(ctx); err != nil {
+			return err
 		}
 	}
 	return o.o.Store.DeleteSession(ctx, sessionID)

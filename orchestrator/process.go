@@ -977,6 +977,17 @@ func (p *process) takesMessages() bool {
 	return p.stopReason == "" && !p.ended
 }
 
+// awaitGone returns once nothing is left of the process here, and another can take
+// its place; or the error of ctx.
+func (p *process) awaitGone(ctx context.Context) error {
+	select {
+	case <-p.gone:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // over reports whether nothing runs any more, and only what was is put away.
 func (p *process) over() bool {
 	p.mu.Lock()

@@ -17,6 +17,17 @@ import (
 	"github.com/sayso-dev/sayso/claude/claudetest"
 )
 
+// pushesTo has the admin's alerts pushed to a place.
+func (s *server) pushesTo(url string) {
+	s.h.t.Helper()
+	key, err := ecdh.P256().GenerateKey(rand.Reader)
+	must(s.h.t, err)
+	encode := base64.RawURLEncoding.EncodeToString
+	s.do("POST", "/api/alerts/targets", map[string]any{
+		"way": "push", "url": url, "p256dh": encode(key.PublicKey().Bytes()), "auth": encode(make([]byte, 16)),
+	}, nil)
+}
+
 // A server that is killed after it has told of a request does not tell of it
 // again, and takes it back when it was answered.
 func TestAlertsOverKill(t *testing.T) {
@@ -37,15 +48,9 @@ func TestAlertsOverKill(t *testing.T) {
 			return len(topics) == n
 		}
 	}
-	key, err := ecdh.P256().GenerateKey(rand.Reader)
-	must(t, err)
-	encode := base64.RawURLEncoding.EncodeToString
-
 	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
 	s := h.start("--alert-private", "true")
-	s.do("POST", "/api/alerts/targets", map[string]any{
-		"way": "push", "url": push.URL + "/one", "p256dh": encode(key.PublicKey().Bytes()), "auth": encode(make([]byte, 16)),
-	}, nil)
+	s.pushesTo(push.URL + "/one")
 	first := s.session("one")
 	s.asks(first)
 	eventually(t, "the browser is told", told(1))
@@ -118,15 +123,9 @@ func TestWhoLooksIsToldNowhereElse(t *testing.T) {
 		defer mu.Unlock()
 		return slices.Clone(topics)
 	}
-	key, err := ecdh.P256().GenerateKey(rand.Reader)
-	must(t, err)
-	encode := base64.RawURLEncoding.EncodeToString
-
 	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
 	s := h.start("--alert-private", "true")
-	s.do("POST", "/api/alerts/targets", map[string]any{
-		"way": "push", "url": places.URL + "/one", "p256dh": encode(key.PublicKey().Bytes()), "auth": encode(make([]byte, 16)),
-	}, nil)
+	s.pushesTo(places.URL + "/one")
 	// The server's own webhook is told whoever looks: so it tells when the time has come.
 	s.do("POST", "/api/alerts/targets?of=server", map[string]any{"way": "webhook", "url": places.URL + "/hook", "secret": "a secret of the hook"}, nil)
 	tabs := make([]*tab, 5)
