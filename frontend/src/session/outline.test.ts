@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Item } from '@/wsapi/messages.gen'
 import { changedIn } from './changed'
-import { agentsIn, checklistIn, spentIn, touchedIn } from './outline'
-import type { ToolCall } from './rows'
+import { agentsIn, spentIn, touchedIn } from './outline'
+import { checklistIn, type ToolCall } from './rows'
 
 let n = 0
 const head = () => ({ seq: ++n, rev: n, key: `k${n}`, at: 1_700_000_000, agent_id: null })

@@ -1,6 +1,6 @@
 import { shownPath } from '@/pending/path'
 import { asInput } from '@/pending/edit'
-import type { Item, Request, TodoBody } from '@/wsapi/messages.gen'
+import type { Item, Request } from '@/wsapi/messages.gen'
 import { rowsOf, type Subagent, type ToolCall } from './rows'
 
 // What is told beside a transcript about all of it. The server sends a transcript
@@ -40,12 +40,6 @@ export function touchedIn(items: readonly Item[], cwd: string): { files: Touched
     calls.set(text, before)
   }
   return { files: [...calls].map(([path, of]) => ({ path, calls: of })).toReversed(), untold }
-}
-
-/** The main thread's todo list as it was last written; null without. */
-export function checklistIn(items: readonly Item[]): TodoBody['todos'] | null {
-  const list = items.findLast((it) => it.kind === 'todo' && it.agent_id === null)
-  return list?.kind === 'todo' && list.todos.length > 0 ? list.todos : null
 }
 
 interface Agent {

@@ -69,9 +69,14 @@ export function runsOf(rows: readonly Row[]): (Row | Calls)[] {
   return out
 }
 
-/** The main thread's todo list while something of it is to be done; null without. */
-export function todosOf(items: readonly Item[]): Todo[] | null {
+/** The main thread's todo list as it was last written; null without. */
+export function checklistIn(items: readonly Item[]): Todo[] | null {
   const list = items.findLast((it) => it.kind === 'todo' && it.agent_id === null)
-  if (list?.kind !== 'todo' || list.todos.every((d) => d.status === 'completed')) return null
-  return list.todos
+  return list?.kind === 'todo' && list.todos.length > 0 ? list.todos : null
+}
+
+/** That list while something of it is to be done; null without. */
+export function todosOf(items: readonly Item[]): Todo[] | null {
+  const list = checklistIn(items)
+  return list?.some((d) => d.status !== 'completed') ? list : null
 }
