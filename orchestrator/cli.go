@@ -261,3 +261,14 @@ func lastLine(text string) string {
 	}
 	return string(line)
 }
+
+// Environment is what a person must know before starting a session.
+type Environment struct {
+	ClaudePath     string // "" when no CLI was found
+	ClaudeVersion  string
+	SignedIn       bool   // the CLI has an account or an API key
+	Problem        string // a sentence when sessions cannot run, "" when they can
+	DemoAvailable  bool
+	WorkspaceRoots []string
+	Home           string
+}

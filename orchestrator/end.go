@@ -2,12 +2,42 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/sayso-dev/sayso/session"
 )
+
+// Kill ends the process of a session and everything below it: in order, with
+// time to save its transcript, or at once with force. It returns when the end
+// has begun; killing what is dead changes nothing. reason is shown to people.
+func (o *Orchestrator) Kill(ctx context.Context, sessionID string, force bool, reason string) error {
+	p, err := o.running(ctx, sessionID)
+	if errors.Is(err, ErrNotRunning) {
+		o.mu.Lock()
+		delete(o.waiting, sessionID) // it is not to go on by itself
+		o.mu.Unlock()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.kill(force, true, reason)
+	return nil
+}
+
+// Delete ends a session and forgets it.
+func (o *Orchestrator) Delete(ctx context.Context, sessionID string) error {
+	if p := o.process(sessionID); p != nil {
+		p.kill(true, true, "The session was deleted.")
+		if err := p.awaitGone(ctx); err != nil {
+			return err
+		}
+	}
+	return o.o.Store.DeleteSession(ctx, sessionID)
+}
 
 // How long each step of an orderly end may take before the next one.
 const (

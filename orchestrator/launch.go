@@ -2,81 +2,152 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
 
-	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
 )
 
-// Incarnation names one process of a session.
-type Incarnation struct {
+// launchPlan says how the CLI of a process is to be started.
+type launchPlan struct {
+	Resume string // Claude session id to go on from; "" to begin afresh
+	Fork   bool   // with Resume: under the id of our session
+	// SessionID is given to the CLI as --session-id; "" when Resume keeps its own.
 	SessionID string
-	ProcessID string // UUID
+	// ContinueTurn has a turn that was cut off go on by itself.
+	ContinueTurn bool
+	// Former: a process of the session died with questions that this one may ask
+	// again.
+	Former bool
+	// By is whoever wants the process; zero when the session goes on by itself.
+	By pending.Actor
+	// Retell: Claude does not know the conversation. What a process was told that is
+	// gone is lost with it, and said again.
+	Retell bool
+
+	settings settingsPlan
 }
 
-// Launcher starts Claude processes. It is the seam between driving a process
-// and holding it.
-type Launcher interface {
-	// Folder is where a process keeps what is its own, absolute and for us alone; ""
-	// when this launcher gives it none. It goes when the process is forgotten.
-	Folder(id Incarnation) string
-	// Launch starts one CLI, with files, by name, in its folder. The process
-	// outlives ctx; Conn ends it.
-	Launch(ctx context.Context, id Incarnation, c claude.Command, files map[string][]byte) (Conn, error)
-	// Left lists the processes that a former server of this node left behind,
-	// running or ended. It takes as long as reading a folder.
-	Left(ctx context.Context) ([]Left, error)
+func launchOf(s session.Session) launchPlan {
+	if s.Begun {
+		return launchPlan{Resume: s.SessionID}
+	}
+	return launchPlan{SessionID: s.SessionID, Retell: true}
 }
 
-// Left is a process that a former server left behind.
-type Left interface {
-	Incarnation() Incarnation
-	// Attach takes the process over: its output from offset on, as if this server
-	// had started it. A process that ended meanwhile is attached all the same, for
-	// what it said. The error says why it cannot be reached.
-	Attach(ctx context.Context, offset int64) (Conn, error)
-	// End ends whatever lives of it. What it left can still be read.
-	End(ctx context.Context) error
-	// Heard is that of [Kept].
-	Heard(requestID string) (bool, error)
-	// Remove ends whatever is left of it and forgets it.
-	Remove(ctx context.Context) error
+// launch registers a process for the session and hands it to Run.
+func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launchPlan) error {
+	release, err := o.reserve(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if !s.Demo && !o.rules().Roots.Hold(s.CWD) {
+		return &InvalidError{Field: "cwd", Sentence: fmt.Sprintf("%s is outside the folders that this server may work in now (%s).", s.CWD, strings.Join(o.rules().Roots, ", "))}
+	}
+	if plan.settings, err = o.admit(ctx, s); err != nil {
+		return err
+	}
+	if s.PermissionMode == bypass {
+		if may, err := o.maySpare(ctx, plan.By.UserID, s.CWD); err != nil {
+			return fmt.Errorf("orchestrator: launch: %w", err)
+		} else if !may {
+			return errAsksNobody
+		}
+	}
+	var waits bool
+	if plan.Former, waits, err = o.leftOver(ctx, s.SessionID); err != nil {
+		return fmt.Errorf("orchestrator: launch: %w", err)
+	}
+	plan.ContinueTurn = plan.ContinueTurn || waits && plan.Resume == s.SessionID
+	lost := ""
+	if plan.ContinueTurn {
+		if lost, err = o.unsaved(ctx, s); err != nil {
+			return fmt.Errorf("orchestrator: launch: %w", err)
+		}
+		plan.ContinueTurn = lost == ""
+	}
+	p := newProcess(o, s, plan)
+	o.mu.Lock()
+	if _, ok := o.processes[s.SessionID]; ok {
+		o.mu.Unlock()
+		return ErrRunning
+	}
+	o.processes[s.SessionID] = p
+	delete(o.waiting, s.SessionID)
+	o.mu.Unlock()
+	if s.PermissionMode == bypass {
+		if err := o.recordAsksNobody(ctx, s, plan.By); err != nil {
+			o.remove(p)
+			return err
+		}
+	}
+	if plan.Retell {
+		if _, err := o.o.Store.Requeue(ctx, s.SessionID); err != nil {
+			o.remove(p)
+			return fmt.Errorf("orchestrator: launch: %w", err)
+		}
+	}
+	if lost != "" {
+		if _, err := o.o.Store.Unsend(ctx, lost); err != nil {
+			o.remove(p)
+			return fmt.Errorf("orchestrator: launch: %w", err)
+		}
+		p.put(session.Item{Key: "unsaved:" + p.processID, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{
+			Level: "warning", Text: "Claude ended before it had saved the last message, so the message is said again.",
+		})})
+	}
+	// Whoever asked for the process finds it starting, not still dead.
+	if err := p.flush(ctx); err != nil {
+		o.remove(p)
+		return fmt.Errorf("orchestrator: launch: %w", err)
+	}
+	select {
+	case o.launches <- p:
+		return nil
+	case <-o.closing:
+		return p.neverRan(ctx, ErrClosing)
+	case <-ctx.Done():
+		return p.neverRan(ctx, ctx.Err())
+	}
 }
 
-// ErrRepeated is returned by Send of a [Kept] for a line that was sent before,
-// by this server or by one before it. The CLI got it once.
-var ErrRepeated = claude.ErrRepeated
-
-// Conn is one CLI: its lines, and what may be done to it.
-type Conn interface {
-	claude.Transport
-	PID() int
-	// CloseInput says that nothing more will be sent; the CLI then ends by itself.
-	CloseInput() error
-	// Terminate asks the whole process group to end.
-	Terminate() error
-	// Kill ends the whole tree.
-	Kill() error
-	// Done is closed once the CLI has exited and its output is read.
-	Done() <-chan struct{}
-	// ExitError says how it exited, nil for status 0; only after Done.
-	ExitError() error
-	// Stderr is the end of what it printed there, at most 64 KiB.
-	Stderr() string
+// unsaved returns the message of the turn that a dead process was cut off in, if
+// Claude's own transcript does not hold it: the CLI writes that a moment after it has
+// heard and asked. Resumed, it would know nothing of the turn, and wait. "" for none.
+func (o *Orchestrator) unsaved(ctx context.Context, s session.Session) (messageID string, err error) {
+	mark, err := o.o.Store.Mark(ctx, s.SessionID)
+	if err != nil {
+		return "", err
+	}
+	var known scribe
+	if err := known.recall(mark.Memo); err != nil || known.Sending == "" {
+		return "", err
+	}
+	err = o.asUser(func() error {
+		saved, err := o.saved().Find(s.SessionID)
+		if err != nil {
+			return nil // what the CLI does not find it says itself
+		}
+		holds, err := o.saved().Holds(saved, known.Sending)
+		if err == nil && !holds {
+			messageID = known.Sending
+		}
+		return err
+	})
+	if err != nil { // then Claude is asked to go on, as if it knew
+		o.o.Log.WarnContext(ctx, "cannot read what Claude has saved of a session", "session_id", s.SessionID, "error", err)
+	}
+	return messageID, nil
 }
 
-// Kept is a [Conn] to a process that outlives this server.
-type Kept interface {
-	Conn
-	// Offset is the place in the journal after the line that Recv returned last.
-	Offset() int64
-	// Commit says that all before offset is taken in for good.
-	Commit(offset int64)
-	// Detach ends the connection and leaves the process running. Recv then
-	// returns an error.
-	Detach() error
-	// Heard reports whether an answer to the CLI's request of that id was written
-	// to the CLI, by whichever server. It can be asked until Forget.
-	Heard(requestID string) (bool, error)
-	// Forget says, after Done, that the end was taken in: nothing of the process
-	// need be kept.
-	Forget(ctx context.Context) error
+// neverRan takes back a process that Run did not take over.
+func (p *process) neverRan(ctx context.Context, why error) error {
+	p.update(func(s *session.ProcessState) { s.State, s.KillReason = session.Dead, "The server was stopped." })
+	err := p.flush(context.WithoutCancel(ctx))
+	p.o.remove(p)
+	return errors.Join(why, err)
 }

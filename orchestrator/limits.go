@@ -174,3 +174,26 @@ func (p *process) working() bool {
 	defer p.mu.Unlock()
 	return p.state.State == session.AssistantTurn
 }
+
+// sample measures every process tree and applies the limits.
+func (o *Orchestrator) sample(ctx context.Context, now time.Time) {
+	running := o.all()
+	if len(running) == 0 {
+		return
+	}
+	table, err := readTable()
+	if err != nil {
+		o.o.Log.WarnContext(ctx, "cannot read the process table", "error", err)
+		return
+	}
+	roots := make([]int, 0, len(running))
+	for _, p := range running {
+		if pid := p.pid(); pid != 0 {
+			roots = append(roots, pid)
+		}
+	}
+	sums := sumTrees(table, roots)
+	for _, p := range running {
+		p.measure(ctx, now, sums[p.pid()], o.rules().Limits)
+	}
+}

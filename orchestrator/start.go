@@ -1,6 +1,8 @@
 package orchestrator
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,9 +12,104 @@ import (
 	"unicode"
 
 	"github.com/google/uuid"
-
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
+
+// StartRequest asks for a new session.
+type StartRequest struct {
+	// SessionID is a UUID chosen by the caller, so that the same command given
+	// twice starts one session; "" for a new one.
+	SessionID      string
+	CWD            string // absolute path of an existing folder inside the workspace roots
+	Prompt         string
+	Title          string // "" to derive one from the prompt
+	Model          string
+	PermissionMode string // "" means default
+	Attachments    []session.Attachment
+	AllowedTools   []string
+	Resume         string // continue this Claude session id; "" to begin afresh
+	Fork           bool   // with Resume: under a new id
+	Consent        Consent
+	Demo           bool // run against the scripted model; Prompt may be ""
+	By             pending.Actor
+	// Permit has the last word before the session is made: folder is CWD with all
+	// symlinks resolved. Who may have Claude ask nobody (bypassPermissions) is for it
+	// to say; without it nobody may. It may be nil.
+	Permit func(folder, mode string) error
+}
+
+// Start makes a new session and its process, and returns the session's id once
+// the session is stored; the process comes up on its own. The same SessionID
+// again changes nothing.
+func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error) {
+	s, err := o.newSession(r)
+	if err != nil {
+		return "", err
+	}
+	release, err := o.reserve(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	if _, err := o.settle(ctx, s, false, r.Consent, r.By); err != nil {
+		return "", err
+	}
+	if err := o.mayTakeUp(r); err != nil {
+		return "", err
+	}
+	err = o.o.Store.CreateSession(ctx, s)
+	again := errors.Is(err, session.ErrExists)
+	switch {
+	case again && r.Resume != "" && !r.Fork:
+		return "", &InvalidError{Field: "resume", Sentence: "This conversation is in the list already. Open it there and resume it."}
+	case again && r.SessionID != "": // the same command: a server may have died half way through it
+	case err != nil:
+		return "", fmt.Errorf("orchestrator: create session: %w", err)
+	}
+	if r.Consent.LeaveOut {
+		if err := o.o.Store.LeaveOut(ctx, s.SessionID, true); err != nil {
+			return "", fmt.Errorf("orchestrator: leave out settings: %w", err)
+		}
+	}
+	if r.Resume != "" {
+		if err := o.takeUp(ctx, s, r.Resume); err != nil {
+			return "", err
+		}
+	}
+	prompt := r.Prompt
+	if prompt == "" && r.Demo {
+		prompt = o.o.Demo.Prompt
+	}
+	if prompt != "" || len(r.Attachments) > 0 {
+		if _, err := o.o.Store.QueueMessage(ctx, session.Message{
+			MessageID: firstMessageID(s.SessionID), SessionID: s.SessionID, Text: prompt,
+			Attachments: r.Attachments, By: r.By, CreatedAt: s.CreatedAt,
+		}); err != nil {
+			return "", fmt.Errorf("orchestrator: queue first message: %w", err)
+		}
+	}
+	if again {
+		if state, err := o.o.Store.ProcessState(ctx, s.SessionID); err != nil || state.ProcessID != "" {
+			return s.SessionID, err // it was launched
+		}
+	}
+	l := launchOf(s)
+	if r.Resume != "" {
+		l.Resume, l.Fork = r.Resume, r.Fork
+	}
+	l.By = r.By
+	if err := o.launch(ctx, s, l); err != nil && !(again && errors.Is(err, ErrRunning)) {
+		return "", err
+	}
+	return s.SessionID, nil
+}
+
+// firstMessageID makes the first message of a session the same message, however
+// often its start is tried.
+func firstMessageID(sessionID string) string {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("first message of "+sessionID)).String()
+}
 
 // permissionModes are those that a person may choose. bypass is not among them:
 // nothing runs without a say-so, unless the door says that this person may.

@@ -1,0 +1,104 @@
+package orchestrator
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/session"
+)
+
+// bury settles what a dead process leaves: its calls, its requests, its state.
+// stop says why it was ended, reason why it died if nobody ended it.
+func (p *process) bury(ctx context.Context, stop, reason string) {
+	p.mu.Lock()
+	abandoned, byPerson := p.script.abandon(true), p.endedByPerson
+	p.mu.Unlock()
+	p.put(abandoned...)
+	// What a person ended asks no more. What died by itself leaves its questions:
+	// they can be answered, and the answers kept for when the session goes on.
+	lasting := context.WithoutCancel(ctx)
+	err := p.insist(ctx, "what a dead process has heard", func() error { return p.settleHeard(lasting) })
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot settle what a dead process has heard", "error", err)
+	}
+	err = p.insist(ctx, "the end of the requests of a dead process", func() (err error) {
+		if byPerson {
+			_, err = p.o.o.Registry.WithdrawAll(lasting, p.session.SessionID, stop)
+		} else if err = p.o.endMCP(lasting, p.session.SessionID, orElse(stop, reason)); err == nil {
+			_, err = p.o.o.Registry.Orphan(lasting, p.session.SessionID, orElse(stop, reason))
+		}
+		return err
+	})
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot settle the requests of a dead process", "error", err)
+	}
+	err = p.insist(ctx, "the end of the token of a dead process", func() error { return p.o.unwire(lasting, p.session.SessionID) })
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot end the token of a dead process", "error", err)
+	}
+	p.recordMissing(lasting)
+	p.settleMessage(lasting)
+	if stop != "" {
+		p.log.InfoContext(ctx, "the session's process was ended", "reason", stop)
+	} else {
+		p.log.ErrorContext(ctx, "the session's process died", "reason", reason)
+	}
+	p.update(func(s *session.ProcessState) {
+		p.cutOff = s.State == session.AssistantTurn
+		s.State, s.PID, s.Memory, s.CPU, s.Stuck, s.Held = session.Dead, 0, 0, 0, "", ""
+		if stop != "" {
+			s.KillReason = stop
+		} else {
+			s.Error = reason
+		}
+	})
+}
+
+// settleMessage takes the message from the queue of which it was not known whether
+// it was said, if Claude has begun to work on it: nobody says it again.
+func (p *process) settleMessage(ctx context.Context) {
+	p.mu.Lock()
+	id := p.script.Sending
+	if !p.script.Spoke || p.state.State != session.AssistantTurn {
+		id = ""
+	}
+	p.mu.Unlock()
+	if id == "" {
+		return
+	}
+	err := p.insist(ctx, "that a message was said", func() error {
+		_, err := p.o.o.Store.MarkSent(ctx, id, time.Now())
+		return err
+	})
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot take a message from the queue", "error", err)
+	}
+}
+
+// neverSaved reports whether the CLI could not resume because it knows nothing of
+// the conversation.
+func (p *process) neverSaved() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.conn != nil && !p.greeted && p.stopReason == "" && p.plan.Resume == p.session.SessionID &&
+		strings.Contains(p.conn.Stderr(), "No conversation found")
+}
+
+// leavesWork reports whether the session should go on with what is queued now
+// that the process is gone: not when a person ended it or it never came up. One
+// that ended while no server was there to see it may have come up.
+func (p *process) leavesWork() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return (p.greeted || p.left != nil) && !p.endedByPerson
+}
+
+// leavesTurn reports whether the turn that the process died in is to go on before
+// the next message is said: once, for a turn may be what it dies of, and not when
+// the next message may be the turn's own.
+func (p *process) leavesTurn(next session.Message) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cutOff && !p.plan.ContinueTurn && p.script.Sending != next.MessageID
+}

@@ -1,0 +1,151 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// hear takes in one message of the CLI, on its read loop.
+func (p *process) hear(m claude.Message) {
+	now := time.Now()
+	p.mu.Lock()
+	p.waitForRoom()
+	// What a line means and that it was read change together: a mark behind the
+	// line without its meaning would lose it with the server.
+	p.heard, p.busy = now, now
+	begun := p.script.Begun
+	heard := p.script.write(m, now)
+	// Again at the end of a turn, if the store could not take it before.
+	begins := p.script.Begun && !p.session.Begun && (!begun || heard.turnEnded)
+	p.append(heard.items)
+	if heard.spent > 0 && !p.session.Demo { // the model of a demo costs nobody anything
+		p.spent, p.spentAt = p.spent+heard.spent, now
+	}
+	if len(heard.consumed) > 0 {
+		// Stored before the mark may pass the line, for it is said once. To read the
+		// line again does no harm.
+		p.mu.Unlock()
+		user, _ := m.(*claude.User) // nothing else brings results
+		for i, toolUseID := range heard.consumed {
+			p.noteUse(heard.over[i], user)
+			p.consumed(toolUseID)
+			p.callOver(toolUseID)
+			p.cut(heard.over[i])
+		}
+		p.mu.Lock()
+	}
+	if kept, ok := p.conn.(Kept); ok {
+		p.offset = kept.Offset()
+	}
+	if heard.liveChanged {
+		p.live = heard.live
+	}
+	next := p.state
+	switch {
+	case heard.turnEnded:
+		next.State = session.UserTurn
+		if p.script.Sending != "" {
+			p.script.Ended = p.script.Sending
+		}
+		p.script.Sending, p.turnEnded = "", true
+	case heard.working:
+		next.State = session.AssistantTurn
+		p.script.Spoke = true
+	}
+	if heard.model != "" {
+		next.Model = heard.model
+	}
+	if heard.permissionMode != "" {
+		next.PermissionMode = heard.permissionMode
+	}
+	changed := next.State != p.state.State || next.Model != p.state.Model || next.PermissionMode != p.state.PermissionMode
+	if changed {
+		p.changeState(func(s *session.ProcessState) {
+			s.State, s.Model, s.PermissionMode = next.State, next.Model, next.PermissionMode
+		})
+	}
+	p.mu.Unlock()
+
+	p.pokeWriter() // the journal's mark moves on also when nothing is to be shown
+	if heard.liveChanged && !changed {
+		p.o.o.Bell.Ring(p.session.SessionID)
+	}
+	if begins {
+		begun := true
+		if _, err := p.o.o.Store.UpdateSession(context.Background(), p.session.SessionID, session.Patch{Begun: &begun}); err != nil {
+			p.log.Error("cannot remember that the session has begun", "error", err)
+		} else {
+			p.session.Begun = true // read only here and, once it is gone, by goOn
+		}
+	}
+	if heard.turnEnded {
+		p.pokeFeed()
+	}
+}
+
+// reused is what people read of a question that nobody was asked.
+const reused = "Claude asked for something else under the id of a request that was still open. That request stayed as it was; the other was not put before anybody, and nothing ran of it. If Claude waits for it, interrupt it."
+
+func (p *process) hearNoise(line []byte, err error) {
+	if errors.Is(err, claude.ErrReused) {
+		// By the line, so that one that is read again is no second note.
+		key := "reused:" + uuid.NewSHA1(uuid.NameSpaceOID, line).String()
+		p.put(session.Item{Key: key, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{Level: "error", Text: reused})})
+	}
+	text := string(line[:min(len(line), 200)])
+	p.mu.Lock()
+	p.unreadable++
+	count := p.unreadable
+	if count == 1 {
+		p.firstNoise = text
+	}
+	p.mu.Unlock()
+	const worthLogging = 10 // of one process: the log is not the place for a flood
+	if count <= worthLogging {
+		p.log.Warn("Claude printed a line that is no message", "line", text, "error", err)
+	}
+}
+
+// consumed notes that the CLI acted on an answer: its tool result came out.
+func (p *process) consumed(toolUseID string) {
+	p.mu.Lock()
+	if _, ok := p.onTheWay[toolUseID]; ok {
+		// A CLI whose input ended also has a result, of its own making.
+		p.onTheWay[toolUseID] = true
+		p.mu.Unlock()
+		return
+	}
+	done, ok := p.script.Answered[toolUseID]
+	delete(p.script.Answered, toolUseID)
+	p.mu.Unlock()
+	if !ok {
+		return
+	}
+	if err := p.o.o.Store.SetDelivery(context.Background(), done.RequestID, pending.Consumed); err != nil {
+		p.log.Error("cannot note that an answer was consumed", "error", err)
+	}
+}
+
+func (p *process) liveBlock() (session.Live, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.live == nil {
+		return session.Live{}, false
+	}
+	return *p.live, true
+}
+
+// Live returns the growing last block of a running session.
+func (o *Orchestrator) Live(sessionID string) (session.Live, bool) {
+	if p := o.process(sessionID); p != nil {
+		return p.liveBlock()
+	}
+	return session.Live{}, false
+}

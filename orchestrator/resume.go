@@ -1,0 +1,150 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Resume starts a dead session again. A turn that was cut off goes on by itself.
+func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.Actor) error {
+	s, err := o.ours(ctx, sessionID)
+	if err != nil {
+		return err
+	}
+	if p := o.process(sessionID); p != nil && p.over() {
+		// It is read as dead before all it leaves is cleared away.
+		if err := p.awaitGone(ctx); err != nil {
+			return err
+		}
+	}
+	l := launchOf(s)
+	l.ContinueTurn, l.By = l.Resume != "", by
+	return o.launch(ctx, s, l)
+}
+
+// Touch says that a session changed; it is a listener of the bell and never
+// blocks. Only sessions whose process is dead are of interest: an answer to what
+// they left behind may be there.
+func (o *Orchestrator) Touch(sessionID string) {
+	if !o.rules().ResumeOnAnswer {
+		return
+	}
+	o.mu.Lock()
+	running := o.processes[sessionID] != nil
+	if !running {
+		o.touched[sessionID] = true
+	}
+	o.mu.Unlock()
+	if !running {
+		poke(o.rung)
+	}
+}
+
+// resumeAnswered resumes the sessions that died before they heard an answer
+// which is there now.
+func (o *Orchestrator) resumeAnswered(ctx context.Context) {
+	o.mu.Lock()
+	touched := o.touched
+	o.touched = make(map[string]bool)
+	o.mu.Unlock()
+	for sessionID := range touched {
+		if err := o.resumeIfAnswered(ctx, sessionID); err != nil && ctx.Err() == nil {
+			o.o.Log.ErrorContext(ctx, "cannot resume a session whose question was answered", "session_id", sessionID, "error", err)
+		}
+	}
+}
+
+func (o *Orchestrator) resumeIfAnswered(ctx context.Context, sessionID string) error {
+	given, err := o.undelivered(ctx, sessionID)
+	if err != nil || len(given) == 0 {
+		return err
+	}
+	s, err := o.o.Store.Session(ctx, sessionID)
+	if err != nil {
+		return err
+	}
+	l := launchOf(s)
+	l.ContinueTurn = l.Resume != ""
+	if err := o.launch(ctx, s, l); !errors.Is(err, ErrRunning) && !errors.Is(err, ErrClosing) {
+		return o.sayWhy(ctx, sessionID, err)
+	}
+	return nil
+}
+
+// goOn starts the session again when a message or an answer came in while its
+// process was on its way out, so that neither waits for a process that will not
+// come. It cannot go round for ever: a process that came up takes at least one
+// message, and an answer counts for the death that it came with.
+func (o *Orchestrator) goOn(ctx context.Context, p *process) {
+	if ctx.Err() != nil {
+		return
+	}
+	if p.neverSaved() {
+		if err := o.beginAfresh(ctx, p); err != nil && !errors.Is(err, ErrClosing) {
+			p.log.ErrorContext(ctx, "cannot begin the session afresh", "error", err)
+		}
+		return
+	}
+	if !p.leavesWork() {
+		return
+	}
+	err := p.insist(ctx, "what came in while the process ended", func() error {
+		queue, err := o.o.Store.QueuedMessages(ctx, p.session.SessionID)
+		if err != nil {
+			return err
+		}
+		if len(queue) > 0 {
+			// As it is now: the model and the mode may have been changed since its start.
+			s, err := o.o.Store.Session(ctx, p.session.SessionID)
+			if err != nil {
+				return err
+			}
+			l := launchOf(s)
+			l.By = queue[0].By
+			l.ContinueTurn = l.Resume != "" && p.leavesTurn(queue[0])
+			return o.sayWhy(ctx, s.SessionID, o.launch(ctx, s, l))
+		}
+		if !o.rules().ResumeOnAnswer {
+			return nil
+		}
+		given, err := o.undelivered(ctx, p.session.SessionID)
+		for _, r := range given {
+			if r.Resolution.At.After(p.died.Add(-noticeDeath)) {
+				return o.resumeIfAnswered(ctx, p.session.SessionID)
+			}
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, ErrRunning) && !errors.Is(err, ErrClosing) && ctx.Err() == nil {
+		p.log.ErrorContext(ctx, "cannot go on with what came in while the process ended", "error", err)
+	}
+}
+
+// noticeDeath is how long it may take to see that a CLI has died.
+const noticeDeath = time.Second
+
+// beginAfresh starts a session again that Claude has no transcript of: it was
+// killed before it had written one. What was said to it is said again.
+func (o *Orchestrator) beginAfresh(ctx context.Context, p *process) error {
+	begun := false
+	if _, err := o.o.Store.UpdateSession(ctx, p.session.SessionID, session.Patch{Begun: &begun}); err != nil {
+		return err
+	}
+	s, err := o.o.Store.Session(ctx, p.session.SessionID)
+	if err != nil {
+		return err
+	}
+	note := session.Item{Key: "afresh:" + p.processID, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{
+		Level: "warning", Text: "Claude ended before it had saved this conversation, so it begins afresh with the same messages.",
+	})}
+	if err := o.o.Store.PutItems(ctx, s.SessionID, []session.Item{note}); err != nil {
+		return err
+	}
+	l := launchOf(s)
+	l.By = p.plan.By
+	return o.sayWhy(ctx, s.SessionID, o.launch(ctx, s, l))
+}
