@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"maps"
 	"slices"
-	"sort"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
@@ -82,30 +78,6 @@ type feed struct {
 	presenceNext time.Time
 }
 
-// reading is the place of one tab in one transcript. The tab's mutex protects
-// it, but for what is typed, which the hub's does.
-type reading struct {
-	feed      *feed
-	cursor    int64
-	liveRound int64
-	first     bool // nothing was sent yet
-	dirty     bool
-
-	typingUntil time.Time
-	typingIn    string // request id
-}
-
-// piece is one transcript frame, read and encoded once.
-type piece struct {
-	after, round int64
-	done         chan struct{} // closed when the following are set
-	frame        []byte
-	next         int64
-	empty, more  bool
-	liveRound    int64
-	err          error
-}
-
 func newHub(s *Server) *Hub {
 	return &Hub{
 		s: s, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
@@ -123,8 +95,6 @@ func (h *Hub) Touch(sessionID string) {
 	h.mu.Unlock()
 	poke(h.wake)
 }
-
-func (h *Hub) recheckSoon() { poke(h.recheck) }
 
 func poke(c chan struct{}) {
 	select {
@@ -357,118 +327,6 @@ func (h *Hub) forgetIfIdle(f *feed) {
 	}
 }
 
-// welcome gives the tabs that came since the last round everything that runs or
-// waits and that they may see, encoded once for all who see the same.
-func (h *Hub) welcome(ctx context.Context) {
-	h.mu.Lock()
-	newcomers := false
-	for _, welcomed := range h.tabs {
-		newcomers = newcomers || !welcomed
-	}
-	h.mu.Unlock()
-	if !newcomers {
-		return
-	}
-	states, err := h.s.o.Store.ActiveProcesses(ctx)
-	if err != nil {
-		h.failed(ctx, "read active sessions for tabs", err)
-		return
-	}
-	book, err := h.s.book(ctx) // after the states, as in refresh
-	if err != nil {
-		h.failed(ctx, "read projects for tabs", err)
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	told := map[project.Person]snapshot{}
-	for t, welcomed := range h.tabs {
-		if welcomed {
-			continue
-		}
-		who := person(t.who)
-		what, known := told[who]
-		if !known {
-			what = newSnapshot(states, book, who, &h.s.levels)
-			told[who] = what
-		}
-		h.tabs[t], t.hidden = true, what.hidden
-		for sessionID, r := range what.reports {
-			t.putProgress(sessionID, r)
-		}
-		t.putSnapshot(what.frame)
-	}
-}
-
-// snapshot is what a person is told first.
-type snapshot struct {
-	frame   []byte
-	reports map[string]progress
-	hidden  string
-}
-
-func newSnapshot(states []session.ProcessState, book *project.Book, who project.Person, read *riskLevels) snapshot {
-	s := snapshot{reports: map[string]progress{}, hidden: hiddenKey(book, who)}
-	all := ActiveProcesses{Type: "active_processes", Processes: make([]ProcessState, 0, len(states))}
-	for _, p := range states {
-		if book.May(who, project.See, place(p)) != nil {
-			continue
-		}
-		all.Processes = append(all.Processes, wireProcessState(p, book, who, read))
-		if p.Lifecycle != nil {
-			s.reports[p.SessionID] = newProgress(p.SessionID, p.Lifecycle)
-		}
-	}
-	s.frame = encode(all)
-	return s
-}
-
-// hiddenKey names what a person may not see: projects and, because sessions go
-// with them, their folders.
-func hiddenKey(book *project.Book, who project.Person) string {
-	var key []string
-	for _, id := range book.Hidden(who) {
-		p, _ := book.Project(id)
-		key = append(append(key, id), p.Folders...)
-	}
-	return strings.Join(key, "\n")
-}
-
-// recheckProjects ends the tabs of people to whom something was hidden or shown:
-// the next connection tells them what there is now.
-func (h *Hub) recheckProjects(ctx context.Context) {
-	book, err := h.s.book(ctx)
-	if err != nil {
-		return // what needs the store is refused by itself
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for t, welcomed := range h.tabs {
-		if welcomed && t.hidden != hiddenKey(book, person(t.who)) {
-			t.end(CloseGoingAway, ErrorFrame{Type: "error", Code: "access_changed", Message: "What you may see here was changed."})
-		}
-	}
-}
-
-// projectsChanged takes in a change of a project that concerns these sessions.
-func (h *Hub) projectsChanged(ctx context.Context, touched []string) {
-	h.recheckProjects(ctx)
-	states, err := h.s.o.Store.ActiveProcesses(ctx)
-	h.mu.Lock()
-	told := map[string]bool{}
-	for _, p := range states {
-		told[p.SessionID] = true
-	}
-	for _, sessionID := range touched {
-		// Of those that have ended, tabs hear when they read them.
-		if err != nil || told[sessionID] || h.feeds[sessionID] != nil {
-			h.rung[sessionID] = struct{}{}
-		}
-	}
-	h.mu.Unlock()
-	poke(h.wake)
-}
-
 // buries notes the project of a session that is about to be deleted, so that only
 // those hear of it who could see it.
 func (h *Hub) buries(sessionID, inProject string) {
@@ -516,90 +374,6 @@ func (h *Hub) untilDue() (time.Duration, bool) {
 	return max(time.Until(first), 0), !first.IsZero()
 }
 
-// presence lists who reads a session, each person once, and says when the first
-// of them stops typing; zero when nobody types.
-func (f *feed) presence(now time.Time) (frame []byte, expiry time.Time) {
-	people := map[string]ViewerInfo{}
-	for t, r := range f.readers {
-		name := t.who.User.Name
-		v := people[name]
-		v.Name = name
-		if r.typingUntil.After(now) {
-			v.Typing = true
-			if r.typingIn != "" {
-				v.RequestID = r.typingIn
-			}
-			if expiry.IsZero() || r.typingUntil.Before(expiry) {
-				expiry = r.typingUntil
-			}
-		}
-		people[name] = v
-	}
-	p := Presence{Type: "presence", SessionID: f.sessionID, Viewers: make([]ViewerInfo, 0, len(people))}
-	for v := range maps.Values(people) {
-		p.Viewers = append(p.Viewers, v)
-	}
-	sort.Slice(p.Viewers, func(i, j int) bool { return p.Viewers[i].Name < p.Viewers[j].Name })
-	return encode(p), expiry
-}
-
-// presenceChanged makes a presence frame due. The caller holds mu.
-func (h *Hub) presenceChanged(f *feed, now time.Time) {
-	f.presenceDue = now
-	if f.presenceNext.After(now) {
-		f.presenceDue = f.presenceNext
-	}
-	poke(h.wake)
-}
-
-// subscribe makes a tab read a transcript from a cursor on.
-func (h *Hub) subscribe(t *tab, sessionID string, after int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if _, ok := h.tabs[t]; !ok {
-		return
-	}
-	f := h.feed(sessionID)
-	r := &reading{feed: f, cursor: after, first: true, dirty: true}
-	if old := f.readers[t]; old != nil {
-		r.typingUntil, r.typingIn = old.typingUntil, old.typingIn
-	}
-	if len(f.readers) == 0 {
-		f.round++ // bells did not count while nobody read
-	}
-	f.readers[t] = r
-	t.putReading(sessionID, r)
-	h.presenceChanged(f, time.Now())
-}
-
-func (h *Hub) unsubscribe(t *tab, sessionID string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if f := h.feeds[sessionID]; f != nil && f.readers[t] != nil {
-		delete(f.readers, t)
-		t.dropReading(sessionID)
-		h.presenceChanged(f, time.Now())
-		h.forgetIfIdle(f)
-	}
-}
-
-// typing notes that a reader writes; from a tab that does not read the session
-// it changes nothing.
-func (h *Hub) typing(t *tab, sessionID, requestID string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	f := h.feeds[sessionID]
-	if f == nil || f.readers[t] == nil {
-		return
-	}
-	r, now := f.readers[t], time.Now()
-	news := !r.typingUntil.After(now) || r.typingIn != requestID
-	r.typingUntil, r.typingIn = now.Add(typingLife), requestID
-	if news {
-		h.presenceChanged(f, now)
-	}
-}
-
 // join registers a tab; false when tabs are not served, or too many are.
 func (h *Hub) join(t *tab) bool {
 	h.mu.Lock()
@@ -630,140 +404,4 @@ func (h *Hub) leave(t *tab) {
 		}
 	}
 	h.served.Done()
-}
-
-// read returns the transcript frame from a cursor on. Readers of the same round
-// with the same cursor share one read and one encoding.
-func (h *Hub) read(ctx context.Context, f *feed, after int64) *piece {
-	h.mu.Lock()
-	p := f.piece
-	mine := p == nil || p.after != after || p.round != f.round
-	if mine {
-		p = &piece{after: after, round: f.round, done: make(chan struct{})}
-		f.piece = p
-	}
-	h.mu.Unlock()
-	if !mine {
-		select {
-		case <-p.done:
-			return p
-		case <-ctx.Done():
-			return &piece{err: ctx.Err()}
-		}
-	}
-	defer close(p.done)
-	// Others wait for this read, so it must not end with this tab.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	page, err := h.s.o.Store.Transcript(ctx, f.sessionID, after, pieceItems)
-	if err != nil && !errors.Is(err, session.ErrNotFound) {
-		p.err = err
-		h.mu.Lock()
-		if f.piece == p {
-			f.piece = nil
-		}
-		h.mu.Unlock()
-		return p
-	}
-	live, ok := h.s.o.Driver.Live(f.sessionID)
-	page = cut(page, after)
-	frame := Transcript{
-		Type: "transcript", SessionID: f.sessionID, From: after, Next: page.Next, More: page.More,
-		Items: wireItems(page.Items), Total: page.Total,
-	}
-	if !page.More {
-		frame.Live = wireLive(live, ok)
-	}
-	p.frame, p.next, p.more, p.empty = encode(frame), page.Next, page.More, len(page.Items) == 0
-	h.mu.Lock()
-	if !page.More && !sameLive(f.live, frame.Live) {
-		f.live = frame.Live
-		f.liveRound++
-	}
-	p.liveRound = f.liveRound
-	h.mu.Unlock()
-	return p
-}
-
-// cut shortens a page to what fits in a frame. Items are in the order of Seq,
-// but the cursor counts Rev: what is left out must be the highest of it.
-func cut(page session.Page, after int64) session.Page {
-	page.Next = max(page.Next, after)
-	size := 0
-	for _, it := range page.Items {
-		size += len(it.Body)
-	}
-	if size <= pieceBytes {
-		return page
-	}
-	byRev := append([]session.Item(nil), page.Items...)
-	sort.Slice(byRev, func(i, j int) bool { return byRev[i].Rev < byRev[j].Rev })
-	size = 0
-	for i, it := range byRev {
-		if size += len(it.Body); size > pieceBytes && i > 0 {
-			byRev, page.More = byRev[:i], true
-			break
-		}
-	}
-	if page.More && len(byRev) < len(page.Items) {
-		page.Next = byRev[len(byRev)-1].Rev
-	}
-	sort.Slice(byRev, func(i, j int) bool { return byRev[i].Seq < byRev[j].Seq })
-	page.Items = byRev
-	return page
-}
-
-func sameLive(a, b *Live) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Kind == b.Kind && a.Text == b.Text && a.Tool == b.Tool &&
-		(a.AgentID == b.AgentID || a.AgentID != nil && b.AgentID != nil && *a.AgentID == *b.AgentID)
-}
-
-// watchIdentities looks whether the people behind the open sockets may still be
-// there: at once after a change on this server, and again and again for changes
-// made elsewhere.
-func (h *Hub) watchIdentities(ctx context.Context) {
-	ticker := time.NewTicker(recheckEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-h.recheck:
-		case <-ticker.C:
-		}
-		h.mu.Lock()
-		byCredential := map[string][]*tab{}
-		for t := range h.tabs {
-			id := t.who.Credential.CredentialID
-			byCredential[id] = append(byCredential[id], t)
-		}
-		h.mu.Unlock()
-		h.recheckProjects(ctx)
-		for _, tabs := range byCredential {
-			now, err := h.s.o.Directory.Renew(ctx, tabs[0].who)
-			for _, t := range tabs {
-				t.recognise(now, err)
-			}
-		}
-	}
-}
-
-// recognise acts on what became of a tab's identity and reports whether it may
-// go on.
-func (t *tab) recognise(now account.Identity, err error) bool {
-	switch {
-	case errors.Is(err, account.ErrRefused):
-		t.end(CloseSignedOut, ErrorFrame{Type: "error", Code: "signed_out", Message: "You are signed out. Sign in again."})
-		return false
-	case err != nil:
-		return true // the store does not answer; what needs it is refused by itself
-	case now.User.Role != t.who.User.Role:
-		// A new connection tells the tab its new role.
-		t.end(CloseGoingAway, ErrorFrame{Type: "error", Code: "role_changed", Message: "What you may do here was changed."})
-		return false
-	}
-	return true
 }

@@ -1,0 +1,268 @@
+package wsapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/failpoint"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/review"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// do passes the answer on. A repetition is recognised by pending, which stores
+// the command with the answer; so the ack needs no row of its own.
+func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	if c.RequestID == "" {
+		return Outcome{}, refuseField("request_id", `The field "request_id" is missing.`)
+	}
+	row, ses, book, err := s.seeRequest(ctx, who, project.See, c.RequestID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if c.SessionID == "" {
+		c.SessionID = row.SessionID
+	}
+	if c.RequestType == "" {
+		c.RequestType = row.RequestType
+	}
+	if c.Batch || len(c.Together) > 0 {
+		if err := s.mayBatch(ctx, who, c, row, ses); err != nil {
+			return Outcome{}, err
+		}
+	}
+	var two bool
+	var mistrusted string
+	if !row.Status.Final() && c.SessionID == row.SessionID {
+		given := pending.Answer{Decision: c.Decision, UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions)}
+		if two, mistrusted, err = s.mayAnswer(ctx, book, person(who), given, row, ses); err != nil {
+			return Outcome{}, err
+		}
+	}
+	sub := pending.Submission{
+		Seen: row, RequestID: c.RequestID, SessionID: c.SessionID, RequestType: c.RequestType, InputHash: c.InputHash,
+		CommandID: c.CommandID, Actor: actor(who),
+		Decision: c.Decision, Message: c.Message, Interrupt: c.Interrupt,
+		UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions),
+		Answers: c.Answers, Two: two, Mistrusted: mistrusted,
+		Hold: time.Duration(c.UndoMS) * time.Millisecond,
+	}
+	for _, r := range c.Responses {
+		sub.Responses = append(sub.Responses, pending.Response{ID: r.ID, Values: r.Values, Text: r.Text})
+	}
+	if err := failpoint.Hit("answer.received"); err != nil {
+		return Outcome{}, err
+	}
+	now, err := s.o.Requests.Answer(ctx, sub)
+	var out Outcome
+	if err == nil && now.Held.Stands() {
+		out.HeldUntil = optionalSeconds(now.Held.Until)
+	}
+	if err == nil {
+		s.learnFrom(ctx, who, c)
+	}
+	return out, failpoint.After("answer.handled", err)
+}
+
+// mostTogether is what one confirmation approves at most: no more than a person
+// reads.
+const mostTogether = 20
+
+// mayBatch refuses an answer that is one of several given at once, and needs a look
+// of its own.
+func (s *Server) mayBatch(ctx context.Context, who account.Identity, c *PendingRequestResponse, row pending.Request, ses session.Session) error {
+	switch {
+	case !c.Batch:
+		return refuseField("together", `The field "together" goes with "batch".`)
+	case row.RequestType != pending.ToolApproval || c.Decision != pending.Allow || len(unlessNull(c.UpdatedInput)) > 0 || len(unlessNull(c.UpdatedPermissions)) > 0:
+		return refuseField("batch", "Together with others a tool can only be approved, as it was asked and this once. Answer this request on its own.")
+	case s.levels.of(row, ses.CWD) != review.Low:
+		return refuse(http.StatusUnprocessableEntity, "not_low_risk", "This is not of low risk, so it cannot be approved together with others. Open it, and decide about it on its own.")
+	case len(c.Together) == 0:
+		return nil
+	}
+	ids := slices.Compact(slices.Sorted(slices.Values(c.Together)))
+	one := len(c.Together) <= mostTogether && len(ids) == len(c.Together) && slices.Contains(ids, row.RequestID)
+	for i := 0; one && i < len(ids); i++ {
+		other, _, err := s.mayRequest(ctx, who, project.See, ids[i])
+		switch {
+		case errors.Is(err, pending.ErrNotFound): // its session was deleted since; the others stand
+		case err != nil:
+			return err
+		default:
+			one = other.ToolName == row.ToolName
+		}
+	}
+	if !one {
+		return refuse(http.StatusUnprocessableEntity, "not_one_batch", "Only requests of the same tool can be approved together, 20 at most, each named once. Open this one, and decide about it on its own.")
+	}
+	return nil
+}
+
+// learnFrom keeps the words of an answer for the next time.
+func (s *Server) learnFrom(ctx context.Context, who account.Identity, c *PendingRequestResponse) {
+	err := error(nil)
+	if c.Decision == pending.Deny {
+		err = s.learn(ctx, who, account.ReasonPlace, c.Message)
+	}
+	for _, r := range c.Responses {
+		err = errors.Join(err, s.learn(ctx, who, account.AnswerPlace, r.Text))
+	}
+	if err != nil {
+		s.o.Log.WarnContext(ctx, "what was said is not kept for the next time", "error", err)
+	}
+}
+
+// mayAnswer holds an answer against the rights and rules of the project. two says
+// that another person must approve, too; mistrusted is whoever has approved and may
+// no longer.
+func (s *Server) mayAnswer(ctx context.Context, book *project.Book, me project.Person, given pending.Answer, row pending.Request, ses session.Session) (two bool, mistrusted string, err error) {
+	in := placeOf(ses)
+	if row.RequestType != pending.ToolApproval || given.Decision != pending.Allow {
+		return false, "", book.May(me, project.Answer, in)
+	}
+	call := project.Call{Tool: row.ToolName, Input: row.ToolInput, CWD: ses.CWD}
+	ruling := book.Approval(in, call, given.UpdatedInput)
+	if err := book.MayApprove(me, in, ruling, row.ToolName); err != nil {
+		return false, "", err
+	}
+	mode, tools := granted(given.UpdatedPermissions)
+	if err := book.MayLoosen(me, in, mode, tools); err != nil {
+		return false, "", err
+	}
+	if first := row.Approval; first != nil {
+		user, err := s.o.Directory.User(ctx, first.Actor.UserID)
+		if err != nil && !errors.Is(err, account.ErrNotFound) {
+			return false, "", err
+		}
+		them := project.Person{UserID: user.UserID, Role: user.Role}
+		if err != nil || user.Disabled || book.MayApprove(them, in, ruling, row.ToolName) != nil {
+			mistrusted = first.Actor.UserID
+		}
+	}
+	return ruling.Effect == project.TwoPeople, mistrusted, nil
+}
+
+// granted is what Claude is spared asking by permissions that go with an
+// approval. What has a wrong shape is refused behind this.
+func granted(permissions json.RawMessage) (mode string, tools []string) {
+	var list []struct {
+		Type  string `json:"type"`
+		Mode  string `json:"mode"`
+		Rules []struct {
+			ToolName string `json:"toolName"`
+		} `json:"rules"`
+	}
+	_ = json.Unmarshal(permissions, &list)
+	for _, p := range list {
+		if p.Type == "setMode" && mode != "bypassPermissions" && p.Mode != "default" && p.Mode != "plan" {
+			mode = p.Mode
+		}
+		for _, r := range p.Rules {
+			tools = append(tools, r.ToolName)
+		}
+	}
+	return mode, tools
+}
+
+// do takes back the first of two approvals.
+func (c *WithdrawApproval) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	r, _, err := s.mayRequest(ctx, who, project.See, c.RequestID)
+	switch {
+	case err != nil:
+		return Outcome{}, err
+	case c.SessionID != "" && r.SessionID != c.SessionID:
+		return Outcome{}, pending.ErrNotFound
+	}
+	return Outcome{}, s.o.Requests.Unapprove(ctx, r.SessionID, c.RequestID, actor(who))
+}
+
+// do takes back an answer that is held.
+func (c *Undo) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	r, _, err := s.mayRequest(ctx, who, project.See, c.RequestID)
+	switch {
+	case err != nil:
+		return Outcome{}, err
+	case c.SessionID != "" && r.SessionID != c.SessionID:
+		return Outcome{}, pending.ErrNotFound
+	}
+	return Outcome{}, s.o.Requests.Undo(ctx, r.SessionID, c.RequestID, c.Answer, actor(who))
+}
+
+// MayCount says whether a held answer may count now that its time has passed:
+// whoever gave it must be there and be allowed to, as when they gave it. why is a
+// sentence when they are not; an error leaves it open.
+func (s *Server) MayCount(ctx context.Context, row pending.Request) (why string, err error) {
+	h := row.Held
+	user, err := s.o.Directory.User(ctx, h.Actor.UserID)
+	if errors.Is(err, account.ErrNotFound) || err == nil && user.Disabled {
+		return "They can no longer sign in.", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	ses, err := s.o.Store.Session(ctx, row.SessionID)
+	if err != nil {
+		return "", err
+	}
+	me := project.Person{UserID: user.UserID, Role: user.Role}
+	if !user.Role.AtLeast(account.Member) {
+		return "They may not answer any more.", nil
+	}
+	book, err := s.book(ctx)
+	if err != nil {
+		return "", err
+	}
+	two, _, err := s.mayAnswer(ctx, book, me, h.Answer, row, ses)
+	switch {
+	case err == nil && two:
+		return "Two people must approve this now.", nil
+	case err == nil:
+		return "", nil
+	}
+	switch r := s.code(err); {
+	case errors.Is(err, project.ErrHidden), r.status == http.StatusForbidden:
+		return "They may not answer this any more.", nil
+	case r.status < 500:
+		return closed(r.body.Message), nil
+	}
+	return "", err
+}
+
+// extendBy is how much longer one press waits.
+const extendBy = 5 * time.Minute
+
+func (c *Extend) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	r, _, err := s.mayRequest(ctx, who, project.Tend, c.RequestID)
+	switch {
+	case err != nil:
+		return Outcome{}, err
+	case c.SessionID != "" && r.SessionID != c.SessionID:
+		return Outcome{}, pending.ErrNotFound
+	}
+	to, err := s.o.Requests.Extend(ctx, c.RequestID, extendBy)
+	var no *pending.InvalidError
+	var over *pending.NotOpenError
+	switch {
+	case errors.As(err, &no):
+		return Outcome{}, refuse(http.StatusUnprocessableEntity, "cannot_extend", no.Sentence)
+	case errors.As(err, &over):
+		r := s.code(err)
+		r.body.Message = "This request is no longer open, so it cannot wait longer."
+		return Outcome{}, r
+	}
+	return Outcome{ExpiresAt: optionalSeconds(to)}, err
+}
+
+func unlessNull(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}

@@ -1,0 +1,93 @@
+package wsapi
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+)
+
+// watchIdentities looks whether the people behind the open sockets may still be
+// there: at once after a change on this server, and again and again for changes
+// made elsewhere.
+func (h *Hub) watchIdentities(ctx context.Context) {
+	ticker := time.NewTicker(recheckEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.recheck:
+		case <-ticker.C:
+		}
+		h.mu.Lock()
+		byCredential := map[string][]*tab{}
+		for t := range h.tabs {
+			id := t.who.Credential.CredentialID
+			byCredential[id] = append(byCredential[id], t)
+		}
+		h.mu.Unlock()
+		h.recheckProjects(ctx)
+		for _, tabs := range byCredential {
+			now, err := h.s.o.Directory.Renew(ctx, tabs[0].who)
+			for _, t := range tabs {
+				t.recognise(now, err)
+			}
+		}
+	}
+}
+
+func (h *Hub) recheckSoon() { poke(h.recheck) }
+
+// recognise acts on what became of a tab's identity and reports whether it may
+// go on.
+func (t *tab) recognise(now account.Identity, err error) bool {
+	switch {
+	case errors.Is(err, account.ErrRefused):
+		t.end(CloseSignedOut, ErrorFrame{Type: "error", Code: "signed_out", Message: "You are signed out. Sign in again."})
+		return false
+	case err != nil:
+		return true // the store does not answer; what needs it is refused by itself
+	case now.User.Role != t.who.User.Role:
+		// A new connection tells the tab its new role.
+		t.end(CloseGoingAway, ErrorFrame{Type: "error", Code: "role_changed", Message: "What you may do here was changed."})
+		return false
+	}
+	return true
+}
+
+// recheckProjects ends the tabs of people to whom something was hidden or shown:
+// the next connection tells them what there is now.
+func (h *Hub) recheckProjects(ctx context.Context) {
+	book, err := h.s.book(ctx)
+	if err != nil {
+		return // what needs the store is refused by itself
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for t, welcomed := range h.tabs {
+		if welcomed && t.hidden != hiddenKey(book, person(t.who)) {
+			t.end(CloseGoingAway, ErrorFrame{Type: "error", Code: "access_changed", Message: "What you may see here was changed."})
+		}
+	}
+}
+
+// projectsChanged takes in a change of a project that concerns these sessions.
+func (h *Hub) projectsChanged(ctx context.Context, touched []string) {
+	h.recheckProjects(ctx)
+	states, err := h.s.o.Store.ActiveProcesses(ctx)
+	h.mu.Lock()
+	told := map[string]bool{}
+	for _, p := range states {
+		told[p.SessionID] = true
+	}
+	for _, sessionID := range touched {
+		// Of those that have ended, tabs hear when they read them.
+		if err != nil || told[sessionID] || h.feeds[sessionID] != nil {
+			h.rung[sessionID] = struct{}{}
+		}
+	}
+	h.mu.Unlock()
+	poke(h.wake)
+}

@@ -1,0 +1,91 @@
+package wsapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/account"
+)
+
+// settled is how a command ended, as it is stored.
+type settled struct {
+	Status  int     `json:"status"`
+	Outcome Outcome `json:"outcome"`
+
+	retry   time.Duration
+	passing bool // the same command may end otherwise next time, so it is not stored
+}
+
+// onceOnly carries out a command of a user once and answers repetitions from
+// what is stored.
+type onceOnly struct {
+	store Store
+
+	mu      sync.Mutex          // protects following
+	running map[string]*running // by user and command
+}
+
+type running struct {
+	done chan struct{} // closed when end is set
+	end  settled
+}
+
+func newOnceOnly(store Store) *onceOnly {
+	return &onceOnly{store: store, running: map[string]*running{}}
+}
+
+func (o *onceOnly) do(ctx context.Context, userID, commandID string, run func() settled) settled {
+	key := userID + "/" + commandID
+	o.mu.Lock()
+	if r, ok := o.running[key]; ok {
+		o.mu.Unlock()
+		select {
+		case <-r.done:
+			return r.end
+		case <-ctx.Done():
+			return unavailable()
+		}
+	}
+	r := &running{done: make(chan struct{}), end: unavailable()}
+	o.running[key] = r
+	o.mu.Unlock()
+	defer func() {
+		o.mu.Lock()
+		delete(o.running, key)
+		o.mu.Unlock()
+		close(r.done)
+	}()
+	r.end = o.lookUpOrRun(ctx, userID, commandID, run)
+	return r.end
+}
+
+func (o *onceOnly) lookUpOrRun(ctx context.Context, userID, commandID string, run func() settled) settled {
+	var end settled
+	stored, err := o.store.Command(ctx, userID, commandID)
+	switch {
+	case err == nil && json.Unmarshal(stored, &end) == nil:
+		return end
+	case err != nil && !errors.Is(err, account.ErrNotFound):
+		return unavailable()
+	}
+	end = run()
+	if end.passing {
+		return end
+	}
+	// What was done is done, also when its ack cannot be kept: the ids that
+	// follow from the command make a repetition harmless.
+	kept, err := o.store.SaveCommand(ctx, userID, commandID, encode(end), time.Now())
+	var first settled
+	if err == nil && json.Unmarshal(kept, &first) == nil {
+		return first
+	}
+	return end
+}
+
+func unavailable() settled {
+	r := goingAway()
+	return settled{Status: r.status, passing: true, retry: r.retry, Outcome: Outcome{Result: Rejected, Error: &r.body}}
+}

@@ -1,0 +1,114 @@
+package wsapi
+
+import (
+	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Session is a conversation we remember, as REST lists it.
+type Session struct {
+	SessionID      string        `json:"session_id"`
+	ProjectID      string        `json:"project_id"`
+	ProjectName    string        `json:"project_name,omitempty"` // absent in the default project
+	Title          string        `json:"title"`
+	CWD            string        `json:"cwd"`
+	Model          string        `json:"model"`
+	PermissionMode string        `json:"permission_mode"`
+	AllowedTools   []string      `json:"allowed_tools"`
+	Archived       bool          `json:"archived"`
+	Demo           bool          `json:"demo"`
+	Kind           session.Kind  `json:"kind,omitempty"` // agent or terminal; absent for ours
+	CreatedAt      float64       `json:"created_at"`
+	UpdatedAt      float64       `json:"updated_at"`
+	ProcessState   *ProcessState `json:"process_state,omitempty"` // of one session, not in lists
+	// Rights are what whoever asks may do here; absent in the default project.
+	Rights []project.Action `json:"rights,omitempty"`
+}
+
+// SessionList is one page of sessions, newest sign of life first.
+type SessionList struct {
+	Sessions []Session `json:"sessions"`
+	Next     *string   `json:"next"` // cursor of the next page
+}
+
+// SessionPatch changes the fields that are there.
+type SessionPatch struct {
+	Title    *string `json:"title,omitempty" validate:"omitempty,min=1,max=500"`
+	Archived *bool   `json:"archived,omitempty"`
+}
+
+// MessageList is what waits until Claude is done, oldest first.
+type MessageList struct {
+	Messages []QueuedMessage `json:"messages"`
+}
+
+// QueuedMessage is a message that Claude has not got yet.
+type QueuedMessage struct {
+	MessageID   string                   `json:"message_id"`
+	Text        string                   `json:"text"`
+	Attachments []session.AttachmentInfo `json:"attachments"`
+	By          string                   `json:"by"`
+	CreatedAt   float64                  `json:"created_at"`
+}
+
+// TerminalSession is a conversation that a Claude elsewhere on the server has saved,
+// such as one in a terminal. It can be read, and taken up or forked with
+// [CreateSession].
+type TerminalSession struct {
+	SessionID string  `json:"session_id"`
+	Title     string  `json:"title"`
+	CWD       string  `json:"cwd"`
+	ChangedAt float64 `json:"changed_at"`
+	Size      int64   `json:"size"` // bytes
+	Running   bool    `json:"running"`
+}
+
+// TerminalSessionList holds them, what changed last first.
+type TerminalSessionList struct {
+	Sessions []TerminalSession `json:"sessions"`
+}
+
+// TerminalPage is a piece of such a transcript, from its end on.
+type TerminalPage struct {
+	Items  []Item `json:"items"`
+	Before *int64 `json:"before"` // of the piece before this one; null at the beginning
+}
+
+// SearchResults are sessions in which something was found, newest find first.
+type SearchResults struct {
+	Results []SearchResult `json:"results"`
+	Next    *string        `json:"next"` // cursor; a session may come again behind it
+}
+
+// SearchResult is what was found in one session, from its end on.
+type SearchResult struct {
+	SessionID string      `json:"session_id"`
+	Title     string      `json:"title"`
+	CWD       string      `json:"cwd"`
+	Archived  bool        `json:"archived"`
+	Hits      []SearchHit `json:"hits"`
+	More      bool        `json:"more"` // than the hits that are listed
+}
+
+// SearchHit is a block in which something was found. Excerpt is plain text.
+type SearchHit struct {
+	Seq     int64            `json:"seq"`
+	Key     string           `json:"key"`
+	Kind    session.ItemKind `json:"kind"`
+	At      float64          `json:"at"`
+	Excerpt string           `json:"excerpt"`
+}
+
+// Upload is a file that a message may attach later; Data is base64.
+type Upload struct {
+	Name string `json:"name" validate:"required,max=1000"`
+	Data []byte `json:"data" ts:"string" validate:"required"`
+}
+
+// TranscriptPage is one piece of a transcript.
+type TranscriptPage struct {
+	Items []Item `json:"items"`
+	Next  int64  `json:"next"`
+	More  bool   `json:"more"`
+	Total int64  `json:"total"`
+}

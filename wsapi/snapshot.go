@@ -1,0 +1,86 @@
+package wsapi
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// welcome gives the tabs that came since the last round everything that runs or
+// waits and that they may see, encoded once for all who see the same.
+func (h *Hub) welcome(ctx context.Context) {
+	h.mu.Lock()
+	newcomers := false
+	for _, welcomed := range h.tabs {
+		newcomers = newcomers || !welcomed
+	}
+	h.mu.Unlock()
+	if !newcomers {
+		return
+	}
+	states, err := h.s.o.Store.ActiveProcesses(ctx)
+	if err != nil {
+		h.failed(ctx, "read active sessions for tabs", err)
+		return
+	}
+	book, err := h.s.book(ctx) // after the states, as in refresh
+	if err != nil {
+		h.failed(ctx, "read projects for tabs", err)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	told := map[project.Person]snapshot{}
+	for t, welcomed := range h.tabs {
+		if welcomed {
+			continue
+		}
+		who := person(t.who)
+		what, known := told[who]
+		if !known {
+			what = newSnapshot(states, book, who, &h.s.levels)
+			told[who] = what
+		}
+		h.tabs[t], t.hidden = true, what.hidden
+		for sessionID, r := range what.reports {
+			t.putProgress(sessionID, r)
+		}
+		t.putSnapshot(what.frame)
+	}
+}
+
+// snapshot is what a person is told first.
+type snapshot struct {
+	frame   []byte
+	reports map[string]progress
+	hidden  string
+}
+
+func newSnapshot(states []session.ProcessState, book *project.Book, who project.Person, read *riskLevels) snapshot {
+	s := snapshot{reports: map[string]progress{}, hidden: hiddenKey(book, who)}
+	all := ActiveProcesses{Type: "active_processes", Processes: make([]ProcessState, 0, len(states))}
+	for _, p := range states {
+		if book.May(who, project.See, place(p)) != nil {
+			continue
+		}
+		all.Processes = append(all.Processes, wireProcessState(p, book, who, read))
+		if p.Lifecycle != nil {
+			s.reports[p.SessionID] = newProgress(p.SessionID, p.Lifecycle)
+		}
+	}
+	s.frame = encode(all)
+	return s
+}
+
+// hiddenKey names what a person may not see: projects and, because sessions go
+// with them, their folders.
+func hiddenKey(book *project.Book, who project.Person) string {
+	var key []string
+	for _, id := range book.Hidden(who) {
+		p, _ := book.Project(id)
+		key = append(append(key, id), p.Folders...)
+	}
+	return strings.Join(key, "\n")
+}

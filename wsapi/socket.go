@@ -1,0 +1,65 @@
+package wsapi
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+
+	"github.com/coder/websocket"
+
+	"github.com/sayso-dev/sayso/account"
+)
+
+// upgrade keeps the connection that the library takes over.
+type upgrade struct {
+	http.ResponseWriter
+	wire net.Conn
+}
+
+// Hijack implements [http.Hijacker].
+func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(u.ResponseWriter).Hijack()
+	u.wire = conn
+	return conn, buffered, err
+}
+
+// getSocket turns a request into a tab and serves it until it ends.
+func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	if r.Header.Get("Upgrade") == "" {
+		ref := refuse(http.StatusUpgradeRequired, "upgrade_required", "This address is for WebSockets.")
+		w.Header().Set("Upgrade", "websocket")
+		return ref
+	}
+	if !s.hub.open() {
+		return goingAway()
+	}
+	// The origin was checked by checkOrigin, exactly; compression costs more than
+	// it saves, because the library compresses for each connection anew.
+	up := &upgrade{ResponseWriter: w}
+	conn, err := websocket.Accept(up, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		s.o.Log.DebugContext(r.Context(), "upgrade failed", "error", err)
+		return nil // Accept has answered
+	}
+	defer func() { _ = conn.CloseNow() }()
+	conn.SetReadLimit(speechLimit + smallLimit)
+	t := &tab{
+		hub: s.hub, conn: conn, wire: up.wire, who: who,
+		wake: make(chan struct{}, 1), acks: make(chan []byte, ackQueue),
+		slots: make(chan struct{}, slowCommands), behind: map[string]chan struct{}{},
+		ending: make(chan struct{}), cancel: func() {},
+		states: map[string][]byte{}, presence: map[string][]byte{}, private: map[string][]byte{}, progress: map[string]progress{}, readings: map[string]*reading{},
+	}
+	if p := r.URL.Query().Get("protocol"); p != "" && p != "1" {
+		t.end(CloseOldVersion, ErrorFrame{Type: "error", Code: "old_protocol", Message: "This page is out of date. Load it again."})
+		t.close()
+		return nil
+	}
+	if !s.hub.join(t) {
+		t.end(CloseGoingAway, ErrorFrame{Type: "error", Code: "unavailable", Message: "The server takes no more connections now. Try again in a moment."})
+		t.close()
+		return nil
+	}
+	t.serve(r.Context())
+	return nil
+}

@@ -1,0 +1,240 @@
+package wsapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/failpoint"
+	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// read takes commands until the connection ends.
+func (t *tab) read(ctx context.Context) {
+	for {
+		kind, r, err := t.conn.Reader(ctx)
+		if err != nil {
+			return
+		}
+		if kind != websocket.MessageText {
+			t.shut(websocket.StatusUnsupportedData, "commands are text")
+			return
+		}
+		if !t.readOne(ctx, r) {
+			return
+		}
+	}
+}
+
+// readOne takes one message. Most must be small; a large one waits for its turn
+// among all tabs, and what it is, it may say at its end.
+func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
+	data, err := io.ReadAll(io.LimitReader(r, smallLimit+1))
+	if err != nil {
+		return false
+	}
+	if len(data) > smallLimit {
+		tooBig := func() bool {
+			t.shut(websocket.StatusMessageTooBig, "command too large")
+			return false
+		}
+		if !t.who.User.Role.AtLeast(account.Member) {
+			return tooBig()
+		}
+		select {
+		case t.hub.large <- struct{}{}:
+			defer func() { <-t.hub.large }()
+		case <-ctx.Done():
+			return false
+		case <-t.ending:
+			return false
+		}
+		late := time.AfterFunc(largeDeadline, func() { _ = t.conn.CloseNow() })
+		rest, err := io.ReadAll(io.LimitReader(r, speechLimit-int64(len(data))+1))
+		late.Stop()
+		if err != nil {
+			return false
+		}
+		data = append(data, rest...)
+		if spec := commandSpecs[typeOf(data)]; int64(len(data)) > spec.most() {
+			return tooBig()
+		}
+	}
+	if !utf8.Valid(data) {
+		t.shut(websocket.StatusInvalidFramePayloadData, "not UTF-8")
+		return false
+	}
+	return t.command(ctx, data)
+}
+
+// typeOf is the type that a message says it has, "" when it says none.
+func typeOf(data []byte) string {
+	var head struct {
+		Type string `json:"type"`
+	}
+	_ = json.Unmarshal(data, &head) // what is wrong with it decodeStrict says
+	return head.Type
+}
+
+// command carries out one command and acks it. It is false when the connection
+// is to end.
+func (t *tab) command(ctx context.Context, data []byte) bool {
+	var head struct {
+		Type      string `json:"type"`
+		CommandID string `json:"command_id"`
+	}
+	_ = json.Unmarshal(data, &head) // what is wrong with it decodeStrict says
+	if len(head.CommandID) > 64 {
+		head.CommandID = ""
+	}
+	reject := func(ref *refusal) bool {
+		body := ref.body
+		return t.ack(ctx, Ack{CommandID: head.CommandID, Result: ref.result, Error: &body})
+	}
+	spec, known := commandSpecs[head.Type]
+	if !known {
+		if err := decodeStrict(data, &map[string]any{}); err != nil {
+			return reject(refuse(http.StatusBadRequest, "invalid", err.Error()))
+		}
+		return reject(refuse(http.StatusBadRequest, "unknown_type", "The server does not know this command."))
+	}
+	c := spec.make()
+	if err := decodeStrict(data, c); err != nil {
+		return reject(refuse(http.StatusBadRequest, "invalid", err.Error()))
+	}
+	if _, err := uuid.Parse(head.CommandID); err != nil || len(head.CommandID) != 36 {
+		return reject(refuseField("command_id", "A command needs a command_id, which is a UUID."))
+	}
+	who, err := t.hub.s.o.Directory.Renew(ctx, t.who)
+	if !t.recognise(who, err) {
+		return false
+	}
+	if err != nil {
+		return reject(t.hub.s.code(err))
+	}
+	switch c := c.(type) {
+	case deed:
+		return t.perform(ctx, spec, c, who)
+	default:
+		if err := t.hub.s.admit(spec, c, who); err != nil {
+			return reject(t.hub.s.code(err))
+		}
+		return t.own(ctx, c, who, reject)
+	}
+}
+
+// perform carries out a command that both doors take. The slow ones run aside,
+// so that an answer never waits for them.
+func (t *tab) perform(ctx context.Context, spec commandSpec, c deed, who account.Identity) bool {
+	run := func() bool {
+		// A command that has begun outlives its tab, but not the server.
+		deed, done := t.hub.during(context.WithoutCancel(ctx))
+		defer done()
+		out := t.hub.s.perform(deed, spec, c, who).Outcome
+		return t.ack(ctx, Ack{
+			CommandID: out.CommandID, Result: out.Result, Error: out.Error, Resolved: out.Resolved,
+			SessionID: out.SessionID, MessageID: out.MessageID, ExpiresAt: out.ExpiresAt, HeldUntil: out.HeldUntil,
+		})
+	}
+	if !spec.slow {
+		return run()
+	}
+	select {
+	case t.slots <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	var before, done chan struct{}
+	if spec.ordered {
+		_, sessionID := c.id()
+		t.sweep()
+		before, done = t.behind[sessionID], make(chan struct{})
+		t.behind[sessionID] = done
+	}
+	t.work.Go(func() {
+		defer func() { <-t.slots }()
+		if done != nil {
+			defer close(done)
+		}
+		if before != nil {
+			<-before
+		}
+		run()
+	})
+	return true
+}
+
+// sweep forgets ordered commands that are done.
+func (t *tab) sweep() {
+	if len(t.behind) < slowCommands {
+		return
+	}
+	for id, done := range t.behind {
+		select {
+		case <-done:
+			delete(t.behind, id)
+		default:
+		}
+	}
+}
+
+// own carries out a command that is about the tab itself.
+func (t *tab) own(ctx context.Context, c command, who account.Identity, reject func(*refusal) bool) bool {
+	commandID, sessionID := c.id()
+	switch c := c.(type) {
+	case *Subscribe:
+		ses, err := t.hub.s.may(ctx, who, project.See, sessionID)
+		if err != nil {
+			if !errors.Is(err, session.ErrNotFound) {
+				report(ctx, t.hub.s.o.Log, "subscribe", t.hub.s.code(err))
+			}
+			return reject(t.hub.s.code(err))
+		}
+		if !t.ack(ctx, Ack{CommandID: commandID, Result: Applied}) {
+			return false
+		}
+		t.hub.subscribe(t, sessionID, c.After)
+		if ses.Lifecycle != nil {
+			t.putProgress(sessionID, newProgress(sessionID, ses.Lifecycle))
+		}
+		return true
+	case *Unsubscribe:
+		t.hub.unsubscribe(t, sessionID)
+	case *Typing:
+		t.hub.typing(t, sessionID, c.RequestID)
+	case *Looking:
+		t.hub.s.looking(t, c.Looking)
+	}
+	return t.ack(ctx, Ack{CommandID: commandID, Result: Applied})
+}
+
+// ack queues the answer to a command. It waits when the tab does not take its
+// acks; then the tab's commands wait, and memory does not grow.
+func (t *tab) ack(ctx context.Context, a Ack) bool {
+	a.Type = "ack"
+	if failpoint.Hit("ack.before_send") != nil {
+		t.cancel()
+		return false
+	}
+	select {
+	case t.acks <- encode(a):
+		if failpoint.Hit("ack.after_send") != nil {
+			t.cancel()
+			return false
+		}
+		return true
+	case <-ctx.Done():
+		return false
+	case <-t.ending:
+		return false
+	}
+}
