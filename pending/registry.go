@@ -54,17 +54,6 @@ type Registry struct {
 	held chan struct{}
 }
 
-// waiter is one call of Ask.
-type waiter struct {
-	requestID, sessionID string
-	// handed receives the resolved row. Who takes the waiter out of byRequest may
-	// send, once; the buffer of one makes that send free of waiting.
-	handed chan Request
-	// woken says that the row may have changed elsewhere. A buffer of one: more
-	// than one unread wake means the same.
-	woken chan struct{}
-}
-
 // NewRegistry returns a registry over store that rings bell after every change. A
 // bell that can also RingSoon is rung so for what an asker hears first.
 func NewRegistry(store Store, bell interface{ Ring(sessionID string) }) *Registry {
@@ -352,65 +341,6 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 	return now, nil
 }
 
-// approve takes one of the two approvals that a request needs. The first is noted
-// and leaves the request open; the second, of another person, resolves it.
-func (r *Registry) approve(ctx context.Context, row Request, s Submission, res Resolution) (Request, error) {
-	if res.Answer.UpdatedInput != nil || res.Answer.UpdatedPermissions != nil {
-		return row, &InvalidError{Sentence: "Two people must approve this, so it is approved as it was asked, and no rule goes with it."}
-	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	failed := func(err error) error { return fmt.Errorf("pending: approve %s: %w", s.RequestID, err) }
-	const tries = 5 // somebody may approve and take it back meanwhile
-	for range tries {
-		first := row.Approval
-		switch {
-		case row.Status.Final():
-			r.hand(row)
-			if made(row, res) {
-				return row, nil
-			}
-			return row, &NotOpenError{Request: row}
-		case first != nil && first.Actor.UserID == s.Mistrusted:
-			now, _, err := r.store.UnapproveRequest(ctx, row.RequestID, s.Mistrusted, s.Actor)
-			if err != nil {
-				return row, failed(err)
-			}
-			row = now
-		case first == nil:
-			now, done, err := r.store.ApproveRequest(ctx, row.RequestID, Approval{Actor: s.Actor, At: res.At, CommandID: s.CommandID})
-			if done || err != nil {
-				r.bell.Ring(row.SessionID) // after an error too: it may have been done
-			}
-			if done || err != nil {
-				return now, wrapped(err, failed)
-			}
-			row = now
-		case first.Actor.UserID == s.Actor.UserID && first.CommandID == s.CommandID:
-			return row, nil // the same command again
-		case first.Actor.UserID == s.Actor.UserID:
-			return row, failed(ErrAnotherNeeded)
-		default:
-			res.SecondTo = first.Actor.UserID
-			now, mine, err := r.resolve(ctx, row.SessionID, row.RequestID, res)
-			switch {
-			case errors.Is(err, errOutran):
-				if done, err := held(now, s); done || err != nil {
-					return now, err
-				}
-				row = now
-				continue
-			case err != nil:
-				return row, failed(err)
-			case !mine:
-				return now, &NotOpenError{Request: now}
-			}
-			return now, nil
-		}
-	}
-	return row, failed(ErrUnavailable)
-}
-
 func wrapped(err error, wrap func(error) error) error {
 	if err == nil {
 		return nil
@@ -421,30 +351,6 @@ func wrapped(err error, wrap func(error) error) error {
 // errOutran: the row is as answerable as before, but not by this resolution: the
 // approval to which it is the second is gone, or another answer is held.
 var errOutran = errors.New("the request was changed meanwhile")
-
-// Unapprove takes back the first approval that a person gave. The error is
-// [ErrNotApproved] when there is none of theirs, [ErrNotFound] for a request of
-// another session, or a [NotOpenError].
-func (r *Registry) Unapprove(ctx context.Context, sessionID, requestID string, by Actor) error {
-	row, err := r.read(ctx, sessionID, requestID)
-	if err == nil && !row.Status.Final() {
-		var done bool
-		row, done, err = r.store.UnapproveRequest(ctx, requestID, by.UserID, by)
-		if done || err != nil {
-			r.bell.Ring(sessionID)
-		}
-		if err == nil && !done && !row.Status.Final() {
-			err = ErrNotApproved
-		}
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("pending: take approval of %s back: %w", requestID, err)
-	case row.Status.Final():
-		return &NotOpenError{Request: row}
-	}
-	return nil
-}
 
 // Extend moves the deadline of a request by a time, at most to [MaxWait] after
 // its creation, and returns the new one. Who waits for the request waits as long.
@@ -506,64 +412,6 @@ func (r *Registry) Request(ctx context.Context, sessionID, requestID string) (Re
 	return row, nil
 }
 
-// Withdraw ends a request that nobody needs answered any longer, for a reason
-// that people can read. A request that is withdrawn already is left so; one that
-// ended otherwise gives a [NotOpenError].
-func (r *Registry) Withdraw(ctx context.Context, requestID, reason string) error {
-	row, err := r.store.Request(ctx, requestID)
-	if err == nil {
-		ctx, cancel := bounded(ctx)
-		defer cancel()
-		row, _, err = r.resolve(ctx, row.SessionID, requestID, Resolution{Status: Withdrawn, Reason: reason, At: time.Now()})
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("pending: withdraw %s: %w", requestID, err)
-	case row.Status != Withdrawn:
-		return &NotOpenError{Request: row}
-	}
-	return nil
-}
-
-// WithdrawAll withdraws what can still be answered of one session, orphaned
-// requests included, and returns how many it ended.
-func (r *Registry) WithdrawAll(ctx context.Context, sessionID, reason string) (int, error) {
-	if sessionID == "" {
-		return 0, fmt.Errorf("pending: withdraw all: %w", ErrNotFound) // "" would mean every session
-	}
-	rows, err := r.store.AnswerableRequests(ctx, sessionID)
-	if err != nil {
-		return 0, fmt.Errorf("pending: withdraw all of %s: %w", sessionID, err)
-	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	var n int
-	var failed []error
-	for _, row := range rows {
-		_, mine, err := r.resolve(ctx, sessionID, row.RequestID, Resolution{Status: Withdrawn, Reason: reason, At: time.Now()})
-		switch {
-		case mine:
-			n++
-		case err != nil && !errors.Is(err, ErrNotFound):
-			failed = append(failed, fmt.Errorf("pending: withdraw %s: %w", row.RequestID, err))
-		}
-	}
-	return n, errors.Join(failed...)
-}
-
-// Orphan marks the open requests of a session whose process has died and
-// returns how many there were. They stay answerable and their Asks go on.
-func (r *Registry) Orphan(ctx context.Context, sessionID, reason string) (int, error) {
-	n, err := r.store.OrphanRequests(ctx, sessionID, reason)
-	if n > 0 || err != nil {
-		r.bell.Ring(sessionID) // after an error too: it may have been done
-	}
-	if err != nil {
-		return n, fmt.Errorf("pending: orphan requests of %s: %w", sessionID, err)
-	}
-	return n, nil
-}
-
 // Open returns the requests of a session that can be answered, [Open] and
 // [Orphaned], oldest first; of all sessions when sessionID is "".
 func (r *Registry) Open(ctx context.Context, sessionID string) ([]Request, error) {
@@ -587,17 +435,6 @@ func (r *Registry) HasOpen(ctx context.Context, sessionID string) (bool, error) 
 		}
 	}
 	return false, nil
-}
-
-// Wake tells the waiters of a session that their rows may have changed where
-// this registry did not see it: on another node, or behind a reply that was
-// lost. Each reads its row itself; Wake returns at once.
-func (r *Registry) Wake(sessionID string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for w := range r.bySession[sessionID] {
-		w.wake()
-	}
 }
 
 // read returns a request of this session. That a request exists in another
@@ -665,72 +502,6 @@ func made(row Request, res Resolution) bool {
 		return row.Status == res.Status
 	}
 	return row.Resolution.CommandID == res.CommandID && row.Resolution.Actor.UserID == res.Actor.UserID
-}
-
-func (r *Registry) enlist(sessionID, requestID string) *waiter {
-	w := &waiter{requestID: requestID, sessionID: sessionID, handed: make(chan Request, 1), woken: make(chan struct{}, 1)}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	add(r.byRequest, requestID, w)
-	add(r.bySession, sessionID, w)
-	return w
-}
-
-func (r *Registry) dismiss(w *waiter) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	remove(r.byRequest, w.requestID, w)
-	remove(r.bySession, w.sessionID, w)
-}
-
-// waited reports whether somebody waits here for a request.
-func (r *Registry) waited(requestID string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.byRequest[requestID]) > 0
-}
-
-// hand gives a resolved row to all who wait for it here.
-func (r *Registry) hand(row Request) {
-	r.mu.Lock()
-	taken := r.byRequest[row.RequestID]
-	delete(r.byRequest, row.RequestID)
-	for w := range taken {
-		remove(r.bySession, w.sessionID, w)
-	}
-	r.mu.Unlock()
-	for w := range taken {
-		w.handed <- row
-	}
-}
-
-func (r *Registry) wake(requestID string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for w := range r.byRequest[requestID] {
-		w.wake()
-	}
-}
-
-func (w *waiter) wake() {
-	select {
-	case w.woken <- struct{}{}:
-	default:
-	}
-}
-
-func add(index map[string]map[*waiter]struct{}, key string, w *waiter) {
-	if index[key] == nil {
-		index[key] = map[*waiter]struct{}{}
-	}
-	index[key][w] = struct{}{}
-}
-
-func remove(index map[string]map[*waiter]struct{}, key string, w *waiter) {
-	delete(index[key], w)
-	if len(index[key]) == 0 {
-		delete(index, key)
-	}
 }
 
 // forever is longer than any server runs.

@@ -1,0 +1,89 @@
+package pending
+
+// waiter is one call of Ask.
+type waiter struct {
+	requestID, sessionID string
+	// handed receives the resolved row. Who takes the waiter out of byRequest may
+	// send, once; the buffer of one makes that send free of waiting.
+	handed chan Request
+	// woken says that the row may have changed elsewhere. A buffer of one: more
+	// than one unread wake means the same.
+	woken chan struct{}
+}
+
+func (r *Registry) enlist(sessionID, requestID string) *waiter {
+	w := &waiter{requestID: requestID, sessionID: sessionID, handed: make(chan Request, 1), woken: make(chan struct{}, 1)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	add(r.byRequest, requestID, w)
+	add(r.bySession, sessionID, w)
+	return w
+}
+
+func (r *Registry) dismiss(w *waiter) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	remove(r.byRequest, w.requestID, w)
+	remove(r.bySession, w.sessionID, w)
+}
+
+// waited reports whether somebody waits here for a request.
+func (r *Registry) waited(requestID string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byRequest[requestID]) > 0
+}
+
+// hand gives a resolved row to all who wait for it here.
+func (r *Registry) hand(row Request) {
+	r.mu.Lock()
+	taken := r.byRequest[row.RequestID]
+	delete(r.byRequest, row.RequestID)
+	for w := range taken {
+		remove(r.bySession, w.sessionID, w)
+	}
+	r.mu.Unlock()
+	for w := range taken {
+		w.handed <- row
+	}
+}
+
+// Wake tells the waiters of a session that their rows may have changed where
+// this registry did not see it: on another node, or behind a reply that was
+// lost. Each reads its row itself; Wake returns at once.
+func (r *Registry) Wake(sessionID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for w := range r.bySession[sessionID] {
+		w.wake()
+	}
+}
+
+func (r *Registry) wake(requestID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for w := range r.byRequest[requestID] {
+		w.wake()
+	}
+}
+
+func (w *waiter) wake() {
+	select {
+	case w.woken <- struct{}{}:
+	default:
+	}
+}
+
+func add(index map[string]map[*waiter]struct{}, key string, w *waiter) {
+	if index[key] == nil {
+		index[key] = map[*waiter]struct{}{}
+	}
+	index[key][w] = struct{}{}
+}
+
+func remove(index map[string]map[*waiter]struct{}, key string, w *waiter) {
+	delete(index[key], w)
+	if len(index[key]) == 0 {
+		delete(index, key)
+	}
+}

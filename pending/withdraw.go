@@ -1,0 +1,66 @@
+package pending
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Withdraw ends a request that nobody needs answered any longer, for a reason
+// that people can read. A request that is withdrawn already is left so; one that
+// ended otherwise gives a [NotOpenError].
+func (r *Registry) Withdraw(ctx context.Context, requestID, reason string) error {
+	row, err := r.store.Request(ctx, requestID)
+	if err == nil {
+		ctx, cancel := bounded(ctx)
+		defer cancel()
+		row, _, err = r.resolve(ctx, row.SessionID, requestID, Resolution{Status: Withdrawn, Reason: reason, At: time.Now()})
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("pending: withdraw %s: %w", requestID, err)
+	case row.Status != Withdrawn:
+		return &NotOpenError{Request: row}
+	}
+	return nil
+}
+
+// WithdrawAll withdraws what can still be answered of one session, orphaned
+// requests included, and returns how many it ended.
+func (r *Registry) WithdrawAll(ctx context.Context, sessionID, reason string) (int, error) {
+	if sessionID == "" {
+		return 0, fmt.Errorf("pending: withdraw all: %w", ErrNotFound) // "" would mean every session
+	}
+	rows, err := r.store.AnswerableRequests(ctx, sessionID)
+	if err != nil {
+		return 0, fmt.Errorf("pending: withdraw all of %s: %w", sessionID, err)
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	var n int
+	var failed []error
+	for _, row := range rows {
+		_, mine, err := r.resolve(ctx, sessionID, row.RequestID, Resolution{Status: Withdrawn, Reason: reason, At: time.Now()})
+		switch {
+		case mine:
+			n++
+		case err != nil && !errors.Is(err, ErrNotFound):
+			failed = append(failed, fmt.Errorf("pending: withdraw %s: %w", row.RequestID, err))
+		}
+	}
+	return n, errors.Join(failed...)
+}
+
+// Orphan marks the open requests of a session whose process has died and
+// returns how many there were. They stay answerable and their Asks go on.
+func (r *Registry) Orphan(ctx context.Context, sessionID, reason string) (int, error) {
+	n, err := r.store.OrphanRequests(ctx, sessionID, reason)
+	if n > 0 || err != nil {
+		r.bell.Ring(sessionID) // after an error too: it may have been done
+	}
+	if err != nil {
+		return n, fmt.Errorf("pending: orphan requests of %s: %w", sessionID, err)
+	}
+	return n, nil
+}

@@ -1,0 +1,198 @@
+package review
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// interpreter runs code of another language.
+func (c *call) interpreter(letters string) {
+	switch c.name {
+	case "sqlite3", "psql", "mysql":
+		c.database()
+		return
+	case "gdb":
+		c.whole(InlineCode, High, "A debugger, which can run any code in a process.")
+		return
+	}
+	if c.name == "bun" || c.name == "deno" {
+		if sub, _ := c.sub(); sub != "" && c.name == "bun" && sub != "run" {
+			c.npm()
+			return
+		} else if sub == "eval" || sub == "repl" {
+			c.whole(InlineCode, Medium, "Runs code that stands in the command.")
+			return
+		}
+	}
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		switch {
+		case !a.static && a.proc == nil:
+			c.at(a, Evaluated, High, "Runs a text that is computed.")
+			return
+		case strings.HasPrefix(a.text, "--eval"), strings.HasPrefix(a.text, "--print"), strings.HasPrefix(a.text, "--run"), strings.HasPrefix(a.text, "--exec"):
+			c.code(i)
+			return
+		case a.text == "--require" || a.text == "--import" || a.text == "-r" && c.name != "php" || a.text == "--loader":
+			i++
+		case a.text == "-m" && (c.name == "python" || c.name == "pypy"):
+			c.module(c.args[i+1:])
+			return
+		case a.text == "-", a.text == "/dev/stdin":
+			c.input(c.foreign)
+			return
+		case strings.HasPrefix(a.text, "--"), a.text == "-c" && c.name == "ruby", a.text == "-l" && c.name == "php":
+		case strings.HasPrefix(a.text, "-"):
+			if letters != "" && strings.ContainsAny(a.text[1:], letters) {
+				c.code(i)
+				return
+			}
+		case a.proc != nil:
+			c.w.runsText(a.place, *a.proc)
+			return
+		default:
+			full := c.w.resolve(a.text)
+			switch {
+			case c.w.fetched[full]:
+				c.at(a, DownloadRun, High, "Runs a file that this command fetches from the network.")
+			case full != "?" && c.w.inFolder(full) || c.name == "node" && a.text == "run":
+				c.at(a, Script, Low, "Runs a file of the project.")
+			default:
+				c.at(a, Script, Medium, "Runs a file from outside the folder of the session.")
+			}
+			return
+		}
+	}
+	if !c.word("--version", "-V", "-v", "--help", "-h") {
+		c.input(c.foreign)
+	}
+}
+
+var runsPrograms = regexp.MustCompile(`(?i)system|subprocess|popen|\bexec|spawn|child_process|shell_exec|passthru|backtick|%x|\beval\b|__import__|rmtree|unlink|os\.remove|rmsync|rm_rf|urlopen|requests\.|fetch\(|socket|https?:|b64decode|from_base64|do shell script|` + "`")
+
+// code is what stands behind the option of an interpreter that takes code.
+func (c *call) code(option int) {
+	level, why := Medium, "Runs code that stands in the command."
+	for i, a := range c.args[option:] {
+		if i == 0 && strings.HasPrefix(a.text, "--") {
+			_, a.text, _ = strings.Cut(a.text, "=")
+		}
+		if !a.static {
+			c.at(a, Evaluated, High, "Runs a text that is computed.")
+			return
+		}
+		if runsPrograms.MatchString(a.text) {
+			level, why = High, "Runs code that stands in the command and can run programs, remove files or use the network."
+		}
+	}
+	c.whole(InlineCode, level, why)
+}
+
+// foreign is code of another language that is not read.
+func (c *call) foreign(text string, at place) {
+	if runsPrograms.MatchString(text) {
+		c.w.put(at, InlineCode, High, "Runs this code, which can run programs, remove files or use the network.")
+		return
+	}
+	c.w.put(at, InlineCode, Medium, "Runs this code.")
+}
+
+func (c *call) module(rest []field) {
+	if len(rest) == 0 {
+		return
+	}
+	switch name := rest[0].text; name {
+	case "pip", "ensurepip", "pipx", "uv":
+		installs(c)
+	case "http.server", "SimpleHTTPServer":
+		c.whole(Network, Medium, "Lets other machines read files of this one.")
+	case "pytest", "unittest", "mypy", "black", "ruff", "flake8", "venv", "json.tool", "timeit", "doctest", "compileall", "pylint", "build", "tox", "isort", "coverage", "this":
+	default:
+		c.at(rest[0], Script, Medium, "Runs a module that is not shown here.")
+	}
+}
+
+var awkRuns = regexp.MustCompile(`system\s*\(|\|\s*getline|getline\s*<|\|\s*"|"\s*\||\|&|print[^;}]*>|/inet/`)
+
+func (c *call) awk() {
+	for _, a := range c.args {
+		switch {
+		case !a.static:
+			c.at(a, Computed, Medium, "The program is computed.")
+		case strings.Contains(a.text, "system") || strings.Contains(a.text, "getline") || strings.Contains(a.text, "/inet/"):
+			c.at(a, InlineCode, High, "Code that runs commands or talks to other machines.")
+		case awkRuns.MatchString(a.text):
+			c.at(a, InlineCode, Medium, "Code that runs commands or writes files.")
+		}
+	}
+	if c.has("f", "file", "include") || c.word("-i", "-l") {
+		c.mark(Script, Medium, "Runs a file that is not shown here.")
+	}
+}
+
+func (c *call) base() {
+	if c.name == "xxd" {
+		c.found.decodes = c.has("r")
+		return
+	}
+	c.found.decodes = c.has("dD", "decode")
+}
+
+func (c *call) openssl() {
+	c.found.decodes = true
+	if sub, _ := c.sub(); sub == "s_client" || sub == "s_server" {
+		talks(c)
+		c.found.fetches = true
+	}
+}
+
+func (c *call) tar() {
+	if slices.ContainsFunc(c.args, func(a field) bool {
+		return strings.HasPrefix(a.text, "--checkpoint-action") || strings.HasPrefix(a.text, "--to-command") || strings.HasPrefix(a.text, "--use-compress-program") || strings.HasPrefix(a.text, "--rsh-command") || strings.HasPrefix(a.text, "--info-script") || strings.HasPrefix(a.text, "--new-volume-script") || a.text == "-I"
+	}) {
+		c.whole(Launcher, High, "Runs the program that an option names.")
+	}
+	for i, a := range c.args {
+		if a.text == "-C" && i+1 < len(c.args) || strings.HasPrefix(a.text, "--directory") {
+			target := a
+			if a.text == "-C" {
+				target = c.args[i+1]
+			} else if _, dir, ok := strings.Cut(a.text, "="); ok {
+				target.text = dir
+			}
+			c.w.writesTo(target)
+		}
+		if a.text == "-P" || a.text == "--absolute-names" {
+			c.at(a, WriteOutside, Medium, "Unpacks to wherever the archive says.")
+		}
+	}
+	c.found.decodes = true
+	c.mark(Overwrite, Low, "Packs or unpacks files.")
+}
+
+var dropsData = regexp.MustCompile(`(?i)\b(drop|truncate|delete\s+from|flushall|flushdb|dropdatabase|deletemany|\.remove\()`)
+var databaseRuns = regexp.MustCompile(`(?i)(^|\s)(\.shell|\.system|\.import|\.load|\.output|\.once|\\!|\\copy|\\o|system\b)|copy\s.*(program|to)\s|load_extension|into\s+(out|dump)file`)
+
+func (c *call) database() {
+	for _, a := range c.args {
+		switch {
+		case !a.static:
+			c.at(a, Computed, Medium, "What is asked of the database is computed.")
+		case dropsData.MatchString(a.text):
+			c.at(a, Remote, High, "Removes data from a database.")
+		case databaseRuns.MatchString(a.text):
+			c.at(a, Launcher, High, "Runs programs or writes files through the database.")
+		case strings.ContainsAny(a.text, " ;"):
+			c.at(a, Remote, Medium, "Reads or changes a database.")
+		}
+	}
+	c.input(func(text string, at place) {
+		if dropsData.MatchString(text) || databaseRuns.MatchString(text) {
+			c.w.put(at, Remote, High, "Removes data from a database, or runs programs through it.")
+			return
+		}
+		c.w.put(at, Remote, Medium, "Reads or changes a database.")
+	})
+	c.found.runsInput = false
+}

@@ -1,0 +1,420 @@
+package review
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// verbs that take something away, or bring something to others, wherever they stand.
+var removingVerbs = set("delete", "destroy", "rm", "remove", "rb", "purge", "terminate", "drain", "evict", "prune", "uninstall", "rollback", "wipe", "drop", "purge-deleted", "delete-stack", "terminate-instances", "apps:destroy", "pg:reset", "nuke", "obliterate", "abandon", "strip")
+var changingVerbs = set("apply", "create", "deploy", "push", "publish", "up", "update", "upgrade", "install", "set", "put", "cp", "mv", "sync", "exec", "run", "replace", "patch", "scale", "restart", "import", "write", "edit", "attach", "release", "rollout", "port-forward", "ssh", "copy", "move", "commit", "merge", "secret", "secrets", "down", "stop")
+
+func (c *call) remote() {
+	level := Low
+	for _, a := range c.args {
+		if !a.static && a.open {
+			level = atLeast(level, Medium)
+		}
+		if strings.HasPrefix(a.text, "-") {
+			if a.text == "-auto-approve" || a.text == "--auto-approve" || a.text == "--force" || a.text == "-destroy" {
+				level = High
+			}
+			continue
+		}
+		verb := strings.ToLower(a.text)
+		switch {
+		case removingVerbs[verb] || strings.HasPrefix(verb, "delete-") || strings.HasPrefix(verb, "terminate-") || strings.HasPrefix(verb, "remove-"):
+			c.whole(Remote, High, "Removes something on another machine or service.")
+			return
+		case changingVerbs[verb] || strings.HasPrefix(verb, "create-") || strings.HasPrefix(verb, "put-") || strings.HasPrefix(verb, "update-") || strings.HasPrefix(verb, "run-"):
+			level = atLeast(level, Medium)
+		}
+	}
+	switch level {
+	case High, Medium:
+		c.whole(Remote, level, "Changes something on another machine or service.")
+	default:
+		c.whole(Network, Medium, "Talks to another machine or service.")
+	}
+}
+
+func (c *call) gh() {
+	for i, a := range c.args {
+		switch a.text {
+		case "api":
+			method := ""
+			for j, b := range c.args {
+				if (b.text == "-X" || b.text == "--method") && j+1 < len(c.args) {
+					method = strings.ToUpper(c.args[j+1].text)
+				}
+			}
+			if method == "DELETE" || c.word("graphql") && slices.ContainsFunc(c.args, func(f field) bool { return strings.Contains(f.text, "mutation") }) {
+				c.whole(Remote, High, "Asks the service to remove or change something.")
+				return
+			}
+			if method != "" && method != "GET" || c.has("fF", "field", "raw-field", "input") {
+				c.whole(Remote, Medium, "Asks the service to change something.")
+				return
+			}
+		case "alias", "extension":
+			if i == 0 {
+				c.whole(Install, High, "Adds commands that run code of others.")
+				return
+			}
+		case "auth":
+			if c.word("token") {
+				c.whole(ReadSecret, High, "Prints a secret.")
+				return
+			}
+		case "view", "list", "status", "diff", "checks", "browse":
+			if i == 1 || i == 0 {
+				c.whole(Network, Low, "Reads from the service.")
+				return
+			}
+		}
+	}
+	c.remote()
+}
+
+func (c *call) docker() {
+	for i, a := range c.args {
+		next := ""
+		if i+1 < len(c.args) {
+			next = c.args[i+1].text
+		}
+		value := next
+		if _, v, ok := strings.Cut(a.text, "="); ok {
+			value = v
+		}
+		switch {
+		case a.text == "--privileged" || strings.HasPrefix(a.text, "--cap-add") || strings.HasPrefix(a.text, "--device") || strings.HasPrefix(a.text, "--pid") && value == "host" || strings.HasPrefix(a.text, "--security-opt"):
+			c.at(a, Privilege, High, "Lets the container reach the machine.")
+		case a.text == "-v" || strings.HasPrefix(a.text, "--volume") || strings.HasPrefix(a.text, "--mount"):
+			from, _, _ := strings.Cut(value, ":")
+			if strings.Contains(value, "docker.sock") || from == "/" || strings.HasPrefix(from, "~") || path.IsAbs(from) && !c.w.inFolder(path.Clean(from)) {
+				c.at(a, Privilege, High, "Lets the container reach files outside the folder of the session.")
+			}
+		}
+	}
+	sub, rest := c.sub("-H", "--host", "--context", "-f", "--file", "-p", "--project-name")
+	for _, a := range append([]field{{text: sub}}, rest...) {
+		if removingVerbs[a.text] || a.text == "rmi" || a.text == "kill" {
+			c.whole(Delete, High, "Removes containers, images or their data.")
+			return
+		}
+	}
+	switch sub {
+	case "ps", "images", "logs", "inspect", "version", "info", "stats", "top", "port", "diff", "history":
+	case "exec":
+		c.whole(Launcher, Medium, "Runs a command in a container.")
+	case "push", "login":
+		c.whole(Remote, Medium, "Sends something to another machine.")
+	default:
+		c.whole(Install, Medium, "Runs or fetches containers.")
+	}
+}
+
+func (c *call) git() {
+	args := c.args
+	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+		a := args[0]
+		args = args[1:]
+		switch {
+		case a.text == "-c" || strings.HasPrefix(a.text, "--config-env"):
+			if len(args) > 0 && a.text == "-c" {
+				c.gitConfig(args[0])
+				args = args[1:]
+			}
+		case a.text == "-C":
+			if len(args) > 0 {
+				if full := c.w.resolve(args[0].text); !args[0].static || full == "?" || !c.w.inFolder(full) {
+					c.at(args[0], WriteOutside, Medium, "Works outside the folder of the session.")
+				}
+				args = args[1:]
+			}
+		case strings.HasPrefix(a.text, "--exec-path="):
+			c.at(a, Launcher, High, "Runs programs from the folder that an option names.")
+		case a.text == "--git-dir" || a.text == "--work-tree" || a.text == "--namespace":
+			args = args[min(1, len(args)):]
+		case strings.HasPrefix(a.text, "-c"):
+			a.text = a.text[2:]
+			c.gitConfig(a)
+		}
+	}
+	if len(args) == 0 {
+		return
+	}
+	if !args[0].static {
+		c.at(args[0], Computed, High, "What git does is computed.")
+		return
+	}
+	sub := &call{w: c.w, name: "git " + args[0].text, args: args[1:], place: c.place}
+	sub.gitVerb(args[0].text)
+	for _, a := range sub.args {
+		if strings.HasPrefix(a.text, "--upload-pack") || strings.HasPrefix(a.text, "--receive-pack") || strings.HasPrefix(a.text, "--exec=") || strings.HasPrefix(a.text, "ext::") || strings.HasPrefix(a.text, "--open-files-in-pager") || strings.HasPrefix(a.text, "--ext-diff") || args[0].text == "grep" && strings.HasPrefix(a.text, "-O") {
+			c.at(a, Launcher, High, "Runs the program that an option names.")
+		}
+		if to, ok := strings.CutPrefix(a.text, "--output="); ok {
+			a.text = to
+			c.w.writesTo(a)
+		}
+	}
+}
+
+// gitConfig is a setting of git, as name=value.
+func (c *call) gitConfig(a field) {
+	name := strings.ToLower(a.text)
+	for _, part := range []string{"alias.", "core.sshcommand", "core.pager", "core.editor", "core.hookspath", "core.fsmonitor", "core.askpass", "core.gitproxy", "credential.", "diff.external", ".textconv", ".command", ".cmd", "pager.", "gpg.", "filter.", "sequence.editor", "uploadpack.", "protocol.ext", "include", "url.", "init.templatedir", ".process", ".clean", ".smudge", ".driver"} {
+		if strings.Contains(name, part) {
+			c.at(a, Launcher, High, "A setting of git that runs programs, or changes where it goes.")
+			return
+		}
+	}
+	if !a.static {
+		c.at(a, Computed, High, "A setting of git that is computed.")
+		return
+	}
+	c.at(a, Redefine, Low, "A setting of git.")
+}
+
+func (c *call) gitVerb(verb string) {
+	force := c.has("f", "force")
+	switch verb {
+	case "status", "log", "diff", "show", "blame", "ls-files", "ls-tree", "rev-parse", "rev-list", "describe", "shortlog", "cat-file", "grep", "name-rev", "merge-base", "for-each-ref", "show-ref", "symbolic-ref", "whatchanged", "range-diff", "cherry", "count-objects", "fsck", "help", "version", "--version", "var", "check-ignore", "check-attr", "show-branch", "diff-tree", "diff-index", "diff-files", "hash-object", "ls-remote", "add", "commit", "mv", "init", "notes", "apply", "am", "merge", "cherry-pick", "revert", "archive", "bundle", "fetch", "pull", "clone", "sparse-checkout", "maintenance", "stage", "format-patch", "difftool", "mergetool", "reflog", "stash", "branch", "tag", "remote", "checkout", "switch", "restore", "reset", "clean", "push", "rebase", "config", "submodule", "worktree", "rm", "bisect", "filter-branch", "filter-repo", "gc", "prune", "update-ref", "send-email", "daemon", "instaweb", "replace", "lfs", "read-tree", "checkout-index", "update-index":
+	default:
+		c.mark(Unknown, Medium, "A command of git that is not known here; it may be an alias.")
+		return
+	}
+	first := ""
+	if list := c.plain(); len(list) > 0 {
+		first = list[0].text
+	}
+	discard := func(level Level, why string) { c.whole(GitDiscard, level, why) }
+	switch verb {
+	case "push":
+		switch {
+		case force || c.has("", "force-with-lease", "mirror", "delete", "prune") || c.has("d") || slices.ContainsFunc(c.plain(), func(a field) bool { return strings.HasPrefix(a.text, "+") || strings.HasPrefix(a.text, ":") }):
+			c.whole(GitForce, High, "Replaces or removes what is on the other side.")
+		case c.computed():
+			c.whole(GitForce, High, "What is pushed, and how, is computed.")
+		default:
+			c.whole(GitPush, Medium, "Sends work to another machine.")
+		}
+	case "reset":
+		if c.has("", "hard", "merge", "keep") {
+			discard(High, "Throws away changes that are not committed.")
+		} else {
+			discard(Low, "Moves the branch or the index.")
+		}
+	case "clean":
+		if force || c.has("f") {
+			discard(High, "Removes files that git does not know.")
+		}
+	case "checkout", "restore", "switch":
+		all := slices.ContainsFunc(c.args, func(a field) bool { return a.text == "." || a.text == "--" || a.text == ":/" || a.text == "*" })
+		switch {
+		case force || c.has("", "discard-changes"):
+			discard(High, "Throws away changes that are not committed.")
+		case verb == "restore" && !(c.has("S", "staged") && !c.has("W", "worktree")) || verb == "checkout" && all:
+			discard(High, "Throws away changes of files that are not committed.")
+		case verb != "restore":
+			discard(Low, "Changes what is in the folder.")
+		}
+	case "stash":
+		if first == "drop" || first == "clear" {
+			discard(High, "Throws away what was put aside.")
+		} else if first != "list" && first != "show" {
+			discard(Low, "Puts changes aside or takes them back.")
+		}
+	case "branch":
+		if c.has("D") || force && c.has("dM", "delete") {
+			discard(High, "Removes a branch, merged or not.")
+		} else if c.has("dmM", "delete", "move") {
+			discard(Medium, "Removes or renames a branch.")
+		}
+	case "tag":
+		if c.has("d", "delete") || force {
+			discard(Medium, "Removes or moves a tag.")
+		}
+	case "reflog":
+		if first == "expire" || first == "delete" {
+			discard(High, "Throws away the way back.")
+		}
+	case "filter-branch", "filter-repo":
+		discard(High, "Rewrites the whole history, and runs commands for it.")
+	case "gc", "prune":
+		if c.has("", "prune") || verb == "prune" {
+			discard(High, "Throws away what could still be got back.")
+		}
+	case "update-ref", "replace", "read-tree", "checkout-index", "update-index":
+		discard(Medium, "Changes the repository below the usual commands.")
+	case "rebase":
+		if c.has("x", "exec") {
+			c.whole(Launcher, High, "Runs a command for each commit.")
+		} else {
+			discard(Medium, "Rewrites commits.")
+		}
+	case "bisect":
+		if first == "run" {
+			c.run(c.args[slices.IndexFunc(c.args, func(a field) bool { return a.text == "run" })+1:])
+		}
+	case "submodule":
+		if first == "foreach" {
+			for _, a := range c.plain()[1:] {
+				if a.static {
+					c.w.nested(a.text, a.place)
+				} else {
+					c.at(a, Evaluated, High, "Runs a text that is computed.")
+				}
+			}
+		} else if first == "add" || first == "update" {
+			c.whole(Install, Medium, "Fetches code of others.")
+		}
+	case "config":
+		if c.has("l", "list", "get", "get-all", "get-regexp") || len(c.plain()) < 2 {
+			return
+		}
+		if c.has("", "global", "system") {
+			c.whole(Redefine, High, "Changes the settings of git outside this repository.")
+		}
+		c.gitConfig(c.plain()[0])
+	case "remote":
+		if first == "set-url" || first == "add" || first == "remove" || first == "rm" {
+			c.whole(Redefine, Medium, "Changes where git sends and fetches.")
+		}
+	case "clone", "fetch", "pull", "ls-remote":
+		c.whole(Network, Low, "Fetches from another machine.")
+	case "rm":
+		if c.has("r") || force {
+			c.whole(Delete, Medium, "Removes files.")
+		}
+	case "worktree":
+		if first == "remove" || first == "prune" {
+			discard(Medium, "Removes a work tree.")
+		}
+	case "commit":
+		if c.has("", "amend") {
+			discard(Low, "Replaces the last commit.")
+		}
+		if c.has("n", "no-verify") {
+			c.whole(Redefine, Low, "Leaves out the checks before a commit.")
+		}
+	case "send-email", "daemon", "instaweb":
+		uploads(c)
+	case "difftool", "mergetool":
+		c.whole(Launcher, Medium, "Starts another program.")
+	}
+}
+
+func (c *call) npm() {
+	sub, _ := c.sub("--prefix", "-C", "--dir", "--filter", "-w", "--workspace", "--cwd")
+	switch sub {
+	case "test", "t", "run", "run-script", "ls", "list", "view", "outdated", "why", "explain", "version", "help", "start", "lint", "build", "check", "typecheck", "format", "dev", "ping", "root", "bin", "pack", "fund", "doctor", "audit", "":
+		if sub == "audit" && c.word("fix") {
+			installs(c)
+		}
+	case "publish", "unpublish", "deprecate", "dist-tag", "owner", "access", "team", "token", "adduser", "login", "logout", "unstar", "star":
+		c.whole(Remote, High, "Changes what others get from the registry, or who may.")
+	case "exec", "x", "dlx", "create", "init":
+		downloadsProgram(c)
+	case "config", "set":
+		c.whole(Redefine, Medium, "Changes the settings of the package tool.")
+	default:
+		if c.name == "yarn" || c.name == "pnpm" || c.name == "bun" {
+			if sub != "add" && sub != "install" && sub != "i" && sub != "remove" && sub != "up" && sub != "upgrade" && sub != "update" && sub != "link" && sub != "global" {
+				c.mark(Script, Low, "Runs a script of the project.")
+				return
+			}
+		}
+		installs(c)
+	}
+}
+
+func (c *call) pip() {
+	sub, rest := c.sub("--project", "--directory")
+	switch sub {
+	case "list", "show", "freeze", "check", "search", "info", "env", "outdated", "--version", "tree", "":
+	case "run", "exec":
+		c.run(rest)
+	case "test", "build", "format", "compile", "lint", "deps.get":
+	case "tool", "x":
+		downloadsProgram(c)
+	case "publish", "push", "yank", "nuget":
+		c.whole(Remote, High, "Changes what others get from the registry.")
+	default:
+		installs(c)
+	}
+}
+
+func (c *call) cargo() {
+	sub, _ := c.sub("--manifest-path", "--target-dir", "--config")
+	switch sub {
+	case "build", "b", "check", "c", "test", "t", "bench", "clippy", "fmt", "doc", "tree", "metadata", "clean", "run", "r", "nextest", "version", "search", "":
+		if c.has("", "config") {
+			c.whole(Launcher, High, "A setting that can run programs.")
+		}
+	case "publish", "yank", "owner", "login", "logout":
+		c.whole(Remote, High, "Changes what others get from the registry, or who may.")
+	default:
+		installs(c)
+	}
+}
+
+func (c *call) golang() {
+	sub, rest := c.sub("-C")
+	for i, a := range c.args {
+		if a.text == "-exec" || a.text == "-toolexec" || strings.HasPrefix(a.text, "-exec=") || strings.HasPrefix(a.text, "-toolexec=") || strings.HasPrefix(a.text, "--exec") || strings.HasPrefix(a.text, "--toolexec") || a.text == "-vettool" || strings.HasPrefix(a.text, "-vettool=") || strings.HasPrefix(a.text, "-overlay") {
+			c.whole(Launcher, High, "Runs the program that an option names.")
+			return
+		}
+		if a.text == "-o" && i+1 < len(c.args) {
+			c.w.writesTo(c.args[i+1])
+		}
+	}
+	switch sub {
+	case "test", "build", "vet", "fmt", "list", "doc", "version", "env", "mod", "work", "clean", "fix", "help", "":
+		if sub == "env" && c.has("wu") {
+			c.whole(Redefine, High, "Changes the settings of Go for everything that follows.")
+		}
+	case "run":
+		if len(rest) > 0 && slices.ContainsFunc(rest, func(a field) bool { return strings.Contains(a.text, "@") }) {
+			downloadsProgram(c)
+			return
+		}
+		c.mark(Script, Low, "Runs a program of the project.")
+	case "generate", "tool":
+		c.mark(Script, Medium, "Runs the commands that stand in the project's files.")
+	default:
+		installs(c)
+	}
+}
+
+func (c *call) build() {
+	for _, a := range c.args {
+		switch a.text {
+		case "deploy", "publish", "upload", "release":
+			c.whole(Remote, High, "Changes what others get.")
+			return
+		}
+	}
+}
+
+func (c *call) make() {
+	for _, a := range c.args {
+		name, _, ok := strings.Cut(a.text, "=")
+		switch {
+		case ok && !strings.HasPrefix(a.text, "-") && (name == "SHELL" || name == "MAKEFLAGS" || strings.HasPrefix(name, ".")):
+			c.at(a, Launcher, High, "Decides which program runs the commands.")
+		case strings.HasPrefix(a.text, "--eval") || strings.HasPrefix(a.text, "-E"):
+			c.at(a, Evaluated, High, "Runs a text as part of the makefile.")
+		case a.text == "-f" || strings.HasPrefix(a.text, "--file") || strings.HasPrefix(a.text, "--makefile"):
+			c.at(a, Script, Medium, "Runs a file that is not shown here.")
+		case a.text == "install" || a.text == "uninstall" || a.text == "deploy" || a.text == "publish" || a.text == "release":
+			c.at(a, System, Medium, "Changes more than the folder of the session.")
+		}
+	}
+	if c.word("-f-", "-") {
+		c.found.runsInput, c.found.inputAt = true, c.place
+	}
+}

@@ -1,0 +1,271 @@
+package review
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+func (c *call) rm() {
+	recursive := c.has("rR", "recursive", "no-preserve-root")
+	if recursive || c.computed() && !c.word("--") {
+		c.tree()
+	} else {
+		c.whole(Delete, Medium, "Removes files.")
+	}
+	for _, a := range c.plain() {
+		if a.glob {
+			c.at(a, Delete, Medium, "A pattern: it may match more than it seems.")
+		}
+	}
+	c.targets(recursive)
+}
+
+func (c *call) tree() { c.whole(DeleteTree, High, "Removes folders with all that is in them.") }
+
+// targets marks what lies outside the folder of the session, or is all of it.
+func (c *call) targets(recursive bool) {
+	for _, a := range c.plain() {
+		full := c.w.resolve(strings.TrimSuffix(strings.TrimSuffix(a.text, "*"), "/"))
+		switch {
+		case !a.static:
+			c.at(a, Computed, Medium, "Which file is meant is computed.")
+		case full == "?" || !c.w.inFolder(full) && !strings.HasPrefix(full, "/tmp/"):
+			c.at(a, WriteOutside, High, "Outside the folder of the session.")
+		case recursive && full == c.w.root:
+			c.at(a, DeleteTree, High, "All of the folder of the session.")
+		case sensitive(full) != "":
+			c.at(a, WriteSensitive, High, sensitive(full))
+		}
+	}
+}
+
+func (c *call) moves() {
+	c.mark(Overwrite, Low, "Moves files, and replaces what is where they go.")
+	for _, a := range c.plain() {
+		if !a.static {
+			c.at(a, Computed, Medium, "Which file is meant is computed.")
+		} else {
+			c.w.writesTo(a)
+		}
+	}
+}
+
+func (c *call) copies() {
+	list := c.plain()
+	if len(list) == 0 {
+		return
+	}
+	last := list[len(list)-1]
+	for i, a := range c.args {
+		if a.text == "-t" && i+1 < len(c.args) {
+			last = c.args[i+1]
+		} else if dir, ok := strings.CutPrefix(a.text, "--target-directory="); ok {
+			last = a
+			last.text = dir
+		}
+	}
+	if !last.static {
+		c.at(last, Computed, Medium, "Which file is written is computed.")
+	} else if !c.w.writesTo(last) {
+		c.mark(Overwrite, Low, "Replaces what is where it goes.")
+	}
+	if c.name == "ln" {
+		for _, a := range list[:len(list)-1] {
+			if full := c.w.resolve(a.text); !a.static || !c.w.inFolder(full) {
+				c.at(a, WriteOutside, Medium, "Leads from the folder of the session to a place outside.")
+			}
+		}
+	}
+	if c.name == "install" && c.has("m", "mode") {
+		c.chmodMode()
+	}
+}
+
+func (c *call) makes() {
+	for _, a := range c.plain() {
+		if !a.static {
+			c.at(a, Computed, Low, "Which file is meant is computed.")
+		} else {
+			c.w.writesTo(a)
+		}
+	}
+}
+
+func (c *call) tee() {
+	for _, a := range c.plain() {
+		if !a.static {
+			c.at(a, Computed, Medium, "Which file is written is computed.")
+		} else if !c.w.writesTo(a) && !c.has("a", "append") {
+			c.at(a, Overwrite, Low, "Replaces the file, if there is one.")
+		}
+	}
+}
+
+func (c *call) rsync() {
+	if c.has("", "delete", "remove-source-files") || c.word("--del") {
+		c.whole(DeleteTree, High, "Removes what is not on the other side.")
+	}
+	if c.has("e", "rsh", "rsync-path") {
+		c.whole(Launcher, High, "Runs the program that an option names.")
+	}
+	list := c.plain()
+	for i, a := range list {
+		switch {
+		case strings.Contains(a.text, ":"):
+			c.at(a, Upload, Medium, "Copies files from or to another machine.")
+		case i == len(list)-1:
+			c.w.writesTo(a)
+		}
+	}
+}
+
+var sedRuns = regexp.MustCompile(`(^|[;{}\n/0-9$!\s])e(\s|$|;)|/[gipmIM0-9]*e[gipmIM0-9w]*(\s*$|\s*[;}\n])`)
+var sedWrites = regexp.MustCompile(`(^|[;{}\n/0-9$!\s])[wW]\s+\S|/[gipmIM0-9e]*w\s+\S`)
+
+func (c *call) sed() {
+	if c.has("i", "in-place") {
+		c.mark(Overwrite, Low, "Changes files in place.")
+		for i, a := range c.plain() {
+			if i > 0 || c.has("e", "expression") {
+				c.w.writesTo(a)
+			}
+		}
+	}
+	for _, a := range c.args {
+		switch {
+		case !a.static:
+			c.at(a, Computed, Low, "What is changed is computed.")
+		case strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "-e"):
+		case sedRuns.MatchString(a.text):
+			c.at(a, InlineCode, High, "Text that runs as a command: e of sed.")
+		case sedWrites.MatchString(a.text):
+			c.at(a, WriteOutside, Medium, "Writes to a file that its text names: w of sed.")
+		}
+	}
+	if c.has("f", "file") {
+		c.mark(Script, Medium, "Runs a file that is not shown here.")
+	}
+}
+
+func (c *call) editor() {
+	c.whole(InlineCode, Medium, "An editor, which can also run commands.")
+}
+
+func (c *call) find() {
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		switch a.text {
+		case "-delete":
+			c.whole(DeleteTree, High, "Removes every file that it finds.")
+		case "-exec", "-execdir", "-ok", "-okdir":
+			c.at(a, Launcher, Low, "Runs a command for every file that it finds.")
+			end := i + 1
+			for end < len(c.args) && c.args[end].text != ";" && c.args[end].text != "+" {
+				end++
+			}
+			inner := slices.Clone(c.args[i+1 : end])
+			for j := range inner {
+				if inner[j].text == "{}" {
+					inner[j].static = j > 0
+					inner[j].text = "found-file"
+				}
+			}
+			c.run(inner)
+			i = end
+		case "-fprint", "-fprintf", "-fls", "-fprint0":
+			if i+1 < len(c.args) {
+				c.w.writesTo(c.args[i+1])
+			}
+		}
+		if !a.static && a.open {
+			c.at(a, Computed, Medium, "What is looked for, or done with it, is computed.")
+		}
+	}
+}
+
+// run runs other arguments as a command, in the place of this one. What it says of
+// its input is for this one, too.
+func (c *call) run(args []field) {
+	if len(args) > 0 {
+		f := c.w.run(args, c.place, nil)
+		f.runsInput = false
+		c.found = c.found.or(f)
+	}
+}
+
+func (c *call) fd() {
+	for i, a := range c.args {
+		if slices.Contains([]string{"-x", "-X", "--exec", "--exec-batch"}, a.text) {
+			c.at(a, Launcher, Low, "Runs a command for every file that it finds.")
+			c.run(c.args[i+1:])
+			return
+		}
+	}
+}
+
+func (c *call) rg() {
+	if c.has("", "pre") {
+		c.whole(Launcher, High, "Runs a program for every file: --pre.")
+	}
+}
+
+func (c *call) sort() {
+	if c.has("", "compress-program") {
+		c.whole(Launcher, High, "Runs a program: --compress-program.")
+	}
+	for i, a := range c.args {
+		if a.text == "-o" && i+1 < len(c.args) {
+			c.w.writesTo(c.args[i+1])
+		} else if strings.HasPrefix(a.text, "-o") && len(a.text) > 2 {
+			a.text = a.text[2:]
+			c.w.writesTo(a)
+		} else if to, ok := strings.CutPrefix(a.text, "--output="); ok {
+			a.text = to
+			c.w.writesTo(a)
+		}
+	}
+}
+
+func (c *call) pager() {
+	if c.has("P", "pager") && c.name == "man" || c.has("K") && c.name == "less" {
+		c.whole(Launcher, High, "Runs a program that an option names.")
+	}
+}
+
+// xargs runs a command with arguments that another one prints.
+func (c *call) xargs() {
+	rest := c.args
+	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") {
+		takes := slices.Contains([]string{"-n", "-P", "-I", "-L", "-d", "-s", "-E", "-a", "-j", "--max-args", "--max-procs", "--replace", "--jobs", "--arg-file", "--delimiter"}, rest[0].text)
+		rest = rest[1:]
+		if takes && len(rest) > 0 {
+			rest = rest[1:]
+		}
+	}
+	c.mark(Launcher, Low, "Runs a command with arguments that another one prints.")
+	if len(rest) == 0 {
+		if c.name == "parallel" {
+			c.found.runsInput, c.found.inputAt = true, c.place
+		}
+		return
+	}
+	f := c.w.run(rest, c.place, nil)
+	name := strings.ToLower(path.Base(rest[0].text))
+	if f.runsInput || shells[name] || name == "eval" || name == "env" && len(rest) == 1 {
+		c.found.runsInput, c.found.inputAt = true, c.place
+	}
+	if name == "rm" || name == "rmdir" || name == "unlink" || name == "shred" {
+		c.whole(DeleteTree, High, "Removes whatever another command prints.")
+	}
+	if rest[0].static && strings.Contains(rest[0].text, "{}") {
+		c.at(rest[0], Computed, High, "Which command runs is computed.")
+	}
+}
+
+func (c *call) fzf() {
+	if c.has("", "bind", "preview", "execute") {
+		c.whole(Launcher, High, "Runs commands that its options name.")
+	}
+}

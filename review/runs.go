@@ -1,0 +1,324 @@
+package review
+
+import (
+	"strings"
+)
+
+func (c *call) sudo() {
+	c.whole(Privilege, High, "Runs as another user, with other rights.")
+	if c.has("si", "shell", "login") {
+		rest := c.plain()
+		if len(rest) == 0 {
+			c.found.runsInput, c.found.inputAt = true, c.place
+		}
+	}
+	rest := c.args
+	for len(rest) > 0 {
+		switch a := rest[0]; {
+		case strings.HasPrefix(a.text, "-"):
+			rest = rest[1:]
+			if strings.ContainsAny(a.text[len(a.text)-1:], "ugphCTrtRDU") && !strings.HasPrefix(a.text, "--") && len(rest) > 0 {
+				rest = rest[1:]
+			}
+		case strings.Contains(a.text, "="):
+			rest = rest[1:]
+		default:
+			c.launchRest(rest, 0)
+			return
+		}
+	}
+}
+
+func (c *call) su() {
+	c.whole(Privilege, High, "Runs as another user, with other rights.")
+	for i, a := range c.args {
+		if (a.text == "-c" || a.text == "--command") && i+1 < len(c.args) {
+			c.text(c.args[i+1])
+			return
+		}
+	}
+	c.found.runsInput, c.found.inputAt = true, c.place
+}
+
+// text reads an argument that runs as a command of a shell.
+func (c *call) text(a field) {
+	if !a.static {
+		c.at(a, Evaluated, High, "Runs a text that is computed.")
+		return
+	}
+	c.w.nested(a.text, a.place)
+}
+
+func (c *call) shell() {
+	if c.name == "nu" || c.name == "pwsh" || c.name == "powershell" || c.name == "elvish" || c.name == "fish" || c.name == "csh" || c.name == "tcsh" {
+		c.whole(InlineCode, High, "Runs a language that is not read here.")
+	}
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		switch {
+		case !a.static && a.proc == nil:
+			c.at(a, Evaluated, High, "Runs a text that is computed.")
+			return
+		case a.text == "--rcfile" || a.text == "--init-file" || a.text == "-o" || a.text == "+o" || a.text == "-O" || a.text == "+O":
+			i++
+		case strings.HasPrefix(a.text, "--"):
+		case strings.HasPrefix(a.text, "-") && len(a.text) > 1 || strings.HasPrefix(a.text, "+"):
+			if strings.Contains(a.text, "c") {
+				for _, code := range c.args[i+1:] {
+					if !strings.HasPrefix(code.text, "-") || !code.static {
+						c.text(code)
+						return
+					}
+				}
+				return
+			}
+			if strings.Contains(a.text, "s") {
+				c.input(c.w.nested)
+				return
+			}
+			if strings.HasSuffix(a.text, "o") || strings.HasSuffix(a.text, "O") {
+				i++
+			}
+		default:
+			c.file(a)
+			return
+		}
+	}
+	c.input(c.w.nested)
+}
+
+// file is a script that is run.
+func (c *call) file(a field) {
+	switch full := c.w.resolve(a.text); {
+	case a.proc != nil:
+		c.w.runsText(a.place, *a.proc)
+	case a.text == "-" || full == "/dev/stdin" || full == "/dev/fd/0" || full == "/proc/self/fd/0":
+		c.input(c.w.nested)
+	case !a.static:
+		c.at(a, Computed, High, "Which file runs is computed.")
+	case strings.HasPrefix(full, "/dev/tcp/"):
+		c.at(a, DownloadRun, High, "Runs what comes from the network, unseen.")
+	case c.w.fetched[full]:
+		c.at(a, DownloadRun, High, "Runs a file that this command fetches from the network.")
+	case full == "?" || !c.w.inFolder(full):
+		c.at(a, Script, High, "Runs a file from outside the folder of the session.")
+	default:
+		c.at(a, Script, Medium, "Runs a file that is not shown here.")
+	}
+}
+
+func (c *call) eval() {
+	var words []string
+	for _, a := range c.args {
+		if !a.static {
+			c.whole(Evaluated, High, "Runs a text that is computed.")
+			return
+		}
+		words = append(words, a.text)
+	}
+	c.mark(Evaluated, Medium, "Runs a text as a command.")
+	if len(c.args) > 0 {
+		at := c.args[0].place
+		at.to = max(at.to, c.args[len(c.args)-1].place.to)
+		cwd := c.w.cwd
+		c.w.nested(strings.Join(words, " "), at)
+		c.w.cwd = cwd
+	}
+}
+
+func (c *call) source() {
+	if len(c.args) == 0 {
+		return
+	}
+	a := c.args[0]
+	if a.static && a.proc == nil && a.text != "-" && !strings.HasPrefix(c.w.resolve(a.text), "/dev/") && c.w.inFolder(c.w.resolve(a.text)) && !c.w.fetched[c.w.resolve(a.text)] {
+		c.at(a, Evaluated, Medium, "Runs a file in this shell, which is not shown here.")
+		return
+	}
+	c.file(a)
+}
+
+func (c *call) exec() {
+	if len(c.args) == 0 {
+		return // only its redirections count
+	}
+	c.mark(Launcher, Low, "Goes on as another program.")
+	c.launch(0, "a")
+}
+
+func (c *call) command() {
+	if c.has("vV") {
+		return // only looks where the command is
+	}
+	c.launch(0, "")
+}
+
+func (c *call) env() {
+	rest := c.args
+	for len(rest) > 0 {
+		a := rest[0]
+		name, _, assigns := strings.Cut(a.text, "=")
+		switch {
+		case a.text == "-S" || a.text == "--split-string":
+			if len(rest) > 1 {
+				c.text(rest[1])
+			}
+			return
+		case strings.HasPrefix(a.text, "-S") || strings.HasPrefix(a.text, "--split-string="):
+			a.text = strings.TrimPrefix(strings.TrimPrefix(a.text, "--split-string="), "-S")
+			c.text(a)
+			return
+		case strings.HasPrefix(a.text, "-") && len(a.text) > 1 && !strings.HasPrefix(a.text, "--"):
+			rest = rest[1:]
+			if strings.ContainsAny(a.text[len(a.text)-1:], "uCP") && len(rest) > 0 {
+				if strings.HasSuffix(a.text, "C") {
+					c.w.cwd = "?"
+				}
+				rest = rest[1:]
+			}
+		case strings.HasPrefix(a.text, "-"):
+			rest = rest[1:]
+		case assigns:
+			if level, why := riskyVariable(name); level != "" {
+				c.at(a, Environment, level, why)
+			}
+			rest = rest[1:]
+		default:
+			c.launchRest(rest, 0)
+			return
+		}
+	}
+	c.environment()
+}
+
+func (c *call) environment() {
+	if len(c.plain()) == 0 {
+		c.mark(ReadSecret, Medium, "Prints the environment, which may hold secrets.")
+	}
+}
+
+func (c *call) nohup() {
+	background(c)
+	c.launch(0, "")
+}
+
+func (c *call) flock() {
+	for i, a := range c.args {
+		if (a.text == "-c" || a.text == "--command") && i+1 < len(c.args) {
+			c.text(c.args[i+1])
+			return
+		}
+	}
+	c.launch(1, "wE")
+}
+
+func (c *call) watch() {
+	var words []string
+	rest := c.args
+	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") {
+		takes := rest[0].text == "-n" || rest[0].text == "--interval"
+		rest = rest[1:]
+		if takes && len(rest) > 0 {
+			rest = rest[1:]
+		}
+	}
+	for _, a := range rest {
+		if !a.static {
+			c.at(a, Evaluated, High, "Runs a text that is computed.")
+			return
+		}
+		words = append(words, a.text)
+	}
+	if len(rest) > 0 {
+		c.w.nested(strings.Join(words, " "), c.place)
+	}
+}
+
+func (c *call) script() {
+	for i, a := range c.args {
+		if (a.text == "-c" || a.text == "--command") && i+1 < len(c.args) {
+			c.text(c.args[i+1])
+			return
+		}
+		if strings.HasPrefix(a.text, "-") && strings.HasSuffix(a.text, "c") && len(a.text) > 1 && i+1 < len(c.args) {
+			c.text(c.args[i+1])
+			return
+		}
+	}
+	c.mark(Launcher, Medium, "Starts a shell.")
+	c.found.runsInput, c.found.inputAt = true, c.place
+}
+
+func (c *call) terminal() {
+	c.whole(Background, Medium, "Goes on in a terminal of its own after the call has ended.")
+	for _, a := range c.args {
+		if a.static && strings.ContainsAny(a.text, " ;|&") {
+			c.w.nested(a.text, a.place)
+		}
+	}
+	if c.word("-X", "-S", "send-keys", "run-shell") {
+		c.whole(Evaluated, High, "Runs a text as a command in another terminal.")
+		return
+	}
+	if c.name == "screen" {
+		c.launch(0, "STcpehst")
+	}
+}
+
+func (c *call) trap() {
+	if list := c.plain(); len(list) > 1 {
+		c.at(list[0], Evaluated, Low, "Runs when the shell ends or gets a signal.")
+		c.text(list[0])
+	}
+}
+
+func (c *call) alias() {
+	for _, a := range c.args {
+		if name, body, ok := strings.Cut(a.text, "="); ok {
+			c.at(a, Redefine, High, "Gives the command “"+name+"” another meaning.")
+			if a.static {
+				c.w.nested(body, a.place)
+			}
+		}
+	}
+}
+
+func (c *call) enable() {
+	if c.has("fn") {
+		c.whole(Redefine, High, "Gives a command of the shell another meaning.")
+	}
+}
+
+func (c *call) mapfile() {
+	for i, a := range c.args {
+		if a.text == "-C" && i+1 < len(c.args) {
+			c.at(c.args[i+1], Evaluated, High, "Runs a text as a command.")
+		}
+	}
+}
+
+func (c *call) sandboxed() {
+	c.launchRest(c.args, len(c.args))
+	c.mark(Launcher, Medium, "Runs another program in a sandbox.")
+}
+
+func (c *call) later() {
+	later(c)
+	c.launch(0, "pu")
+}
+
+func (c *call) cd() {
+	list := c.plain()
+	if c.has("0123456789") && !strings.HasPrefix(c.name, "cd") {
+		c.w.cwd = "?"
+		return
+	}
+	switch {
+	case len(list) == 0:
+		c.w.cwd = "~"
+	case !list[0].static || list[0].text == "-" || list[0].glob:
+		c.w.cwd = "?"
+	default:
+		c.w.cwd = c.w.resolve(list[0].text)
+	}
+}

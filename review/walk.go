@@ -1,0 +1,491 @@
+package review
+
+import (
+	"cmp"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// walker goes once through a command and the commands inside its strings.
+type walker struct {
+	root string // the folder of the session
+	cwd  string // where the next command runs, "?" when that is computed
+
+	src   string
+	units []int  // of src: UTF-16 units before each byte; nil within a string
+	fixed *place // within a string: where that stands
+	depth int
+
+	vars    map[string]string // what was assigned, where that is known
+	fetched map[string]bool   // files that a former command fetched
+	known   map[string]bool   // functions of the command itself
+	procs   map[*syntax.ProcSubst]found
+	wrapped int  // how many commands run the one that is looked at
+	spent   *int // bytes that were read of strings that run as commands
+	level   *Level
+
+	marks   []Mark
+	steps   []Step
+	problem string
+}
+
+func newWalker(cwd string) *walker {
+	return &walker{
+		root: cwd, cwd: cwd, vars: map[string]string{}, fetched: map[string]bool{}, known: map[string]bool{},
+		procs: map[*syntax.ProcSubst]found{}, spent: new(int), level: new(Level),
+	}
+}
+
+// parse reads a command. at is where it stands when it is a string in another.
+func (w *walker) parse(src string, at *place, depth int) found {
+	switch {
+	case depth > maxDepth:
+		w.unreadable("It holds commands inside commands, too deep to be followed.", at)
+		return found{}
+	case len(src) > MaxCommand || at != nil && *w.spent > 4*MaxCommand:
+		w.unreadable("It is too long to be read by machine.", at)
+		return found{}
+	case brackets(src) > maxNesting:
+		w.unreadable("It has too many brackets to be read by machine.", at)
+		return found{}
+	}
+	if at != nil {
+		*w.spent += len(src)
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
+	if err != nil {
+		w.unreadable("It is not a command that a shell would read as a whole.", at)
+		return found{}
+	}
+	inner := *w
+	inner.src, inner.fixed, inner.depth, inner.units = src, at, depth, nil
+	if at == nil {
+		inner.units = utf16Units(src)
+	}
+	f := inner.stmts(file.Stmts)
+	w.marks, w.steps, w.problem = inner.marks, inner.steps, cmp.Or(inner.problem, w.problem)
+	if at == nil {
+		w.cwd = inner.cwd
+	}
+	return f
+}
+
+func (w *walker) unreadable(why string, at *place) {
+	w.problem = why
+	if at != nil {
+		w.put(*at, Unreadable, High, "This text runs as a command, and could not be read.")
+	}
+}
+
+func (w *walker) placeOf(n syntax.Node) place { return w.placeAt(n.Pos(), n.End()) }
+
+func (w *walker) placeAt(from, to syntax.Pos) place {
+	if w.fixed != nil {
+		return *w.fixed
+	}
+	clamp := func(p syntax.Pos) int { return w.units[min(int(p.Offset()), len(w.src))] }
+	p := place{clamp(from), clamp(to)}
+	p.to = max(p.to, p.from)
+	return p
+}
+
+func (w *walker) textOf(n syntax.Node) string {
+	from, to := min(int(n.Pos().Offset()), len(w.src)), min(int(n.End().Offset()), len(w.src))
+	return w.src[from:max(from, to)]
+}
+
+func (w *walker) put(at place, kind Risk, level Level, reason string) {
+	*w.level = atLeast(*w.level, level)
+	// The levels of all count; of the list, what is high is kept first.
+	if len(w.marks) < 10*maxMarks || level == High && len(w.marks) < 20*maxMarks {
+		w.marks = append(w.marks, Mark{From: at.from, To: at.to, Kind: kind, Level: level, Reason: reason})
+	}
+}
+
+// hidden marks what a person cannot see or cannot tell apart.
+func (w *walker) hidden(s string) {
+	at := 0
+	for i, r := range s {
+		n := 1
+		if r >= 0x10000 {
+			n = 2
+		}
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
+			w.put(place{at, at + n}, Hidden, High, "This is not text.")
+		case r == '\n' || r == '\t':
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r), unicode.Is(unicode.Zl, r), unicode.Is(unicode.Zp, r),
+			r > ' ' && unicode.Is(unicode.Zs, r), r == 0x034f, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800:
+			w.put(place{at, at + n}, Hidden, High, "A character that cannot be seen.")
+		}
+		at += n
+	}
+}
+
+// found is what the rest of a pipeline must know of a statement.
+type found struct {
+	runsInput bool  // it runs what it reads from its standard input
+	inputAt   place // which part of it does
+	fetches   bool  // it prints what comes from the network
+	decodes   bool  // it prints what was decoded
+}
+
+func (f found) or(g found) found {
+	if !f.runsInput {
+		f.runsInput, f.inputAt = g.runsInput, g.inputAt
+	}
+	f.fetches = f.fetches || g.fetches
+	f.decodes = f.decodes || g.decodes
+	return f
+}
+
+func (w *walker) stmts(list []*syntax.Stmt) (f found) {
+	for _, s := range list {
+		f = f.or(w.stmt(s))
+	}
+	return f
+}
+
+// apart walks what runs in a shell of its own: a cd in it changes nothing outside.
+func (w *walker) apart(list []*syntax.Stmt) found {
+	cwd := w.cwd
+	f := w.stmts(list)
+	w.cwd = cwd
+	return f
+}
+
+func (w *walker) stmt(s *syntax.Stmt) (f found) {
+	if s == nil {
+		return f
+	}
+	if s.Background || s.Coprocess {
+		w.put(w.placeOf(s), Background, Medium, "Goes on in the background after the call has ended.")
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		f = w.callExpr(c, s.Redirs)
+	case *syntax.BinaryCmd:
+		f = w.binary(c)
+	case *syntax.Subshell:
+		f = w.apart(c.Stmts)
+	case *syntax.Block:
+		f = w.stmts(c.Stmts)
+	case *syntax.IfClause:
+		for i := c; i != nil; i = i.Else {
+			f = f.or(w.stmts(i.Cond)).or(w.stmts(i.Then))
+		}
+	case *syntax.WhileClause:
+		f = w.stmts(c.Cond).or(w.stmts(c.Do))
+	case *syntax.ForClause:
+		if loop, ok := c.Loop.(*syntax.WordIter); ok {
+			delete(w.vars, loop.Name.Value)
+			for _, item := range loop.Items {
+				w.inside(item)
+			}
+		} else {
+			w.inside(c.Loop)
+		}
+		f = w.stmts(c.Do)
+	case *syntax.CaseClause:
+		w.inside(c.Word)
+		for _, item := range c.Items {
+			for _, p := range item.Patterns {
+				w.inside(p)
+			}
+			f = f.or(w.stmts(item.Stmts))
+		}
+	case *syntax.FuncDecl:
+		w.funcDecl(c)
+	case *syntax.DeclClause:
+		for _, a := range c.Args {
+			w.assign(a)
+		}
+	case *syntax.TimeClause:
+		f = w.stmt(c.Stmt)
+	case *syntax.CoprocClause:
+		w.put(w.placeOf(c), Background, Medium, "Goes on in the background after the call has ended.")
+		f = w.stmt(c.Stmt)
+	case nil:
+	default:
+		w.inside(c)
+	}
+	_, isCall := s.Cmd.(*syntax.CallExpr)
+	for _, r := range s.Redirs {
+		w.redirect(r, f, !isCall)
+	}
+	return f
+}
+
+func (w *walker) funcDecl(c *syntax.FuncDecl) {
+	if c.Name != nil {
+		name := strings.ToLower(c.Name.Value)
+		w.known[name] = true
+		if _, ours := commands[name]; ours || harmless[name] || shells[name] || name == "cd" || name == "command" {
+			w.put(w.placeOf(c.Name), Redefine, High, "Gives the command “"+name+"” another meaning.")
+		}
+	}
+	w.apart([]*syntax.Stmt{c.Body})
+}
+
+// binary walks && || and pipelines. These can be long, so lists are flattened.
+func (w *walker) binary(c *syntax.BinaryCmd) (f found) {
+	var parts []*syntax.Stmt
+	pipe := c.Op == syntax.Pipe || c.Op == syntax.PipeAll
+	var flat func(s *syntax.Stmt)
+	flat = func(s *syntax.Stmt) {
+		if b, ok := s.Cmd.(*syntax.BinaryCmd); ok && len(s.Redirs) == 0 && !s.Background && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) == pipe {
+			flat(b.X)
+			flat(b.Y)
+			return
+		}
+		parts = append(parts, s)
+	}
+	flat(c.X)
+	flat(c.Y)
+	if !pipe {
+		return w.stmts(parts)
+	}
+	var before found
+	for i, s := range parts {
+		cwd := w.cwd
+		now := w.stmt(s)
+		w.cwd = cwd
+		if i > 0 && now.runsInput {
+			w.runsText(now.inputAt, before)
+			now.runsInput = false
+		}
+		before = before.or(now)
+		before.runsInput = before.runsInput && i == 0
+		if i == 0 {
+			f.runsInput, f.inputAt = now.runsInput, now.inputAt
+		}
+	}
+	f.fetches, f.decodes = before.fetches, before.decodes
+	return f
+}
+
+// runsText marks what runs the output of other commands.
+func (w *walker) runsText(at place, from found) {
+	switch {
+	case from.fetches:
+		w.put(at, DownloadRun, High, "Runs what comes from the network, unseen.")
+	case from.decodes:
+		w.put(at, DecodeRun, High, "Runs what was decoded, unseen.")
+	default:
+		w.put(at, PipeRun, High, "Runs what another command prints, unseen.")
+	}
+}
+
+// redirect marks where output goes. alone says that the statement is no simple
+// command, whose own words say what its input is.
+func (w *walker) redirect(r *syntax.Redirect, f found, alone bool) {
+	if r.Word != nil {
+		w.inside(r.Word)
+	}
+	if r.Hdoc != nil {
+		w.inside(r.Hdoc)
+		if alone && f.runsInput {
+			w.nested(w.sourceOf(r.Hdoc), w.placeOf(r.Hdoc))
+		}
+	}
+	if r.N != nil && r.N.Value != "1" && r.N.Value != "2" && r.N.Value != "0" && r.Word == nil {
+		return
+	}
+	switch r.Op {
+	case syntax.RdrOut, syntax.RdrClob, syntax.RdrAll, syntax.RdrInOut:
+		w.writes(r.Word, false)
+	case syntax.AppOut, syntax.AppAll:
+		w.writes(r.Word, true)
+	case syntax.DplOut:
+		if fields := w.fields(r.Word); len(fields) == 1 && fields[0].static && strings.Trim(fields[0].text, "0123456789-") == "" {
+			return // another descriptor
+		}
+		w.writes(r.Word, false)
+	case syntax.RdrIn:
+		for _, p := range w.fields(r.Word) {
+			w.reads(p)
+		}
+	}
+}
+
+func (w *walker) writes(word *syntax.Word, appends bool) {
+	for _, f := range w.fields(word) {
+		if !f.static {
+			w.put(w.placeOf(word), WriteOutside, Medium, "Writes to a file whose name is computed.")
+			continue
+		}
+		if !w.writesTo(f) && !appends {
+			w.put(f.place, Overwrite, Low, "Replaces the file, if there is one.")
+		}
+	}
+}
+
+// writesTo marks a file that is written; false when it lies where the session works.
+func (w *walker) writesTo(f field) bool {
+	full := w.resolve(f.text)
+	switch why := sensitive(full); {
+	case harmlessDevice(full):
+		return true
+	case strings.HasPrefix(full, "/dev/tcp/"), strings.HasPrefix(full, "/dev/udp/"):
+		w.put(f.place, Upload, High, "Sends data over the network.")
+	case strings.HasPrefix(full, "/dev/"):
+		w.put(f.place, Disk, High, "Writes to a device.")
+	case why != "":
+		w.put(f.place, WriteSensitive, High, why)
+	case full == "?":
+		w.put(f.place, WriteOutside, Medium, "Writes to a file in a folder that is computed.")
+	// A session may itself work below one of these; its own files are not outside then.
+	case !w.inFolder(full) && (strings.HasPrefix(full, "/tmp/") || strings.HasPrefix(full, "/var/tmp/")):
+		w.put(f.place, WriteOutside, Low, "Writes to a folder for temporary files.")
+	case !w.inFolder(full):
+		w.put(f.place, WriteOutside, Medium, "Writes outside the folder of the session.")
+	default:
+		return false
+	}
+	return true
+}
+
+func (w *walker) reads(f field) {
+	full := w.resolve(f.text)
+	switch {
+	case strings.HasPrefix(full, "/dev/tcp/"), strings.HasPrefix(full, "/dev/udp/"):
+		w.put(f.place, Network, High, "Talks to another machine.")
+	case f.text != "" && secret(full):
+		w.put(f.place, ReadSecret, Medium, "Reads what looks like a secret.")
+	}
+}
+
+func harmlessDevice(p string) bool {
+	switch p {
+	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "/dev/zero":
+		return true
+	}
+	return strings.HasPrefix(p, "/dev/fd/")
+}
+
+// resolve gives the absolute path of a name where the walker is, "~/…" as it
+// stands and "?" when it is not known.
+func (w *walker) resolve(name string) string {
+	switch {
+	case name == "~" || strings.HasPrefix(name, "~"):
+		return "~" + path.Clean("/"+strings.TrimLeft(strings.TrimPrefix(name, "~"), "/"))
+	case path.IsAbs(name):
+		return path.Clean(name)
+	case w.cwd == "?":
+		return "?"
+	}
+	if strings.HasPrefix(w.cwd, "~") {
+		return "~" + path.Join(strings.TrimPrefix(w.cwd, "~"), name)
+	}
+	return path.Join(w.cwd, name)
+}
+
+func (w *walker) inFolder(full string) bool {
+	return full == w.root || strings.HasPrefix(full, strings.TrimSuffix(w.root, "/")+"/")
+}
+
+// nested reads a text that a command runs as a command.
+func (w *walker) nested(src string, at place) { w.parse(src, &at, w.depth+1) }
+
+// sourceOf is the text of a word, its expansions as they are written.
+func (w *walker) sourceOf(word *syntax.Word) string {
+	if word == nil || len(word.Parts) == 0 {
+		return ""
+	}
+	if fields := w.fields(word); len(fields) == 1 && fields[0].static {
+		return fields[0].text
+	}
+	return w.textOf(word)
+}
+
+// inside walks the commands inside words, expansions and conditions.
+func (w *walker) inside(n syntax.Node) {
+	if word, ok := n.(*syntax.Word); ok && word == nil {
+		return
+	}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			w.put(w.placeOf(n), Substitution, Low, "Its output becomes part of the command.")
+			w.apart(n.Stmts)
+			return false
+		case *syntax.ProcSubst:
+			f := w.apart(n.Stmts)
+			w.procs[n] = f
+			if n.Op == syntax.CmdOut && f.runsInput {
+				w.put(w.placeOf(n), PipeRun, High, "Runs what another command prints, unseen.")
+			}
+			return false
+		case *syntax.ParamExp:
+			if n.Param != nil && secretVariable(n.Param.Value) {
+				w.put(w.placeOf(n), ReadSecret, Medium, "A variable that looks like it holds a secret.")
+			}
+			if n.Excl && n.Names == 0 {
+				w.put(w.placeOf(n), Computed, Medium, "The name of the variable is computed.")
+			}
+			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && n.Exp.Word.Lit() == "P" {
+				w.put(w.placeOf(n), Evaluated, High, "Runs commands that stand in a variable.")
+			}
+		}
+		return true
+	})
+}
+
+func (w *walker) assign(a *syntax.Assign) {
+	if a.Value != nil {
+		w.inside(a.Value)
+	}
+	if a.Array != nil {
+		w.inside(a.Array)
+	}
+	if a.Name == nil {
+		return
+	}
+	name := a.Name.Value
+	if level, why := riskyVariable(name); level != "" && !(a.Naked && a.Value == nil) {
+		w.put(w.placeOf(a), Environment, level, why)
+	}
+	delete(w.vars, name)
+	if a.Value == nil || a.Append || a.Index != nil {
+		return
+	}
+	if fields := w.quotedFields(a.Value); len(fields) == 1 && fields[0].static && len(fields[0].text) <= maxValue {
+		w.vars[name] = fields[0].text
+	} else if len(a.Value.Parts) == 0 {
+		w.vars[name] = ""
+	}
+}
+
+// secretVariable reports whether a variable is named as one that holds a secret.
+func secretVariable(name string) bool {
+	for part := range strings.SplitSeq(strings.ToUpper(name), "_") {
+		switch part {
+		case "TOKEN", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "KEY", "CREDENTIALS":
+			return true
+		}
+	}
+	return false
+}
+
+// riskyVariable says what may come of setting a variable, "" when nothing does.
+func riskyVariable(name string) (Level, string) {
+	switch name {
+	case "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "BASH_ENV", "ENV", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "PS4", "IFS",
+		"GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_EDITOR", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR",
+		"PERL5OPT", "PERL5LIB", "RUBYOPT", "PYTHONSTARTUP", "PYTHONINSPECT", "NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "RUSTC_WRAPPER", "MAKEFLAGS", "LESSOPEN", "LESSCLOSE":
+		return High, "This variable makes other programs run code."
+	case "PATH", "PYTHONPATH", "NODE_PATH", "RUBYLIB", "CLASSPATH", "EDITOR", "VISUAL", "PAGER", "BROWSER", "SHELL", "HOME", "CDPATH", "GOFLAGS", "CC", "CXX", "MANPAGER", "SUDO_ASKPASS", "SSH_ASKPASS":
+		return Medium, "This variable decides which programs run."
+	}
+	switch {
+	case strings.HasPrefix(name, "DYLD_"), strings.HasPrefix(name, "GIT_CONFIG_"), strings.HasPrefix(name, "BASH_FUNC_"):
+		return High, "This variable makes other programs run code."
+	case strings.HasPrefix(name, "ANTHROPIC_"), strings.HasPrefix(name, "CLAUDE_"):
+		return Medium, "This variable changes how Claude works."
+	}
+	return "", ""
+}
