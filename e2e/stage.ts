@@ -103,8 +103,8 @@ export class Stage {
     this.send(this.transcript())
   }
 
-  /** Ends the connection as a server does that goes. */
-  async hangUp(): Promise<void> {
-    await this.line?.close({ code: 1012 })
+  /** Ends the connection: as a server does that goes, unless the code says otherwise. */
+  async hangUp(code = 1012): Promise<void> {
+    await this.line?.close({ code })
   }
 }
