@@ -278,13 +278,13 @@ describe('a tool approval', () => {
     expect(wrapper.text()).toContain('stops after 10 min')
   })
 
-  test('of several that went by themselves one is told while others wait', async () => {
-    const all = ['a', 'b', 'c', 'd'].map((id) => request(id))
+  test('of several that went by themselves one is told while others wait, and then the last three', async () => {
+    const all = ['a', 'b', 'c', 'd', 'e'].map((id) => request(id, { tool_name: `Tool-${id}` }))
     const { wrapper, state } = dock(all)
-    await state(all.slice(3))
+    await state(all.slice(4))
     expect(wrapper.findAll('.notice')).toHaveLength(1)
     await state([])
-    expect(wrapper.findAll('.notice')).toHaveLength(4)
+    expect(wrapper.findAll('.notice').map((n) => /Tool-(.)/.exec(n.text())?.[1])).toEqual(['c', 'd', 'e'])
   })
 
   test('what will fail is not said to change nothing', async () => {

@@ -226,24 +226,8 @@ const cleanQuiet = cleaner({
   RETURN_DOM_FRAGMENT: true,
 })
 
-// Most of what is asked is a few plain words, and a form of sixteen options is to
-// be there before the next frame.
-const PLAIN = /^\p{L}[\p{L}\p{N} .,;:?!'"()/%+=-]*$/u
-const ADDRESS = /:\/\/|www\./i
-
-/** Whether a text is one paragraph in which markdown means nothing. */
-export function isPlain(text: string): boolean {
-  return PLAIN.test(text) && !ADDRESS.test(text) && !text.endsWith(' ')
-}
-
 /** A markdown text as elements with which nothing can be done but reading them. */
 export function inert(text: string, inline = false): DocumentFragment {
-  if (isPlain(text)) {
-    const content = document.createDocumentFragment()
-    const at = inline ? content : content.appendChild(document.createElement('p'))
-    at.append(text)
-    return content
-  }
   const html = bounded(text, () => (inline ? quiet.parseInline(text, { async: false }) : quiet.parse(text, { async: false })))
   if (html === null) return plainly(text, inline)
   return cleanQuiet.sanitize(html) as unknown as DocumentFragment
