@@ -1,0 +1,199 @@
+import type { Locator, Page } from '@playwright/test'
+
+import { FORMS, KINDS, request as asked } from '../../frontend/src/testcards.ts'
+import type { Person, PersonLimit, Project, ProjectChange, SignIn } from '../../frontend/src/wsapi/messages.gen.ts'
+import { expect, test } from '../fixtures.ts'
+import { Hands } from '../hands.ts'
+import { Stage } from '../stage.ts'
+
+// Where the focus goes when what had it changes or leaves. On made frames.
+const json = (page: Page, path: string | RegExp, body: unknown) => page.route(path, (route) => route.fulfill({ json: body }))
+const at = 1_763_692_800
+const later = () => Date.now() / 1000 + 3_600
+
+test('with keys alone: what others do meanwhile takes the focus from nobody @newest', async ({ page, server: { url } }) => {
+  const hands = await Hands.on(page)
+  const stage = await Stage.in(page)
+  await json(page, '**/api/users', { users: [] })
+  const low = (id: string) => asked(id, { risk: 'low', tool_name: 'Read', tool_input: { file_path: `/w/${id}` }, created_at: later() })
+  stage.show(['a', 'b', 'c'].map(low))
+  await page.goto(`${url}/inbox`)
+  const boxes = page.getByRole('checkbox', { name: /^Select: / })
+  await hands.to(boxes.nth(1))
+  await hands.press('Space')
+  await expect(boxes.nth(1)).toBeChecked()
+  // Answered by another while it is selected, and gone a moment later.
+  stage.show(['a', 'c'].map(low))
+  await expect(page.locator('[data-row=b]')).toContainText('No longer open')
+  await hands.seen('on a box whose request is answered')
+  await expect(page.locator('[data-row=b]')).toHaveCount(0)
+  await hands.seen('after its row has left')
+
+  // An option has the focus while another answers, with an answer that can be taken back.
+  const form = { ...FORMS['a question with one answer']!, request_id: 'form', created_at: later() }
+  stage.show([form])
+  await stage.open(url)
+  const card = page.locator('[data-request-id=form]')
+  await expect(card.getByRole('button', { name: 'Decline' })).not.toHaveAttribute('aria-disabled')
+  await hands.to(card.getByRole('radio').first())
+  await hands.press('Space')
+  stage.show([{ ...form, held: { by: 'grace', mine: false, decision: 'allow', at: Date.now() / 1000, until: Date.now() / 1000 + 600 } }])
+  await expect(card.getByText(/^grace/).first()).toBeVisible()
+  await hands.seen('on an option that can be chosen no longer')
+  await expect(card).toBeFocused()
+
+  // A message is half written when its writer may no longer send it.
+  stage.show([])
+  const composer = page.getByRole('textbox', { name: 'Message' })
+  await hands.press('Alt+,')
+  await expect(composer).toBeFocused()
+  await hands.type('Half a ')
+  // Somebody else's words for it are taken, and those of this page are kept.
+  stage.send({ type: 'draft', session_id: stage.id, value: 'And theirs', at })
+  const theirs = page.getByRole('button', { name: 'Use that' })
+  await hands.activate(theirs, 'Shift+Tab')
+  await hands.seen('after two drafts became one')
+  await expect(composer).toBeFocused()
+  await expect(composer).toHaveValue('And theirs')
+  stage.show([], { rights: ['see'] })
+  await expect(page.getByRole('button', { name: 'Attach files' })).toHaveCount(0)
+  await hands.seen('in a message that may be sent no longer')
+  await expect(composer).toHaveValue('And theirs')
+
+  // The same for a request, of which the page keeps its own.
+  const [command, preview] = KINDS['a command']!
+  stage.previews.set('two', preview!)
+  stage.show([{ ...command, request_id: 'two', created_at: later() }])
+  const two = page.locator('[data-request-id=two]')
+  await expect(two.getByRole('button', { name: 'Deny' })).not.toHaveAttribute('aria-disabled')
+  await hands.press('Alt+.', 'e')
+  await hands.type(' # mine')
+  stage.send({ type: 'draft', session_id: stage.id, request_id: 'two', value: { edit: 'theirs', reason: '', denying: false }, at })
+  await hands.activate(two.getByRole('button', { name: 'Keep what is here' }))
+  await hands.seen('after a draft was kept')
+  await expect(two.getByRole('textbox')).toHaveValue(/ # mine/)
+})
+
+const GRACE: Person = { user_id: 'g', name: 'grace', role: 'member', disabled: false, has_password: true, created_at: at }
+const most = { sessions: 4, memory: 0, cost: 0 }
+const use = { sessions: 1, memory: 0, cost: 0 }
+
+test('with keys alone: people, and a project @newest', async ({ page, server: { url } }) => {
+  const hands = await Hands.on(page)
+  await Stage.in(page)
+  const people = [{ ...GRACE, user_id: 'a', name: 'ada', role: 'admin' }, GRACE] as Person[]
+  const signIns: SignIn[] = ['Firefox on Linux', 'Pixel 9 (Chrome)'].map((device, i) =>
+    ({ sign_in_id: `s${i}`, device, address: '192.0.2.7', created_at: at, last_used_at: at, expires_at: null, current: false }))
+  const sent: string[] = []
+  await page.route('**/api/users', (route) => {
+    if (route.request().method() === 'POST') people.push({ ...GRACE, user_id: 'l', ...route.request().postDataJSON() })
+    return route.fulfill({ json: route.request().method() === 'POST' ? people.at(-1) : { users: people } })
+  })
+  await json(page, '**/api/users/*/sign_in_link', { token: 'x'.repeat(40), expires_at: at })
+  await page.route(/\/api\/users\/\w+$/, (route) => {
+    sent.push(route.request().postData() ?? '')
+    Object.assign(people[1]!, route.request().postDataJSON())
+    return route.fulfill({ json: people[1] })
+  })
+  await page.route('**/api/sign_ins**', (route) => {
+    if (route.request().method() === 'DELETE') signIns.shift()
+    return route.fulfill(route.request().method() === 'DELETE' ? { status: 204 } : { json: { sign_ins: signIns } })
+  })
+  await json(page, '**/api/limits', { mine: { limits: most, use }, projects: [], next_day: at, everybody: most,
+    people: people.map(({ user_id, name }): PersonLimit => ({ user_id, name, limits: most, use, own: {} })) })
+  await page.goto(`${url}/admin/people`)
+  const main = page.getByRole('main')
+  const dialog = page.getByRole('dialog')
+
+  // Somebody is let in.
+  await hands.to(main.getByRole('textbox', { name: 'Name' }))
+  await hands.type('linus')
+  await hands.press('Enter')
+  await expect(main.getByText(/\/sign-in#x+/)).toBeVisible()
+  await hands.seen('after a person was added')
+  await expect(page.getByRole('row', { name: /linus/ })).toBeVisible()
+
+  const grace = page.getByRole('row', { name: /grace/ })
+  await hands.to(grace.getByRole('combobox'))
+  await hands.press('ArrowUp')
+  await expect.poll(() => sent.at(-1)).toContain('viewer')
+  await hands.seen('after a role was changed')
+
+  // Every dialog is left where it was opened.
+  const open = async (name: string) => {
+    const button = grace.getByRole('button', { name })
+    await hands.activate(button)
+    await expect(dialog).toBeVisible()
+    await hands.seen(`in ${name}`)
+    return async () => {
+      await expect(dialog).toHaveCount(0)
+      await expect(button).toBeFocused()
+    }
+  }
+  let left = await open('Sign-ins of grace')
+  await hands.activate(dialog.getByRole('button', { name: 'End the sign-in in Firefox on Linux' }))
+  await expect(dialog.getByText('Firefox on Linux')).toHaveCount(0)
+  await hands.seen('after a sign-in was ended')
+  await hands.press('Escape')
+  await left()
+  left = await open('Limits of grace')
+  await hands.to(dialog.getByLabel('Sessions at once'))
+  await hands.type('7')
+  await hands.press('Enter')
+  await left()
+  await expect.poll(() => sent.at(-1)).toContain('"sessions":7')
+  left = await open('Set another password…')
+  await hands.to(dialog.getByLabel('New password'))
+  await hands.type('a long new password')
+  await hands.press('Enter')
+  await left()
+  await hands.activate(grace.getByRole('button', { name: 'Shut out' }))
+  await expect(grace.getByRole('button', { name: 'Let in' })).toBeVisible()
+  await hands.seen('after a person was shut out')
+
+  // A project: whatever is chosen in it is saved at once.
+  let project: Project = {
+    project_id: 'p', name: 'api-server', folders: ['/w/api'], members: [{ user_id: 'a', role: 'admin' }, { user_id: 'g', role: 'member' }],
+    start: { role: 'member', people: [] }, answer: { role: 'member', people: ['g'] }, rules: [{ tool: 'WebFetch', pattern: '', effect: 'deny', people: [] }],
+    bypass: [], limits: most, each_limits: most, ask_timeout: 60, version: 1, created_at: at, names: { a: 'ada', g: 'grace' }, role: 'admin',
+    rights: ['see', 'start', 'manage'], use, people: [{ user_id: 'l', name: 'linus', server_role: 'member' }],
+  }
+  await json(page, '**/api/projects', { projects: [project] })
+  await page.route('**/api/projects/p', async (route) => {
+    if (route.request().method() === 'PATCH') project = { ...project, ...(route.request().postDataJSON() as ProjectChange), version: project.version + 1 } as Project
+    await route.fulfill({ json: project })
+  })
+  await hands.to(main.getByRole('link', { name: 'Projects' }), 'Shift+Tab')
+  await hands.press('Enter')
+  await hands.activate(main.getByRole('button', { name: 'Open api-server' }))
+  await expect(main.getByRole('heading', { name: 'api-server' })).toBeVisible()
+  await hands.seen('in a project')
+  /** Nearer than the first of the page. */
+  const stays = async (in_: Locator, what: string) => {
+    await hands.seen(what)
+    expect(await in_.evaluate((el) => el.contains(document.activeElement)), what).toBe(true)
+  }
+  const members = main.getByRole('region', { name: 'Members' })
+  await hands.activate(members.getByRole('button', { name: /grace/ }))
+  await expect(members.getByText('grace')).toHaveCount(0)
+  await stays(members, 'after a member was removed')
+  const rules = main.getByRole('region', { name: /rules/i })
+  await hands.to(rules.getByRole('textbox').nth(1))
+  await hands.type('git push*')
+  await hands.press('Enter')
+  await expect(rules.getByRole('listitem')).toHaveCount(2)
+  await stays(rules, 'after a rule was added')
+  await hands.activate(rules.getByRole('button', { name: 'Remove rule 1' }), 'Shift+Tab')
+  await expect(rules.getByRole('listitem')).toHaveCount(1)
+  await stays(rules, 'after a rule was removed')
+  const wait = main.getByRole('region', { name: 'Questions over MCP' }).getByRole('combobox')
+  await hands.to(wait)
+  await hands.press('ArrowDown')
+  await expect(main.getByText('Saved. It holds at once.')).toBeVisible()
+  await hands.seen('after a choice was saved')
+  await expect(wait).toBeFocused()
+  await hands.activate(main.getByRole('button', { name: 'Delete the project' }))
+  await expect(main.getByRole('button', { name: 'Yes, delete api-server' })).toBeVisible()
+  await hands.seen('before a project is deleted')
+  await hands.to(main.getByRole('button', { name: 'Yes, delete api-server' }))
+})
