@@ -12,24 +12,24 @@ import (
 // counts, in millionths of a dollar: from half a dollar on it rounds to cents.
 const roundedCost = 10_000
 
-// spend returns what was spent since the result before, in millionths of a dollar.
-// The total in a result is of the process; some CLIs begin with what the conversation
+// spend returns what was spent since the result before, in millionths of a dollar, and
+// whether that is known. The total in a result is of the process; some CLIs begin with what the conversation
 // cost their predecessors, and /clear may begin it anew.
-func (s *scribe) spend(m *claude.Result) int64 {
+func (s *scribe) spend(m *claude.Result) (spent int64, known bool) {
 	if m.TotalCostUSD == 0 && !bytes.Contains(m.Raw, []byte(`"total_cost_usd"`)) {
-		return 0 // a result that says nothing of it
+		return 0, false // a result that says nothing of it
 	}
 	total, before := micros(m.TotalCostUSD), s.Cost
 	s.Cost = &total
 	switch {
 	case before == nil:
-		return 0 // what of it is new cannot be known
+		return 0, false // what of it is new cannot be known
 	case total >= *before:
-		return total - *before
+		return total - *before, true
 	case *before-total > roundedCost:
-		return total
+		return total, true
 	}
-	return 0
+	return 0, true
 }
 
 func micros(usd float64) int64 {

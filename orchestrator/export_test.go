@@ -51,6 +51,22 @@ func init() {
 	}
 }
 
+// WriteFrom is Write for a CLI that counts from some millionths of a dollar on, nil
+// where nobody knows.
+func WriteFrom(cost *int64, lines ...string) (items []session.Item, err error) {
+	var s scribe
+	s.init()
+	s.Cost = cost
+	for _, line := range lines {
+		m, err := claude.Decode([]byte(line))
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, s.write(m, time.Unix(5, 0)).items...)
+	}
+	return items, nil
+}
+
 // Spent is what each result of a CLI that counts from some millionths of a dollar
 // on is taken to have cost.
 func Spent(from int64, lines ...string) (list []int64, err error) {

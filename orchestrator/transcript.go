@@ -45,6 +45,12 @@ type memo struct {
 	// Cost is the total of the last result, in millionths of a dollar; nil while
 	// nothing is known of it.
 	Cost *int64 `json:"cost,omitempty"`
+	// Context is how many tokens the last answer of the main thread in this turn was
+	// given, 0 before one, and ContextModel the model that gave it.
+	Context      int    `json:"context,omitempty"`
+	ContextModel string `json:"context_model,omitempty"`
+	// Model is that of the turn as its beginning names it.
+	Model string `json:"model,omitempty"`
 	// SparedBy is who had Claude ask nobody, a user id; see endSparing.
 	SparedBy string `json:"spared_by,omitempty"`
 }
@@ -127,7 +133,7 @@ var taskTools = map[string]bool{"Task": true, "Agent": true}
 func (s *scribe) write(m claude.Message, now time.Time) heard {
 	switch m := m.(type) {
 	case *claude.SystemInit:
-		s.Begun = true
+		s.Begun, s.Model = true, m.Model
 		return heard{working: true, model: m.Model, permissionMode: m.PermissionMode}
 	case *claude.SystemStatus:
 		return heard{permissionMode: m.PermissionMode}
@@ -150,6 +156,7 @@ func (s *scribe) write(m claude.Message, now time.Time) heard {
 func (s *scribe) assistant(m *claude.Assistant, now time.Time) heard {
 	h := heard{working: m.ParentToolUseID == "", live: nil, liveChanged: s.growing}
 	agentID := m.ParentToolUseID
+	s.answeredWith(m)
 	// The message comes as soon as its block is whole.
 	var thought time.Duration
 	if s.growing && s.block.Kind == session.ItemThinking && s.block.AgentID == agentID {
@@ -290,6 +297,9 @@ func (s *scribe) user(m *claude.User, now time.Time) heard {
 			} else if c.File != "" {
 				s.touch(c.File, now)
 			}
+			if !b.IsError {
+				c.Tool.Change = changeOf(c.Tool.ToolName, m.ToolUseResult)
+			}
 			text, size := b.ResultText(session.MaxShown)
 			if c.Task != nil {
 				c.Task.Status, c.Task.Result = status, text
@@ -323,9 +333,14 @@ func (s *scribe) result(m *claude.Result, now time.Time) heard {
 	if m.IsError {
 		body.Text = cut(strings.Join(append([]string{m.Text}, m.Errors...), "\n"))
 	}
+	body.ContextTokens, body.ContextWindow = s.fullness(m)
+	spent, told := s.spend(m)
+	if told {
+		body.SpentUSD = new(float64(spent) / 1e6)
+	}
 	s.growing, s.retryKey = false, ""
 	items := append(s.abandon(false), session.Item{Key: m.UUID, At: now, Kind: session.ItemResult, Body: encode(body)})
-	return heard{turnEnded: true, liveChanged: true, items: items, spent: s.spend(m)}
+	return heard{turnEnded: true, liveChanged: true, items: items, spent: spent}
 }
 
 // abandon closes the calls of a turn that was cut off: nobody will bring their
@@ -424,6 +439,7 @@ func (s *scribe) system(m *claude.System, now time.Time) heard {
 		return note(s.retryKey, "warning", fmt.Sprintf(
 			"%s. Trying again in %.0f s (attempt %d of %d).", why, f.RetryDelayMS/1000, f.Attempt, f.MaxRetries))
 	case "compact_boundary":
+		s.Context, s.ContextModel = 0, "" // Claude was given that before
 		return note(m.UUID, "info", "Claude summarised the conversation so far to save room.")
 	case "informational", "local_command_output":
 		if f.Content != "" {

@@ -52,6 +52,15 @@ type ToolCallBody struct {
 	Result      string          `json:"result,omitempty"`
 	ResultBytes int             `json:"result_bytes"`
 	FinishedAt  float64         `json:"finished_at,omitempty"` // Unix seconds
+	Change      *FileChange     `json:"change,omitempty"`      // what it did to a file; absent where that was not told
+}
+
+// FileChange is what became of a file, in lines: also where a person made something
+// else of what Claude proposed.
+type FileChange struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
 }
 
 // MaxShown is how much of one tool input or result a transcript keeps, in bytes.
@@ -136,4 +145,11 @@ type ResultBody struct {
 	CostUSD      float64 `json:"cost_usd"` // of the process so far
 	InputTokens  int     `json:"input_tokens"`
 	OutputTokens int     `json:"output_tokens"`
+	// SpentUSD is what this turn has cost; absent where that was not told.
+	SpentUSD *float64 `json:"spent_usd,omitempty"`
+	// ContextTokens is what the last answer of the main thread was given, out of the
+	// ContextWindow of the model that gave it. Both are absent where no model answered,
+	// or the conversation was compacted since.
+	ContextTokens int `json:"context_tokens,omitempty"`
+	ContextWindow int `json:"context_window,omitempty"`
 }

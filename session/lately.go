@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 )
@@ -50,6 +51,7 @@ func (l *Lately) call(body []byte) {
 		ToolName string          `json:"tool_name"`
 		Input    json.RawMessage `json:"input"`
 		Status   ToolStatus      `json:"status"`
+		Change   FileChange      `json:"change"`
 	}
 	var input struct {
 		File     string `json:"file_path"`
@@ -67,7 +69,7 @@ func (l *Lately) call(body []byte) {
 		if l.files == nil {
 			l.files = map[string]struct{}{}
 		}
-		l.files[input.File+input.Notebook] = struct{}{}
+		l.files[cmp.Or(call.Change.Path, input.File+input.Notebook)] = struct{}{}
 		l.Files = len(l.files)
 	case "Bash":
 		if runners.MatchString(input.Command) {

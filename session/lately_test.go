@@ -18,7 +18,7 @@ func TestLatelyCountsWhatPeopleAskFor(t *testing.T) {
 	for _, it := range []session.Item{
 		call(5, `{"tool_name":"Edit","input":{"file_path":"a.go"},"status":"done"}`),
 		call(4, `{"tool_name":"Write","input":{"file_path":"b.go"},"status":"failed"}`),
-		call(6, `{"tool_name":"Edit","input":{"file_path":"a.go"},"status":"done"}`),
+		call(6, `{"tool_name":"Edit","input":{"file_path":"else.go"},"status":"done","change":{"path":"a.go","added":1,"removed":0}}`),
 		call(7, `{"tool_name":"Bash","input":{"command":"go test ./..."},"status":"done"}`),
 		call(8, `{"tool_name":"Bash","input":{"command":"ls"},"status":"done"}`),
 		call(9, `{"tool_name":"Read","input":"no object","status":"done"}`),

@@ -44,6 +44,7 @@ type Session struct {
 	Begun     bool
 	CreatedAt time.Time
 	UpdatedAt time.Time // last sign of life, orders the list
+	Items     int64     // of the transcript; kept by the store
 }
 
 // Kind says whose process asks in a session.
@@ -112,6 +113,7 @@ type ProcessState struct {
 	Kind           Kind
 	Lifecycle      *Lifecycle // as last reported; nil when nothing was
 	QueuedMessages int
+	Items          int64             // of the transcript
 	Requests       []pending.Request // open and orphaned, oldest first
 }
 

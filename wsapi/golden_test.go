@@ -128,7 +128,8 @@ func items() []session.Item {
 			ToolInput: json.RawMessage(`{"command":"touch a"}`), Outcome: "answered", By: "ada", Device: "Chrome on Linux",
 			Summary: "Approved", Edited: true, Waited: 3.5})},
 		{Key: "e1", Seq: 11, Rev: 11, At: at, Kind: session.ItemResult, Body: raw(session.ResultBody{
-			Subtype: "success", Text: "Done.", DurationMS: 4200, NumTurns: 2, CostUSD: 0.0123, InputTokens: 1200, OutputTokens: 80})},
+			Subtype: "success", Text: "Done.", DurationMS: 4200, NumTurns: 2, CostUSD: 0.0123, InputTokens: 1200, OutputTokens: 80,
+			SpentUSD: new(0.0041), ContextTokens: 1100, ContextWindow: 200_000})},
 	}
 }
 
@@ -136,7 +137,7 @@ func items() []session.Item {
 func frames() map[string]any {
 	hello := wsapi.Hello{Type: "hello", Protocol: wsapi.Protocol, ServerVersion: "0.1.0", NodeID: "node-1",
 		User: wsapi.User{Name: "ada", Role: account.Admin}, ServerTime: 1763692800.25}
-	idle := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) { p.State = session.UserTurn; p.Model = "opus" }))
+	idle := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) { p.State = session.UserTurn; p.Model = "opus"; p.Items = 12 }))
 	approval := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) {
 		p.Version = 43
 		p.Requests = []pending.Request{bashRequest()}

@@ -75,6 +75,8 @@ type ProcessState struct {
 	// Held is why what is queued is not said, or the session does not go on by itself.
 	Held           *string `json:"held,omitempty"`
 	QueuedMessages int     `json:"queued_messages"`
+	// Items is how many its transcript has when this is told; they grow without a frame.
+	Items int64 `json:"items,omitempty"`
 
 	PendingRequest  *Request  `json:"pending_request,omitempty"` // the first of PendingRequests
 	PendingRequests []Request `json:"pending_requests"`          // oldest first

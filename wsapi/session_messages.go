@@ -20,6 +20,7 @@ type Session struct {
 	Kind           session.Kind  `json:"kind,omitempty"` // agent or terminal; absent for ours
 	CreatedAt      float64       `json:"created_at"`
 	UpdatedAt      float64       `json:"updated_at"`
+	Items          int64         `json:"items,omitempty"`         // of its transcript
 	ProcessState   *ProcessState `json:"process_state,omitempty"` // of one session, not in lists
 	// Rights are what whoever asks may do here; absent in the default project.
 	Rights []project.Action `json:"rights,omitempty"`

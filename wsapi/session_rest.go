@@ -214,6 +214,6 @@ func wireSession(s session.Session, book *project.Book, who project.Person) Sess
 	return Session{
 		SessionID: s.SessionID, ProjectID: effective(s.InProject, s.ProjectID), ProjectName: nameOf(book, in), Rights: rights(book, who, in), Title: s.Title, CWD: s.CWD, Model: s.Model,
 		PermissionMode: s.PermissionMode, AllowedTools: tools, Archived: s.Archived, Demo: s.Demo, Kind: s.Kind,
-		CreatedAt: seconds(s.CreatedAt), UpdatedAt: seconds(s.UpdatedAt),
+		CreatedAt: seconds(s.CreatedAt), UpdatedAt: seconds(s.UpdatedAt), Items: s.Items,
 	}
 }

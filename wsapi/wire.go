@@ -102,6 +102,7 @@ func wireProcessState(p session.ProcessState, book *project.Book, who project.Pe
 		Memory: p.Memory, CPU: p.CPU, NodeID: p.NodeID,
 		Error: optional(p.Error), KillReason: optional(p.KillReason), Stuck: optional(p.Stuck), Held: optional(p.Held),
 		QueuedMessages:  p.QueuedMessages,
+		Items:           p.Items,
 		PendingRequests: make([]Request, 0, len(p.Requests)),
 		Demo:            p.Demo,
 		Kind:            p.Kind,

@@ -87,9 +87,14 @@ type frame struct {
 	RequestID string `json:"request_id"`
 	Parent    string `json:"parent_tool_use_id"`
 	Message   struct {
-		Model   string  `json:"model"`
-		Content content `json:"content"`
+		Model   string              `json:"model"`
+		Content content             `json:"content"`
+		Usage   scriptedmodel.Usage `json:"usage"`
 	} `json:"message"`
+	ToolUseResult json.RawMessage `json:"tool_use_result"`
+	ModelUsage    map[string]struct {
+		ContextWindow int `json:"contextWindow"`
+	} `json:"modelUsage"`
 	Request struct {
 		Subtype   string          `json:"subtype"`
 		ToolName  string          `json:"tool_name"`
@@ -397,6 +402,55 @@ func TestCLIStreamsThinkingTextAndTools(t *testing.T) {
 		_ = s.stdin.Close()
 		if code := s.exitCode(); code != 0 {
 			t.Errorf("exit %d", code)
+		}
+	})
+}
+
+// TestCLITellsContextAndChanges: how full the context is can be told from what comes
+// anyway, and the result of an edit is what a person made of it.
+func TestCLITellsContextAndChanges(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{})
+		s.control("initialize", nil)
+		result := s.turn(fenced(`[[{"tool":"Write","input":{"file_path":"{{cwd}}/made","content":"one"}}],
+			{"blocks":[{"if":"ok","text":"Done."}],"usage":{"input_tokens":12000,"output_tokens":500,"cache_creation_input_tokens":1000,"cache_read_input_tokens":30000}}]`),
+			func(f *frame) {
+				s.reply(f, map[string]any{"behavior": "allow", "updatedInput": map[string]string{"file_path": filepath.Join(s.cwd, "made"), "content": "mine\nand more\n"}})
+			})
+		var answer *frame
+		var changed struct {
+			Type, FilePath, Content string
+			StructuredPatch         []any
+		}
+		for _, f := range s.seen {
+			if f.Type == "assistant" {
+				answer = f
+			}
+			if len(f.ToolUseResult) > 0 {
+				if err := json.Unmarshal(f.ToolUseResult, &changed); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if changed.Type != "create" || changed.FilePath != filepath.Join(s.cwd, "made") || changed.Content != "mine\nand more\n" || changed.StructuredPatch == nil {
+			t.Errorf("the result of the edit: %+v", changed)
+		}
+		window := 0
+		for name, m := range result.ModelUsage {
+			if plain, _, _ := strings.Cut(name, "["); plain == answer.Message.Model {
+				window = m.ContextWindow
+			}
+		}
+		var told struct {
+			TotalTokens, MaxTokens int
+		}
+		if err := json.Unmarshal(s.control("get_context_usage", nil).Response.Response, &told); err != nil {
+			t.Fatal(err)
+		}
+		u := answer.Message.Usage
+		if given := u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens; given != 43_000 || told.TotalTokens != given || window == 0 || told.MaxTokens != window {
+			t.Errorf("given %d of %d, /context says %+v; models: %+v", given, window, told, result.ModelUsage)
 		}
 	})
 }

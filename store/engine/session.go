@@ -11,7 +11,7 @@ import (
 // SessionColumns is the select list of [SessionRow.Dest] over sessions s and
 // processes p.
 const SessionColumns = `s.session_id, s.project_id, s.title, s.cwd, s.model, s.permission_mode, s.allowed_tools, s.owner_id,
-	s.archived, s.demo, s.begun, s.created_at, s.kind, s.lifecycle, s.in_project, p.updated_at`
+	s.archived, s.demo, s.begun, s.created_at, s.kind, s.lifecycle, s.in_project, p.updated_at, p.items`
 
 // SessionRow takes one row of [SessionColumns].
 type SessionRow struct {
@@ -25,7 +25,7 @@ type SessionRow struct {
 func (x *SessionRow) Dest() []any {
 	return []any{
 		&x.s.SessionID, &x.s.ProjectID, &x.s.Title, &x.cwd, &x.s.Model, &x.s.PermissionMode, &x.tools, &x.s.OwnerID,
-		&x.s.Archived, &x.s.Demo, &x.s.Begun, &x.createdAt, (*string)(&x.s.Kind), &x.lifecycle, &x.s.InProject, &x.updatedAt,
+		&x.s.Archived, &x.s.Demo, &x.s.Begun, &x.createdAt, (*string)(&x.s.Kind), &x.lifecycle, &x.s.InProject, &x.updatedAt, &x.s.Items,
 	}
 }
 
@@ -119,7 +119,7 @@ func Seen(p session.Patch) bool {
 // processColumns are those of [ProcessRow.Dest], over processes p and sessions s.
 const processColumns = `p.session_id, s.project_id, s.title, s.cwd, s.demo, s.archived, s.kind, s.lifecycle, s.in_project, s.owner_id, p.version, p.state, p.started_at, p.state_changed_at,
 	p.model, p.permission_mode, p.memory, p.cpu, p.pid, p.process_id, p.node_id, p.error, p.kill_reason, p.stuck, p.held,
-	(SELECT count(*) FROM messages m WHERE m.session_id = p.session_id AND m.sent_at = 0)`
+	(SELECT count(*) FROM messages m WHERE m.session_id = p.session_id AND m.sent_at = 0), p.items`
 
 // SelectProcesses reads process states with their answerable requests, one row
 // for each request and at least one for each process, in one statement: so all
@@ -150,7 +150,7 @@ func (x *ProcessRow) Dest() []any {
 	return append([]any{
 		&x.p.SessionID, &x.p.ProjectID, &x.p.Title, &x.cwd, &x.p.Demo, &x.p.Archived, (*string)(&x.p.Kind), &x.lifecycle, &x.p.InProject, &x.p.OwnerID, &x.version, (*string)(&x.p.State), &x.startedAt,
 		&x.stateChangedAt, &x.p.Model, &x.p.PermissionMode, &x.memory, &x.p.CPU, &x.p.PID, &x.p.ProcessID, &x.p.NodeID,
-		&x.p.Error, &x.p.KillReason, &x.p.Stuck, &x.p.Held, &x.p.QueuedMessages,
+		&x.p.Error, &x.p.KillReason, &x.p.Stuck, &x.p.Held, &x.p.QueuedMessages, &x.p.Items,
 	}, x.request.Dest()...)
 }
 

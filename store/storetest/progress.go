@@ -54,7 +54,7 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "items", []any{page.Total, page.Items[1].Key}, []any{int64(2), "b"})
 		want.Seq, want.Rev = 1, page.Items[0].Rev
 		equal(t, "item", page.Items[0], want)
-		p.Title, p.CWD, p.ProjectID, p.OwnerID, p.Version = "Title", "/work/here", "project", "owner", v
+		p.Title, p.CWD, p.ProjectID, p.OwnerID, p.Version, p.Items = "Title", "/work/here", "project", "owner", v, 2
 		read, err := st.ProcessState(ctx, id)
 		must(t, err)
 		equal(t, "state", read, p)

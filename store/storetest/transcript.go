@@ -44,6 +44,29 @@ func transcript(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
+	s.run("TheStateTellsHowManyItems", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		of := func() (counts [3]int64) {
+			p, err := st.ProcessState(ctx, id)
+			must(t, err)
+			one, err := st.Session(ctx, id)
+			must(t, err)
+			list, _, err := st.Sessions(ctx, session.Query{Limit: 1})
+			must(t, err)
+			return [3]int64{p.Items, one.Items, list[0].Items}
+		}
+		equal(t, "none", of(), [3]int64{})
+		must(t, st.PutItems(ctx, id, []session.Item{item("a", "1"), item("b", "1")}))
+		must(t, st.PutItems(ctx, id, []session.Item{item("b", "2"), item("c", "1")}))
+		equal(t, "three", of(), [3]int64{3, 3, 3})
+		p, err := st.ProcessState(ctx, id)
+		must(t, err)
+		p.Items = 9
+		_, err = st.SaveProcess(ctx, p)
+		must(t, err)
+		equal(t, "it is the store that counts", of(), [3]int64{3, 3, 3})
+	})
+
 	s.run("UpsertKeepsThePlace", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		must(t, st.PutItems(ctx, id, []session.Item{item("a", "1"), item("b", "1"), item("c", "1")}))

@@ -21,6 +21,8 @@ const str = (v: unknown): string => (typeof v === 'string' ? v : '')
 const lines = (text: string): number => (text === '' ? 0 : text.replace(/\n$/, '').split('\n').length)
 
 function changedBy(call: ToolCall): Changed {
+  // What became of the file; the input is only what Claude proposed.
+  if (call.change) return { ...NONE, added: call.change.added, removed: call.change.removed }
   const input = asInput(call.input)
   switch (call.tool_name) {
     case 'Write': {

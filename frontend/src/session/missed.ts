@@ -35,7 +35,7 @@ export function missedOf(items: readonly Item[], after: number): Missed | null {
       if (it.status === 'failed') missed.failed++
       if (EDITS.has(it.tool_name)) {
         missed.edits++
-        files.add(text(it.input, 'file_path') || text(it.input, 'notebook_path'))
+        files.add(it.change?.path || text(it.input, 'file_path') || text(it.input, 'notebook_path'))
       } else if (it.tool_name === 'Bash') {
         if (TESTS.test(text(it.input, 'command'))) missed.tests++
         else missed.commands++

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Item } from '@/wsapi/messages.gen'
 import { changedIn } from './changed'
-import { agentsIn, spentIn, touchedIn } from './outline'
+import { agentsIn, contextIn, spentIn, touchedIn } from './outline'
 import { checklistIn, type ToolCall } from './rows'
 
 let n = 0
@@ -28,6 +28,16 @@ describe('files that were touched', () => {
   test('also by a subagent; what was too large to be kept is counted apart', () => {
     const items = [call('Write', undefined), call('Edit', { file_path: '/w/a' }, { agent_id: 'x' })]
     expect(touchedIn(items, '/w')).toMatchObject({ files: [{ path: 'a' }], untold: 1 })
+  })
+})
+
+describe('what a call tells of itself', () => {
+  test('counts, not what Claude proposed', () => {
+    const edited = { ...edit('/w/a', 'x', 'y'), change: { path: '/w/b', added: 3, removed: 1 } }
+    expect(changedIn([edited])).toEqual({ added: 3, removed: 1, sure: true, anew: null })
+    expect(touchedIn([edited, call('Write', undefined, { change: { path: '/w/c', added: 9, removed: 0 } })], '/w')).toMatchObject({ files: [{ path: 'c' }, { path: 'b' }], untold: 0 })
+    expect(changedIn([{ ...edit('/w/a', 'x', 'y', { replace_all: true }), change: { path: '/w/a', added: 4, removed: 4 } }])).toEqual({ added: 4, removed: 4, sure: true, anew: null })
+    expect(changedIn([call('Write', { content: '1\n2' }, { change: { path: '/w/a', added: 1, removed: 0 } })])).toEqual({ added: 1, removed: 0, sure: true, anew: null })
   })
 })
 
@@ -79,6 +89,13 @@ describe('what was spent', () => {
     expect(cost(0.1, 0.3, 0.05, 0.1)).toBeCloseTo(0.4)
   })
 
+  test('is what each turn tells, also after a resume by a CLI that begins at nothing', () => {
+    // The totals alone say 0.5: the one of the second process has passed that of the first.
+    expect(spentIn([{ ...result(0.2), spent_usd: 0.2 }, { ...result(0.3), spent_usd: 0.3 }, { ...result(0.5), spent_usd: 0.2 }] as Item[]).cost).toBeCloseTo(0.7)
+    expect(spentIn([result(0.2), { ...result(0.3), spent_usd: 0.3 }, result(0.4)] as Item[]).cost).toBeCloseTo(0.6)
+    expect(spentIn([{ ...result(0), spent_usd: 0 }] as Item[]).cost).toBeNull()
+  })
+
   test('is not known where nothing was told', () => {
     expect(cost()).toBeNull()
     expect(cost(0)).toBeNull()
@@ -88,5 +105,20 @@ describe('what was spent', () => {
   test('has the turns of the main thread and the tokens of the last one', () => {
     expect(spentIn([result(0.1, 5), { ...result(9), agent_id: 'x' }, result(0.2, 7)])).toMatchObject({ turns: 2, last: { input: 7, output: 14 } })
     expect(spentIn([])).toEqual({ turns: 0, cost: null, last: null })
+  })
+})
+
+describe('how full the context is', () => {
+  const full = (context_tokens: number, context_window: number): Item => ({ ...result(0.1), context_tokens, context_window }) as Item
+
+  test('is what the last turn tells', () => {
+    expect(contextIn([full(10, 200), full(159, 200)])).toEqual({ tokens: 159, window: 200, percent: 80, high: true })
+    expect(contextIn([full(158, 200)])).toMatchObject({ percent: 79, high: false })
+    expect(contextIn([full(10, 200), { ...full(190, 200), agent_id: 'x' }])).toMatchObject({ tokens: 10 })
+  })
+
+  test('is not known when it does not', () => {
+    expect(contextIn([])).toBeNull()
+    expect(contextIn([full(10, 200), result(0.2)])).toBeNull()
   })
 })

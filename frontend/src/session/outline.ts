@@ -28,7 +28,7 @@ export function touchedIn(items: readonly Item[], cwd: string): { files: Touched
     // One that failed, was denied or still runs has changed nothing.
     if (it.kind !== 'tool_call' || it.status !== 'done' || !EDITS.has(it.tool_name)) continue
     const input = asInput(it.input)
-    const path = input['file_path'] ?? input['notebook_path']
+    const path = it.change?.path ?? input['file_path'] ?? input['notebook_path']
     if (typeof path !== 'string' || path === '') {
       untold++
       continue
@@ -69,9 +69,10 @@ export function agentsIn(items: readonly Item[], requests: readonly Request[]): 
 const ROUNDED = 0.01
 
 /**
- * What the ends of turns tell. cost is in US dollars, null when none was told. The
- * total in a result is of the process, and some CLIs go on from that of the one
- * before: a total that fell began anew.
+ * What the ends of turns tell. cost is in US dollars, null when none was told. Each says
+ * what its turn has cost; in older transcripts, and where the server could not know, only
+ * the total is there, which is of the process or goes on from that of the one before: a
+ * total that fell began anew.
  */
 export function spentIn(items: readonly Item[]): { turns: number; cost: number | null; last: { input: number; output: number } | null } {
   let turns = 0
@@ -83,9 +84,24 @@ export function spentIn(items: readonly Item[]): { turns: number; cost: number |
     turns++
     last = { input: it.input_tokens, output: it.output_tokens }
     if (it.cost_usd <= 0) continue
-    if (it.cost_usd >= before) cost = (cost ?? 0) + it.cost_usd - before
+    if (it.spent_usd !== undefined) cost = (cost ?? 0) + it.spent_usd
+    else if (it.cost_usd >= before) cost = (cost ?? 0) + it.cost_usd - before
     else if (before - it.cost_usd > ROUNDED) cost = (cost ?? 0) + it.cost_usd
     before = it.cost_usd
   }
   return { turns, cost, last }
+}
+
+// From here on it is said that the context is nearly full.
+const HIGH_PERCENT = 80
+
+/**
+ * How full Claude's context was at the end of the last turn, in tokens, counted as the
+ * CLI's own /context does; null when that was not told.
+ */
+export function contextIn(items: readonly Item[]): { tokens: number; window: number; percent: number; high: boolean } | null {
+  const last = items.findLast((it) => it.kind === 'result' && it.agent_id === null)
+  if (last?.kind !== 'result' || !last.context_tokens || !last.context_window) return null
+  const percent = Math.round((100 * last.context_tokens) / last.context_window)
+  return { tokens: last.context_tokens, window: last.context_window, percent, high: percent >= HIGH_PERCENT }
 }

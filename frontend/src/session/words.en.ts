@@ -51,6 +51,13 @@ export const words = {
     turnsEnded: 'Turns ended',
     cost: 'Cost, as Claude tells it',
     tokens: 'Tokens of the last turn',
+    context: 'Context',
+    full: (percent: number) => `Context ${percent} %`,
+    nearlyFull: (percent: number) => `Context ${percent} %, nearly full`,
+    ofContext: (tokens: string, window: string, percent: number) => `${percent} % (${tokens} of ${window} tokens)`,
+    counted: (tokens: string, window: string) =>
+      `${tokens} of ${window} tokens: what Claude was given for its last answer in the last turn, as /context counts.`,
+    compacts: ' When it is full, Claude Code sums up what came before.',
   },
   rename: { open: 'Rename', title: 'Rename this session', label: 'Title', save: 'Save' },
   force: 'Force',

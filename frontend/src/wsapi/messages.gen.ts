@@ -32,6 +32,7 @@ export interface ToolCallBody {
   result?: string
   result_bytes: number
   finished_at?: number
+  change?: FileChange
 }
 
 export interface TodoBody {
@@ -75,6 +76,9 @@ export interface ResultBody {
   cost_usd: number
   input_tokens: number
   output_tokens: number
+  spent_usd?: number
+  context_tokens?: number
+  context_window?: number
 }
 
 export interface AttachmentInfo {
@@ -85,6 +89,12 @@ export interface AttachmentInfo {
 }
 
 export type ToolStatus = 'running' | 'done' | 'failed'
+
+export interface FileChange {
+  path: string
+  added: number
+  removed: number
+}
 
 export interface Todo {
   content: string
@@ -143,6 +153,7 @@ export interface ProcessState {
   stuck: string | null
   held?: string
   queued_messages: number
+  items?: number
   pending_request?: Request
   pending_requests: Request[]
   demo?: boolean
@@ -835,6 +846,7 @@ export interface Session {
   kind?: Kind
   created_at: number
   updated_at: number
+  items?: number
   process_state?: ProcessState
   rights?: Action[]
 }

@@ -1,0 +1,137 @@
+package orchestrator_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// bodies are those of the items of one kind.
+func bodies[B any](t *testing.T, items []session.Item, kind session.ItemKind) []B {
+	t.Helper()
+	var list []B
+	for _, it := range items {
+		if it.Kind != kind {
+			continue
+		}
+		var b B
+		if err := json.Unmarshal(it.Body, &b); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, b)
+	}
+	return list
+}
+
+// TestTurnsTellTheirCosts: each end of a turn says what that turn has cost, also where
+// the total of a CLI that was resumed began anew and has passed the one before.
+func TestTurnsTellTheirCosts(t *testing.T) {
+	t.Parallel()
+	result := func(cost string) string {
+		return fmt.Sprintf(`{"type":"result","subtype":"success","uuid":"%s"%s}`, uuid.NewString(), cost)
+	}
+	costs := func(from *int64, lines ...string) string {
+		t.Helper()
+		items, err := orchestrator.WriteFrom(from, lines...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []*float64
+		for _, b := range bodies[session.ResultBody](t, items, session.ItemResult) {
+			list = append(list, b.SpentUSD)
+		}
+		text, _ := json.Marshal(list)
+		return string(text)
+	}
+	if got := costs(new(int64), result(`,"total_cost_usd":0.3`), result(`,"total_cost_usd":0.4`), result(`,"total_cost_usd":0.4`), result(``)); got != `[0.3,0.1,0,null]` {
+		t.Errorf("got %s", got)
+	}
+	if got := costs(nil, result(`,"total_cost_usd":0.3`), result(`,"total_cost_usd":0.4`)); got != `[null,0.1]` {
+		t.Errorf("where nobody knows what it began with: got %s", got)
+	}
+}
+
+// TestTurnsTellHowFullTheContextIs: it is what the last answer of the main thread was
+// given, out of the window of the model that gave it.
+func TestTurnsTellHowFullTheContextIs(t *testing.T) {
+	t.Parallel()
+	begin := func(model string) string {
+		return fmt.Sprintf(`{"type":"system","subtype":"init","model":%q}`, model)
+	}
+	said := func(model, parent string, in, written, read int) string {
+		return fmt.Sprintf(`{"type":"assistant","uuid":"%s","parent_tool_use_id":%s,"message":{"role":"assistant","model":%q,"content":[{"type":"text","text":"x"}],
+			"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":1}}}`, uuid.NewString(), parent, model, in, written, read)
+	}
+	end := func(models string) string {
+		return fmt.Sprintf(`{"type":"result","subtype":"success","uuid":"%s","usage":{"input_tokens":9},"modelUsage":{%s}}`, uuid.NewString(), models)
+	}
+	const small, large = `"claude-a":{"contextWindow":200000}`, `"claude-a[1m]":{"contextWindow":1000000}`
+	for name, c := range map[string]struct {
+		lines []string
+		want  string
+	}{
+		"the last answer, not the sum":  {[]string{begin("claude-a"), said("claude-a", "null", 5, 10, 20), said("claude-a", "null", 1000, 200, 30), end(small)}, "1230 of 200000"},
+		"not a subagent's":              {[]string{begin("claude-a"), said("claude-a", "null", 1000, 0, 0), said("claude-b", `"toolu_1"`, 7, 0, 0), end(small + `,"claude-b":{"contextWindow":1}`)}, "1000 of 200000"},
+		"a model named with its window": {[]string{begin("claude-a[1m]"), said("claude-a", "null", 1000, 0, 0), end(large)}, "1000 of 1000000"},
+		"both were used":                {[]string{begin("claude-a[1m]"), said("claude-a", "null", 1000, 0, 0), end(small + "," + large)}, "1000 of 1000000"},
+		"and the small one last":        {[]string{begin("claude-a"), said("claude-a", "null", 1000, 0, 0), end(large + "," + small)}, "1000 of 200000"},
+		"no model has answered": {[]string{begin("claude-a"), said("claude-a", "null", 1000, 0, 0), end(small),
+			begin("claude-a"), said("<synthetic>", "null", 0, 0, 0), end(small)}, "0 of 0"},
+		"it was compacted since":    {[]string{begin("claude-a"), said("claude-a", "null", 1000, 0, 0), `{"type":"system","subtype":"compact_boundary"}`, end(small)}, "0 of 0"},
+		"a window that is not told": {[]string{begin("claude-a"), said("claude-a", "null", 1000, 0, 0), end(`"claude-a":{}`)}, "0 of 0"},
+		"a model that is not told":  {[]string{begin("claude-b"), said("claude-b", "null", 1000, 0, 0), end(small)}, "0 of 0"},
+	} {
+		items, err := orchestrator.Write(c.lines...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results := bodies[session.ResultBody](t, items, session.ItemResult)
+		last := results[len(results)-1]
+		if got := fmt.Sprintf("%d of %d", last.ContextTokens, last.ContextWindow); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestCallsTellWhatTheyChanged: what became of the file, not what Claude proposed: a
+// person may have made something else of it.
+func TestCallsTellWhatTheyChanged(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tool, input, result string
+		want                string
+	}{
+		"edited by a person": {"Edit", `{"file_path":"/p/a","old_string":"new","new_string":"x"}`,
+			`{"filePath":"/p/a","oldString":"new","newString":"edited\nby\nme","originalFile":"one\nnew\n","structuredPatch":[{"lines":[" one","-new","+edited","+by","+me"]}]}`, `{"path":"/p/a","added":3,"removed":1}`},
+		"into another file": {"Write", `{"file_path":"/p/a","content":"x"}`,
+			`{"type":"create","filePath":"/p/b","content":"p\np\n","structuredPatch":[],"originalFile":null}`, `{"path":"/p/b","added":2,"removed":0}`},
+		"everywhere": {"Edit", `{"file_path":"/p/a","replace_all":true}`,
+			`{"filePath":"/p/a","structuredPatch":[{"lines":["-two","+2"]},{"lines":["-two","+2","\\ No newline at end of file"]}]}`, `{"path":"/p/a","added":2,"removed":2}`},
+		"written over": {"Write", `{"file_path":"/p/a"}`,
+			`{"type":"update","filePath":"/p/a","content":"b\n","structuredPatch":[{"lines":["-a","+b"]}],"originalFile":"a\n"}`, `{"path":"/p/a","added":1,"removed":1}`},
+		"the same again":        {"Write", `{"file_path":"/p/a"}`, `{"type":"update","filePath":"/p/a","content":"b\n","structuredPatch":[],"originalFile":"b\n"}`, `{"path":"/p/a","added":0,"removed":0}`},
+		"an empty new file":     {"Write", `{"file_path":"/p/a"}`, `{"type":"create","filePath":"/p/a","content":"","structuredPatch":[]}`, `{"path":"/p/a","added":0,"removed":0}`},
+		"no patch, and another": {"Write", `{"file_path":"/p/a"}`, `{"type":"update","filePath":"/p/a","content":"c\n","structuredPatch":[],"originalFile":"b\n"}`, `null`},
+		"nothing is told":       {"Edit", `{"file_path":"/p/a"}`, `{"filePath":"/p/a"}`, `null`},
+		"a cell more":           {"NotebookEdit", `{"notebook_path":"/p/n"}`, `{"new_source":"a\nb","edit_mode":"insert","notebook_path":"/p/n"}`, `{"path":"/p/n","added":2,"removed":0}`},
+		"a cell anew":           {"NotebookEdit", `{"notebook_path":"/p/n"}`, `{"new_source":"a\nb","old_source":"a","edit_mode":"replace","notebook_path":"/p/n"}`, `null`},
+		"of another tool":       {"Read", `{"file_path":"/p/a"}`, `{"type":"text","filePath":"/p/a","structuredPatch":[{"lines":["+x"]}]}`, `null`},
+		"of another shape":      {"Edit", `{"file_path":"/p/a"}`, `"Error: no"`, `null`},
+	} {
+		items, err := orchestrator.Write(
+			fmt.Sprintf(`{"type":"assistant","uuid":"a","message":{"content":[{"type":"tool_use","id":"t1","name":%q,"input":%s}]}}`, c.tool, c.input),
+			fmt.Sprintf(`{"type":"user","uuid":"b","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]},"tool_use_result":%s}`, c.result))
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := bodies[session.ToolCallBody](t, items, session.ItemToolCall)
+		if got, _ := json.Marshal(calls[len(calls)-1].Change); string(got) != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
