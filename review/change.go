@@ -51,6 +51,31 @@ type Failing struct {
 	Found   int // how often the text is there
 }
 
+// LineEnds says how the lines of a text end.
+type LineEnds string
+
+const (
+	NoEnds    LineEnds = "" // there is one line, without an end
+	LF        LineEnds = "lf"
+	CRLF      LineEnds = "crlf"
+	MixedEnds LineEnds = "mixed"
+)
+
+func lineEndsOf(text string) LineEnds {
+	both := strings.Count(text, "\r\n")
+	switch alone := strings.Count(text, "\n") - both; {
+	case both == 0 && alone == 0:
+		return NoEnds
+	case both == 0:
+		return LF
+	case alone == 0:
+		return CRLF
+	}
+	return MixedEnds
+}
+
+func asLF(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
 // Change is what a tool would do to a file as it is.
 type Change struct {
 	State   ChangeState
@@ -58,10 +83,12 @@ type Change struct {
 	// Drifted: the file was changed after Claude last read or wrote it.
 	Drifted bool
 	// Before and After are the lines that differ, with three around them; Line is
-	// the number of the first, from 1. They are LF alone, as the CLI compares them.
+	// the number of the first, from 1. They are LF alone.
 	Line          int
 	Before, After string
-	CRLF          bool // the file ends its lines with CR LF, and keeps to that
+	// EndsBefore and EndsAfter are how the lines of the file end; both are [NoEnds]
+	// when there is nothing but LF.
+	EndsBefore, EndsAfter LineEnds
 	// NoNewline: the last line before and after has no end.
 	NoNewlineBefore, NoNewlineAfter bool
 }
@@ -126,15 +153,17 @@ func ReadChange(tool string, input json.RawMessage, disk OnDisk) Change {
 	default:
 		return Change{State: NotShown}
 	}
-	c.CRLF = strings.Contains(before, "\r\n")
-	before = strings.ReplaceAll(before, "\r\n", "\n")
+	was := before
+	before = asLF(was)
 	after := before
+	is := was // with the ends of its lines
 	switch {
 	case tool == "NotebookEdit":
 		return c.notebook(in, before, exists)
 	case tool == "Write":
 		if in.Content != nil {
-			after = strings.ReplaceAll(*in.Content, "\r\n", "\n")
+			is = *in.Content
+			after = asLF(is)
 		}
 	default:
 		edits := in.Edits
@@ -152,11 +181,42 @@ func ReadChange(tool string, input json.RawMessage, disk OnDisk) Change {
 			return Change{State: NoFile}
 		}
 		for i, e := range edits {
-			after = c.apply(i, after, strings.ReplaceAll(e.OldString, "\r\n", "\n"), strings.ReplaceAll(e.NewString, "\r\n", "\n"), e.ReplaceAll)
+			after = c.apply(i, after, e.OldString, e.NewString, e.ReplaceAll)
 		}
+		if len(c.Failing) == 0 { // else the CLI writes nothing
+			is = editedEnds(was, after)
+		}
+		after = asLF(after)
 	}
 	c.differ(before, after, exists)
+	c.ends(lineEndsOf(was), lineEndsOf(is))
 	return c
+}
+
+// mostEndsIn is how far, in bytes, the CLI looks for the line end of a file.
+const mostEndsIn = 4096
+
+// editedEnds is an edited text as the CLI writes it: with CR LF throughout when most
+// lines at the beginning of the file end so, else as it is, whatever was mixed before.
+func editedEnds(was, text string) string {
+	head := was[:min(len(was), mostEndsIn)]
+	both := strings.Count(head, "\r\n")
+	if both <= strings.Count(head, "\n")-both {
+		return text
+	}
+	return strings.ReplaceAll(asLF(text), "\n", "\r\n")
+}
+
+// ends takes in how lines end; a file in which nothing else differs does differ in that.
+func (c *Change) ends(before, after LineEnds) {
+	plain := func(e LineEnds) bool { return e == NoEnds || e == LF }
+	if plain(before) && plain(after) {
+		return
+	}
+	c.EndsBefore, c.EndsAfter = before, after
+	if c.State == Unchanged && before != after {
+		c.State = Changes
+	}
 }
 
 // apply is one edit, as the CLI does it.
@@ -275,7 +335,7 @@ func (c Change) notebook(in fileInput, text string, exists bool) Change {
 		c.State, c.Failing = Changes, []Failing{{Problem: CellNotFound}}
 		return c
 	}
-	c.State, c.Line, c.CRLF = Changes, 1, false
+	c.State, c.Line = Changes, 1
 	switch in.EditMode {
 	case "insert":
 		c.After = in.NewSource

@@ -62,9 +62,12 @@ type FilePreview struct {
 	Line            int    `json:"line"`
 	Before          string `json:"before"`
 	After           string `json:"after"`
-	CRLF            bool   `json:"crlf"`
+	CRLF            bool   `json:"crlf"` // lines end with CR LF, and stay so
 	NoNewlineBefore bool   `json:"no_newline_before"`
 	NoNewlineAfter  bool   `json:"no_newline_after"`
+	// How the lines of the file end; absent when with LF alone, or not at all.
+	LineEndsBefore review.LineEnds `json:"line_ends_before,omitempty"`
+	LineEndsAfter  review.LineEnds `json:"line_ends_after,omitempty"`
 }
 
 // FailingEdit is one edit of a tool that would fail.
@@ -230,7 +233,8 @@ func (s *Server) maySeeFile(ctx context.Context, who account.Identity, ses sessi
 func filePreview(c review.Change) *FilePreview {
 	p := &FilePreview{
 		State: c.State, Failing: []FailingEdit{}, Drifted: c.Drifted, Line: c.Line, Before: c.Before, After: c.After,
-		CRLF: c.CRLF, NoNewlineBefore: c.NoNewlineBefore, NoNewlineAfter: c.NoNewlineAfter,
+		CRLF: c.EndsBefore == review.CRLF && c.EndsAfter == review.CRLF, NoNewlineBefore: c.NoNewlineBefore, NoNewlineAfter: c.NoNewlineAfter,
+		LineEndsBefore: c.EndsBefore, LineEndsAfter: c.EndsAfter,
 	}
 	for _, f := range c.Failing {
 		p.Failing = append(p.Failing, FailingEdit(f))

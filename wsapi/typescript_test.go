@@ -52,6 +52,7 @@ var unions = map[reflect.Type][]string{
 	reflect.TypeFor[review.Level]():         {"low", "medium", "high"},
 	reflect.TypeFor[review.Risk]():          {"delete", "delete_tree", "privilege", "download_run", "decode_run", "pipe_run", "computed", "evaluated", "substitution", "inline_code", "launcher", "script", "unknown", "background", "git_force", "git_discard", "git_push", "permissions", "disk", "kill", "system", "persist", "environment", "redefine", "write_outside", "write_sensitive", "read_secret", "overwrite", "network", "upload", "install", "remote", "hidden", "unreadable", "wildcard", "whole_tool", "any_arguments"},
 	reflect.TypeFor[review.ChangeState]():   {"new", "changes", "same", "no_file", "outside", "other", "large", "denied", "binary"},
+	reflect.TypeFor[review.LineEnds]():      {"lf", "crlf", "mixed"},
 	reflect.TypeFor[review.EditProblem]():   {"not_found", "many", "same", "empty", "no_cell"},
 	reflect.TypeFor[review.RuleForm]():      {"exact", "prefix", "pattern", "domain", "tool", "server"},
 	reflect.TypeFor[wsapi.AckResult]():      {"applied", "already_resolved", "stale", "rejected"},

@@ -627,6 +627,40 @@ func TestCLITodoList(t *testing.T) {
 	})
 }
 
+// review says before what is written; that must be what is.
+func TestCLILineEnds(t *testing.T) {
+	onBoth(t, func(t *testing.T, v version) {
+		_, url := serve(t, scriptedmodel.Options{})
+		s := start(t, v, url, launch{})
+		files := map[string][2]string{
+			"written":    {"a\r\nb\r\n", "a\nB\n"},
+			"edited":     {"a\r\nb\r\n", "a\r\nB\r\nC\r\n"},
+			"mixed":      {"a\r\nb\nc\n", "a\nB\nc\n"},
+			"mixed more": {"a\r\nb\r\nc\n", "a\r\nB\r\nc\r\n"},
+			"not found":  {"a\r\nb\r\n", "a\r\nb\r\n"},
+		}
+		for name, text := range files {
+			if err := os.WriteFile(filepath.Join(s.cwd, name), []byte(text[0]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.control("initialize", nil)
+		read := func(name string) string { return `{"tool":"Read","input":{"file_path":"{{cwd}}/` + name + `"}}` }
+		edit := func(name, old, by string) string {
+			return `{"tool":"Edit","input":{"file_path":"{{cwd}}/` + name + `","old_string":"` + old + `","new_string":"` + by + `"}}`
+		}
+		s.turn(fenced(`[[`+read("written")+`,`+read("edited")+`,`+read("mixed")+`,`+read("mixed more")+`,`+read("not found")+`],
+			[{"tool":"Write","input":{"file_path":"{{cwd}}/written","content":"a\nB\n"}},
+			`+edit("edited", "b", `B\r\nC`)+`,`+edit("mixed", "b", "B")+`,`+edit("mixed more", "b", "B")+`,`+edit("not found", `a\r\nb`, "B")+`],
+			[{"text":"done"}]]`), s.allow)
+		for name, text := range files {
+			if got, err := os.ReadFile(filepath.Join(s.cwd, name)); err != nil || string(got) != text[1] {
+				t.Errorf("%s: %q, want %q (%v)", name, got, text[1], err)
+			}
+		}
+	})
+}
+
 func TestCLIToolResultOf20MB(t *testing.T) {
 	onBoth(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})

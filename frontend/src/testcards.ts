@@ -52,7 +52,7 @@ export const KINDS: Record<string, [Request, Preview | null]> = {
   'a file over another': [tool('Write', { file_path: '/w/a.txt', content: 'one\n2\n' }), file({ line: 11, before: 'one\ntwo\n', after: 'one\n2\n' })],
   'a file outside': [tool('Write', { file_path: '/etc/x', content: 'one' }), { ...file({ state: 'outside' }), level: 'high' }],
   'a file of 1 MB': [tool('Write', { file_path: '/w/a.txt', content: 'x'.repeat(1 << 20) }), file({ state: 'large' })],
-  'an edit': [tool('Edit', { file_path: '/w/a.txt', old_string: 'two', new_string: '2' }), file({ line: 7, before: 'one\ntwo\n', after: 'one\n2\n', crlf: true })],
+  'an edit': [tool('Edit', { file_path: '/w/a.txt', old_string: 'two', new_string: '2' }), file({ line: 7, before: 'one\ntwo\n', after: 'one\n2\n', crlf: true, line_ends_before: 'crlf', line_ends_after: 'crlf' })],
   'an edit of a text that is not there': [tool('Edit', { file_path: '/w/a.txt', old_string: 'two', new_string: '2' }), file({ state: 'same', failing: [{ edit: 0, problem: 'not_found', found: 0 }] })],
   'an edit of a text that is there often': [tool('Edit', { file_path: '/w/a.txt', old_string: 'two', new_string: '2' }), file({ state: 'same', failing: [{ edit: 0, problem: 'many', found: 3 }] })],
   'an edit of a file that has changed': [tool('Edit', { file_path: '/w/a.txt', old_string: 'two', new_string: '2' }), file({ line: 1, before: 'two', after: '2', drifted: true, no_newline_before: true, no_newline_after: true })],

@@ -1,3 +1,5 @@
+import { withEnds } from './lineends'
+
 /** A tool input as shown: Claude's own names, nothing known for sure. */
 export type ToolInput = Record<string, unknown>
 
@@ -28,7 +30,8 @@ export function withText(tool: string, input: ToolInput, text: string): Edited {
   const field = editedField(tool, input)
   if (field !== null) {
     if (field === 'command' && text.trim() === '') return { ok: false, message: 'empty', line: null }
-    return { ok: true, input: { ...input, [field]: text }, changed: text !== input[field] }
+    const whole = withEnds(input[field] as string, text)
+    return { ok: true, input: { ...input, [field]: whole }, changed: whole !== input[field] }
   }
   let value: unknown
   try {

@@ -148,13 +148,18 @@ export const words: typeof english = {
       same: 'Der neue Text ist derselbe wie der alte', empty: 'Der zu ersetzende Text ist leer, die Datei aber nicht', no_cell: 'Diese Zelle gibt es nicht',
     })[problem] + (edit > 1 ? ` (Änderung ${edit}). Das wird fehlschlagen.` : '. Das wird fehlschlagen.'),
     drifted: 'Die Datei wurde geändert, nachdem Claude sie gelesen hat.',
-    crlf: 'Zeilen enden mit CR LF, und das bleibt so',
     noNewline: 'Die letzte Zeile hat kein Ende, wie zuvor.',
     newlineGone: 'Die letzte Zeile wird kein Ende haben.',
     cell: {
       replace: (id) => `ersetzt Zelle ${id}`, insert: (id) => (id ? `fügt nach ${id} eine Zelle ein` : 'fügt oben eine Zelle ein'), delete: (id) => `löscht Zelle ${id}`,
     },
     changedNow: 'Die Datei wurde gerade geändert. Sieh noch einmal hin, bevor du freigibst.',
+  },
+  ends: {
+    of: (ends) => `Zeilenenden ${{ lf: 'LF', crlf: 'CRLF', mixed: 'gemischt' }[ends]}`,
+    kept: (ends) => `Zeilenenden bleiben ${ends.toUpperCase()}`,
+    change: (from, to) => `Zeilenenden ändern sich von ${from === 'mixed' ? 'gemischt' : from.toUpperCase()} zu ${to === 'mixed' ? 'gemischt' : to.toUpperCase()}`,
+    only: 'Nichts als die Zeilenenden wäre anders.',
   },
   wrap: 'Zeilen umbrechen',
   undo: {

@@ -159,13 +159,19 @@ export const words = {
       same: 'The new text is the same as the old one', empty: 'The text to replace is empty, but the file is not', no_cell: 'There is no such cell',
     })[problem] + (edit > 1 ? ` (edit ${edit}). This will fail.` : '. This will fail.'),
     drifted: 'The file was changed after Claude read it.',
-    crlf: 'lines end with CR LF, and stay so',
     noNewline: 'The last line has no end, as before.',
     newlineGone: 'The last line will have no end.',
     cell: {
       replace: (id: string) => `replaces cell ${id}`, insert: (id: string) => (id ? `inserts a cell after ${id}` : 'inserts a cell at the top'), delete: (id: string) => `deletes cell ${id}`,
     },
     changedNow: 'The file on disk was changed just now. Look again before you approve.',
+  },
+  ends: {
+    of: (ends: 'lf' | 'crlf' | 'mixed'): string => `${{ lf: 'LF', crlf: 'CRLF', mixed: 'Mixed' }[ends]} line ends`,
+    kept: (ends: 'lf' | 'crlf' | 'mixed'): string => `${ends.toUpperCase()} line ends kept`,
+    change: (from: 'lf' | 'crlf' | 'mixed', to: 'lf' | 'crlf' | 'mixed'): string =>
+      `Line ends change from ${from === 'mixed' ? from : from.toUpperCase()} to ${to === 'mixed' ? to : to.toUpperCase()}`,
+    only: 'Nothing but the line ends would be different.',
   },
   wrap: 'Wrap lines',
   undo: {

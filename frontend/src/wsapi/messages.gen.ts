@@ -926,6 +926,8 @@ export interface FilePreview {
   crlf: boolean
   no_newline_before: boolean
   no_newline_after: boolean
+  line_ends_before?: LineEnds
+  line_ends_after?: LineEnds
 }
 
 export interface RulePreview {
@@ -1269,6 +1271,8 @@ export interface FailingEdit {
   problem: EditProblem
   found: number
 }
+
+export type LineEnds = 'lf' | 'crlf' | 'mixed'
 
 export type RuleForm = 'exact' | 'prefix' | 'pattern' | 'domain' | 'tool' | 'server'
 

@@ -1,0 +1,97 @@
+import { mount } from '@vue/test-utils'
+import { describe, expect, test } from 'vitest'
+import CodeFile from '@/session/items/CodeFile.vue'
+import CodeText from './CodeText.vue'
+import DiffText from './DiffText.vue'
+import DiskDiff from './DiskDiff.vue'
+import { withText } from './edit'
+import { endsNote } from './endsnote'
+import { lineEndsOf } from './lineends'
+import { file } from '@/testcards'
+import WordDiff from './WordDiff.vue'
+
+test.each([['', ''], ['a', ''], ['a\rb', ''], ['a\n', 'lf'], ['a\r\nb', 'crlf'], ['a\r\nb\n', 'mixed'], ['a\r\r\n', 'crlf']])('%j has the line ends %j', (text, ends) => {
+  expect(lineEndsOf(text)).toBe(ends)
+})
+
+test.each([
+  ['lf', 'lf', null], ['', '', null], ['', 'lf', null], ['crlf', '', null],
+  ['crlf', 'crlf', 'CRLF line ends kept'], ['', 'crlf', 'CRLF line ends'], ['mixed', 'mixed', 'Mixed line ends'],
+  ['crlf', 'lf', 'Line ends change from CRLF to LF'], ['lf', 'crlf', 'Line ends change from LF to CRLF'], ['mixed', 'crlf', 'Line ends change from mixed to CRLF'],
+] as const)('from %j to %j is told as %j', (before, after, said) => {
+  expect(endsNote(before, after)?.text ?? null).toBe(said)
+})
+
+describe('line ends are told once, in the head, and are not characters in each line', () => {
+  const clean = (text: string) => {
+    expect(text).not.toContain('CR\n')
+    expect(text).not.toContain('hidden character')
+  }
+
+  test('of what a person changed', () => {
+    const it = mount(WordDiff, { props: { before: 'one\r\ntwo\r\n', after: 'one\r\n2\r\n' } })
+    expect(it.get('.ends').text()).toBe('CRLF line ends kept')
+    expect(it.findAll('ins, del').map((e) => e.text())).toEqual(['removed: two', 'added: 2'])
+    expect(it.findAll('.hidden')).toEqual([])
+    clean(it.text())
+  })
+
+  test('of a person who took them away', () => {
+    const it = mount(WordDiff, { props: { before: 'one\r\ntwo\r\n', after: 'one\n2\n' } })
+    expect(it.get('.ends').text()).toBe('Line ends change from CRLF to LF')
+    expect(it.findAll('.hidden')).toEqual([])
+  })
+
+  test('of two texts that are mixed each is shown where it is', () => {
+    const it = mount(WordDiff, { props: { before: 'one\r\ntwo\n', after: 'one\ntwo\r\n' } })
+    expect(it.findAll('.hidden').length).toBe(2)
+  })
+
+  test('of an edit as it was asked', () => {
+    const it = mount(DiffText, { props: { before: 'one\r\ntwo\r\n', after: 'one\r\n2\r\n' } })
+    expect(it.get('.ends').text()).toBe('CRLF line ends kept')
+    expect(it.findAll('.hidden')).toEqual([])
+    clean(it.text())
+  })
+
+  test('of a file that is new', () => {
+    const it = mount(CodeText, { props: { text: 'one\r\ntwo\r\n', file: true } })
+    expect(it.get('.ends').text()).toBe('CRLF line ends')
+    expect(it.findAll('.hidden')).toEqual([])
+    expect(it.findAll('code').map((l) => l.text())).toEqual(['one', 'two'])
+  })
+
+  test('of a file in the transcript, which is copied as it is', () => {
+    const it = mount(CodeFile, { props: { path: '/w/a.ts', content: 'one\r\ntwo\r\n', cwd: '/w' } })
+    expect(it.text()).toContain('CRLF line ends')
+    expect(it.findAll('.hidden')).toEqual([])
+    expect(it.findComponent({ name: 'CopyButton' }).props('text')).toBe('one\r\ntwo\r\n')
+  })
+
+  test('but in a command they are characters that nobody sees', () => {
+    expect(mount(CodeText, { props: { text: 'ls\r\n' } }).findAll('.hidden').length).toBe(1)
+  })
+
+  test.each([
+    [{ line_ends_before: 'crlf', line_ends_after: 'crlf', before: 'a\n', after: 'b\n' }, 'CRLF line ends kept', false],
+    [{ line_ends_before: 'crlf', line_ends_after: 'lf', before: 'a\n', after: 'b\n' }, 'Line ends change from CRLF to LF', false],
+    [{ line_ends_before: 'crlf', line_ends_after: 'lf' }, 'Line ends change from CRLF to LF', true],
+  ] as const)('of the file on disk: %j', (more, said, only) => {
+    const it = mount(DiskDiff, { props: { file: file({ line: 1, ...more }).file! } })
+    expect(it.get('.ends').text()).toBe(said)
+    expect(it.text().includes('Nothing but the line ends would be different.')).toBe(only)
+  })
+})
+
+describe('an edit keeps the line ends', () => {
+  test('a text field that knows no CR gives them back', () => {
+    expect(withText('Write', { content: 'a\r\nb\r\n' }, 'a\nB\n')).toMatchObject({ changed: true, input: { content: 'a\r\nB\r\n' } })
+    expect(withText('Write', { content: 'a\r\nb\r\n' }, 'a\nb\n')).toMatchObject({ changed: false, input: { content: 'a\r\nb\r\n' } })
+  })
+
+  test('what has none, or some, stays as it was written', () => {
+    for (const [was, is] of [['a\nb\n', 'a\nB\n'], ['a\r\nb\n', 'a\nB\n'], ['a\r\nb\r\n', 'a\r\nB\r\nc\r\n'], ['a\r\nb', 'c'], ['a\r\nb\r\n', 'x\r\ny\n']] as const) {
+      expect(withText('Write', { content: was }, is)).toMatchObject({ input: { content: is } })
+    }
+  })
+})
