@@ -197,3 +197,64 @@ test('with keys alone: people, and a project @newest', async ({ page, server: { 
   await hands.seen('before a project is deleted')
   await hands.to(main.getByRole('button', { name: 'Yes, delete api-server' }))
 })
+
+test('at 400 % whatever decides can be reached with keys, and nothing lies over it @newest', async ({ page, server: { url } }) => {
+  const hands = await Hands.on(page)
+  const stage = await Stage.in(page)
+  await page.setViewportSize({ width: 320, height: 256 })
+  stage.say({ kind: 'user', text: 'Work.', by: 'ada' }, { kind: 'text', text: 'I will. '.repeat(40) })
+  // All of it is on the screen, and is what a pointer there would press.
+  const whole = async (what: Locator) => {
+    await expect(what).toBeInViewport({ ratio: 1 })
+    expect(await what.evaluate((el) => {
+      const { x, y, width, height } = el.getBoundingClientRect()
+      const points = [[x + 4, y + height / 2], [x + width / 2, y + 4], [x + width / 2, y + height - 4], [x + width - 4, y + height / 2]] as const
+      return points.map(([x, y]) => document.elementFromPoint(x, y)).filter((at) => !el.contains(at)).map((at) => at?.outerHTML.slice(0, 160) ?? 'nothing')
+    }), `what lies over ${what}`).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), 'the page scrolls sideways').toBeLessThanOrEqual(320)
+  }
+  const reach = async (what: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab') => {
+    await hands.to(what, key)
+    await whole(what)
+  }
+  await stage.open(url)
+  const shows = async (id: string, request: object, preview: object | null, buttons: RegExp[]) => {
+    if (preview) stage.previews.set(id, preview as never)
+    stage.show([{ ...(request as ReturnType<typeof asked>), request_id: id, input_hash: id, created_at: later() }])
+    const card = page.locator(`[data-request-id=${id}]`)
+    await expect(async () => {
+      await page.keyboard.press('Alt+.')
+      await expect(card).toBeFocused({ timeout: 1_000 })
+    }).toPass()
+    await expect(card.getByRole('heading').first()).toBeInViewport()
+    for (const name of buttons) await reach(card.getByRole('button', { name }))
+    return card
+  }
+  const [bash, edit, plan] = [KINDS['a command']!, KINDS['an edit']!, KINDS['a plan']!]
+  let card = await shows('bash', ...bash, [/^Deny$/, /^Approve$/])
+  await expect(card.getByRole('button', { name: /^Approve$/ })).not.toHaveAttribute('aria-disabled')
+  await hands.press('n')
+  await whole(card.getByRole('textbox'))
+  await reach(card.getByRole('button', { name: 'Deny', exact: true }))
+  await shows('edit', ...edit, [/^Deny$/, /^Approve$/])
+  await shows('plan', ...plan, [/^Keep planning$/, /ask before edits$/])
+  card = await shows('form', FORMS['four questions']!, null, [/^Decline$/])
+  await reach(card.getByRole('radio', { name: /^Summary/ }), 'Shift+Tab')
+  await reach(card.getByRole('checkbox', { name: /^Web/ }))
+
+  // The same in the inbox, and in a dialog.
+  await page.goto(`${url}/inbox/form`)
+  card = page.locator('[data-request-id=form]')
+  await reach(card.getByRole('checkbox', { name: /^Web/ }))
+  await reach(card.getByRole('button', { name: /^Decline$/ }))
+  stage.show(['a', 'b'].map((id) => asked(id, { risk: 'low', tool_name: 'Read', tool_input: { file_path: `/w/${id}` }, created_at: later() })))
+  await page.goto(`${url}/inbox`)
+  await reach(page.getByRole('checkbox').last())
+  await hands.press('Space', 'Shift+Y')
+  await reach(page.getByRole('dialog').getByRole('button', { name: 'Approve 1' }))
+  await hands.press('Escape')
+  // The list has room for more than its head.
+  await page.goto(url)
+  await reach(page.getByRole('link', { name: /Fix the login/ }))
+  await reach(page.getByRole('button', { name: 'From terminals' }))
+})

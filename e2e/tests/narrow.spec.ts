@@ -43,4 +43,17 @@ test('long words are cut or wrapped, and never push away what is pressed @newest
   await expect(page.getByRole('dialog').getByText('git status && git diff --stat')).toBeVisible()
   await page.getByRole('dialog').getByRole('button', { name: /1 / }).click()
   await expect.poll(() => stage.commands.at(-1)).toMatchObject({ type: 'pending_request_response', request_id: 'low', decision: 'allow', batch: true })
+
+  // What became of a request for which something was written is told in lines, not in syllables.
+  await page.setViewportSize({ width: 390, height: 800 })
+  await page.goto(`${server.url}/sessions/${stage.id}`)
+  stage.show([request('gone', { tool_input: { command: 'git push' } })])
+  const card = page.locator('[data-request-id=gone]')
+  await card.getByRole('button', { name: 'Ablehnen' }).click()
+  await card.getByRole('textbox').fill('Nicht jetzt.')
+  stage.show([])
+  const told = page.getByRole('group', { name: /^Nicht mehr offen/ }).filter({ has: page.getByRole('button', { name: 'Meinen Text behalten' }) })
+  await expect(told).toBeInViewport({ ratio: 1 })
+  expect((await told.getByRole('paragraph').first().boundingBox())!.width).toBeGreaterThan(200)
+  for (const button of await told.getByRole('button').all()) await expect(button).toBeInViewport({ ratio: 1 })
 })
