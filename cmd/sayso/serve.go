@@ -113,6 +113,9 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	if err := tellAgents(s.StateDir, localAddress(s)); err != nil {
 		log.Warn("agents outside may look for the server where it was", "error", err)
 	}
+	if err := noteWays(s); err != nil {
+		log.Warn("later sign-in addresses may lead to where the server was", "error", err)
+	}
 
 	model, err := demoModel(s)
 	if err != nil {
@@ -443,14 +446,9 @@ func announce(ctx context.Context, stdout io.Writer, s settings, directory *acco
 	if err != nil {
 		return err
 	}
-	at := address(s)
+	at, way := address(s), waysTo(s).outside
 	if unclaimed {
-		at = localAddress(s) // its link is good nowhere else
-	}
-	way := at
-	if s.named && at == localAddress(s) {
-		_, port, _ := net.SplitHostPort(s.Listen) // byName has read it
-		way = "http://localhost:" + port
+		at, way = localAddress(s), waysTo(s).here // its link is good nowhere else
 	}
 	fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this address, once, within %s:\n\n    %s\n\n", at, signInLife, signInAddress(way, secret))
 	if unclaimed && !demo {

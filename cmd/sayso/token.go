@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/claude/config"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -49,7 +52,15 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(stdout, signInAddress(address(s), secret))
+		unclaimed, err := directory.Unclaimed(ctx)
+		if err != nil {
+			return err
+		}
+		way := knownWays(s).outside
+		if unclaimed {
+			way = knownWays(s).here // the first admin is made on the machine itself
+		}
+		fmt.Fprintln(stdout, signInAddress(way, secret))
 		return nil
 	}
 	if *agent != "" {
@@ -96,6 +107,42 @@ func agentToken(ctx context.Context, sessions session.Store, directory *account.
 
 // signInAddress puts the secret behind the #, which browsers do not send.
 func signInAddress(at, secret string) string { return at + "/sign-in#" + secret }
+
+// ways are where browsers find a server: those of its machine, and all others. They are
+// the same where no address of the outside is named.
+type ways struct{ here, outside string }
+
+func waysTo(s settings) ways {
+	w := ways{here: localAddress(s)}
+	if s.named {
+		_, port, _ := net.SplitHostPort(s.Listen) // byName has read it
+		w.here = "http://localhost:" + port
+	}
+	w.outside = w.here
+	if s.PublicURL != "" {
+		w.outside = s.PublicURL
+	}
+	return w
+}
+
+// waysIn is where a server notes its ways, one on a line, for the commands beside it:
+// they do not know its flags, and what was free when it asked for any port.
+func waysIn(stateDir string) string { return filepath.Join(stateDir, "ways") }
+
+func noteWays(s settings) error {
+	w := waysTo(s)
+	return config.Write(waysIn(s.StateDir), []byte(w.here+"\n"+w.outside+"\n"))
+}
+
+// knownWays are those of the server that ran last, else those that the settings say.
+func knownWays(s settings) ways {
+	noted, err := os.ReadFile(waysIn(s.StateDir))
+	here, outside, found := strings.Cut(strings.TrimSpace(string(noted)), "\n")
+	if err != nil || !found {
+		return waysTo(s)
+	}
+	return ways{here: here, outside: outside}
+}
 
 // address is where browsers find the server.
 func address(s settings) string {

@@ -73,7 +73,7 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(stdout, signInAddress(address(s), secret))
+		fmt.Fprintln(stdout, signInAddress(knownWays(s).outside, secret))
 		fmt.Fprintf(stderr, "%s signs in with this address, once, within %s. For a password: sayso user passwd NAME\n", made.Name, signInLife)
 		return nil
 	}

@@ -1,0 +1,53 @@
+package main_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sayso-dev/sayso/claude/claudetest"
+)
+
+// TestLaterSignInAddresses: what the commands print beside a server leads to where that
+// server is, whichever way it was told to listen, and to the name at which browsers
+// make passkeys.
+func TestLaterSignInAddresses(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, claudetest.Script{})
+	printed := func(args ...string) (at string) {
+		t.Helper()
+		cmd := h.command(args[0], "--state-dir", h.state)
+		cmd.Args = append([]string{cmd.Args[0]}, append(args, "--state-dir", h.state)...)
+		out, err := cmd.Output()
+		must(t, err)
+		at, secret, found := strings.Cut(strings.TrimSpace(string(out)), "/sign-in#")
+		if !found || secret == "" {
+			t.Fatalf("sayso %s prints %q", strings.Join(args, " "), out)
+		}
+		return at
+	}
+	announced := func(s *server) string {
+		t.Helper()
+		eventually(t, "it prints an address", s.logged("/sign-in#"))
+		at, _, _ := strings.Cut(s.said.String(), "/sign-in#")
+		return at[strings.LastIndex(at, "http"):]
+	}
+
+	s := h.start()
+	want := announced(s)
+	for _, args := range [][]string{{"token", "--sign-in"}, {"user", "add", "ada"}} {
+		if at := printed(args...); at != want || !strings.HasPrefix(at, "http://localhost:") {
+			t.Errorf("sayso %s leads to %s, the start of the server to %s", strings.Join(args, " "), at, want)
+		}
+	}
+	s.stop()
+
+	// An address of the outside is good there, but not for the first admin, who is made
+	// on the machine itself.
+	s = h.serve("--public-url", "https://sayso.example", "--trusted-proxy", "192.0.2.10")
+	if want, at := announced(s), printed("token", "--sign-in"); at != want {
+		t.Errorf("sayso token leads to %s, the start of the server to %s", at, want)
+	}
+	if at := printed("user", "add", "grace"); at != "https://sayso.example" {
+		t.Errorf("sayso user leads to %s", at)
+	}
+}
