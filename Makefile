@@ -33,11 +33,11 @@ build: frontend ## Build bin/sayso with the web app inside
 
 # npm writes this file at the end of every install.
 frontend/node_modules/.package-lock.json: frontend/package.json frontend/package-lock.json
-	npm ci --prefix frontend --no-audit --no-fund
+	npm ci --prefix frontend --no-audit --no-fund --loglevel error
 	@touch $@
 
 e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
-	PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --prefix e2e --no-audit --no-fund
+	PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --prefix e2e --no-audit --no-fund --loglevel error
 	@touch $@
 
 FRONTEND_SOURCES = $(shell find frontend -name node_modules -prune -o -name dist -prune -o -type f -print 2>/dev/null)

@@ -192,12 +192,19 @@ func (o *Orchestrator) Environment(ctx context.Context) Environment {
 	e.ClaudeVersion, e.Problem = f.version, f.problem
 	e.SignedIn = e.Problem == "" && o.o.CLI.signedIn(ctx, path)
 	if e.Problem == "" && !e.SignedIn {
-		e.Problem = notSignedIn
+		e.Problem = notSignedIn(path)
 	}
 	return e
 }
 
-const notSignedIn = "Claude is not signed in on this server. Run claude there once and sign in, or start sayso with ANTHROPIC_API_KEY set."
+// notSignedIn names the program in full unless typing claude runs it.
+func notSignedIn(path string) string {
+	program := "claude"
+	if found, err := exec.LookPath(program); err != nil || found != path {
+		program = path
+	}
+	return fmt.Sprintf("Claude is not signed in on this server. Run %s there once and sign in, or start sayso with ANTHROPIC_API_KEY set.", program)
+}
 
 // launchSentence says to a person why the CLI could not be started.
 func launchSentence(err error, path, cwd string) string {
@@ -235,7 +242,8 @@ func (p *process) exitSentence(conn Conn, startError error) string {
 	case errors.Is(startError, errNoAnswer):
 		return fmt.Sprintf("Claude did not answer within %s after it was started.%s", words(p.o.rules().Limits.Start), said)
 	case errors.Is(startError, errNobody):
-		return notSignedIn
+		path, _ := p.o.o.CLI.path() // it ran just now
+		return notSignedIn(path)
 	case startError != nil && !errors.Is(startError, errGone):
 		return fmt.Sprintf("Claude did not start properly: %v.%s", startError, said)
 	}

@@ -66,9 +66,9 @@ func (s *Server) passkeyProblem(r *http.Request) string {
 			if _, port, err := net.SplitHostPort(r.Host); err == nil {
 				local = net.JoinHostPort(local, port)
 			}
-			return "Browsers keep passkeys for names, not for addresses like " + name + ". Open sayso at http://" + local + "."
+			return "Passkeys do not work at an address such as " + name + ". To use one, open http://" + local + " instead."
 		}
-		return "Browsers keep passkeys for names, not for addresses like " + name + ". Give the server a name and start it with --public-url."
+		return "Passkeys do not work at an address such as " + name + ". Give the server a name and start it with --public-url."
 	}
 	if !s.https(r) && name != "localhost" {
 		return "Browsers have passkeys only over HTTPS. Start sayso with --public-url and a proxy that does HTTPS, or with a certificate."

@@ -263,8 +263,8 @@ func TestWherePasskeysWork(t *testing.T) {
 		host, says string
 	}{
 		{local, "localhost:8787", ""},
-		{local, "127.0.0.1:8787", "Open sayso at http://localhost:8787."},
-		{local, "[::1]:8787", "Open sayso at http://localhost:8787."},
+		{local, "127.0.0.1:8787", "open http://localhost:8787 instead."},
+		{local, "[::1]:8787", "open http://localhost:8787 instead."},
 		{public, "sayso.example", ""},
 		{public, "localhost:8787", "Passkeys belong to https://sayso.example."},
 		{public, "other.example", "Passkeys belong to https://sayso.example."},

@@ -109,7 +109,7 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   // Another browser, by password; ended here, it knows at once.
   const other = await (await browser.newContext()).newPage()
   await other.goto(`${fresh.url}/sign-in`)
-  await expect(other.getByText('Browsers keep passkeys for names')).toBeVisible()
+  await expect(other.getByText('Passkeys do not work at an address')).toBeVisible()
   await other.getByLabel('Name', { exact: true }).fill('Ada')
   await other.getByLabel('Password', { exact: true }).fill(password)
   await other.getByRole('button', { name: 'Sign in' }).click()

@@ -25,7 +25,7 @@ export const words: typeof english = {
     title: 'Passwort',
     present: 'Jetziges Passwort',
     next: 'Neues Passwort',
-    rule: 'Mindestens 12 Zeichen. Gut sind ein paar Wörter, die zu niemandes Leben gehören.',
+    rule: 'Mindestens 12 Zeichen. Gut sind ein paar Wörter, die nichts mit dir zu tun haben.',
     ends: 'Deine anderen Anmeldungen enden.',
     change: 'Ändern',
     changed: 'Dein Passwort ist geändert, und deine anderen Anmeldungen sind beendet.',

@@ -25,7 +25,7 @@ export const words = {
     title: 'Password',
     present: 'Present password',
     next: 'New password',
-    rule: 'At least 12 characters. A few words that belong to nobody’s life are good.',
+    rule: 'At least 12 characters. A few words that have nothing to do with you are good.',
     ends: 'Your other sign-ins end.',
     change: 'Change',
     changed: 'Your password is changed, and your other sign-ins have ended.',

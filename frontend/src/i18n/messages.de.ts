@@ -131,6 +131,7 @@ export const de: Messages = {
 
     newSession: 'Neue Sitzung',
     folder: 'Ordner',
+    folderExample: (path) => `Zum Beispiel ${path}`,
     recentFolders: 'Zuletzt benutzte Ordner',
     prompt: 'Was soll Claude tun?',
     promptExample: 'Beschreibe die Aufgabe',

@@ -126,6 +126,7 @@ export const en = {
 
     newSession: 'New session',
     folder: 'Folder',
+    folderExample: (path: string) => `For example ${path}`,
     recentFolders: 'Recent folders',
     prompt: 'What should Claude do?',
     promptExample: 'Describe the task',

@@ -18,10 +18,10 @@ export const words: typeof english = {
     undo: 'Was rückgängig zu machen ist',
     undoFor: 'Zeit dafür',
     seconds: (n) => `${n} Sekunden`,
-    undoing: { risky: 'Was rot ist, und mehrere auf einmal', always: 'Jede Antwort', never: 'Nie' },
+    undoing: { risky: 'Rote, und mehrere auf einmal', always: 'Jede Antwort', never: 'Nie' },
     sides: 'Änderungen an Dateien nebeneinander',
     sidesWords: (key) => `Wo Platz ist.${key && ` Die Taste ${key} in einer Anfrage schaltet um.`}`,
-    here: 'Das gilt für diesen Browser.',
+    here: 'Diese Einstellungen gelten für diesen Browser.',
   },
 
   keys: {
@@ -50,7 +50,7 @@ export const words: typeof english = {
     removeOf: (name) => `Entfernen: ${name}`,
   },
 
-  sound: { title: 'Ton', on: 'Ein leiser Ton, wenn etwas zu warten beginnt', hint: 'Aus einem Tab, nachdem du ihn berührt hast.', test: 'Abspielen' },
+  sound: { title: 'Ton', on: 'Ein leiser Ton, wenn etwas zu warten beginnt', hint: 'Ein Tab spielt ihn, sobald du darin geklickt oder getippt hast.', test: 'Abspielen' },
 
   alerts: {
     title: 'Hinweise',

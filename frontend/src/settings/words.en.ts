@@ -16,10 +16,10 @@ export const words = {
     undo: 'What can be undone',
     undoFor: 'Time to undo',
     seconds: (n: string) => `${n} seconds`,
-    undoing: { risky: 'What is red, and batches', always: 'Every answer', never: 'Never' },
+    undoing: { risky: 'Red ones and batches', always: 'Every answer', never: 'Never' },
     sides: 'Changes to files side by side',
-    sidesWords: (key: string) => `Where there is room.${key && ` The key ${key} in a request turns it over.`}`,
-    here: 'These hold for this browser.',
+    sidesWords: (key: string) => `Where there is room.${key && ` The key ${key} in a request switches it.`}`,
+    here: 'These settings hold for this browser.',
   },
 
   keys: {
@@ -48,7 +48,7 @@ export const words = {
     removeOf: (name: string) => `Remove: ${name}`,
   },
 
-  sound: { title: 'Sound', on: 'A soft sound when something begins to wait', hint: 'From one tab, after you touched it.', test: 'Play it' },
+  sound: { title: 'Sound', on: 'A soft sound when something begins to wait', hint: 'One tab plays it, once you have clicked or typed in it.', test: 'Play it' },
 
   alerts: {
     title: 'Alerts',
