@@ -62,7 +62,7 @@ export class Stage {
     const { pending_request: _, ...idle } = golden<ProcessState>('process_state.idle')
     return {
       ...idle, version: ++this.states, title: 'Fix the login', cwd: '/w', state: requests.length > 0 ? 'assistant_turn' : 'user_turn',
-      pending_requests: requests, ...more,
+      pending_requests: requests, items: this.items.length, ...more,
     }
   }
 

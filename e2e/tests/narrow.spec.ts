@@ -32,6 +32,12 @@ test('long words are cut or wrapped, and never push away what is pressed @newest
   await expect(page.getByRole('dialog').getByRole('heading', { level: 2 })).toBeInViewport()
   await page.keyboard.press('Escape')
 
+  // What waits leads to its card from the list.
+  stage.show([request('harm', { risk: 'high', tool_input: { command: 'rm -rf build' } })])
+  await page.getByRole('link', { name: 'Zurück zu den Sitzungen' }).click()
+  await page.getByRole('link', { name: /^Ansehen Bash: rm/ }).click()
+  await expect(page.getByRole('group', { name: /Befehl/ }).first()).toBeFocused()
+
   // What is of low risk is approved from the list, after a look at all of it.
   stage.show([request('low', { risk: 'low', tool_input: { command: 'git status && git diff --stat' } })])
   await page.getByRole('link', { name: 'Zurück zu den Sitzungen' }).click()

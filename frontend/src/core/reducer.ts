@@ -300,7 +300,7 @@ function listing(state: State, list: Session[]): State {
     const known = sessions.get(s.session_id)
     if (known) {
       // A list carries no version, so it may add to what is known and never replace it.
-      sessions.set(s.session_id, { ...known, updated_at: Math.max(known.updated_at, s.updated_at) })
+      sessions.set(s.session_id, { ...known, updated_at: Math.max(known.updated_at, s.updated_at), items: Math.max(known.items ?? 0, s.items ?? 0) })
       continue
     }
     sessions.set(s.session_id, {
@@ -308,7 +308,7 @@ function listing(state: State, list: Session[]): State {
       title: s.title, cwd: s.cwd, state: 'dead', started_at: 0, state_changed_at: s.updated_at,
       model: s.model, permission_mode: s.permission_mode, memory: 0, cpu: 0, node_id: '',
       error: null, kill_reason: null, stuck: null, queued_messages: 0, pending_requests: [],
-      demo: s.demo, archived: s.archived, ...(s.kind ? { kind: s.kind } : {}), ...(s.rights ? { rights: s.rights } : {}), updated_at: s.updated_at, assumed: true,
+      demo: s.demo, archived: s.archived, items: s.items ?? 0, ...(s.kind ? { kind: s.kind } : {}), ...(s.rights ? { rights: s.rights } : {}), updated_at: s.updated_at, assumed: true,
     })
   }
   return { ...state, sessions }

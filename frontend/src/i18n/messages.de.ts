@@ -89,8 +89,11 @@ export const de: Messages = {
   },
 
   session: {
-    group: { waiting: 'Wartet auf dich', running: 'Läuft', your_turn: 'Du bist dran', ended: 'Beendet' },
-    stateOf: { waiting: 'Wartet auf dich', running: 'Läuft', your_turn: 'Du bist dran', ended: 'Beendet' },
+    group: { waiting: 'Wartet auf dich', running: 'Läuft', your_turn: 'Du bist dran', idle: 'In Ruhe', ended: 'Beendet' },
+    stateOf: { waiting: 'Wartet auf dich', running: 'Läuft', your_turn: 'Du bist dran', idle: 'In Ruhe', ended: 'Beendet' },
+    unseen: (n) => `${n} neu`,
+    unseenWords: 'Blöcke, die kamen, seit du hier zuletzt hingesehen hast',
+    review: 'Ansehen',
     failed: 'Gescheitert',
     untitled: 'Sitzung ohne Titel',
     demo: 'Demo',

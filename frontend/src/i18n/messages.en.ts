@@ -84,8 +84,11 @@ export const en = {
   },
 
   session: {
-    group: { waiting: 'Waiting for you', running: 'Running', your_turn: 'Your turn', ended: 'Ended' },
-    stateOf: { waiting: 'Waiting for you', running: 'Running', your_turn: 'Your turn', ended: 'Ended' },
+    group: { waiting: 'Waiting for you', running: 'Running', your_turn: 'Your turn', idle: 'Idle', ended: 'Ended' },
+    stateOf: { waiting: 'Waiting for you', running: 'Running', your_turn: 'Your turn', idle: 'Idle', ended: 'Ended' },
+    unseen: (n: number) => `${n} new`,
+    unseenWords: 'Blocks that came since you last looked here',
+    review: 'Review',
     failed: 'Failed',
     untitled: 'Untitled session',
     demo: 'Demo',

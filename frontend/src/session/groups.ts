@@ -1,8 +1,10 @@
 import type { Known } from '@/core/reducer'
+import { unseen } from './seen'
 
-export const GROUPS = ['waiting', 'running', 'your_turn', 'ended'] as const
+export const GROUPS = ['waiting', 'running', 'your_turn', 'idle', 'ended'] as const
 export type Group = (typeof GROUPS)[number]
 
+/** Idle is whose turn has ended as a person has seen: nothing runs, and nothing is new. */
 export function groupOf(s: Known): Group {
   if (s.pending_requests.length > 0) return 'waiting'
   switch (s.state) {
@@ -10,7 +12,7 @@ export function groupOf(s: Known): Group {
     case 'assistant_turn':
       return 'running'
     case 'user_turn':
-      return 'your_turn'
+      return unseen(s) > 0 ? 'your_turn' : 'idle'
     case 'dead':
       return 'ended'
   }
@@ -18,14 +20,17 @@ export function groupOf(s: Known): Group {
 
 /** The ids of each group in the order shown: who waits longest first, else newest first. */
 export function grouped(sessions: readonly Known[]): Record<Group, string[]> {
-  const groups: Record<Group, Known[]> = { waiting: [], running: [], your_turn: [], ended: [] }
+  const groups: Record<Group, Known[]> = { waiting: [], running: [], your_turn: [], idle: [], ended: [] }
   // What was archived comes back by itself when it runs or asks.
-  for (const s of sessions) if (!s.archived || groupOf(s) !== 'ended') groups[groupOf(s)].push(s)
+  for (const s of sessions) {
+    const group = groupOf(s)
+    if (!s.archived || group !== 'ended') groups[group].push(s)
+  }
   const ids = (list: Known[], compare: (a: Known, b: Known) => number) => list.toSorted(compare).map((s) => s.session_id)
   const newest = (a: Known, b: Known) => order(b) - order(a) || (a.session_id < b.session_id ? -1 : 1)
   return {
     waiting: ids(groups.waiting, (a, b) => a.pending_requests[0]!.created_at - b.pending_requests[0]!.created_at),
-    running: ids(groups.running, newest), your_turn: ids(groups.your_turn, newest), ended: ids(groups.ended, newest),
+    running: ids(groups.running, newest), your_turn: ids(groups.your_turn, newest), idle: ids(groups.idle, newest), ended: ids(groups.ended, newest),
   }
 }
 

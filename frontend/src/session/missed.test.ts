@@ -4,7 +4,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import type { Item } from '@/wsapi/messages.gen'
 import CatchUp from './CatchUp.vue'
-import { missedOf, seenOf, setSeen } from './missed'
+import { missedOf } from './missed'
+import { seenOf, setSeen } from './seen'
 import { useSessions } from './sessions'
 
 enableAutoUnmount(afterEach)
@@ -34,11 +35,11 @@ describe('what was missed', () => {
     expect(missedOf([{ ...head(9), kind: 'text', text: 'Hm.' }], 8)).toBe(null)
   })
   test('is remembered for each session, the oldest go', () => {
-    for (let i = 0; i < 250; i++) setSeen(`s${i}`, i, i)
-    expect(seenOf('s249')).toEqual({ seq: 249, at: 249 })
+    for (let i = 0; i < 350; i++) setSeen(`s${i}`, i, i)
+    expect(seenOf('s349')).toEqual({ seq: 349, at: 349 })
     expect(seenOf('s0')).toBe(null)
     localStorage.setItem('sayso:seen', 'no JSON')
-    expect(seenOf('s249')).toBe(null)
+    expect(seenOf('s349')).toBe(null)
   })
 })
 

@@ -45,34 +45,3 @@ export function missedOf(items: readonly Item[], after: number): Missed | null {
   missed.files = files.size
   return missed.edits + missed.commands + missed.tests + missed.answered + missed.turns === 0 ? null : missed
 }
-
-// --- how far a person has read, on this device
-
-const KEY = 'sayso:seen'
-const KEPT = 200
-
-type Seen = Record<string, [seq: number, at: number]>
-
-function all(): Seen {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? '{}')
-    return typeof kept === 'object' && kept !== null ? (kept as Seen) : {}
-  } catch {
-    return {}
-  }
-}
-
-/** The last seq that was on the screen, and when, in ms; null for a session that was never open here. */
-export function seenOf(id: string): { seq: number; at: number } | null {
-  const [seq, at] = all()[id] ?? []
-  return typeof seq === 'number' && typeof at === 'number' ? { seq, at } : null
-}
-
-export function setSeen(id: string, seq: number, at: number): void {
-  const kept = Object.entries({ ...all(), [id]: [seq, at] as [number, number] }).toSorted((a, b) => b[1][1] - a[1][1]).slice(0, KEPT)
-  try {
-    localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(kept)))
-  } catch {
-    // Without storage nobody is told what they missed.
-  }
-}
