@@ -151,6 +151,23 @@ test('with keys alone: people, and a project @newest', async ({ page, server: { 
   await expect(grace.getByRole('button', { name: 'Let in' })).toBeVisible()
   await hands.seen('after a person was shut out')
 
+  // A token is made, and ended; an entry of the audit trail is read.
+  const tabs = main.getByRole('navigation')
+  await hands.to(tabs.getByRole('link', { name: 'Tokens' }), 'Shift+Tab')
+  await hands.press('Enter')
+  await hands.to(main.getByRole('textbox', { name: 'Name' }))
+  await hands.type('By keys')
+  await hands.press('Enter')
+  await hands.activate(page.getByRole('button', { name: 'Revoke the token By keys' }))
+  await expect(page.getByRole('row', { name: /By keys/ })).toHaveCount(0)
+  await hands.seen('after a token was revoked')
+  await json(page, '**/api/audit?*', { entries: [{ seq: 7, hash: 'sha256:0a', entry: { what: 'answered', tool_name: 'Bash', asked: { hash: 'sha256:0b', text: '{"command":"touch a"}' } } }], next: 0 })
+  await hands.to(tabs.getByRole('link', { name: 'Audit' }))
+  await hands.press('Enter')
+  await hands.to(main.getByRole('button', { name: /Bash/ }))
+  await hands.press('Enter')
+  await hands.to(main.locator('pre').filter({ hasText: 'touch a' }).first())
+
   // A project: whatever is chosen in it is saved at once.
   let project: Project = {
     project_id: 'p', name: 'api-server', folders: ['/w/api'], members: [{ user_id: 'a', role: 'admin' }, { user_id: 'g', role: 'member' }],
