@@ -91,8 +91,13 @@ type Delivery struct {
 	Attempts   int
 	DueAt      time.Time
 	CreatedAt  time.Time
-	SentAt     time.Time
+	// SentAt is when it was taken; of one that is Queued when it was last begun to be
+	// sent and nobody noted what became of it, else zero.
+	SentAt time.Time
 }
+
+// begun: it may have been told, by a server that died before it knew.
+func (d Delivery) begun() bool { return d.State == Queued && !d.SentAt.IsZero() }
 
 // Step tells the deliveries about one request apart.
 type Step string

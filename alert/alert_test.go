@@ -48,6 +48,14 @@ type memory struct {
 	choices    map[string]json.RawMessage
 	deliveries map[string]alert.Delivery
 	record     []string
+	dead       bool // what became of a delivery is not noted
+}
+
+// failNoting makes the store one that a server has no time to write to any more.
+func (m *memory) failNoting(is bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dead = is
 }
 
 func (m *memory) recorded(record []byte) {
@@ -110,6 +118,9 @@ func (m *memory) PutChoices(_ context.Context, id string, c json.RawMessage) err
 func (m *memory) PutDelivery(_ context.Context, d alert.Delivery) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.dead && d.State != alert.Queued {
+		return errors.New("the server is dead")
+	}
 	m.deliveries[d.DeliveryID] = d
 	return nil
 }
@@ -454,12 +465,12 @@ func TestNobodyIsToldWhoLooks(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, r *room) {
 		r.device("ada", "one")
-		tab, other := new(int), new(int)
-		r.alerter.Looking(tab, "ada", true)
-		r.alerter.Looking(other, "grace", true)
+		tab, other := &page{}, &page{}
+		r.alerter.Looking(tab, "ada", alert.Look{Looks: true})
+		r.alerter.Looking(other, "grace", alert.Look{Looks: true})
 		r.ask("s", "q1")
 		expect(t, "while she looks", r.after(time.Hour))
-		r.alerter.Looking(tab, "ada", false)
+		r.alerter.Looking(tab, "ada", alert.Look{})
 		expect(t, "just after", r.after(4900*time.Millisecond))
 		expect(t, "when she has not looked for a while", r.after(200*time.Millisecond), show)
 		r.ask("s", "q2")

@@ -74,10 +74,11 @@ type Alerter struct {
 
 	mu      sync.Mutex // never held over I/O
 	rung    map[string]struct{}
-	due     bool                 // Run will be woken for what rang
-	stale   bool                 // targets or choices changed
-	looking map[any]string       // who looks, by tab
-	looked  map[string]time.Time // when a person looked last
+	due     bool // Run will be woken for what rang
+	stale   bool // targets or choices changed
+	tabs    map[Tab]*watcher
+	looked  map[string]time.Time           // when a person looked last
+	noticed map[string]map[string]struct{} // by person: requests of which they know
 
 	// Run's own.
 	known      map[string]session.ProcessState // sessions with open requests, or that run
@@ -99,8 +100,9 @@ type result struct {
 func New(o Options) *Alerter {
 	return &Alerter{
 		o: o, http: newHTTP(o.Private), wake: make(chan struct{}, 1),
-		rung: map[string]struct{}{}, stale: true, looking: map[any]string{}, looked: map[string]time.Time{},
-		known: map[string]session.ProcessState{}, owners: map[string]string{}, choices: map[string]Choices{},
+		rung: map[string]struct{}{}, stale: true, tabs: map[Tab]*watcher{}, looked: map[string]time.Time{},
+		noticed: map[string]map[string]struct{}{},
+		known:   map[string]session.ProcessState{}, owners: map[string]string{}, choices: map[string]Choices{},
 		deliveries: map[string]Delivery{}, sending: map[string]bool{}, results: make(chan result, sendsAtOnce),
 	}
 }
@@ -115,22 +117,6 @@ func (a *Alerter) Touch(sessionID string) {
 	if !due {
 		time.AfterFunc(settling, a.poke)
 	}
-}
-
-// Looking says whether a tab of a person can be seen and has the focus. A tab
-// that is gone does not look.
-func (a *Alerter) Looking(tab any, userID string, looks bool) {
-	a.mu.Lock()
-	if _, before := a.looking[tab]; before {
-		a.looked[userID] = time.Now()
-	}
-	if looks {
-		a.looking[tab] = userID
-	} else {
-		delete(a.looking, tab)
-	}
-	a.mu.Unlock()
-	a.poke()
 }
 
 func (a *Alerter) poke() {
@@ -211,6 +197,9 @@ func (a *Alerter) load(ctx context.Context) error {
 		return err
 	}
 	for _, d := range list {
+		if d.begun() && d.Attempts >= mostAttempts {
+			d.State = Sent // as far as anybody can know
+		}
 		a.deliveries[d.DeliveryID] = d
 	}
 	a.mu.Lock()
@@ -235,12 +224,14 @@ func (a *Alerter) round(ctx, sends context.Context, now time.Time, senders *sync
 	if err != nil {
 		return time.Time{}, err
 	}
-	p := plan{a: a, now: now}
+	p := plan{a: a, now: now, waits: a.waits(), toasts: map[string][]waiting{}}
 	for _, person := range people {
 		p.person(person)
 	}
 	p.server()
 	p.closings()
+	a.toast(p.toasts)
+	a.forget(p.waits)
 	for _, d := range p.made {
 		if err := a.keep(ctx, d); err != nil {
 			return time.Time{}, err
@@ -263,6 +254,16 @@ func (a *Alerter) round(ctx, sends context.Context, now time.Time, senders *sync
 			if err := a.keep(ctx, d); err != nil {
 				return time.Time{}, err
 			}
+			continue
+		}
+		// That it is tried is noted before: a server that dies meanwhile may have told
+		// of it, and one that dies each time does not try for ever.
+		d.Attempts++
+		d.SentAt = now
+		if err := a.keep(ctx, d); err != nil {
+			return time.Time{}, err
+		}
+		if _, kept := a.deliveries[d.DeliveryID]; !kept {
 			continue
 		}
 		a.sending[d.DeliveryID] = true
@@ -388,18 +389,6 @@ func (a *Alerter) choicesOf(userID string) Choices {
 	return DefaultChoices()
 }
 
-// lookedAt is when a person looked last: now while they do.
-func (a *Alerter) lookedAt(userID string, now time.Time) (at time.Time, looks bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, id := range a.looking {
-		if id == userID {
-			return now, true
-		}
-	}
-	return a.looked[userID], false
-}
-
 // passed tells of what a session has become, once: that a turn ended or that its
 // process died by itself.
 func (a *Alerter) passed(ctx context.Context, before, s session.ProcessState, now time.Time) error {
@@ -442,7 +431,7 @@ func (a *Alerter) passed(ctx context.Context, before, s session.ProcessState, no
 	}
 	for _, p := range people {
 		owner := a.owners[s.SessionID]
-		if _, looks := a.lookedAt(p.UserID, now); looks || !p.MayAnswer(s.SessionID) || owner != p.UserID && !a.choicesOf(p.UserID).AllSessions {
+		if a.sightOf(p.UserID).looks || !p.MayAnswer(s.SessionID) || owner != p.UserID && !a.choicesOf(p.UserID).AllSessions {
 			continue
 		}
 		if err := tell(p.UserID); err != nil {
@@ -464,7 +453,7 @@ func deliveryID(parts ...string) string {
 func (a *Alerter) settle(ctx context.Context, r result, now time.Time) {
 	delete(a.sending, r.d.DeliveryID)
 	if errors.Is(r.err, context.Canceled) {
-		return // the next server sends it again, under the same id and tag
+		return // as if the server had died: the next one cannot know either
 	}
 	d, known := a.deliveries[r.d.DeliveryID]
 	if !known {
@@ -472,7 +461,6 @@ func (a *Alerter) settle(ctx context.Context, r result, now time.Time) {
 	}
 	var refused *refusedError
 	errors.As(r.err, &refused)
-	d.Attempts++
 	problem := ""
 	switch {
 	case r.err == nil:
@@ -488,6 +476,7 @@ func (a *Alerter) settle(ctx context.Context, r result, now time.Time) {
 	case refused != nil && refused.final() && d.Step == Close && a.wayOf(d.TargetID) == Ntfy:
 		d.State = Dropped // it is too old to take anything back
 	default:
+		d.SentAt = time.Time{}
 		problem = problemOf(r.err)
 		pause := min(firstPause<<(d.Attempts-1), longestPause)
 		var invalid *InvalidError

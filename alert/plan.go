@@ -12,10 +12,12 @@ import (
 
 // plan is one look at what waits: what is to be sent now, and when to look again.
 type plan struct {
-	a    *Alerter
-	now  time.Time
-	made []Delivery
-	next time.Time
+	a      *Alerter
+	now    time.Time
+	waits  []waiting
+	made   []Delivery
+	toasts map[string][]waiting // by person
+	next   time.Time
 }
 
 // at wants another look at a time.
@@ -58,20 +60,18 @@ func (a *Alerter) waits() (list []waiting) {
 	return list
 }
 
-// person plans what one person is told.
+// person plans what one person is told: in the page that they look at, in a toast
+// when that shows something else, and elsewhere when they do not look.
 func (p *plan) person(who Person) {
 	own := p.targetsOf(who.UserID)
-	if len(own) == 0 {
+	sight := p.a.sightOf(who.UserID)
+	if len(own) == 0 && !sight.any {
 		return
 	}
 	c := p.a.choicesOf(who.UserID)
 	server := p.a.choicesOf("")
-	looked, looks := p.a.lookedAt(who.UserID, p.now)
 	var due []waiting
-	for _, w := range p.a.waits() {
-		if !who.MayAnswer(w.s.SessionID) {
-			continue
-		}
+	for _, w := range p.waits {
 		since := w.r.CreatedAt
 		if owner := p.a.owners[w.s.SessionID]; owner != who.UserID && owner != "" && !c.AllSessions {
 			if server.EscalateAfter == 0 {
@@ -79,13 +79,27 @@ func (p *plan) person(who Person) {
 			}
 			since = since.Add(minutes(server.EscalateAfter))
 		}
-		if looks {
-			continue // the tab wakes us when it no longer does
+		if !who.MayAnswer(w.s.SessionID) {
+			continue
 		}
-		if looked.After(since) {
-			since = looked
+		if sight.on(w.s.SessionID) {
+			p.a.notice(who.UserID, w.r.RequestID)
+			continue // the tab wakes us when it no longer shows it
 		}
-		if p.due(since.Add(grace)) {
+		if p.due(since) && !sight.knows(w.r.RequestID) {
+			p.toasts[who.UserID] = append(p.toasts[who.UserID], w)
+		}
+		switch {
+		case len(own) == 0 || sight.looks && c.RemindAfter == 0:
+			continue
+		case sight.looks: // who was told in a toast is told elsewhere in the place of a reminder
+			since = since.Add(minutes(c.RemindAfter))
+		case sight.looked.After(since):
+			since = sight.looked.Add(grace)
+		default:
+			since = since.Add(grace)
+		}
+		if p.due(since) {
 			due = append(due, w)
 		}
 	}
@@ -100,7 +114,7 @@ func (p *plan) server() {
 	}
 	c := p.a.choicesOf("")
 	var due []waiting
-	for _, w := range p.a.waits() {
+	for _, w := range p.waits {
 		if p.due(w.r.CreatedAt.Add(max(grace, minutes(c.EscalateAfter)))) {
 			due = append(due, w)
 		}
@@ -200,7 +214,7 @@ func (p *plan) fold(t Target, fresh []Delivery) {
 // closings takes back what was told of requests that are gone.
 func (p *plan) closings() {
 	open := map[string]bool{}
-	for _, w := range p.a.waits() {
+	for _, w := range p.waits {
 		open[w.r.RequestID] = true
 	}
 	// A sum holds while any of what it was made of is open.
@@ -224,10 +238,17 @@ func (p *plan) closings() {
 		}
 		switch d.State {
 		case Queued:
-			if !p.a.sending[d.DeliveryID] {
-				d.State = Dropped
-				p.made = append(p.made, d)
+			if p.a.sending[d.DeliveryID] {
+				continue
 			}
+			begun := d.begun()
+			gone := d
+			gone.State = Dropped
+			p.made = append(p.made, gone)
+			if !begun {
+				continue
+			}
+			fallthrough // it may be shown
 		case Sent:
 			over := d
 			over.Step, over.State, over.Attempts, over.DueAt, over.CreatedAt, over.SentAt = Close, Queued, 0, p.now, p.now, time.Time{}
@@ -301,7 +322,8 @@ func (a *Alerter) compose(d Delivery) (t Target, m Message, ok bool) {
 	}
 	m.Title, m.Body = say.about(all[at].r), title
 	if d.Step == Reminder {
-		m.Title, m.Renotify = strings.ReplaceAll(say.reminder, "%s", m.Title), true
+		// What may have been heard already takes its own place in silence.
+		m.Title, m.Renotify = strings.ReplaceAll(say.reminder, "%s", m.Title), !d.begun()
 	}
 	if text := textOf(all[at].r); c.ShowText && text != "" {
 		m.Body += "\n" + text

@@ -10,10 +10,29 @@ import (
 	"github.com/sayso-dev/sayso/alert"
 )
 
-// looking tells the alerts whether a tab can be seen.
-func (s *Server) looking(t *tab, looks bool) {
+// looking tells the alerts what a tab shows.
+func (s *Server) looking(t *tab, c *Looking) {
+	if s.o.Alerts == nil {
+		return
+	}
+	look := alert.Look{Looks: c.Looking}
+	if c.Showing != nil {
+		look.Showing = &alert.Showing{SessionID: c.Showing.SessionID, Inbox: c.Showing.Inbox}
+	}
+	s.o.Alerts.Looking(t, t.who.User.UserID, look)
+}
+
+// left tells the alerts that a tab is gone.
+func (s *Server) left(t *tab) {
 	if s.o.Alerts != nil {
-		s.o.Alerts.Looking(t, t.who.User.UserID, looks)
+		s.o.Alerts.Left(t)
+	}
+}
+
+// noticed tells the alerts that a person knows that a request waits.
+func (s *Server) noticed(t *tab, requestID string) {
+	if s.o.Alerts != nil {
+		s.o.Alerts.Noticed(t.who.User.UserID, requestID)
 	}
 }
 

@@ -71,6 +71,7 @@ var commandSpecs = map[string]commandSpec{
 	"unsubscribe":              {role: account.Viewer, make: func() command { return new(Unsubscribe) }},
 	"typing":                   {role: account.Viewer, action: project.See, make: func() command { return new(Typing) }},
 	"looking":                  {role: account.Viewer, make: func() command { return new(Looking) }},
+	"noticed":                  {role: account.Viewer, make: func() command { return new(Noticed) }},
 	"ping":                     {role: account.Viewer, make: func() command { return new(Ping) }},
 }
 
@@ -154,4 +155,5 @@ func (c *Subscribe) id() (string, string)              { return c.CommandID, c.S
 func (c *Unsubscribe) id() (string, string)            { return c.CommandID, c.SessionID }
 func (c *Typing) id() (string, string)                 { return c.CommandID, c.SessionID }
 func (c *Looking) id() (string, string)                { return c.CommandID, "" }
+func (c *Noticed) id() (string, string)                { return c.CommandID, "" }
 func (c *Ping) id() (string, string)                   { return c.CommandID, "" }

@@ -202,11 +202,29 @@ type Typing struct {
 }
 
 // Looking says whether the tab can be seen and has the focus; until it says so,
-// nobody looks. Whoever looks is not told elsewhere that something waits.
+// nobody looks. Whoever looks at what shows a request is told of it nowhere else.
 type Looking struct {
 	Type      string `json:"type" ts:"'looking'" validate:"omitempty,eq=looking"`
 	CommandID string `json:"command_id" validate:"omitempty,uuid"`
 	Looking   bool   `json:"looking"`
+	// Showing is what is on the screen. Without it the tab counts as if it showed
+	// every request, and is sent no [Toasts].
+	Showing *Showing `json:"showing,omitempty"`
+}
+
+// Showing is where a tab is: in a session, in the inbox, which shows every request,
+// or, with neither, elsewhere.
+type Showing struct {
+	SessionID string `json:"session_id,omitempty" validate:"max=64"`
+	Inbox     bool   `json:"inbox,omitempty"`
+}
+
+// Noticed says that the person has closed the toast of a request: no tab of theirs
+// shows it any more.
+type Noticed struct {
+	Type      string `json:"type" ts:"'noticed'" validate:"omitempty,eq=noticed"`
+	CommandID string `json:"command_id" validate:"omitempty,uuid"`
+	RequestID string `json:"request_id" validate:"required,max=64"`
 }
 
 // Ping asks for an ack and nothing else.

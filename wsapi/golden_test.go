@@ -257,6 +257,7 @@ func frames() map[string]any {
 		"draft.message": wsapi.KeptDraft{Type: "draft", SessionID: sessID, Value: json.RawMessage(`"And then"`), At: 1_763_719_200},
 		"draft.gone":    wsapi.KeptDraft{Type: "draft", SessionID: sessID, Value: json.RawMessage(`null`), At: 1_763_719_201, CommandID: cmdID},
 		"notice":        wsapi.Notice{Type: "notice", Code: wsapi.ReadOnly, Message: "The disk of the server is full."},
+		"toasts":        wsapi.Toasts{Type: "toasts", RequestIDs: []string{bashRequest().RequestID, questionRequest().RequestID}, More: 2},
 		"notice.none":   wsapi.Notice{Type: "notice", Code: wsapi.NoNotice},
 		"error":         wsapi.ErrorFrame{Type: "error", Code: "signed_out", Message: "You are signed out. Sign in again."},
 	}
@@ -310,6 +311,9 @@ func commands() map[string]any {
 			Value: json.RawMessage(`{"responses":[{"id":"q1","values":["Summary"]}]}`)},
 		"command.draft.clear":       &wsapi.Draft{Type: "draft", CommandID: cmdID, RequestID: questionRequest().RequestID, Value: json.RawMessage(`null`)},
 		"command.looking":           &wsapi.Looking{Type: "looking", CommandID: cmdID, Looking: true},
+		"command.looking.session":   &wsapi.Looking{Type: "looking", CommandID: cmdID, Looking: true, Showing: &wsapi.Showing{SessionID: sessID}},
+		"command.looking.inbox":     &wsapi.Looking{Type: "looking", CommandID: cmdID, Showing: &wsapi.Showing{Inbox: true}},
+		"command.noticed":           &wsapi.Noticed{Type: "noticed", CommandID: cmdID, RequestID: bashRequest().RequestID},
 		"command.typing":            &wsapi.Typing{Type: "typing", CommandID: cmdID, SessionID: sessID, RequestID: questionRequest().RequestID},
 		"command.extend":            &wsapi.Extend{Type: "extend", CommandID: cmdID, SessionID: sessID, RequestID: mcpRequest().RequestID},
 		"command.withdraw_approval": &wsapi.WithdrawApproval{Type: "withdraw_approval", CommandID: cmdID, SessionID: sessID, RequestID: bashRequest().RequestID},

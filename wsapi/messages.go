@@ -390,6 +390,15 @@ type Notice struct {
 	Message string     `json:"message"`
 }
 
+// Toasts are the requests that wait where the person of this tab does not look: all
+// there are, oldest first, and how many more than can be named. It comes at every
+// change to a tab that says what it shows.
+type Toasts struct {
+	Type       string   `json:"type" ts:"'toasts'"`
+	RequestIDs []string `json:"request_ids"`
+	More       int      `json:"more,omitempty"`
+}
+
 // ErrorFrame comes before the server closes a connection.
 type ErrorFrame struct {
 	Type    string `json:"type" ts:"'error'"`

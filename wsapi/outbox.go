@@ -97,8 +97,13 @@ func (t *tab) take(ctx context.Context, frames [][]byte) (_ [][]byte, more bool)
 		frames = append(frames, t.notice)
 		t.notice = nil
 	}
+	toasts := t.toasts
+	t.toasts = nil
 	for _, id := range t.order {
 		frames = append(frames, t.states[id])
+	}
+	if toasts != nil { // behind the requests that they name
+		frames = append(frames, toasts)
 	}
 	for _, r := range t.progress {
 		frames = append(frames, r.frame)
@@ -224,6 +229,15 @@ func (t *tab) putState(sessionID string, frame []byte) {
 func (t *tab) putPresence(sessionID string, frame []byte) {
 	t.mu.Lock()
 	t.presence[sessionID] = frame
+	t.mu.Unlock()
+	poke(t.wake)
+}
+
+// Toast puts what waits where the person of the tab does not look.
+func (t *tab) Toast(requestIDs []string, more int) {
+	frame := encode(Toasts{Type: "toasts", RequestIDs: requestIDs, More: more})
+	t.mu.Lock()
+	t.toasts = frame
 	t.mu.Unlock()
 	poke(t.wake)
 }

@@ -134,7 +134,7 @@ var commandPolicies = map[string]string{
 	"pending_request_response": "member", "send_message": "member", "create_session": "member",
 	"resume_session": "member", "fork_session": "member", "interrupt": "member", "kill_process": "member",
 	"set_model": "member", "set_permission_mode": "member", "draft": "member", "withdraw_approval": "member", "undo": "member", "extend": "member",
-	"subscribe": "viewer", "unsubscribe": "viewer", "typing": "viewer", "looking": "viewer", "ping": "viewer",
+	"subscribe": "viewer", "unsubscribe": "viewer", "typing": "viewer", "looking": "viewer", "noticed": "viewer", "ping": "viewer",
 }
 
 func TestEveryRouteAndCommandHasItsPolicy(t *testing.T) {

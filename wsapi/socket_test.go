@@ -336,6 +336,8 @@ func TestRolesOnTheSocket(t *testing.T) {
 		case "ping":
 		case "looking":
 			fields["looking"] = true
+		case "noticed":
+			fields["request_id"] = r.RequestID
 		default:
 			fields["session_id"] = id
 		}

@@ -51,6 +51,7 @@ type tab struct {
 	mu       sync.Mutex // protects following
 	snapshot []byte     // active_processes, until it is sent
 	notice   []byte     // until it is sent
+	toasts   []byte     // until they are sent
 	states   map[string][]byte
 	order    []string // of states
 	presence map[string][]byte
@@ -72,7 +73,7 @@ func newProgress(sessionID string, l *session.Lifecycle) progress {
 // serve runs the tab until it ends and leaves nothing behind.
 func (t *tab) serve(ctx context.Context) {
 	defer t.hub.leave(t)
-	defer t.hub.s.looking(t, false)
+	defer t.hub.s.left(t)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.cancel = cancel

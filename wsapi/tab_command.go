@@ -212,7 +212,9 @@ func (t *tab) own(ctx context.Context, c command, who account.Identity, reject f
 	case *Typing:
 		t.hub.typing(t, sessionID, c.RequestID)
 	case *Looking:
-		t.hub.s.looking(t, c.Looking)
+		t.hub.s.looking(t, c)
+	case *Noticed:
+		t.hub.s.noticed(t, c.RequestID)
 	}
 	return t.ack(ctx, Ack{CommandID: commandID, Result: Applied})
 }

@@ -88,7 +88,7 @@ func typescript(t *testing.T) string {
 	g.printf("\nexport type Item =\n%s\n", strings.Join(alternatives, "\n"))
 
 	serverFrames := []any{wsapi.Hello{}, wsapi.ActiveProcesses{}, wsapi.ProcessState{}, wsapi.Transcript{}, wsapi.Batch{},
-		wsapi.Ack{}, wsapi.Presence{}, wsapi.KeptDraft{}, wsapi.Lifecycle{}, wsapi.Notice{}, wsapi.ErrorFrame{}}
+		wsapi.Ack{}, wsapi.Presence{}, wsapi.KeptDraft{}, wsapi.Lifecycle{}, wsapi.Notice{}, wsapi.Toasts{}, wsapi.ErrorFrame{}}
 	g.printf("\nexport type ServerFrame = %s\n", g.union(serverFrames))
 	var cmds []any
 	seen := map[reflect.Type]bool{}

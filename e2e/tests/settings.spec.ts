@@ -138,6 +138,37 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
   }
 })
 
+test('who has sayso open elsewhere is told in a toast, in every tab, until somebody looks @newest', async ({ page, context, folder, rest }) => {
+  const other = await context.newPage()
+  const toast = (tab: typeof page, command: string) => tab.getByRole('region', { name: 'Waits elsewhere' }).getByRole('listitem').filter({ hasText: command })
+  for (const [tab, path] of [[page, '/settings'], [other, '/admin']] as const) {
+    await tab.goto(path)
+    await expect(tab.getByRole('heading', { level: 1 }).first()).toBeVisible()
+    await expect(tab.getByRole('link', { name: /^Inbox/ })).toBeVisible()
+  }
+  const id = await rest.start(prompt('Ask', [bash('touch here')], [bash('touch there')], [text('Done.')]), { cwd: folder, title: 'toasted' })
+  await expect(toast(page, 'touch here')).toContainText('toasted')
+  await expect(toast(other, 'touch here')).toBeVisible()
+  expect(await page.evaluate(() => document.activeElement === document.body)).toBe(true)
+
+  // It was answered by somebody.
+  const [first] = (await rest.state(id)).pending_requests
+  await rest.post(`/api/pending/${first.request_id}/response`, { session_id: id, request_id: first.request_id, request_type: 'tool_approval', decision: 'allow' })
+  await expect(toast(page, 'touch there')).toBeVisible()
+  await expect(toast(other, 'touch there')).toBeVisible()
+  await expect(toast(page, 'touch here')).toHaveCount(0)
+  await expect(toast(other, 'touch here')).toHaveCount(0)
+
+  // Whoever opens it has it before them, and no toast tells of it any more.
+  await toast(page, 'touch there').getByRole('link', { name: /^Open in toasted/ }).press('Enter')
+  const card = App.of(page).card('touch there')
+  await expect(card).toBeFocused()
+  await expect(toast(other, 'touch there')).toHaveCount(0)
+  await App.of(page).approve(card)
+  await expect(App.of(page).card()).toHaveCount(0)
+  await other.close()
+})
+
 test('keys of one’s own follow to the next device', { tag: '@newest' }, async ({ page, browser, folder, rest, server, signIn }) => {
   const file = join(folder, 'kept.txt')
   writeFileSync(file, 'one\ntwo\nthree\n')

@@ -43,6 +43,8 @@ export interface State {
   readonly skew: number
   /** Why the server can store nothing, a sentence; '' when it can. */
   readonly notice: string
+  /** What waits where the person does not look, by request_id, and how many more than are named. */
+  readonly toasts: { readonly ids: readonly string[]; readonly more: number }
   /** Whether the full set of active sessions has arrived once. */
   readonly complete: boolean
   readonly sessions: ReadonlyMap<string, Known>
@@ -75,6 +77,7 @@ export const empty: State = {
   updated: false,
   skew: 0,
   notice: '',
+  toasts: { ids: [], more: 0 },
   complete: false,
   sessions: new Map(),
   transcripts: new Map(),
@@ -138,6 +141,8 @@ export function reduce(state: State, frame: ServerFrame | Listing, context: Cont
     }
     case 'notice':
       return { ...state, notice: frame.message }
+    case 'toasts':
+      return { ...state, toasts: { ids: frame.request_ids, more: frame.more ?? 0 } }
     case 'error':
       // What may be seen is another now: the next connection tells what there is.
       return frame.code === 'access_changed' ? { ...empty, user: state.user, serverVersion: state.serverVersion, skew: state.skew } : state
@@ -157,6 +162,7 @@ function hello(state: State, frame: Hello, context: Context): State {
     skew: frame.server_time - context.now / 1000,
     // A new connection is told when there is one.
     notice: '',
+    toasts: empty.toasts,
   }
 }
 

@@ -4,6 +4,13 @@ import type { words as english } from './words.en'
 export const words: typeof english = {
   title: 'Eingang',
   waiting: (n) => `${count(n, 'Anfrage wartet', 'Anfragen warten')} auf dich`,
+  toasts: {
+    label: 'Wartet anderswo',
+    open: 'Öffnen',
+    openOf: (session, what) => `Öffnen in ${session}: ${what}`,
+    close: (session, what) => `Hinweis zu ${session} schließen: ${what}`,
+    more: (n) => `und ${n} weitere`,
+  },
   tabs: 'Teile von sayso',
   sessions: 'Sitzungen',
   admin: 'Verwaltung',

@@ -3,6 +3,13 @@ import { count } from '@/i18n'
 export const words = {
   title: 'Inbox',
   waiting: (n: number) => `${count(n, 'request waits', 'requests wait')} for you`,
+  toasts: {
+    label: 'Waits elsewhere',
+    open: 'Open',
+    openOf: (session: string, what: string) => `Open in ${session}: ${what}`,
+    close: (session: string, what: string) => `Close the hint of ${session}: ${what}`,
+    more: (n: number) => `and ${n} more`,
+  },
   tabs: 'Parts of sayso',
   sessions: 'Sessions',
   admin: 'Admin',

@@ -62,6 +62,8 @@ export function dock(requests: Request[], role: 'viewer' | 'member' = 'member') 
   const answers: Answer[] = []
   const said: string[] = []
   const port: Port = {
+    showing: () => {},
+    noticed: () => {},
     answer(answer) {
       answers.push(answer)
       const command = { type: 'pending_request_response' as const, command_id: 'c' + answers.length, ...answer }

@@ -113,9 +113,9 @@ export type Item =
   | (ItemHead & { kind: 'resolved' } & ResolvedBody)
   | (ItemHead & { kind: 'result' } & ResultBody)
 
-export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | Batch | Ack | Presence | KeptDraft | Lifecycle | Notice | ErrorFrame
+export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | Batch | Ack | Presence | KeptDraft | Lifecycle | Notice | Toasts | ErrorFrame
 
-export type Command = CreateSession | Draft | Extend | ForkSession | Interrupt | KillProcess | Looking | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Undo | Unsubscribe | WithdrawApproval
+export type Command = CreateSession | Draft | Extend | ForkSession | Interrupt | KillProcess | Looking | Noticed | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Undo | Unsubscribe | WithdrawApproval
 
 export interface Hello {
   type: 'hello'
@@ -222,6 +222,12 @@ export interface Notice {
   message: string
 }
 
+export interface Toasts {
+  type: 'toasts'
+  request_ids: string[]
+  more?: number
+}
+
 export interface ErrorFrame {
   type: 'error'
   code: string
@@ -285,6 +291,13 @@ export interface Looking {
   type: 'looking'
   command_id: string
   looking: boolean
+  showing?: Showing
+}
+
+export interface Noticed {
+  type: 'noticed'
+  command_id: string
+  request_id: string
 }
 
 export interface PendingRequestResponse {
@@ -820,6 +833,11 @@ export interface Attachment {
   name?: string
   media_type?: string
   data?: string
+}
+
+export interface Showing {
+  session_id?: string
+  inbox?: boolean
 }
 
 export type RequestType = 'tool_approval' | 'ask_user_question'

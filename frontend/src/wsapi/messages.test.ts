@@ -15,7 +15,7 @@ const frame = <T = ServerFrame>(name: string): T => {
 const context = { now: 1_763_692_800_000, commandOf: () => undefined }
 
 describe('golden frames', () => {
-  const types = ['hello', 'active_processes', 'process_state', 'transcript', 'draft', 'batch', 'ack', 'presence', 'lifecycle', 'notice', 'error']
+  const types = ['hello', 'active_processes', 'process_state', 'transcript', 'draft', 'batch', 'ack', 'presence', 'lifecycle', 'notice', 'toasts', 'error']
   const frames = [...golden].filter(([name]) => !name.startsWith('command.'))
 
   test('every kind is there', () => {

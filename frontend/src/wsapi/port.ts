@@ -1,5 +1,5 @@
 import { inject, type InjectionKey } from 'vue'
-import type { Attachment, PendingRequestResponse } from './messages.gen'
+import type { Attachment, PendingRequestResponse, Showing } from './messages.gen'
 
 export type Answer = Omit<PendingRequestResponse, 'type' | 'command_id'>
 
@@ -17,6 +17,10 @@ export interface Port {
   typing(sessionID: string, requestID?: string): void
   /** Keeps what is half written for the other devices; the command's id, null when there is no connection. */
   draft(of: { session_id?: string; request_id?: string }, value: unknown): string | null
+  /** Tells what is on the screen, so that what waits there is told nowhere else. */
+  showing(what: Showing): void
+  /** Tells that the person knows that a request waits, so that no toast of it is left in any tab. */
+  noticed(requestID: string): void
   /** Asks for a session that is not known here; false when there is none. */
   find(sessionID: string): Promise<boolean>
   /** Asks the server anew for the sessions that have ended. */

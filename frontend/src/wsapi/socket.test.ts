@@ -213,6 +213,19 @@ test('typing is told at most every two seconds', () => {
   expect(last().of('typing')).toHaveLength(2)
 })
 
+test('what is on the screen is told at every change, and to every connection', () => {
+  vi.spyOn(document, 'hasFocus').mockReturnValue(true)
+  last().hello()
+  socket.showing({ session_id: 's' })
+  socket.showing({ session_id: 's' })
+  socket.showing({ inbox: true })
+  expect(last().of('looking').map((c) => [c['looking'], c['showing']])).toEqual([[true, {}], [true, { session_id: 's' }], [true, { inbox: true }]])
+  last().onclose?.({ code: 1001 } as CloseEvent)
+  vi.advanceTimersByTime(20_000)
+  last().hello()
+  expect(last().of('looking').map((c) => c['showing'])).toEqual([{ inbox: true }])
+})
+
 describe('a session that is not known', () => {
   const found = {
     session_id: 'old', project_id: 'p', title: 'Long ago', cwd: '/w', model: '', permission_mode: 'default', allowed_tools: [],

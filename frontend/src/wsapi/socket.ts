@@ -6,7 +6,7 @@ import type { Context, Listing } from '@/core/reducer'
 import { urgent } from '@/core/urgent'
 import type { useSessions } from '@/session/sessions'
 import { ask } from '@/workspace/trusting'
-import { closeCodes, protocol, type Command, type ServerFrame } from './messages.gen'
+import { closeCodes, protocol, type Command, type ServerFrame, type Showing } from './messages.gen'
 import { openLine } from './line'
 import type { Port } from './port'
 import { RefusedError, rest } from './rest'
@@ -71,7 +71,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
     },
     onSlept: () => store.setStale(true),
     onHello() {
-      told = false
+      told = ''
       look()
       for (const id of followed.keys()) subscribe(id)
       outbox.sendAll(write, Date.now())
@@ -151,11 +151,13 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   const wake = () => {
     if (!document.hidden) connection.wake()
   }
-  // The server alerts nobody elsewhere who looks here.
-  let told = false
+  // The server alerts nobody elsewhere of what they look at here.
+  let told = ''
+  let showing: Showing = {}
   const look = () => {
-    const looking = !document.hidden && document.hasFocus()
-    if (looking !== told && connection.send({ type: 'looking', command_id: uuid(), looking } satisfies Command)) told = looking
+    const now = { looking: !document.hidden && document.hasFocus(), showing }
+    const text = JSON.stringify(now)
+    if (text !== told && connection.send({ type: 'looking', command_id: uuid(), ...now } satisfies Command)) told = text
   }
   const doubt = () => connection.doubt()
   const onVisibility = () => {
@@ -212,6 +214,11 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       const command: Command = { type: 'draft', command_id: uuid(), ...of, value }
       return connection.send(command) ? command.command_id : null
     },
+    showing(what) {
+      showing = what
+      look()
+    },
+    noticed: (requestID) => void connection.send({ type: 'noticed', command_id: uuid(), request_id: requestID } satisfies Command),
     find,
     refresh,
     retryNow: () => connection.retryNow(),
