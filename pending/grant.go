@@ -139,7 +139,7 @@ func GrantsOf(r Request, res Resolution) []Grant {
 			for _, dir := range p.Directories {
 				add(GrantDirectory, dir, p.Destination)
 			}
-		case p.Type == "setMode":
+		case p.Type == "setMode" && p.Mode != "default" && p.Mode != "plan": // in these two Claude asks
 			add(GrantMode, p.Mode, p.Destination)
 		}
 	}

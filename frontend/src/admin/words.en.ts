@@ -191,7 +191,7 @@ export const words = {
     none: 'none',
     changedBy: (name: string, at: string) => `Changed by ${name}, ${at}.`,
     start: 'Set at the start',
-    here: 'Changed here',
+    here: 'Can be changed here',
     names: {} as Record<string, { title: string; words: string } | undefined>,
     days: (n: number) => count(n, 'day', 'days'),
   },

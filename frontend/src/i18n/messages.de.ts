@@ -209,7 +209,7 @@ export const de: Messages = {
     carried: (by, mine) =>
       `${mine ? 'Deine frühere Antwort' : by ? `Die frühere Antwort von ${by}` : 'Die frühere Antwort'} wurde wieder gegeben, nachdem Claude fortgesetzt wurde`,
     resolvedBy: (by, device, time) =>
-      [by ? (device ? `${by} an ${device}` : by) : '', time].filter(Boolean).join(' · '),
+      [by ? (device ? `${by} mit ${said(device)}` : by) : '', time].filter(Boolean).join(' · '),
     turnFailed: (subtype, text) =>
       text || own({ error_during_execution: 'Der Zug wurde unterbrochen.', error_max_turns: 'Die Grenze der Züge ist erreicht.' }, subtype) || `Der Zug endete mit ${subtype}.`,
     tokens: (input, output) => `${input} Tokens hinein, ${output} heraus`,
@@ -314,7 +314,7 @@ export const de: Messages = {
       label: (title) => `Nicht mehr offen: ${title}`,
       answered: (title) => `Beantwortet: ${title}`,
       elsewhere: (by, device, seconds, summary) =>
-        `Beantwortet${by ? ` von ${by}` : ''}${device ? ` an ${device}` : ''} ${seconds < 10 ? 'gerade eben' : ago(seconds)}: ${stopped(said(summary))}`,
+        `Beantwortet${by ? ` von ${by}` : ''}${device ? ` mit ${said(device)}` : ''} ${seconds < 10 ? 'gerade eben' : ago(seconds)}: ${stopped(said(summary))}`,
       stale: 'Diese Anfrage ist nicht mehr offen. Nichts wurde gesendet.',
       withdrawn: (who) => `${who} hat diese Anfrage zurückgezogen.`,
       orphan: 'Das wurde anderswo beantwortet, oder Claude braucht keine Antwort mehr.',

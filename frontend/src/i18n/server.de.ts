@@ -221,6 +221,7 @@ const PATTERNS: Pattern[] = [
   [/^Claude has been silent since (.+), when its turn began\.$/, (at) => `Claude schweigt seit ${at}, seit sein Zug begann.`],
   [/^Claude has said nothing since (.+), and with all it runs it has grown from (.+) to (.+)\.$/, (at, a, b) => `Claude hat seit ${at} nichts gesagt und ist mit allem, was es ausführt, von ${a} auf ${b} gewachsen.`],
   [/^Claude has not picked up the answer to (.+), which was delivered at (.+)\. If this lasts, kill the session and resume it\.$/, (tool, at) => `Claude hat die Antwort zu ${tool} nicht aufgenommen, die um ${at} übergeben wurde. Bleibt es so, beende die Sitzung und setze sie fort.`],
+  [/^([\w ]+) on (Linux|Windows|macOS|Android|ChromeOS|iPhone|iPad)$/, (browser, system) => `${browser} unter ${system}`],
   [/^Claude is not signed in on this server\. Run (.+) there once and sign in, or start sayso with ANTHROPIC_API_KEY set\.$/, (program) => `Claude ist auf diesem Server nicht angemeldet. Führe dort einmal ${program} aus und melde dich an, oder starte sayso mit gesetztem ANTHROPIC_API_KEY.`],
   [/^There is no folder (.+) on the server\.$/, (path) => `Auf dem Server gibt es keinen Ordner ${path}.`],
   [/^The folder (.+) is not there any more\.$/, (path) => `Den Ordner ${path} gibt es nicht mehr.`],

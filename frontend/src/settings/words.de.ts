@@ -18,7 +18,7 @@ export const words: typeof english = {
     undo: 'Was rückgängig zu machen ist',
     undoFor: 'Zeit dafür',
     seconds: (n) => `${n} Sekunden`,
-    undoing: { risky: 'Rote, und mehrere auf einmal', always: 'Jede Antwort', never: 'Nie' },
+    undoing: { risky: 'Rote und gesammelte', always: 'Jede Antwort', never: 'Nie' },
     sides: 'Änderungen an Dateien nebeneinander',
     sidesWords: (key) => `Wo Platz ist.${key && ` Die Taste ${key} in einer Anfrage schaltet um.`}`,
     here: 'Diese Einstellungen gelten für diesen Browser.',
