@@ -22,10 +22,10 @@ type call struct {
 	ended       error // ErrWithdrawn or ErrClosed when settled so; protected by Client.mu
 }
 
-// answeredIDs remembers the last ids that were answered: the CLI may list a
-// request as open although its answer is on the way.
+// answeredIDs remembers the last ids that were answered, with the hash of what was
+// asked: the CLI may list a request as open although its answer is on the way.
 type answeredIDs struct {
-	set  map[string]bool
+	set  map[string]uint64
 	ring []string
 	next int
 }
@@ -35,9 +35,9 @@ const answeredKept = 1024
 // askedSeed is that of the hashes that tell two requests of one id apart.
 var askedSeed = maphash.MakeSeed()
 
-func (a *answeredIDs) add(id string) {
+func (a *answeredIDs) add(id string, asked uint64) {
 	if a.set == nil {
-		a.set = make(map[string]bool)
+		a.set = make(map[string]uint64)
 	}
 	if len(a.ring) < answeredKept {
 		a.ring = append(a.ring, id)
@@ -46,7 +46,7 @@ func (a *answeredIDs) add(id string) {
 		a.ring[a.next] = id
 		a.next = (a.next + 1) % answeredKept
 	}
-	a.set[id] = true
+	a.set[id] = asked
 }
 
 // PanicError is what a callback panicked with.
@@ -85,12 +85,16 @@ func (l *readLoop) dispatch(id string, body json.RawMessage, tell bool) error {
 	}
 	c := l.client
 	c.mu.Lock()
-	if open := c.calls[id]; open != nil || c.answered.set[id] {
-		reused := open != nil && open.asked != 0 && k.asked != 0 && open.asked != k.asked
+	asked, known := c.answered.set[id]
+	reused := ErrReusedAnswered
+	if open := c.calls[id]; open != nil {
+		asked, known, reused = open.asked, true, ErrReused
+	}
+	if known {
 		c.mu.Unlock()
 		cancel(nil)
-		if reused {
-			return ErrReused
+		if asked != 0 && k.asked != 0 && asked != k.asked {
+			return reused
 		}
 		return err
 	}
@@ -218,7 +222,7 @@ func (c *Client) settle(k *call, answered bool) error {
 	}
 	delete(c.calls, k.id)
 	if answered {
-		c.answered.add(k.id)
+		c.answered.add(k.id, k.asked)
 	}
 	return nil
 }

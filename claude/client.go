@@ -28,7 +28,10 @@ var (
 	ErrTooLarge = errors.New("line is too large")
 	// ErrReused: a control_request has the id of one that is open, and asks something
 	// else. The open one stays as it is; nothing answers the other.
-	ErrReused = errors.New("the CLI asks something else under the id of an open request")
+	ErrReused = errors.New("the CLI asks something else under the id of another request")
+	// ErrReusedAnswered is the [ErrReused] of an id that was answered: the answer stays
+	// the only one.
+	ErrReusedAnswered = fmt.Errorf("%w, which was answered", ErrReused)
 	// ErrRepeated is what a [Transport] that outlives its user may return from Send
 	// for a line that the CLI got before, and only once.
 	ErrRepeated = errors.New("the line was sent before")
@@ -298,6 +301,9 @@ func (l *readLoop) dispatchList(list []byte) error {
 		fields, err := appendFields(nil, v)
 		if err == nil {
 			err = l.dispatch(text(lookup(fields, "request_id")), lookup(fields, "request"), true)
+		}
+		if errors.Is(err, ErrReusedAnswered) {
+			err = nil // its answer is on the way, and a list need not say all that was asked
 		}
 		all = errors.Join(all, err)
 	}

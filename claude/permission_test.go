@@ -377,6 +377,34 @@ func TestAnotherRequestUnderAnOpenIDIsToldOf(t *testing.T) {
 	})
 }
 
+// Fault F13: what is asked under an id that was answered is told, too. The same
+// request again is none: its answer is on the way, also to a CLI that lists it.
+func TestAnotherRequestUnderAnAnsweredIDIsToldOf(t *testing.T) {
+	p := &parked{}
+	o := p.options()
+	told := make(chan error, 4)
+	o.OnUnreadable = func(_ []byte, err error) { told <- err }
+	converse(t, o, func(c *conversation) {
+		c.asks("r1", `{"command":"ls"}`)
+		p.of("r1") <- claude.ToolDecision{Allow: true}
+		c.answer("r1")
+		c.asks("r1", `{"command":"ls"}`)
+		c.initializes(`[{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool"}}]`)
+		c.hearsNothing()
+		if len(told) > 0 {
+			t.Errorf("told of the same request: %v", <-told)
+		}
+		c.asks("r1", `{"command":"rm -rf /"}`)
+		c.hearsNothing()
+		if len(told) != 1 {
+			t.Fatalf("told %d times", len(told))
+		}
+		if err := <-told; !errors.Is(err, claude.ErrReusedAnswered) || !errors.Is(err, claude.ErrReused) {
+			t.Errorf("told %v", err)
+		}
+	})
+}
+
 // blocked is a transport whose CLI does not read: Send waits for Close.
 type blocked struct {
 	claude.Transport

@@ -38,8 +38,13 @@ func (p *process) ask(ctx context.Context, r claude.ToolRequest) (claude.ToolDec
 // decide waits for a person's decision.
 func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest) (claude.ToolDecision, error) {
 	settled, err := p.await(ctx, q, p.request(r))
-	if errors.Is(err, claude.ErrNoAnswer) {
+	switch {
+	case errors.Is(err, claude.ErrNoAnswer):
 		return claude.ToolDecision{}, err
+	case errors.Is(err, pending.ErrConflict): // only the row is left of what the id was of
+		p.log.WarnContext(ctx, "Claude asks something else under the id of a request that has ended", "request_id", r.RequestID)
+		p.noteReused([]byte(r.RequestID+" "+pending.HashInput(r.Input)), reusedEnded)
+		return claude.ToolDecision{}, claude.ErrNoAnswer
 	}
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot put a request before a person", "tool_name", r.ToolName, "error", err)

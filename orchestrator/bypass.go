@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -96,9 +97,37 @@ func (o *Orchestrator) maySpare(ctx context.Context, userID, folder string) (boo
 	return err == nil && r.spare(userID, folder), err
 }
 
-// endSparing has Claude ask in every process that asks nobody, and for which nobody
-// stands any more who may want that.
-func (o *Orchestrator) endSparing(ctx context.Context) {
+// watchRights looks at the rights again and again until ctx ends, and has Claude ask
+// in every process that asks nobody, and for which nobody stands any more who may
+// want that. A look waits for the one before it; a process that is slow to take the
+// mode holds up neither the next look nor another process.
+func (o *Orchestrator) watchRights(ctx context.Context) {
+	pause := time.NewTicker(rightsPause)
+	defer pause.Stop()
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+		for _, p := range o.unspared(ctx) {
+			if p.asking.CompareAndSwap(false, true) {
+				telling.Go(func() {
+					defer p.asking.Store(false)
+					if _, is := p.sparedBy(); is { // it was not told since the look
+						p.endSparing(ctx)
+					}
+				})
+			}
+		}
+	}
+}
+
+// unspared lists the processes that ask nobody, and for which nobody stands any more
+// who may want that.
+func (o *Orchestrator) unspared(ctx context.Context) (list []*process) {
 	var sparing []*process
 	for _, p := range o.all() {
 		if _, is := p.sparedBy(); is {
@@ -106,20 +135,21 @@ func (o *Orchestrator) endSparing(ctx context.Context) {
 		}
 	}
 	if len(sparing) == 0 {
-		return
+		return nil
 	}
 	r, err := o.rights(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			o.o.Log.ErrorContext(ctx, "cannot see who may have Claude ask nobody", "error", err)
 		}
-		return
+		return nil
 	}
 	for _, p := range sparing {
 		if by, is := p.sparedBy(); is && !r.spare(by, p.session.CWD) {
-			p.endSparing(ctx)
+			list = append(list, p)
 		}
 	}
+	return list
 }
 
 // sparedBy is whose right a process lives by that asks nobody.

@@ -112,6 +112,56 @@ func TestRightToAskNobodyEnds(t *testing.T) {
 	}
 }
 
+// TestClaudeIsToldOnceToAskAgain: it may take longer to take the mode than from one
+// look at the rights to the next.
+func TestClaudeIsToldOnceToAskAgain(t *testing.T) {
+	withBench(t, claudetest.Script{}, nil, func(b *bench) {
+		b.launcher.slow = 8 * time.Second
+		p, id := b.sparing()
+		b.spare(p)
+		b.asks(id)
+		time.Sleep(time.Minute)
+		notes := 0
+		for _, it := range b.items(id) {
+			if it.Kind == session.ItemNote && strings.Contains(string(it.Body), "may do so no longer") {
+				notes++
+			}
+		}
+		told := 0
+		for _, r := range b.launcher.records("control_request") {
+			if strings.Contains(string(r.Line), `"set_permission_mode"`) {
+				told++
+			}
+		}
+		if notes != 1 || told != 1 {
+			b.t.Errorf("%d notes, and Claude was told %d times", notes, told)
+		}
+	})
+}
+
+// TestRightEndsForOneWhileAnotherIsSlow: a process that does not take the mode holds
+// up no other.
+func TestRightEndsForOneWhileAnotherIsSlow(t *testing.T) {
+	withBench(t, claudetest.Script{}, nil, func(b *bench) {
+		b.launcher.slow = 9 * time.Second
+		p, _ := b.sparing()
+		b.launcher.slow = 0
+		quick, err := b.Start(b.t.Context(), orchestrator.StartRequest{
+			CWD: b.folder, Prompt: "hello", By: b.person, PermissionMode: "bypassPermissions", Permit: func(string, string) error { return nil },
+		})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.wait(quick, in(session.UserTurn))
+		b.spare(p)
+		began := time.Now()
+		b.asks(quick)
+		if took := time.Since(began); took > 5*time.Second {
+			b.t.Errorf("it was told after %v", took)
+		}
+	})
+}
+
 // TestChosenModeOutlivesItsProcess: what goes on by itself goes on in the mode that
 // was chosen last, not in that of the start.
 func TestChosenModeOutlivesItsProcess(t *testing.T) {

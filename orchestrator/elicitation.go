@@ -132,6 +132,10 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 		p.endQuestion(q)
 	}
 	settled, err := p.await(ctx, q, p.elicitation(r))
+	if errors.Is(err, pending.ErrConflict) {
+		p.noteReused([]byte(r.RequestID+" "+pending.HashInput(r.Raw)), reusedEnded)
+		err = claude.ErrNoAnswer
+	}
 	if errors.Is(err, claude.ErrNoAnswer) {
 		over("")
 		return claude.ElicitationAnswer{}, err

@@ -90,14 +90,25 @@ func (p *process) hear(m claude.Message) {
 	}
 }
 
-// reused is what people read of a question that nobody was asked.
-const reused = "Claude asked for something else under the id of a request that was still open. That request stayed as it was; the other was not put before anybody, and nothing ran of it. If Claude waits for it, interrupt it."
+// reused and reusedEnded are what people read of a question that nobody was asked.
+const (
+	reused      = "Claude asked for something else under the id of a request that was still open. That request stayed as it was; the other was not put before anybody, and nothing ran of it. If Claude waits for it, interrupt it."
+	reusedEnded = "Claude asked for something else under the id of a request that had ended. That request stays as it was settled; the other was not put before anybody, and nothing ran of it. If Claude waits for it, interrupt it."
+)
+
+// noteReused tells of a question under the id of another. what is asked makes the
+// key, so that a line that is read again is no second note.
+func (p *process) noteReused(what []byte, text string) {
+	key := "reused:" + uuid.NewSHA1(uuid.NameSpaceOID, what).String()
+	p.put(session.Item{Key: key, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{Level: "error", Text: text})})
+}
 
 func (p *process) hearNoise(line []byte, err error) {
-	if errors.Is(err, claude.ErrReused) {
-		// By the line, so that one that is read again is no second note.
-		key := "reused:" + uuid.NewSHA1(uuid.NameSpaceOID, line).String()
-		p.put(session.Item{Key: key, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{Level: "error", Text: reused})})
+	switch {
+	case errors.Is(err, claude.ErrReusedAnswered):
+		p.noteReused(line, reusedEnded)
+	case errors.Is(err, claude.ErrReused):
+		p.noteReused(line, reused)
 	}
 	text := string(line[:min(len(line), 200)])
 	p.mu.Lock()

@@ -130,8 +130,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	look := time.NewTicker(roomPause)
 	defer look.Stop()
-	rights := time.NewTicker(rightsPause)
-	defer rights.Stop()
+	running.Go(func() { o.watchRights(ctx) })
 	for {
 		select {
 		case <-ctx.Done():
@@ -144,8 +143,6 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 			running.Go(func() { o.resumeWaiting(ctx) })
 		case <-look.C:
 			running.Go(func() { o.resumeWaiting(ctx) })
-		case <-rights.C:
-			running.Go(func() { o.endSparing(ctx) })
 		case now := <-ticker.C:
 			o.sample(ctx, now)
 		}

@@ -478,8 +478,9 @@ type launcher struct {
 	later  []claudetest.Script // of the second launch and those after it
 	// deaf has answers to requests vanish: the CLI takes them and does nothing.
 	deaf bool
-	mute bool // it takes messages and does nothing
-	pid  int  // of every CLI; 0 for one that no process has
+	mute bool          // it takes messages and does nothing
+	slow time.Duration // until it hears in which permission mode it is to go on
+	pid  int           // of every CLI; 0 for one that no process has
 	// folder is that of the processes' folders, "" for none; nothing is put there.
 	folder string
 
@@ -520,7 +521,7 @@ func (l *launcher) Folder(id orchestrator.Incarnation) string {
 func (l *launcher) Launch(_ context.Context, _ orchestrator.Incarnation, c claude.Command, files map[string][]byte) (orchestrator.Conn, error) {
 	host, cli := claudetest.Pipe()
 	ctx, kill := context.WithCancel(context.Background())
-	conn := &conn{Transport: host, kill: kill, done: make(chan struct{}), deaf: l.deaf, mute: l.mute, pid: l.pid}
+	conn := &conn{Transport: host, kill: kill, done: make(chan struct{}), deaf: l.deaf, mute: l.mute, slow: l.slow, pid: l.pid}
 	l.mu.Lock()
 	l.launched = append(l.launched, c)
 	l.files = append(l.files, files)
@@ -556,6 +557,7 @@ type conn struct {
 	status int
 	deaf   bool
 	mute   bool
+	slow   time.Duration
 	pid    int
 }
 
@@ -565,6 +567,9 @@ func (c *conn) Send(line []byte) error {
 	}
 	if c.deaf && bytes.Contains(line, []byte(`"behavior"`)) {
 		return nil
+	}
+	if c.slow > 0 && bytes.Contains(line, []byte(`"set_permission_mode"`)) {
+		time.Sleep(c.slow)
 	}
 	return c.Transport.Send(line)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -35,6 +36,7 @@ type process struct {
 	// cutting: something is in cuts; capacity 1, never closed.
 	cutting chan struct{}
 	telling chan struct{} // the turn to tell which rules were taken back; capacity 1, never closed
+	asking  atomic.Bool   // it is being told to ask again
 
 	mu         sync.Mutex           // protects following
 	room       *sync.Cond           // signalled when items were written; on mu

@@ -31,6 +31,8 @@ const SENTENCES: Record<string, string> = {
 
   'Claude asked for something else under the id of a request that was still open. That request stayed as it was; the other was not put before anybody, and nothing ran of it. If Claude waits for it, interrupt it.':
     'Claude hat unter der Kennung einer offenen Anfrage nach etwas anderem gefragt. Die offene blieb, wie sie war; die andere wurde niemandem vorgelegt, und nichts davon wurde ausgeführt. Wartet Claude darauf, unterbrich es.',
+  'Claude asked for something else under the id of a request that had ended. That request stays as it was settled; the other was not put before anybody, and nothing ran of it. If Claude waits for it, interrupt it.':
+    'Claude hat unter der Kennung einer erledigten Anfrage nach etwas anderem gefragt. Die erledigte bleibt, wie sie ausging; die andere wurde niemandem vorgelegt, und nichts davon wurde ausgeführt. Wartet Claude darauf, unterbrich es.',
   'Whoever had Claude ask nobody in this session may do so no longer, so it asks again from here on.':
     'Wer Claude in dieser Sitzung ohne Fragen arbeiten ließ, darf das nicht mehr. Ab hier fragt es wieder.',
   'Whoever had Claude ask nobody may do so no longer, and Claude could not be told to ask.':
