@@ -122,9 +122,9 @@ var attackList = []attack{
 	proved(74, "ids of odd types", "mcpapi.TestIDsComeBack"),
 
 	// Load and parsing.
-	proved(75, "slow headers and bodies", "cmd/sayso.TestSlowHeadersAreCutOff", "wsapi.TestNoBodyIsWaitedForLong"),
+	proved(75, "slow headers and bodies", "cmd/sayso.TestSlowHeadersAreCutOff", "wsapi.TestNoBodyIsWaitedForLong", "wsapi.TestBodyThatNeverComes"),
 	proved(76, "many idle connections", "cmd/sayso.TestConnectionsAreLimited"),
-	proved(77, "frames that are too large, or none", "wsapi.TestMessagesThatEndTheConnection", "wsapi.TestFramesThatBreakTheProtocol", "wsapi.TestRawFramesThatAreRefused", "wsapi.TestPingFlood"),
+	proved(77, "frames that are too large, or none", "wsapi.TestMessagesThatEndTheConnection", "wsapi.TestFramesThatBreakTheProtocol", "wsapi.TestRawFramesThatAreRefused", "wsapi.TestPingFlood", "wsapi.TestAnnouncedMessagesKeepNobodyOut", "wsapi.TestLargeBodiesAreTakenInTurn"),
 	proved(78, "JSON that is deep or says things twice", "wsapi.TestEveryRouteRefuses/7.78 deep", "wsapi.TestEveryRouteRefuses/7.78 repeated", "wsapi.TestAMillionFields"),
 	proved(79, "large headers", "cmd/sayso.TestRawRequestsAreRefused/79"),
 	proved(80, "forged lines in the log", "wsapi.TestLogKeepsNoSecretAndNoForgery"),

@@ -76,7 +76,7 @@ const KeyHeader = "Idempotency-Key"
 
 const (
 	bodyLimit   = 1 << 20
-	bodyTimeout = time.Minute
+	bodyTimeout = 15 * time.Second
 	// lookEvery is how often a call that waits looks whether its token is still
 	// good: a right that ends, ends within a second.
 	lookEvery = 900 * time.Millisecond

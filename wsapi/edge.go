@@ -39,6 +39,7 @@ func (s *Server) edges(next http.Handler) http.Handler {
 			s.o.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "panic", fault, "stack", string(debug.Stack()))
 			writeRefusal(w, refuse(http.StatusInternalServerError, "internal", "Something went wrong on the server. Try again; its log says more."), nil)
 		}()
+		boundBody(w, r)
 		s.setHeaders(w.Header(), r)
 		if len(r.TransferEncoding) > 0 {
 			// A length beside it is gone by now, and a proxy may have gone by that. So

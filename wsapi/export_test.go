@@ -80,6 +80,7 @@ func CommandLimits() map[string]int64 {
 // Limits and times that tests wait for.
 const (
 	SmallLimit      = smallLimit
+	LargeOfOne      = largeOfOne
 	AnswerLimit     = answerLimit
 	MaxSafeInteger  = maxSafeInteger
 	WriteDeadline   = writeDeadline

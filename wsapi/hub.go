@@ -22,7 +22,6 @@ const (
 	recheckEvery    = 750 * time.Millisecond // a sign-in that ended elsewhere is noticed within it
 	retryAfter      = 250 * time.Millisecond // after the store failed
 	maxTabs         = 2000                   // sockets of one server
-	largeMessages   = 4                      // read at once, over all tabs
 	pieceItems      = 200                    // items read for one transcript frame
 	pieceBytes      = 1 << 20                // of items, after which a transcript frame ends
 )
@@ -41,7 +40,6 @@ type Hub struct {
 	recheck chan struct{} // capacity 1: a sign-in ended
 	suspect chan struct{} // capacity 1: something could not be stored
 	closing chan struct{} // closed when Run begins to end
-	large   chan struct{} // messages above smallLimit that are read and carried out
 
 	mu      sync.Mutex // protects following; never held over I/O
 	running bool
@@ -82,8 +80,7 @@ func newHub(s *Server) *Hub {
 	return &Hub{
 		s: s, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
 		closing: make(chan struct{}), notice: NoNotice,
-		large: make(chan struct{}, largeMessages),
-		rung:  map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, buried: map[string]string{},
+		rung: map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, buried: map[string]string{},
 		deeds: map[*context.CancelFunc]struct{}{},
 	}
 }

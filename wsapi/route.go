@@ -2,13 +2,9 @@ package wsapi
 
 import (
 	"context"
-	"errors"
-	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,8 +23,6 @@ const (
 
 // Limits of a request.
 const (
-	bodyLimit   = 1 << 20 // of routes that say nothing else, in bytes
-	bodyTimeout = time.Minute
 	// answerTimeout is longer than the slowest command; then whoever does not take
 	// the answer has had their time.
 	answerTimeout = 2 * time.Minute
@@ -221,9 +215,11 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []rout
 		}
 		return forbidden(account.Role(rt.policy))
 	}
-	if err := s.limitBody(w, r, rt); err != nil {
+	done, err := s.limitBody(w, r, rt, who)
+	if err != nil {
 		return err
 	}
+	defer done()
 	return rt.serve(s, w, r, who)
 }
 
@@ -317,56 +313,6 @@ func wrongMethod(group []route) *refusal {
 	ref := refuse(http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method.")
 	ref.allow = strings.Join(allow, ", ")
 	return ref
-}
-
-// limitBody bounds how much and how long a request may send.
-func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, rt route) error {
-	limit := rt.limit
-	if limit == 0 {
-		limit = bodyLimit
-	}
-	if r.ContentLength > limit {
-		return tooLarge(limit)
-	}
-	if r.ContentLength != 0 {
-		// A transport without deadlines is none that strangers reach.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, limit)
-	return nil
-}
-
-func tooLarge(limit int64) *refusal {
-	return refuse(http.StatusRequestEntityTooLarge, "too_large", "The body is larger than "+strconv.FormatInt(limit>>10, 10)+" KB, which is the most that is taken here.")
-}
-
-// readBody decodes the JSON body of a request into dst and checks its shape. An
-// absent body is an empty object.
-func readBody(r *http.Request, dst any) error {
-	data, err := io.ReadAll(r.Body)
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return tooLarge(large.Limit)
-	case err != nil:
-		ref := refuse(http.StatusBadRequest, "bad_request", "The body did not arrive whole.")
-		ref.cause = err
-		return ref
-	}
-	if len(data) == 0 {
-		data = []byte("{}")
-	} else if media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" || !utf8Charset(params) {
-		return refuse(http.StatusUnsupportedMediaType, "unsupported_media_type", "Send the body as application/json.")
-	}
-	if err := decodeStrict(data, dst); err != nil {
-		return refuse(http.StatusBadRequest, "invalid", err.Error())
-	}
-	return nil
-}
-
-func utf8Charset(params map[string]string) bool {
-	charset, ok := params["charset"]
-	return !ok || strings.EqualFold(charset, "utf-8")
 }
 
 // commandRoute serves the REST form of a command about the session of the path.

@@ -170,6 +170,7 @@ type Server struct {
 	limiter    account.SignInLimiter
 	commands   *onceOnly
 	ceremonies *ceremonies
+	turns      *turns // to send something large
 	handler    http.Handler
 	started    time.Time
 	counts     counters
@@ -196,7 +197,7 @@ func (c *counters) countAnswer(result AckResult) {
 
 // New returns a server over its options. Its WebSocket works while Run does.
 func New(o Options) *Server {
-	s := &Server{o: o, commands: newOnceOnly(o.Store), ceremonies: newCeremonies(), started: time.Now()}
+	s := &Server{o: o, commands: newOnceOnly(o.Store), ceremonies: newCeremonies(), turns: newTurns(), started: time.Now()}
 	s.SetAllowedHosts(o.AllowedHosts)
 	s.hub = newHub(s)
 	o.Directory.OnChange(s.hub.recheckSoon)

@@ -18,10 +18,9 @@ const (
 	cutAfter      = 2 * time.Second  // how long an end may take that the tab does not answer
 	pingEvery     = 20 * time.Second
 	pongDeadline  = 10 * time.Second
-	largeDeadline = time.Minute // for a message above smallLimit to arrive
-	batchBytes    = 1 << 20     // of frames in one message, unless one is larger
-	ackQueue      = 64          // acks the tab has not taken; then its commands wait
-	slowCommands  = 16          // at once; then the tab's commands wait
+	batchBytes    = 1 << 20 // of frames in one message, unless one is larger
+	ackQueue      = 64      // acks the tab has not taken; then its commands wait
+	slowCommands  = 16      // at once; then the tab's commands wait
 )
 
 // A tab is one browser connection. Its outbox holds the newest frame of each

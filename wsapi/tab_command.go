@@ -1,6 +1,7 @@
 package wsapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,7 +37,7 @@ func (t *tab) read(ctx context.Context) {
 }
 
 // readOne takes one message. Most must be small; a large one waits for its turn
-// among all tabs, and what it is, it may say at its end.
+// among all that is large, and must keep coming. What it is, it may say at its end.
 func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
 	data, err := io.ReadAll(io.LimitReader(r, smallLimit+1))
 	if err != nil {
@@ -47,24 +48,22 @@ func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
 			t.shut(websocket.StatusMessageTooBig, "command too large")
 			return false
 		}
-		if !t.who.User.Role.AtLeast(account.Member) {
+		most := int64(speechLimit)
+		if kind, said := typeOfBegun(data); said {
+			most = commandSpecs[kind].most()
+		}
+		if !t.who.User.Role.AtLeast(account.Member) || most <= smallLimit {
 			return tooBig()
 		}
-		select {
-		case t.hub.large <- struct{}{}:
-			defer func() { <-t.hub.large }()
-		case <-ctx.Done():
-			return false
-		case <-t.ending:
+		leave, ok := t.hub.s.turns.take(ctx, t.who.User.UserID)
+		if !ok {
 			return false
 		}
-		late := time.AfterFunc(largeDeadline, func() { _ = t.conn.CloseNow() })
-		rest, err := io.ReadAll(io.LimitReader(r, speechLimit-int64(len(data))+1))
-		late.Stop()
+		defer leave()
+		data, err = t.readLarge(data, io.LimitReader(r, most-int64(len(data))+1))
 		if err != nil {
 			return false
 		}
-		data = append(data, rest...)
 		if spec := commandSpecs[typeOf(data)]; int64(len(data)) > spec.most() {
 			return tooBig()
 		}
@@ -74,6 +73,50 @@ func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
 		return false
 	}
 	return t.command(ctx, data)
+}
+
+// readLarge reads the rest of a large message. One that does not keep coming ends
+// the connection.
+func (t *tab) readLarge(begun []byte, r io.Reader) ([]byte, error) {
+	var p pace
+	p.begin()
+	late := time.AfterFunc(time.Until(p.due()), func() { _ = t.conn.CloseNow() })
+	defer late.Stop()
+	all := bytes.NewBuffer(begun)
+	for {
+		n, err := io.CopyN(all, r, smallLimit/4)
+		if err == io.EOF {
+			return all.Bytes(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.got += n
+		late.Reset(time.Until(p.due()))
+	}
+}
+
+// typeOfBegun is the type that a message says it has in its beginning, and whether
+// it says one there.
+func typeOfBegun(data []byte) (kind string, said bool) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
+		return "", false
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return "", false
+		}
+		if key == "type" {
+			return kind, dec.Decode(&kind) == nil
+		}
+		var other json.RawMessage
+		if dec.Decode(&other) != nil {
+			return "", false
+		}
+	}
+	return "", false
 }
 
 // typeOf is the type that a message says it has, "" when it says none.

@@ -320,6 +320,7 @@ export const CODES: Record<string, string> = {
   bad_request: 'Der Server versteht diese Anfrage nicht.',
   begun_by_another: 'Das hat jemand anderes begonnen, oder eine andere Anmeldung. Beginne es in deinem Konto von vorn.',
   begin_again: 'Das dauerte zu lange, oder es wurde in einem anderen Browser oder vor einem Neustart des Servers begonnen. Versuche es noch einmal.',
+  busy: 'Andere große Nachrichten und Dateien kommen gerade an. Versuche es gleich noch einmal.',
   cannot_extend: 'Die Frist dieser Frage kann nicht verlängert werden.',
   changed: 'Jemand hat das inzwischen geändert. Nichts wurde getan; sieh noch einmal nach.',
   disabled: 'Diese Person ist ausgesperrt. Lass sie erst wieder zu.',
