@@ -2,7 +2,7 @@
 // scripted model behind that. All of it on loopback and in a folder of its own.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,6 +23,7 @@ export interface Server {
   agentToken(name: string): string // of an agent outside, which can only ask
   fillDisk(full: boolean): void // no file of the server, and of what it starts from now on, can grow
   log(): string // everything the server has said so far
+  saved(id: string): string // what the CLI has written down of a session
   crash(): Promise<void> // kill -9, and start again on the same address with the same state
   restart(): Promise<void> // the same in order
   stop(): Promise<void>
@@ -165,6 +166,11 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
       execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${full ? '1' : 'unlimited'}:unlimited`])
     },
     log: () => said,
+    saved(id) {
+      const all = join(home, '.claude', 'projects')
+      const file = existsSync(all) && readdirSync(all, { recursive: true, encoding: 'utf8' }).find((name) => name.endsWith(`${id}.jsonl`))
+      return file ? readFileSync(join(all, file), 'utf8') : ''
+    },
     async crash() {
       await end(child, 'SIGKILL')
       await start()

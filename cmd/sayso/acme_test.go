@@ -197,7 +197,7 @@ func (d *acmeDirectory) validate(o *acmeOrder) {
 	if d.way == "http-01" {
 		r, _ := http.NewRequestWithContext(d.t.Context(), "GET", "http://"+d.at+"/.well-known/acme-challenge/"+o.token, nil)
 		r.Host = o.domain
-		answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}).Do(r)
+		answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}).Do(r)
 		if err != nil {
 			return
 		}
@@ -206,7 +206,7 @@ func (d *acmeDirectory) validate(o *acmeOrder) {
 		o.valid = string(text) == proof
 		return
 	}
-	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", d.at, &tls.Config{ServerName: o.domain, NextProtos: []string{"acme-tls/1"}, InsecureSkipVerify: true})
+	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: patience}, "tcp", d.at, &tls.Config{ServerName: o.domain, NextProtos: []string{"acme-tls/1"}, InsecureSkipVerify: true})
 	if err != nil {
 		return
 	}
@@ -248,7 +248,7 @@ func (d *acmeDirectory) issue(o *acmeOrder, payload []byte) {
 func (d *acmeDirectory) serial(at, name string) int64 {
 	pool := x509.NewCertPool()
 	pool.AddCert(d.cert)
-	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", at, &tls.Config{ServerName: name, RootCAs: pool})
+	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: patience}, "tcp", at, &tls.Config{ServerName: name, RootCAs: pool})
 	if err != nil {
 		return 0
 	}

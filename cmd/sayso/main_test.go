@@ -221,7 +221,10 @@ func (s *server) gone(limit time.Duration) int {
 	select {
 	case <-s.exited:
 	case <-time.After(limit):
-		s.h.t.Fatalf("the server is there %s later", limit)
+		// What it waits for is in the stacks that it prints when it is told to quit.
+		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
+		<-s.exited
+		s.h.t.Fatalf("the server was there %s later:\n%s", limit, s.said)
 	}
 	return s.cmd.ProcessState.ExitCode()
 }

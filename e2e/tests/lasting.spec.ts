@@ -37,7 +37,8 @@ test('after the connection was lost the forms are right', async ({ page, folder,
   await expect(near.card('touch later')).toBeVisible()
   await cable.mend()
 
-  await expect(far.card('touch later')).toBeVisible()
+  // While it was cut off, the pause before the next attempt has grown to 15 seconds.
+  await expect(far.card('touch later')).toBeVisible({ timeout: 45_000 })
   await expect(far.cards()).toHaveCount(1)
   await expect(far.reconnecting()).toBeHidden()
   await far.approve(far.card())

@@ -46,13 +46,13 @@ for (const how of ['restart', 'crash'] as const) {
   })
 }
 
-test('Claude is killed with an approval open: answered while dead, resumed, done, and asked once', async ({ page, folder, rest }) => {
+test('Claude is killed with an approval open: answered while dead, resumed, done, and asked once', async ({ page, folder, rest, server }) => {
   const id = await rest.start(prompt('Make it.', [bash('touch made')], [text('It is made.')]), { cwd: folder })
   const app = await App.openSession(page, id)
   await expect(app.card('touch made')).toBeVisible()
   const asked = (await rest.state(id)).pending_requests[0].request_id
   // The CLI writes its transcript a moment after it has asked.
-  await page.waitForTimeout(500)
+  await expect.poll(() => server.saved(id)).toContain('"name":"Bash"')
   const pid = processesWith(id).map((line) => Number.parseInt(line.trim(), 10))
   for (const one of pid) process.kill(one, 'SIGKILL')
 

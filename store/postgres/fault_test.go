@@ -313,15 +313,24 @@ func waitFor(t *testing.T, conn *pgx.Conn, question string) {
 func TestEndedWhileWaiting(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Schema(t)
-	st, conn := open(t, dsn), outside(t, dsn)
+	st, conn, watch := open(t, dsn), outside(t, dsn), outside(t, dsn)
 	create(t, st, "s1")
 	ask(t, st, "r1")
 	exec(t, conn, "BEGIN; UPDATE processes SET memory = 1 WHERE session_id = 's1'")
-	short, cancel := context.WithTimeout(ctx, 3*time.Second) // long enough to get there
-	defer cancel()
-	_, won, err := st.ResolveRequest(short, "r1", answer("c1"))
-	if won || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, store.ErrUnknownOutcome) {
-		t.Fatalf("won %v, error %v", won, err)
+	short, cancel := context.WithCancelCause(ctx)
+	type outcome struct {
+		won bool
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		_, won, err := st.ResolveRequest(short, "r1", answer("c1"))
+		done <- outcome{won, err}
+	}()
+	waitFor(t, watch, "SELECT count(*) > 0 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.query LIKE 'WITH won AS%' AND a.datname = current_database()")
+	cancel(errors.New("the caller has gone"))
+	if got := <-done; got.won || !errors.Is(got.err, context.Canceled) || !errors.Is(got.err, store.ErrUnknownOutcome) {
+		t.Fatalf("won %v, error %v", got.won, got.err)
 	}
 	exec(t, conn, "COMMIT")
 	now, won, err := st.ResolveRequest(ctx, "r1", answer("c2"))

@@ -15,10 +15,12 @@ import (
 	"github.com/sayso-dev/sayso/store/storetest"
 )
 
-// database returns a database before any step.
+// database returns a database before any step. The last of several that migrate at
+// once waits for all the steps of the first, which take seconds on a machine that is
+// short of time, so the wait is no bound here.
 func database(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	dsn := url.URL{Scheme: "file", Opaque: path, RawQuery: "_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)"}
+	dsn := url.URL{Scheme: "file", Opaque: path, RawQuery: "_txlock=immediate&_pragma=busy_timeout(600000)&_pragma=foreign_keys(1)"}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
 		t.Fatal(err)
