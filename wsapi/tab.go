@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -38,6 +39,7 @@ type tab struct {
 	slots  chan struct{}            // slow commands that run
 	behind map[string]chan struct{} // by session: the last ordered command; of the reader alone
 	work   sync.WaitGroup           // commands
+	taking atomic.Bool              // something large waits for its turn or comes in
 
 	cancel  context.CancelFunc // cuts the connection
 	endOnce sync.Once
@@ -133,10 +135,13 @@ func (t *tab) ping(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
+		if t.taking.Load() {
+			continue // its pong would stand behind what is large, which has its own time
+		}
 		pong, cancel := context.WithTimeout(ctx, pongDeadline)
 		err := t.conn.Ping(pong)
 		cancel()
-		if err != nil {
+		if err != nil && !t.taking.Load() {
 			_ = t.conn.CloseNow()
 			return
 		}

@@ -55,12 +55,14 @@ func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
 		if !t.who.User.Role.AtLeast(account.Member) || most <= smallLimit {
 			return tooBig()
 		}
+		t.taking.Store(true)
 		leave, ok := t.hub.s.turns.take(ctx, t.who.User.UserID)
 		if !ok {
 			return false
 		}
 		defer leave()
 		data, err = t.readLarge(data, io.LimitReader(r, most-int64(len(data))+1))
+		t.taking.Store(false)
 		if err != nil {
 			return false
 		}
