@@ -45,6 +45,39 @@ test('an edit is compared with the file as it is, also while its card is open @n
   expect(readFileSync(file, 'utf8')).toBe('line 17\n'.repeat(3))
 })
 
+test('a difference is coloured when the colours come, and nothing of its card moves @newest', async ({ page, server }) => {
+  const stage = await Stage.in(page)
+  await stage.open(server.url)
+  const [before, after] = ['// the one\nreturn limit\n', "// the two\nreturn 'none'\n"]
+  stage.previews.set('w', file({ line: 11, before, after, line_ends_before: 'crlf', line_ends_after: 'lf' }))
+  const edit = asked('Edit', { file_path: '/w/a.ts', old_string: before, new_string: after }, { request_id: 'w', input_hash: 'sha256:w' })
+  // The worker is held up until the card was looked at.
+  let go = () => {}
+  const held = new Promise<void>((r) => (go = r))
+  await page.route('**/highlight.worker*', (route) => held.then(() => route.continue()))
+  stage.show([edit])
+  const app = App.of(page)
+  const card = app.card()
+  await expect(card.getByText('Line ends change from CRLF to LF')).toBeVisible()
+  await expect(app.approveButton(card)).not.toHaveAttribute('aria-disabled')
+  const look = () => card.locator('.line').evaluateAll((all) => all.map((el) => [el.outerHTML, el.getBoundingClientRect().toJSON()]))
+  const painted = (name: string) => page.evaluate((key) => [...(CSS.highlights.get(key) ?? [])].map((r) => (r.startContainer as Text).data.slice(r.startOffset, r.endOffset)), name)
+  const plain = await look()
+  expect(await painted('code-keyword')).toEqual([])
+  go()
+  await expect.poll(() => painted('code-keyword')).toEqual(['return', 'return'])
+  expect(await painted('code-comment')).toEqual(['// the one', '// the two'])
+  expect(await painted('code-string')).toEqual(["'none'"])
+  expect(await painted('word-add')).toEqual(['two', "'none'"])
+  expect(await look()).toEqual(plain)
+  await expect(app.approveButton(card)).not.toHaveAttribute('aria-disabled')
+  // In forced colours each piece would look selected.
+  await page.emulateMedia({ forcedColors: 'active' })
+  await expect.poll(() => painted('code-keyword')).toEqual([])
+  stage.show([])
+  await expect.poll(() => painted('word-add')).toEqual([])
+})
+
 test('what can do much harm is marked, and takes more than one press @newest', async ({ page, folder, rest }) => {
   const build = join(folder, 'build')
   mkdirSync(build)

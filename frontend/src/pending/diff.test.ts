@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { diffOf } from './diff'
 
 test('a change with what is around it', () => {
-  expect(diffOf('a\nb\nc', 'a\nB\nc')).toEqual({
+  expect(diffOf('a\nb\nc', 'a\nB\nc')).toEqual({ skipped: 0,
     added: 1, removed: 1,
     lines: [
       { kind: 'same', text: 'a' }, { kind: 'del', text: 'b' }, { kind: 'add', text: 'B' }, { kind: 'same', text: 'c' },

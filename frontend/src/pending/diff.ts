@@ -10,8 +10,10 @@ export interface DiffLine {
   many?: number
 }
 
-interface Diff {
+export interface Diff {
   lines: DiffLine[]
+  /** How many lines of both are left out before the first. */
+  skipped: number
   added: number
   removed: number
 }
@@ -48,7 +50,7 @@ export function diffOf(before: string, after: string): Diff {
   const patch = before.length + after.length > MOST_CHARS
     ? undefined : structuredPatch('', '', before, after, '', '', { context: 3, timeout: SEARCH_MS, maxEditLength: MOST_EDITED })
   if (!patch) return fewer(replaced(before, after), before, after)
-  const out: Diff = { lines: [], added: 0, removed: 0 }
+  const out: Diff = { lines: [], skipped: Math.max((patch.hunks[0]?.oldStart ?? 1) - 1, 0), added: 0, removed: 0 }
   let end = 1
   patch.hunks.forEach((hunk, i) => {
     if (i > 0) out.lines.push({ kind: 'gap', text: '', skipped: hunk.oldStart - end })
@@ -78,6 +80,7 @@ function replaced(before: string, after: string): Diff {
       ...gone.map((text) => ({ kind: 'del' as const, text })),
       ...came.map((text) => ({ kind: 'add' as const, text })),
     ],
+    skipped: 0,
     added: came.length,
     removed: gone.length,
   }

@@ -55,7 +55,7 @@ describe('line ends are told once, in the head, and are not characters in each l
   })
 
   test('of a file that is new', () => {
-    const it = mount(CodeText, { props: { text: 'one\r\ntwo\r\n', file: true } })
+    const it = mount(CodeText, { props: { text: 'one\r\ntwo\r\n', path: '/w/a.txt' } })
     expect(it.get('.ends').text()).toBe('CRLF line ends')
     expect(it.findAll('.hidden')).toEqual([])
     expect(it.findAll('code').map((l) => l.text())).toEqual(['one', 'two'])

@@ -13,6 +13,14 @@ const PAUSE_MS = 250
 const CACHED = 300
 
 const able = typeof CSS !== 'undefined' && 'highlights' in CSS && typeof Worker !== 'undefined'
+// In forced colours each painted piece looks selected, whatever its style says.
+const forced = able ? matchMedia('(forced-colors: active)') : null
+const names = new Set<string>()
+forced?.addEventListener('change', () => {
+  if (forced.matches) for (const name of names) CSS.highlights.get(name)?.clear()
+})
+/** Whether text can be painted here without elements. */
+export const paints = (): boolean => able && forced?.matches === false
 const cache = new Map<string, Spans | null>()
 const waiting = new Map<number, (spans: Spans | null) => void>()
 let worker: Worker | null | undefined
@@ -38,7 +46,8 @@ function start(): Worker | null {
   }
 }
 
-async function spansOf(code: string, lang: string): Promise<Spans | null> {
+/** What the pieces of a code are; null when nothing knows. */
+export async function spansOf(code: string, lang: string): Promise<Spans | null> {
   const key = lang + '\n' + code
   const known = cache.get(key)
   if (known !== undefined) return known
@@ -56,10 +65,11 @@ async function spansOf(code: string, lang: string): Promise<Spans | null> {
   return spans
 }
 
-function highlightOf(kind: string): Highlight {
-  const name = 'code-' + kind
+/** The pieces that are painted under a name; see tokens.css. */
+export function highlightOf(name: string): Highlight {
   let found = CSS.highlights.get(name)
   if (!found) CSS.highlights.set(name, (found = new Highlight()))
+  names.add(name)
   return found
 }
 
@@ -82,7 +92,7 @@ async function paint(el: Element, p: Painted, code: string, lang: string): Promi
     const range = new Range()
     range.setStart(text, spans[i]!)
     range.setEnd(text, Math.min(spans[i + 1]!, code.length))
-    const highlight = highlightOf(KINDS[spans[i + 2]!]!)
+    const highlight = highlightOf('code-' + KINDS[spans[i + 2]!]!)
     highlight.add(range)
     p.ranges.push([highlight, range])
   }
@@ -102,10 +112,10 @@ function want(el: Element, { code, lang, growing }: Wanted): void {
 /** Colours the one text node of an element. */
 export const vColoured: Directive<HTMLElement, Wanted> = {
   mounted(el, { value }) {
-    if (able) want(el, value)
+    if (paints()) want(el, value)
   },
   updated(el, { value, oldValue }) {
-    if (able && (value.code !== oldValue?.code || value.lang !== oldValue.lang || value.growing !== oldValue.growing)) want(el, value)
+    if (paints() && (value.code !== oldValue?.code || value.lang !== oldValue.lang || value.growing !== oldValue.growing)) want(el, value)
   },
   beforeUnmount(el) {
     const p = painted.get(el)

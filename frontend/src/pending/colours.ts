@@ -1,0 +1,98 @@
+import { onBeforeUnmount, watch, type Ref } from 'vue'
+import type { Diff, DiffLine } from './diff'
+
+// Where the pieces of a difference stand in the two texts that were compared: these
+// are coloured whole, as the language of a line can depend on all lines before it.
+
+/** Where the text of one element begins, in characters. */
+export interface Place { side: 'before' | 'after'; from: number }
+
+/** What is to be coloured: the children of an element, in their order. */
+export interface Painting {
+  /** Of the file; its name says the language. */
+  path: string
+  before: string
+  after: string
+  /** Of each child; null for one that has no text of either. */
+  places: readonly (Place | null)[]
+  /** Lines of a difference, in which words are marked too. */
+  lines?: readonly DiffLine[]
+}
+
+// Beyond this, in characters of both texts, it stays plain: nobody reads so much in a
+// card, and each piece in a colour is work for every frame.
+const LONGEST = 60_000
+
+/** Where each line of a text begins. */
+function starts(text: string): number[] {
+  const out = [0]
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) out.push(at + 1)
+  return out
+}
+
+export function placesOfLines({ lines, skipped }: Pick<Diff, 'lines' | 'skipped'>, before: string, after: string): (Place | null)[] {
+  const [old, now] = [starts(before), starts(after)]
+  let was = skipped
+  let is = skipped
+  return lines.map((l) => {
+    if (l.kind === 'gap') {
+      was += l.skipped ?? 0
+      is += l.skipped ?? 0
+      return null
+    }
+    const place: Place = l.kind === 'del' ? { side: 'before', from: old[was] ?? before.length } : { side: 'after', from: now[is] ?? after.length }
+    if (l.kind !== 'add') was += l.many ?? 1
+    if (l.kind !== 'del') is += l.many ?? 1
+    return place
+  })
+}
+
+export function placesOfWords(words: readonly { kind: 'same' | 'add' | 'del'; text: string }[]): Place[] {
+  let was = 0
+  let is = 0
+  return words.map(({ kind, text }) => {
+    const place: Place = kind === 'del' ? { side: 'before', from: was } : { side: 'after', from: is }
+    if (kind !== 'add') was += text.length
+    if (kind !== 'del') is += text.length
+    return place
+  })
+}
+
+/** Of the lines of one text. */
+export function placesOfText(lines: readonly string[]): Place[] {
+  let at = 0
+  return lines.map((line) => {
+    const place: Place = { side: 'after', from: at }
+    at += line.length + 1
+    return place
+  })
+}
+
+// While somebody writes, colours come when they pause.
+const PAUSE_MS = 250
+
+/**
+ * Colours what an element shows once the colours are there. It is whole without them,
+ * and they change no element, no text and no height of it.
+ */
+export function useColours(host: Readonly<Ref<HTMLElement | null>>, painting: () => Painting | null): void {
+  let clear: (() => void) | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let turn = 0
+  const end = () => {
+    turn++
+    clearTimeout(timer)
+    clear?.()
+    clear = undefined
+  }
+  watch([host, painting], ([el, what], was) => {
+    const again = was[1] !== undefined
+    end()
+    if (!el || !what || what.before.length + what.after.length > LONGEST) return
+    const mine = turn
+    const start = () => void import('./paint').then(({ paint }) => mine === turn && (clear = paint(el, what)), () => null)
+    if (again) timer = setTimeout(start, PAUSE_MS)
+    else start()
+  }, { flush: 'post', immediate: true })
+  onBeforeUnmount(end)
+}

@@ -1,0 +1,127 @@
+import { diffWordsWithSpace } from 'diff'
+import { highlightOf, languageOf, paints, spansOf } from '@/ui/highlight'
+import { KINDS, type Spans } from '@/ui/kinds'
+import type { Painting, Place } from './colours'
+import type { DiffLine } from './diff'
+
+// Paints a difference with CSS custom highlights, as ui/highlight.ts does a block of
+// code: over text that is there already.
+
+// More pieces are work for every frame in which anything on the page changes.
+const MOST_RANGES = 6_000
+const MOST_PAIRS = 200
+const LONGEST_LINE = 500 // characters; a longer one is data
+const WORDS_MS = 20
+// Lines that have less in common are two lines, and marks all over them tell nothing.
+const ALIKE = 0.4
+
+interface Piece { text: Text; from: number }
+
+/** The text nodes of an element that show source, which begins in it at from. */
+function piecesIn(el: Element, source: string, from: number): Piece[] {
+  const out: Piece[] = []
+  let at = from
+  for (const child of el.childNodes) {
+    if (child instanceof Text) {
+      if (!source.startsWith(child.data, at)) break
+      if (child.data !== '') out.push({ text: child, from: at })
+      at += child.data.length
+    } else if (child instanceof Element && child.classList.contains('hidden')) {
+      // The name of a character that cannot be seen.
+      at += String.fromCodePoint(source.codePointAt(at) ?? 0).length
+    }
+  }
+  return out
+}
+
+function* rangesOf(pieces: readonly Piece[], from: number, to: number): Generator<StaticRange> {
+  for (const p of pieces) {
+    const start = Math.max(from - p.from, 0)
+    const end = Math.min(to - p.from, p.text.data.length)
+    if (start < end) yield new StaticRange({ startContainer: p.text, startOffset: start, endContainer: p.text, endOffset: end })
+  }
+}
+
+/** The index of the first span that ends after a character. */
+function spanAt(spans: Spans, at: number): number {
+  let low = 0
+  let high = spans.length / 3
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (spans[middle * 3 + 1]! > at) high = middle
+    else low = middle + 1
+  }
+  return low * 3
+}
+
+/** Of a change with as many lines removed as added: which became which. */
+function* pairsIn(lines: readonly DiffLine[]): Generator<[number, number]> {
+  for (let i = 0; i < lines.length;) {
+    let del = i
+    while (lines[del]?.kind === 'del') del++
+    let add = del
+    while (lines[add]?.kind === 'add') add++
+    if (del > i && del - i === add - del) for (let j = i; j < del; j++) yield [j, del + j - i]
+    i = Math.max(add, i + 1)
+  }
+}
+
+/** Colours the children of an element; returns what takes the colours away. */
+export function paint(el: Element, { path, before, after, places, lines }: Painting): () => void {
+  const ranges: [Highlight, StaticRange][] = []
+  let gone = false
+  const clear = () => {
+    gone = true
+    for (const [highlight, range] of ranges.splice(0)) highlight.delete(range)
+  }
+  if (!paints()) return clear
+  const add = (name: string, all: Iterable<StaticRange>) => {
+    const highlight = highlightOf(name)
+    for (const range of all) {
+      highlight.add(range)
+      ranges.push([highlight, range])
+    }
+  }
+  const textOf = (p: Place) => (p.side === 'before' ? before : after)
+  const pieces = places.map((p, i) => (p && el.children[i] ? piecesIn(el.children[i], textOf(p), p.from) : []))
+
+  let pairs = 0
+  for (const [i, j] of pairsIn(lines ?? [])) {
+    const [was, is] = [lines![i]!.text, lines![j]!.text]
+    if (++pairs > MOST_PAIRS) break
+    if (was.length > LONGEST_LINE || is.length > LONGEST_LINE) continue
+    const words = diffWordsWithSpace(was, is, { timeout: WORDS_MS })
+    if (!words) continue
+    const same = words.reduce((n, w) => (w.added || w.removed ? n : n + w.value.trim().length), 0)
+    if (2 * same < ALIKE * (was.trim().length + is.trim().length)) continue
+    let [old, now] = [places[i]!.from, places[j]!.from]
+    for (const w of words) {
+      if (w.removed) add('word-del', rangesOf(pieces[i]!, old, old + w.value.length))
+      if (w.added) add('word-add', rangesOf(pieces[j]!, now, now + w.value.length))
+      if (!w.added) old += w.value.length
+      if (!w.removed) now += w.value.length
+    }
+  }
+
+  const lang = languageOf(path)
+  if (lang !== '') void colour()
+  return clear
+
+  async function colour() {
+    const [old, now] = await Promise.all([spansOf(before, lang), spansOf(after, lang)])
+    if (gone || !paints()) return
+    const found: [string, StaticRange][] = []
+    for (const [i, p] of places.entries()) {
+      const spans = p?.side === 'before' ? old : now
+      const from = pieces[i]!.at(0)?.from
+      const last = pieces[i]!.at(-1)
+      if (!p || !spans || from === undefined || !last) continue
+      const end = last.from + last.text.data.length
+      for (let k = spanAt(spans, from); k < spans.length && spans[k]! < end; k += 3) {
+        for (const range of rangesOf(pieces[i]!, spans[k]!, spans[k + 1]!)) found.push(['code-' + KINDS[spans[k + 2]!]!, range])
+      }
+      if (found.length > MOST_RANGES) return
+    }
+    for (const [name, range] of found) add(name, [range])
+  }
+}
