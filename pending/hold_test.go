@@ -33,13 +33,28 @@ func watched(t *testing.T, n node, may func(context.Context, pending.Request) (s
 
 func anybody(context.Context, pending.Request) (string, error) { return "", nil }
 
+// watchedAsk is a node that watches over what is held, and the request "r" that is
+// asked there.
+func watchedAsk(t *testing.T) (node, *asked) {
+	n := newNode(pendingtest.NewStore())
+	watched(t, n, anybody)
+	a := n.ask(t.Context(), bash("r", "s"))
+	synctest.Wait()
+	return n, a
+}
+
+// holds gives an answer to "r" that is held.
+func (n node) holds(t *testing.T, commandID string) {
+	t.Helper()
+	if _, err := n.Answer(t.Context(), holding("r", "s", commandID)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestHeldAnswerCountsWhenItsTimeHasPassed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := newNode(pendingtest.NewStore())
-		watched(t, n, anybody)
-		a := n.ask(t.Context(), bash("r", "s"))
-		synctest.Wait()
+		n, a := watchedAsk(t)
 		for range 2 { // the same command again
 			row, err := n.Answer(t.Context(), holding("r", "s", "c"))
 			if err != nil || row.Status != pending.Open || !row.Held.Stands() {
@@ -74,13 +89,8 @@ func TestHeldAnswerCountsWhenItsTimeHasPassed(t *testing.T) {
 func TestAnswerThatWasTakenBackNeverCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := newNode(pendingtest.NewStore())
-		watched(t, n, anybody)
-		a := n.ask(t.Context(), bash("r", "s"))
-		synctest.Wait()
-		if _, err := n.Answer(t.Context(), holding("r", "s", "c")); err != nil {
-			t.Fatal(err)
-		}
+		n, a := watchedAsk(t)
+		n.holds(t, "c")
 		if err := n.Undo(t.Context(), "s", "r", "", ann); err != nil {
 			t.Fatal(err)
 		}
@@ -157,9 +167,7 @@ func TestHeldAnswerOfWhoMayNoLongerIsDropped(t *testing.T) {
 		})
 		a := n.ask(t.Context(), bash("r", "s"))
 		synctest.Wait()
-		if _, err := n.Answer(t.Context(), holding("r", "s", "c")); err != nil {
-			t.Fatal(err)
-		}
+		n.holds(t, "c")
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		row := stored(t, n, "r")
@@ -203,13 +211,8 @@ func TestNoHoldBeyondTheDeadline(t *testing.T) {
 func TestHeldAnswerOfADeadAskerCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := newNode(pendingtest.NewStore())
-		watched(t, n, anybody)
-		a := n.ask(t.Context(), bash("r", "s"))
-		synctest.Wait()
-		if _, err := n.Answer(t.Context(), holding("r", "s", "c")); err != nil {
-			t.Fatal(err)
-		}
+		n, a := watchedAsk(t)
+		n.holds(t, "c")
 		a.cancel(pending.ErrAskerDied{Reason: "It died."})
 		if row, _ := a.result(); row.Status != pending.Orphaned {
 			t.Fatalf("got %+v", row)
@@ -227,13 +230,8 @@ func TestHeldAnswerOfADeadAskerCounts(t *testing.T) {
 func TestAnUndoThatComesTwiceTakesBackOneAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := newNode(pendingtest.NewStore())
-		watched(t, n, anybody)
-		a := n.ask(t.Context(), bash("r", "s"))
-		synctest.Wait()
-		if _, err := n.Answer(t.Context(), holding("r", "s", "first")); err != nil {
-			t.Fatal(err)
-		}
+		n, a := watchedAsk(t)
+		n.holds(t, "first")
 		if err := n.Undo(t.Context(), "s", "r", "another", ann); !errors.Is(err, pending.ErrNothingHeld) {
 			t.Fatalf("an answer that is not held was taken back: %v", err)
 		}

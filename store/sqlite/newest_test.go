@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"path/filepath"
 	"reflect"
-	"sync"
 	"testing"
 	"time"
 
@@ -70,29 +69,15 @@ func TestNewestRequest(t *testing.T) {
 		if _, _, err := st.OpenRequest(ctx, pending.Request{RequestID: id, SessionID: "s1", ToolInput: []byte("{}"), CreatedAt: now}); err != nil {
 			t.Fatal(err)
 		}
-		resolved := make(chan struct{})
-		var reading sync.WaitGroup
-		for range 2 {
-			reading.Go(func() {
-				for over := false; !over; {
-					select {
-					case <-resolved:
-						over = true // and once more
-					default:
-					}
-					r, err := st.Request(ctx, id)
-					if err != nil || over && r.Status != pending.Withdrawn {
-						t.Errorf("%s, %v", r.Status, err)
-					}
-				}
-			})
-		}
-		_, _, err := st.ResolveRequest(ctx, id, pending.Resolution{Status: pending.Withdrawn, At: now})
-		close(resolved)
-		reading.Wait()
-		if err != nil {
-			t.Fatal(err)
-		}
+		whileRead(t, func(after bool) {
+			r, err := st.Request(ctx, id)
+			if err != nil || after && r.Status != pending.Withdrawn {
+				t.Errorf("%s, %v", r.Status, err)
+			}
+		}, func() error {
+			_, _, err := st.ResolveRequest(ctx, id, pending.Resolution{Status: pending.Withdrawn, At: now})
+			return err
+		})
 	}
 	if err := st.DeleteSession(ctx, "s1"); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -55,4 +56,30 @@ func TestOutside(t *testing.T) {
 func TestContract(t *testing.T) {
 	t.Parallel()
 	storetest.Exercise(t, func(t *testing.T) store.Store { return open(t, filepath.Join(t.TempDir(), "sayso.db")) })
+}
+
+// whileRead has two look again and again while something is changed, and once more
+// after that was told.
+func whileRead(t *testing.T, look func(after bool), change func() error) {
+	t.Helper()
+	changed := make(chan struct{})
+	var looking sync.WaitGroup
+	for range 2 {
+		looking.Go(func() {
+			for over := false; !over; {
+				select {
+				case <-changed:
+					over = true // and once more
+				default:
+				}
+				look(over)
+			}
+		})
+	}
+	err := change()
+	close(changed)
+	looking.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -1,4 +1,4 @@
-import { onBeforeUnmount, onMounted, ref } from 'vue'
+import { onBeforeUnmount, onMounted } from 'vue'
 import type { KeyID } from './table'
 
 /** False passes the key on to the part around this one; 'later' says that what takes it is still on its way. */
@@ -28,26 +28,4 @@ export function perform(id: KeyID, ev: Event): boolean | 'later' {
     if (did !== false) return did === 'later' ? 'later' : true
   }
   return false
-}
-
-const KEY = 'sayso:single-keys'
-
-/** Whether keys that are one character work: WCAG 2.1.4 wants them to be turned off. */
-export const singleKeys = ref(read())
-
-function read(): boolean {
-  try {
-    return localStorage.getItem(KEY) !== 'off'
-  } catch {
-    return true
-  }
-}
-
-export function setSingleKeys(on: boolean): void {
-  singleKeys.value = on
-  try {
-    localStorage.setItem(KEY, on ? 'on' : 'off')
-  } catch {
-    // It holds as long as the page then.
-  }
 }

@@ -1,4 +1,5 @@
-import { perform, singleKeys } from './deeds'
+import { perform } from './deeds'
+import { singleKeys } from './single'
 import { takeEarly, writes } from './early'
 import { pressOf, Reader } from './press'
 import { ids, table, type KeyID } from './table'

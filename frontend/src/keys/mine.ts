@@ -3,7 +3,7 @@ import { language } from '@/i18n'
 import type { Preferences, PreferencesChange } from '@/wsapi/messages.gen'
 import { call } from '@/wsapi/rest'
 import { sentence } from '@/wsapi/sentence'
-import { setSingleKeys, singleKeys } from './deeds'
+import { setSingleKeys, singleKeys } from './single'
 import { cleaned, remap, remapped } from './table'
 
 // What a person chose is kept with them; what this browser keeps is a copy.

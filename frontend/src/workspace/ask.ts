@@ -1,7 +1,7 @@
 import { createApp } from 'vue'
 import type { FolderTrust } from '@/wsapi/messages.gen'
 import TrustDialog from './TrustDialog.vue'
-import type { Consent } from './trusting'
+import type { Consent } from './consent'
 
 /** Opens the dialog over whatever is open, and resolves with what the person says. */
 export function ask(trust: FolderTrust): Promise<Consent | null> {

@@ -1,8 +1,6 @@
 import { uuid } from '@/core/uuid'
 import type { FolderTrust } from '@/wsapi/messages.gen'
-
-/** What a person says to the settings of a folder, as the commands that start Claude carry it. */
-export type Consent = { trust: string } | { without_settings: true }
+import type { Consent } from './consent'
 
 /** An error that says which settings nobody has trusted. */
 interface Distrust { trust: FolderTrust | null }
