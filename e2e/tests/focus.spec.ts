@@ -7,6 +7,8 @@ import { Hands } from '../hands.ts'
 import { Stage } from '../stage.ts'
 
 // Where the focus goes when what had it changes or leaves. On made frames.
+// Every press is looked at, which a busy machine takes its time for.
+test.describe.configure({ timeout: 180_000 })
 const json = (page: Page, path: string | RegExp, body: unknown) => page.route(path, (route) => route.fulfill({ json: body }))
 const at = 1_763_692_800
 const later = () => Date.now() / 1000 + 3_600
@@ -274,4 +276,61 @@ test('at 400 % whatever decides can be reached with keys, and nothing lies over 
   await page.goto(url)
   await reach(page.getByRole('link', { name: /Fix the login/ }))
   await reach(page.getByRole('button', { name: 'From terminals' }))
+})
+
+test('with keys alone: what goes once it was pressed leaves the focus somewhere @newest', async ({ page, server: { url } }) => {
+  test.info().annotations.push(...['status of 4', 'WebSocket connection to'].map((description) => ({ type: 'allowed on the console', description })))
+  const hands = await Hands.on(page)
+  const stage = await Stage.in(page)
+  const main = page.getByRole('main')
+  await json(page, '**/api/pending/*/undo', { result: 'applied' })
+  await page.addInitScript((id) => localStorage.setItem('sayso:seen', JSON.stringify({ [id]: [1, Date.now() - 3_600_000] })), stage.id)
+  stage.say({ kind: 'user', text: 'Work.', by: 'ada' }, ...Array.from({ length: 40 }, (_, i) => ({ kind: 'text', text: `Line ${i}` }) as const),
+    { kind: 'tool_call', tool_use_id: 't1', tool_name: 'Bash', input: { command: 'ls' }, status: 'done', input_bytes: 9, result_bytes: 4, finished_at: at })
+  const [command, preview] = KINDS['a command']!
+  for (const id of ['one', 'two']) stage.previews.set(id, preview!)
+  await stage.open(url)
+
+  // What happened meanwhile, and the way to the end of it.
+  const missed = page.getByRole('region', { name: 'While you were away:' })
+  await hands.activate(missed.getByRole('button').last())
+  await expect(missed).toHaveCount(0)
+  await hands.seen('after what happened meanwhile was read')
+  await hands.to(page.getByRole('feed'))
+  await hands.press('Home')
+  const jump = page.getByRole('button', { name: /^Jump to the end|^\d+ new/ })
+  await expect(jump).toBeVisible()
+  await hands.press('Alt+,')
+  await hands.activate(jump, 'Shift+Tab')
+  await expect(jump).toHaveCount(0)
+  await hands.seen('after the jump to the end')
+
+  // A request that is over, with words that were kept.
+  stage.show([{ ...command, request_id: 'one', created_at: later() }])
+  const card = page.locator('[data-request-id=one]')
+  await expect(card.getByRole('button', { name: 'Deny' })).not.toHaveAttribute('aria-disabled')
+  await hands.press('Alt+.', 'n')
+  await hands.type('Not now.')
+  stage.show([])
+  const told = main.getByRole('group', { name: /^No longer open/ })
+  await hands.activate(told.getByRole('button', { name: 'Dismiss' }))
+  await expect(told).toHaveCount(0)
+  await hands.seen('after a notice was read')
+
+  // A decision that is taken back beside its card.
+  const held = { by: 'ada', mine: true, decision: 'allow', at: Date.now() / 1000, until: Date.now() / 1000 + 600 } as const
+  stage.show([{ ...command, request_id: 'two', created_at: later(), held }])
+  const toast = page.getByRole('region', { name: 'Take back' })
+  await hands.activate(toast.getByRole('button', { name: 'Undo' }))
+  stage.show([{ ...command, request_id: 'two', created_at: later() }])
+  await expect(toast).toHaveCount(0)
+  await hands.seen('after a decision was taken back')
+
+  // The line is gone, and tried again.
+  stage.up = false
+  await stage.hangUp()
+  await hands.activate(page.getByRole('button', { name: 'Retry now' }), 'Shift+Tab')
+  stage.up = true
+  await expect(page.getByRole('button', { name: 'Queue', exact: true })).toBeVisible()
+  await hands.seen('after the line was tried again')
 })

@@ -4,8 +4,9 @@ import { nextTick } from 'vue'
 // be nowhere. A place that is left behind says so with data-home, whose value
 // is a selector of what in it takes the focus.
 
-/** The place to which the focus goes when this element goes. */
-export const homeOf = (el: Element | null): HTMLElement | null => el?.closest<HTMLElement>('[data-home]') ?? null
+/** The place to which the focus goes when this element goes: its own, or that of the page. */
+export const homeOf = (el: Element | null): HTMLElement | null =>
+  el && (el.closest<HTMLElement>('[data-home]') ?? document.querySelector<HTMLElement>('main [data-home]'))
 
 /** Goes there, if the focus is nowhere once the page is drawn. */
 export function goHome(home: HTMLElement | null): void {
