@@ -122,17 +122,19 @@ test('with keys alone: people, and a project @newest', async ({ page, server: { 
   await hands.seen('after a role was changed')
 
   // Every dialog is left where it was opened.
-  const open = async (name: string) => {
+  const more = grace.getByRole('button', { name: 'Actions for grace' })
+  const open = async (name: string, from = more) => {
     const button = grace.getByRole('button', { name })
+    if (from === more) await hands.activate(more)
     await hands.activate(button)
     await expect(dialog).toBeVisible()
     await hands.seen(`in ${name}`)
     return async () => {
       await expect(dialog).toHaveCount(0)
-      await expect(button).toBeFocused()
+      await expect(from).toBeFocused()
     }
   }
-  let left = await open('Sign-ins of grace')
+  let left = await open('Sign-ins of grace', grace.getByRole('button', { name: 'Sign-ins of grace' }))
   await hands.activate(dialog.getByRole('button', { name: 'End the sign-in in Firefox on Linux' }))
   await expect(dialog.getByText('Firefox on Linux')).toHaveCount(0)
   await hands.seen('after a sign-in was ended')
@@ -149,6 +151,7 @@ test('with keys alone: people, and a project @newest', async ({ page, server: { 
   await hands.type('a long new password')
   await hands.press('Enter')
   await left()
+  await hands.activate(more)
   await hands.activate(grace.getByRole('button', { name: 'Shut out' }))
   await expect(grace.getByRole('button', { name: 'Let in' })).toBeVisible()
   await hands.seen('after a person was shut out')

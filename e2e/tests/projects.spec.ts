@@ -99,6 +99,7 @@ test('a limit is seen before it is reached, and the message above it waits @newe
 
   await page.goto(`${server.url}/admin/people`)
   const limit = async (cost: string) => {
+    await page.getByRole('button', { name: `Actions for ${name}` }).click()
     await page.getByRole('button', { name: `Limits of ${name}` }).click()
     const dialog = page.getByRole('dialog', { name: `Limits of ${name}` })
     await dialog.getByLabel('US dollars a day').fill(cost)
@@ -125,7 +126,7 @@ test('a limit is seen before it is reached, and the message above it waits @newe
 
   // Nothing was lost: with a higher limit it is said at once.
   await limit('50')
-  await expect(tab.getByText('More was allowed.')).toBeVisible()
+  await expect(tab.getByText('More was allowed.', { exact: true })).toBeVisible()
   await expect(why).toHaveCount(0)
   await tab.context().close()
   await http.dispose()

@@ -4,7 +4,8 @@ export const words: typeof english = {
   account: 'Konto',
   name: 'Name',
   role: 'Rolle',
-  roles: { viewer: 'sieht', member: 'arbeitet und antwortet', admin: 'verwaltet' },
+  roleNames: { viewer: 'Zusehen', member: 'Mitarbeit', admin: 'Verwaltung' },
+  roles: { viewer: 'sieht alles, ändert nichts', member: 'arbeitet und antwortet', admin: 'auch Personen und Server' },
 
   setUp: {
     title: 'Willkommen',

@@ -4,6 +4,7 @@ export const words = {
   account: 'Account',
   name: 'Name',
   role: 'Role',
+  roleNames: { viewer: 'viewer', member: 'member', admin: 'admin' },
   roles: { viewer: 'sees', member: 'runs and answers', admin: 'manages' },
 
   setUp: {

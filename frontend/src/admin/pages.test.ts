@@ -65,6 +65,8 @@ test('people: what each uses of their limits, a role changed, somebody shut out'
   await flushPromises()
   expect(calls[0]).toBe('PATCH /api/users/u2 {"role":"admin"}')
   calls.length = 0
+  expect(wrapper.findAll('.deeds button')).toHaveLength(2)
+  await wrapper.find('button[aria-label="Actions for bob"]').trigger('click')
   await wrapper.findAll('button').find((b) => b.text() === 'Shut out')!.trigger('click')
   await flushPromises()
   expect(calls[0]).toBe('PATCH /api/users/u2 {"disabled":true}')

@@ -49,6 +49,7 @@ export const words = {
     add: 'Add person',
     name: 'Name',
     role: 'Role',
+    roleNames: { viewer: 'viewer', member: 'member', admin: 'admin' },
     roles: { viewer: 'sees', member: 'runs and answers', admin: 'manages' },
     roleOf: (name: string) => `Role of ${name}`,
     since: (at: string) => `since ${at}`,

@@ -103,6 +103,8 @@ describe('what the server says', () => {
     ['Denied by Ada: Use pnpm: not npm.', 'Von Ada abgelehnt: Use pnpm: not npm.'],
     ['The Claude process ended by itself (exit status 1). It said: boom', 'Der Claude-Prozess endete von selbst (exit status 1). Er sagte: boom'],
     ['Nobody wrote for 2 hours.', 'Niemand hat etwas geschrieben, 2 Stunden lang.'],
+    ['This needs the role member. Ask an admin for it.', 'Dafür braucht es die Rolle Mitarbeit. Bitte jemanden darum, der den Server verwaltet.'],
+    ['This needs the role admin in api-server. Ask an admin of the project for it.', 'Dafür braucht es die Rolle Verwaltung in api-server. Bitte jemanden darum, der das Projekt verwaltet.'],
     ['Something new.', 'Something new.'],
   ])('%s', (english, german) => expect(said(english)).toBe(german))
 

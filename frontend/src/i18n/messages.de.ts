@@ -21,7 +21,7 @@ const stopped = (sentence: string) => (/[.!?]$/.test(sentence) ? sentence : sent
 export const de: Messages = {
   said,
 
-  ui: { cancel: 'Abbrechen', back: 'Zurück', dismiss: 'Schließen', copyCode: 'Code kopieren', copied: 'Kopiert', notCopied: 'Der Browser hat das Kopieren nicht erlaubt.' },
+  ui: { cancel: 'Abbrechen', back: 'Zurück', close: 'Schließen', dismiss: 'Schließen', copyCode: 'Code kopieren', copied: 'Kopiert', notCopied: 'Der Browser hat das Kopieren nicht erlaubt.' },
 
   shell: {
     sessions: 'Sitzungen',

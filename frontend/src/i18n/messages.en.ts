@@ -16,7 +16,7 @@ export const en = {
   /** A sentence of the server in the language of the app; code is that of a refusal. */
   said: (sentence: string, _code?: string): string => sentence,
 
-  ui: { cancel: 'Cancel', back: 'Back', dismiss: 'Dismiss', copyCode: 'Copy code', copied: 'Copied', notCopied: 'The browser did not allow copying.' },
+  ui: { cancel: 'Cancel', back: 'Back', close: 'Close', dismiss: 'Dismiss', copyCode: 'Copy code', copied: 'Copied', notCopied: 'The browser did not allow copying.' },
 
   shell: {
     sessions: 'Sessions',

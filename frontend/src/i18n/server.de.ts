@@ -155,7 +155,7 @@ const SENTENCES: Record<string, string> = {
   'This server has no demo.': 'Dieser Server hat keine Demo.',
   'This name is kept for the token of the server\'s settings. Choose another one.': 'Dieser Name ist für das Token der Server-Einstellungen bestimmt. Wähle einen anderen.',
   'The password is not valid text.': 'Das Passwort ist kein gültiger Text.',
-  'A role is viewer, member or admin.': 'Eine Rolle ist viewer, member oder admin.',
+  'A role is viewer, member or admin.': 'Eine Rolle ist Zusehen (viewer), Mitarbeit (member) oder Verwaltung (admin).',
   'A reminder comes after 1 to 1440 minutes, or never.': 'Erinnert wird nach 1 bis 1440 Minuten, oder nie.',
   'A request goes on to others after 1 to 1440 minutes, or never.': 'Eine Anfrage geht nach 1 bis 1440 Minuten an andere, oder nie.',
   'The time zone is not known. Give it as Europe/Berlin.': 'Diese Zeitzone gibt es nicht. Gib sie an wie Europe/Berlin.',
@@ -167,7 +167,7 @@ const SENTENCES: Record<string, string> = {
   'Give the project a name.': 'Gib dem Projekt einen Namen.',
   'One of the members is nobody here.': 'Jemand von den Mitgliedern ist hier nicht bekannt.',
   'One of the members is there twice.': 'Jemand von den Mitgliedern steht zweimal da.',
-  'The role of a member is viewer, member or admin.': 'Die Rolle eines Mitglieds ist viewer, member oder admin.',
+  'The role of a member is viewer, member or admin.': 'Die Rolle eines Mitglieds ist Zusehen (viewer), Mitarbeit (member) oder Verwaltung (admin).',
   'This right is for members or for admins of the project.': 'Dieses Recht haben die Mitglieder oder wer das Projekt verwaltet.',
   'One of the people is nobody here.': 'Jemand davon ist hier nicht bekannt.',
   'Name at least one folder. Sessions that work in it belong to the project.': 'Nenne mindestens einen Ordner. Sitzungen, die darin arbeiten, gehören zum Projekt.',
@@ -186,6 +186,8 @@ const UNITS: Record<string, [string, string]> = { second: ['Sekunde', 'Sekunden'
 const span = (words: string) => words.replace(/^(\d+) (second|minute|hour)s?$/, (_, n: string, unit: string) => `${n} ${UNITS[unit]![n === '1' ? 0 : 1]}`)
 /** Whose sessions a limit is about. */
 const whose = (words: string) => words.replace(/^All sessions of (.+) together$/s, 'Alle Sitzungen von $1 zusammen').replace(/^The sessions of one person in (.+)$/s, 'Die Sitzungen einer Person in $1')
+
+const roleOf = (name: string) => ({ viewer: 'Zusehen', member: 'Mitarbeit', admin: 'Verwaltung' } as Record<string, string>)[name] ?? name
 
 const figure = (n: string) => n.replace('.', ',')
 /** What an answer is made of, as a sentence begins. */
@@ -242,7 +244,7 @@ const PATTERNS: Pattern[] = [
   [/^(All sessions of .+ together|The sessions of one person in .+) may be (\d+) at once, and so many run\. End one .+ first\.$/s, (w, n) => `${whose(w)} dürfen ${n} zugleich sein, und so viele laufen. Beende erst eine davon.`],
   [/^(All sessions of .+ together|The sessions of one person in .+) may take (.+) of memory, and they take (.+)\. End one .+ first\.$/s, (w, most, now) => `${whose(w)} dürfen ${most} Speicher belegen, und sie belegen ${now}. Beende erst eine davon.`],
   [/^(All sessions of .+ together|The sessions of one person in .+) may cost (\S+) a day, and today they have cost (\S+)\. Claude goes on .+$/s, (w, most, now) => `${whose(w)} dürfen am Tag ${most} kosten, und heute haben sie ${now} gekostet. Claude macht weiter, wenn um 00:00 UTC der nächste Tag beginnt oder jemand, der den Server verwaltet, die Grenze anhebt.`],
-  [/^This needs the role (\w+)\. Ask an admin for it\.$/, (role) => `Dafür braucht es die Rolle ${role}. Bitte jemanden darum, der den Server verwaltet.`],
+  [/^This needs the role (\w+)\. Ask an admin for it\.$/, (role) => `Dafür braucht es die Rolle ${roleOf(role)}. Bitte jemanden darum, der den Server verwaltet.`],
   [/^A password needs at least (\d+) characters\. .+$/, (n) => `Ein Passwort braucht mindestens ${n} Zeichen. Gut sind ein paar Wörter, die mit niemandes Leben zu tun haben.`],
   [/^A password has at most (\d+) bytes\.$/, (n) => `Ein Passwort hat höchstens ${n} Byte.`],
   [/^A name has 1 to (\d+) bytes of letters, digits, spaces and signs\.$/, (n) => `Ein Name hat 1 bis ${n} Byte aus Buchstaben, Ziffern, Leerzeichen und Zeichen.`],
@@ -297,7 +299,7 @@ const PATTERNS: Pattern[] = [
   [/^Only (.+) may approve (.+) in (.+)\.$/s, (who, what, where) => `${things(what)} erlaubt in ${where} nur ${who}.`],
   [/^The rules of (.+) let nobody approve this\. It can only be denied\.$/s, (where) => `Nach den Regeln von ${where} darf das niemand erlauben. Es lässt sich nur ablehnen.`],
   [/^The rules of (.+) say who may approve (.+), so Claude asks each time\. .+$/s, (where, what) => `Die Regeln von ${where} sagen, wer das erlaubt: ${things(what)}. Deshalb fragt Claude jedes Mal. Wähle den Modus, der fragt, und erlaube nichts im Voraus.`],
-  [/^This needs the role (\w+) in (.+)\. Ask an admin of the project for it\.$/s, (role, where) => `Dafür braucht es die Rolle ${role} in ${where}. Bitte jemanden darum, der das Projekt verwaltet.`],
+  [/^This needs the role (\w+) in (.+)\. Ask an admin of the project for it\.$/s, (role, where) => `Dafür braucht es die Rolle ${roleOf(role)} in ${where}. Bitte jemanden darum, der das Projekt verwaltet.`],
   [/^The name may have (\d+) characters and no line breaks\.$/, (n) => `Der Name darf ${n} Zeichen haben und keinen Zeilenumbruch.`],
   [/^A project may have (\d+) (members|rules|folders)\.$/, (n, what) => `Ein Projekt darf ${n} ${({ members: 'Mitglieder', rules: 'Regeln', folders: 'Ordner' } as Record<string, string>)[what]!} haben.`],
   [/^Rule (\d+) names no tool\. Write \* for all\.$/, (n) => `Regel ${n} nennt kein Werkzeug. Schreibe * für alle.`],

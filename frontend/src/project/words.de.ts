@@ -28,7 +28,7 @@ export const words: typeof english = {
   noMembers: 'Noch gehört niemand dazu.',
   person: 'Person',
   role: 'Rolle',
-  roles: { viewer: 'viewer: sieht zu', member: 'member: arbeitet und antwortet auch', admin: 'admin: verwaltet auch Mitglieder und Regeln' },
+  roles: { viewer: 'Zusehen: sieht zu', member: 'Mitarbeit: arbeitet und antwortet auch', admin: 'Verwaltung: verwaltet auch Mitglieder und Regeln' },
   roleOf: (name) => `Rolle von ${name}`,
   addMember: 'Hinzufügen',
   remove: 'Entfernen',

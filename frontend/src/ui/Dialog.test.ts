@@ -26,3 +26,11 @@ test('in what fits the first control has the focus', () => {
   modal.mockRestore()
   dialog.unmount()
 })
+
+test('a long one is closed from its top, too', async () => {
+  const modal = vi.spyOn(HTMLDialogElement.prototype, 'showModal').mockImplementation(() => {})
+  const dialog = mount(Dialog, { props: { title: 'Account', closable: true } })
+  await dialog.find('button[aria-label="Close"]').trigger('click')
+  expect(dialog.emitted('close')).toHaveLength(1)
+  modal.mockRestore()
+})
