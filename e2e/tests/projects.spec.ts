@@ -56,7 +56,7 @@ test('two people, one project: who sees it, who answers, and two who must approv
   await App.openSession(ben.tab, session, server.url)
   await expect(bens.card().getByText(`In ${name} two people must approve this.`)).toBeVisible()
   await expect(bens.approveButton(bens.card())).toHaveCount(0)
-  await expect(bens.composer()).toBeDisabled()
+  await expect(bens.composer()).not.toBeEditable()
 
   const anas = await App.openSession(ana.tab, session, server.url)
   await anas.approve(anas.card())
