@@ -68,17 +68,4 @@ export function watchAttention(current: () => string | undefined): void {
     if (sound.value === 'on') void import('./ui/sound').then((s) => s.tick())
     announce(saidOf(newest), true)
   })
-
-  // One sentence when a turn ends, not a word while it runs.
-  const states = new Map<string, string>()
-  watchEffect(() => {
-    for (const s of store.all) {
-      const before = states.get(s.session_id)
-      states.set(s.session_id, s.state)
-      if (before === undefined || before === s.state) continue
-      if (s.session_id !== current()) continue
-      if (s.state === 'user_turn' && before === 'assistant_turn') announce(t.attention.finished(s.title || t.session.untitled))
-      if (s.state === 'dead') announce(t.attention.ended(s.title || t.session.untitled))
-    }
-  })
 }

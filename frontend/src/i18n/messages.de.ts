@@ -84,8 +84,6 @@ export const de: Messages = {
     waiting: (n) => `${count(n, 'Anfrage wartet', 'Anfragen warten')} auf dich.`,
     approval: (session, what) => `Freigabe nötig in ${session}: ${what}.`,
     question: (session) => `In ${session} wartet eine Frage.`,
-    finished: (session) => `Claude ist fertig in ${session}.`,
-    ended: (session) => `Der Prozess von ${session} ist beendet.`,
   },
 
   session: {

@@ -79,8 +79,6 @@ export const en = {
     waiting: (n: number) => `${count(n, 'request waits', 'requests wait')} for you.`,
     approval: (session: string, what: string) => `Approval needed in ${session}: ${what}.`,
     question: (session: string) => `A question waits in ${session}.`,
-    finished: (session: string) => `Claude finished in ${session}.`,
-    ended: (session: string) => `The process of ${session} has ended.`,
   },
 
   session: {

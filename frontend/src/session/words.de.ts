@@ -61,6 +61,12 @@ export const words: typeof english = {
   rename: { open: 'Umbenennen', title: 'Diese Sitzung umbenennen', label: 'Titel', save: 'Speichern' },
   force: 'Erzwingen',
   forceWords: 'Auf nichts wird gewartet: Was gerade geschrieben wird, kann abgeschnitten werden.',
+  aloud: {
+    finished: (session, what) => `Claude ist fertig in ${session}${what && `: ${what}`}.`,
+    ended: (session) => `Der Prozess von ${session} ist beendet.`,
+    failed: (what) => `${what} (fehlgeschlagen)`,
+    many: (n) => `${n} neue Blöcke.`,
+  },
   missed: {
     label: 'Während du weg warst:',
     edits: (n, files) => `${count(n, 'Änderung', 'Änderungen')} in ${count(files, 'Datei', 'Dateien')}`,

@@ -62,6 +62,12 @@ export const words = {
   rename: { open: 'Rename', title: 'Rename this session', label: 'Title', save: 'Save' },
   force: 'Force',
   forceWords: 'Nothing is waited for: what was being written may be cut off.',
+  aloud: {
+    finished: (session: string, what: string) => `Claude finished in ${session}${what && `: ${what}`}.`,
+    ended: (session: string) => `The process of ${session} has ended.`,
+    failed: (what: string) => `${what} (failed)`,
+    many: (n: number) => `${n} new blocks.`,
+  },
   missed: {
     label: 'While you were away:',
     edits: (n: number, files: number) => `${count(n, 'edit', 'edits')} in ${count(files, 'file', 'files')}`,

@@ -50,6 +50,12 @@ export const words: typeof english = {
     removeOf: (name) => `Entfernen: ${name}`,
   },
 
+  spoken: {
+    title: 'Dem Screenreader sagen',
+    much: { summaries: 'Was getan wurde, wenn ein Zug endet', off: 'Nichts von dem, was Claude tut', full: 'Jeden Block der offenen Sitzung' },
+    hint: 'Eine Anfrage, die wartet, wird immer gesagt.',
+  },
+
   sound: { title: 'Ton', on: 'Ein leiser Ton, wenn etwas zu warten beginnt', hint: 'Ein Tab spielt ihn, sobald du darin geklickt oder getippt hast.', test: 'Abspielen' },
 
   alerts: {

@@ -48,6 +48,12 @@ export const words = {
     removeOf: (name: string) => `Remove: ${name}`,
   },
 
+  spoken: {
+    title: 'Say to a screen reader',
+    much: { summaries: 'What was done, when a turn ends', off: 'Nothing of what Claude does', full: 'Every block of the open session' },
+    hint: 'A request that waits is always said.',
+  },
+
   sound: { title: 'Sound', on: 'A soft sound when something begins to wait', hint: 'One tab plays it, once you have clicked or typed in it.', test: 'Play it' },
 
   alerts: {

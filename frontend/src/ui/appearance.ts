@@ -40,3 +40,7 @@ export const textSize = kept('text', TEXT_SIZES)
 
 /** A soft sound when something begins to wait. */
 export const sound = kept('sound', ['off', 'on'] as const)
+
+/** How much of what Claude does is said to a screen reader; a request always is. */
+export const SPOKEN = ['summaries', 'off', 'full'] as const
+export const spoken = kept('spoken', SPOKEN)
