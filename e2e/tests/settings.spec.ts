@@ -9,6 +9,7 @@ import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { bash, prompt, text, tool } from '../script.ts'
 import { startServer } from '../server.ts'
+import { Stage } from '../stage.ts'
 import { REST } from '../wire.ts'
 
 test('language and appearance are kept, and no other language is ever seen @newest', async ({ page, server }) => {
@@ -167,6 +168,23 @@ test('who has sayso open elsewhere is told in a toast, in every tab, until someb
   await App.of(page).approve(card)
   await expect(App.of(page).card()).toHaveCount(0)
   await other.close()
+})
+
+test('what Claude does is said as much as one chose', { tag: '@newest' }, async ({ page, server }) => {
+  const stage = await Stage.in(page)
+  await page.goto('/settings')
+  const much = page.getByRole('combobox', { name: 'Say to a screen reader' })
+  await expect(much).toHaveAccessibleDescription('A request that waits is always said.')
+  await much.selectOption({ label: 'Every block of the open session' })
+  // What reads it is fetched beside the page; what is said before is not read.
+  const reader = page.waitForResponse(/\/aloud-/)
+  await stage.open(server.url)
+  await reader
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+  await expect(async () => {
+    stage.say({ kind: 'text', text: '**I** look at `main.go`.' })
+    await expect(page.getByRole('log').filter({ hasText: 'I look at main.go.' })).toBeAttached({ timeout: 5_000 })
+  }).toPass()
 })
 
 test('keys of one’s own follow to the next device', { tag: '@newest' }, async ({ page, browser, folder, rest, server, signIn }) => {
