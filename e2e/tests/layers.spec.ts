@@ -31,6 +31,7 @@ const LOOKED_AT: Record<string, string> = {
   'inbox/BatchDialog.vue': 'a batch',
   'inbox/HandOff.vue': 'the way to the phone',
   'inbox/Inbox.vue': 'inbox',
+  'inbox/Toasts.vue': 'what waits elsewhere',
   'keys/KeySheet.vue': 'Keys',
   'keys/Keyboard.vue': 'the ways past the list',
   'keys/Palette.vue': 'the palette with results',
@@ -57,7 +58,7 @@ test('no page and no layer is without a look at whom it keeps out', once, () => 
   const under = (folder: string, end: string) => (readdirSync(folder, { recursive: true }) as string[]).filter((file) => file.endsWith(end))
   const paged = ['router.ts', 'admin/pages.ts'].flatMap((file) => [...read(src + file).matchAll(/['"]((?:\.|@)\/[\w/.]+\.vue)['"]/g)]
     .map(([, path]) => path!.replace(/^@\//, '').replace(/^\.\//, file.includes('/') ? `${file.split('/')[0]}/` : '')))
-  const laid = under(src, '.vue').filter((file) => /<[Dd]ialog\b|\bpopover\b|role="(alert)?dialog"|position: fixed|class="menu"/.test(read(src + file)))
+  const laid = under(src, '.vue').filter((file) => /<[Dd]ialog\b|\bpopover\b|role="(alert)?dialog"|position: fixed|z-index: \d\d/.test(read(src + file)))
   expect(Object.keys(LOOKED_AT).toSorted()).toEqual([...new Set([...paged, ...laid])].toSorted())
   const tests = under(`${root}e2e/tests`, '.spec.ts').map((file) => read(`${root}e2e/tests/${file}`).replace(/const LOOKED_AT[^}]*}/, '')).join()
   expect(Object.values(LOOKED_AT).filter((name) => !tests.includes(`'${name}'`))).toEqual([])
@@ -191,6 +192,13 @@ test('what comes over a session, and what becomes of the line, can be used by ev
   await expectAccessible(page, 'the drawer on a phone', 'dialog[open]', [PHONE])
   await page.keyboard.press('Escape')
   await page.setViewportSize(DESK)
+
+  stage.send({ type: 'toasts', request_ids: ['file'], more: 2 })
+  const waits = page.getByRole('region', { name: 'Waits elsewhere' })
+  await expect(waits).toContainText('and 2 more')
+  await expectAccessible(page, 'what waits elsewhere', '.toasts')
+  stage.send({ type: 'toasts', request_ids: [] })
+  await expect(waits).toHaveCount(0)
 
   // A batch of which every one ends in its own way.
   const low = { risk: 'low', tool_name: 'Read', tool_input: { file_path: '/w/a' }, created_at } as const
