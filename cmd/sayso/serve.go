@@ -99,6 +99,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w; is something else there, such as another sayso?", s.Listen, err)
 	}
+	defer listener.Close()              // of one that was closed by its server it is an error that nobody needs
 	s.Listen = listener.Addr().String() // the port that was chosen for :0
 	var twin net.Listener
 	if !s.tls() {
@@ -106,7 +107,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	}
 	defer func() {
 		if twin != nil {
-			twin.Close() // of one that was closed it is an error that nobody needs
+			twin.Close()
 		}
 	}()
 
@@ -119,51 +120,47 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 
 	model, err := demoModel(s)
 	if err != nil {
-		listener.Close()
 		return fmt.Errorf("cannot start the model of the demo: %w", err)
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		listener.Close()
 		return fmt.Errorf("cannot find my own program, which keeps sessions alive: %w", err)
 	}
 	runAs, err := claudeUser(s, exe)
 	if err != nil {
-		listener.Close()
 		return err
 	}
 	demoSettings, err := demoOf(s, model, runAs)
 	if err != nil {
-		listener.Close()
 		return err
 	}
 	sandbox, err := sandboxOf(s, exe, runAs)
 	if err != nil {
-		listener.Close()
 		return err
 	}
 	epoch, err := opened.NextEpoch(ctx)
 	if err != nil {
-		listener.Close()
 		return err
 	}
 
 	local, localURL, err := listenLocally(s)
 	if err != nil {
-		listener.Close()
 		return err
 	}
+	defer func() {
+		if local != nil {
+			local.Close()
+		}
+	}()
 
 	shelf, err := attachment.Open(filepath.Join(s.StateDir, "attachments"), opened, log)
 	if err != nil {
-		listener.Close()
 		return err
 	}
 	defer shelf.Close()
 
 	pushKey, err := alert.OpenKey(filepath.Join(s.StateDir, "push-key"))
 	if err != nil {
-		listener.Close()
 		return err
 	}
 	alerts := alert.New(alert.Options{
@@ -181,12 +178,10 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 
 	inForce, err := newLivingSettings(ctx, s, opened, log)
 	if err != nil {
-		listener.Close()
 		return err
 	}
 	rules, err := rulesOf(inForce.over(s))
 	if err != nil {
-		listener.Close()
 		return err
 	}
 
@@ -245,10 +240,6 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	}
 	certificates, plain, err := byACME(ctx, s, server, log)
 	if err != nil {
-		listener.Close()
-		if local != nil {
-			local.Close()
-		}
 		return err
 	}
 
