@@ -113,6 +113,10 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
     const tags = () => page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications()).map((n) => n.tag))
     await deliver(shown)
     await expect.poll(tags).toEqual([waiting.request_id])
+    // What a server sent again that died before it noted the first takes its place, unheard.
+    const said = () => page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications()).map((n) => [n.body, 'renotify' in n && n.renotify]))
+    await deliver({ ...shown, body: 'once more' })
+    await expect.poll(said).toEqual([['once more', false]])
 
     // A click, as the browser tells the worker of it, leads to the card.
     const [worker] = context.serviceWorkers()

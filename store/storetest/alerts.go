@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -72,12 +73,17 @@ func alerts(t *testing.T, open func(t *testing.T) store.Store) {
 		a := target("ada")
 		must(t, st.PutTarget(ctx, a, nil))
 		one, two := delivery(a.TargetID), delivery(a.TargetID)
-		two.CreatedAt = after(3)
+		two.CreatedAt, two.Attempts, two.SentAt = after(3), 1, after(4)
+		must(t, st.PutDelivery(ctx, two))
+		list, err := st.Deliveries(ctx)
+		must(t, err)
+		equal(t, "one that was begun", list, []alert.Delivery{two})
+		two.SentAt = time.Time{} // and was not taken
 		must(t, st.PutDelivery(ctx, two))
 		must(t, st.PutDelivery(ctx, one))
 		one.State, one.Attempts, one.SentAt, one.DueAt = alert.Sent, 2, after(7), after(8)
 		must(t, st.PutDelivery(ctx, one))
-		list, err := st.Deliveries(ctx)
+		list, err = st.Deliveries(ctx)
 		must(t, err)
 		equal(t, "deliveries", list, []alert.Delivery{one, two})
 
