@@ -135,7 +135,7 @@ test('a session that waits for an approval', async ({ page, claudePath, request,
       await page.setViewportSize(sizes.desktop)
       await page.getByRole('feed').focus()
       await page.keyboard.press(keys)
-      const opened = name ? page.getByRole('dialog', { name }) : page.getByRole('search')
+      const opened = name ? page.getByRole('dialog', { name }) : page.getByRole('main').getByRole('search')
       await expect(opened).toBeVisible()
       if (!name) await page.keyboard.type('limiter')
       await shoot(page, picture)
