@@ -235,7 +235,7 @@ test('with keys alone: a session from its start to its end @newest', async ({ pa
   await page.keyboard.press('Control+k')
   await expect(dialog.getByRole('combobox')).toBeFocused()
   await hands.type('settings')
-  await expect(dialog.getByRole('option', { name: 'Settings' })).toBeVisible()
+  await expect(dialog.getByRole('option', { name: 'Settings', exact: true })).toBeVisible()
   await page.keyboard.press('Enter')
   await expect(page.getByRole('heading', { level: 1, name: 'Settings' })).toBeVisible()
   await hands.to(page.getByLabel('Theme'))

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { found, rank, recentIDs, remember, type Entry } from './palette'
+import { found, pagesFor, rank, recentIDs, remember, type Entry } from './palette'
 
 const entry = (id: string, text: string, also = ''): Entry => ({ id, group: 'session', text, also, run() {} })
 
@@ -21,4 +21,15 @@ it('puts what was used last before its equals', () => {
   remember('a')
   expect(recentIDs()).toHaveLength(12)
   expect(recentIDs()[0]).toBe('a')
+})
+
+it('leads to the pages that one may see; rules are found by their word', () => {
+  const went: string[] = []
+  const of = (role: 'viewer' | 'member' | 'admin' | undefined) => pagesFor(role, (path) => went.push(path))
+  expect(of(undefined)).toEqual([])
+  expect(of('viewer').map((e) => e.text)).toEqual(['Tokens', 'Projects'])
+  expect(of('admin')).toHaveLength(8)
+  const [rules] = found(of('member'), 'rules', [])
+  rules!.run()
+  expect([rules!.text, went]).toEqual(['Grants', ['/admin/grants']])
 })

@@ -1,3 +1,7 @@
+import { atLeast, PAGES } from '@/admin/pages'
+import type { Role } from '@/wsapi/messages.gen'
+import { words } from './words'
+
 /** Something that the palette can do. */
 export interface Entry {
   id: string
@@ -8,6 +12,13 @@ export interface Entry {
   caps?: string[][]
   run(): void
 }
+
+/** The pages of the admin area that somebody of a role may see. */
+export const pagesFor = (role: Role | undefined, go: (path: string) => void): Entry[] =>
+  PAGES.filter((p) => role !== undefined && atLeast(role, p.role)).map((p) => ({
+    id: 'page:' + p.name, group: 'setting', text: p.title, also: p.name === 'grants' ? words.palette.rules : words.palette.admin,
+    run: () => go(`/admin/${p.name}`),
+  }))
 
 /**
  * How well an entry matches what was typed; the smaller the better, null when it

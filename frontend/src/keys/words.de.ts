@@ -62,5 +62,7 @@ export const words: typeof english = {
     signOut: 'Abmelden',
     account: 'Konto',
     plain: 'Diese Sitzung als einfache Seite öffnen',
+    admin: 'Verwaltung',
+    rules: 'Regeln: was immer erlaubt ist',
   },
 }

@@ -64,5 +64,7 @@ export const words = {
     signOut: 'Sign out',
     account: 'Account',
     plain: 'Open this session as a plain page',
+    admin: 'Admin area',
+    rules: 'Rules: what is always allowed',
   },
 }

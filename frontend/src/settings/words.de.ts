@@ -4,6 +4,11 @@ export const words: typeof english = {
   title: 'Einstellungen',
   back: 'Zurück zu den Sitzungen',
   limits: 'Grenzen',
+  rules: {
+    title: 'Immer erlaubt',
+    lead: 'Was Claude ohne zu fragen tut, weil jemand es neben einer Freigabe so gesagt hat. Jede Regel steht dort mit dem, wofür sie gilt und wie oft sie benutzt wurde, und lässt sich zurücknehmen.',
+    open: 'Regeln zeigen',
+  },
 
   look: {
     title: 'Aussehen',

@@ -2,6 +2,11 @@ export const words = {
   title: 'Settings',
   back: 'Back to the sessions',
   limits: 'Limits',
+  rules: {
+    title: 'Always allowed',
+    lead: 'What Claude does without asking, because somebody said so beside an approval. Each rule stands there with what it holds for and how often it was used, and can be taken back.',
+    open: 'Show the rules',
+  },
 
   look: {
     title: 'Appearance',
