@@ -224,7 +224,7 @@ func (a *Alerter) round(ctx, sends context.Context, now time.Time, senders *sync
 	if err != nil {
 		return time.Time{}, err
 	}
-	p := plan{a: a, now: now, waits: a.waits(), toasts: map[string][]waiting{}}
+	p := plan{a: a, now: now, waits: a.waits(), sights: a.sights(), toasts: map[string][]waiting{}}
 	for _, person := range people {
 		p.person(person)
 	}
@@ -431,7 +431,7 @@ func (a *Alerter) passed(ctx context.Context, before, s session.ProcessState, no
 	}
 	for _, p := range people {
 		owner := a.owners[s.SessionID]
-		if a.sightOf(p.UserID).looks || !p.MayAnswer(s.SessionID) || owner != p.UserID && !a.choicesOf(p.UserID).AllSessions {
+		if a.looks(p.UserID) || !p.MayAnswer(s.SessionID) || owner != p.UserID && !a.choicesOf(p.UserID).AllSessions {
 			continue
 		}
 		if err := tell(p.UserID); err != nil {

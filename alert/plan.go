@@ -15,6 +15,7 @@ type plan struct {
 	a      *Alerter
 	now    time.Time
 	waits  []waiting
+	sights map[string]*sight // by person
 	made   []Delivery
 	toasts map[string][]waiting // by person
 	next   time.Time
@@ -60,11 +61,17 @@ func (a *Alerter) waits() (list []waiting) {
 	return list
 }
 
+// nothing is what somebody has before their eyes who was never here.
+var nothing sight
+
 // person plans what one person is told: in the page that they look at, in a toast
 // when that shows something else, and elsewhere when they do not look.
 func (p *plan) person(who Person) {
 	own := p.targetsOf(who.UserID)
-	sight := p.a.sightOf(who.UserID)
+	sight := p.sights[who.UserID]
+	if sight == nil {
+		sight = &nothing
+	}
 	if len(own) == 0 && !sight.any {
 		return
 	}

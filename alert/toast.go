@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -96,24 +97,34 @@ type sight struct {
 	known    map[string]struct{} // requests
 }
 
-func (s sight) on(sessionID string) bool {
+func (s *sight) on(sessionID string) bool {
 	_, on := s.sessions[sessionID]
 	return s.all || on
 }
 
-func (s sight) knows(requestID string) bool {
+func (s *sight) knows(requestID string) bool {
 	_, knows := s.known[requestID]
 	return knows
 }
 
-func (a *Alerter) sightOf(userID string) sight {
+// sights are those of all who have a tab or had one.
+func (a *Alerter) sights() map[string]*sight {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := sight{looked: a.looked[userID], sessions: map[string]struct{}{}, known: map[string]struct{}{}}
-	for _, w := range a.tabs {
-		if w.userID != userID {
-			continue
+	all := make(map[string]*sight, len(a.looked))
+	of := func(userID string) *sight {
+		s := all[userID]
+		if s == nil {
+			s = &sight{looked: a.looked[userID], sessions: map[string]struct{}{}, known: maps.Clone(a.noticed[userID])}
+			all[userID] = s
 		}
+		return s
+	}
+	for userID := range a.looked {
+		of(userID)
+	}
+	for _, w := range a.tabs {
+		s := of(w.userID)
 		s.any = s.any || w.look.Showing != nil
 		if !w.look.Looks {
 			continue
@@ -125,10 +136,19 @@ func (a *Alerter) sightOf(userID string) sight {
 			s.sessions[w.look.Showing.SessionID] = struct{}{}
 		}
 	}
-	for id := range a.noticed[userID] {
-		s.known[id] = struct{}{}
+	return all
+}
+
+// looks reports whether a person looks at sayso now.
+func (a *Alerter) looks(userID string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, w := range a.tabs {
+		if w.userID == userID && w.look.Looks {
+			return true
+		}
 	}
-	return s
+	return false
 }
 
 // toast gives every tab the toasts of its person, without what it shows itself, if
