@@ -174,6 +174,25 @@ describe('a block of each kind', () => {
   })
 })
 
+describe('a subagent that calls one tool again and again', () => {
+  const call = (n: number, tool_name: string): Item => ({ ...head, seq: n, key: 'c' + n, agent_id: 'g', kind: 'tool_call', tool_use_id: 't' + n, tool_name, input: { file_path: `/w/${n}.ts` }, input_bytes: 1, status: 'done', result_bytes: 0 })
+  const open = (items: Item[]) => mount(AgentGroup, {
+    props: { agentId: 'g', item: { ...head, key: 'g', agent_id: 'g', kind: 'subagent', agent_type: 'Explore', description: 'find it', status: 'done' }, items, cwd: '/w' },
+  })
+
+  test('says so in one line, which opens', async () => {
+    const it = open([...Array.from({ length: 40 }, (_, i) => call(i, 'Read')), { ...head, seq: 50, key: 'x', agent_id: 'g', kind: 'text', text: 'Found.' }])
+    await it.get('button').trigger('click')
+    await flushPromises()
+    expect(it.findAll('.head').length).toBe(2)
+    expect(it.findAll('.head')[1]!.text()).toContain('40 calls')
+    expect(it.text()).not.toContain('earlier step')
+    await it.findAll('.head')[1]!.trigger('click')
+    expect(it.findAll('.head').length).toBe(32)
+    expect(it.text()).toContain('Show 10 earlier steps')
+  })
+})
+
 describe('a subagent', () => {
   const items = [call({ key: 'a', agent_id: 'g', tool_use_id: 'asked', status: 'running' })]
   const group = (status: 'running' | 'done' | 'failed', requests: Request[] = []) => mount(AgentGroup, {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Item } from '@/wsapi/messages.gen'
-import { rowsOf, runsOf } from './rows'
+import { holding, rowsOf, runsOf, stepsOf } from './rows'
 
 const text = (seq: number, agent_id: string | null): Item => ({ seq, rev: seq, key: 'k' + seq, at: 0, kind: 'text', agent_id, text: '' })
 const agent = (seq: number, id: string): Item => ({
@@ -45,4 +45,12 @@ test('a row keeps its key while its run grows, and calls of a subagent stay with
   expect(runsOf(rowsOf(three, null)).map((r) => r.key)).toEqual(['calls:k1'])
   expect(runsOf(rowsOf([...three, call(4, 'Read')], null)).map((r) => r.key)).toEqual(['calls:k1'])
   expect(runsOf(rowsOf([call(1, 'Read'), call(2, 'Read', 'a'), call(3, 'Read'), call(4, 'Read')], null)).map((r) => r.key)).toEqual(['k1', 'agent:a', 'k3', 'k4'])
+})
+
+test('the steps of a subagent are grouped as the main thread is', () => {
+  const steps = stepsOf([call(1, 'Read', 'a'), call(2, 'Read', 'a'), call(3, 'Read', 'a'), text(4, 'a'), call(5, 'Grep', 'a')])
+  expect(steps.map((r) => r.key)).toEqual(['calls:k1', 'k4', 'k5'])
+  expect(holding(steps, 'k2')?.key).toBe('calls:k1')
+  expect(holding(steps, 'k5')?.key).toBe('k5')
+  expect(holding(steps, 'none')).toBeUndefined()
 })

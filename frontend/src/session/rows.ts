@@ -69,6 +69,15 @@ export function runsOf(rows: readonly Row[]): (Row | Calls)[] {
   return out
 }
 
+/** What a subagent did, as rows under its head. */
+export function stepsOf(items: readonly Item[]): (Row | Calls)[] {
+  return runsOf(items.map((item) => ({ key: item.key, kind: 'item', item, past: false })))
+}
+
+/** The row in which an item stands, alone or in a run. */
+export const holding = (rows: readonly (Row | Calls)[], key: string): Row | Calls | undefined =>
+  rows.find((r) => r.key === key || (r.kind === 'calls' && r.items.some((it) => it.key === key)))
+
 /** The main thread's todo list as it was last written; null without. */
 export function checklistIn(items: readonly Item[]): Todo[] | null {
   const list = items.findLast((it) => it.kind === 'todo' && it.agent_id === null)
