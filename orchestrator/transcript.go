@@ -20,8 +20,7 @@ type scribe struct {
 	memo
 	block    session.Live // the block that grows, when growing
 	growing  bool
-	began    time.Time // when block began
-	retryKey string    // of the note about the present bout of API retries
+	retryKey string // of the note about the present bout of API retries
 }
 
 // memo is what must be known of the output so far to go on reading it; a server
@@ -160,7 +159,7 @@ func (s *scribe) assistant(m *claude.Assistant, now time.Time) heard {
 	// The message comes as soon as its block is whole.
 	var thought time.Duration
 	if s.growing && s.block.Kind == session.ItemThinking && s.block.AgentID == agentID {
-		thought = now.Sub(s.began)
+		thought = now.Sub(s.block.Began)
 	}
 	s.growing, s.retryKey = false, "" // the API has answered
 	for i, b := range m.Content {
@@ -462,7 +461,7 @@ func (s *scribe) grow(m *claude.StreamEvent, now time.Time) heard {
 				Name string `json:"name"`
 			} `json:"content_block"`
 		}
-		s.block, s.began = session.Live{AgentID: m.ParentToolUseID}, now
+		s.block = session.Live{AgentID: m.ParentToolUseID, Began: now}
 		switch m.BlockType {
 		case "text":
 			s.block.Kind = session.ItemText

@@ -185,6 +185,7 @@ type Live struct {
 	Text    string   // what is there so far; for a tool call its partial input
 	Tool    string   // name of the tool, for ItemToolCall
 	AgentID string
+	Began   time.Time // when its first piece came
 }
 
 // Message is what a person says to Claude.

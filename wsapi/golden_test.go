@@ -196,6 +196,8 @@ func frames() map[string]any {
 		Live: &wsapi.Live{Kind: session.ItemText, Text: "I am just sa", AgentID: &agent}}
 	tool := live
 	tool.Live = &wsapi.Live{Kind: session.ItemToolCall, Tool: "Write", Text: `{"file_path":"/tmp/a","cont`}
+	thinking := live
+	thinking.Live = &wsapi.Live{Kind: session.ItemThinking, Text: "Hm, so", At: 1763693395.5}
 	more := transcript
 	more.Next, more.More, more.Items = 2, true, transcript.Items[:2]
 	extended := 1763693400.25
@@ -221,6 +223,7 @@ func frames() map[string]any {
 		"transcript.more":             more,
 		"transcript.live":             live,
 		"transcript.live_tool":        tool,
+		"transcript.live_thinking":    thinking,
 		"batch":                       wsapi.Batch{Type: "batch", Frames: []json.RawMessage{wsapi.Encode(many), wsapi.Encode(live)}},
 		"ack.applied":                 ack(wsapi.Ack{Result: wsapi.Applied}),
 		"ack.applied_session":         ack(wsapi.Ack{Result: wsapi.Applied, SessionID: sess2ID}),

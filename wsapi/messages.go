@@ -268,6 +268,7 @@ type Live struct {
 	Text    string           `json:"text"` // so far; of a tool call its partial input
 	Tool    string           `json:"tool,omitempty"`
 	AgentID *string          `json:"agent_id"`
+	At      float64          `json:"at,omitempty"` // when it began
 }
 
 // Batch is several frames in one message, in order.

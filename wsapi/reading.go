@@ -149,6 +149,6 @@ func sameLive(a, b *Live) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Kind == b.Kind && a.Text == b.Text && a.Tool == b.Tool &&
+	return a.Kind == b.Kind && a.Text == b.Text && a.Tool == b.Tool && a.At == b.At &&
 		(a.AgentID == b.AgentID || a.AgentID != nil && b.AgentID != nil && *a.AgentID == *b.AgentID)
 }

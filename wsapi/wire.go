@@ -238,5 +238,5 @@ func wireLive(l session.Live, ok bool) *Live {
 	if !ok {
 		return nil
 	}
-	return &Live{Kind: l.Kind, Text: l.Text, Tool: l.Tool, AgentID: optional(l.AgentID)}
+	return &Live{Kind: l.Kind, Text: l.Text, Tool: l.Tool, AgentID: optional(l.AgentID), At: seconds(l.Began)}
 }

@@ -801,6 +801,7 @@ export interface Live {
   text: string
   tool?: string
   agent_id: string | null
+  at?: number
 }
 
 export type AckResult = 'applied' | 'already_resolved' | 'stale' | 'rejected'
