@@ -39,16 +39,17 @@ test('a form', async ({ page }) => {
   await page.goto(`/sessions/${id}`)
   await expect(page.getByRole('feed')).toBeVisible()
   const took: { inDOM: number; painted: number }[] = []
-  for (let i = 0; i < 40; i++) {
+  for (let i = 0; i < 100; i++) {
     const request = form()
     const frame = state(id, [request])
     took.push(await page.evaluate(([frame, selector]) => window.until(frame, selector), [frame, `[data-request-id="${request.request_id}"]`] as const))
     await page.evaluate(async (frame) => {
       window.deliver(frame)
       await window.turn(3, '')
+      // The next comes to a page at rest, as from an asker that waited for this answer.
+      await new Promise((done) => requestIdleCallback(done))
     }, state(id))
   }
-  // The queue hands frames over at the next frame of the screen: up to 16 ms are waiting, not work.
   const warm = took.slice(1)
   say('frame → form of 4 × 4 in the DOM, first', `${took[0]?.inDOM.toFixed(1)} ms`, 'at most 50 ms')
   say('the same, warm: p50, p95', `${percentile(warm.map((t) => t.inDOM), 0.5).toFixed(1)}, ${percentile(warm.map((t) => t.inDOM), 0.95).toFixed(1)} ms`, 'p95 at most 16 ms')
@@ -122,7 +123,8 @@ test('the vitals of a slow phone', async ({ page }) => {
   const read = await vitals(page)
   await page.goto(`/sessions/${id}`)
   const card = page.locator('[data-request-id]')
-  await expect(card.getByRole('radio').first()).toBeVisible({ timeout: 60_000 })
+  // Asked twice a second: a tool that looks at roles all the time takes half of what a slow processor has.
+  await page.waitForFunction(() => document.querySelector('[data-request-id] input[type=radio]'), undefined, { polling: 500 })
   await page.waitForLoadState('networkidle')
   const { lcp, cls } = await read()
   say('4 × slower: LCP, CLS while it loads', `${lcp.toFixed(0)} ms, ${cls.toFixed(3)}`, 'at most 1500 ms, 0.02')

@@ -23,7 +23,7 @@ function list(processes: ProcessState[], role: 'viewer' | 'member' = 'member') {
   const answer = vi.fn<Port['answer']>()
   const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:any(.*)*', component: { template: '<p></p>' } }] })
   const shown = mount(SessionList, { global: { plugins: [pinia, router], provide: { [portKey as symbol]: { answer } as unknown as Port } }, attachTo: document.body })
-  return { shown, store, answer, quick: () => shown.findAll('button').filter((b) => b.text().startsWith('Approve')) }
+  return { shown, store, answer, router, quick: () => shown.findAll('button').filter((b) => b.text().startsWith('Approve')) }
 }
 
 const low = () => process([request('a', { risk: 'low', tool_input: { command: 'git status && git diff --stat' } })])
@@ -48,6 +48,21 @@ test('whatever else waits leads to its card', () => {
   const review = shown.findAll('a').filter((a) => a.text() === 'Review')
   expect(review.map((a) => [a.attributes('href'), a.attributes('aria-label')])).toEqual([['/sessions/s?request=d', 'Review Bash: rm -rf x · 1 more']])
   expect(list([low()], 'viewer').shown.findAll('a').filter((a) => a.text() === 'Review')).toHaveLength(1)
+})
+
+test('a row leads to its session as any link does', async () => {
+  const { shown, router } = list([process([], { session_id: 'a' }), process([], { session_id: 'b' })])
+  const link = shown.find('a[href="/sessions/a"]')
+  // The browser opens these in another tab or window, or saves them.
+  for (const held of ['ctrlKey', 'metaKey', 'shiftKey', 'altKey']) {
+    const press = new MouseEvent('click', { bubbles: true, cancelable: true, [held]: true })
+    link.element.dispatchEvent(press)
+    expect([held, press.defaultPrevented]).toEqual([held, false])
+  }
+  await link.trigger('click')
+  await flushPromises()
+  expect(router.currentRoute.value.path).toBe('/sessions/a')
+  expect(shown.findAll('.current').map((a) => [a.attributes('href'), a.attributes('aria-current')])).toEqual([['/sessions/a', 'page']])
 })
 
 test('a row says how much came since somebody looked, where nothing more comes by itself', async () => {

@@ -208,5 +208,5 @@ describe('plain words', () => {
         expect(read.innerHTML.trim()).toBe(inline ? plain.innerHTML : plain.outerHTML)
       }
     }), { numRuns: 500 })
-  })
+  }, 60_000)
 })
