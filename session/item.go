@@ -103,7 +103,8 @@ type ResolvedBody struct {
 	RequestType string          `json:"request_type"`
 	ToolName    string          `json:"tool_name"`
 	ToolInput   json.RawMessage `json:"tool_input,omitempty"`
-	Outcome     string          `json:"outcome"` // a final pending.Status
+	ToolUseID   string          `json:"tool_use_id,omitempty"` // the call that waited for it
+	Outcome     string          `json:"outcome"`               // a final pending.Status
 	By          string          `json:"by,omitempty"`
 	Device      string          `json:"device,omitempty"`
 	Summary     string          `json:"summary"` // one sentence
@@ -117,7 +118,7 @@ type ResolvedBody struct {
 // transcript knows the agent that asked.
 func ResolvedItem(r pending.Request, agentID string, now time.Time) Item {
 	body := ResolvedBody{
-		RequestID: r.RequestID, RequestType: string(r.RequestType), ToolName: r.ToolName,
+		RequestID: r.RequestID, RequestType: string(r.RequestType), ToolName: r.ToolName, ToolUseID: r.AskerToolUseID,
 		Outcome: string(r.Status), By: r.ResolvedBy(), Device: r.Resolution.Actor.Device,
 		Carried: r.Resolution.CarriedFrom != "",
 		Summary: r.Resolution.Reason, Waited: now.Sub(r.CreatedAt).Seconds(),

@@ -1,12 +1,13 @@
 import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { nextTick } from 'vue'
+import { defineComponent, h, nextTick } from 'vue'
 import type { Item, Request } from '@/wsapi/messages.gen'
 import AgentGroup from './items/AgentGroup.vue'
 import CallGroup from './items/CallGroup.vue'
 import TodoStrip from './items/TodoStrip.vue'
 import TranscriptItem from './items/TranscriptItem.vue'
+import { provideDenied } from './denied'
 import { findItems, rangesIn } from './find'
 import { textOfItem } from './itemtext'
 import { rowsOf, todosOf, type ToolCall } from './rows'
@@ -191,6 +192,21 @@ describe('a subagent that calls one tool again and again', () => {
     expect(it.findAll('.head').length).toBe(32)
     expect(it.text()).toContain('Show 10 earlier steps')
   })
+})
+
+test('a call that was denied has not failed', () => {
+  const record = (more: object) => ({ ...head, kind: 'resolved', request_id: 'r', request_type: 'tool_approval', tool_name: 'Bash', summary: '', waited: 1, ...more }) as Item
+  const items = [
+    call({ key: 'a', tool_use_id: 'denied', status: 'failed' }), record({ key: 'ra', outcome: 'denied', tool_use_id: 'denied' }),
+    call({ key: 'b', tool_use_id: 'broke', status: 'failed' }), record({ key: 'rb', outcome: 'answered', tool_use_id: 'broke' }),
+  ]
+  const page = mount(defineComponent({
+    setup() {
+      provideDenied(() => items)
+      return () => items.filter((it) => it.kind === 'tool_call').map((item) => h(TranscriptItem, { key: item.key, item, cwd: '/w' }))
+    },
+  }))
+  expect(page.findAll('.facts').map((f) => f.text())).toEqual(['Denied', 'Failed'])
 })
 
 describe('a subagent', () => {

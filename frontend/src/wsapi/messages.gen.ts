@@ -57,6 +57,7 @@ export interface ResolvedBody {
   request_type: string
   tool_name: string
   tool_input?: unknown
+  tool_use_id?: string
   outcome: string
   by?: string
   device?: string

@@ -1,0 +1,16 @@
+import { computed, inject, provide, type ComputedRef, type InjectionKey } from 'vue'
+import type { Item } from '@/wsapi/messages.gen'
+import type { ToolCall } from './rows'
+
+const key: InjectionKey<ComputedRef<ReadonlySet<string>>> = Symbol('denied')
+
+/** For a page of items: Claude Code tells of a denied call only that it failed. */
+export function provideDenied(items: () => readonly Item[]): void {
+  provide(key, computed(() => new Set(items().flatMap((it) => (it.kind === 'resolved' && it.outcome === 'denied' && it.tool_use_id ? [it.tool_use_id] : [])))))
+}
+
+/** Whether a call came to nothing because it was denied. */
+export function useDenied(call: () => ToolCall): ComputedRef<boolean> {
+  const denied = inject(key, null)
+  return computed(() => call().status === 'failed' && denied?.value.has(call().tool_use_id) === true)
+}
