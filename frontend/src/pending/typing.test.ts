@@ -23,14 +23,19 @@ type Step =
   | { do: 'window' }
   | { do: 'wait'; ms: number }
 
+// Most keys are plain ones, and half of the waits long enough for a card to take decisions:
+// else hardly a run would ever come to press what decides.
+const rarely = fc.oneof({ weight: 7, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) })
+const span = fc.oneof(fc.integer({ min: 1, max: 3_000 }), fc.constantFrom(600, 1_500, 3_000))
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({
-    do: fc.constant('type' as const), key: fc.constantFrom(...KEYS), repeat: fc.boolean(), isComposing: fc.boolean(), altGraph: fc.boolean(),
+    do: fc.constant('type' as const), key: fc.constantFrom(...KEYS, 'y', 'Enter', ' '), repeat: rarely, isComposing: rarely, altGraph: rarely,
   }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('come' as const), kind: fc.constantFrom('bash' as const, 'plan' as const, 'question' as const, 'edit' as const) }) },
   { weight: 1, arbitrary: fc.constant<Step>({ do: 'go' }) },
   { weight: 1, arbitrary: fc.constant<Step>({ do: 'window' }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 3_000 }) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: span }) },
 )
 
 const made: Record<'bash' | 'plan' | 'question' | 'edit', (id: string) => Request> = {
