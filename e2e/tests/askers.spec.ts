@@ -73,7 +73,7 @@ test('declined, the agent is told that it was cancelled', async ({ page, folder,
   await expect(app.said(/"cancelled":\s*true/)).toBeVisible()
 })
 
-test('time runs out while a person types: the text is kept, and sent as a message', async ({ page, folder, rest }) => {
+test('time runs out while a person types: the text is kept, and sent as a message @newest', async ({ page, folder, rest }) => {
   // The time runs from the question on, so the page is there before it.
   const id = await rest.start(prompt('Hello.', [text('Hello.')]), { cwd: folder })
   const app = await App.openSession(page, id)
@@ -98,7 +98,7 @@ test('time runs out while a person types: the text is kept, and sent as a messag
   await expect(notice).toHaveCount(0)
 })
 
-test('five minutes more, seen in every tab', async ({ page, context, folder, rest }) => {
+test('five minutes more, seen in every tab @newest', async ({ page, context, folder, rest }) => {
   const id = await rest.start(prompt('Ask.', [
     sayso('ask_user', { timeout: 60_000, questions: [{ question: 'Why so?', type: 'text' }] }),
   ], heard), { cwd: folder })

@@ -19,7 +19,7 @@ test('after a reload the forms are back', async ({ page, folder, rest }) => {
   expect(await rest.said(id)).toMatch(/second/)
 })
 
-test('after the connection was lost the forms are right', async ({ page, folder, rest, server, signIn, context }) => {
+test('after the connection was lost the forms are right @newest', async ({ page, folder, rest, server, signIn, context }) => {
   for (const description of awayMessages) {
     test.info().annotations.push({ type: 'allowed on the console', description })
   }

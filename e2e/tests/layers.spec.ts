@@ -256,6 +256,7 @@ test('whoever is signed out, or comes by a link, can go on', once, async ({ page
   await expectAccessible(page, 'a page that is too old', '.holder')
   await stage.open(url)
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+  await page.waitForLoadState('networkidle')
   await page.context().clearCookies()
   await stage.hangUp(closeCodes.signedOut)
   await expect(page.getByText('You are signed out.')).toBeVisible()

@@ -111,7 +111,7 @@ test('an answer to a request that is gone, or never was, or is answered, says so
   expect(after.resolved?.at).toBeGreaterThan(before)
 })
 
-test('two tabs that answer differently at the same instant: one wins, 200 times', async ({ page, folder, rest }) => {
+test('two tabs that answer differently at the same instant: one wins, 200 times @newest', async ({ page, folder, rest }) => {
   test.setTimeout(240_000)
   const rounds = 200
   const inOneReply = 10
