@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineComponent, h, nextTick } from 'vue'
 import { useSessions } from '@/session/sessions'
 import { golden } from '@/testframes'
+import { PAYLOADS } from '@/testpayloads'
 import { portKey, type Port } from '@/wsapi/port'
 import type { ProcessState } from '@/wsapi/messages.gen'
 import { narrow } from '@/ui/narrow'
@@ -107,4 +108,19 @@ test('what cannot be seen in a title or a command is shown as what it is', async
   wait('a', 'api\u202eserver', ['q1'])
   await tell(['q1'])
   expect(it.text()).not.toContain('\u202e')
+})
+
+test('whatever is asked, and whoever asks, is words', async () => {
+  const it = show()
+  for (const [i, x] of PAYLOADS.entries()) {
+    useSessions().apply([{ ...asking, version: ++version, session_id: 'a', title: x, cwd: x,
+      pending_requests: [{ ...request!, request_id: `x${i}`, created_at: came + 60, tool_name: i % 2 ? x : 'Bash', title: x, asker: x, tool_input: { command: x } }] }], context)
+    await tell([`x${i}`])
+    const li = it.get('li')
+    const tags = [...li.element.querySelectorAll('*')].map((el) => el.tagName.toLowerCase())
+    expect(tags.filter((tag) => !['strong', 'button', 'span', 'svg', 'path', 'code', 'a', 'kbd'].includes(tag))).toEqual([])
+    expect([...li.element.querySelectorAll('*')].flatMap((el) => el.getAttributeNames()).filter((name) => /^(on|src|style$)/.test(name))).toEqual([])
+    expect(li.get('a').attributes('href')).toBe('#')
+  }
+  expect((globalThis as { ran?: unknown }).ran).toBeUndefined()
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { PAYLOADS } from '@/testpayloads'
 import { lineEndOf, openEditor } from './editor'
 
 test.each([
@@ -18,6 +19,15 @@ describe('an editor', () => {
     expect(editor.text()).toBe(text)
     editor.replace(text + '!')
     expect(editor.text()).toBe(text + '!')
+    editor.destroy()
+  })
+
+  test.each(PAYLOADS)('shows %j as text', (payload) => {
+    const { root, editor } = open(payload)
+    const content = root.querySelector('.cm-content')!
+    expect([...content.querySelectorAll('*')].filter((el) => !['DIV', 'SPAN', 'BR', 'IMG'].includes(el.tagName) || el.hasAttribute('src')).map((el) => el.outerHTML)).toEqual([])
+    expect(editor.text()).toBe(payload)
+    expect((globalThis as { ran?: unknown }).ran).toBeUndefined()
     editor.destroy()
   })
 
