@@ -171,26 +171,29 @@ func granted(permissions json.RawMessage) (mode string, tools []string) {
 	return mode, tools
 }
 
+// named is a request with which who may do this, and of the session, when that is said.
+func (s *Server) named(ctx context.Context, who account.Identity, action project.Action, sessionID, requestID string) (pending.Request, error) {
+	r, _, err := s.mayRequest(ctx, who, action, requestID)
+	if err == nil && sessionID != "" && r.SessionID != sessionID {
+		err = pending.ErrNotFound
+	}
+	return r, err
+}
+
 // do takes back the first of two approvals.
 func (c *WithdrawApproval) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
-	r, _, err := s.mayRequest(ctx, who, project.See, c.RequestID)
-	switch {
-	case err != nil:
+	r, err := s.named(ctx, who, project.See, c.SessionID, c.RequestID)
+	if err != nil {
 		return Outcome{}, err
-	case c.SessionID != "" && r.SessionID != c.SessionID:
-		return Outcome{}, pending.ErrNotFound
 	}
 	return Outcome{}, s.o.Requests.Unapprove(ctx, r.SessionID, c.RequestID, actor(who))
 }
 
 // do takes back an answer that is held.
 func (c *Undo) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
-	r, _, err := s.mayRequest(ctx, who, project.See, c.RequestID)
-	switch {
-	case err != nil:
+	r, err := s.named(ctx, who, project.See, c.SessionID, c.RequestID)
+	if err != nil {
 		return Outcome{}, err
-	case c.SessionID != "" && r.SessionID != c.SessionID:
-		return Outcome{}, pending.ErrNotFound
 	}
 	return Outcome{}, s.o.Requests.Undo(ctx, r.SessionID, c.RequestID, c.Answer, actor(who))
 }
@@ -239,12 +242,8 @@ func (s *Server) MayCount(ctx context.Context, row pending.Request) (why string,
 const extendBy = 5 * time.Minute
 
 func (c *Extend) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
-	r, _, err := s.mayRequest(ctx, who, project.Tend, c.RequestID)
-	switch {
-	case err != nil:
+	if _, err := s.named(ctx, who, project.Tend, c.SessionID, c.RequestID); err != nil {
 		return Outcome{}, err
-	case c.SessionID != "" && r.SessionID != c.SessionID:
-		return Outcome{}, pending.ErrNotFound
 	}
 	to, err := s.o.Requests.Extend(ctx, c.RequestID, extendBy)
 	var no *pending.InvalidError
