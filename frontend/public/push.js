@@ -48,8 +48,10 @@ addEventListener('notificationclick', (ev) => {
 addEventListener('pushsubscriptionchange', (ev) => {
   ev.waitUntil((async () => {
     const made = (ev.newSubscription ?? await registration.pushManager.subscribe(ev.oldSubscription.options)).toJSON()
+    // Workers see no local storage; the page has left its key here.
+    const key = await (await caches.match('/page-key', { cacheName: 'sayso-page-key' }))?.text()
     await fetch('/api/alerts/targets', {
-      method: 'POST', credentials: 'same-origin', headers: { 'Content-Type': 'application/json' },
+      method: 'POST', credentials: 'same-origin', headers: { 'Content-Type': 'application/json', 'X-Sayso-Page-Key': key ?? '' },
       body: JSON.stringify({ way: 'push', url: made.endpoint, p256dh: made.keys.p256dh, auth: made.keys.auth }),
     })
   })())

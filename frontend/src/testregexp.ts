@@ -124,13 +124,15 @@ class Compiler {
     const look = /^\(\?(<?)([=!])/.exec(rest)
     if (look) {
       took(look[0].length)
+      const begin = this.at
       const inside = this.inside()
       const wanted = look[2] === '='
       if (!look[1]) return (at, next) => inside(at, () => true) === wanted && next(at)
-      // Every begin is tried, which is more than an engine does.
+      // Every begin is tried that its width allows, which is more than an engine does.
+      const width = this.widest(this.source.slice(begin, this.at - 1))
       return (at, next) => {
         let found = false
-        for (let from = at; from >= 0 && !found; from--) found = inside(from, (to) => to === at)
+        for (let from = at; from >= Math.max(0, at - width) && !found; from--) found = inside(from, (to) => to === at)
         return found === wanted && next(at)
       }
     }
@@ -145,6 +147,25 @@ class Compiler {
       this.saved[number] = this.text.slice(at, to)
       return next(to) || ((this.saved[number] = before), false)
     })
+  }
+
+  /** Returns how many units of text an expression can take at most; Infinity where groups or open counts make that hard to say. */
+  private widest(source: string): number {
+    const reader = new Compiler(source, this.flags, this.steps)
+    let widest = 0
+    let width = 0
+    while (reader.at < source.length) {
+      if (source[reader.at] === '|') width = 0
+      if ('|^$'.includes(source[reader.at]!)) reader.at++
+      else if (reader.single()) {
+        const count = /^(?:\{(\d+)\})?(?![*+?{])/.exec(source.slice(reader.at))
+        if (!count) return Infinity
+        reader.at += count[0].length
+        width += Number(count[1] ?? 1) * (this.flags.includes('u') ? 2 : 1)
+      } else return Infinity
+      widest = Math.max(widest, width)
+    }
+    return widest
   }
 
   private inside(): Match {

@@ -2,7 +2,7 @@ import type {
   Me, NewPassword, Person, PersonChange, PersonCreate, PersonList, SetUp, SignInLink, SignInList, TokenCreate, TokenCreated, TokenList,
   Passkey, PasskeyChallenge, PasskeyCreate, PasskeyList, PasskeyLogin, PasskeyNew, PasskeySetUp, OIDCBegun, OIDCLogin, SignInWays, Link, LinkList, LinkNew,
 } from '@/wsapi/messages.gen'
-import { call } from '@/wsapi/rest'
+import { call, signedIn } from '@/wsapi/rest'
 
 const one = (path: string, id: string) => `${path}/${encodeURIComponent(id)}`
 
@@ -14,9 +14,9 @@ export const accounts = {
   changePassword: (body: NewPassword) => call<null>('POST', '/api/me/password', body),
   ways: () => call<SignInWays>('GET', '/api/login'),
   passkeySignInChallenge: () => call<PasskeyChallenge>('POST', '/api/login/passkey/challenge', {}),
-  passkeySignIn: (body: PasskeyLogin) => call<Me>('POST', '/api/login/passkey', body),
+  passkeySignIn: (body: PasskeyLogin) => signedIn(call<Me>('POST', '/api/login/passkey', body)),
   oidcBegin: () => call<OIDCBegun>('POST', '/api/login/oidc/begin', {}),
-  oidcSignIn: (body: OIDCLogin) => call<Me>('POST', '/api/login/oidc', body),
+  oidcSignIn: (body: OIDCLogin) => signedIn(call<Me>('POST', '/api/login/oidc', body)),
   links: () => call<LinkList>('GET', '/api/links'),
   linkBegin: (body: LinkNew) => call<OIDCBegun>('POST', '/api/links/begin', body),
   linkIdentity: (body: OIDCLogin) => call<Link>('POST', '/api/links', body),

@@ -18,7 +18,7 @@ export const words: typeof english = {
     nameFirst: 'Wähle zuerst einen Namen.',
     done: 'Beginnen',
     later: 'Später',
-    laterWords: 'Bis dahin gibt jeder Start eine Anmeldeadresse aus.',
+    laterWords: 'Bis dahin gibt jeder Start des Servers eine Anmeldeadresse aus, danach sayso token --sign-in.',
     invitedLater: 'Bis dahin bringt dich nur eine neue Anmeldeadresse zurück, die jemand aus der Verwaltung macht.',
   },
 
@@ -109,5 +109,11 @@ export const words: typeof english = {
     link: 'Anmeldeadresse',
     linkOf: (name) => `Eine Anmeldeadresse für ${name} erstellen`,
     linkWords: (name) => `${name} meldet sich mit dieser Adresse an, einmal, innerhalb von zehn Minuten. Sie wird nur einmal gezeigt:`,
+  },
+  unsent: {
+    title: (n) => (n === 1 ? '1 Antwort oder Nachricht noch nicht gesendet' : `${n} Antworten oder Nachrichten noch nicht gesendet`),
+    kept: 'Sie bleiben in diesem Tab, bis du dich hier wieder anmeldest, und werden dann gesendet. Wer sich sonst hier anmeldet, sieht und sendet sie nicht.',
+    stay: 'Angemeldet bleiben',
+    leave: 'Abmelden',
   },
 }

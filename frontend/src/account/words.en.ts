@@ -18,7 +18,7 @@ export const words = {
     nameFirst: 'Choose a name first.',
     done: 'Begin',
     later: 'Later',
-    laterWords: 'Until then, every start prints a sign-in address.',
+    laterWords: 'Until then, every start of the server prints a sign-in address; afterwards, sayso token --sign-in does.',
     invitedLater: 'Until then, only another sign-in address from an admin brings you back.',
   },
 
@@ -109,5 +109,11 @@ export const words = {
     link: 'Sign-in address',
     linkOf: (name: string) => `Make a sign-in address for ${name}`,
     linkWords: (name: string) => `${name} signs in with this address, once, within ten minutes. It is shown once:`,
+  },
+  unsent: {
+    title: (n: number): string => (n === 1 ? '1 answer or message not sent yet' : `${n} answers or messages not sent yet`),
+    kept: 'They stay in this tab until you sign in here again, and are sent then. Nobody else who signs in here sees or sends them.',
+    stay: 'Stay signed in',
+    leave: 'Sign out',
   },
 }

@@ -145,7 +145,7 @@ export const words: typeof english = {
   },
 
   audit: {
-    lead: 'Wer was beantwortet hat, von wo und nach wie langer Zeit. Einträge kommen nur hinzu, jeder durch den vorigen versiegelt.',
+    lead: 'Wer was beantwortet und wer Konten geändert hat, von wo und wann. Einträge kommen nur hinzu, jeder durch den vorigen versiegelt.',
     none: 'Noch hat niemand etwas beantwortet.',
     noMatch: 'Kein Eintrag passt zu diesen Filtern.',
     verified: (n, at) => `Geprüft bis Eintrag ${n}, am ${at}.`,
@@ -165,6 +165,10 @@ export const words: typeof english = {
     kinds: {
       answered: 'Erlaubt oder beantwortet', denied: 'Abgelehnt', carried: 'Übernommen', expired: 'Zeit abgelaufen', withdrawn: 'Zurückgezogen', revoked: 'Erlaubnis zurückgenommen', answer_taken_back: 'Antwort zurückgenommen', answer_dropped: 'Antwort verworfen', folder_trusted: 'Ordner vertraut', folder_distrusted: 'Vertrauen entzogen', asks_nobody: 'Ohne Fragen gestartet', alert_target_added: 'Benachrichtigt dort', alert_target_removed: 'Benachrichtigt dort nicht mehr', granted: 'Lief nach einer Erlaubnis',
       identity_linked: 'Identität verknüpft', identity_unlinked: 'Identität gelöst',
+      signed_in: 'Angemeldet', sign_in_ended: 'Anmeldung beendet', sign_in_failed: 'Anmeldung fehlgeschlagen', sign_in_limited: 'Anmeldelimit erreicht',
+      user_created: 'Konto angelegt', user_disabled: 'Konto gesperrt', user_enabled: 'Konto entsperrt', role_changed: 'Rolle geändert', password_set: 'Passwort gesetzt',
+      sign_in_link_created: 'Anmeldeadresse erstellt', token_created: 'Token erstellt', token_revoked: 'Token widerrufen',
+      passkey_added: 'Passkey hinzugefügt', passkey_removed: 'Passkey entfernt', passkey_refused: 'Passkey abgelehnt', set_up: 'Server eingerichtet',
       removed: 'Alte Einträge entfernt', settings: 'Einstellungen geändert',
     },
     entry: (seq) => `Eintrag ${seq}`,

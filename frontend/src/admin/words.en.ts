@@ -145,8 +145,8 @@ export const words = {
   },
 
   audit: {
-    lead: 'Who answered what, from where, and after how long. Entries are only ever added, each sealed by the one before.',
-    none: 'Nobody has answered anything yet.',
+    lead: 'Who answered what and who changed accounts, from where and when. Entries are only ever added, each sealed by the one before.',
+    none: 'No entries yet.',
     noMatch: 'No entry fits these filters.',
     verified: (n: number, at: string) => `Verified up to entry ${n} at ${at}.`,
     verifiedFrom: (first: number) => `Entries before ${first} were removed as the retention says; the chain goes on from their seal.`,
@@ -166,6 +166,10 @@ export const words = {
       answered: 'Allowed or answered', denied: 'Denied', carried: 'Carried over', expired: 'Time ran out', withdrawn: 'Withdrawn', revoked: 'Grant revoked', folder_trusted: 'Folder trusted', folder_distrusted: 'Trust revoked', asks_nobody: 'Started without asking', alert_target_added: 'Alerts sent there', alert_target_removed: 'Alerts no longer sent there', granted: 'Ran by a grant', removed: 'Old entries removed',
       settings: 'Settings changed', answer_taken_back: 'Answer taken back', answer_dropped: 'Answer dropped',
       identity_linked: 'Identity linked', identity_unlinked: 'Identity unlinked',
+      signed_in: 'Signed in', sign_in_ended: 'Sign-in ended', sign_in_failed: 'Sign-in failed', sign_in_limited: 'Sign-in limit reached',
+      user_created: 'User created', user_disabled: 'User disabled', user_enabled: 'User enabled', role_changed: 'Role changed', password_set: 'Password set',
+      sign_in_link_created: 'Sign-in address created', token_created: 'Token created', token_revoked: 'Token revoked',
+      passkey_added: 'Passkey added', passkey_removed: 'Passkey removed', passkey_refused: 'Passkey refused', set_up: 'Server set up',
     },
     entry: (seq: number) => `Entry ${seq}`,
     from: (device: string, address: string) => [device, address].filter(Boolean).join(', '),

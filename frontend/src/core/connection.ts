@@ -22,7 +22,7 @@ interface Options<Frame extends { type: string }> {
   /** Every frame, in order. */
   onFrame(frame: Frame): void
   /** The server said hello: commands may be sent. Called before onFrame. */
-  onHello(): void
+  onHello(frame: Frame): void
   onStatus(status: Status): void
   /** The page slept, and what it shows is from before; a new connection is on its way. */
   onSlept?(): void
@@ -157,7 +157,7 @@ export class Connection<Frame extends { type: string }> {
       this.stable = setTimeout(() => (this.attempt = 0), STABLE_MS)
       this.pinger = setInterval(() => this.probe(), PING_EVERY_MS)
       this.o.onStatus({ kind: 'open' })
-      this.o.onHello()
+      this.o.onHello(frame)
     }
     if (this.greeted) {
       clearTimeout(this.silence)

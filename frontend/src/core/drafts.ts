@@ -1,4 +1,8 @@
-const PREFIX = 'sayso:draft:'
+import { ownKey } from './owner'
+
+// Of everybody.
+const ALL = 'sayso:draft:'
+const prefix = () => `${ownKey('draft')}:`
 const KEPT_MS = 30 * 24 * 3600_000
 
 interface Stored {
@@ -7,7 +11,7 @@ interface Stored {
 }
 
 /**
- * Drafts keep what a person has half written, by the server's own ids, so that
+ * Drafts keep what one person has half written, by the server's own ids, so that
  * it outlives the component, the route and the page.
  */
 export class Drafts {
@@ -15,7 +19,7 @@ export class Drafts {
 
   get<T>(key: string): T | null {
     try {
-      const text = this.storage.getItem(PREFIX + key)
+      const text = this.storage.getItem(prefix() + key)
       return text === null ? null : ((JSON.parse(text) as Stored).value as T)
     } catch {
       return null
@@ -24,14 +28,14 @@ export class Drafts {
 
   set(key: string, value: unknown, now: number = Date.now()): void {
     try {
-      this.storage.setItem(PREFIX + key, JSON.stringify({ at: now, value } satisfies Stored))
+      this.storage.setItem(prefix() + key, JSON.stringify({ at: now, value } satisfies Stored))
     } catch {
       // Full or forbidden storage: the draft lives as long as the page.
     }
   }
 
   remove(key: string): void {
-    this.storage.removeItem(PREFIX + key)
+    this.storage.removeItem(prefix() + key)
   }
 
   /** The keys of what is kept. */
@@ -39,7 +43,7 @@ export class Drafts {
     const keys: string[] = []
     for (let i = 0; i < this.storage.length; i++) {
       const key = this.storage.key(i)
-      if (key?.startsWith(PREFIX)) keys.push(key.slice(PREFIX.length))
+      if (key?.startsWith(prefix())) keys.push(key.slice(prefix().length))
     }
     return keys
   }
@@ -49,7 +53,7 @@ export class Drafts {
     const old: string[] = []
     for (let i = 0; i < this.storage.length; i++) {
       const key = this.storage.key(i)
-      if (!key?.startsWith(PREFIX)) continue
+      if (!key?.startsWith(ALL)) continue
       let at = 0
       try {
         at = (JSON.parse(this.storage.getItem(key) ?? '{}') as Partial<Stored>).at ?? 0

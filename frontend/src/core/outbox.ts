@@ -18,12 +18,21 @@ export interface Entry {
 export class Outbox {
   private list: readonly Entry[]
 
+  /** key is under what one person's commands are kept; see {@link Outbox.open}. */
   constructor(
     private readonly storage: Pick<Storage, 'getItem' | 'setItem'>,
-    private readonly key: string,
+    private key: string,
     private readonly changed: (entries: readonly Entry[]) => void = () => {},
   ) {
     this.list = read(storage, key)
+  }
+
+  /** Goes over to the commands that are kept under another key; those of before stay under theirs. */
+  open(key: string): void {
+    if (key === this.key) return
+    this.key = key
+    this.list = read(this.storage, key)
+    this.changed(this.list)
   }
 
   /** Oldest first. */

@@ -145,7 +145,7 @@ export function reduce(state: State, frame: ServerFrame | Listing, context: Cont
       return { ...state, toasts: { ids: frame.request_ids, more: frame.more ?? 0 } }
     case 'error':
       // What may be seen is another now: the next connection tells what there is.
-      return frame.code === 'access_changed' ? { ...empty, user: state.user, serverVersion: state.serverVersion, skew: state.skew } : state
+      return frame.code === 'access_changed' ? { ...empty, user: state.user, serverVersion: state.serverVersion, updated: state.updated, skew: state.skew } : state
     default:
       // A newer server may say more than this page knows.
       frame satisfies never

@@ -130,7 +130,7 @@ describe('what the server says', () => {
       'The parameter', 'The body ', 'The query ', 'The request names no host', 'The field ', 'Send the body as', 'A command needs a command_id',
       'The number of an entry', 'Requests of type', 'The answer is of type', 'The answer must say', 'The decision is', 'A message goes only', 'Only a deny can',
       'Nothing was asked here', 'An edited input goes only', 'Permissions go only', 'The permissions ', 'Permission %d is not an object', 'There is no question',
-      '%s is asked more than once', 'The conversation to resume is named', 'There is no occasion', 'There is no way', 'Hier erreichen', 'Alerts reach you', 'There is nothing at this address', 'End one of them first',
+      '%s is asked more than once', 'The conversation to resume is named', 'There is no occasion', 'There is no way', 'Hier erreichen', 'Alerts reach you', 'There is nothing at this address', 'End one of them first', 'A rule of %s is about files where the shell is now',
     ]
     // What stands where, so that it reads as the server would write it.
     const sample = (text: string) => text.replace('has %s; a file may have %s', 'has 30.0 MB; a file may have 24.0 MB').replace(/^%s (needs|is answered|has no|takes|cannot be shown)/, '“Which one?” $1')
@@ -152,6 +152,15 @@ describe('what the server says', () => {
       })
     })
     expect(untold.toSorted()).toEqual([])
+  })
+
+  // Of what agents are told only the reasons for which a question goes reach a page.
+  it('has German words for every reason why the question of an agent goes', () => {
+    const folder = join(process.cwd(), '../mcpapi')
+    const reasons = readdirSync(folder).filter((f) => f.endsWith('.go') && !f.endsWith('_test.go')).flatMap((f) =>
+      [...readFileSync(join(folder, f), 'utf8').matchAll(/(?:= sentence\(|Withdraw\([^"\n]*|^\t"\w+": +)"([A-Z][^"]*\.)"/gm)].map((m) => m[1]!))
+    expect(reasons.length).toBeGreaterThan(6)
+    expect(reasons.filter((reason) => said(reason) === reason)).toEqual([])
   })
 })
 

@@ -41,13 +41,15 @@ export const de: Messages = {
   account: {
     motto: 'Nichts läuft ohne dein Ja.',
     signingIn: 'Anmeldung läuft…',
-    how: 'Beim Start gibt der Server eine Anmeldeadresse aus, die einmal gilt. Eine neue bekommst du auf dem Server mit:',
+    how: 'Eine Anmeldeadresse, die einmal gilt, bekommst du auf dem Server mit:',
     otherwise: 'Ohne Passwort anmelden',
     name: 'Name',
     password: 'Passwort',
     token: 'Anmeldeadresse oder Token',
     use: 'Verwenden',
     signIn: 'Anmelden',
+    noStorage: 'Dieser Browser speichert für diese Adresse nichts: Beim Neuladen wirst du abgemeldet. Um angemeldet zu bleiben, erlaube Websitedaten.',
+    boundNow: 'Anmeldungen gelten jetzt nur für diese Adresse. Melde dich neu an.',
     spent: 'Diese Anmeldeadresse wurde schon benutzt oder ist abgelaufen. Wie du eine neue bekommst, steht unten.',
   },
 

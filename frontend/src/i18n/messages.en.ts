@@ -36,13 +36,15 @@ export const en = {
   account: {
     motto: 'Nothing runs without your say-so.',
     signingIn: 'Signing in…',
-    how: 'The server prints a one-time sign-in address when it starts. For a new one, run this on the server:',
+    how: 'For a one-time sign-in address, run this on the server:',
     otherwise: 'Sign in without a password',
     name: 'Name',
     password: 'Password',
     token: 'Sign-in address or token',
     use: 'Use it',
     signIn: 'Sign in',
+    noStorage: 'This browser stores nothing for this address, so reloading the page signs you out. To stay signed in, allow site data.',
+    boundNow: 'Sign-ins are now tied to this address. Sign in again.',
     spent: 'This sign-in address was used already or has expired. Get a new one as shown below.',
   },
 

@@ -14,6 +14,13 @@ const SENTENCES: Record<string, string> = {
   'Claude went on without asking this again.': 'Claude hat weitergemacht, ohne das noch einmal zu fragen.',
   'Claude stopped waiting for the answer.': 'Claude wartet nicht mehr auf die Antwort.',
   'The question was withdrawn.': 'Die Frage wurde zurückgezogen.',
+  'The asker is gone.': 'Niemand wartet mehr auf die Antwort.',
+  'The agent cancelled its question.': 'Der Agent hat seine Frage abgebrochen.',
+  'The session of the agent has ended, and its token with it.': 'Die Sitzung des Agenten ist zu Ende und damit sein Token.',
+  'Whoever asked this asks something else now.': 'Der Agent fragt jetzt etwas anderes.',
+  'It was answered in the terminal.': 'Im Terminal beantwortet.',
+  'It was refused in the terminal.': 'Im Terminal abgelehnt.',
+  'The claude in the terminal has ended.': 'Das Claude im Terminal ist beendet.',
   'Time ran out before anybody answered.': 'Die Zeit lief ab, bevor jemand geantwortet hat.',
   'Nobody answered in time.': 'Niemand hat rechtzeitig geantwortet.',
   'This request is no longer open.': 'Diese Anfrage ist nicht mehr offen.',
@@ -41,6 +48,7 @@ const SENTENCES: Record<string, string> = {
     'Claude fragt in dieser Sitzung niemanden und wurde deshalb nicht von selbst gestartet. Setze die Sitzung fort, oder wähle zuerst einen anderen Berechtigungsmodus.',
   "The settings of this session's folder are not those that somebody trusted, so Claude was not started by itself. Resume the session to look at them.":
     'Die Einstellungen des Ordners sind nicht die, denen jemand vertraut hat. Deshalb wurde Claude nicht von selbst gestartet. Setze die Sitzung fort, um sie anzusehen.',
+  'The rules of the project could not be read, so Claude asks.': 'Die Regeln des Projekts ließen sich nicht lesen, deshalb fragt Claude.',
   'The settings of the folder were changed in the moment in which Claude was to be started. Start again to look at them.':
     'Die Einstellungen des Ordners wurden geändert, gerade als Claude gestartet werden sollte. Starte noch einmal, um sie anzusehen.',
   'The server was stopped.': 'Der Server wurde angehalten.',
@@ -95,7 +103,10 @@ const SENTENCES: Record<string, string> = {
   'You may not start sessions in this folder.': 'In diesem Ordner darfst du keine Sitzungen starten.',
   'An API token does not sign out. Revoke it under /api/tokens.': 'Ein API-Token meldet sich nicht ab. Widerrufe es unter /api/tokens.',
   'A server is set up in a browser, with the address that its start printed.': 'Ein Server wird im Browser eingerichtet, mit der Adresse, die er beim Start gezeigt hat.',
-  'A token with a scope cannot do this. Sign in in a browser.': 'Ein eingeschränktes Token kann das nicht. Melde dich in einem Browser an.',
+  'A token that has a scope or expires cannot do this. Sign in in a browser, without a token.': 'Ein Token, das eingeschränkt ist oder abläuft, kann das nicht. Melde dich in einem Browser ohne Token an.',
+  'For this, sign in without a token: with your passkey or at your identity provider.': 'Melde dich dafür ohne Token an: mit deinem Passkey oder bei deinem Identitätsanbieter.',
+  'The sign-in or token it was given with has ended.': 'Die Anmeldung oder das Token, mit dem sie gegeben wurde, ist beendet.',
+  'Your browser sent 2 sign-in cookies, so the request was refused. Delete the cookies of this address, then sign in again.': 'Dein Browser hat 2 Anmelde-Cookies gesendet, deshalb wurde die Anfrage abgelehnt. Lösche die Cookies dieser Adresse und melde dich neu an.',
   'This is done in a browser that is signed in, not with an API token.': 'Das geht in einem angemeldeten Browser, nicht mit einem API-Token.',
   'There is no such option.': 'Diese Auswahl gibt es nicht.',
   'This form is not one question. Answer it in the web app.': 'Das ist nicht nur eine Frage. Beantworte sie in der Web-App.',
@@ -103,6 +114,8 @@ const SENTENCES: Record<string, string> = {
   'These are no keys of a browser.': 'Das sind keine Schlüssel eines Browsers.',
   'This server takes no attachments.': 'Dieser Server nimmt keine Anhänge.',
   'The beginning of the trail is not what was written.': 'Der Anfang des Protokolls ist nicht mehr, was geschrieben wurde.',
+  'Claude Code demands that this is decided on its own. Open it, and decide about it there.': 'Claude Code verlangt, dass das für sich entschieden wird. Öffne es und entscheide dort.',
+  'Claude Code allows no rule with this approval. Approve it this once.': 'Claude Code lässt mit dieser Erlaubnis keine Regel zu. Erlaube es dieses eine Mal.',
   'Together with others a tool can only be approved, as it was asked and this once. Answer this request on its own.': 'Zusammen mit anderen lässt sich ein Werkzeug nur erlauben, wie gefragt und dieses eine Mal. Beantworte diese Anfrage für sich.',
   'This is too long to follow you to another device. It is kept on this one.': 'Das ist zu lang, um dir auf ein anderes Gerät zu folgen. Auf diesem bleibt es erhalten.',
   'A template needs a name.': 'Eine Vorlage braucht einen Namen.',
@@ -140,6 +153,7 @@ const SENTENCES: Record<string, string> = {
   'The input of a question cannot be edited, only answered.': 'Eine Frage lässt sich nicht ändern, nur beantworten.',
   'Permissions cannot be bypassed from here.': 'Von hier aus lassen sich die Fragen nicht abschalten.',
   'Answer the questions or decline them, not both.': 'Beantworte die Fragen, oder lehne sie ab, nicht beides.',
+  'Answer the questions, or decline.': 'Beantworte die Fragen, oder lehne ab.',
   'Answer at least one question, or decline.': 'Beantworte mindestens eine Frage, oder lehne ab.',
   'The questions could not be read, so they can only be declined.': 'Die Fragen ließen sich nicht lesen und können nur abgelehnt werden.',
   'Only a signed-in person can answer.': 'Nur wer angemeldet ist, kann antworten.',
@@ -156,6 +170,7 @@ const SENTENCES: Record<string, string> = {
   'This name is kept for the token of the server\'s settings. Choose another one.': 'Dieser Name ist für das Token der Server-Einstellungen bestimmt. Wähle einen anderen.',
   'The password is not valid text.': 'Das Passwort ist kein gültiger Text.',
   'A role is viewer, member or admin.': 'Eine Rolle ist Zusehen (viewer), Mitarbeit (member) oder Verwaltung (admin).',
+  'This name mixes alphabets or has characters that cannot be told apart from others. Choose another one.': 'Dieser Name mischt Alphabete oder enthält verwechselbare Zeichen. Wähle einen anderen.',
   'A reminder comes after 1 to 1440 minutes, or never.': 'Erinnert wird nach 1 bis 1440 Minuten, oder nie.',
   'A request goes on to others after 1 to 1440 minutes, or never.': 'Eine Anfrage geht nach 1 bis 1440 Minuten an andere, oder nie.',
   'The time zone is not known. Give it as Europe/Berlin.': 'Diese Zeitzone gibt es nicht. Gib sie an wie Europe/Berlin.',
@@ -193,6 +208,10 @@ const figure = (n: string) => n.replace('.', ',')
 /** What an answer is made of, as a sentence begins. */
 const part = (what: string) => ({ 'The message': 'Die Nachricht' } as Record<string, string>)[what] ?? what.replace(/^The answer to “(.*)”$/s, 'Die Antwort auf „$1“')
 /** What is approved, as a sentence begins. */
+/** Wo etwas gilt. */
+const REACH: Record<string, string> = { 'every folder': 'jedem Ordner', 'this folder and those around it': 'diesem Ordner und denen darum herum' }
+/** Eine Regel und für wen sie etwas behält. */
+const ruleOf = (rule: string) => rule.replace(/: nobody$/, ': niemand').replace(/: two people$/, ': zwei Personen').replace(/: two of /, ': zwei von ').replace(/ and ([^,:]+)$/, ' und $1')
 const things = (what: string) => ({ commands: 'Befehle', 'changes of files': 'Änderungen an Dateien' } as Record<string, string>)[what] ?? what
 const API: Record<string, string> = {
   'The Claude API asks to slow down (429)': 'Die Claude-API bittet um langsamere Anfragen (429)',
@@ -216,6 +235,8 @@ const PATTERNS: Pattern[] = [
   [/^Declined by ([^:]+): (.+)$/s, (who, why) => `Von ${who} nicht beantwortet: ${why}`],
   [/^Declined by ([^:]+)\.$/s, (who) => `Von ${who} nicht beantwortet.`],
   [/^Ended by (.+)\.$/s, (who) => `Von ${who} beendet.`],
+  [/^(.+) interrupted Claude\.$/s, (who) => `${who} hat Claude unterbrochen.`],
+  [/^The turn was interrupted\.$/, () => 'Der Zug wurde unterbrochen.'],
   [/^It ran for (.+), the longest a process may\.$/, (d) => `Der Prozess lief ${span(d)}, länger darf keiner.`],
   [/^Nobody wrote for (.+)\.$/, (d) => `Niemand hat etwas geschrieben, ${span(d)} lang.`],
   [/^It gave no sign of life for (.+)\.$/, (d) => `Der Prozess gab kein Lebenszeichen, ${span(d)} lang.`],
@@ -257,7 +278,8 @@ const PATTERNS: Pattern[] = [
   [/^“(.*)” is (.+)\. Claude takes PNG, JPEG, GIF and WebP images, PDFs, and text in UTF-8\.$/s, (name) => `„${name}“ ist nichts, was Claude liest. Claude nimmt Bilder (PNG, JPEG, GIF, WebP), PDFs und Text in UTF-8.`],
   [/^Entry (\d+) is the last that follows the one before it\.$/, (n) => `Eintrag ${n} ist der letzte, der zum vorigen passt.`],
   [/^The server (.+) drives it, and this one cannot reach it\. Look there\.$/s, (node) => `Der Server ${node} führt den Prozess, und dieser hier erreicht ihn nicht. Sieh dort nach.`],
-  [/^(.+) has (\w+) this, which takes effect in a moment\. Nobody else can answer it meanwhile\.$/s, (who, verb) => `${who} hat das ${({ approved: 'erlaubt', denied: 'abgelehnt', answered: 'beantwortet' } as Record<string, string>)[verb] ?? 'entschieden'}; es gilt gleich. Solange kann niemand sonst antworten.`],
+  [/^(.+) has approved this, which takes effect in a moment\. You can still deny it\.$/s, (who) => `${who} hat das erlaubt; es gilt gleich. Du kannst es noch ablehnen.`],
+  [/^(.+) has denied this, which takes effect in a moment\. Nobody else can answer it meanwhile\.$/s, (who) => `${who} hat das abgelehnt; es gilt gleich. Solange kann niemand sonst antworten.`],
   [/^The edited input is larger than (\d+) MB\.$/, (n) => `Die geänderte Eingabe ist größer als ${n} MB.`],
   [/^The edited input cannot be read: (.+)\.$/s, (why) => `Die geänderte Eingabe lässt sich nicht lesen: ${why}.`],
   [/^The edited input has the field “(.*)”, which was not asked for\.$/s, (field) => `Die geänderte Eingabe hat das Feld „${field}“, nach dem nicht gefragt wurde.`],
@@ -298,7 +320,14 @@ const PATTERNS: Pattern[] = [
   [/^Only (.+) may run sessions in (.+) that ask nobody\.$/s, (who, where) => `Sitzungen, die niemanden fragen, startet in ${where} nur ${who}.`],
   [/^Only (.+) may approve (.+) in (.+)\.$/s, (who, what, where) => `${things(what)} erlaubt in ${where} nur ${who}.`],
   [/^The rules of (.+) let nobody approve this\. It can only be denied\.$/s, (where) => `Nach den Regeln von ${where} darf das niemand erlauben. Es lässt sich nur ablehnen.`],
-  [/^The rules of (.+) say who may approve (.+), so Claude asks each time\. .+$/s, (where, what) => `Die Regeln von ${where} sagen, wer das erlaubt: ${things(what)}. Deshalb fragt Claude jedes Mal. Wähle den Modus, der fragt, und erlaube nichts im Voraus.`],
+  [/^This cannot be read to its end, so the strictest rule of (.+) decides: nobody may approve it\. .+$/s, (where) => `Das lässt sich nicht bis zum Ende lesen, also gilt die strengste Regel von ${where}: Niemand darf es erlauben. Lehne es ab, und lass Claude es einfacher schreiben.`],
+  [/^A rule of (.+) says who may approve (.+) \((.+)\), so Claude asks each time\. .+$/s, (where, what, rule) => `Eine Regel von ${where} sagt, wer das erlaubt: ${things(what)} (${ruleOf(rule)}). Deshalb fragt Claude jedes Mal. Wähle den Modus, der fragt, und erlaube nichts im Voraus.`],
+  [/^This would hold in (.+?), also in a project whose rules say who may approve (.+)\. Allow it for this session only\.$/s, (reach, what) => `Das würde in ${REACH[reach] ?? reach} gelten, auch in einem Projekt, dessen Regeln sagen, wer das erlaubt: ${things(what)}. Erlaube es nur für diese Sitzung.`],
+  [/^This would hold in (.+?), also in (.+), where a rule says who may approve (.+) \((.+)\)\. Allow it for this session only\.$/s, (reach, where, what, rule) => `Das würde in ${REACH[reach] ?? reach} gelten, auch in ${where}, wo eine Regel sagt, wer das erlaubt: ${things(what)} (${ruleOf(rule)}). Erlaube es nur für diese Sitzung.`],
+  [/^The rules of (.+) say who may approve this\.$/s, (where) => `Die Regeln von ${where} sagen, wer das erlauben darf.`],
+  [/^(.+) made or reset your password, a token or another way to sign in as you, so this does not count .+$/s, (who) => `${who} hat dein Passwort, ein Token oder einen anderen Weg, sich als du anzumelden, angelegt oder zurückgesetzt. Deshalb zählt das nicht als zweite Zustimmung. Frag eine andere Person, oder stimme noch einmal zu, wenn das einen Tag her ist und kein solches Token mehr gilt.`],
+  [/^You made or reset the password, a token or another way to sign in as (.+), who approved first, so this does not count .+$/s, (who) => `Du hast das Passwort, ein Token oder einen anderen Weg, sich als ${who} anzumelden, angelegt oder zurückgesetzt, und ${who} hat zuerst zugestimmt. Deshalb zählt das nicht als zweite Zustimmung. Frag eine andere Person, oder stimme noch einmal zu, wenn das einen Tag her ist und kein solches Token mehr gilt.`],
+  [/^Whoever made this token also made a way to sign in as (.+), who approved first, so this does not count .+$/s, (who) => `Wer dieses Token angelegt hat, hat auch einen Weg angelegt, sich als ${who} anzumelden, und ${who} hat zuerst zugestimmt. Deshalb zählt das nicht als zweite Zustimmung. Frag eine andere Person, oder stimme noch einmal zu, wenn das einen Tag her ist und kein solches Token mehr gilt.`],
   [/^This needs the role (\w+) in (.+)\. Ask an admin of the project for it\.$/s, (role, where) => `Dafür braucht es die Rolle ${roleOf(role)} in ${where}. Bitte jemanden darum, der das Projekt verwaltet.`],
   [/^The name may have (\d+) characters and no line breaks\.$/, (n) => `Der Name darf ${n} Zeichen haben und keinen Zeilenumbruch.`],
   [/^A project may have (\d+) (members|rules|folders)\.$/, (n, what) => `Ein Projekt darf ${n} ${({ members: 'Mitglieder', rules: 'Regeln', folders: 'Ordner' } as Record<string, string>)[what]!} haben.`],
@@ -318,6 +347,7 @@ const words = (said: string | undefined) => (said ? ` Er sagte: ${said}` : '')
 export const CODES: Record<string, string> = {
   access_changed: 'Was du hier sehen darfst, wurde geändert.',
   already_resolved: 'Jemand war schneller.',
+  not_independent: 'Das zählt nicht als zweite Zustimmung. Frag eine andere Person.',
   another_needed: 'Du hast zugestimmt. Noch eine Person muss auch zustimmen.',
   bad_request: 'Der Server versteht diese Anfrage nicht.',
   begun_by_another: 'Das hat jemand anderes begonnen, oder eine andere Anmeldung. Beginne es in deinem Konto von vorn.',
@@ -349,6 +379,9 @@ export const CODES: Record<string, string> = {
   nothing_held: 'Es gibt keine Antwort von dir, die du zurücknehmen könntest.',
   not_approved: 'Es gibt keine Zustimmung von dir, die du zurücknehmen könntest.',
   not_by_proxy: 'Dieser Server ist nur über seinen Proxy erreichbar. Öffne ihn unter seiner öffentlichen Adresse.',
+  not_in_a_batch: 'Claude Code verlangt, dass das für sich entschieden wird. Öffne es, und entscheide dort.',
+  two_cookies: 'Dein Browser hat zwei Anmelde-Cookies geschickt, deshalb wurde die Anfrage abgelehnt. Lösche die Cookies dieser Adresse und melde dich neu an.',
+  other_person: 'Jemand anderes hat das geantwortet oder geschrieben, bevor du dich angemeldet hast. Es wurde nicht verwendet.',
   not_low_risk: 'Das hat kein geringes Risiko und lässt sich nicht mit anderen zugleich erlauben. Öffne es, und entscheide darüber für sich.',
   not_one_batch: 'Nur Anfragen desselben Werkzeugs lassen sich zugleich erlauben, höchstens 20, jede einmal genannt. Öffne diese, und entscheide darüber für sich.',
   not_found: 'Das gibt es nicht, oder du darfst es nicht sehen.',

@@ -6,6 +6,8 @@ import { after, batchable, matches, mayJoin, MOST, NO_FILTER, ordered } from './
 
 const session: Known = { ...process([]), updated_at: 1 }
 const waiting = (r: Request) => ({ session, request: r })
+const joins = (r: Request, selected: Request[]) => mayJoin(waiting(r), selected.map(waiting), 'member')
+const alone = (r: Request) => batchable(waiting(r), 'member')
 const look = (id: string, more: Partial<Request> = {}) => request(id, { tool_name: 'Read', tool_input: { file_path: '/w/a' }, risk: 'low', ...more })
 
 describe('the queue', () => {
@@ -31,20 +33,20 @@ describe('the queue', () => {
 
 describe('a batch', () => {
   it('is of one tool and of low risk, and no longer than a person reads', () => {
-    expect(mayJoin(look('a'), [])).toBe(true)
-    expect(mayJoin(look('a'), [look('b'), look('c')])).toBe(true)
-    expect(mayJoin(look('a'), [look('b', { tool_name: 'Grep' })])).toBe(false)
-    expect(mayJoin(look('a'), Array.from({ length: MOST }, (_, i) => look(`${i}`)))).toBe(false)
+    expect(joins(look('a'), [])).toBe(true)
+    expect(joins(look('a'), [look('b'), look('c')])).toBe(true)
+    expect(joins(look('a'), [look('b', { tool_name: 'Grep' })])).toBe(false)
+    expect(joins(look('a'), Array.from({ length: MOST }, (_, i) => look(`${i}`)))).toBe(false)
   })
   it('goes by what the server says of a call, and not by its tool', () => {
-    expect(batchable(request('a', { tool_name: 'Bash', risk: 'low' }))).toBe(true)
-    expect(batchable(look('a', { risk: 'medium' }))).toBe(false)
-    expect(mayJoin(look('a', { risk: 'high' }), [look('b')])).toBe(false)
+    expect(alone(request('a', { tool_name: 'Bash', risk: 'low' }))).toBe(true)
+    expect(alone(look('a', { risk: 'medium' }))).toBe(false)
+    expect(joins(look('a', { risk: 'high' }), [look('b')])).toBe(false)
   })
   it('has nothing of which the server says nothing, that asks, or whose process died', () => {
     const tools = ['Read', 'Grep', 'Bash', 'Write', 'Edit', 'ExitPlanMode', 'mcp__x__Read', 'constructor']
-    expect(tools.filter((tool_name) => batchable(request('a', { tool_name })))).toEqual([])
-    expect(batchable(asks('a', [question('q', 'select', ['x'])]))).toBe(false)
-    expect(batchable(look('a', { status: 'orphaned' }))).toBe(false)
+    expect(tools.filter((tool_name) => alone(request('a', { tool_name })))).toEqual([])
+    expect(alone(asks('a', [question('q', 'select', ['x'])]))).toBe(false)
+    expect(alone(look('a', { status: 'orphaned' }))).toBe(false)
   })
 })

@@ -1,5 +1,7 @@
 import type { Known } from '@/core/reducer'
-import type { Level, Request } from '@/wsapi/messages.gen'
+import { needsOwnLook, obstacle, type Facts } from '@/pending/decide'
+import { may, mayApprove } from '@/project/rights'
+import type { Level, Request, Role } from '@/wsapi/messages.gen'
 
 /** One line of the inbox. */
 export interface Waiting {
@@ -30,12 +32,21 @@ export function ordered(all: readonly Waiting[], snoozed: (requestID: string) =>
 /** The most that one confirmation approves: no more than a person reads. */
 export const MOST = 20
 
-/** Whether a request may be approved together with others: of low risk, as the server says, and answerable at once. */
-export const batchable = (request: Request): boolean => request.risk === 'low' && request.status === 'open'
+/** What is known of a request in a list: the confirmation shows all of it, so it counts as seen there. */
+export const factsOf = ({ session, request }: Waiting, role: Role | undefined): Facts => ({
+  armed: true, stale: false, phase: request.held && !request.held.dropped ? 'held' : 'open',
+  mayAnswer: may(session, 'answer', role), mayApprove: mayApprove(session, request, role), othersWrite: false,
+  seen: true, known: true, valid: true, level: request.risk,
+  defaultToNo: request.default_to_no === true, ownLook: needsOwnLook(request), confirmed: false,
+})
+
+/** Whether a request may be approved together with others. */
+export const batchable = (w: Waiting, role: Role | undefined): boolean =>
+  obstacle('approve', factsOf(w, role), { by: 'batch', open: w.request.status === 'open' }) === null
 
 /** Whether a request may join those selected: they are of one tool. */
-export function mayJoin(request: Request, selected: readonly Request[]): boolean {
-  return batchable(request) && selected.length < MOST && selected.every((r) => r.tool_name === request.tool_name)
+export function mayJoin(w: Waiting, selected: readonly Waiting[], role: Role | undefined): boolean {
+  return batchable(w, role) && selected.length < MOST && selected.every((s) => s.request.tool_name === w.request.tool_name)
 }
 
 /** The id after another in a list that it may have left; the first when there is none. */

@@ -1,15 +1,20 @@
 import { reactive } from 'vue'
+import { onOwner, ownKey } from '@/core/owner'
 
-const KEY = 'sayso:snoozed'
+const key = () => ownKey('snoozed')
 const SNOOZE_MS = 10 * 60_000
 
 // Until when, by request_id. It holds in this browser alone: nobody else waits
 // longer because one person looks away.
 const until = reactive(new Map<string, number>(read()))
+onOwner(() => {
+  until.clear()
+  for (const [id, at] of read()) until.set(id, at)
+})
 
 function read(): [string, number][] {
   try {
-    const list: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]')
+    const list: unknown = JSON.parse(localStorage.getItem(key()) ?? '[]')
     if (!Array.isArray(list)) return []
     return list.filter((e): e is [string, number] => Array.isArray(e) && typeof e[0] === 'string' && typeof e[1] === 'number' && e[1] > Date.now())
   } catch {
@@ -19,7 +24,7 @@ function read(): [string, number][] {
 
 function keep() {
   try {
-    localStorage.setItem(KEY, JSON.stringify([...until]))
+    localStorage.setItem(key(), JSON.stringify([...until]))
   } catch {
     // It holds as long as the page then.
   }

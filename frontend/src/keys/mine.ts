@@ -1,4 +1,5 @@
 import { ref, watch } from 'vue'
+import { onOwner, owner } from '@/core/owner'
 import { language } from '@/i18n'
 import type { Preferences, PreferencesChange } from '@/wsapi/messages.gen'
 import { call } from '@/wsapi/rest'
@@ -22,18 +23,45 @@ async function put(change: PreferencesChange) {
   }
 }
 
-/** Takes over what the server has, then tells it of every change; returns what ends that. */
-export async function follow(): Promise<() => void> {
-  const mine = await call<Preferences>('GET', PATH)
-  if (mine) {
-    remap(cleaned(mine.keys))
-    setSingleKeys(mine.single_keys)
-    if (mine.language !== language.value) void put({ language: language.value })
+/**
+ * Takes over what the server has of whoever is signed in, then tells it of every change
+ * of theirs; returns what ends that. With the person the keys change too, which is no
+ * change of anybody's.
+ */
+export function follow(): () => void {
+  let ends: (() => void)[] = []
+  let turn = 0
+
+  function stop() {
+    turn++
+    for (const end of ends) end()
+    ends = []
   }
-  const ends = [
-    watch(remapped, (keys) => void put({ keys: { ...keys } }), { flush: 'sync' }),
-    watch(singleKeys, (single_keys) => void put({ single_keys }), { flush: 'sync' }),
-    watch(language, (to) => void put({ language: to })),
-  ]
-  return () => ends.forEach((end) => end())
+
+  async function begin() {
+    stop()
+    const [now, whose] = [turn, owner()]
+    if (whose === '') return
+    const mine = await call<Preferences>('GET', PATH).catch(() => undefined)
+    if (now !== turn || mine === undefined) return
+    if (mine) {
+      remap(cleaned(mine.keys))
+      setSingleKeys(mine.single_keys)
+      if (mine.language !== language.value) void put({ language: language.value })
+    }
+    // What follows the person may be told of the next one before this is.
+    const tell = (change: PreferencesChange) => void (whose === owner() && put(change))
+    ends = [
+      watch(remapped, (keys) => tell({ keys: { ...keys } }), { flush: 'sync' }),
+      watch(singleKeys, (single_keys) => tell({ single_keys }), { flush: 'sync' }),
+      watch(language, (to) => tell({ language: to })),
+    ]
+  }
+
+  const forget = onOwner(() => void begin())
+  void begin()
+  return () => {
+    forget()
+    stop()
+  }
 }

@@ -1,3 +1,4 @@
+import { ownKey } from '@/core/owner'
 import { atLeast, PAGES } from '@/admin/pages'
 import type { Role } from '@/wsapi/messages.gen'
 import { words } from './words'
@@ -50,12 +51,12 @@ export function found(entries: readonly Entry[], typed: string, recent: readonly
     .map((m) => m.entry)
 }
 
-const KEY = 'sayso:palette'
+const key = () => ownKey('palette')
 const REMEMBERED = 12
 
 export function recentIDs(): string[] {
   try {
-    const list: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]')
+    const list: unknown = JSON.parse(localStorage.getItem(key()) ?? '[]')
     return Array.isArray(list) ? list.filter((id) => typeof id === 'string') : []
   } catch {
     return []
@@ -64,7 +65,7 @@ export function recentIDs(): string[] {
 
 export function remember(id: string): void {
   try {
-    localStorage.setItem(KEY, JSON.stringify([id, ...recentIDs().filter((other) => other !== id)].slice(0, REMEMBERED)))
+    localStorage.setItem(key(), JSON.stringify([id, ...recentIDs().filter((other) => other !== id)].slice(0, REMEMBERED)))
   } catch {
     // What was used last is then not remembered, nothing else.
   }

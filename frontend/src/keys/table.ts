@@ -6,6 +6,7 @@
 // The rows of a card are heard by the card itself, which knows when it may decide.
 
 import { shallowRef } from 'vue'
+import { onOwner, ownKey } from '@/core/owner'
 import { singleKeys } from './single'
 
 export type Scope = 'everywhere' | 'session' | 'card' | 'inbox'
@@ -62,10 +63,12 @@ export type KeyID = keyof typeof rows
 export const table: Readonly<Record<KeyID, Row>> = rows
 
 // A copy for the first moments, and for when the server is away.
-const KEPT = 'sayso:keys'
+const kept = () => ownKey('keys')
 
 /** What a person pressed instead, by the name of the row; it is theirs on every device. */
 export const remapped = shallowRef<{ readonly [id in KeyID]?: string }>(readMap())
+
+onOwner(() => (remapped.value = readMap()))
 
 /** What there is to press. */
 export const keysOf = (id: KeyID): string => remapped.value[id] ?? table[id].keys
@@ -84,7 +87,7 @@ export function cleaned(map: unknown): { [id in KeyID]?: string } {
 
 function readMap(): { [id in KeyID]?: string } {
   try {
-    return cleaned(JSON.parse(localStorage.getItem(KEPT) ?? '{}'))
+    return cleaned(JSON.parse(localStorage.getItem(kept()) ?? '{}'))
   } catch {
     return {}
   }
@@ -93,7 +96,7 @@ function readMap(): { [id in KeyID]?: string } {
 export function remap(map: { readonly [id in KeyID]?: string }): void {
   remapped.value = map
   try {
-    localStorage.setItem(KEPT, JSON.stringify(map))
+    localStorage.setItem(kept(), JSON.stringify(map))
   } catch {
     // It holds as long as the page then.
   }

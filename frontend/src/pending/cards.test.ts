@@ -118,7 +118,7 @@ describe('a tool approval', () => {
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
     expect(d.answers).toEqual([{
-      session_id: 's', request_id: 'a', request_type: 'tool_approval', input_hash: 'sha256:a', decision: 'allow',
+      session_id: 's', request_id: 'a', request_type: 'tool_approval', input_hash: 'sha256:a', decision: 'allow', undo_ms: 3_000,
     }])
   })
 
@@ -133,7 +133,7 @@ describe('a tool approval', () => {
     await button(d.wrapper, 'Approve').trigger('click')
     expect(d.answers).toHaveLength(1)
     await d.state([])
-    expect(d.wrapper.find('[role=group]').exists()).toBe(false)
+    expect(d.wrapper.find('[data-request-id]').exists()).toBe(false)
   })
 
   test('says so when no confirmation comes', async () => {
@@ -306,6 +306,10 @@ describe('a tool approval', () => {
     await button(d.wrapper, 'Approve').trigger('click')
     await d.ack({ result: 'rejected', error: { code: 'x', message: 'The command is too long.' } })
     expect(d.wrapper.text()).toContain('The command is too long.')
+    // It is as new as one just asked.
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers).toHaveLength(1)
+    await armed()
     await button(d.wrapper, 'Approve').trigger('click')
     expect(d.answers).toHaveLength(2)
   })
@@ -365,7 +369,7 @@ describe('keys', () => {
     expect(d.answers).toEqual([])
   })
 
-  test('after a decision the next card has the focus, and takes no key yet', async () => {
+  test('after a decision no other card has the focus, and no key decides it before it is asked for', async () => {
     const d = dock([request('a'), request('b')])
     await armed()
     await d.focusFirst()
@@ -375,9 +379,23 @@ describe('keys', () => {
     await d.ack({ result: 'applied' })
     await d.state([request('b')])
     await nextTick()
-    expect((document.activeElement as HTMLElement).dataset['requestId']).toBe('b')
+    const at = () => document.activeElement as HTMLElement
+    expect(at().closest('[data-request-id]')).toBeNull()
+    expect(at().textContent).toContain('Approved')
+    for (const wait of [0, 100, 1_600, 5_000]) {
+      vi.advanceTimersByTime(wait)
+      for (const k of ['y', 'Enter', ' ', 'n']) at().dispatchEvent(new KeyboardEvent('keydown', { key: k, bubbles: true, cancelable: true }))
+      await nextTick()
+    }
+    expect(d.answers).toHaveLength(1)
+    await button(d.wrapper, 'Next request').trigger('click')
+    await answeredAll()
+    expect(at().dataset['requestId']).toBe('b')
     await key(d.wrapper, 'y')
     expect(d.answers).toHaveLength(1)
+    await armed()
+    await key(d.wrapper, 'y')
+    expect(d.answers).toHaveLength(2)
   })
 
   test('after the last decision the focus goes back to the composer', async () => {
@@ -555,6 +573,8 @@ describe('drafts', () => {
     await d.ack({ result: 'applied' })
     await d.state([])
     expect(Object.keys(localStorage)).toEqual([])
+    vi.advanceTimersByTime(10_000)
+    await nextTick()
     expect(d.wrapper.text()).toBe('')
   })
 })
@@ -598,7 +618,7 @@ describe('a request that another answered', () => {
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
     await d.state([])
-    expect(d.wrapper.text()).toBe('')
+    expect(d.wrapper.text()).not.toContain('Approved')
     await d.ack({ result: 'already_resolved', resolved: { ...who, at: NOW / 1000 } })
     expect(d.wrapper.text()).toContain('Answered by Grace on Pixel 9 (Chrome) just now: Denied.')
   })
@@ -671,7 +691,7 @@ describe('what a died process asked', () => {
     await d.state([], { state: 'starting' })
     expect(d.wrapper.text()).toContain('Resuming Claude with your answer…')
     await d.state([], { state: 'assistant_turn' })
-    expect(d.wrapper.text()).toBe('')
+    expect(d.wrapper.text()).not.toContain('Resuming')
   })
 
   test('its answer is kept where nobody resumes', async () => {

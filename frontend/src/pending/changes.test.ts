@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { changesOf, wordsOf } from './changes'
 
-const side = (words: ReturnType<typeof wordsOf>, not: 'add' | 'del') => words.filter((w) => w.kind !== not).map((w) => w.text).join('')
+const side = (words: ReturnType<typeof wordsOf>['words'], not: 'add' | 'del') => words.filter((w) => w.kind !== not).map((w) => w.text).join('')
 
 test('shows the words that differ', () => {
-  expect(wordsOf('rm -rf build', 'rm -rf dist')).toEqual([
+  expect(wordsOf('rm -rf build', 'rm -rf dist').words).toEqual([
     { kind: 'same', text: 'rm -rf ' }, { kind: 'del', text: 'build' }, { kind: 'add', text: 'dist' },
   ])
 })
@@ -13,16 +13,18 @@ test('shows the words that differ', () => {
 test('loses no character of either text', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '\t', '-', '\u202e', '\u00a0', 'é', '.'), maxLength: 60 })
   fc.assert(fc.property(text, text, (before, after) => {
-    const words = wordsOf(before, after)
+    const { words } = wordsOf(before, after)
     expect(side(words, 'add')).toBe(before)
     expect(side(words, 'del')).toBe(after)
   }))
 })
 
-test('long texts are shown as replaced', () => {
-  const before = 'a '.repeat(6_000)
-  const after = 'b '.repeat(6_000)
-  expect(wordsOf(before, after)).toEqual([{ kind: 'del', text: before }, { kind: 'add', text: after }])
+test('words that are too different are shown as replaced, and that is said', () => {
+  const text = (by: number) => Array.from({ length: 3_000 }, (_, i) => 'abcdefgh'[(i * i * by) % 8]).join(' ') + ' '
+  const { words, coarse } = wordsOf(text(3), text(5) + 'x')
+  expect(coarse).toBe(true)
+  expect(side(words, 'add')).toBe(text(3))
+  expect(side(words, 'del')).toBe(text(5) + 'x')
 })
 
 test('only fields that differ are shown, those that are gone too', () => {

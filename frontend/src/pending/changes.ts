@@ -1,27 +1,44 @@
-import { diffWordsWithSpace } from 'diff'
+import { compare, MOST_STEPS } from './compare'
+import { numbered } from './diff'
+import { MOST_LINES } from './few'
 
-interface Word {
+export interface Word {
   kind: 'same' | 'add' | 'del'
   text: string
 }
 
-// Above either of these the words are not compared, and all is shown as replaced.
-const MAX_CHARS = 20_000
-const SEARCH_MS = 100
-
-/** The difference of two texts, word by word. */
-export function wordsOf(before: string, after: string): Word[] {
-  const changes = before.length + after.length > MAX_CHARS
-    ? undefined : diffWordsWithSpace(before, after, { timeout: SEARCH_MS })
-  if (!changes) {
-    return [{ kind: 'del' as const, text: before }, { kind: 'add' as const, text: after }].filter((w) => w.text !== '')
-  }
-  return changes.map((c) => ({ kind: c.added ? 'add' : c.removed ? 'del' : 'same', text: c.value }))
+export interface WordDiff {
+  words: Word[]
+  /** Whether some of it was too different to be compared word by word. */
+  coarse: boolean
 }
 
-export interface Change {
+const tokensOf = (text: string): string[] => text.match(/\n|[^\S\n]+|[\p{L}\p{N}\p{M}_]+|[^\s\p{L}\p{N}\p{M}_]/gu) ?? []
+
+/** wordsOf compares two texts word by word. The work is counted, at most steps, and not timed. */
+export function wordsOf(before: string, after: string, steps = MOST_STEPS): WordDiff {
+  const [a, b] = [tokensOf(before), tokensOf(after)]
+  const { same, coarse } = compare(...numbered(a, b), steps)
+  const words: Word[] = []
+  const put = (kind: Word['kind'], texts: readonly string[]) => {
+    if (texts.length === 0) return
+    const last = words.at(-1)
+    if (last?.kind === kind) last.text += texts.join('')
+    else words.push({ kind, text: texts.join('') })
+  }
+  let [i, j] = [0, 0]
+  for (const [x, y] of [...same, [a.length, b.length] as const]) {
+    put('del', a.slice(i, x))
+    put('add', b.slice(j, y))
+    if (x < a.length) put('same', [a[x]!])
+    ;[i, j] = [x + 1, y + 1]
+  }
+  if (words.length <= MOST_LINES) return { words, coarse }
+  return { words: [{ kind: 'del', text: before }, { kind: 'add', text: after }], coarse: true }
+}
+
+export interface Change extends WordDiff {
   field: string
-  words: Word[]
 }
 
 /** The fields of two tool inputs that differ, in the order of the newer one. */
@@ -30,7 +47,7 @@ export function changesOf(before: Record<string, unknown>, after: Record<string,
   return [...fields].flatMap((field) => {
     const was = textOf(before[field])
     const is = textOf(after[field])
-    return was === is ? [] : [{ field, words: wordsOf(was, is) }]
+    return was === is ? [] : [{ field, ...wordsOf(was, is) }]
   })
 }
 

@@ -16,7 +16,7 @@ describe('each piece that is shown is found where it stands in the texts that we
     fc.assert(fc.property(text, text, (before, after) => {
       const diff = diffOf(before, after)
       const { lines } = diff
-      const places = placesOfLines(diff, before, after)
+      const places = placesOfLines(diff.lines, before, after)
       expect(misplaced(before, after, places, lines.map((l) => l.text))).toEqual([])
       expect(places.map((p) => p?.side ?? 'gap')).toEqual(lines.map((l) => ({ del: 'before', gap: 'gap' })[l.kind as string] ?? 'after'))
     }), { numRuns: 300 })
@@ -28,13 +28,13 @@ describe('each piece that is shown is found where it stands in the texts that we
     const before = long.join('\n')
     for (const after of [other.join('\n'), other.map((l) => l + '?').join('\n')]) {
       const diff = diffOf(before, after)
-      expect(misplaced(before, after, placesOfLines(diff, before, after), diff.lines.map((l) => l.text))).toEqual([])
+      expect(misplaced(before, after, placesOfLines(diff.lines, before, after), diff.lines.map((l) => l.text))).toEqual([])
     }
   })
 
   test('words', () => {
     fc.assert(fc.property(text, text, (before, after) => {
-      const words = wordsOf(before, after)
+      const { words } = wordsOf(before, after)
       expect(misplaced(before, after, placesOfWords(words), words.map((w) => w.text))).toEqual([])
     }), { numRuns: 300 })
   })

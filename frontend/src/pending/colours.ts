@@ -1,5 +1,5 @@
 import { onBeforeUnmount, watch, type Ref } from 'vue'
-import type { Diff, DiffLine } from './diff'
+import type { DiffLine } from './diff'
 
 // Where the pieces of a difference stand in the two texts that were compared: these
 // are coloured whole, as the language of a line can depend on all lines before it.
@@ -30,10 +30,10 @@ function starts(text: string): number[] {
   return out
 }
 
-export function placesOfLines({ lines, skipped }: Pick<Diff, 'lines' | 'skipped'>, before: string, after: string): (Place | null)[] {
+export function placesOfLines(lines: readonly DiffLine[], before: string, after: string): (Place | null)[] {
   const [old, now] = [starts(before), starts(after)]
-  let was = skipped
-  let is = skipped
+  let was = 0
+  let is = 0
   return lines.map((l) => {
     if (l.kind === 'gap') {
       was += l.skipped ?? 0

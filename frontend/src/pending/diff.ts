@@ -1,10 +1,10 @@
-import { structuredPatch } from 'diff'
+import { compare, MOST_STEPS } from './compare'
 import { MOST_LINES } from './few'
 
 export interface DiffLine {
   kind: 'same' | 'add' | 'del' | 'gap'
   text: string
-  /** Of a gap: how many lines are left out. */
+  /** Of a gap: how many lines, which are the same in both, are left out. */
   skipped?: number
   /** How many lines text is, when they are more than one. */
   many?: number
@@ -12,20 +12,20 @@ export interface DiffLine {
 
 export interface Diff {
   lines: DiffLine[]
-  /** How many lines of both are left out before the first. */
-  skipped: number
   added: number
   removed: number
+  /** Whether some of it was too different to be compared line by line. */
+  coarse: boolean
 }
 
-// Above this the search for the smallest difference stops and all is shown as replaced.
-const SEARCH_MS = 150
-const MOST_CHARS = 1_000_000
-const MOST_EDITED = 2_000 // lines; the work grows with their square
+/** How many unchanged lines stand before and after each change. */
+const CONTEXT = 3
+
+const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? []
 
 // Lines of a kind that follow one another are one, when there are more than can be
 // elements. Where that is not enough all is shown as replaced.
-function fewer(diff: Diff, before: string, after: string): Diff {
+function fewer(diff: Diff, before: string[], after: string[]): Diff {
   if (diff.lines.length <= MOST_LINES) return diff
   const lines: DiffLine[] = []
   let texts: string[] = []
@@ -42,46 +42,73 @@ function fewer(diff: Diff, before: string, after: string): Diff {
     }
   }
   close()
-  return lines.length <= MOST_LINES ? { ...diff, lines } : fewer(replaced(before, after), before, after)
+  if (lines.length <= MOST_LINES) return { ...diff, lines }
+  return fewer({ ...shownOf(before, after, ends(before, after)), coarse: true }, before, after)
 }
 
-/** The difference of two texts with three lines around each change. */
-export function diffOf(before: string, after: string): Diff {
-  const patch = before.length + after.length > MOST_CHARS
-    ? undefined : structuredPatch('', '', before, after, '', '', { context: 3, timeout: SEARCH_MS, maxEditLength: MOST_EDITED })
-  if (!patch) return fewer(replaced(before, after), before, after)
-  const out: Diff = { lines: [], skipped: Math.max((patch.hunks[0]?.oldStart ?? 1) - 1, 0), added: 0, removed: 0 }
-  let end = 1
-  patch.hunks.forEach((hunk, i) => {
-    if (i > 0) out.lines.push({ kind: 'gap', text: '', skipped: hunk.oldStart - end })
-    end = hunk.oldStart + hunk.oldLines
-    for (const line of hunk.lines) {
-      const text = line.slice(1)
-      // "\ No newline at end of file": of a piece of a file that says nothing.
-      if (line.startsWith('\\')) continue
-      if (line.startsWith('+')) {
-        out.added++
-        out.lines.push({ kind: 'add', text })
-      } else if (line.startsWith('-')) {
-        out.removed++
-        out.lines.push({ kind: 'del', text })
-      } else out.lines.push({ kind: 'same', text })
-    }
-  })
-  return fewer(out, before, after)
+/** What is the same at the beginning and at the end, and nowhere else. */
+function ends(a: readonly string[], b: readonly string[]): [number, number][] {
+  let head = 0
+  while (head < a.length && head < b.length && a[head] === b[head]) head++
+  let tail = 0
+  while (tail < a.length - head && tail < b.length - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++
+  return [
+    ...Array.from({ length: head }, (_, i): [number, number] => [i, i]),
+    ...Array.from({ length: tail }, (_, i): [number, number] => [a.length - tail + i, b.length - tail + i]),
+  ]
 }
 
-function replaced(before: string, after: string): Diff {
-  const split = (text: string) => (text === '' ? [] : text.replace(/\n$/, '').split('\n'))
-  const gone = split(before)
-  const came = split(after)
-  return {
-    lines: [
-      ...gone.map((text) => ({ kind: 'del' as const, text })),
-      ...came.map((text) => ({ kind: 'add' as const, text })),
-    ],
-    skipped: 0,
-    added: came.length,
-    removed: gone.length,
+/**
+ * diffOf compares two texts line by line, with three lines around each change. It
+ * depends on the texts alone: the work is counted, at most steps, and not timed.
+ */
+export function diffOf(before: string, after: string, steps = MOST_STEPS): Diff {
+  const [a, b] = [linesOf(before), linesOf(after)]
+  const { same, coarse } = compare(...numbered(a, b), steps)
+  return fewer({ ...shownOf(a, b, same), coarse }, a, b)
+}
+
+/** Two lists of texts as numbers, the same one for the same text. */
+export function numbered(a: readonly string[], b: readonly string[]): [number[], number[]] {
+  const known = new Map<string, number>()
+  const numberOf = (text: string) => {
+    const found = known.get(text)
+    if (found !== undefined) return found
+    known.set(text, known.size)
+    return known.size - 1
   }
+  return [a.map(numberOf), b.map(numberOf)]
+}
+
+function shownOf(a: readonly string[], b: readonly string[], same: readonly [number, number][]): Omit<Diff, 'coarse'> {
+  const out: DiffLine[] = []
+  const textOf = (line: string) => (line.endsWith('\n') ? line.slice(0, -1) : line)
+  let [added, removed] = [0, 0]
+  let [i, j] = [0, 0]
+  let run: DiffLine[] = [] // of unchanged lines that is under way
+  const unchanged = (changesFollow: boolean) => {
+    const head = out.length === 0 ? 0 : CONTEXT
+    const tail = changesFollow ? CONTEXT : 0
+    // A gap of one line would take as much room as the line.
+    if (run.length <= head + tail + 1) out.push(...run)
+    else out.push(...run.slice(0, head), { kind: 'gap', text: '', skipped: run.length - head - tail }, ...run.slice(run.length - tail))
+    run = []
+  }
+  for (const [x, y] of [...same, [a.length, b.length] as const]) {
+    if (x > i || y > j) unchanged(true)
+    removed += x - i
+    added += y - j
+    for (; i < x; i++) out.push({ kind: 'del', text: textOf(a[i]!) })
+    for (; j < y; j++) out.push({ kind: 'add', text: textOf(b[j]!) })
+    if (x < a.length) run.push({ kind: 'same', text: textOf(a[x]!) })
+    ;[i, j] = [x + 1, y + 1]
+  }
+  if (added + removed > 0) unchanged(false)
+  return { lines: out, added, removed }
+}
+
+/** How many lines at the end of a difference show nothing but what stays as it is. */
+export function tailOf(lines: readonly DiffLine[]): number {
+  const last = lines.findLastIndex((l) => l.kind === 'add' || l.kind === 'del')
+  return last < 0 ? 0 : lines.length - 1 - last
 }

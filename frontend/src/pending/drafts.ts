@@ -1,5 +1,6 @@
 import { onScopeDispose, ref, shallowReactive, watch, type Ref } from 'vue'
 import { Drafts } from '@/core/drafts'
+import { onOwner } from '@/core/owner'
 
 export const drafts = new Drafts(localStorage)
 
@@ -12,6 +13,7 @@ interface Live {
 export const live = new Map<string, Live>()
 /** What was written on another device while something else was written here, by key. */
 export const merges = shallowReactive(new Map<string, unknown>())
+onOwner(() => merges.clear())
 /** Told of every change that is made here; set by travel.ts. */
 export const changed: { tell: (key: string) => void } = { tell() {} }
 

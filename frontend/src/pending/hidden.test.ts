@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hiddenCount, pieces, shown } from './hidden'
+import { hiddenCount, needsMarks, pieces, shown } from './hidden'
 
 test('plain text is one piece, tabs and newlines included', () => {
   expect(pieces('go\ttest\n./... é 漢 🙂')).toEqual([{ text: 'go\ttest\n./... é 漢 🙂' }])
@@ -35,4 +35,30 @@ test.each(['a\u200db', 'a\ufe0fb', 'x\u200d❤', 'a\u202eb', 'a\u200bb', 'a\u{e0
 
 test('as plain text it stands in brackets', () => {
   expect(shown('run \u202etxt.exe')).toBe('run [RLO]txt.exe')
+})
+
+test('letters that are drawn as nothing are marked, in words too', () => {
+  for (const char of '\u115f\u1160\u3164\uffa0\u17b4\u180b\u180f\u2065\ufff0\u{1d159}\u{13441}\u{16fe4}\u{e0000}\u{e0fff}\ufffc\ufffe') {
+    expect([char.codePointAt(0)!.toString(16), pieces(`a${char}b`, true).filter((p) => p.hidden).length]).toEqual([char.codePointAt(0)!.toString(16), 1])
+  }
+})
+
+test('marks over a letter are letters until they pile up, turn a sign or have no letter', () => {
+  for (const text of ['e\u0301', 'e\u0302\u0301', 'ก็ที่', 'שָׁלוֹם', 'हिन्दी']) expect(pieces(text, true)).toEqual([{ text }])
+  expect(pieces('a' + '\u0301'.repeat(7), true).filter((p) => p.hidden)).toHaveLength(3)
+  for (const text of ['=\u0338', ' \u0301', '\u0301', 'a\n\u0301']) expect(hiddenCount(text)).toBe(1)
+})
+
+test('in code what looks like a slash, a semicolon or a colon is marked, and in words not', () => {
+  for (const char of '\u2044\u2215\u29f8\u2571\u2024\u037e\u2236\ua789\u01c3') {
+    expect(hiddenCount(`etc${char}x`)).toBe(1)
+    expect(pieces(`etc${char}x`, true)).toHaveLength(1)
+  }
+})
+
+test('in code letters from the right turn nothing around them, and in words they do', () => {
+  expect(pieces('rm א/1/ב x')).toEqual([{ text: 'rm ' }, { text: 'א', fromRight: true }, { text: '/1/' }, { text: 'ב', fromRight: true }, { text: ' x' }])
+  expect(pieces('rm א/1/ב x', true)).toHaveLength(1)
+  expect(needsMarks('rm א')).toBe(true)
+  expect(needsMarks('rm é漢')).toBe(false)
 })

@@ -10,10 +10,22 @@ const NAMES: Record<number, string> = {
   0xfeff: 'BOM', 0xffa0: 'HHF',
 }
 
-// Everything of Unicode that is a control, a format, a private or a surrogate
-// code, all blanks but the space, variation selectors and the fillers.
+// Everything of Unicode that is a control, a format, a private or a surrogate code or
+// no character at all, all blanks but the space, variation selectors, fillers and what
+// else is drawn as nothing. Of the marks that are drawn over a letter those that have
+// none, that turn a sign into another, and those after the fourth: a pile of them covers
+// other lines.
 // oxlint-disable-next-line no-misleading-character-class
-export const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\u00a0\u034f\u115f\u1160\u1680\u17b4\u17b5\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/gu
+export const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{DI}\p{Noncharacter_Code_Point}\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\ufffc\u{13441}-\u{13446}\u{16fe4}\u{1d159}]|(?<=^|[\s!-/:-@[-`{-~]|\p{M}{4})\p{M}/gu
+
+// In a command or a file name: what looks like a sign with which paths and commands
+// are written, and is none.
+const LOOKALIKES = /[\u01c3\u037e\u2024\u2044\u2215\u2236\u2571\u29f8\ua789]/u
+
+// Letters that are written from the right turn round what stands between them.
+const FROM_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
+const RUNS_FROM_RIGHT = new RegExp(`${FROM_RIGHT.source}+`, 'gu')
+const IN_CODE = new RegExp(`${HIDDEN.source}|${LOOKALIKES.source}`, 'gu')
 
 export const codeOf = (point: number): string => 'U+' + point.toString(16).toUpperCase().padStart(4, '0')
 export const nameOf = (point: number): string => NAMES[point] ?? codeOf(point)
@@ -24,6 +36,8 @@ interface Piece {
   hidden?: string
   /** Its code point in the form U+202E. */
   code?: string
+  /** Written from the right: it stands for itself, and turns nothing around it. */
+  fromRight?: boolean
 }
 
 // In words, other than in commands, these are what they look like: a blank.
@@ -44,7 +58,8 @@ const MOST_SIGNS = 2_000
 
 /**
  * Cuts a text into what can be seen and what cannot; tab and newline stay text.
- * In prose so do blanks of other widths and the joints of emoji.
+ * In prose so do blanks of other widths and the joints of emoji, and the order of
+ * letters is that of their language.
  */
 export function pieces(text: string, prose = false): Piece[] {
   const out: Piece[] = []
@@ -54,18 +69,28 @@ export function pieces(text: string, prose = false): Piece[] {
   const put = (piece: Piece) => {
     if (signs < MOST_SIGNS) out.push(piece)
     else rest.push(piece.hidden === undefined ? piece.text : `[${piece.hidden}]`)
-    if (piece.hidden !== undefined) signs++
+    if (piece.hidden !== undefined || piece.fromRight) signs++
   }
-  for (const match of text.matchAll(HIDDEN)) {
+  const plain = (part: string) => {
+    if (prose || !FROM_RIGHT.test(part)) return put({ text: part })
+    let at = 0
+    for (const run of part.matchAll(RUNS_FROM_RIGHT)) {
+      if (run.index > at) put({ text: part.slice(at, run.index) })
+      put({ text: run[0], fromRight: true })
+      at = run.index + run[0].length
+    }
+    if (at < part.length) put({ text: part.slice(at) })
+  }
+  for (const match of text.matchAll(prose ? HIDDEN : IN_CODE)) {
     const char = match[0]
     if (char === '\n' || char === '\t') continue
     if (prose && (BLANKS.has(char) || ofEmoji(text, match.index, char))) continue
-    if (match.index > from) put({ text: text.slice(from, match.index) })
+    if (match.index > from) plain(text.slice(from, match.index))
     const point = char.codePointAt(0)!
     put({ text: char, hidden: nameOf(point), code: codeOf(point) })
     from = match.index + char.length
   }
-  if (from < text.length) put({ text: text.slice(from) })
+  if (from < text.length) plain(text.slice(from))
   if (rest.length > 0) out.push({ text: rest.join('') })
   return out
 }
@@ -75,11 +100,15 @@ export function shown(text: string): string {
   return pieces(text, true).map((p) => (p.hidden ? `[${p.hidden}]` : p.text)).join('')
 }
 
+/** How many characters of code cannot be seen or are not what they look like. */
 export function hiddenCount(text: string): number {
   let n = 0
-  for (const match of text.matchAll(HIDDEN)) if (match[0] !== '\n' && match[0] !== '\t') n++
+  for (const match of text.matchAll(IN_CODE)) if (match[0] !== '\n' && match[0] !== '\t') n++
   return n
 }
+
+/** Whether code has anything that is shown otherwise than as it is. */
+export const needsMarks = (text: string): boolean => FROM_RIGHT.test(text) || hiddenCount(text) > 0
 
 /** The text, or with more hidden characters than can be elements the text with their names in brackets. */
 export function fewSigns(text: string): string {

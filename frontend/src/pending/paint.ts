@@ -1,6 +1,6 @@
-import { diffWordsWithSpace } from 'diff'
 import { highlightOf, languageOf, paints, spansOf } from '@/ui/highlight'
 import { KINDS, type Spans } from '@/ui/kinds'
+import { wordsOf } from './changes'
 import type { Painting, Place } from './colours'
 import type { DiffLine } from './diff'
 
@@ -11,7 +11,7 @@ import type { DiffLine } from './diff'
 const MOST_RANGES = 6_000
 const MOST_PAIRS = 200
 const LONGEST_LINE = 500 // characters; a longer one is data
-const WORDS_MS = 20
+const MOST_STEPS = 20_000 // of the comparison of one pair
 // Lines that have less in common are two lines, and marks all over them tell nothing.
 const ALIKE = 0.4
 
@@ -26,6 +26,8 @@ function piecesIn(el: Element, source: string, from: number): Piece[] {
       if (!source.startsWith(child.data, at)) break
       if (child.data !== '') out.push({ text: child, from: at })
       at += child.data.length
+    } else if (child instanceof HTMLElement && child.tagName === 'BDI') {
+      at += child.textContent.length
     } else if (child instanceof Element && child.classList.contains('hidden')) {
       // The name of a character that cannot be seen.
       at += String.fromCodePoint(source.codePointAt(at) ?? 0).length
@@ -90,16 +92,16 @@ export function paint(el: Element, { path, before, after, places, lines }: Paint
     const [was, is] = [lines![i]!.text, lines![j]!.text]
     if (++pairs > MOST_PAIRS) break
     if (was.length > LONGEST_LINE || is.length > LONGEST_LINE) continue
-    const words = diffWordsWithSpace(was, is, { timeout: WORDS_MS })
-    if (!words) continue
-    const same = words.reduce((n, w) => (w.added || w.removed ? n : n + w.value.trim().length), 0)
+    const { words, coarse } = wordsOf(was, is, MOST_STEPS)
+    if (coarse) continue
+    const same = words.reduce((n, w) => (w.kind === 'same' ? n + w.text.trim().length : n), 0)
     if (2 * same < ALIKE * (was.trim().length + is.trim().length)) continue
     let [old, now] = [places[i]!.from, places[j]!.from]
     for (const w of words) {
-      if (w.removed) add('word-del', rangesOf(pieces[i]!, old, old + w.value.length))
-      if (w.added) add('word-add', rangesOf(pieces[j]!, now, now + w.value.length))
-      if (!w.added) old += w.value.length
-      if (!w.removed) now += w.value.length
+      if (w.kind === 'del') add('word-del', rangesOf(pieces[i]!, old, old + w.text.length))
+      if (w.kind === 'add') add('word-add', rangesOf(pieces[j]!, now, now + w.text.length))
+      if (w.kind !== 'add') old += w.text.length
+      if (w.kind !== 'del') now += w.text.length
     }
   }
 

@@ -1,13 +1,14 @@
-import { enableAutoUnmount } from '@vue/test-utils'
+import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { command, file, KINDS, lines, NOTHING, tool } from '@/testcards'
 import { arrive } from '@/testsetup'
 import { PAYLOADS } from '@/testpayloads'
-import type { RiskMark } from '@/wsapi/messages.gen'
+import { batchable } from '@/inbox/queue'
+import type { Request, RiskMark } from '@/wsapi/messages.gen'
 import { findings, segments } from './marks'
 import { headings } from './plan'
-import { answeredAll, armed, asked, button, dock, has, key, looked, newHour, NOW, off, previews } from './testdock'
+import { answeredAll, armed, asked, button, dock, fates, has, key, looked, newHour, NOW, off, previews } from './testdock'
 
 // What a card does with what the server says of it. How each kind of card is
 // heard is in the aria snapshots of the browser tests.
@@ -50,6 +51,69 @@ test.each([
   const d = dock([KINDS[name]![0]])
   await armed()
   expect(d.wrapper.findAll('[aria-keyshortcuts]').map((b) => `${b.attributes('aria-label') ?? b.text()} ${b.attributes('aria-keyshortcuts')}`)).toEqual(keys)
+})
+
+describe('what Claude Code demands', () => {
+  const bash = (more: Partial<Request>) => {
+    previews.set('a', command('low', []))
+    return dock([tool('Bash', { command: 'ls' }, { risk: 'low', permission_suggestions: [{ type: 'addRules', behavior: 'allow', destination: 'session', rules: [{ toolName: 'Bash', ruleContent: 'ls:*' }] }], ...more })])
+  }
+  const shown = async (d: ReturnType<typeof bash>) => {
+    await import('./Demands.vue')
+    await armed()
+    await flushPromises()
+    return d.wrapper.text()
+  }
+
+  test('default_to_no: no single press approves, and denying comes first', async () => {
+    const d = bash({ default_to_no: true })
+    expect(await shown(d)).toContain('Claude Code suggests to deny this unless you are sure.')
+    expect(button(d.wrapper, 'Deny').classes()).toContain('primary')
+    expect(button(d.wrapper, 'Approve').classes()).not.toContain('primary')
+    for (const press of ['y', 'Enter', ' ']) {
+      await key(d.wrapper, press)
+      dispatchEvent(new KeyboardEvent('keyup', { key: press }))
+    }
+    await d.wrapper.find('[role=group]').trigger('keydown', { key: 'Enter', ctrlKey: true })
+    if (has(d.wrapper, 'Approve')) await button(d.wrapper, 'Approve').trigger('click')
+    vi.advanceTimersByTime(5_000)
+    expect(d.answers).toEqual([])
+  })
+
+  test('suppress_always_allow_rule: no rule is offered, by button or key', async () => {
+    const free = bash({})
+    await shown(free)
+    expect(free.wrapper.text()).toContain('ls')
+    const offered = free.wrapper.findAll('[aria-expanded], summary, select').length
+    free.wrapper.unmount()
+    const d = bash({ suppress_always_allow_rule: true })
+    expect(await shown(d)).toContain('This can be approved once only.')
+    expect(d.wrapper.findAll('[aria-expanded], summary, select').length).toBeLessThan(offered)
+    await key(d.wrapper, 'a')
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers).toHaveLength(1)
+    expect(d.answers[0]).not.toHaveProperty('updated_permissions')
+  })
+
+  test('matched_ask_rule and mcp_server are told, whatever stands in them', async () => {
+    const d = dock([tool('mcp__my__server__do_it', {}, {
+      matched_ask_rule: { source: 'userSettings', tool_name: 'Bash', rule_content: 'git push:*\u202e' }, mcp_server: { name: 'my__server', source: 'project' },
+    })])
+    const text = await shown(d)
+    expect(text).toMatch(/Asked because of the rule\s+Bash\(git push:\*/)
+    expect(text).toContain('in your settings')
+    expect(text).not.toContain('\u202e')
+    expect(text).toMatch(/Tool of the MCP server\s+my__server\s+from the settings of the project/)
+    expect(d.wrapper.find('h2').text()).toContain('do_it')
+    expect(d.wrapper.find('h2').text()).not.toContain('server__do_it')
+  })
+
+  test.each([{ default_to_no: true }, { requires_user_interaction: true }, { matched_ask_rule: { source: 's', tool_name: 'Bash' } }, { classifier_approvable: false }])('%o is part of no batch', (more) => {
+    const waiting = (r: Partial<Request>) => ({ session: { rights: null } as never, request: tool('Bash', { command: 'ls' }, { risk: 'low', ...r }) })
+    expect(batchable(waiting({}), 'member')).toBe(true)
+    expect(batchable(waiting({ classifier_approvable: true, mcp_server: { name: 'a', source: 'user' } }), 'member')).toBe(true)
+    expect(batchable(waiting(more), 'member')).toBe(false)
+  })
 })
 
 describe('what can do much harm', () => {
@@ -106,6 +170,47 @@ describe('what can do much harm', () => {
     expect(d.wrapper.text()).toContain('What Grace decided did not take effect. They may not answer this any more.')
     await armed()
     expect(off(d.wrapper, 'Approve')).toBe(false)
+  })
+
+  test.each([['Grace', false], ['Ada', true]])('what %s approved and is held can be denied by anybody, and the denial is sent at once', async (by, mine) => {
+    const d = red()
+    const held = { by, mine, decision: 'allow' as const, at: NOW / 1000, until: NOW / 1000 + 3 }
+    await d.state([tool('Bash', { command: 'rm -rf a' }, { held })])
+    await armed()
+    expect(off(d.wrapper, 'Approve')).toBe(true)
+    expect(off(d.wrapper, 'Deny')).toBe(false)
+    await key(d.wrapper, 'y')
+    vi.advanceTimersByTime(2_000)
+    await button(d.wrapper, 'Deny').trigger('click')
+    expect(d.answers).toEqual([])
+    await button(d.wrapper, 'Deny').trigger('click')
+    expect(d.answers).toMatchObject([{ decision: 'deny' }])
+    await d.ack({})
+    await d.state([])
+    expect(d.answers).toHaveLength(1)
+  })
+
+  test('over what is held as a denial nothing can be said', async () => {
+    const d = red()
+    await d.state([tool('Bash', { command: 'rm -rf a' }, { held: { by: 'Grace', mine: false, decision: 'deny', at: NOW / 1000, until: NOW / 1000 + 3 } })])
+    await armed()
+    expect([off(d.wrapper, 'Approve'), off(d.wrapper, 'Deny')]).toEqual([true, true])
+  })
+
+  test('whoever approved is told who denied it', async () => {
+    const d = red()
+    await armed()
+    await button(d.wrapper, 'Approve').trigger('click')
+    const field = d.wrapper.find<HTMLInputElement>('.red input')
+    await field.setValue('rm')
+    await field.trigger('keydown', { key: 'Enter' })
+    await d.ack({ held_until: NOW / 1000 + 3 })
+    await d.state([tool('Bash', { command: 'rm -rf a' }, { held: { by: 'Ada', mine: true, decision: 'allow', at: NOW / 1000, until: NOW / 1000 + 3 } })])
+    await vi.dynamicImportSettled()
+    fates.set('a', { request_id: 'a', session_id: 's', status: 'denied', resolved: { outcome: 'denied', by: 'Grace', device: null, at: NOW / 1000 + 1, summary: 'Denied by Grace.' } })
+    await d.state([])
+    await answeredAll()
+    expect(document.body.textContent).toContain('Grace denied this. Your approval was not used.')
   })
 
   test('or a key that is held, and not one that is let go', async () => {

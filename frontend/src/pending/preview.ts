@@ -1,5 +1,6 @@
 import { computed, onScopeDispose, ref, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
 import type { Preview, Request } from '@/wsapi/messages.gen'
+import { onOwner } from '@/core/owner'
 import { call, RefusedError } from '@/wsapi/rest'
 import type { ToolInput } from './edit'
 
@@ -12,6 +13,7 @@ const AGAIN_MS = 1_000
 
 // What was said of a request, for a card that is made anew.
 const last = new Map<string, Preview>()
+onOwner(() => last.clear())
 const MOST = 50
 
 const at = (id: string) => `/api/pending/${encodeURIComponent(id)}/preview`

@@ -19,9 +19,11 @@ await Promise.all([loaded, (Visit as unknown as { __asyncLoader(): Promise<unkno
 /** What the server says of each request and of each edit, by their ids; of others it says nothing. */
 export const previews = new Map<string, Preview>()
 export const asked: string[] = []
+/** What the server says of requests that are gone. */
+export const fates = new Map<string, object>()
 vi.stubGlobal('fetch', async (path: string, init: RequestInit) => {
   asked.push(`${init.method} ${path} ${String(init.body ?? '')}`.trim())
-  const said = previews.get(/^\/api\/pending\/(.*)\/preview$/.exec(path)?.[1] ?? '')
+  const said = previews.get(/^\/api\/pending\/(.*)\/preview$/.exec(path)?.[1] ?? '') ?? fates.get(/^\/api\/pending\/([^/]*)$/.exec(path)?.[1] ?? '')
   return new globalThis.Response(JSON.stringify(said ?? { error: { code: 'not_found', message: 'No.' } }), { status: said ? 200 : 404 })
 })
 

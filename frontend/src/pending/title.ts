@@ -42,7 +42,10 @@ export function titleOf(request: Request, cwd = ''): Title {
       return { icon: 'globe', title: p.search, line: str(input['query']) }
   }
   const mcp = /^mcp__(.+?)__(.+)$/s.exec(request.tool_name)
-  if (mcp) return { icon: 'tool', title: p.mcp(mcp[2]!, mcp[1]!), line: mcp[2]! }
+  // Of an underscored name nobody can tell where that of the server ends.
+  const server = request.mcp_server?.name
+  const of = server && request.tool_name.startsWith(`mcp__${server}__`) ? request.tool_name.slice(`mcp__${server}__`.length) : mcp?.[2]
+  if (mcp) return { icon: 'tool', title: p.mcp(of!, server ?? mcp[1]!), line: of! }
   return { icon: 'tool', title: p.other(request.tool_name), line: request.title || path(input['file_path'] ?? input['pattern']) }
 }
 

@@ -1,4 +1,5 @@
 import { createApp, type App } from 'vue'
+import { onOwner } from '@/core/owner'
 import { useSessions } from '@/session/sessions'
 import UndoToast from './UndoToast.vue'
 
@@ -9,6 +10,8 @@ function close() {
   shown?.host.remove()
   shown = null
 }
+
+onOwner(close)
 
 /**
  * Offers to take a rule back that goes out with an approval. It is no part of the

@@ -1,16 +1,43 @@
+import type { Level } from '@/wsapi/messages.gen'
 import { kept } from '@/ui/appearance'
 
-/** Which answers the server holds for a moment so that they can be taken back. */
-export const UNDO = ['risky', 'always', 'never'] as const
+/**
+ * What the undo window applies to: approvals by touch, above low risk and in bulk;
+ * those of high risk and in bulk; every decision; nothing.
+ */
+export const UNDO = ['usual', 'high', 'always', 'never'] as const
 export const undoing = kept('undo', UNDO)
 
-/** For how long, in seconds. */
+/** How long the undo window is, in seconds. */
 export const UNDO_FOR = ['3', '5', '10'] as const
 export const undoFor = kept('undoFor', UNDO_FOR)
 
-/** What goes with an answer; risky is what a card shows in red, and a batch. */
-export const undoable = (risky: boolean): { undo_ms?: number } =>
-  (undoing.value === 'always' || (risky && undoing.value === 'risky') ? { undo_ms: Number(undoFor.value) * 1_000 } : {})
+/** How a decision was given. */
+export interface Given {
+  decision: 'allow' | 'deny'
+  /** By a finger; a question that is answered with a keyboard or a mouse counts at once. */
+  touch: boolean
+  /** Of what is approved; undefined while unknown, null for a question. */
+  level: Level | null | undefined
+  /** Together with others. */
+  bulk?: boolean
+}
+
+function covered({ decision, touch, level, bulk = false }: Given): boolean {
+  switch (undoing.value) {
+    case 'always':
+      return true
+    case 'high':
+      return decision === 'allow' && (bulk || level === 'high')
+    case 'usual':
+      return decision === 'allow' && (bulk || touch || (level !== 'low' && level !== null))
+    case 'never':
+      return false
+  }
+}
+
+/** What goes with a decision so that it can be undone. */
+export const undoable = (given: Given): { undo_ms?: number } => (covered(given) ? { undo_ms: Number(undoFor.value) * 1_000 } : {})
 
 /** The seconds until an answer counts, by the server's clock. */
 export const leftOf = (held: { at: number; until: number }, now: number): number =>

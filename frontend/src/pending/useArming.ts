@@ -1,6 +1,6 @@
 import { onScopeDispose, ref, shallowRef, watch, watchEffect, type Ref } from 'vue'
 import { useSessions } from '@/session/sessions'
-import { armedFrom } from './arming'
+import { armedFrom } from './decide'
 
 // When the window was last come back to. One listener for all cards.
 const focused = shallowRef<number | null>(null)
@@ -21,7 +21,7 @@ export function useArming(): { armed: Readonly<Ref<boolean>>; rearm: () => void 
   let timer: ReturnType<typeof setTimeout> | undefined
   watchEffect(() => {
     clearTimeout(timer)
-    const wait = armedFrom({ shown: shown.value, focused: focused.value, endSeen: false }) - Date.now()
+    const wait = armedFrom(shown.value, focused.value) - Date.now()
     // After a sleep it shows what was; what is comes in a moment, as if just shown.
     armed.value = wait <= 0 && !store.stale
     if (wait > 0 && !store.stale) timer = setTimeout(() => (armed.value = true), wait)

@@ -7,7 +7,7 @@ import { useNow } from '@/ui/clock'
 import type { PendingRequestResponse, Request } from '@/wsapi/messages.gen'
 import { usePort } from '@/wsapi/port'
 import { phaseOf, type Phase } from './phase'
-import { undoable } from './undoing'
+import { undoable, type Given } from './undoing'
 
 // After an answer was to count a tab waits so long for the state that says so.
 const LATE_S = 3
@@ -25,10 +25,11 @@ export function useRequest(props: { session: Known; request: Request }): {
   phase: ComputedRef<Phase>
   /** Whether an answer may be given: none is on its way. */
   free: ComputedRef<boolean>
+  /** Whether it may be denied: also while an approval is held, whoever gave it. */
+  deniable: ComputedRef<boolean>
   /** What was pressed, while it is on its way. */
   pressed: ComputedRef<Pressed | null>
-  /** risky says that the person shall be able to take it back for a moment. */
-  decide(decided: Decided, risky?: boolean): void
+  decide(decided: Decided, given: Omit<Given, 'decision'>): void
 } {
   const store = useSessions()
   const port = usePort()
@@ -44,9 +45,13 @@ export function useRequest(props: { session: Known; request: Request }): {
     // The first of two approvals is taken, and leaves the request open.
     return at.kind === 'taken' && props.request.approval?.effect === 'two_people' ? { kind: 'open', refused: null } : at
   })
+  const free = computed(() => phase.value.kind === 'open' && may(props.session, 'answer', store.state.user?.role))
+  const deniable = computed(() => free.value || (phase.value.kind === 'held' && props.request.held?.decision === 'allow'
+    && may(props.session, 'answer', store.state.user?.role) && !answerTo(store.outbox, props.request.request_id)))
   return {
     phase,
-    free: computed(() => phase.value.kind === 'open' && may(props.session, 'answer', store.state.user?.role)),
+    free,
+    deniable,
     pressed: computed(() => {
       // What waits for the connection is not on its way.
       if (!store.connected) return null
@@ -54,8 +59,8 @@ export function useRequest(props: { session: Known; request: Request }): {
       if (command?.type !== 'pending_request_response') return null
       return { decision: command.decision ?? 'allow', interrupt: command.interrupt === true }
     }),
-    decide(decided, risky = false) {
-      if (phase.value.kind !== 'open') return
+    decide(decided, given) {
+      if (phase.value.kind !== 'open' && !(decided.decision === 'deny' && deniable.value)) return
       port.answer({
         session_id: props.session.session_id,
         request_id: props.request.request_id,
@@ -63,7 +68,7 @@ export function useRequest(props: { session: Known; request: Request }): {
         input_hash: props.request.input_hash,
         ...decided,
         // Where two must approve, the other one is the second thought.
-        ...(props.request.approval?.effect === 'two_people' ? {} : undoable(risky)),
+        ...(props.request.approval?.effect === 'two_people' ? {} : undoable({ decision: decided.decision ?? 'allow', ...given })),
       })
     },
   }

@@ -124,6 +124,8 @@ export const words: typeof english = {
       write_outside: 'reicht über den Ordner der Sitzung hinaus.',
       write_sensitive: 'ist eine Datei, der andere vertrauen oder die von selbst läuft.',
       read_secret: 'ist oder zeigt, was wie ein Geheimnis aussieht.',
+      read_outside: 'liest außerhalb des Ordners der Sitzung.',
+      unproven: 'ist nicht als reines Lesen bekannt.',
       overwrite: 'ersetzt, was da ist.',
       network: 'spricht mit einem anderen Rechner.',
       upload: 'schickt Daten auf einen anderen Rechner.',
@@ -139,7 +141,7 @@ export const words: typeof english = {
   file: {
     state: {
       new: 'Neue Datei', changes: 'Verglichen mit der Datei, wie sie jetzt ist', same: 'Nichts wäre anders als in der Datei, wie sie ist.',
-      no_file: 'Diese Datei gibt es nicht. Das wird fehlschlagen.', outside: 'Die Datei liegt außerhalb der Ordner, die hier gezeigt werden, und wird nicht verglichen.',
+      no_file: 'Diese Datei gibt es nicht. Das wird fehlschlagen.', outside: 'Die Datei liegt außerhalb der Ordner, die hier gezeigt werden, oder hat einen Namen, der es vielleicht tut, und wird nicht verglichen.',
       other: 'Das ist ein Ordner oder ein Gerät, keine Datei.', large: 'Die Datei ist zu groß, um sie hier zu vergleichen.',
       denied: 'Dieser Server darf die Datei nicht lesen.', binary: 'Die Datei ist kein Text und wird nicht verglichen.',
     },
@@ -161,7 +163,27 @@ export const words: typeof english = {
     change: (from, to) => `Zeilenenden ändern sich von ${from === 'mixed' ? 'gemischt' : from.toUpperCase()} zu ${to === 'mixed' ? 'gemischt' : to.toUpperCase()}`,
     only: 'Nichts als die Zeilenenden wäre anders.',
   },
+  unchanged: (n) => count(n, 'unveränderte Zeile', 'unveränderte Zeilen'),
+  coarse: 'Zu viele Änderungen für einen Vergleich Zeile für Zeile. Gezeigt werden der alte und der neue Text.',
+  coarseWords: 'Zu viele Änderungen für einen Vergleich Wort für Wort. Gezeigt werden der alte und der neue Text.',
+  demands: {
+    server: 'Werkzeug des MCP-Servers',
+    from: (source) => ({ sdk: ', den sayso betreibt', plugin: 'aus einem Plugin', user: 'aus deinen Einstellungen', project: 'aus den Einstellungen des Projekts', local: 'aus deinen Einstellungen für das Projekt', dynamic: 'vom Start der Sitzung', managed: 'aus den Einstellungen der Verwaltung' })[source] ?? (source ? `aus ${source}` : ''),
+    rule: 'Gefragt wegen der Regel',
+    source: (source) => ({ userSettings: 'in deinen Einstellungen', projectSettings: 'in den Einstellungen des Projekts', localSettings: 'in deinen Einstellungen für das Projekt', policySettings: 'in den Einstellungen der Verwaltung', flagSettings: 'vom Start der Sitzung', cliArg: 'vom Start der Sitzung', session: 'dieser Sitzung' })[source] ?? (source ? `in ${source}` : ''),
+    check: 'Eine Sicherheitsprüfung von Claude Code verlangt, dass ein Mensch das erlaubt.',
+    no: 'Claude Code rät, das abzulehnen, wenn du dir nicht sicher bist.',
+    once: 'Das lässt sich nur dieses eine Mal erlauben. Claude Code lässt dafür keine Regel zu.',
+  },
+  earlierApproved: 'Was damals erlaubt wurde',
+  notShown: { title: 'Oben nicht gezeigt:', inLine: 'Nicht gezeigt:', line: (n) => `Zeile ${n}` },
+  moreFields: 'Weitere Felder',
+  plannedText: 'Text des Plans',
   wrap: 'Zeilen umbrechen',
+  after: {
+    approved: 'Erlaubt', edited: 'Erlaubt, bearbeitet', denied: 'Abgelehnt', answered: 'Beantwortet',
+    next: 'Nächste Anfrage',
+  },
   undo: {
     press: 'Rückgängig',
     label: 'Zurücknehmen',
@@ -170,6 +192,7 @@ export const words: typeof english = {
     said: (decision, n) => (n > 1 ? `${n} entschieden.` : decision === 'deny' ? 'Abgelehnt.' : 'Erlaubt.'),
     left: (seconds) => `${seconds} s`,
     back: 'Zurückgenommen. Du kannst neu entscheiden.',
+    overruled: (by) => `${by} hat das abgelehnt. Deine Erlaubnis zählt nicht.`,
     dropped: (by, why) => `Was ${by} entschieden hat, gilt nicht. ${why}`,
   },
   rule: {

@@ -135,6 +135,8 @@ export const words = {
       write_outside: 'reaches outside the folder of the session.',
       write_sensitive: 'is a file that others trust, or that runs by itself.',
       read_secret: 'is or prints what looks like a secret.',
+      read_outside: 'reads outside the folder of the session.',
+      unproven: 'is not known to only read files.',
       overwrite: 'replaces what is there.',
       network: 'talks to another machine.',
       upload: 'sends data to another machine.',
@@ -150,7 +152,7 @@ export const words = {
   file: {
     state: {
       new: 'New file', changes: 'Compared with the file as it is now', same: 'Nothing would be different from the file as it is.',
-      no_file: 'There is no such file. This will fail.', outside: 'The file lies outside the folders that are shown here, so it is not compared.',
+      no_file: 'There is no such file. This will fail.', outside: 'The file lies outside the folders shown here, or has another name that may, so it is not compared.',
       other: 'This is a folder or a device, not a file.', large: 'The file is too large to be compared here.',
       denied: 'This server may not read the file.', binary: 'The file is not text, so it is not compared.',
     },
@@ -173,7 +175,27 @@ export const words = {
       `Line ends change from ${from === 'mixed' ? from : from.toUpperCase()} to ${to === 'mixed' ? to : to.toUpperCase()}`,
     only: 'Nothing but the line ends would be different.',
   },
+  unchanged: (n: number): string => count(n, 'unchanged line', 'unchanged lines'),
+  coarse: 'Too many changes to compare line by line. Showing the old and the new text.',
+  coarseWords: 'Too many changes to compare word by word. Showing the old and the new text.',
+  demands: {
+    server: 'Tool of the MCP server',
+    from: (source: string): string => ({ sdk: 'that sayso runs', plugin: 'from a plugin', user: 'from your settings', project: 'from the settings of the project', local: 'from your settings for the project', dynamic: 'from the start of the session', managed: 'from the settings of the administrator' })[source] ?? (source ? `from ${source}` : ''),
+    rule: 'Asked because of the rule',
+    source: (source: string): string => ({ userSettings: 'in your settings', projectSettings: 'in the settings of the project', localSettings: 'in your settings for the project', policySettings: 'in the settings of the administrator', flagSettings: 'from the start of the session', cliArg: 'from the start of the session', session: 'of this session' })[source] ?? (source ? `in ${source}` : ''),
+    check: 'A safety check of Claude Code demands that a person approves this.',
+    no: 'Claude Code suggests to deny this unless you are sure.',
+    once: 'This can be approved once only. Claude Code allows no rule for it.',
+  },
+  earlierApproved: 'What was approved then',
+  notShown: { title: 'Not shown above:', inLine: 'Not shown:', line: (n: number): string => `Line ${n}` },
+  moreFields: 'Other fields',
+  plannedText: 'Text of the plan',
   wrap: 'Wrap lines',
+  after: {
+    approved: 'Approved', edited: 'Approved, edited', denied: 'Denied', answered: 'Answered',
+    next: 'Next request',
+  },
   undo: {
     press: 'Undo',
     label: 'Take back',
@@ -182,6 +204,7 @@ export const words = {
     said: (decision: 'allow' | 'deny', n: number): string => (n > 1 ? `${n} decided.` : decision === 'deny' ? 'Denied.' : 'Approved.'),
     left: (seconds: number) => `${seconds} s`,
     back: 'Taken back. It can be decided again.',
+    overruled: (by: string) => `${by} denied this. Your approval was not used.`,
     dropped: (by: string, why: string) => `What ${by} decided did not take effect. ${why}`,
   },
   rule: {

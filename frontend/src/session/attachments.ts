@@ -1,4 +1,5 @@
 import { UnreachableError, RefusedError } from '@/wsapi/rest'
+import { keyHeaders } from '@/wsapi/pagekey'
 import type { AttachmentInfo, Refusal } from '@/wsapi/messages.gen'
 
 /** What the server takes; see docs/wire.md. Sizes are bytes. */
@@ -37,6 +38,7 @@ export async function upload(file: File, progress: (part: number) => void, signa
     call.open('POST', '/api/attachments')
     call.setRequestHeader('Content-Type', 'application/json')
     call.setRequestHeader('Accept', 'application/json')
+    for (const [name, value] of Object.entries(keyHeaders())) call.setRequestHeader(name, value)
     call.upload.onprogress = (ev) => progress(ev.total > 0 ? ev.loaded / ev.total : 0)
     call.onerror = () => reject(new UnreachableError())
     call.onload = () => {

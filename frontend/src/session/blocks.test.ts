@@ -2,6 +2,7 @@ import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { defineComponent, h, nextTick } from 'vue'
+import { arrive } from '@/testsetup'
 import type { Item, Request } from '@/wsapi/messages.gen'
 import AgentGroup from './items/AgentGroup.vue'
 import CallGroup from './items/CallGroup.vue'
@@ -35,6 +36,50 @@ async function open(item: Item) {
   return it
 }
 
+describe('what ran is shown, not what was proposed', () => {
+  const edit = { edited: true, edited_by: 'Ana', proposed_input: { command: 'rm proposed', file_path: '/w/proposed', description: 'proposed' } }
+  const items: Record<string, Item> = {
+    'a command': call({ input: { command: 'touch ran' }, ...edit }),
+    'a file': call({ tool_name: 'Write', input: { file_path: '/w/ran', content: 'ran' }, ...edit }),
+    'an edit': call({ tool_name: 'Edit', input: { file_path: '/w/ran', old_string: 'a', new_string: 'ran' }, ...edit }),
+    'any tool': call({ tool_name: 'mcp__x__y', input: { what: 'ran' }, ...edit }),
+    'what is too large': call({ input_bytes: 99_999, input: undefined, ...edit }),
+    'a plan': { ...head, kind: 'plan', text: 'ran', ...edit },
+    'a list': { ...head, kind: 'todo', todos: [{ content: 'ran', status: 'pending' }], ...edit },
+    'a record': { ...head, kind: 'resolved', request_id: 'r', request_type: 'tool_approval', tool_name: 'Bash', tool_input: { command: 'touch ran' }, outcome: 'answered', summary: 'Approved, edited', waited: 1, by: 'Ana', edited: true, proposed_input: edit.proposed_input },
+  }
+  test.each(Object.keys(items))('%s', async (name) => {
+    const it = await show(items[name]!)
+    await import('./items/EditedMark.vue')
+    await flushPromises()
+    expect(it.text()).toContain('Edited by Ana before it ran')
+    if (it.find('button.head').exists()) await it.find('button.head').trigger('click')
+    await flushPromises()
+    expect(it.text()).not.toContain('proposed ')
+    expect(it.text()).not.toMatch(/rm proposed|w.proposed/)
+    expect(it.text()).toContain(name === 'what is too large' ? 'Edited by Ana' : 'ran')
+    await it.findAll('button').find((b) => b.text() === 'Show what Claude proposed')!.trigger('click')
+    expect(it.text()).toMatch(/This did not run.*rm proposed/s)
+    expect(textOfItem(items[name]!)).not.toContain('proposed')
+  })
+
+  test('a subagent and a group of calls', async () => {
+    const agent = mount(AgentGroup, { props: { agentId: 'a', item: { ...head, kind: 'subagent', description: 'ran', status: 'done', ...edit, agent_id: 'a' }, items: [], cwd: '/w' } })
+    const group = mount(CallGroup, { props: { id: 'g', items: [call({ key: '1' }), call({ key: '2', input: { command: 'touch ran' }, ...edit })] as ToolCall[], cwd: '/w' } })
+    for (const it of [agent, group]) {
+      expect(it.text()).toContain('Edited by Ana before it ran')
+      expect(it.text()).not.toContain('rm proposed')
+    }
+  })
+
+  test('what no person changed says so', async () => {
+    const it = await show(call({ input: { command: 'ran' }, edited: true, proposed_input: { command: 'was' } }))
+    await import('./items/EditedMark.vue')
+    await flushPromises()
+    expect(it.text()).toContain('Changed before it ran')
+  })
+})
+
 describe('a block of each kind', () => {
   test('what a person said, with who and what was attached', async () => {
     const it = await show({ ...head, kind: 'user', text: 'Hi <b>', by: 'Ada', attachments: [{ name: 'a.png', media_type: 'image/png', size: 2048 }] })
@@ -49,7 +94,16 @@ describe('a block of each kind', () => {
       { attachment_id: 'p', name: 'shot.png', media_type: 'image/png', size: 9 }, { attachment_id: 'd/..', name: '<b>.pdf', media_type: 'application/pdf', size: 9 },
     ] })
     expect(it.find('.words').exists()).toBe(false)
-    expect(it.get('img').attributes()).toMatchObject({ src: '/api/attachments/p', alt: 'shot.png' })
+    // It is asked for with the page key, once it is in view, and shown from memory.
+    const fetched = vi.fn<typeof fetch>(async () => new Response('png'))
+    vi.stubGlobal('fetch', fetched)
+    vi.stubGlobal('URL', Object.assign(URL, { createObjectURL: () => 'blob:picture', revokeObjectURL: () => {} }))
+    localStorage.setItem('sayso:page-key', 'k')
+    expect(it.get('img').attributes()).toMatchObject({ alt: 'shot.png' })
+    arrive()
+    await vi.waitFor(() => expect(it.get('img').attributes('src')).toBe('blob:picture'))
+    expect(fetched).toHaveBeenCalledWith('/api/attachments/p', { credentials: 'same-origin', headers: { 'X-Sayso-Page-Key': 'k' } })
+    expect(it.findAll('a')[0]!.attributes('href')).toBe('blob:picture')
     const file = it.findAll('a')[1]!
     expect(file.attributes()).toMatchObject({ href: '/api/attachments/d%2F..', download: '<b>.pdf' })
   })

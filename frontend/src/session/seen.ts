@@ -1,15 +1,16 @@
 import { shallowRef } from 'vue'
+import { onOwner, ownKey } from '@/core/owner'
 
 // How far a person has read each session, on this device.
 
-const KEY = 'sayso:seen'
+const key = () => ownKey('seen')
 const KEPT = 300
 
 type Seen = Record<string, [seq: number, at: number]>
 
 function read(): Seen {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? '{}')
+    const kept: unknown = JSON.parse(localStorage.getItem(key()) ?? '{}')
     return typeof kept === 'object' && kept !== null ? (kept as Seen) : {}
   } catch {
     return {}
@@ -18,8 +19,9 @@ function read(): Seen {
 
 // What is read while it comes is seen at once, and kept a little later.
 const seen = shallowRef<Seen>(read())
+onOwner(() => (seen.value = read()))
 addEventListener('storage', (ev) => {
-  if (ev.key === KEY) seen.value = { ...seen.value, ...read() }
+  if (ev.key === key()) seen.value = { ...seen.value, ...read() }
 })
 
 /** The last seq that was on the screen, and when, in ms; null for a session that was never open here. */
@@ -37,7 +39,7 @@ export function setSeen(id: string, seq: number, at: number): void {
   look(id, seq, at)
   const kept = Object.entries({ ...read(), [id]: [seq, at] as [number, number] }).toSorted((a, b) => b[1][1] - a[1][1]).slice(0, KEPT)
   try {
-    localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(kept)))
+    localStorage.setItem(key(), JSON.stringify(Object.fromEntries(kept)))
   } catch {
     // Without storage nobody is told what they missed.
   }

@@ -52,7 +52,8 @@ export const useSessions = defineStore('sessions', () => {
       outbox.value = entries
     },
     forget() {
-      state.value = empty
+      // How old the page is has nothing to do with who uses it.
+      state.value = { ...empty, serverVersion: state.value.serverVersion, updated: state.value.updated }
     },
   }
 })

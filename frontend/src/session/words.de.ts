@@ -2,6 +2,12 @@ import { count } from '@/i18n'
 import type { words as english } from './words.en'
 
 export const words: typeof english = {
+  edited: {
+    by: (who) => (who ? `Vor der Ausführung von ${who} geändert` : 'Vor der Ausführung geändert'),
+    show: 'Vorschlag von Claude zeigen',
+    hide: 'Vorschlag von Claude ausblenden',
+    proposed: 'Vorschlag von Claude. Er wurde nicht ausgeführt.',
+  },
   search: {
     label: 'In diesem Verlauf suchen',
     at: (i, n) => `${i} von ${n}`,

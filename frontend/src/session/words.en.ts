@@ -2,6 +2,12 @@ import { count } from '@/i18n'
 
 // The words of what is loaded beside the first screen.
 export const words = {
+  edited: {
+    by: (who: string | null) => (who ? `Edited by ${who} before it ran` : 'Changed before it ran'),
+    show: 'Show what Claude proposed',
+    hide: 'Hide what Claude proposed',
+    proposed: 'Proposed by Claude. This did not run.',
+  },
   search: {
     label: 'Search in this transcript',
     at: (i: number, n: number) => `${i} of ${n}`,

@@ -1,3 +1,4 @@
+import { sharePageKey } from '@/wsapi/pagekey'
 import type { AlertTargetCreate } from '@/wsapi/messages.gen'
 
 const WORKER = '/push.js'
@@ -26,6 +27,7 @@ export async function unsubscribe(): Promise<void> {
 export async function subscribe(key: string): Promise<AlertTargetCreate | null> {
   if ((await Notification.requestPermission()) !== 'granted') return null
   await register()
+  await sharePageKey()
   const { pushManager } = await navigator.serviceWorker.ready
   // One for another key, as of a server that was set up anew, is in the way.
   const old = await pushManager.getSubscription()

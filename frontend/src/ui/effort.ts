@@ -20,6 +20,7 @@ class TooMuch extends Error {}
 
 let spent = 0
 let depth = 0
+let deepest = MOST_DEPTH
 
 function spend(n: number): void {
   spent += n
@@ -29,9 +30,10 @@ function spend(n: number): void {
 /** What the last text took. */
 export const effort = () => spent
 
-/** The result of read, which uses what withEffort made; null when the text needs too much. */
-export function bounded<T>(text: string, read: () => T): T | null {
+/** The result of read, which uses what withEffort made; null when the text needs too much or is nested too deep. */
+export function bounded<T>(text: string, read: () => T, nested = MOST_DEPTH): T | null {
   spent = depth = 0
+  deepest = nested
   if (text.length > MOST_EFFORT / 10 || longestBlank(text) > LONGEST_BLANK) return null
   try {
     return read()
@@ -81,7 +83,7 @@ function counted(rule: Rule): Call {
       spend(word)
       if (word > LONGEST_ADDRESS) return undefined
     }
-    if (deeper && ++depth > MOST_DEPTH) throw new TooMuch()
+    if (deeper && ++depth > deepest) throw new TooMuch()
     const token = plain.apply(this, args)
     if (deeper) depth--
     if (token) spend(PIECE + token.raw.length)

@@ -109,6 +109,17 @@ function want(el: Element, { code, lang, growing }: Wanted): void {
   else void paint(el, p, code, lang)
 }
 
+/** Colours the one text node of an element, as long as it is there. */
+export function colour(el: Element, code: string, lang: string): void {
+  if (paints()) want(el, { code, lang })
+}
+
+/** Takes the colours of an element away. */
+export function uncolour(el: Element): void {
+  const p = painted.get(el)
+  if (p) clear(p)
+}
+
 /** Colours the one text node of an element. */
 export const vColoured: Directive<HTMLElement, Wanted> = {
   mounted(el, { value }) {

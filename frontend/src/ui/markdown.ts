@@ -1,10 +1,13 @@
 import DOMPurify, { type Config } from 'dompurify'
 import { Marked, type Token, type Tokens, type TokensList } from 'marked'
 import remend from 'remend'
+import { compare } from '@/pending/compare'
+import { numbered } from '@/pending/diff'
 import { bounded, withEffort } from './effort'
 
 // Wanted as soon as there is markdown, and not before.
 export { default as CodeBlock } from './CodeBlock.vue'
+export { colour, uncolour } from './highlight'
 
 // Trusted Types: this policy is the only way of this app's own to make HTML out
 // of text, and it is reached only behind DOMPurify. The server's
@@ -197,43 +200,88 @@ function closed(text: string): string {
 }
 
 // What an asker writes stands beside buttons that decide, so nothing in it can
-// be pressed or looks like a part of the page: links and images are their words
-// and their address, headings are strong words.
-const quiet = new Marked({
-  gfm: true,
-  renderer: {
-    html: (token: Tokens.HTML | Tokens.Tag) => escape(token.text),
-    link(token: Tokens.Link) {
-      const words = this.parser.parseInline(token.tokens)
-      return token.text === token.href ? words : `${words} (${escape(token.href)})`
-    },
-    image: (token: Tokens.Image) => escape(`[image: ${token.text || token.href}]${token.text ? ` (${token.href})` : ''}`),
-    heading(token: Tokens.Heading) {
-      return `<p><strong>${this.parser.parseInline(token.tokens)}</strong></p>\n`
-    },
-    checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ '),
-    code: (token: Tokens.Code) => `<pre><code>${escape(token.text)}\n</code></pre>\n`,
-  },
-})
+// be pressed or looks like a part of the page, and nothing of it is left out: a link is
+// its words and where it leads, an image and a definition are what was written, escapes
+// and entities stay, and code has the words after its fence above it.
+const MOST_COLUMNS = 8 // more do not fit on a phone
+const MOST_NESTED = 10 // deeper there is no room left beside the indents
 
-quiet.use(withEffort)
+/** What stands after the words of a link: where it leads. */
+function target({ raw, text }: Tokens.Link): string | null {
+  const words = `[${text}]`
+  return raw.startsWith(words) ? raw.slice(words.length) : null
+}
+
+function quietly(headings: boolean): Marked {
+  const quiet = new Marked({
+    gfm: true,
+    renderer: {
+      text(token: Tokens.Text | Tokens.Escape) {
+        return 'tokens' in token && token.tokens ? this.parser.parseInline(token.tokens) : escape(token.raw)
+      },
+      html: (token: Tokens.HTML | Tokens.Tag) => (token.block ? `<p>${escape(token.raw)}</p>\n` : escape(token.raw)),
+      def: (token: Tokens.Def) => `<p>${escape(token.raw)}</p>\n`,
+      link(token: Tokens.Link) {
+        if (!token.raw.startsWith('[')) return escape(token.text)
+        const to = target(token)
+        if (to === null) return escape(token.raw)
+        return this.parser.parseInline(token.tokens) + (to === '' ? '' : ` ${escape(to)}`)
+      },
+      image: (token: Tokens.Image) => escape(token.raw),
+      heading(token: Tokens.Heading) {
+        const words = this.parser.parseInline(token.tokens)
+        return headings ? `<h${token.depth}>${words}</h${token.depth}>\n` : `<p><strong>${words}</strong></p>\n`
+      },
+      checkbox: (token: Tokens.Checkbox) => escape(token.raw),
+      code(token: Tokens.Code) {
+        const info = token.codeBlockStyle === 'indented' ? '' : (/^ {0,3}(?:`{3,}|~{3,})([^\n]*)/.exec(token.raw)?.[1]?.trim() ?? '')
+        return `${info === '' ? '' : `<p><small>${escape(info)}</small></p>\n`}<pre><code>${escape(token.text)}\n</code></pre>\n`
+      },
+      list(token: Tokens.List) {
+        const tag = token.ordered ? 'ol' : 'ul'
+        const items = token.items.map((item) => {
+          // As it was written: the browser would count on.
+          const number = token.ordered ? /^\s*(\d{1,3})[.)]/.exec(item.raw)?.[1] : undefined
+          return this.listitem(item).replace(/^<li/, number === undefined ? '<li' : `<li value="${Number(number)}"`)
+        })
+        return `<${tag}>\n${items.join('')}</${tag}>\n`
+      },
+      table(token: Tokens.Table) {
+        if (token.header.length > MOST_COLUMNS) return `<pre>${escape(token.raw)}</pre>\n`
+        const row = (cells: Tokens.TableCell[], tag: string) =>
+          `<tr>${cells.map((c) => `<${tag}>${this.parser.parseInline(c.tokens)}</${tag}>`).join('')}</tr>`
+        return `<table><thead>${row(token.header, 'th')}</thead><tbody>${token.rows.map((r) => row(r, 'td')).join('')}</tbody></table>`
+      },
+    },
+  })
+  quiet.use(withEffort)
+  return quiet
+}
+
+const quiet = quietly(false)
+const quietWithHeadings = quietly(true)
 
 const cleanQuiet = cleaner({
-  ALLOWED_TAGS: CLEAN.ALLOWED_TAGS.filter((tag) => tag !== 'a' && !/^h[1-6]$/.test(tag)),
-  ALLOWED_ATTR: ['start'],
+  ALLOWED_TAGS: [...CLEAN.ALLOWED_TAGS.filter((tag) => tag !== 'a'), 'small'],
+  ALLOWED_ATTR: ['value'],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   RETURN_DOM_FRAGMENT: true,
 })
 
+/** How a text of an asker is shown: as a part of a line, as paragraphs, or as a document with headings. */
+export type Layout = 'line' | 'text' | 'document'
+
 /** A markdown text as elements with which nothing can be done but reading them. */
-export function inert(text: string, inline = false): DocumentFragment {
-  const html = bounded(text, () => (inline ? quiet.parseInline(text, { async: false }) : quiet.parse(text, { async: false })))
-  if (html === null) return plainly(text, inline)
+export function inert(text: string, layout: Layout = 'text'): DocumentFragment {
+  const reader = layout === 'document' ? quietWithHeadings : quiet
+  const html = bounded(text, () => (layout === 'line' ? reader.parseInline(text, { async: false }) : reader.parse(text, { async: false })), MOST_NESTED)
+  if (html === null) return plainly(text, layout === 'line')
   return cleanQuiet.sanitize(html) as unknown as DocumentFragment
 }
 
-function plainly(text: string, inline: boolean): DocumentFragment {
+/** A text as it was written, as elements. */
+export function plainly(text: string, inline: boolean): DocumentFragment {
   const all = document.createDocumentFragment()
   if (inline) {
     all.append(text)
@@ -243,4 +291,68 @@ function plainly(text: string, inline: boolean): DocumentFragment {
   pre.textContent = text
   all.append(pre)
   return all
+}
+
+/** One line of a text of which something is not shown. */
+export interface Missing {
+  /** Its number, from 1. */
+  line: number
+  text: string
+}
+
+// What markdown is written with, and blanks: of these it may take any.
+const MARKUP = /[ \t\n*_#`~>|\-+=[\]()\\:<.!\u00a0\u202f\u3000]|\r(?=\n)/g
+// More are no list that anybody reads.
+const MOST_MISSING = 100
+
+/**
+ * missing names the lines of a text of which a letter, digit or sign is not among
+ * what is shown of it, in the same order; null when so little agrees that the text is
+ * better shown as it was written.
+ */
+export function missing(text: string, shown: Node): Missing[] | null {
+  const readText = readable(shown)
+  if (text.replace(MARKUP, '') === readText.replace(MARKUP, '')) return []
+  // By words first, and what is between them by characters: alone, these agree by chance.
+  const [written, read] = [wordsIn(text), wordsIn(readText)]
+  const words = compare(...numbered(written.map((w) => w.text), read.map((w) => w.text)))
+  let { coarse } = words
+  const lines = new Set<number>()
+  let [i, j] = [0, 0]
+  for (const [x, y] of [...words.same, [written.length, read.length] as const]) {
+    const gap = written.slice(i, x).flatMap((w) => Array.from(w.text, (c) => ({ char: c, line: w.line })))
+    const there = compare(...numbered(gap.map((c) => c.char), [...read.slice(j, y).map((w) => w.text).join('')]))
+    coarse ||= there.coarse
+    const found = new Set(there.same.map(([k]) => k))
+    gap.forEach((c, k) => !found.has(k) && lines.add(c.line))
+    ;[i, j] = [x + 1, y + 1]
+  }
+  if (coarse || lines.size > MOST_MISSING) return null
+  const all = text.split('\n')
+  return [...lines].map((line) => ({ line: line + 1, text: all[line]! }))
+}
+
+/** What stands between markup and blanks, with the line that it is in, from 0. */
+function wordsIn(text: string): { text: string; line: number }[] {
+  const out: { text: string; line: number }[] = []
+  let line = 0
+  let from = 0
+  const put = (to: number) => void (to > from && out.push({ text: text.slice(from, to), line }))
+  for (const match of text.matchAll(MARKUP)) {
+    put(match.index)
+    from = match.index + 1
+    if (match[0] === '\n') line++
+  }
+  put(text.length)
+  return out
+}
+
+const WITHIN_A_WORD = /^(EM|STRONG|DEL|CODE|SMALL)$/
+
+/** The text of elements as a person reads it, with the numbers of lists. */
+function readable(node: Node): string {
+  if (node instanceof Text) return node.data
+  let text = node instanceof HTMLLIElement && node.hasAttribute('value') ? `${node.getAttribute('value')} ` : ''
+  for (const child of node.childNodes) text += readable(child)
+  return node instanceof Element && !WITHIN_A_WORD.test(node.tagName) ? `${text}\n` : text
 }

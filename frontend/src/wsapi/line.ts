@@ -1,11 +1,12 @@
 import type { Line } from '@/core/connection'
+import { keyProtocols } from './pagekey'
 
 // The first connection is made before anything is drawn: what the server has to say
 // comes while the first view is fetched and made.
 
 let early: { line: WebSocket; heard: MessageEvent[]; closed: CloseEvent | null } | null = null
 
-const connect = () => new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws')
+const connect = () => new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws', keyProtocols())
 
 // Who is not signed in has none; and one page has nothing that moves.
 const NONE = /^\/(sign-in|set-up)\b|\/plain$/

@@ -33,10 +33,23 @@ export interface ToolCallBody {
   result_bytes: number
   finished_at?: number
   change?: FileChange
+  edited?: boolean
+  edited_by?: string
+  proposed_input?: unknown
 }
 
 export interface TodoBody {
   todos: Todo[]
+  edited?: boolean
+  edited_by?: string
+  proposed_input?: unknown
+}
+
+export interface PlanBody {
+  text: string
+  edited?: boolean
+  edited_by?: string
+  proposed_input?: unknown
 }
 
 export interface SubagentBody {
@@ -45,6 +58,9 @@ export interface SubagentBody {
   description?: string
   status: ToolStatus
   result?: string
+  edited?: boolean
+  edited_by?: string
+  proposed_input?: unknown
 }
 
 export interface NoteBody {
@@ -64,6 +80,7 @@ export interface ResolvedBody {
   summary: string
   message?: string
   edited?: boolean
+  proposed_input?: unknown
   carried?: boolean
   waited: number
 }
@@ -108,7 +125,7 @@ export type Item =
   | (ItemHead & { kind: 'thinking' } & TextBody)
   | (ItemHead & { kind: 'tool_call' } & ToolCallBody)
   | (ItemHead & { kind: 'todo' } & TodoBody)
-  | (ItemHead & { kind: 'plan' } & TextBody)
+  | (ItemHead & { kind: 'plan' } & PlanBody)
   | (ItemHead & { kind: 'subagent' } & SubagentBody)
   | (ItemHead & { kind: 'note' } & NoteBody)
   | (ItemHead & { kind: 'resolved' } & ResolvedBody)
@@ -124,6 +141,7 @@ export interface Hello {
   server_version: string
   node_id: string
   user: User
+  user_id?: string
   server_time: number
 }
 
@@ -304,6 +322,7 @@ export interface Noticed {
 export interface PendingRequestResponse {
   type: 'pending_request_response'
   command_id: string
+  user_id?: string
   session_id: string
   request_id: string
   request_type: RequestType
@@ -336,6 +355,7 @@ export interface ResumeSession {
 export interface SendMessage {
   type: 'send_message'
   command_id: string
+  user_id?: string
   session_id: string
   text: string
   attachments?: Attachment[]
@@ -404,6 +424,7 @@ export interface Me {
   has_password: boolean
   set_up: boolean
   needs_way?: boolean
+  page_key?: string
 }
 
 export interface SessionList {
@@ -791,6 +812,12 @@ export interface Request {
   held?: HeldAnswer
   earlier?: Earlier
   permission_suggestions: unknown[]
+  default_to_no?: boolean
+  suppress_always_allow_rule?: boolean
+  requires_user_interaction?: boolean
+  matched_ask_rule?: AskRule
+  classifier_approvable?: boolean
+  mcp_server?: MCPServer
   form?: Form
   draft: unknown
 }
@@ -922,6 +949,12 @@ export interface PendingRequest {
   held?: HeldAnswer
   earlier?: Earlier
   permission_suggestions: unknown[]
+  default_to_no?: boolean
+  suppress_always_allow_rule?: boolean
+  requires_user_interaction?: boolean
+  matched_ask_rule?: AskRule
+  classifier_approvable?: boolean
+  mcp_server?: MCPServer
   form?: Form
   draft: unknown
 }
@@ -1237,10 +1270,22 @@ export interface HeldAnswer {
 export interface Earlier {
   request_id: string
   tool_input: unknown
+  updated_input?: unknown
   outcome: Status
   summary: string
   by: string | null
   at: number
+}
+
+export interface AskRule {
+  source: string
+  tool_name: string
+  rule_content?: string
+}
+
+export interface MCPServer {
+  name: string
+  source: string
 }
 
 export interface Form {
@@ -1296,7 +1341,7 @@ export type LineEnds = 'lf' | 'crlf' | 'mixed'
 
 export type RuleForm = 'exact' | 'prefix' | 'pattern' | 'domain' | 'tool' | 'server'
 
-export type Risk = 'delete' | 'delete_tree' | 'privilege' | 'download_run' | 'decode_run' | 'pipe_run' | 'computed' | 'evaluated' | 'substitution' | 'inline_code' | 'launcher' | 'script' | 'unknown' | 'background' | 'git_force' | 'git_discard' | 'git_push' | 'permissions' | 'disk' | 'kill' | 'system' | 'persist' | 'environment' | 'redefine' | 'write_outside' | 'write_sensitive' | 'read_secret' | 'overwrite' | 'network' | 'upload' | 'install' | 'remote' | 'hidden' | 'unreadable' | 'wildcard' | 'whole_tool' | 'any_arguments'
+export type Risk = 'delete' | 'delete_tree' | 'privilege' | 'download_run' | 'decode_run' | 'pipe_run' | 'computed' | 'evaluated' | 'substitution' | 'inline_code' | 'launcher' | 'script' | 'unknown' | 'background' | 'git_force' | 'git_discard' | 'git_push' | 'permissions' | 'disk' | 'kill' | 'system' | 'persist' | 'environment' | 'redefine' | 'write_outside' | 'write_sensitive' | 'read_secret' | 'read_outside' | 'unproven' | 'overwrite' | 'network' | 'upload' | 'install' | 'remote' | 'hidden' | 'unreadable' | 'wildcard' | 'whole_tool' | 'any_arguments'
 
 export interface SettingRule {
   rule: string

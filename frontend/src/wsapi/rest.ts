@@ -1,4 +1,5 @@
 import { trusting } from '@/workspace/trusting'
+import { forgetPageKey, keepPageKey, keyHeaders } from './pagekey'
 import type { CreateSession, Environment, FolderList, FolderTrust, Login, Me, MessageList, Outcome, Refusal, RequestFate, SearchResults, Session, SessionList, SessionPatch, TerminalPage, TerminalSession, TerminalSessionList, TranscriptPage } from './messages.gen'
 
 /** A refusal of the server, with its sentence for the person. */
@@ -19,7 +20,7 @@ export class UnreachableError extends Error {
 
 /** One call of REST; a {@link RefusedError} or {@link UnreachableError} when it fails. */
 export async function call<T>(method: string, path: string, body?: object): Promise<T> {
-  const init: RequestInit = { method, credentials: 'same-origin', headers: { Accept: 'application/json' } }
+  const init: RequestInit = { method, credentials: 'same-origin', headers: { Accept: 'application/json', ...keyHeaders() } }
   if (body !== undefined) {
     init.body = JSON.stringify(body)
     init.headers = { ...init.headers, 'Content-Type': 'application/json' }
@@ -45,11 +46,42 @@ export async function call<T>(method: string, path: string, body?: object): Prom
   return value as T
 }
 
+/** A file of the server. */
+export async function file(path: string): Promise<globalThis.Response> {
+  let response: globalThis.Response
+  try {
+    response = await fetch(path, { credentials: 'same-origin', headers: keyHeaders() })
+  } catch (err) {
+    throw new UnreachableError({ cause: err })
+  }
+  if (response.ok) return response
+  const error = ((await response.json().catch(() => null)) as Refusal | null)?.error
+  throw new RefusedError(response.status, error?.code ?? '', error?.message ?? '', error?.field ?? null)
+}
+
+/** Saves a file of the server as a download of this name. Nothing of it is shown as a page. */
+export async function save(path: string, name: string): Promise<void> {
+  const bytes = await (await file(path)).arrayBuffer()
+  const address = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }))
+  const link = document.createElement('a')
+  link.href = address
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(address), 60_000) // some browsers read it later
+}
+
+/** What every way to sign in ends with: the page keeps its key. */
+export async function signedIn(answer: Promise<Me>): Promise<Me> {
+  const me = await answer
+  if (me.page_key) keepPageKey(me.page_key)
+  return me
+}
+
 const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
 
 export const rest = {
-  login: (body: Login) => call<Me>('POST', '/api/login', body),
-  logout: () => call<null>('POST', '/api/logout', {}),
+  login: (body: Login) => signedIn(call<Me>('POST', '/api/login', body)),
+  logout: () => call<null>('POST', '/api/logout', {}).finally(forgetPageKey),
   environment: () => call<Environment>('GET', '/api/environment'),
   sessions: (limit: number) => call<SessionList>('GET', `/api/sessions?limit=${limit}`),
   transcript: (id: string, after: number) => call<TranscriptPage>('GET', `${session(id)}/transcript?after=${after}&limit=500`),

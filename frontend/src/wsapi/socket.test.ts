@@ -275,3 +275,33 @@ test('a message to a folder that nobody trusts waits for the person, and goes ou
   expect(store.state.refused.get('s')).toMatchObject({ text: 'hello', message: 'Look.' })
   expect(store.outbox).toHaveLength(0)
 })
+
+describe('two people in one tab', () => {
+  const as = (name: string) => last().say({ type: 'hello', protocol: 1, server_version: '1', node_id: 'n', user: { name, role: 'member' }, user_id: `id-of-${name}`, server_time: 1 })
+
+  test('what one decided without a connection is sent for them, and with nobody else’s sign-in', () => {
+    as('ada')
+    reconnect()
+    socket.answer(answer)
+    expect(store.outbox).toHaveLength(1)
+    as('grace')
+    expect(last().of('pending_request_response')).toEqual([])
+    expect(store.outbox).toEqual([])
+    expect(store.state.user?.name).not.toBe('ada')
+    reconnect()
+    as('ada')
+    expect(last().of('pending_request_response')).toMatchObject([{ request_id: 'r', user_id: 'id-of-ada' }])
+    expect(store.outbox).toHaveLength(1)
+  })
+
+  test('of what the one saw the other sees nothing', () => {
+    as('ada')
+    last().say({ type: 'active_processes', processes: [golden<ProcessState>('process_state.tool_approval')] })
+    vi.advanceTimersByTime(300)
+    expect(store.all).not.toHaveLength(0)
+    reconnect()
+    as('grace')
+    expect(store.all).toEqual([])
+    expect(store.state.drafts.size).toBe(0)
+  })
+})

@@ -1,12 +1,13 @@
 import { Connection } from '@/core/connection'
 import { FrameQueue } from '@/core/frames'
+import { owner, ownKey, setOwner } from '@/core/owner'
 import { Outbox, type Lasting } from '@/core/outbox'
 import { uuid } from '@/core/uuid'
 import type { Context, Listing } from '@/core/reducer'
 import { urgent } from '@/core/urgent'
 import type { useSessions } from '@/session/sessions'
 import { ask } from '@/workspace/trusting'
-import { closeCodes, protocol, type Command, type ServerFrame, type Showing } from './messages.gen'
+import { closeCodes, protocol, type Command, type Hello, type ServerFrame, type Showing } from './messages.gen'
 import { openLine } from './line'
 import type { Port } from './port'
 import { RefusedError, rest } from './rest'
@@ -33,10 +34,12 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   const typed = new Map<string, number>()
   const asked = new Map<string, number>()
   const offered = new Set<string>()
+  // Whether the server knows the field that says whose a command is.
+  let names = false
   // A frame is reduced later than it arrives, when its command has left the outbox.
   const answered = new Map<string, Lasting>()
 
-  const outbox = new Outbox(storage, 'sayso:outbox', (entries) => store.setOutbox(entries))
+  const outbox = new Outbox(storage, ownKey('outbox'), (entries) => store.setOutbox(entries))
   store.setOutbox(outbox.entries)
 
   const queue = new FrameQueue<ServerFrame | Listing>((frames) => {
@@ -70,7 +73,8 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       store.setStatus(status)
     },
     onSlept: () => store.setStale(true),
-    onHello() {
+    onHello(frame) {
+      if (frame.type === 'hello') enter(frame)
       told = ''
       look()
       for (const id of followed.keys()) subscribe(id)
@@ -80,6 +84,20 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
     onFrame: (frame) => withhold(frame).forEach(take),
     signedOut: () => rest.sessions(1).then(() => false, (err: unknown) => err instanceof RefusedError && err.status === 401),
   })
+
+  /** Before anything is sent: what another person decided or wrote here stays with them. */
+  function enter(hello: Hello): void {
+    const id = hello.user_id ?? hello.user.name
+    names = hello.user_id !== undefined
+    if (id !== owner()) {
+      queue.flush()
+      answered.clear()
+      offered.clear()
+      store.forget()
+      setOwner(id)
+    }
+    outbox.open(ownKey('outbox'))
+  }
 
   function take(frame: ServerFrame): void {
     const ours = acks(frame).flatMap((id) => outbox.find(id) ?? [])
@@ -115,7 +133,8 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   }
 
   function write(command: Lasting): boolean {
-    return connection.send(command)
+    // The server refuses what is not of who is signed in there.
+    return connection.send(names ? { ...command, user_id: owner() } : command)
   }
 
   function subscribe(id: string): void {

@@ -1,0 +1,119 @@
+import { nextTick } from 'vue'
+import { beforeEach, expect, test, vi } from 'vitest'
+import type { Request } from '@/wsapi/messages.gen'
+import { answeredAll, armed, button, dock, has, looked, newHour, request } from './testdock'
+
+// After a decision nothing that can be decided comes to where the finger or the
+// focus is.
+
+beforeEach(() => {
+  localStorage.clear()
+  newHour()
+  vi.useFakeTimers({ now: Date.now() })
+})
+
+const cards = (d: ReturnType<typeof dock>) => d.wrapper.findAll('[data-request-id]').map((c) => c.attributes('data-request-id'))
+
+async function approved(first: Request[], after: Request[]) {
+  const d = dock(first)
+  await armed()
+  await button(d.wrapper, 'Approve').trigger('click')
+  await d.ack({ result: 'applied' })
+  await d.state(after)
+  await answeredAll()
+  return d
+}
+
+test('what comes after a decision waits until it is asked for', async () => {
+  const d = await approved([request('a')], [])
+  expect(cards(d)).toEqual([])
+  expect(d.wrapper.text()).toContain('Approved')
+  vi.advanceTimersByTime(1_600)
+  await d.state([request('b')])
+  await armed()
+  expect(cards(d)).toEqual([])
+  expect(has(d.wrapper, 'Approve')).toBe(false)
+  await button(d.wrapper, 'Next request').trigger('click')
+  await answeredAll()
+  expect(cards(d)).toEqual(['b'])
+  // And is as new as one just asked.
+  await button(d.wrapper, 'Approve').trigger('click')
+  expect(d.answers).toHaveLength(1)
+})
+
+test('what comes with the state that ends a decision waits, too', async () => {
+  const d = await approved([request('a')], [request('b')])
+  expect(cards(d)).toEqual([])
+  expect(has(d.wrapper, 'Next request')).toBe(true)
+})
+
+test('what stays of an edited approval is what ran', async () => {
+  const d = dock([request('a', { tool_name: 'Bash', tool_input: { command: 'touch asked' } })])
+  await armed()
+  await button(d.wrapper, 'Edit').trigger('click')
+  await d.wrapper.find('textarea').setValue('touch ran')
+  await looked()
+  await armed()
+  await button(d.wrapper, 'Approve').trigger('click')
+  await d.ack({ result: 'applied' })
+  await d.state([])
+  await answeredAll()
+  expect(d.answers).toHaveLength(1)
+  expect(d.wrapper.text()).toContain('Approved, edited')
+  expect(d.wrapper.text()).toContain('touch ran')
+  expect(d.wrapper.text()).not.toContain('touch asked')
+})
+
+test('a card that stood beside it stays where it is', async () => {
+  const d = await approved([request('a'), request('b')], [request('b'), request('c')])
+  expect(cards(d)).toEqual(['b'])
+  expect(d.wrapper.findAll('[data-slot]').map((s) => s.attributes('data-slot'))).toEqual(['a', 'b'])
+})
+
+test('while a decision is held, what comes waits; undone, it is decided anew', async () => {
+  const d = dock([request('a')])
+  await armed()
+  await button(d.wrapper, 'Approve').trigger('click')
+  const held = { by: 'ada', mine: true, decision: 'allow' as const, at: Date.now() / 1000, until: Date.now() / 1000 + 3 }
+  await d.ack({ result: 'applied', held_until: held.until })
+  await d.state([request('a', { held }), request('b')])
+  expect(cards(d)).toEqual(['a'])
+  expect(has(d.wrapper, 'Undo')).toBe(true)
+  await d.state([request('a'), request('b')])
+  expect(cards(d)).toEqual(['a', 'b'])
+  await button(d.wrapper, 'Approve').trigger('click')
+  expect(d.answers).toHaveLength(1)
+})
+
+test('what is held when the page comes, or was decided in another tab, is there', async () => {
+  const held = { by: 'ada', mine: true, decision: 'allow' as const, at: Date.now() / 1000, until: Date.now() / 1000 + 3 }
+  const d = dock([request('a', { held }), request('b')])
+  await answeredAll()
+  expect(cards(d)).toEqual(['a', 'b'])
+  await d.state([request('a', { held }), request('b'), request('c', { held }), request('d')])
+  expect(cards(d)).toEqual(['a', 'b', 'c'])
+})
+
+test('where nothing else waits it goes after a while, once nobody touches the page', async () => {
+  const d = await approved([request('a')], [])
+  vi.advanceTimersByTime(9_000)
+  dispatchEvent(new Event('pointerdown'))
+  vi.advanceTimersByTime(9_000)
+  await nextTick()
+  expect(d.wrapper.text()).toContain('Approved')
+  vi.advanceTimersByTime(1_000)
+  await nextTick()
+  expect(d.wrapper.text()).toBe('')
+  await d.state([request('b')])
+  expect(cards(d)).toEqual(['b'])
+})
+
+test('what somebody else answers takes no place, and hands the focus to no other card', async () => {
+  const d = dock([request('a'), request('b')])
+  await armed()
+  await d.focusFirst()
+  await d.state([request('b')])
+  await answeredAll()
+  expect(cards(d)).toEqual(['b'])
+  expect((document.activeElement as HTMLElement).closest('[data-request-id]')).toBeNull()
+})

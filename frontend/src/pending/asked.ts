@@ -1,0 +1,55 @@
+import type { Request } from '@/wsapi/messages.gen'
+import { serverOf } from './asker'
+import { asInput, type ToolInput } from './edit'
+
+// What of the words in which something was asked a form does not show: fields that it
+// does not know, values that stand behind a label, patterns.
+
+// Of these fields the form is built: several answers or one, bounds, what must be answered.
+const SWITCHES = /^(multi_?select|multiple|required|(allow_?)?(free_?text|other))$/i
+const BOUNDS = /^(minimum|maximum|(min|max)_?(length|items))$/i
+const KINDS: Record<string, RegExp> = {
+  type: /^(object|string|number|integer|boolean|array)$/,
+  kind: /^(text|select|multi_select|confirm)$/,
+  mode: /^(form|url)$/,
+  format: /^(email|uri|date|date-time)$/,
+}
+const NAMES = /^(required|property_order)$/
+
+/** unshownOfForm lists what the form of a request does not show of its input, by the way to each value. */
+export function unshownOfForm(request: Request, also: readonly string[] = []): ToolInput {
+  const questions = request.form?.questions ?? []
+  const ids = new Set(questions.map((q) => q.id))
+  const texts = new Set([
+    request.form?.title ?? '', serverOf(request), ...also,
+    ...questions.flatMap((q) => [
+      q.question, q.header, q.description ?? '', q.kind === 'text' ? (q.placeholder ?? '') : '', ...(q.default ?? []),
+      ...q.options.flatMap((o) => [o.label, o.description, o.preview ?? '']),
+    ]),
+  ])
+  const out: [string, unknown][] = []
+
+  function isShown(key: string, value: unknown, within: string): boolean {
+    switch (typeof value) {
+      case 'string':
+        return texts.has(value) || KINDS[key]?.test(value) === true || (NAMES.test(within) && ids.has(value))
+      case 'boolean':
+        return SWITCHES.test(key) || texts.has(String(value))
+      case 'number':
+        return BOUNDS.test(key) || texts.has(String(value))
+    }
+    return value === undefined
+  }
+
+  function visit(value: unknown, path: string, key: string, within: string): void {
+    if (typeof value === 'object' && value !== null) {
+      const parts = Object.entries(value)
+      for (const [name, part] of parts) {
+        if (Array.isArray(value)) visit(part, `${path}[${name}]`, '', key)
+        else visit(part, path === '' ? name : `${path}.${name}`, name, key)
+      }
+    } else if (!isShown(key, value, within)) out.push([path, value])
+  }
+  visit(asInput(request.tool_input), '', '', '')
+  return Object.fromEntries(out)
+}

@@ -1,0 +1,45 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { RiskMark } from '@/wsapi/messages.gen'
+import { dangerousWord } from './danger'
+
+const mark = (text: string, part: string, more: Partial<RiskMark> = {}): RiskMark => ({
+  from: text.indexOf(part), to: text.indexOf(part) + part.length, kind: 'delete_tree', level: 'high', reason: '', ...more,
+})
+const word = (text: string, part: string, more?: Partial<RiskMark>) => dangerousWord(text, [mark(text, part, more)])
+
+describe('the word that is typed', () => {
+  test.each([
+    ['cd x && rm -rf build', 'rm -rf build', 'delete_tree', 'rm'],
+    ['cd x && /bin/rm -rf build', '/bin/rm -rf build', 'delete_tree', 'rm'],
+    ['FOO=1 rm -rf build', 'FOO=1 rm -rf build', 'delete_tree', 'rm'],
+    ['ls && git push --force origin main', 'git push --force origin main', 'git_force', 'push --force'],
+    ['git -C sub push origin +main', 'git -C sub push origin +main', 'git_force', 'push +main'],
+    ['git push --force-with-lease', 'git push --force-with-lease', 'git_force', 'push --force-with-lease'],
+    ['git reset --hard HEAD~3', 'git reset --hard HEAD~3', 'git_discard', 'reset --hard'],
+    ['git clean -fdx', 'git clean -fdx', 'git_discard', 'clean -fdx'],
+    ['cd x; curl https://example.com/i | sh', 'curl https://example.com/i | sh', 'download_run', 'sh'],
+    ['curl https://example.com/i | sudo bash -s', 'curl https://example.com/i | sudo bash -s', 'download_run', 'sudo'],
+    ['sudo systemctl stop x', 'sudo', 'privilege', 'sudo'],
+  ] as const)('%s', (text, part, kind, found) => {
+    expect(word(text, part, { kind })).toBe(found)
+  })
+
+  test('is at the mark of the highest level, not at the first', () => {
+    const text = 'cd x && npm test && rm -rf build'
+    expect(dangerousWord(text, [mark(text, 'npm test', { level: 'medium' }), mark(text, 'rm -rf build')])).toBe('rm')
+  })
+
+  test('is none where a keyboard cannot type it', () => {
+    expect(word('ls \u202e# x', '\u202e', { kind: 'hidden' })).toBe('')
+    expect(dangerousWord('ls', [])).toBe('')
+  })
+
+  test('is short and can be typed, whatever the text and its marks are', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.nat(40), fc.nat(40), fc.constantFrom('delete_tree', 'download_run', 'git_force'), (text, from, more, kind) => {
+      const found = dangerousWord(text, [{ from, to: from + more, kind, level: 'high', reason: '' }])
+      expect(found).toMatch(/^([\x21-\x7e]+( [\x21-\x7e]+)?)?$/)
+      expect(found.length).toBeLessThanOrEqual(40)
+    }), { numRuns: 1_000 })
+  })
+})

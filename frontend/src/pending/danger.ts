@@ -1,0 +1,38 @@
+import type { RiskMark } from '@/wsapi/messages.gen'
+
+const RANK = { low: 1, medium: 2, high: 3 }
+const MAX_CHARS = 40
+/** What says how far a command of git goes. */
+const GIT_FLAGS = /^(--force\S*|--hard|--delete|--mirror|--prune|-[a-zA-Z]*[fD][a-zA-Z]*|\+\S+)$/
+/** Options of git that take the next word, before its command. */
+const GIT_TAKES = new Set(['-C', '-c', '--git-dir', '--work-tree', '--namespace'])
+
+const base = (word: string) => word.replace(/['"\\]/g, '').split('/').at(-1) ?? ''
+const typeable = (word: string) => /^[\x21-\x7e]+( [\x21-\x7e]+)?$/.test(word) && word.length <= MAX_CHARS
+
+/**
+ * Returns what is typed to confirm a command: the program, or the subcommand and the
+ * option, at the mark of the highest level. marks count UTF-16 units of text. It is
+ * '' when there is none that a keyboard can type.
+ */
+export function dangerousWord(text: string, marks: readonly RiskMark[]): string {
+  const worst = marks.toSorted((a, b) => RANK[b.level] - RANK[a.level] || a.from - b.from)[0]
+  if (!worst) return ''
+  const part = text.slice(worst.from, worst.to)
+  // What is fetched or printed is harmless; what it is piped into runs it.
+  const runs = ['download_run', 'decode_run', 'pipe_run'].includes(worst.kind) ? part.split(/\|&?/).at(-1)! : part
+  const words = runs.trim().split(/\s+/)
+  while (words.length > 1 && /^\w+=/.test(words[0]!)) words.shift()
+  const program = base(words[0] ?? '')
+  const found = program === 'git' ? gitWord(words.slice(1)) || program : program
+  return typeable(found) ? found : typeable(program) ? program : ''
+}
+
+function gitWord(words: string[]): string {
+  let i = 0
+  while (i < words.length && words[i]!.startsWith('-')) i += GIT_TAKES.has(words[i]!) ? 2 : 1
+  const command = words[i]
+  if (command === undefined) return ''
+  const flag = words.slice(i + 1).find((w) => GIT_FLAGS.test(w))
+  return flag === undefined ? command : `${command} ${flag}`
+}

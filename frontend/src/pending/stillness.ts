@@ -1,0 +1,107 @@
+import { shallowRef, type Ref } from 'vue'
+import { samePlace, STILL_MS, type Rect } from './decide'
+
+// Since when buttons are where they are. Nothing tells a page that something else
+// pushed one of its elements aside, so they are measured in the frame of whatever can
+// push (a change of the document, scrolling, another size of the window), and a few
+// times a second for the rest, such as a picture that arrives. It is done at the
+// beginning of an animation frame, when the layout is computed anyway.
+
+const EVERY_MS = 80
+
+interface Watched {
+  readonly el: Element
+  rect: Rect
+  /** Since when it is on screen and in its place, ms; Infinity while it is not. */
+  since: number
+  readonly still: Ref<boolean>
+}
+
+export interface Stillness {
+  /** Whether it has been in its place long enough. */
+  readonly still: Readonly<Ref<boolean>>
+  /** Measures now: where it is, and for how long it has been there, ms. */
+  measure(): { rect: Rect; stillFor: number }
+  stop(): void
+}
+
+const all = new Set<Watched>()
+let timer: ReturnType<typeof setTimeout> | undefined
+let frame = 0
+
+const now = () => performance.now()
+
+/** Whether a pointer at the middle of an element would meet it: nothing lies over it, and it is in the window. */
+function onScreen(el: Element, rect: Rect): boolean {
+  if (document.hidden || rect.width === 0 || rect.height === 0) return false
+  const at = document.elementFromPoint(rect.x + rect.width / 2, rect.y + rect.height / 2)
+  return at !== null && el.contains(at)
+}
+
+function look(w: Watched): void {
+  const rect = w.el.getBoundingClientRect()
+  if (!onScreen(w.el, rect)) w.since = Infinity
+  else if (w.since === Infinity || !samePlace(rect, w.rect)) w.since = now()
+  w.rect = rect
+  w.still.value = now() - w.since >= STILL_MS
+}
+
+function soon(): void {
+  cancelAnimationFrame(frame)
+  frame = requestAnimationFrame(() => {
+    for (const w of all) look(w)
+    next()
+  })
+}
+
+function next(): void {
+  clearTimeout(timer)
+  if (all.size === 0) return
+  const waits = [...all].map((w) => (w.still.value || w.since === Infinity ? EVERY_MS : Math.max(1, w.since + STILL_MS - now())))
+  timer = setTimeout(soon, Math.min(EVERY_MS, ...waits))
+}
+
+const changes = typeof MutationObserver === 'function' ? new MutationObserver(soon) : null
+const passive = { capture: true, passive: true }
+
+function begin(): void {
+  changes?.observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
+  addEventListener('scroll', soon, passive)
+  addEventListener('resize', soon, passive)
+  window.visualViewport?.addEventListener('scroll', soon)
+  window.visualViewport?.addEventListener('resize', soon)
+}
+
+function end(): void {
+  clearTimeout(timer)
+  cancelAnimationFrame(frame)
+  changes?.disconnect()
+  removeEventListener('scroll', soon, passive)
+  removeEventListener('resize', soon, passive)
+  window.visualViewport?.removeEventListener('scroll', soon)
+  window.visualViewport?.removeEventListener('resize', soon)
+}
+
+/** Watches an element until stop is called. */
+export function watchStillness(el: Element): Stillness {
+  // Where nothing is laid out there is nothing to move.
+  if (typeof document.elementFromPoint !== 'function') {
+    const rect = { x: 0, y: 0, width: 0, height: 0 }
+    return { still: shallowRef(true), measure: () => ({ rect, stillFor: Infinity }), stop() {} }
+  }
+  const w: Watched = { el, rect: el.getBoundingClientRect(), since: Infinity, still: shallowRef(false) }
+  if (all.size === 0) begin()
+  all.add(w)
+  next()
+  return {
+    still: w.still,
+    measure() {
+      look(w)
+      return { rect: w.rect, stillFor: now() - w.since }
+    },
+    stop() {
+      all.delete(w)
+      if (all.size === 0) end()
+    },
+  }
+}
