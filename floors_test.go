@@ -82,7 +82,7 @@ var rooms = map[string]room{
 	},
 	"wsapi": {
 		floor:    4,
-		ours:     []string{"account", "alert", "attachment", "failpoint", "oidc", "orchestrator", "pending", "project", "review", "session", "workspace"},
+		ours:     []string{"account", "alert", "attachment", "claude/rule", "failpoint", "oidc", "orchestrator", "pending", "project", "review", "session", "workspace"},
 		external: []string{"github.com/coder/websocket", "github.com/go-playground/validator/v10", "github.com/go-webauthn/webauthn", "github.com/google/uuid"},
 		closed:   "it is a door: the JSON of the browser stays in it, and one door does not speak through another",
 	},
@@ -119,7 +119,7 @@ var rooms = map[string]room{
 	"store/storetest": {
 		floor:    2,
 		kit:      true,
-		ours:     []string{"account", "alert", "pending", "project", "session", "store", "workspace"},
+		ours:     []string{"account", "alert", "migrations", "pending", "project", "session", "store", "workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it is the contract of the engines, for tests only",
 	},
@@ -132,7 +132,7 @@ var rooms = map[string]room{
 
 	"alert": {
 		floor:    1,
-		ours:     []string{"pending", "session"},
+		ours:     []string{"pending", "session", "ssrf"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it tells people outside the app: only the door where they choose how, and the program that wires it, need it",
 	},
@@ -149,6 +149,7 @@ var rooms = map[string]room{
 	},
 	"pending": {
 		floor:    1,
+		ours:     []string{"claude/rule"},
 		external: []string{"github.com/google/uuid"},
 	},
 	"pending/pendingtest": {
@@ -164,22 +165,28 @@ var rooms = map[string]room{
 	},
 	"project": {
 		floor:  1,
-		ours:   []string{"account", "pending"},
+		ours:   []string{"account", "claude/rule", "pending", "review"},
 		closed: "who may do what in a project is asked at a door; floors below it act for whoever the door lets. The orchestrator asks it for limits alone, for sessions go on by themselves, too",
 	},
 	"account": {
 		floor:    1,
-		external: []string{"github.com/google/uuid", "golang.org/x/crypto/argon2"},
+		external: []string{"github.com/google/uuid", "golang.org/x/crypto/argon2", "golang.org/x/text"},
 		closed:   "who a person is, is asked at a door; floors below it act for whoever the door names",
 	},
 
 	"review": {
 		floor:    0,
+		ours:     []string{"claude/rule"},
 		external: []string{"mvdan.cc/sh/v3"},
 		closed:   "it says what is risky in a tool call, for people: a door shows it, and nothing is allowed by it",
 	},
+	"ssrf": {
+		floor:  0,
+		closed: "it is asked where the server dials what somebody else names",
+	},
 	"oidc": {
 		floor:    0,
+		ours:     []string{"ssrf"},
 		external: []string{"github.com/coreos/go-oidc/v3", "golang.org/x/oauth2"},
 	},
 	"oidc/oidctest": {
@@ -198,7 +205,7 @@ var rooms = map[string]room{
 	},
 	"claude/rule": {
 		floor:  0,
-		closed: "only the orchestrator knows the CLI's rules: people see them as they are written",
+		closed: "the language of the CLI's rules has one reader: list a package that must say what a rule is about",
 	},
 	"claude/folder": {
 		floor:  0,
@@ -254,6 +261,7 @@ var externalWhy = map[string]string{
 	"pgregory.net/rapid":                     "it is for tests",
 	"github.com/anishathalye/porcupine":      "it is for tests",
 	"golang.org/x/crypto/argon2":             "passwords are stored and checked in account alone",
+	"golang.org/x/text":                      "the canonical form of a name is decided in account alone",
 	"mvdan.cc/sh/v3":                         "commands of the shell are read in review alone",
 	"golang.org/x/sys":                       "whatever asks the kernel must be listed, so that it is seen",
 	"github.com/modelcontextprotocol/go-sdk": "MCP is spoken in mcpapi alone; its protocol moves fast",

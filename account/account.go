@@ -50,6 +50,13 @@ type User struct {
 	Disabled  bool // nothing of theirs lets anybody in
 	// HasPassword says whether there is one; only [Store.ChangeUser] changes it.
 	HasPassword bool
+	// CreatedBy is the user who made this one, "" when that was the command line, an
+	// identity provider, or is not known.
+	CreatedBy string
+	// PasswordBy and PasswordAt say who set the password and when, as far as is known;
+	// only [Store.ChangeUser] changes them.
+	PasswordBy string
+	PasswordAt time.Time
 }
 
 // UserChange is what [Store.ChangeUser] is to change; nil is left as it is.
@@ -74,6 +81,8 @@ type PasswordChange struct {
 	From *string // the change is refused when another is stored; nil: whatever is stored
 	To   string
 	Keep string // id of the credential that does not end with it
+	By   string // id of the user who sets it, "" for the command line
+	At   time.Time
 }
 
 // CredentialKind says what a [Credential] is good for.
@@ -100,6 +109,21 @@ type Credential struct {
 	Address      string // from which a cookie was asked for
 	Method       Method // by which a cookie was got, "" of one that is older than this field
 	MethodID     string // of the passkey or token that made a cookie, "" of other methods
+	// ParentID is the credential with which this one was made, "" when none was.
+	ParentID string
+	// CreatedBy is the user who made it or holds what it was made with; see
+	// [Directory.CredentialMakers]. It is "" when the command line made it, or when
+	// nobody wrote it down.
+	CreatedBy string
+	// Bound: it ends with its parent. Whatever a token made is bound, and whatever is
+	// made with that.
+	Bound bool
+	// BoundUntil is when the token ends from which a bound credential descends, zero
+	// when that has no end. Nothing made with it outlives that.
+	BoundUntil time.Time
+	// PageKey is the SHA-256 of the secret that a page must show beside a cookie. A
+	// cookie without one is worth nothing.
+	PageKey []byte
 }
 
 // Method is a way to get a cookie.
@@ -124,6 +148,14 @@ type AgentToken struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero when it does not
 	RevokedAt time.Time // zero while it is good
+	// StreamProject is the number of the project that a stream belongs to; nil for any
+	// other agent, and for streams from before there was this field.
+	StreamProject *int64
+}
+
+// OfProject reports whether a stream belongs to the project of that number.
+func (t AgentToken) OfProject(number int64) bool {
+	return t.StreamProject == nil || *t.StreamProject == number
 }
 
 // Store remembers accounts. Writes survive a power cut before they return.
@@ -142,6 +174,9 @@ type Store interface {
 	User(ctx context.Context, userID string) (User, error)
 	Users(ctx context.Context) ([]User, error)
 
+	// AddCredential stores a new one. ErrExists when its id or hash is known,
+	// ErrNotFound when there is no such user, or when it is bound and its parent has
+	// ended.
 	AddCredential(ctx context.Context, c Credential) error
 	// Credential finds a live credential by hash: not revoked, not expired at now,
 	// and of a user who is not disabled. ErrNotFound otherwise.
@@ -149,8 +184,12 @@ type Store interface {
 	// UseOnce revokes a live credential and returns it; of several callers one
 	// wins, the others get ErrNotFound.
 	UseOnce(ctx context.Context, kind CredentialKind, hash []byte, now time.Time) (Credential, User, error)
+	// CredentialByID finds one whether it is live or not. ErrNotFound.
+	CredentialByID(ctx context.Context, credentialID string) (Credential, error)
 	// Credentials lists those of a user, or of all users when userID is "".
 	Credentials(ctx context.Context, userID string) ([]Credential, error)
+	// RevokeCredential ends a credential with all that is bound to it, as everything
+	// does that ends credentials.
 	RevokeCredential(ctx context.Context, credentialID string) error
 	// Touch records a use; it need not survive a power cut.
 	Touch(ctx context.Context, credentialID string, at time.Time) error

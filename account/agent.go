@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/subtle"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,12 +19,12 @@ func (d *Directory) MintAgent(ctx context.Context, sessionID, name string, ttl t
 	if err != nil {
 		return "", err
 	}
-	return secret, d.addAgent(ctx, secret, sessionID, name, ttl)
+	return secret, d.addAgent(ctx, secret, AgentToken{SessionID: sessionID, Name: name}, ttl)
 }
 
-func (d *Directory) addAgent(ctx context.Context, secret, sessionID, name string, ttl time.Duration) error {
+func (d *Directory) addAgent(ctx context.Context, secret string, t AgentToken, ttl time.Duration) error {
 	now := time.Now()
-	t := AgentToken{TokenID: uuid.NewString(), SessionID: sessionID, Name: name, Hash: Hash(secret), CreatedAt: now}
+	t.TokenID, t.Hash, t.CreatedAt = uuid.NewString(), Hash(secret), now
 	if ttl > 0 {
 		t.ExpiresAt = now.Add(ttl)
 	}
@@ -33,13 +35,24 @@ func (d *Directory) addAgent(ctx context.Context, secret, sessionID, name string
 }
 
 // MintStream is MintAgent for an agent that knows its token as the UUID of a
-// stream. It is as hard to guess, but shown in addresses: let it run out.
-func (d *Directory) MintStream(ctx context.Context, sessionID, name string, ttl time.Duration) (streamToken string, err error) {
+// stream, which is good for the project of that number alone. It is as hard to
+// guess, but shown in addresses: let it run out.
+func (d *Directory) MintStream(ctx context.Context, sessionID, name string, project int64, ttl time.Duration) (streamToken string, err error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
 		return "", fmt.Errorf("account: mint stream: %w", err)
 	}
-	return id.String(), d.addAgent(ctx, id.String(), sessionID, name, ttl)
+	return id.String(), d.addAgent(ctx, id.String(), AgentToken{SessionID: sessionID, Name: name, StreamProject: &project}, ttl)
+}
+
+// ParseStreamProject reads the number of the project of a stream from the values of
+// a parameter; false when that is not exactly one number.
+func ParseStreamProject(values []string) (number int64, ok bool) {
+	if len(values) != 1 || values[0] == "" || strings.Trim(values[0], "0123456789") != "" {
+		return 0, false
+	}
+	number, err := strconv.ParseInt(values[0], 10, 64)
+	return number, err == nil
 }
 
 // Agent returns the live token of a secret, or [ErrRefused].

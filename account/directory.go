@@ -38,9 +38,10 @@ type Directory struct {
 	store  Store
 	checks chan struct{} // passwords that are checked
 
-	mu      sync.Mutex
-	touched map[string]time.Time // credential id → when its last use was stored
-	changed []func()             // called after a sign-in ended or a role changed
+	mu       sync.Mutex
+	touched  map[string]time.Time // credential id → when its last use was stored
+	failures failureLog
+	changed  []func() // called after a sign-in ended or a role changed
 }
 
 // NewDirectory returns a directory over a store.
@@ -100,15 +101,21 @@ func (d *Directory) Prepare(ctx context.Context, bootstrapToken string) (User, e
 			if err := d.store.RevokeCredential(ctx, c.CredentialID); err != nil {
 				return User{}, fmt.Errorf("account: revoke the former bootstrap token: %w", err)
 			}
+			if err := d.ended(ctx, c); err != nil {
+				return User{}, err
+			}
 		}
 	}
 	if !known {
-		err := d.store.AddCredential(ctx, Credential{
+		c := Credential{
 			CredentialID: uuid.NewString(), Kind: APIToken, UserID: admin.UserID, Name: bootstrapName,
 			Hash: hash, CreatedAt: time.Now(),
-		})
-		if err != nil {
+		}
+		if err := d.store.AddCredential(ctx, c); err != nil {
 			return User{}, fmt.Errorf("account: store the bootstrap token: %w", err)
+		}
+		if err := d.tokenMade(ctx, Identity{User: admin, Credential: c}); err != nil {
+			return User{}, err
 		}
 	}
 	return admin, nil
@@ -145,13 +152,13 @@ func (d *Directory) FirstAdmin(ctx context.Context) (User, error) {
 	if err := d.store.PutUser(ctx, first); err != nil {
 		return User{}, fmt.Errorf("account: create the first user: %w", err)
 	}
-	return first, nil
+	return first, d.note(ctx, Incident{What: EventUserCreated, User: about(first), Role: Admin})
 }
 
 // freeName returns a name that nobody has yet.
 func freeName(users []User, name string) string {
 	taken := func(candidate string) bool {
-		return slices.ContainsFunc(users, func(u User) bool { return strings.EqualFold(u.Name, candidate) })
+		return slices.ContainsFunc(users, func(u User) bool { return sameName(u.Name, candidate) })
 	}
 	candidate := name
 	for n := 2; taken(candidate); n++ {
@@ -163,23 +170,33 @@ func freeName(users []User, name string) string {
 // NewSignInLink returns the secret of a link that signs a user in once, within
 // [SignInLinkLife].
 func (d *Directory) NewSignInLink(ctx context.Context, userID string) (secret string, err error) {
-	_, secret, err = d.addCredential(ctx, Credential{Kind: SignInLink, UserID: userID}, SignInLinkLife)
-	return secret, err
+	_, secret, err = d.addCredential(ctx, Credential{Kind: SignInLink, UserID: userID}.madeWith(actor(ctx)), SignInLinkLife)
+	if err != nil {
+		return "", err
+	}
+	u, err := d.User(ctx, userID)
+	if err != nil {
+		return "", err
+	}
+	return secret, d.note(ctx, Incident{What: EventLinkCreated, User: about(u)})
 }
 
 // SignIn exchanges the secret of a link for a cookie; of several callers one
 // gets it, the others ErrRefused. device and address are what the person
 // recognises their sign-in by.
 func (d *Directory) SignIn(ctx context.Context, linkSecret, device, address string) (id Identity, cookie string, err error) {
-	_, user, err := d.store.UseOnce(ctx, SignInLink, Hash(linkSecret), time.Now())
+	link, user, err := d.store.UseOnce(ctx, SignInLink, Hash(linkSecret), time.Now())
 	if err != nil {
 		return Identity{}, "", refused("sign in", err)
 	}
-	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByLink}, CookieLife)
+	c, secret, err := d.addCredential(ctx, Credential{
+		Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByLink,
+	}.madeWith(Identity{User: user, Credential: link}), CookieLife)
 	if err != nil {
 		return Identity{}, "", err
 	}
-	return Identity{User: user, Credential: c}, secret, nil
+	id = Identity{User: user, Credential: c}
+	return id, secret, d.signedIn(ctx, id)
 }
 
 // SignInByToken makes a cookie for the bearer of an API token, as a program needs
@@ -189,30 +206,41 @@ func (d *Directory) SignInByToken(ctx context.Context, secret, device, address s
 	if err != nil {
 		return Identity{}, "", err
 	}
-	life := CookieLife
-	if at := token.Credential.ExpiresAt; !at.IsZero() {
-		life = min(life, time.Until(at))
-	}
-	if life <= 0 {
-		return Identity{}, "", fmt.Errorf("account: sign in: %w", ErrRefused)
-	}
 	c, value, err := d.addCredential(ctx, Credential{
-		Kind: Cookie, UserID: token.User.UserID, Name: strings.TrimSpace(device + byToken(token.Credential)), Address: address,
-		Role: token.Credential.Role, Method: ByToken, MethodID: token.Credential.CredentialID,
-	}, life)
+		Kind: Cookie, UserID: token.User.UserID, Name: strings.TrimSpace(device + " (token " + token.Credential.Name + ")"), Address: address,
+		Method: ByToken, MethodID: token.Credential.CredentialID,
+	}.madeWith(token), CookieLife)
 	if err != nil {
-		return Identity{}, "", err
+		return Identity{}, "", refused("sign in", err)
 	}
-	return Identity{User: token.User, Credential: c}, value, nil
+	id = Identity{User: token.User, Credential: c}
+	return id, value, d.signedIn(ctx, id)
 }
-
-// byToken ends the name of a cookie that a token made. People see it, and
-// RevokeToken finds those by it that are older than Credential.MethodID.
-func byToken(token Credential) string { return " (token " + token.Name + ")" }
 
 // Identify returns who holds a secret of one kind, or ErrRefused.
 func (d *Directory) Identify(ctx context.Context, kind CredentialKind, secret string) (Identity, error) {
-	return d.identify(ctx, kind, Hash(secret))
+	if kind != Cookie {
+		return d.identify(ctx, kind, Hash(secret))
+	}
+	cookie, pageKey := SplitCookie(secret)
+	id, err := d.identify(ctx, kind, Hash(cookie))
+	if err == nil && subtle.ConstantTimeCompare(id.Credential.PageKey, Hash(pageKey)) != 1 {
+		return Identity{}, fmt.Errorf("account: identify: %w", ErrRefused)
+	}
+	return id, err
+}
+
+// ReplaceCookie ends the sign-in whose cookie a browser shows while it signs in
+// anew. It needs no page key: who signs in has proven more.
+func (d *Directory) ReplaceCookie(ctx context.Context, cookie string) error {
+	old, err := d.identify(ctx, Cookie, Hash(cookie))
+	if errors.Is(err, ErrRefused) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.SignOut(ctx, old)
 }
 
 // Renew looks an identity up again and returns it as it is now: with the role
@@ -256,9 +284,21 @@ func (d *Directory) touchDue(credentialID string, now time.Time) bool {
 	return true
 }
 
+// Lives reports whether a credential is still good.
+func (d *Directory) Lives(ctx context.Context, credentialID string) (bool, error) {
+	c, err := d.store.CredentialByID(ctx, credentialID)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("account: credential: %w", err)
+	}
+	return c.live(time.Now()), nil
+}
+
 // SignOut ends the sign-in that an identity came with.
 func (d *Directory) SignOut(ctx context.Context, id Identity) error {
-	return d.revoke(ctx, id.Credential.CredentialID)
+	return d.revoke(ctx, id.Credential)
 }
 
 // CreateOwnToken makes an API token that acts as who asks and returns its
@@ -276,7 +316,7 @@ func (d *Directory) CreateOwnToken(ctx context.Context, who Identity, name strin
 	if scope == "" {
 		scope = who.Credential.Role
 	}
-	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: who.User.UserID, Name: name, Role: scope}, life)
+	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: who.User.UserID, Name: name, Role: scope}.madeWith(who), life)
 	if err != nil {
 		return Identity{}, "", err
 	}
@@ -284,7 +324,7 @@ func (d *Directory) CreateOwnToken(ctx context.Context, who Identity, name strin
 	if scope != "" {
 		made.User.Role = scope
 	}
-	return made, secret, nil
+	return made, secret, d.tokenMade(WithActor(ctx, who), made)
 }
 
 func tokenName(name string) (string, error) {
@@ -317,11 +357,11 @@ func (d *Directory) CreateToken(ctx context.Context, maker User, name string, ro
 			return Identity{}, "", fmt.Errorf("account: list users: %w", err)
 		}
 		for _, u := range users {
-			if strings.EqualFold(u.Name, name) {
+			if sameName(u.Name, name) {
 				return Identity{}, "", nameTaken()
 			}
 		}
-		owner = User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now()}
+		owner = User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now(), CreatedBy: actor(ctx).maker()}
 		err = d.store.PutUser(ctx, owner)
 		if errors.Is(err, ErrExists) {
 			return Identity{}, "", nameTaken()
@@ -329,12 +369,25 @@ func (d *Directory) CreateToken(ctx context.Context, maker User, name string, ro
 		if err != nil {
 			return Identity{}, "", fmt.Errorf("account: create user of token: %w", err)
 		}
+		if err := d.note(ctx, Incident{What: EventUserCreated, User: about(owner), Role: role}); err != nil {
+			return Identity{}, "", err
+		}
 	}
-	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: owner.UserID, Name: name}, life)
+	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: owner.UserID, Name: name}.madeWith(actor(ctx)), life)
 	if err != nil {
 		return Identity{}, "", err
 	}
-	return Identity{User: owner, Credential: c}, secret, nil
+	made := Identity{User: owner, Credential: c}
+	return made, secret, d.tokenMade(ctx, made)
+}
+
+func (d *Directory) tokenMade(ctx context.Context, t Identity) error {
+	i := Incident{What: EventTokenCreated, User: about(t.User), Role: t.User.Role, CredentialID: t.Credential.CredentialID, CredentialName: t.Credential.Name}
+	if at := t.Credential.ExpiresAt; !at.IsZero() {
+		at = at.UTC()
+		i.ExpiresAt = &at
+	}
+	return d.note(ctx, i)
 }
 
 func nameTaken() error {
@@ -368,7 +421,7 @@ func (d *Directory) Tokens(ctx context.Context) ([]Identity, error) {
 	return tokens, nil
 }
 
-// RevokeToken ends an API token and the sign-ins it made; ErrNotFound when there
+// RevokeToken ends an API token and all that was made with it; ErrNotFound when there
 // is none of that id. Revoking it again changes nothing.
 func (d *Directory) RevokeToken(ctx context.Context, credentialID string) error {
 	tokens, err := d.Tokens(ctx)
@@ -382,37 +435,17 @@ func (d *Directory) RevokeToken(ctx context.Context, credentialID string) error 
 		if t.Credential.Revoked {
 			return nil
 		}
-		if err := d.revoke(ctx, credentialID); err != nil {
-			return err
-		}
-		return d.revokeCookiesOf(ctx, t.Credential)
+		return d.revoke(ctx, t.Credential)
 	}
 	return fmt.Errorf("account: revoke token: %w", ErrNotFound)
 }
 
-// revokeCookiesOf ends the sign-ins that a token made.
-func (d *Directory) revokeCookiesOf(ctx context.Context, token Credential) error {
-	all, err := d.store.Credentials(ctx, token.UserID)
-	if err != nil {
-		return fmt.Errorf("account: list credentials: %w", err)
-	}
-	for _, c := range all {
-		if c.Kind != Cookie || c.Revoked || c.MethodID != token.CredentialID && !strings.HasSuffix(" "+c.Name, byToken(token)) {
-			continue
-		}
-		if err := d.revoke(ctx, c.CredentialID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *Directory) revoke(ctx context.Context, credentialID string) error {
-	if err := d.store.RevokeCredential(ctx, credentialID); err != nil {
+func (d *Directory) revoke(ctx context.Context, c Credential) error {
+	if err := d.store.RevokeCredential(ctx, c.CredentialID); err != nil {
 		return fmt.Errorf("account: revoke credential: %w", err)
 	}
 	d.announce()
-	return nil
+	return d.ended(ctx, c)
 }
 
 func (d *Directory) announce() {
@@ -421,7 +454,8 @@ func (d *Directory) announce() {
 	}
 }
 
-// addCredential gives a credential its id, secret and times, and stores it.
+// addCredential gives a credential its id, secret and times, and stores it. The
+// secret of a cookie is that of [JoinCookie].
 func (d *Directory) addCredential(ctx context.Context, c Credential, life time.Duration) (Credential, string, error) {
 	secret, err := newSecret()
 	if err != nil {
@@ -432,10 +466,31 @@ func (d *Directory) addCredential(ctx context.Context, c Credential, life time.D
 	if life > 0 {
 		c.ExpiresAt = now.Add(life)
 	}
+	if end := c.BoundUntil; !end.IsZero() && (c.ExpiresAt.IsZero() || end.Before(c.ExpiresAt)) {
+		c.ExpiresAt = end
+	}
+	if c.Kind == Cookie {
+		pageKey, err := newSecret()
+		if err != nil {
+			return Credential{}, "", err
+		}
+		c.PageKey, secret = Hash(pageKey), JoinCookie(secret, pageKey)
+	}
 	if err := d.store.AddCredential(ctx, c); err != nil {
 		return Credential{}, "", fmt.Errorf("account: store %s: %w", c.Kind, err)
 	}
 	return c, secret, nil
+}
+
+// JoinCookie returns the secret of a sign-in. Browsers send the cookie to every
+// server on a host, whatever its port, so it alone is worth nothing: with it goes the
+// page key, which only pages of one origin can read.
+func JoinCookie(cookie, pageKey string) string { return cookie + "." + pageKey }
+
+// SplitCookie is the reverse of [JoinCookie].
+func SplitCookie(secret string) (cookie, pageKey string) {
+	cookie, pageKey, _ = strings.Cut(secret, ".")
+	return cookie, pageKey
 }
 
 // newSecret returns 256 random bits as 64 hexadecimal digits.

@@ -1,17 +1,31 @@
 package account
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"net/netip"
-	"strings"
 	"sync"
 	"time"
 )
 
-// How often one address, or one account, may fail to sign in.
+// Limits are how many sign-ins may fail in a minute; in an hour it is HourlyFactor
+// times as many.
+type Limits struct {
+	// PerAccount is for one account from one address. From all addresses together it
+	// is AccountFactor times as many, so that somebody elsewhere who guesses does not
+	// soon shut its owner out.
+	PerAccount int
+	// PerAddress is for all accounts from one address, which a whole office may share.
+	PerAddress int
+}
+
+// DefaultLimits are the [Limits] of a limiter that was given none.
+var DefaultLimits = Limits{PerAccount: 2, PerAddress: 30}
+
+// What follows from the [Limits].
 const (
-	FailuresPerMinute = 2
-	FailuresPerHour   = 12
+	HourlyFactor  = 6
+	AccountFactor = 5
 )
 
 // maxAddresses bounds the memory of a [SignInLimiter]. Beyond it the addresses
@@ -19,10 +33,13 @@ const (
 const maxAddresses = 10_000
 
 // A SignInLimiter slows down whoever guesses. It counts failures for each
-// address, an IPv6 network of 64 bits being one, and for each account. The zero value is ready; all
-// methods may be called from any goroutine.
+// address, an IPv6 network of 64 bits being one, for each account, and for each
+// account from each address. An account is the canonical form of its name. The zero
+// value is ready and has the [DefaultLimits]; all methods may be called from any
+// goroutine.
 type SignInLimiter struct {
 	mu       sync.Mutex
+	limits   Limits                 // a zero is that of DefaultLimits
 	failures map[string][]time.Time // oldest first, within the last hour
 	good     map[string]bool        // hashes of secrets that opened something since the start
 	wrong    map[string]time.Time   // address and hash of a secret that did not → when it was counted
@@ -32,9 +49,39 @@ type SignInLimiter struct {
 // once more: whoever only guesses at passwords holds back nobody who has a token.
 const secrets = " secrets"
 
-// Try says how long a secret from an address must wait before it is looked up, 0
-// for not at all. Only guesses wait: neither a secret that was good once, such as
-// the cookie of an open tab, nor one whose failure is counted already.
+// SetLimits changes the limits from now on.
+func (l *SignInLimiter) SetLimits(limits Limits) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.limits = limits
+}
+
+// perMinute is the limit of a key. It is called with mu held.
+func (l *SignInLimiter) perMinute(kind keyKind) int {
+	limits := Limits{PerAccount: cmp.Or(l.limits.PerAccount, DefaultLimits.PerAccount), PerAddress: cmp.Or(l.limits.PerAddress, DefaultLimits.PerAddress)}
+	switch kind {
+	case ofPair:
+		return limits.PerAccount
+	case ofAccount:
+		return limits.PerAccount * AccountFactor
+	default:
+		return limits.PerAddress
+	}
+}
+
+// keyKind says what the failures of a key are counted for.
+type keyKind int
+
+const (
+	ofAddress keyKind = iota
+	ofAccount
+	ofPair
+)
+
+// Try says how long a secret of 256 bits that opened nothing must wait before the
+// next, 0 for not at all. One that opens something is never asked about: others'
+// failures at its address hold back nobody who has a token. Nor does one wait whose
+// failure is counted already.
 func (l *SignInLimiter) Try(address string, hash []byte) time.Duration {
 	key, now := network(address), time.Now()
 	l.mu.Lock()
@@ -42,7 +89,7 @@ func (l *SignInLimiter) Try(address string, hash []byte) time.Duration {
 	if l.good[string(hash)] || now.Sub(l.wrong[key+" "+string(hash)]) < time.Hour {
 		return 0
 	}
-	return l.due(key+secrets, now)
+	return l.due(key+secrets, ofAddress, now)
 }
 
 // Tried tells what became of a secret that was looked up. The same wrong one again
@@ -80,13 +127,13 @@ func (l *SignInLimiter) Tried(address string, hash []byte, good bool) {
 }
 
 // due says how long a key must wait for its failures.
-func (l *SignInLimiter) due(key string, now time.Time) (wait time.Duration) {
-	list := since(l.failures[key], now.Add(-time.Hour))
-	if n := len(list); n >= FailuresPerHour {
-		wait = max(wait, list[n-FailuresPerHour].Add(time.Hour).Sub(now))
+func (l *SignInLimiter) due(key string, kind keyKind, now time.Time) (wait time.Duration) {
+	list, most := since(l.failures[key], now.Add(-time.Hour)), l.perMinute(kind)
+	if n := len(list); n >= most*HourlyFactor {
+		wait = max(wait, list[n-most*HourlyFactor].Add(time.Hour).Sub(now))
 	}
-	if minute := since(list, now.Add(-time.Minute)); len(minute) >= FailuresPerMinute {
-		wait = max(wait, minute[len(minute)-FailuresPerMinute].Add(time.Minute).Sub(now))
+	if minute := since(list, now.Add(-time.Minute)); len(minute) >= most {
+		wait = max(wait, minute[len(minute)-most].Add(time.Minute).Sub(now))
 	}
 	return wait
 }
@@ -96,10 +143,10 @@ func (l *SignInLimiter) due(key string, now time.Time) (wait time.Duration) {
 // ok is false when the address or the account must wait; else call succeeded if
 // the attempt was a good one, which takes it back.
 func (l *SignInLimiter) Begin(address, account string) (succeeded func(), wait time.Duration, ok bool) {
-	keys := []string{network(address)}
+	keys := []string{network(address)} // by keyKind
 	if account != "" {
-		sum := sha256.Sum256([]byte(strings.ToLower(account))) // of any length, and no address
-		keys = append(keys, string(sum[:]))
+		sum := sha256.Sum256([]byte(CanonicalName(account))) // of any length, and no address
+		keys = append(keys, string(sum[:]), keys[0]+" "+string(sum[:]))
 	}
 	now := time.Now()
 	l.mu.Lock()
@@ -107,8 +154,8 @@ func (l *SignInLimiter) Begin(address, account string) (succeeded func(), wait t
 	if l.failures == nil {
 		l.failures = map[string][]time.Time{}
 	}
-	for _, key := range keys {
-		wait = max(wait, l.due(key, now))
+	for kind, key := range keys {
+		wait = max(wait, l.due(key, keyKind(kind), now))
 	}
 	if wait > 0 {
 		return nil, wait, false

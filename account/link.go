@@ -25,6 +25,8 @@ type Link struct {
 	// ByHand: a person linked the account that they had. It signs them in and gives
 	// no role; what made the account says its role at each sign-in.
 	ByHand bool
+	// CreatedBy: see [Credential.CreatedBy].
+	CreatedBy string
 }
 
 // ID names a link to the person whose it is.
@@ -62,9 +64,10 @@ type Vouched struct {
 // Who is new becomes a user; the role of who is known becomes what the provider
 // says now. ErrNoRole ends what they had, ErrRefused is who was shut out.
 func (d *Directory) SignInByOIDC(ctx context.Context, v Vouched, device, address string) (Identity, string, error) {
+	maker := ""
 	user, err := d.store.LinkedUser(ctx, v.Issuer, v.Subject)
 	if err == nil && !user.Disabled {
-		if v.Role, err = d.roleOf(ctx, user, v); err != nil {
+		if v.Role, maker, err = d.roleOf(ctx, user, v); err != nil {
 			return Identity{}, "", err
 		}
 	}
@@ -83,28 +86,29 @@ func (d *Directory) SignInByOIDC(ctx context.Context, v Vouched, device, address
 		return Identity{}, "", errors.Join(fmt.Errorf("account: sign in: %w", ErrNoRole), d.endOIDC(ctx, user))
 	}
 	if user.Role != v.Role {
-		if err := d.SetRole(ctx, user.UserID, v.Role); err != nil {
+		if err := d.SetRole(WithActor(ctx, Identity{User: User{Name: "identity provider"}, From: address}), user.UserID, v.Role); err != nil {
 			return Identity{}, "", err
 		}
 		user.Role = v.Role
 	}
-	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByOIDC}, CookieLife)
+	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByOIDC, CreatedBy: maker}, CookieLife)
 	if err != nil {
 		return Identity{}, "", err
 	}
-	return Identity{User: user, Credential: c}, secret, nil
+	id := Identity{User: user, Credential: c}
+	return id, secret, d.signedIn(ctx, id)
 }
 
 // roleOf is the role with which a known user comes in: what the provider says,
-// unless they linked the account that they had.
-func (d *Directory) roleOf(ctx context.Context, user User, v Vouched) (Role, error) {
+// unless they linked the account that they had. maker is who is behind the link.
+func (d *Directory) roleOf(ctx context.Context, user User, v Vouched) (role Role, maker string, err error) {
 	links, err := d.Links(ctx, user.UserID)
 	for _, l := range links {
 		if l.ByHand && l.Issuer == v.Issuer && l.Subject == v.Subject {
-			return user.Role, nil
+			return user.Role, behind(user.UserID, l.CreatedBy, l.CreatedAt), nil
 		}
 	}
-	return v.Role, err
+	return v.Role, user.UserID, err
 }
 
 // Links lists the identities of a user at providers, the oldest first.
@@ -128,7 +132,7 @@ func (d *Directory) Link(ctx context.Context, who Identity, v Vouched) (Link, er
 			return Link{}, &InvalidError{Sentence: "You are linked there already. Unlink that first."}
 		}
 	}
-	l := Link{Issuer: v.Issuer, Subject: v.Subject, UserID: who.User.UserID, CreatedAt: time.Now(), ByHand: true}
+	l := Link{Issuer: v.Issuer, Subject: v.Subject, UserID: who.User.UserID, CreatedAt: time.Now(), ByHand: true, CreatedBy: who.maker()}
 	body, err := d.linkIncident(who, "identity_linked", l)
 	if err == nil {
 		err = d.store.AddLink(ctx, l, body)
@@ -221,7 +225,7 @@ func (d *Directory) addVouched(ctx context.Context, v Vouched) (User, error) {
 			if err != nil {
 				return User{}, fmt.Errorf("account: add a person of an identity provider: %w", err)
 			}
-			return u, nil
+			return u, d.note(WithActor(ctx, Identity{User: User{Name: "identity provider"}}), Incident{What: EventUserCreated, User: about(u), Role: u.Role, Issuer: v.Issuer, Subject: v.Subject})
 		}
 		known, lookErr := d.store.LinkedUser(ctx, v.Issuer, v.Subject)
 		if lookErr == nil && known.Disabled {
@@ -241,7 +245,7 @@ func (d *Directory) endOIDC(ctx context.Context, u User) error {
 	}
 	for _, c := range list {
 		if c.Method == ByOIDC {
-			if err := d.revoke(ctx, c.CredentialID); err != nil {
+			if err := d.revoke(ctx, c); err != nil {
 				return err
 			}
 		}

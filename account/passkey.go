@@ -34,6 +34,7 @@ type Passkey struct {
 	SignCount  uint32 // the highest that was seen; 0 of an authenticator that does not count
 	CreatedAt  time.Time
 	LastUsedAt time.Time // zero before the first sign-in
+	CreatedBy  string    // see [Credential.CreatedBy]
 }
 
 // PasskeyStore remembers passkeys. Writes survive a power cut before they return.
@@ -61,6 +62,9 @@ func (d *Directory) ProveOwner(ctx context.Context, who Identity, password strin
 		return fmt.Errorf("account: prove owner: %w", err)
 	}
 	if stored == "" {
+		if err := d.notByToken(ctx, who); err != nil {
+			return err
+		}
 		if time.Since(who.Credential.CreatedAt) > FreshSignIn {
 			return &InvalidError{Sentence: "For this your sign-in must be fresh. Sign out, sign in again, and come back here."}
 		}
@@ -74,6 +78,24 @@ func (d *Directory) ProveOwner(ctx context.Context, who Identity, password strin
 		return fmt.Errorf("account: prove owner: %w", ErrRefused)
 	}
 	return nil
+}
+
+// notByToken refuses who came by a token, or by what one made, a new way to sign in
+// when they have one: nothing but the token says who they are, and the way would
+// outlive it. Who has none yet gets the first.
+func (d *Directory) notByToken(ctx context.Context, who Identity) error {
+	if who.Credential.Kind != APIToken && !who.Credential.Bound {
+		return nil
+	}
+	keys, err := d.Passkeys(ctx, who.User.UserID)
+	if err != nil {
+		return err
+	}
+	links, err := d.Links(ctx, who.User.UserID)
+	if err == nil && len(keys)+len(links) > 0 {
+		err = &InvalidError{Sentence: "For this, sign in without a token: with your passkey or at your identity provider."}
+	}
+	return err
 }
 
 // Passkeys lists those of a user, the oldest first.
@@ -105,7 +127,7 @@ func (d *Directory) AddPasskey(ctx context.Context, who Identity, name string, p
 	if err != nil {
 		return Passkey{}, fmt.Errorf("account: add passkey: %w", err)
 	}
-	return p, nil
+	return p, d.note(WithActor(ctx, who), Incident{What: EventPasskeyAdded, User: about(who.User), PasskeyID: p.PasskeyID, PasskeyName: p.Name})
 }
 
 // named makes p a new passkey of who asks.
@@ -115,7 +137,7 @@ func named(p Passkey, who Identity, name string) (Passkey, error) {
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
 		return Passkey{}, &InvalidError{Field: "name", Sentence: fmt.Sprintf("Give the passkey a name of 1 to %d bytes.", maxName)}
 	}
-	p.PasskeyID, p.UserID, p.Name, p.CreatedAt = uuid.NewString(), who.User.UserID, name, time.Now()
+	p.PasskeyID, p.UserID, p.Name, p.CreatedAt, p.CreatedBy = uuid.NewString(), who.User.UserID, name, time.Now(), who.maker()
 	return p, nil
 }
 
@@ -135,7 +157,7 @@ func (d *Directory) RemovePasskey(ctx context.Context, who Identity, passkeyID s
 		return fmt.Errorf("account: remove passkey: %w", err)
 	}
 	d.announce()
-	return nil
+	return d.note(WithActor(ctx, who), Incident{What: EventPasskeyRemoved, User: about(who.User), PasskeyID: passkeyID})
 }
 
 // PasskeyOf returns the passkey of that key with its owner, or ErrRefused when
@@ -178,11 +200,13 @@ func (d *Directory) SignInByPasskey(ctx context.Context, p Passkey, signCount ui
 	}
 	c, secret, err := d.addCredential(ctx, Credential{
 		Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByPasskey, MethodID: p.PasskeyID,
+		CreatedBy: behind(user.UserID, p.CreatedBy, p.CreatedAt),
 	}, CookieLife)
 	if err != nil {
 		return Identity{}, "", err
 	}
-	return Identity{User: user, Credential: c}, secret, nil
+	id := Identity{User: user, Credential: c}
+	return id, secret, d.signedIn(ctx, id)
 }
 
 // Incident is an entry of the audit trail that is no answer.
@@ -195,6 +219,14 @@ type Incident struct {
 	Issuer      string         `json:"issuer,omitempty"` // of an identity that was linked or unlinked
 	Subject     string         `json:"subject,omitempty"`
 	Why         string         `json:"why"`
+	// User is whom an account event is about; with Role, what they may do since.
+	User           *IncidentUser `json:"user,omitempty"`
+	Role           Role          `json:"role,omitempty"`
+	Method         Method        `json:"method,omitempty"` // of a sign-in
+	CredentialID   string        `json:"credential_id,omitempty"`
+	CredentialName string        `json:"credential_name,omitempty"`
+	ExpiresAt      *time.Time    `json:"expires_at,omitempty"`
+	Count          int           `json:"count,omitempty"` // of failures since the last entry about them
 }
 
 // IncidentPerson is in whose name something was tried, and from where.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"golang.org/x/text/secure/precis"
 )
 
 // maxName is the length of a user's name in bytes.
@@ -24,11 +25,9 @@ func (d *Directory) SignInByPassword(ctx context.Context, name, password, device
 	if err != nil {
 		return Identity{}, "", fmt.Errorf("account: list users: %w", err)
 	}
-	user := User{UserID: uuid.NewString()}
-	for _, u := range users {
-		if strings.EqualFold(u.Name, name) {
-			user = u
-		}
+	user, found := FindUser(users, name)
+	if !found {
+		user = User{UserID: uuid.NewString()}
 	}
 	stored, err := d.store.Password(ctx, user.UserID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -45,16 +44,18 @@ func (d *Directory) SignInByPassword(ctx context.Context, name, password, device
 	if !right || !known {
 		return Identity{}, "", fmt.Errorf("account: sign in: %w", ErrRefused)
 	}
-	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByPassword}, CookieLife)
+	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByPassword,
+		CreatedBy: behind(user.UserID, user.PasswordBy, user.PasswordAt)}, CookieLife)
 	if err != nil {
 		return Identity{}, "", err
 	}
 	// A change of the password ends all sign-ins, and this one began before it
 	// was there to be ended.
 	if now, err := d.store.Password(ctx, user.UserID); err != nil || now != stored {
-		return Identity{}, "", errors.Join(fmt.Errorf("account: sign in: %w", ErrRefused), d.revoke(ctx, c.CredentialID))
+		return Identity{}, "", errors.Join(fmt.Errorf("account: sign in: %w", ErrRefused), d.revoke(ctx, c))
 	}
-	return Identity{User: user, Credential: c}, secret, nil
+	id := Identity{User: user, Credential: c}
+	return id, secret, d.signedIn(ctx, id)
 }
 
 // Unclaimed reports whether nobody can sign in yet but by a link: no user has a
@@ -108,8 +109,8 @@ func (d *Directory) SetUp(ctx context.Context, who Identity, name, password stri
 	if err != nil {
 		return User{}, err
 	}
-	return d.change(ctx, who.User.UserID, UserChange{
-		Name: &name, Unclaimed: true, Password: &PasswordChange{To: to, Keep: who.Credential.CredentialID},
+	return d.setUp(ctx, who, UserChange{
+		Name: &name, Unclaimed: true, Password: &PasswordChange{To: to, Keep: who.Credential.CredentialID, By: who.maker(), At: time.Now()},
 	})
 }
 
@@ -124,9 +125,17 @@ func (d *Directory) SetUpByPasskey(ctx context.Context, who Identity, name, pass
 	if err != nil {
 		return User{}, err
 	}
-	return d.change(ctx, who.User.UserID, UserChange{
+	return d.setUp(ctx, who, UserChange{
 		Name: &name, Unclaimed: true, Passkey: &FirstPasskey{Passkey: p, Keep: who.Credential.CredentialID},
 	})
+}
+
+func (d *Directory) setUp(ctx context.Context, who Identity, c UserChange) (User, error) {
+	u, err := d.change(ctx, who.User.UserID, c)
+	if err == nil {
+		err = d.note(WithActor(ctx, who), Incident{What: EventSetUp, User: about(u)})
+	}
+	return u, err
 }
 
 // MaySetUp returns the name as it is stored, when who asks can become the first
@@ -180,11 +189,21 @@ func (d *Directory) ChangePassword(ctx context.Context, who Identity, present, n
 			return fmt.Errorf("account: change password: %w", ErrRefused)
 		}
 	}
+	if stored == "" {
+		if err := d.notByToken(ctx, who); err != nil {
+			return err
+		}
+	}
 	to, err := d.newPassword(ctx, who.User.Name, next)
 	if err != nil {
 		return err
 	}
-	_, err = d.change(ctx, who.User.UserID, UserChange{Password: &PasswordChange{From: &stored, To: to, Keep: who.Credential.CredentialID}})
+	u, err := d.change(ctx, who.User.UserID, UserChange{Password: &PasswordChange{
+		From: &stored, To: to, Keep: who.Credential.CredentialID, By: who.maker(), At: time.Now(),
+	}})
+	if err == nil {
+		err = d.note(WithActor(ctx, who), Incident{What: EventPasswordSet, User: about(u)})
+	}
 	return err
 }
 
@@ -198,7 +217,11 @@ func (d *Directory) ResetPassword(ctx context.Context, userID, password string) 
 	if err != nil {
 		return User{}, err
 	}
-	return d.change(ctx, u.UserID, UserChange{Password: &PasswordChange{To: to}})
+	u, err = d.change(ctx, u.UserID, UserChange{Password: &PasswordChange{To: to, By: actor(ctx).maker(), At: time.Now()}})
+	if err == nil {
+		err = d.note(ctx, Incident{What: EventPasswordSet, User: about(u)})
+	}
+	return u, err
 }
 
 // newPassword is what is stored of a password that is good for a user of that name.
@@ -241,7 +264,7 @@ func (d *Directory) CreateUser(ctx context.Context, name string, role Role, pass
 			return User{}, err
 		}
 	}
-	u := User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now()}
+	u := User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now(), CreatedBy: actor(ctx).maker()}
 	err = d.store.PutUser(ctx, u)
 	if errors.Is(err, ErrExists) {
 		return User{}, nameTaken()
@@ -249,8 +272,8 @@ func (d *Directory) CreateUser(ctx context.Context, name string, role Role, pass
 	if err != nil {
 		return User{}, fmt.Errorf("account: create user: %w", err)
 	}
-	if password == "" {
-		return u, nil
+	if err := d.note(ctx, Incident{What: EventUserCreated, User: about(u), Role: role}); err != nil || password == "" {
+		return u, err
 	}
 	return d.ResetPassword(ctx, u.UserID, password)
 }
@@ -260,15 +283,25 @@ func (d *Directory) SetRole(ctx context.Context, userID string, role Role) error
 	if rank[role] == 0 {
 		return &InvalidError{Field: "role", Sentence: "A role is viewer, member or admin."}
 	}
-	_, err := d.change(ctx, userID, UserChange{Role: &role})
+	u, err := d.change(ctx, userID, UserChange{Role: &role})
+	if err == nil {
+		err = d.note(ctx, Incident{What: EventRoleChanged, User: about(u), Role: role})
+	}
 	return err
 }
 
 // SetDisabled shuts a user out, with all credentials they have, or lets them make
 // new ones.
 func (d *Directory) SetDisabled(ctx context.Context, userID string, disabled bool) error {
-	_, err := d.change(ctx, userID, UserChange{Disabled: &disabled})
-	return err
+	u, err := d.change(ctx, userID, UserChange{Disabled: &disabled})
+	if err != nil {
+		return err
+	}
+	what := EventUserEnabled
+	if disabled {
+		what = EventUserDisabled
+	}
+	return d.note(ctx, Incident{What: what, User: about(u)})
 }
 
 func (d *Directory) change(ctx context.Context, userID string, c UserChange) (User, error) {
@@ -292,12 +325,15 @@ func (d *Directory) validName(ctx context.Context, name, except string) (string,
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
 		return "", &InvalidError{Field: "name", Sentence: fmt.Sprintf("A name has 1 to %d bytes of letters, digits, spaces and signs.", maxName)}
 	}
+	if _, err := precis.Nickname.CompareKey(name); err != nil || mixesScripts(name) {
+		return "", &InvalidError{Field: "name", Sentence: "This name mixes alphabets or has characters that cannot be told apart from others. Choose another one."}
+	}
 	users, err := d.Users(ctx)
 	if err != nil {
 		return "", err
 	}
 	for _, u := range users {
-		if u.UserID != except && strings.EqualFold(u.Name, name) {
+		if u.UserID != except && sameName(u.Name, name) {
 			return "", nameTaken()
 		}
 	}
@@ -328,7 +364,7 @@ func (d *Directory) EndSignIn(ctx context.Context, userID, credentialID string) 
 	}
 	for _, c := range list {
 		if c.CredentialID == credentialID {
-			return d.revoke(ctx, credentialID)
+			return d.revoke(ctx, c)
 		}
 	}
 	return fmt.Errorf("account: end sign-in: %w", ErrNotFound)

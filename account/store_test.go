@@ -70,6 +70,36 @@ func (m *memory) AddCredential(_ context.Context, c account.Credential) error {
 	return nil
 }
 
+// endBound ends what is bound to a credential that has ended.
+func (m *memory) endBound() {
+	for again := true; again; {
+		again = false
+		for i, c := range m.credentials {
+			ended := slices.ContainsFunc(m.credentials, func(p account.Credential) bool {
+				return p.CredentialID == c.ParentID && p.Revoked && (p.Kind != account.SignInLink || m.ended(p.ParentID))
+			})
+			if c.Bound && !c.Revoked && ended {
+				m.credentials[i].Revoked, again = true, true
+			}
+		}
+	}
+}
+
+func (m *memory) ended(credentialID string) bool {
+	return slices.ContainsFunc(m.credentials, func(c account.Credential) bool { return c.CredentialID == credentialID && c.Revoked })
+}
+
+func (m *memory) CredentialByID(_ context.Context, credentialID string) (account.Credential, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.credentials {
+		if c.CredentialID == credentialID {
+			return c, nil
+		}
+	}
+	return account.Credential{}, account.ErrNotFound
+}
+
 func (m *memory) live(kind account.CredentialKind, hash []byte, now time.Time) *account.Credential {
 	for i := range m.credentials {
 		c := &m.credentials[i]
@@ -86,6 +116,7 @@ func (m *memory) live(kind account.CredentialKind, hash []byte, now time.Time) *
 func (m *memory) ChangeUser(_ context.Context, userID string, c account.UserChange) (account.User, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	defer m.endBound()
 	u, err := m.user(userID)
 	if err != nil {
 		return u, err
@@ -134,6 +165,7 @@ func (m *memory) ChangeUser(_ context.Context, userID string, c account.UserChan
 			m.passwords = map[string]string{}
 		}
 		m.passwords[userID], u.HasPassword = p.To, p.To != ""
+		u.PasswordBy, u.PasswordAt = p.By, p.At
 		endSignIns(p.Keep)
 	}
 	for i, other := range m.credentials {
@@ -194,6 +226,7 @@ func (m *memory) RevokeCredential(_ context.Context, credentialID string) error 
 	for i := range m.credentials {
 		if m.credentials[i].CredentialID == credentialID {
 			m.credentials[i].Revoked = true
+			m.endBound()
 			return nil
 		}
 	}

@@ -676,7 +676,8 @@ func TestAddressesInside(t *testing.T) {
 	for _, url := range []string{
 		"http://example.org/", "https://127.0.0.1/", "https://[::1]:8787/", "https://localhost/", "https://x.localhost./", "https://10.0.0.1/",
 		"https://169.254.169.254/latest", "https://192.168.1.1/", "https://[::ffff:127.0.0.1]/", "https://[fe80::1]/", "https://[fd00::1]/",
-		"https://100.64.0.1/", "https://0.0.0.0/", "https://[64:ff9b::7f00:1]/", "https://user:pw@example.org/", "ftp://example.org/", "example.org", "https:///x", "",
+		"https://100.64.0.1/", "https://0.0.0.0/", "https://[64:ff9b::7f00:1]/", "https://[64:ff9b:1::1]/", "https://[2002:7f00:1::1]/", "https://[2001::1]/", "https://[fec0::1]/", "https://[::7f00:1]/", "https://[5f00::1]/", "https://[3fff::1]/",
+		"https://[100::1]/", "https://192.88.99.1/", "https://203.0.113.1/", "https://255.255.255.255/", "https://[2606:4700::1%25eth0]/", "https://user:pw@example.org/", "ftp://example.org/", "example.org", "https:///x", "",
 	} {
 		_, err := a.Add(t.Context(), alert.Target{UserID: "ada", Way: alert.Ntfy, Address: alert.Address{URL: url}}, pending.Actor{UserID: "grace", Name: "Grace"})
 		var invalid *alert.InvalidError

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/ssrf"
 )
 
 // Times and numbers of an [Alerter].
@@ -480,7 +481,7 @@ func (a *Alerter) settle(ctx context.Context, r result, now time.Time) {
 		problem = problemOf(r.err)
 		pause := min(firstPause<<(d.Attempts-1), longestPause)
 		var invalid *InvalidError
-		if refused != nil && refused.final() || errors.As(r.err, &invalid) || errors.Is(r.err, errPrivate) || d.Attempts >= mostAttempts {
+		if refused != nil && refused.final() || errors.As(r.err, &invalid) || errors.Is(r.err, ssrf.ErrPrivate) || d.Attempts >= mostAttempts {
 			d.State = Failed
 		} else if refused != nil {
 			pause = max(pause, refused.again)
@@ -510,7 +511,7 @@ func problemOf(err error) string {
 		return fmt.Sprintf("It answered %d %s.", refused.status, http.StatusText(refused.status))
 	case errors.As(err, &invalid):
 		return invalid.Sentence
-	case errors.Is(err, errPrivate):
+	case errors.Is(err, ssrf.ErrPrivate):
 		return "The address leads to this machine or a private network. The settings of the server can allow that."
 	case errors.Is(err, context.DeadlineExceeded):
 		return "It did not answer in time."

@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -18,8 +17,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/sayso-dev/sayso/ssrf"
 )
 
 // sendTimeout is how long one place may take.
@@ -49,24 +49,15 @@ func (e *refusedError) final() bool {
 	return e.status >= 300 && e.status < 500 && e.status != http.StatusRequestTimeout && e.status != http.StatusTooManyRequests
 }
 
-// errPrivate: the address leads into a network that is not everybody's.
-var errPrivate = errors.New("the address leads to this machine or a private network")
-
 // newHTTP makes a client that reaches public addresses alone, unless private is
 // set: what it asks for was typed by people, who must not reach through the
 // server what they cannot reach themselves. The address is checked when it is
 // dialled, after its name was looked up, and no redirect is followed.
 func newHTTP(private bool) *http.Client {
-	dialer := &net.Dialer{Timeout: sendTimeout, Control: func(_, address string, _ syscall.RawConn) error {
-		at, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return err
-		}
-		if !private && !public(at.Addr()) {
-			return errPrivate
-		}
-		return nil
-	}}
+	dialer := &net.Dialer{Timeout: sendTimeout}
+	if !private {
+		dialer.Control = ssrf.Control
+	}
 	return &http.Client{
 		Timeout: sendTimeout,
 		Transport: &http.Transport{
@@ -75,26 +66,6 @@ func newHTTP(private bool) *http.Client {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-}
-
-// notPublic are networks beside those that netip knows as private.
-var notPublic = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"),
-}
-
-func public(a netip.Addr) bool {
-	a = a.Unmap().WithZone("")
-	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
-		return false
-	}
-	for _, p := range notPublic {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
 }
 
 // checkURL refuses what is no address of a place, before anything is sent there.
@@ -108,7 +79,7 @@ func checkURL(text string, private bool) error {
 	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	ip, err := netip.ParseAddr(host)
-	if !private && (err == nil && !public(ip) || host == "localhost" || strings.HasSuffix(host, ".localhost")) {
+	if !private && (err == nil && !ssrf.Public(ip) || host == "localhost" || strings.HasSuffix(host, ".localhost")) {
 		return &InvalidError{"url", "The address leads to this machine or a private network. The settings of the server can allow that."}
 	}
 	return nil

@@ -22,7 +22,44 @@ type ToolRequest struct {
 	BlockedPath           string
 	Input                 json.RawMessage // byte for byte as asked
 	PermissionSuggestions json.RawMessage // array of rules to grant, or nil
-	Raw                   json.RawMessage // the whole request object
+
+	// DefaultToNo: a single stray keystroke must not approve it.
+	DefaultToNo bool
+	// SuppressAlwaysAllowRule: no rule may be granted with an allow, nor offered.
+	SuppressAlwaysAllowRule bool
+	// RequiresUserInteraction: nobody may approve it who has not opened it.
+	RequiresUserInteraction bool
+	// MatchedAskRule is the rule of a person's settings that has the CLI ask, although
+	// it gives another reason; nil when there is none.
+	MatchedAskRule *AskRule
+	// ClassifierApprovable is about the safety checks that have the CLI ask: false when
+	// one of them must be approved by a person, nil when there is none.
+	ClassifierApprovable *bool
+	// MCPServer serves the tool; nil for a tool of the CLI, and from CLIs that do not
+	// tell.
+	MCPServer *MCPProvenance
+
+	Raw json.RawMessage // the whole request object
+}
+
+// AskRule is a rule of permissions.ask. All of it is text from outside.
+type AskRule struct {
+	Source      string `json:"source"` // where it stands, such as userSettings
+	ToolName    string `json:"tool_name"`
+	RuleContent string `json:"rule_content,omitempty"`
+}
+
+// MCPProvenance names an MCP server as its configuration does. All of it is text from
+// outside; what Source says can be trusted, what Name says cannot.
+type MCPProvenance struct {
+	Name   string `json:"name"`
+	Source string `json:"source"` // sdk, plugin, user, project, local, dynamic, managed, …
+}
+
+// demanded reads a restriction. What is neither false nor absent restricts: a CLI that
+// says it in another way meant something.
+func demanded(value json.RawMessage) bool {
+	return len(value) > 0 && string(value) != "false" && string(value) != "null"
 }
 
 // ToolDecision answers a [ToolRequest].
@@ -75,6 +112,26 @@ func readToolRequest(id string, body json.RawMessage, fields []field) ToolReques
 		case "permission_suggestions":
 			if f.value[0] == '[' {
 				r.PermissionSuggestions = clone(f.value)
+			}
+		case "default_to_no":
+			r.DefaultToNo = demanded(f.value)
+		case "suppress_always_allow_rule":
+			r.SuppressAlwaysAllowRule = demanded(f.value)
+		case "requires_user_interaction":
+			r.RequiresUserInteraction = demanded(f.value)
+		case "matched_ask_rule":
+			if demanded(f.value) {
+				r.MatchedAskRule = new(AskRule)
+				_ = json.Unmarshal(f.value, r.MatchedAskRule) // of another shape it is a rule all the same
+			}
+		case "classifier_approvable":
+			if string(f.value) != "null" {
+				r.ClassifierApprovable = new(string(f.value) == "true")
+			}
+		case "mcp_server":
+			var server MCPProvenance
+			if json.Unmarshal(f.value, &server) == nil && server != (MCPProvenance{}) {
+				r.MCPServer = &server
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -141,19 +142,54 @@ func TestToolRequestHasAllThatTheCLISays(t *testing.T) {
 		return claude.ToolDecision{Allow: true}, nil
 	}}
 	converse(t, o, func(c *conversation) {
-		request := `{"brand_new":{"x":1},"agent_id":"a1","blocked_path":"/etc","decision_reason":"rule","decision_reason_type":"rule","description":"d","display_name":"Shell","title":"Claude wants","permission_suggestions":[{"type":"addRules"}],"tool_use_id":"tu","input":{"command":"x"},"tool_name":"Bash","subtype":"can_use_tool"}`
+		request := `{"brand_new":{"x":1},"default_to_no":true,"suppress_always_allow_rule":true,"requires_user_interaction":true,"matched_ask_rule":{"source":"userSettings","tool_name":"Bash","rule_content":"x:*"},"classifier_approvable":false,"mcp_server":{"name":"gh","source":"project"},"agent_id":"a1","blocked_path":"/etc","decision_reason":"rule","decision_reason_type":"rule","description":"d","display_name":"Shell","title":"Claude wants","permission_suggestions":[{"type":"addRules"}],"tool_use_id":"tu","input":{"command":"x"},"tool_name":"Bash","subtype":"can_use_tool"}`
 		c.says(`{"request":` + request + `,"request_id":"r1","type":"control_request"}`)
 		c.answer("r1")
 		want := claude.ToolRequest{
 			RequestID: "r1", ToolName: "Bash", ToolUseID: "tu", AgentID: "a1", Title: "Claude wants", DisplayName: "Shell",
 			Description: "d", DecisionReason: "rule", DecisionReasonType: "rule", BlockedPath: "/etc",
 			Input: json.RawMessage(`{"command":"x"}`), PermissionSuggestions: json.RawMessage(`[{"type":"addRules"}]`),
+			DefaultToNo: true, SuppressAlwaysAllowRule: true, RequiresUserInteraction: true,
+			MatchedAskRule:       &claude.AskRule{Source: "userSettings", ToolName: "Bash", RuleContent: "x:*"},
+			ClassifierApprovable: new(false), MCPServer: &claude.MCPProvenance{Name: "gh", Source: "project"},
 			Raw: json.RawMessage(request),
 		}
-		if fmt.Sprintf("%s", got) != fmt.Sprintf("%s", want) {
-			t.Errorf("got  %s\nwant %s", got, want)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
 	})
+}
+
+// TestWhatRestrictsIsReadCarefully: a CLI that says it in another shape means it.
+func TestWhatRestrictsIsReadCarefully(t *testing.T) {
+	for members, want := range map[string]claude.ToolRequest{
+		`"default_to_no":false,"suppress_always_allow_rule":null,"requires_user_interaction":false,"matched_ask_rule":null,"classifier_approvable":null,"mcp_server":null`: {},
+		`"x":1`:                         {},
+		`"default_to_no":"yes"`:         {DefaultToNo: true},
+		`"requires_user_interaction":1`: {RequiresUserInteraction: true},
+		`"suppress_always_allow_rule":{"for":"plugin"}`: {SuppressAlwaysAllowRule: true},
+		`"matched_ask_rule":"Bash(x)"`:                  {MatchedAskRule: &claude.AskRule{}},
+		`"matched_ask_rule":{"tool_name":"Bash","n":1}`: {MatchedAskRule: &claude.AskRule{ToolName: "Bash"}},
+		`"classifier_approvable":true`:                  {ClassifierApprovable: new(true)},
+		`"classifier_approvable":"perhaps"`:             {ClassifierApprovable: new(false)},
+		`"mcp_server":"gh"`:                             {},
+	} {
+		t.Run(members, func(t *testing.T) {
+			var got claude.ToolRequest
+			o := claude.Options{CanUseTool: func(_ context.Context, r claude.ToolRequest) (claude.ToolDecision, error) {
+				got = claude.ToolRequest{DefaultToNo: r.DefaultToNo, SuppressAlwaysAllowRule: r.SuppressAlwaysAllowRule, RequiresUserInteraction: r.RequiresUserInteraction,
+					MatchedAskRule: r.MatchedAskRule, ClassifierApprovable: r.ClassifierApprovable, MCPServer: r.MCPServer}
+				return claude.ToolDecision{Message: "no"}, nil
+			}}
+			converse(t, o, func(c *conversation) {
+				c.says(`{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash","tool_use_id":"tu","input":{},` + members + `}}`)
+				c.answer("r1")
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("got  %+v\nwant %+v", got, want)
+				}
+			})
+		})
+	}
 }
 
 // parked is a callback that waits until the test answers.

@@ -331,3 +331,45 @@ func TestRealCLI(t *testing.T) {
 		})
 	}
 }
+
+// TestRealCLITellsOnlyWhatWasProposed: of an edited approval both versions run the
+// edited input, and tell of nothing but the proposed one. Whoever shows a call must
+// know by themselves what ran.
+func TestRealCLITellsOnlyWhatWasProposed(t *testing.T) {
+	t.Parallel()
+	for variable, version := range map[string]string{"SAYSO_TEST_CLAUDE_OLD": "2.1.197", "SAYSO_TEST_CLAUDE_NEW": "2.1.329"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			calls, results := make(chan string, 10), make(chan string, 10)
+			s := startReal(t, realCLI(t, variable, version), func(_ *claude.Launch, o *claude.Options) {
+				was := o.OnMessage
+				o.OnMessage = func(m claude.Message) {
+					switch m := m.(type) {
+					case *claude.Assistant:
+						for _, b := range m.Content {
+							if b.Type == "tool_use" {
+								calls <- string(b.Input)
+							}
+						}
+					case *claude.User:
+						results <- string(m.Raw)
+					}
+					was(m)
+				}
+			})
+			s.initialize()
+			s.says(`[[{"tool":"Bash","input":{"command":"touch proposed"}}],[{"text":"done"}]]`)
+			s.next(1)[0].decide <- claude.ToolDecision{Allow: true, UpdatedInput: json.RawMessage(`{"command":"touch ran"}`)}
+			s.result("done")
+			if !s.exists("ran") || s.exists("proposed") {
+				t.Errorf("ran %v, proposed %v", s.exists("ran"), s.exists("proposed"))
+			}
+			if call := receive(t, "the call", calls); !strings.Contains(call, "touch proposed") || len(calls) > 0 {
+				t.Errorf("the call is told as %s, and %d more", call, len(calls))
+			}
+			if result := receive(t, "the result", results); strings.Contains(result, "touch ran") {
+				t.Errorf("the result tells what ran: %s", result)
+			}
+		})
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -246,8 +247,9 @@ func (a *Adapters) agent(r *http.Request) (account.AgentToken, error) {
 	return token, err
 }
 
-// readJSON decodes a body. Fields that it does not know are left alone: an asker
-// may be newer than this server.
+// readJSON decodes a body. Fields that it does not know, such as one in another case,
+// are left alone: an asker may be newer than this server. A field that is there twice
+// is refused.
 func readJSON(w http.ResponseWriter, r *http.Request, dst any) error {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
@@ -263,8 +265,26 @@ func readJSON(w http.ResponseWriter, r *http.Request, dst any) error {
 	case err != nil:
 		return bad("The body did not arrive whole.")
 	}
-	if err := json.Unmarshal(data, dst); err != nil {
+	unexpected := func(err error) error {
 		return bad("The body is not the JSON that is expected here: " + err.Error() + ".")
+	}
+	if err := pending.CheckJSON(data); err != nil {
+		return unexpected(err)
+	}
+	fields, err := objectOf(data)
+	if err != nil {
+		return unexpected(err)
+	}
+	// encoding/json would take "Question" for "question".
+	t := reflect.TypeOf(dst).Elem()
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if !fields.has(name) {
+			continue
+		}
+		if err := json.Unmarshal(fields[name], reflect.ValueOf(dst).Elem().Field(i).Addr().Interface()); err != nil {
+			return unexpected(fmt.Errorf("%s: %w", name, err))
+		}
 	}
 	return nil
 }

@@ -311,7 +311,7 @@ func TestATerminalThatDoesNotComeBack(t *testing.T) {
 		e.waits()
 		e.cut()
 		time.Sleep(mcpapi.AskerGone + time.Second)
-		h.ends(r, pending.Withdrawn, "The agent that asked is no longer connected.")
+		h.ends(r, pending.Withdrawn, "The asker is gone.")
 		term.asks(bash("k1")).gets(200, map[string]any{"status": "over"})
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -146,16 +147,9 @@ func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h 
 			s.desk.leave(h, c)
 			return pending.Request{}, failed("The call has ended."), nil // nobody hears it
 		case <-patience:
-			patience = nil
-			row, err := s.o.Requests.Ticket(ctx, h.requestID, TicketLife)
-			switch {
-			case err != nil:
-				s.o.Log.ErrorContext(ctx, "cannot give a ticket", "request_id", h.requestID, "error", err)
-			case !row.Status.Final():
-				s.desk.ticket(h)
-				s.desk.leave(h, c)
-				return row, ticket(row), nil
-			}
+			s.desk.ticket(h)
+			s.desk.leave(h, c)
+			return pending.Request{}, ticket(h.requestID), nil
 		case <-progress.C:
 			s.progress(ctx, req, token, began)
 			next := ProgressEvery
@@ -183,49 +177,79 @@ func (s *Server) progress(ctx context.Context, req *mcp.CallToolRequest, token a
 }
 
 // ticket is what a client gets that must not wait any longer.
-func ticket(row pending.Request) *mcp.CallToolResult {
+func ticket(requestID string) *mcp.CallToolResult {
 	return said(encoded(struct {
 		Status  string `json:"status"`
 		Ticket  string `json:"ticket"`
 		Message string `json:"message"`
-	}{"pending", row.RequestID, "Nobody has answered yet, and the question stays open. " +
+	}{"pending", requestID, "Nobody has answered yet, and the question stays open. " +
 		"Call ask_user_wait with this ticket now to go on waiting for the answer. Do not ask again."}))
 }
 
 // waitFor goes on with a question that has a ticket.
 func (s *Server) waitFor(ctx context.Context, c *call, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	arguments, err := objectOf(req.Params.Arguments)
+	arguments, err := inputOf(req.Params.Arguments)
 	if err != nil {
 		return invalid(err), nil
 	}
 	id, err := arguments.text("ticket", 100)
-	if err == nil && id == "" {
+	if err == nil && strings.TrimSpace(id) == "" {
 		err = errors.New("ticket is required")
 	}
 	if err != nil {
 		return invalid(err), nil
 	}
-	row, err := s.o.Requests.Request(ctx, c.session.SessionID, id)
-	switch {
-	case errors.Is(err, pending.ErrNotFound), err == nil && row.Source != pending.SourceMCP:
-		return failed("There is no question with this ticket. Ask again if you still need the answer."), nil
-	case err != nil:
-		return s.trouble(ctx, err), nil
-	}
-	if !row.Status.Final() {
-		h, err := s.desk.join(row, false)
-		if err != nil {
+	for nth := 1; ; nth++ {
+		row, known, err := s.ticketed(ctx, c.session.SessionID, id)
+		switch {
+		case errors.Is(err, pending.ErrNotFound), err == nil && row.Source != pending.SourceMCP:
+			return failed("There is no question with this ticket. Ask again if you still need the answer."), nil
+		case err != nil:
 			return s.trouble(ctx, err), nil
 		}
-		var result *mcp.CallToolResult
-		if row, result, err = s.wait(ctx, c, req, h, true); result != nil {
-			return result, nil
+		if !row.Status.Final() {
+			h, err := s.desk.join(row, !known)
+			if err != nil {
+				return s.trouble(ctx, err), nil
+			}
+			s.desk.ticket(h)
+			var result *mcp.CallToolResult
+			row, result, err = s.wait(ctx, c, req, h, true)
+			switch {
+			case result != nil:
+				return result, nil
+			case lostItsAsker(row, err) && c.ctx.Err() == nil && nth < 100:
+				continue // it was taken away in the instant before this call
+			case row.Resolution == nil:
+				return s.trouble(ctx, err), nil
+			}
 		}
-		if row.Resolution == nil {
-			return s.trouble(ctx, err), nil
+		return s.result(c, s.policy(ctx, c), row), nil
+	}
+}
+
+// ticketed is the question of a ticket. One that was taken away because its asker
+// did not come back is the same question anew, which known says was put before
+// people already.
+func (s *Server) ticketed(ctx context.Context, sessionID, id string) (row pending.Request, known bool, err error) {
+	if row, err = s.o.Requests.Request(ctx, sessionID, id); err != nil {
+		return row, false, err
+	}
+	for lostItsAsker(row, nil) {
+		anew := row
+		anew.RequestID = pending.NewRequestID(sessionID, "", "ticket/"+row.RequestID)
+		anew.Status, anew.Delivery, anew.Resolution, anew.CreatedAt = pending.Open, pending.NotDelivered, nil, time.Now()
+		switch row, err = s.o.Requests.Request(ctx, sessionID, anew.RequestID); {
+		case errors.Is(err, pending.ErrNotFound) && !anew.ExpiresAt.IsZero() && !anew.ExpiresAt.After(anew.CreatedAt):
+			anew.Status = pending.Expired // while its asker was away
+			return anew, false, nil
+		case errors.Is(err, pending.ErrNotFound):
+			return anew, false, nil
+		case err != nil:
+			return row, false, err
 		}
 	}
-	return s.result(c, s.policy(ctx, c), row), nil
+	return row, true, nil
 }
 
 func (s *Server) policy(ctx context.Context, c *call) Policy {

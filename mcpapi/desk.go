@@ -11,7 +11,7 @@ import (
 )
 
 // errAskerGone is why a question is taken away that nobody waits for.
-const errAskerGone = sentence("The agent that asked is no longer connected.")
+const errAskerGone = sentence("The asker is gone.")
 
 // errTokenEnded is why a question is taken away whose asker may not ask any longer.
 const errTokenEnded = sentence("The session of the agent has ended, and its token with it.")
@@ -46,8 +46,8 @@ type held struct {
 
 	// Guarded by the desk.
 	calls    int
-	last     string // name of the call that left last; see calls
-	ticketed bool
+	last     string      // name of the call that left last; see calls
+	ticketed bool        // its asker was told to come back for the answer
 	grace    *time.Timer // runs while nobody waits
 }
 
@@ -108,9 +108,7 @@ func (d *desk) take(row pending.Request) {
 	if !d.running || d.held[row.RequestID] != nil {
 		return
 	}
-	h := d.hold(row)
-	h.ticketed = !row.TicketedAt.IsZero()
-	d.watch(h, ServerGone)
+	d.watch(d.hold(row), ServerGone)
 }
 
 // enter counts a call; false while the desk is closed.
@@ -198,7 +196,8 @@ func (d *desk) hold(req pending.Request) *held {
 }
 
 // leave ends the wait of a call: it was cancelled, its connection has gone, or it
-// was given a ticket. The last one that is cancelled takes the question along.
+// was given a ticket. The last one that is cancelled takes the question along; of
+// any other it is known some time later that its asker is gone.
 func (d *desk) leave(h *held, c *call) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -208,7 +207,11 @@ func (d *desk) leave(h *held, c *call) {
 		h.cancel(errCancelled)
 		return
 	}
-	d.watch(h, AskerGone)
+	if h.ticketed {
+		d.watch(h, TicketGone)
+	} else {
+		d.watch(h, AskerGone)
+	}
 }
 
 // expel ends the wait of a call whose token is no longer good, and with it the
@@ -233,7 +236,7 @@ func (d *desk) cancel(name string) {
 	}
 }
 
-// ticket notes that a question needs nobody that waits.
+// ticket notes that the asker of a question comes back for it.
 func (d *desk) ticket(h *held) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -242,14 +245,14 @@ func (d *desk) ticket(h *held) {
 
 // watch takes a question away when nobody waits for it for some time.
 func (d *desk) watch(h *held, patience time.Duration) {
-	if h.calls > 0 || h.ticketed || !d.running {
+	if h.calls > 0 || !d.running {
 		return
 	}
 	h.quiet()
 	h.grace = time.AfterFunc(patience, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if h.calls == 0 && !h.ticketed && d.running {
+		if h.calls == 0 && d.running {
 			h.cancel(errAskerGone)
 		}
 	})

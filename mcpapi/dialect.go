@@ -207,7 +207,7 @@ func optionsOf(input object, q *pending.Question, valued bool) error {
 			if value, err = o.text("value", maxLabel); err != nil {
 				return err
 			}
-			if value == "" {
+			if strings.TrimSpace(value) == "" {
 				return errors.New("every option needs a value")
 			}
 		}
@@ -401,7 +401,7 @@ func approvalResult(row pending.Request) *mcp.CallToolResult {
 	case row.Status == pending.Denied && a != nil:
 		message := a.Message
 		if message == "" {
-			message = "The user denied this."
+			message = pending.DeniedAction
 		}
 		return said(encoded(deny{"deny", message, a.Interrupt}))
 	case row.Status == pending.Expired:

@@ -174,7 +174,7 @@ func hookReply(row pending.Request) (int, HookReply) {
 	case answer.Decision == pending.Deny && answer.Message == "" && row.RequestType == pending.AskUserQuestion:
 		said.Message = "The user declined to answer."
 	case answer.Decision == pending.Deny && answer.Message == "":
-		said.Message = "The user denied this."
+		said.Message = pending.DeniedAction
 	case row.RequestType == pending.AskUserQuestion:
 		said.Answers = pending.AnswersByText(row, answer)
 	}
@@ -191,8 +191,13 @@ func (a *Adapters) postHookGone(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	reason, known := goneReasons[gone.Reason]
-	if !known {
+	switch {
+	case !known:
 		return bad("reason must be terminal, refused or ended.")
+	case !short(gone.Key, 200) || gone.Key == "":
+		return bad("key must be a text of 1 to 200 bytes.")
+	case !short(gone.SessionID, 200) || gone.SessionID == "":
+		return bad("session_id must be a text of 1 to 200 bytes.")
 	}
 	sessionID := terminalSessionID(token, gone.SessionID)
 	row, err := a.o.Requests.Request(r.Context(), sessionID, pending.NewRequestID(sessionID, "", hookPrefix+gone.Key))

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"unicode/utf8"
+
+	"github.com/sayso-dev/sayso/pending"
 )
 
 // object is the input of a tool, or an object in it. encoding/json would take
@@ -23,6 +25,17 @@ func objectOf(raw json.RawMessage) (object, error) {
 		return nil, errors.New("arguments must be an object")
 	}
 	return o, nil
+}
+
+// inputOf reads the arguments of a call. Fields that no tool knows are left alone, as
+// the protocol has it; what two readers would understand differently is refused.
+func inputOf(arguments json.RawMessage) (object, error) {
+	if !missing(arguments) {
+		if err := pending.CheckJSON(arguments); err != nil {
+			return nil, fmt.Errorf("arguments cannot be read: %w", err)
+		}
+	}
+	return objectOf(arguments)
 }
 
 func missing(raw json.RawMessage) bool {

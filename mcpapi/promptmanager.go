@@ -91,8 +91,9 @@ func loopback(host string) bool {
 }
 
 // RunRelay is the PromptManager's MCP server: the tool ask_user on stdin and
-// stdout, until stdin ends. It asks at the PromptManager's own routes, or at ours.
-func RunRelay(ctx context.Context, c RelayConfig, in io.ReadCloser, out io.WriteCloser, version string) error {
+// stdout, until stdin has ended and all that was read is answered, or until ctx ends.
+// It asks at the PromptManager's own routes, or at ours.
+func RunRelay(ctx context.Context, c RelayConfig, in io.Reader, out io.Writer, version string) error {
 	r := newRelayClient(c)
 	defer r.client.CloseIdleConnections()
 	server := mcp.NewServer(&mcp.Implementation{Name: "ask-user", Version: version}, nil)
@@ -102,15 +103,18 @@ func RunRelay(ctx context.Context, c RelayConfig, in io.ReadCloser, out io.Write
 			"a choice between options, or confirmation before proceeding.",
 		InputSchema: json.RawMessage(relaySchema),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}, // else Claude asks one at a time
-	}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	}, func(call context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		call, end := context.WithCancel(call)
+		defer end()
+		defer context.AfterFunc(ctx, end)() // the end of the server waits for its calls
 		key, _ := req.Params.Meta["claudecode/toolUseId"].(string)
 		if key == "" {
 			key = uuid.NewString()
 		}
-		text, failed := r.ask(ctx, key, req.Params.Arguments)
+		text, failed := r.ask(call, key, req.Params.Arguments)
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: failed}, nil
 	})
-	err := server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
+	err := server.Run(ctx, &stdio{in: in, out: out})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
 	}
@@ -155,14 +159,21 @@ func (r *relayClient) ask(ctx context.Context, key string, arguments json.RawMes
 	if _, err := relayForm(q); err != nil {
 		return err.Error(), true
 	}
+	asked := ctx
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.c.Timeout)*time.Second)
 	defer cancel()
+	over := func() (string, bool) {
+		if asked.Err() != nil {
+			return "The question was cancelled.", true
+		}
+		return relayTimedOut, true
+	}
 	project := url.Values{"p": {strconv.Itoa(r.c.ProjectID)}}
 	for {
 		status, _, err := r.send(ctx, http.MethodPost, "/claude/relay-question", project, q)
 		switch {
 		case ctx.Err() != nil:
-			return relayTimedOut, true
+			return over()
 		case err == nil && status == http.StatusOK:
 		case err == nil && status == http.StatusForbidden:
 			return "The question could not be asked: this stream is unknown or has ended.", true
@@ -180,7 +191,7 @@ func (r *relayClient) ask(ctx context.Context, key string, arguments json.RawMes
 		status, answer, err := r.send(ctx, http.MethodGet, "/claude/poll-answer", query, nil)
 		switch {
 		case ctx.Err() != nil:
-			return relayTimedOut, true
+			return over()
 		case err == nil && status == http.StatusOK && answer.Status == RelayAnswered:
 			return "User selected: " + answer.Answer, false
 		case err == nil && status == http.StatusOK && answer.Status == RelayDeclined:

@@ -33,7 +33,7 @@ type stream struct {
 func (h *house) stream() stream {
 	h.t.Helper()
 	a := h.agent(session.Agent, "api")
-	token, err := h.directory.MintStream(h.t.Context(), a.sessionID, "api", 0)
+	token, err := h.directory.MintStream(h.t.Context(), a.sessionID, "api", 5, 0)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestPromptManager3FreeText(t *testing.T) {
 		r := h.asked()
 		is(t, "kind", r.Form.Questions[0].Kind, pending.Text)
 		h.decides(r, pending.Submission{Answers: map[string]string{"Why?": "Because."}})
-		s.polls("").gets(200, map[string]any{"status": "answered", "answer": "Because.", "selectedOptions": nil})
+		s.polls("").gets(200, map[string]any{"status": "answered", "answer": "Because.", "selectedOptions": "[]"})
 	})
 }
 
@@ -164,7 +164,7 @@ func TestPromptManager8AskerGoes(t *testing.T) {
 			time.Sleep(2 * time.Second)
 		}
 		time.Sleep(mcpapi.AskerGone)
-		h.ends(r, pending.Withdrawn, "The agent that asked is no longer connected.")
+		h.ends(r, pending.Withdrawn, "The asker is gone.")
 		is(t, "open", len(h.openRequests()), 0)
 	})
 }
@@ -181,9 +181,16 @@ func TestPromptManager9InvalidStreamToken(t *testing.T) {
 			h.sends("GET", "/claude/poll-answer?p=5&streamToken="+token, "", nil).gets(403, nil)
 		}
 		is(t, "open", len(h.openRequests()), 0)
-		for _, p := range []string{"", "?p=", "?p=x", "?p=-1"} {
-			h.sends("POST", "/claude/relay-question"+p, "", map[string]any{"streamToken": s.token, "question": "Hello?"}).gets(400, nil)
+		ask := map[string]any{"streamToken": s.token, "question": "Hello?"}
+		for _, p := range []string{"", "?p=", "?p=x", "?p=-1", "?p=5&p=6", "?p=99999999999999999999"} {
+			h.sends("POST", "/claude/relay-question"+p, "", ask).gets(400, nil)
+			h.sends("GET", "/claude/poll-answer?streamToken="+s.token+strings.Replace(p, "?", "&", 1), "", nil).gets(400, nil)
 		}
+		for _, p := range []string{"0", "6", "55"} { // of another project
+			h.sends("POST", "/claude/relay-question?p="+p, "", ask).gets(403, nil)
+			h.sends("GET", "/claude/poll-answer?p="+p+"&streamToken="+s.token, "", nil).gets(403, nil)
+		}
+		is(t, "open", len(h.openRequests()), 0)
 		for _, body := range []map[string]any{
 			{}, {"question": " "}, {"question": 1}, {"question": "Q", "options": "x"}, {"question": "Q", "options": []any{map[string]any{}}},
 			{"question": strings.Repeat("x", pending.MaxQuestionBytes+1)}, {"question": "Q", "timeout": -1}, {"question": "Q", "timeout": 1e9},
@@ -494,5 +501,99 @@ func TestPromptManagerItsOwnServer(t *testing.T) {
 		if text, failed := callAskUser(t, relaying(t, c), `{"question":"Hello?"}`); !failed || text != "User did not respond within the timeout period. Proceeding with your best judgment." {
 			t.Errorf("%s: got %q, %v", u, text, failed)
 		}
+	}
+}
+
+// What it has read before its input ends it answers, however much that is and
+// however long a person takes.
+func TestPromptManagerAnswersWhatItReadBeforeTheEndOfItsInput(t *testing.T) {
+	t.Parallel()
+	p := &their{status: 200, answer: map[string]any{"status": "answered", "answer": "Option A", "selectedOptions": []int{0}}}
+	server := httptest.NewServer(p)
+	defer server.Close()
+	c := mcpapi.RelayConfig{APIURL: server.URL, StreamToken: uuid.NewString(), ProjectID: 5, Timeout: 60}
+	const lists, asks = 2000, 20
+	var in strings.Builder
+	in.WriteString(`{"jsonrpc":"2.0","id":"first","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"0"}}}` + "\n\n")
+	in.WriteString(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\r\n" + "no message\n")
+	for i := range lists {
+		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`+"\n", i)
+	}
+	long := strings.Repeat("x", 15_000)
+	for i := range asks {
+		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":"ask %d","method":"tools/call","params":{"name":"ask_user","arguments":{"question":%q,"options":[{"label":"Option A"}]}}}`+"\n", i, long)
+	}
+	in.WriteString(`{"jsonrpc":"2.0","id":"last","method":"tools/list"}`) // without an end of its line
+	var out strings.Builder
+	if err := mcpapi.RunRelay(t.Context(), c, strings.NewReader(in.String()), &out, "0.0.0-test"); err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]int{}
+	for line := range strings.Lines(out.String()) {
+		var m struct {
+			ID     any             `json:"id"`
+			Result json.RawMessage `json:"result"`
+			Error  *struct{ Code int }
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		switch id := fmt.Sprint(m.ID); {
+		case m.ID == nil && m.Error != nil && m.Error.Code == -32700:
+			answers["garbage"]++
+		case m.Error != nil:
+			t.Errorf("%s: %s", id, line)
+		case strings.HasPrefix(id, "ask ") && !strings.Contains(line, "User selected: Option A"):
+			t.Errorf("%s: %s", id, line)
+		default:
+			answers[id]++
+		}
+	}
+	if want := lists + asks + 3; len(answers) != want {
+		t.Errorf("%d answers, want %d", len(answers), want)
+	}
+	for id, n := range answers {
+		if n != 1 {
+			t.Errorf("%s was answered %d times", id, n)
+		}
+	}
+}
+
+// A request that was cancelled needs no answer, so nothing waits for one.
+func TestPromptManagerEndsWithACancelledRequest(t *testing.T) {
+	t.Parallel()
+	p := &their{status: 200}
+	server := httptest.NewServer(p)
+	defer server.Close()
+	c := mcpapi.RelayConfig{APIURL: server.URL, StreamToken: uuid.NewString(), ProjectID: 5, Timeout: 300}
+	start := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"0"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_user","arguments":{"question":"Hello?"}}}
+`
+	for name, more := range map[string]string{"cancelled": `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`, "ended": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			var out strings.Builder
+			ran := make(chan error, 1)
+			go func() { ran <- mcpapi.RunRelay(ctx, c, strings.NewReader(start+more), &out, "0.0.0-test") }()
+			if more == "" {
+				select {
+				case err := <-ran:
+					t.Fatalf("it ended before the answer: %v, %s", err, &out)
+				case <-time.After(500 * time.Millisecond):
+				}
+				end() // as SIGTERM does
+			}
+			select {
+			case err := <-ran:
+				if err != nil || strings.Contains(out.String(), "did not respond") {
+					t.Errorf("%v, %s", err, &out)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("it does not end")
+			}
+		})
 	}
 }

@@ -68,7 +68,7 @@ const (
 type RelayAnswer struct {
 	Status          RelayStatus `json:"status"`
 	Answer          string      `json:"answer,omitempty"`
-	SelectedOptions []int       `json:"selectedOptions,omitempty"` // from 0
+	SelectedOptions []int       `json:"selectedOptions,omitzero"` // from 0; always there in an answer
 	Reason          string      `json:"reason,omitempty"`
 }
 
@@ -88,38 +88,42 @@ type stream struct {
 
 var streamToken = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
 
-// relayer is who relays, by the token of the stream: the agent's secret.
-func (a *Adapters) relayer(ctx context.Context, token string) (account.AgentToken, error) {
+// relayer is who relays, by the token of the stream, which is the agent's secret,
+// and the project that the address names.
+func (a *Adapters) relayer(ctx context.Context, token string, project int64) (account.AgentToken, error) {
 	unknown := &refused{http.StatusForbidden, "forbidden", "This stream is unknown here, or it has ended."}
 	if !streamToken.MatchString(token) {
 		return account.AgentToken{}, unknown
 	}
 	agent, err := a.o.Directory.Agent(ctx, token)
-	if errors.Is(err, account.ErrRefused) {
+	switch {
+	case errors.Is(err, account.ErrRefused):
 		return account.AgentToken{}, unknown
+	case err == nil && !agent.OfProject(project):
+		return account.AgentToken{}, &refused{http.StatusForbidden, "forbidden", "This stream belongs to another project than p says."}
 	}
 	return agent, err
 }
 
-// project checks the PromptManager's number of a project, which means nothing
-// here.
-func project(r *http.Request) error {
-	p := r.URL.Query().Get("p")
-	if p == "" || len(p) > 18 || strings.Trim(p, "0123456789") != "" {
-		return bad("p must be the number of a project.")
+// project is the number of the project that an address names.
+func project(r *http.Request) (int64, error) {
+	number, ok := account.ParseStreamProject(r.URL.Query()["p"])
+	if !ok {
+		return 0, bad("p must be the number of a project.")
 	}
-	return nil
+	return number, nil
 }
 
 func (a *Adapters) postRelay(w http.ResponseWriter, r *http.Request) error {
-	if err := project(r); err != nil {
+	p, err := project(r)
+	if err != nil {
 		return err
 	}
 	var q RelayQuestion
 	if err := readJSON(w, r, &q); err != nil {
 		return err
 	}
-	agent, err := a.relayer(r.Context(), q.StreamToken)
+	agent, err := a.relayer(r.Context(), q.StreamToken, p)
 	if err != nil {
 		return err
 	}
@@ -209,6 +213,8 @@ func relayForm(q RelayQuestion) (*pending.Form, error) {
 		switch {
 		case strings.TrimSpace(o.Label) == "" || !short(o.Label, pending.MaxLabelBytes):
 			return nil, bad(fmt.Sprintf("Option %d needs a label of at most %d bytes.", i+1, pending.MaxLabelBytes))
+		case slices.ContainsFunc(one.Options, func(other pending.Option) bool { return other.Label == o.Label }):
+			return nil, bad(fmt.Sprintf("Option %d is there twice.", i+1)) // the answer could not tell which
 		case !short(o.Description, pending.MaxQuestionBytes):
 			return nil, bad(fmt.Sprintf("The description of option %d is too long.", i+1))
 		}
@@ -314,11 +320,12 @@ func (l *relays) want(sessionID, requestID string) {
 }
 
 func (a *Adapters) getPoll(w http.ResponseWriter, r *http.Request) error {
-	if err := project(r); err != nil {
+	p, err := project(r)
+	if err != nil {
 		return err
 	}
 	query, ctx := r.URL.Query(), r.Context()
-	agent, err := a.relayer(ctx, query.Get("streamToken"))
+	agent, err := a.relayer(ctx, query.Get("streamToken"), p)
 	if err != nil {
 		return err
 	}
@@ -339,7 +346,7 @@ func (a *Adapters) getPoll(w http.ResponseWriter, r *http.Request) error {
 	a.relays.want(agent.SessionID, requestID)
 	row, err := a.o.Requests.Request(ctx, agent.SessionID, requestID)
 	if err == nil && !row.Status.Final() {
-		row, err = a.await(r, row, seconds(wait), func() error { _, err := a.relayer(ctx, query.Get("streamToken")); return err })
+		row, err = a.await(r, row, seconds(wait), func() error { _, err := a.relayer(ctx, query.Get("streamToken"), p); return err })
 	}
 	switch {
 	case errors.Is(err, pending.ErrNotFound):
@@ -372,7 +379,7 @@ func relayAnswer(row pending.Request) (int, RelayAnswer) {
 	if answer.Decision == pending.Deny {
 		return http.StatusOK, RelayAnswer{Status: RelayDeclined, Reason: answer.Message}
 	}
-	said := RelayAnswer{Status: RelayAnswered}
+	said := RelayAnswer{Status: RelayAnswered, SelectedOptions: []int{}}
 	if row.Form == nil || len(row.Form.Questions) != 1 {
 		return http.StatusOK, said
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sayso-dev/sayso/mcpapi"
@@ -385,7 +386,7 @@ func TestApprovalPrompt(t *testing.T) {
 		"edited": {func(a *agent, r pending.Request) {
 			a.decide(r, pending.Allow, "", json.RawMessage(`{"command":"ls -l","n":1.0}`))
 		}, `{"behavior":"allow","updatedInput":{"command":"ls -l","n":1.0}}`},
-		"denied":        {func(a *agent, r pending.Request) { a.decide(r, pending.Deny, "", nil) }, `{"behavior":"deny","message":"The user denied this."}`},
+		"denied":        {func(a *agent, r pending.Request) { a.decide(r, pending.Deny, "", nil) }, `{"behavior":"deny","message":"User denied this action"}`},
 		"with a reason": {func(a *agent, r pending.Request) { a.decide(r, pending.Deny, "Not on a Friday.", nil) }, `{"behavior":"deny","message":"Not on a Friday."}`},
 		"withdrawn": {func(a *agent, r pending.Request) { _ = a.h.registry.Withdraw(a.h.t.Context(), r.RequestID, "Killed.") },
 			`{"behavior":"deny","message":"The request was withdrawn before a person decided."}`},
@@ -406,6 +407,20 @@ func TestApprovalPrompt(t *testing.T) {
 				}
 				c.decide(a, r)
 				call.says(c.want)
+				if name != "edited" {
+					return
+				}
+				synctest.Wait()
+				ses, err := h.memory.Session(t.Context(), r.SessionID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var record session.ResolvedBody
+				if err := json.Unmarshal([]byte(ses.Model), &record); err != nil { // see memory.PutItems
+					t.Fatal(err)
+				}
+				is(t, "what ran", string(record.ToolInput), `{"command":"ls -l","n":1.0}`)
+				is(t, "what was proposed", string(record.ProposedInput), string(r.ToolInput))
 			})
 		})
 	}

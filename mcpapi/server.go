@@ -13,7 +13,9 @@
 // breaks off leaves the question open for [AskerGone], so that the same call,
 // issued again, finds it and its answer; one that is cancelled takes it away at
 // once. A client that would cut a long call gets a ticket in time and goes on
-// with ask_user_wait; a question with a ticket needs nobody that waits.
+// with ask_user_wait, which it has [TicketGone] for. Of an asker that does not come
+// back it is taken to be gone, and its question goes; one that comes back later with
+// its ticket has the question put before people again.
 //
 // # Concurrency
 //
@@ -47,9 +49,12 @@ const (
 	ProgressEvery  = 10 * time.Second  // while a call waits that wants progress
 	TicketSilent   = 45 * time.Second  // for a call that gets no progress
 	TicketProgress = 300 * time.Second // for a call that gets progress
-	TicketLife     = 24 * time.Hour    // of a question with a ticket and no deadline of its own
-	AskerGone      = 10 * time.Second  // for the same call to be issued again
-	ServerGone     = 60 * time.Second  // the same, after a start of the server
+	// AskerGone, TicketGone and ServerGone are how long a question waits for its asker
+	// to come back: after a call or a poll that ended without an answer, after one that
+	// was given a ticket, and after a start of the server.
+	AskerGone  = 10 * time.Second
+	TicketGone = 60 * time.Second
+	ServerGone = 60 * time.Second
 	// AnswerKept is how long an answer that its asker did not hear is given to the
 	// same call without a key of its own.
 	AnswerKept = 10 * time.Minute
@@ -89,7 +94,6 @@ type Requests interface {
 	Ask(ctx context.Context, req pending.Request) (pending.Request, error)
 	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
 	Request(ctx context.Context, sessionID, requestID string) (pending.Request, error)
-	Ticket(ctx context.Context, requestID string, life time.Duration) (pending.Request, error)
 }
 
 // Store is what the door reads and writes itself.

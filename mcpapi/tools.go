@@ -146,7 +146,7 @@ func (s *Server) askQuestion(ctx context.Context, c *call, req *mcp.CallToolRequ
 
 // askForm asks what read makes of the arguments.
 func (s *Server) askForm(ctx context.Context, c *call, req *mcp.CallToolRequest, name string, read func(object) (*pending.Form, time.Duration, error)) (*mcp.CallToolResult, error) {
-	input, err := objectOf(req.Params.Arguments)
+	input, err := inputOf(req.Params.Arguments)
 	if err != nil {
 		return invalid(err), nil
 	}
@@ -171,12 +171,12 @@ func arguments(req *mcp.CallToolRequest) json.RawMessage {
 // approve asks whether a tool may run. Its caller takes nothing but a decision, so
 // it gets no ticket.
 func (s *Server) approve(ctx context.Context, c *call, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	input, err := objectOf(req.Params.Arguments)
+	input, err := inputOf(req.Params.Arguments)
 	if err != nil {
 		return invalid(err), nil
 	}
 	name, err := input.text("tool_name", 500)
-	if err == nil && name == "" {
+	if err == nil && strings.TrimSpace(name) == "" {
 		err = errors.New("tool_name is required")
 	}
 	if err != nil {
@@ -214,7 +214,7 @@ func (s *Server) lifecycle(ctx context.Context, c *call, req *mcp.CallToolReques
 }
 
 func lifecycleOf(arguments json.RawMessage) (l session.Lifecycle, err error) {
-	input, err := objectOf(arguments)
+	input, err := inputOf(arguments)
 	if err != nil {
 		return l, err
 	}

@@ -53,23 +53,91 @@ func TestAnswerAfterTwentyMinutesReachesAClientThatCuts(t *testing.T) {
 	}
 }
 
+func (a *agent) waitsFor(ticket string, ways ...how) *calling {
+	return a.call("ask_user_wait", fmt.Sprintf(`{"ticket":%q}`, ticket), ways...)
+}
+
 func TestTicketOutlivesItsConnection(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		a := h.agent(session.Agent, "builder")
 		ticket := a.call("ask_question", lone("Which?")).ticket()
 		r := a.one()
 		is(t, "ticket", ticket, r.RequestID)
-		is(t, "life", r.ExpiresAt.Sub(r.TicketedAt), 24*time.Hour)
-		time.Sleep(10 * time.Hour)
+		is(t, "deadline", r.ExpiresAt.IsZero(), true) // none that the asker did not set
+		for range 2000 {                              // an asker that comes back is there, for more than a day
+			is(t, "ticket again", a.waitsFor(ticket).ticket(), ticket)
+		}
+		time.Sleep(mcpapi.TicketGone - time.Second)
 		h.restart()
-		time.Sleep(10 * time.Hour)
+		time.Sleep(mcpapi.ServerGone - time.Second)
+		is(t, "ticket after a restart", a.waitsFor(ticket).ticket(), ticket)
 		a.answer(a.one(), written("q1", "this"))
 		h.restart()
+		time.Sleep(10 * time.Hour)
 		is(t, "delivery", h.stored(ticket).Delivery, pending.Queued)
-		a.call("ask_user_wait", fmt.Sprintf(`{"ticket":%q}`, ticket)).says(`{"answer":"this"}`)
+		a.waitsFor(ticket).says(`{"answer":"this"}`)
 		synctest.Wait()
 		is(t, "delivery", h.stored(ticket).Delivery, pending.Delivered)
 	})
+}
+
+// An HTTP client that ends after its ticket leaves no question behind for a day.
+func TestAskerThatNeverComesBackWithItsTicketIsGone(t *testing.T) {
+	gone := func(h *house, id string) {
+		h.t.Helper()
+		time.Sleep(2 * time.Millisecond)
+		synctest.Wait()
+		now := h.stored(id)
+		is(h.t, "after", now.Status, pending.Withdrawn)
+		is(h.t, "reason", now.Resolution.Reason, "The asker is gone.")
+	}
+	for name, leave := range map[string]func(h *house, a *agent, ticket string) time.Duration{
+		"after the ticket": func(*house, *agent, string) time.Duration { return mcpapi.TicketGone },
+		"after a wait": func(_ *house, a *agent, ticket string) time.Duration {
+			a.waitsFor(ticket).ticket()
+			return mcpapi.TicketGone
+		},
+		"in the middle of a wait": func(_ *house, a *agent, ticket string) time.Duration {
+			c := a.waitsFor(ticket)
+			time.Sleep(10 * time.Second)
+			c.cut()
+			return mcpapi.TicketGone
+		},
+		"and the server started again": func(h *house, _ *agent, _ string) time.Duration {
+			time.Sleep(mcpapi.TicketGone / 2)
+			h.restart()
+			return mcpapi.ServerGone
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				a := h.agent(session.Agent, "builder")
+				ticket := a.call("ask_question", lone("Which?")).ticket()
+				time.Sleep(leave(h, a, ticket) - time.Millisecond)
+				is(t, "just before", h.stored(ticket).Status, pending.Open)
+				gone(h, ticket)
+
+				// It was only slow: people are asked again, and it has its answer.
+				call := a.waitsFor(ticket)
+				r := a.one()
+				is(t, "question", r.Form.Questions[0].Question, "Which?")
+				time.Sleep(time.Second)
+				a.answer(r, written("q1", "this"))
+				call.says(`{"answer":"this"}`)
+				a.waitsFor(ticket).says(`{"answer":"this"}`) // told again
+				is(t, "open", len(a.open()), 0)
+
+				// And once more, from one loss to the next.
+				ticket = a.call("ask_question", lone("Which?"), header(mcpapi.KeyHeader, "another")).ticket()
+				for range 3 {
+					time.Sleep(mcpapi.TicketGone + time.Second)
+					is(t, "open", len(a.open()), 0)
+					a.waitsFor(ticket).ticket()
+					is(t, "open again", len(a.open()), 1)
+				}
+			})
+		})
+	}
 }
 
 func TestTicketEndsWithItsDeadline(t *testing.T) {
@@ -79,12 +147,18 @@ func TestTicketEndsWithItsDeadline(t *testing.T) {
 		own := a.call("ask_user", `{"questions":[{"question":"Which?"}],"timeout":600000}`).ticket()
 		endless := a.call("ask_user", lone("Which?")).ticket()
 		h.restart() // the deadlines are those of the rows
-		time.Sleep(time.Until(began.Add(10*time.Minute + time.Second)))
+		waits := a.waitsFor(own, patient)
+		goes := a.waitsFor(endless, patient)
+		waits.says(`{"answered":false,"cancelled":false,"timedOut":true,"answers":[]}`)
+		is(t, "after", time.Since(began), 10*time.Minute)
 		is(t, "own deadline", h.stored(own).Status, pending.Expired)
-		a.call("ask_user_wait", fmt.Sprintf(`{"ticket":%q}`, own)).says(`{"answered":false,"cancelled":false,"timedOut":true,"answers":[]}`)
-		is(t, "none of its own", h.stored(endless).Status, pending.Open)
 		time.Sleep(25 * time.Hour)
-		a.call("ask_user_wait", fmt.Sprintf(`{"ticket":%q}`, endless)).fails("User did not respond within the timeout period. Proceeding with your best judgment.")
+		goes.waits()
+
+		// One that passes while the asker is away passes all the same.
+		late := a.call("ask_user", `{"questions":[{"question":"Late?"}],"timeout":600000}`).ticket()
+		time.Sleep(time.Hour)
+		a.waitsFor(late).says(`{"answered":false,"cancelled":false,"timedOut":true,"answers":[]}`)
 	})
 }
 
@@ -141,7 +215,6 @@ func TestPatientClientsWaitWithoutLimit(t *testing.T) {
 		c := a.call("ask_user", lone("Which?"), patient)
 		time.Sleep(250 * time.Hour) // which looks at its token a million times
 		c.waits()
-		is(t, "ticket", a.one().TicketedAt.IsZero(), true)
 		a.answer(a.one(), written("q1", "x"))
 		c.says("User selected: x")
 	})
@@ -234,7 +307,7 @@ func TestQuestionGoesWithItsAsker(t *testing.T) {
 				synctest.Wait()
 				now := h.stored(r.RequestID)
 				is(t, "after", now.Status, pending.Withdrawn)
-				is(t, "reason", now.Resolution.Reason, "The agent that asked is no longer connected.")
+				is(t, "reason", now.Resolution.Reason, "The asker is gone.")
 
 				// It was still there after all, and asks on.
 				again := a.call("ask_user", lone("Which?"), use)

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,17 @@ const (
 // newer program, or another one, made it. The error around it says what to do.
 var ErrNewer = errors.New("schema is not known to this program")
 
+// Errors of [Check], and the last one also of [Apply]. The error around each says
+// what to do.
+var (
+	// ErrEmpty: nothing is in the database yet.
+	ErrEmpty = errors.New("there is nothing in the database yet")
+	// ErrOlder: the database lacks steps that this program knows.
+	ErrOlder = errors.New("the database is of an older version")
+	// ErrIncomplete: something that was made once is gone.
+	ErrIncomplete = errors.New("the database is not whole")
+)
+
 // Migration is one numbered step.
 type Migration struct {
 	Number   int
@@ -39,6 +51,14 @@ type Migration struct {
 
 //go:embed *.sql
 var files embed.FS
+
+//go:embed columns.txt
+var columns string
+
+// Columns lists the columns that both dialects have once all steps are applied, each
+// as "table.column type" with the type as number, fraction or text, and " null" where
+// it may be NULL. The tables that only serve searches are not among them.
+func Columns() []string { return strings.Split(strings.TrimSpace(columns), "\n") }
 
 // All returns the migrations of a dialect by number. Numbers grow and may leave
 // gaps.
@@ -89,48 +109,29 @@ func Apply(ctx context.Context, db *sql.DB, d Dialect) (err error) {
 		}
 	}()
 
-	tables := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`
 	record := `INSERT INTO migrations (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)`
 	if d == Postgres {
 		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock("+strconv.Itoa(lockKey)+")"); err != nil {
 			return fmt.Errorf("migrations: lock: %w", err)
 		}
-		tables = `SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()`
 		record = `INSERT INTO migrations (number, name, checksum, applied_at) VALUES ($1, $2, $3, $4)`
 	}
-
-	known, err := column(ctx, tx, tables)
-	if err != nil {
-		return fmt.Errorf("migrations: list tables: %w", err)
-	}
-	var applied []string
-	switch {
-	case slices.Contains(known, "migrations"):
-		if applied, err = column(ctx, tx, `SELECT checksum FROM migrations ORDER BY number`); err != nil {
-			return fmt.Errorf("migrations: read what was applied: %w", err)
-		}
-	case len(known) > 0:
-		return fmt.Errorf("migrations: %w: it holds tables of another program (%s); give sayso a database of its own",
-			ErrNewer, known[0])
-	default:
-		if _, err := tx.ExecContext(ctx, `CREATE TABLE migrations (
-			number bigint NOT NULL PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at bigint NOT NULL)`); err != nil {
+	applied, err := appliedIn(ctx, tx, d, all)
+	if errors.Is(err, ErrEmpty) {
+		_, err = tx.ExecContext(ctx, `CREATE TABLE migrations (
+			number bigint NOT NULL PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at bigint NOT NULL)`)
+		if err != nil {
 			return fmt.Errorf("migrations: create the table of versions: %w", err)
 		}
 	}
-
-	if len(applied) > len(all) {
-		return fmt.Errorf("migrations: %w: it is at version %d and this program knows %d; start the newer sayso, or restore a backup from before the upgrade",
-			ErrNewer, len(applied), len(all))
+	if err != nil {
+		return err
 	}
-	for i, checksum := range applied {
-		if checksum != all[i].Checksum {
-			return fmt.Errorf("migrations: %w: its step %d is not %04d_%s of this program; start the sayso that made it, or restore a backup",
-				ErrNewer, i+1, all[i].Number, all[i].Name)
-		}
+	if err := lacking(ctx, tx, d, all[:applied]); err != nil {
+		return err
 	}
 	now := time.Now().UnixMicro()
-	for _, m := range all[len(applied):] {
+	for _, m := range all[applied:] {
 		if _, err := tx.ExecContext(ctx, m.SQL); err != nil {
 			return fmt.Errorf("migrations: apply %04d_%s: %w", m.Number, m.Name, err)
 		}
@@ -138,8 +139,151 @@ func Apply(ctx context.Context, db *sql.DB, d Dialect) (err error) {
 			return fmt.Errorf("migrations: record %04d_%s: %w", m.Number, m.Name, err)
 		}
 	}
+	if err := lacking(ctx, tx, d, all); err != nil {
+		return err
+	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("migrations: commit: %w", err)
+	}
+	return nil
+}
+
+// Check reports whether Apply would have nothing to do, and changes nothing:
+// [ErrEmpty], [ErrOlder], [ErrNewer] or [ErrIncomplete] otherwise.
+func Check(ctx context.Context, db *sql.DB, d Dialect) error {
+	all, err := All(d)
+	if err != nil {
+		return err
+	}
+	applied, err := appliedIn(ctx, db, d, all)
+	switch {
+	case errors.Is(err, ErrEmpty):
+		return fmt.Errorf("%w; sayso serve makes it ready", err)
+	case err != nil:
+		return err
+	case applied < len(all):
+		return fmt.Errorf("%w: it is at version %d and this program at %d; sayso serve brings it up to date", ErrOlder, applied, len(all))
+	}
+	return lacking(ctx, db, d, all)
+}
+
+// queryer is a database or a transaction.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// appliedIn returns how many steps a database has: [ErrEmpty] when it has no table, and
+// [ErrNewer] when they are not those of this program.
+func appliedIn(ctx context.Context, q queryer, d Dialect, all []Migration) (int, error) {
+	tables := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`
+	if d == Postgres {
+		tables = `SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()`
+	}
+	known, err := column(ctx, q, tables)
+	if err != nil {
+		return 0, fmt.Errorf("migrations: list tables: %w", err)
+	}
+	switch {
+	case slices.Contains(known, "migrations"):
+	case ours(known, all):
+		return 0, missing("the table migrations")
+	case len(known) > 0:
+		return 0, fmt.Errorf("migrations: %w: it holds tables of another program (%s); give sayso a database of its own",
+			ErrNewer, known[0])
+	default:
+		return 0, ErrEmpty
+	}
+	applied, err := column(ctx, q, `SELECT checksum FROM migrations ORDER BY number`)
+	if err != nil {
+		return 0, fmt.Errorf("migrations: read what was applied: %w", err)
+	}
+	if len(applied) > len(all) {
+		return 0, fmt.Errorf("migrations: %w: it is at version %d and this program knows %d; start the newer sayso, or restore a backup from before the upgrade",
+			ErrNewer, len(applied), len(all))
+	}
+	for i, checksum := range applied {
+		if checksum != all[i].Checksum {
+			return 0, fmt.Errorf("migrations: %w: its step %d is not %04d_%s of this program; start the sayso that made it, or restore a backup",
+				ErrNewer, i+1, all[i].Number, all[i].Name)
+		}
+	}
+	return len(applied), nil
+}
+
+// ours reports whether most tables of the steps are there: another program may have
+// one of the same name.
+func ours(known []string, all []Migration) bool {
+	tables := tablesOf(all)
+	n := 0
+	for _, t := range tables {
+		if slices.Contains(known, t) {
+			n++
+		}
+	}
+	return n > len(tables)/2
+}
+
+func missing(what string) error {
+	return fmt.Errorf("migrations: %w: %s is missing; restore a backup, or start with a new database by --database", ErrIncomplete, what)
+}
+
+// created finds the tables that a step makes, and dropped those that it takes away or
+// gives another name.
+var (
+	created = regexp.MustCompile(`(?im)^\s*CREATE\s+(?:VIRTUAL\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?"?(\w+)`)
+	dropped = regexp.MustCompile(`(?im)^\s*(?:DROP\s+TABLE\s+(?:IF\s+EXISTS\s+)?"?(\w+)|ALTER\s+TABLE\s+"?(\w+)"?\s+RENAME\s+TO\s+"?(\w+))`)
+)
+
+// tablesOf are the tables that there are after some steps.
+func tablesOf(steps []Migration) []string {
+	var tables []string
+	for _, m := range steps {
+		for _, line := range strings.SplitAfter(m.SQL, "\n") {
+			if found := created.FindStringSubmatch(line); found != nil {
+				tables = append(tables, strings.ToLower(found[1]))
+			}
+			if found := dropped.FindStringSubmatch(line); found != nil {
+				gone := strings.ToLower(found[1] + found[2])
+				tables = slices.DeleteFunc(tables, func(t string) bool { return t == gone })
+				if found[3] != "" {
+					tables = append(tables, strings.ToLower(found[3]))
+				}
+			}
+		}
+	}
+	return tables
+}
+
+// lacking reports a table that the steps have made and that is gone, or, when they are
+// all that this program knows, a column.
+func lacking(ctx context.Context, q queryer, d Dialect, steps []Migration) error {
+	tables := `SELECT lower(name) FROM sqlite_master WHERE type = 'table'`
+	fields := `SELECT lower(t.name || '.' || c.name) FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'`
+	if d == Postgres {
+		tables = `SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()`
+		fields = `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = current_schema()`
+	}
+	found, err := column(ctx, q, tables)
+	if err != nil {
+		return fmt.Errorf("migrations: list tables: %w", err)
+	}
+	for _, table := range tablesOf(steps) {
+		if !slices.Contains(found, table) {
+			return missing("the table " + table)
+		}
+	}
+	if all, err := All(d); err != nil || len(steps) < len(all) {
+		return err
+	}
+	if found, err = column(ctx, q, fields); err != nil {
+		return fmt.Errorf("migrations: list columns: %w", err)
+	}
+	for _, want := range Columns() {
+		name, _, _ := strings.Cut(want, " ")
+		if !slices.Contains(found, name) {
+			table, field, _ := strings.Cut(name, ".")
+			return missing("the column " + field + " of the table " + table)
+		}
 	}
 	return nil
 }
@@ -153,8 +297,8 @@ func rollback(tx *sql.Tx) error {
 }
 
 // column reads the one text column of a query.
-func column(ctx context.Context, tx *sql.Tx, query string) (values []string, err error) {
-	rows, err := tx.QueryContext(ctx, query)
+func column(ctx context.Context, q queryer, query string) (values []string, err error) {
+	rows, err := q.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}

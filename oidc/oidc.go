@@ -14,13 +14,19 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+
+	"github.com/sayso-dev/sayso/ssrf"
 )
 
 // Errors of a sign-in.
@@ -84,26 +90,72 @@ type Provider struct {
 
 // New returns a provider, of which nothing is asked yet.
 func New(c Config) *Provider {
-	once := http.DefaultTransport.(*http.Transport).Clone()
-	once.DisableKeepAlives = true // a sign-in is rare, and leaves nothing behind
 	return &Provider{
 		config: c, asking: make(chan struct{}, 1),
 		client: &http.Client{
-			Timeout: timeout, Transport: careful{once},
+			Timeout: timeout, Transport: newTransport(c.Issuer),
 			// An address that we were not given is none to send secrets to.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 }
 
-// careful keeps what goes over the network encrypted, and what comes small.
-type careful struct{ next http.RoundTripper }
+// transport keeps what goes over the network encrypted, and what comes small. The
+// issuer may be anywhere: who runs the server names it. What the issuer names in turn
+// must be public, unless the issuer itself is not.
+type transport struct {
+	host   string // of the issuer
+	own    *http.Transport
+	others *http.Transport // for hosts that the issuer names
+	inward atomic.Bool     // the issuer was reached at an address that is not public
+}
 
-func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
+func newTransport(issuer string) *transport {
+	t := &transport{}
+	if u, err := url.Parse(issuer); err == nil {
+		t.host = u.Hostname()
+	}
+	once := func(dialer *net.Dialer) *http.Transport {
+		h := http.DefaultTransport.(*http.Transport).Clone()
+		h.DisableKeepAlives = true // a sign-in is rare, and leaves nothing behind
+		h.DialContext = dialer.DialContext
+		return h
+	}
+	plain := &net.Dialer{Timeout: timeout}
+	t.own = once(plain)
+	t.own.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := plain.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		at, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+		if host, _, split := net.SplitHostPort(address); split == nil && host == t.host && (err != nil || !ssrf.Public(at.Addr())) {
+			t.inward.Store(true)
+		}
+		return conn, nil
+	}
+	t.others = once(&net.Dialer{Timeout: timeout, Control: func(network, address string, c syscall.RawConn) error {
+		if t.inward.Load() {
+			return nil
+		}
+		return ssrf.Control(network, address, c)
+	}})
+	t.others.Proxy = nil
+	return t
+}
+
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != "https" && !(r.URL.Scheme == "http" && Loopback(r.URL.Hostname())) {
 		return nil, fmt.Errorf("%s is not encrypted", r.URL.Redacted())
 	}
-	answer, err := c.next.RoundTrip(r)
+	next := t.own
+	if r.URL.Hostname() != t.host {
+		// A proxy dials by itself.
+		if proxy, err := t.own.Proxy(r); err == nil && proxy == nil {
+			next = t.others
+		}
+	}
+	answer, err := next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}

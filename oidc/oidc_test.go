@@ -4,8 +4,11 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 
 	"github.com/sayso-dev/sayso/oidc"
 	"github.com/sayso-dev/sayso/oidc/oidctest"
+	"github.com/sayso-dev/sayso/ssrf"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -194,5 +198,34 @@ func TestADeadProvider(t *testing.T) {
 	p.SetDown(true)
 	if _, err := c.Finish(t.Context(), flow, back.Get("state"), back.Get("code")); !errors.Is(err, oidc.ErrUnreachable) {
 		t.Errorf("gone meanwhile: got %v", err)
+	}
+}
+
+// TestAProviderLeadsNobodyInside has the description of a provider name an address of
+// this machine: one that is public itself leads nowhere inside, one that is inside may.
+func TestAProviderLeadsNobodyInside(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer inside.Close()
+	get := func(issuer string, public bool) error {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", inside.URL+"/token", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := oidc.Reaching(issuer, public).RoundTrip(r)
+		if err == nil {
+			answer.Body.Close()
+		}
+		return err
+	}
+	if err := get("https://accounts.example.org", true); !errors.Is(err, ssrf.ErrPrivate) || asked.Load() != 0 {
+		t.Errorf("a public provider led inside: %v", err)
+	}
+	if err := get("https://sso.corp.example", false); err != nil {
+		t.Errorf("a provider inside: %v", err)
+	}
+	if err := get("http://127.0.0.1:1", true); err != nil {
+		t.Errorf("the host that was named: %v", err)
 	}
 }

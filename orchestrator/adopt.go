@@ -160,7 +160,16 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left Left) (*process, error
 		}
 		if heard {
 			p.script.Answered[r.AskerToolUseID] = answered{RequestID: r.RequestID, ToolName: r.ToolName, At: r.Resolution.At}
+			p.recallAllowed(r)
 		}
+	}
+	// Those whose result is noted already may be read once more.
+	recent, err := o.o.Store.ConsumedRequests(ctx, id.SessionID, id.ProcessID, recentlyConsumed)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range recent {
+		p.recallAllowed(r)
 	}
 	state.Requests, state.NodeID = nil, o.o.NodeID
 	p.state, p.unsaved = state, false
@@ -170,6 +179,23 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left Left) (*process, error
 		p.kill(true, true, state.KillReason)
 	}
 	return p, nil
+}
+
+// recentlyConsumed is of how many answers an adopting server knows what they let run:
+// many more than are given while the progress of a process waits to be written.
+const recentlyConsumed = 200
+
+// recallAllowed takes over with which input an answer of a former server let a call
+// run. It is called before the process is driven.
+func (p *process) recallAllowed(r pending.Request) {
+	with, ok := allowedBy(r)
+	if !ok || r.AskerToolUseID == "" {
+		return
+	}
+	p.script.allowed[r.AskerToolUseID] = with
+	if c := p.script.Calls[r.AskerToolUseID]; c != nil && c.runs(with) {
+		p.append([]session.Item{c.encoded()})
+	}
 }
 
 // reconcile holds what is stored against what the CLI says it waits for, which

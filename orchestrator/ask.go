@@ -58,7 +58,14 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 		p.mu.Lock()
 		p.script.Answered[r.ToolUseID] = answered{RequestID: settled.RequestID, ToolName: r.ToolName, At: time.Now()}
 		p.onTheWay[r.ToolUseID] = false
+		if with, ok := allowedBy(settled); ok {
+			p.script.allowed[r.ToolUseID] = with
+			if c := p.script.Calls[r.ToolUseID]; c != nil && c.runs(with) {
+				p.append([]session.Item{c.encoded()})
+			}
+		}
 		p.mu.Unlock()
+		p.pokeWriter()
 		granted := pending.GrantsOf(settled, *settled.Resolution)
 		if len(granted) > 0 {
 			p.o.grantsChanged(ctx) // before the first use can come
@@ -75,8 +82,13 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 			delete(p.onTheWay, r.ToolUseID)
 			if !heard {
 				delete(p.script.Answered, r.ToolUseID)
+				delete(p.script.allowed, r.ToolUseID)
+				if c := p.script.Calls[r.ToolUseID]; c != nil && c.restore() {
+					p.append([]session.Item{c.encoded()})
+				}
 			}
 			p.mu.Unlock()
+			p.pokeWriter()
 			if result && heard {
 				p.consumed(r.ToolUseID)
 			}
@@ -166,6 +178,7 @@ func (p *process) request(r claude.ToolRequest) pending.Request {
 		AgentID: r.AgentID, Title: r.Title, Description: r.Description,
 		DecisionReason: r.DecisionReason, BlockedPath: r.BlockedPath,
 		PermissionSuggestions: r.PermissionSuggestions,
+		Policy:                policyOf(r),
 		CreatedAt:             time.Now(),
 	}
 	p.mu.Lock()
@@ -182,6 +195,18 @@ func (p *process) request(r claude.ToolRequest) pending.Request {
 	return req
 }
 
+// policyOf is what the CLI demands of whoever decides, nil for nothing.
+func policyOf(r claude.ToolRequest) *pending.Policy {
+	p := pending.Policy{
+		DefaultToNo: r.DefaultToNo, SuppressAlwaysAllowRule: r.SuppressAlwaysAllowRule, RequiresUserInteraction: r.RequiresUserInteraction,
+		MatchedAskRule: (*pending.AskRule)(r.MatchedAskRule), ClassifierApprovable: r.ClassifierApprovable, MCPServer: (*pending.MCPServer)(r.MCPServer),
+	}
+	if p == (pending.Policy{}) {
+		return nil
+	}
+	return &p
+}
+
 // decisionOf turns a resolution into what the CLI is told; byPerson is false
 // when nobody decided.
 func decisionOf(r pending.Request) (d claude.ToolDecision, byPerson bool) {
@@ -196,7 +221,7 @@ func decisionOf(r pending.Request) (d claude.ToolDecision, byPerson bool) {
 		if message == "" && r.RequestType == pending.AskUserQuestion {
 			message = "The user declined to answer."
 		} else if message == "" {
-			message = "The user denied this."
+			message = pending.DeniedAction
 		}
 		return claude.ToolDecision{Message: message, Interrupt: a.Interrupt}, true
 	case r.Status == pending.Expired:

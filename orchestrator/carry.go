@@ -73,7 +73,7 @@ func (p *process) carry(ctx context.Context, req *pending.Request) (settled pend
 		a := similar.Resolution
 		req.Earlier = &pending.Earlier{
 			RequestID: similar.RequestID, ToolInput: similar.ToolInput, Status: similar.Status,
-			Summary: a.Answer.Summary(*similar), By: a.Actor.Name, At: a.At,
+			Summary: a.Answer.Summary(*similar), By: a.Actor.Name, At: a.At, UpdatedInput: a.Answer.UpdatedInput,
 		}
 	}
 	// The same question that nobody has answered yet: the new one takes its place.

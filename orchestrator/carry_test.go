@@ -117,6 +117,23 @@ func TestAnotherInputIsAskedAnewWithTheOldAnswerBesideIt(t *testing.T) {
 	})
 }
 
+// TestEarlierAnswerSaysWhatWasApproved: an edited answer beside a similar question.
+func TestEarlierAnswerSaysWhatWasApproved(t *testing.T) {
+	script := claudetest.Script{Turn: []claudetest.Step{bashWith("toolu_1", "touch a")}}
+	withBench(t, script, nil, func(b *bench) {
+		b.launcher.later = []claudetest.Script{{Turn: []claudetest.Step{bashWith("toolu_2", "rm -rf /")}}}
+		id := b.start("make a file")
+		b.answer(b.die(id, 1)[0], edits(`{"command":"touch b"}`))
+		b.say(id, "go on")
+		r := b.wait(id, asking(1)).Requests[0]
+		if r.Earlier == nil || string(r.Earlier.UpdatedInput) != `{"command":"touch b"}` || string(r.Earlier.ToolInput) != `{"command":"touch a"}` {
+			t.Errorf("beside the new question stands %+v", r.Earlier)
+		}
+		b.answer(r, func(s *pending.Submission) { s.Decision = pending.Deny })
+		b.wait(id, in(session.UserTurn))
+	})
+}
+
 func TestUnansweredQuestionAskedAgainTakesThePlaceOfTheOld(t *testing.T) {
 	ask := claudetest.Step{Ask: map[string]any{"tool_name": "WebFetch", "input": map[string]any{"url": "https://example.org"}}}
 	script := claudetest.Script{Turn: []claudetest.Step{ask}}

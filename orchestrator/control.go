@@ -25,6 +25,7 @@ func (p *process) interrupt(ctx context.Context, by pending.Actor) error {
 		for q := range p.questions {
 			q.interruptedBy = by.Name
 		}
+		p.script.interrupted = interruption{reason: by.Name + " interrupted Claude."}
 	}
 	p.mu.Unlock()
 	if client == nil || state != session.AssistantTurn {

@@ -14,6 +14,11 @@ func (p *process) bury(ctx context.Context, stop, reason string) {
 	p.mu.Lock()
 	abandoned, byPerson := p.script.abandon(true), p.endedByPerson
 	p.mu.Unlock()
+	if stop != "" && byPerson {
+		abandoned = append(abandoned, session.Item{
+			Key: "ended:" + p.processID, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{Level: "info", Text: stop}),
+		})
+	}
 	p.put(abandoned...)
 	// What a person ended asks no more. What died by itself leaves its questions:
 	// they can be answered, and the answers kept for when the session goes on.

@@ -54,7 +54,7 @@ func (p *process) greet(ctx context.Context, client *claude.Client, over <-chan 
 		}
 	})
 	asked := time.Now()
-	hello, err := client.Initialize(answered, claude.InitializeRequest{})
+	hello, err := client.Initialize(answered, initialization())
 	if err != nil {
 		if cause := context.Cause(answered); cause != nil {
 			return cause
@@ -70,6 +70,9 @@ func (p *process) greet(ctx context.Context, client *claude.Client, over <-chan 
 	}
 	if !signedIn(hello.Account) {
 		return errNobody
+	}
+	if err := p.restrictSkills(ctx); err != nil {
+		return err
 	}
 	p.learnCost(ctx, client)
 	if p.left != nil {

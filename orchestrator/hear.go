@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -21,6 +22,9 @@ func (p *process) hear(m claude.Message) {
 	// line without its meaning would lose it with the server.
 	p.heard, p.busy = now, now
 	begun := p.script.Begun
+	if reason := cmp.Or(p.stopReason, p.state.KillReason); reason != "" { // the second of who began to end it, and died
+		p.script.interrupted = interruption{reason: reason, ended: true}
+	}
 	heard := p.script.write(m, now)
 	// Again at the end of a turn, if the store could not take it before.
 	begins := p.script.Begun && !p.session.Begun && (!begun || heard.turnEnded)

@@ -47,6 +47,7 @@ type SettingsRules struct {
 	Source           string
 	Allow, Ask, Deny []string
 	DefaultMode      string
+	Home             string // of the person whose CLI it is
 }
 
 // managedSettings is where an administrator puts settings on this system.
@@ -74,7 +75,7 @@ func (o *Orchestrator) PermissionRules(ctx context.Context, sessionID string) ([
 		}
 		if json.Unmarshal(data, &file) == nil {
 			p := file.Permissions
-			out = append(out, SettingsRules{Source: source, Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, DefaultMode: p.DefaultMode})
+			out = append(out, SettingsRules{Source: source, Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, DefaultMode: p.DefaultMode, Home: o.o.CLI.getenv("HOME")})
 		}
 	}
 	err = o.asUser(func() error {

@@ -49,8 +49,8 @@ type connection struct {
 	Token string `json:"token"`
 }
 
-// whenToAsk is the line of system prompt that makes Claude ask.
-const whenToAsk = "A person watches this session from elsewhere and can answer at any time. When a decision, a preference or a fact that only they know is missing, ask with AskUserQuestion or mcp__" + MCPServer + "__ask_user and wait for the answer instead of guessing; it may take hours."
+// whenToAsk is the line of system prompt that says how Claude can ask, and when.
+const whenToAsk = "A person watches this session from elsewhere and can answer questions asked with AskUserQuestion or mcp__" + MCPServer + "__ask_user. Ask only when a wrong guess would be costly or irreversible, and then wait for the answer, which may take hours; otherwise proceed."
 
 // longestWait is how long a CLI waits for an answer, in milliseconds: 23 days. A
 // timer of JavaScript that is set to more than 2^31-1 ends at once. It stands with

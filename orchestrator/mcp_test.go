@@ -95,7 +95,7 @@ func TestSessionIsWiredToAskOverMCP(t *testing.T) {
 			}
 		}
 		if !slices.ContainsFunc(c.Args, func(a string) bool {
-			return strings.HasPrefix(a, "--append-system-prompt=") && strings.Contains(a, "mcp__sayso__ask_user") && !strings.Contains(a, "\n")
+			return strings.HasPrefix(a, "--append-system-prompt=") && strings.Contains(a, "mcp__sayso__ask_user") && strings.Contains(a, "only when a wrong guess would be costly or irreversible") && strings.Contains(a, "otherwise proceed") && !strings.Contains(a, "\n")
 		}) {
 			t.Error("Claude is not told when to ask")
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
@@ -17,7 +18,7 @@ import (
 // present turn otherwise. A dead session is resumed first. A MessageID that is
 // known changes nothing.
 func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
-	if m.Text == "" && len(m.Attachments) == 0 {
+	if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 {
 		return &InvalidError{Field: "text", Sentence: "The message is empty."}
 	}
 	s, err := o.ours(ctx, m.SessionID)
@@ -209,6 +210,9 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 		if err := p.mayBegin(ctx); err != nil {
 			return false, err
 		}
+	}
+	if err := p.restrictSkills(ctx); err != nil {
+		return false, err
 	}
 	begin := func() (begun bool) {
 		p.update(func(s *session.ProcessState) {

@@ -27,6 +27,7 @@ type Store interface {
 	SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error
 	UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
 	UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
+	ConsumedRequests(ctx context.Context, sessionID, processID string, limit int) ([]pending.Request, error)
 	// AddIncident puts an entry at the end of the audit trail.
 	AddIncident(ctx context.Context, body []byte) error
 }

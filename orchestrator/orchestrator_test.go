@@ -228,6 +228,18 @@ func TestDenialIsHeardWithItsReason(t *testing.T) {
 	})
 }
 
+func TestTwiccDenialWithoutAReason(t *testing.T) {
+	withBench(t, claudetest.Script{Turn: []claudetest.Step{bash}}, nil, func(b *bench) {
+		id := b.start("make a file")
+		r := b.wait(id, asking(1)).Requests[0]
+		b.answer(r, func(s *pending.Submission) { s.Decision = pending.Deny })
+		b.wait(id, in(session.UserTurn))
+		if got := b.received()["toolu_1"]; got["behavior"] != "deny" || got["message"] != "User denied this action" {
+			t.Errorf("Claude heard %v", got)
+		}
+	})
+}
+
 func TestAnswersInAnyOrderReachTheirOwnRequest(t *testing.T) {
 	ask := claudetest.Step{Ask: map[string]any{"tool_name": "WebFetch", "input": map[string]any{"url": "https://example.org"}}, Count: 5, Parallel: true}
 	withBench(t, claudetest.Script{Turn: []claudetest.Step{ask}}, nil, func(b *bench) {
@@ -289,6 +301,12 @@ func TestInterruptWithdrawsWhatIsOpenAndKeepsTheSession(t *testing.T) {
 		}
 		if n := len(b.received()); n != 0 {
 			t.Errorf("Claude heard %d answers to requests it withdrew", n)
+		}
+		for _, blank := range []string{"", " ", " \n\t"} {
+			var invalid *orchestrator.InvalidError
+			if err := b.Send(b.t.Context(), session.Message{MessageID: "blank", SessionID: id, Text: blank, By: b.person, CreatedAt: time.Now()}); !errors.As(err, &invalid) || invalid.Field != "text" {
+				t.Errorf("%q: got %v", blank, err)
+			}
 		}
 		if err := b.Send(b.t.Context(), session.Message{MessageID: "m2", SessionID: id, Text: "go on", By: b.person, CreatedAt: time.Now()}); err != nil {
 			t.Fatal(err)

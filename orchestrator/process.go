@@ -38,33 +38,35 @@ type process struct {
 	telling chan struct{} // the turn to tell which rules were taken back; capacity 1, never closed
 	asking  atomic.Bool   // it is being told to ask again
 
-	mu         sync.Mutex           // protects following
-	room       *sync.Cond           // signalled when items were written; on mu
-	state      session.ProcessState // as decided here; its version is the store's
-	unsaved    bool                 // state differs from the row
-	items      []session.Item       // to be written, in order
-	itemBytes  int
-	live       *session.Live
-	script     scribe
-	withheld   map[string]struct{} // messages that somebody takes back
-	conn       Conn
-	client     *claude.Client
-	offset     int64                  // of the journal: all before is in items, state and script
-	marked     int64                  // the offset that is stored
-	detached   bool                   // this server let go of it; it runs on
-	former     bool                   // questions of the process before this one may be asked again
-	turnEnded  bool                   // since serve looked last
-	ended      bool                   // nothing more will be written
-	turnSince  time.Time              // since when the state is what it is
-	questions  map[*question]struct{} // that wait for a person
-	onTheWay   map[string]bool        // tool use ids whose answer is being sent: the result is there already
-	stopReason string                 // why we end it; "" while we do not
-	lastCPU    time.Duration
-	lastSample time.Time
-	heard      time.Time // last line that was a message
-	busy       time.Time // last sign of life of any kind
-	tree       int       // processes in the tree at the last sample
-	spawned    time.Time // when a sample found more of them than the one before
+	mu        sync.Mutex           // protects following
+	room      *sync.Cond           // signalled when items were written; on mu
+	state     session.ProcessState // as decided here; its version is the store's
+	unsaved   bool                 // state differs from the row
+	items     []session.Item       // to be written, in order
+	itemBytes int
+	live      *session.Live
+	script    scribe
+	withheld  map[string]struct{} // messages that somebody takes back
+	conn      Conn
+	client    *claude.Client
+	offset    int64 // of the journal: all before is in items, state and script
+	marked    int64 // the offset that is stored
+	detached  bool  // this server let go of it; it runs on
+	former    bool  // questions of the process before this one may be asked again
+	// skillsRestricted: the CLI was told not to run the commands that skills hold.
+	skillsRestricted bool
+	turnEnded        bool                   // since serve looked last
+	ended            bool                   // nothing more will be written
+	turnSince        time.Time              // since when the state is what it is
+	questions        map[*question]struct{} // that wait for a person
+	onTheWay         map[string]bool        // tool use ids whose answer is being sent: the result is there already
+	stopReason       string                 // why we end it; "" while we do not
+	lastCPU          time.Duration
+	lastSample       time.Time
+	heard            time.Time // last line that was a message
+	busy             time.Time // last sign of life of any kind
+	tree             int       // processes in the tree at the last sample
+	spawned          time.Time // when a sample found more of them than the one before
 	// What the tree took when it was heard last, or sampled first, and at the last
 	// sample; in bytes.
 	memorySince           time.Time
@@ -267,6 +269,7 @@ func (p *process) drive(ctx, lasting context.Context, conn Conn) (reason string)
 	client := claude.NewClient(conn, claude.Options{
 		CanUseTool:   p.ask,
 		Elicitation:  p.elicit,
+		HookCallback: p.beforeTool,
 		Open:         p.leftElicited(),
 		OnRequest:    p.arrived,
 		OnWithdrawn:  p.withdrawn,

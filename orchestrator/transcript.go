@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -21,6 +22,11 @@ type scribe struct {
 	block    session.Live // the block that grows, when growing
 	growing  bool
 	retryKey string // of the note about the present bout of API retries
+	// allowed are the inputs that people let calls run with, by tool_use id, until the
+	// result. A server that adopts the process has them from the requests.
+	allowed map[string]allowed
+
+	interrupted interruption // of the present turn
 }
 
 // memo is what must be known of the output so far to go on reading it; a server
@@ -61,6 +67,24 @@ type answered struct {
 	At        time.Time `json:"at"`
 }
 
+// allowed is the input that a person let a call run with.
+type allowed struct {
+	input json.RawMessage // nil when larger than session.MaxShown
+	bytes int
+	by    string // who edited it, "" when nobody did
+}
+
+// allowedBy is what an answer lets run; ok is false when it is nothing of the kind.
+func allowedBy(r pending.Request) (what allowed, ok bool) {
+	if r.Status != pending.Answered || r.Resolution == nil || r.Resolution.Answer == nil || r.RequestType != pending.ToolApproval {
+		return allowed{}, false
+	}
+	if edited := r.Resolution.Answer.UpdatedInput; edited != nil {
+		return allowed{session.Shown(edited), len(edited), r.ResolvedBy()}, true
+	}
+	return allowed{session.Shown(r.ToolInput), len(r.ToolInput), ""}, true
+}
+
 type call struct {
 	Item session.Item          `json:"item"`
 	Tool session.ToolCallBody  `json:"tool"`
@@ -70,6 +94,10 @@ type call struct {
 	Background bool `json:"background,omitempty"`
 	// File is what it reads or writes, for the tools that do so with one file.
 	File string `json:"file,omitempty"`
+	// Edit says that Tool is about another input than the proposed one.
+	Edit *session.InputEdit `json:"edit,omitempty"`
+	// ProposedBytes is the size of the proposed input then.
+	ProposedBytes int `json:"proposed_bytes,omitempty"`
 }
 
 // agent is a subagent as people know it. The CLI names it by an id of its own
@@ -108,6 +136,7 @@ func (s *scribe) init() {
 	s.Agents = map[string]agent{}
 	s.Answered = map[string]answered{}
 	s.Elicited = map[string]*elicited{}
+	s.allowed = map[string]allowed{}
 }
 
 // recall takes over what the reader before remembered.
@@ -172,6 +201,9 @@ func (s *scribe) assistant(m *claude.Assistant, now time.Time) heard {
 			}
 			item.Kind, item.Body = session.ItemText, encodeText(b.Text)
 			if m.Error != "" {
+				if s.interrupted.ended {
+					continue // what it makes of being ended
+				}
 				item.Kind, item.Body = session.ItemNote, encode(session.NoteBody{Level: "error", Text: b.Text})
 			}
 		case "thinking":
@@ -193,49 +225,98 @@ func (s *scribe) assistant(m *claude.Assistant, now time.Time) heard {
 func (s *scribe) begin(b claude.ContentBlock, agentID string, now time.Time) session.Item {
 	c := &call{
 		Item: session.Item{Key: "tool:" + b.ID, At: now, AgentID: agentID, Kind: session.ItemToolCall},
-		Tool: session.ToolCallBody{ToolUseID: b.ID, ToolName: b.Name, InputBytes: len(b.Input), Status: session.ToolRunning},
+		Tool: session.ToolCallBody{ToolUseID: b.ID, ToolName: b.Name, Status: session.ToolRunning},
 	}
-	if len(b.Input) <= session.MaxShown {
-		c.Tool.Input = append(json.RawMessage(nil), b.Input...)
+	s.Calls[b.ID] = c
+	c.read(b.Input)
+	if with, known := s.allowed[b.ID]; known { // the line is read again
+		c.runs(with)
 	}
-	if fileTools[b.Name] {
+	return c.encoded()
+}
+
+// read takes what is shown of a call from its input.
+func (c *call) read(input json.RawMessage) {
+	c.Item.Kind, c.Item.Body, c.Task, c.File = session.ItemToolCall, nil, nil, ""
+	c.Tool.Input, c.Tool.InputBytes = append(json.RawMessage(nil), session.Shown(input)...), len(input)
+	if fileTools[c.Tool.ToolName] {
 		var in struct {
 			FilePath     string `json:"file_path"`
 			NotebookPath string `json:"notebook_path"`
 		}
-		_ = json.Unmarshal(b.Input, &in) // what is missing is not remembered
+		_ = json.Unmarshal(input, &in) // what is missing is not remembered
 		c.File = cmp.Or(in.FilePath, in.NotebookPath)
 	}
-	s.Calls[b.ID] = c
 	switch {
-	case taskTools[b.Name]:
+	case taskTools[c.Tool.ToolName] && input != nil:
 		var task struct {
 			Description  string `json:"description"`
 			SubagentType string `json:"subagent_type"`
 		}
-		_ = json.Unmarshal(b.Input, &task) // what is missing is shown as missing
+		_ = json.Unmarshal(input, &task) // what is missing is shown as missing
 		c.Item.Kind = session.ItemSubagent
-		c.Task = &session.SubagentBody{AgentID: b.ID, AgentType: task.SubagentType, Description: task.Description, Status: session.ToolRunning}
-	case b.Name == "TodoWrite":
+		c.Task = &session.SubagentBody{AgentID: c.Tool.ToolUseID, AgentType: task.SubagentType, Description: task.Description, Status: session.ToolRunning}
+	case c.Tool.ToolName == "TodoWrite":
 		var list struct {
 			Todos []session.Todo `json:"todos"`
 		}
-		if json.Unmarshal(b.Input, &list) == nil && len(list.Todos) > 0 {
-			delete(s.Calls, b.ID) // its result says nothing
-			c.Item.Kind, c.Item.Body = session.ItemTodo, encode(session.TodoBody(list))
-			return c.Item
+		if json.Unmarshal(input, &list) == nil && len(list.Todos) > 0 {
+			c.Item.Kind, c.Item.Body = session.ItemTodo, encode(session.TodoBody{Todos: list.Todos, InputEdit: c.edit()})
 		}
-	case b.Name == "ExitPlanMode":
+	case c.Tool.ToolName == "ExitPlanMode":
 		var plan struct {
 			Plan string `json:"plan"`
 		}
-		if json.Unmarshal(b.Input, &plan) == nil && plan.Plan != "" {
-			c.Item.Kind, c.Item.Body = session.ItemPlan, encode(session.TextBody{Text: plan.Plan})
-			return c.Item
+		if json.Unmarshal(input, &plan) == nil && plan.Plan != "" {
+			c.Item.Kind, c.Item.Body = session.ItemPlan, encode(session.PlanBody{Text: plan.Plan, InputEdit: c.edit()})
 		}
 	}
-	return c.encoded()
 }
+
+// runs makes the call one of the input that it was allowed with, and reports whether
+// that is another than Claude proposed.
+func (c *call) runs(with allowed) bool {
+	proposed := c.Tool.Input
+	if c.Edit != nil {
+		proposed = c.Edit.ProposedInput
+	}
+	// The CLI itself puts the plan into the call that presents it, and of what is not
+	// kept nothing can be said.
+	if with.by == "" && (c.Tool.ToolName == "ExitPlanMode" || proposed == nil || with.input == nil || sameInput(proposed, with.input)) {
+		return false
+	}
+	if c.Edit == nil {
+		c.ProposedBytes = c.Tool.InputBytes
+	}
+	c.Edit = &session.InputEdit{Edited: true, EditedBy: with.by, ProposedInput: proposed}
+	c.read(with.input)
+	c.Tool.InputBytes = with.bytes
+	return true
+}
+
+// restore makes the call again what Claude proposed, since what was to run instead
+// never reached it. It reports whether there was anything to restore.
+func (c *call) restore() bool {
+	if c.Edit == nil {
+		return false
+	}
+	proposed := c.Edit.ProposedInput
+	c.Edit = nil
+	c.read(proposed)
+	c.Tool.InputBytes = c.ProposedBytes
+	return true
+}
+
+func (c *call) edit() session.InputEdit {
+	if c.Edit == nil {
+		return session.InputEdit{}
+	}
+	return *c.Edit
+}
+
+// said reports whether the input of the call is all that is shown of it, and its
+// result says nothing.
+func (c *call) said() bool { return c.Item.Kind == session.ItemPlan || c.Item.Kind == session.ItemTodo }
 
 // maxTouched bounds what is remembered of files: it is written with every step.
 const maxTouched = 100
@@ -261,10 +342,16 @@ func (s *scribe) touch(file string, now time.Time) {
 
 func (c *call) encoded() session.Item {
 	item := c.Item
-	if c.Task != nil {
-		item.Body = encode(c.Task)
-	} else {
-		item.Body = encode(c.Tool)
+	switch {
+	case c.said():
+	case c.Task != nil:
+		body := *c.Task
+		body.InputEdit = c.edit()
+		item.Body = encode(body)
+	default:
+		body := c.Tool
+		body.InputEdit = c.edit()
+		item.Body = encode(body)
 	}
 	return item
 }
@@ -287,7 +374,8 @@ func (s *scribe) user(m *claude.User, now time.Time) heard {
 				continue
 			}
 			delete(s.Calls, b.ToolUseID)
-			if c.Item.Kind == session.ItemPlan {
+			delete(s.allowed, b.ToolUseID)
+			if c.said() {
 				continue
 			}
 			status := session.ToolDone
@@ -300,6 +388,11 @@ func (s *scribe) user(m *claude.User, now time.Time) heard {
 				c.Tool.Change = changeOf(c.Tool.ToolName, m.ToolUseResult)
 			}
 			text, size := b.ResultText(session.MaxShown)
+			if b.IsError {
+				if said := s.interrupted.result(text); said != text {
+					text, size = said, len(said)
+				}
+			}
 			if c.Task != nil {
 				c.Task.Status, c.Task.Result = status, text
 			}
@@ -314,9 +407,16 @@ func (s *scribe) user(m *claude.User, now time.Time) heard {
 			if m.IsReplay || m.ParentToolUseID != "" || m.UUID == "" || strings.TrimSpace(b.Text) == "" {
 				continue
 			}
+			text := b.Text
+			if marker(text) {
+				if s.interrupted.ended {
+					continue
+				}
+				text = cmp.Or(s.interrupted.reason, turnInterrupted)
+			}
 			h.items = append(h.items, session.Item{
 				Key: m.UUID + ":" + strconv.Itoa(i), At: now, Kind: session.ItemNote,
-				Body: encode(session.NoteBody{Level: "info", Text: cut(b.Text)}),
+				Body: encode(session.NoteBody{Level: "info", Text: cut(text)}),
 			})
 		}
 	}
@@ -330,7 +430,7 @@ func (s *scribe) result(m *claude.Result, now time.Time) heard {
 		OutputTokens: m.Usage.OutputTokens,
 	}
 	if m.IsError {
-		body.Text = cut(strings.Join(append([]string{m.Text}, m.Errors...), "\n"))
+		body.Text = cut(s.interrupted.errors(m))
 	}
 	body.ContextTokens, body.ContextWindow = s.fullness(m)
 	spent, told := s.spend(m)
@@ -338,6 +438,7 @@ func (s *scribe) result(m *claude.Result, now time.Time) heard {
 		body.SpentUSD = new(float64(spent) / 1e6)
 	}
 	s.growing, s.retryKey = false, ""
+	s.interrupted = interruption{}
 	items := append(s.abandon(false), session.Item{Key: m.UUID, At: now, Kind: session.ItemResult, Body: encode(body)})
 	return heard{turnEnded: true, liveChanged: true, items: items, spent: spent}
 }
@@ -351,7 +452,7 @@ func (s *scribe) abandon(everything bool) []session.Item {
 			continue
 		}
 		delete(s.Calls, id)
-		if c.Item.Kind == session.ItemPlan {
+		if c.said() {
 			continue
 		}
 		c.Tool.Status = session.ToolFailed

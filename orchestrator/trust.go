@@ -91,6 +91,16 @@ func (c *CLI) ownFolders() []string {
 	return own
 }
 
+// home is the home folder of the CLI's user, "" when it has none.
+func (c *CLI) home() (home string) {
+	for _, kv := range c.Environ {
+		if dir, ok := strings.CutPrefix(kv, "HOME="); ok {
+			home = dir
+		}
+	}
+	return home
+}
+
 // look reads what the CLI would take from a folder.
 func (o *Orchestrator) look(ctx context.Context, cwd string) (folder.Found, error) {
 	allowed, err := o.allowedIn(ctx, cwd)
@@ -99,7 +109,7 @@ func (o *Orchestrator) look(ctx context.Context, cwd string) (folder.Found, erro
 	}
 	var found folder.Found
 	err = o.asUser(func() (err error) {
-		found, err = folder.Read(cwd, folder.Known{Own: o.o.CLI.ownFolders(), Allowed: allowed})
+		found, err = folder.Read(cwd, folder.Known{Own: o.o.CLI.ownFolders(), Home: o.o.CLI.home(), Allowed: allowed})
 		return err
 	})
 	if err != nil {

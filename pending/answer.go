@@ -9,6 +9,10 @@ import (
 	"unicode/utf8"
 )
 
+// DeniedAction is what an agent reads whose tool was denied without a reason: the
+// sentence of the protocol of pending requests.
+const DeniedAction = "User denied this action"
+
 // Bounds of an answer.
 const (
 	MaxTextBytes         = 100_000 // of a free text or the reason of a deny
@@ -22,6 +26,9 @@ const (
 	nameRunes    = 60  // of a question named in a sentence
 	yes, no      = "yes", "no"
 )
+
+// planTool asks to leave plan mode: the mode to go to is a part of its approval.
+const planTool = "ExitPlanMode"
 
 // separator stands between the labels of one answer, here as in the CLI.
 const separator = ", "
@@ -77,6 +84,9 @@ func normaliseApproval(r Request, s Submission) (Answer, error) {
 		permissions, err := normalisePermissions(r.PermissionSuggestions, s.UpdatedPermissions)
 		if err != nil {
 			return Answer{}, err
+		}
+		if permissions != nil && r.Policy != nil && r.Policy.SuppressAlwaysAllowRule && r.ToolName != planTool {
+			return Answer{}, invalid("Claude Code allows no rule with this approval. Approve it this once.")
 		}
 		return Answer{Decision: Allow, UpdatedInput: input, UpdatedPermissions: permissions}, nil
 	case "":
@@ -244,7 +254,11 @@ func normaliseQuestions(r Request, s Submission) (Answer, error) {
 		}
 	}
 	if r.Source == SourceElicitation {
-		// All its questions may be optional: then an empty answer accepts, too.
+		// All its questions may be optional: then an empty answer accepts, too, if it says
+		// that it is one.
+		if s.Decision == "" && s.Answers == nil && s.Responses == nil {
+			return Answer{}, invalid("Answer the questions, or decline.")
+		}
 		return answer, fitElicitation(r, answer)
 	}
 	if len(answer.Responses) == 0 {
@@ -283,6 +297,7 @@ func gather(form *Form, s Submission) (map[string]Response, error) {
 		})
 		switch {
 		case len(open) == 0:
+			return nil, invalidFor(questions[0], "%s is answered twice.", name(questions[0]))
 		case len(questions) > 1:
 			return nil, invalidFor(open[0], "%s is asked more than once; answer by question id, in “responses”.", name(open[0]))
 		default:
@@ -315,6 +330,9 @@ func spell(q Question, text string) (Response, error) {
 			response.Values = []string{o.Value}
 			return response, nil
 		}
+		// A label with more behind it is a choice and a text, or several choices:
+		// normaliseResponse refuses both.
+		response.Values, text = split(q, text)
 	case MultiSelect:
 		response.Values, text = split(q, text)
 	}

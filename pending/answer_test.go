@@ -60,7 +60,8 @@ func TestShortAndExactFormOfAnAnswerAreOne(t *testing.T) {
 	labels := responses(picked("format", "Summary"), picked("sections", "Intro, long", "Conclusion"), picked("region", "America"), picked("sure", "YES"), written("name", "x, y\nz"))
 	mixed := responses(picked("region", "us"), written("name", "x, y\nz"))
 	mixed.Answers = maps.Clone(short.Answers)
-	mixed.Answers["Which region?"] = "Europe" // Responses wins
+	delete(mixed.Answers, "Which region?")
+	delete(mixed.Answers, "What is its name?")
 	for name, s := range map[string]pending.Submission{"short": short, "exact": exact, "labels": labels, "mixed": mixed} {
 		got, err := pending.Normalise(r, s)
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -183,6 +184,8 @@ func TestAnswersThatDoNotFitTheQuestions(t *testing.T) {
 	}
 	long := strings.Repeat("x", pending.MaxTextBytes+1)
 	checkInvalid(t, survey(), map[string]invalidCase{
+		"in both forms":           {with(func(s *pending.Submission) { s.Answers = map[string]string{"Which sections?": "Conclusion"} }), "answered twice", "sections"},
+		"alike in both forms":     {with(func(s *pending.Submission) { s.Answers = map[string]string{"Which sections?": "Intro"} }), "answered twice", "sections"},
 		"another type":            {with(func(s *pending.Submission) { s.RequestType = pending.ToolApproval }), "tool_approval", ""},
 		"unknown decision":        {with(func(s *pending.Submission) { s.Decision = "maybe" }), "allow or deny", ""},
 		"message with answers":    {with(func(s *pending.Submission) { s.Message = "hello" }), "message", ""},
@@ -203,6 +206,10 @@ func TestAnswersThatDoNotFitTheQuestions(t *testing.T) {
 		"not an option":           {responses(picked("format", "Poem"), picked("sections", "Intro")), "“Poem” is not an option", "format"},
 		"empty value":             {responses(picked("format", ""), picked("sections", "Intro")), "not an option", "format"},
 		"option and own text":     {responses(pending.Response{ID: "format", Values: []string{"Summary"}, Text: "mine"}, picked("sections", "Intro")), "not both", "format"},
+		"short, option and own":   {answers("How should I format the output?", "Summary, mine", "Which sections?", "Intro"), "not both", "format"},
+		"short, two of a single":  {answers("How should I format the output?", "Summary, Detailed", "Which sections?", "Intro"), "one option only", "format"},
+		"short, one twice":        {answers("How should I format the output?", "Summary, Summary", "Which sections?", "Intro"), "chosen twice", "format"},
+		"confirm and own text":    {and(pending.Response{ID: "sure", Values: []string{"yes"}, Text: "but"}), "yes or no", "sure"},
 		"option twice":            {responses(picked("format", "Summary"), picked("sections", "Intro", "Intro")), "chosen twice", "sections"},
 		"own text not allowed":    {and(written("region", "Asia")), "“Asia” is not an option", "region"},
 		"short text not allowed":  {with(func(s *pending.Submission) { s.Answers = map[string]string{"Which region?": "Asia"} }), "“Asia” is not an option", "region"},
@@ -355,9 +362,9 @@ func TestApprovalsThatAreRefused(t *testing.T) {
 		"edit empty":                 {approve(`{}`, ""), "empty", ""},
 		"edit with a new field":      {approve(`{"command":"ls","dangerouslyDisableSandbox":true}`, ""), "dangerouslyDisableSandbox", ""},
 		"edit with another case":     {approve(`{"Command":"ls"}`, ""), "Command", ""},
-		"edit with a key twice":      {approve(`{"command":"ls","command":"rm -rf /"}`, ""), "stands twice", ""},
-		"edit with a key twice, \\u": {approve(`{"command":"ls","\u0063ommand":"rm -rf /"}`, ""), "stands twice", ""},
-		"edit with a key twice deep": {approve(`{"nested":{"a":1,"a":2}}`, ""), "stands twice", ""},
+		"edit with a key twice":      {approve(`{"command":"ls","command":"rm -rf /"}`, ""), "there twice", ""},
+		"edit with a key twice, \\u": {approve(`{"command":"ls","\u0063ommand":"rm -rf /"}`, ""), "there twice", ""},
+		"edit with a key twice deep": {approve(`{"nested":{"a":1,"a":2}}`, ""), "there twice", ""},
 		"edit and more":              {approve(`{"command":"ls"}{"command":"rm"}`, ""), "cannot be read", ""},
 		"edit too large":             {approve(`{"command":"`+strings.Repeat("x", pending.MaxUpdatedInputBytes)+`"}`, ""), "larger than 4 MB", ""},
 		"edit too deep":              {approve(`{"command":`+strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000)+`}`, ""), "cannot be read", ""},
@@ -372,7 +379,7 @@ func TestApprovalsThatAreRefused(t *testing.T) {
 		"destination null":           {approve("", `[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"git push:*"}],"behavior":"allow","destination":null}]`), "not offered", ""},
 		"second not offered":         {approve("", `[{"type":"setMode","mode":"plan","destination":"session"},{"type":"addRules"}]`), "Permission 2", ""},
 		"bypass, though suggested":   {approve("", `[{"type":"setMode","mode":"bypassPermissions","destination":"session"}]`), "bypassed", ""},
-		"bypass behind a double key": {approve("", `[{"type":"setMode","mode":"plan","mode":"bypassPermissions","destination":"session"}]`), "stands twice", ""},
+		"bypass behind a double key": {approve("", `[{"type":"setMode","mode":"plan","mode":"bypassPermissions","destination":"session"}]`), "there twice", ""},
 		"mode unknown":               {approve("", `[{"type":"setMode","mode":"auto","destination":"session"}]`), "not offered", ""},
 		"mode for good":              {approve("", `[{"type":"setMode","mode":"acceptEdits","destination":"userSettings"}]`), "not offered", ""},
 		"mode with more":             {approve("", `[{"type":"setMode","mode":"plan","destination":"session","rules":[]}]`), "not offered", ""},

@@ -32,7 +32,7 @@ func (r *Registry) approve(ctx context.Context, row Request, s Submission, res R
 			}
 			row = now
 		case first == nil:
-			now, done, err := r.store.ApproveRequest(ctx, row.RequestID, Approval{Actor: s.Actor, At: res.At, CommandID: s.CommandID})
+			now, done, err := r.store.ApproveRequest(ctx, row.RequestID, Approval{Actor: s.Actor, At: res.At, CommandID: s.CommandID, CredentialID: s.CredentialID})
 			if done || err != nil {
 				r.bell.Ring(row.SessionID) // after an error too: it may have been done
 			}
@@ -45,6 +45,11 @@ func (r *Registry) approve(ctx context.Context, row Request, s Submission, res R
 		case first.Actor.UserID == s.Actor.UserID:
 			return row, failed(ErrAnotherNeeded)
 		default:
+			if s.MayJoin != nil {
+				if err := s.MayJoin(*first); err != nil {
+					return row, failed(err)
+				}
+			}
 			res.SecondTo = first.Actor.UserID
 			now, mine, err := r.resolve(ctx, row.SessionID, row.RequestID, res)
 			switch {

@@ -222,6 +222,12 @@ func TestElicitationOfOptionalValuesMayBeAcceptedEmpty(t *testing.T) {
 	if action, content, err := pending.ElicitationResult(r, answer); action != "accept" || string(content) != "{}" || err != nil {
 		t.Errorf("got %s, %s, %v", action, content, err)
 	}
+	if _, err := pending.Normalise(r, pending.Submission{RequestType: r.RequestType, Responses: []pending.Response{}}); err != nil {
+		t.Errorf("an empty list of answers: %v", err)
+	}
+	if _, err := pending.Normalise(r, pending.Submission{RequestType: r.RequestType}); !errors.Is(err, pending.ErrInvalid) {
+		t.Errorf("what says nothing at all was taken: %v", err)
+	}
 }
 
 func TestDeclinedElicitation(t *testing.T) {

@@ -65,20 +65,3 @@ func TestWhatHasNoDeadlineCannotBeExtended(t *testing.T) {
 		<-a.done
 	})
 }
-
-func TestTicketGivesADeadlineToWhatHasNone(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		n := newNode(pendingtest.NewStore())
-		begin := time.Now()
-		a := n.ask(t.Context(), questions("r1", "s1", pending.Question{Question: "Which?"}))
-		synctest.Wait()
-		row, err := n.Ticket(t.Context(), "r1", 24*time.Hour)
-		if err != nil || !row.TicketedAt.Equal(begin) || !row.ExpiresAt.Equal(begin.Add(24*time.Hour)) {
-			t.Fatalf("ticket: %+v, %v", row, err)
-		}
-		if row, err := a.result(); err != nil || row.Status != pending.Expired || time.Since(begin) != 24*time.Hour {
-			t.Fatalf("ended %s after %s: %v", row.Status, time.Since(begin), err)
-		}
-	})
-}

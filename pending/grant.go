@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/claude/rule"
 )
 
 // GrantKind says what a [Grant] lets Claude do without asking.
@@ -115,25 +117,21 @@ func GrantsOf(r Request, res Resolution) []Grant {
 		return nil // none that the CLI would take
 	}
 	var grants []Grant
-	add := func(kind GrantKind, rule string, scope Scope) {
-		if len(grants) == maxGrants || rule == "" {
+	add := func(kind GrantKind, text string, scope Scope) {
+		if len(grants) == maxGrants || text == "" {
 			return
 		}
 		grants = append(grants, Grant{
 			GrantID: uuid.NewSHA1(grantNamespace, []byte(r.RequestID+"/"+strconv.Itoa(len(grants)))).String(),
-			Kind:    kind, Rule: rule, Scope: scope, SessionID: r.SessionID, ProcessID: r.ProcessID,
+			Kind:    kind, Rule: text, Scope: scope, SessionID: r.SessionID, ProcessID: r.ProcessID,
 			RequestID: r.RequestID, ToolName: r.ToolName, By: res.Actor, At: res.At,
 		})
 	}
 	for _, p := range list {
 		switch {
 		case p.Type == "addRules" && p.Behavior == "allow":
-			for _, rule := range p.Rules {
-				text := rule.ToolName
-				if rule.RuleContent != "" {
-					text += "(" + rule.RuleContent + ")"
-				}
-				add(GrantRule, text, p.Destination)
+			for _, r := range p.Rules {
+				add(GrantRule, rule.Rule{Tool: r.ToolName, Content: r.RuleContent}.String(), p.Destination)
 			}
 		case p.Type == "addDirectories":
 			for _, dir := range p.Directories {

@@ -16,7 +16,7 @@ const MaxHold = 10 * time.Second
 const holdRetry = time.Second
 
 // held says what a held answer means to one that comes in: done when it is the
-// same, an error when it bars it.
+// same, an error when it bars it. A denial is barred by a denial alone.
 func held(row Request, s Submission) (done bool, err error) {
 	if slices.Contains(row.TakenBack, s.CommandID) {
 		return false, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrTakenBack)
@@ -26,12 +26,15 @@ func held(row Request, s Submission) (done bool, err error) {
 		return false, nil
 	case h.CommandID == s.CommandID && h.Actor.UserID == s.Actor.UserID:
 		return true, nil
+	case h.Yields(s.Decision):
+		return false, nil
 	default:
 		return false, &HeldError{Held: *h}
 	}
 }
 
-// hold stores an answer that does not count yet.
+// hold stores an answer that does not count yet. The error is errOutran when another
+// hold came or went meanwhile that does not bar this answer.
 func (r *Registry) hold(ctx context.Context, row Request, h Held) (Request, error) {
 	failed := func(err error) error { return fmt.Errorf("pending: hold the answer to %s: %w", row.RequestID, err) }
 	now, done, err := r.store.HoldRequest(ctx, row.RequestID, h)
@@ -63,10 +66,7 @@ func (r *Registry) hold(ctx context.Context, row Request, h Held) (Request, erro
 		}
 		return now, &NotOpenError{Request: now}
 	}
-	if same, err := held(now, Submission{RequestID: row.RequestID, CommandID: h.CommandID, Actor: h.Actor}); same || err != nil {
-		return now, err
-	}
-	return now, failed(ErrUnavailable) // a hold that came and went meanwhile
+	return now, errOutran
 }
 
 // Undo takes back an answer of a person while it is held; the request is open

@@ -116,6 +116,148 @@ func TestAnswerThatWasTakenBackNeverCounts(t *testing.T) {
 	})
 }
 
+// denying is a submission that denies.
+func denying(id, sessionID, commandID string, by pending.Actor) pending.Submission {
+	s := allow(id, sessionID, commandID)
+	s.Decision, s.Actor, s.Message = pending.Deny, by, "No."
+	return s
+}
+
+// TestDenialEndsWhatIsHeld: whoever denies while an approval is held, its giver
+// included, has denied it at once and for ever, whatever is repeated.
+func TestDenialEndsWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	for name, by := range map[string]pending.Actor{"by another": bob, "by who approved": ann} {
+		for _, hold := range []time.Duration{0, 3 * time.Second} { // also one that would be held itself
+			t.Run(name+" "+hold.String(), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					n, a := watchedAsk(t)
+					n.holds(t, "c")
+					s := denying("r", "s", "no", by)
+					s.Hold = hold
+					for range 2 { // a tab that heard no acknowledgement sends it again
+						if row, err := n.Answer(t.Context(), s); err != nil || row.Status != pending.Denied || row.Held != nil {
+							t.Fatalf("got %+v, %v", row, err)
+						}
+					}
+					row, err := a.result()
+					if err != nil || row.Status != pending.Denied || row.Resolution.Actor != by || row.Resolution.Answer.Message != "No." {
+						t.Fatalf("got %+v, %v", row, err)
+					}
+					for _, again := range []time.Duration{3 * time.Second, 0} {
+						s := holding("r", "s", "c")
+						s.Hold = again
+						var over *pending.NotOpenError
+						if _, err := n.Answer(t.Context(), s); !errors.As(err, &over) || over.Request.ResolvedBy() != by.Name {
+							t.Fatalf("the approval once more: %v", err)
+						}
+					}
+					var over *pending.NotOpenError
+					if err := n.Undo(t.Context(), "s", "r", "c", ann); !errors.As(err, &over) || over.Request.ResolvedBy() != by.Name {
+						t.Fatalf("taken back after it was denied: %v", err)
+					}
+					time.Sleep(time.Minute)
+					if row := stored(t, n, "r"); row.Status != pending.Denied {
+						t.Fatalf("got %+v", row)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestDenialEndsWhatAFormerServerHeld: the hold is stored, and so is what ends it.
+func TestDenialEndsWhatAFormerServerHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := pendingtest.NewStore()
+		n := newNode(store)
+		a := n.ask(t.Context(), bash("r", "s"))
+		synctest.Wait()
+		n.holds(t, "c")
+		a.cancel(pending.ErrDetached)
+		_, _ = a.result()
+		next := newNode(store)
+		watched(t, next, anybody)
+		b := next.ask(t.Context(), bash("r", "s"))
+		synctest.Wait()
+		if _, err := next.Answer(t.Context(), denying("r", "s", "no", bob)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if row, err := b.result(); err != nil || row.Status != pending.Denied || row.Resolution.Actor != bob {
+			t.Fatalf("got %+v, %v", row, err)
+		}
+	})
+}
+
+// TestDenialWinsOverWhatComesWhileItIsGiven: holds that come and go between the look
+// at the row and the attempt on it keep nobody from denying.
+func TestDenialWinsOverWhatComesWhileItIsGiven(t *testing.T) {
+	t.Parallel()
+	for _, hold := range []time.Duration{0, 3 * time.Second} {
+		t.Run(hold.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := pendingtest.NewStore()
+				n := newNode(store)
+				a := n.ask(t.Context(), bash("r", "s"))
+				synctest.Wait()
+				between := 0
+				store.Inject(func(op pendingtest.Op, _ string) pendingtest.Fault {
+					if (op == pendingtest.OpResolve || op == pendingtest.OpHold) && between < 5 {
+						between++
+						at := time.Now()
+						h := pending.Held{Actor: ann, At: at, Until: at.Add(time.Hour), CommandID: string(rune('a' + between)), Answer: pending.Answer{Decision: pending.Allow}}
+						was := between
+						between = 5 // not about what we do here
+						if row, _ := store.Request(t.Context(), "r"); row.Held.Stands() {
+							_, _, _ = store.UnholdRequest(t.Context(), "r", row.Held.CommandID, ann, "")
+						}
+						_, _, _ = store.HoldRequest(t.Context(), "r", h)
+						between = was
+					}
+					return pendingtest.None
+				})
+				s := denying("r", "s", "no", bob)
+				s.Hold = hold
+				if row, err := n.Answer(t.Context(), s); err != nil || row.Status != pending.Denied {
+					t.Fatalf("got %+v, %v", row, err)
+				}
+				if row, err := a.result(); err != nil || row.Resolution.Actor != bob || between != 5 {
+					t.Fatalf("got %+v, %v after %d", row, err, between)
+				}
+			})
+		})
+	}
+}
+
+// TestNobodyAnswersOverAHeldDenial: neither an approval nor another denial.
+func TestNobodyAnswersOverAHeldDenial(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n, a := watchedAsk(t)
+		s := denying("r", "s", "no", ann)
+		s.Hold = 3 * time.Second
+		if _, err := n.Answer(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		over := allow("r", "s", "d")
+		over.Actor = bob
+		var held *pending.HeldError
+		for _, s := range []pending.Submission{over, holding("r", "s", "e"), denying("r", "s", "f", bob)} {
+			if _, err := n.Answer(t.Context(), s); !errors.As(err, &held) || held.Held.Actor != ann {
+				t.Fatalf("answered over a held denial: %v", err)
+			}
+		}
+		time.Sleep(3 * time.Second)
+		if row, err := a.result(); err != nil || row.Status != pending.Denied || row.Resolution.CommandID != "no" {
+			t.Fatalf("got %+v, %v", row, err)
+		}
+	})
+}
+
 // TestHeldAnswerOutlivesTheServer: what the next server finds counts, at once when
 // its time has passed meanwhile.
 func TestHeldAnswerOutlivesTheServer(t *testing.T) {

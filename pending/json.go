@@ -11,6 +11,13 @@ import (
 	"unicode/utf8"
 )
 
+// CheckJSON reports why readers could understand a JSON text differently: it is not
+// valid JSON or UTF-8, there is something behind it, or an object has a key twice.
+func CheckJSON(raw []byte) error {
+	_, err := decode(raw)
+	return err
+}
+
 // decode reads one JSON text strictly: valid UTF-8, nothing behind it, and no
 // object with the same key twice, which readers would understand differently.
 // Numbers stay as written ([json.Number]).
@@ -52,7 +59,7 @@ func next(d *json.Decoder) (any, error) {
 			}
 			name := key.(string)
 			if _, twice := object[name]; twice {
-				return nil, fmt.Errorf("the key %q stands twice", name)
+				return nil, fmt.Errorf("the field %q is there twice", name)
 			}
 			if object[name], err = next(d); err != nil {
 				return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -59,7 +60,7 @@ func (r *releases) of(requestID string) []porcupine.Operation {
 }
 
 // TestHeldAnswersAreLinearizable lets two people hold answers, take them back, answer
-// over each other and repeat themselves, on requests that are withdrawn and expire
+// and deny over each other and repeat themselves, on requests that are withdrawn and expire
 // meanwhile, while what is held comes to count after half a millisecond; and holds
 // what everybody was told against the specification.
 func TestHeldAnswersAreLinearizable(t *testing.T) {
@@ -87,6 +88,9 @@ func TestHeldAnswersAreLinearizable(t *testing.T) {
 				t.Fatalf("%s: not linearizable", id)
 			}
 			row := stored(t, n, id)
+			if overruled(part, nameOf(row)) {
+				saw["overruled"]++
+			}
 			for _, op := range part {
 				a := op.Input.(attempt)
 				switch told := op.Output.(string); {
@@ -101,12 +105,26 @@ func TestHeldAnswersAreLinearizable(t *testing.T) {
 			store.Delete(id)
 		}
 	}
-	for _, what := range []string{"counted", "barred", isHeld, undone, nothingHeld, tookBack} {
+	for _, what := range []string{"counted", "barred", "overruled", isHeld, undone, nothingHeld, tookBack} {
 		if saw[what] == 0 {
 			t.Errorf("nobody was told or saw %q: that was no race", what)
 		}
 	}
 	t.Logf("%d requests; told or seen: %v", heldRounds*heldPerRound, saw)
+}
+
+// overruled reports whether a denial won while an approval was held: it was held,
+// nobody took anything back, and it did not count.
+func overruled(part []porcupine.Operation, winner string) bool {
+	approvalHeld := false
+	for _, op := range part {
+		if op.Output == undone {
+			return false
+		}
+		a := op.Input.(attempt)
+		approvalHeld = approvalHeld || op.Output == isHeld && !denies(a.name)
+	}
+	return approvalHeld && denies(winner)
 }
 
 func heldRound(t *testing.T, n node, counting *releases, round int) []porcupine.Operation {
@@ -150,7 +168,10 @@ func heldRound(t *testing.T, n node, counting *releases, round int) []porcupine.
 		if k == hold {
 			s.Hold = shortHold
 		}
-		name := string(pending.Answered) + " by " + s.CommandID
+		if strings.HasPrefix(commandID, "no") {
+			s.Decision = pending.Deny
+		}
+		name := nameOfHeld(pending.Held{CommandID: s.CommandID, Answer: pending.Answer{Decision: s.Decision}})
 		return record(client, attempt{requestID: ids[i], name: name, kind: k, by: who.UserID}, func() string { return n.told(t, s) })
 	}
 	takeBack := func(client, i int) {
@@ -173,7 +194,15 @@ func heldRound(t *testing.T, n node, counting *releases, round int) []porcupine.
 		clients.Go(func() {
 			for i := range ids {
 				// What a client does differs from request to request.
-				switch does := (client/2 + i + i/heldClients) % 4; {
+				switch does := (client/2 + i + i/heldClients) % 5; {
+				case does == 4: // it denies, whatever is held
+					if i%3 == 0 {
+						give(client, i, "no", hold)
+						takeBack(client, i)
+					} else {
+						give(client, i, "no", answer)
+					}
+					give(client, i, "1", hold)
 				case does < 2: // it thinks better of it, and of that once more
 					give(client, i, "1", hold)
 					if does == 0 || i%3 == 0 {

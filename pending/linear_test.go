@@ -58,7 +58,8 @@ type register struct{ winner, held, by, taken string }
 
 // once is the whole specification: the first attempt names the winner, and from
 // then on everybody is told that name. An answer that is held bars other answers
-// until it counts, or is taken back and never counts.
+// until it counts, or is taken back and never counts; but a denial, held or not, ends
+// an approval that is held and wins.
 var once = porcupine.Model{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 		byRequest := map[string][]porcupine.Operation{}
@@ -104,6 +105,7 @@ func (r register) after(a attempt) (next register, told string) {
 		return r, tookBack
 	case r.held == a.name: // the same command again
 		return r, isHeld
+	case r.held != "" && denies(a.name) && !denies(r.held):
 	case r.held != "":
 		return r, heldBy + r.held
 	case a.kind == hold:
@@ -113,6 +115,9 @@ func (r register) after(a attempt) (next register, told string) {
 	r.winner, r.held, r.by = a.name, "", ""
 	return r, r.winner
 }
+
+// denies reports whether an attempt of that name is a denial.
+func denies(name string) bool { return strings.HasPrefix(name, string(pending.Denied)) }
 
 // nameOf is the name of the attempt that a row ended with.
 func nameOf(row pending.Request) string {

@@ -48,7 +48,6 @@ func TestRequestsBehaveAsTheirModel(t *testing.T) {
 				"sleep":       m.sleep,
 				"restart":     m.restart,
 				"extend":      m.extend,
-				"ticket":      m.ticket,
 				"undo":        m.undo,
 				"":            m.check,
 			})
@@ -181,7 +180,8 @@ func (m *model) answer(t *rapid.T) {
 	synctest.Wait()
 	r := m.rows[id]
 	until := time.Now().Add(s.Hold)
-	if r != nil && (s.Hold == 0 || !r.expiresAt.IsZero() && !until.Before(r.expiresAt)) {
+	overrules := r.overruledBy(s)
+	if r != nil && (s.Hold == 0 || overrules || !r.expiresAt.IsZero() && !until.Before(r.expiresAt)) {
 		until = time.Time{}
 		if s.Hold > 0 && fault != pendingtest.None {
 			fault = pendingtest.None // it was in the way of a hold, which there is none of
@@ -200,12 +200,12 @@ func (m *model) answer(t *rapid.T) {
 		}
 	case r.takenBack[s.CommandID]:
 		m.want(t, err, pending.ErrTakenBack)
-	case r.held != nil && (r.held.CommandID != s.CommandID || r.held.Actor.UserID != s.Actor.UserID):
+	case r.held != nil && !overrules && (r.held.CommandID != s.CommandID || r.held.Actor.UserID != s.Actor.UserID):
 		var other *pending.HeldError
 		if !errors.As(err, &other) || other.Held.Actor != r.held.Actor {
 			t.Fatalf("told %v, want that %s holds it", err, r.held.Actor.Name)
 		}
-	case r.held != nil:
+	case r.held != nil && !overrules:
 		m.want(t, err, nil)
 	case kind == "stale":
 		m.want(t, err, pending.ErrStale)
@@ -231,6 +231,13 @@ func (m *model) answer(t *rapid.T) {
 	}
 }
 
+// overruledBy reports whether an answer denies what somebody else, or another command,
+// holds an approval of: it counts at once and ends the hold.
+func (r *modelRow) overruledBy(s pending.Submission) bool {
+	return r != nil && r.held != nil && !r.takenBack[s.CommandID] && r.held.Decision == pending.Allow && s.Decision == pending.Deny &&
+		(r.held.CommandID != s.CommandID || r.held.Actor.UserID != s.Actor.UserID)
+}
+
 func (m *model) answered(r *modelRow, s pending.Submission) {
 	status := pending.Answered
 	if s.Decision == pending.Deny {
@@ -251,7 +258,7 @@ func (m *model) answerElsewhere(t *rapid.T) {
 	case r == nil || r.status.Final():
 	case r.takenBack[s.CommandID]:
 		m.want(t, err, pending.ErrTakenBack)
-	case r.held == nil:
+	case r.held == nil, r.overruledBy(s):
 		m.want(t, err, nil)
 		m.answered(r, s)
 	case r.held.CommandID == s.CommandID && r.held.Actor == s.Actor:
@@ -466,25 +473,6 @@ func (m *model) extend(t *rapid.T) {
 		r.expiresAt = r.expiresAt.Add(by)
 		if !to.Equal(r.expiresAt) {
 			t.Fatalf("extended to %s, want %s", to, r.expiresAt)
-		}
-	}
-}
-
-// ticket lets an asker go that will come back.
-func (m *model) ticket(t *rapid.T) {
-	id := m.anyID(t)
-	row, err := m.node.Ticket(m.ctx, id, time.Second)
-	synctest.Wait()
-	switch r := m.rows[id]; {
-	case r == nil:
-		m.want(t, err, pending.ErrNotFound)
-	default:
-		m.want(t, err, nil)
-		if row.Status != r.status || !r.status.Final() && row.TicketedAt.IsZero() {
-			t.Fatalf("ticket of %+v, want it %s", row, r.status)
-		}
-		if !r.status.Final() && r.expiresAt.IsZero() {
-			r.expiresAt = time.Now().Add(time.Second)
 		}
 	}
 }

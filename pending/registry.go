@@ -266,7 +266,8 @@ func (r *Registry) Carry(ctx context.Context, req Request, from string) (settled
 //   - nil for the first of two approvals, with the row still open; [ErrAnotherNeeded]
 //     when the same person approves once more,
 //   - nil for an answer that is held, with the row still open; a [HeldError] while
-//     another answer is, [ErrTakenBack] for one that was taken back,
+//     another answer is, unless this one denies what that approves;
+//     [ErrTakenBack] for one that was taken back,
 //   - [ErrNotFound] for an unknown request as for one of another session,
 //   - [ErrStale] when the answer was given to another input,
 //   - an [InvalidError] when it does not fit the question.
@@ -320,19 +321,35 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 	// From here on the answer is worth more than the connection it came over.
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	if until := res.At.Add(s.Hold); s.Hold > 0 && (row.ExpiresAt.IsZero() || until.Before(row.ExpiresAt)) {
-		return r.hold(ctx, row, Held{Actor: s.Actor, At: res.At, Until: until, CommandID: s.CommandID, Answer: answer})
+	const tries = 100 // somebody may hold answers and take them back meanwhile
+	for range tries {
+		now, err := r.give(ctx, row, s, res)
+		if !errors.Is(err, errOutran) {
+			return now, err
+		}
+		if done, err := held(now, s); done || err != nil {
+			return now, err
+		}
+		row = now
+	}
+	return row, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrUnavailable)
+}
+
+// give makes one attempt to resolve a request by an answer, or to hold it. A denial
+// that ends what somebody holds counts at once. The error is errOutran when a hold
+// came or went since row was read, or the command was taken back.
+func (r *Registry) give(ctx context.Context, row Request, s Submission, res Resolution) (Request, error) {
+	if row.Held.Yields(res.Answer.Decision) {
+		res.Overrules = row.Held
+	} else if until := res.At.Add(s.Hold); s.Hold > 0 && (row.ExpiresAt.IsZero() || until.Before(row.ExpiresAt)) {
+		return r.hold(ctx, row, Held{Actor: s.Actor, At: res.At, Until: until, CommandID: s.CommandID, Answer: *res.Answer, CredentialID: s.CredentialID})
 	}
 	now, mine, err := r.resolve(ctx, row.SessionID, row.RequestID, res)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return Request{}, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrNotFound)
 	case errors.Is(err, errOutran):
-		// Somebody's answer was held, or this one taken back, since the row was read.
-		if done, err := held(now, s); done || err != nil {
-			return now, err
-		}
-		return now, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrUnavailable)
+		return now, err
 	case err != nil:
 		return row, fmt.Errorf("pending: answer %s: %w", s.RequestID, err)
 	case !mine:
@@ -386,20 +403,6 @@ func (r *Registry) Extend(ctx context.Context, requestID string, by time.Duratio
 	}
 	r.wake(requestID)
 	return now.ExpiresAt, nil
-}
-
-// Ticket notes that the asker of a request was told to come back for the answer,
-// and gives a request without a deadline one of the given time from now. A
-// resolved request stays as it is and is returned.
-func (r *Registry) Ticket(ctx context.Context, requestID string, life time.Duration) (Request, error) {
-	at := time.Now()
-	row, err := r.store.TicketRequest(ctx, requestID, at, at.Add(life))
-	if err != nil {
-		return Request{}, fmt.Errorf("pending: ticket of %s: %w", requestID, err)
-	}
-	r.bell.Ring(row.SessionID)
-	r.wake(requestID)
-	return row, nil
 }
 
 // Request returns one request of a session as it stands; [ErrNotFound] also for

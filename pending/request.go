@@ -103,11 +103,11 @@ type Request struct {
 	// together with an allow; a JSON array exactly as sent, or nil.
 	PermissionSuggestions json.RawMessage
 
+	// Policy is what the asker demands of whoever decides; nil when it demands nothing.
+	Policy *Policy
+
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero when the asker set no deadline
-	// TicketedAt is when the asker was told to come back for the answer, zero while
-	// it waits. A ticketed request needs nobody that waits.
-	TicketedAt time.Time
 
 	Status   Status
 	Delivery Delivery
@@ -126,15 +126,55 @@ type Request struct {
 	Resolution *Resolution
 }
 
+// Policy is what an asker says about how its request may be decided. The JSON names
+// are those of the stored column, of the wire and of the CLI. Its texts are from outside.
+type Policy struct {
+	// DefaultToNo: a single stray press must not approve it.
+	DefaultToNo bool `json:"default_to_no,omitempty"`
+	// SuppressAlwaysAllowRule: no rule goes with an approval.
+	SuppressAlwaysAllowRule bool `json:"suppress_always_allow_rule,omitempty"`
+	// RequiresUserInteraction: only who has opened it may decide.
+	RequiresUserInteraction bool `json:"requires_user_interaction,omitempty"`
+	// MatchedAskRule is the rule of somebody's settings that demands a person's answer.
+	MatchedAskRule *AskRule `json:"matched_ask_rule,omitempty"`
+	// ClassifierApprovable is false when a safety check demands a person's answer, nil
+	// when no safety check is involved.
+	ClassifierApprovable *bool `json:"classifier_approvable,omitempty"`
+	// MCPServer serves the tool, nil when none does or the asker does not say.
+	MCPServer *MCPServer `json:"mcp_server,omitempty"`
+}
+
+// AskRule is a rule of permissions.ask.
+type AskRule struct {
+	Source      string `json:"source"`
+	ToolName    string `json:"tool_name"`
+	RuleContent string `json:"rule_content,omitempty"`
+}
+
+// MCPServer is an MCP server as its configuration names it, and where that is.
+type MCPServer struct {
+	Name   string `json:"name"`
+	Source string `json:"source"`
+}
+
+// Restricts reports whether each request of this policy is to be opened and decided by
+// itself: not with others, and not by one press from outside.
+func (p *Policy) Restricts() bool {
+	return p != nil && (p.DefaultToNo || p.RequiresUserInteraction || p.MatchedAskRule != nil ||
+		p.ClassifierApprovable != nil && !*p.ClassifierApprovable)
+}
+
 // Earlier is an answer that its asker was not seen to act on. The JSON names are those of
 // the stored column.
 type Earlier struct {
 	RequestID string          `json:"request_id"`
 	ToolInput json.RawMessage `json:"tool_input"` // what was asked then
-	Status    Status          `json:"status"`     // Answered or Denied
-	Summary   string          `json:"summary"`    // the answer in one line
-	By        string          `json:"by"`         // name of the person
-	At        time.Time       `json:"at"`
+	// UpdatedInput is what was approved in its place, nil when it was not edited.
+	UpdatedInput json.RawMessage `json:"updated_input,omitempty"`
+	Status       Status          `json:"status"`  // Answered or Denied
+	Summary      string          `json:"summary"` // the answer in one line
+	By           string          `json:"by"`      // name of the person
+	At           time.Time       `json:"at"`
 }
 
 // Actor is the person who resolved a request.
@@ -153,6 +193,8 @@ type Approval struct {
 	Actor     Actor
 	At        time.Time
 	CommandID string // idempotency key of the command
+	// CredentialID is what its giver came with, "" when that is not known.
+	CredentialID string
 }
 
 // Held is an answer of a person that the server keeps back for some seconds, in
@@ -165,10 +207,19 @@ type Held struct {
 	Answer    Answer
 	// Dropped says in a sentence why it will never count; "" while it stands.
 	Dropped string
+	// CredentialID is what its giver came with, "" when that is not known.
+	CredentialID string
 }
 
-// Stands reports whether an answer is held: nobody else can answer meanwhile.
+// Stands reports whether an answer is held: nobody else can answer meanwhile, but
+// an approval can be denied by anybody who may answer.
 func (h *Held) Stands() bool { return h != nil && h.Dropped == "" }
+
+// Yields reports whether a decision may take the place of what is held: a denial
+// that of anything but a denial.
+func (h *Held) Yields(to Decision) bool {
+	return h.Stands() && to == Deny && h.Answer.Decision != Deny
+}
 
 // Resolution is how a request ended.
 type Resolution struct {
@@ -188,6 +239,10 @@ type Resolution struct {
 	// nothing unless a hold of CommandID stands; the answer of a person that was not
 	// held changes nothing while any stands.
 	HeldSince time.Time
+	// Overrules is the held answer of another command that this denial ends, nil when
+	// nothing was held. It goes on record and nowhere else. With it the resolution
+	// changes nothing unless that very hold stands.
+	Overrules *Held
 	// CarriedFrom is the request that the person really answered, "" when it was
 	// this one.
 	CarriedFrom string

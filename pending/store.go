@@ -38,7 +38,7 @@ type NotOpenError struct{ Request Request }
 func (e *NotOpenError) Error() string        { return ErrNotOpen.Error() + ": " + string(e.Request.Status) }
 func (e *NotOpenError) Is(target error) bool { return target == ErrNotOpen }
 
-// HeldError says whose answer is held, so that nobody else can answer.
+// HeldError says whose answer is held, so that nobody else can give this one.
 type HeldError struct{ Held Held }
 
 func (e *HeldError) Error() string {
@@ -67,9 +67,10 @@ type Store interface {
 	// Orphaned to res.Status and bumps the version of its session. Exactly one
 	// caller ever gets won true; everybody gets the row as it now stands. With
 	// res.SecondTo nobody wins unless that user's approval stands in the row. With
-	// res.HeldSince nobody wins unless the hold of res.CommandID stands; Answered and
-	// Denied without it lose while any hold stands, and when that command was taken
-	// back. What was held is gone from a row that is resolved. With
+	// res.HeldSince nobody wins unless the hold of res.CommandID stands; with
+	// res.Overrules, unless the hold of that command does. Answered and Denied without
+	// either lose while any hold stands, and without HeldSince when their command was
+	// taken back. What was held is gone from a row that is resolved. With
 	// Status Answered or Denied the delivery becomes Queued and the change is on
 	// disk when the call returns. ErrNotFound when there is no such row.
 	ResolveRequest(ctx context.Context, requestID string, res Resolution) (now Request, won bool, err error)
@@ -129,13 +130,6 @@ type Store interface {
 	// it stands, or ErrNotFound. It need not survive a power cut.
 	ExtendRequest(ctx context.Context, requestID string, expiresAt time.Time) (now Request, extended bool, err error)
 
-	// TicketRequest notes in an answerable request that its asker was told at the
-	// given time to come back for the answer, gives it the deadline expiresAt if it
-	// has none, and bumps the version. It changes nothing once the request has a
-	// ticket or is resolved. It returns the row as it stands, or ErrNotFound. It need
-	// not survive a power cut.
-	TicketRequest(ctx context.Context, requestID string, at, expiresAt time.Time) (now Request, err error)
-
 	// Request returns one request, or ErrNotFound.
 	Request(ctx context.Context, requestID string) (Request, error)
 
@@ -150,4 +144,8 @@ type Store interface {
 	// UnconsumedRequests returns the resolved requests of a session whose delivery
 	// is Queued or Delivered, oldest first.
 	UnconsumedRequests(ctx context.Context, sessionID string) ([]Request, error)
+
+	// ConsumedRequests returns the requests of one process of a session whose delivery
+	// is Consumed, those that were resolved last first, at most so many.
+	ConsumedRequests(ctx context.Context, sessionID, processID string, limit int) ([]Request, error)
 }

@@ -18,11 +18,17 @@ type Submission struct {
 	InputHash   string      // optional; when given it must match, else ErrStale
 	CommandID   string      // idempotency key; the same again has the same outcome
 	Actor       Actor
+	// CredentialID is what the actor came with. What does not count at once does not
+	// count when that has ended meanwhile.
+	CredentialID string
 
 	// Two: an approval needs another person's beside. Mistrusted is a user whose
 	// approval does not count any more, "" for nobody.
 	Two        bool
 	Mistrusted string
+	// MayJoin returns why the approval does not count as the second one beside another
+	// person's, nil when it does, and when any does.
+	MayJoin func(first Approval) error
 	// Hold is for how long the answer is kept back so that it can be taken back; 0
 	// for not at all. Two does without.
 	Hold time.Duration

@@ -70,6 +70,7 @@ type Book struct {
 	projects []Project
 	byID     map[string]Project
 	names    map[string]string // of users by id
+	disk     Disk
 }
 
 // NewBook returns a book of projects; people are whom sentences can name.
@@ -84,6 +85,17 @@ func NewBook(projects []Project, people []account.User) *Book {
 	return b
 }
 
+// On returns the book with rulings that look at the files of sessions.
+func (b *Book) On(d Disk) *Book {
+	on := *b
+	on.disk = d
+	return &on
+}
+
+// Restricts reports whether a rule of the project says more of any call than that
+// anybody may approve it.
+func (b *Book) Restricts(in Place) bool { return restrict(b.byID[in.ProjectID].Rules) }
+
 // Project returns one of the projects.
 func (b *Book) Project(projectID string) (Project, bool) {
 	p, ok := b.byID[projectID]
@@ -95,7 +107,7 @@ func (b *Book) Of(folder string) string {
 	id, longest := "", -1
 	for _, p := range b.projects {
 		for _, f := range p.Folders {
-			if len(f) > longest && (folder == f || strings.HasPrefix(folder, f+"/")) {
+			if len(f) > longest && holds(f, folder) {
 				id, longest = p.ProjectID, len(f)
 			}
 		}
@@ -235,6 +247,12 @@ func (b *Book) Approval(in Place, asked Call, edited json.RawMessage) Ruling {
 	if !ok {
 		return Ruling{Effect: Allow}
 	}
+	if asked.Resolve == nil {
+		asked.Resolve = b.disk.Resolve
+	}
+	if asked.Home == "" {
+		asked.Home = b.disk.Home
+	}
 	r := p.ruling(asked)
 	if len(edited) == 0 {
 		return r
@@ -248,11 +266,12 @@ func stricter(a, b Ruling) Ruling {
 	r := Ruling{Effect: Allow}
 	switch {
 	case a.Effect == Deny || b.Effect == Deny:
-		return Ruling{Effect: Deny}
+		r.Effect = Deny
 	case a.Effect == TwoPeople || b.Effect == TwoPeople:
 		r.Effect = TwoPeople
 	}
 	switch {
+	case r.Effect == Deny:
 	case len(a.People) == 0:
 		r.People = b.People
 	case len(b.People) == 0:
@@ -263,10 +282,13 @@ func stricter(a, b Ruling) Ruling {
 				r.People = append(r.People, id)
 			}
 		}
-		if len(r.People) == 0 {
-			return Ruling{Effect: Deny}
+		if len(r.People) == 0 || len(r.People) == 1 && r.Effect == TwoPeople {
+			r = Ruling{Effect: Deny} // nobody is left, or no second one
 		}
 	}
+	// What was read may say as much by itself.
+	says := func(one Ruling) bool { return one.Effect == r.Effect && len(one.People) == len(r.People) }
+	r.Unread = a.Unread && b.Unread || a.Unread && !says(b) || b.Unread && !says(a)
 	return r
 }
 
@@ -277,6 +299,8 @@ func (b *Book) MayApprove(who Person, in Place, r Ruling, tool string) error {
 	}
 	name := b.byID[in.ProjectID].Name
 	switch {
+	case r.Effect == Deny && r.Unread:
+		return forbid("This cannot be read to its end, so the strictest rule of %s decides: nobody may approve it. Deny it, and have Claude write it plainly.", name)
 	case r.Effect == Deny:
 		return forbid("The rules of %s let nobody approve this. It can only be denied.", name)
 	case len(r.People) > 0 && !slices.Contains(r.People, who.UserID):
@@ -307,16 +331,92 @@ func (b *Book) MayLoosen(who Person, in Place, mode string, tools []string) erro
 	if !ok {
 		return nil
 	}
-	if mode == "acceptEdits" {
-		// It takes some commands on files along.
-		tools = append([]string{"Edit", "MultiEdit", "Write", "NotebookEdit", "Bash"}, tools...)
+	tools = spared(mode, tools)
+	if r, restricted := p.restricted(tools); restricted {
+		return forbid("A rule of %s says who may approve %s (%s), so Claude asks each time. Choose the mode that asks, and allow nothing beforehand.", p.Name, things(r.Tool), b.describe(r))
 	}
-	for _, tool := range tools {
-		if p.restricts(tool) {
-			return forbid("The rules of %s say who may approve %s, so Claude asks each time. Choose the mode that asks, and allow nothing beforehand.", p.Name, things(strings.TrimSpace(strings.SplitN(tool, "(", 2)[0])))
+	return nil
+}
+
+// Reach says where something that Claude is spared asking would hold.
+type Reach string
+
+const (
+	ReachSession Reach = ""       // in the session
+	ReachFolder  Reach = "folder" // in every session of its folder, or of the repository around it
+	ReachUser    Reach = "user"   // in every folder
+)
+
+// MayGrant says whether Claude may be spared asking for these tools, or put into a
+// permission mode, wherever that would hold: what the rules of any project there keep for
+// some, or for two, is asked each time. folder is that of the session.
+func (b *Book) MayGrant(who Person, in Place, reach Reach, folder, mode string, tools []string) error {
+	if err := b.MayLoosen(who, in, mode, tools); err != nil || reach == ReachSession {
+		return err
+	}
+	root := folder
+	if b.disk.Root != nil {
+		root = b.disk.Root(folder)
+	}
+	where := "every folder"
+	if reach == ReachFolder {
+		where = "this folder and those around it"
+	}
+	for _, p := range b.projects {
+		if p.ProjectID == in.ProjectID || reach == ReachFolder && !slices.ContainsFunc(p.Folders, func(f string) bool { return holds(f, root) || holds(root, f) || holds(folder, f) }) {
+			continue
+		}
+		r, restricted := p.restricted(spared(mode, tools))
+		switch {
+		case !restricted:
+		case b.RoleIn(who, p.ProjectID) == "":
+			return forbid("This would hold in %s, also in a project whose rules say who may approve %s. Allow it for this session only.", where, things(r.Tool))
+		default:
+			return forbid("This would hold in %s, also in %s, where a rule says who may approve %s (%s). Allow it for this session only.", where, p.Name, things(r.Tool), b.describe(r))
 		}
 	}
 	return nil
+}
+
+// holds reports whether a folder is another one or in it.
+func holds(folder, other string) bool {
+	return folder == other || strings.HasPrefix(other, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// spared are the permission rules that a mode and others come to.
+func spared(mode string, tools []string) []string {
+	switch mode {
+	case "acceptEdits":
+		// It takes some commands on files along.
+		return append([]string{"Edit", "Bash"}, tools...)
+	case "bypassPermissions", "auto":
+		return append([]string{"*"}, tools...)
+	}
+	return tools
+}
+
+// restricted returns the first rule that keeps one of some tools for somebody.
+func (p Project) restricted(tools []string) (Rule, bool) {
+	for _, tool := range tools {
+		if r, does := p.restricts(tool); does {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// describe says a rule in words: "Write deploy/**: two people".
+func (b *Book) describe(r Rule) string {
+	text := strings.TrimSpace(r.Tool + " " + r.Pattern)
+	switch {
+	case r.Effect == Deny:
+		return text + ": nobody"
+	case r.Effect == TwoPeople && len(r.People) == 0:
+		return text + ": two people"
+	case r.Effect == TwoPeople:
+		return text + ": two of " + b.Names(r.People)
+	}
+	return text + ": " + b.Names(r.People)
 }
 
 // Names lists people in words: "Ana and Ben".

@@ -2,9 +2,10 @@ package project
 
 import (
 	"encoding/json"
-	"path"
 	"slices"
 	"strings"
+
+	"github.com/sayso-dev/sayso/claude/rule"
 )
 
 // Call is a tool call that somebody is to approve.
@@ -12,103 +13,203 @@ type Call struct {
 	Tool  string
 	Input json.RawMessage // a JSON object
 	CWD   string          // of the session, absolute
+	Home  string          // of the person whose CLI it is, "" when that is not known
+	// Dir is the folder in which the shell is at the moment, "" when it is CWD.
+	Dir string
+	// Resolve is [Disk.Resolve].
+	Resolve func(file string) string
+}
+
+// Disk looks at the files of sessions, as the CLI would.
+type Disk struct {
+	Home string // of the person whose CLI it is, "" when that is not known
+	// Resolve returns where the path of a file leads, with all symbolic links resolved
+	// as far as it exists: file is absolute and as a call names it. What is below /proc
+	// it leaves as it is named. It returns "" when it cannot tell. Nil when nobody can
+	// look: then only the names count.
+	Resolve func(file string) string
+	// Root returns the folder whose settings hold in another one: the root of its
+	// repository. Nil when nobody can look.
+	Root func(folder string) string
 }
 
 // Ruling is what the rules of a project say about a call.
 type Ruling struct {
 	Effect Effect
 	People []string // user ids: nobody else may approve; empty: whoever may answer
+	// Unread: the call could not be read to its end, so the strictest rule for its tool
+	// decides.
+	Unread bool
 }
 
 // Free reports whether whoever may answer may approve, alone.
 func (r Ruling) Free() bool { return r.Effect == Allow && len(r.People) == 0 }
 
-// ruling finds the first rule that fits a call; without one it is free.
+// ruling is what the rules say of a call. Each part of it is decided by the first
+// rule that fits; of what the parts need, the strictest counts. So what makes a call
+// harder need fit a part of it, and what makes it easier must fit all.
 func (p Project) ruling(c Call) Ruling {
-	for _, r := range p.Rules {
-		if r.fits(c) {
-			return Ruling{Effect: r.Effect, People: r.People}
+	rules := p.about(c.Tool)
+	input := inputOf(c.Input)
+	if command, ok := input["command"].(string); ok && runsCommands(c.Tool) {
+		all := p.rulingOfCommand(rules, command, c.CWD, c)
+		if c.Dir != "" && c.Dir != c.CWD {
+			all = stricter(all, p.rulingOfCommand(rules, command, c.Dir, c))
+		}
+		return all
+	}
+	if len(rules) == 0 {
+		return Ruling{Effect: Allow}
+	}
+	if input == nil {
+		return unread(rules) // it may be anything
+	}
+	var parts []part
+	for _, name := range []string{"file_path", "notebook_path", "path"} {
+		if value, ok := input[name].(string); ok && value != "" {
+			parts = append(parts, p.fileParts(c, value, c.CWD)...)
+			if plain := strings.TrimSpace(value); plain != value {
+				parts = append(parts, p.fileParts(c, plain, c.CWD)...) // as the CLI reads it
+			}
 		}
 	}
-	return Ruling{Effect: Allow}
+	if address, ok := input["url"].(string); ok && address != "" {
+		parts = append(parts, addressParts(address)...)
+	}
+	switch known := rule.Edits(c.Tool) || rule.Reads(c.Tool) || c.Tool == "WebFetch"; {
+	case rule.Reads(c.Tool) && len(parts) == 0:
+		parts = p.fileParts(c, c.CWD, c.CWD) // Grep and Glob look there
+	case !known:
+		parts = append(parts, textsPart(strung(input)))
+	}
+	if len(parts) == 0 {
+		parts = []part{nothing}
+	}
+	return decide(rules, parts)
 }
 
-// restricts reports whether a rule says more about a tool, with whatever input,
-// than that anybody may approve it.
-func (p Project) restricts(tool string) bool {
-	name, _, _ := strings.Cut(tool, "(")
-	name = strings.TrimSpace(name)
-	return slices.ContainsFunc(p.Rules, func(r Rule) bool {
-		if r.Effect == Allow && len(r.People) == 0 {
+// part is something in a call that rules are compared with. fits reports whether a
+// rule with a pattern is about it.
+type part struct {
+	fits   func(Rule) bool
+	unread bool // nobody can tell what it is
+}
+
+// nothing is a part about which no rule with a pattern is.
+var nothing = part{fits: func(Rule) bool { return false }}
+
+// decide joins what the rules say of each part.
+func decide(rules []Rule, parts []part) Ruling {
+	all := Ruling{Effect: Allow}
+	for _, one := range parts {
+		if one.unread {
+			all = stricter(all, unread(rules))
+			continue
+		}
+		if i := first(rules, one); i >= 0 {
+			all = stricter(all, rules[i].ruling())
+		}
+	}
+	return all
+}
+
+// first is the index of the rule that decides about a part, -1 for none.
+func first(rules []Rule, one part) int {
+	return slices.IndexFunc(rules, func(r Rule) bool { return r.Pattern == "" || one.fits(r) })
+}
+
+// unread joins all rules that may be reached, for a part of which nobody can tell
+// which of them fits.
+func unread(rules []Rule) Ruling {
+	all := Ruling{Effect: Allow}
+	for i, r := range rules {
+		if i == 0 && r.Pattern == "" {
+			return r.ruling()
+		}
+		all = stricter(all, r.ruling())
+	}
+	all.Unread = !all.Free()
+	return all
+}
+
+// textsPart is all texts of an input of which nobody knows what they mean: what
+// makes things easier fits none of them.
+func textsPart(texts []string) part {
+	return part{fits: func(r Rule) bool { return r.restricts() && slices.ContainsFunc(texts, r.fitsText) }}
+}
+
+// inputOf reads the input of a tool, nil when it is no object.
+func inputOf(raw json.RawMessage) (input map[string]any) {
+	_ = json.Unmarshal(raw, &input) // nil may be anything
+	return input
+}
+
+// about returns the rules for any of some tools, in order, up to the one behind which
+// none is reached.
+func (p Project) about(tools ...string) (rules []Rule) {
+	for _, r := range p.Rules {
+		if !slices.ContainsFunc(tools, r.about) {
+			continue
+		}
+		rules = append(rules, r)
+		if r.Pattern == "" {
+			break
+		}
+	}
+	return rules
+}
+
+// about reports whether the rule is for a tool. What makes things harder for one tool
+// that edits files does so for all of them, as the CLI's own rules for Edit do.
+func (r Rule) about(tool string) bool {
+	if matches(r.Tool, tool) {
+		return true
+	}
+	return r.restricts() && (rule.Edits(r.Tool) && rule.Edits(tool) || rule.Reads(r.Tool) && rule.Reads(tool) || r.Tool == "Bash" && runsCommands(tool) ||
+		slices.Contains(agentTools, r.Tool) && slices.Contains(agentTools, tool))
+}
+
+// agentTools are the names that versions of the CLI have for one tool.
+var agentTools = []string{"Agent", "Task"}
+
+// runsCommands reports whether a tool runs its input "command" in a shell.
+func runsCommands(tool string) bool { return tool == "Bash" || tool == "Monitor" }
+
+// restricts reports whether the rule says more than that anybody may approve.
+func (r Rule) restricts() bool { return r.Effect != Allow || len(r.People) > 0 }
+
+func (r Rule) ruling() Ruling { return Ruling{Effect: r.Effect, People: r.People} }
+
+// restricts returns the first rule that says more about a tool, with whatever input,
+// than that anybody may approve it. granted is a permission rule of the CLI.
+func (p Project) restricts(granted string) (Rule, bool) {
+	g := rule.Parse(strings.TrimSpace(granted))
+	g.Tool = strings.TrimSpace(g.Tool)
+	i := slices.IndexFunc(p.Rules, func(r Rule) bool {
+		if !r.restricts() {
 			return false
 		}
-		// A grant of "mcp__server" is one of all its tools.
-		return matches(r.Tool, name) || strings.ContainsRune(name, '*') || strings.HasPrefix(r.Tool, name+"__")
-	})
-}
-
-// fits reports whether the rule is about a call. What would make it easier must
-// fit what is asked as a whole; what makes it harder need fit a part of it only.
-func (r Rule) fits(c Call) bool {
-	if !matches(r.Tool, c.Tool) {
-		return false
-	}
-	if r.Pattern == "" {
-		return true
-	}
-	var input map[string]any
-	if json.Unmarshal(c.Input, &input) != nil {
-		return !r.eases() // what cannot be read may be anything
-	}
-	field := func(name string) string { s, _ := input[name].(string); return s }
-	for _, name := range []string{"file_path", "notebook_path", "path"} {
-		if value := field(name); value != "" && c.Tool != "Bash" {
-			return r.fitsPath(value, c.CWD)
+		if r.about(g.Tool) || strings.Contains(g.Tool, "*") {
+			return true
 		}
+		// A grant of "mcp__server" is one of all its tools, and one for Edit lets
+		// Claude read, too.
+		for _, tool := range []string{"Edit", "Write", "MultiEdit", "NotebookEdit", "Read", "Grep", "Glob", "LS", "Agent", "Task", strings.TrimRight(r.Tool, "*")} {
+			if r.about(tool) && (g.About(tool) || rule.Edits(g.Tool) && rule.Reads(tool)) {
+				return true
+			}
+		}
+		return strings.HasPrefix(r.Tool, g.Tool+"__")
+	})
+	if i < 0 {
+		return Rule{}, false
 	}
-	if command, ok := input["command"].(string); ok {
-		return r.fitsCommand(command)
-	}
-	if address := field("url"); address != "" {
-		return matches(r.Pattern, address)
-	}
-	if r.eases() {
-		return false
-	}
-	return slices.ContainsFunc(strung(input), func(s string) bool { return matches(r.Pattern, s) })
+	return p.Rules[i], true
 }
 
-// eases reports whether the rule lets somebody approve alone.
-func (r Rule) eases() bool { return r.Effect == Allow }
-
-// shell are the characters with which one command line becomes more than one
-// command.
-const shell = ";|&<>`$(){}\\\n\r"
-
-func (r Rule) fitsCommand(command string) bool {
-	command = strings.TrimSpace(command)
-	if r.eases() {
-		return !strings.ContainsAny(command, shell) && matches(r.Pattern, command)
-	}
-	if matches(r.Pattern, command) {
-		return true
-	}
-	parts := strings.FieldsFunc(command, func(c rune) bool { return strings.ContainsRune(shell, c) })
-	return slices.ContainsFunc(parts, func(part string) bool { return matches(r.Pattern, strings.TrimSpace(part)) })
-}
-
-// fitsPath compares with the path in the file system and, where it is inside of
-// the session's folder, with the one from there.
-func (r Rule) fitsPath(name, cwd string) bool {
-	if !path.IsAbs(name) {
-		name = path.Join(cwd, name)
-	}
-	name = path.Clean(name)
-	if matches(r.Pattern, name) {
-		return true
-	}
-	inside, ok := strings.CutPrefix(name, strings.TrimSuffix(cwd, "/")+"/")
-	return ok && matches(r.Pattern, inside)
+// fitsText compares the pattern with a text, without regard to case.
+func (r Rule) fitsText(text string) bool {
+	return matches(strings.ToLower(r.Pattern), strings.ToLower(text))
 }
 
 // strung are the texts in a JSON value.
@@ -129,23 +230,7 @@ func strung(v any) (list []string) {
 }
 
 // matches reports whether a text is as a pattern says, in which * stands for any
-// text, also for none.
+// text, also for none, and every other character for itself.
 func matches(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == text
-	}
-	first, last := parts[0], parts[len(parts)-1]
-	if !strings.HasPrefix(text, first) {
-		return false
-	}
-	text = text[len(first):]
-	for _, part := range parts[1 : len(parts)-1] {
-		at := strings.Index(text, part)
-		if at < 0 {
-			return false
-		}
-		text = text[at+len(part):]
-	}
-	return strings.HasSuffix(text, last)
+	return rule.Glob(strings.ReplaceAll(pattern, `\`, `\\`), text)
 }

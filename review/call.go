@@ -40,6 +40,7 @@ func (w *walker) callExpr(c *syntax.CallExpr, redirs []*syntax.Redirect) found {
 		}
 	}
 	if len(c.Args) == 0 {
+		w.calls.add(Invocation{Dir: w.dir(), Redirections: w.files})
 		return found{}
 	}
 	step := Step{Text: short(w.textOf(c)), Depth: w.depth}
@@ -85,6 +86,7 @@ func (w *walker) run(args []field, at place, stdin []*syntax.Redirect) found {
 		w.put(head.place, Computed, High, "Which command runs is computed.")
 		if head.text == "" || !head.static && !strings.ContainsAny(head.text, "/") && commands[strings.ToLower(path.Base(head.text))] == nil {
 			// The rest may still be what it looks like: "$x -rf /".
+			w.invoke("", args)
 			return found{}
 		}
 	}
@@ -102,6 +104,7 @@ func (w *walker) run(args []field, at place, stdin []*syntax.Redirect) found {
 	if stripped := strings.TrimRight(name, "0123456789."); commands[name] == nil && !harmless[name] && commands[stripped] != nil {
 		c.name = stripped // python3.12, bash5
 	}
+	w.invoke(name, args)
 	rule := commands[c.name]
 	switch {
 	case w.known[name] && !strings.Contains(head.text, "/"):
@@ -216,6 +219,10 @@ func (c *call) sub(withValue ...string) (string, []field) {
 // launch runs the rest of the arguments, from where options end, as a command.
 // withValue are the letters of options that take the argument after them.
 func (c *call) launch(skipPlain int, withValue string, long ...string) {
+	if rest, sure := c.launched(); sure {
+		c.launchRest(rest, skipPlain)
+		return
+	}
 	rest := c.args
 	for len(rest) > 0 {
 		a := rest[0]
@@ -241,6 +248,17 @@ func (c *call) launch(skipPlain int, withValue string, long ...string) {
 	}
 }
 
+// launched is the command behind the options of a launcher; false when the options
+// are not all known.
+func (c *call) launched() ([]field, bool) {
+	o, ok := launchers[c.name]
+	rest, sure := o.rest(c.args)
+	if !ok || !sure {
+		c.w.calls.cut = true
+	}
+	return rest, ok && sure
+}
+
 func (c *call) launchRest(rest []field, skip int) {
 	rest = rest[min(skip, len(rest)):]
 	if len(rest) > 0 {
@@ -253,7 +271,10 @@ func (c *call) input(language func(text string, at place)) {
 	for _, r := range c.stdin {
 		switch {
 		case r.Hdoc != nil:
-			language(c.w.hdoc(r), c.w.placeOf(r.Hdoc))
+			text := c.w.hdoc(r)
+			// Where the end mark is not quoted, the shell changes the text first.
+			c.w.calls.cut = c.w.calls.cut || strings.ContainsAny(text, "\\$`")
+			language(text, c.w.placeOf(r.Hdoc))
 		case r.Op == syntax.WordHdoc:
 			fields := c.w.quotedFields(r.Word)
 			if len(fields) == 1 && fields[0].static {
@@ -265,6 +286,7 @@ func (c *call) input(language func(text string, at place)) {
 			c.mark(Script, Medium, "Runs a file that is not shown here.")
 		}
 	}
+	c.w.calls.cut = c.w.calls.cut || len(c.stdin) == 0
 	if len(c.stdin) == 0 {
 		c.found.runsInput, c.found.inputAt = true, c.place
 	}

@@ -47,8 +47,26 @@ type Command struct {
 	Problem string // why it could not be read whole, "" when it was
 }
 
-// ReadCommand reads a shell command that is to run in cwd, an absolute folder.
-func ReadCommand(command, cwd string) Command {
+// ReadCommand reads a shell command that is to run in cwd, an absolute folder of which
+// nothing else is known.
+func ReadCommand(command, cwd string) Command { return Place{Dir: cwd}.ReadCommand(command) }
+
+// ReadCommand reads a shell command that is to run in a place. It is of low risk only
+// when each part of it is known to only read files of the folder.
+func (p Place) ReadCommand(command string) Command {
+	out := findRisks(command, p.Dir)
+	if out.Level != Low {
+		return out
+	}
+	if why := unproven(command, p); len(why) > 0 {
+		out.Level, out.Marks = Medium, inOrder(append(out.Marks, why...))
+	}
+	return out
+}
+
+// findRisks marks what can do harm in a command. What it calls low may still write
+// files and run programs of the project.
+func findRisks(command, cwd string) Command {
 	w := newWalker(cwd)
 	w.hidden(command)
 	w.parse(command, nil, 0)
@@ -60,20 +78,25 @@ func ReadCommand(command, cwd string) Command {
 		}
 	}
 	out.Marks, out.Steps = w.marks, w.steps
-	slices.SortStableFunc(out.Marks, func(a, b Mark) int {
+	out.Marks = inOrder(out.Marks)
+	out.Steps = out.Steps[:min(len(out.Steps), maxSteps)]
+	return out
+}
+
+// inOrder sorts marks by where they begin and keeps as many as a tab is sent.
+func inOrder(marks []Mark) []Mark {
+	slices.SortStableFunc(marks, func(a, b Mark) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(rank[b.Level], rank[a.Level]))
 	})
-	out.Marks = slices.CompactFunc(out.Marks, func(a, b Mark) bool {
+	marks = slices.CompactFunc(marks, func(a, b Mark) bool {
 		return a.From == b.From && a.To == b.To && a.Kind == b.Kind
 	})
 	for _, level := range []Level{Low, Medium} { // what is cut is the least of it
-		if len(out.Marks) > maxMarks {
-			out.Marks = slices.DeleteFunc(out.Marks, func(m Mark) bool { return m.Level == level })
+		if len(marks) > maxMarks {
+			marks = slices.DeleteFunc(marks, func(m Mark) bool { return m.Level == level })
 		}
 	}
-	out.Marks = out.Marks[:min(len(out.Marks), maxMarks)]
-	out.Steps = out.Steps[:min(len(out.Steps), maxSteps)]
-	return out
+	return marks[:min(len(marks), maxMarks)]
 }
 
 // firstWords are the words of the first simple command of a text, none when it has

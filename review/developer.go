@@ -146,7 +146,7 @@ func (c *call) git() {
 		return
 	}
 	if !args[0].static {
-		c.at(args[0], Computed, High, "What git does is computed.")
+		c.at(args[0], Computed, High, "The Git command is computed when the command runs.")
 		return
 	}
 	sub := &call{w: c.w, name: "git " + args[0].text, args: args[1:], place: c.place}

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -236,6 +237,7 @@ func (c *call) pager() {
 
 // xargs runs a command with arguments that another one prints.
 func (c *call) xargs() {
+	found, sure := c.launched()
 	rest := c.args
 	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") {
 		takes := slices.Contains([]string{"-n", "-P", "-I", "-L", "-d", "-s", "-E", "-a", "-j", "--max-args", "--max-procs", "--replace", "--jobs", "--arg-file", "--delimiter"}, rest[0].text)
@@ -244,6 +246,9 @@ func (c *call) xargs() {
 			rest = rest[1:]
 		}
 	}
+	if sure {
+		rest = found
+	}
 	c.mark(Launcher, Low, "Runs a command with arguments that another one prints.")
 	if len(rest) == 0 {
 		if c.name == "parallel" {
@@ -251,7 +256,15 @@ func (c *call) xargs() {
 		}
 		return
 	}
-	f := c.w.run(rest, c.place, nil)
+	printed := slices.Clone(rest)
+	if place, replaces := c.replaced(len(c.args) - len(rest)); replaces {
+		for i, a := range printed {
+			printed[i].open = a.open || strings.Contains(a.text, place)
+		}
+	} else {
+		printed = append(printed, field{place: c.place, open: true})
+	}
+	f := c.w.run(printed, c.place, nil)
 	name := strings.ToLower(path.Base(rest[0].text))
 	if f.runsInput || shells[name] || name == "eval" || name == "env" && len(rest) == 1 {
 		c.found.runsInput, c.found.inputAt = true, c.place
@@ -262,6 +275,27 @@ func (c *call) xargs() {
 	if rest[0].static && strings.Contains(rest[0].text, "{}") {
 		c.at(rest[0], Computed, High, "Which command runs is computed.")
 	}
+}
+
+// replaced is the text that xargs replaces by what it reads, among its own options.
+func (c *call) replaced(options int) (string, bool) {
+	for i, a := range c.args[:options] {
+		switch {
+		case strings.HasPrefix(a.text, "--"):
+			if name, text, has := strings.Cut(a.text, "="); name == "--replace" {
+				return cmp.Or(text, "{}"), has || text == ""
+			}
+		case strings.HasPrefix(a.text, "-"):
+			if at := strings.IndexAny(a.text, "IiJR"); at > 0 {
+				text := a.text[at+1:]
+				if text == "" && a.text[at] != 'i' && i+1 < options {
+					text = c.args[i+1].text
+				}
+				return cmp.Or(text, "{}"), true
+			}
+		}
+	}
+	return "", false
 }
 
 func (c *call) fzf() {

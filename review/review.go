@@ -64,6 +64,8 @@ const (
 	Upload         Risk = "upload"          // sends data to another machine
 	Install        Risk = "install"         // installs code of others, which may run at once
 	Remote         Risk = "remote"          // changes or removes things elsewhere
+	ReadOutside    Risk = "read_outside"    // reads outside the folder of the session
+	Unproven       Risk = "unproven"        // not known to only read
 	Hidden         Risk = "hidden"          // characters that cannot be seen or told apart
 	Unreadable     Risk = "unreadable"      // could not be understood
 	Wildcard       Risk = "wildcard"        // of a rule: stands for any command

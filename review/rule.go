@@ -7,30 +7,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/sayso-dev/sayso/claude/rule"
 )
-
-// Rule is one permission rule of the CLI, as its settings have it: Tool or
-// Tool(content).
-type Rule struct {
-	Tool    string
-	Content string
-}
-
-func (r Rule) String() string {
-	if r.Content == "" {
-		return r.Tool
-	}
-	return r.Tool + "(" + r.Content + ")"
-}
-
-// ParseRule reads a rule as it stands in the settings.
-func ParseRule(text string) Rule {
-	tool, content, ok := strings.Cut(text, "(")
-	if !ok || !strings.HasSuffix(content, ")") {
-		return Rule{Tool: text}
-	}
-	return Rule{Tool: tool, Content: strings.TrimSuffix(content, ")")}
-}
 
 // RuleForm says how much a rule leaves open.
 type RuleForm string
@@ -71,7 +50,7 @@ var continuations = map[string][]string{
 }
 
 // ReadRule says what a rule that allows would let through in a session of cwd.
-func ReadRule(r Rule, cwd string) Reach {
+func ReadRule(r rule.Rule, cwd string) Reach {
 	content := strings.TrimSpace(r.Content)
 	if content == "*" || content == ":*" || content == "**" {
 		content = ""
@@ -90,9 +69,9 @@ func ReadRule(r Rule, cwd string) Reach {
 			return Reach{Form: DomainRule, Text: host, Level: Low, WouldAllow: []string{"https://" + host + "/any/page?any=words"}}
 		}
 		return Reach{Form: ToolRule, Text: r.Tool, Level: Medium, Kind: WholeTool, Reason: "Every page of every host, so that what Claude read can be sent anywhere in an address."}
-	case slices.Contains([]string{"Edit", "Write", "MultiEdit", "NotebookEdit"}, r.Tool):
+	case rule.Edits(r.Tool):
 		return fileRule(content, "Every file, also settings of the project and of programs that run by themselves.")
-	case r.Tool == "Read" || r.Tool == "Glob" || r.Tool == "Grep":
+	case rule.Reads(r.Tool):
 		reach := fileRule(content, "Every file that this server may read.")
 		if reach.Level == High {
 			reach.Level = Medium
@@ -146,7 +125,7 @@ func bashRule(content, cwd string) Reach {
 			reach.Form, reach.Text, isPrefix = PrefixRule, prefix, true
 		}
 	default:
-		found := ReadCommand(content, cwd)
+		found := findRisks(content, cwd)
 		reach.Level = found.Level
 		if i := slices.IndexFunc(found.Marks, func(m Mark) bool { return m.Level == found.Level }); i >= 0 && found.Level != Low {
 			reach.Kind, reach.Reason = found.Marks[i].Kind, found.Marks[i].Reason
@@ -219,13 +198,13 @@ func bashRule(content, cwd string) Reach {
 	}
 	for _, rest := range []string{"rm -rf ~", "-c 'rm -rf ~'", "core.pager=./x log"} {
 		// Whatever runs what stands behind it shows itself so.
-		if example := trimmed + " " + rest; len(reach.WouldAllow) == 0 && ReadCommand(example, cwd).Level == High {
+		if example := trimmed + " " + rest; len(reach.WouldAllow) == 0 && findRisks(example, cwd).Level == High {
 			reach.WouldAllow = append(reach.WouldAllow, example)
 		}
 	}
-	worst := ReadCommand(trimmed, cwd)
+	worst := findRisks(trimmed, cwd)
 	for _, example := range append([]string{trimmed}, reach.WouldAllow...) {
-		if found := ReadCommand(example, cwd); rank[found.Level] > rank[worst.Level] {
+		if found := findRisks(example, cwd); rank[found.Level] > rank[worst.Level] {
 			worst = found
 		}
 	}
@@ -257,71 +236,17 @@ func plainWords(text string) []string {
 	return out
 }
 
-// Covers reports whether a rule speaks of a tool call, as the CLI reads it. For a
-// command it speaks of one simple command: the CLI asks for each. What it cannot
-// tell, such as patterns of paths, it says no to.
-func (r Rule) Covers(tool string, input json.RawMessage, step string) bool {
-	if r.Tool != tool && !(strings.HasPrefix(r.Tool, "mcp__") && strings.HasPrefix(tool, r.Tool+"__")) && !(r.Tool == "Edit" && slices.Contains([]string{"Write", "MultiEdit", "NotebookEdit"}, tool)) {
-		return false
-	}
-	content := strings.TrimSpace(r.Content)
-	if content == "" || content == "*" {
-		return true
-	}
-	switch tool {
-	case "Bash":
-		step = strings.TrimSpace(step)
-		if prefix, ok := strings.CutSuffix(content, ":*"); ok {
-			return step == prefix || strings.HasPrefix(step, prefix+" ")
-		}
-		return fits(content, step) || strings.HasSuffix(content, " *") && step == strings.TrimSuffix(content, " *")
-	case "WebFetch":
-		var in struct {
-			URL string `json:"url"`
-		}
-		_ = json.Unmarshal(input, &in) // without an address no rule speaks of it
-		u, err := url.Parse(in.URL)
-		host, ok := strings.CutPrefix(content, "domain:")
-		return err == nil && ok && fits(host, u.Hostname())
-	}
-	file := FilePath(tool, input)
-	return file != "" && (strings.TrimPrefix(content, "/") == file || content == file)
-}
-
-// fits reports whether a text is what a pattern says, in which * stands for
-// anything.
-func fits(pattern, text string) bool {
-	head, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == text
-	}
-	if !strings.HasPrefix(text, head) {
-		return false
-	}
-	text = text[len(head):]
-	parts := strings.Split(rest, "*")
-	last := parts[len(parts)-1]
-	for _, part := range parts[:len(parts)-1] {
-		at := strings.Index(text, part)
-		if at < 0 {
-			return false
-		}
-		text = text[at+len(part):]
-	}
-	return strings.HasSuffix(text, last)
-}
-
 // Smallest are the narrowest rules that would let a tool call through, none when
 // no rule can.
-func Smallest(tool string, input json.RawMessage, steps []string) []Rule {
+func Smallest(tool string, input json.RawMessage, steps []string) []rule.Rule {
 	switch tool {
 	case "Bash":
-		var out []Rule
+		var out []rule.Rule
 		for _, s := range steps {
 			if s = strings.TrimSpace(s); s == "" || strings.ContainsAny(s, "\n") || strings.HasSuffix(s, ":*") || len(out) >= 20 {
 				return nil // the settings cannot hold it
 			}
-			if r := (Rule{tool, s}); !slices.Contains(out, r) {
+			if r := (rule.Rule{Tool: tool, Content: s}); !slices.Contains(out, r) {
 				out = append(out, r)
 			}
 		}
@@ -332,7 +257,7 @@ func Smallest(tool string, input json.RawMessage, steps []string) []Rule {
 		}
 		_ = json.Unmarshal(input, &in) // without an address there is no rule
 		if u, err := url.Parse(in.URL); err == nil && u.Hostname() != "" {
-			return []Rule{{tool, "domain:" + u.Hostname()}}
+			return []rule.Rule{{Tool: tool, Content: "domain:" + u.Hostname()}}
 		}
 		return nil
 	case "ExitPlanMode", "AskUserQuestion":
@@ -342,9 +267,9 @@ func Smallest(tool string, input json.RawMessage, steps []string) []Rule {
 		if strings.HasPrefix(file, "/") {
 			file = "/" + file
 		}
-		return []Rule{{"Edit", file}}
+		return []rule.Rule{{Tool: "Edit", Content: file}}
 	}
-	return []Rule{{Tool: tool}}
+	return []rule.Rule{{Tool: tool}}
 }
 
 // ReadDirectory says what a further folder to work in would let through.

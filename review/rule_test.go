@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sayso-dev/sayso/claude/rule"
 	"github.com/sayso-dev/sayso/review"
 )
 
@@ -12,7 +13,7 @@ import (
 // it must not look harmless.
 func TestRulesThatAreTooWide(t *testing.T) {
 	t.Parallel()
-	for _, rule := range []string{
+	for _, text := range []string{
 		"Bash", "Bash()", "Bash(*)", "Bash(:*)", "Bash( * )", "Bash(**)", "Bash(* --help)", "Bash(* test)", "Bash(r*)", "Bash(r* -rf)", "Bash(?m:*)", "Bash([r]m:*)", "Bash(*rm:*)",
 		"Bash(rm:*)", "Bash(rm *)", "Bash(/bin/rm:*)", "Bash(../../bin/rm:*)", "Bash(\\rm:*)", "Bash(r\\m:*)", "Bash('rm':*)", "Bash(\"rm\":*)", "Bash(r''m:*)", "Bash($'rm':*)", "Bash( rm:*)", "Bash(RM:*)", "Bash(rm -f:*)", "Bash({rm,-rf}:*)", "Bash(FOO=1 rm:*)", "Bash(rm$IFS-rf:*)", "Bash(\u0072\u200bm:*)", "Bash(\u0433m:*)",
 		"Bash(sudo:*)", "Bash(sudo -n:*)", "Bash(doas:*)", "Bash(su -c:*)", "Bash(/usr/bin/sudo *)",
@@ -25,19 +26,19 @@ func TestRulesThatAreTooWide(t *testing.T) {
 		"Edit", "Write", "Edit(*)", "Edit(**)", "Edit(/**)", "Edit(//**)", "Edit(~/**)", "Write(./**)", "Edit(.claude/**)", "Edit(.git/hooks/*)", "Write(~/.bashrc)", "Edit(/.claude/settings.json)", "Edit(//etc/*)",
 		"mcp__server", "mcp__server__*", "mcp__*", "*",
 	} {
-		reach := review.ReadRule(review.ParseRule(rule), folder)
-		if rule == "Bash(PATH=. ls)x" {
+		reach := review.ReadRule(rule.Parse(text), folder)
+		if text == "Bash(PATH=. ls)x" {
 			continue // no rule at all: the whole text is the name of a tool
 		}
 		if reach.Level != review.High || reach.Reason == "" || reach.Kind == "" {
-			t.Errorf("%s: %+v", rule, reach)
+			t.Errorf("%s: %+v", text, reach)
 		}
 	}
 }
 
 func TestReachOfRules(t *testing.T) {
 	t.Parallel()
-	for rule, want := range map[string]review.Reach{
+	for text, want := range map[string]review.Reach{
 		"Bash(go test ./...)":          {Form: review.ExactRule, Text: "go test ./...", Level: review.Low},
 		"Bash(ls:*)":                   {Form: review.PrefixRule, Text: "ls", Level: review.Low, WouldAllow: []string{"ls -la ~"}},
 		"Bash(npm run build:*)":        {Form: review.PrefixRule, Text: "npm run build", Level: review.Low, WouldAllow: []string{"npm run build …"}},
@@ -49,45 +50,21 @@ func TestReachOfRules(t *testing.T) {
 		"mcp__s__read":                 {Form: review.ToolRule, Text: "mcp__s__read", Level: review.Medium, Kind: review.WholeTool, Reason: "This tool with any input."},
 		"WebFetch":                     {Form: review.ToolRule, Text: "WebFetch", Level: review.Medium, Kind: review.WholeTool, Reason: "Every page of every host, so that what Claude read can be sent anywhere in an address."},
 	} {
-		got := review.ReadRule(review.ParseRule(rule), folder)
+		got := review.ReadRule(rule.Parse(text), folder)
 		if got.Form != want.Form || got.Text != want.Text || got.Level != want.Level || got.Kind != want.Kind || got.Reason != want.Reason || !slices.Equal(got.WouldAllow, want.WouldAllow) {
-			t.Errorf("%s:\ngot  %+v\nwant %+v", rule, got, want)
+			t.Errorf("%s:\ngot  %+v\nwant %+v", text, got, want)
 		}
 	}
 }
 
-func TestRuleCovers(t *testing.T) {
+func TestSmallestRules(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		rule, tool, input, step string
-		want                    bool
-	}{
-		{"Bash", "Bash", `{}`, "ls", true},
-		{"Bash(go test:*)", "Bash", `{}`, "go test ./...", true},
-		{"Bash(go test:*)", "Bash", `{}`, "go test", true},
-		{"Bash(go test:*)", "Bash", `{}`, "go testing", false},
-		{"Bash(go test:*)", "Bash", `{}`, "rm; go test", false},
-		{"Bash(git * main)", "Bash", `{}`, "git push main", true},
-		{"Bash(git *)", "Bash", `{}`, "git", true},
-		{"Bash(ls)", "Bash", `{}`, "ls -la", false},
-		{"Read", "Bash", `{}`, "ls", false},
-		{"Edit", "Write", `{"file_path":"/a"}`, "", true},
-		{"Edit(//a)", "Write", `{"file_path":"/a"}`, "", true},
-		{"WebFetch(domain:a.test)", "WebFetch", `{"url":"https://a.test/x"}`, "", true},
-		{"WebFetch(domain:a.test)", "WebFetch", `{"url":"https://b.a.test/x"}`, "", false},
-		{"mcp__s", "mcp__s__t", `{}`, "", true},
-		{"mcp__s__t", "mcp__s__tt", `{}`, "", false},
-	} {
-		if got := review.ParseRule(c.rule).Covers(c.tool, json.RawMessage(c.input), c.step); got != c.want {
-			t.Errorf("%s of %s %s%s: %v", c.rule, c.tool, c.input, c.step, got)
-		}
-	}
 	// What is smallest covers what it was made for.
 	for _, c := range []struct{ tool, input, step string }{
 		{"Bash", `{}`, "go test ./..."}, {"Write", `{"file_path":"/w/a"}`, ""}, {"WebFetch", `{"url":"https://a.test/x"}`, ""}, {"mcp__s__t", `{}`, ""},
 	} {
 		rules := review.Smallest(c.tool, json.RawMessage(c.input), []string{c.step})
-		if len(rules) != 1 || !review.ParseRule(rules[0].String()).Covers(c.tool, json.RawMessage(c.input), c.step) {
+		if len(rules) != 1 || !rule.Parse(rules[0].String()).Covers(rule.Call{Tool: c.tool, Input: json.RawMessage(c.input), Dir: "/w", Commands: []string{c.step}}) {
 			t.Errorf("%s %s: %v", c.tool, c.input, rules)
 		}
 	}
@@ -97,11 +74,9 @@ func FuzzRule(f *testing.F) {
 	f.Add("Bash(rm:*)")
 	f.Add("Edit(~/**)")
 	f.Fuzz(func(t *testing.T, text string) {
-		rule := review.ParseRule(text)
-		reach := review.ReadRule(rule, folder)
+		reach := review.ReadRule(rule.Parse(text), folder)
 		if reach.Form == "" || reach.Level == "" || reach.Level != review.Low && reach.Reason == "" {
 			t.Errorf("%q: %+v", text, reach)
 		}
-		rule.Covers("Bash", nil, text)
 	})
 }

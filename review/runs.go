@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,10 @@ func (c *call) sudo() {
 		if len(rest) == 0 {
 			c.found.runsInput, c.found.inputAt = true, c.place
 		}
+	}
+	if rest, sure := c.launched(); sure {
+		c.inDir("D", "--chdir", func() { c.launchRest(rest, 0) })
+		return
 	}
 	rest := c.args
 	for len(rest) > 0 {
@@ -46,6 +51,7 @@ func (c *call) text(a field) {
 		c.at(a, Evaluated, High, "Runs a text that is computed.")
 		return
 	}
+	c.w.calls.cut = c.w.calls.cut || !a.plain()
 	c.w.nested(a.text, a.place)
 }
 
@@ -116,13 +122,16 @@ func (c *call) eval() {
 		}
 		words = append(words, a.text)
 	}
+	cut := c.w.calls.cut
 	c.mark(Evaluated, Medium, "Runs a text as a command.")
+	c.w.calls.cut = cut || slices.ContainsFunc(c.args, func(a field) bool { return !a.plain() })
 	if len(c.args) > 0 {
 		at := c.args[0].place
 		at.to = max(at.to, c.args[len(c.args)-1].place.to)
 		cwd := c.w.cwd
 		c.w.nested(strings.Join(words, " "), at)
 		c.w.cwd = cwd
+		c.w.unsure = true // a cd in it holds here, too
 	}
 }
 
@@ -133,6 +142,7 @@ func (c *call) source() {
 	a := c.args[0]
 	if a.static && a.proc == nil && a.text != "-" && !strings.HasPrefix(c.w.resolve(a.text), "/dev/") && c.w.inFolder(c.w.resolve(a.text)) && !c.w.fetched[c.w.resolve(a.text)] {
 		c.at(a, Evaluated, Medium, "Runs a file in this shell, which is not shown here.")
+		c.w.calls.cut = true
 		return
 	}
 	c.file(a)
@@ -153,7 +163,37 @@ func (c *call) command() {
 	c.launch(0, "")
 }
 
+// inDir runs do where an option that names a folder leads.
+func (c *call) inDir(letter, long string, do func()) {
+	cwd := c.w.cwd
+	for i, a := range c.args {
+		name, value, has := strings.Cut(a.text, "=")
+		switch {
+		case !strings.HasPrefix(a.text, "-"):
+			continue
+		case name == long && has, strings.HasPrefix(a.text, "-"+letter) && len(a.text) > 2:
+			if !has {
+				value = a.text[2:]
+			}
+			a.text = value
+			c.w.cwd = c.w.below(cwd, a)
+		case (a.text == long || !strings.HasPrefix(a.text, "--") && strings.HasSuffix(a.text, letter)) && i+1 < len(c.args):
+			c.w.cwd = c.w.below(cwd, c.args[i+1])
+		}
+	}
+	do()
+	c.w.cwd = cwd
+}
+
 func (c *call) env() {
+	cwd := c.w.cwd
+	c.inDir("C", "--chdir", c.envRuns)
+	c.w.cwd = cwd
+}
+
+func (c *call) envRuns() {
+	_, sure := launchers["env"].rest(c.args)
+	c.w.calls.cut = c.w.calls.cut || !sure
 	rest := c.args
 	for len(rest) > 0 {
 		a := rest[0]
@@ -171,14 +211,14 @@ func (c *call) env() {
 		case strings.HasPrefix(a.text, "-") && len(a.text) > 1 && !strings.HasPrefix(a.text, "--"):
 			rest = rest[1:]
 			if strings.ContainsAny(a.text[len(a.text)-1:], "uCP") && len(rest) > 0 {
-				if strings.HasSuffix(a.text, "C") {
-					c.w.cwd = "?"
-				}
 				rest = rest[1:]
 			}
+		case (a.text == "--chdir" || a.text == "--unset") && len(rest) > 1:
+			rest = rest[2:]
 		case strings.HasPrefix(a.text, "-"):
 			rest = rest[1:]
 		case assigns:
+			c.w.calls.cut = c.w.calls.cut || decides(name)
 			if level, why := riskyVariable(name); level != "" {
 				c.at(a, Environment, level, why)
 			}
@@ -268,7 +308,10 @@ func (c *call) terminal() {
 func (c *call) trap() {
 	if list := c.plain(); len(list) > 1 {
 		c.at(list[0], Evaluated, Low, "Runs when the shell ends or gets a signal.")
+		unsure := c.w.unsure
+		c.w.unsure = true // it runs wherever the shell is then
 		c.text(list[0])
+		c.w.unsure = unsure
 	}
 }
 
@@ -277,7 +320,10 @@ func (c *call) alias() {
 		if name, body, ok := strings.Cut(a.text, "="); ok {
 			c.at(a, Redefine, High, "Gives the command “"+name+"” another meaning.")
 			if a.static {
+				unsure := c.w.unsure
+				c.w.unsure = true
 				c.w.nested(body, a.place)
+				c.w.unsure = unsure
 			}
 		}
 	}
@@ -286,6 +332,12 @@ func (c *call) alias() {
 func (c *call) enable() {
 	if c.has("fn") {
 		c.whole(Redefine, High, "Gives a command of the shell another meaning.")
+	}
+}
+
+func (c *call) hash() {
+	if c.has("p") {
+		c.whole(Redefine, High, "Gives a command another meaning.")
 	}
 }
 

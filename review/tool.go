@@ -2,6 +2,8 @@ package review
 
 import (
 	"encoding/json"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -14,17 +16,39 @@ const (
 )
 
 // ToolLevel is how much harm a tool call can do that is to run in cwd, an absolute
-// folder, as far as its input alone says. Low is what was read whole and is of the
-// harmless sort: a command, or a tool of Claude Code that looks into that folder
-// and at nothing that holds secrets. Whatever changes files or is not known here is
-// at least medium, for what it does is not in its input.
+// folder of which nothing else is known.
 func ToolLevel(tool string, input json.RawMessage, cwd string) Level {
-	if len(input) > maxInput || !strings.HasPrefix(cwd, "/") {
+	return Place{Dir: cwd}.ToolLevel(tool, input)
+}
+
+// lookingTools are the tools of Claude Code that only look, with the fields that are
+// known of their input.
+var lookingTools = map[string]map[string]bool{
+	"Read":         set("file_path", "limit", "offset", "pages"),
+	"NotebookRead": set("notebook_path", "cell_id"),
+	"LS":           set("path", "ignore"),
+	"Grep":         set("pattern", "path", "glob", "output_mode", "type", "head_limit", "offset", "multiline", "context", "-A", "-B", "-C", "-i", "-n"),
+	"Glob":         set("pattern", "path"),
+	"Bash":         set("command", "description", "timeout", "run_in_background", "dangerouslyDisableSandbox"),
+}
+
+// ToolLevel is how much harm a tool call can do in a place, as far as its input says.
+// Low is what was read whole and is known to only read: a command, or a tool of Claude
+// Code that looks into the folder and at nothing that holds secrets. Whatever changes
+// files or is not known here is at least medium, for what it does is not in its input.
+func (p Place) ToolLevel(tool string, input json.RawMessage) Level {
+	if len(input) > maxInput || !strings.HasPrefix(p.Dir, "/") {
 		return Medium
 	}
 	in, ok := fieldsOf(input)
 	if !ok {
 		return Medium
+	}
+	level := Low
+	for name := range in {
+		if !lookingTools[tool][name] {
+			level = Medium
+		}
 	}
 	switch tool {
 	case "Bash":
@@ -32,37 +56,37 @@ func ToolLevel(tool string, input json.RawMessage, cwd string) Level {
 		if !ok || len(command) > maxFormCommand || brackets(command) > maxFormBrackets {
 			return Medium
 		}
-		level := ReadCommand(command, cwd).Level
 		if in.set("run_in_background") || in.set("dangerouslyDisableSandbox") {
-			level = atLeast(level, Medium)
+			level = Medium
 		}
-		return level
+		return atLeast(level, p.ReadCommand(command).Level)
 	case "Read":
-		return in.lookedAt(cwd, "file_path")
+		return atLeast(level, in.lookedAt(p, "file_path"))
 	case "NotebookRead":
-		return in.lookedAt(cwd, "notebook_path")
+		return atLeast(level, in.lookedAt(p, "notebook_path"))
 	case "LS":
-		return in.lookedAt(cwd, "path")
+		return atLeast(level, in.lookedAt(p, "path"))
 	case "Grep":
-		return atLeast(in.folder(cwd), in.pattern(cwd, "glob"))
+		return atLeast(level, atLeast(in.folder(p), in.search(p)))
 	case "Glob":
-		return atLeast(in.folder(cwd), in.pattern(cwd, "pattern"))
+		return atLeast(level, atLeast(in.folder(p), in.pattern(p, "pattern")))
 	}
 	if file := FilePath(tool, input); file != "" {
-		return atLeast(Medium, PathLevel(file, cwd))
+		return atLeast(Medium, PathLevel(file, p.Dir))
 	}
 	return Medium
 }
 
 // LookLevel is how much harm reading a file or a folder can do, by where it lies.
-func LookLevel(file, cwd string) Level {
-	w := newWalker(cwd)
+func (p Place) LookLevel(file string) Level {
+	w := newWalker(p.Dir)
 	w.hidden(file)
 	w.reads(field{text: file})
-	if !w.inFolder(w.resolve(file)) {
-		return atLeast(*w.level, Medium)
+	r := &reading{w: w, place: p, dirs: []string{p.Dir}}
+	if file != "" && path.Clean(p.Dir) != "/" && !strings.HasPrefix(file, "~") && r.readable(join(p.Dir, file), true) == "" {
+		return atLeast(*w.level, Low)
 	}
-	return atLeast(*w.level, Low)
+	return atLeast(*w.level, Medium)
 }
 
 // toolFields are the fields of an input by their exact names: for the CLI, Command
@@ -95,24 +119,52 @@ func (in toolFields) set(name string) bool {
 	return v != "" && v != "false" && v != "null"
 }
 
-func (in toolFields) lookedAt(cwd, name string) Level {
+func (in toolFields) lookedAt(p Place, name string) Level {
 	file, ok := in.text(name)
 	if !ok || file == "" {
 		return Medium
 	}
-	return LookLevel(file, cwd)
+	return p.LookLevel(file)
 }
 
 // folder is where a search begins: the folder of the session when it is not said.
-func (in toolFields) folder(cwd string) Level {
-	if _, there := in["path"]; !there {
-		return Low
+func (in toolFields) folder(p Place) Level {
+	dir := p.Dir
+	if _, there := in["path"]; there {
+		named, ok := in.text("path")
+		if !ok || named == "" {
+			return Medium
+		}
+		dir = named
 	}
-	return in.lookedAt(cwd, "path")
+	if slices.ContainsFunc(p.Private, func(private string) bool { return within(private, join(p.Dir, dir)) }) {
+		return Medium
+	}
+	return p.LookLevel(dir)
+}
+
+// search checks what Grep looks for and in which files: a search through a whole folder
+// also reads the secrets in it, so it must be for something else.
+func (in toolFields) search(p Place) Level {
+	level := in.pattern(p, "glob")
+	glob, _ := in.text("glob")
+	kind, _ := in.text("type")
+	if glob != "" && sourceGlob(glob) || sourceEnds[kind] {
+		return level
+	}
+	for _, more := range []string{"multiline", "context", "-A", "-B", "-C"} {
+		if in.set(more) {
+			return Medium
+		}
+	}
+	if wanted, ok := in.text("pattern"); !ok || !needsWord(wanted) {
+		return Medium
+	}
+	return level
 }
 
 // pattern holds the names that a search is for against where they may lead.
-func (in toolFields) pattern(cwd, name string) Level {
+func (in toolFields) pattern(p Place, name string) Level {
 	if _, there := in[name]; !there {
 		return Low
 	}
@@ -122,5 +174,9 @@ func (in toolFields) pattern(cwd, name string) Level {
 		return Medium
 	}
 	// ".env*" is for ".env", too.
-	return atLeast(LookLevel(pattern, cwd), LookLevel(strings.TrimRight(pattern, "*?"), cwd))
+	at := Place{Dir: p.Dir, Private: p.Private}
+	if start := strings.TrimRight(pattern, "*?"); start != "" && at.LookLevel(start) != Low {
+		return Medium
+	}
+	return at.LookLevel(pattern)
 }

@@ -14,8 +14,7 @@ func TestToolLevel(t *testing.T) {
 	for level, calls := range map[review.Level][][2]string{
 		review.Low: {
 			{"Bash", `{"command":"ls -la"}`},
-			{"Bash", `{"command":"touch a && go test ./...","description":"Test it","timeout":1000,"run_in_background":false}`},
-			{"Bash", `{"Command":"rm -rf /","command":"ls"}`},
+			{"Bash", `{"command":"cat a && git status","description":"Look","timeout":1000,"run_in_background":false}`},
 			{"Read", `{"file_path":"/home/ada/project/main.go","limit":10}`},
 			{"Read", `{"file_path":"main.go"}`},
 			{"NotebookRead", `{"notebook_path":"/home/ada/project/a.ipynb"}`},
@@ -26,6 +25,18 @@ func TestToolLevel(t *testing.T) {
 			{"Glob", `{"pattern":"/home/ada/project/**"}`},
 		},
 		review.Medium: {
+			{"Bash", `{"Command":"rm -rf /","command":"ls"}`},
+			{"Bash", `{"command":"ls","shell":"./x"}`},
+			{"Bash", `{"command":"touch a && go test ./..."}`},
+			{"Read", `{"file_path":"main.go","follow":true}`},
+			{"Grep", `{"pattern":".","output_mode":"content"}`},
+			{"Grep", `{"pattern":"TODO","output_mode":"content","-A":9}`},
+			{"Grep", `{"pattern":"TODO","pre":"./x"}`},
+			{"Grep", `{"pattern":"^A"}`},
+			{"Grep", `{"pattern":".","glob":"* a.go","output_mode":"content"}`},
+			{"Grep", `{"pattern":".","glob":"*,a.go","output_mode":"content"}`},
+			{"Glob", `{"pattern":".env*"}`},
+			{"LS", `{"path":"~"}`},
 			{"Bash", `{"command":"rm a.txt"}`},
 			{"Bash", `{"command":"cat .env"}`},
 			{"Bash", `{"command":"ls ("}`},

@@ -2,6 +2,7 @@ package review
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -31,18 +32,43 @@ func sensitive(full string) string {
 	return ""
 }
 
+// secretFolders hold keys, passwords and sign-ins of programs, whatever their files are
+// called.
+var secretFolders = inSlashes(".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".config/gcloud", ".config/gh", ".config/glab-cli", ".config/rclone", ".config/op", ".config/sops", ".config/google-chrome", ".config/chromium", ".mozilla", ".password-store", ".local/share/keyrings", "library/keychains", ".terraform.d", ".cargo/credentials", ".gem/credentials", ".oci", ".bluemix", ".minikube", ".vault", ".secrets", "secrets", ".step", ".config/sayso")
+
+func inSlashes(names ...string) []string {
+	for i, n := range names {
+		names[i] = "/" + n + "/"
+	}
+	return names
+}
+
+// secretFiles are names of files that hold them, wherever they lie.
+var secretFiles = set(".netrc", "_netrc", ".npmrc", ".yarnrc.yml", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".mylogin.cnf", ".s3cfg", ".boto", ".htpasswd", ".dockercfg", ".dockerconfigjson", ".vault-token", ".claude.json", ".credentials.json", ".rclone.conf", "rclone.conf", "kubeconfig", "auth.json", "credentials", "credentials.toml", "credentials.json", "credentials.yml", "credentials.yaml", "credentials.xml", "credentials.db", "client_secret.json", "htpasswd", "shadow", "gshadow", "sudoers", "wp-config.php", "terraform.rc", ".terraformrc", "login.keychain", "cookies", "cookies.sqlite", "logins.json", "key4.db", "wallet.dat", "master.key",
+	".bash_history", ".zsh_history", ".sh_history", ".history", ".psql_history", ".mysql_history", ".sqlite_history", ".python_history", ".node_repl_history", ".rediscli_history", ".lesshst", ".viminfo", "local.settings.json", "appsettings.production.json", "database.yml", ".envrc", ".flaskenv", ".dev.vars")
+
+// secretEnds are how names of files with keys and passwords end.
+var secretEnds = []string{".pem", ".key", ".p12", ".pfx", ".p8", ".jks", ".ppk", ".kdb", ".kdbx", ".keystore", ".keychain", ".keychain-db", ".gpg", ".pgp", ".age", ".ovpn", ".asc", ".crt.key", ".der", ".env", ".tfstate", ".tfstate.backup", ".tfvars", ".tfvars.json", ".secret", ".secrets", ".token", ".passwd", ".password", ".htpasswd", ".pkcs12", ".kwallet", ".agilekeychain", ".mobileprovision", ".rdp"}
+
+var secretName = regexp.MustCompile(`^\.env([._-].*)?$|^env\.(local|prod.*|dev.*|stag.*)$|^id_[a-z0-9_]+$|^(client_)?secrets?([._-].*)?\.[a-z]+$|^.*[._-]secrets?\.[a-z]+$|^service[-_]?account.*\.json$|^.*[-_]?(passwords?|credentials?)\.(txt|json|ya?ml|toml|ini|cfg|conf|csv|xml)$|^.*-key\.json$|^.*\.kubeconfig$`)
+
 // secret reports whether a path looks like one that holds secrets.
 func secret(full string) bool {
 	p := strings.ToLower(full)
 	base := path.Base(p)
 	switch {
-	case strings.Contains(p, "/.ssh/") && !strings.HasSuffix(p, ".pub") && base != "known_hosts" && base != "config",
-		strings.Contains(p, "/.aws/"), strings.Contains(p, "/.gnupg/"), strings.Contains(p, "/.kube/config"), strings.Contains(p, "/.docker/config"),
-		p == "/etc/shadow", p == "/etc/sudoers", strings.HasPrefix(p, "/proc/") && strings.HasSuffix(p, "/environ"),
-		base == ".netrc", base == ".npmrc", base == ".pypirc", base == ".git-credentials", base == ".pgpass", base == "credentials.json", base == ".credentials.json", base == "id_rsa", base == "id_ed25519", base == "id_ecdsa", base == ".bash_history", base == ".zsh_history",
-		strings.HasSuffix(base, ".pem"), strings.HasSuffix(base, ".key"), strings.HasSuffix(base, ".p12"), strings.HasSuffix(base, ".kdbx"), strings.HasSuffix(base, ".keystore"),
-		base == ".env", strings.HasPrefix(base, ".env.") && !strings.HasSuffix(base, "example") && !strings.HasSuffix(base, "sample") && !strings.HasSuffix(base, "template"):
+	case strings.HasSuffix(base, "example"), strings.HasSuffix(base, "sample"), strings.HasSuffix(base, "template"), strings.HasSuffix(base, ".dist"):
+		return !strings.HasPrefix(base, ".env") && !strings.HasPrefix(base, "env.") && secretIn(p)
+	case strings.HasSuffix(base, ".pub"), base == "known_hosts":
+		return false
+	case secretFiles[base], secretName.MatchString(base), strings.HasSuffix(p, "/.git/config"), strings.HasSuffix(p, "/.m2/settings.xml"),
+		strings.HasPrefix(p, "/proc/") && (base == "environ" || base == "mem" || base == "cmdline" || base == "maps"), strings.HasPrefix(p, "/etc/ssl/private"), strings.HasPrefix(p, "/etc/ssh/ssh_host"), strings.HasPrefix(p, "/run/secrets/"):
 		return true
 	}
-	return false
+	return slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(base, end) }) || secretIn(p)
+}
+
+// secretIn reports whether a file, in lower case, lies in one of the folders.
+func secretIn(p string) bool {
+	return slices.ContainsFunc(secretFolders, func(dir string) bool { return strings.Contains(p, dir) })
 }

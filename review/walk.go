@@ -3,6 +3,7 @@ package review
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -24,9 +25,14 @@ type walker struct {
 	fetched map[string]bool   // files that a former command fetched
 	known   map[string]bool   // functions of the command itself
 	procs   map[*syntax.ProcSubst]found
-	wrapped int  // how many commands run the one that is looked at
-	spent   *int // bytes that were read of strings that run as commands
+	wrapped int             // how many commands run the one that is looked at
+	secrets map[string]bool // paths that were looked at, and whether they look like secrets
+	spent   *int            // bytes that were read of strings that run as commands
 	level   *Level
+
+	calls  *invocations
+	files  []Redirection // of the statements around the one that is looked at
+	unsure bool          // a cd before this may have failed
 
 	marks   []Mark
 	steps   []Step
@@ -36,7 +42,7 @@ type walker struct {
 func newWalker(cwd string) *walker {
 	return &walker{
 		root: cwd, cwd: cwd, vars: map[string]string{}, fetched: map[string]bool{}, known: map[string]bool{},
-		procs: map[*syntax.ProcSubst]found{}, spent: new(int), level: new(Level),
+		procs: map[*syntax.ProcSubst]found{}, secrets: map[string]bool{}, spent: new(int), level: new(Level), calls: new(invocations),
 	}
 }
 
@@ -61,6 +67,7 @@ func (w *walker) parse(src string, at *place, depth int) found {
 		w.unreadable("It is not a command that a shell would read as a whole.", at)
 		return found{}
 	}
+	w.calls.cut = w.calls.cut || evaluatesAgain(file)
 	inner := *w
 	inner.src, inner.fixed, inner.depth, inner.units = src, at, depth, nil
 	if at == nil {
@@ -76,6 +83,7 @@ func (w *walker) parse(src string, at *place, depth int) found {
 
 func (w *walker) unreadable(why string, at *place) {
 	w.problem = why
+	w.calls.cut = true
 	if at != nil {
 		w.put(*at, Unreadable, High, "This text runs as a command, and could not be read.")
 	}
@@ -100,6 +108,7 @@ func (w *walker) textOf(n syntax.Node) string {
 
 func (w *walker) put(at place, kind Risk, level Level, reason string) {
 	*w.level = atLeast(*w.level, level)
+	w.calls.cut = w.calls.cut || unread(kind, level)
 	// The levels of all count; of the list, what is high is kept first.
 	if len(w.marks) < 10*maxMarks || level == High && len(w.marks) < 20*maxMarks {
 		w.marks = append(w.marks, Mark{From: at.from, To: at.to, Kind: kind, Level: level, Reason: reason})
@@ -145,16 +154,18 @@ func (f found) or(g found) found {
 
 func (w *walker) stmts(list []*syntax.Stmt) (f found) {
 	for _, s := range list {
+		cwd := w.cwd
 		f = f.or(w.stmt(s))
+		w.unsure = w.unsure || w.cwd != cwd // the next runs also when a cd fails
 	}
 	return f
 }
 
 // apart walks what runs in a shell of its own: a cd in it changes nothing outside.
 func (w *walker) apart(list []*syntax.Stmt) found {
-	cwd := w.cwd
+	cwd, unsure := w.cwd, w.unsure
 	f := w.stmts(list)
-	w.cwd = cwd
+	w.cwd, w.unsure = cwd, unsure
 	return f
 }
 
@@ -165,6 +176,9 @@ func (w *walker) stmt(s *syntax.Stmt) (f found) {
 	if s.Background || s.Coprocess {
 		w.put(w.placeOf(s), Background, Medium, "Goes on in the background after the call has ended.")
 	}
+	outer := w.files
+	w.files = w.redirections(s.Redirs)
+	defer func() { w.files = outer }()
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr:
 		f = w.callExpr(c, s.Redirs)
@@ -179,10 +193,13 @@ func (w *walker) stmt(s *syntax.Stmt) (f found) {
 			f = f.or(w.stmts(i.Cond)).or(w.stmts(i.Then))
 		}
 	case *syntax.WhileClause:
+		w.again(c)
 		f = w.stmts(c.Cond).or(w.stmts(c.Do))
 	case *syntax.ForClause:
+		w.again(c)
 		if loop, ok := c.Loop.(*syntax.WordIter); ok {
 			delete(w.vars, loop.Name.Value)
+			w.calls.cut = w.calls.cut || decides(loop.Name.Value)
 			for _, item := range loop.Items {
 				w.inside(item)
 			}
@@ -210,6 +227,7 @@ func (w *walker) stmt(s *syntax.Stmt) (f found) {
 		w.put(w.placeOf(c), Background, Medium, "Goes on in the background after the call has ended.")
 		f = w.stmt(c.Stmt)
 	case nil:
+		w.calls.add(Invocation{Dir: w.dir(), Redirections: w.files})
 	default:
 		w.inside(c)
 	}
@@ -220,15 +238,26 @@ func (w *walker) stmt(s *syntax.Stmt) (f found) {
 	return f
 }
 
+// again prepares for a body that runs several times: a cd in it moves what stands before.
+func (w *walker) again(n syntax.Node) {
+	text := w.textOf(n)
+	w.unsure = w.unsure || strings.Contains(text, "cd") || strings.Contains(text, "pushd") || strings.Contains(text, "popd") || strings.Contains(text, "eval")
+}
+
 func (w *walker) funcDecl(c *syntax.FuncDecl) {
 	if c.Name != nil {
 		name := strings.ToLower(c.Name.Value)
+		_, launches := launchers[name]
+		w.calls.cut = w.calls.cut || launches
 		w.known[name] = true
 		if _, ours := commands[name]; ours || harmless[name] || shells[name] || name == "cd" || name == "command" {
 			w.put(w.placeOf(c.Name), Redefine, High, "Gives the command “"+name+"” another meaning.")
 		}
 	}
+	unsure := w.unsure
+	w.unsure = true // it runs where it is called
 	w.apart([]*syntax.Stmt{c.Body})
+	w.unsure = unsure
 }
 
 // binary walks && || and pipelines. These can be long, so lists are flattened.
@@ -247,13 +276,19 @@ func (w *walker) binary(c *syntax.BinaryCmd) (f found) {
 	flat(c.X)
 	flat(c.Y)
 	if !pipe {
+		if c.Op == syntax.AndStmt && !slices.ContainsFunc(parts, func(s *syntax.Stmt) bool { return s.Negated }) && allAnd(c) {
+			for _, s := range parts {
+				f = f.or(w.stmt(s))
+			}
+			return f
+		}
 		return w.stmts(parts)
 	}
 	var before found
 	for i, s := range parts {
-		cwd := w.cwd
+		cwd, unsure := w.cwd, w.unsure
 		now := w.stmt(s)
-		w.cwd = cwd
+		w.cwd, w.unsure = cwd, unsure
 		if i > 0 && now.runsInput {
 			w.runsText(now.inputAt, before)
 			now.runsInput = false
@@ -266,6 +301,21 @@ func (w *walker) binary(c *syntax.BinaryCmd) (f found) {
 	}
 	f.fetches, f.decodes = before.fetches, before.decodes
 	return f
+}
+
+// allAnd reports whether a list has && alone: each part runs only when all before
+// it went well.
+func allAnd(c *syntax.BinaryCmd) bool {
+	for {
+		x, ok := c.X.Cmd.(*syntax.BinaryCmd)
+		if y, nested := c.Y.Cmd.(*syntax.BinaryCmd); c.Op != syntax.AndStmt || nested && y.Op == syntax.OrStmt {
+			return false
+		}
+		if !ok || x.Op == syntax.Pipe || x.Op == syntax.PipeAll {
+			return true
+		}
+		c = x
+	}
 }
 
 // runsText marks what runs the output of other commands.
@@ -354,9 +404,20 @@ func (w *walker) reads(f field) {
 	switch {
 	case strings.HasPrefix(full, "/dev/tcp/"), strings.HasPrefix(full, "/dev/udp/"):
 		w.put(f.place, Network, High, "Talks to another machine.")
-	case f.text != "" && secret(full):
+	case f.text != "" && w.secret(full):
 		w.put(f.place, ReadSecret, Medium, "Reads what looks like a secret.")
 	}
+}
+
+// secret is [secret], once for each path: a long command names the same ones again and
+// again behind its wrappers.
+func (w *walker) secret(full string) bool {
+	found, known := w.secrets[full]
+	if !known {
+		found = secret(full)
+		w.secrets[full] = found
+	}
+	return found
 }
 
 func harmlessDevice(p string) bool {
@@ -446,6 +507,7 @@ func (w *walker) assign(a *syntax.Assign) {
 		return
 	}
 	name := a.Name.Value
+	w.calls.cut = w.calls.cut || decides(name)
 	if level, why := riskyVariable(name); level != "" && !(a.Naked && a.Value == nil) {
 		w.put(w.placeOf(a), Environment, level, why)
 	}

@@ -17,6 +17,8 @@ type field struct {
 	place  place
 	word   *syntax.Word // where it comes from
 	proc   *found       // it is the output of a command, as a file: <(…)
+	// variable: the text, or part of it, is what a variable was given before
+	variable bool
 }
 
 // maxBraces bounds what braces may grow a word to, maxFields a command.
@@ -159,6 +161,7 @@ func (s *splitter) param(p *syntax.ParamExp, quoted bool) {
 		value, known = "~", true
 	case len(name) == 1 && strings.Contains("@*123456789", name):
 		value, known = "", true // of a command that was given none
+		s.w.calls.cut = true    // a function may be given some
 	}
 	if p.Exp != nil {
 		// ${x:-rm}: which of the two it is depends on what nobody sees here.
@@ -174,6 +177,7 @@ func (s *splitter) param(p *syntax.ParamExp, quoted bool) {
 		s.unknown(!quoted)
 		return
 	}
+	s.now.variable = true
 	if quoted {
 		s.add(signs.Replace(value))
 		return
@@ -181,6 +185,7 @@ func (s *splitter) param(p *syntax.ParamExp, quoted bool) {
 	for i, piece := range strings.FieldsFunc(value, blank) {
 		if i > 0 || blank(rune(value[0])) {
 			s.flush()
+			s.now.variable = true
 		}
 		s.add(piece)
 		if strings.ContainsAny(piece, "*?[") {

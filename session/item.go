@@ -26,7 +26,24 @@ type AttachmentInfo struct {
 	Size         int    `json:"size"` // bytes
 }
 
-// TextBody is the body of an [ItemText], [ItemThinking] or [ItemPlan].
+// InputEdit says that a call ran with another input than Claude proposed. The rest of
+// the body is about the input that ran.
+type InputEdit struct {
+	Edited bool `json:"edited,omitempty"`
+	// EditedBy names who edited it with their approval; "" when the CLI asked for
+	// something else than Claude's call, as its hooks can have it.
+	EditedBy string `json:"edited_by,omitempty"`
+	// ProposedInput is absent when larger than MaxShown.
+	ProposedInput json.RawMessage `json:"proposed_input,omitempty"`
+}
+
+// PlanBody is the body of an [ItemPlan].
+type PlanBody struct {
+	Text string `json:"text"`
+	InputEdit
+}
+
+// TextBody is the body of an [ItemText] or [ItemThinking].
 type TextBody struct {
 	Text string  `json:"text"`
 	Took float64 `json:"took,omitempty"` // seconds that a thought took; absent when nobody saw it begin
@@ -53,6 +70,7 @@ type ToolCallBody struct {
 	ResultBytes int             `json:"result_bytes"`
 	FinishedAt  float64         `json:"finished_at,omitempty"` // Unix seconds
 	Change      *FileChange     `json:"change,omitempty"`      // what it did to a file; absent where that was not told
+	InputEdit
 }
 
 // FileChange is what became of a file, in lines: also where a person made something
@@ -67,9 +85,18 @@ type FileChange struct {
 // A tab shows it whole, so it is bounded by what a person can read.
 const MaxShown = 64 << 10
 
+// Shown is what a transcript keeps of an input: nil when it is larger than MaxShown.
+func Shown(input json.RawMessage) json.RawMessage {
+	if len(input) > MaxShown {
+		return nil
+	}
+	return input
+}
+
 // TodoBody is the body of an [ItemTodo].
 type TodoBody struct {
 	Todos []Todo `json:"todos"`
+	InputEdit
 }
 
 // Todo is one line of Claude's todo list.
@@ -86,6 +113,7 @@ type SubagentBody struct {
 	Description string     `json:"description,omitempty"`
 	Status      ToolStatus `json:"status"`
 	Result      string     `json:"result,omitempty"`
+	InputEdit
 }
 
 // NoteBody is the body of an [ItemNote].
@@ -102,7 +130,7 @@ type ResolvedBody struct {
 	RequestID   string          `json:"request_id"`
 	RequestType string          `json:"request_type"`
 	ToolName    string          `json:"tool_name"`
-	ToolInput   json.RawMessage `json:"tool_input,omitempty"`
+	ToolInput   json.RawMessage `json:"tool_input,omitempty"`  // with Edited the one that was approved; absent when larger than MaxShown
 	ToolUseID   string          `json:"tool_use_id,omitempty"` // the call that waited for it
 	Outcome     string          `json:"outcome"`               // a final pending.Status
 	By          string          `json:"by,omitempty"`
@@ -110,8 +138,10 @@ type ResolvedBody struct {
 	Summary     string          `json:"summary"` // one sentence
 	Message     string          `json:"message,omitempty"`
 	Edited      bool            `json:"edited,omitempty"`
-	Carried     bool            `json:"carried,omitempty"` // the answer was given to a process that died
-	Waited      float64         `json:"waited"`            // seconds
+	// ProposedInput is what was asked for, with Edited; absent when larger than MaxShown.
+	ProposedInput json.RawMessage `json:"proposed_input,omitempty"`
+	Carried       bool            `json:"carried,omitempty"` // the answer was given to a process that died
+	Waited        float64         `json:"waited"`            // seconds
 }
 
 // ResolvedItem is the permanent record of a request that has ended, as the
@@ -123,11 +153,12 @@ func ResolvedItem(r pending.Request, agentID string, now time.Time) Item {
 		Carried: r.Resolution.CarriedFrom != "",
 		Summary: r.Resolution.Reason, Waited: now.Sub(r.CreatedAt).Seconds(),
 	}
-	if len(r.ToolInput) <= MaxShown {
-		body.ToolInput = r.ToolInput
-	}
+	body.ToolInput = Shown(r.ToolInput)
 	if a := r.Resolution.Answer; a != nil {
 		body.Summary, body.Message, body.Edited = a.Summary(r), a.Message, a.UpdatedInput != nil
+		if body.Edited {
+			body.ToolInput, body.ProposedInput = Shown(a.UpdatedInput), body.ToolInput
+		}
 	}
 	encoded, err := json.Marshal(body)
 	if err != nil {

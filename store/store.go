@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/alert"
@@ -34,6 +35,8 @@ var (
 	ErrCorrupt = engine.ErrCorrupt
 	// ErrDSN: the address of the database cannot be used as given.
 	ErrDSN = engine.ErrDSN
+	// ErrInUse: another server uses the database.
+	ErrInUse = engine.ErrInUse
 	// ErrClosed: the store was closed.
 	ErrClosed = engine.ErrClosed
 )
@@ -72,21 +75,60 @@ var (
 
 // Open opens a database and brings its schema up to date. The address is
 // "sqlite:" and a path, a bare path, or a "postgres://" or "postgresql://" URL.
-// Errors: [ErrDSN], [ErrCorrupt], migrations.ErrNewer, and those of the engine;
-// none of them prints a password.
+// Errors: [ErrDSN], [ErrCorrupt], migrations.ErrNewer, migrations.ErrIncomplete, and
+// those of the engine; none of them prints a password.
 func Open(ctx context.Context, dsn string) (Store, error) {
+	return with(dsn,
+		func(path string) (Store, error) { return opened(sqlite.Open(ctx, path)) },
+		func(url string) (Store, error) { return opened(postgres.Open(ctx, url)) })
+}
+
+// OpenReadOnly opens a database to look at it: nothing is made and nothing is changed,
+// also when it is of another version; then it fails with migrations.ErrOlder,
+// migrations.ErrNewer, migrations.ErrIncomplete, migrations.ErrEmpty, or, where there is
+// no file, fs.ErrNotExist. A server may be running on it. Every write fails.
+func OpenReadOnly(ctx context.Context, dsn string) (Store, error) {
+	return with(dsn,
+		func(path string) (Store, error) { return opened(sqlite.OpenReadOnly(ctx, path)) },
+		func(url string) (Store, error) { return opened(postgres.OpenReadOnly(ctx, url)) })
+}
+
+// Exclusive keeps other servers from a database.
+type Exclusive interface {
+	// Run keeps them away until ctx ends, also when the connection is lost and comes
+	// back. It fails with [ErrInUse] when another server has come meanwhile.
+	Run(ctx context.Context) error
+	// Close lets others in, once Run has returned.
+	Close() error
+}
+
+// Exclude keeps other servers from a database that is no file, and is nil for one that
+// is: whoever opens that locks it beside it. A server that is there may end within the
+// time given; [ErrInUse] when it does not.
+func Exclude(ctx context.Context, dsn string, wait time.Duration) (Exclusive, error) {
+	scheme, _, found := strings.Cut(dsn, ":")
+	if !found || scheme != "postgres" && scheme != "postgresql" {
+		return nil, nil
+	}
+	e, err := postgres.Exclude(ctx, dsn, wait)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return e, nil
+}
+
+// with has the engine of an address open it.
+func with(dsn string, file, server func(string) (Store, error)) (s Store, err error) {
 	scheme, rest, found := strings.Cut(dsn, ":")
-	var s Store
-	var err error
 	switch {
 	case found && (scheme == "postgres" || scheme == "postgresql"):
-		s, err = opened(postgres.Open(ctx, dsn))
+		s, err = server(dsn)
 	case found && scheme == "sqlite":
-		s, err = opened(sqlite.Open(ctx, rest))
+		s, err = file(rest)
 	case found && strings.HasPrefix(rest, "//"):
 		err = fmt.Errorf("%w: %s:// is no database that sayso knows; use sqlite:/path or postgres://", ErrDSN, scheme)
 	default:
-		s, err = opened(sqlite.Open(ctx, dsn))
+		s, err = file(dsn)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store: open: %w", err)

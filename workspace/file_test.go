@@ -81,3 +81,81 @@ func TestReadFile(t *testing.T) {
 		}
 	}
 }
+
+// TestAFileWithMoreNamesIsNotShown has a secret outside get a name inside, also while it
+// is looked for, and what is no file on a disk.
+func TestAFileWithMoreNamesIsNotShown(t *testing.T) {
+	t.Parallel()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cwd, secret := filepath.Join(base, "project"), filepath.Join(base, "secret")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.MkdirAll(filepath.Join(cwd, "sub"), 0o755))
+	must(os.WriteFile(secret, []byte("not to be shown"), 0o600))
+	must(os.Link(secret, filepath.Join(cwd, "linked")))
+	must(os.Link(secret, filepath.Join(cwd, "sub", "twice")))
+	must(os.Symlink("linked", filepath.Join(cwd, "soft")))
+	must(os.WriteFile(filepath.Join(cwd, "own"), []byte("of the project"), 0o600))
+	roots, err := workspace.NewRoots([]string{cwd})
+	must(err)
+	state := func(cwd, path string, want workspace.FileState) {
+		t.Helper()
+		got, err := roots.ReadFile(cwd, path, 1000)
+		if err != nil || got.State != want || want != workspace.FileRead && len(got.Data) > 0 {
+			t.Errorf("%s: %s %q, %v; want %s", path, got.State, got.Data, err, want)
+		}
+	}
+	for _, path := range []string{"linked", "sub/twice", "soft", filepath.Join(cwd, "linked")} {
+		state(cwd, path, workspace.FileOutside)
+	}
+	state(cwd, "own", workspace.FileRead)
+	must(os.Remove(secret))
+	state(cwd, "linked", workspace.FileOutside) // two names are left
+	must(os.Remove(filepath.Join(cwd, "linked")))
+	state(cwd, "sub/twice", workspace.FileRead)
+	state("/dev", "zero", workspace.FileOther)
+	state("/dev", "null", workspace.FileOther)
+	if _, err := os.Stat("/proc/self/environ"); err == nil {
+		proc, err := filepath.EvalSymlinks("/proc/self")
+		must(err)
+		state(proc, "environ", workspace.FileOther)
+		state(proc, "status", workspace.FileOther)
+		state(proc, "root/etc/passwd", workspace.FileOutside)
+		state(proc, "cwd/file_test.go", workspace.FileOutside)
+		state(proc, "fd/0", workspace.FileOutside)
+	}
+
+	// Whoever swaps a file for the secret, over and over, sees none of it.
+	must(os.WriteFile(secret, []byte("not to be shown"), 0o600))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		swapped := filepath.Join(cwd, "swapped")
+		for range 2000 {
+			_ = os.Remove(swapped) // what fails is tried again
+			_ = os.Link(secret, swapped)
+			_ = os.Remove(swapped)
+			_ = os.WriteFile(swapped, []byte("of the project"), 0o600)
+			_ = os.Remove(swapped)
+			_ = os.Symlink(secret, swapped)
+		}
+	}()
+	for swapping := true; swapping; {
+		select {
+		case <-done:
+			swapping = false
+		default:
+		}
+		got, err := roots.ReadFile(cwd, "swapped", 1000)
+		if err == nil && strings.Contains(string(got.Data), "not to be shown") {
+			t.Fatal("the secret was shown")
+		}
+	}
+}

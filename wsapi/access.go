@@ -25,7 +25,7 @@ func (s *Server) book(ctx context.Context) (*project.Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	return project.NewBook(projects, people), nil
+	return project.NewBook(projects, people).On(s.o.Disk), nil
 }
 
 // person is who acts, as projects know them.

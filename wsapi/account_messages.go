@@ -24,6 +24,9 @@ type Me struct {
 	SetUp bool `json:"set_up"`
 	// NeedsWay: this person came by a sign-in address and has no way to come again.
 	NeedsWay bool `json:"needs_way,omitempty"`
+	// PageKey is in the answer to a sign-in: beside the cookie every request sends it
+	// in X-Sayso-Page-Key, and a WebSocket as the subprotocol "sayso.page-key." with it.
+	PageKey string `json:"page_key,omitempty"`
 }
 
 // SetUp makes whoever came by the first sign-in link the first admin.

@@ -21,16 +21,23 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Ide
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := checkShape(&body); err != nil {
-		return err
-	}
-	succeeded, err := s.attempt(r, body.Username)
-	if err != nil {
-		return err
-	}
 	ctx := context.WithoutCancel(r.Context()) // a link is used up once; its cookie must be stored
+	succeeded := func() {}
+	var err error
+	if body.Username != "" {
+		if succeeded, err = s.attempt(r, body.Username); err != nil {
+			return err
+		}
+	}
 	who, secret, err := s.signIn(ctx, r, body)
+	if body.Username == "" && err != nil {
+		// A token or link that is good is taken, whoever else fails at its address.
+		if _, wait := s.attempt(r, ""); wait != nil {
+			err = wait
+		}
+	}
 	if err != nil {
+		s.noteFailure(r, body.Username, err, map[bool]account.Method{true: account.ByPassword, false: account.ByLink}[body.Username != ""])
 		return err
 	}
 	succeeded()
@@ -38,13 +45,11 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Ide
 }
 
 // letIn ends a sign-in that was a good one, in whatever way: the browser gets its
-// cookie, and the sign-in it had ends.
+// cookie, the page its key, and the sign-in that the browser had ends.
 func (s *Server) letIn(ctx context.Context, w http.ResponseWriter, r *http.Request, who account.Identity, secret string) error {
 	if c, err := r.Cookie(s.cookieName(r)); err == nil {
-		if old, err := s.o.Directory.Identify(ctx, account.Cookie, c.Value); err == nil {
-			if err := s.o.Directory.SignOut(ctx, old); err != nil {
-				s.o.Log.ErrorContext(ctx, "end the former sign-in", "error", err)
-			}
+		if err := s.o.Directory.ReplaceCookie(ctx, c.Value); err != nil {
+			s.o.Log.ErrorContext(ctx, "end the former sign-in", "error", err)
 		}
 	}
 	s.limiter.Tried(s.remoteAddress(r), account.Hash(secret), true)
@@ -52,7 +57,9 @@ func (s *Server) letIn(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	if err != nil {
 		return err
 	}
-	http.SetCookie(w, s.cookie(r, secret, int(math.Ceil(time.Until(who.Credential.ExpiresAt).Seconds()))))
+	cookie, pageKey := account.SplitCookie(secret)
+	me.PageKey = pageKey
+	http.SetCookie(w, s.cookie(r, cookie, int(math.Ceil(time.Until(who.Credential.ExpiresAt).Seconds()))))
 	writeJSON(w, http.StatusOK, me)
 	return nil
 }
@@ -62,9 +69,26 @@ func (s *Server) letIn(ctx context.Context, w http.ResponseWriter, r *http.Reque
 func (s *Server) attempt(r *http.Request, name string) (succeeded func(), err error) {
 	succeeded, wait, ok := s.limiter.Begin(s.remoteAddress(r), name)
 	if !ok {
-		return nil, tooManyAttempts(wait)
+		err := tooManyAttempts(wait)
+		s.noteFailure(r, name, err, "")
+		return nil, err
 	}
 	return succeeded, nil
+}
+
+// noteFailure puts a sign-in on record that was refused, if it was for who asked.
+func (s *Server) noteFailure(r *http.Request, name string, err error, method account.Method) {
+	limited := false
+	switch ref := s.code(err); ref.status {
+	case http.StatusTooManyRequests:
+		limited = true
+	case http.StatusUnauthorized, http.StatusForbidden:
+	default:
+		return
+	}
+	if err := s.o.Directory.NoteFailure(context.WithoutCancel(r.Context()), name, s.remoteAddress(r), method, limited); err != nil {
+		s.o.Log.ErrorContext(r.Context(), "a failed sign-in is not on record", "error", err)
+	}
 }
 
 func tooManyAttempts(wait time.Duration) *refusal {
@@ -132,7 +156,7 @@ func (s *Server) getMe(w http.ResponseWriter, r *http.Request, who account.Ident
 // start made up.
 func (s *Server) postSetUp(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body SetUp
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	if err := setsUp(who); err != nil {
@@ -153,24 +177,25 @@ func (s *Server) postSetUp(w http.ResponseWriter, r *http.Request, who account.I
 
 // setsUp refuses an API token what belongs to the first browser.
 func setsUp(who account.Identity) error {
-	if who.Credential.Kind != account.Cookie {
+	if who.Credential.Kind != account.Cookie || who.Credential.Limited() {
 		return refuse(http.StatusForbidden, "forbidden", "A server is set up in a browser, with the address that its start printed.")
 	}
 	return nil
 }
 
-// whole refuses a token that was given less than its user may: it must not get
-// more by what it changes.
+// whole refuses a token that was given less than its user may, or for a time, and
+// what was made with it: it must not get more by what it changes, nor leave behind
+// what outlives it.
 func whole(who account.Identity) error {
-	if who.Credential.Role != "" {
-		return refuse(http.StatusForbidden, "forbidden", "A token with a scope cannot do this. Sign in in a browser.")
+	if who.Credential.Limited() {
+		return refuse(http.StatusForbidden, "forbidden", "A token that has a scope or expires cannot do this. Sign in in a browser, without a token.")
 	}
 	return nil
 }
 
 func (s *Server) postPassword(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body NewPassword
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	if err := whole(who); err != nil {
@@ -268,7 +293,7 @@ func (s *Server) getTokens(w http.ResponseWriter, r *http.Request, who account.I
 
 func (s *Server) postToken(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body TokenCreate
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	ctx := context.WithoutCancel(r.Context())
@@ -277,6 +302,8 @@ func (s *Server) postToken(w http.ResponseWriter, r *http.Request, who account.I
 	var secret string
 	var err error
 	switch {
+	case body.Role != "" && whole(who) != nil:
+		err = whole(who)
 	case body.Role == "":
 		made, secret, err = s.o.Directory.CreateOwnToken(ctx, who, body.Name, body.Scope, life)
 	case !who.User.Role.AtLeast(account.Admin):
@@ -324,9 +351,12 @@ func (s *Server) getUsers(w http.ResponseWriter, r *http.Request, _ account.Iden
 	return nil
 }
 
-func (s *Server) postUser(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *Server) postUser(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body PersonCreate
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if err := whole(who); err != nil {
 		return err
 	}
 	made, err := s.o.Directory.CreateUser(context.WithoutCancel(r.Context()), body.Name, body.Role, body.Password)
@@ -339,8 +369,13 @@ func (s *Server) postUser(w http.ResponseWriter, r *http.Request, _ account.Iden
 
 func (s *Server) patchUser(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body PersonChange
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
+	}
+	if body.Password != nil || body.Role != nil || body.Disabled != nil && !*body.Disabled {
+		if err := whole(who); err != nil {
+			return err
+		}
 	}
 	ctx, id := context.WithoutCancel(r.Context()), r.PathValue("id")
 	if body.Password != nil {
@@ -378,7 +413,7 @@ func (s *Server) patchUser(w http.ResponseWriter, r *http.Request, who account.I
 
 // postSignInLink lets an admin bring a person in who has no password, or has
 // forgotten it.
-func (s *Server) postSignInLink(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *Server) postSignInLink(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	if err := readBody(r, &struct{}{}); err != nil {
 		return err
 	}
@@ -391,26 +426,25 @@ func (s *Server) postSignInLink(w http.ResponseWriter, r *http.Request, _ accoun
 		return refuse(http.StatusConflict, "disabled", "This person is shut out. Let them in again first.")
 	}
 	secret, err := s.o.Directory.NewSignInLink(ctx, id)
+	if errors.Is(err, account.ErrNotFound) {
+		return notSignedIn() // what it was to be made with has just ended
+	}
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusCreated, SignInLink{Token: secret, ExpiresAt: seconds(time.Now().Add(account.SignInLinkLife))})
-	return nil
-}
-
-// readShape reads a body and checks its shape.
-func readShape(r *http.Request, dst any) error {
-	if err := readBody(r, dst); err != nil {
-		return err
+	ends := time.Now().Add(account.SignInLinkLife)
+	if last := who.Credential.Until(); !last.IsZero() && last.Before(ends) {
+		ends = last
 	}
-	return checkShape(dst)
+	writeJSON(w, http.StatusCreated, SignInLink{Token: secret, ExpiresAt: seconds(ends)})
+	return nil
 }
 
 func (s *Server) wireMe(ctx context.Context, who account.Identity) (Me, error) {
 	me := Me{
 		User: User{Name: who.User.Name, Role: who.User.Role}, UserID: who.User.UserID, HasPassword: who.User.HasPassword,
 	}
-	if s.o.NoSetUp || who.User.HasPassword || who.Credential.Kind != account.Cookie {
+	if s.o.NoSetUp || who.User.HasPassword || who.Credential.Kind != account.Cookie || who.Credential.Limited() {
 		return me, nil
 	}
 	var err error

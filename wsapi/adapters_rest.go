@@ -26,9 +26,6 @@ func (s *Server) postMCPAnswer(w http.ResponseWriter, r *http.Request, who accou
 	if err := readBody(r, body); err != nil {
 		return err
 	}
-	if err := checkShape(body); err != nil {
-		return err
-	}
 	row, _, err := s.mayRequest(r.Context(), who, project.See, body.QuestionID)
 	if err != nil {
 		return err
@@ -37,25 +34,22 @@ func (s *Server) postMCPAnswer(w http.ResponseWriter, r *http.Request, who accou
 	if err != nil {
 		return err
 	}
-	answer := Response{ID: one.ID, Text: body.Answer}
-	for _, o := range one.Options {
-		if o.Value == body.Answer || o.Label == body.Answer {
-			answer = Response{ID: one.ID, Values: []string{o.Value}}
-		}
+	c := responseTo(row)
+	if slices.ContainsFunc(one.Options, func(o pending.Option) bool { return o.Value == body.Answer }) {
+		c.Responses = []Response{{ID: one.ID, Values: []string{body.Answer}}}
+	} else {
+		c.Answers = map[string]string{one.Question: body.Answer} // a label, or a text
 	}
-	if one.Kind == pending.Confirm {
-		answer = Response{ID: one.ID, Values: []string{body.Answer}}
-	}
-	s.answerQuestion(w, r, who, row, answer)
+	s.answerCommand(w, r, commandSpecs["pending_request_response"], c, who, http.StatusOK)
 	return nil
 }
 
 // submitAnswer is the body of the PromptManager's POST /claude/submit-answer.
 type submitAnswer struct {
 	StreamToken     string `json:"streamToken" validate:"required,max=64"`
-	Answer          string `json:"answer"`
-	SelectedOptions []int  `json:"selectedOptions" validate:"max=100"` // from 0
-	QuestionID      string `json:"questionId" validate:"max=200"`      // ours: which of several
+	Answer          string `json:"answer,omitempty"`
+	SelectedOptions []int  `json:"selectedOptions,omitempty" validate:"max=100"` // from 0
+	QuestionID      string `json:"questionId,omitempty" validate:"max=200"`      // ours: which of several
 }
 
 func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who account.Identity) error {
@@ -63,14 +57,12 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 	if err := readBody(r, body); err != nil {
 		return err
 	}
-	if err := checkShape(body); err != nil {
-		return err
-	}
-	if p := r.URL.Query().Get("p"); p == "" || len(p) > 18 || strings.Trim(p, "0123456789") != "" {
+	number, ok := account.ParseStreamProject(r.URL.Query()["p"])
+	if !ok {
 		return refuseField("p", "The parameter p must be the number of a project.")
 	}
 	stream, err := s.o.Directory.Agent(r.Context(), body.StreamToken)
-	if errors.Is(err, account.ErrRefused) {
+	if errors.Is(err, account.ErrRefused) || err == nil && !stream.OfProject(number) {
 		return unknownStream()
 	}
 	if err != nil {
@@ -106,12 +98,25 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 		answer.Values = append(answer.Values, one.Options[at].Value)
 		labels = append(labels, one.Options[at].Label)
 	}
-	// Beside the options chosen, answer names them once more; what is more is a text
-	// of the person's own.
-	if text := strings.TrimSpace(body.Answer); text != strings.Join(labels, ", ") && text != strings.Join(answer.Values, ", ") {
-		answer.Text = body.Answer
+	c := responseTo(rows[i])
+	if len(labels) == 0 {
+		c.Answers = map[string]string{one.Question: body.Answer}
+	} else {
+		// Beside the options chosen, answer names them once more; what is more is a text
+		// of the person's own.
+		chosen, text := strings.Join(labels, ", "), strings.TrimSpace(body.Answer)
+		if rest, ok := strings.CutPrefix(text, chosen+", "); ok {
+			text = rest
+		}
+		if text != chosen && text != strings.Join(answer.Values, ", ") {
+			answer.Text = text
+		}
+		if slices.ContainsFunc(one.Options, func(o pending.Option) bool { return o.Label == answer.Text }) {
+			return refuse(http.StatusUnprocessableEntity, "invalid_answer", "The fields \"answer\" and \"selectedOptions\" name different options.")
+		}
+		c.Responses = []Response{answer}
 	}
-	s.answerQuestion(w, r, who, rows[i], answer)
+	s.answerCommand(w, r, commandSpecs["pending_request_response"], c, who, http.StatusOK)
 	return nil
 }
 
@@ -130,9 +135,7 @@ func onlyQuestion(row pending.Request) (pending.Question, error) {
 	return row.Form.Questions[0], nil
 }
 
-func (s *Server) answerQuestion(w http.ResponseWriter, r *http.Request, who account.Identity, row pending.Request, answer Response) {
-	c := &PendingRequestResponse{
-		SessionID: row.SessionID, RequestID: row.RequestID, RequestType: row.RequestType, Responses: []Response{answer},
-	}
-	s.answerCommand(w, r, commandSpecs["pending_request_response"], c, who, http.StatusOK)
+// responseTo is the command that answers a request, still without an answer.
+func responseTo(row pending.Request) *PendingRequestResponse {
+	return &PendingRequestResponse{SessionID: row.SessionID, RequestID: row.RequestID, RequestType: row.RequestType}
 }

@@ -42,7 +42,7 @@ func TestPromptManagerSubmitAnswer(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	id := h.session("stream")
-	token, err := h.directory.MintStream(t.Context(), id, "api", 0)
+	token, err := h.directory.MintStream(t.Context(), id, "api", 5, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +58,10 @@ func TestPromptManagerSubmitAnswer(t *testing.T) {
 		{which, map[string]any{"answer": "Option A", "selectedOptions": []int{0}}, response([]string{"a"}, "")},
 		{which, map[string]any{"answer": "", "selectedOptions": []int{1}}, response([]string{"b"}, "")},
 		{which, map[string]any{"answer": "neither"}, response([]string{}, "neither")},
+		{which, map[string]any{"answer": "Option B", "selectedOptions": []int{}}, response([]string{"b"}, "")},
+		{many, map[string]any{"answer": "Option A, and mine", "selectedOptions": []int{0}}, response([]string{"a"}, "and mine")},
+		{many, map[string]any{"answer": "Option B, Option A"}, response([]string{"b", "a"}, "")},
+		{sure, map[string]any{"answer": "yes"}, response([]string{"yes"}, "")},
 		{many, map[string]any{"answer": "Option A, Option B", "selectedOptions": []int{0, 1}}, response([]string{"a", "b"}, "")},
 		{many, map[string]any{"answer": "and mine", "selectedOptions": []int{1}}, response([]string{"b"}, "and mine")},
 		{why, map[string]any{"answer": "Because.", "selectedOptions": []int{}}, response([]string{}, "Because.")},
@@ -68,6 +72,24 @@ func TestPromptManagerSubmitAnswer(t *testing.T) {
 		}
 		heard(t, answered, c.want)
 	}
+	refused := func(q pending.Question, key string, bodies ...map[string]any) {
+		t.Helper()
+		_, answered := h.ask(id, key, relayed("1", q))
+		for _, body := range bodies {
+			if a := submit(account.Member, body); a.status != 422 {
+				t.Errorf("%s: %v: got %d %s, want 422", q.Question, body, a.status, a.body)
+			}
+		}
+		if a := submit(account.Member, map[string]any{"answer": "yes"}); a.status != 200 {
+			t.Fatalf("%s: %d %s", q.Question, a.status, a.body)
+		}
+		<-answered
+	}
+	refused(which, "two of one", map[string]any{"answer": "mine", "selectedOptions": []int{0}}, map[string]any{"answer": "Option A, mine", "selectedOptions": []int{0}},
+		map[string]any{"answer": "Option B", "selectedOptions": []int{0}}, map[string]any{"selectedOptions": []int{0, 1}}, map[string]any{"answer": "Option A, Option B"},
+		map[string]any{"answer": "Option A, mine"}, map[string]any{"selectedOptions": []int{2}}, map[string]any{"selectedOptions": []int{-1}})
+	refused(many, "of many", map[string]any{"answer": "Option B", "selectedOptions": []int{0}}, map[string]any{"selectedOptions": []int{0, 0}})
+	refused(sure, "yes or no", map[string]any{"answer": "yes, but"}, map[string]any{"answer": "yes", "selectedOptions": []int{0}})
 	if a := submit(account.Member, map[string]any{"answer": "late"}); a.status != 409 {
 		t.Errorf("nothing is open: %d %s", a.status, a.body)
 	}
@@ -83,6 +105,9 @@ func TestPromptManagerSubmitAnswer(t *testing.T) {
 		{account.Viewer, "?p=5", map[string]any{"streamToken": token, "answer": "x"}, 403},
 		{account.Member, "?p=5", map[string]any{"streamToken": "a1b2c3d4-e5f6-7890-abcd-ef1234567890", "answer": "x"}, 403},
 		{account.Member, "", map[string]any{"streamToken": token, "answer": "x"}, 400},
+		{account.Member, "?p=five", map[string]any{"streamToken": token, "answer": "x"}, 400},
+		{account.Member, "?p=5&p=6", map[string]any{"streamToken": token, "answer": "x"}, 400},
+		{account.Member, "?p=6", map[string]any{"streamToken": token, "answer": "x"}, 403}, // of another project
 		{account.Member, "?p=5", map[string]any{"streamToken": token, "answer": ""}, 422},
 		{account.Member, "?p=5", map[string]any{"streamToken": token, "selectedOptions": []int{0}}, 422},
 		{account.Member, "?p=5", map[string]any{"streamToken": token, "answer": "x", "questionId": "third"}, 409},
@@ -138,6 +163,7 @@ func TestMAXSIMAnswer(t *testing.T) {
 	approval, _ := h.ask(id, "approval", nil)
 	several, _ := h.ask(id, "several", questions)
 	one, _ := h.ask(id, "one", relayed("1", sure))
+	choice, _ := h.ask(id, "choice", relayed("2", which))
 	for _, bad := range []struct {
 		token, id, answer string
 		status            int
@@ -148,6 +174,9 @@ func TestMAXSIMAnswer(t *testing.T) {
 		{h.token(account.Member), approval.RequestID, "allow", 404},
 		{h.token(account.Member), several.RequestID, "yes", 422},
 		{h.token(account.Member), one.RequestID, "perhaps", 422},
+		{h.token(account.Member), one.RequestID, "yes, but", 422},
+		{h.token(account.Member), choice.RequestID, "Option A, and mine", 422},
+		{h.token(account.Member), choice.RequestID, "Option A, Option B", 422},
 		{h.token(account.Member), one.RequestID, "", 400},
 	} {
 		a := h.call("POST", "/api/mcp-answer", map[string]any{"questionId": bad.id, "answer": bad.answer}, bearer(bad.token))

@@ -89,7 +89,7 @@ func (s *Server) patchAlertChoices(w http.ResponseWriter, r *http.Request, who a
 		return err
 	}
 	var body AlertChoices
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	if err := whole(who); err != nil {
@@ -116,7 +116,7 @@ func (s *Server) postAlertTarget(w http.ResponseWriter, r *http.Request, who acc
 		return err
 	}
 	var body AlertTargetCreate
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	if err := whole(who); err != nil {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/claude/rule"
 	"github.com/sayso-dev/sayso/failpoint"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/project"
@@ -19,18 +21,15 @@ import (
 // do passes the answer on. A repetition is recognised by pending, which stores
 // the command with the answer; so the ack needs no row of its own.
 func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
-	if c.RequestID == "" {
-		return Outcome{}, refuseField("request_id", `The field "request_id" is missing.`)
+	if err := givenBy(c.UserID, who); err != nil {
+		return Outcome{}, err
 	}
 	row, ses, book, err := s.seeRequest(ctx, who, project.See, c.RequestID)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if c.SessionID == "" {
+	if c.SessionID == "" { // over REST: the address names the request
 		c.SessionID = row.SessionID
-	}
-	if c.RequestType == "" {
-		c.RequestType = row.RequestType
 	}
 	if c.Batch || len(c.Together) > 0 {
 		if err := s.mayBatch(ctx, who, c, row, ses); err != nil {
@@ -47,11 +46,15 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 	}
 	sub := pending.Submission{
 		Seen: row, RequestID: c.RequestID, SessionID: c.SessionID, RequestType: c.RequestType, InputHash: c.InputHash,
-		CommandID: c.CommandID, Actor: actor(who),
+		CommandID: c.CommandID, Actor: actor(who), CredentialID: who.Credential.CredentialID,
 		Decision: c.Decision, Message: c.Message, Interrupt: c.Interrupt,
 		UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions),
 		Answers: c.Answers, Two: two, Mistrusted: mistrusted,
-		Hold: time.Duration(c.UndoMS) * time.Millisecond,
+		MayJoin: func(first pending.Approval) error { return s.mayJoin(ctx, who, first) },
+		Hold:    time.Duration(c.UndoMS) * time.Millisecond,
+	}
+	if c.Responses != nil {
+		sub.Responses = []pending.Response{} // an empty answer is not none
 	}
 	for _, r := range c.Responses {
 		sub.Responses = append(sub.Responses, pending.Response{ID: r.ID, Values: r.Values, Text: r.Text})
@@ -70,6 +73,16 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 	return out, failpoint.After("answer.handled", err)
 }
 
+// givenBy refuses what one person decided or wrote and another one's browser sends,
+// as it may after somebody else signed in there. A command that names nobody is of
+// whoever sends it.
+func givenBy(userID string, who account.Identity) error {
+	if userID == "" || userID == who.User.UserID {
+		return nil
+	}
+	return refuse(http.StatusForbidden, "other_person", "Somebody else gave this answer or wrote this message before you signed in. It was not used.")
+}
+
 // mostTogether is what one confirmation approves at most: no more than a person
 // reads.
 const mostTogether = 20
@@ -82,6 +95,8 @@ func (s *Server) mayBatch(ctx context.Context, who account.Identity, c *PendingR
 		return refuseField("together", `The field "together" goes with "batch".`)
 	case row.RequestType != pending.ToolApproval || c.Decision != pending.Allow || len(unlessNull(c.UpdatedInput)) > 0 || len(unlessNull(c.UpdatedPermissions)) > 0:
 		return refuseField("batch", "Together with others a tool can only be approved, as it was asked and this once. Answer this request on its own.")
+	case row.Policy.Restricts():
+		return refuse(http.StatusUnprocessableEntity, "not_in_a_batch", "Claude Code demands that this is decided on its own. Open it, and decide about it there.")
 	case s.levels.of(row, ses.CWD) != review.Low:
 		return refuse(http.StatusUnprocessableEntity, "not_low_risk", "This is not of low risk, so it cannot be approved together with others. Open it, and decide about it on its own.")
 	case len(c.Together) == 0:
@@ -132,9 +147,10 @@ func (s *Server) mayAnswer(ctx context.Context, book *project.Book, me project.P
 	if err := book.MayApprove(me, in, ruling, row.ToolName); err != nil {
 		return false, "", err
 	}
-	mode, tools := granted(given.UpdatedPermissions)
-	if err := book.MayLoosen(me, in, mode, tools); err != nil {
-		return false, "", err
+	for _, g := range granted(given.UpdatedPermissions) {
+		if err := book.MayGrant(me, in, g.reach, ses.CWD, g.mode, g.tools); err != nil {
+			return false, "", err
+		}
 	}
 	if first := row.Approval; first != nil {
 		user, err := s.o.Directory.User(ctx, first.Actor.UserID)
@@ -142,33 +158,86 @@ func (s *Server) mayAnswer(ctx context.Context, book *project.Book, me project.P
 			return false, "", err
 		}
 		them := project.Person{UserID: user.UserID, Role: user.Role}
-		if err != nil || user.Disabled || book.MayApprove(them, in, ruling, row.ToolName) != nil {
+		alive, problem := s.credentialLives(ctx, first.CredentialID)
+		if problem != nil {
+			return false, "", problem
+		}
+		if !alive || err != nil || user.Disabled || book.MayApprove(them, in, ruling, row.ToolName) != nil {
 			mistrusted = first.Actor.UserID
 		}
 	}
 	return ruling.Effect == project.TwoPeople, mistrusted, nil
 }
 
-// granted is what Claude is spared asking by permissions that go with an
-// approval. What has a wrong shape is refused behind this.
-func granted(permissions json.RawMessage) (mode string, tools []string) {
+// mayJoin says why the approval of a person does not count as the second one beside
+// another's: one of the two can act as the other, or somebody else as both, because they
+// made a way to sign in.
+func (s *Server) mayJoin(ctx context.Context, who account.Identity, first pending.Approval) error {
+	mine, err := s.o.Directory.CredentialMakers(ctx, who.User.UserID)
+	if err != nil {
+		return err
+	}
+	theirs, err := s.o.Directory.CredentialMakers(ctx, first.Actor.UserID)
+	if err != nil && !errors.Is(err, account.ErrNotFound) {
+		return err
+	}
+	no := func(format string, args ...any) error {
+		return refuse(http.StatusConflict, "not_independent", fmt.Sprintf(format, args...))
+	}
+	const instead = "so this does not count as the second approval. Ask another person, or approve again when that is a day ago and no such token is left."
+	made := who.Credential.CreatedBy
+	switch {
+	case slices.Contains(mine, first.Actor.UserID):
+		return no("%s made or reset your password, a token or another way to sign in as you, %s", first.Actor.Name, instead)
+	case slices.Contains(theirs, who.User.UserID):
+		return no("You made or reset the password, a token or another way to sign in as %s, who approved first, %s", first.Actor.Name, instead)
+	case (who.Credential.Kind == account.APIToken || who.Credential.Bound) && made != "" && slices.Contains(theirs, made):
+		return no("Whoever made this token also made a way to sign in as %s, who approved first, %s", first.Actor.Name, instead)
+	}
+	return nil
+}
+
+// grantGiven is what Claude is spared asking by a permission that goes with an approval.
+type grantGiven struct {
+	reach project.Reach
+	mode  string
+	tools []string
+}
+
+// granted reads the permissions that go with an approval. What has a wrong shape is
+// refused behind this; what nobody knows is taken for what holds everywhere.
+func granted(permissions json.RawMessage) (all []grantGiven) {
 	var list []struct {
-		Type  string `json:"type"`
-		Mode  string `json:"mode"`
-		Rules []struct {
-			ToolName string `json:"toolName"`
+		Type        string        `json:"type"`
+		Mode        string        `json:"mode"`
+		Behavior    string        `json:"behavior"`
+		Destination pending.Scope `json:"destination"`
+		Rules       []struct {
+			ToolName    string `json:"toolName"`
+			RuleContent string `json:"ruleContent"`
 		} `json:"rules"`
 	}
 	_ = json.Unmarshal(permissions, &list)
 	for _, p := range list {
-		if p.Type == "setMode" && mode != "bypassPermissions" && p.Mode != "default" && p.Mode != "plan" {
-			mode = p.Mode
+		g := grantGiven{reach: project.ReachUser}
+		switch p.Destination {
+		case pending.ScopeSession:
+			g.reach = project.ReachSession
+		case pending.ScopeLocal, pending.ScopeProject:
+			g.reach = project.ReachFolder
+		}
+		if p.Type == "setMode" && p.Mode != "default" && p.Mode != "plan" {
+			g.mode = p.Mode
+		}
+		if p.Type == "addRules" && (p.Behavior == "deny" || p.Behavior == "ask") {
+			continue
 		}
 		for _, r := range p.Rules {
-			tools = append(tools, r.ToolName)
+			g.tools = append(g.tools, rule.Rule{Tool: r.ToolName, Content: r.RuleContent}.String())
 		}
+		all = append(all, g)
 	}
-	return mode, tools
+	return all
 }
 
 // named is a request with which who may do this, and of the session, when that is said.
@@ -214,6 +283,13 @@ func (s *Server) MayCount(ctx context.Context, row pending.Request) (why string,
 	if err != nil {
 		return "", err
 	}
+	alive, err := s.credentialLives(ctx, h.CredentialID)
+	if err != nil {
+		return "", err
+	}
+	if !alive {
+		return "The sign-in or token it was given with has ended.", nil
+	}
 	me := project.Person{UserID: user.UserID, Role: user.Role}
 	if !user.Role.AtLeast(account.Member) {
 		return "They may not answer any more.", nil
@@ -236,6 +312,15 @@ func (s *Server) MayCount(ctx context.Context, row pending.Request) (why string,
 		return closed(r.body.Message), nil
 	}
 	return "", err
+}
+
+// credentialLives reports whether what somebody came with is still good; what is not
+// known is.
+func (s *Server) credentialLives(ctx context.Context, credentialID string) (bool, error) {
+	if credentialID == "" {
+		return true, nil
+	}
+	return s.o.Directory.Lives(ctx, credentialID)
 }
 
 // extendBy is how much longer one press waits.

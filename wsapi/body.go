@@ -124,6 +124,15 @@ func tooLarge(limit int64) *refusal {
 // readBody decodes the JSON body of a request into dst and checks its shape. An
 // absent body is an empty object.
 func readBody(r *http.Request, dst any) error {
+	if err := decodeBody(r, dst); err != nil {
+		return err
+	}
+	return checkShape(dst)
+}
+
+// decodeBody decodes the JSON body of a request into dst. named are the fields that
+// the address stands for: they may be absent.
+func decodeBody(r *http.Request, dst any, named ...string) error {
 	data, err := io.ReadAll(r.Body)
 	var large *http.MaxBytesError
 	var ref *refusal
@@ -142,10 +151,19 @@ func readBody(r *http.Request, dst any) error {
 	} else if media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" || !utf8Charset(params) {
 		return refuse(http.StatusUnsupportedMediaType, "unsupported_media_type", "Send the body as application/json.")
 	}
-	if err := decodeStrict(data, dst); err != nil {
-		return refuse(http.StatusBadRequest, "invalid", err.Error())
+	if err := decodeStrict(data, dst, named...); err != nil {
+		return misshapen(err)
 	}
 	return nil
+}
+
+// misshapen is the refusal of what decodeStrict did not take.
+func misshapen(err error) *refusal {
+	var missing *missingError
+	if errors.As(err, &missing) {
+		return refuseField(missing.field, err.Error())
+	}
+	return refuse(http.StatusBadRequest, "invalid", err.Error())
 }
 
 func utf8Charset(params map[string]string) bool {

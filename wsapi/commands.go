@@ -9,6 +9,9 @@ import (
 // The commands that a tab sends. Each carries a command_id, a UUID made by the
 // tab. REST bodies are the same structs without Type; there command_id may be
 // absent, and path parameters take the place of session_id and request_id.
+//
+// A field without omitempty must be there, whether it has a value or not: see
+// decodeStrict.
 
 // Attachment travels inside a message: by the id of what was sent with
 // POST /api/attachments, or as Data in base64. What Data is, its bytes say;
@@ -25,9 +28,10 @@ type Attachment struct {
 type PendingRequestResponse struct {
 	Type        string              `json:"type" ts:"'pending_request_response'" validate:"omitempty,eq=pending_request_response"`
 	CommandID   string              `json:"command_id" validate:"omitempty,uuid"`
-	SessionID   string              `json:"session_id" validate:"max=64"`
-	RequestID   string              `json:"request_id" validate:"max=64"`
-	RequestType pending.RequestType `json:"request_type" validate:"omitempty,oneof=tool_approval ask_user_question"`
+	UserID      string              `json:"user_id,omitempty" validate:"max=64"` // who gave it; refused when somebody else is signed in
+	SessionID   string              `json:"session_id" validate:"required_with=Type,max=64"`
+	RequestID   string              `json:"request_id" validate:"required,max=64"`
+	RequestType pending.RequestType `json:"request_type" validate:"required,oneof=tool_approval ask_user_question"`
 	InputHash   string              `json:"input_hash,omitempty" validate:"max=128"`
 
 	Decision           pending.Decision `json:"decision,omitempty" validate:"omitempty,oneof=allow deny"`
@@ -92,6 +96,7 @@ type Undo struct {
 type SendMessage struct {
 	Type            string       `json:"type" ts:"'send_message'" validate:"omitempty,eq=send_message"`
 	CommandID       string       `json:"command_id" validate:"omitempty,uuid"`
+	UserID          string       `json:"user_id,omitempty" validate:"max=64"` // who wrote it; refused when somebody else is signed in
 	SessionID       string       `json:"session_id" validate:"required,max=64"`
 	Text            string       `json:"text" validate:"required_without=Attachments,max=1000000"`
 	Attachments     []Attachment `json:"attachments,omitempty" validate:"max=20,dive"`

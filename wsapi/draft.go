@@ -150,9 +150,6 @@ func (s *Server) postTemplate(w http.ResponseWriter, r *http.Request, who accoun
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := checkShape(&body); err != nil {
-		return err
-	}
 	place := body.Place
 	if place == "" {
 		place = account.ReasonPlace
@@ -185,9 +182,6 @@ func (s *Server) postTemplate(w http.ResponseWriter, r *http.Request, who accoun
 func (s *Server) patchTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body TemplateText
 	if err := readBody(r, &body); err != nil {
-		return err
-	}
-	if err := checkShape(&body); err != nil {
 		return err
 	}
 	if strings.TrimSpace(body.Text) == "" {

@@ -167,6 +167,42 @@ func (s *Server) cookie(r *http.Request, value string, maxAge int) *http.Cookie 
 	}
 }
 
+// pageKeyHeader and pageKeyProtocol carry the key that goes with a cookie: browsers
+// let pages add no header to a WebSocket, but let them name subprotocols.
+const (
+	pageKeyHeader   = "X-Sayso-Page-Key"
+	socketProtocol  = "sayso"
+	pageKeyProtocol = socketProtocol + ".page-key."
+)
+
+// pageKey is the one key of a request, "" when it has none or several.
+func pageKey(r *http.Request) string {
+	keys := r.Header.Values(pageKeyHeader)
+	if r.Header.Get("Upgrade") != "" {
+		for _, line := range r.Header.Values("Sec-WebSocket-Protocol") {
+			for one := range strings.SplitSeq(line, ",") {
+				if key, found := strings.CutPrefix(strings.TrimSpace(one), pageKeyProtocol); found {
+					keys = append(keys, key)
+				}
+			}
+		}
+	}
+	if len(keys) != 1 {
+		return ""
+	}
+	return keys[0]
+}
+
+// checkCookies refuses a request with two of our cookies. One of them was put there
+// by another server of this host, and which one a browser names first is theirs to
+// choose.
+func (s *Server) checkCookies(r *http.Request) *refusal {
+	if len(r.CookiesNamed(s.cookieName(r))) < 2 {
+		return nil
+	}
+	return refuse(http.StatusBadRequest, "two_cookies", "Your browser sent 2 sign-in cookies, so the request was refused. Delete the cookies of this address, then sign in again.")
+}
+
 // authenticate says who sends a request. An Authorization header is taken at its
 // word: with a wrong one, a good cookie beside it does not help.
 func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie bool, ref *refusal) {
@@ -178,21 +214,30 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 		}
 		kind, secret = account.APIToken, strings.TrimSpace(rest)
 	} else if c, err := r.Cookie(s.cookieName(r)); err == nil {
-		secret, byCookie = c.Value, true
+		byCookie = true
+		// Without a key it is no guess, and worth as little as no cookie.
+		if key := pageKey(r); key != "" {
+			secret = account.JoinCookie(c.Value, key)
+		}
 	}
 	if secret == "" {
 		return account.Identity{}, byCookie, notSignedIn()
 	}
 	hash, from := account.Hash(secret), s.remoteAddress(r)
-	if wait := s.limiter.Try(from, hash); wait > 0 {
-		return account.Identity{}, byCookie, tooManyAttempts(wait)
-	}
 	who, err := s.o.Directory.Identify(r.Context(), kind, secret)
+	if errors.Is(err, account.ErrRefused) {
+		// Who has the secret is let in, whoever else fails at their address.
+		if wait := s.limiter.Try(from, hash); wait > 0 {
+			s.noteFailure(r, "", tooManyAttempts(wait), "")
+			return account.Identity{}, byCookie, tooManyAttempts(wait)
+		}
+	}
 	if err == nil || errors.Is(err, account.ErrRefused) {
 		s.limiter.Tried(from, hash, err == nil)
 	}
 	switch {
 	case errors.Is(err, account.ErrRefused):
+		s.noteFailure(r, "", notSignedIn(), map[bool]account.Method{false: account.ByToken}[byCookie])
 		return account.Identity{}, byCookie, notSignedIn()
 	case err != nil:
 		return account.Identity{}, byCookie, s.code(err)

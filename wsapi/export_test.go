@@ -3,6 +3,7 @@ package wsapi
 import (
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/review"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -109,3 +110,8 @@ func LevelsRemembered(requests []pending.Request, cwd string) int {
 
 // MaxLevels is the most that is remembered of levels.
 const MaxLevels = 2 * maxLevels
+
+// LevelOf is how much harm a request can do, read anew.
+func LevelOf(r pending.Request, cwd string, private ...string) review.Level {
+	return (&riskLevels{private: private}).of(r, cwd)
+}

@@ -45,9 +45,6 @@ func (s *Server) postDistrust(w http.ResponseWriter, r *http.Request, who accoun
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := checkShape(&body); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), commandTimeout)
 	defer cancel()
 	known, err := s.o.Driver.Distrust(ctx, body.Folder, body.Digest, actor(who))

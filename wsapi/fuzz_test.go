@@ -69,8 +69,8 @@ func FuzzBodies(f *testing.F) {
 	}
 	bodies := []string{
 		`{}`, `null`, `[]`, `{"text":"a"}`, `{"title":"a","archived":true}`, `{"force":true}`, `{"cwd":"/w","prompt":"a","attachments":[{"name":"a","media_type":"image/png","data":"AA=="}]}`,
-		`{"decision":"allow","updated_input":{"a":1},"updated_permissions":[{"type":"addRules","rules":[{"toolName":"Bash"}],"behavior":"allow","destination":"session"}]}`,
-		`{"answers":{"Which?":"A"}}`, `{"responses":[{"id":"q1","values":["A"],"text":"b"}]}`, `{"role":"admin"}`, `{"name":"a","role":"member","expires_in":1e9}`,
+		`{"request_type":"tool_approval","decision":"allow","updated_input":{"a":1},"updated_permissions":[{"type":"addRules","rules":[{"toolName":"Bash"}],"behavior":"allow","destination":"session"}]}`,
+		`{"request_type":"ask_user_question","answers":{"Which?":"A"}}`, `{"request_type":"ask_user_question","responses":[{"id":"q1","values":["A"],"text":"b"}]}`, `{"role":"admin"}`, `{"name":"a","role":"member","expires_in":1e9}`,
 	}
 	// Each address and each body once: the rest is for the fuzzer to try.
 	for i := range max(len(addresses), len(bodies)) {
@@ -139,7 +139,9 @@ func FuzzCommands(f *testing.F) {
 // FuzzCredentials: no cookie and no token but the real ones are anybody's.
 func FuzzCredentials(f *testing.F) {
 	h := openHouse(f, filepath.Join(f.TempDir(), "sayso.db"))
-	cookie, token := h.cookie(), h.token(account.Member)
+	signIn, token := httptest.NewRequest("GET", "/", nil), h.token(account.Member)
+	h.cookie()(signIn)
+	cookie, pageKey := signIn.Header.Get("Cookie"), signIn.Header.Get("X-Sayso-Page-Key")
 	name, value, _ := strings.Cut(cookie, "=")
 	for _, forged := range []string{"", value[1:], value + value, strings.ToUpper(value), token[:len(token)-1], "\x00" + token, token + "\n", "null", "eyJhbGciOiJub25lIn0.e30."} {
 		f.Add(name+"="+forged, "Bearer "+forged)
@@ -152,6 +154,7 @@ func FuzzCredentials(f *testing.F) {
 		}
 		rec := serve(h.server, http.MethodGet, "/api/me", nil, func(r *http.Request) {
 			r.Header["Cookie"] = []string{cookies}
+			r.Header.Set("X-Sayso-Page-Key", pageKey)
 			if authorization != "" {
 				r.Header["Authorization"] = []string{authorization}
 			}

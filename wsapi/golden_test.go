@@ -118,7 +118,7 @@ func items() []session.Item {
 			Status: session.ToolDone, Result: "done", ResultBytes: 4, FinishedAt: 1763692804.5})},
 		{Key: "todo", Seq: 5, Rev: 4, At: at, Kind: session.ItemTodo, Body: raw(session.TodoBody{Todos: []session.Todo{
 			{Content: "Create the file", Status: "completed"}, {Content: "Tell", Status: "in_progress"}}})},
-		{Key: "p1", Seq: 6, Rev: 5, At: at, Kind: session.ItemPlan, Body: raw(session.TextBody{Text: "# Plan"})},
+		{Key: "p1", Seq: 6, Rev: 5, At: at, Kind: session.ItemPlan, Body: raw(session.PlanBody{Text: "# Plan"})},
 		{Key: "agent-7", Seq: 7, Rev: 6, At: at, Kind: session.ItemSubagent, Body: raw(session.SubagentBody{
 			AgentID: "agent-7", AgentType: "general-purpose", Description: "Look around", Status: session.ToolRunning})},
 		{Key: "t2", Seq: 8, Rev: 7, At: at, Kind: session.ItemText, AgentID: "agent-7", Body: raw(session.TextBody{Text: "Looking."})},
@@ -135,7 +135,7 @@ func items() []session.Item {
 
 // frames are what the server sends, by the name of their file.
 func frames() map[string]any {
-	hello := wsapi.Hello{Type: "hello", Protocol: wsapi.Protocol, ServerVersion: "0.1.0", NodeID: "node-1",
+	hello := wsapi.Hello{Type: "hello", Protocol: wsapi.Protocol, ServerVersion: "0.1.0", NodeID: "node-1", UserID: "0198c0de-0000-7000-8000-00000000000a",
 		User: wsapi.User{Name: "ada", Role: account.Admin}, ServerTime: 1763692800.25}
 	idle := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) { p.State = session.UserTurn; p.Model = "opus"; p.Items = 12 }))
 	approval := wsapi.WireProcessState(with(processState(), func(p *session.ProcessState) {

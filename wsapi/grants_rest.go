@@ -170,9 +170,6 @@ func (s *Server) postGrantRevoke(w http.ResponseWriter, r *http.Request, who acc
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := checkShape(&body); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), commandTimeout)
 	defer cancel()
 	done, err := s.revokeGrant(ctx, body, who)

@@ -21,7 +21,7 @@ func TestGrantsBelongToWhoMadeThem(t *testing.T) {
 	const rules = `[{"type":"addRules","behavior":"allow","destination":"localSettings","rules":[{"toolName":"Bash","ruleContent":"make *"}]}]`
 	r, _ := h.ask(id, "asker", func(r *pending.Request) { r.PermissionSuggestions = json.RawMessage(rules) })
 	adas, bobs := h.signIn("Ada"), h.signIn("Bob")
-	if a := h.call("POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"decision": "allow", "updated_permissions": json.RawMessage(rules)}, adas); a.status != 200 {
+	if a := h.call("POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow", "updated_permissions": json.RawMessage(rules)}, adas); a.status != 200 {
 		t.Fatalf("answer: %d %s", a.status, a.body)
 	}
 	_, _ = ada, bob

@@ -2,6 +2,8 @@ package wsapi_test
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +48,7 @@ func TestHeldAnswer(t *testing.T) {
 		return h.call("POST", "/api/pending/"+r.RequestID+"/"+path, body, who.way)
 	}
 	yes := func(commandID string, ms int) map[string]any {
-		return map[string]any{"decision": "allow", "command_id": commandID, "undo_ms": ms}
+		return map[string]any{"request_type": "tool_approval", "decision": "allow", "command_id": commandID, "undo_ms": ms}
 	}
 	a, b := h.openAs(ana), h.openAs(ben)
 	checkRefusal(t, give(ana, "response", yes(uuid.NewString(), 10_001)), 400, "invalid")
@@ -67,7 +69,7 @@ func TestHeldAnswer(t *testing.T) {
 		held := heldOf(f)
 		return held != nil && held["mine"] == true && held["command_id"] == first
 	})
-	checkRefusal(t, give(ben, "response", map[string]any{"decision": "deny"}), 409, "held")
+	checkRefusal(t, give(ben, "response", map[string]any{"request_type": "tool_approval", "decision": "allow"}), 409, "held")
 	checkRefusal(t, give(ben, "undo", map[string]any{}), 409, "nothing_held")
 	checkRefusal(t, give(ana, "undo", map[string]any{"answer": uuid.NewString()}), 409, "nothing_held")
 	undo := map[string]any{"command_id": uuid.NewString(), "answer": first}
@@ -94,6 +96,61 @@ func TestHeldAnswer(t *testing.T) {
 	checkRefusal(t, give(ana, "undo", map[string]any{}), 409, "already_resolved")
 }
 
+// TestDenialOverAHeldApproval: whoever may answer denies while an approval of somebody
+// else is held, or their own; whoever approved is told who it was, over every way.
+func TestDenialOverAHeldApproval(t *testing.T) {
+	t.Parallel()
+	for _, by := range []string{"Ben", "Ana"} {
+		for _, over := range []string{"REST", "the socket"} {
+			t.Run(by+" over "+over, func(t *testing.T) {
+				t.Parallel()
+				h := newHouse(t)
+				people := map[string]someone{"Ana": h.someone("Ana", account.Member), "Ben": h.someone("Ben", account.Member)}
+				vera := h.someone("Vera", account.Viewer)
+				h.counting()
+				r, answered := h.ask(h.session("api"), "one", nil)
+				path := "/api/pending/" + r.RequestID
+				yes := map[string]any{"decision": "allow", "command_id": uuid.NewString(), "undo_ms": 10_000, "session_id": r.SessionID, "request_type": r.RequestType}
+				if got := h.call("POST", path+"/response", yes, people["Ana"].way); got.status != 200 {
+					t.Fatalf("got %d %s", got.status, got.body)
+				}
+				no := map[string]any{"decision": "deny", "message": "Not today.", "session_id": r.SessionID, "request_type": r.RequestType}
+				checkRefusal(t, h.call("POST", path+"/response", no, vera.way), 403, "forbidden")
+				if over == "REST" {
+					var out wsapi.Outcome
+					h.call("POST", path+"/response", no, people[by].way).into(t, &out)
+					if out.Result != wsapi.Applied || out.HeldUntil != nil {
+						t.Fatalf("got %+v", out)
+					}
+				} else {
+					no["request_id"] = r.RequestID
+					if ack := h.openAs(people[by]).do("pending_request_response", no); ack.Result != wsapi.Applied {
+						t.Fatalf("got %+v", ack)
+					}
+				}
+				if got := <-answered; got.Status != pending.Denied || got.Resolution.Actor.Name != by || got.Resolution.Answer.Message != "Not today." {
+					t.Fatalf("got %+v", got)
+				}
+				for name, got := range map[string]answer{
+					"the approval again": h.call("POST", path+"/response", yes, people["Ana"].way),
+					"its undo":           h.call("POST", path+"/undo", map[string]any{}, people["Ana"].way),
+				} {
+					checkRefusal(t, got, 409, "already_resolved")
+					if !strings.Contains(got.refusal(t).Message, "Denied by "+by) {
+						t.Errorf("%s: %s", name, got.body)
+					}
+				}
+				entries := h.record()
+				last := entries[len(entries)-1]
+				overruled, _ := last["overruled"].(map[string]any)
+				if last["what"] != "denied" || overruled == nil || overruled["by"].(map[string]any)["name"] != "Ana" {
+					t.Errorf("on record: %v", last)
+				}
+			})
+		}
+	}
+}
+
 // TestHeldAnswerOfSomebodyRemoved: what holds when an answer is given must hold
 // when it counts.
 func TestHeldAnswerOfSomebodyRemoved(t *testing.T) {
@@ -102,7 +159,7 @@ func TestHeldAnswerOfSomebodyRemoved(t *testing.T) {
 	ana, ben := h.someone("Ana", account.Member), h.someone("Ben", account.Member)
 	p := h.project("api", "/work/api", member(ana, account.Member), member(ben, account.Member))
 	r, answered := h.ask(h.session("api"), "one", nil)
-	got := h.call("POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"decision": "allow", "undo_ms": 1}, ana.way)
+	got := h.call("POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow", "undo_ms": 1}, ana.way)
 	if got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
@@ -122,7 +179,7 @@ func TestHeldAnswerOfSomebodyRemoved(t *testing.T) {
 	if err != nil || now.Status != pending.Open || now.Held.Stands() {
 		t.Fatalf("got %+v, %v", now, err)
 	}
-	if got := h.call("POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"decision": "allow"}, ben.way); got.status != 200 {
+	if got := h.call("POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow"}, ben.way); got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
 	select {
@@ -130,4 +187,16 @@ func TestHeldAnswerOfSomebodyRemoved(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("Ben's answer did not count")
 	}
+}
+
+// record is the audit trail, oldest first.
+func (h *house) record() (entries []map[string]any) {
+	h.t.Helper()
+	if err := account.WalkAudit(context.Background(), h.store, func(e account.AuditEntry) error {
+		entries = append(entries, nil)
+		return json.Unmarshal(e.Body, &entries[len(entries)-1])
+	}); err != nil {
+		h.t.Fatal(err)
+	}
+	return entries
 }

@@ -163,8 +163,39 @@ func (h *house) token(role account.Role) string {
 	return secret
 }
 
-// cookie signs the admin in and returns the Cookie header.
-func (h *house) cookie() string {
+// recorded are the entries of the audit trail whose what begins so.
+func (h *house) recorded(what string) (list []account.AuditEntry, err error) {
+	err = account.WalkAudit(h.t.Context(), h.store, func(e account.AuditEntry) error {
+		if strings.Contains(string(e.Body), `"what":"`+what) {
+			list = append(list, e)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// signedIn is the sign-in that an answer made: its cookie with its page key.
+func signedIn(a answer) way {
+	cookie, _, _ := strings.Cut(a.header.Get("Set-Cookie"), ";")
+	return func(r *http.Request) {
+		r.Header.Set("Cookie", cookie)
+		withPageKey(a)(r)
+	}
+}
+
+// withPageKey adds the page key of a sign-in, if an answer has one.
+func withPageKey(a answer) way {
+	var me wsapi.Me
+	_ = json.Unmarshal(a.body, &me)
+	return func(r *http.Request) {
+		if me.PageKey != "" {
+			r.Header.Set("X-Sayso-Page-Key", me.PageKey)
+		}
+	}
+}
+
+// cookie signs the admin in.
+func (h *house) cookie() way {
 	h.t.Helper()
 	link, err := h.directory.NewSignInLink(h.t.Context(), h.admin.UserID)
 	if err != nil {
@@ -174,7 +205,7 @@ func (h *house) cookie() string {
 	if a.status != http.StatusOK {
 		h.t.Fatalf("sign in: got %d %s", a.status, a.body)
 	}
-	return strings.Split(a.header.Get("Set-Cookie"), ";")[0]
+	return signedIn(a)
 }
 
 // session stores a session with a running process and returns its id.

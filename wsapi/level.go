@@ -1,6 +1,11 @@
 package wsapi
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/sayso-dev/sayso/pending"
@@ -14,11 +19,19 @@ const maxLevels = 4096
 // riskLevels remembers how much harm what is asked can do. It stands in every frame of a
 // session for every tab, and is read once.
 type riskLevels struct {
+	private []string // what is never of low risk to read: the server's own files
+
 	mu         sync.Mutex // protects following; not held while one is read
 	young, old map[levelKey]func() review.Level
 }
 
-// levelKey is all that a level follows from: the hash is that of the input.
+// place is where the tool calls of a session run.
+func (l *riskLevels) place(cwd string) review.Place {
+	return review.Place{Dir: cwd, Private: l.private, Files: disk{}}
+}
+
+// levelKey is all that a level follows from, with what the links on disk lead to when it
+// is first asked for: the hash is that of the input.
 type levelKey struct{ requestID, inputHash, blockedPath, cwd string }
 
 // of is the level of a request that was asked in cwd, "" of what is no tool call.
@@ -31,7 +44,7 @@ func (l *riskLevels) of(r pending.Request, cwd string) review.Level {
 	level, known := l.young[key]
 	if !known {
 		if level, known = l.old[key]; !known {
-			level = sync.OnceValue(func() review.Level { return levelOf(r, cwd) })
+			level = sync.OnceValue(func() review.Level { return levelOf(r, l.place(cwd)) })
 		}
 		if len(l.young) >= maxLevels || l.young == nil {
 			l.young, l.old = map[levelKey]func() review.Level{}, l.young
@@ -44,14 +57,58 @@ func (l *riskLevels) of(r pending.Request, cwd string) review.Level {
 
 // levelOf reads the level. Only Claude's own tools are known: what another asker
 // calls by the same name may be anything.
-func levelOf(r pending.Request, cwd string) review.Level {
-	level := review.ToolLevel(r.ToolName, r.ToolInput, cwd)
+func levelOf(r pending.Request, at review.Place) review.Level {
+	level := at.ToolLevel(r.ToolName, r.ToolInput)
 	if r.Source != pending.SourceClaude {
+		level = higher(level, review.Medium)
+	}
+	if r.Policy.Restricts() {
 		level = higher(level, review.Medium)
 	}
 	if r.BlockedPath != "" {
 		// The CLI has followed the links that the input does not show.
-		level = higher(level, review.LookLevel(r.BlockedPath, cwd))
+		level = higher(level, at.LookLevel(r.BlockedPath))
 	}
 	return level
+}
+
+// disk is the files of this machine, where sessions run.
+type disk struct{}
+
+// Real returns where a path leads, and of a file that is missing, where it would be.
+func (disk) Real(path string) (string, bool) {
+	rest := ""
+	for {
+		real, err := filepath.EvalSymlinks(path)
+		switch {
+		case err == nil:
+			return filepath.Join(real, rest), true
+		case !errors.Is(err, fs.ErrNotExist) || path == "/":
+			return "", false
+		}
+		if _, err := os.Lstat(path); err == nil { // a link to nowhere
+			return "", false
+		}
+		path, rest = filepath.Dir(path), filepath.Join(filepath.Base(path), rest)
+	}
+}
+
+func (disk) IsDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// maxMatches bounds what a pattern may fit, and maxWildcards the folders that are read
+// for it.
+const (
+	maxMatches   = 500
+	maxWildcards = 3
+)
+
+func (disk) Match(pattern string) ([]string, bool) {
+	if strings.Count(filepath.Dir(pattern), "*")+strings.Count(filepath.Dir(pattern), "?")+strings.Count(filepath.Dir(pattern), "[") > maxWildcards {
+		return nil, false
+	}
+	list, err := filepath.Glob(pattern)
+	return list, err == nil && len(list) <= maxMatches
 }

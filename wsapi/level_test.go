@@ -2,7 +2,10 @@ package wsapi_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/sayso-dev/sayso/account"
@@ -18,7 +21,12 @@ var calls = []struct {
 	level  review.Level
 	change func(*pending.Request)
 }{
-	{"harmless", review.Low, call("Bash", `{"command":"touch a && ls -la"}`)},
+	{"harmless", review.Low, call("Bash", `{"command":"cat a && ls -la"}`)},
+	{"writes", review.Medium, call("Bash", `{"command":"touch a"}`)},
+	{"subscript", review.Medium, call("Bash", `{"command":"[[ -v 'a[$(id)]' ]]"}`)},
+	{"arithmetic", review.Medium, call("Bash", `{"command":"let 'x=a[$(id)]'"}`)},
+	{"of_the_folder", review.Medium, call("Bash", `{"command":"./ls"}`)},
+	{"unknown_field", review.Medium, call("Bash", `{"command":"ls","shell":"./x"}`)},
 	{"delete", review.Medium, call("Bash", `{"command":"rm a"}`)},
 	{"red", review.High, call("Bash", `{"command":"rm -rf build"}`)},
 	{"broken", review.Medium, call("Bash", `{"command":"ls ("}`)},
@@ -68,13 +76,13 @@ func TestRiskAndBatch(t *testing.T) {
 				t.Fatalf("risk %q and %q, want %q", list.PendingRequests[0].Risk, ses.ProcessState.PendingRequests[0].Risk, c.level)
 			}
 			give := func(more map[string]any) answer {
-				body := map[string]any{"decision": "allow", "batch": true}
+				body := map[string]any{"request_type": "tool_approval", "decision": "allow", "batch": true}
 				for k, v := range more {
 					body[k] = v
 				}
 				return h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", body)
 			}
-			checkRefusal(t, give(map[string]any{"decision": "deny"}), 400, "invalid")
+			checkRefusal(t, give(map[string]any{"request_type": "tool_approval", "decision": "deny"}), 400, "invalid")
 			checkRefusal(t, give(map[string]any{"updated_input": map[string]any{"command": "ls"}}), 400, "invalid")
 			checkRefusal(t, give(map[string]any{"updated_permissions": []any{}}), 400, "invalid")
 			if c.level != review.Low {
@@ -100,7 +108,7 @@ func TestRiskAndBatch(t *testing.T) {
 	if got := list.PendingRequests[0].Risk; got != "" {
 		t.Errorf("the risk of a question is %q", got)
 	}
-	checkRefusal(t, h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"batch": true, "responses": []any{map[string]any{"id": "q", "text": "x"}}}), 400, "invalid")
+	checkRefusal(t, h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"request_type": "ask_user_question", "batch": true, "responses": []any{map[string]any{"id": "q", "text": "x"}}}), 400, "invalid")
 }
 
 // TestOneBatch: who approves several at once names them, and the server looks that
@@ -120,7 +128,7 @@ func TestOneBatch(t *testing.T) {
 		many = append(many, ask(one, fmt.Sprint(i), "Bash", `{"command":"ls"}`))
 	}
 	give := func(id string, batch bool, together ...string) answer {
-		return h.as(account.Member, "POST", "/api/pending/"+id+"/response", map[string]any{"decision": "allow", "batch": batch, "together": together})
+		return h.as(account.Member, "POST", "/api/pending/"+id+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow", "batch": batch, "together": together})
 	}
 	for name, together := range map[string][]string{
 		"another tool":    {ls, read},
@@ -176,5 +184,40 @@ func TestLevelsRememberedAreBounded(t *testing.T) {
 	}
 	if n := wsapi.LevelsRemembered(many, "/work"); n > wsapi.MaxLevels || n == 0 {
 		t.Errorf("%d are remembered", n)
+	}
+}
+
+// TestLevelFollowsLinks: a file of the folder that leads elsewhere, to a secret or to
+// the server's own state is not of low risk to read, by whatever tool.
+func TestLevelFollowsLinks(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cwd := root + "/one"
+	for _, file := range []string{cwd + "/a.go", cwd + "/sub/b.go", cwd + "/.env", cwd + "/state/sayso.db", root + "/two/c.go"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range map[string]string{"out.go": "../two/c.go", "secret.go": ".env", "two": "../two", "in.go": "a.go", "inside": "sub", "db.go": "state/sayso.db", "nowhere.go": "/nowhere/x"} {
+		if err := os.Symlink(to, filepath.Join(cwd, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for level, calls := range map[review.Level][][2]string{
+		review.Low: {{"Bash", "cat a.go in.go inside/b.go sub/*.go missing.go"}, {"Bash", "ls"}, {"Bash", "cd inside && cat b.go"}, {"Read", "in.go"}, {"Read", "inside/b.go"}, {"LS", "sub"}, {"Bash", "diff a.go in.go"}},
+		review.Medium: {{"Bash", "cat out.go"}, {"Bash", "cat secret.go"}, {"Bash", "cat two/c.go"}, {"Bash", "cat *.go"}, {"Bash", "cat o*.go"}, {"Bash", "cat db.go"}, {"Bash", "cat nowhere.go"}, {"Bash", "cd two && cat c.go"}, {"Bash", "cat state/sayso.db"}, {"Bash", "grep -rn TODO ."}, {"Bash", "find two"}, {"Bash", "for f in out.go; do cat $f; done"}, {"Bash", "cat < out.go"}, {"Bash", "diff sub state"},
+			{"Read", "out.go"}, {"Read", "secret.go"}, {"Read", "two/c.go"}, {"Read", "db.go"}, {"Read", cwd + "/state/sayso.db"}, {"LS", "two"}, {"LS", "state"}},
+	} {
+		for _, c := range calls {
+			field := map[string]string{"Bash": "command", "Read": "file_path", "LS": "path"}[c[0]]
+			input, _ := json.Marshal(map[string]string{field: c[1]}) // of strings alone
+			r := pending.Request{RequestID: c[1], RequestType: pending.ToolApproval, Source: pending.SourceClaude, ToolName: c[0], ToolInput: input}
+			if got := wsapi.LevelOf(r, cwd, cwd+"/state"); got != level {
+				t.Errorf("%s %s: %s, want %s", c[0], c[1], got, level)
+			}
+		}
 	}
 }

@@ -25,7 +25,7 @@ type linking struct {
 // able to stay.
 func (s *Server) postLinkBegin(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body LinkNew
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	if err := inBrowser(who); err != nil {
@@ -49,7 +49,7 @@ func (s *Server) postLinkBegin(w http.ResponseWriter, r *http.Request, who accou
 // postLink takes what the browser brought back, as postOIDCLogin does.
 func (s *Server) postLink(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body OIDCLogin
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	if err := inBrowser(who); err != nil {

@@ -31,12 +31,15 @@ type User struct {
 
 // Hello is the first frame on every connection.
 type Hello struct {
-	Type          string  `json:"type" ts:"'hello'"`
-	Protocol      int     `json:"protocol"`
-	ServerVersion string  `json:"server_version"`
-	NodeID        string  `json:"node_id"`
-	User          User    `json:"user"`
-	ServerTime    float64 `json:"server_time"`
+	Type          string `json:"type" ts:"'hello'"`
+	Protocol      int    `json:"protocol"`
+	ServerVersion string `json:"server_version"`
+	NodeID        string `json:"node_id"`
+	User          User   `json:"user"`
+	// UserID tells people of the same name apart: what a browser keeps for one of
+	// them, it shows and sends only for them.
+	UserID     string  `json:"user_id,omitempty"`
+	ServerTime float64 `json:"server_time"`
 }
 
 // ActiveProcesses holds every session that runs or has an open request. It is
@@ -124,7 +127,14 @@ type Request struct {
 	Earlier *Earlier `json:"earlier,omitempty"`
 
 	PermissionSuggestions json.RawMessage `json:"permission_suggestions" ts:"unknown[]"`
-	Form                  *Form           `json:"form,omitempty"` // with ask_user_question
+	// What the asker demands of whoever decides; see docs/wire.md.
+	DefaultToNo             bool       `json:"default_to_no,omitempty"`
+	SuppressAlwaysAllowRule bool       `json:"suppress_always_allow_rule,omitempty"`
+	RequiresUserInteraction bool       `json:"requires_user_interaction,omitempty"`
+	MatchedAskRule          *AskRule   `json:"matched_ask_rule,omitempty"`
+	ClassifierApprovable    *bool      `json:"classifier_approvable,omitempty"`
+	MCPServer               *MCPServer `json:"mcp_server,omitempty"`
+	Form                    *Form      `json:"form,omitempty"` // with ask_user_question
 	// Draft is null: what is half written is its writer's alone, see [KeptDraft].
 	Draft json.RawMessage `json:"draft"`
 }
@@ -165,10 +175,25 @@ type HeldAnswer struct {
 type Earlier struct {
 	RequestID string          `json:"request_id"`
 	ToolInput json.RawMessage `json:"tool_input"` // what was asked then
-	Outcome   pending.Status  `json:"outcome"`    // answered or denied
-	Summary   string          `json:"summary"`    // one sentence
-	By        *string         `json:"by"`
-	At        float64         `json:"at"`
+	// UpdatedInput is what was approved in its place; absent when it was not edited.
+	UpdatedInput json.RawMessage `json:"updated_input,omitempty"`
+	Outcome      pending.Status  `json:"outcome"` // answered or denied
+	Summary      string          `json:"summary"` // one sentence
+	By           *string         `json:"by"`
+	At           float64         `json:"at"`
+}
+
+// AskRule is a rule of somebody's settings that has Claude Code ask.
+type AskRule struct {
+	Source      string `json:"source"`
+	ToolName    string `json:"tool_name"`
+	RuleContent string `json:"rule_content,omitempty"`
+}
+
+// MCPServer is the MCP server of a tool, and where it was configured.
+type MCPServer struct {
+	Name   string `json:"name"`
+	Source string `json:"source"`
 }
 
 // Form is the one normal form of every question.

@@ -127,7 +127,7 @@ func TestRefusedWhileReadOnly(t *testing.T) {
 		t.Errorf("got %+v, want it rejected as read_only", ack)
 	}
 	tab.until("the notice", isNotice("read_only"))
-	a := h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"decision": "allow"})
+	a := h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow"})
 	checkRefusal(t, a, 503, "read_only")
 	if a.header.Get("Retry-After") == "" {
 		t.Error("503 without Retry-After")

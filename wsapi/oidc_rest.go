@@ -55,7 +55,7 @@ func (s *Server) postOIDCBegin(w http.ResponseWriter, r *http.Request, _ account
 // cookie can stay SameSite=Strict.
 func (s *Server) postOIDCLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	var body OIDCLogin
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	if err := s.oidcHere(r); err != nil {
@@ -75,7 +75,9 @@ func (s *Server) postOIDCLogin(w http.ResponseWriter, r *http.Request, _ account
 		succeeded() // nobody guessed
 	}
 	if err != nil {
-		return s.oidcRefusal(r, err)
+		err = s.oidcRefusal(r, err)
+		s.noteFailure(r, "", err, account.ByOIDC)
+		return err
 	}
 	who, secret, err := s.o.Directory.SignInByOIDC(ctx, account.Vouched{
 		Issuer: person.Issuer, Subject: person.Subject, Name: person.Name, Role: s.o.OIDC.RoleOf(person.Roles),
@@ -94,6 +96,7 @@ func (s *Server) postOIDCLogin(w http.ResponseWriter, r *http.Request, _ account
 	}
 	succeeded() // the provider vouched for them
 	ref.cause = err
+	s.noteFailure(r, "", ref, account.ByOIDC)
 	return ref
 }
 

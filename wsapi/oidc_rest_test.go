@@ -140,7 +140,7 @@ func TestSignInsAtAProviderThatAreRefused(t *testing.T) {
 	checkUncookied(t, h.call("POST", "/api/login/oidc", mine, publicHost, cookie), 400, "begin_again")
 
 	p.Change(func(p *oidctest.Provider) { p.Spoil = func(_, claims map[string]any) { claims["aud"] = "another" } })
-	for range account.FailuresPerMinute {
+	for range account.DefaultLimits.PerAddress {
 		checkUncookied(t, enterBy(h, p, from("192.0.2.2")), 401, "oidc_invalid")
 	}
 	checkUncookied(t, enterBy(h, p, from("192.0.2.2")), 429, "too_many_attempts")
@@ -259,7 +259,7 @@ func TestLinkingAnIdentity(t *testing.T) {
 	if got := meOf(h, enterBy(h, p)); got.UserID == me.UserID || got.User.Name != "Ada 2" {
 		t.Errorf("got %+v, want somebody new: names link nobody", got)
 	}
-	entries, err := h.store.Audit(t.Context(), 0, 10)
+	entries, err := h.recorded("identity_")
 	if err != nil || len(entries) != 2 || !strings.Contains(string(entries[0].Body), `"what":"identity_linked"`) ||
 		!strings.Contains(string(entries[0].Body), `"name":"Ada"`) || !strings.Contains(string(entries[1].Body), `"what":"identity_unlinked"`) {
 		t.Errorf("on record are %+v (%v)", entries, err)

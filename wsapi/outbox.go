@@ -17,7 +17,7 @@ func (t *tab) write(ctx context.Context) {
 	o := t.hub.s.o
 	hello := encode(Hello{
 		Type: "hello", Protocol: Protocol, ServerVersion: o.Version, NodeID: o.NodeID,
-		User: User{Name: t.who.User.Name, Role: t.who.User.Role}, ServerTime: seconds(time.Now()),
+		User: User{Name: t.who.User.Name, Role: t.who.User.Role}, UserID: t.who.User.UserID, ServerTime: seconds(time.Now()),
 	})
 	if !t.send(ctx, hello) {
 		return

@@ -46,7 +46,7 @@ func TestBehindAProxy(t *testing.T) {
 	if a.status != 200 || !strings.HasPrefix(set, "__Host-sayso=") || !strings.Contains(set, "; Secure") || a.header.Get("Strict-Transport-Security") == "" {
 		t.Fatalf("got %d with cookie %q, want one that only TLS carries", a.status, set)
 	}
-	cookie := header("Cookie", strings.Split(set, ";")[0])
+	cookie := signedIn(a)
 	var list wsapi.SignInList
 	h.call("GET", "/api/sign_ins", nil, proxy, public, cookie).into(t, &list)
 	if len(list.SignIns) != 1 || list.SignIns[0].Address != "203.0.113.9" {
@@ -75,12 +75,12 @@ func TestForwardedHeadersOfStrangers(t *testing.T) {
 		t.Fatalf("got %d with cookie %q, want the request taken as it came", local.status, set)
 	}
 	var list wsapi.SignInList
-	h.call("GET", "/api/sign_ins", nil, header("Cookie", strings.Split(set, ";")[0])).into(t, &list)
+	h.call("GET", "/api/sign_ins", nil, signedIn(local)).into(t, &list)
 	if len(list.SignIns) != 1 || list.SignIns[0].Address != "127.0.0.1" {
 		t.Fatalf("got %+v, want the address of the connection", list)
 	}
 	// What the sender made up stands before what the proxy added.
-	for range account.FailuresPerMinute {
+	for range account.DefaultLimits.PerAddress {
 		checkRefusal(t, h.call("POST", "/api/login", `{"token":"guess"}`, from("192.0.2.10"), header("X-Forwarded-For", "127.0.0.1, 203.0.113.50")), 401, "not_signed_in")
 	}
 	checkRefusal(t, h.call("POST", "/api/login", `{"token":"guess"}`, from("192.0.2.10"), header("X-Forwarded-For", "198.51.100.1, 203.0.113.50")), 429, "too_many_attempts")

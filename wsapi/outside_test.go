@@ -156,7 +156,7 @@ func TestExtend(t *testing.T) {
 	if a := tab.do("extend", map[string]any{"request_id": endless.RequestID}); a.Result != wsapi.Rejected || a.Error.Code != "cannot_extend" {
 		t.Errorf("without a deadline: got %+v", a)
 	}
-	if a := tab.do("pending_request_response", map[string]any{"request_id": r.RequestID, "request_type": "ask_user_question", "decision": "deny"}); a.Result != wsapi.Applied {
+	if a := tab.do("pending_request_response", map[string]any{"session_id": r.SessionID, "request_id": r.RequestID, "request_type": "ask_user_question", "decision": "deny"}); a.Result != wsapi.Applied {
 		t.Fatalf("declined: got %+v", a)
 	}
 	<-answered

@@ -132,7 +132,7 @@ func (s *Server) postPasskeyChallenge(w http.ResponseWriter, r *http.Request, _ 
 // same: it tells nobody who is known here.
 func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	var body PasskeyLogin
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	rp, err := s.relyingParty(r)
@@ -176,6 +176,7 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 	if err != nil {
 		ref := refuse(http.StatusUnauthorized, "not_signed_in", "This passkey is not known here, or was removed. Sign in another way.")
 		ref.cause = err
+		s.noteFailure(r, "", ref, account.ByPasskey)
 		return ref
 	}
 	count := signed.Response.AuthenticatorData.Counter
@@ -197,7 +198,7 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 // that is signed in must not be able to stay.
 func (s *Server) postPasskeyNew(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body PasskeyNew
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	if err := inBrowser(who); err != nil {
@@ -229,7 +230,7 @@ func (s *Server) postPasskeyNew(w http.ResponseWriter, r *http.Request, who acco
 
 func (s *Server) postPasskey(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body PasskeyCreate
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	if err := inBrowser(who); err != nil {
@@ -289,7 +290,7 @@ type settingUp struct {
 // password.
 func (s *Server) postPasskeySetUpBegin(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body PasskeySetUp
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	if err := setsUp(who); err != nil {
@@ -318,7 +319,7 @@ func (s *Server) postPasskeySetUpBegin(w http.ResponseWriter, r *http.Request, w
 
 func (s *Server) postPasskeySetUp(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body PasskeyCreate
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	if err := setsUp(who); err != nil {
@@ -367,7 +368,7 @@ func (s *Server) deletePasskey(w http.ResponseWriter, r *http.Request, who accou
 
 // inBrowser refuses an API token what only makes sense in a browser.
 func inBrowser(who account.Identity) error {
-	if who.Credential.Kind != account.Cookie || who.Credential.Role != "" {
+	if who.Credential.Kind != account.Cookie || who.Credential.Limited() {
 		return refuse(http.StatusForbidden, "forbidden", "This is done in a browser that is signed in, not with an API token.")
 	}
 	return nil

@@ -41,6 +41,7 @@ func cookiesOf(a answer, beside ...way) way {
 				r.AddCookie(c)
 			}
 		}
+		withPageKey(a)(r)
 	}
 }
 
@@ -240,7 +241,7 @@ func TestACopiedPasskeyIsRefused(t *testing.T) {
 		k.device.count = count
 		checkUncookied(t, k.enter(from("192.0.2.9")), 403, "passkey_copied")
 	}
-	entries, err := h.store.Audit(t.Context(), 0, 10)
+	entries, err := h.recorded("passkey_refused")
 	if err != nil || len(entries) != 2 || !strings.Contains(string(entries[1].Body), `"what":"passkey_refused"`) ||
 		!strings.Contains(string(entries[1].Body), `"address":"192.0.2.9"`) || !strings.Contains(string(entries[1].Body), "was 7 and is now 3") {
 		t.Errorf("on record are %v (%v)", entries, err)
@@ -296,7 +297,7 @@ func TestWhoMakesPasskeys(t *testing.T) {
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
 	at := host("localhost:8787")
 	checkRefusal(t, h.as(account.Admin, "POST", "/api/passkeys/challenge", "{}", at), 403, "forbidden")
-	cookie := header("Cookie", h.cookie())
+	cookie := h.cookie()
 	if a := h.call("POST", "/api/passkeys/challenge", "{}", at, cookie); a.status != 200 {
 		t.Errorf("just signed in, without a password: got %d %s", a.status, a.body)
 	}

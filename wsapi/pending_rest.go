@@ -77,7 +77,7 @@ func (s *Server) postResponse(w http.ResponseWriter, r *http.Request, who accoun
 // names. named is the request_id of c, which may be left out of the body and must
 // not name another.
 func (s *Server) postRequestCommand(w http.ResponseWriter, r *http.Request, who account.Identity, kind string, c deed, named *string) error {
-	if err := readBody(r, c); err != nil {
+	if err := decodeBody(r, c, "request_id", "session_id"); err != nil {
 		return err
 	}
 	id := r.PathValue("id")

@@ -37,7 +37,7 @@ func (s *Server) getPreferences(w http.ResponseWriter, r *http.Request, who acco
 
 func (s *Server) patchPreferences(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body PreferencesChange
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	err := s.o.Store.ChangePreferences(r.Context(), who.User.UserID, account.PreferencesChange{Keys: body.Keys, SingleKeys: body.SingleKeys, Language: body.Language})

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/claude/rule"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/project"
@@ -121,7 +122,7 @@ func decided(w http.ResponseWriter, r pending.Request) bool {
 }
 
 func (s *Server) getPreview(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	req, _, err := s.mayRequest(r.Context(), who, project.See, r.PathValue("id"))
+	req, ses, err := s.mayRequest(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (s *Server) getPreview(w http.ResponseWriter, r *http.Request, who account.
 	if err != nil {
 		return err
 	}
-	if p.Why, err = s.why(r.Context(), req, p); err != nil {
+	if p.Why, err = s.why(r.Context(), req, ses.CWD, p); err != nil {
 		return err
 	}
 	writeJSON(w, http.StatusOK, p)
@@ -144,9 +145,6 @@ func (s *Server) getPreview(w http.ResponseWriter, r *http.Request, who account.
 func (s *Server) postPreview(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var q PreviewQuestion
 	if err := readBody(r, &q); err != nil {
-		return err
-	}
-	if err := checkShape(&q); err != nil {
 		return err
 	}
 	req, _, err := s.mayRequest(r.Context(), who, project.See, r.PathValue("id"))
@@ -185,8 +183,8 @@ func (s *Server) preview(ctx context.Context, who account.Identity, req pending.
 	switch file := review.FilePath(req.ToolName, req.ToolInput); {
 	case req.RequestType != pending.ToolApproval:
 	case req.ToolName == "Bash":
-		found := review.ReadCommand(review.CommandOf(req.ToolInput), ses.CWD)
-		p.Level = found.Level
+		found := s.levels.place(ses.CWD).ReadCommand(review.CommandOf(req.ToolInput))
+		p.Level = higher(found.Level, levelOf(req, s.levels.place(ses.CWD)))
 		p.Command = &CommandPreview{Steps: []CommandStep{}, Marks: []RiskMark{}, Problem: found.Problem}
 		for _, st := range found.Steps {
 			p.Command.Steps = append(p.Command.Steps, CommandStep(st))
@@ -211,7 +209,7 @@ func (s *Server) preview(ctx context.Context, who account.Identity, req pending.
 			p.Level = higher(review.Medium, p.Level)
 		}
 	default:
-		p.Level = levelOf(req, ses.CWD)
+		p.Level = levelOf(req, s.levels.place(ses.CWD))
 	}
 	return p, nil
 }
@@ -256,9 +254,8 @@ func rulesOf(req pending.Request, cwd string) []RulePreview {
 	_ = json.Unmarshal(req.PermissionSuggestions, &suggestions) // what cannot be read is not offered either
 	for i, s := range suggestions {
 		for _, r := range s.Rules {
-			rule := review.Rule{Tool: r.ToolName, Content: r.RuleContent}
-			reach := review.ReadRule(rule, cwd)
-			out = append(out, rulePreview(i, rule.String(), reach))
+			suggested := rule.Rule{Tool: r.ToolName, Content: r.RuleContent}
+			out = append(out, rulePreview(i, suggested.String(), review.ReadRule(suggested, cwd)))
 		}
 		for _, d := range s.Directories {
 			out = append(out, rulePreview(i, d, review.ReadDirectory(d, cwd)))
@@ -276,7 +273,7 @@ func rulePreview(i int, rule string, r review.Reach) RulePreview {
 }
 
 // why looks into the settings of the CLI for what speaks of a tool call.
-func (s *Server) why(ctx context.Context, req pending.Request, p Preview) (*WhyAsked, error) {
+func (s *Server) why(ctx context.Context, req pending.Request, cwd string, p Preview) (*WhyAsked, error) {
 	if req.RequestType != pending.ToolApproval || req.Source == pending.SourceElicitation {
 		return nil, nil
 	}
@@ -302,10 +299,10 @@ func (s *Server) why(ctx context.Context, req pending.Request, p Preview) (*WhyA
 	for _, f := range files {
 		for behavior, rules := range map[string][]string{"allow": f.Allow, "ask": f.Ask, "deny": f.Deny} {
 			for _, text := range rules {
-				rule := review.ParseRule(text)
+				parsed := rule.Parse(text)
 				speaks := false
 				for _, step := range steps {
-					if rule.Covers(req.ToolName, req.ToolInput, step) {
+					if parsed.Covers(rule.Call{Tool: req.ToolName, Input: req.ToolInput, Dir: cwd, Home: f.Home, Commands: []string{step}}) {
 						speaks = true
 						covered[step] = covered[step] || behavior == "allow"
 					}

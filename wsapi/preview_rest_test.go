@@ -55,7 +55,7 @@ func TestPreviewOfACommand(t *testing.T) {
 	checkRefusal(t, h.as(account.Viewer, "GET", "/api/pending/nothing/preview", nil), 404, "not_found")
 
 	// Of what is decided there is nothing to be seen before.
-	if got := h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"decision": "deny"}); got.status != 200 {
+	if got := h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"request_type": "tool_approval", "decision": "deny"}); got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
 	if got := h.as(account.Viewer, "GET", "/api/pending/"+r.RequestID+"/preview", nil); got.status != 204 || len(got.body) > 0 {

@@ -55,15 +55,15 @@ type ProjectMember struct {
 // empty, of them only those in it.
 type Whom struct {
 	Role   account.Role `json:"role" validate:"oneof=member admin"`
-	People []string     `json:"people" validate:"max=1000"` // user ids
+	People []string     `json:"people" validate:"omitempty,max=1000"` // user ids
 }
 
 // ProjectRule says who may approve a tool. The first rule that fits decides.
 type ProjectRule struct {
-	Tool    string         `json:"tool" validate:"required,max=1000"` // * stands for any text
-	Pattern string         `json:"pattern" validate:"max=1000"`       // of command, path or address; "" for all
+	Tool    string         `json:"tool" validate:"required,max=1000"`     // * stands for any text
+	Pattern string         `json:"pattern" validate:"omitempty,max=1000"` // of command, path or address; "" for all
 	Effect  project.Effect `json:"effect" validate:"oneof=allow deny two_people"`
-	People  []string       `json:"people" validate:"max=1000"` // user ids: nobody else may approve
+	People  []string       `json:"people" validate:"omitempty,max=1000"` // user ids: nobody else may approve
 }
 
 // Limits bound what sessions may take; 0 is no limit.

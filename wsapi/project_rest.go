@@ -68,7 +68,7 @@ func (s *Server) mayProject(ctx context.Context, who account.Identity, action pr
 
 func (s *Server) postProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body ProjectCreate
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	ctx := context.WithoutCancel(r.Context())
@@ -93,7 +93,7 @@ func (s *Server) postProject(w http.ResponseWriter, r *http.Request, who account
 
 func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body ProjectChange
-	if err := readShape(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	ctx := context.WithoutCancel(r.Context())

@@ -84,7 +84,7 @@ var commandBodies = map[string]string{
 	"POST /api/sessions/{id}/messages":        `{"text":"hello"}`,
 	"POST /api/sessions/{id}/model":           `{"model":"opus"}`,
 	"POST /api/sessions/{id}/permission_mode": `{"permission_mode":"plan"}`,
-	"POST /api/pending/{id}/response":         `{"decision":"allow"}`,
+	"POST /api/pending/{id}/response":         `{"request_type":"tool_approval","decision":"allow"}`,
 	"POST /api/pending/{id}/preview":          `{"tool_input":{"command":"ls"}}`,
 	"PATCH /api/projects/{id}":                `{"version":1,"members":[]}`,
 }
@@ -319,7 +319,7 @@ func TestRightsAndRulesOfAnswers(t *testing.T) {
 	say := func(who someone, r pending.Request, body map[string]any) answer {
 		return h.call("POST", "/api/pending/"+r.RequestID+"/response", body, who.way)
 	}
-	yes, no := map[string]any{"decision": "allow"}, map[string]any{"decision": "deny", "message": "no"}
+	yes, no := map[string]any{"request_type": "tool_approval", "decision": "allow"}, map[string]any{"request_type": "tool_approval", "decision": "deny", "message": "no"}
 
 	checkRefusal(t, say(cleo, command, yes), 403, "forbidden")
 	got := say(ben, command, yes)
@@ -329,7 +329,7 @@ func TestRightsAndRulesOfAnswers(t *testing.T) {
 	}
 	// What is kept for one is not given away by an approval of something else, nor
 	// by a mode, nor beforehand.
-	with := map[string]any{"decision": "allow", "updated_permissions": []any{map[string]any{"type": "setMode", "mode": "acceptEdits", "destination": "session"}}}
+	with := map[string]any{"request_type": "tool_approval", "decision": "allow", "updated_permissions": []any{map[string]any{"type": "setMode", "mode": "acceptEdits", "destination": "session"}}}
 	checkRefusal(t, say(ana, command, with), 403, "forbidden")
 	checkRefusal(t, h.call("POST", "/api/sessions/"+id+"/permission_mode", `{"permission_mode":"acceptEdits"}`, ana.way), 403, "forbidden")
 	checkRefusal(t, h.call("POST", "/api/sessions/"+id+"/permission_mode", `{"permission_mode":"bypassPermissions"}`, ana.way), 403, "forbidden")
@@ -439,9 +439,10 @@ func TestProjectsOverREST(t *testing.T) {
 	var whats []string
 	if err := account.WalkAudit(t.Context(), h.store, func(e account.AuditEntry) error {
 		var entry struct{ What string }
-		whats = append(whats, "")
 		err := json.Unmarshal(e.Body, &entry)
-		whats[len(whats)-1] = entry.What
+		if strings.HasPrefix(entry.What, "project_") {
+			whats = append(whats, entry.What)
+		}
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -482,11 +483,11 @@ func TestTwoPeople(t *testing.T) {
 		return h.call("POST", "/api/pending/"+r.RequestID+"/"+path, body, who.way)
 	}
 	yes := func(commandID string) map[string]any {
-		return map[string]any{"decision": "allow", "command_id": commandID}
+		return map[string]any{"request_type": "tool_approval", "decision": "allow", "command_id": commandID}
 	}
 	b := h.openAs(ben)
 
-	got := give(ana, "response", map[string]any{"decision": "allow", "updated_input": map[string]any{"command": "other"}})
+	got := give(ana, "response", map[string]any{"request_type": "tool_approval", "decision": "allow", "updated_input": map[string]any{"command": "other"}})
 	checkRefusal(t, got, 422, "invalid_answer")
 	first := uuid.NewString()
 	for range 2 { // the same command again changes nothing
@@ -548,7 +549,7 @@ func TestTwoPeople(t *testing.T) {
 	if got := h.call("POST", "/api/pending/"+other.RequestID+"/response", yes(uuid.NewString()), ben.way); got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
-	if got := h.call("POST", "/api/pending/"+other.RequestID+"/response", map[string]any{"decision": "deny"}, cleo.way); got.status != 200 {
+	if got := h.call("POST", "/api/pending/"+other.RequestID+"/response", map[string]any{"request_type": "tool_approval", "decision": "deny"}, cleo.way); got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
 	if done := <-refused; done.Status != pending.Denied {

@@ -116,11 +116,11 @@ func (s *Server) code(err error) *refusal {
 	case errors.Is(err, pending.ErrAnotherNeeded):
 		r = refuse(http.StatusConflict, "another_needed", "You have approved this. One more person must approve it, too.")
 	case errors.As(err, &held):
-		verb := "approved"
+		sentence := "%s has approved this, which takes effect in a moment. You can still deny it."
 		if held.Held.Answer.Decision == pending.Deny {
-			verb = "denied"
+			sentence = "%s has denied this, which takes effect in a moment. Nobody else can answer it meanwhile."
 		}
-		r = refuse(http.StatusConflict, "held", fmt.Sprintf("%s has %s this, which takes effect in a moment. Nobody else can answer it meanwhile.", held.Held.Actor.Name, verb))
+		r = refuse(http.StatusConflict, "held", fmt.Sprintf(sentence, held.Held.Actor.Name))
 	case errors.Is(err, pending.ErrTakenBack):
 		r = refuse(http.StatusConflict, "taken_back", "You took this answer back, so it was not sent. Decide again.")
 	case errors.Is(err, pending.ErrNothingHeld):

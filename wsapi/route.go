@@ -187,6 +187,9 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, group []route)
 
 func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []route) error {
 	open := len(group) > 0 && !slices.ContainsFunc(group, func(rt route) bool { return rt.policy != anybody })
+	if ref := s.checkCookies(r); ref != nil {
+		return ref
+	}
 	var who account.Identity
 	var byCookie bool
 	if !open {
@@ -194,6 +197,7 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []rout
 		if who, byCookie, ref = s.authenticate(r); ref != nil {
 			return ref
 		}
+		r = r.WithContext(account.WithActor(r.Context(), who))
 	}
 	if ref := checkQuery(r.URL); ref != nil {
 		return ref
@@ -242,7 +246,8 @@ func (s *Server) serveAgent(w http.ResponseWriter, r *http.Request, door http.Ha
 	}
 	// The door finds out who it is, and the limit on guesses is ours.
 	hash, from := account.Hash(secret), s.remoteAddress(r)
-	if wait := s.limiter.Try(from, hash); wait > 0 {
+	_, unknown := s.o.Directory.Agent(r.Context(), secret)
+	if wait := s.limiter.Try(from, hash); wait > 0 && unknown != nil {
 		s.answerRefusal(w, r, tooManyAttempts(wait))
 		return
 	}
@@ -320,7 +325,7 @@ func commandRoute(name string) func(*Server, http.ResponseWriter, *http.Request,
 	return func(s *Server, w http.ResponseWriter, r *http.Request, who account.Identity) error {
 		spec := commandSpecs[name]
 		c := spec.make().(deed)
-		if err := readBody(r, c); err != nil {
+		if err := decodeBody(r, c, "session_id"); err != nil {
 			return err
 		}
 		if err := setSession(c, r.PathValue("id")); err != nil {

@@ -405,7 +405,7 @@ func TestOwnPages(t *testing.T) {
 	h := newHouse(t)
 	id := h.session("one")
 	path := "/api/sessions/" + id + "/interrupt"
-	cookie := header("Cookie", h.cookie())
+	cookie := h.cookie()
 	own := header("Origin", h.web.URL)
 	for name, ways := range map[string][]way{
 		"cookie and own origin":       {cookie, own, header("Sec-Fetch-Site", "same-origin")},

@@ -162,7 +162,7 @@ func (s *schema) item() object {
 		var kinds []any
 		for kind, body := range map[session.ItemKind]any{
 			session.ItemUser: session.UserBody{}, session.ItemText: session.TextBody{}, session.ItemThinking: session.TextBody{},
-			session.ItemToolCall: session.ToolCallBody{}, session.ItemTodo: session.TodoBody{}, session.ItemPlan: session.TextBody{},
+			session.ItemToolCall: session.ToolCallBody{}, session.ItemTodo: session.TodoBody{}, session.ItemPlan: session.PlanBody{},
 			session.ItemSubagent: session.SubagentBody{}, session.ItemNote: session.NoteBody{},
 			session.ItemResolved: session.ResolvedBody{}, session.ItemResult: session.ResultBody{},
 		} {

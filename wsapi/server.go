@@ -119,6 +119,9 @@ type Options struct {
 	Requests  Requests
 	Driver    Driver
 	Directory *account.Directory
+	// Disk looks at the files of sessions, for the rules of projects. Zero where nobody
+	// can look.
+	Disk project.Disk
 	// Attachments keeps what people attach. Nil where none is taken.
 	Attachments *attachment.Shelf
 	// Alerts tells people who do not look. It may be nil.
@@ -152,6 +155,11 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// ProxiesOnly refuses everybody else who does not come from this machine.
 	ProxiesOnly bool
+	// Private are the files and folders of the server itself, absolute: a tool call that
+	// reads them is never of low risk.
+	Private []string
+	// SignInLimits bound failed sign-ins; zero for [account.DefaultLimits].
+	SignInLimits account.Limits
 	// NoSetUp keeps the web app from beginning with a page that makes the first
 	// admin, as for a demo.
 	NoSetUp bool
@@ -198,7 +206,9 @@ func (c *counters) countAnswer(result AckResult) {
 // New returns a server over its options. Its WebSocket works while Run does.
 func New(o Options) *Server {
 	s := &Server{o: o, commands: newOnceOnly(o.Store), ceremonies: newCeremonies(), turns: newTurns(), started: time.Now()}
+	s.levels.private = o.Private
 	s.SetAllowedHosts(o.AllowedHosts)
+	s.limiter.SetLimits(o.SignInLimits)
 	s.hub = newHub(s)
 	o.Directory.OnChange(s.hub.recheckSoon)
 	s.handler = s.edges(s.mux())

@@ -16,6 +16,9 @@ import (
 const learnedMessage = 200
 
 func (c *SendMessage) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+	if err := givenBy(c.UserID, who); err != nil {
+		return Outcome{}, err
+	}
 	if err := s.consent(ctx, c.SessionID, c.Trust, c.WithoutSettings, who); err != nil {
 		return Outcome{}, err
 	}

@@ -334,17 +334,21 @@ func TestAnswerOverREST(t *testing.T) {
 	}
 
 	path := "/api/pending/" + bash.RequestID + "/response"
-	checkRefusal(t, h.as(account.Member, "POST", "/api/pending/none/response", `{"decision":"allow"}`), 404, "not_found")
-	checkRefusal(t, h.as(account.Member, "POST", path, map[string]any{"decision": "allow", "session_id": "another", "request_type": "tool_approval"}), 404, "not_found")
-	checkRefusal(t, h.as(account.Member, "POST", path, map[string]any{"decision": "allow", "input_hash": "sha256:00"}), 409, "stale")
-	checkRefusal(t, h.as(account.Member, "POST", path, `{"decision":"maybe"}`), 400, "invalid")
-	checkRefusal(t, h.as(account.Member, "POST", path, `{"decision":"allow","request_id":"other"}`), 400, "invalid")
-	checkRefusal(t, h.as(account.Member, "POST", path, `{}`), 422, "invalid_answer")
+	checkRefusal(t, h.as(account.Member, "POST", "/api/pending/none/response", `{"request_type":"tool_approval","decision":"allow"}`), 404, "not_found")
+	checkRefusal(t, h.as(account.Member, "POST", path, map[string]any{"request_type": "tool_approval", "decision": "allow", "session_id": "another"}), 404, "not_found")
+	checkRefusal(t, h.as(account.Member, "POST", path, map[string]any{"request_type": "tool_approval", "decision": "allow", "input_hash": "sha256:00"}), 409, "stale")
+	checkRefusal(t, h.as(account.Member, "POST", path, `{"request_type":"tool_approval","decision":"maybe"}`), 400, "invalid")
+	checkRefusal(t, h.as(account.Member, "POST", path, `{"request_type":"tool_approval","decision":"allow","request_id":"other"}`), 400, "invalid")
+	checkRefusal(t, h.as(account.Member, "POST", path, `{}`), 400, "invalid")
+	checkRefusal(t, h.as(account.Member, "POST", path, `{"decision":"allow"}`), 400, "invalid")
+	checkRefusal(t, h.as(account.Member, "POST", path, `{"type":"pending_request_response","request_type":"tool_approval","decision":"allow"}`), 400, "invalid")
+	checkRefusal(t, h.as(account.Member, "POST", path, `{"request_type":"tool_approval"}`), 422, "invalid_answer")
+	checkRefusal(t, h.as(account.Member, "POST", path, `{"request_type":"ask_user_question","answers":{"Which format?":"Summary"}}`), 422, "invalid_answer")
 	questionPath := "/api/pending/" + question.RequestID + "/response"
-	checkRefusal(t, h.as(account.Member, "POST", questionPath, `{"answers":{"Which format?":"Summary"}}`), 422, "invalid_answer")
-	checkRefusal(t, h.as(account.Member, "POST", questionPath, `{"decision":"allow"}`), 422, "invalid_answer")
+	checkRefusal(t, h.as(account.Member, "POST", questionPath, `{"request_type":"ask_user_question","answers":{"Which format?":"Summary"}}`), 422, "invalid_answer")
+	checkRefusal(t, h.as(account.Member, "POST", questionPath, `{"request_type":"ask_user_question","decision":"allow"}`), 422, "invalid_answer")
 
-	command := map[string]any{"type": "pending_request_response", "decision": "allow", "command_id": uuid.NewString(), "updated_input": map[string]any{"command": "touch b"}}
+	command := map[string]any{"type": "pending_request_response", "session_id": bash.SessionID, "request_type": "tool_approval", "decision": "allow", "command_id": uuid.NewString(), "updated_input": map[string]any{"command": "touch b"}}
 	for range 3 {
 		a := h.as(account.Member, "POST", path, command)
 		var out wsapi.Outcome
@@ -356,7 +360,7 @@ func TestAnswerOverREST(t *testing.T) {
 	if got := <-answered; string(got.Resolution.Answer.UpdatedInput) != `{"command":"touch b"}` || got.Resolution.Actor.Device != "token member-user" {
 		t.Fatalf("the asker got %+v", got.Resolution)
 	}
-	a := h.as(account.Admin, "POST", path, `{"decision":"deny"}`)
+	a := h.as(account.Admin, "POST", path, `{"request_type":"tool_approval","decision":"deny"}`)
 	checkRefusal(t, a, 409, "already_resolved")
 	var out wsapi.Outcome
 	a.into(t, &out)
@@ -364,10 +368,10 @@ func TestAnswerOverREST(t *testing.T) {
 		out.Resolved.Outcome != pending.Answered || out.Resolved.At == 0 || out.Resolved.Summary != "Approved by member-user with changes." {
 		t.Fatalf("got %s, want who, what and when", a.body)
 	}
-	if a := h.as(account.Member, "POST", questionPath, `{"responses":[{"id":"q1","values":["Summary"]},{"id":"q2","values":["Web"],"text":""}]}`); a.status != 200 {
+	if a := h.as(account.Member, "POST", questionPath, `{"request_type":"ask_user_question","responses":[{"id":"q1","values":["Summary"]},{"id":"q2","values":["Web"],"text":""}]}`); a.status != 200 {
 		t.Fatalf("got %d %s", a.status, a.body)
 	}
-	a = h.as(account.Admin, "POST", questionPath, `{"decision":"deny"}`)
+	a = h.as(account.Admin, "POST", questionPath, `{"request_type":"ask_user_question","decision":"deny"}`)
 	a.into(t, &out)
 	if a.status != 409 || out.Resolved.Summary != "Answered by member-user: Summary, Web." {
 		t.Fatalf("got %d %s", a.status, a.body)

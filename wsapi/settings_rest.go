@@ -71,9 +71,6 @@ func (s *Server) patchSettings(w http.ResponseWriter, r *http.Request, who accou
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := checkShape(&body); err != nil {
-		return err
-	}
 	if s.o.Settings == nil {
 		return account.ErrNotFound
 	}

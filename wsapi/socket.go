@@ -36,7 +36,9 @@ func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.I
 	// The origin was checked by checkOrigin, exactly; compression costs more than
 	// it saves, because the library compresses for each connection anew.
 	up := &upgrade{ResponseWriter: w}
-	conn, err := websocket.Accept(up, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	conn, err := websocket.Accept(up, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, Subprotocols: []string{socketProtocol}, CompressionMode: websocket.CompressionDisabled,
+	})
 	if err != nil {
 		s.o.Log.DebugContext(r.Context(), "upgrade failed", "error", err)
 		return nil // Accept has answered

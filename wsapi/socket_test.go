@@ -88,7 +88,7 @@ func TestOppositeAnswersAtOneInstant(t *testing.T) {
 func TestUpgradeIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	cookie, token := header("Cookie", h.cookie()), bearer(h.token(account.Viewer))
+	cookie, token := h.cookie(), bearer(h.token(account.Viewer))
 	own := header("Origin", h.web.URL)
 	for _, row := range []struct {
 		name   string
@@ -336,7 +336,7 @@ func TestRolesOnTheSocket(t *testing.T) {
 		case "ping":
 		case "looking":
 			fields["looking"] = true
-		case "noticed":
+		case "noticed", "extend", "undo", "withdraw_approval":
 			fields["request_id"] = r.RequestID
 		default:
 			fields["session_id"] = id

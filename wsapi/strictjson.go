@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -22,12 +24,19 @@ func sentencef(format string, args ...any) error { return sentence(fmt.Sprintf(f
 // flat; a tool input that was edited is the deepest thing there is.
 const maxDepth = 32
 
+// missingError refuses a message without a field that it needs.
+type missingError struct{ field string }
+
+func (e *missingError) Error() string { return fmt.Sprintf("The field %q is missing.", clip(e.field)) }
+
 // decodeStrict reads one JSON object into the struct that dst points to. Unlike
 // encoding/json it refuses unknown fields, fields spelled in another case,
-// repeated fields at any depth, deep nesting, invalid UTF-8 and anything after
-// the object: two readers of one message must never understand two things. The
-// error is a sentence for the sender.
-func decodeStrict(data []byte, dst any) error {
+// repeated fields at any depth, missing fields and null for them, null in lists and
+// maps, deep nesting, invalid UTF-8 and anything after the object: two readers of
+// one message must never understand two things. absent names fields of the object
+// that may be missing nevertheless. The error is a sentence for the sender, a
+// [missingError] where a field is missing.
+func decodeStrict(data []byte, dst any, absent ...string) error {
 	if !utf8.Valid(data) {
 		return sentence("The body is not valid UTF-8.")
 	}
@@ -40,7 +49,7 @@ func decodeStrict(data []byte, dst any) error {
 	if tok != json.Delim('{') {
 		return sentence("The body must be a JSON object.")
 	}
-	if err := walkObject(dec, reflect.TypeOf(dst).Elem(), "", 1); err != nil {
+	if err := walkObject(dec, reflect.TypeOf(dst).Elem(), "", 1, absent...); err != nil {
 		return err
 	}
 	if _, err := dec.Token(); err != io.EOF {
@@ -65,9 +74,9 @@ func syntaxSentence(err error) error {
 // walkObject reads the rest of an object whose '{' was taken. t is the Go type
 // that it will be read into; below a type without fields of its own everything
 // is allowed but repetition and depth.
-func walkObject(dec *json.Decoder, t reflect.Type, path string, depth int) error {
+func walkObject(dec *json.Decoder, t reflect.Type, path string, depth int, absent ...string) error {
 	fields := fieldsOf(t)
-	seen := map[string]bool{}
+	seen, said := map[string]bool{}, map[string]bool{} // said: and not null
 	for dec.More() {
 		tok, err := dec.Token()
 		if err != nil {
@@ -86,24 +95,40 @@ func walkObject(dec *json.Decoder, t reflect.Type, path string, depth int) error
 			if !ok {
 				return sentencef("The field %q is not known here.", clip(where))
 			}
-			below = f
+			below = f.Type
 		case t != nil && t.Kind() == reflect.Map:
 			below = t.Elem()
 		}
-		if err := walkValue(dec, below, where, depth); err != nil {
+		null, err := walkValue(dec, below, where, depth)
+		switch {
+		case err != nil:
 			return err
+		case null && fields == nil && !nullable(below):
+			return sentencef("The field %q must not be null.", clip(where))
 		}
+		said[name] = !null || nullable(below)
 	}
 	if _, err := dec.Token(); err != nil {
 		return syntaxSentence(err)
 	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if fields[name].required && !said[name] && !slices.Contains(absent, name) {
+			return &missingError{strings.TrimPrefix(path+"."+name, ".")}
+		}
+	}
 	return nil
 }
 
-func walkValue(dec *json.Decoder, t reflect.Type, path string, depth int) error {
+// nullable reports whether null is a value of its own for a type.
+func nullable(t reflect.Type) bool {
+	return t == nil || t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface || t == rawMessage
+}
+
+// walkValue reads one value; null says whether it is null.
+func walkValue(dec *json.Decoder, t reflect.Type, path string, depth int) (null bool, err error) {
 	tok, err := dec.Token()
 	if err != nil {
-		return syntaxSentence(err)
+		return false, syntaxSentence(err)
 	}
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -113,48 +138,68 @@ func walkValue(dec *json.Decoder, t reflect.Type, path string, depth int) error 
 	}
 	if tok == json.Delim('{') || tok == json.Delim('[') {
 		if depth == maxDepth {
-			return sentencef("The JSON is nested more than %d levels deep.", maxDepth)
+			return false, sentencef("The JSON is nested more than %d levels deep.", maxDepth)
 		}
 	}
 	switch tok {
 	case json.Delim('{'):
-		return walkObject(dec, t, path, depth+1)
+		return false, walkObject(dec, t, path, depth+1)
 	case json.Delim('['):
+		if t == byteList {
+			return false, sentencef("The field %q must be a text in base64.", clip(path))
+		}
 		var below reflect.Type
 		if t != nil && t.Kind() == reflect.Slice {
 			below = t.Elem()
 		}
 		for dec.More() {
-			if err := walkValue(dec, below, path, depth+1); err != nil {
-				return err
+			null, err := walkValue(dec, below, path, depth+1)
+			switch {
+			case err != nil:
+				return false, err
+			case null && !nullable(below):
+				return false, sentencef("The field %q must not hold null.", clip(path))
 			}
 		}
 		if _, err := dec.Token(); err != nil {
-			return syntaxSentence(err)
+			return false, syntaxSentence(err)
 		}
 	}
-	return nil
+	return tok == nil, nil
 }
 
 var (
 	rawMessage = reflect.TypeFor[json.RawMessage]()
-	fieldCache sync.Map // reflect.Type → map[string]reflect.Type
+	byteList   = reflect.TypeFor[[]byte]()
+	fieldCache sync.Map // reflect.Type → map[string]field
 )
 
-// fieldsOf maps the JSON names of a struct to the types of its fields; nil for
-// anything that is no struct.
-func fieldsOf(t reflect.Type) map[string]reflect.Type {
+// field is a field of a message.
+type field struct {
+	reflect.Type
+	// required: it must be there, and not null unless that is a value of its type. Of
+	// the fields that the server always sends too, those are not whose validate tag
+	// says when they may be missing.
+	required bool
+}
+
+// fieldsOf maps the JSON names of a struct to its fields; nil for anything that is
+// no struct.
+func fieldsOf(t reflect.Type) map[string]field {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil
 	}
 	if m, ok := fieldCache.Load(t); ok {
-		return m.(map[string]reflect.Type)
+		return m.(map[string]field)
 	}
-	m := map[string]reflect.Type{}
+	m := map[string]field{}
 	for _, f := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
-			m[name] = f.Type
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" {
+			continue
 		}
+		rules := f.Tag.Get("validate")
+		m[name] = field{f.Type, options == "" && !strings.HasPrefix(rules, "omitempty") && !strings.Contains(rules, "required_with")}
 	}
 	fieldCache.Store(t, m)
 	return m

@@ -10,12 +10,25 @@ import (
 )
 
 type sample struct {
-	Name  string            `json:"name"`
-	Count int               `json:"count"`
-	Raw   json.RawMessage   `json:"raw"`
-	Map   map[string]string `json:"map"`
-	List  []part            `json:"list"`
-	Part  *part             `json:"part"`
+	Name  string            `json:"name,omitempty"`
+	Count int               `json:"count,omitempty"`
+	Raw   json.RawMessage   `json:"raw,omitempty"`
+	Map   map[string]string `json:"map,omitempty"`
+	List  []part            `json:"list,omitempty"`
+	Part  *part             `json:"part,omitempty"`
+	Needs *needs            `json:"needs,omitempty"`
+}
+
+// needs has a field of each kind that must be there.
+type needs struct {
+	Name  string          `json:"name"`
+	On    bool            `json:"on"`
+	Count int             `json:"count"`
+	List  []string        `json:"list"`
+	Part  *part           `json:"part"`                             // or null
+	Raw   json.RawMessage `json:"raw"`                              // or null
+	Free  string          `json:"free" validate:"omitempty,max=10"` // may be missing
+	Else  string          `json:"else" validate:"required_without=Name"`
 }
 
 type part struct {
@@ -24,6 +37,8 @@ type part struct {
 
 func TestStrictJSON(t *testing.T) {
 	t.Parallel()
+	const whole = `{"needs":{"name":"a","on":false,"count":0,"list":[],"part":{"id":"1"},"raw":1}}`
+	replaced := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(whole) }
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	for _, row := range []struct {
 		name, text string
@@ -59,6 +74,22 @@ func TestStrictJSON(t *testing.T) {
 		{"wrong type", `{"name":1}`, `"name" must not be a number`},
 		{"fraction", `{"count":1.5}`, `"count"`},
 		{"too large a number", `{"count":1e400}`, `"count"`},
+		{"all that is needed", whole, ""},
+		{"null where it is a value", replaced(`"part":{"id":"1"}`, `"part":null`, `"raw":1`, `"raw":null`), ""},
+		{"null for what may be missing", `{"name":null,"count":null,"list":null,"map":null}`, ""},
+		{"without a text", replaced(`"name":"a",`, ``), `"needs.name" is missing`},
+		{"without a flag", replaced(`"on":false,`, ``), `"needs.on" is missing`},
+		{"without a number", replaced(`"count":0,`, ``), `"needs.count" is missing`},
+		{"without a list", replaced(`"list":[],`, ``), `"needs.list" is missing`},
+		{"without what may be null", replaced(`"part":{"id":"1"},`, ``), `"needs.part" is missing`},
+		{"without anything", replaced(`,"raw":1`, ``), `"needs.raw" is missing`},
+		{"null for a text", replaced(`"name":"a"`, `"name":null`), `"needs.name" is missing`},
+		{"null for a flag", replaced(`"on":false`, `"on":null`), `"needs.on" is missing`},
+		{"null for a list", replaced(`"list":[]`, `"list":null`), `"needs.list" is missing`},
+		{"null in a list of texts", replaced(`"list":[]`, `"list":["a",null]`), `"needs.list" must not hold null`},
+		{"null in a list of objects", `{"list":[null]}`, `"list" must not hold null`},
+		{"null in a map", `{"map":{"a":null}}`, `"map.a" must not be null`},
+		{"missing in a list", `{"list":[{"id":"1"},{}]}`, `"list.id" is missing`},
 		{"not UTF-8", "{\"name\":\"\xff\"}", "UTF-8"},
 		{"a name that never ends", `{"` + strings.Repeat("x", 1000) + `":1}`, "xxx…"},
 	} {

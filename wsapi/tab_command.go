@@ -154,7 +154,7 @@ func (t *tab) command(ctx context.Context, data []byte) bool {
 	}
 	c := spec.make()
 	if err := decodeStrict(data, c); err != nil {
-		return reject(refuse(http.StatusBadRequest, "invalid", err.Error()))
+		return reject(misshapen(err))
 	}
 	if _, err := uuid.Parse(head.CommandID); err != nil || len(head.CommandID) != 36 {
 		return reject(refuseField("command_id", "A command needs a command_id, which is a UUID."))

@@ -50,7 +50,7 @@ var unions = map[reflect.Type][]string{
 	reflect.TypeFor[wsapi.TroubleKind]():    {"stuck", "orphan", "unreachable"},
 	reflect.TypeFor[wsapi.NoticeCode]():     {"none", "read_only", "unavailable", "broken"},
 	reflect.TypeFor[review.Level]():         {"low", "medium", "high"},
-	reflect.TypeFor[review.Risk]():          {"delete", "delete_tree", "privilege", "download_run", "decode_run", "pipe_run", "computed", "evaluated", "substitution", "inline_code", "launcher", "script", "unknown", "background", "git_force", "git_discard", "git_push", "permissions", "disk", "kill", "system", "persist", "environment", "redefine", "write_outside", "write_sensitive", "read_secret", "overwrite", "network", "upload", "install", "remote", "hidden", "unreadable", "wildcard", "whole_tool", "any_arguments"},
+	reflect.TypeFor[review.Risk]():          {"delete", "delete_tree", "privilege", "download_run", "decode_run", "pipe_run", "computed", "evaluated", "substitution", "inline_code", "launcher", "script", "unknown", "background", "git_force", "git_discard", "git_push", "permissions", "disk", "kill", "system", "persist", "environment", "redefine", "write_outside", "write_sensitive", "read_secret", "read_outside", "unproven", "overwrite", "network", "upload", "install", "remote", "hidden", "unreadable", "wildcard", "whole_tool", "any_arguments"},
 	reflect.TypeFor[review.ChangeState]():   {"new", "changes", "same", "no_file", "outside", "other", "large", "denied", "binary"},
 	reflect.TypeFor[review.LineEnds]():      {"lf", "crlf", "mixed"},
 	reflect.TypeFor[review.EditProblem]():   {"not_found", "many", "same", "empty", "no_cell"},
@@ -74,7 +74,7 @@ func typescript(t *testing.T) string {
 	}{
 		{session.ItemUser, session.UserBody{}}, {session.ItemText, session.TextBody{}},
 		{session.ItemThinking, session.TextBody{}}, {session.ItemToolCall, session.ToolCallBody{}},
-		{session.ItemTodo, session.TodoBody{}}, {session.ItemPlan, session.TextBody{}},
+		{session.ItemTodo, session.TodoBody{}}, {session.ItemPlan, session.PlanBody{}},
 		{session.ItemSubagent, session.SubagentBody{}}, {session.ItemNote, session.NoteBody{}},
 		{session.ItemResolved, session.ResolvedBody{}}, {session.ItemResult, session.ResultBody{}},
 	}

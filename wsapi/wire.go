@@ -170,6 +170,10 @@ func wireRequest(r pending.Request) Request {
 		PermissionSuggestions: rawOr(r.PermissionSuggestions, "[]"),
 		Draft:                 json.RawMessage("null"),
 	}
+	if p := r.Policy; p != nil {
+		w.DefaultToNo, w.SuppressAlwaysAllowRule, w.RequiresUserInteraction = p.DefaultToNo, p.SuppressAlwaysAllowRule, p.RequiresUserInteraction
+		w.MatchedAskRule, w.ClassifierApprovable, w.MCPServer = (*AskRule)(p.MatchedAskRule), p.ClassifierApprovable, (*MCPServer)(p.MCPServer)
+	}
 	if r.RequestType == pending.AskUserQuestion {
 		w.Form = wireForm(r.Form)
 	}
@@ -177,6 +181,9 @@ func wireRequest(r pending.Request) Request {
 		w.Earlier = &Earlier{
 			RequestID: e.RequestID, ToolInput: rawOr(e.ToolInput, "{}"), Outcome: e.Status,
 			Summary: e.Summary, By: optional(e.By), At: seconds(e.At),
+		}
+		if e.UpdatedInput != nil {
+			w.Earlier.UpdatedInput = rawOr(e.UpdatedInput, "{}")
 		}
 	}
 	return w

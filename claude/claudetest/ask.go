@@ -48,7 +48,7 @@ func (c *CLI) asks(s Step) error {
 	messageID := "msg_" + uuid.NewString()
 	if s.Parallel {
 		for range count {
-			c.ask(s.Ask, messageID, answers)
+			c.ask(s, messageID, answers)
 			if s.EveryMS > 0 {
 				if err := c.pause(time.Duration(s.EveryMS) * time.Millisecond); err != nil {
 					return err
@@ -58,7 +58,7 @@ func (c *CLI) asks(s Step) error {
 		return c.await(answers, count, s.CancelMS)
 	}
 	for range count {
-		c.ask(s.Ask, messageID, answers)
+		c.ask(s, messageID, answers)
 		if err := c.await(answers, 1, s.CancelMS); err != nil {
 			return err
 		}
@@ -71,15 +71,19 @@ func (c *CLI) asks(s Step) error {
 	return nil
 }
 
-func (c *CLI) ask(members map[string]any, messageID string, answers chan<- answer) {
-	a := &ask{requestID: uuid.NewString(), request: maps.Clone(members), answers: answers}
+func (c *CLI) ask(s Step, messageID string, answers chan<- answer) {
+	a := &ask{requestID: uuid.NewString(), request: maps.Clone(s.Ask), answers: answers}
 	a.toolUseID, _ = a.request["tool_use_id"].(string)
 	a.toolUseID = orElse(a.toolUseID, "toolu_"+uuid.NewString())
 	a.request["subtype"], a.request["tool_use_id"] = "can_use_tool", a.toolUseID
 	if a.request["input"] == nil {
 		a.request["input"] = map[string]any{}
 	}
-	c.toolUse(messageID, a.toolUseID, a.toolName(), a.request["input"], a.parent())
+	proposed := a.request["input"]
+	if s.Proposed != nil {
+		proposed = s.Proposed
+	}
+	c.toolUse(messageID, a.toolUseID, a.toolName(), proposed, a.parent())
 	c.mu.Lock()
 	eof := c.eof
 	if !eof {

@@ -290,7 +290,7 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 		inner["response"] = map[string]any{"mode": r.Mode}
 	case "get_session_cost":
 		inner["response"] = map[string]any{"text": fmt.Sprintf("Total cost:            $%.4f\nTotal duration (API):  0s", c.costs(0))}
-	case "get_settings", "mcp_status", "set_max_thinking_tokens":
+	case "apply_flag_settings", "get_settings", "mcp_status", "set_max_thinking_tokens":
 	default:
 		inner = map[string]any{"subtype": "error", "request_id": id, "error": "Unsupported control request subtype: " + r.Subtype}
 	}

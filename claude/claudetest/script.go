@@ -51,6 +51,10 @@ type Step struct {
 
 	// ------------------------------------------------------------------------
 
+	// Proposed is what the model calls the tool with, where that is not the input of
+	// Ask: a hook has changed it.
+	Proposed map[string]any `json:"proposed,omitempty"`
+
 	Count    int  `json:"count,omitempty"`     // of Ask: how often, 1 when 0
 	Parallel bool `json:"parallel,omitempty"`  // of Ask: all before the first answer
 	EveryMS  int  `json:"every_ms,omitempty"`  // of Ask: the pause after each

@@ -1,5 +1,6 @@
 // Package folder reads, and never runs, what the CLI would take from the folder
-// that it is started in: hooks, MCP servers, variables, helpers, rules. Driven by
+// that it is started in: hooks, MCP servers, variables, helpers, rules, plugins,
+// scheduled tasks, and what Git runs there, in nested repositories too. Driven by
 // another program the CLI asks nobody whether these are to be trusted.
 //
 // What is read here is what 2.1.197 and 2.1.329 were seen to take;
@@ -34,7 +35,7 @@ const (
 	Agent      Kind = "agent"      // Text is what of it runs or permits something
 	Command    Kind = "command"    // a slash command; as Agent
 	Skill      Kind = "skill"      // as Agent
-	Git        Kind = "git"        // Name is what of Git's configuration makes Git run Text
+	Git        Kind = "git"        // Name is what of Git's configuration makes Git run Text, or hooks/NAME, whose program is Text
 	Unreadable Kind = "unreadable" // Text says why nobody can say what the CLI makes of the file
 )
 
@@ -86,6 +87,8 @@ type Known struct {
 	// Own are folders of the CLI's user, such as ~/.claude: what lies there is no
 	// repository's.
 	Own []string
+	// Home is the home folder of that user, to which ~ leads in Git's configuration.
+	Home string
 	// Allowed are rules by the file that they stand in, which a person had the CLI put
 	// there.
 	Allowed map[string][]string
@@ -94,10 +97,14 @@ type Known struct {
 // Read looks at what the CLI would take when it is started in dir, an absolute path
 // without symbolic links. It fails only when it cannot be told what there is.
 func Read(dir string, known Known) (Found, error) {
+	return read(dir, known, maxEntries)
+}
+
+func read(dir string, known Known, entries int) (Found, error) {
 	if !filepath.IsAbs(dir) {
 		return Found{}, errors.New("folder: the path is not absolute")
 	}
-	r := &reader{known: known}
+	r := &reader{known: known, seen: map[string]bool{}, left: entries}
 	parents := upwards(dir)
 	git := gitOf(dir)
 
@@ -113,7 +120,7 @@ func Read(dir string, known Known) (Found, error) {
 	}
 	for _, parent := range parents {
 		r.servers(filepath.Join(parent, ".mcp.json"))
-		for _, name := range []string{"CLAUDE.md", "CLAUDE.local.md", filepath.Join(".claude", "CLAUDE.md")} {
+		for _, name := range []string{"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", filepath.Join(".claude", "CLAUDE.md"), filepath.Join(".claude", "AGENTS.md")} {
 			r.tell(filepath.Join(parent, name))
 		}
 	}
@@ -125,13 +132,21 @@ func Read(dir string, known Known) (Found, error) {
 		for _, k := range []struct {
 			kind Kind
 			name string
-		}{{Agent, "agents"}, {Command, "commands"}, {Skill, "skills"}} {
+		}{{Agent, "agents"}, {Command, "commands"}, {Skill, "skills"}, {Setting, "output-styles"}, {Setting, "rules"}} {
 			r.prose(k.kind, filepath.Join(parent, ".claude", k.name))
 		}
+		r.workflows(filepath.Join(parent, ".claude", "workflows"))
+		r.plugins(filepath.Join(parent, ".claude", "skills"))
 	}
-	for _, file := range git.configs() {
-		r.git(file)
+	for _, dir := range git.dirs() {
+		r.gitDir(dir, dir != git.dir && dir != git.common)
 	}
+	top := dir
+	if git.root != "" {
+		top = git.root
+	}
+	r.nested(top)
+	r.schedule(filepath.Join(dir, ".claude", "scheduled_tasks.json"))
 	return r.found()
 }
 
@@ -163,6 +178,8 @@ type reader struct {
 	told     []string
 	stubborn bool
 	over     bool
+	left     int             // files and folders that may still be looked at for nested repositories
+	seen     map[string]bool // files of Git's configuration, and folders of hooks
 }
 
 func (r *reader) add(i Item) {

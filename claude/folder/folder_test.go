@@ -156,7 +156,8 @@ func TestEverythingThatTheCLITakes(t *testing.T) {
 	}
 	variables, ok := got.LeaveOut()
 	wantVariables := map[string]string{
-		"GIT_CONFIG_COUNT": "3", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "false",
+		"CLAUDE_CODE_DISABLE_CRON": "1",
+		"GIT_CONFIG_COUNT":         "3", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "false",
 		"GIT_CONFIG_KEY_1": "log.showSignature", "GIT_CONFIG_VALUE_1": "false", "GIT_CONFIG_KEY_2": "filter.Evil.clean", "GIT_CONFIG_VALUE_2": "",
 	}
 	if !ok || !maps.Equal(variables, wantVariables) {

@@ -23,34 +23,52 @@ type gitFolder struct {
 func gitOf(dir string) gitFolder {
 	var g gitFolder
 	for _, parent := range upwards(dir) {
-		if exists(filepath.Join(parent, "HEAD")) && exists(filepath.Join(parent, "objects")) && exists(filepath.Join(parent, "refs")) {
+		if looksBare(parent) {
 			g.loose = append(g.loose, parent)
 		}
 		link := filepath.Join(parent, ".git")
-		info, err := os.Stat(link)
-		if err != nil {
+		if !exists(link) {
 			continue
 		}
 		g.root, g.dir = parent, link
-		if !info.IsDir() {
-			data, err := contents(link)
-			to, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir:")
-			if err != nil || !ok {
-				continue
-			}
-			if g.dir = strings.TrimSpace(to); !filepath.IsAbs(g.dir) {
-				g.dir = filepath.Join(parent, g.dir)
-			}
+		if found, common, ok := gitDirOf(link); ok {
+			g.dir, g.common = found, common
+			return g
 		}
-		g.common = g.dir
-		if data, err := contents(filepath.Join(g.dir, "commondir")); err == nil {
-			if g.common = strings.TrimSpace(string(data)); !filepath.IsAbs(g.common) {
-				g.common = filepath.Join(g.dir, g.common)
-			}
-		}
-		return g
 	}
 	return g
+}
+
+// looksBare reports whether a folder is a repository itself, as Git takes one for it.
+func looksBare(dir string) bool {
+	return exists(filepath.Join(dir, "HEAD")) && exists(filepath.Join(dir, "objects")) && exists(filepath.Join(dir, "refs"))
+}
+
+// gitDirOf returns the folder that a .git is or names, and the one that it shares
+// with other worktrees, which may be the same. It is false for a file that names none.
+func gitDirOf(link string) (dir, common string, ok bool) {
+	info, err := os.Stat(link)
+	if err != nil {
+		return "", "", false
+	}
+	dir = link
+	if !info.IsDir() {
+		data, err := contents(link)
+		to, is := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir:")
+		if err != nil || !is {
+			return "", "", false
+		}
+		if dir = strings.TrimSpace(to); !filepath.IsAbs(dir) {
+			dir = filepath.Join(filepath.Dir(link), dir)
+		}
+	}
+	common = dir
+	if data, err := contents(filepath.Join(dir, "commondir")); err == nil {
+		if common = strings.TrimSpace(string(data)); !filepath.IsAbs(common) {
+			common = filepath.Join(dir, common)
+		}
+	}
+	return dir, common, true
 }
 
 func exists(path string) bool {
@@ -70,41 +88,42 @@ func (g gitFolder) roots() []string {
 	return unique([]string{g.root, main})
 }
 
-// configs are the files of Git's configuration that come with the repository, its
-// submodules included.
-func (g gitFolder) configs() []string {
-	var files []string
+// dirs are the folders of Git that come with the repository: that of the work tree,
+// those that worktrees share, those of its submodules, and those that look like one.
+func (g gitFolder) dirs() []string {
+	var dirs []string
 	for _, dir := range append(slices.Clone(g.loose), g.dir, g.common) {
 		if dir != "" {
-			files = append(files, filepath.Join(dir, "config"), filepath.Join(dir, "config.worktree"))
+			dirs = append(dirs, dir)
 		}
 	}
 	if g.common != "" {
-		files = append(files, modules(filepath.Join(g.common, "modules"), 0)...)
+		dirs = append(dirs, modules(filepath.Join(g.common, "modules"), 0)...)
 	}
-	return unique(files)
+	return unique(dirs)
 }
 
-// modules finds the configurations of submodules, whose names may have slashes.
+// modules finds the folders of submodules, whose names may have slashes.
 func modules(dir string, depth int) []string {
 	const most = 200
 	entries, err := os.ReadDir(dir)
 	if err != nil || depth > 4 {
 		return nil
 	}
-	var files []string
+	var dirs []string
 	for _, e := range entries {
-		if !e.IsDir() || len(files) > most {
+		if !e.IsDir() || len(dirs) > most {
 			continue
 		}
 		below := filepath.Join(dir, e.Name())
 		if exists(filepath.Join(below, "config")) {
-			files = append(files, filepath.Join(below, "config"), filepath.Join(below, "config.worktree"))
+			dirs = append(dirs, below)
+			dirs = append(dirs, modules(filepath.Join(below, "modules"), depth+1)...)
 		} else {
-			files = append(files, modules(below, depth+1)...)
+			dirs = append(dirs, modules(below, depth+1)...)
 		}
 	}
-	return files
+	return dirs
 }
 
 // gitRuns matches the keys, in lower case but for their middle part, whose values
@@ -112,28 +131,110 @@ func modules(dir string, depth int) []string {
 var gitRuns = regexp.MustCompile(`^(core\.(fsmonitor|sshcommand|hookspath|pager|editor|askpass|gitproxy|alternaterefscommand)|` +
 	`filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(command|textconv)|merge\..*\.driver|` +
 	`gpg\..*|log\.showsignature|include\.path|includeif\..*\.path|credential\.(.*\.)?helper|sequence\.editor|` +
-	`difftool\..*|mergetool\..*|pager\..*|remote\..*\.(vcs|uploadpack|receivepack)|protocol\.ext\.allow|hook\..*|uploadpack\..*|interactive\.difffilter)$`)
+	`difftool\..*|mergetool\..*|guitool\..*|pager\..*|remote\..*\.(vcs|uploadpack|receivepack)|protocol\.ext\.allow|hook\..*|uploadpack\..*|interactive\.difffilter|` +
+	`browser\..*|man\..*|web\.browser|help\.browser|instaweb\..*|sendemail\..*|imap\.tunnel|tar\..*\.command|trailer\..*\.(command|cmd)|` +
+	`gc\.recentobjectshook|init\.templatedir|lfs\.(customtransfer|extension)\..*|receive\.fsck\.skiplist|bitmappseudomerge\..*)$`)
 
 // gitStubborn matches those that cannot be overridden from outside.
 var gitStubborn = regexp.MustCompile(`^(include\.path|includeif\..*\.path)$`)
 
-func (r *reader) git(file string) {
+// gitDir looks at what is configured in a folder of Git, and at its hooks. nested:
+// it belongs to a repository inside of another, which Git enters without what we
+// would have it leave out.
+func (r *reader) gitDir(dir string, nested bool) {
+	for _, name := range []string{"config", "config.worktree"} {
+		r.git(filepath.Join(dir, name), nested, 0)
+	}
+	r.hooksOfGit(filepath.Join(dir, "hooks"), nested)
+}
+
+// hooksOfGit adds the programs that Git runs by themselves. What is not executable,
+// and what git init leaves there, it does not run.
+func (r *reader) hooksOfGit(dir string, nested bool) {
+	if r.seen[dir] {
+		return
+	}
+	r.seen[dir] = true
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // there are none
+	}
+	for _, e := range entries {
+		file := filepath.Join(dir, e.Name())
+		info, err := os.Stat(file)
+		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 || strings.HasSuffix(e.Name(), ".sample") {
+			continue
+		}
+		data, err := r.read(file)
+		if err != nil {
+			continue
+		}
+		// Commands that only look run this one, too.
+		r.stubborn = r.stubborn || nested && e.Name() == "post-index-change"
+		r.add(Item{Kind: Git, Danger: Runs, File: file, Name: hookPrefix + e.Name(), Text: string(data), Hash: hashOf(data)})
+	}
+}
+
+// hookPrefix begins the names of items that are hooks of Git.
+const hookPrefix = "hooks/"
+
+// git looks at a file of Git's configuration and at those that it includes, whatever
+// the condition.
+func (r *reader) git(file string, nested bool, depth int) {
+	const deepest = 10 // as Git has it
+	if r.seen[file] {
+		return
+	}
+	r.seen[file] = true
 	data, err := r.read(file)
 	if err != nil {
 		r.stubborn = r.stubborn || err != errNone
 		return
 	}
 	for _, e := range gitEntries(string(data)) {
-		if e.key == "core.fsmonitor" && isBoolean(e.value) {
-			continue // Git's own
-		}
-		alias := strings.HasPrefix(e.key, "alias.") && strings.HasPrefix(strings.TrimSpace(e.value), "!")
-		if !alias && !gitRuns.MatchString(e.key) {
+		if !gitRunsEntry(e) {
 			continue
 		}
-		r.stubborn = r.stubborn || gitStubborn.MatchString(e.key)
+		r.stubborn = r.stubborn || nested || gitStubborn.MatchString(e.key)
 		r.add(Item{Kind: Git, Danger: Runs, File: file, Name: e.key, Text: e.value})
+		if gitStubborn.MatchString(e.key) && depth < deepest {
+			for _, path := range r.included(file, e.value) {
+				r.git(path, nested, depth+1)
+			}
+		}
 	}
+}
+
+// gitRunsEntry reports whether an entry has Git run something.
+func gitRunsEntry(e gitEntry) bool {
+	value := strings.TrimSpace(e.value)
+	switch {
+	case e.key == "core.fsmonitor":
+		return !isBoolean(e.value) // Git's own
+	case strings.HasPrefix(e.key, "alias."),
+		strings.HasPrefix(e.key, "submodule.") && strings.HasSuffix(e.key, ".update"):
+		return strings.HasPrefix(value, "!")
+	case strings.HasPrefix(e.key, "remote.") && (strings.HasSuffix(e.key, ".url") || strings.HasSuffix(e.key, ".pushurl")),
+		strings.HasPrefix(e.key, "url."):
+		return strings.Contains(e.key+value, "ext::")
+	}
+	return gitRuns.MatchString(e.key)
+}
+
+// included are the files that a value of a configuration may name, with and without
+// what may be a comment after it.
+func (r *reader) included(by, value string) []string {
+	var files []string
+	for _, path := range []string{value, value[:max(strings.IndexAny(value+"#", "#;"), 0)]} {
+		path = strings.Trim(strings.TrimSpace(path), `"`)
+		if rest, ok := strings.CutPrefix(path, "~/"); ok && r.known.Home != "" {
+			path = filepath.Join(r.known.Home, rest)
+		} else if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(by), path)
+		}
+		files = append(files, filepath.Clean(path))
+	}
+	return unique(files)
 }
 
 func isBoolean(value string) bool {
@@ -199,17 +300,34 @@ func cutSection(text string) (section, rest string, ok bool) {
 	return "", "", false
 }
 
-// LeaveOut returns variables under which Git runs nothing of what was found when the
-// CLI itself asks it for the state of a repository, next to the flags that leave out
-// the project's settings. It is false when some of it cannot be left out.
+// LeaveOut returns variables under which the CLI takes none of what its flags do not
+// leave out with the project's settings: Git runs nothing of what was found, also in
+// commands that the CLI lets through without asking, and no task of the folder's
+// schedule begins a turn. It is false when some of it cannot be left out.
 func (f Found) LeaveOut() (variables map[string]string, ok bool) {
 	overrides := []gitEntry{{"core.fsmonitor", "false"}, {"log.showSignature", "false"}}
-	for _, i := range f.Items {
-		if i.Kind == Git && strings.HasPrefix(i.Name, "filter.") {
-			overrides = append(overrides, gitEntry{i.Name, ""})
+	override := func(o gitEntry) {
+		if !slices.Contains(overrides, o) {
+			overrides = append(overrides, o)
 		}
 	}
-	variables = map[string]string{"GIT_CONFIG_COUNT": strconv.Itoa(len(overrides))}
+	for _, i := range f.Items {
+		if i.Kind != Git {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(i.Name, hookPrefix), i.Name == "core.hookspath":
+			override(gitEntry{"core.hooksPath", "/dev/null"})
+		case strings.HasSuffix(i.Name, ".textconv"):
+			override(gitEntry{i.Name, "cat"})
+		case strings.HasPrefix(i.Name, "filter."), strings.HasPrefix(i.Name, "diff."):
+			override(gitEntry{i.Name, ""})
+		}
+	}
+	variables = map[string]string{
+		"CLAUDE_CODE_DISABLE_CRON": "1",
+		"GIT_CONFIG_COUNT":         strconv.Itoa(len(overrides)),
+	}
 	for i, o := range overrides {
 		variables["GIT_CONFIG_KEY_"+strconv.Itoa(i)], variables["GIT_CONFIG_VALUE_"+strconv.Itoa(i)] = o.key, o.value
 	}

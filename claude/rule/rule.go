@@ -1,13 +1,16 @@
 // Package rule reads the permission rules of the CLI, such as "Bash(git *)", and
-// says which tool calls one of them covers. The CLI alone decides what runs: this
-// is how people are told what a rule was good for.
+// says which tool calls one of them covers. It is the only place that knows their
+// language. The CLI alone decides what runs: this is how people are told what a
+// rule is good for.
+//
+// The facts were seen with the CLI 2.1.197 and 2.1.329; where the two differ, this
+// package does as 2.1.329.
 package rule
 
 import (
 	"encoding/json"
 	"net/url"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -18,18 +21,51 @@ type Rule struct {
 	Content string // what stands in the brackets, "" when the rule is about every call
 }
 
-// Parse reads a rule as settings files hold it. What cannot be one is a tool that
-// does not exist, and covers nothing.
+// Parse reads a rule as settings files hold it: Tool, or Tool(content), in which a
+// backslash takes the meaning from brackets and backslashes. What cannot be one is
+// a tool that does not exist, and covers nothing.
 func Parse(text string) Rule {
-	tool, content, found := strings.Cut(text, "(")
-	if !found || !strings.HasSuffix(content, ")") {
+	open := unescaped(text, '(')
+	if open <= 0 || text[len(text)-1] != ')' || escaped(text, len(text)-1) {
 		return Rule{Tool: text}
 	}
-	content = strings.TrimSuffix(content, ")")
+	content := text[open+1 : len(text)-1]
 	if content == "*" {
 		content = ""
 	}
-	return Rule{Tool: tool, Content: content}
+	return Rule{Tool: text[:open], Content: unescape.Replace(content)}
+}
+
+// String returns the rule as settings files hold it, so that Parse reads the same.
+func (r Rule) String() string {
+	if r.Content == "" {
+		return r.Tool
+	}
+	return r.Tool + "(" + escape.Replace(r.Content) + ")"
+}
+
+var (
+	unescape = strings.NewReplacer(`\(`, `(`, `\)`, `)`, `\\`, `\`)
+	escape   = strings.NewReplacer(`(`, `\(`, `)`, `\)`, `\`, `\\`)
+)
+
+// escaped reports whether an odd number of backslashes stands before text[at].
+func escaped(text string, at int) bool {
+	n := 0
+	for at-n > 0 && text[at-n-1] == '\\' {
+		n++
+	}
+	return n%2 == 1
+}
+
+// unescaped is where a character first stands without a backslash, -1 for nowhere.
+func unescaped(text string, c byte) int {
+	for i := range len(text) {
+		if text[i] == c && !escaped(text, i) {
+			return i
+		}
+	}
+	return -1
 }
 
 // Call is a tool call that may be covered.
@@ -38,25 +74,54 @@ type Call struct {
 	Input json.RawMessage
 	Dir   string // absolute path of the folder that Claude works in
 	Home  string // of the person whose CLI it is
+	// Commands are the simple commands of a command line, as a shell reads it; nil to
+	// have it split at its operators.
+	Commands []string
 }
 
 // The tools that rules for Edit and Read are about.
 var (
-	editTools = []string{"Edit", "Write", "MultiEdit", "NotebookEdit"}
-	readTools = []string{"Read", "Grep", "Glob", "LS"}
+	editTools  = []string{"Edit", "Write", "MultiEdit", "NotebookEdit"}
+	readTools  = []string{"Read", "Grep", "Glob", "LS", "NotebookRead"}
+	agentTools = []string{"Agent", "Task"}
 )
+
+// Edits reports whether a tool is one of those that write files, and that rules
+// for Edit are about.
+func Edits(tool string) bool { return slices.Contains(editTools, tool) }
+
+// Reads reports whether a tool is one of those that read files, and that rules for
+// Read are about.
+func Reads(tool string) bool { return slices.Contains(readTools, tool) }
+
+// About reports whether the rule is about calls of a tool, with some input. Edit
+// stands for every tool that edits and Read for every one that reads.
+func (r Rule) About(tool string) bool {
+	switch {
+	case r.Tool == tool:
+		return true
+	case r.Tool == "Edit":
+		return Edits(tool)
+	case r.Tool == "Read":
+		return Reads(tool)
+	case slices.Contains(agentTools, r.Tool):
+		return slices.Contains(agentTools, tool)
+	case strings.HasPrefix(r.Tool, "mcp__"):
+		// mcp__server and mcp__server__* are all tools of a server.
+		_, name, named := strings.Cut(r.Tool[len("mcp__"):], "__")
+		if !named {
+			return strings.HasPrefix(tool, r.Tool+"__")
+		}
+		return strings.Contains(name, "*") && Glob(r.Tool, tool)
+	}
+	return false
+}
 
 // Covers reports whether a call, or a part of a compound command, is one that the
 // rule is about.
 func (r Rule) Covers(c Call) bool {
-	if strings.HasPrefix(r.Tool, "mcp__") {
-		server := strings.TrimSuffix(strings.TrimSuffix(r.Tool, "*"), "__")
-		return c.Tool == r.Tool || strings.HasPrefix(c.Tool, server+"__") && strings.Count(server, "__") == 1
-	}
-	about := r.Tool == c.Tool || r.Tool == "Edit" && slices.Contains(editTools, c.Tool) || r.Tool == "Read" && slices.Contains(readTools, c.Tool) ||
-		r.Tool == "Agent" && c.Tool == "Task" || r.Tool == "Task" && c.Tool == "Agent"
-	if !about || r.Content == "" {
-		return about
+	if !r.About(c.Tool) || r.Content == "" {
+		return r.About(c.Tool)
 	}
 	var in struct {
 		Command      string `json:"command"`
@@ -67,17 +132,21 @@ func (r Rule) Covers(c Call) bool {
 		SubagentType string `json:"subagent_type"`
 		Skill        string `json:"skill"`
 	}
-	if json.Unmarshal(c.Input, &in) != nil {
+	if json.Unmarshal(c.Input, &in) != nil && c.Commands == nil {
 		return false
 	}
 	switch {
 	case c.Tool == "Bash":
-		return slices.ContainsFunc(commands(in.Command), r.coversCommand)
+		commands := c.Commands
+		if commands == nil {
+			commands = split(in.Command)
+		}
+		return slices.ContainsFunc(commands, r.CoversCommand)
 	case c.Tool == "WebFetch":
 		u, err := url.Parse(in.URL)
 		host, isDomain := strings.CutPrefix(r.Content, "domain:")
-		return err == nil && isDomain && glob(strings.ToLower(host), strings.ToLower(u.Hostname()))
-	case slices.Contains(editTools, c.Tool) || slices.Contains(readTools, c.Tool):
+		return err == nil && isDomain && u.Hostname() != "" && Glob(strings.ToLower(host), strings.ToLower(u.Hostname()))
+	case Edits(c.Tool) || Reads(c.Tool):
 		for _, file := range []string{in.FilePath, in.NotebookPath, in.Path} {
 			if file != "" {
 				return r.coversFile(c, file)
@@ -87,113 +156,171 @@ func (r Rule) Covers(c Call) bool {
 	case in.SubagentType != "":
 		return in.SubagentType == r.Content
 	case in.Skill != "":
-		return in.Skill == r.Content
+		prefix, isPrefix := strings.CutSuffix(r.Content, ":*")
+		return in.Skill == r.Content || isPrefix && (in.Skill == prefix || strings.HasPrefix(in.Skill, prefix+" "))
 	}
 	return false
 }
 
-// coversCommand holds one simple command against "git status", "git log:*" or
-// "git * main".
-func (r Rule) coversCommand(command string) bool {
-	pattern := r.Content
-	if prefix, ok := strings.CutSuffix(pattern, ":*"); ok {
-		return command == prefix || strings.HasPrefix(command, prefix+" ")
+// CoversCommand reports whether the content of a rule for Bash, such as "git
+// status", "git log:*" or "git * main", covers one simple command. Blanks between
+// words count as one, a comment is none of it, and the CLI looks through some
+// programs that run another.
+func (r Rule) CoversCommand(command string) bool {
+	if r.Content == "" {
+		return true
 	}
-	if prefix, ok := strings.CutSuffix(pattern, " *"); ok && glob(prefix, command) {
-		return true // no argument is fine, too
+	words := wordsOf(command)
+	for {
+		if r.coversText(strings.Join(words, " ")) {
+			return true
+		}
+		inner := unwrap(words)
+		if inner == nil {
+			return false
+		}
+		words = inner
 	}
-	return glob(pattern, command)
 }
 
-// commands splits a command line into its simple commands. It knows quotes and no
-// more of the shell: a use that is overlooked is better than one that was none.
-func commands(line string) []string {
-	var all []string
-	var quote rune
-	escaped := false
-	from := 0
-	part := func(to int) {
-		if s := strings.TrimSpace(line[from:to]); s != "" {
-			all = append(all, s)
+func (r Rule) coversText(command string) bool {
+	if prefix, ok := strings.CutSuffix(r.Content, ":*"); ok {
+		// The prefix is taken as it stands, a star in it too.
+		return prefix != "" && (command == prefix || strings.HasPrefix(command, prefix+" "))
+	}
+	if prefix, ok := strings.CutSuffix(r.Content, " *"); ok && !strings.Contains(prefix, "*") && command == prefix {
+		return true // no argument is fine, too
+	}
+	return Glob(r.Content, command)
+}
+
+// unwrap returns what a program that runs another would run, nil when it is none
+// through which the CLI looks.
+func unwrap(words []string) []string {
+	if len(words) < 2 {
+		return nil
+	}
+	rest := words[1:]
+	options := func(withValue ...string) {
+		for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+			skip := 1
+			if slices.Contains(withValue, rest[0]) {
+				skip = 2
+			}
+			rest = rest[min(skip, len(rest)):]
 		}
 	}
-	for i, c := range line {
-		switch {
-		case escaped:
-			escaped = false
+	switch words[0] {
+	case "time", "nohup", "command":
+	case "nice":
+		options("-n", "--adjustment")
+	case "stdbuf":
+		options("-i", "-o", "-e")
+	case "timeout":
+		options("-k", "-s", "--kill-after", "--signal")
+		rest = rest[min(1, len(rest)):] // for how long
+	case "xargs": // without options
+	default:
+		return nil
+	}
+	if len(rest) == 0 || strings.HasPrefix(rest[0], "-") {
+		return nil
+	}
+	return rest
+}
+
+// wordsOf splits a simple command at blanks outside of quotes, and leaves out a
+// comment. Quotes stay: rules are compared with what is written.
+func wordsOf(command string) (words []string) {
+	scan(command, func(word string, _ byte) bool {
+		if strings.HasPrefix(word, "#") {
+			return false
+		}
+		words = append(words, word)
+		return true
+	}, " \t\r\n")
+	return words
+}
+
+// split splits a command line into its simple commands. It knows quotes and no
+// more of the shell: a use that is overlooked is better than one that was none.
+func split(line string) (commands []string) {
+	scan(line, func(part string, _ byte) bool {
+		if part = strings.TrimSpace(part); part != "" {
+			commands = append(commands, part)
+		}
+		return true
+	}, "&|;\n")
+	return commands
+}
+
+// scan gives what stands between separators outside of quotes, with the separator
+// after it, until each says no.
+func scan(text string, each func(part string, end byte) bool, separators string) {
+	var quote byte
+	from := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
 		case c == '\\' && quote != '\'':
-			escaped = true
+			i++
 		case quote != 0:
 			if c == quote {
 				quote = 0
 			}
 		case c == '\'' || c == '"':
 			quote = c
-		case strings.ContainsRune("&|;\n", c):
-			part(i)
+		case strings.IndexByte(separators, c) >= 0:
+			if i > from && !each(text[from:i], c) {
+				return
+			}
 			from = i + 1
 		}
 	}
-	part(len(line))
-	return all
+	if from < len(text) {
+		each(text[from:], 0)
+	}
 }
 
-// coversFile holds a file against a pattern as in a .gitignore: //x is absolute,
-// ~/x below the home folder, /x and x below the folder of the session.
+// coversFile compares a file with a pattern as in a .gitignore: //x is absolute,
+// ~/x below the home folder, /x and ./x below the folder of the session, and x too
+// unless it has no other slash: then it is anywhere below. A pattern that fits a
+// folder covers what is in it. Case does not count, as it does not for the CLI.
 func (r Rule) coversFile(c Call, file string) bool {
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(c.Dir, file)
+	if !path.IsAbs(file) {
+		file = path.Join(c.Dir, file)
 	}
 	file = path.Clean(file)
-	pattern := r.Content
+	pattern, root, anchored := r.Content, c.Dir, true
 	switch {
 	case strings.HasPrefix(pattern, "//"):
-		pattern = pattern[1:]
+		pattern, root = pattern[2:], "/"
 	case strings.HasPrefix(pattern, "~/"):
-		pattern = path.Join(c.Home, pattern[2:])
+		pattern, root = pattern[2:], c.Home
+	case strings.HasPrefix(pattern, "/"):
+		pattern = pattern[1:]
 	default:
-		pattern = path.Join(c.Dir, strings.TrimPrefix(pattern, "./"))
+		pattern = strings.TrimPrefix(pattern, "./")
+		anchored = strings.Contains(strings.TrimSuffix(pattern, "/"), "/")
 	}
-	return files(strings.Split(pattern, "/"), strings.Split(file, "/"))
-}
-
-// files matches path elements; ** is any number of them, and a pattern that ends
-// covers what is below it.
-func files(pattern, file []string) bool {
-	for len(pattern) > 0 {
-		if pattern[0] == "**" {
-			for i := range len(file) + 1 {
-				if files(pattern[1:], file[i:]) {
-					return true
-				}
-			}
-			return false
-		}
-		if len(file) == 0 || !glob(pattern[0], file[0]) {
-			return false
-		}
-		pattern, file = pattern[1:], file[1:]
-	}
-	return true
-}
-
-// glob matches a text; * is any number of characters, all others are themselves.
-func glob(pattern, text string) bool {
-	head, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == text
-	}
-	text, ok := strings.CutPrefix(text, head)
-	if !ok {
+	inside, ok := strings.CutPrefix(strings.TrimSuffix(file, "/")+"/", strings.TrimSuffix(root, "/")+"/")
+	if !ok || root == "" {
 		return false
 	}
-	parts := strings.Split(rest, "*")
-	for _, part := range parts[:len(parts)-1] {
-		i := strings.Index(text, part)
-		if i < 0 {
-			return false
-		}
-		text = text[i+len(part):]
+	pattern, folder := strings.CutSuffix(pattern, "/")
+	if pattern == "" || pattern == "." || strings.HasPrefix(pattern, "!") || strings.HasPrefix(pattern, "#") {
+		return false
 	}
-	return strings.HasSuffix(text, parts[len(parts)-1])
+	elements := strings.Split(strings.ToLower(strings.TrimSuffix(pattern, "/**")), "/")
+	if !anchored {
+		elements = append([]string{"**"}, elements...)
+	}
+	if folder {
+		elements = append(elements, "*")
+	}
+	inside = strings.TrimSuffix(inside, "/")
+	var names []string
+	if inside != "" {
+		names = strings.Split(strings.ToLower(inside), "/")
+	}
+	return Path(append(elements, "**"), names)
 }

@@ -25,8 +25,9 @@ func TestAuditTrail(t *testing.T) {
 		return string(out), err
 	}
 	s := h.start()
-	if out, err := audit("verify"); err != nil || !strings.Contains(out, "is empty") {
-		t.Fatalf("of nothing: %v, %s", err, out)
+	// The first admin and the token with which this server began.
+	if out, err := audit("verify"); err != nil || !strings.Contains(out, "whole, 2 entries") {
+		t.Fatalf("of a fresh server: %v, %s", err, out)
 	}
 	for range 3 {
 		id := s.session("one")
@@ -34,7 +35,7 @@ func TestAuditTrail(t *testing.T) {
 		s.reaches(id, "user_turn")
 	}
 	out, err := audit("verify")
-	head := regexp.MustCompile(`3:[0-9a-f]{64}`).FindString(out)
+	head := regexp.MustCompile(`5:[0-9a-f]{64}`).FindString(out)
 	if err != nil || head == "" {
 		t.Fatalf("verify: %v, %s", err, out)
 	}
@@ -47,9 +48,9 @@ func TestAuditTrail(t *testing.T) {
 			Tool string `json:"tool_name"`
 		}
 	}
-	must(t, json.Unmarshal([]byte(strings.SplitN(out, "\n", 2)[0]), &first))
+	must(t, json.Unmarshal([]byte(strings.SplitN(out, "\n", 4)[2]), &first))
 	if e := first.Entry; e.What != "answered" || e.By.Name != "admin" || e.By.Address != "127.0.0.1" || e.Tool != "Bash" {
-		t.Errorf("the first entry is %+v", e)
+		t.Errorf("the first answer is %+v", e)
 	}
 	s.stop()
 
@@ -61,7 +62,7 @@ func TestAuditTrail(t *testing.T) {
 	}
 	_, err = db.Exec(`DROP TRIGGER audit_stays_delete`)
 	must(t, err)
-	_, err = db.Exec(`DELETE FROM audit WHERE seq = 3`)
+	_, err = db.Exec(`DELETE FROM audit WHERE seq = 5`)
 	must(t, err)
 	if out, err := audit("verify", "--head", head); err == nil || !strings.Contains(out, "is not there any more") {
 		t.Errorf("without its end: %v, %s", err, out)
@@ -92,10 +93,10 @@ func TestAuditRetention(t *testing.T) {
 		s.allow(s.asks(id))
 		s.reaches(id, "user_turn")
 	}
-	head := regexp.MustCompile(`2:[0-9a-f]{64}`)
+	head := regexp.MustCompile(`4:[0-9a-f]{64}`)
 	out, err := audit("verify")
 	must(t, err)
-	first := strings.Replace(head.FindString(out), "2:", "1:", 1)
+	first := strings.Replace(head.FindString(out), "4:", "1:", 1)
 	s.stop()
 
 	// They are of long ago; the chain is made anew as it would have been.
@@ -105,7 +106,7 @@ func TestAuditRetention(t *testing.T) {
 	_, err = db.Exec(`DROP TRIGGER audit_stays_update`)
 	must(t, err)
 	var hash []byte
-	for seq := 1; seq <= 2; seq++ {
+	for seq := 1; seq <= 4; seq++ {
 		var body string
 		must(t, db.QueryRow(`SELECT body FROM audit WHERE seq = ?`, seq).Scan(&body))
 		body = regexp.MustCompile(`"at":"\d{4}`).ReplaceAllString(body, `"at":"2001`)
@@ -138,7 +139,7 @@ func TestAuditRetention(t *testing.T) {
 	}
 	eventually(t, "the old entries are removed", func() bool {
 		out, err = audit("verify")
-		return err == nil && strings.Contains(out, "up to 2 were removed")
+		return err == nil && strings.Contains(out, "up to 4 were removed")
 	})
 	if !strings.Contains(out, "whole, 2 entries") { // the setting, and the removal
 		t.Errorf("verify: %s", out)
@@ -151,14 +152,14 @@ func TestAuditRetention(t *testing.T) {
 		Problem         string
 	}
 	s.do("GET", "/api/audit/state", nil, &state)
-	if state.Verified != 4 || state.First != 3 || state.Problem != "" {
+	if state.Verified != 6 || state.First != 5 || state.Problem != "" {
 		t.Errorf("got %+v", state)
 	}
 	s.stop()
 
 	// Whoever cuts the beginning off has no entry that says so.
 	for _, statement := range []string{
-		`UPDATE audit_base SET seq = 3, hash = (SELECT hash FROM audit WHERE seq = 3)`, `DELETE FROM audit WHERE seq = 3`,
+		`UPDATE audit_base SET seq = 5, hash = (SELECT hash FROM audit WHERE seq = 5)`, `DELETE FROM audit WHERE seq = 5`,
 	} {
 		_, err = db.Exec(statement)
 		must(t, err)

@@ -482,7 +482,7 @@ func asksNobody(t *testing.T, version string, uid int) {
 	s.say(id, `[[{"tool":"Bash","input":{"command":"touch again","description":"ask"}}],[{"text":"Asked again"}]]`)
 	request := s.asks(id)
 	refused("POST", sessions+"/permission_mode", map[string]any{"permission_mode": mode}) // while it runs
-	widen := map[string]any{"decision": "allow", "updated_permissions": []any{map[string]any{"type": "setMode", "mode": mode, "destination": "session"}}}
+	widen := map[string]any{"request_type": "tool_approval", "decision": "allow", "updated_permissions": []any{map[string]any{"type": "setMode", "mode": mode, "destination": "session"}}}
 	if got := s.status("POST", "/api/pending/"+request+"/response", widen, nil); got != 403 && got != 422 && got != 400 {
 		t.Errorf("by an approval: %d", got)
 	}

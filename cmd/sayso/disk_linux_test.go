@@ -42,7 +42,7 @@ func TestFullDisk(t *testing.T) {
 	tab.until(t, patience, "the snapshot", ofType("active_processes"))
 
 	s.limitFiles(1)
-	err := s.Do(t.Context(), "POST", "/api/pending/"+question+"/response", map[string]any{"decision": "allow"}, nil)
+	err := s.Do(t.Context(), "POST", "/api/pending/"+question+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow"}, nil)
 	var refused *blackbox.Refused
 	if !errors.As(err, &refused) || refused.Status != 503 {
 		t.Fatalf("an answer on a full disk: %v, want 503", err)

@@ -5,16 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"syscall"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/migrations"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/store"
 	"github.com/sayso-dev/sayso/workspace"
 )
 
-// doctor looks at everything that serve needs and says what it found, without
-// changing anything but making the state folder.
+// doctor looks at everything that serve needs and says what it found. It makes nothing
+// and changes nothing, also beside a server that runs.
 func doctor(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, rest, err := readSettings("doctor", args, os.Getenv, stderr)
 	if err != nil {
@@ -32,16 +36,10 @@ func doctor(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 		}
 		fmt.Fprintf(stdout, "✓ %-16s %s\n", what, fine)
 	}
-	lock, err := openStateDir(s.StateDir)
-	report("state folder", err, s.StateDir)
-	if err == nil {
-		defer lock.Close()
-		opened, err := store.Open(ctx, s.Database)
-		if err == nil {
-			err = opened.Close()
-		}
-		report("database", err, "opens and is up to date")
-	}
+	fine, err := stateDirWorks(s.StateDir)
+	report("state folder", err, fine)
+	fine, err = databaseWorks(ctx, s.Database)
+	report("database", err, fine)
 	roots, err := workspace.NewRoots(s.WorkspaceRoots)
 	report("workspace roots", err, fmt.Sprint([]string(roots)))
 	exe, err := os.Executable()
@@ -63,4 +61,43 @@ func doctor(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 		return errors.New("something is missing; see above")
 	}
 	return nil
+}
+
+// stateDirWorks looks whether the state folder can be used, or made.
+func stateDirWorks(dir string) (fine string, err error) {
+	const write = 2 // W_OK
+	at := dir
+	for ; ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && filepath.Dir(at) != at:
+			continue
+		case err != nil:
+			return "", err
+		case !info.IsDir():
+			return "", fmt.Errorf("%s is no folder", at)
+		}
+		break
+	}
+	if err := syscall.Access(at, write); err != nil {
+		return "", fmt.Errorf("%s cannot be written: %w", at, err)
+	}
+	if at != dir {
+		return dir + ", which sayso serve makes", nil
+	}
+	return dir, nil
+}
+
+// databaseWorks looks whether the server can use its database as it is.
+func databaseWorks(ctx context.Context, address string) (fine string, err error) {
+	opened, err := store.OpenReadOnly(ctx, address)
+	switch {
+	case err == nil:
+		return "opens and is up to date", opened.Close()
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, migrations.ErrEmpty):
+		return "is not there yet; sayso serve makes it", nil
+	case errors.Is(err, migrations.ErrOlder):
+		return "is of an older version; sayso serve brings it up to date", nil
+	}
+	return "", err
 }

@@ -25,7 +25,7 @@ func TestAnswerThatMayHaveBeenHeardIsNotCarried(t *testing.T) {
 	// What is written waits in the pipe. From here nobody can tell this from a
 	// Claude that has read it.
 	must(t, syscall.Kill(pid, syscall.SIGSTOP))
-	_ = first.Do(t.Context(), "POST", "/api/pending/"+request+"/response", map[string]any{"decision": "allow"}, nil) // or dead by then
+	_ = first.Do(t.Context(), "POST", "/api/pending/"+request+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow"}, nil) // or dead by then
 	if code := first.gone(patience); code != -1 {
 		t.Fatalf("the server exited with %d, not by its failpoint", code)
 	}

@@ -194,7 +194,7 @@ func (c *claudeTerminal) resolved(r wireRequest) string {
 		Resolved struct{ Outcome, Summary string } `json:"resolved"`
 	}
 	// To answer what is over is refused, with the reason.
-	if code := c.server.status("POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"decision": "deny"}, &said); code != 409 {
+	if code := c.server.status("POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"request_type": "tool_approval", "decision": "deny"}, &said); code != 409 {
 		c.house.t.Errorf("an answer to what is over: %d", code)
 	}
 	return said.Resolved.Outcome + ": " + said.Resolved.Summary
@@ -260,23 +260,23 @@ func TestARealClaudeInATerminal(t *testing.T) {
 			t.Log("allowed here")
 			r := c.asksFor("touch allowed-here")
 			c.dialogIsOpen()
-			c.answers(r, map[string]any{"decision": "allow"})
+			c.answers(r, map[string]any{"request_type": "tool_approval", "decision": "allow"})
 
 			t.Log("denied here")
 			r = c.asksFor("touch denied-here")
 			if !c.made("allowed-here") {
 				t.Error("what was allowed did not run")
 			}
-			c.answers(r, map[string]any{"decision": "deny", "message": "not today"})
+			c.answers(r, map[string]any{"request_type": "tool_approval", "decision": "deny", "message": "not today"})
 
 			t.Log("answered here")
 			r = c.asksFor("Which colour?")
 			if r.RequestType != "ask_user_question" {
 				t.Errorf("type %s", r.RequestType)
 			}
-			c.answers(r, map[string]any{"answers": map[string]string{"Which colour?": "Blue"}})
+			c.answers(r, map[string]any{"request_type": "ask_user_question", "answers": map[string]string{"Which colour?": "Blue"}})
 			r = c.asksFor("Blue") // what Claude heard
-			c.answers(r, map[string]any{"decision": "allow"})
+			c.answers(r, map[string]any{"request_type": "tool_approval", "decision": "allow"})
 
 			t.Log("allowed there")
 			r = c.asksFor("touch allowed-there")

@@ -260,7 +260,7 @@ func TestHookIsRecorded(t *testing.T) {
 	s := h.start()
 	hook := h.runHook(t, file, dialog(h))
 	id := s.waiting(t)
-	s.do("POST", "/api/pending/"+id+"/response", map[string]any{"decision": "deny", "message": "not here"}, nil)
+	s.do("POST", "/api/pending/"+id+"/response", map[string]any{"request_type": "tool_approval", "decision": "deny", "message": "not here"}, nil)
 	if got, want := hook.says(), `{"behavior":"deny","message":"not here"}`; !strings.Contains(got, want) {
 		t.Errorf("got %s", got)
 	}

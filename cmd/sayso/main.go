@@ -78,6 +78,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case "doctor":
 		err = doctor(ctx, args, stdout, stderr)
 	case "version":
+		if len(args) > 0 {
+			fmt.Fprintf(stderr, "sayso: version takes no argument %q\n", args[0])
+			return 2
+		}
 		fmt.Fprintln(stdout, "sayso", versionText())
 	case "help":
 		fmt.Fprint(stdout, usage)

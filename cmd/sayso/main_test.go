@@ -21,6 +21,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/cmd/blackbox"
+	"github.com/sayso-dev/sayso/store/postgrestest"
 )
 
 var (
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+	goleak.VerifyTestMain(postgrestest.Around(m), goleak.Cleanup(func(code int) {
 		os.RemoveAll(builds)
 		os.Exit(code)
 	}))
@@ -327,7 +328,7 @@ func (s *server) reaches(sessionID, state string) {
 
 func (s *server) allow(requestID string) {
 	s.h.t.Helper()
-	s.do("POST", "/api/pending/"+requestID+"/response", map[string]any{"decision": "allow"}, nil)
+	s.do("POST", "/api/pending/"+requestID+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow"}, nil)
 }
 
 // pid is that of the session's CLI.

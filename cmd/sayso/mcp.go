@@ -23,8 +23,9 @@ import (
 	"github.com/sayso-dev/sayso/mcpapi"
 )
 
-// mcpVerb speaks MCP on stdin and stdout until stdin ends. What it reads it sends
-// to the server; when that is away it waits for it and sends the same again.
+// mcpVerb speaks MCP on stdin and stdout until stdin has ended and what was read is
+// answered, or nobody reads stdout any more. What it reads it sends to the server;
+// when that is away it waits for it and sends the same again.
 func mcpVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(args) > 0 {
 		switch args[0] {
@@ -50,7 +51,11 @@ func mcpVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	switch {
 	case flags.NArg() > 0, (*connect == "") == (*config == ""):
 		return errors.New("sayso mcp needs either --connect FILE or --config FILE, or one of: register, unregister, stream")
-	case *config != "":
+	}
+	// Whom nobody hears has nobody to ask for.
+	ctx, stop := whileRead(ctx, stdout)
+	defer stop()
+	if *config != "" {
 		return relay(ctx, *config, stdin, stdout)
 	}
 	// What is wrong with the file is said at once; later it may be on its way.
@@ -134,7 +139,7 @@ type envelope struct {
 	} `json:"result"`
 }
 
-// run forwards until stdin ends, and then waits for nothing.
+// run forwards until stdin has ended and all that it read is answered, or ctx ends.
 func (f *forwarder) run(ctx context.Context, stdin io.Reader) error {
 	ctx, stop := context.WithCancel(ctx)
 	var under sync.WaitGroup
@@ -163,6 +168,15 @@ func (f *forwarder) run(ctx context.Context, stdin io.Reader) error {
 			return nil
 		case line, more := <-lines:
 			if !more {
+				answered := make(chan struct{})
+				go func() {
+					defer close(answered)
+					under.Wait()
+				}()
+				select {
+				case <-answered:
+				case <-ctx.Done():
+				}
 				select {
 				case err := <-failed:
 					return err

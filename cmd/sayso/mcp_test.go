@@ -3,6 +3,7 @@ package main_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/cmd/blackbox"
 	"github.com/sayso-dev/sayso/mcpapi"
 )
 
@@ -53,7 +55,8 @@ func (h *house) agent(t *testing.T, s *server, name string) *stdio {
 	}()
 	t.Cleanup(func() {
 		c.in.Close()
-		for range c.lines { // until its end
+		_ = c.cmd.Process.Signal(syscall.SIGTERM) // or it waits for the answers to what it read
+		for range c.lines {                       // until its end
 		}
 		<-done
 		if err := c.cmd.Wait(); err != nil || strings.Contains(c.said.String(), "DATA RACE") {
@@ -232,13 +235,108 @@ func TestMCPCancelAndTheEndOfStdin(t *testing.T) {
 	s.questions(1)
 	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no need"}}`)
 	s.questions(0)
-	c.ask(2, "Left alone?")
-	s.questions(1)
+	// What it has read it asks on, until the answer.
+	c.ask(2, "Still there?")
 	must(t, c.in.Close())
-	for range c.lines {
-		t.Error("a line after the end of stdin")
+	s.reply(s.questions(1)[0], "Yes.")
+	if got := c.reply(); !strings.Contains(got, "User selected: Yes.") {
+		t.Errorf("got %s", got)
 	}
-	s.questionsWithin(mcpapi.AskerGone+patience, 0)
+	for line := range c.lines {
+		t.Errorf("after the last answer: %s", line)
+	}
+}
+
+// What is read before the end of stdin is answered, by the forwarder and by the
+// PromptManager's MCP server alike.
+func TestMCPAnswersWhatWasPipedIntoIt(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, claudetest.Script{})
+	address, err := blackbox.FreeAddress() // the configuration file names it for good
+	must(t, err)
+	s := h.start("--listen", address)
+	input := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":1,"method":"tools/list"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_user","arguments":{"question":"Which port?"}}}
+{"jsonrpc":"2.0","id":3,"method":"tools/list"}
+`
+	for name, args := range s.askers(t) {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(h.program, args...)
+			cmd.Env, cmd.Stdin = h.env, strings.NewReader(input)
+			var out, said words
+			cmd.Stdout, cmd.Stderr = &out, &said
+			must(t, cmd.Start())
+			s.reply(s.questions(1)[0], "8080")
+			must(t, cmd.Wait())
+			for _, want := range []string{`"id":0`, `"id":1`, `"id":2`, `"id":3`, "User selected: 8080"} {
+				if strings.Count(out.String(), want) != 1 {
+					t.Errorf("%s is not there once: %s %s", want, &out, &said)
+				}
+			}
+		})
+	}
+}
+
+// askers are the command lines of sayso mcp, by what they speak to the server.
+func (s *server) askers(t *testing.T) map[string][]string {
+	t.Helper()
+	h := s.h
+	connect, stream := filepath.Join(t.TempDir(), "connect.json"), filepath.Join(t.TempDir(), "ask-user.json")
+	c := &stdio{t: t, file: connect}
+	c.connect(s.URL+"/mcp", h.agentToken(t, "builder"))
+	made := exec.Command(h.program, "mcp", "stream", "--state-dir", h.state, "--project", h.work, stream)
+	made.Env = h.env
+	if out, err := made.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return map[string][]string{"connect": {"mcp", "--connect", connect}, "config": {"mcp", "--config", stream}}
+}
+
+// A question goes with the process that asks it: killed without a word, ended by
+// SIGTERM, or with nobody who reads what it says.
+func TestMCPQuestionGoesWithItsProcess(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, claudetest.Script{})
+	address, err := blackbox.FreeAddress()
+	must(t, err)
+	s := h.start("--listen", address)
+	for name, args := range s.askers(t) {
+		for how, end := range map[string]func(cmd *exec.Cmd, in io.Closer, out io.Closer) error{
+			"killed":     func(cmd *exec.Cmd, _, _ io.Closer) error { return cmd.Process.Kill() },
+			"terminated": func(cmd *exec.Cmd, _, _ io.Closer) error { return cmd.Process.Signal(syscall.SIGTERM) },
+			"unheard":    func(_ *exec.Cmd, in, out io.Closer) error { return errors.Join(in.Close(), out.Close()) },
+		} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				cmd := exec.Command(h.program, args...)
+				cmd.Env = h.env
+				in, err := cmd.StdinPipe()
+				must(t, err)
+				out, err := cmd.StdoutPipe()
+				must(t, err)
+				must(t, cmd.Start())
+				_, err = io.WriteString(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_user","arguments":{"question":"Anybody?"}}}
+`)
+				must(t, err)
+				r := s.questions(1)[0]
+				must(t, end(cmd, in, out))
+				if err := cmd.Wait(); err != nil && how != "killed" {
+					t.Errorf("it ended with %v", err)
+				}
+				s.questionsWithin(mcpapi.AskerGone+patience, 0)
+				var fate struct {
+					Resolved struct{ Outcome, Summary string }
+				}
+				s.do("GET", "/api/pending/"+r.RequestID, nil, &fate)
+				if fate.Resolved.Outcome != "withdrawn" || !strings.Contains(fate.Resolved.Summary, "The asker is gone.") {
+					t.Errorf("it ended as %+v", fate.Resolved)
+				}
+			})
+		}
+	}
 }
 
 // What an agent has a token for is to ask. Nothing else takes it.

@@ -31,8 +31,10 @@ func TestBehindATrustedProxy(t *testing.T) {
 	h := newHouse(t, claudetest.Script{})
 	s := h.serve("--listen", "0.0.0.0:0", "--trusted-proxy", "192.0.2.10", "--public-url", "https://sayso.example")
 	eventually(t, "it runs at its public address", s.logged("sayso is running at https://sayso.example\n"))
-	if !strings.Contains(s.said.String(), "https://sayso.example/sign-in#") {
-		t.Errorf("it prints no sign-in address of the outside:\n%s", s.said)
+	eventually(t, "it says how to get a sign-in address", s.logged("sayso token --sign-in"))
+	// Attack 118: logs keep what a start prints, and here is an admin already.
+	if strings.Contains(s.said.String(), "/sign-in#") {
+		t.Errorf("it prints a sign-in address:\n%s", s.said)
 	}
 }
 

@@ -77,7 +77,15 @@ func TestBehindARealProxy(t *testing.T) {
 	if set := header.Get("Set-Cookie"); status != 200 || !strings.HasPrefix(set, "__Host-sayso=") || !strings.Contains(set, "Secure") || header.Get("Strict-Transport-Security") == "" {
 		t.Fatalf("sign in: got %d %s with cookie %q", status, text, set)
 	}
-	_, text, _ = call("GET", "/api/sign_ins", "", nil)
+	var me struct {
+		PageKey string `json:"page_key"`
+	}
+	must(t, json.Unmarshal([]byte(text), &me))
+	if status, _, _ := call("GET", "/api/sign_ins", "", nil); status != 401 {
+		t.Fatalf("the cookie without its page key: got %d, want 401", status)
+	}
+	pageKey := me.PageKey
+	_, text, _ = call("GET", "/api/sign_ins", "", map[string]string{"X-Sayso-Page-Key": pageKey})
 	var list struct {
 		SignIns []struct{ Address string } `json:"sign_ins"`
 	}
@@ -85,10 +93,14 @@ func TestBehindARealProxy(t *testing.T) {
 	if len(list.SignIns) != 1 || list.SignIns[0].Address != "203.0.113.7" {
 		t.Errorf("got %s, want the address that the proxy told", text)
 	}
+	with := func(headers map[string]string) map[string]string {
+		headers["X-Sayso-Page-Key"] = pageKey
+		return headers
+	}
 	for name, headers := range map[string]map[string]string{
 		"another origin": {"Origin": "https://evil.example"}, "http": {"Origin": strings.Replace(public, "https", "http", 1)},
 	} {
-		if status, _, _ := call("POST", "/api/logout", "{}", headers); status != 403 {
+		if status, _, _ := call("POST", "/api/logout", "{}", with(headers)); status != 403 {
 			t.Errorf("%s: got %d", name, status)
 		}
 	}
@@ -101,8 +113,8 @@ func TestBehindARealProxy(t *testing.T) {
 		conn, err := tls.Dial("tcp", proxy.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
 		must(t, err)
 		must(t, conn.SetDeadline(time.Now().Add(patience)))
-		_, err = fmt.Fprintf(conn, "GET /ws HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nCookie: %s=%s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-			outside.Host, origin, cookie.Name, cookie.Value)
+		_, err = fmt.Fprintf(conn, "GET /ws HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nCookie: %s=%s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: sayso, sayso.page-key.%s\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+			outside.Host, origin, cookie.Name, cookie.Value, pageKey)
 		must(t, err)
 		answers := bufio.NewReader(conn)
 		answer, err := http.ReadResponse(answers, nil)
@@ -121,7 +133,7 @@ func TestBehindARealProxy(t *testing.T) {
 		answer.Body.Close()
 		conn.Close()
 	}
-	if status, _, _ := call("GET", "/api/me", "", nil); status != 200 {
+	if status, _, _ := call("GET", "/api/me", "", with(map[string]string{})); status != 200 {
 		t.Errorf("who was signed in is so no more: got %d", status)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -34,8 +36,20 @@ import (
 const shutdownGrace = 5 * time.Second
 
 // serve runs the server until ctx ends. With demo it starts a demo session at
-// once.
+// once. That ctx ends before the server is ready is no failure.
 func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bool) error {
+	err := runServer(ctx, args, stdout, stderr, demo)
+	if err == nil || ctx.Err() == nil || errors.Is(err, errUsage) || errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	if !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(stderr, "sayso:", err)
+	}
+	fmt.Fprintln(stderr, "sayso: stopped before it was ready. Nothing is lost; sessions that run go on.")
+	return nil
+}
+
+func runServer(ctx context.Context, args []string, stdout, stderr io.Writer, demo bool) error {
 	// A limit on the size of files is as good as a full disk: said, and survived.
 	signal.Ignore(syscall.SIGXFSZ)
 	hangups, attended, stopCatching := catchHangups()
@@ -67,7 +81,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	if err != nil {
 		return err
 	}
-	lock, err := openStateDir(s.StateDir)
+	lock, err := openStateDir(ctx, s.StateDir)
 	if err != nil {
 		return err
 	}
@@ -76,6 +90,21 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		args: args, stderr: stderr, hangups: hangups, attended: attended, read: s,
 		level: level, certificate: own, log: log,
 	}
+	// Before it is opened, which may migrate it.
+	alone, err := lockDatabase(ctx, s.Database)
+	if err != nil {
+		return err
+	}
+	defer alone.Close() // of none it is an error that nobody needs
+	exclusive, err := store.Exclude(ctx, s.Database, handOver)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if exclusive != nil {
+			exclusive.Close() // the connection ends with us in any case
+		}
+	}()
 	opened, err := store.Open(ctx, s.Database)
 	if err != nil {
 		return err
@@ -85,11 +114,6 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 			log.Error("cannot close the database properly", "error", err)
 		}
 	}()
-	alone, err := lockDatabase(s.Database)
-	if err != nil {
-		return err
-	}
-	defer alone.Close() // of none it is an error that nobody needs
 	directory := account.NewDirectory(opened)
 	admin, err := directory.Prepare(ctx, s.BootstrapToken)
 	if err != nil {
@@ -203,14 +227,15 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		Policy: policy.of, Version: versionText(), Log: log,
 	})
 	door := wsapi.New(wsapi.Options{
-		Store: opened, Requests: registry, Driver: driver, Directory: directory, Attachments: shelf, Alerts: alerts, Bell: bell,
+		Store: opened, Requests: registry, Driver: driver, Disk: driver.Disk(), Directory: directory, Attachments: shelf, Alerts: alerts, Bell: bell,
 		App: frontend.Handler(), Agents: agentDoors(agents, agents.Adapters(mcpapi.AdapterOptions{
 			Store: opened, Requests: registry, Directory: directory, Bell: bell, Log: log,
 		})), AllowedHosts: s.AllowedHosts, TLS: s.tls(),
 		OIDC:      provider,
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),
 		Settings: inForce, Version: versionText(), NodeID: s.NodeID, Log: log, NoSetUp: demo,
-		Trouble: trouble,
+		SignInLimits: account.Limits{PerAccount: s.SignInFailures, PerAddress: s.AddressSignInFailures},
+		Trouble:      trouble, Private: privateFiles(s),
 	})
 	bell.Listen(door.Touch)
 	bell.Listen(driver.Touch)
@@ -269,6 +294,9 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 			log.Debug("answers may wait for the disk to find room", "error", err)
 		}
 	})
+	if exclusive != nil {
+		opening.Go(watch("database", func() error { return exclusive.Run(doorCtx) }))
+	}
 	opening.Go(watch("tabs", func() error { return door.Run(doorCtx) }))
 	opening.Go(watch("held answers", func() error { return registry.RunHolds(doorCtx, door.MayCount) }))
 	opening.Go(watch("alerts", func() error { return alerts.Run(doorCtx) }))
@@ -304,6 +332,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 		err = nil // also when the end came before the announcement was out
 		log.Info("stopping; sessions go on and are taken up again by the next start")
 	}
+	noteEnding(lock, alone)
 	stopDoor() // at once, so that tabs look for the next server
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
@@ -429,21 +458,23 @@ func announce(ctx context.Context, stdout io.Writer, s settings, directory *acco
 			return fmt.Errorf("cannot start the demo: %w", err)
 		}
 	}
-	secret, err := directory.NewSignInLink(ctx, admin.UserID)
-	if err != nil {
-		return err
-	}
 	unclaimed, err := directory.Unclaimed(ctx)
 	if err != nil {
 		return err
 	}
-	at, way := address(s), waysTo(s).outside
 	if unclaimed {
-		at, way = localAddress(s), waysTo(s).here // its link is good nowhere else
-	}
-	fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this address, once, within %s:\n\n    %s\n\n", at, signInLife, signInAddress(way, secret))
-	if unclaimed && !demo {
-		fmt.Fprint(stdout, "It makes you the first admin, so open it on this machine. Nobody else can sign in yet.\n\n")
+		secret, err := directory.NewSignInLink(ctx, admin.UserID)
+		if err != nil {
+			return err
+		}
+		// Its link is good nowhere else.
+		fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this address, once, within %s:\n\n    %s\n\n", localAddress(s), signInLife, signInAddress(waysTo(s).here, secret))
+		if !demo {
+			fmt.Fprint(stdout, "It makes you the first admin, so open it on this machine. Nobody else can sign in yet.\n\n")
+		}
+	} else {
+		// Logs keep what a start prints, and this would be an admin's.
+		fmt.Fprintf(stdout, "sayso is running at %s\n\nOpen %s to sign in. For an address that signs an admin in, once, run: sayso token --sign-in\n\n", address(s), waysTo(s).outside)
 	}
 	if e := driver.Environment(ctx); e.Problem != "" {
 		fmt.Fprintf(stdout, "%s\n", e.Problem)
@@ -564,4 +595,19 @@ func (f *firstError) get() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
+}
+
+// privateFiles are what the server keeps, which a tool call of low risk must not read.
+func privateFiles(s settings) []string {
+	list := []string{s.StateDir}
+	if file, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
+		file, _, _ = strings.Cut(file, "?")
+		list = append(list, file, file+"-wal", file+"-shm", file+"-journal")
+	}
+	for i, p := range list {
+		if absolute, err := filepath.Abs(p); err == nil {
+			list[i] = absolute
+		}
+	}
+	return list
 }

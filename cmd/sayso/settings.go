@@ -16,6 +16,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/wsapi"
 )
@@ -50,7 +51,10 @@ type settings struct {
 	UserMemory     int      `toml:"user_memory"`   // megabytes, of one person's sessions; 0 for any amount
 	UserCost       float64  `toml:"user_cost"`     // US dollars a day, of one person's sessions; 0 for any amount
 	AuditDays      int      `toml:"audit_days"`    // 0 keeps all
-	Ask            asking   `toml:"ask"`
+	// Failed sign-ins in a minute: for an account at one address, and at one address.
+	SignInFailures        int    `toml:"sign_in_failures"`
+	AddressSignInFailures int    `toml:"address_sign_in_failures"`
+	Ask                   asking `toml:"ask"`
 
 	OIDC oidcSettings `toml:"oidc"`
 	ACME acmeSettings `toml:"acme"`
@@ -89,6 +93,7 @@ const (
 	mostMemory    = 1 << 30 // megabytes
 	mostCost      = 1_000_000
 	mostAuditDays = 36500
+	mostFailures  = 1000
 )
 
 func readDuration(to *duration) func(string) error {
@@ -166,6 +171,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		Listen: "127.0.0.1:8787", ResumeOnAnswer: true, StateDir: defaultStateDir(getenv), LogLevel: "info", LogFormat: "text",
 		IdleLimit: duration(limits.Idle), SilentLimit: duration(limits.Silent),
 		AbsoluteLimit: duration(limits.Absolute), StartLimit: duration(limits.Start),
+		SignInFailures: account.DefaultLimits.PerAccount, AddressSignInFailures: account.DefaultLimits.PerAddress,
 		Ask: asking{Enabled: true, QuestionAnswer: answerJSON},
 	}
 	file := getenv("SAYSO_CONFIG")
@@ -218,18 +224,20 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 		set  func(string) error
 		help string
 	}{
-		"idle-limit":       {readDuration(&s.IdleLimit), "end a process nobody wrote to for so long; 0 for never"},
-		"silent-limit":     {readDuration(&s.SilentLimit), "end a working process without a sign of life for so long; 0 for never"},
-		"absolute-limit":   {readDuration(&s.AbsoluteLimit), "end a process after so long; 0 for never"},
-		"start-limit":      {readDuration(&s.StartLimit), "how long the CLI may take to start"},
-		"ask-timeout":      {readDuration(&s.Ask.Timeout), "how long a question over MCP may wait, 30s to 15m; 0 for ever (the default)"},
-		"user-sessions":    {readNumber(&s.UserSessions, mostSessions), "how many sessions of one person may run at once; 0 for any number (the default)"},
-		"user-memory":      {readNumber(&s.UserMemory, mostMemory), "megabytes of memory that the sessions of one person may take; 0 for any amount (the default)"},
-		"user-cost":        {readAmount(&s.UserCost), "US dollars that the sessions of one person may cost a day, which begins at 00:00 UTC; 0 for any amount (the default)"},
-		"audit-days":       {readNumber(&s.AuditDays, mostAuditDays), "remove entries of the audit trail that are older than so many days; 0 keeps all (the default)"},
-		"resume-on-answer": {readSwitch(&s.ResumeOnAnswer), "true or false: resume a dead session when its question is answered (default true)"},
-		"alert-private":    {readSwitch(&s.AlertPrivate), "true or false: alerts may go to addresses of this machine and of private networks, without encryption too (default false)"},
-		"ask":              {readSwitch(&s.Ask.Enabled), "true or false: give sessions tools to ask with over MCP (default true)"},
+		"idle-limit":               {readDuration(&s.IdleLimit), "end a process nobody wrote to for so long; 0 for never"},
+		"silent-limit":             {readDuration(&s.SilentLimit), "end a working process without a sign of life for so long; 0 for never"},
+		"absolute-limit":           {readDuration(&s.AbsoluteLimit), "end a process after so long; 0 for never"},
+		"start-limit":              {readDuration(&s.StartLimit), "how long the CLI may take to start"},
+		"ask-timeout":              {readDuration(&s.Ask.Timeout), "how long a question over MCP may wait, 30s to 15m; 0 for ever (the default)"},
+		"user-sessions":            {readNumber(&s.UserSessions, mostSessions), "how many sessions of one person may run at once; 0 for any number (the default)"},
+		"user-memory":              {readNumber(&s.UserMemory, mostMemory), "megabytes of memory that the sessions of one person may take; 0 for any amount (the default)"},
+		"user-cost":                {readAmount(&s.UserCost), "US dollars that the sessions of one person may cost a day, which begins at 00:00 UTC; 0 for any amount (the default)"},
+		"audit-days":               {readNumber(&s.AuditDays, mostAuditDays), "remove entries of the audit trail that are older than so many days; 0 keeps all (the default)"},
+		"sign-in-failures":         {readNumber(&s.SignInFailures, mostFailures), "how many sign-ins to one account from one address may fail in a minute, 6 times as many in an hour (default 2)"},
+		"address-sign-in-failures": {readNumber(&s.AddressSignInFailures, mostFailures), "how many sign-ins from one address may fail in a minute, 6 times as many in an hour (default 30)"},
+		"resume-on-answer":         {readSwitch(&s.ResumeOnAnswer), "true or false: resume a dead session when its question is answered (default true)"},
+		"alert-private":            {readSwitch(&s.AlertPrivate), "true or false: alerts may go to addresses of this machine and of private networks, without encryption too (default false)"},
+		"ask":                      {readSwitch(&s.Ask.Enabled), "true or false: give sessions tools to ask with over MCP (default true)"},
 	}
 	flags.StringVar(&file, "config", file, "settings file (TOML)")
 	for name, t := range texts {
@@ -331,6 +339,7 @@ func (s *settings) complete() error {
 	for name, n := range map[string][2]float64{
 		"user_sessions": {float64(s.UserSessions), mostSessions}, "user_memory": {float64(s.UserMemory), mostMemory},
 		"user_cost": {s.UserCost, mostCost}, "audit_days": {float64(s.AuditDays), mostAuditDays},
+		"sign_in_failures": {float64(s.SignInFailures), mostFailures}, "address_sign_in_failures": {float64(s.AddressSignInFailures), mostFailures},
 	} {
 		if err := checkNumber(n[0], n[1]); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

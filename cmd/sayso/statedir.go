@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,14 +12,51 @@ import (
 	"time"
 )
 
-// takeLock tries for a moment: a program that a killed server was just starting
-// holds the lock until it has become that program.
-func takeLock(lock *os.File) error {
+// handOver is how long a start waits for a server that is ending, as an upgrade has
+// it: as long as one takes to end.
+const handOver = shutdownGrace + 2*time.Second
+
+// ending is what a server that stops notes in its locks, behind its process id.
+const ending = "ending"
+
+// takeLock waits for a server that says that it is ending, and a moment for every
+// other: after a kill, a program that the server was just starting holds the lock until
+// it has become that program.
+func takeLock(ctx context.Context, lock *os.File) error {
 	const patience, pause = 2 * time.Second, 20 * time.Millisecond
-	for began := time.Now(); ; time.Sleep(pause) {
+	for began := time.Now(); ; {
 		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil || time.Since(began) > patience {
+		if err == nil {
+			return nil
+		}
+		wait := patience
+		if _, isEnding := holderOf(lock); isEnding {
+			wait = handOver
+		}
+		if time.Since(began) > wait {
 			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// holderOf returns the process that has a lock, to name it, and whether it is ending.
+func holderOf(lock *os.File) (process string, isEnding bool) {
+	text := make([]byte, 100)
+	n, _ := lock.ReadAt(text, 0) // what cannot be read has no name
+	process, _, isEnding = strings.Cut(strings.TrimSpace(string(text[:n])), " "+ending)
+	return process, isEnding
+}
+
+// noteEnding tells a server that waits for these locks that they will be free soon.
+func noteEnding(locks ...*os.File) {
+	for _, lock := range locks {
+		if lock != nil {
+			_, _ = fmt.Fprintf(lock, " %s\n", ending) // without it nobody waits as long
 		}
 	}
 }
@@ -24,44 +64,64 @@ func takeLock(lock *os.File) error {
 // openStateDir makes the state folder, readable by its owner alone, and takes
 // its lock. A second server on one folder would drive the same sessions, so it
 // is refused. The lock lasts until the file is closed or the process ends.
-func openStateDir(dir string) (*os.File, error) {
+func openStateDir(ctx context.Context, dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("state folder: %w", err)
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("state folder: %w", err)
 	}
-	return hold(filepath.Join(dir, "lock"), "the state folder "+dir, "--state-dir")
+	return hold(ctx, filepath.Join(dir, "lock"), "the state folder "+dir, "--state-dir")
 }
 
-// lockDatabase keeps a server with another state folder from the same SQLite
-// file, which is there: each would take the sessions of the other for dead. It is
-// nil for a database that is no file.
-func lockDatabase(address string) (*os.File, error) {
+// lockDatabase keeps a server with another state folder from the same SQLite file,
+// which need not be there yet: each would take the sessions of the other for dead. It
+// is nil for a database that is no file.
+func lockDatabase(ctx context.Context, address string) (*os.File, error) {
 	path, found := strings.CutPrefix(address, "sqlite:")
 	if !found && strings.Contains(address, "://") {
 		return nil, nil
 	}
+	if path == "" {
+		return nil, nil // which the store refuses
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("lock of the database: %w", err)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, fmt.Errorf("folder of the database: %w", err)
+		}
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	return hold(path+".lock", "the database "+path, "--database")
+	return hold(ctx, path+".lock", "the database "+path, "--database")
 }
 
 // hold takes the lock at path, which stands for a thing that a setting names.
-func hold(path, thing, setting string) (*os.File, error) {
+func hold(ctx context.Context, path, thing, setting string) (*os.File, error) {
 	lock, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock of %s: %w", thing, err)
 	}
-	if err := takeLock(lock); err != nil {
-		holder, _ := os.ReadFile(path) // only to name it
+	err = takeLock(ctx, lock)
+	if ctx.Err() != nil {
+		lock.Close()
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		holder, _ := holderOf(lock)
 		lock.Close()
 		return nil, fmt.Errorf("another sayso server (process %s) uses %s; stop it, or give this one its own with %s",
-			strings.TrimSpace(string(holder)), thing, setting)
+			holder, thing, setting)
 	}
 	if err := lock.Truncate(0); err == nil {
-		_, _ = fmt.Fprintf(lock, "%d\n", os.Getpid()) // a missing pid only makes the sentence above poorer
+		_, _ = fmt.Fprintf(lock, "%d", os.Getpid()) // a missing pid only makes the sentence above poorer
 	}
 	return lock, nil
 }

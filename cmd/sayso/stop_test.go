@@ -25,7 +25,7 @@ func (s *server) halfAnswer(requestID string) *halfAnswer {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 	must(s.h.t, err)
 	s.h.t.Cleanup(func() { conn.Close() })
-	const body = `{"decision":"allow"}`
+	const body = `{"request_type":"tool_approval","decision":"allow"}`
 	_, err = fmt.Fprintf(conn, "POST /api/pending/%s/response HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
 		requestID, blackbox.Token, len(body))
 	must(s.h.t, err)

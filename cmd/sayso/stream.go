@@ -25,13 +25,8 @@ func relay(ctx context.Context, path string, stdin io.Reader, stdout io.Writer) 
 	if err != nil {
 		return err
 	}
-	return mcpapi.RunRelay(ctx, c, io.NopCloser(stdin), unclosed{stdout}, versionText())
+	return mcpapi.RunRelay(ctx, c, stdin, stdout, versionText())
 }
-
-// unclosed is a writer that somebody else closes.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }
 
 // streamVerb writes a configuration file for the PromptManager's MCP server, or
 // for sayso mcp --config, with a stream of its own.
@@ -84,7 +79,7 @@ func streamVerb(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err := opened.CreateSession(ctx, s); err != nil && !errors.Is(err, session.ErrExists) {
 		return err
 	}
-	token, err := directory.MintStream(ctx, s.SessionID, who, *life)
+	token, err := directory.MintStream(ctx, s.SessionID, who, int64(*number), *life)
 	if err != nil {
 		return err
 	}

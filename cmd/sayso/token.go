@@ -37,11 +37,28 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		return errUsage
 	}
+	// What belongs to another kind of token would be taken for more than it is.
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	wrong := ""
+	switch {
+	case flags.NArg() > 0:
+		wrong = fmt.Sprintf("token takes no argument %q", flags.Arg(0))
+	case *signIn && (given["agent"] || given["name"] || given["role"] || given["expires"]):
+		wrong = "--sign-in goes with none of --agent, --name, --role and --expires"
+	case given["agent"] && (given["name"] || given["role"]):
+		wrong = "--agent goes with neither --name nor --role: it is the name, and an agent has no role"
+	}
+	if wrong != "" {
+		fmt.Fprintln(stderr, "sayso token:", wrong)
+		return errUsage
+	}
 	s, opened, err := openStore(ctx, "token", *stateDir, *database, stderr)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
+	ctx = asCommandLine(ctx)
 	directory := account.NewDirectory(opened)
 	admin, err := directory.FirstAdmin(ctx)
 	if err != nil {
@@ -102,7 +119,11 @@ func agentToken(ctx context.Context, sessions session.Store, directory *account.
 	if err != nil && !errors.Is(err, session.ErrExists) {
 		return "", err
 	}
-	return directory.MintAgent(ctx, id, name, life)
+	secret, err := directory.MintAgent(ctx, id, name, life)
+	if err == nil {
+		err = directory.NoteAgentToken(ctx, owner, name)
+	}
+	return secret, err
 }
 
 // signInAddress puts the secret behind the #, which browsers do not send.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // canaries is a hostile repository: each thing that it brings makes a file when it
@@ -211,6 +212,105 @@ func TestNothingOfAHostileRepositoryRunsBeforeItIsTrusted(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(c.cwd, ".claude", "settings.local.json"), []byte(`{"env":{"PATH":"."}}`), 0o600))
 		if status := s.status("POST", "/api/sessions", start, &seen); status != 409 || seen.Error.FolderTrust.Before == nil || seen.Error.FolderTrust.Digest == found.Digest {
 			t.Errorf("changed settings: got %d %+v", status, seen)
+		}
+	})
+}
+
+// TestWhatIsNotInSettingsIsSeenToo has the real CLI in a repository whose canaries
+// stand beside its settings: in a nested repository that its index names, in hooks of
+// Git, in a plugin, in scheduled tasks.
+func TestWhatIsNotInSettingsIsSeenToo(t *testing.T) {
+	onBothCLIs(t, func(t *testing.T, version string) {
+		h, _ := realHouse(t, version)
+		c := canaries{t: t, dir: filepath.Join(h.work, "canaries"), root: filepath.Join(h.work, "repo")}
+		c.cwd = filepath.Join(c.root, "sub")
+		must(t, os.MkdirAll(c.dir, 0o700))
+		put := func(file, text string, mode os.FileMode) {
+			t.Helper()
+			file = filepath.Join(c.root, file)
+			must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+			must(t, os.WriteFile(file, []byte(text), mode))
+		}
+		git := func(args ...string) {
+			t.Helper()
+			cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+			cmd.Dir = c.root
+			cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("git %q: %v: %s", args, err, out)
+			}
+		}
+		put("sub/tracked", "one", 0o600)
+		git("init", "-q")
+		git("add", ".")
+		git("commit", "-q", "-m", "x")
+		put(".git/hooks/post-index-change", "#!/bin/sh\n"+c.touch("git-hook"), 0o700)
+		must(t, os.Chtimes(filepath.Join(c.cwd, "tracked"), time.Now(), time.Now().Add(-time.Hour))) // so that looking writes the index
+		put("sub/.claude/skills/p/.claude-plugin/plugin.json", `{"name":"p","version":"1.0.0"}`, 0o600)
+		put("sub/.claude/skills/p/hooks/hooks.json", `{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"`+c.touch("plugin-hook")+`"}]}]}}`, 0o600)
+		put("sub/.claude/skills/p/.lsp.json", `{"l":{"command":"sh","args":["-c","`+c.touch("plugin-lsp")+`"],"extensionToLanguage":{".ts":"typescript"}}}`, 0o600)
+		put("sub/.claude/scheduled_tasks.json", `{"tasks":[{"id":"abcd1234","cron":"* * * * *","prompt":"task-canary","createdAt":1700000000000}]}`, 0o600)
+
+		s := h.start()
+		script := `[[{"tool":"Bash","input":{"command":"git status --short","description":"looks"}}],[{"text":"I looked"}]]`
+		start := map[string]any{"cwd": c.cwd, "prompt": "```script\n" + script + "\n```"}
+		begin := func(key string, value any) (sessionID string) {
+			t.Helper()
+			var made struct {
+				SessionID string `json:"session_id"`
+			}
+			s.do("POST", "/api/sessions", map[string]any{"cwd": c.cwd, "prompt": start["prompt"], key: value}, &made)
+			return made.SessionID
+		}
+		refused := func(canLeaveOut bool, names ...string) string {
+			t.Helper()
+			var seen distrust
+			if status := s.status("POST", "/api/sessions", start, &seen); status != 409 || seen.Error.Code != "folder_untrusted" {
+				t.Fatalf("got %d %+v, want 409 folder_untrusted", status, seen)
+			}
+			found := seen.Error.FolderTrust
+			for _, name := range names {
+				if !strings.Contains(fmt.Sprint(found.Items), name) {
+					t.Errorf("%s is not shown in %+v", name, found.Items)
+				}
+			}
+			if found.CanLeaveOut != canLeaveOut {
+				t.Errorf("can be left out: %t, want %t", found.CanLeaveOut, canLeaveOut)
+			}
+			if ran := c.ran(); len(ran) > 0 {
+				t.Fatalf("before anybody trusted the folder there ran %q", ran)
+			}
+			return found.Digest
+		}
+		beside := []string{"git-hook", "plugin-hook", "plugin-lsp", "task-canary"}
+		refused(true, beside...)
+		without := begin("without_settings", true)
+		s.says(without, "I looked")
+		if ran := c.ran(); len(ran) > 0 {
+			t.Errorf("without the settings there ran %q", ran)
+		}
+		var all json.RawMessage
+		s.do("GET", "/api/sessions/"+without+"/transcript?limit=500", nil, &all)
+		if text := string(all); strings.Contains(text, "scheduled task") || strings.Contains(text, "task-canary") {
+			t.Errorf("without the settings a scheduled task began a turn: %s", text)
+		}
+
+		git("init", "-q", "deep/nested")
+		git("-C", "deep/nested", "commit", "-q", "--allow-empty", "-m", "x")
+		git("-C", "deep/nested", "config", "core.fsmonitor", c.touch("git-nested")+"; false #")
+		git("add", "deep/nested")
+		c.ran() // by what we just did
+		digest := refused(false, append(beside, "git-nested")...)
+		if status := s.status("POST", "/api/sessions", map[string]any{"cwd": c.cwd, "prompt": "x", "without_settings": true}, nil); status != 409 {
+			t.Errorf("a nested repository is left out: %d", status)
+		}
+		if ran := c.ran(); len(ran) > 0 {
+			t.Fatalf("before anybody trusted the folder there ran %q", ran)
+		}
+		with := begin("trust", digest)
+		s.says(with, "I looked")
+		if ran := c.ran(); !slices.Contains(ran, "git-nested") {
+			t.Errorf("of a folder that is trusted there ran %q, and not git-nested: is it asked about for nothing?", ran)
 		}
 	})
 }

@@ -7,7 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	osuser "os/user"
 	"strings"
 	"text/tabwriter"
 
@@ -52,18 +54,30 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	}
 	known := map[string]bool{"add": true, "passwd": true, "role": true, "disable": true, "enable": true, "list": false}
 	named, ok := known[verb]
+	gave := false
+	flags.Visit(func(f *flag.Flag) { gave = gave || f.Name == "role" })
+	switch {
+	case verb == "role" && !gave, gave && verb != "role" && verb != "add":
+		ok = false // a role that nobody named is none to give
+	}
 	if !ok || named != (name != "") || flags.NArg() > 0 {
 		fmt.Fprint(stderr, userUsage)
 		return errUsage
+	}
+	if verb == "list" {
+		_, opened, err := openToLook(ctx, "user", *stateDir, *database, stderr)
+		if err != nil {
+			return err
+		}
+		defer opened.Close()
+		return listUsers(ctx, account.NewDirectory(opened), stdout)
 	}
 	s, directory, done, err := openDirectory(ctx, "user", *stateDir, *database, stderr)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if verb == "list" {
-		return listUsers(ctx, directory, stdout)
-	}
+	ctx = asCommandLine(ctx)
 	if verb == "add" {
 		made, err := directory.CreateUser(ctx, name, account.Role(*role), "")
 		if err != nil {
@@ -81,10 +95,7 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	if err != nil {
 		return err
 	}
-	for _, u := range people {
-		if !strings.EqualFold(u.Name, name) {
-			continue
-		}
+	if u, found := account.FindUser(people, name); found {
 		switch verb {
 		case "role":
 			return directory.SetRole(ctx, u.UserID, account.Role(*role))
@@ -104,6 +115,15 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		return err
 	}
 	return fmt.Errorf("there is no user %q; 'sayso user list' lists them", name)
+}
+
+// asCommandLine makes who runs a command the actor of what it does.
+func asCommandLine(ctx context.Context) context.Context {
+	name := ""
+	if u, err := osuser.Current(); err == nil {
+		name = u.Username
+	}
+	return account.WithActor(ctx, account.CommandLine(name))
 }
 
 func listUsers(ctx context.Context, directory *account.Directory, stdout io.Writer) error {
@@ -135,8 +155,22 @@ func openDirectory(ctx context.Context, verb, stateDir, database string, stderr 
 	return s, account.NewDirectory(opened), func() { opened.Close() }, nil
 }
 
-// openStore opens the database of a server for one verb.
+// openStore opens the database of a server for one verb that changes it.
 func openStore(ctx context.Context, verb, stateDir, database string, stderr io.Writer) (settings, store.Store, error) {
+	return openBy(ctx, store.Open, verb, stateDir, database, stderr)
+}
+
+// openToLook opens the database of a server for one verb that changes nothing: it makes
+// none, and leaves one of another version as it is.
+func openToLook(ctx context.Context, verb, stateDir, database string, stderr io.Writer) (settings, store.Store, error) {
+	s, opened, err := openBy(ctx, store.OpenReadOnly, verb, stateDir, database, stderr)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("there is no database at %s yet; sayso serve makes it", s.Database)
+	}
+	return s, opened, err
+}
+
+func openBy(ctx context.Context, open func(context.Context, string) (store.Store, error), verb, stateDir, database string, stderr io.Writer) (settings, store.Store, error) {
 	var rest []string
 	if stateDir != "" {
 		rest = append(rest, "--state-dir="+stateDir)
@@ -148,6 +182,6 @@ func openStore(ctx context.Context, verb, stateDir, database string, stderr io.W
 	if err != nil {
 		return s, nil, err
 	}
-	opened, err := store.Open(ctx, s.Database)
+	opened, err := open(ctx, s.Database)
 	return s, opened, err
 }

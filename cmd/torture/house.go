@@ -232,7 +232,7 @@ func (h *house) state(ctx context.Context, sessionID string) (string, error) {
 // told who was first. That this answer is taken is the end of a request that
 // nobody had answered.
 func (h *house) verdict(ctx context.Context, requestID string) (row, error) {
-	body := map[string]any{"decision": "deny", "message": "asked afterwards by the torture", "command_id": uuid.NewString()}
+	body := map[string]any{"request_type": "tool_approval", "decision": "deny", "message": "asked afterwards by the torture", "command_id": uuid.NewString()}
 	var refused *blackbox.Refused
 	switch err := h.admin.Do(ctx, http.MethodPost, "/api/pending/"+requestID+"/response", body, nil); {
 	case err == nil:

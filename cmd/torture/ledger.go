@@ -302,7 +302,9 @@ func (c *comparison) acks(id string, a *asked, m claim, winners []claim) {
 		}
 	}
 	first := m.Acks[0]
-	if m.Held && m.Undos == 0 && first.Result == "already_resolved" {
+	// A denial ends an approval that is held; nothing else may.
+	denied := strings.HasPrefix(m.Words, "allow ") && first.Resolved != nil && first.Resolved.Outcome == "denied"
+	if m.Held && m.Undos == 0 && first.Result == "already_resolved" && !denied {
 		c.blame(told, id, "%s was told that its answer is held, never took it back, and was told %q", m.tab, first)
 	}
 	switch first.Result {

@@ -96,6 +96,17 @@ func TestAnswerThatMeetsAWithdrawalIsNoFault(t *testing.T) {
 	}
 }
 
+// An approval that was held ends when somebody else denies.
+func TestADenialEndsWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	l := plant()
+	g := l.Tabs[0].Given["r2"]
+	g.Hold, g.Held, g.Words = time.Second, true, "allow "+canonical(input("c2"))
+	if faults, _ := compare(l); len(faults) > 0 {
+		t.Errorf("got %v", faults)
+	}
+}
+
 // takenBack adds to what was planted an answer of Ada to request 4 that was held and
 // that she took back before Grace answered.
 func takenBack(l *ledgers) *given {

@@ -95,7 +95,7 @@ var (
 			r := t.requestNamed(c.id, name)
 			for _, fields := range []map[string]any{
 				// As long as can be, so that no start of a server takes longer.
-				{"type": "pending_request_response", "decision": "deny", "message": "taken back", "undo_ms": 10_000},
+				{"type": "pending_request_response", "request_type": r.RequestType, "decision": "deny", "message": "taken back", "undo_ms": 10_000},
 				{"type": "undo"},
 			} {
 				fields["session_id"], fields["request_id"] = c.id, r.RequestID

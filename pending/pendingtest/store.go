@@ -33,8 +33,8 @@ const (
 	OpAnswerable  Op = "AnswerableRequests"
 	OpUndelivered Op = "UndeliveredRequests"
 	OpUnconsumed  Op = "UnconsumedRequests"
+	OpConsumed    Op = "ConsumedRequests"
 	OpExtend      Op = "ExtendRequest"
-	OpTicket      Op = "TicketRequest"
 )
 
 // Fault is what goes wrong in one call.
@@ -126,7 +126,6 @@ func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pend
 		}
 		row := clone(r)
 		row.Status, row.Delivery, row.Resolution = pending.Open, pending.NotDelivered, nil
-		row.TicketedAt = time.Time{}
 		s.rows[r.RequestID] = row
 		s.order = append(s.order, r.RequestID)
 		s.versions[r.SessionID]++
@@ -151,7 +150,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 		}
 		if !row.Status.Final() && (res.SecondTo == "" || row.Approval != nil && row.Approval.Actor.UserID == res.SecondTo) && !outrun(row, res) {
 			row.Status = res.Status
-			res.HeldSince = time.Time{}
+			res.HeldSince, res.Overrules = time.Time{}, nil
 			row.Resolution = &res
 			row.Held = nil
 			if res.Status == pending.Answered || res.Status == pending.Denied {
@@ -221,8 +220,10 @@ func outrun(row pending.Request, res pending.Resolution) bool {
 		return false
 	case !res.HeldSince.IsZero():
 		return !row.Held.Stands() || row.Held.CommandID != res.CommandID
+	case res.Overrules != nil && (!row.Held.Stands() || row.Held.CommandID != res.Overrules.CommandID):
+		return true
 	}
-	return row.Held.Stands() || slices.Contains(row.TakenBack, res.CommandID)
+	return row.Held.Stands() && res.Overrules == nil || slices.Contains(row.TakenBack, res.CommandID)
 }
 
 // HoldRequest implements [pending.Store].
@@ -364,30 +365,6 @@ func (s *Store) ExtendRequest(ctx context.Context, requestID string, expiresAt t
 	return now, extended, nil
 }
 
-// TicketRequest implements [pending.Store].
-func (s *Store) TicketRequest(ctx context.Context, requestID string, at, expiresAt time.Time) (now pending.Request, err error) {
-	err = s.do(ctx, OpTicket, requestID, func() error {
-		row, known := s.rows[requestID]
-		if !known {
-			return pending.ErrNotFound
-		}
-		if !row.Status.Final() && row.TicketedAt.IsZero() {
-			row.TicketedAt = at
-			if row.ExpiresAt.IsZero() {
-				row.ExpiresAt = expiresAt
-			}
-			s.rows[requestID] = row
-			s.versions[row.SessionID]++
-		}
-		now = clone(row)
-		return nil
-	})
-	if err != nil {
-		return pending.Request{}, err
-	}
-	return now, nil
-}
-
 // Request implements [pending.Store].
 func (s *Store) Request(ctx context.Context, requestID string) (r pending.Request, err error) {
 	err = s.do(ctx, OpRead, requestID, func() error {
@@ -416,6 +393,16 @@ func (s *Store) UndeliveredRequests(ctx context.Context, sessionID string) ([]pe
 	return s.list(ctx, OpUndelivered, sessionID, func(r pending.Request) bool {
 		return r.SessionID == sessionID && r.Delivery == pending.Queued
 	})
+}
+
+// ConsumedRequests implements [pending.Store].
+func (s *Store) ConsumedRequests(ctx context.Context, sessionID, processID string, limit int) ([]pending.Request, error) {
+	list, err := s.list(ctx, OpConsumed, sessionID, func(r pending.Request) bool {
+		return r.SessionID == sessionID && r.ProcessID == processID && r.Delivery == pending.Consumed
+	})
+	slices.Reverse(list)
+	slices.SortStableFunc(list, func(a, b pending.Request) int { return b.Resolution.At.Compare(a.Resolution.At) })
+	return list[:min(limit, len(list))], err
 }
 
 // UnconsumedRequests implements [pending.Store].

@@ -32,6 +32,15 @@ type auditBody struct {
 	Held        float64      `json:"held_seconds,omitempty"` // how long it could be taken back before it counted
 	Grants      []auditGrant `json:"grants,omitempty"`       // that came with the answer
 	First       *auditPerson `json:"first,omitempty"`        // who approved before, where two had to
+	Overruled   *auditHeld   `json:"overruled,omitempty"`    // the held approval that a denial ended
+}
+
+// auditHeld is an answer that never counted, because somebody denied while it was
+// held.
+type auditHeld struct {
+	By     auditPerson  `json:"by"`
+	At     time.Time    `json:"at"`
+	Answer auditContent `json:"answer"`
 }
 
 type auditPerson struct {
@@ -137,6 +146,13 @@ func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
 	}
 	if !res.HeldSince.IsZero() {
 		body.Held = res.At.Sub(res.HeldSince).Seconds()
+	}
+	if h := res.Overrules; h != nil {
+		given, err := json.Marshal(h.Answer)
+		if err != nil {
+			return nil, err
+		}
+		body.Overruled = &auditHeld{By: personOf(h.Actor), At: Time(Micros(h.At)), Answer: content(given)}
 	}
 	for _, g := range pending.GrantsOf(r, res) {
 		body.Grants = append(body.Grants, grantOf(g))

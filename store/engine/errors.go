@@ -25,6 +25,8 @@ var (
 	ErrCorrupt = errors.New("the database is damaged")
 	// ErrDSN: the address of the database cannot be used as given.
 	ErrDSN = errors.New("bad database address")
+	// ErrInUse: another server uses the database.
+	ErrInUse = errors.New("the database is in use")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("the store is closed")
 )

@@ -20,12 +20,14 @@ type heldColumn struct {
 	CommandID string         `json:"command_id"`
 	Answer    pending.Answer `json:"answer"`
 	Dropped   string         `json:"dropped,omitempty"`
+	// CredentialID is absent in rows that are older than it.
+	CredentialID string `json:"by_credential_id,omitempty"`
 }
 
 func (c *heldColumn) held() *pending.Held {
 	return &pending.Held{
 		Actor: pending.Actor{UserID: c.UserID, Name: c.Name, Device: c.Device, Address: c.Address},
-		At:    Time(c.At), Until: Time(c.Until), CommandID: c.CommandID, Answer: c.Answer, Dropped: c.Dropped,
+		At:    Time(c.At), Until: Time(c.Until), CommandID: c.CommandID, Answer: c.Answer, Dropped: c.Dropped, CredentialID: c.CredentialID,
 	}
 }
 
@@ -33,7 +35,7 @@ func (c *heldColumn) held() *pending.Held {
 func HeldText(h pending.Held) ([]byte, error) {
 	text, err := json.Marshal(heldColumn{
 		UserID: Shown(h.Actor.UserID), Name: Shown(h.Actor.Name), Device: Shown(h.Actor.Device), Address: Shown(h.Actor.Address),
-		At: Micros(h.At), Until: Micros(h.Until), CommandID: Shown(h.CommandID), Answer: h.Answer, Dropped: Shown(h.Dropped),
+		At: Micros(h.At), Until: Micros(h.Until), CommandID: Shown(h.CommandID), Answer: h.Answer, Dropped: Shown(h.Dropped), CredentialID: Shown(h.CredentialID),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("held answer: %w", err)
@@ -74,14 +76,17 @@ func Unheld(r pending.Request, commandID, why string) (text []byte, ok bool, err
 // command that must be held, "" when none may be, "*" when it makes no difference;
 // and what must not be among those that were taken back, "" for nothing.
 func Outrun(res pending.Resolution) (held, back string) {
+	if res.Overrules != nil {
+		held = Shown(res.Overrules.CommandID)
+	}
 	switch {
 	case !Answers(res.Status):
 		return "*", ""
 	case !res.HeldSince.IsZero():
 		return Shown(res.CommandID), ""
 	case res.CommandID == "":
-		return "", ""
+		return held, ""
 	default:
-		return "", TakenBack(res.CommandID)
+		return held, TakenBack(res.CommandID)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/sayso-dev/sayso/pending"
 )
@@ -13,7 +12,7 @@ import (
 // order of [NewRequestValues].
 const newRequestColumns = `request_id, session_id, created_at, expires_at, request_type, source, process_id,
 	asker_request_id, asker_tool_use_id, tool_name, input_hash, agent_id, agent_type, title, description,
-	decision_reason, blocked_path, form, permission_suggestions, tool_input, earlier, earlier_tool_input, asker`
+	decision_reason, blocked_path, form, permission_suggestions, tool_input, earlier, earlier_tool_input, asker, policy`
 
 // NewRequestArgs is how many arguments [NewRequestValues] returns.
 var NewRequestArgs = strings.Count(newRequestColumns, ",") + 1
@@ -63,7 +62,7 @@ func NormalRequest(r pending.Request) pending.Request {
 	r.Title, r.Description, r.DecisionReason = Shown(r.Title), Shown(r.Description), Shown(r.DecisionReason)
 	r.Asker = Shown(r.Asker)
 	r.Status, r.Delivery, r.Resolution = pending.Open, pending.NotDelivered, nil
-	r.TicketedAt, r.Approval, r.Held, r.TakenBack = time.Time{}, nil, nil, nil
+	r.Approval, r.Held, r.TakenBack = nil, nil, nil
 	if r.Earlier != nil {
 		e := *r.Earlier
 		e.RequestID, e.Status, e.Summary, e.By = Shown(e.RequestID), pending.Status(Shown(string(e.Status))), Shown(e.Summary), Shown(e.By)
@@ -80,6 +79,10 @@ func NewRequestValues(r pending.Request, bind Bind) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("form: %w", err)
 	}
+	policy, err := encode(r.Policy, r.Policy == nil)
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
 	var earlier, earlierInput []byte
 	if r.Earlier != nil {
 		e := *r.Earlier
@@ -92,7 +95,7 @@ func NewRequestValues(r pending.Request, bind Bind) ([]any, error) {
 		r.RequestID, r.SessionID, Micros(r.CreatedAt), Micros(r.ExpiresAt),
 		string(r.RequestType), string(r.Source), r.ProcessID, bind(exact(r.AskerRequestID)), bind(exact(r.AskerToolUseID)),
 		r.ToolName, r.InputHash, r.AgentID, r.AgentType, r.Title, r.Description, r.DecisionReason,
-		bind(exact(r.BlockedPath)), bind(form), bind(r.PermissionSuggestions), bind(r.ToolInput), bind(earlier), bind(earlierInput), r.Asker,
+		bind(exact(r.BlockedPath)), bind(form), bind(r.PermissionSuggestions), bind(r.ToolInput), bind(earlier), bind(earlierInput), r.Asker, bind(policy),
 	}, nil
 }
 
@@ -104,12 +107,12 @@ var requestColumns = []string{
 	"request_id", "session_id", "status", "delivery", "created_at", "expires_at", "request_type", "source",
 	"asker_request_id", "asker_tool_use_id", "tool_name", "input_hash", "agent_id", "agent_type", "title", "description",
 	"decision_reason", "blocked_path", "by_user_id", "by_name", "by_device", "reason", "resolved_at", "command_id",
-	"process_id", "carried_from", "asker", "ticketed_at",
-	"approver_id", "approver_name", "approver_device", "approver_command", "approved_at", "taken_back",
-	"held", "answer", "form", "permission_suggestions", "tool_input", "earlier", "earlier_tool_input",
+	"process_id", "carried_from", "asker",
+	"approver_id", "approver_name", "approver_device", "approver_command", "approver_credential", "approved_at", "taken_back",
+	"held", "answer", "form", "permission_suggestions", "tool_input", "earlier", "earlier_tool_input", "policy",
 }
 
-const nullableRequestColumns = 7
+const nullableRequestColumns = 8
 
 // RequestColumns is the select list of [RequestRow.Dest].
 var RequestColumns = strings.Join(requestColumns, ", ")
@@ -136,11 +139,11 @@ type RequestRow struct {
 	r                                pending.Request
 	res                              pending.Resolution
 	createdAt, expiresAt, resolvedAt int64
-	ticketedAt, approvedAt           int64
+	approvedAt                       int64
 	first                            pending.Approval
 	askerRequestID, toolUseID, path  []byte
 	answer, form, suggestions, raw   []byte
-	earlier, earlierInput            []byte
+	earlier, earlierInput, policy    []byte
 	held                             []byte
 	takenBack                        string
 }
@@ -152,9 +155,9 @@ func (x *RequestRow) Dest() []any {
 		(*string)(&x.r.RequestType), (*string)(&x.r.Source), &x.askerRequestID, &x.toolUseID, &x.r.ToolName, &x.r.InputHash,
 		&x.r.AgentID, &x.r.AgentType, &x.r.Title, &x.r.Description, &x.r.DecisionReason, &x.path,
 		&x.res.Actor.UserID, &x.res.Actor.Name, &x.res.Actor.Device, &x.res.Reason, &x.resolvedAt, &x.res.CommandID,
-		&x.r.ProcessID, &x.res.CarriedFrom, &x.r.Asker, &x.ticketedAt,
-		&x.first.Actor.UserID, &x.first.Actor.Name, &x.first.Actor.Device, &x.first.CommandID, &x.approvedAt, &x.takenBack,
-		&x.held, &x.answer, &x.form, &x.suggestions, &x.raw, &x.earlier, &x.earlierInput,
+		&x.r.ProcessID, &x.res.CarriedFrom, &x.r.Asker,
+		&x.first.Actor.UserID, &x.first.Actor.Name, &x.first.Actor.Device, &x.first.CommandID, &x.first.CredentialID, &x.approvedAt, &x.takenBack,
+		&x.held, &x.answer, &x.form, &x.suggestions, &x.raw, &x.earlier, &x.earlierInput, &x.policy,
 	}
 }
 
@@ -165,12 +168,15 @@ func (x *RequestRow) Found() bool { return x.r.RequestID != "" }
 func (x *RequestRow) Request() (pending.Request, error) {
 	r := x.r
 	r.AskerRequestID, r.AskerToolUseID, r.BlockedPath = string(x.askerRequestID), string(x.toolUseID), string(x.path)
-	r.CreatedAt, r.ExpiresAt, r.TicketedAt = Time(x.createdAt), Time(x.expiresAt), Time(x.ticketedAt)
+	r.CreatedAt, r.ExpiresAt = Time(x.createdAt), Time(x.expiresAt)
 	r.ToolInput, r.PermissionSuggestions = x.raw, x.suggestions
 	if err := decode("form", x.form, &r.Form); err != nil {
 		return pending.Request{}, err
 	}
 	if err := decode("earlier", x.earlier, &r.Earlier); err != nil {
+		return pending.Request{}, err
+	}
+	if err := decode("policy", x.policy, &r.Policy); err != nil {
 		return pending.Request{}, err
 	}
 	if r.Earlier != nil {
@@ -224,7 +230,7 @@ func Resolve(placeholder func(n int) string) string {
 // Approve is the assignment of the first approval of a request, the nth argument
 // named by placeholder; its arguments are [ApprovalValues].
 func Approve(placeholder func(n int) string) string {
-	columns := []string{"approver_id", "approver_name", "approver_device", "approver_command", "approved_at"}
+	columns := []string{"approver_id", "approver_name", "approver_device", "approver_command", "approver_credential", "approved_at"}
 	for i, name := range columns {
 		columns[i] = name + " = " + placeholder(i+1)
 	}
@@ -233,7 +239,7 @@ func Approve(placeholder func(n int) string) string {
 
 // ApprovalValues are the arguments of [Approve]; the zero value is none.
 func ApprovalValues(a pending.Approval) []any {
-	return []any{Shown(a.Actor.UserID), Shown(a.Actor.Name), Shown(a.Actor.Device), Shown(a.CommandID), Micros(a.At)}
+	return []any{Shown(a.Actor.UserID), Shown(a.Actor.Name), Shown(a.Actor.Device), Shown(a.CommandID), Shown(a.CredentialID), Micros(a.At)}
 }
 
 // ResolutionValues are the arguments of [Resolve].

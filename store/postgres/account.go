@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sayso-dev/sayso/account"
@@ -10,22 +11,28 @@ import (
 )
 
 const (
-	putUser = `INSERT INTO users (user_id, name, role, created_at, disabled) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_id)
-		DO UPDATE SET name = excluded.name, role = excluded.role, created_at = excluded.created_at, disabled = excluded.disabled`
+	putUser = `INSERT INTO users (user_id, name, role, created_at, disabled, created_by, canonical_name) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (user_id)
+		DO UPDATE SET name = excluded.name, role = excluded.role, created_at = excluded.created_at, disabled = excluded.disabled,
+		created_by = excluded.created_by, canonical_name = excluded.canonical_name`
 	addCredential = `INSERT INTO credentials (credential_id, kind, user_id, name, hash, created_at, expires_at,
-		last_used_at, revoked, role, address, method, method_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
-	live              = "c.kind = $1 AND c.hash = $2 AND NOT c.revoked AND NOT u.disabled AND (c.expires_at = 0 OR c.expires_at > $3)"
-	selectUser        = "SELECT " + engine.UserColumns + " FROM users u WHERE u.user_id = $1"
-	selectUsers       = "SELECT " + engine.UserColumns + " FROM users u ORDER BY u.created_at, u.user_id"
-	selectCredential  = "SELECT " + engine.CredentialColumns + ", " + engine.UserColumns + " FROM credentials c JOIN users u ON u.user_id = c.user_id WHERE " + live
-	useCredential     = "UPDATE credentials c SET revoked = true, last_used_at = $3 FROM users u WHERE u.user_id = c.user_id AND " + live + " RETURNING " + engine.CredentialColumns + ", " + engine.UserColumns
-	selectCredentials = "SELECT " + engine.CredentialColumns + " FROM credentials c WHERE $1 IN ('', c.user_id) ORDER BY c.created_at, c.credential_id"
-	insertAgentToken  = "INSERT INTO agent_tokens (" + engine.AgentTokenColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7)"
-	selectAgentToken  = "SELECT " + engine.AgentTokenColumns + " FROM agent_tokens WHERE hash = $1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > $2)"
-	selectAgentTokens = "SELECT " + engine.AgentTokenColumns + " FROM agent_tokens WHERE $1 IN ('', session_id) ORDER BY created_at, token_id"
-	revokeAgentTokens = "UPDATE agent_tokens SET revoked_at = $1 WHERE session_id = $2 AND revoked_at = 0"
-	insertCommand     = "INSERT INTO commands (user_id, command_id, ack, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (user_id, command_id) DO NOTHING"
-	selectCommand     = "SELECT ack FROM commands WHERE user_id = $1 AND command_id = $2"
+		last_used_at, revoked, role, address, method, method_id, parent_id, created_by, bound, bound_until, page_key)
+		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18
+		WHERE NOT $16 OR EXISTS (SELECT 1 FROM credentials p WHERE p.credential_id = $14 AND ` + engine.ParentLives + `)`
+	// lockParents keeps a parent from ending until its child is there to end with it.
+	lockParents          = "SELECT 1 FROM credentials WHERE credential_id = $1 OR credential_id = (SELECT parent_id FROM credentials WHERE credential_id = $1) FOR SHARE"
+	live                 = "c.kind = $1 AND c.hash = $2 AND NOT c.revoked AND NOT u.disabled AND (c.expires_at = 0 OR c.expires_at > $3)"
+	selectUser           = "SELECT " + engine.UserColumns + " FROM users u WHERE u.user_id = $1"
+	selectUsers          = "SELECT " + engine.UserColumns + " FROM users u ORDER BY u.created_at, u.user_id"
+	selectCredential     = "SELECT " + engine.CredentialColumns + ", " + engine.UserColumns + " FROM credentials c JOIN users u ON u.user_id = c.user_id WHERE " + live
+	useCredential        = "UPDATE credentials c SET revoked = true, last_used_at = $3 FROM users u WHERE u.user_id = c.user_id AND " + live + " RETURNING " + engine.CredentialColumns + ", " + engine.UserColumns
+	selectCredentialByID = "SELECT " + engine.CredentialColumns + " FROM credentials c WHERE c.credential_id = $1"
+	selectCredentials    = "SELECT " + engine.CredentialColumns + " FROM credentials c WHERE $1 IN ('', c.user_id) ORDER BY c.created_at, c.credential_id"
+	insertAgentToken     = "INSERT INTO agent_tokens (" + engine.AgentTokenColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+	selectAgentToken     = "SELECT " + engine.AgentTokenColumns + " FROM agent_tokens WHERE hash = $1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > $2)"
+	selectAgentTokens    = "SELECT " + engine.AgentTokenColumns + " FROM agent_tokens WHERE $1 IN ('', session_id) ORDER BY created_at, token_id"
+	revokeAgentTokens    = "UPDATE agent_tokens SET revoked_at = $1 WHERE session_id = $2 AND revoked_at = 0"
+	insertCommand        = "INSERT INTO commands (user_id, command_id, ack, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (user_id, command_id) DO NOTHING"
+	selectCommand        = "SELECT ack FROM commands WHERE user_id = $1 AND command_id = $2"
 )
 
 // PutUser implements [account.Store].
@@ -49,8 +56,15 @@ func (s *Store) Users(ctx context.Context) ([]account.User, error) {
 
 // AddCredential implements [account.Store].
 func (s *Store) AddCredential(ctx context.Context, c account.Credential) error {
-	err := s.write(ctx, "add credential "+c.CredentialID, durable, statement{text: addCredential, args: engine.CredentialValues(c)})
+	var added int64
+	steps := []statement{{addCredential, engine.CredentialValues(c), changed(&added)}}
+	if c.Bound {
+		steps = slices.Insert(steps, 0, statement{text: lockParents, args: []any{c.ParentID}})
+	}
+	err := s.write(ctx, "add credential "+c.CredentialID, durable, steps...)
 	switch {
+	case err == nil && added == 0:
+		err = fmt.Errorf("postgres: add credential %s: parent %s: %w", c.CredentialID, c.ParentID, account.ErrNotFound)
 	case violates(err, uniqueRule):
 		err = fmt.Errorf("postgres: add credential %s: %w", c.CredentialID, account.ErrExists)
 	case violates(err, foreignKeyRule):
@@ -96,6 +110,11 @@ func (s *Store) UseOnce(ctx context.Context, kind account.CredentialKind, hash [
 	return credential.Credential(), user.User(), nil
 }
 
+// CredentialByID implements [account.Store].
+func (s *Store) CredentialByID(ctx context.Context, credentialID string) (account.Credential, error) {
+	return engine.One(ctx, s.query, "credential", selectCredentialByID, account.ErrNotFound, engine.ReadCredential, credentialID)
+}
+
 // Credentials implements [account.Store].
 func (s *Store) Credentials(ctx context.Context, userID string) ([]account.Credential, error) {
 	return engine.All(ctx, s.query, "credentials of "+userID, selectCredentials, engine.ReadCredential, userID)
@@ -103,8 +122,14 @@ func (s *Store) Credentials(ctx context.Context, userID string) ([]account.Crede
 
 // RevokeCredential implements [account.Store].
 func (s *Store) RevokeCredential(ctx context.Context, credentialID string) error {
-	return s.mark(ctx, "revoke credential "+credentialID, durable,
-		"UPDATE credentials SET revoked = true WHERE credential_id = $1", credentialID)
+	var n int64
+	err := s.write(ctx, "revoke credential "+credentialID, durable,
+		statement{"UPDATE credentials SET revoked = true WHERE credential_id = $1", []any{credentialID}, changed(&n)},
+		statement{text: engine.EndBound})
+	if err == nil && n == 0 {
+		err = fmt.Errorf("postgres: revoke credential %s: %w", credentialID, account.ErrNotFound)
+	}
+	return err
 }
 
 // Touch implements [account.Store].
@@ -180,7 +205,8 @@ func (s *Store) SaveCommand(ctx context.Context, userID, commandID string, ack [
 const (
 	lockAdmins = "SELECT user_id FROM users WHERE role = 'admin' OR user_id = $1 ORDER BY user_id FOR UPDATE"
 	changeUser = `UPDATE users u SET name = coalesce($2, u.name), role = coalesce($3, u.role), disabled = coalesce($4, u.disabled),
-		password = coalesce($6, u.password)
+		password = coalesce($6, u.password), password_by = coalesce($8, u.password_by), password_at = coalesce($9, u.password_at),
+		canonical_name = coalesce($10, u.canonical_name)
 		WHERE u.user_id = $1 AND ($5::text IS NULL OR u.password = $5)
 		AND ($7::boolean IS NOT TRUE OR u.password = '' AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.user_id)) AND ` + staysAdmin + ` RETURNING ` + engine.UserColumns
 	staysAdmin = `(coalesce($3, u.role) = 'admin' AND NOT coalesce($4, u.disabled) OR u.role <> 'admin' OR u.disabled
@@ -193,20 +219,23 @@ const (
 
 // ChangeUser implements [account.Store].
 func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserChange) (account.User, error) {
-	var from, to *string
+	var from, to, by, canonical *string
+	var at *int64
 	if c.Password != nil {
-		from, to = c.Password.From, &c.Password.To
+		from, to, by = c.Password.From, &c.Password.To, &c.Password.By
+		micros := engine.Micros(c.Password.At)
+		at = &micros
 	}
 	name := c.Name
 	if name != nil {
-		shown := engine.Shown(*name)
-		name = &shown
+		shown, form := engine.Shown(*name), account.CanonicalName(*name)
+		name, canonical = &shown, &form
 	}
 	var changedRow engine.UserRow
 	var done bool
 	steps := []statement{
 		{text: lockAdmins, args: []any{userID}},
-		{changeUser, []any{userID, name, (*string)(c.Role), c.Disabled, from, to, c.Unclaimed}, row(&done, changedRow.Dest()...)},
+		{changeUser, []any{userID, name, (*string)(c.Role), c.Disabled, from, to, c.Unclaimed, by, at, canonical}, row(&done, changedRow.Dest()...)},
 	}
 	if c.Password != nil {
 		// Salted anew each time, so that it is there only when the change above was made.
@@ -219,6 +248,7 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 	if c.Disabled != nil && *c.Disabled {
 		steps = append(steps, statement{text: endDisabled, args: []any{userID}})
 	}
+	steps = append(steps, statement{text: engine.EndBound})
 	err := s.write(ctx, "change user "+userID, durable, steps...)
 	switch {
 	case violates(err, uniqueRule):

@@ -10,8 +10,8 @@ import (
 
 const (
 	selectLinked = "SELECT " + engine.UserColumns + " FROM links l JOIN users u ON u.user_id = l.user_id WHERE l.issuer = $1 AND l.subject = $2"
-	addUser      = "INSERT INTO users (user_id, name, role, created_at, disabled) VALUES ($1, $2, $3, $4, $5)"
-	addLink      = "INSERT INTO links (issuer, subject, user_id, created_at, by_hand) VALUES ($1, $2, $3, $4, $5)"
+	addUser      = "INSERT INTO users (user_id, name, role, created_at, disabled, created_by, canonical_name) VALUES ($1, $2, $3, $4, $5, $6, $7)"
+	addLink      = "INSERT INTO links (" + engine.LinkColumns + ") VALUES ($1, $2, $3, $4, $5, $6)"
 	selectLinks  = "SELECT " + engine.LinkColumns + " FROM links WHERE user_id = $1 ORDER BY created_at, issuer, subject"
 	recordUnlink = appendAudit + "(SELECT 1 FROM links WHERE user_id = $2 AND issuer = $3 AND subject = $4)"
 	removeLink   = `WITH gone AS (DELETE FROM links WHERE user_id = $1 AND issuer = $2 AND subject = $3 RETURNING user_id),
@@ -28,9 +28,10 @@ func (s *Store) LinkedUser(ctx context.Context, issuer, subject string) (account
 
 // AddLinkedUser implements [account.LinkStore].
 func (s *Store) AddLinkedUser(ctx context.Context, u account.User, l account.Link) error {
+	l.UserID = u.UserID
 	err := s.write(ctx, "add linked user "+u.UserID, durable,
 		statement{text: addUser, args: engine.UserValues(u)},
-		statement{text: addLink, args: []any{l.Issuer, l.Subject, u.UserID, engine.Micros(l.CreatedAt), l.ByHand}})
+		statement{text: addLink, args: engine.LinkValues(l)})
 	if violates(err, uniqueRule) {
 		err = fmt.Errorf("postgres: add linked user %s: %w", u.UserID, account.ErrExists)
 	}
@@ -40,7 +41,7 @@ func (s *Store) AddLinkedUser(ctx context.Context, u account.User, l account.Lin
 // AddLink implements [account.LinkStore].
 func (s *Store) AddLink(ctx context.Context, l account.Link, body []byte) error {
 	err := s.write(ctx, "link "+l.UserID, durable, statement{text: lockAudit},
-		statement{text: addLink, args: []any{l.Issuer, l.Subject, l.UserID, engine.Micros(l.CreatedAt), l.ByHand}},
+		statement{text: addLink, args: engine.LinkValues(l)},
 		statement{text: insertIncident, args: []any{body}})
 	switch {
 	case violates(err, uniqueRule):
@@ -61,7 +62,7 @@ func (s *Store) RemoveLink(ctx context.Context, l account.Link, keep string, bod
 	var gone, is bool
 	err := s.write(ctx, "unlink "+l.UserID, durable, statement{text: lockAudit},
 		statement{text: recordUnlink, args: []any{body, l.UserID, l.Issuer, l.Subject}},
-		statement{removeLink, []any{l.UserID, l.Issuer, l.Subject, keep}, row(&gone, &is)})
+		statement{removeLink, []any{l.UserID, l.Issuer, l.Subject, keep}, row(&gone, &is)}, statement{text: engine.EndBound})
 	if err == nil && !gone {
 		err = fmt.Errorf("postgres: unlink %s: %w", l.UserID, account.ErrNotFound)
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	insertPasskey  = "INSERT INTO passkeys (" + engine.PasskeyColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+	insertPasskey  = "INSERT INTO passkeys (" + engine.PasskeyColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
 	selectPasskeys = "SELECT " + engine.PasskeyColumns + " FROM passkeys WHERE $1 IN ('', user_id) ORDER BY created_at, passkey_id"
 	// firstPasskey asks again what changeUser asks, under the same lock.
-	firstPasskey = "INSERT INTO passkeys (" + engine.PasskeyColumns + `) SELECT $1, u.user_id, $3, $4, $5, $6, $7, $8, $9 FROM users u
+	firstPasskey = "INSERT INTO passkeys (" + engine.PasskeyColumns + `) SELECT $1, u.user_id, $3, $4, $5, $6, $7, $8, $9, $10 FROM users u
 		WHERE u.user_id = $2 AND u.password = '' AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = $2)`
 	endForPasskey = `UPDATE credentials c SET revoked = true FROM passkeys p WHERE p.passkey_id = $1 AND c.user_id = p.user_id
 		AND c.kind IN ('cookie', 'sign_in_link') AND c.credential_id <> $2`
@@ -62,7 +62,8 @@ func (s *Store) UsePasskey(ctx context.Context, passkeyID string, signCount uint
 // RemovePasskey implements [account.PasskeyStore].
 func (s *Store) RemovePasskey(ctx context.Context, userID, passkeyID, keep string) error {
 	var gone, is bool
-	err := s.write(ctx, "remove passkey "+passkeyID, durable, statement{removePasskey, []any{userID, passkeyID, keep}, row(&gone, &is)})
+	err := s.write(ctx, "remove passkey "+passkeyID, durable, statement{removePasskey, []any{userID, passkeyID, keep}, row(&gone, &is)},
+		statement{text: engine.EndBound})
 	if err == nil && !gone {
 		err = fmt.Errorf("postgres: remove passkey %s: %w", passkeyID, account.ErrNotFound)
 	}

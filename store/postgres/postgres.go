@@ -20,8 +20,10 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -52,23 +54,36 @@ type Store struct {
 // Open connects to the database that a postgres:// or postgresql:// URL names
 // and brings its schema up to date. No error prints the password.
 func Open(ctx context.Context, dsn string) (*Store, error) {
+	return open(ctx, dsn, nil, migrations.Apply)
+}
+
+// OpenReadOnly is Open to look at the database: it changes nothing, and fails with an
+// error of migrations.Check when its schema is not that of this program. Every write
+// fails.
+func OpenReadOnly(ctx context.Context, dsn string) (*Store, error) {
+	return open(ctx, dsn, map[string]string{"default_transaction_read_only": "on"}, migrations.Check)
+}
+
+// open connects with more settings of a session, and has the schema looked after.
+func open(ctx context.Context, dsn string, settings map[string]string, schema func(context.Context, *sql.DB, migrations.Dialect) error) (*Store, error) {
 	config, err := parse(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
+	maps.Copy(config.ConnConfig.RuntimeParams, settings)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w: %w", engine.ErrDSN, err)
 	}
-	if err := begin(ctx, pool); err != nil {
+	if err := begin(ctx, pool, schema); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("postgres: database %s at %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
 	}
 	return &Store{pool: pool}, nil
 }
 
-// begin looks whether the server can keep our promises, and migrates.
-func begin(ctx context.Context, pool *pgxpool.Pool) (err error) {
+// begin looks whether the server can keep our promises, and after the schema.
+func begin(ctx context.Context, pool *pgxpool.Pool, schema func(context.Context, *sql.DB, migrations.Dialect) error) (err error) {
 	var version int
 	var fsync, encoding string
 	if err := pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'),
@@ -85,7 +100,7 @@ func begin(ctx context.Context, pool *pgxpool.Pool) (err error) {
 	}
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return migrations.Apply(ctx, db, migrations.Postgres)
+	return schema(ctx, db, migrations.Postgres)
 }
 
 // parse reads the address and settles what we depend on.

@@ -22,8 +22,8 @@ var (
 		" AND ($13 = '*' OR held_command = $13) AND ($14 = '' OR strpos(taken_back, $14) = 0) RETURNING " + engine.RequestColumns + `),
 		bump AS (UPDATE processes SET version = version + 1, updated_at = $11 WHERE session_id = (SELECT session_id FROM won))
 		SELECT ` + engine.RequestColumns + " FROM won"
-	approveRequest = "WITH won AS (" + engine.Approve(placeholder) + " WHERE request_id = $6 AND " + answerable + " AND approver_id = $7 RETURNING " + engine.RequestColumns + `),
-		bump AS (UPDATE processes SET version = version + 1, updated_at = $8 WHERE session_id = (SELECT session_id FROM won))
+	approveRequest = "WITH won AS (" + engine.Approve(placeholder) + " WHERE request_id = $7 AND " + answerable + " AND approver_id = $8 RETURNING " + engine.RequestColumns + `),
+		bump AS (UPDATE processes SET version = version + 1, updated_at = $9 WHERE session_id = (SELECT session_id FROM won))
 		SELECT ` + engine.RequestColumns + " FROM won"
 	// Where another makes the same request at the same moment, the insertion breaks
 	// the rule of its id and takes the update with it.
@@ -47,7 +47,6 @@ var (
 	unholdRequest   = alter("held = $1, held_command = '', taken_back = $4", "held_command = $5")
 	selectHeld      = "SELECT " + engine.RequestColumns + " FROM requests WHERE " + answerable + " AND held_command <> '' ORDER BY created_at, seq"
 	extendRequest   = alter("expires_at = $1", "expires_at <> 0 AND expires_at < $1")
-	ticketRequest   = alter("ticketed_at = $1, expires_at = CASE WHEN expires_at = 0 THEN $4 ELSE expires_at END", "ticketed_at = 0")
 	knowsRequest    = "SELECT 1 FROM requests WHERE request_id = $1"
 
 	selectRequest     = "SELECT " + engine.RequestColumns + " FROM requests WHERE request_id = $1"
@@ -55,6 +54,7 @@ var (
 	selectAllOpen     = "SELECT " + engine.RequestColumns + " FROM requests WHERE " + answerable + " ORDER BY created_at, seq"
 	selectUndelivered = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = $1 AND delivery = 'queued' ORDER BY created_at, seq"
 	selectUnconsumed  = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = $1 AND delivery IN ('queued', 'delivered') ORDER BY created_at, seq"
+	selectConsumed    = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = $1 AND process_id = $2 AND delivery = 'consumed' ORDER BY resolved_at DESC, seq DESC LIMIT $3"
 	selectUnrecorded  = "SELECT " + engine.RequestColumns + ` FROM requests r WHERE session_id = $1
 		AND status NOT IN ('open', 'orphaned') AND delivery <> 'carried' AND NOT EXISTS (
 			SELECT 1 FROM transcript t WHERE t.session_id = r.session_id AND t.key = convert_to('request:' || r.request_id, 'UTF8'))
@@ -278,13 +278,6 @@ func (s *Store) ExtendRequest(ctx context.Context, requestID string, expiresAt t
 	return s.alter(ctx, "extend request "+requestID, requestID, extendRequest, engine.Micros(expiresAt), requestID, time.Now().UnixMicro())
 }
 
-// TicketRequest implements [pending.Store].
-func (s *Store) TicketRequest(ctx context.Context, requestID string, at, expiresAt time.Time) (pending.Request, error) {
-	now, _, err := s.alter(ctx, "ticket request "+requestID, requestID, ticketRequest,
-		engine.Micros(at), requestID, time.Now().UnixMicro(), engine.Micros(expiresAt))
-	return now, err
-}
-
 // alter runs an update that may have nothing to do, and returns the row as it
 // stands and whether it changed.
 func (s *Store) alter(ctx context.Context, what, requestID, text string, args ...any) (now pending.Request, changed bool, err error) {
@@ -344,6 +337,11 @@ func (s *Store) UndeliveredRequests(ctx context.Context, sessionID string) ([]pe
 // UnconsumedRequests implements [pending.Store].
 func (s *Store) UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
 	return s.requests(ctx, "unconsumed requests of "+sessionID, selectUnconsumed, sessionID)
+}
+
+// ConsumedRequests implements [pending.Store].
+func (s *Store) ConsumedRequests(ctx context.Context, sessionID, processID string, limit int) ([]pending.Request, error) {
+	return s.requests(ctx, "consumed requests of "+sessionID, selectConsumed, sessionID, processID, limit)
 }
 
 // UnrecordedRequests implements [session.Store].

@@ -10,21 +10,23 @@ import (
 )
 
 const (
-	selectUser        = "SELECT " + engine.UserColumns + " FROM users u WHERE u.user_id = ?"
-	selectUsers       = "SELECT " + engine.UserColumns + " FROM users u ORDER BY u.created_at, u.user_id"
-	selectCredential  = "SELECT " + engine.CredentialColumns + ", " + engine.UserColumns + " FROM credentials c JOIN users u ON u.user_id = c.user_id WHERE c.kind = ? AND c.hash = ? AND NOT c.revoked AND NOT u.disabled AND (c.expires_at = 0 OR c.expires_at > ?)"
-	selectCredentials = "SELECT " + engine.CredentialColumns + " FROM credentials c WHERE ? IN ('', c.user_id) ORDER BY c.created_at, c.credential_id"
-	insertAgentToken  = "INSERT INTO agent_tokens (" + engine.AgentTokenColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?)"
-	selectAgentToken  = "SELECT " + engine.AgentTokenColumns + " FROM agent_tokens WHERE hash = ? AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?)"
-	selectAgentTokens = "SELECT " + engine.AgentTokenColumns + " FROM agent_tokens WHERE ? IN ('', session_id) ORDER BY created_at, token_id"
-	selectCommand     = "SELECT ack FROM commands WHERE user_id = ? AND command_id = ?"
+	selectUser           = "SELECT " + engine.UserColumns + " FROM users u WHERE u.user_id = ?"
+	selectUsers          = "SELECT " + engine.UserColumns + " FROM users u ORDER BY u.created_at, u.user_id"
+	selectCredential     = "SELECT " + engine.CredentialColumns + ", " + engine.UserColumns + " FROM credentials c JOIN users u ON u.user_id = c.user_id WHERE c.kind = ? AND c.hash = ? AND NOT c.revoked AND NOT u.disabled AND (c.expires_at = 0 OR c.expires_at > ?)"
+	selectCredentialByID = "SELECT " + engine.CredentialColumns + " FROM credentials c WHERE c.credential_id = ?"
+	selectCredentials    = "SELECT " + engine.CredentialColumns + " FROM credentials c WHERE ? IN ('', c.user_id) ORDER BY c.created_at, c.credential_id"
+	insertAgentToken     = "INSERT INTO agent_tokens (" + engine.AgentTokenColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+	selectAgentToken     = "SELECT " + engine.AgentTokenColumns + " FROM agent_tokens WHERE hash = ? AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?)"
+	selectAgentTokens    = "SELECT " + engine.AgentTokenColumns + " FROM agent_tokens WHERE ? IN ('', session_id) ORDER BY created_at, token_id"
+	selectCommand        = "SELECT ack FROM commands WHERE user_id = ? AND command_id = ?"
 )
 
 // PutUser implements [account.Store].
 func (s *Store) PutUser(ctx context.Context, u account.User) error {
 	return s.write(ctx, full, "put user "+u.UserID, func(ctx context.Context, t tx) error {
-		_, err := t.exec(ctx, `INSERT INTO users (user_id, name, role, created_at, disabled) VALUES (?, ?, ?, ?, ?) ON CONFLICT (user_id)
-			DO UPDATE SET name = excluded.name, role = excluded.role, created_at = excluded.created_at, disabled = excluded.disabled`, engine.UserValues(u)...)
+		_, err := t.exec(ctx, `INSERT INTO users (user_id, name, role, created_at, disabled, created_by, canonical_name) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id)
+			DO UPDATE SET name = excluded.name, role = excluded.role, created_at = excluded.created_at, disabled = excluded.disabled,
+			created_by = excluded.created_by, canonical_name = excluded.canonical_name`, engine.UserValues(u)...)
 		if unique(err) {
 			return account.ErrExists
 		}
@@ -46,8 +48,11 @@ func (s *Store) Users(ctx context.Context) ([]account.User, error) {
 func (s *Store) AddCredential(ctx context.Context, c account.Credential) error {
 	return s.write(ctx, full, "add credential "+c.CredentialID, func(ctx context.Context, t tx) error {
 		_, err := t.exec(ctx, `INSERT INTO credentials (credential_id, kind, user_id, name, hash, created_at, expires_at,
-			last_used_at, revoked, role, address, method, method_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, engine.CredentialValues(c)...)
+			last_used_at, revoked, role, address, method, method_id, parent_id, created_by, bound, bound_until, page_key)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, engine.CredentialValues(c)...)
 		switch {
+		case err == nil && c.Bound:
+			return parentLives(ctx, t, c)
 		case unique(err):
 			return account.ErrExists
 		case orphan(err):
@@ -55,6 +60,13 @@ func (s *Store) AddCredential(ctx context.Context, c account.Credential) error {
 		}
 		return err
 	})
+}
+
+// parentLives is [account.ErrNotFound] when a bound credential comes too late.
+func parentLives(ctx context.Context, t tx, c account.Credential) error {
+	var one int
+	err := t.row(ctx, []any{&one}, "SELECT 1 FROM credentials p WHERE p.credential_id = ? AND "+engine.ParentLives, c.ParentID)
+	return missing(err, account.ErrNotFound)
 }
 
 // Credential implements [account.Store].
@@ -98,6 +110,11 @@ func (s *Store) UseOnce(ctx context.Context, kind account.CredentialKind, hash [
 	return c, u, nil
 }
 
+// CredentialByID implements [account.Store].
+func (s *Store) CredentialByID(ctx context.Context, credentialID string) (account.Credential, error) {
+	return engine.One(ctx, s.query, "credential", selectCredentialByID, account.ErrNotFound, engine.ReadCredential, credentialID)
+}
+
 // Credentials implements [account.Store].
 func (s *Store) Credentials(ctx context.Context, userID string) ([]account.Credential, error) {
 	return engine.All(ctx, s.query, "credentials of "+userID, selectCredentials, engine.ReadCredential, userID)
@@ -106,7 +123,11 @@ func (s *Store) Credentials(ctx context.Context, userID string) ([]account.Crede
 // RevokeCredential implements [account.Store].
 func (s *Store) RevokeCredential(ctx context.Context, credentialID string) error {
 	return s.write(ctx, full, "revoke credential "+credentialID, func(ctx context.Context, t tx) error {
-		return found(t.exec(ctx, "UPDATE credentials SET revoked = 1 WHERE credential_id = ?", credentialID))
+		if err := found(t.exec(ctx, "UPDATE credentials SET revoked = 1 WHERE credential_id = ?", credentialID)); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, engine.EndBound)
+		return err
 	})
 }
 
@@ -255,8 +276,13 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 				return err
 			}
 		}
-		_, err := t.exec(ctx, "UPDATE users SET name = ?, role = ?, disabled = ?, password = ? WHERE user_id = ?",
-			engine.Shown(next.Name), string(next.Role), next.Disabled, password, userID)
+		if _, err := t.exec(ctx, engine.EndBound); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, `UPDATE users SET name = ?, role = ?, disabled = ?, password = ?, password_by = ?, password_at = ?,
+			canonical_name = CASE WHEN ? THEN ? ELSE canonical_name END WHERE user_id = ?`,
+			engine.Shown(next.Name), string(next.Role), next.Disabled, password, next.PasswordBy, engine.Micros(next.PasswordAt),
+			c.Name != nil, account.CanonicalName(next.Name), userID)
 		if unique(err) {
 			return account.ErrExists
 		}

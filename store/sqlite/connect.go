@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"modernc.org/sqlite"
 
@@ -53,10 +54,11 @@ type connector struct {
 	pragmas []pragma
 }
 
-// pool is a set of at most size connections of one strength. It opens none yet.
-func pool(path string, strength pragma, size int) *sql.DB {
+// pool is a set of at most size connections of one strength, in a mode of SQLite such
+// as ro. It opens none yet.
+func pool(path, mode string, strength pragma, size int) *sql.DB {
 	pragmas := append(common[:len(common):len(common)], strength)
-	query := url.Values{"_txlock": {"immediate"}}
+	query := url.Values{"_txlock": {"immediate"}, "mode": {mode}}
 	for _, p := range pragmas {
 		query.Add("_pragma", p.name+"("+p.set+")")
 	}
@@ -118,12 +120,9 @@ func read(ctx context.Context, conn driver.Conn, name string) (_ string, err err
 // returns the absolute path. A folder that exists keeps its mode: it may be
 // somebody else's. The files that SQLite adds take the mode of the database.
 func prepare(path string) (string, error) {
-	if path == "" || strings.IndexByte(path, 0) >= 0 {
-		return "", fmt.Errorf("%w: it needs the path of a file", engine.ErrDSN)
-	}
-	path, err := filepath.Abs(path)
+	path, err := place(path)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", engine.ErrDSN, err)
+		return "", err
 	}
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -146,10 +145,32 @@ func prepare(path string) (string, error) {
 		return "", err
 	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("%w: %s is a %s, not a file of our own", engine.ErrDSN, path, kind(info.Mode()))
+	case links(info) > 1:
+		return "", fmt.Errorf("%w: %s has other names too (hard links), and each name would get a log of its own; copy it to one of its own", engine.ErrDSN, path)
 	case info.Mode().Perm() != 0o600:
 		return path, os.Chmod(path, 0o600)
 	}
 	return path, nil
+}
+
+// place returns the absolute path of a database.
+func place(path string) (string, error) {
+	if path == "" || strings.IndexByte(path, 0) >= 0 {
+		return "", fmt.Errorf("%w: it needs the path of a file", engine.ErrDSN)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", engine.ErrDSN, err)
+	}
+	return path, nil
+}
+
+// links is how many names a file has.
+func links(info fs.FileInfo) uint64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Nlink)
+	}
+	return 1
 }
 
 func kind(m fs.FileMode) string {

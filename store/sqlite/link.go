@@ -10,7 +10,7 @@ import (
 const (
 	selectLinked = "SELECT " + engine.UserColumns + " FROM links l JOIN users u ON u.user_id = l.user_id WHERE l.issuer = ? AND l.subject = ?"
 	anyLink      = "SELECT EXISTS (SELECT 1 FROM links)"
-	insertLink   = "INSERT INTO links (issuer, subject, user_id, created_at, by_hand) VALUES (?, ?, ?, ?, ?)"
+	insertLink   = "INSERT INTO links (" + engine.LinkColumns + ") VALUES (?, ?, ?, ?, ?, ?)"
 	selectLinks  = "SELECT " + engine.LinkColumns + " FROM links WHERE user_id = ? ORDER BY created_at, issuer, subject"
 	deleteLink   = "DELETE FROM links WHERE user_id = ? AND issuer = ? AND subject = ?"
 	endByOIDC    = "UPDATE credentials SET revoked = 1 WHERE user_id = ? AND kind = 'cookie' AND method = 'oidc' AND credential_id <> ?"
@@ -24,9 +24,10 @@ func (s *Store) LinkedUser(ctx context.Context, issuer, subject string) (account
 // AddLinkedUser implements [account.LinkStore].
 func (s *Store) AddLinkedUser(ctx context.Context, u account.User, l account.Link) error {
 	return s.write(ctx, full, "add linked user "+u.UserID, func(ctx context.Context, t tx) error {
-		_, err := t.exec(ctx, "INSERT INTO users (user_id, name, role, created_at, disabled) VALUES (?, ?, ?, ?, ?)", engine.UserValues(u)...)
+		_, err := t.exec(ctx, "INSERT INTO users (user_id, name, role, created_at, disabled, created_by, canonical_name) VALUES (?, ?, ?, ?, ?, ?, ?)", engine.UserValues(u)...)
 		if err == nil {
-			_, err = t.exec(ctx, insertLink, l.Issuer, l.Subject, u.UserID, engine.Micros(l.CreatedAt), l.ByHand)
+			l.UserID = u.UserID
+			_, err = t.exec(ctx, insertLink, engine.LinkValues(l)...)
 		}
 		if unique(err) {
 			return account.ErrExists
@@ -38,7 +39,7 @@ func (s *Store) AddLinkedUser(ctx context.Context, u account.User, l account.Lin
 // AddLink implements [account.LinkStore].
 func (s *Store) AddLink(ctx context.Context, l account.Link, body []byte) error {
 	return s.write(ctx, full, "link "+l.UserID, func(ctx context.Context, t tx) error {
-		_, err := t.exec(ctx, insertLink, l.Issuer, l.Subject, l.UserID, engine.Micros(l.CreatedAt), l.ByHand)
+		_, err := t.exec(ctx, insertLink, engine.LinkValues(l)...)
 		switch {
 		case unique(err):
 			return account.ErrExists
@@ -63,6 +64,9 @@ func (s *Store) RemoveLink(ctx context.Context, l account.Link, keep string, bod
 			return err
 		}
 		if _, err := t.exec(ctx, endByOIDC, l.UserID, keep); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, engine.EndBound); err != nil {
 			return err
 		}
 		return t.append(ctx, body)

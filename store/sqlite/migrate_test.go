@@ -107,15 +107,19 @@ func TestUnknownSchemas(t *testing.T) {
 	for _, c := range []struct{ name, made, says string }{
 		{"Newer", "INSERT INTO migrations VALUES (999, 'future', 'x', 0)", "newer sayso"},
 		{"Changed", "UPDATE migrations SET checksum = 'other' WHERE number = 2", "step 2"},
-		{"Foreign", "DROP TABLE migrations", "another program"},
+		{"Foreign", "", "another program"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			db := empty(t)
-			if err := migrations.Apply(ctx, db, migrations.SQLite); err != nil {
-				t.Fatal(err)
+			if c.made == "" {
+				execute(t, db, "CREATE TABLE requests (url text)")
+			} else {
+				if err := migrations.Apply(ctx, db, migrations.SQLite); err != nil {
+					t.Fatal(err)
+				}
+				execute(t, db, c.made)
 			}
-			execute(t, db, c.made)
 			before := contents(t, db)
 			err := migrations.Apply(ctx, db, migrations.SQLite)
 			if !errors.Is(err, migrations.ErrNewer) || !strings.Contains(err.Error(), c.says) {

@@ -33,7 +33,6 @@ func TestNewestRequest(t *testing.T) {
 		"hold":   func(id string) error { _, _, err := st.HoldRequest(ctx, id, held); return err },
 		"orphan": func(string) error { _, err := st.OrphanRequests(ctx, "s1", "gone"); return err },
 		"extend": func(id string) error { _, _, err := st.ExtendRequest(ctx, id, now.Add(time.Hour)); return err },
-		"ticket": func(id string) error { _, err := st.TicketRequest(ctx, id, now, now.Add(time.Hour)); return err },
 	} {
 		opened, _, err := st.OpenRequest(ctx, pending.Request{RequestID: name, SessionID: "s1", RequestType: pending.ToolApproval,
 			ProcessID: "p", ToolName: "Bash", ToolInput: []byte(`{"command":"ls"}`), CreatedAt: now, ExpiresAt: now.Add(time.Minute)})

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	insertPasskey  = "INSERT INTO passkeys (" + engine.PasskeyColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	insertPasskey  = "INSERT INTO passkeys (" + engine.PasskeyColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	selectPasskeys = "SELECT " + engine.PasskeyColumns + " FROM passkeys WHERE ? IN ('', user_id) ORDER BY created_at, passkey_id"
 	selectCount    = "SELECT sign_count FROM passkeys WHERE passkey_id = ?"
 	countPasskeys  = "SELECT count(*) FROM passkeys WHERE user_id = ?"
@@ -58,7 +58,10 @@ func (s *Store) RemovePasskey(ctx context.Context, userID, passkeyID, keep strin
 		if err := found(t.exec(ctx, deletePasskey, userID, passkeyID)); err != nil {
 			return err
 		}
-		_, err := t.exec(ctx, endMadeBy, userID, passkeyID, keep)
+		if _, err := t.exec(ctx, endMadeBy, userID, passkeyID, keep); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, engine.EndBound)
 		return err
 	})
 }

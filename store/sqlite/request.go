@@ -24,14 +24,13 @@ var (
 	selectAllOpen     = "SELECT " + engine.RequestColumns + " FROM requests WHERE " + answerable + " ORDER BY created_at, seq"
 	selectUndelivered = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND delivery = 'queued' ORDER BY created_at, seq"
 	selectUnconsumed  = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND delivery IN ('queued', 'delivered') ORDER BY created_at, seq"
+	selectConsumed    = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND process_id = ? AND delivery = 'consumed' ORDER BY resolved_at DESC, seq DESC LIMIT ?"
 	selectUnrecorded  = "SELECT " + engine.RequestColumns + ` FROM requests r WHERE session_id = ?
 		AND status NOT IN ('open', 'orphaned') AND delivery <> 'carried' AND NOT EXISTS (
 			SELECT 1 FROM transcript t WHERE t.session_id = r.session_id AND t.key = 'request:' || r.request_id)
 		ORDER BY created_at, seq`
 	extendRequest = "UPDATE requests SET expires_at = ?1 WHERE request_id = ?2 AND " + answerable +
 		" AND expires_at <> 0 AND expires_at < ?1 RETURNING " + engine.RequestColumns
-	ticketRequest = "UPDATE requests SET ticketed_at = ?1, expires_at = CASE WHEN expires_at = 0 THEN ?2 ELSE expires_at END WHERE request_id = ?3 AND " +
-		answerable + " AND ticketed_at = 0 RETURNING " + engine.RequestColumns
 	holdRequest = "UPDATE requests SET held = ?1, held_command = ?2 WHERE request_id = ?3 AND " + answerable +
 		" AND held_command = '' AND instr(taken_back, ?4) = 0 RETURNING " + engine.RequestColumns
 	unholdRequest   = "UPDATE requests SET held = ?, held_command = '', taken_back = ? WHERE request_id = ? RETURNING " + engine.RequestColumns
@@ -351,12 +350,6 @@ func (s *Store) ExtendRequest(ctx context.Context, requestID string, expiresAt t
 	return s.alter(ctx, normal, "extend request "+requestID, requestID, extendRequest, engine.Micros(expiresAt), requestID)
 }
 
-// TicketRequest implements [pending.Store].
-func (s *Store) TicketRequest(ctx context.Context, requestID string, at, expiresAt time.Time) (pending.Request, error) {
-	now, _, err := s.alter(ctx, normal, "ticket request "+requestID, requestID, ticketRequest, engine.Micros(at), engine.Micros(expiresAt), requestID)
-	return now, err
-}
-
 // alter runs an update of an answerable request that may have nothing to do, and
 // returns the row as it stands and whether it changed.
 func (s *Store) alter(ctx context.Context, strength pragma, what, requestID, text string, args ...any) (now pending.Request, changed bool, err error) {
@@ -408,6 +401,11 @@ func (s *Store) UndeliveredRequests(ctx context.Context, sessionID string) ([]pe
 // UnconsumedRequests implements [pending.Store].
 func (s *Store) UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
 	return s.requests(ctx, "unconsumed requests of "+sessionID, selectUnconsumed, sessionID)
+}
+
+// ConsumedRequests implements [pending.Store].
+func (s *Store) ConsumedRequests(ctx context.Context, sessionID, processID string, limit int) ([]pending.Request, error) {
+	return s.requests(ctx, "consumed requests of "+sessionID, selectConsumed, sessionID, processID, limit)
 }
 
 // UnrecordedRequests implements [session.Store].

@@ -27,6 +27,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -62,10 +63,30 @@ type Store struct {
 // Open opens the database at path, creating it (0600) and its folder (0700)
 // where they are missing, checks it and brings its schema up to date. Another
 // server on the same file is for the caller to exclude.
-func Open(ctx context.Context, path string) (_ *Store, err error) {
-	if path, err = prepare(path); err != nil {
+func Open(ctx context.Context, path string) (*Store, error) {
+	path, err := prepare(path)
+	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
+	return open(ctx, path, "rwc", migrations.Apply)
+}
+
+// OpenReadOnly opens the database at path to look at it. It makes no file, changes
+// none and applies no migration: [fs.ErrNotExist], or an error of migrations.Check, when
+// there is nothing to look at. Every write fails.
+func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
+	path, err := place(path)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	return open(ctx, path, "ro", migrations.Check)
+}
+
+// open opens a file that is there, and has its schema looked after.
+func open(ctx context.Context, path, mode string, schema func(context.Context, *sql.DB, migrations.Dialect) error) (_ *Store, err error) {
 	s := &Store{path: path, queries: map[string]*sql.Stmt{}, turn: make(chan struct{}, 1), closed: make(chan struct{})}
 	defer func() {
 		if err != nil {
@@ -73,21 +94,23 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 		}
 	}()
 
-	writes := pool(path, full, 1)
+	writes := pool(path, mode, full, 1)
 	if err = check(ctx, writes); err != nil {
 		return nil, errors.Join(err, writes.Close())
 	}
-	if err = migrations.Apply(ctx, writes, migrations.SQLite); err != nil {
+	if err = schema(ctx, writes, migrations.SQLite); err != nil {
 		return nil, errors.Join(err, writes.Close())
 	}
 	if s.writes, err = newWriter(ctx, writes); err != nil {
 		return nil, err
 	}
-	s.reads = pool(path, readOnly, readers)
+	s.reads = pool(path, mode, readOnly, readers)
 	for _, text := range readQueries {
-		if s.queries[text], err = s.reads.PrepareContext(ctx, text); err != nil {
+		stmt, err := s.reads.PrepareContext(ctx, text)
+		if err != nil {
 			return nil, err
 		}
+		s.queries[text] = stmt
 	}
 	return s, nil
 }
@@ -169,9 +192,9 @@ var onTheWay = map[string]bool{
 
 // readQueries are what the readers prepare.
 var readQueries = []string{
-	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnconsumed, selectHeld, selectUnrecorded,
+	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnconsumed, selectConsumed, selectHeld, selectUnrecorded,
 	selectSession, selectSessions, selectProcess, selectActive, engine.SelectHeldSessions, selectMark, selectItems, selectQueued, selectAttachment, selectDrafts, selectTemplates, selectPreferences, engine.SelectFresh, engine.SelectWaits, selectUnindexed, selectHits,
-	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCommand, selectAgentToken, selectAgentTokens, selectAudit,
+	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCredentialByID, selectCommand, selectAgentToken, selectAgentTokens, selectAudit,
 	selectGrants, selectAuditBefore, selectAuditBase, engine.SelectSettings,
 	selectTargets, selectChoices, selectDeliveries,
 	selectTrust, selectTrusts, selectLeftOut,

@@ -275,6 +275,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		c := credential(u, account.APIToken, 1)
 		c.ExpiresAt, c.LastUsedAt, c.Role, c.Address = after(60), after(1), account.Viewer, "192.0.2.1"
 		c.Method, c.MethodID = account.ByToken, "the token"
+		c.ParentID, c.CreatedBy, c.BoundUntil, c.PageKey = "the parent", "the maker", after(60), []byte("hash of a key")
 		must(t, st.AddCredential(ctx, c))
 		got, owner, err := st.Credential(ctx, c.Kind, c.Hash, begin)
 		must(t, err)
@@ -283,11 +284,90 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		list, err := st.Credentials(ctx, u.UserID)
 		must(t, err)
 		equal(t, "list", list, []account.Credential{c})
+		one, err := st.CredentialByID(ctx, c.CredentialID)
+		must(t, err)
+		equal(t, "by its id", one, c)
+		_, err = st.CredentialByID(ctx, uuid.NewString())
+		is(t, "by another id", err, account.ErrNotFound)
 
 		is(t, "the same again", st.AddCredential(ctx, c), account.ErrExists)
 		twin := credential(u, account.Cookie, 1)
 		is(t, "the same secret", st.AddCredential(ctx, twin), account.ErrExists)
 		is(t, "of nobody", st.AddCredential(ctx, credential(account.User{UserID: uuid.NewString()}, account.Cookie, 2)), account.ErrNotFound)
+	})
+
+	s.run("WhatIsBoundEndsWithItsParent", func(t *testing.T, st store.Store) {
+		ada, bob := newUser(t, st, "Ada"), newUser(t, st, "Bob")
+		yes, admin := true, account.Admin
+		secret := 0
+		for what, end := range map[string]func(c account.Credential) error{
+			"revoked": func(c account.Credential) error { return st.RevokeCredential(ctx, c.CredentialID) },
+			"its user disabled": func(account.Credential) error {
+				_, err := st.ChangeUser(ctx, ada.UserID, account.UserChange{Disabled: &yes})
+				return err
+			},
+		} {
+			u, err := st.User(ctx, ada.UserID)
+			must(t, err)
+			u.Disabled = false
+			must(t, st.PutUser(ctx, u))
+			make := func(u account.User, kind account.CredentialKind, parent string, bound bool) account.Credential {
+				secret++
+				c := credential(u, kind, secret)
+				c.ParentID, c.Bound = parent, bound
+				must(t, st.AddCredential(ctx, c))
+				return c
+			}
+			token := make(ada, account.APIToken, "", false)
+			child := make(ada, account.APIToken, token.CredentialID, true)
+			link := make(bob, account.SignInLink, child.CredentialID, true)
+			unused := make(bob, account.SignInLink, token.CredentialID, true)
+			_, _, err = st.UseOnce(ctx, link.Kind, link.Hash, begin)
+			must(t, err)
+			cookie := make(bob, account.Cookie, link.CredentialID, true)
+			late := make(bob, account.Cookie, cookie.CredentialID, true)
+			free := make(bob, account.APIToken, token.CredentialID, false)
+			other := make(bob, account.Cookie, "", false)
+			must(t, end(token))
+			for c, live := range map[*account.Credential]bool{&token: false, &child: false, &unused: false, &cookie: false, &late: false, &free: true, &other: true} {
+				_, _, err := st.Credential(ctx, c.Kind, c.Hash, begin)
+				if live {
+					must(t, err)
+				} else {
+					is(t, string(c.Kind)+" when its root was "+what, err, account.ErrNotFound)
+				}
+			}
+			for _, parent := range []string{child.CredentialID, link.CredentialID, uuid.NewString()} {
+				secret++
+				c := credential(bob, account.Cookie, secret)
+				c.ParentID, c.Bound = parent, true
+				is(t, "made with what was "+what, st.AddCredential(ctx, c), account.ErrNotFound)
+			}
+		}
+		// Two names of one form are one name, however they are stored.
+		is(t, "a name of the same form", st.PutUser(ctx, account.User{UserID: uuid.NewString(), Name: "ＡDA", Role: admin, CreatedAt: begin}), account.ErrExists)
+		wide := "ｂｏｂ"
+		_, err := st.ChangeUser(ctx, ada.UserID, account.UserChange{Name: &wide})
+		is(t, "renamed to a name of the same form", err, account.ErrExists)
+		is(t, "added to the same form", st.AddLinkedUser(ctx, account.User{UserID: uuid.NewString(), Name: "BOB", Role: admin, CreatedAt: begin},
+			account.Link{Issuer: "i", Subject: "s", CreatedAt: begin}), account.ErrExists)
+	})
+
+	s.run("WhoSetThePassword", func(t *testing.T, st store.Store) {
+		ada := account.User{UserID: uuid.NewString(), Name: "Ada", Role: account.Member, CreatedAt: begin, CreatedBy: "an admin"}
+		must(t, st.PutUser(ctx, ada))
+		got, err := st.ChangeUser(ctx, ada.UserID, account.UserChange{Password: &account.PasswordChange{To: "hash", By: "an admin", At: after(5)}})
+		must(t, err)
+		ada.HasPassword, ada.PasswordBy, ada.PasswordAt = true, "an admin", after(5)
+		equal(t, "changed", got, ada)
+		name := "Ada L."
+		got, err = st.ChangeUser(ctx, ada.UserID, account.UserChange{Name: &name})
+		must(t, err)
+		ada.Name = name
+		equal(t, "renamed", got, ada)
+		read, err := st.User(ctx, ada.UserID)
+		must(t, err)
+		equal(t, "stored", read, ada)
 	})
 
 	s.run("OnlyLiveOnesCount", func(t *testing.T, st store.Store) {
@@ -371,6 +451,8 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		one, two := newSession(t, st), newSession(t, st)
 		forever, short, other := agentToken(one, 1), agentToken(one, 2), agentToken(two, 3)
 		short.ExpiresAt, short.CreatedAt, other.CreatedAt = after(10), after(1), after(2)
+		number := int64(5)
+		short.StreamProject = &number // a stream of the fifth project
 		for _, a := range []account.AgentToken{forever, short, other} {
 			must(t, st.AddAgentToken(ctx, a))
 		}

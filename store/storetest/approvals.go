@@ -14,7 +14,7 @@ import (
 
 // firstYes is the first of two approvals.
 func firstYes(userID string) pending.Approval {
-	return pending.Approval{Actor: pending.Actor{UserID: userID, Name: "name of " + userID, Device: "Chrome"}, At: after(1), CommandID: "c-" + userID}
+	return pending.Approval{Actor: pending.Actor{UserID: userID, Name: "name of " + userID, Device: "Chrome"}, At: after(1), CommandID: "c-" + userID, CredentialID: "credential of " + userID}
 }
 
 // secondYes is the resolution by another person.

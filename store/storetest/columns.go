@@ -1,21 +1,18 @@
 package storetest
 
 import (
-	_ "embed"
 	"slices"
-	"strings"
 	"testing"
-)
 
-//go:embed columns.txt
-var columns string
+	"github.com/sayso-dev/sayso/migrations"
+)
 
 // Columns compares the columns of an engine with those that both engines have.
 // Each is "table.column type" with the type in words of [ColumnType], and
 // " null" where it may be NULL.
 func Columns(t *testing.T, got []string) {
 	t.Helper()
-	want := strings.Split(strings.TrimSpace(columns), "\n")
+	want := migrations.Columns()
 	for _, column := range want {
 		if !slices.Contains(got, column) {
 			t.Errorf("missing: %s", column)

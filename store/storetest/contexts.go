@@ -41,7 +41,6 @@ func contexts(t *testing.T, open func(t *testing.T) store.Store) {
 			"SaveCommand":   func() error { _, err := st.SaveCommand(ended, "u", "c", []byte("a"), begin); return err },
 			"Ping":          func() error { return st.Ping(ended) },
 			"ExtendRequest": func() error { _, _, err := st.ExtendRequest(ended, r.RequestID, after(60)); return err },
-			"TicketRequest": func() error { _, err := st.TicketRequest(ended, r.RequestID, begin, after(60)); return err },
 			"SetLifecycle":  func() error { return st.SetLifecycle(ended, id, session.Lifecycle{EventType: "phase-started"}) },
 			"AddAgentToken": func() error { return st.AddAgentToken(ended, agentToken(id, 1)) },
 			"AgentToken":    func() error { _, err := st.AgentToken(ended, make([]byte, 32), begin); return err },

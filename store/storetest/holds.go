@@ -14,7 +14,7 @@ import (
 
 // heldBy is an answer of a user that is to count later.
 func heldBy(userID string) pending.Held {
-	return pending.Held{
+	return pending.Held{CredentialID: "credential",
 		Actor: pending.Actor{UserID: userID, Name: "name of " + userID, Device: "Chrome", Address: "192.0.2.7"},
 		At:    after(1), Until: after(4), CommandID: "h-" + userID,
 		Answer: pending.Answer{Decision: pending.Allow, UpdatedInput: json.RawMessage(`{"command":"make -k"}`)},
@@ -131,6 +131,82 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "another answer", []any{won, now.Held == nil}, []any{true, true})
 		equal(t, "on record", heldRecord(t, st), []string{"answer_taken_back name of ana + ", "answer_dropped name of ben + Ben was removed.", "answered " + allowed("c").Actor.Name + " 0 "})
+	})
+
+	s.run("ADenialEndsTheHoldThatItNames", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		r := opened(t, st, bash(id, "make"))
+		ana, ben := heldBy("ana"), heldBy("ben")
+		no := func(over pending.Held) pending.Resolution {
+			return pending.Resolution{Status: pending.Denied, Answer: &pending.Answer{Decision: pending.Deny}, At: after(3), CommandID: "no",
+				Actor: pending.Actor{UserID: "cleo", Name: "Cleo"}, Overrules: &over}
+		}
+		refused := func(what string, res pending.Resolution) {
+			t.Helper()
+			before := version(t, st, id)
+			now, won, err := st.ResolveRequest(ctx, r.RequestID, res)
+			must(t, err)
+			equal(t, what, []any{won, now.Status.Final(), version(t, st, id)}, []any{false, false, before})
+		}
+		refused("what is not held", no(ana))
+		_, _, err := st.HoldRequest(ctx, r.RequestID, ana)
+		must(t, err)
+		refused("what another holds", no(ben))
+		_, _, err = st.UnholdRequest(ctx, r.RequestID, ana.CommandID, ana.Actor, "")
+		must(t, err)
+		refused("what was taken back", no(ana))
+		_, _, err = st.HoldRequest(ctx, r.RequestID, ben)
+		must(t, err)
+		mine := no(ben)
+		mine.CommandID = ana.CommandID
+		refused("by a command that was taken back", mine)
+
+		before := version(t, st, id)
+		now, won, err := st.ResolveRequest(ctx, r.RequestID, no(ben))
+		must(t, err)
+		if !won || now.Status != pending.Denied || now.Delivery != pending.Queued || now.Held != nil || now.Resolution.Actor.Name != "Cleo" {
+			t.Fatalf("got %v, %+v", won, now)
+		}
+		equal(t, "version", version(t, st, id), before+1)
+		_, won, err = st.ResolveRequest(ctx, r.RequestID, counted(ben))
+		must(t, err)
+		equal(t, "it counts all the same", won, false)
+		_, done, err := st.HoldRequest(ctx, r.RequestID, ben)
+		must(t, err)
+		equal(t, "it is held again", done, false)
+		var over struct {
+			Overruled struct {
+				By     struct{ Name string }
+				Answer struct{ Text string }
+			}
+		}
+		must(t, account.WalkAudit(ctx, st, func(e account.AuditEntry) error { return json.Unmarshal(e.Body, &over) }))
+		equal(t, "on record", over.Overruled.By.Name, "name of ben")
+		equal(t, "what was held", over.Overruled.Answer.Text, `{"decision":"allow","updated_input":{"command":"make -k"}}`)
+	})
+
+	s.run("ADenialOrWhatIsHeldWins", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		for round := range 20 {
+			r := opened(t, st, bash(id, fmt.Sprint("make ", round)))
+			h := heldBy("ana")
+			_, _, err := st.HoldRequest(ctx, r.RequestID, h)
+			must(t, err)
+			var wins atomic.Int64
+			together(8, func(i int) {
+				res := counted(h)
+				if i%2 == 0 {
+					res = pending.Resolution{Status: pending.Denied, Answer: &pending.Answer{Decision: pending.Deny}, At: after(3), CommandID: fmt.Sprint("no", i),
+						Actor: pending.Actor{UserID: "cleo", Name: "Cleo"}, Overrules: &h}
+				}
+				if _, won, err := st.ResolveRequest(ctx, r.RequestID, res); err != nil {
+					t.Error(err)
+				} else if won {
+					wins.Add(1)
+				}
+			})
+			equal(t, "wins", wins.Load(), int64(1))
+		}
 	})
 
 	s.run("ItGoesWithItsQuestion", func(t *testing.T, st store.Store) {

@@ -25,6 +25,7 @@ func passkeys(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("KeepsEveryField", func(t *testing.T, st store.Store) {
 		ada, bob := newUser(t, st, "Ada"), newUser(t, st, "Bob")
 		p, later, his := passkey(ada, "a\x00key"), passkey(ada, "b"), passkey(bob, "c")
+		p.CreatedBy = "the maker"
 		p.SignCount, p.LastUsedAt, later.CreatedAt, his.CreatedAt = 4_000_000_000, after(1), after(2), after(3)
 		for _, k := range []account.Passkey{later, his, p} {
 			must(t, st.AddPasskey(ctx, k))

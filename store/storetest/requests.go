@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -26,6 +27,10 @@ func fullRequest(sessionID string) pending.Request {
 			Required: true, Placeholder: "pick", FreeText: true}}},
 		AgentID: "agent-1", AgentType: "explore", Title: "Claude asks", Description: "about colours", DecisionReason: "a hook wants it",
 		BlockedPath: "/etc/passwd", PermissionSuggestions: json.RawMessage(`[ {"type":"addRules"} ]`),
+		Policy: &pending.Policy{
+			DefaultToNo: true, SuppressAlwaysAllowRule: true, RequiresUserInteraction: true, ClassifierApprovable: new(false),
+			MatchedAskRule: &pending.AskRule{Source: "userSettings", ToolName: "Bash", RuleContent: "<&>\x1b\u202e"}, MCPServer: &pending.MCPServer{Name: "gh", Source: "project"},
+		},
 		Asker: "agent Builder over MCP", CreatedAt: begin, ExpiresAt: after(60), Status: pending.Open,
 		Earlier: &pending.Earlier{RequestID: "earlier", ToolInput: json.RawMessage(`{ "questions" : [ 1 ] }`), Status: pending.Answered,
 			Summary: "Red", By: "Ada", At: after(-60)},
@@ -246,7 +251,6 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("DeadlinesOnlyMoveLater", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := fullRequest(id)
-		r.TicketedAt = begin // a new request has no ticket
 		r = opened(t, st, r)
 		moves := func(to time.Time, want bool) {
 			t.Helper()
@@ -289,29 +293,6 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 			equal(t, "resolved", now, done)
 		})
 		_, _, err = st.ExtendRequest(ctx, uuid.NewString(), after(60))
-		is(t, "unknown", err, pending.ErrNotFound)
-	})
-
-	s.run("TicketsAreGivenOnce", func(t *testing.T, st store.Store) {
-		id := newSession(t, st)
-		endless, dated, done := opened(t, st, bash(id, "a")), opened(t, st, fullRequest(id)), opened(t, st, bash(id, "c"))
-		done = resolved(t, st, done.RequestID, allowed("c1"))
-		gets := func(what string, r pending.Request, at, expiresAt time.Time) {
-			t.Helper()
-			now, err := st.TicketRequest(ctx, r.RequestID, at, expiresAt)
-			must(t, err)
-			equal(t, what, now, r)
-			read, err := st.Request(ctx, r.RequestID)
-			must(t, err)
-			equal(t, what+", read", read, r)
-		}
-		endless.TicketedAt, endless.ExpiresAt = after(1), after(600)
-		grows(t, st, id, func() { gets("without a deadline", endless, after(1), after(600)) })
-		stays(t, st, id, func() { gets("again", endless, after(2), after(900)) })
-		dated.TicketedAt = after(3)
-		grows(t, st, id, func() { gets("with a deadline", dated, after(3), after(900)) })
-		stays(t, st, id, func() { gets("resolved", done, after(4), after(900)) })
-		_, err := st.TicketRequest(ctx, uuid.NewString(), begin, after(60))
 		is(t, "unknown", err, pending.ErrNotFound)
 	})
 
@@ -377,6 +358,35 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		if got := requestIDs(list); !slices.Equal(got, want) {
 			t.Fatalf("unconsumed: got %v, want %v", got, want)
 		}
+	})
+
+	s.run("ConsumedLastFirst", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		var want []string
+		for i := range 5 {
+			r := bash(id, fmt.Sprint("ls ", i))
+			if r.ProcessID = "p1"; i == 3 {
+				r.ProcessID = "p0"
+			}
+			opened(t, st, r)
+			res := allowed(fmt.Sprint("c", i))
+			res.At = after(10 + i%2*5 + i) // not in the order in which they were asked
+			resolved(t, st, r.RequestID, res)
+			if i < 4 {
+				must(t, st.SetDelivery(ctx, r.RequestID, pending.Consumed))
+			}
+			want = append(want, r.RequestID)
+		}
+		for limit, ids := range map[int][]string{10: {want[1], want[2], want[0]}, 2: {want[1], want[2]}} {
+			list, err := st.ConsumedRequests(ctx, id, "p1", limit)
+			must(t, err)
+			if got := requestIDs(list); !slices.Equal(got, ids) {
+				t.Errorf("%d at most: got %v, want %v", limit, got, ids)
+			}
+		}
+		list, err := st.ConsumedRequests(ctx, newSession(t, st), "p1", 10)
+		must(t, err)
+		equal(t, "of another session", len(list), 0)
 	})
 
 	s.run("Unrecorded", func(t *testing.T, st store.Store) {

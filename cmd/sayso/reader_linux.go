@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+)
+
+// whileRead returns a context that ends once nobody can read what is written to w
+// any more: the other end of a pipe or a socket is closed. Of a file that is never
+// known.
+func whileRead(ctx context.Context, w io.Writer) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	file, ok := w.(*os.File)
+	if !ok {
+		return ctx, cancel
+	}
+	poll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return ctx, cancel
+	}
+	fd := int(file.Fd())
+	// Errors and hang-ups are told without being asked for.
+	if err := syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, fd, &syscall.EpollEvent{Fd: int32(fd)}); err != nil {
+		_ = syscall.Close(poll)
+		return ctx, cancel
+	}
+	go func() {
+		defer syscall.Close(poll)
+		for ctx.Err() == nil {
+			n, err := syscall.EpollWait(poll, make([]syscall.EpollEvent, 1), 500) // ms, so that the end of ctx is seen
+			if n > 0 {
+				cancel()
+			}
+			if n > 0 || err != nil && !errors.Is(err, syscall.EINTR) {
+				return
+			}
+		}
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,31 @@
+//go:build !linux
+
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+)
+
+// whileRead returns a context that ends once nobody can read what is written to w
+// any more. Here that is known only of the process that started this one: its end
+// gives this one another parent.
+func whileRead(ctx context.Context, _ io.Writer) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	parent := os.Getppid()
+	go func() {
+		look := time.NewTicker(500 * time.Millisecond)
+		defer look.Stop()
+		for os.Getppid() == parent {
+			select {
+			case <-look.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel()
+	}()
+	return ctx, cancel
+}

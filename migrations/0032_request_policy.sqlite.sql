@@ -1,0 +1,2 @@
+-- What the asker demands of whoever decides a request, as JSON; NULL for nothing.
+ALTER TABLE requests ADD COLUMN policy TEXT;

@@ -1,0 +1,21 @@
+-- Who is behind a credential: the credential it was made with ('' when a person or the
+-- command line made it), the user who made it or had the secret ('' unknown), and when
+-- bound, that it ends with its parent and not after bound_until (0: no end).
+-- page_key is the SHA-256 of the secret of the pages that may use a cookie.
+ALTER TABLE credentials ADD COLUMN parent_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE credentials ADD COLUMN created_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE credentials ADD COLUMN bound INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE credentials ADD COLUMN bound_until INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE credentials ADD COLUMN page_key BLOB;
+CREATE INDEX credentials_bound ON credentials (parent_id) WHERE bound;
+
+ALTER TABLE passkeys ADD COLUMN created_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE links ADD COLUMN created_by TEXT NOT NULL DEFAULT '';
+
+-- Two names of one canonical form cannot both be made. '' of names that are older or
+-- have none.
+ALTER TABLE users ADD COLUMN canonical_name TEXT NOT NULL DEFAULT '';
+CREATE UNIQUE INDEX users_canonical_name ON users (canonical_name) WHERE canonical_name <> '';
+ALTER TABLE users ADD COLUMN created_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE users ADD COLUMN password_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE users ADD COLUMN password_at INTEGER NOT NULL DEFAULT 0;

@@ -1,0 +1,234 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/claude/config"
+	"github.com/sayso-dev/sayso/project"
+)
+
+// The CLI obeys rules that allow, from settings files and grants, and modes, before it
+// asks anybody. A hook before each tool makes it ask for what the rules of the session's
+// project keep for some people, whatever allows the call: 2.1.197 and 2.1.329 were seen
+// to ask then in every mode, for what only reads too, in subagents, and with hooks turned
+// off in a settings file.
+
+// ruleHook names the hook to the CLI.
+const ruleHook = "project_rules"
+
+// ruleHookTimeout is how long the CLI waits for the hook, in seconds; then it would go
+// on. It is about the longest that a timer of the CLI can be. A server that comes back
+// says initialize again, and the CLI then denies the calls whose hook had no answer, so
+// that Claude tries them anew.
+const ruleHookTimeout = 2_000_000
+
+// initialization is what the CLI is told first.
+func initialization() claude.InitializeRequest {
+	return claude.InitializeRequest{Hooks: map[string][]claude.HookMatcher{
+		"PreToolUse": {{HookCallbackIDs: []string{ruleHook}, Timeout: ruleHookTimeout, OnFailure: "block"}},
+	}}
+}
+
+// beforeTool makes the CLI ask for a call that rules of the project keep for some people.
+// It never fails: 2.1.197 lets a call run whose hook does.
+func (p *process) beforeTool(ctx context.Context, r claude.HookRequest) (output json.RawMessage, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			p.log.ErrorContext(ctx, "cannot compare a call with the rules of the project", "error", cause)
+			output, err = hookOutput("ask", unknownRules), nil
+		}
+	}()
+	decision, why, err := p.keptFor(ctx, r.Input)
+	if err != nil {
+		if ctx.Err() == nil {
+			p.log.ErrorContext(ctx, "cannot compare a call with the rules of the project", "error", err)
+		}
+		decision, why = "ask", unknownRules
+	}
+	return hookOutput(decision, why), nil
+}
+
+// unknownRules is what people read where the rules could not be looked at.
+const unknownRules = "The rules of the project could not be read, so Claude asks."
+
+// hookOutput is the output of the hook: ask, deny, or "" to leave it to the CLI.
+func hookOutput(decision, why string) json.RawMessage {
+	if decision == "" {
+		return json.RawMessage(`{}`)
+	}
+	return encode(map[string]any{"hookSpecificOutput": map[string]any{
+		"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": why,
+	}})
+}
+
+// keptFor says why a call must be asked for; decision is "" when the rules of the project
+// say nothing about it. A command whose relative names mean something else where the shell
+// is than in the folder of the session, for a rule, is given back to Claude to be written
+// plainly: people would decide about another one than they see.
+func (p *process) keptFor(ctx context.Context, input json.RawMessage) (decision, why string, err error) {
+	var call struct {
+		Tool  string          `json:"tool_name"`
+		Input json.RawMessage `json:"tool_input"`
+		CWD   string          `json:"cwd"`
+	}
+	if err := json.Unmarshal(input, &call); err != nil {
+		return "", "", fmt.Errorf("orchestrator: read the input of a hook: %w", err)
+	}
+	if strings.HasPrefix(call.Tool, "mcp__"+MCPServer+"__") || call.Tool == questionTool {
+		return "", "", nil // it asks people
+	}
+	book, in, err := p.projectRules(ctx)
+	if err != nil || !book.Restricts(in) {
+		return "", "", err
+	}
+	here, _ := book.Project(in.ProjectID)
+	if inner[call.Tool] && !slices.ContainsFunc(here.Rules, func(r project.Rule) bool { return r.Tool == call.Tool }) {
+		return "", "", nil
+	}
+	if call.Tool == "Skill" || call.Tool == "SlashCommand" {
+		if err := p.restrictSkills(ctx); err != nil {
+			return "", "", err
+		}
+	}
+	seen := project.Call{Tool: call.Tool, Input: call.Input, CWD: p.session.CWD}
+	meant := seen
+	meant.Dir = call.CWD
+	shown, ruling := book.Approval(in, seen, nil), book.Approval(in, meant, nil)
+	switch {
+	case shown.Effect != ruling.Effect || !slices.Equal(shown.People, ruling.People):
+		return "deny", fmt.Sprintf("A rule of %s is about files where the shell is now (%s). Begin the command with cd and an absolute path, or name files by absolute paths.", here.Name, call.CWD), nil
+	case ruling.Free():
+		return "", "", nil
+	}
+	return "ask", fmt.Sprintf("The rules of %s say who may approve this.", here.Name), nil
+}
+
+// inner are the tools that do nothing outside of the conversation. A rule for all tools
+// does not make Claude ask for them.
+var inner = map[string]bool{
+	"TodoWrite": true, "TaskCreate": true, "TaskUpdate": true, "TaskList": true, "TaskGet": true, "TaskOutput": true, "ToolSearch": true, "EnterPlanMode": true, "BashOutput": true,
+}
+
+// projectRules are the projects as they are now, and where the session is.
+func (p *process) projectRules(ctx context.Context) (*project.Book, project.Place, error) {
+	projects, err := p.o.o.Store.Projects(ctx)
+	if err != nil {
+		return nil, project.Place{}, fmt.Errorf("orchestrator: read projects: %w", err)
+	}
+	book := project.NewBook(projects, nil).On(p.o.Disk())
+	return book, project.Place{ProjectID: book.Of(p.session.CWD)}, nil
+}
+
+// restrictSkills keeps the CLI from running the commands that skills and commands of its
+// own hold, when the project has rules: no hook sees those. It must come before a message,
+// which may name one.
+func (p *process) restrictSkills(ctx context.Context) error {
+	p.mu.Lock()
+	done, client := p.skillsRestricted, p.client
+	p.mu.Unlock()
+	if done {
+		return nil
+	}
+	book, in, err := p.projectRules(ctx)
+	if err != nil || !book.Restricts(in) {
+		return err
+	}
+	if client == nil {
+		return ErrNotRunning
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
+	defer cancel()
+	if err := client.ApplySettings(ctx, map[string]any{"disableSkillShellExecution": true}); err != nil {
+		return fmt.Errorf("orchestrator: keep skills from running commands: %w", err)
+	}
+	p.mu.Lock()
+	p.skillsRestricted = true
+	p.mu.Unlock()
+	return nil
+}
+
+// Disk returns how rules of projects look at the files of sessions: as the user of the
+// CLIs does.
+func (o *Orchestrator) Disk() project.Disk {
+	d := project.Disk{Resolve: func(file string) (real string) {
+		err := o.asUser(func() (err error) {
+			real, err = follow(file)
+			return err
+		})
+		if err != nil {
+			return ""
+		}
+		return real
+	}, Root: func(folder string) (root string) {
+		if o.asUser(func() (err error) {
+			root, err = config.Project(folder)
+			return err
+		}) != nil {
+			return folder
+		}
+		return root
+	}}
+	if o.o.CLI != nil {
+		d.Home = o.o.CLI.getenv("HOME")
+	}
+	return d
+}
+
+// maxLinks bounds how many symbolic links are followed for one name.
+const maxLinks = 255
+
+// errLoop: the links of a name do not come to an end.
+var errLoop = errors.New("too many symbolic links")
+
+// follow resolves the symbolic links of an absolute name as the kernel would, as far as
+// it exists; what does not is kept as it is named. Names of the kernel's own, below /proc,
+// mean another thing to another process, and are kept too.
+func follow(file string) (string, error) {
+	at, rest := "/", strings.Split(file, "/")
+	for links := 0; len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, name)
+		if next == "/proc" {
+			return strings.Join(append([]string{next}, rest...), "/"), nil
+		}
+		info, err := os.Lstat(next)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			at = next
+			continue
+		case err != nil:
+			return "", err
+		case info.Mode()&os.ModeSymlink == 0:
+			at = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", errLoop
+		}
+		to, err := os.Readlink(next)
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(to) {
+			at = "/"
+		}
+		rest = slices.Concat(strings.Split(to, "/"), rest)
+	}
+	return at, nil
+}

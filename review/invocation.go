@@ -1,0 +1,401 @@
+package review
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Argument is one argument of a program, as the program would get it: quotes,
+// escapes and braces are resolved.
+type Argument struct {
+	Text string // what is known of it
+	// Known: Text is all of it. Otherwise it holds an expansion, a pattern, or a
+	// variable that another part of the command may have changed.
+	Known bool
+	// Many: it can become any number of arguments, or none.
+	Many bool
+}
+
+// Redirection is a file that a command reads from or writes to.
+type Redirection struct {
+	File   Argument
+	Path   string // absolute, "~/…", or "?" when it is computed
+	Writes bool   // <> does both and counts as writing
+}
+
+// Invocation is one program that a shell command starts, or one builtin of the shell.
+// A wrapper such as env gives two: its own and that of what it runs.
+type Invocation struct {
+	// Program is the base name in lower case (on some systems GIT is git), Word how
+	// the command names it: "/usr/bin/git". Both are "" where the name is computed,
+	// and for a statement that has redirections or assignments alone.
+	Program, Word string
+	Args          []Argument
+	// Subcommand is Args without the options of the program itself that come first:
+	// for git -C x push --force it is push --force. It is Args for a program of
+	// which no such options are known.
+	Subcommand []Argument
+	// Dir is the folder in which it runs, absolute or "~/…"; "?" when it is computed
+	// or hangs on whether a cd succeeds. It follows cd, env -C, sudo -D and git -C.
+	Dir string
+	// Opaque: it runs code that is not part of the command, such as the tests or the
+	// build scripts of a project.
+	Opaque       bool
+	Redirections []Redirection
+}
+
+// Invocations returns every program that a shell command starts when it runs in dir,
+// an absolute path, wherever it stands in the command: in lists, pipes, conditions,
+// functions, substitutions, in text for a shell, and behind wrappers. complete is
+// false when there may be others, or when one may be another than it seems: a program
+// whose name is computed, a script, code of another language, a redefined name, or
+// what is not known here.
+func Invocations(command, dir string) (calls []Invocation, complete bool) {
+	w := newWalker(dir)
+	w.hidden(command)
+	w.parse(command, nil, 0)
+	return w.calls.list, !w.calls.cut && w.problem == "" && strings.HasPrefix(dir, "/")
+}
+
+// maxInvocations bounds what [Invocations] returns.
+const maxInvocations = 2_000
+
+// invocations is what a walk collects.
+type invocations struct {
+	list []Invocation
+	cut  bool // something could not be read to the end
+}
+
+func (i *invocations) add(v Invocation) {
+	if len(i.list) >= maxInvocations {
+		i.cut = true
+		return
+	}
+	i.list = append(i.list, v)
+}
+
+// unread reports whether a mark means that what runs does not follow from the text.
+func unread(kind Risk, level Level) bool {
+	switch kind {
+	case Computed, DownloadRun, DecodeRun, PipeRun, InlineCode, Script, Unknown, Redefine, Hidden, Unreadable:
+		return true
+	case Evaluated, Launcher, Environment:
+		return level != Low
+	}
+	return false
+}
+
+// decides reports whether a variable has a say in which programs run, what they are
+// given, or where.
+func decides(name string) bool {
+	level, _ := riskyVariable(name)
+	return level != "" || strings.HasPrefix(name, "GIT_") || name == "OPTIND" || name == "PWD" || name == "OLDPWD" || name == "GLOBIGNORE"
+}
+
+// options are those that a program takes before what it is to do.
+type options struct {
+	flags, values    string // letters; values take the rest of the word or the next one
+	attached         string // letters that take the rest of the word, if there is any
+	long, longValues []string
+	assigns          bool // name=value may follow, as for env
+}
+
+// launchers are the programs that run the command behind their options.
+var launchers = map[string]options{
+	"env":        {flags: "i0v", values: "uCSP", long: []string{"--ignore-environment", "--null", "--debug", "--list-signal-handling", "--block-signal", "--default-signal", "--ignore-signal"}, longValues: []string{"--unset", "--chdir", "--split-string"}, assigns: true},
+	"sudo":       {flags: "ABbEHKknPS", values: "CDghpRrTtuU", long: []string{"--askpass", "--background", "--preserve-env", "--set-home", "--non-interactive", "--preserve-groups", "--stdin", "--reset-timestamp"}, longValues: []string{"--close-from", "--chdir", "--group", "--host", "--prompt", "--chroot", "--role", "--type", "--command-timeout", "--user", "--other-user"}, assigns: true},
+	"doas":       {flags: "n", values: "Cu"},
+	"nohup":      {},
+	"setsid":     {flags: "cfw", long: []string{"--ctty", "--fork", "--wait"}},
+	"nice":       {flags: "0123456789", values: "n", longValues: []string{"--adjustment"}},
+	"ionice":     {flags: "t", values: "cn", long: []string{"--ignore"}, longValues: []string{"--class", "--classdata"}},
+	"time":       {flags: "apqv", values: "fo", long: []string{"--append", "--portability", "--quiet", "--verbose"}, longValues: []string{"--format", "--output"}},
+	"timeout":    {flags: "fpv", values: "ks", long: []string{"--foreground", "--preserve-status", "--verbose"}, longValues: []string{"--kill-after", "--signal"}},
+	"gtimeout":   {flags: "fpv", values: "ks", long: []string{"--foreground", "--preserve-status", "--verbose"}, longValues: []string{"--kill-after", "--signal"}},
+	"stdbuf":     {values: "ioe", longValues: []string{"--input", "--output", "--error"}},
+	"command":    {flags: "pvV"},
+	"builtin":    {},
+	"exec":       {flags: "cl", values: "a"},
+	"unbuffer":   {flags: "p"},
+	"taskset":    {flags: "ac", long: []string{"--all-tasks", "--cpu-list"}},
+	"chrt":       {flags: "abfioRrv", values: "TPD", long: []string{"--fifo", "--rr", "--other", "--batch", "--idle", "--reset-on-fork", "--verbose"}},
+	"chroot":     {long: []string{"--skip-chdir"}, longValues: []string{"--userspec", "--groups"}},
+	"flock":      {flags: "enosuxF", values: "wE", long: []string{"--exclusive", "--nonblock", "--shared", "--unlock", "--close", "--no-fork", "--verbose"}, longValues: []string{"--timeout", "--conflict-exit-code"}},
+	"busybox":    {},
+	"toybox":     {},
+	"caffeinate": {flags: "dimsu", values: "tw"},
+	"xargs":      {flags: "0oprtx", values: "adEILnPsJRS", attached: "eil", long: []string{"--null", "--no-run-if-empty", "--verbose", "--exit", "--interactive", "--open-tty", "--eof", "--replace", "--max-lines"}, longValues: []string{"--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"}},
+}
+
+// globalOptions are those that stand between a program and its subcommand.
+var globalOptions = map[string]options{
+	"git":       {flags: "pP", values: "Cc", long: []string{"--paginate", "--no-pager", "--no-replace-objects", "--no-lazy-fetch", "--no-optional-locks", "--no-advice", "--bare", "--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs", "--exec-path"}, longValues: []string{"--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"}},
+	"npm":       {flags: "dgs", long: []string{"--silent", "--quiet", "--verbose", "--global", "--yes", "--no-audit", "--no-fund", "--json", "--workspaces"}, values: "Cw", longValues: []string{"--prefix", "--workspace", "--loglevel", "--registry", "--userconfig", "--cache", "--tag"}},
+	"pnpm":      {flags: "grs", long: []string{"--silent", "--recursive", "--global"}, values: "CF", longValues: []string{"--dir", "--filter", "--reporter"}},
+	"yarn":      {flags: "s", long: []string{"--silent", "--json"}, longValues: []string{"--cwd"}},
+	"docker":    {flags: "D", values: "cHl", long: []string{"--debug", "--tls", "--tlsverify"}, longValues: []string{"--config", "--context", "--host", "--log-level", "--tlscacert", "--tlscert", "--tlskey"}},
+	"podman":    {values: "c", long: []string{"--remote"}, longValues: []string{"--connection", "--url", "--log-level", "--root"}},
+	"kubectl":   {values: "nsv", longValues: []string{"--namespace", "--context", "--cluster", "--kubeconfig", "--server", "--user", "--token", "--as"}},
+	"helm":      {values: "n", long: []string{"--debug"}, longValues: []string{"--namespace", "--kube-context", "--kubeconfig"}},
+	"terraform": {longValues: []string{"-chdir"}},
+	"gh":        {values: "R", longValues: []string{"--repo"}},
+	"go":        {values: "C"},
+	"cargo":     {flags: "qv", values: "CZ", long: []string{"--quiet", "--verbose", "--offline", "--locked", "--frozen"}, longValues: []string{"--color", "--config"}},
+	"make":      {},
+	"systemctl": {flags: "qaflr", values: "HMpstno", long: []string{"--user", "--system", "--no-pager", "--quiet", "--now", "--force", "--no-block"}, longValues: []string{"--host", "--machine", "--type", "--state"}},
+	"aws":       {long: []string{"--debug", "--no-paginate", "--no-cli-pager", "--no-sign-request", "--no-verify-ssl"}, longValues: []string{"--profile", "--region", "--output", "--endpoint-url", "--query", "--color"}},
+	"gcloud":    {flags: "q", long: []string{"--quiet"}, longValues: []string{"--project", "--account", "--configuration", "--format", "--verbosity"}},
+	"apt-get":   {flags: "dfmqsyuVb", values: "cot", long: []string{"--yes", "--quiet", "--no-install-recommends"}},
+	"apt":       {flags: "dfmqsyuVb", values: "cot", long: []string{"--yes", "--quiet", "--no-install-recommends"}},
+}
+
+// rest is what stands behind options; sure is false when one is not known, so that it
+// may begin elsewhere.
+func (o options) rest(args []field) (rest []field, sure bool) {
+	sure = true
+	for len(args) > 0 {
+		a := args[0]
+		switch {
+		case !a.plain():
+			return args, false
+		case a.text == "--":
+			return o.assigned(args[1:]), sure
+		case strings.HasPrefix(a.text, "--") || slices.Contains(o.longValues, a.text):
+			name, _, has := strings.Cut(a.text, "=")
+			args = args[1:]
+			switch {
+			case slices.Contains(o.longValues, name):
+				if !has && len(args) > 0 {
+					sure = sure && args[0].plain()
+					args = args[1:]
+				}
+			case !slices.Contains(o.long, name):
+				sure = false
+			}
+		case len(a.text) > 1 && a.text[0] == '-':
+			args = args[1:]
+			for i := 1; i < len(a.text); i++ {
+				switch letter := a.text[i : i+1]; {
+				case strings.Contains(o.values, letter):
+					if i+1 == len(a.text) && len(args) > 0 {
+						sure = sure && (args[0].plain() || !args[0].open && !args[0].glob)
+						args = args[1:]
+					}
+					i = len(a.text)
+				case strings.Contains(o.attached, letter):
+					i = len(a.text)
+				case !strings.Contains(o.flags, letter):
+					sure = false
+				}
+			}
+		case a.text == "-" && o.assigns:
+			args = args[1:]
+		default:
+			return o.assigned(args), sure
+		}
+	}
+	return nil, sure
+}
+
+func (o options) assigned(args []field) []field {
+	for o.assigns && len(args) > 0 && strings.Contains(args[0].text, "=") {
+		args = args[1:]
+	}
+	return args
+}
+
+// plain reports whether an argument is just what it says.
+func (f field) plain() bool { return f.static && !f.open && !f.glob && !f.variable && f.proc == nil }
+
+func (f field) argument() Argument {
+	return Argument{Text: f.text, Known: f.plain(), Many: f.open || f.glob || f.variable}
+}
+
+func arguments(list []field) []Argument {
+	out := make([]Argument, len(list))
+	for i, f := range list {
+		out[i] = f.argument()
+	}
+	return out
+}
+
+// dir is where a command runs, as far as that is certain.
+func (w *walker) dir() string {
+	if w.unsure {
+		return "?"
+	}
+	return w.cwd
+}
+
+// invoke records a program that is run.
+func (w *walker) invoke(name string, args []field) {
+	head := args[0]
+	v := Invocation{Program: name, Word: head.text, Args: arguments(args[1:]), Dir: w.dir(), Redirections: w.files}
+	if !head.plain() {
+		w.calls.cut = true
+		if !head.variable || !head.static { // a variable has the value it was given, if nothing changed it
+			v.Program, v.Word = "", ""
+		}
+	}
+	v.Subcommand = v.Args
+	if o, ok := globalOptions[name]; ok {
+		rest, sure := o.rest(args[1:])
+		w.calls.cut = w.calls.cut || !sure
+		v.Subcommand = arguments(rest)
+	}
+	_, known := commands[name]
+	verbs, builds := builders[name]
+	switch {
+	case w.known[name]:
+	case builds:
+		v.Opaque = true
+		w.calls.cut = w.calls.cut || verbs != nil && len(v.Subcommand) > 0 && !(v.Subcommand[0].Known && (verbs[v.Subcommand[0].Text] || strings.HasPrefix(v.Subcommand[0].Text, "-")))
+	case runners[name] && !(name == "awk" && plainAwk(args[1:])), !known && !harmless[name]:
+		v.Opaque, w.calls.cut = true, true
+	}
+	w.calls.cut = w.calls.cut || evaluatesArguments(name, args[1:])
+	if name == "git" {
+		v.Dir = w.gitDir(args[1:], v.Dir)
+	}
+	if strings.Contains(head.text, "/") && !systemProgram(head.text) {
+		w.calls.cut, v.Opaque = true, true
+	}
+	w.calls.add(v)
+}
+
+// evaluatesAgain reports whether bash evaluates a text of a command once more where it
+// runs: the subscript in [[ -v 'a[$(x)]' ]] runs x.
+func evaluatesAgain(file *syntax.File) (found bool) {
+	number := func(x any) bool {
+		w, ok := x.(*syntax.Word)
+		return ok && (numbers.MatchString(w.Lit()) || w.Lit() == "@" || w.Lit() == "*")
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ArithmExp:
+			found = found || !literalArithmetic(n.X)
+		case *syntax.ArithmCmd:
+			found = found || !literalArithmetic(n.X)
+		case *syntax.LetClause, *syntax.CStyleLoop:
+			found = true
+		case *syntax.ParamExp:
+			found = found || n.Index != nil && !number(n.Index) || n.Excl && n.Names == 0 || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps ||
+				n.Slice != nil && !(literalArithmetic(n.Slice.Offset) && (n.Slice.Length == nil || literalArithmetic(n.Slice.Length)))
+		case *syntax.Assign:
+			// declare -i, and declare with a text that is computed.
+			found = found || n.Index != nil && !number(n.Index) || n.Naked && n.Value != nil && !regexp.MustCompile(`^-[aAfFgprtux]*$`).MatchString(n.Value.Lit())
+		case *syntax.UnaryTest:
+			found = found || n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar
+		case *syntax.BinaryTest:
+			switch n.Op {
+			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+				found = found || !number(n.X) || !number(n.Y)
+			}
+		case *syntax.Redirect:
+			found = found || n.N != nil && strings.Contains(n.N.Value, "[")
+		}
+		return !found
+	})
+	return found
+}
+
+// evaluatesArguments reports whether a builtin may evaluate what it is given.
+func evaluatesArguments(name string, args []field) bool {
+	variable := func(a field) bool {
+		return !a.plain() || strings.ContainsAny(a.text, "[$`")
+	}
+	switch name {
+	case "let", "declare", "typeset", "local", "export", "readonly", "getopts", "mapfile", "readarray":
+		return true // of these only what the parser takes for a command comes here
+	case "unset", "read", "wait":
+		return slices.ContainsFunc(args, variable)
+	case "printf":
+		return slices.ContainsFunc(args, func(a field) bool { return strings.HasPrefix(a.text, "-v") || a.text == "" && !a.static }) || len(args) > 0 && !args[0].plain()
+	case "test", "[":
+		return slices.ContainsFunc(args, func(a field) bool {
+			return a.text == "-v" || a.text == "-R" || a.glob || a.open && !a.variable && len(args) > 3
+		})
+	}
+	return false
+}
+
+// plainAwk reports whether a program for awk only prints fields of what it reads.
+func plainAwk(args []field) bool {
+	return len(args) > 0 && args[0].plain() && awkPrints.MatchString(args[0].text) || len(args) > 1 && args[0].plain() && strings.HasPrefix(args[0].text, "-F") && plainAwk(args[1:])
+}
+
+var awkPrints = regexp.MustCompile(`^\{ *print( *\$(\d+|NF|NR) *,?)* *\}$`)
+
+// gitDir follows git -C, each from where the one before leads.
+func (w *walker) gitDir(args []field, dir string) string {
+	for i := 0; i+1 < len(args) && strings.HasPrefix(args[i].text, "-"); i++ {
+		switch args[i].text {
+		case "-C":
+			dir = w.below(dir, args[i+1])
+			i++
+		case "-c", "--namespace", "--super-prefix", "--config-env", "--attr-source":
+			i++
+		}
+		if strings.HasPrefix(args[i].text, "--git-dir") || strings.HasPrefix(args[i].text, "--work-tree") {
+			return "?"
+		}
+	}
+	return dir
+}
+
+// below is a folder that is named where dir is.
+func (w *walker) below(dir string, name field) string {
+	if !name.plain() || name.text == "" {
+		return "?"
+	}
+	at := *w
+	at.cwd = dir
+	return at.resolve(name.text)
+}
+
+// systemProgram reports whether a program is named by the folder that systems keep
+// their programs in.
+func systemProgram(word string) bool {
+	return slices.Contains([]string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"}, path.Dir(word))
+}
+
+// builders run what a project consists of: its tests, its scripts, its recipes. What
+// else they run is not followed, so they are read to the end only with the subcommands
+// that are listed, or with any where none is.
+var builders = map[string]map[string]bool{
+	"go": set("build", "test", "vet", "fmt", "mod", "list", "version", "env", "doc", "generate", "run", "install", "get", "clean", "work"), "cargo": set("build", "b", "check", "c", "test", "t", "bench", "clippy", "fmt", "doc", "tree", "metadata", "clean", "run", "r", "add", "install", "publish"),
+	"npm": npmVerbs, "pnpm": npmVerbs, "yarn": npmVerbs, "bun": npmVerbs, "mvn": nil, "gradle": nil, "gradlew": nil, "make": nil, "gmake": nil, "ninja": nil, "meson": set("setup", "compile", "test"), "bazel": set("build", "test", "query"), "swift": set("build", "test"), "stack": set("build", "test"), "cabal": set("build", "test"), "mix": set("test", "compile", "format", "deps.get"), "dotnet": set("build", "test", "restore"),
+	"pip": set("install", "list", "show", "freeze", "check", "uninstall", "download"), "poetry": set("install", "show", "check", "add", "build", "publish", "run"), "pipenv": set("install", "run"), "uv": set("sync", "pip", "add", "lock", "run"), "composer": set("install", "update", "show", "require"), "bundle": set("install", "update", "list"), "gem": set("install", "list"),
+	"pytest": nil, "tox": nil, "nox": nil, "jest": nil, "vitest": nil, "mocha": nil, "playwright": nil, "rspec": nil, "phpunit": nil, "rake": nil, "just": nil, "task": nil, "webpack": nil, "vite": nil, "rollup": nil, "esbuild": nil, "eslint": nil, "prettier": nil, "tsc": nil, "vue-tsc": nil, "golangci-lint": nil, "protoc": nil, "buf": nil,
+}
+
+var npmVerbs = set("test", "t", "run", "run-script", "ls", "list", "view", "outdated", "why", "install", "i", "ci", "add", "remove", "update", "build", "lint", "start", "publish", "audit", "version", "pack", "typecheck", "dev")
+
+// runners start other programs in ways that are not followed here.
+var runners = set("npx", "bunx", "pnpx", "uvx", "pipx", "nix-shell", "nix", "at", "batch", "crontab", "launchctl", "systemd-run", "tmux", "screen", "parallel", "ssh", "mosh", "less", "more", "man", "info", "bat", "delta", "entr", "nodemon", "firejail", "bwrap", "enable", "bind", "complete", "history", "fc", "hyperfine", "socat", "nc", "ncat", "netcat", "fzf", "tcpdump", "rclone", "direnv", "dotenv", "xvfb-run", "open", "xdg-open", "start", "ldd", "ip", "cmake", "ctest", "docker", "podman", "nerdctl", "docker-compose", "kubectl", "oc", "flatpak", "snap", "gdb", "claude", "perf", "ltrace", "nsenter", "unshare", "pkexec", "gosu", "setarch", "arch", "proxychains", "torsocks", "tput", "reset", "top", "su", "runuser", "zip", "rsync", "scp", "sftp", "ftp", "telnet", "mail", "mutt", "mapfile", "readarray", "hg", "svn", "jj", "ansible", "ansible-playbook", "gcc", "g++", "clang", "cc", "c++", "iconv", "awk", "gawk", "mawk", "nawk", "mount", "zpool", "java", "apt", "apt-get", "aptitude", "dpkg", "openssl", "gpg", "ghc", "javac", "rustc")
+
+// redirections are those of a statement and of the statements around it.
+func (w *walker) redirections(list []*syntax.Redirect) []Redirection {
+	out := w.files[:len(w.files):len(w.files)]
+	for _, r := range list {
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc, syntax.DplIn:
+			continue
+		}
+		for _, f := range w.fields(r.Word) {
+			if r.Op == syntax.DplOut && f.plain() && f.text != "" && strings.Trim(f.text, "0123456789-") == "" {
+				continue // another descriptor
+			}
+			to := Redirection{File: f.argument(), Path: "?", Writes: r.Op != syntax.RdrIn}
+			if f.plain() && (!w.unsure || path.IsAbs(f.text)) {
+				to.Path = w.resolve(f.text)
+			}
+			out = append(out, to)
+		}
+	}
+	return out
+}

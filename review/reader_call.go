@@ -1,0 +1,518 @@
+package review
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// readerCall is a call of a program of the list, its options told from its operands.
+type readerCall struct {
+	r        *reading
+	name     string
+	spec     reader
+	node     syntax.Node
+	piped    bool // it reads what another command prints, or a file by <
+	args     []operand
+	options  map[string][]operand // by name, with their values
+	operands []operandOf
+}
+
+// operandOf is an operand with what it stands for.
+type operandOf struct {
+	operand
+	kind kind
+}
+
+func (c *readerCall) has(names ...string) bool {
+	for _, n := range names {
+		if _, ok := c.options[n]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *readerCall) values(name string) (out []operandOf) {
+	for _, v := range c.options[name] {
+		out = append(out, operandOf{v, text})
+	}
+	return out
+}
+
+func (c *readerCall) no(at operand, kind Risk, reason string) bool {
+	n := at.node
+	if n == nil {
+		n = c.node
+	}
+	c.r.no(n, kind, reason)
+	return false
+}
+
+// option is one that a program takes.
+type option struct {
+	value    kind // "" when it takes none
+	attached bool // only with "="
+}
+
+var parsedOptions = sync.OnceValue(func() map[string]map[string]option {
+	out := map[string]map[string]option{}
+	add := func(r reader) {
+		list := map[string]option{}
+		for o := range strings.FieldsSeq(r.options) {
+			if name, optional := strings.CutSuffix(o, "?"); optional {
+				list[name] = option{attached: true}
+				continue
+			}
+			name, value, _ := strings.Cut(o, "=")
+			list[name] = option{value: kind(value)}
+		}
+		out[r.options] = list
+	}
+	for _, r := range readers {
+		add(r)
+	}
+	for _, r := range gitReaders {
+		add(r)
+	}
+	return out
+})
+
+const notReading = "Not on the list of read-only options."
+
+// parse tells options from operands; false when something is not known, which is
+// marked then.
+func (c *readerCall) parse() bool {
+	known := parsedOptions()[c.spec.options]
+	c.options = map[string][]operand{}
+	over := c.spec.raw
+	var plain []operand
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		if name, value, has := strings.Cut(a.text, "="); has && a.glob && !over && known[name].value == glob && !strings.ContainsAny(name, "*?[") {
+			// The files that --include=*.go fits are other values of the same kind.
+			a.glob, a.text = false, name+"="+value
+		}
+		if !over && (a.glob || a.each != nil) && !c.startsSafe(a) {
+			return c.no(a, Wildcard, "A file whose name begins with a dash would count as an option.")
+		}
+		if over || !a.plain() || len(a.text) < 2 || a.text[0] != '-' {
+			if !a.plain() && !over && a.computed && !c.spec.prints {
+				return c.no(a, Computed, "This argument is computed when the command runs.")
+			}
+			over = over || c.spec.posix
+			plain = append(plain, a)
+			continue
+		}
+		if a.text == "--" {
+			over = true
+			continue
+		}
+		if c.spec.count && regexp.MustCompile(`^-[0-9]+$`).MatchString(a.text) {
+			continue
+		}
+		if c.spec.exact || strings.HasPrefix(a.text, "--") {
+			name, value, has := strings.Cut(a.text, "=")
+			o, ok := known[name]
+			if !ok || has && o.value == "" && !o.attached {
+				return c.no(a, Unproven, notReading)
+			}
+			v := operand{text: value, node: a.node}
+			if !has && o.value != "" {
+				i++
+				if i >= len(c.args) {
+					return c.no(a, Unproven, "An option has no value.")
+				}
+				v = c.args[i]
+			}
+			if !c.is(o.value, v) {
+				return false
+			}
+			if o.attached && strings.Contains(value, "%G") {
+				return c.no(a, Launcher, "Starts a program to check signatures.")
+			}
+			c.options[name] = append(c.options[name], v)
+			continue
+		}
+		for j := 1; j < len(a.text); j++ {
+			letter := "-" + a.text[j:j+1]
+			o, ok := known[letter]
+			if !ok {
+				return c.no(a, Unproven, notReading)
+			}
+			v := operand{node: a.node}
+			if o.attached {
+				j = len(a.text)
+			}
+			if o.value != "" {
+				v.text = a.text[min(j+1, len(a.text)):]
+				if j+1 == len(a.text) {
+					i++
+					if i >= len(c.args) {
+						return c.no(a, Unproven, "An option has no value.")
+					}
+					v = c.args[i]
+				}
+				if !c.is(o.value, v) {
+					return false
+				}
+				j = len(a.text)
+			}
+			c.options[letter] = append(c.options[letter], v)
+		}
+	}
+	return c.assign(plain)
+}
+
+// startsSafe reports whether no file that a pattern fits can be taken for an option
+// that does more than read.
+func (c *readerCall) startsSafe(a operand) bool {
+	for _, one := range a.each {
+		if !c.startsSafe(one) {
+			return false
+		}
+	}
+	if a.each != nil {
+		return true
+	}
+	if !a.glob {
+		return !strings.HasPrefix(a.text, "-")
+	}
+	return c.spec.anyName && !strings.HasPrefix(a.text, "-") || a.text != "" && !strings.ContainsAny(a.text[:1], "*?[-{")
+}
+
+// assign gives operands their kinds and checks each.
+func (c *readerCall) assign(plain []operand) bool {
+	kinds := strings.Fields(c.spec.operands)
+	for i, a := range plain {
+		at := min(i, len(kinds)-1)
+		if at < 0 || i >= len(kinds) && !strings.HasSuffix(kinds[at], "*") {
+			return c.no(a, Unproven, "Not a read-only use of this program.")
+		}
+		k := kind(strings.TrimRight(kinds[at], "*?"))
+		if (a.glob || a.split) && !strings.HasSuffix(kinds[at], "*") {
+			return c.no(a, Computed, "Can expand to more arguments than a read-only use takes.")
+		}
+		c.operands = append(c.operands, operandOf{a, k})
+		if c.spec.searches {
+			continue
+		}
+		if !c.is(k, a) {
+			return false
+		}
+	}
+	for _, k := range kinds[min(len(plain), len(kinds)):] {
+		if !strings.HasSuffix(k, "*") && !strings.HasSuffix(k, "?") && !c.spec.searches {
+			return c.no(operand{}, Unproven, "Not a read-only use of this program: an argument is missing.")
+		}
+	}
+	return true
+}
+
+var (
+	numberValue = regexp.MustCompile(`^[-+]?([0-9]+(\.[0-9]+)?|\.[0-9]+)[A-Za-z]{0,3}$`)
+	wordValue   = regexp.MustCompile(`^[A-Za-z0-9_\[][A-Za-z0-9_.+:,-]*$`)
+)
+
+// is checks an operand, or the value of an option, by its kind.
+func (c *readerCall) is(k kind, a operand) bool {
+	switch k {
+	case "":
+		return true
+	case text:
+		if !a.plain() && !c.spec.prints && a.each == nil {
+			return c.no(a, Computed, "This argument is computed when the command runs.")
+		}
+		if strings.Contains(a.text, "%G") || strings.Contains(a.text, "signature") && c.spec.git {
+			return c.no(a, Launcher, "Starts a program to check signatures.")
+		}
+		return true
+	case pattern, glob:
+		if !a.plain() {
+			return c.no(a, Computed, "This argument is computed when the command runs.")
+		}
+		return true
+	case number:
+		if !a.plain() || !numberValue.MatchString(a.text) {
+			return c.no(a, Unproven, "Not a number, so not a read-only use.")
+		}
+		return true
+	case word:
+		if !a.plain() || !wordValue.MatchString(a.text) {
+			return c.no(a, Unproven, "Not a plain word, so not a read-only use.")
+		}
+		return true
+	case revision:
+		return c.revision(a)
+	case file, name, folder:
+		why := c.r.path(a, k != name)
+		c.r.checked(a, why)
+		return why == ""
+	}
+	return c.no(a, Unproven, notReading)
+}
+
+// revision checks a revision of git, or the files that it names.
+func (c *readerCall) revision(a operand) bool {
+	for _, one := range a.each {
+		one.node = a.node
+		if !c.revision(one) {
+			return false
+		}
+	}
+	if a.each != nil {
+		return true
+	}
+	if a.glob || !a.plain() {
+		why := c.r.path(a, true)
+		c.r.checked(a, why)
+		return why == ""
+	}
+	for _, piece := range strings.FieldsFunc(a.text, func(s rune) bool { return s == ':' || s == ')' || s == '(' }) {
+		piece = strings.TrimLeft(piece, "!^")
+		if piece == "" || !strings.ContainsAny(piece, "./") && !secret("/"+piece) {
+			continue
+		}
+		if strings.HasSuffix(piece, "..") && piece != ".." && !strings.HasSuffix(piece, "/..") || strings.HasPrefix(piece, "..") && !strings.HasPrefix(piece, "../") && piece != ".." {
+			piece = strings.Trim(piece, ".")
+		}
+		if piece == "" {
+			continue
+		}
+		if why := c.r.path(operand{text: piece, node: a.node}, true); why != "" {
+			c.r.checked(a, why)
+			return false
+		}
+	}
+	return true
+}
+
+// check looks at what options and operands mean together.
+func (c *readerCall) check() bool {
+	if c.spec.also == nil {
+		return true
+	}
+	if why := c.spec.also(c); why != "" {
+		switch why {
+		case outsideFolder, looksSecret, serverState, patternFits, computedFile:
+			c.r.checked(operand{node: c.node}, why)
+			return false
+		}
+		return c.no(operand{}, Unproven, why)
+	}
+	return true
+}
+
+// git takes the options of git itself off, and looks for its subcommand.
+func (c *readerCall) git() bool {
+	for len(c.args) > 0 {
+		a := c.args[0]
+		switch {
+		case !a.plain():
+			return c.no(a, Computed, "The Git command is computed when the command runs.")
+		case a.text == "--no-pager" || a.text == "--no-optional-locks" || a.text == "-P":
+			c.args = c.args[1:]
+			continue
+		case a.text == "-C" && len(c.args) > 1:
+			if !c.args[1].plain() {
+				return c.no(c.args[1], Computed, computedFile)
+			}
+			if !c.is(name, c.args[1]) {
+				return false
+			}
+			for _, dir := range c.r.dirs[:len(c.r.dirs):len(c.r.dirs)] {
+				c.r.dirs = append(c.r.dirs, join(dir, c.args[1].text))
+			}
+			c.args = c.args[2:]
+			continue
+		}
+		spec, ok := gitReaders[a.text]
+		if !ok {
+			return c.no(a, Unproven, "Not on the list of read-only Git commands.")
+		}
+		spec.git = true
+		c.name, c.spec, c.args = "git "+a.text, spec, c.args[1:]
+		return true
+	}
+	return c.no(operand{}, Unproven, "Not on the list of read-only Git commands.")
+}
+
+var findTests = func() map[string]kind {
+	out := map[string]kind{"!": "", "(": "", ")": ""}
+	for _, t := range strings.Fields("-not -a -and -o -or -print -print0 -ls -prune -empty -true -false -xdev -mount -quit -depth -readable -writable -executable -daystart -nouser -nogroup -P") {
+		out[t] = ""
+	}
+	for _, t := range strings.Fields("-newermt -newerct -newerat -name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -perm -printf -regextype") {
+		out[t] = text
+	}
+	for _, t := range strings.Fields("-maxdepth -mindepth -mtime -mmin -atime -amin -ctime -cmin -size -links -inum -uid -gid") {
+		out[t] = number
+	}
+	for _, t := range strings.Fields("-type -xtype -user -group") {
+		out[t] = word
+	}
+	out["-newer"], out["-anewer"], out["-cnewer"], out["-samefile"] = name, name, name, name
+	return out
+}()
+
+// findExpression checks the folders and the expression of find.
+func findExpression(c *readerCall) string {
+	expression := false
+	for i := 0; i < len(c.operands); i++ {
+		a := c.operands[i].operand
+		if !a.plain() && a.each == nil && !a.glob {
+			return "What find looks for is computed when the command runs."
+		}
+		if (a.glob || a.each != nil) && !c.startsSafe(a) {
+			return "A file whose name begins with a dash would count as an option."
+		}
+		k, known := findTests[a.text]
+		switch {
+		case a.plain() && known:
+			expression = true
+			if k == "" {
+				continue
+			}
+			i++
+			if i >= len(c.operands) {
+				return "An option has no value."
+			}
+			v := c.operands[i].operand
+			if !v.plain() {
+				return "What find looks for is computed when the command runs."
+			}
+			if !c.is(k, v) {
+				return "Not on the list of read-only expressions."
+			}
+		case expression || strings.HasPrefix(a.text, "-"):
+			return "Not on the list of read-only expressions."
+		default:
+			if why := c.r.path(a, false); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// searches checks grep and its like: a search through all files below a folder also
+// reads those with secrets, so it must be for something else.
+func searches(c *readerCall) string {
+	patterns := append(c.values("-e"), c.values("--regexp")...)
+	files := c.operands
+	if len(patterns) == 0 && !c.has("--files", "--type-list") {
+		if len(files) == 0 {
+			return "Not a read-only use of this program: an argument is missing."
+		}
+		patterns, files = files[:1], files[1:]
+	}
+	below := c.has("-r", "--recursive") || c.spec.git || c.name == "rg" && (len(files) > 0 || !c.piped)
+	for _, p := range patterns {
+		if !p.plain() {
+			return "The search pattern is computed when the command runs."
+		}
+	}
+	for _, f := range files {
+		if c.spec.git {
+			if !c.revision(f.operand) {
+				return outsideFolder
+			}
+			continue
+		}
+		if why := c.r.path(f.operand, true); why != "" {
+			return why
+		}
+		for _, p := range c.r.place.Private {
+			for _, dir := range c.r.dirs {
+				if below && within(p, join(dir, f.text)) {
+					return serverState
+				}
+			}
+		}
+	}
+	if !below || c.has("--files", "--type-list") {
+		return ""
+	}
+	if len(files) == 0 {
+		for _, p := range c.r.place.Private {
+			for _, dir := range c.r.dirs {
+				if within(p, dir) {
+					return serverState
+				}
+			}
+		}
+	}
+	if c.sourceOnly() {
+		return ""
+	}
+	if c.has("-v", "--invert-match", "-A", "-B", "-C", "--context", "--after-context", "--before-context", "-P", "--perl-regexp", "-U", "--multiline", "-W", "-p", "--function-context", "--show-function", "-z") && c.name != "rg" || c.has("-v", "--invert-match", "-A", "-B", "-C", "--context", "--after-context", "--before-context", "-U", "--multiline", "-P", "--pcre2") {
+		return "Can print lines of every file in the folder, secrets included."
+	}
+	for _, p := range patterns {
+		if !needsWord(p.text) {
+			return "Can print secrets: it searches every file in the folder, and the pattern is not a specific word."
+		}
+	}
+	return ""
+}
+
+// sourceOnly reports whether a search only opens files of source code.
+func (c *readerCall) sourceOnly() bool {
+	only := false
+	for _, name := range []string{"--include", "-g", "--glob"} {
+		for _, v := range c.options[name] {
+			if strings.HasPrefix(v.text, "!") && name != "--include" {
+				continue
+			}
+			if !sourceGlob(v.text) {
+				return false
+			}
+			only = true
+		}
+	}
+	for _, name := range []string{"-t", "--type"} {
+		for _, v := range c.options[name] {
+			if !sourceEnds[v.text] && v.text != "rust" && v.text != "python" && v.text != "cpp" {
+				return false
+			}
+			only = true
+		}
+	}
+	return only
+}
+
+// sourceGlob is sourcePattern with braces: *.{ts,tsx}.
+func sourceGlob(pattern string) bool {
+	for _, one := range expand(pattern, maxBraces) {
+		// Grep takes several patterns with a blank or a comma between them.
+		if strings.ContainsAny(one, " \t\n,") || !sourcePattern(path1(one)) {
+			return false
+		}
+	}
+	return true
+}
+
+func path1(s string) string { return s[strings.LastIndex(s, "/")+1:] }
+
+var (
+	secretWords = regexp.MustCompile(`(?i)secret|passw|passphrase|pwd|token|credential|bearer|private|database_url|dsn|(^|[^a-z])(key|api|aws|auth|begin|rsa|pass|user)([^a-z]|$)|api_?key|access_?key|_key|_url|key_`)
+	searchWord  = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]{2,}`)
+	// optional is what a text need not contain: a letter that may be left out, a class.
+	optional = regexp.MustCompile(`\[[^\]]*\][*+?{]?|\\?.[*?{]|\\[A-Za-z.]`)
+)
+
+// needsWord reports whether each line that a pattern fits has a word in it that is
+// none of those that secrets stand beside.
+func needsWord(pattern string) bool {
+	if strings.Contains(pattern, "(") && regexp.MustCompile(`\)\\?[*?{]`).MatchString(pattern) || secretWords.MatchString(pattern) {
+		return false
+	}
+	for _, one := range regexp.MustCompile(`\\?\||\n`).Split(pattern, -1) {
+		if !searchWord.MatchString(optional.ReplaceAllString(one, " ")) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,663 @@
+package review
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Place is where a tool call runs, and what it must not read there.
+type Place struct {
+	Dir string // the folder of the session, absolute
+	// Private are files and folders, absolute, that are never of low risk to read: the
+	// state of this server.
+	Private []string
+	// Files follows symbolic links. Without it a path leads where it seems to.
+	Files Files
+}
+
+// Files is what is known of the files of a [Place]. Its methods take absolute paths.
+type Files interface {
+	// Real returns where a path leads when all links are followed; false when that
+	// cannot be told. The path of a file that does not exist leads to itself.
+	Real(path string) (string, bool)
+	IsDir(path string) bool
+	// Match returns the files that a pattern of the shell fits; false when there are
+	// too many.
+	Match(pattern string) ([]string, bool)
+}
+
+// reading goes through a command and collects why it is not of low risk. It denies by
+// default: a part that it does not know is a reason.
+type reading struct {
+	w     *walker // resolves words; its marks are not used
+	place Place
+	dirs  []string             // where commands may run: a cd can fail
+	loops map[string][]operand // what the variable of a loop can hold
+	marks []Mark
+}
+
+// operand is an argument as far as it is known before the command runs.
+type operand struct {
+	text     string
+	glob     bool      // text is a pattern
+	computed bool      // text is not all of it
+	split    bool      // it can become several arguments
+	count    bool      // it is a number, such as $?
+	stream   bool      // <(…)
+	each     []operand // one of these, in the body of a loop
+	node     syntax.Node
+}
+
+func (o operand) plain() bool {
+	return !o.glob && !o.computed && !o.stream && o.each == nil
+}
+func (o operand) many() bool   { return o.split }
+func (o operand) counts() bool { return o.count }
+
+// unproven returns the marks that say why a command is not of low risk, none when
+// each part of it is understood and only reads files of the folder.
+func unproven(src string, place Place) []Mark {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
+	if err != nil {
+		return []Mark{{To: 1, Kind: Unreadable, Level: Medium, Reason: "This is not a complete shell command."}}
+	}
+	w := newWalker(place.Dir)
+	w.src, w.units = src, utf16Units(src)
+	r := &reading{w: w, place: place, dirs: []string{place.Dir}, loops: map[string][]operand{}}
+	r.statements(file.Stmts)
+	return r.marks
+}
+
+func (r *reading) no(n syntax.Node, kind Risk, reason string) {
+	at := r.w.placeOf(n)
+	r.marks = append(r.marks, Mark{From: at.from, To: at.to, Kind: kind, Level: Medium, Reason: reason})
+}
+
+func (r *reading) statements(list []*syntax.Stmt) {
+	for _, s := range list {
+		r.statement(s, false)
+	}
+}
+
+// statement checks one statement; piped says that it reads what another prints.
+func (r *reading) statement(s *syntax.Stmt, piped bool) {
+	if s == nil {
+		return
+	}
+	if s.Background || s.Coprocess || s.Disown {
+		r.no(s, Background, "Continues in the background after the call has ended.")
+	}
+	for _, d := range s.Redirs {
+		given := r.redirect(d)
+		if d.N == nil || d.N.Value == "0" {
+			switch d.Op {
+			case syntax.RdrIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc, syntax.DplIn, syntax.RdrInOut:
+				piped = given
+			}
+		}
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		r.call(c, piped)
+	case *syntax.BinaryCmd:
+		r.statement(c.X, piped)
+		r.statement(c.Y, piped || c.Op == syntax.Pipe || c.Op == syntax.PipeAll)
+	case *syntax.Subshell:
+		r.statements(c.Stmts)
+	case *syntax.Block:
+		r.statements(c.Stmts)
+	case *syntax.IfClause:
+		for i := c; i != nil; i = i.Else {
+			r.statements(i.Cond)
+			r.statements(i.Then)
+		}
+	case *syntax.ForClause:
+		r.loop(c)
+	case *syntax.TimeClause:
+		r.statement(c.Stmt, piped)
+	case *syntax.TestClause:
+		r.test(c.X)
+	case *syntax.FuncDecl:
+		r.no(c, Redefine, "Defines a function, which can give a command another meaning.")
+	case *syntax.ArithmCmd, *syntax.LetClause:
+		r.no(s, Evaluated, "Bash evaluates this arithmetic, which can run commands.")
+	case *syntax.DeclClause:
+		r.no(c, Unproven, "Sets variables.")
+	default:
+		r.no(s, Unproven, "Not on the list of read-only statements.")
+	}
+}
+
+// redirect reports whether it gives a text to read: with /dev/null rg searches the
+// folder instead.
+func (r *reading) redirect(d *syntax.Redirect) bool {
+	if d.N != nil && strings.Trim(d.N.Value, "0123456789") != "" {
+		r.no(d, Unproven, "Sets a variable.")
+		return false
+	}
+	switch d.Op {
+	case syntax.DplOut, syntax.DplIn:
+		if lit := d.Word.Lit(); lit == "" || strings.Trim(lit, "0123456789-") != "" {
+			r.no(d, Overwrite, "Writes to a file.")
+		}
+		return false
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll:
+		if d.Word.Lit() != "/dev/null" {
+			r.no(d, Overwrite, "Writes to a file.")
+		}
+		return false
+	case syntax.RdrIn:
+		list, ok := r.word(d.Word)
+		switch {
+		case !ok:
+		case len(list) != 1 || !list[0].plain() || list[0].text == "-":
+			r.no(d, Computed, "The file name is computed when the command runs.")
+		default:
+			r.checked(list[0], r.path(list[0], true))
+			return list[0].text != "/dev/null"
+		}
+		return false
+	case syntax.Hdoc, syntax.DashHdoc:
+		if d.Hdoc != nil {
+			r.parts(d.Hdoc.Parts, true)
+		}
+		return true
+	case syntax.WordHdoc:
+		r.parts(d.Word.Parts, false)
+		return true
+	}
+	r.no(d, Overwrite, "Can write to a file.")
+	return false
+}
+
+func (r *reading) checked(at operand, why string) {
+	if why == "" {
+		return
+	}
+	kind := ReadOutside
+	switch why {
+	case looksSecret, serverState:
+		kind = ReadSecret
+	case patternFits, computedFile:
+		kind = Computed
+	}
+	r.no(at.node, kind, why)
+}
+
+var loopName = regexp.MustCompile(`^[a-z][a-z0-9]{0,7}$`)
+
+// loop checks for x in …; do …; done. Names in capitals, and long ones, can be those
+// of variables that programs act on.
+func (r *reading) loop(c *syntax.ForClause) {
+	words, ok := c.Loop.(*syntax.WordIter)
+	if !ok || c.Select || !loopName.MatchString(words.Name.Value) || !words.InPos.IsValid() {
+		r.no(c, Unproven, "This loop sets variables.")
+		return
+	}
+	name := words.Name.Value
+	if _, again := r.loops[name]; again {
+		r.no(words.Name, Unproven, "Two loops set this variable.")
+		return
+	}
+	var each []operand
+	for _, item := range words.Items {
+		list, ok := r.word(item)
+		if !ok {
+			return
+		}
+		for _, o := range list {
+			if o.computed || o.stream || o.each != nil {
+				r.no(item, Computed, "What the loop goes through is computed when the command runs.")
+				return
+			}
+			each = append(each, o)
+		}
+	}
+	if len(each) == 0 || len(each) > 100 {
+		r.no(c, Computed, "What the loop goes through is computed when the command runs.")
+		return
+	}
+	r.loops[name] = each
+	r.statements(c.Do)
+}
+
+// test checks [[ … ]].
+func (r *reading) test(x syntax.TestExpr) {
+	switch x := x.(type) {
+	case *syntax.ParenTest:
+		r.test(x.X)
+	case *syntax.UnaryTest:
+		switch x.Op {
+		case syntax.TsNot:
+			r.test(x.X)
+		case syntax.TsEmpStr, syntax.TsNempStr:
+			r.tested(x.X)
+		case syntax.TsExists, syntax.TsRegFile, syntax.TsDirect, syntax.TsSmbLink, syntax.TsRead, syntax.TsWrite, syntax.TsExec, syntax.TsNoEmpty:
+			for _, o := range r.tested(x.X) {
+				if o.computed || o.glob {
+					r.no(x, Computed, "What is tested is computed when the command runs.")
+				} else {
+					r.checked(o, r.path(o, false))
+				}
+			}
+		default:
+			r.no(x, Evaluated, "Not on the list of read-only tests.")
+		}
+	case *syntax.BinaryTest:
+		switch x.Op {
+		case syntax.AndTest, syntax.OrTest:
+			r.test(x.X)
+			r.test(x.Y)
+		case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch, syntax.TsReMatch, syntax.TsBefore, syntax.TsAfter:
+			r.tested(x.X)
+			r.tested(x.Y)
+		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+			for _, o := range append(r.tested(x.X), r.tested(x.Y)...) {
+				if !o.count && !(o.plain() && numbers.MatchString(o.text)) {
+					r.no(x, Evaluated, "Bash evaluates the numbers that it compares, which can run commands.")
+				}
+			}
+		default:
+			r.no(x, Evaluated, "Not on the list of read-only tests.")
+		}
+	default:
+		r.tested(x)
+	}
+}
+
+func (r *reading) tested(x syntax.TestExpr) []operand {
+	word, ok := x.(*syntax.Word)
+	if !ok {
+		r.no(x, Evaluated, "Not on the list of read-only tests.")
+		return nil
+	}
+	list, _ := r.word(word)
+	return list
+}
+
+// programName is how a program of the list can be written: without a folder, quotes
+// and expansions.
+var programName = regexp.MustCompile(`^[a-z0-9\[:]+$`)
+
+func (r *reading) call(c *syntax.CallExpr, piped bool) {
+	for _, a := range c.Assigns {
+		r.no(a, Unproven, "Sets a variable.")
+		return
+	}
+	if len(c.Args) == 0 {
+		return
+	}
+	head := c.Args[0].Lit()
+	spec, known := readers[head]
+	if !known || len(c.Args[0].Parts) != 1 || !programName.MatchString(head) {
+		r.no(c.Args[0], Unproven, "Not on the list of read-only programs.")
+		return
+	}
+	rc := &readerCall{r: r, name: head, spec: spec, node: c, piped: piped}
+	for _, word := range c.Args[1:] {
+		list, ok := r.word(word)
+		if !ok {
+			return
+		}
+		rc.args = append(rc.args, list...)
+	}
+	if len(rc.args) > maxFields {
+		r.no(c, Unreadable, "It has too many arguments to be read by machine.")
+		return
+	}
+	if head == "git" && !rc.git() {
+		return
+	}
+	if !rc.parse() || !rc.check() {
+		return
+	}
+	if head == "cd" {
+		// It may fail, so that what follows runs where it ran before.
+		for _, dir := range slices.Clone(r.dirs) {
+			if to := join(dir, rc.operands[0].text); !slices.Contains(r.dirs, to) {
+				r.dirs = append(r.dirs, to)
+			}
+		}
+		if len(r.dirs) > 20 {
+			r.no(c, Unreadable, "Changes the folder too often.")
+			r.dirs = r.dirs[:20]
+		}
+	}
+}
+
+func join(dir, name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(dir, name)
+}
+
+// word is what arguments a word becomes; false when it is not understood, which is
+// marked then.
+func (r *reading) word(word *syntax.Word) ([]operand, bool) {
+	if word == nil {
+		return nil, false
+	}
+	if list, ok := r.single(word); ok {
+		return list, true
+	}
+	before := len(r.marks)
+	plain := r.parts(word.Parts, false)
+	if len(r.marks) > before {
+		return nil, false
+	}
+	glob := false
+	for i, part := range word.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			continue
+		}
+		value := lit.Value
+		// In zsh =ls is where ls lies.
+		if i == 0 && (strings.HasPrefix(value, "~") || strings.HasPrefix(value, "=") && value != "=" && value != "==") {
+			r.no(word, ReadOutside, outsideFolder)
+			return nil, false
+		}
+		bare := unescaped(value)
+		glob = glob || strings.ContainsAny(bare, "*?[")
+		if strings.Contains(bare, "{") && (strings.Contains(bare, ",") || strings.Contains(bare, "..") || len(word.Parts) > 1) && !(len(word.Parts) == 1 && simpleBraces.MatchString(value)) {
+			r.no(word, Computed, "These braces are not expanded here.")
+			return nil, false
+		}
+	}
+	var out []operand
+	for _, f := range r.w.fields(word) {
+		if plain && !f.static {
+			r.no(word, Computed, "These braces are not expanded here.")
+			return nil, false
+		}
+		out = append(out, operand{text: f.text, glob: glob, computed: !plain, node: word})
+	}
+	if len(out) == 0 && !plain { // an expansion that is empty
+		return nil, true
+	}
+	for i, part := range word.Parts {
+		if p, ok := part.(*syntax.ParamExp); ok {
+			for j := range out {
+				out[j].split = true
+				out[j].count = i == 0 && len(word.Parts) == 1 && (p.Param.Value == "?" || p.Param.Value == "#")
+			}
+		}
+		if _, ok := part.(*syntax.CmdSubst); ok {
+			for j := range out {
+				out[j].split = true
+			}
+		}
+	}
+	return out, true
+}
+
+var simpleBraces = regexp.MustCompile(`^[A-Za-z0-9_./*-]*\{[A-Za-z0-9_.,/*-]+\}[A-Za-z0-9_./*-]*$`)
+
+// unescaped leaves out what a backslash takes the meaning of.
+func unescaped(value string) string {
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		if value[i] == '\\' {
+			i++
+			continue
+		}
+		b.WriteByte(value[i])
+	}
+	return b.String()
+}
+
+// single understands words that are one expansion: the variable of a loop, $? and
+// <(…).
+func (r *reading) single(word *syntax.Word) ([]operand, bool) {
+	if len(word.Parts) != 1 {
+		return nil, false
+	}
+	part, quoted := word.Parts[0], false
+	if q, ok := part.(*syntax.DblQuoted); ok && !q.Dollar && len(q.Parts) == 1 {
+		part, quoted = q.Parts[0], true
+	}
+	switch p := part.(type) {
+	case *syntax.ParamExp:
+		if !simpleParam(p) {
+			return nil, false
+		}
+		each, ok := r.loops[p.Param.Value]
+		if !ok {
+			if quoted && (p.Param.Value == "?" || p.Param.Value == "#") {
+				return []operand{{computed: true, count: true, node: word}}, true
+			}
+			return nil, false
+		}
+		if !quoted && slices.ContainsFunc(each, func(o operand) bool {
+			return o.glob || strings.ContainsAny(o.text, " \t\n*?[")
+		}) {
+			return nil, false // it is split, and its patterns expand
+		}
+		return []operand{{each: each, node: word}}, true
+	case *syntax.ProcSubst:
+		if p.Op != syntax.CmdIn || quoted {
+			return nil, false
+		}
+		before := len(r.marks)
+		r.statements(p.Stmts)
+		return []operand{{stream: true, node: word}}, len(r.marks) == before
+	}
+	return nil, false
+}
+
+func simpleParam(p *syntax.ParamExp) bool {
+	return p.Param != nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil && p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
+}
+
+// harmlessParams hold nothing secret, and nothing that somebody else chose.
+var harmlessParams = set("?", "#", "$", "!", "PWD", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME", "OSTYPE", "LANG", "RANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "BASH_VERSION", "PATH", "TERM", "UID", "EUID", "PPID")
+
+// parts checks the parts of a word and marks what is not understood. plain is false
+// when the text is not known before it runs.
+func (r *reading) parts(parts []syntax.WordPart, heredoc bool) (plain bool) {
+	plain = true
+	for i, part := range parts {
+		if p, ok := part.(*syntax.ParamExp); ok && p.Short && i+1 < len(parts) {
+			if next, ok := parts[i+1].(*syntax.Lit); ok && strings.ContainsAny(next.Value[:min(1, len(next.Value))], "[:") {
+				r.no(p, Evaluated, "Some shells evaluate a subscript here, which can run commands.")
+			}
+		}
+		switch p := part.(type) {
+		case *syntax.Lit:
+		case *syntax.SglQuoted:
+			if p.Dollar && !simpleEscapes.MatchString(p.Value) {
+				r.no(p, Unproven, "Not on the list of read-only expansions.")
+			}
+		case *syntax.DblQuoted:
+			if p.Dollar {
+				r.no(p, Unproven, "Bash translates this text before it uses it.")
+			}
+			plain = r.parts(p.Parts, heredoc) && plain
+		case *syntax.ParamExp:
+			plain = false
+			if _, loop := r.loops[paramName(p)]; !simpleParam(p) || !loop && !harmlessParams[p.Param.Value] {
+				r.no(p, Computed, "The value of this variable is not known.")
+			}
+		case *syntax.CmdSubst:
+			plain = false
+			if p.TempFile || p.ReplyVar {
+				r.no(p, Unproven, "Not on the list of read-only expansions.")
+			}
+			r.statements(p.Stmts)
+		case *syntax.ArithmExp:
+			plain = false
+			if p.Bracket || p.Unsigned || !literalArithmetic(p.X) {
+				r.no(p, Evaluated, "Bash evaluates this arithmetic, which can run commands.")
+			}
+		default:
+			plain = false
+			r.no(p, Computed, "Not on the list of read-only expansions.")
+		}
+	}
+	return plain
+}
+
+var simpleEscapes = regexp.MustCompile(`^(?:[^\\]|\\[ntr\\'"])*$`)
+
+func paramName(p *syntax.ParamExp) string {
+	if p.Param == nil {
+		return ""
+	}
+	return p.Param.Value
+}
+
+// literalArithmetic reports whether an expression has numbers alone: a name can hold
+// a text that is evaluated again.
+func literalArithmetic(x syntax.ArithmExpr) bool {
+	switch x := x.(type) {
+	case *syntax.BinaryArithm:
+		return strings.Contains("+-*/%", x.Op.String()) && literalArithmetic(x.X) && literalArithmetic(x.Y)
+	case *syntax.ParenArithm:
+		return literalArithmetic(x.X)
+	case *syntax.Word:
+		return regexp.MustCompile(`^[0-9]+$`).MatchString(x.Lit())
+	}
+	return false
+}
+
+const (
+	outsideFolder = "Reads outside the session's folder."
+	looksSecret   = "Reads a file that may hold secrets."
+	serverState   = "Reads sayso's own files."
+	patternFits   = "This pattern can match a file with secrets."
+	computedFile  = "The file name is computed when the command runs."
+)
+
+// path says why reading a file, or looking at it, is not of low risk; "" when it is.
+func (r *reading) path(o operand, content bool) string {
+	for _, one := range o.each {
+		if why := r.path(one, content); why != "" {
+			return why
+		}
+	}
+	switch {
+	case o.each != nil, o.stream:
+		return ""
+	case o.computed:
+		return computedFile
+	case o.text == "-", o.text == "/dev/null":
+		return ""
+	case o.text == "", strings.HasPrefix(o.text, "~"), strings.HasPrefix(o.text, "@"), strings.ContainsRune(o.text, 0), slices.Contains(strings.Split(o.text, "/"), ".."), r.place.Dir == "/":
+		return outsideFolder
+	}
+	for _, dir := range r.dirs {
+		full := join(dir, o.text)
+		why := ""
+		if o.glob {
+			why = r.matches(full, content)
+		} else {
+			why = r.readable(full, content)
+		}
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func within(full, dir string) bool {
+	return full == dir || strings.HasPrefix(full, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// readable is path for one that is absolute and clean.
+func (r *reading) readable(full string, content bool) string {
+	root := path.Clean(r.place.Dir)
+	if why := r.allowed(full, root, content); why != "" || r.place.Files == nil {
+		return why
+	}
+	realRoot, ok := r.place.Files.Real(root)
+	real, found := r.place.Files.Real(full)
+	if !ok || !found {
+		return outsideFolder
+	}
+	return r.allowed(real, realRoot, content)
+}
+
+func (r *reading) allowed(full, root string, content bool) string {
+	switch {
+	case !within(full, root):
+		return outsideFolder
+	case slices.ContainsFunc(r.place.Private, func(p string) bool {
+		return within(full, p) || r.place.Files != nil && within(full, realOf(r.place.Files, p))
+	}):
+		return serverState
+	case content && secret(full):
+		return looksSecret
+	}
+	return ""
+}
+
+func realOf(d Files, p string) string {
+	if real, ok := d.Real(p); ok {
+		return real
+	}
+	return p
+}
+
+// sourceEnds are how files of source code and documents end. Files with secrets do not
+// end so.
+var sourceEnds = set("go", "mod", "sum", "js", "mjs", "cjs", "jsx", "ts", "tsx", "vue", "svelte", "py", "rb", "rs", "c", "h", "cc", "cpp", "hpp", "cs", "java", "kt", "swift", "scala", "php", "pl", "lua", "ex", "exs", "erl", "hs", "ml", "zig", "dart", "css", "scss", "less", "html", "svg", "md", "mdx", "rst", "proto", "graphql", "cmake", "mk", "tex", "m", "mm", "r", "jl", "clj", "elm", "nix", "bazel", "gradle", "csv", "tsv")
+
+// matches is path for a pattern.
+func (r *reading) matches(full string, content bool) string {
+	at := strings.IndexAny(full, "*?[")
+	if at < 0 {
+		return r.readable(full, content)
+	}
+	base := path.Dir(full[:at] + "x")
+	if why := r.readable(base, false); why != "" {
+		return why
+	}
+	for _, p := range r.place.Private {
+		if within(p, base) {
+			return serverState
+		}
+	}
+	if content && !sourcePattern(path.Base(full)) || hiddenPattern(full) {
+		return patternFits
+	}
+	if r.place.Files == nil {
+		return ""
+	}
+	list, ok := r.place.Files.Match(full)
+	if !ok {
+		return patternFits
+	}
+	for _, one := range list {
+		if why := r.readable(one, content); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// sourcePattern reports whether all files that a pattern fits end as source does.
+func sourcePattern(base string) bool {
+	end := base[strings.LastIndexAny(base, "*?[]")+1:]
+	dot := strings.LastIndex(base, ".")
+	return dot >= 0 && !strings.ContainsAny(base[dot:], "*?[]{}") && sourceEnds[base[dot+1:]] && strings.Contains(end, ".") && !strings.HasPrefix(base, ".")
+}
+
+// hiddenPattern reports whether a pattern asks for names that begin with a dot.
+func hiddenPattern(full string) bool {
+	for part := range strings.SplitSeq(full, "/") {
+		if strings.HasPrefix(part, ".") && strings.ContainsAny(part, "*?[") {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reading) isFolder(name string) bool {
+	return r.place.Files != nil && slices.ContainsFunc(r.dirs, func(dir string) bool { return r.place.Files.IsDir(join(dir, name)) })
+}

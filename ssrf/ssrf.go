@@ -1,0 +1,93 @@
+// Package ssrf says which addresses a server may dial when somebody else names the
+// place: those of the public internet, and no other. Whoever can have the server dial
+// must not reach through it what they cannot reach themselves.
+package ssrf
+
+import (
+	"errors"
+	"net/netip"
+	"syscall"
+)
+
+// ErrPrivate is the error of dialling an address that is not public.
+var ErrPrivate = errors.New("the address leads to this machine or a private network")
+
+// special lists IANA's special-purpose address registries, and what was one before
+// they were: no place that somebody names for the server lies there, also where an
+// entry is globally reachable, as an anycast service of the network is.
+var special = []netip.Prefix{
+	// IPv4 (iana-ipv4-special-registry), and multicast.
+	netip.MustParsePrefix("0.0.0.0/8"),       // this network
+	netip.MustParsePrefix("10.0.0.0/8"),      // private
+	netip.MustParsePrefix("100.64.0.0/10"),   // shared by carriers
+	netip.MustParsePrefix("127.0.0.0/8"),     // loopback
+	netip.MustParsePrefix("169.254.0.0/16"),  // link local, metadata of clouds
+	netip.MustParsePrefix("172.16.0.0/12"),   // private
+	netip.MustParsePrefix("192.0.0.0/24"),    // IETF protocols: DS-Lite, PCP, TURN, NAT64 discovery
+	netip.MustParsePrefix("192.0.2.0/24"),    // documentation
+	netip.MustParsePrefix("192.31.196.0/24"), // AS112
+	netip.MustParsePrefix("192.52.193.0/24"), // AMT
+	netip.MustParsePrefix("192.88.99.0/24"),  // relays of 6to4
+	netip.MustParsePrefix("192.168.0.0/16"),  // private
+	netip.MustParsePrefix("192.175.48.0/24"), // AS112
+	netip.MustParsePrefix("198.18.0.0/15"),   // benchmarks
+	netip.MustParsePrefix("198.51.100.0/24"), // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),  // documentation
+	netip.MustParsePrefix("224.0.0.0/4"),     // multicast
+	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and broadcast
+
+	// IPv6 (iana-ipv6-special-registry) within 2000::/3. All that lies outside of
+	// it, such as ::1, fc00::/7, fe80::/10, fec0::/10, ff00::/8, 100::/64, 5f00::/16
+	// and the forms in which an IPv4 address is written, is not public by allPublic.
+	netip.MustParsePrefix("2001::/23"),         // IETF protocols: Teredo, benchmarks, AMT, AS112, ORCHID, DRIP
+	netip.MustParsePrefix("2001:db8::/32"),     // documentation
+	netip.MustParsePrefix("2002::/16"),         // 6to4, which embeds any IPv4 address
+	netip.MustParsePrefix("2620:4f:8000::/48"), // AS112
+	netip.MustParsePrefix("3fff::/20"),         // documentation
+}
+
+var (
+	// allPublic is what has been given out of IPv6 as global unicast.
+	allPublic = netip.MustParsePrefix("2000::/3")
+	// nat64 leads to the IPv4 address in its last four bytes. Where a network has
+	// IPv6 alone, every place with an IPv4 address is reached by it.
+	nat64 = netip.MustParsePrefix("64:ff9b::/96")
+)
+
+// Public reports whether an address is one of the public internet. An IPv4 address
+// within an IPv6 one counts as itself where the network leads to it. An address with a
+// zone never is public, nor is the zero Addr.
+func Public(a netip.Addr) bool {
+	if !a.IsValid() || a.Zone() != "" {
+		return false
+	}
+	a = a.Unmap()
+	if a.Is6() {
+		b := a.As16()
+		last := netip.AddrFrom4([4]byte(b[12:]))
+		switch {
+		case nat64.Contains(a):
+			return Public(last)
+		case !allPublic.Contains(a):
+			return false
+		case b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe && !Public(last):
+			return false // ISATAP leads to the IPv4 address inside
+		}
+	}
+	for _, p := range special {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// Control is a net.Dialer's Control that lets only public addresses through. It is
+// asked for each address of a name, after the name was looked up.
+func Control(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || !Public(at.Addr()) {
+		return ErrPrivate
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sayso-dev/sayso/store/engine"
+)
+
+// Times of an [Exclusive].
+const (
+	tryEvery  = 100 * time.Millisecond // while another server ends
+	lookEvery = 2 * time.Second        // whether the lock is still ours
+	mayTake   = 10 * time.Second       // to connect, and to look
+)
+
+// lockClass is the first key of the lock, "sayo"; the second is of the schema.
+const lockClass = 0x7361796f
+
+// Exclusive keeps other servers from a database, by an advisory lock that belongs to a
+// connection of its own. When that connection is lost, PostgreSQL frees the lock, and
+// [Exclusive.Run] takes it again.
+type Exclusive struct {
+	config *pgx.ConnConfig
+	name   string // by which others know us
+	conn   *pgx.Conn
+}
+
+// Exclude takes the lock of a database, waiting for as long as given while another
+// server has it: [engine.ErrInUse] then.
+func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, error) {
+	config, err := parse(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "?"
+	}
+	e := &Exclusive{config: config.ConnConfig, name: fmt.Sprintf("sayso serve %.24s %d %.12s", host, os.Getpid(), rand.Text())}
+	e.config.RuntimeParams["application_name"] = e.name
+	// A server that is cut off from the database must not keep others out for hours.
+	for name, value := range map[string]string{"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"} {
+		e.config.RuntimeParams[name] = value
+	}
+	for began := time.Now(); ; {
+		err := e.take(ctx)
+		if err == nil {
+			return e, nil
+		}
+		if !errors.Is(err, engine.ErrInUse) || time.Since(began) >= wait {
+			return nil, fmt.Errorf("postgres: database %s at %s: %w", e.config.Database, e.config.Host, err)
+		}
+		select {
+		case <-time.After(tryEvery):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("postgres: %w", ctx.Err())
+		}
+	}
+}
+
+// take connects, where there is no connection, and tries for the lock.
+func (e *Exclusive) take(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, mayTake)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, e.config)
+	if err != nil {
+		return fmt.Errorf("cannot connect: %w", lost(ctx, err))
+	}
+	defer func() {
+		if err != nil {
+			conn.Close(context.WithoutCancel(ctx)) // what failed before is the reason
+		}
+	}()
+	const key = `($1::int, hashtext(current_schema()))`
+	var taken bool
+	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock`+key, lockClass).Scan(&taken); err != nil {
+		return err
+	}
+	if taken {
+		e.conn = conn
+		return nil
+	}
+	var pid int
+	var holder string
+	err = conn.QueryRow(ctx, `SELECT a.pid, coalesce(a.application_name, '') FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+		WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = $1::bigint::oid
+		AND l.objid = (hashtext(current_schema())::bigint & 4294967295)::oid
+		AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`, lockClass).Scan(&pid, &holder)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		holder = "which has just ended"
+	case err != nil:
+		return err
+	case holder == e.name:
+		// Our own connection, of which the database does not know yet that it is lost.
+		if _, err := conn.Exec(ctx, `SELECT pg_terminate_backend($1)`, pid); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: by this server itself, over a connection that was lost", engine.ErrUnavailable)
+	}
+	return fmt.Errorf("%w: another sayso server (%s) uses it; stop it, or give this one its own with --database", engine.ErrInUse, holder)
+}
+
+// Run keeps the lock until ctx ends. A connection that is lost is made again for as long
+// as it takes; it fails with [engine.ErrInUse] when another server has come meanwhile.
+func (e *Exclusive) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return nil
+		}
+		if e.conn != nil {
+			look, cancel := context.WithTimeout(ctx, mayTake)
+			err := e.conn.Ping(look)
+			cancel()
+			if err == nil || ctx.Err() != nil {
+				continue
+			}
+			e.conn.Close(ctx) // it is lost
+			e.conn = nil
+		}
+		if err := e.take(ctx); errors.Is(err, engine.ErrInUse) {
+			return fmt.Errorf("postgres: the connection was lost, and meanwhile another took the place of this server: %w", err)
+		}
+	}
+}
+
+// Close frees the lock, once Run has returned.
+func (e *Exclusive) Close() error {
+	if e.conn == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), mayTake)
+	defer cancel()
+	return e.conn.Close(ctx)
+}

@@ -1,0 +1,306 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sayso-dev/sayso/migrations"
+	"github.com/sayso-dev/sayso/store"
+	"github.com/sayso-dev/sayso/store/postgrestest"
+)
+
+// onBothEngines runs a test with an empty database of each, and what reaches it from
+// outside.
+func onBothEngines(t *testing.T, test func(t *testing.T, dsn string, outside *sql.DB)) {
+	for name, make := range map[string]func(*testing.T) (string, string, string){
+		"sqlite": func(t *testing.T) (string, string, string) {
+			path := filepath.Join(t.TempDir(), "sayso.db")
+			return path, "sqlite", "file:" + path + "?_pragma=busy_timeout(20000)&_pragma=legacy_alter_table(1)"
+		},
+		"postgres": func(t *testing.T) (string, string, string) {
+			dsn := postgrestest.Schema(t)
+			return dsn, "pgx", dsn
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn, driver, address := make(t)
+			db, err := sql.Open(driver, address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			db.SetMaxOpenConns(1)
+			t.Cleanup(func() { db.Close() })
+			test(t, dsn, db)
+		})
+	}
+}
+
+// opens opens a database and closes it again.
+func opens(open func(context.Context, string) (store.Store, error), dsn string) error {
+	st, err := open(context.Background(), dsn)
+	if err != nil {
+		return err
+	}
+	return st.Close()
+}
+
+// TestWhatIsMissingIsNamed takes away each table and each column, one after the other.
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, dsn string, outside *sql.DB) {
+		open(t, dsn)
+		exec := func(statement string) {
+			t.Helper()
+			if _, err := outside.Exec(statement); err != nil {
+				t.Fatalf("%s: %v", statement, err)
+			}
+		}
+		said := func(what string, err error) {
+			t.Helper()
+			if !errors.Is(err, migrations.ErrIncomplete) || !strings.Contains(err.Error(), what+" is missing") || !strings.Contains(err.Error(), "restore a backup") {
+				t.Errorf("without %s: %v", what, err)
+			}
+		}
+		dialect := migrations.SQLite
+		if strings.HasPrefix(dsn, "postgres") {
+			dialect = migrations.Postgres
+		}
+		tables := []string{"migrations"}
+		for i, line := range migrations.Columns() {
+			name, _, _ := strings.Cut(line, " ")
+			table, column, _ := strings.Cut(name, ".")
+			if !slices.Contains(tables, table) {
+				tables = append(tables, table)
+			}
+			if table == "migrations" || dialect == migrations.Postgres && i%5 != 0 {
+				continue // without the first nothing is known, and the second takes its time
+			}
+			exec(fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO gone", table, column))
+			said("the column "+column+" of the table "+table, migrations.Check(t.Context(), outside, dialect))
+			if i%40 == 0 {
+				said("the column "+column+" of the table "+table, opens(store.Open, dsn))
+			}
+			exec(fmt.Sprintf("ALTER TABLE %s RENAME COLUMN gone TO %s", table, column))
+		}
+		if len(tables) < 20 {
+			t.Errorf("only %d tables", len(tables))
+		}
+		for _, table := range append(tables, "transcript_index") {
+			exec("ALTER TABLE " + table + " RENAME TO gone")
+			said("the table "+table, opens(store.Open, dsn))
+			said("the table "+table, opens(store.OpenReadOnly, dsn))
+			exec("ALTER TABLE gone RENAME TO " + table)
+		}
+		if err := opens(store.Open, dsn); err != nil {
+			t.Errorf("with everything in its place again: %v", err)
+		}
+		// Nobody repairs an older database that lacks what was made before.
+		exec("DELETE FROM migrations WHERE number = (SELECT max(number) FROM migrations)")
+		exec("ALTER TABLE sessions RENAME TO gone")
+		if err := opens(store.Open, dsn); !errors.Is(err, migrations.ErrIncomplete) || !strings.Contains(err.Error(), "sessions") {
+			t.Errorf("an older database without its sessions: %v", err)
+		}
+	})
+}
+
+// TestLookingChangesNothing opens databases of every age to look at them.
+func TestLookingChangesNothing(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, dsn string, outside *sql.DB) {
+		isFile := !strings.HasPrefix(dsn, "postgres")
+		err := opens(store.OpenReadOnly, dsn)
+		if isFile && !errors.Is(err, fs.ErrNotExist) || !isFile && !errors.Is(err, migrations.ErrEmpty) {
+			t.Errorf("where there is nothing: %v", err)
+		}
+		if isFile {
+			if left, _ := os.ReadDir(filepath.Dir(dsn)); len(left) > 0 {
+				t.Errorf("looking has made %v", left)
+			}
+			if err := opens(store.OpenReadOnly, filepath.Join(filepath.Dir(dsn), "none", "x.db")); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("where there is no folder: %v", err)
+			}
+		}
+		writing := open(t, dsn) // a server runs
+		st, err := store.OpenReadOnly(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Users(t.Context()); err != nil {
+			t.Errorf("looking beside a server: %v", err)
+		}
+		if _, err := st.NextEpoch(t.Context()); err == nil {
+			t.Error("who looks can write")
+		}
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := writing.NextEpoch(t.Context()); err != nil {
+			t.Errorf("after somebody looked: %v", err)
+		}
+		if err := writing.Close(); err != nil {
+			t.Fatal(err)
+		}
+		count := func() (n int) {
+			if err := outside.QueryRow("SELECT count(*) FROM migrations").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		all := count()
+		if _, err := outside.Exec("DELETE FROM migrations WHERE number = (SELECT max(number) FROM migrations)"); err != nil {
+			t.Fatal(err)
+		}
+		if err := opens(store.OpenReadOnly, dsn); !errors.Is(err, migrations.ErrOlder) || !strings.Contains(err.Error(), "sayso serve") {
+			t.Errorf("an older database: %v", err)
+		}
+		if count() != all-1 {
+			t.Error("looking has migrated")
+		}
+		if _, err := outside.Exec("INSERT INTO migrations VALUES (9998, 'x', 'x', 0), (9999, 'y', 'y', 0)"); err != nil {
+			t.Fatal(err)
+		}
+		if err := opens(store.OpenReadOnly, dsn); !errors.Is(err, migrations.ErrNewer) {
+			t.Errorf("a newer database: %v", err)
+		}
+	})
+}
+
+// ending is a context that ends when it was asked so many times whether it has.
+type ending struct {
+	context.Context
+	end  context.CancelFunc
+	left atomic.Int64
+}
+
+func (e *ending) asked() {
+	if e.left.Add(-1) == 0 {
+		e.end()
+	}
+}
+func (e *ending) Done() <-chan struct{} { e.asked(); return e.Context.Done() }
+func (e *ending) Err() error            { e.asked(); return e.Context.Err() }
+
+// TestOpeningEndsAnywhere has the context end at each moment of opening: that is an
+// error and nothing worse, and the next one to open it can.
+func TestOpeningEndsAnywhere(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, dsn string, _ *sql.DB) {
+		for _, from := range []int64{1, 1000} { // empty first, then as it is
+			failed := 0
+			for n := from; n < from+3000; n += 1 + (n-from)/5 {
+				inner, end := context.WithCancel(t.Context())
+				ctx := &ending{Context: inner, end: end}
+				ctx.left.Store(n - from + 1)
+				st, err := store.Open(ctx, dsn)
+				end()
+				if err == nil {
+					if err := st.Close(); err != nil {
+						t.Errorf("at %d: %v", n, err)
+					}
+					continue
+				}
+				failed++
+			}
+			if failed < 5 {
+				t.Errorf("only %d of the opens ended early", failed)
+			}
+		}
+		if err := opens(store.Open, dsn); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestOneServerForADatabase has a second server come, wait for the first one to end,
+// and the first one lose its connection.
+func TestOneServerForADatabase(t *testing.T) {
+	t.Parallel()
+	dsn, admin := postgrestest.Schema(t), postgrestest.Schema(t)
+	first, err := store.Exclude(t.Context(), dsn, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Exclude(t.Context(), dsn, 0); !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), "another sayso server (") {
+		t.Fatalf("a second server: %v", err)
+	}
+	other, err := store.Exclude(t.Context(), admin, 0)
+	if err != nil {
+		t.Fatalf("a server in another schema: %v", err)
+	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	cut := func() {
+		t.Helper()
+		if _, err := db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
+			AND objid = (hashtext(current_schema())::bigint & 4294967295)::oid`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holder := func() (name string) {
+		_ = db.QueryRow(`SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND objsubid = 2
+			AND objid = (hashtext(current_schema())::bigint & 4294967295)::oid`).Scan(&name) // "" for none
+		return name
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- first.Run(ctx) }()
+	name := holder()
+	cut()
+	for began := time.Now(); holder() != name; time.Sleep(20 * time.Millisecond) {
+		if time.Since(began) > 30*time.Second {
+			t.Fatal("the lock was not taken again after the connection was lost")
+		}
+	}
+
+	// Another one waits, and comes in while the first one is cut off.
+	waiting := make(chan error, 1)
+	var second store.Exclusive
+	go func() {
+		var err error
+		second, err = store.Exclude(t.Context(), dsn, 60*time.Second)
+		waiting <- err
+	}()
+	var came error
+	for done := false; !done; {
+		select {
+		case came = <-waiting:
+			done = true
+		case err := <-ended:
+			t.Fatalf("the first one ended before anybody took its place: %v", err)
+		case <-time.After(300 * time.Millisecond):
+			cut()
+		}
+	}
+	if came != nil {
+		t.Fatal(came)
+	}
+	defer second.Close()
+	if err := <-ended; !errors.Is(err, store.ErrInUse) {
+		t.Errorf("whose place was taken ended with %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	if exclusive, err := store.Exclude(t.Context(), filepath.Join(t.TempDir(), "x.db"), 0); err != nil || exclusive != nil {
+		t.Errorf("a file has its own lock: %v, %v", exclusive, err)
+	}
+}

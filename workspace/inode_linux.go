@@ -1,0 +1,8 @@
+package workspace
+
+import (
+	"syscall"
+	"time"
+)
+
+func changedAt(s *syscall.Stat_t) time.Time { return time.Unix(s.Ctim.Unix()) }

@@ -1,0 +1,252 @@
+package wsapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+// madeToken makes a token and returns it with its secret.
+func (h *house) madeToken(body wsapi.TokenCreate, ways ...way) wsapi.TokenCreated {
+	h.t.Helper()
+	a := h.call("POST", "/api/tokens", body, ways...)
+	if a.status != http.StatusCreated {
+		h.t.Fatalf("make a token: got %d %s", a.status, a.body)
+	}
+	var made wsapi.TokenCreated
+	a.into(h.t, &made)
+	return made
+}
+
+// linkFor makes a sign-in link for a user.
+func (h *house) linkFor(userID string, ways ...way) wsapi.SignInLink {
+	h.t.Helper()
+	a := h.call("POST", "/api/users/"+userID+"/sign_in_link", "{}", ways...)
+	if a.status != http.StatusCreated {
+		h.t.Fatalf("make a sign-in link: got %d %s", a.status, a.body)
+	}
+	var made wsapi.SignInLink
+	a.into(h.t, &made)
+	return made
+}
+
+// TestATokenBegetsNoMoreThanItself: attack 116. Whatever is made with a token, over
+// however many steps, may do no more, lives no longer, and cannot leave behind what
+// would: users, passwords, passkeys, roles.
+func TestATokenBegetsNoMoreThanItself(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string]wsapi.TokenCreate{
+		"scope":               {Name: "scope", Scope: account.Admin},
+		"expiry":              {Name: "expiry", ExpiresIn: 300},
+		"a lesser scope":      {Name: "lesser", Scope: account.Member},
+		"scope and expiry":    {Name: "both", Scope: account.Admin, ExpiresIn: 300},
+		"a viewer's, a while": {Name: "viewer", Scope: account.Viewer, ExpiresIn: 300},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
+			ada, bob := h.person("Ada", account.Admin), h.person("Bob", account.Member)
+			root := h.madeToken(limits, h.signIn("Ada"))
+			most := limits.Scope
+			if most == "" {
+				most = account.Admin
+			}
+			bounded := func(what string, ways ...way) {
+				t.Helper()
+				var me wsapi.Me
+				a := h.call("GET", "/api/me", nil, ways...)
+				if a.status != 200 {
+					t.Errorf("%s: got %d %s", what, a.status, a.body)
+					return
+				}
+				a.into(t, &me)
+				if !most.AtLeast(me.User.Role) {
+					t.Errorf("%s: acts as %s, more than %s", what, me.User.Role, most)
+				}
+				yes := true
+				no, admin, words := false, account.Admin, "four words of somebody"
+				_ = yes
+				for call, body := range map[string]any{
+					"POST /api/users":                          wsapi.PersonCreate{Name: "Eve " + what, Role: account.Member, Password: words},
+					"PATCH /api/users/" + bob.UserID:           wsapi.PersonChange{Password: &words},
+					"PATCH /api/users/" + ada.UserID:           wsapi.PersonChange{Password: &words},
+					"PATCH /api/users/" + ada.UserID + "?":     wsapi.PersonChange{Role: &admin},
+					"PATCH /api/users/" + bob.UserID + "?":     wsapi.PersonChange{Disabled: &no},
+					"POST /api/me/password":                    wsapi.NewPassword{CurrentPassword: password, Password: words},
+					"POST /api/tokens":                         wsapi.TokenCreate{Name: "robot " + what, Role: account.Viewer},
+					"POST /api/passkeys/challenge":             wsapi.PasskeyNew{CurrentPassword: password},
+					"POST /api/links/begin":                    wsapi.LinkNew{CurrentPassword: password},
+					"POST /api/set_up":                         wsapi.SetUp{Name: "Eve", Password: words},
+					"DELETE /api/tokens/" + root.Token.TokenID: nil,
+				} {
+					method, path, _ := strings.Cut(call, " ")
+					if a := h.call(method, path, body, ways...); a.status != http.StatusForbidden {
+						t.Errorf("%s: %s: got %d %s, want 403", what, call, a.status, a.body)
+					}
+				}
+			}
+			ends := func(what string, at *float64) {
+				t.Helper()
+				if limits.ExpiresIn == 0 {
+					return
+				}
+				if at == nil || *at > *root.Token.ExpiresAt+0.001 {
+					t.Errorf("%s: ends at %v, its root at %v", what, at, *root.Token.ExpiresAt)
+				}
+			}
+			mine := bearer(root.Secret)
+			bounded("the token", mine)
+			child := h.madeToken(wsapi.TokenCreate{Name: "child"}, mine)
+			ends("a token of the token", child.Token.ExpiresAt)
+			bounded("a token of the token", bearer(child.Secret))
+			if most != account.Admin {
+				if a := h.call("POST", "/api/tokens", wsapi.TokenCreate{Name: "more", Scope: account.Admin}, mine); a.status < 400 {
+					t.Errorf("a token with a wider scope: got %d", a.status)
+				}
+			}
+			in := h.call("POST", "/api/login", wsapi.Login{Token: child.Secret})
+			cookie := signedIn(in)
+			bounded("a cookie of that", cookie)
+			var list wsapi.SignInList
+			h.call("GET", "/api/sign_ins", nil, cookie).into(t, &list)
+			for _, one := range list.SignIns {
+				if one.Current {
+					ends("a cookie of that", one.ExpiresAt)
+				}
+			}
+			third := h.madeToken(wsapi.TokenCreate{Name: "third", ExpiresIn: 86_400}, cookie)
+			ends("a token of the cookie", third.Token.ExpiresAt)
+			bounded("a token of the cookie", bearer(third.Secret))
+			if most == account.Admin {
+				link := h.linkFor(ada.UserID, bearer(third.Secret))
+				ends("a link of that", &link.ExpiresAt)
+				theirs := signedIn(h.call("POST", "/api/login", wsapi.Login{Token: link.Token}))
+				bounded("who came by the link", theirs)
+			}
+		})
+	}
+}
+
+// TestATokenTakesItsTreeWithIt: attack 117. Revoked, or with its user disabled, it
+// ends all that was made with it, on open tabs too.
+func TestATokenTakesItsTreeWithIt(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(h *house, admin way, tokenID, userID string) answer{
+		"revoked": func(h *house, admin way, tokenID, _ string) answer {
+			return h.call("DELETE", "/api/tokens/"+tokenID, nil, admin)
+		},
+		"its user disabled": func(h *house, admin way, _, userID string) answer {
+			return h.call("PATCH", "/api/users/"+userID, `{"disabled":true}`, admin)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			ada, bob := h.person("Ada", account.Admin), h.person("Bob", account.Member)
+			admin := bearer(h.token(account.Admin))
+			hers, his := h.signIn("Ada"), h.signIn("Bob")
+			root := h.madeToken(wsapi.TokenCreate{Name: "root"}, hers)
+			child := h.madeToken(wsapi.TokenCreate{Name: "child"}, bearer(root.Secret))
+			cookie := signedIn(h.call("POST", "/api/login", wsapi.Login{Token: child.Secret}))
+			bobs := signedIn(h.call("POST", "/api/login", wsapi.Login{Token: h.linkFor(bob.UserID, cookie).Token}))
+			grandchild := h.madeToken(wsapi.TokenCreate{Name: "grandchild"}, bobs)
+			unused := h.linkFor(bob.UserID, bearer(child.Secret))
+			tree := map[string]way{"the token": bearer(root.Secret), "its token": bearer(child.Secret), "a cookie of that": cookie, "who came by its link": bobs, "a token of theirs": bearer(grandchild.Secret)}
+			own := header("Origin", h.web.URL)
+			tab := h.openAs(someone{way: func(r *http.Request) { bobs(r); own(r) }})
+			for what, way := range tree {
+				if a := h.call("GET", "/api/me", nil, way); a.status != 200 {
+					t.Fatalf("%s before: got %d", what, a.status)
+				}
+			}
+			if a := end(h, admin, root.Token.TokenID, ada.UserID); a.status >= 300 {
+				t.Fatalf("got %d %s", a.status, a.body)
+			}
+			began := time.Now()
+			for what, way := range tree {
+				checkRefusal(t, h.call("GET", "/api/me", nil, way), 401, "not_signed_in")
+				_ = what
+			}
+			if a := h.call("POST", "/api/login", wsapi.Login{Token: unused.Token}, from("198.51.100.7")); a.status < 400 {
+				t.Errorf("its unused link: got %d", a.status)
+			}
+			if code, word := tab.closed(); code != wsapi.CloseSignedOut {
+				t.Errorf("the tab: closed with %d %s", code, word)
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("the tab was open for %s more", took)
+			}
+			if a := h.call("GET", "/api/me", nil, his); a.status != 200 {
+				t.Errorf("Bob's own sign-in: got %d", a.status)
+			}
+		})
+	}
+}
+
+// TestWhatDoesNotCountYetEndsWithItsCredential: attack 119. An answer that is held,
+// and the first of two approvals, come to nothing when the token or sign-in they
+// were given with is revoked before they count.
+func TestWhatDoesNotCountYetEndsWithItsCredential(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.counting()
+	ana, ben, cleo := h.someone("Ana", account.Member), h.someone("Ben", account.Member), h.someone("Cleo", account.Member)
+	admin := bearer(h.token(account.Admin))
+	held, _ := h.ask(h.session("api"), "one", nil)
+	token := h.madeToken(wsapi.TokenCreate{Name: "short"}, ana.way)
+	yes := func(ms int) map[string]any {
+		return map[string]any{"request_type": "tool_approval", "decision": "allow", "command_id": uuid.NewString(), "undo_ms": ms}
+	}
+	answer := func(r pending.Request, who way, ms int) answer {
+		return h.call("POST", "/api/pending/"+r.RequestID+"/response", yes(ms), who)
+	}
+	tab := h.openAs(ben)
+	if a := answer(held, bearer(token.Secret), 1000); a.status >= 300 {
+		t.Fatalf("hold: got %d %s", a.status, a.body)
+	}
+	if a := h.call("DELETE", "/api/tokens/"+token.Token.TokenID, nil, admin); a.status != 204 {
+		t.Fatalf("revoke: got %d %s", a.status, a.body)
+	}
+	tab.until("that it was dropped, and why", func(f map[string]any) bool {
+		held := heldOf(f)
+		return held != nil && held["dropped"] == "The sign-in or token it was given with has ended."
+	})
+	if r, err := h.store.Request(t.Context(), held.RequestID); err != nil || r.Status.Final() {
+		t.Fatalf("got %+v and %v, want it open", r, err)
+	}
+
+	p := h.project("web", "/work/web")
+	members := []wsapi.ProjectMember{member(ana, account.Member), member(ben, account.Member), member(cleo, account.Member)}
+	h.changed(p, wsapi.ProjectChange{Members: &members, Rules: &[]wsapi.ProjectRule{{Tool: "Bash", Effect: project.TwoPeople}}})
+	two, _ := h.ask(h.session("web"), "two", nil)
+	token = h.madeToken(wsapi.TokenCreate{Name: "first"}, ana.way)
+	if a := answer(two, bearer(token.Secret), 0); a.status >= 300 {
+		t.Fatalf("first approval: got %d %s", a.status, a.body)
+	}
+	if a := h.call("DELETE", "/api/tokens/"+token.Token.TokenID, nil, admin); a.status != 204 {
+		t.Fatalf("revoke: got %d %s", a.status, a.body)
+	}
+	if a := answer(two, ben.way, 0); a.status >= 300 {
+		t.Fatalf("an approval after that: got %d %s", a.status, a.body)
+	}
+	r, err := h.store.Request(t.Context(), two.RequestID)
+	if err != nil || r.Status.Final() || r.Approval == nil || r.Approval.Actor.Name != "Ben" {
+		t.Fatalf("got %+v and %v, want Ben's to be the first", r, err)
+	}
+	if a := answer(two, cleo.way, 0); a.status >= 300 {
+		t.Fatalf("second approval: got %d %s", a.status, a.body)
+	}
+	if r, err = h.store.Request(t.Context(), two.RequestID); err != nil || r.Status != pending.Answered {
+		t.Errorf("got %s and %v, want it approved by two whose credentials are good", fmt.Sprint(r.Status), err)
+	}
+}
