@@ -2,6 +2,9 @@
 // name. Selectors live here and nowhere else.
 import { expect, type Locator, type Page } from '@playwright/test'
 
+// A button that decides takes no press before it was in its place for so long.
+const STILL_MS = 600
+
 export class App {
   private constructor(readonly page: Page) {}
 
@@ -51,11 +54,30 @@ export class App {
   approveButton = (card: Locator) => card.getByRole('button', { name: 'Approve', exact: true })
   submitButton = (card: Locator) => card.getByRole('button', { name: 'Submit answers' })
 
+  // Presses a button that decides, as a person does: once it is in view and has come to rest.
+  private async decide(button: Locator) {
+    await button.scrollIntoViewIfNeeded()
+    await button.evaluate((el, still) => new Promise<void>((rest) => {
+      let place = ''
+      let since = 0
+      const look = () => {
+        const { x, y } = el.getBoundingClientRect()
+        if (place !== `${x} ${y}`) [place, since] = [`${x} ${y}`, performance.now()]
+        if (performance.now() - since > still || !el.isConnected) rest()
+        else requestAnimationFrame(look)
+      }
+      look()
+    }), STILL_MS)
+    await button.click()
+  }
+  async submit(card: Locator) {
+    await this.decide(this.submitButton(card))
+  }
   async approve(card: Locator) {
-    await this.approveButton(card).click()
+    await this.decide(this.approveButton(card))
   }
   async approvePlan(card: Locator) {
-    await card.getByRole('button', { name: 'Approve, ask before edits' }).click()
+    await this.decide(card.getByRole('button', { name: 'Approve, ask before edits' }))
   }
   async approveEdited(card: Locator, command: string) {
     await card.getByRole('button', { name: 'Edit', exact: true }).click()
@@ -63,16 +85,16 @@ export class App {
     // What is said of the edit comes a moment later and moves the buttons, which take
     // no press until its end was seen.
     await expect(card.getByRole('group', { name: 'What you changed' })).toBeVisible()
-    await expect(card.getByText(/^Nothing risky was found/)).toBeVisible()
+    await expect(card.getByRole('paragraph').filter({ hasText: /^(Nothing risky was found in it\.|Look closely)$/ })).toBeVisible()
     await this.approve(card)
   }
   async prepareDeny(card: Locator, reason: string) {
-    await card.getByRole('button', { name: 'Deny', exact: true }).click()
+    await this.decide(this.denyButton(card))
     await card.getByRole('textbox').fill(reason)
   }
   private denyButton = (card: Locator) => card.getByRole('button', { name: 'Deny', exact: true })
   async confirmDeny(card: Locator) {
-    await this.denyButton(card).click()
+    await this.decide(this.denyButton(card))
   }
   // Presses at a moment of the clock, so that several pages press as one.
   async confirmDenyAt(card: Locator, moment: number) {
@@ -89,17 +111,18 @@ export class App {
   }
   async deny(card: Locator, reason: string) {
     // A locator by text would lose the card once its body is out of view.
+    await expect(card).toBeVisible()
     const id = await card.getAttribute('data-request-id')
     const same = this.page.locator(`[data-request-id="${id}"]`)
     await this.prepareDeny(same, reason)
     await this.confirmDeny(same)
-    // Its neighbour takes no decision for a moment once it has got the focus.
     await expect(same).toHaveCount(0)
   }
   async decline(card: Locator, reason: string) {
-    await card.getByRole('button', { name: 'Decline', exact: true }).click()
+    const decline = card.getByRole('button', { name: 'Decline', exact: true })
+    await this.decide(decline)
     await card.getByRole('textbox', { name: /^Message for/ }).fill(reason)
-    await card.getByRole('button', { name: 'Decline', exact: true }).click()
+    await this.decide(decline)
   }
 
   question = (card: Locator, words: string) => card.getByRole('group', { name: words })
@@ -142,6 +165,8 @@ export class App {
   waitingForYou = () => this.page.getByRole('region', { name: /^Waiting for you/ })
   // Decides whatever asks next with yes, or the first option.
   async sayYes() {
+    // Reading an attribute goes on to no next request; expecting something does.
+    await expect(this.cards().first()).toBeVisible()
     const id = await this.cards().first().getAttribute('data-request-id')
     const card = this.page.locator(`[data-request-id="${id}"]`)
     for (const question of await card.getByRole('form').getByRole('group').all()) {
@@ -149,7 +174,7 @@ export class App {
       if (await option.isVisible()) await option.check()
       else await question.getByRole('textbox').fill('As you like')
     }
-    await card.getByRole('button', { name: /^(Approve|Approve, ask before edits|Submit answers)$/ }).click()
+    await this.decide(card.getByRole('button', { name: /^(Approve|Approve, ask before edits|Submit answers)$/ }))
     await expect(card).toHaveCount(0)
   }
   demoButton = () => this.page.getByRole('button', { name: 'Try the demo session' }).filter({ visible: true })

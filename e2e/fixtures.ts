@@ -3,7 +3,7 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { type APIRequestContext, type BrowserContext, type Cookie, test as plain } from '@playwright/test'
+import { type APIRequestContext, type BrowserContext, type Cookie, type Page, test as plain } from '@playwright/test'
 
 import { type Model, type Server, startModel, startServer, token } from './server.ts'
 import { REST } from './wire.ts'
@@ -12,10 +12,17 @@ export interface ServerOptions {
   claudePath: string
 }
 
+interface Person {
+  /** What the undo window applies to; every answer counts at once unless a test is about that. */
+  undo: 'usual' | 'never'
+  /** Whether the person goes on to the next request as soon as they can, unless a test is about that. */
+  goesOn: boolean
+}
+
 interface ForWorker extends ServerOptions {
   model: Model
   server: Server
-  cookies: Cookie[] // of one sign-in at the server of the worker
+  signedIn: { cookies: Cookie[]; pageKey: string } // one sign-in at the server of the worker
 }
 
 interface ForTest {
@@ -24,12 +31,37 @@ interface ForTest {
   signIn(context: BrowserContext, to?: Server): Promise<void>
 }
 
-async function signedIn(http: APIRequestContext, to: Server): Promise<void> {
-  const answer = await http.post(`${to.url}/api/login`, { data: { token: to.signInSecret() } })
+// Signs in as a script does, and returns the page key that goes with the cookie.
+async function login(http: APIRequestContext, to: Server, as: object = { token: to.signInSecret() }): Promise<string> {
+  const answer = await http.post(`${to.url}/api/login`, { data: as })
   if (!answer.ok()) throw new Error(`sign-in: ${answer.status()} ${await answer.text()}`)
+  return (await answer.json()).page_key
 }
 
-export const test = plain.extend<ForTest, ForWorker>({
+// Leaves a page key where the pages of an origin look for it, once: a later sign-in of theirs counts.
+async function givePageKey(context: BrowserContext, origin: string, pageKey: string): Promise<void> {
+  await context.addInitScript(
+    ([origin, pageKey]) => {
+      if (location.origin !== origin || localStorage.getItem('sayso:given') === pageKey) return
+      localStorage.setItem('sayso:page-key', pageKey)
+      localStorage.setItem('sayso:given', pageKey)
+    },
+    [origin, pageKey] as const,
+  )
+}
+
+// Signs a browser in; as is what POST /api/login takes, an admin's one-time sign-in unless given.
+export async function signInContext(context: BrowserContext, to: Server, as?: object): Promise<void> {
+  await givePageKey(context, to.url, await login(context.request, to, as))
+}
+
+// The headers with which requests beside a page act as it does.
+export const asPage = async (page: Page) => ({ 'X-Sayso-Page-Key': (await page.evaluate(() => localStorage.getItem('sayso:page-key'))) ?? '' })
+
+export const test = plain.extend<ForTest & Person, ForWorker>({
+  undo: ['never', { option: true }],
+  goesOn: [true, { option: true }],
+
   claudePath: ['', { option: true, scope: 'worker' }],
 
   model: [
@@ -50,11 +82,11 @@ export const test = plain.extend<ForTest, ForWorker>({
     { scope: 'worker' },
   ],
 
-  cookies: [
+  signedIn: [
     async ({ playwright, server }, use) => {
       const http = await playwright.request.newContext()
-      await signedIn(http, server)
-      await use((await http.storageState()).cookies)
+      const pageKey = await login(http, server)
+      await use({ cookies: (await http.storageState()).cookies, pageKey })
       await http.dispose()
     },
     { scope: 'worker' },
@@ -70,18 +102,32 @@ export const test = plain.extend<ForTest, ForWorker>({
     await http.dispose()
   },
 
-  signIn: async ({ server, cookies }, use) => {
+  signIn: async ({ server, signedIn }, use) => {
     await use(async (context, to = server) => {
-      if (to === server) return context.addCookies(cookies)
+      // Also by another address of the same server: the cookie knows no ports, the page key does.
+      if (to.folder === server.folder) {
+        await context.addCookies(signedIn.cookies)
+        return givePageKey(context, to.url, signedIn.pageKey)
+      }
       // A sign-in ends the one whose cookie comes with it, and that is all tests' of the worker.
       await context.clearCookies()
-      await signedIn(context.request, to)
+      await signInContext(context, to)
     })
   },
 
   // Every page that a test opens in its context must stay silent: an error on
   // the console, an exception, or something that the CSP blocked, fails it.
-  context: async ({ context, signIn }, use, info) => {
+  context: async ({ context, signIn, undo, goesOn }, use, info) => {
+    await context.addInitScript((undo) => {
+      // A blank page has no storage.
+      if (location.protocol.startsWith('http') && localStorage.getItem('sayso:undo') === null) localStorage.setItem('sayso:undo', undo)
+    }, undo)
+    if (goesOn) {
+      context.on('page', (page) => {
+        const next = page.getByRole('button', { name: 'Next request', exact: true })
+        void page.addLocatorHandler(next, () => next.click({ timeout: 2_000 }).catch(() => null), { noWaitAfter: true })
+      })
+    }
     const complaints: string[] = []
     context.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()} (${message.location().url})`)

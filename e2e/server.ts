@@ -18,7 +18,7 @@ export interface Server {
   url: string
   folder: string // with symlinks resolved; holds all of the below
   workspace: string // where sessions may work
-  signInAddress: string // the one-time address that the start printed
+  signInAddress(): string // the one-time address that the start printed
   signInSecret(): string // of another one, made while the server runs
   agentToken(name: string): string // of an agent outside, which can only ask
   fillDisk(full: boolean): void // no file of the server, and of what it starts from now on, can grow
@@ -143,7 +143,7 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
     url,
     folder,
     workspace,
-    get signInAddress() {
+    signInAddress() {
       // At localhost, where people are sent, the cookies would not be those of url.
       const found = said.match(/https?:\/\/\S+/g)?.map((a) => a.replace('//localhost:', '//127.0.0.1:')).find((a) => a.startsWith(url) && a.length > url.length + 10)
       if (!found) throw new Error(`the server printed no sign-in address:\n${said}`)

@@ -13,6 +13,8 @@ const golden = <T>(name: string): T => JSON.parse(readFileSync(`${root}wsapi/tes
 export class Stage {
   /** Of the one session that is on stage. */
   readonly id = golden<ProcessState>('process_state.idle').session_id
+  /** Of the person who is signed in. */
+  readonly userID = golden<Hello>('hello').user_id!
   /** What the page has sent. */
   readonly commands: Command[] = []
   /** What the server says of requests, by their ids; of others it knows nothing. */
@@ -25,11 +27,17 @@ export class Stage {
   up = true
   version = golden<Hello>('hello').server_version
   user: Hello['user'] = { name: 'ada', role: 'admin' }
+  /** What else hello says. */
+  hello: Partial<Hello> = {}
+  /** Answers a command in the place of the plain ack; null for that. */
+  respond: (command: Command) => ServerFrame[] | null = () => null
 
   private states = 100
   private seq = 0
   private readonly items: Item[] = []
   private state: ProcessState
+  /** Other sessions, by their ids. */
+  private readonly others = new Map<string, ProcessState>()
   private line: WebSocketRoute | undefined
 
   private constructor(readonly page: Page) {
@@ -72,12 +80,14 @@ export class Stage {
     line.onMessage((message) => {
       const command = JSON.parse(String(message)) as Command
       if (this.silent) return void (command.type !== 'ping' && this.commands.push(command))
-      if (command.type === 'subscribe') return this.send(this.transcript())
+      if (command.type === 'subscribe') return this.send(command.session_id === this.id ? this.transcript() : { ...this.transcript(), session_id: command.session_id, next: 0, items: [], total: 0 } as ServerFrame)
       if (command.type !== 'ping' && command.type !== 'looking') this.commands.push(command)
+      const said = this.respond(command)
+      if (said) return this.send(...said)
       if ('command_id' in command && (!this.deaf || command.type === 'ping')) this.send({ type: 'ack', command_id: command.command_id, result: 'applied' } as ServerFrame)
     })
     if (this.silent) return
-    this.send({ ...golden<Hello>('hello'), user: this.user, server_version: this.version, server_time: Date.now() / 1000 }, { type: 'active_processes', processes: [this.state] })
+    this.send({ ...golden<Hello>('hello'), user: this.user, server_version: this.version, server_time: Date.now() / 1000, ...this.hello }, { type: 'active_processes', processes: [this.state, ...this.others.values()] })
   }
 
   private transcript(): ServerFrame {
@@ -92,6 +102,13 @@ export class Stage {
   show(requests: Request[], more: Partial<ProcessState> = {}): void {
     this.state = this.process(requests, more)
     this.send(this.state)
+  }
+
+  /** The same in another session, which is there from now on. */
+  showIn(session: string, title: string, requests: Request[]): void {
+    const state = this.process(requests, { session_id: session, title, cwd: `/w/${title}` })
+    this.others.set(session, state)
+    this.send(state)
   }
 
   /** Adds to the transcript. */

@@ -1,5 +1,5 @@
 // The wire as a script sees it: REST with a token, and raw WebSockets that live
-// in a page, with the cookie of its browser.
+// in a page, with the cookie of its browser and the key of its origin.
 import { randomUUID } from 'node:crypto'
 
 import type { APIRequestContext, Page } from '@playwright/test'
@@ -91,7 +91,7 @@ export class Tab {
     await page.evaluate(
       (name) =>
         new Promise<void>((resolve, reject) => {
-          const socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws')
+          const socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws', ['sayso', `sayso.page-key.${localStorage.getItem('sayso:page-key')}`])
           const acks = new Map<string, unknown>()
           const states = new Map<string, { version: number }>()
           const take = (frame: any) => {

@@ -130,7 +130,7 @@ test('all that can stand around a session can be used by everybody', once, async
   await json(page, '**/api/templates', { templates: TEMPLATES })
   await json(page, '**/api/sessions/*/messages', { messages: [{ message_id: 'm1', text: 'And then all of the tests.', attachments: [{ attachment_id: 'a', name: 'notes.txt', media_type: 'text/plain', size: 3 }], by: 'ada', at }] })
   await json(page, `**/api/sessions/${stage.id}`, { created_at: at })
-  await page.addInitScript((id) => localStorage.setItem('sayso:seen', JSON.stringify({ [id]: [1, Date.now() - 3_600_000] })), stage.id)
+  await page.addInitScript(([of, id]) => localStorage.setItem(`sayso:seen:${of}`, JSON.stringify({ [id!]: [1, Date.now() - 3_600_000] })), [stage.userID, stage.id])
   const call = { input_bytes: 9, result_bytes: 4, finished_at: at, kind: 'tool_call' } as const
   stage.say(
     { kind: 'user', text: 'Work.', by: 'ada' },
@@ -330,8 +330,16 @@ test('in forced colours, and at 200 %, what is to be seen is seen', once, async 
   // A window of 1280 at 200 %.
   await page.setViewportSize({ width: 640, height: 400 })
   await expect(approve).toBeInViewport({ ratio: 1 })
-  await expect(card.getByText('rm -rf build').first()).toBeInViewport({ ratio: 0.9 })
+  await expect(card.locator('mark', { hasText: 'rm -rf build' })).toBeInViewport({ ratio: 0.9 })
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(640)
+  // What it is confirmed with, and the way out, can be scrolled to.
+  await approve.click()
+  for (const name of ['Hold to approve', 'Back', 'Deny']) {
+    await card.getByRole('button', { name }).scrollIntoViewIfNeeded()
+    await expect(card.getByRole('button', { name })).toBeInViewport({ ratio: 1 })
+  }
+  await card.getByRole('button', { name: 'Back' }).click()
+  await expect(approve).toBeInViewport({ ratio: 1 })
 
   await page.goto(`${url}/admin/processes`)
   const tabs = page.getByRole('main').getByRole('navigation').getByRole('link')

@@ -11,7 +11,7 @@ const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}
 test('the first start leads to a page that makes the first admin @newest', async ({ browser, claudePath, model }) => {
   const fresh = await startServer({ claudePath, modelURL: model.url, bootstrap: false })
   const page = await (await browser.newContext()).newPage()
-  await page.goto(fresh.signInAddress)
+  await page.goto(fresh.signInAddress())
   await expect(page.getByRole('heading', { name: 'Welcome' })).toBeVisible()
   await page.getByLabel('Name').fill('Ada')
   await page.getByLabel('New password').fill(password)

@@ -9,13 +9,14 @@ import { ask, bash, plan, prompt, question, text } from '../script.ts'
 test('the printed address signs in once @newest', async ({ browser, server, page }) => {
   const fresh = await browser.newContext()
   const first = await fresh.newPage()
-  await first.goto(server.signInAddress)
+  const address = `${server.url}/sign-in#${server.signInSecret()}`
+  await first.goto(address)
   await App.expectSignedIn(first)
   expect(first.url()).not.toMatch(/token|#.{16}/)
 
   const other = await browser.newContext()
   const second = await other.newPage()
-  await second.goto(server.signInAddress)
+  await second.goto(address)
   await App.expectSignedOut(second)
   await fresh.close()
   await other.close()

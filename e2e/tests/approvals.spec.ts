@@ -57,4 +57,7 @@ test('edit the command, and the edited one runs', async ({ page, folder, rest })
   await expect(app.said('Done as you like it.')).toBeVisible()
   expect(existsSync(edited)).toBe(true)
   expect(existsSync(asked)).toBe(false)
+  await expect(page.getByText(/^Edited by .* before it ran$/).first()).toBeVisible()
+  // The prompt of this test says what Claude asks for; nothing else does.
+  await expect(page.getByText(`touch ${asked}`).filter({ hasNotText: '"replies"' })).toHaveCount(0)
 })

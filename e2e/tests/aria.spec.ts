@@ -12,11 +12,22 @@ import { Stage } from '../stage.ts'
 // change of what people are told; SAYSO_ARIA=write writes them anew.
 test.use({ timezoneId: 'UTC' })
 
+/** Until a card has said the same for longer than its buttons take no press. */
+async function settled(what: Locator): Promise<void> {
+  let was = { said: '', since: 0 }
+  await expect.poll(async () => {
+    const said = await what.ariaSnapshot()
+    if (said !== was.said) was = { said, since: Date.now() }
+    return Date.now() - was.since >= 1_000
+  }, { intervals: [100] }).toBe(true)
+}
+
 const softly = expect.configure({ soft: true })
 async function expectHeard(what: Locator, name: string): Promise<void> {
   const file = `${name.replaceAll(' ', '-')}.aria.yml`
   // --update-snapshots would wait its patience out for each, and put patterns for our numbers.
   if (process.env.SAYSO_ARIA === 'write') {
+    await settled(what)
     // Nobody wants to keep a megabyte; how many lines are below, the fonts of a machine decide.
     const heard = (await what.ariaSnapshot()).replace(/(?<=: )x{1000,}$/m, (all) => `/^x{${all.length}}$/`)
       .replace(/"(Scroll to the end to approve) \(.*\)"/, '/$1 \\(\\d+ more lines\\)/')

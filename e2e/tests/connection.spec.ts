@@ -3,7 +3,7 @@
 import type { Locator } from '@playwright/test'
 
 import { App } from '../app.ts'
-import { awayMessages, expect, test } from '../fixtures.ts'
+import { awayMessages, expect, signInContext, test } from '../fixtures.ts'
 import type { Request } from '../../frontend/src/wsapi/messages.gen.ts'
 import { bash, prompt, text } from '../script.ts'
 import { Stage } from '../stage.ts'
@@ -93,8 +93,7 @@ test('what is answered offline goes out once, when the network is back; signed o
 
   // Of a sign-in of its own: it ends for all tabs of this browser, wherever they are.
   const other = await browser.newContext()
-  const login = await other.request.post(`${server.url}/api/login`, { data: { token: server.signInSecret() } })
-  expect(login.ok()).toBe(true)
+  await signInContext(other, server)
   const [near, far] = [await App.openSession(await other.newPage(), id, server.url), await App.openSession(await other.newPage(), id, server.url)]
   await expect(near.said('It is made.')).toBeVisible()
   await expect(far.said('It is made.')).toBeVisible()

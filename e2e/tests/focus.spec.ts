@@ -293,7 +293,7 @@ test('with keys alone: what goes once it was pressed leaves the focus somewhere 
   const stage = await Stage.in(page)
   const main = page.getByRole('main')
   await json(page, '**/api/pending/*/undo', { result: 'applied' })
-  await page.addInitScript((id) => localStorage.setItem('sayso:seen', JSON.stringify({ [id]: [1, Date.now() - 3_600_000] })), stage.id)
+  await page.addInitScript(([of, id]) => localStorage.setItem(`sayso:seen:${of}`, JSON.stringify({ [id!]: [1, Date.now() - 3_600_000] })), [stage.userID, stage.id])
   stage.say({ kind: 'user', text: 'Work.', by: 'ada' }, ...Array.from({ length: 40 }, (_, i) => ({ kind: 'text', text: `Line ${i}` }) as const),
     { kind: 'tool_call', tool_use_id: 't1', tool_name: 'Bash', input: { command: 'ls' }, status: 'done', input_bytes: 9, result_bytes: 4, finished_at: at })
   const [command, preview] = KINDS['a command']!

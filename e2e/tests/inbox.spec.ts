@@ -1,10 +1,10 @@
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { devices } from '@playwright/test'
 
 import { App } from '../app.ts'
-import { expect, test as shared } from '../fixtures.ts'
+import { asPage, expect, signInContext, test as shared } from '../fixtures.ts'
 import { decode } from '../qr.ts'
 import { ask, bash, plan, prompt, question, text, tool, write } from '../script.ts'
 import { type Server, startServer } from '../server.ts'
@@ -92,7 +92,8 @@ test('several of low risk are approved at once, each on its own, and nothing els
   writeFileSync(outside, 'what is noted')
   const ids: string[] = []
   for (const n of [1, 2, 3]) {
-    ids.push(await rest.start(prompt(`Make ${n}`, [bash(`touch made-${n} && cat made-${n}`)], [text('Made.')]), { cwd: folder, title: `Make ${n}` }))
+    // It only reads, and the CLI asks all the same.
+    ids.push(await rest.start(prompt(`Make ${n}`, [bash(`cat <(echo made-${n})`)], [text('Heard: {{last_tool_result}}')]), { cwd: folder, title: `Make ${n}` }))
   }
   // What lies outside, and what the tree finds to be red.
   await rest.start(prompt('Look', [tool('Read', { file_path: outside })], [text('Read.')]), { cwd: folder, title: 'Look' })
@@ -104,7 +105,7 @@ test('several of low risk are approved at once, each on its own, and nothing els
   await expect(rows.filter({ hasText: 'high risk' })).toContainText('rm -rf notes')
   // What must not be cut stands first.
   await expect(rows.filter({ hasText: 'high risk' }).locator('.where').first()).toHaveText(/^high risk · Run/)
-  await expect(page.getByRole('checkbox', { name: /^Select: .*touch made-/ })).toHaveCount(3)
+  await expect(page.getByRole('checkbox', { name: /^Select: .*echo made-/ })).toHaveCount(3)
   await expect(page.getByRole('checkbox', { name: /^Select: / })).toHaveCount(3)
   await page.getByText('Filters').click()
   await page.getByRole('combobox', { name: 'Risk' }).selectOption('High')
@@ -115,15 +116,15 @@ test('several of low risk are approved at once, each on its own, and nothing els
   await page.keyboard.press('Shift+Y')
   const dialog = page.getByRole('dialog', { name: 'Approve 3 requests of Bash?' })
   await expect(dialog.getByRole('listitem')).toHaveCount(3)
-  for (const n of [1, 2, 3]) await expect(dialog.getByText(`touch made-${n} && cat made-${n}`)).toBeVisible()
+  for (const n of [1, 2, 3]) await expect(dialog.getByText(`cat <(echo made-${n})`)).toBeVisible()
   // One of them is answered elsewhere before the confirmation.
-  await rest.post(`/api/pending/${(await rest.state(ids[1]!)).pending_requests[0]!.request_id}/response`, { decision: 'deny' })
+  await rest.post(`/api/pending/${(await rest.state(ids[1]!)).pending_requests[0]!.request_id}/response`, { request_type: 'tool_approval', decision: 'deny' })
   await dialog.getByRole('button', { name: 'Approve 2' }).click()
   await expect(dialog.getByText('2 of 3 were approved.')).toBeVisible()
   await expect(dialog.getByText('No longer open; nothing was sent')).toBeVisible()
   await dialog.getByRole('button', { name: 'Close' }).click()
-  for (const i of [0, 2]) await expect.poll(async () => JSON.stringify(await rest.transcript(ids[i]!))).toContain('Made.')
-  expect([1, 2, 3].map((n) => existsSync(join(folder, `made-${n}`)))).toEqual([true, false, true])
+  for (const i of [0, 2]) await expect.poll(async () => JSON.stringify(await rest.transcript(ids[i]!))).toContain(`Heard: made-${i + 1}`)
+  expect(JSON.stringify(await rest.transcript(ids[1]!))).not.toContain('Heard: made-2')
   await expect(rows.filter({ hasText: outside })).toHaveCount(1)
 
   // Who comes back after a while is told what happened in all of them, and led there.
@@ -181,7 +182,8 @@ test('what is half written follows a person from the desk to the phone, and nobo
 
   await phone.composer().fill('And then')
   await expect(desk.composer()).toHaveValue('And then')
-  const all = await page.request.get(`${own.url}/api/sessions/${id}`)
+  const all = await page.request.get(`${own.url}/api/sessions/${id}`, { headers: await asPage(page) })
+  expect(all.ok()).toBe(true)
   expect(await all.text()).not.toContain('And then')
   await pocket.close()
 })
@@ -191,8 +193,7 @@ test('who is here and who answers is seen, and gone with their tab @newest', asy
   const id = await rest.start(prompt('Make it', [bash('touch made')], [text('Made.')]), { cwd: folder, title: 'Make it' })
   const mine = await App.openSession(page, id, own.url)
   const other = await browser.newContext()
-  const login = await other.request.post(`${own.url}/api/login`, { data: { username: 'Grace', password: 'four words of hers' } })
-  expect(login.ok()).toBe(true)
+  await signInContext(other, own, { username: 'Grace', password: 'four words of hers' })
   const hers = await App.openSession(await other.newPage(), id, own.url)
   await expect(page.getByText('Grace is here')).toBeVisible()
   await hers.prepareDeny(hers.card(), 'Wait')

@@ -28,6 +28,10 @@ const test = shared.extend<{ own: Server; hands: Hands }>({
   hands: async ({ page }, use) => use(await Hands.on(page)),
 })
 
+// What stays after a decision is left by keys, too.
+shared.use({ goesOn: false })
+test.use({ goesOn: false })
+
 /** A prompt that brings its own steps; the language is that of claude/claudetest. */
 const steps = (words: string, ...turn: object[]) => `${words}\n\n\`\`\`claudetest\n${JSON.stringify({ turn })}\n\`\`\``
 const asks = (tool_name: string, input: object) => ({ ask: { tool_name, input } })
@@ -40,7 +44,7 @@ const elicits = { raw: JSON.stringify({ type: 'control_request', request_id: 'e1
 
 test('with keys alone: every decision @newest', async ({ page, hands, folder, rest, own }) => {
   const id = await rest.start(steps('Ask everything.',
-    bash('touch approved'), bash('touch asked'), bash('touch denied'), bash('rm -rf build'),
+    bash('touch approved'), bash('touch asked'), bash('touch denied'), bash('rm -rf build'), bash('rm -rf dist'), bash('rm -rf out'),
     plan('First plan'), plan('Second plan'), plan('Third plan'),
     asks('AskUserQuestion', { questions: [
       { question: 'Which format?', header: 'Format', multiSelect: false, options: [{ label: 'Summary', description: 'Short' }, { label: 'Table', description: 'Wide' }] },
@@ -50,11 +54,13 @@ test('with keys alone: every decision @newest', async ({ page, hands, folder, re
     asks('WebFetch', { url: 'http://127.0.0.1:9/', prompt: 'What is it?' }),
     bash('touch interrupted'), { text: 'Not reached.' }), { cwd: folder, title: 'Everything' })
   const app = await App.openSession(page, id, own.url)
-  // A card never takes the focus by itself, and takes no key in its first moment.
-  const ready = async (words: string, button: RegExp) => {
+  const next = page.getByRole('button', { name: 'Next request', exact: true })
+  // A card never takes the focus by itself, and takes no key in its first moment; after
+  // another was decided it comes when it is asked for.
+  const ready = async (words: string, button: RegExp, go: () => Promise<void> = () => page.keyboard.press('Alt+.')) => {
     const card = app.card(words)
-    await expect(card).toBeVisible()
-    await page.keyboard.press('Alt+.')
+    await expect(card.or(next)).toBeVisible()
+    await go()
     await expect(card).toBeFocused()
     await expect(card.getByRole('button', { name: button }).first()).not.toHaveAttribute('aria-disabled')
     await hands.seen()
@@ -75,13 +81,31 @@ test('with keys alone: every decision @newest', async ({ page, hands, folder, re
   await hands.type('Use pnpm')
   await page.keyboard.press('Control+Enter')
 
-  // What can do much harm is held, or its first word is typed.
+  // What can do much harm is held, or its dangerous word is typed.
   const red = await ready('rm -rf build', /^Approve$/)
   await expect(red.getByText('High risk').first()).toBeVisible()
   await hands.activate(app.approveButton(red))
-  await hands.to(red.getByRole('textbox', { name: /^Type “rm”/ }), 'Shift+Tab')
+  await expect(red.getByRole('textbox', { name: /^Type “rm”/ })).toBeFocused()
   await hands.type('rm')
+  await expect(red.getByRole('button', { name: 'Approve it' })).not.toHaveAttribute('aria-disabled')
   await page.keyboard.press('Enter')
+
+  const dist = await ready('rm -rf dist', /^Approve$/)
+  await hands.activate(app.approveButton(dist))
+  const holds = dist.getByRole('button', { name: 'Hold to approve' })
+  await hands.to(holds)
+  await expect(holds).not.toHaveAttribute('aria-disabled')
+  await page.keyboard.down('Space')
+  await expect(dist).toHaveCount(0)
+  // A key repeats for as long as it is held, wherever the focus is by then.
+  await page.keyboard.down('Space')
+  await page.keyboard.up('Space')
+  const out = await ready('rm -rf out', /^Approve$/, () => hands.activate(next, 'Shift+Tab'))
+  await page.keyboard.down('y')
+  await expect(out).toHaveCount(0)
+  await page.keyboard.down('y')
+  await page.keyboard.up('y')
+  await expect(app.composer()).toHaveValue('')
 
   await ready('First plan', /^Keep planning$/)
   await hands.press('n')
@@ -130,7 +154,7 @@ test('with keys alone: every decision @newest', async ({ page, hands, folder, re
 
   const decided = (await rest.transcript(id)).filter((i) => i.kind === 'resolved')
   expect(decided.map((i) => [i.outcome, i.edited ?? false])).toEqual([
-    ['answered', false], ['answered', true], ['denied', false], ['answered', false],
+    ['answered', false], ['answered', true], ['denied', false], ['answered', false], ['answered', false], ['answered', false],
     ['denied', false], ['answered', false], ['answered', false], ['answered', false], ['answered', false], ['denied', false], ['answered', false],
   ])
   const all = JSON.stringify(decided)
@@ -195,7 +219,9 @@ test('with keys alone: a session from its start to its end @newest', async ({ pa
   await hands.press('Alt+,')
   await page.keyboard.insertText(steps('Again.', bash('touch two')))
   await page.keyboard.press('Enter')
-  await expect(app.card('touch two')).toBeVisible()
+  await expect(app.card('touch two').or(page.getByRole('button', { name: 'Next request', exact: true }))).toBeVisible()
+  await page.keyboard.press('Alt+.')
+  await expect(app.card('touch two')).toBeFocused()
   await hands.activate(page.getByRole('button', { name: 'Interrupt' }), 'Shift+Tab')
   await expect(app.cards()).toHaveCount(0)
   await hands.seen('after an interrupt')
@@ -353,7 +379,7 @@ shared('with keys alone: what another began, what was said before, what is found
   await hands.press('y')
   await expect.poll(() => stage.commands.at(-1)?.type).toBe('pending_request_response')
 
-  // Denied with what was said before; the next one takes the focus, which was in the card.
+  // Denied with what was said before.
   asks('two')
   await reach('two')
   await expect(card('two').getByRole('button', { name: 'Deny' })).not.toHaveAttribute('aria-disabled')
@@ -368,7 +394,7 @@ shared('with keys alone: what another began, what was said before, what is found
   await expect(composer).toBeFocused()
 
   // An option is chosen and sent: while the answer is on its way the focus stays in
-  // the form, and goes to what is asked next.
+  // the form, then with what became of it; what is asked next comes when it is asked for.
   const form = FORMS['a question with one answer']!
   stage.show([{ ...form, request_id: 'three', created_at: at + 3_600 }])
   await reach('three')
@@ -380,6 +406,11 @@ shared('with keys alone: what another began, what was said before, what is found
   await expect(card('three').getByText('No confirmation yet.')).toBeVisible()
   await hands.seen('while an answer is on its way')
   stage.show([{ ...form, request_id: 'four', created_at: at + 3_600 }])
+  await expect(card('three')).toHaveCount(0)
+  await expect(main.getByRole('group', { name: 'Claude has a question' })).toBeFocused()
+  await hands.seen('on what became of an answer')
+  await expect(card('four')).toHaveCount(0)
+  await hands.press('j')
   await expect(card('four')).toBeFocused()
   stage.silent = false
   stage.show([])

@@ -103,7 +103,7 @@ test('drafts survive a reload @newest', async ({ page, folder, rest }) => {
 
   await expect(app.otherField(app.card(), 'Which format?')).toHaveValue('Half a sentence')
   await expect(app.composer()).toHaveValue('Also this')
-  await app.submitButton(app.card()).click()
+  await app.submit(app.card())
   await expect(app.said(/="Half a sentence"/)).toBeVisible()
 })
 

@@ -19,6 +19,7 @@ const LOOKED_AT: Record<string, string> = {
   'account/Account.vue': 'the account with all of its parts',
   'account/SetUp.vue': 'the first start',
   'account/SignIn.vue': 'sign-in',
+  'account/Unsent.vue': 'before who has not sent all signs out',
   'admin/Admin.vue': 'admin/processes',
   'admin/Audit.vue': 'an entry of the audit trail',
   'admin/Folders.vue': 'the folders that are trusted',
@@ -215,6 +216,10 @@ test('what comes over a session, and what becomes of the line, can be used by ev
   await expect(dialog.getByText('Sending')).toHaveCount(1)
   await expectAccessible(page, 'a batch', 'dialog[open]')
   await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await expect(dialog).toContainText('1 answer or message not sent yet')
+  await expectAccessible(page, 'before who has not sent all signs out', 'dialog[open]')
+  await dialog.getByRole('button', { name: 'Stay signed in' }).click()
   stage.deaf = false
   stage.show([])
 

@@ -14,7 +14,7 @@ test('a question with one answer', async ({ page, context, folder, rest }) => {
   await expect(phone.card().getByText('Which format do you want?')).toBeVisible()
   await expect(desk.submitButton(desk.card())).toBeDisabled()
   await desk.card().getByRole('radio', { name: 'Full text' }).check()
-  await desk.submitButton(desk.card()).click()
+  await desk.submit(desk.card())
 
   await expect(desk.said(/"Which format do you want\?"="Full text"/)).toBeVisible()
   await expect(desk.cards()).toHaveCount(0)
@@ -27,7 +27,7 @@ test('a question with several answers', async ({ page, folder, rest }) => {
 
   await app.card().getByRole('checkbox', { name: 'Intro' }).check()
   await app.card().getByRole('checkbox', { name: 'End' }).check()
-  await app.submitButton(app.card()).click()
+  await app.submit(app.card())
 
   await expect(app.said(/"Which parts\?"="Intro, End"/)).toBeVisible()
 })
@@ -39,7 +39,7 @@ test('a question answered in own words, next to one with an option', async ({ pa
   await app.other(app.card(), 'Which format do you want?', 'A poem, please')
   await expect(app.submitButton(app.card())).toBeDisabled()
   await app.card().getByRole('checkbox', { name: 'Body' }).check()
-  await app.submitButton(app.card()).click()
+  await app.submit(app.card())
 
   await expect(app.said(/="A poem, please"/)).toBeVisible()
   await expect(app.said(/="Body"/)).toBeVisible()

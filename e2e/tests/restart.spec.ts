@@ -35,7 +35,7 @@ for (const how of ['restart', 'crash'] as const) {
       await expect(app.said('It is made.')).toBeVisible()
       expect(existsSync(join(server.workspace, 'made'))).toBe(true)
       await other.card().getByRole('radio', { name: 'Full text' }).check()
-      await other.submitButton(other.card()).click()
+      await other.submit(other.card())
       await expect(other.said(/"Which format do you want\?"="Full text"/)).toBeVisible()
       await expect(app.said('The word is heron.')).toBeVisible()
       expect((await rest.transcript(command)).filter((i) => i.kind === 'resolved')).toHaveLength(1)

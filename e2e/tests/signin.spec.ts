@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { CDPSession, Page } from '@playwright/test'
 
 import { App } from '../app.ts'
-import { expect, test } from '../fixtures.ts'
+import { asPage, expect, test } from '../fixtures.ts'
 import { clientSecret, startProvider } from '../provider.ts'
 import { bash, prompt, text } from '../script.ts'
 import { startServer } from '../server.ts'
@@ -49,7 +49,7 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   const atName = (address: string) => address.replace('127.0.0.1', 'localhost')
   const page = await (await browser.newContext()).newPage()
   const { cdp, authenticatorId } = await withAuthenticator(page)
-  await page.goto(atName(fresh.signInAddress))
+  await page.goto(atName(fresh.signInAddress()))
   // The page before it has a Name, too.
   await expect(page.getByRole('heading', { name: 'Welcome' })).toBeVisible()
   await page.getByLabel('Name').fill('Ada')
@@ -70,8 +70,8 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await App.expectSignedIn(page)
 
   // Who is invited chooses too: a password here, and a passkey beside it.
-  const made = await (await page.request.post(atName(`${fresh.url}/api/users`), { data: { name: 'Bob', role: 'viewer' } })).json()
-  const link = await (await page.request.post(atName(`${fresh.url}/api/users/${made.user_id}/sign_in_link`), { data: {} })).json()
+  const made = await (await page.request.post(atName(`${fresh.url}/api/users`), { headers: await asPage(page), data: { name: 'Bob', role: 'viewer' } })).json()
+  const link = await (await page.request.post(atName(`${fresh.url}/api/users/${made.user_id}/sign_in_link`), { headers: await asPage(page), data: {} })).json()
   const bob = await (await browser.newContext()).newPage()
   await withAuthenticator(bob)
   await bob.goto(atName(`${fresh.url}/sign-in#${link.token}`))
