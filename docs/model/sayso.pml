@@ -37,6 +37,7 @@ hidden byte carried_only_to_what_death_cut_off;
 hidden byte one_answer_runs_once;
 hidden byte taken_back_never_counts;
 hidden byte nobody_answers_over_a_hold;
+hidden byte denied_never_runs;
 
 #define require(what, name) if :: (what) -> skip :: else -> assert(name) fi
 
@@ -55,6 +56,8 @@ typedef Row { /* pending.Request. Denied is an answer like any other; expired is
 #ifdef HOLDS
 	;
 	bit held;    /* an answer is stored beside the question and does not count yet */
+	bit no;      /* … which is a denial */
+	bit denied;  /* somebody was told that they have denied it */
 	bit back     /* it was taken back: its command does nothing any more */
 #endif
 }
@@ -75,8 +78,9 @@ bit running = 1;   /* what the store believes of it */
 #define answerOf(tab, r) (1 + (tab) + 2 * ((r) % ASKS) + 4 * row[r].input)
 #define refused 9 /* what Claude hears of a request that we withdrew */
 #ifdef HOLDS
-#define heldOf(r) (10 + ((r) % ASKS) + 2 * row[r].input) /* the answer that a person wants held */
-#define fits(answer, a, in) ((answer) == refused || ((answer) < refused -> (((answer) - 1) / 2) % 2 == (a) && ((answer) - 1) / 4 == (in) : ((answer) - 10) % 2 == (a) && ((answer) - 10) / 2 == (in)))
+#define heldOf(r) (10 + ((r) % ASKS) + 2 * row[r].input) /* the answer that a person wants held … */
+#define deniedOf(r) (4 + heldOf(r))                      /* … and a denial, held or over what is held */
+#define fits(answer, a, in) ((answer) == refused || ((answer) < refused -> (((answer) - 1) / 2) % 2 == (a) && ((answer) - 1) / 4 == (in) : ((answer) - 10) % 2 == (a) && (((answer) - 10) % 4) / 2 == (in)))
 #else
 #define fits(answer, a, in) ((answer) == refused || (((answer) - 1) / 2) % 2 == (a) && ((answer) - 1) / 4 == (in))
 #endif
@@ -105,6 +109,7 @@ inline ResolveRequest(r, final) {
 	row[r].status = final;
 #ifdef HOLDS
 	row[r].held = 0; /* what was held goes with its question */
+	row[r].no = 0;
 #endif
 	bump()
 }
@@ -278,6 +283,7 @@ inline forget(r) {
 		row[r].answer = 0;
 #ifdef HOLDS
 		row[r].back = 0;
+		row[r].denied = 0;
 #endif
 		row[r].input = 0
 	fi
@@ -652,11 +658,12 @@ inline AnswerBlindly(t) {
 #define wasTakenBack(r) row[r].back
 #endif
 
-/* The command arrives, for the first time or again. */
-inline HoldRequest(r) {
+/* The command arrives, for the first time or again; denies says what it decides. */
+inline HoldRequest(r, denies) {
 	d_step {
 		(up(OLDER) || up(NEWER)) && answerable(r) && !row[r].held && !wasTakenBack(r) ->
 		row[r].held = 1;
+		row[r].no = denies;
 #ifdef HELD_IN_MEMORY
 		keeps[r] = 1;
 #endif
@@ -668,8 +675,36 @@ inline Undo(r) {
 	d_step {
 		(up(OLDER) || up(NEWER)) && answerable(r) && row[r].held ->
 		row[r].held = 0;
+		row[r].no = 0;
 		row[r].back = 1;
 		bump()
+	}
+}
+
+#ifdef DENY_OVER_DENIAL
+#define yields(r) row[r].held
+#else
+#define yields(r) (row[r].held && !row[r].no)
+#endif
+
+/*
+ * Somebody denies while an approval is held: the ordinary compare-and-set, on the
+ * condition that this very hold stands.
+ */
+inline Deny(r) {
+	d_step {
+		(up(OLDER) || up(NEWER)) && answerable(r) && yields(r) ->
+		require(!row[r].no, nobody_answers_over_a_hold);
+		row[r].denied = 1;
+#ifdef DENY_IN_TWO_STEPS
+		row[r].held = 0; /* the denial itself is to follow */
+		bump()
+#else
+		i = r;
+		ResolveRequest(i, answered);
+		row[i].delivery = queued;
+		row[i].answer = deniedOf(i)
+#endif
 	}
 }
 
@@ -688,10 +723,14 @@ inline Release(r) {
 	d_step {
 		(up(OLDER) || up(NEWER)) && answerable(r) && standing(r) ->
 		require(!row[r].back, taken_back_never_counts);
+		require(row[r].no || !row[r].denied, denied_never_runs);
 		i = r;
+		if
+		:: row[i].no -> row[i].answer = deniedOf(i)
+		:: else -> row[i].answer = heldOf(i)
+		fi;
 		ResolveRequest(i, answered);
 		row[i].delivery = queued;
-		row[i].answer = heldOf(i);
 #ifdef ONE_RUN
 		runOf(i % ASKS, row[i].input) = 0;
 #endif
@@ -752,6 +791,9 @@ inline Act(a) { /* on any line that names a call it made and did not withdraw */
 #ifdef ONE_RUN
 			if
 			:: call[a].line == refused -> skip
+#ifdef HOLDS
+			:: call[a].line > 13 -> skip /* a denial */
+#endif
 			:: else ->
 				require(!runOf(a, call[a].input), one_answer_runs_once);
 				runOf(a, call[a].input) = 1
@@ -970,7 +1012,7 @@ end:
 #endif
 	od
 }
-#define Held(r) HoldRequest(r) :: Undo(r)
+#define Held(r) HoldRequest(r, 0) :: HoldRequest(r, 1) :: Undo(r) :: Deny(r)
 #endif
 
 #ifdef LIVENESS
