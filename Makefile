@@ -99,7 +99,7 @@ torture: build ## Kill the server 1,000 times under load and count; time the ret
 matrix: ## Let every step between Claude's stdout and its stdin fail in every way, and print what became of it
 	@mkdir -p .tools/reports
 	@status=0; SAYSO_MATRIX=full SAYSO_MATRIX_TABLE=$(CURDIR)/.tools/reports/matrix.md \
-		go test -race -count=1 -timeout 90m -tags failpoints ./failpoint/matrix || status=1; cat .tools/reports/matrix.md; exit $$status
+		go test -race -count=1 -timeout 90m -tags failpoints ./internal/failpoint/matrix || status=1; cat .tools/reports/matrix.md; exit $$status
 
 .PHONY: model
 model: ## Search every state of the model in docs/model, two or three minutes
@@ -107,10 +107,11 @@ model: ## Search every state of the model in docs/model, two or three minutes
 	docs/model/check
 
 .PHONY: check
-check: frontend/node_modules/.package-lock.json ## Check formatting, vet, staticcheck, lint and types of the web app, generated files
+check: frontend/node_modules/.package-lock.json ## Check formatting, file sizes, vet, staticcheck, lint and types of the web app, generated files
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt -w is due for:"; echo "$$unformatted"; exit 1; fi
+	@scripts/check-file-sizes
 	go vet ./...
-	go vet -tags failpoints ./failpoint/... ./store
+	go vet -tags failpoints ./internal/failpoint/... ./store
 	go tool staticcheck ./...
 	npm run --silent --prefix frontend lint
 	npm run --silent --prefix frontend typecheck

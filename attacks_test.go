@@ -315,7 +315,7 @@ func testsByName(t *testing.T) map[string][]string {
 		})
 		for _, d := range parsed.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
-				folder := path.Dir(filepath.ToSlash(file))
+				folder := strings.TrimPrefix(path.Dir(filepath.ToSlash(file)), "internal/")
 				if folder == "." {
 					folder = "sayso"
 				}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/failpoint"
+	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )

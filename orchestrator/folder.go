@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/workspace"
 )
 
 // maxRecent is how many folders count as recent, recentSearch among how many

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/workspace"
 )
 
 func TestFoldersThatSomebodyWorkedInComeFirst(t *testing.T) {

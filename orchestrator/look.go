@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sayso-dev/sayso/workspace"
+	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
 // maxLooked is the largest file that is shown beside a request, in bytes.

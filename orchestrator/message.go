@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/failpoint"
-	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
 )
 

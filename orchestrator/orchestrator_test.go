@@ -20,11 +20,11 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlite"
-	"github.com/sayso-dev/sayso/workspace"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

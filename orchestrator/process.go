@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/failpoint"
+	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/shim"

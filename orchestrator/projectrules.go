@@ -12,7 +12,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/config"
-	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/internal/project"
 )
 
 // The CLI obeys rules that allow, from settings files and grants, and modes, before it

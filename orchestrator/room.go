@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
 )
 

@@ -1,8 +1,8 @@
 package orchestrator
 
 import (
-	"github.com/sayso-dev/sayso/project"
-	"github.com/sayso-dev/sayso/workspace"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
 // Rules are what may change while an [Orchestrator] runs.

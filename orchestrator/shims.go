@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/failpoint"
+	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/shim"
 )
 

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude/folder"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/workspace"
 )
 
 // ErrUntrusted is what every [UntrustedError] is.

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/workspace"
 )
 
 // settings writes the settings of the bench's folder.

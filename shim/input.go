@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sayso-dev/sayso/failpoint"
+	"github.com/sayso-dev/sayso/internal/failpoint"
 )
 
 // inputGrace is how long the lines that wait may still be written once the input

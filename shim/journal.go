@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sayso-dev/sayso/failpoint"
+	"github.com/sayso-dev/sayso/internal/failpoint"
 )
 
 // errJournalFull makes the CLI wait until the server has committed.

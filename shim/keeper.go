@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sayso-dev/sayso/failpoint"
+	"github.com/sayso-dev/sayso/internal/failpoint"
 )
 
 const (

@@ -56,7 +56,7 @@ func TestSizeOfTheKeeper(t *testing.T) {
 		}
 		for _, i := range parsed[name].Imports {
 			path := strings.Trim(i.Path.Value, `"`)
-			if strings.Contains(path, ".") && path != "github.com/sayso-dev/sayso/failpoint" {
+			if strings.Contains(path, ".") && path != "github.com/sayso-dev/sayso/internal/failpoint" {
 				t.Errorf("%s imports %s, which is not of the standard library", name, path)
 			}
 		}

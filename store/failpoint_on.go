@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/sayso-dev/sayso/failpoint"
+	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/alert"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/engine"
 	"github.com/sayso-dev/sayso/store/postgres"
 	"github.com/sayso-dev/sayso/store/sqlite"
-	"github.com/sayso-dev/sayso/workspace"
 )
 
 // Errors of both engines, beside those of the ports.

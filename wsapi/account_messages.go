@@ -3,7 +3,7 @@ package wsapi
 import (
 	"encoding/json"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 )
 
 // Login signs a person in: with the secret of a sign-in link, or with a name

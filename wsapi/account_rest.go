@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/project"
 )
 
 // postLogin exchanges the secret of a sign-in link, an API token, or a name and a

@@ -1,7 +1,7 @@
 package wsapi
 
 import (
-	"github.com/sayso-dev/sayso/alert"
+	"github.com/sayso-dev/sayso/internal/alert"
 )
 
 // Alerts is how a person is told that something waits, while they do not look.

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/alert"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/alert"
 )
 
 // looking tells the alerts what a tab shows.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/alert"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/alert"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/attachment"
-	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 )
 
 const (

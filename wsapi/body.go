@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 )
 
 // Sizes and times of what a request brings.

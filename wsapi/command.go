@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/alert"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/alert"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 )
 
 // contentSecurityPolicy lets the app load nothing but itself and turn text into

@@ -1,9 +1,9 @@
 package wsapi
 
 import (
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/project"
-	"github.com/sayso-dev/sayso/review"
 	"github.com/sayso-dev/sayso/session"
 )
 

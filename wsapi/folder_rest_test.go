@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/workspace"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 

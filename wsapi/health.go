@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/session"
 )
 

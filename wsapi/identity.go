@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 )
 
 // watchIdentities looks whether the people behind the open sockets may still be

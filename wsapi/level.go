@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/review"
 )
 
 // maxLevels is of how many requests the level is remembered, twice: more than can be

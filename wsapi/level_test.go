@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/review"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wsapi"
 )

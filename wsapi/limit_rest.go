@@ -3,8 +3,8 @@ package wsapi
 import (
 	"net/http"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/project"
 )
 
 // getLimits says what whoever asks may take, and takes.

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wsapi"
 )

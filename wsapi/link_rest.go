@@ -5,8 +5,8 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/oidc"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/oidc"
 )
 
 // A flow that links is none that signs in, and the other way round.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/oidc"
-	"github.com/sayso-dev/sayso/oidc/oidctest"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/oidc"
+	"github.com/sayso-dev/sayso/internal/oidc/oidctest"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 

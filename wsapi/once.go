@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 )
 
 // settled is how a command ended, as it is stored.

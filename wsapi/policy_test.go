@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/review"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 

@@ -7,14 +7,14 @@ import (
 	"path"
 	"slices"
 
-	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/claude/rule"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/review"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/project"
-	"github.com/sayso-dev/sayso/review"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/workspace"
 )
 
 // Preview says what a person should know of a tool's request before they decide.

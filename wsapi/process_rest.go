@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/session"
 )
 

@@ -1,8 +1,8 @@
 package wsapi
 
 import (
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/project"
 )
 
 // Project is a name over folders, with who may do what there.

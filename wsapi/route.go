@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 )
 
 // policy says who may use a route.

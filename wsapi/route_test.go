@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 

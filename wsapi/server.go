@@ -27,14 +27,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/alert"
-	"github.com/sayso-dev/sayso/attachment"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/workspace"
 )
 
 // Store is what the door reads. Changes go through [Requests] and [Driver], but

@@ -1,7 +1,7 @@
 package wsapi
 
 import (
-	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 )
 
 // SettingKind says how the value of a setting is read.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
 )
 

@@ -13,9 +13,9 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/failpoint"
-	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
 )
 

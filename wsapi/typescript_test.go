@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/alert"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/project"
-	"github.com/sayso-dev/sayso/review"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wsapi"
 )

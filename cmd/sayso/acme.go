@@ -19,7 +19,7 @@ import (
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 
-	"github.com/sayso-dev/sayso/oidc"
+	"github.com/sayso-dev/sayso/internal/oidc"
 )
 
 // acmeSettings say from where the server gets its certificate by itself.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/claude/config"
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
 )

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/mcpapi"
-	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/session"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sayso-dev/sayso/project"
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/internal/account"
 )
 
 // TestAuditTrail: attack 87. What a person answered is on record with where they

@@ -15,7 +15,7 @@ import (
 	"syscall"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/workspace"
+	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
 // privateIn is where the CLIs of a state folder find what is theirs when they run as

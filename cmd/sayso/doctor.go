@@ -11,10 +11,10 @@ import (
 	"syscall"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/migrations"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/store"
-	"github.com/sayso-dev/sayso/workspace"
 )
 
 // doctor looks at everything that serve needs and says what it found. It makes nothing

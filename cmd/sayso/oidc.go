@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sayso-dev/sayso/account"
-	"github.com/sayso-dev/sayso/oidc"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/oidc"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/sayso-dev/sayso/account"
 	"github.com/sayso-dev/sayso/claude/config"
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/session"
 )
 

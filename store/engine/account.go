@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/sayso-dev/sayso/account"
+import "github.com/sayso-dev/sayso/internal/account"
 
 // UserColumns is the select list of [UserRow.Dest] over users u.
 const UserColumns = `u.user_id, u.name, u.role, u.created_at, u.disabled, u.password <> '', u.created_by, u.password_by, u.password_at`

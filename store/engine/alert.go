@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/sayso-dev/sayso/alert"
+	"github.com/sayso-dev/sayso/internal/alert"
 )
 
 // TargetColumns are all columns of alert_targets.

@@ -3,7 +3,7 @@ package engine
 import (
 	"encoding/json"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 )
 
 // PreferencesValues are what a change of preferences stores; nil for what stays.

@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/sayso-dev/sayso/account"
+import "github.com/sayso-dev/sayso/internal/account"
 
 // PasskeyColumns is the select list of [ReadPasskey].
 const PasskeyColumns = `passkey_id, user_id, name, key_id, rp_id, data, sign_count, created_at, last_used_at, created_by`

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/workspace"
 )
 
 // TrustColumns is the select list of [ReadTrust].

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sayso-dev/sayso/alert"
+	"github.com/sayso-dev/sayso/internal/alert"
 	"github.com/sayso-dev/sayso/store/engine"
 )
 

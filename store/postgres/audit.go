@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/store/engine"
 )

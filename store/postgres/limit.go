@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/project"
 	"github.com/sayso-dev/sayso/store/engine"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/store/engine"
 )
 

@@ -3,7 +3,7 @@ package postgres
 import (
 	"context"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/store/engine"
 )
 

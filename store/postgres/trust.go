@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/engine"
-	"github.com/sayso-dev/sayso/workspace"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/store/engine"
 )
 

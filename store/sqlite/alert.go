@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/sayso-dev/sayso/alert"
+	"github.com/sayso-dev/sayso/internal/alert"
 	"github.com/sayso-dev/sayso/store/engine"
 )
 

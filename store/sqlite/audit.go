@@ -6,7 +6,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/store/engine"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/project"
 )
 
 // That there were no projects is not believed once one was made, however many look

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/migrations"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/engine"
-	"github.com/sayso-dev/sayso/workspace"
 )
 
 const (

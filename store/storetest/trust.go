@@ -7,11 +7,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sayso-dev/sayso/account"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
-	"github.com/sayso-dev/sayso/workspace"
 )
 
 func trusts(t *testing.T, open func(t *testing.T) store.Store) {

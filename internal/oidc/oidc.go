@@ -1,0 +1,311 @@
+// Package oidc signs people in at an identity provider, by the authorization code
+// flow of OpenID Connect with PKCE. It knows one provider and nothing of sayso.
+//
+// Nothing is asked of the provider before the first sign-in, so that a dead one
+// stops no server. [Provider] may be used from any goroutine.
+package oidc
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/sayso-dev/sayso/internal/ssrf"
+)
+
+// Errors of a sign-in.
+var (
+	// ErrUnreachable: the provider does not answer, or not as one.
+	ErrUnreachable = errors.New("identity provider cannot be reached")
+	// ErrRefused: the provider takes the code for none of its own.
+	ErrRefused = errors.New("identity provider refused the code")
+	// ErrInvalid: what the provider says of the person must not be believed.
+	ErrInvalid = errors.New("statement of the identity provider is not valid")
+)
+
+// Limits of what is asked of a provider.
+const (
+	timeout = 10 * time.Second
+	largest = 1 << 20 // of an answer, in bytes
+	// After a failed discovery the next one waits, so that nobody can have us knock
+	// at a door all the time.
+	pause = 5 * time.Second
+)
+
+// Config says which provider it is and who we are to it.
+type Config struct {
+	Issuer       string // exactly as the provider writes it
+	ClientID     string
+	ClientSecret string // "" of a public client
+	RedirectURL  string // the page to which the provider sends the browser back
+	Scopes       []string
+	// RoleClaim is where the ID token tells roles or groups: a name, or a path with
+	// dots such as realm_access.roles. It may be "".
+	RoleClaim string
+}
+
+// Flow is what must come back with the browser, and nobody else may know.
+type Flow struct {
+	State    string `json:"state"`
+	Nonce    string `json:"nonce"`
+	Verifier string `json:"verifier"`
+}
+
+// Person is who the provider says has signed in.
+type Person struct {
+	Issuer  string
+	Subject string   // never given to anybody else by this issuer
+	Name    string   // how people call them; anybody may be called so
+	Roles   []string // the values of the role claim
+}
+
+// Provider is one identity provider.
+type Provider struct {
+	config Config
+	client *http.Client
+
+	asking chan struct{} // capacity 1: who asks for its description
+
+	mu     sync.Mutex // protects following
+	known  *oidc.Provider
+	failed time.Time
+	why    error
+}
+
+// New returns a provider, of which nothing is asked yet.
+func New(c Config) *Provider {
+	return &Provider{
+		config: c, asking: make(chan struct{}, 1),
+		client: &http.Client{
+			Timeout: timeout, Transport: newTransport(c.Issuer),
+			// An address that we were not given is none to send secrets to.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// transport keeps what goes over the network encrypted, and what comes small. The
+// issuer may be anywhere: who runs the server names it. What the issuer names in turn
+// must be public, unless the issuer itself is not.
+type transport struct {
+	host   string // of the issuer
+	own    *http.Transport
+	others *http.Transport // for hosts that the issuer names
+	inward atomic.Bool     // the issuer was reached at an address that is not public
+}
+
+func newTransport(issuer string) *transport {
+	t := &transport{}
+	if u, err := url.Parse(issuer); err == nil {
+		t.host = u.Hostname()
+	}
+	once := func(dialer *net.Dialer) *http.Transport {
+		h := http.DefaultTransport.(*http.Transport).Clone()
+		h.DisableKeepAlives = true // a sign-in is rare, and leaves nothing behind
+		h.DialContext = dialer.DialContext
+		return h
+	}
+	plain := &net.Dialer{Timeout: timeout}
+	t.own = once(plain)
+	t.own.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := plain.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		at, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+		if host, _, split := net.SplitHostPort(address); split == nil && host == t.host && (err != nil || !ssrf.Public(at.Addr())) {
+			t.inward.Store(true)
+		}
+		return conn, nil
+	}
+	t.others = once(&net.Dialer{Timeout: timeout, Control: func(network, address string, c syscall.RawConn) error {
+		if t.inward.Load() {
+			return nil
+		}
+		return ssrf.Control(network, address, c)
+	}})
+	t.others.Proxy = nil
+	return t
+}
+
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != "https" && !(r.URL.Scheme == "http" && Loopback(r.URL.Hostname())) {
+		return nil, fmt.Errorf("%s is not encrypted", r.URL.Redacted())
+	}
+	next := t.own
+	if r.URL.Hostname() != t.host {
+		// A proxy dials by itself.
+		if proxy, err := t.own.Proxy(r); err == nil && proxy == nil {
+			next = t.others
+		}
+	}
+	answer, err := next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	answer.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(answer.Body, largest), answer.Body}
+	return answer, nil
+}
+
+// Loopback reports whether a host is this machine.
+func Loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// discover returns the provider as it describes itself, which is asked once.
+func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
+	select {
+	case p.asking <- struct{}{}:
+		defer func() { <-p.asking }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("oidc: %w: %w", ErrUnreachable, ctx.Err())
+	}
+	p.mu.Lock()
+	known, failed, why := p.known, p.failed, p.why
+	p.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	if why != nil && time.Since(failed) < pause {
+		return nil, why
+	}
+	known, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.config.Issuer)
+	if err != nil {
+		err = fmt.Errorf("oidc: %w: %w", ErrUnreachable, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known, p.failed, p.why = known, time.Now(), err
+	return known, err
+}
+
+func (p *Provider) oauth(known *oidc.Provider) *oauth2.Config {
+	scopes := []string{oidc.ScopeOpenID, "profile"}
+	for _, s := range p.config.Scopes {
+		if !slices.Contains(scopes, s) {
+			scopes = append(scopes, s)
+		}
+	}
+	return &oauth2.Config{
+		ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: known.Endpoint(),
+		RedirectURL: p.config.RedirectURL, Scopes: scopes,
+	}
+}
+
+// Begin returns the address of the provider at which the browser signs in, and
+// what to keep for Finish.
+func (p *Provider) Begin(ctx context.Context) (address string, f Flow, err error) {
+	known, err := p.discover(ctx)
+	if err != nil {
+		return "", Flow{}, err
+	}
+	f = Flow{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
+	return p.oauth(known).AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), f, nil
+}
+
+// Finish returns who has signed in. state and code are what the browser brought
+// back, f is what Begin gave.
+func (p *Provider) Finish(ctx context.Context, f Flow, state, code string) (Person, error) {
+	if f.State == "" || subtle.ConstantTimeCompare([]byte(f.State), []byte(state)) != 1 {
+		return Person{}, fmt.Errorf("oidc: %w: another sign-in came back", ErrInvalid)
+	}
+	known, err := p.discover(ctx)
+	if err != nil {
+		return Person{}, err
+	}
+	ctx = oidc.ClientContext(ctx, p.client)
+	token, err := p.oauth(known).Exchange(ctx, code, oauth2.VerifierOption(f.Verifier))
+	var refused *oauth2.RetrieveError
+	if errors.As(err, &refused) && refused.Response.StatusCode < 500 {
+		return Person{}, fmt.Errorf("oidc: %w: %s", ErrRefused, refused.ErrorCode)
+	}
+	if err != nil {
+		return Person{}, fmt.Errorf("oidc: %w: %w", ErrUnreachable, err)
+	}
+	raw, ok := token.Extra("id_token").(string)
+	if !ok {
+		return Person{}, fmt.Errorf("oidc: %w: there is no ID token", ErrInvalid)
+	}
+	return p.person(ctx, known, f, raw)
+}
+
+func (p *Provider) person(ctx context.Context, known *oidc.Provider, f Flow, raw string) (Person, error) {
+	id, err := known.Verifier(&oidc.Config{ClientID: p.config.ClientID}).Verify(ctx, raw)
+	if err != nil {
+		return Person{}, fmt.Errorf("oidc: %w: %w", ErrInvalid, err)
+	}
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.Nonce)) != 1 {
+		return Person{}, fmt.Errorf("oidc: %w: the ID token is of another sign-in", ErrInvalid)
+	}
+	var claims map[string]any
+	if err := id.Claims(&claims); err != nil {
+		return Person{}, fmt.Errorf("oidc: %w: %w", ErrInvalid, err)
+	}
+	// A token that is also for others must say that we asked for it.
+	if azp, said := claims["azp"]; said && azp != p.config.ClientID || !said && len(id.Audience) > 1 {
+		return Person{}, fmt.Errorf("oidc: %w: the ID token was made for another client", ErrInvalid)
+	}
+	if id.Subject == "" {
+		return Person{}, fmt.Errorf("oidc: %w: the ID token names nobody", ErrInvalid)
+	}
+	who := Person{Issuer: id.Issuer, Subject: id.Subject, Roles: values(claims, p.config.RoleClaim)}
+	for _, claim := range []string{"preferred_username", "name", "email"} {
+		if s, ok := claims[claim].(string); ok && who.Name == "" {
+			who.Name = strings.TrimSpace(s)
+		}
+	}
+	return who, nil
+}
+
+// values are what a claim says: a text, or a list of them. A claim whose name has
+// dots is taken before one that lies inside of others.
+func values(claims map[string]any, path string) []string {
+	if path == "" {
+		return nil
+	}
+	var at any = claims
+	if whole, ok := claims[path]; ok {
+		at = whole
+	} else {
+		for name := range strings.SplitSeq(path, ".") {
+			inner, ok := at.(map[string]any)
+			if !ok {
+				return nil
+			}
+			at = inner[name]
+		}
+	}
+	switch v := at.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var list []string
+		for _, e := range v {
+			if s, ok := e.(string); ok {
+				list = append(list, s)
+			}
+		}
+		return list
+	}
+	return nil
+}

@@ -1,0 +1,442 @@
+package project
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sayso-dev/sayso/internal/account"
+)
+
+// ErrHidden: to this person there is no such thing. Doors must not tell it from
+// what is not there.
+var ErrHidden = errors.New("not there, or not theirs to see")
+
+// ErrForbidden comes with details, see [ForbiddenError].
+var ErrForbidden = errors.New("not allowed in this project")
+
+// ForbiddenError says in one sentence why somebody may not do what they see. It
+// is an [ErrForbidden].
+type ForbiddenError struct {
+	Sentence string
+}
+
+func (e *ForbiddenError) Error() string        { return e.Sentence }
+func (e *ForbiddenError) Is(target error) bool { return target == ErrForbidden }
+
+func forbid(format string, args ...any) error {
+	return &ForbiddenError{Sentence: fmt.Sprintf(format, args...)}
+}
+
+// Action is something that a person may do in a project.
+type Action string
+
+const (
+	See    Action = "see"
+	Tend   Action = "tend"   // rename, interrupt, take back a message: what moves nothing
+	Run    Action = "run"    // talk to Claude, resume
+	Start  Action = "start"  // start a session
+	Answer Action = "answer" // answer a question, deny a tool; approving has rules beside
+	End    Action = "end"    // end or delete a session: one's own, or any
+	Manage Action = "manage" // change members, rights and rules
+	Bypass Action = "bypass" // have Claude ask nobody
+)
+
+// actions in the order in which people are told of them.
+var actions = []Action{See, Tend, Run, Start, Answer, End, Manage, Bypass}
+
+// Person is whoever acts, with the role on the server that their credential
+// leaves them.
+type Person struct {
+	UserID string
+	Role   account.Role
+	Most   account.Role // what a credential with a scope may do in a project; "" for no bound
+}
+
+// Place is where somebody acts.
+type Place struct {
+	ProjectID string // "" for the default project
+	OwnerID   string // the user who started the session, "" when it is not about one
+	// Mode and Tools are the permission mode of the session and what Claude may use
+	// in it unasked: whoever moves the session has that done.
+	Mode  string
+	Tools []string
+}
+
+// Book is all projects at one moment. It does not change.
+type Book struct {
+	projects []Project
+	byID     map[string]Project
+	names    map[string]string // of users by id
+	disk     Disk
+}
+
+// NewBook returns a book of projects; people are whom sentences can name.
+func NewBook(projects []Project, people []account.User) *Book {
+	b := &Book{projects: projects, byID: map[string]Project{}, names: map[string]string{}}
+	for _, p := range projects {
+		b.byID[p.ProjectID] = p
+	}
+	for _, u := range people {
+		b.names[u.UserID] = u.Name
+	}
+	return b
+}
+
+// On returns the book with rulings that look at the files of sessions.
+func (b *Book) On(d Disk) *Book {
+	on := *b
+	on.disk = d
+	return &on
+}
+
+// Restricts reports whether a rule of the project says more of any call than that
+// anybody may approve it.
+func (b *Book) Restricts(in Place) bool { return restrict(b.byID[in.ProjectID].Rules) }
+
+// Project returns one of the projects.
+func (b *Book) Project(projectID string) (Project, bool) {
+	p, ok := b.byID[projectID]
+	return p, ok
+}
+
+// Of returns the id of the project to which a folder belongs, "" for none.
+func (b *Book) Of(folder string) string {
+	id, longest := "", -1
+	for _, p := range b.projects {
+		for _, f := range p.Folders {
+			if len(f) > longest && holds(f, folder) {
+				id, longest = p.ProjectID, len(f)
+			}
+		}
+	}
+	return id
+}
+
+// Visible are the projects that a person may see.
+func (b *Book) Visible(who Person) (list []Project) {
+	for _, p := range b.projects {
+		if b.RoleIn(who, p.ProjectID) != "" {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Hidden are the ids of the projects that a person may not see.
+func (b *Book) Hidden(who Person) []string {
+	hidden := []string{}
+	for _, p := range b.projects {
+		if b.RoleIn(who, p.ProjectID) == "" {
+			hidden = append(hidden, p.ProjectID)
+		}
+	}
+	return hidden
+}
+
+// RoleIn is what somebody is in a project, "" for nothing. A project that is not
+// in the book is nobody's but an admin's.
+func (b *Book) RoleIn(who Person, projectID string) account.Role {
+	if projectID == "" || who.Role == account.Admin {
+		return who.Role
+	}
+	for _, m := range b.byID[projectID].Members {
+		if m.UserID != who.UserID {
+			continue
+		}
+		// Whoever only sees on the server only sees; a member of it may be an admin of
+		// a project.
+		switch {
+		case who.Role == account.Viewer || who.Most == account.Viewer:
+			return account.Viewer
+		case who.Most == account.Member && m.Role == account.Admin:
+			return account.Member
+		}
+		return m.Role
+	}
+	return ""
+}
+
+// May says whether somebody may do something: nil, [ErrHidden], or a
+// [ForbiddenError].
+func (b *Book) May(who Person, action Action, in Place) error {
+	role := b.RoleIn(who, in.ProjectID)
+	if !role.AtLeast(account.Viewer) {
+		return ErrHidden
+	}
+	p, named := b.byID[in.ProjectID]
+	need := func(least account.Role) error {
+		switch {
+		case role.AtLeast(least):
+			return nil
+		case named && who.Role.AtLeast(least):
+			return forbid("This needs the role %s in %s. Ask an admin of the project for it.", least, p.Name)
+		}
+		return forbid("This needs the role %s. Ask an admin for it.", least)
+	}
+	switch action {
+	case See:
+		return nil
+	case Tend:
+		return need(account.Member)
+	case Run:
+		if err := need(account.Member); err != nil {
+			return err
+		}
+		return b.MayLoosen(who, in, in.Mode, in.Tools)
+	case Start, Answer:
+		if err := need(account.Member); err != nil || !named {
+			return err
+		}
+		whom, what := p.Start, "start sessions"
+		if action == Answer {
+			whom, what = p.Answer, "answer"
+		}
+		if err := need(whom.Role); err != nil {
+			return err
+		}
+		if len(whom.People) > 0 && !slices.Contains(whom.People, who.UserID) {
+			return forbid("Only %s may %s in %s.", b.Names(whom.People), what, p.Name)
+		}
+		return nil
+	case End:
+		if err := need(account.Member); err != nil {
+			return err
+		}
+		if in.OwnerID == who.UserID || role == account.Admin {
+			return nil
+		}
+		return forbid("Another person started this session. Ask them or an admin to end it.")
+	case Manage:
+		if !named && !who.Role.AtLeast(account.Admin) {
+			return forbid("This needs the role %s. Ask an admin for it.", account.Admin)
+		}
+		return need(account.Admin)
+	case Bypass:
+		if err := need(account.Member); err != nil {
+			return err
+		}
+		if slices.Contains(p.Bypass, who.UserID) {
+			return nil
+		}
+		if named && len(p.Bypass) > 0 {
+			return forbid("Only %s may run sessions in %s that ask nobody.", b.Names(p.Bypass), p.Name)
+		}
+		return forbid("Nobody may run sessions here that ask nobody. An admin can give this right in a project.")
+	}
+	return ErrHidden
+}
+
+// Rights are all that somebody may do in a place.
+func (b *Book) Rights(who Person, in Place) []Action {
+	rights := []Action{}
+	for _, a := range actions {
+		if b.May(who, a, in) == nil {
+			rights = append(rights, a)
+		}
+	}
+	return rights
+}
+
+// Approval is what the rules say of a call in a place, as it was asked and as it
+// was edited, if it was: of the two what is stricter.
+func (b *Book) Approval(in Place, asked Call, edited json.RawMessage) Ruling {
+	p, ok := b.byID[in.ProjectID]
+	if !ok {
+		return Ruling{Effect: Allow}
+	}
+	if asked.Resolve == nil {
+		asked.Resolve = b.disk.Resolve
+	}
+	if asked.Home == "" {
+		asked.Home = b.disk.Home
+	}
+	r := p.ruling(asked)
+	if len(edited) == 0 {
+		return r
+	}
+	asked.Input = edited
+	return stricter(r, p.ruling(asked))
+}
+
+// stricter joins two rulings: who may approve must be let by both.
+func stricter(a, b Ruling) Ruling {
+	r := Ruling{Effect: Allow}
+	switch {
+	case a.Effect == Deny || b.Effect == Deny:
+		r.Effect = Deny
+	case a.Effect == TwoPeople || b.Effect == TwoPeople:
+		r.Effect = TwoPeople
+	}
+	switch {
+	case r.Effect == Deny:
+	case len(a.People) == 0:
+		r.People = b.People
+	case len(b.People) == 0:
+		r.People = a.People
+	default:
+		for _, id := range a.People {
+			if slices.Contains(b.People, id) {
+				r.People = append(r.People, id)
+			}
+		}
+		if len(r.People) == 0 || len(r.People) == 1 && r.Effect == TwoPeople {
+			r = Ruling{Effect: Deny} // nobody is left, or no second one
+		}
+	}
+	// What was read may say as much by itself.
+	says := func(one Ruling) bool { return one.Effect == r.Effect && len(one.People) == len(r.People) }
+	r.Unread = a.Unread && b.Unread || a.Unread && !says(b) || b.Unread && !says(a)
+	return r
+}
+
+// MayApprove says whether somebody may approve, alone or as one of two.
+func (b *Book) MayApprove(who Person, in Place, r Ruling, tool string) error {
+	if err := b.May(who, Answer, in); err != nil {
+		return err
+	}
+	name := b.byID[in.ProjectID].Name
+	switch {
+	case r.Effect == Deny && r.Unread:
+		return forbid("This cannot be read to its end, so the strictest rule of %s decides: nobody may approve it. Deny it, and have Claude write it plainly.", name)
+	case r.Effect == Deny:
+		return forbid("The rules of %s let nobody approve this. It can only be denied.", name)
+	case len(r.People) > 0 && !slices.Contains(r.People, who.UserID):
+		return forbid("Only %s may approve %s in %s.", b.Names(r.People), things(tool), name)
+	}
+	return nil
+}
+
+// things is what is approved with a tool.
+func things(tool string) string {
+	switch tool {
+	case "Bash":
+		return "commands"
+	case "Edit", "MultiEdit", "Write", "NotebookEdit":
+		return "changes of files"
+	}
+	return tool
+}
+
+// MayLoosen says whether Claude may be spared asking for these tools, or put into
+// a permission mode, in a place: what rules keep for some, or for two, is asked
+// each time.
+func (b *Book) MayLoosen(who Person, in Place, mode string, tools []string) error {
+	p, ok := b.byID[in.ProjectID]
+	if mode == "bypassPermissions" {
+		return b.May(who, Bypass, in)
+	}
+	if !ok {
+		return nil
+	}
+	tools = spared(mode, tools)
+	if r, restricted := p.restricted(tools); restricted {
+		return forbid("A rule of %s says who may approve %s (%s), so Claude asks each time. Choose the mode that asks, and allow nothing beforehand.", p.Name, things(r.Tool), b.describe(r))
+	}
+	return nil
+}
+
+// Reach says where something that Claude is spared asking would hold.
+type Reach string
+
+const (
+	ReachSession Reach = ""       // in the session
+	ReachFolder  Reach = "folder" // in every session of its folder, or of the repository around it
+	ReachUser    Reach = "user"   // in every folder
+)
+
+// MayGrant says whether Claude may be spared asking for these tools, or put into a
+// permission mode, wherever that would hold: what the rules of any project there keep for
+// some, or for two, is asked each time. folder is that of the session.
+func (b *Book) MayGrant(who Person, in Place, reach Reach, folder, mode string, tools []string) error {
+	if err := b.MayLoosen(who, in, mode, tools); err != nil || reach == ReachSession {
+		return err
+	}
+	root := folder
+	if b.disk.Root != nil {
+		root = b.disk.Root(folder)
+	}
+	where := "every folder"
+	if reach == ReachFolder {
+		where = "this folder and those around it"
+	}
+	for _, p := range b.projects {
+		if p.ProjectID == in.ProjectID || reach == ReachFolder && !slices.ContainsFunc(p.Folders, func(f string) bool { return holds(f, root) || holds(root, f) || holds(folder, f) }) {
+			continue
+		}
+		r, restricted := p.restricted(spared(mode, tools))
+		switch {
+		case !restricted:
+		case b.RoleIn(who, p.ProjectID) == "":
+			return forbid("This would hold in %s, also in a project whose rules say who may approve %s. Allow it for this session only.", where, things(r.Tool))
+		default:
+			return forbid("This would hold in %s, also in %s, where a rule says who may approve %s (%s). Allow it for this session only.", where, p.Name, things(r.Tool), b.describe(r))
+		}
+	}
+	return nil
+}
+
+// holds reports whether a folder is another one or in it.
+func holds(folder, other string) bool {
+	return folder == other || strings.HasPrefix(other, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// spared are the permission rules that a mode and others come to.
+func spared(mode string, tools []string) []string {
+	switch mode {
+	case "acceptEdits":
+		// It takes some commands on files along.
+		return append([]string{"Edit", "Bash"}, tools...)
+	case "bypassPermissions", "auto":
+		return append([]string{"*"}, tools...)
+	}
+	return tools
+}
+
+// restricted returns the first rule that keeps one of some tools for somebody.
+func (p Project) restricted(tools []string) (Rule, bool) {
+	for _, tool := range tools {
+		if r, does := p.restricts(tool); does {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// describe says a rule in words: "Write deploy/**: two people".
+func (b *Book) describe(r Rule) string {
+	text := strings.TrimSpace(r.Tool + " " + r.Pattern)
+	switch {
+	case r.Effect == Deny:
+		return text + ": nobody"
+	case r.Effect == TwoPeople && len(r.People) == 0:
+		return text + ": two people"
+	case r.Effect == TwoPeople:
+		return text + ": two of " + b.Names(r.People)
+	}
+	return text + ": " + b.Names(r.People)
+}
+
+// Names lists people in words: "Ana and Ben".
+func (b *Book) Names(userIDs []string) string {
+	list := b.NameList(userIDs)
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}
+
+// NameList is the names of people, in order.
+func (b *Book) NameList(userIDs []string) []string {
+	list := []string{}
+	for _, id := range userIDs {
+		name := b.names[id]
+		if name == "" {
+			name = "somebody who is gone"
+		}
+		list = append(list, name)
+	}
+	return list
+}

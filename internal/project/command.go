@@ -1,0 +1,431 @@
+package project
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sayso-dev/sayso/internal/review"
+)
+
+// rulingOfCommand is what the rules say of a command of the shell: of every program
+// that it starts, wherever that stands in it and however it is written, of the
+// command as it is written, and of the files that it is seen to write and read. dir is
+// where the shell is.
+func (p Project) rulingOfCommand(rules []Rule, command, dir string, c Call) Ruling {
+	edits, reads := p.about("Edit", "Write", "MultiEdit", "NotebookEdit"), p.about("Read")
+	if len(rules)+len(edits)+len(reads) == 0 {
+		return Ruling{Effect: Allow}
+	}
+	calls, complete := review.Invocations(command, dir)
+	var parts []part
+	for _, v := range calls {
+		for _, words := range readings(v) {
+			parts = append(parts, wordsPart(v, words))
+		}
+	}
+	all := Ruling{Effect: Allow}
+	switch bare := len(calls) == 1 && plainCall(calls[0]) && strings.Join(strings.Fields(command), " ") == strings.Join(wordsOf(calls[0]), " "); {
+	case complete || len(rules) == 0:
+		all = decide(rules, parts)
+	case bare && slices.ContainsFunc(rules, func(r Rule) bool { return r.Pattern == "" || parts[0].fits(r) }):
+		// What this program does nobody can tell, and a rule is about it by name.
+		all = decide(rules, parts)
+	default:
+		all = unread(rules)
+	}
+	all = stricter(all, writtenRuling(rules, command, parts))
+	if restrict(edits) {
+		all = stricter(all, p.rulingOfWrites(edits, command, calls, complete, c))
+	}
+	if restrict(reads) {
+		all = stricter(all, p.rulingOfReads(reads, calls, c))
+	}
+	return all
+}
+
+// restrict reports whether any of the rules makes something harder.
+func restrict(rules []Rule) bool { return slices.ContainsFunc(rules, Rule.restricts) }
+
+// wordsOf is a program with its arguments, each as it gets them.
+func wordsOf(v review.Invocation) []string {
+	words := []string{v.Word}
+	for _, a := range v.Args {
+		words = append(words, a.Text)
+	}
+	return words
+}
+
+// plainCall reports whether nothing about a program that runs is left open: its name
+// is one that is looked up, all of its arguments are known, and nothing is written.
+func plainCall(v review.Invocation) bool {
+	return v.Program != "" && !strings.Contains(v.Word, "/") &&
+		!slices.ContainsFunc(v.Args, func(a review.Argument) bool { return !a.Known || a.Many }) &&
+		!slices.ContainsFunc(v.Redirections, func(r review.Redirection) bool { return r.Writes && r.Path != "/dev/null" })
+}
+
+// reading is one way to read what a program is asked to do.
+type reading struct {
+	program string
+	args    []review.Argument
+}
+
+// readings are the ways to read a program that is run: as it is written, by its bare
+// name, and without the options that come before its subcommand.
+func readings(v review.Invocation) []reading {
+	list := []reading{{v.Program, v.Args}}
+	if len(v.Subcommand) != len(v.Args) {
+		list = append(list, reading{v.Program, v.Subcommand})
+	}
+	if !strings.EqualFold(v.Word, v.Program) {
+		list = append(list, reading{v.Word, v.Args})
+	}
+	return list
+}
+
+// wordsPart is one reading of a program that is run.
+func wordsPart(v review.Invocation, words reading) part {
+	text := words.text()
+	plain := plainCall(v)
+	return part{fits: func(r Rule) bool {
+		if !r.restricts() {
+			return plain && matches(r.Pattern, text)
+		}
+		return r.fitsText(text) || r.fitsWords(words, v.Program)
+	}}
+}
+
+// text is a reading in one line. A blank inside of an argument is none between two.
+func (w reading) text() string {
+	words := []string{w.program}
+	for _, a := range w.args {
+		words = append(words, strings.Map(func(c rune) rune {
+			if strings.ContainsRune(" \t\r\n", c) {
+				return '\u00a0'
+			}
+			return c
+		}, a.Text))
+	}
+	return strings.Join(words, " ")
+}
+
+// writtenRuling is what rules say of a command as it is written, for patterns that
+// span several programs. A rule counts that comes before the one that decides about
+// some part.
+func writtenRuling(rules []Rule, command string, parts []part) Ruling {
+	texts := []string{strings.TrimSpace(command), strings.Join(strings.Fields(command), " ")}
+	for _, one := range strings.FieldsFunc(command, func(c rune) bool { return strings.ContainsRune(";|&<>`$(){}\\\n\r", c) }) {
+		texts = append(texts, strings.TrimSpace(one))
+	}
+	last := -1
+	for _, one := range parts {
+		i := first(rules, one)
+		if i < 0 {
+			i = len(rules)
+		}
+		last = max(last, i)
+	}
+	if len(parts) == 0 {
+		last = len(rules)
+	}
+	for _, r := range rules[:last] {
+		if r.restricts() && r.Pattern != "" && slices.ContainsFunc(texts, r.fitsText) {
+			return r.ruling()
+		}
+	}
+	return Ruling{Effect: Allow}
+}
+
+// fitsWords compares the words of a pattern with a program and its arguments: options
+// may stand between, be joined, spelled out or in another place, and more arguments may
+// follow. It is for what makes things harder.
+func (r Rule) fitsWords(w reading, program string) bool {
+	pattern := strings.Fields(strings.ToLower(r.Pattern))
+	name := pattern[0]
+	if !matches(name, strings.ToLower(w.program)) && !(strings.Contains(name, "/") && matches(path.Base(name), program)) {
+		return false
+	}
+	var plain, options []string
+	for _, word := range pattern[1:] {
+		if strings.HasPrefix(word, "-") && word != "-" && word != "--" {
+			options = append(options, word)
+		} else if word != "--" {
+			plain = append(plain, word)
+		}
+	}
+	given := func(option string) bool {
+		return slices.ContainsFunc(w.args, func(a review.Argument) bool { return fitsOption(option, a, program) })
+	}
+	for _, o := range options {
+		if given(o) {
+			continue
+		}
+		letters := strings.TrimRight(o[1:], "*")
+		if len(letters) < 2 || letters[0] == '-' {
+			return false
+		}
+		for _, letter := range letters {
+			if !given("-" + string(letter)) {
+				return false
+			}
+		}
+	}
+	return fitsArguments(plain, w.args)
+}
+
+// fitsArguments looks for the words of a pattern among arguments, in order. What is
+// passed over are options, and what may be the value of one; what nobody knows may be
+// any word.
+func fitsArguments(pattern []string, args []review.Argument) bool {
+	// reached[i]: the first i words were found in what was looked at.
+	reached := make([]bool, len(pattern)+1)
+	reached[0] = true
+	for i := 0; i < len(pattern) && pattern[i] == "*"; i++ {
+		reached[i+1] = true
+	}
+	value := false // the argument may be the value of the option before it
+	for _, a := range args {
+		if reached[len(pattern)] {
+			return true
+		}
+		option := strings.HasPrefix(a.Text, "-") && a.Text != "-"
+		next := make([]bool, len(pattern)+1)
+		for i, ok := range reached {
+			if !ok {
+				continue
+			}
+			if option || value || !a.Known || a.Many {
+				next[i] = true
+			}
+			if i > 0 && pattern[i-1] == "*" {
+				next[i] = true
+			}
+			for j := i; j < len(pattern) && (!a.Known || a.Many || matches(pattern[j], strings.ToLower(a.Text))); j++ {
+				next[j+1] = true
+				if pattern[j] != "*" && !a.Many {
+					break
+				}
+			}
+		}
+		for i := range pattern {
+			if next[i] && pattern[i] == "*" {
+				next[i+1] = true
+			}
+		}
+		reached, value = next, option && !strings.Contains(a.Text, "=") && a.Text != "--"
+	}
+	return reached[len(pattern)]
+}
+
+// fitsOption compares an option of a pattern, one letter or a long name, with an
+// argument: "-f" with each that has the letter or a long name that begins so,
+// "--force" with "--forc", "--force=x" and "-f".
+func fitsOption(pattern string, a review.Argument, program string) bool {
+	text := strings.ToLower(a.Text)
+	if !a.Known || a.Many || matches(pattern, text) {
+		return true
+	}
+	wanted := strings.TrimRight(strings.TrimLeft(pattern, "-"), "*")
+	if wanted == "" {
+		return strings.HasPrefix(text, "-")
+	}
+	if program == "git" && (wanted[0] == 'f' && strings.HasPrefix(text, "+") || wanted[0] == 'd' && strings.HasPrefix(text, ":")) {
+		return true // what a refspec does without an option
+	}
+	name, isLong := strings.CutPrefix(text, "--")
+	name, _, _ = strings.Cut(name, "=")
+	wantsLong := strings.HasPrefix(pattern, "--")
+	switch {
+	case isLong && wantsLong:
+		wanted, _, _ = strings.Cut(wanted, "=")
+		return len(name) > 1 && strings.HasPrefix(wanted, name) || strings.HasPrefix(name, wanted)
+	case isLong:
+		return len(wanted) == 1 && strings.HasPrefix(name, wanted)
+	case len(text) > 1 && text[0] == '-':
+		return (wantsLong || len(wanted) == 1) && strings.IndexByte(text[1:], wanted[0]) >= 0
+	}
+	return false
+}
+
+// rulingOfWrites is what the rules for tools that edit files say of the files that a
+// command is seen to write. What a program writes by itself is not seen: a rule with
+// a pattern is about the files that it is given, one without about programs whose
+// arguments are files that they write.
+func (p Project) rulingOfWrites(rules []Rule, command string, calls []review.Invocation, complete bool, c Call) Ruling {
+	all := Ruling{Effect: Allow}
+	named := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Pattern == "" })
+	if !complete {
+		all = decide(named, []part{{fits: func(r Rule) bool { return r.restricts() && r.mentionedIn(command) }}})
+	}
+	for _, v := range calls {
+		for _, to := range v.Redirections {
+			if to.Writes && !strings.HasPrefix(to.Path, "/dev/") {
+				all = stricter(all, decide(rules, p.fileParts(c, to.Path, v.Dir)))
+			}
+		}
+		if reader(v) {
+			continue
+		}
+		apply := named
+		if copies[v.Program] {
+			apply = rules
+		}
+		names, known := operands(v)
+		if !known && (copies[v.Program] || writers[v.Program]) {
+			all = stricter(all, unread(apply))
+		}
+		for _, name := range names {
+			all = stricter(all, decide(apply, p.fileParts(c, name, v.Dir)))
+			all = stricter(all, decide(named, p.folderParts(c, name, v.Dir)))
+		}
+		if unpackers[v.Program] || v.Program == "git" && len(v.Subcommand) > 0 && v.Subcommand[0].Text == "apply" {
+			all = stricter(all, decide(named, p.folderParts(c, ".", v.Dir)))
+		}
+	}
+	return all
+}
+
+// mentionedIn reports whether a command holds the longest text of the pattern.
+func (r Rule) mentionedIn(command string) bool {
+	longest := ""
+	for _, text := range strings.Split(strings.ToLower(r.Pattern), "*") {
+		if text = strings.Trim(text, "/"); len(text) > len(longest) {
+			longest = text
+		}
+	}
+	return strings.Contains(strings.ToLower(command), longest)
+}
+
+// folderParts is a folder as what holds files that rules may be about.
+func (p Project) folderParts(c Call, folder, dir string) (parts []part) {
+	for _, name := range c.names(folder, dir) {
+		forms := p.from(c, name)
+		parts = append(parts, part{fits: func(r Rule) bool {
+			return r.restricts() && r.Pattern != "" && slices.ContainsFunc(forms, r.holds)
+		}})
+	}
+	return parts
+}
+
+// rulingOfReads is what the rules for tools that read files say of the files that a
+// command names. A rule without a pattern is about the tools alone.
+func (p Project) rulingOfReads(rules []Rule, calls []review.Invocation, c Call) Ruling {
+	all := Ruling{Effect: Allow}
+	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Pattern == "" })
+	for _, v := range calls {
+		for _, from := range v.Redirections {
+			if !from.Writes {
+				all = stricter(all, decide(rules, p.fileParts(c, from.Path, v.Dir)))
+			}
+		}
+		names, _ := operands(v)
+		for _, name := range names {
+			all = stricter(all, decide(rules, p.fileParts(c, name, v.Dir)))
+		}
+	}
+	return all
+}
+
+// operands are the words of a program that may name files: what is no option, and the
+// values that are joined to one. known is false when there may be others.
+func operands(v review.Invocation) (names []string, known bool) {
+	if v.Program == "echo" || v.Program == "printf" {
+		return nil, true
+	}
+	known = true
+	plain := 0 // operands so far, of those that are no options
+	for i, a := range v.Args {
+		text := a.Text
+		switch {
+		case a.Many || !a.Known:
+			known = false
+			continue
+		case strings.HasPrefix(text, "-"):
+			if _, value, ok := strings.Cut(text, "="); ok {
+				names = append(names, value)
+			} else if len(text) > 2 && text[1] != '-' {
+				names = append(names, text[2:])
+			}
+			continue
+		case v.Program == "dd":
+			name, value, _ := strings.Cut(text, "=")
+			if name == "if" {
+				continue
+			}
+			text = value
+		case v.Program == "cp" || v.Program == "install":
+			// It writes the last one, unless an option says which.
+			if i < len(v.Args)-1 && !slices.ContainsFunc(v.Args, func(a review.Argument) bool {
+				return strings.HasPrefix(a.Text, "-") && (strings.Contains(a.Text, "t") || !a.Known)
+			}) {
+				continue
+			}
+		case v.Program == "sed":
+			if plain++; plain == 1 {
+				known = known && !sedWrites.MatchString(text)
+			}
+		}
+		if text != "" {
+			names = append(names, text)
+		}
+	}
+	return names, known
+}
+
+// sedWrites is what may be a command of sed that writes a file.
+var sedWrites = regexp.MustCompile(`[wW]\s*[^\s;}]`)
+
+// copies are the programs of which all operands, or the last one, are files that they
+// write; writers do something else to them; unpackers write files whose names are in
+// what they read.
+var (
+	copies    = set("tee", "dd", "cp", "mv", "install", "ln", "sponge", "truncate")
+	writers   = set("sed", "perl", "rm", "rmdir", "unlink", "shred", "touch", "mkdir", "chmod", "chown", "chgrp", "setfacl", "rsync", "scp")
+	unpackers = set("tar", "bsdtar", "unzip", "7z", "cpio", "patch", "unrar", "ar")
+)
+
+// readers are the programs that write none of the files they name, unless an option
+// says so.
+var readers = set("cat", "tac", "head", "tail", "grep", "egrep", "fgrep", "rg", "ag", "ls", "ll", "stat", "file", "wc", "diff", "cmp", "comm", "cut", "tr", "nl", "od", "hexdump",
+	"md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "basename", "dirname", "realpath", "readlink", "test", "[", "jq", "du", "df", "cd", "pushd", "popd", "pwd", "which", "type", "command", "env", "xargs",
+	"nohup", "nice", "time", "timeout", "stdbuf", "sudo", "true", "false", "exit", "export", "bash", "sh", "zsh", "dash", "find", "tree", "sort", "git", "sleep", "date", "ps", "id", "whoami", "uname", "less", "more")
+
+// gitReads are the subcommands of git that change no file of the work tree.
+var gitReads = set("status", "log", "diff", "show", "blame", "add", "ls-files", "ls-tree", "grep", "commit", "push", "fetch", "rev-parse", "describe", "branch", "tag", "remote", "shortlog", "reflog", "rev-list", "cat-file", "config")
+
+// reader reports whether a program writes none of the files it names.
+func reader(v review.Invocation) bool {
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(v.Args, func(a review.Argument) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(a.Text, name) })
+		})
+	}
+	switch v.Program {
+	case "git":
+		return len(v.Subcommand) > 0 && gitReads[v.Subcommand[0].Text] && !has("--output", "-o")
+	case "find":
+		return !has("-delete", "-fprint", "-fls")
+	case "sort", "tree":
+		return !has("-o", "--o")
+	case "uniq":
+		names, known := operands(v)
+		return known && len(names) < 2
+	case "sed":
+		_, known := operands(v)
+		return known && !has("--i") && !slices.ContainsFunc(v.Args, func(a review.Argument) bool {
+			return strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "--") && strings.Contains(a.Text, "i")
+		})
+	case "awk":
+		return true
+	}
+	return readers[v.Program]
+}
+
+func set(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, name := range names {
+		m[name] = true
+	}
+	return m
+}

@@ -1,0 +1,238 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// ErrLimit comes with details, see [LimitError].
+var ErrLimit = errors.New("limit reached")
+
+// LimitError says in one sentence which limit stands in the way, and what to do. It
+// is an [ErrLimit].
+type LimitError struct {
+	Sentence string
+}
+
+func (e *LimitError) Error() string        { return e.Sentence }
+func (e *LimitError) Is(target error) bool { return target == ErrLimit }
+
+// Limits bound what sessions may take. Zero is no limit.
+type Limits struct {
+	Sessions int     `json:"sessions"` // with a process, at once
+	Memory   uint64  `json:"memory"`   // of their process trees, bytes; none starts above it
+	Cost     float64 `json:"cost"`     // US dollars a day, which begins at 00:00 UTC; no turn begins above it
+}
+
+// Largest limits.
+const (
+	maxLimitSessions = 1_000_000
+	maxLimitMemory   = 1 << 50
+	maxLimitCost     = 1_000_000
+)
+
+// check says what is wrong with limits in a field: nil, or an [InvalidError].
+func (l Limits) check(field string) error {
+	if l.Sessions < 0 || l.Sessions > maxLimitSessions || l.Memory > maxLimitMemory || !(l.Cost >= 0 && l.Cost <= maxLimitCost) {
+		return invalid(field, "A limit is a number from 0 on; 0 is none.")
+	}
+	return nil
+}
+
+// Override is what is different for one person; nil is as for everybody.
+type Override struct {
+	Sessions *int     `json:"sessions,omitempty"`
+	Memory   *uint64  `json:"memory,omitempty"` // bytes
+	Cost     *float64 `json:"cost,omitempty"`   // US dollars a day
+}
+
+// Over is the limits of a person for whom some are different.
+func (o Override) Over(l Limits) Limits {
+	if o.Sessions != nil {
+		l.Sessions = *o.Sessions
+	}
+	if o.Memory != nil {
+		l.Memory = *o.Memory
+	}
+	if o.Cost != nil {
+		l.Cost = *o.Cost
+	}
+	return l
+}
+
+// Check says what is wrong: nil, or an [InvalidError].
+func (o Override) Check() error { return o.Over(Limits{}).check("limits") }
+
+// Spending is what the sessions that one person started in a project have cost on
+// a day.
+type Spending struct {
+	ProjectID string // "" for the default project
+	UserID    string
+	Micros    int64 // millionths of a US dollar
+}
+
+// Ledger remembers what sessions have cost, which [session.Progress] writes, and
+// the limits of people. Both engines pass the contract of store/storetest.
+type Ledger interface {
+	// Spending is that of the day in UTC in which a time lies.
+	Spending(ctx context.Context, day time.Time) ([]Spending, error)
+	// UserLimits are those that differ, by user id.
+	UserLimits(ctx context.Context) (map[string]Override, error)
+	// SetUserLimits replaces those of a person, who is on record with their name. It
+	// is on disk, and on record, when the call returns.
+	SetUserLimits(ctx context.Context, userID, name string, o Override, by pending.Actor) error
+}
+
+// Taken is a session with a process.
+type Taken struct {
+	Folder  string // of the session, absolute
+	OwnerID string
+	Memory  uint64 // of its process tree, bytes
+}
+
+// Use is what sessions take at one moment, and have cost today.
+type Use struct {
+	Sessions int    // with a process
+	Memory   uint64 // of their process trees, bytes
+	Micros   int64  // millionths of a US dollar
+}
+
+// Cost is in US dollars.
+func (u Use) Cost() float64 { return float64(u.Micros) / 1e6 }
+
+// Bounds are all limits at one moment, and what was spent of them. They do not
+// change.
+type Bounds struct {
+	*Book
+	everybody Limits
+	different map[string]Override
+	spent     []Spending
+	day       time.Time // its beginning
+}
+
+// BoundsStore is what bounds are read from.
+type BoundsStore interface {
+	Projects(ctx context.Context) ([]Project, error)
+	Users(ctx context.Context) ([]account.User, error)
+	Ledger
+}
+
+// ReadBounds reads the limits that hold now. everybody's are those of a person for
+// whom no other is set, in all their sessions together.
+func ReadBounds(ctx context.Context, store BoundsStore, everybody Limits, now time.Time) (*Bounds, error) {
+	b := &Bounds{everybody: everybody, day: now.UTC().Truncate(24 * time.Hour)}
+	projects, err := store.Projects(ctx)
+	if err == nil {
+		b.different, err = store.UserLimits(ctx)
+	}
+	if err == nil {
+		b.spent, err = store.Spending(ctx, b.day)
+	}
+	var people []account.User
+	if err == nil {
+		people, err = store.Users(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("project: read limits: %w", err)
+	}
+	b.Book = NewBook(projects, people)
+	return b, nil
+}
+
+// Of is the limits of a person in all their sessions together.
+func (b *Bounds) Of(userID string) Limits { return b.different[userID].Over(b.everybody) }
+
+// Different is what is different for a person.
+func (b *Bounds) Different(userID string) Override { return b.different[userID] }
+
+// Everybody is the limits of those for whom nothing is different.
+func (b *Bounds) Everybody() Limits { return b.everybody }
+
+// NextDay is when a new day begins, and with it the count of costs.
+func (b *Bounds) NextDay() time.Time { return b.day.Add(24 * time.Hour) }
+
+// UseOf is what the sessions of a person take, in all projects.
+func (b *Bounds) UseOf(userID string, taken []Taken) Use {
+	return b.use(taken, func(_, owner string) bool { return owner == userID })
+}
+
+// UseIn is what the sessions in a project take; userID "" is for all people.
+func (b *Bounds) UseIn(projectID, userID string, taken []Taken) Use {
+	return b.use(taken, func(in, owner string) bool { return in == projectID && (userID == "" || owner == userID) })
+}
+
+func (b *Bounds) use(taken []Taken, counts func(projectID, owner string) bool) (u Use) {
+	for _, t := range taken {
+		if counts(b.Book.Of(t.Folder), t.OwnerID) {
+			u.Sessions++
+			u.Memory += t.Memory
+		}
+	}
+	for _, s := range b.spent {
+		if counts(s.ProjectID, s.UserID) {
+			u.Micros += s.Micros
+		}
+	}
+	return u
+}
+
+// bound is one limit with what is taken of it.
+type bound struct {
+	limits Limits
+	use    Use
+	whose  string // sessions, as a sentence begins
+	end    string // what to do when too many run
+}
+
+// over are the bounds that a session in a folder is in.
+func (b *Bounds) over(folder, ownerID string, taken []Taken) []bound {
+	who := b.Book.Names([]string{ownerID})
+	list := []bound{{b.Of(ownerID), b.UseOf(ownerID, taken), "All sessions of " + who + " together", "End one of them first."}}
+	if p, ok := b.Book.Project(b.Book.Of(folder)); ok {
+		list = append(list,
+			bound{p.Limits, b.UseIn(p.ProjectID, "", taken), "All sessions of " + p.Name + " together", "End one of them first."},
+			bound{p.EachLimit, b.UseIn(p.ProjectID, ownerID, taken), "The sessions of one person in " + p.Name, "End one of those of " + who + " first."})
+	}
+	return list
+}
+
+// Room says whether another process may start for a session in a folder: nil, or a
+// [LimitError]. taken are the other sessions that have one.
+func (b *Bounds) Room(folder, ownerID string, taken []Taken) error {
+	for _, l := range b.over(folder, ownerID, taken) {
+		switch {
+		case l.limits.Sessions > 0 && l.use.Sessions >= l.limits.Sessions:
+			return &LimitError{Sentence: fmt.Sprintf("%s may be %d at once, and so many run. %s", l.whose, l.limits.Sessions, l.end)}
+		case l.limits.Memory > 0 && l.use.Memory >= l.limits.Memory:
+			return &LimitError{Sentence: fmt.Sprintf("%s may take %d MB of memory, and they take %d MB. %s", l.whose, l.limits.Memory>>20, l.use.Memory>>20, l.end)}
+		}
+	}
+	return b.Turn(folder, ownerID)
+}
+
+// Turn says whether another turn may begin in a session in a folder: nil, or a
+// [LimitError].
+func (b *Bounds) Turn(folder, ownerID string) error {
+	for _, l := range b.over(folder, ownerID, nil) {
+		if l.limits.Cost > 0 && l.use.Micros >= int64(math.Round(l.limits.Cost*1e6)) {
+			return &LimitError{Sentence: fmt.Sprintf("%s may cost %s a day, and today they have cost %s. Claude goes on when the next day begins, at 00:00 UTC, or when an admin raises the limit.",
+				l.whose, dollars(l.limits.Cost), dollars(l.use.Cost()))}
+		}
+	}
+	return nil
+}
+
+// dollars says an amount as people read it; of small ones more digits.
+func dollars(amount float64) string {
+	if amount != 0 && amount < 0.1 {
+		return "$" + strconv.FormatFloat(amount, 'f', 4, 64)
+	}
+	return "$" + strconv.FormatFloat(amount, 'f', 2, 64)
+}

@@ -1,0 +1,461 @@
+package sayso_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/sayso-dev/sayso"
+
+// A rule holds the layer of one package and what it may import. Its tests may
+// import more: see testTools.
+type rule struct {
+	layer    int
+	testOnly bool     // exists for tests: it may import testTools, and every test may import it
+	ours     []string // packages of this module
+	external []string // modules of others, for product code
+	closed   string   // why packages that do not list this one may not import it
+}
+
+// packages is the architecture: an import only goes down, and only where it is
+// listed. Paths are relative to the module.
+var packages = map[string]rule{
+	"cmd/sayso": {
+		layer:    5,
+		ours:     []string{"internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "internal/oidc", "orchestrator", "pending", "internal/project", "session", "shim", "store", "internal/workspace", "wsapi"},
+		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "golang.org/x/crypto/acme"},
+		closed:   "it is the top layer: it wires the packages together and nothing imports it",
+	},
+	"cmd/scriptedmodel": {
+		layer:  5,
+		ours:   []string{"claude/scriptedmodel"},
+		closed: "it is a program; its code is in claude/scriptedmodel",
+	},
+
+	"cmd/bench": {
+		layer:    5,
+		ours:     []string{"claude", "cmd/blackbox"},
+		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},
+		closed:   "it is a program that talks to the server from outside",
+	},
+	"cmd/torture": {
+		layer:    5,
+		ours:     []string{"claude/claudetest", "cmd/blackbox"},
+		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},
+		closed:   "it is a program that talks to the server from outside",
+	},
+	"internal/failpoint/matrix": {
+		layer:    5,
+		ours:     []string{"cmd/blackbox", "internal/failpoint"},
+		external: []string{"github.com/coder/websocket", "github.com/google/uuid", "modernc.org/sqlite"},
+		closed:   "it tests the failpoints against the server from outside",
+	},
+	"e2e/conformance": {
+		layer:  5,
+		ours:   []string{"cmd/blackbox"},
+		closed: "it runs the MCP conformance suite against the server from outside",
+	},
+	"cmd/blackbox": {
+		layer:    5,
+		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},
+		closed:   "it starts the server as a process, for programs that talk to it from outside",
+	},
+	"cmd/claudetest": {
+		layer:  5,
+		ours:   []string{"claude/claudetest"},
+		closed: "it is a program; its code is in claude/claudetest",
+	},
+
+	"mcpapi": {
+		layer:    4,
+		ours:     []string{"internal/account", "pending", "session"},
+		external: []string{"github.com/google/uuid", "github.com/modelcontextprotocol/go-sdk"},
+		closed:   "it is an edge: what agents see is decided here, and one edge does not call another",
+	},
+	"wsapi": {
+		layer:    4,
+		ours:     []string{"internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/failpoint", "internal/oidc", "orchestrator", "pending", "internal/project", "internal/review", "session", "internal/workspace"},
+		external: []string{"github.com/coder/websocket", "github.com/go-playground/validator/v10", "github.com/go-webauthn/webauthn", "github.com/google/uuid"},
+		closed:   "it is an edge: the browser's JSON is known here alone, and one edge does not call another",
+	},
+
+	"orchestrator": {
+		layer:    3,
+		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "pending", "internal/project", "session", "shim", "internal/workspace"},
+		external: []string{"github.com/google/uuid"},
+		closed:   "it drives processes; the layers below also work while nothing runs",
+	},
+
+	"store": {
+		layer:  2,
+		ours:   []string{"internal/account", "internal/alert", "internal/failpoint", "pending", "internal/project", "session", "store/engine", "store/postgres", "store/sqlite", "internal/workspace"},
+		closed: "only cmd/sayso opens a database; everybody else uses the ports pending.Store, session.Store and account.Store",
+	},
+	"store/sqlite": {
+		layer:    2,
+		ours:     []string{"internal/account", "internal/alert", "migrations", "pending", "internal/project", "session", "store/engine", "internal/workspace"},
+		external: []string{"modernc.org/sqlite", "github.com/google/uuid"},
+		closed:   "only package store opens an engine; everybody else uses the ports pending.Store, session.Store and account.Store",
+	},
+	"store/postgres": {
+		layer:    2,
+		ours:     []string{"internal/account", "internal/alert", "migrations", "pending", "internal/project", "session", "store/engine", "internal/workspace"},
+		external: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
+		closed:   "only package store opens an engine; everybody else uses the ports pending.Store, session.Store and account.Store",
+	},
+	"store/engine": {
+		layer:  2,
+		ours:   []string{"internal/account", "internal/alert", "pending", "internal/project", "session", "internal/workspace"},
+		closed: "it is what the engines share among themselves",
+	},
+	"store/storetest": {
+		layer:    2,
+		testOnly: true,
+		ours:     []string{"internal/account", "internal/alert", "migrations", "pending", "internal/project", "session", "store", "internal/workspace"},
+		external: []string{"github.com/google/uuid"},
+		closed:   "it is the contract of the engines, for tests only",
+	},
+	"store/postgrestest": {
+		layer:    2,
+		testOnly: true,
+		external: []string{"github.com/jackc/pgx/v5"},
+		closed:   "it starts clusters for tests, and for tests only",
+	},
+
+	"internal/alert": {
+		layer:    1,
+		ours:     []string{"pending", "session", "internal/ssrf"},
+		external: []string{"github.com/google/uuid"},
+		closed:   "it alerts people outside the app: only the API where they configure it and cmd/sayso need it",
+	},
+	"internal/attachment": {
+		layer:    1,
+		ours:     []string{"session"},
+		external: []string{"github.com/google/uuid"},
+		closed:   "it stores uploaded files: only the API that receives them and cmd/sayso need it",
+	},
+	"session": {
+		layer:    1,
+		ours:     []string{"pending"},
+		external: []string{"github.com/google/uuid"},
+	},
+	"pending": {
+		layer:    1,
+		ours:     []string{"claude/rule"},
+		external: []string{"github.com/google/uuid"},
+	},
+	"pending/pendingtest": {
+		layer:    1,
+		testOnly: true,
+		ours:     []string{"pending"},
+		closed:   "it is a store in memory, for tests only",
+	},
+	"internal/workspace": {
+		layer:  1,
+		ours:   []string{"pending"},
+		closed: "ask the orchestrator for folders: it knows the roots in force",
+	},
+	"internal/project": {
+		layer:  1,
+		ours:   []string{"internal/account", "claude/rule", "pending", "internal/review"},
+		closed: "the edges check project permissions; the orchestrator needs only limits and rules",
+	},
+	"internal/account": {
+		layer:    1,
+		external: []string{"github.com/google/uuid", "golang.org/x/crypto/argon2", "golang.org/x/text"},
+		closed:   "the edges authenticate; the layers below act for the person they are given",
+	},
+
+	"internal/review": {
+		layer:    0,
+		ours:     []string{"claude/rule"},
+		external: []string{"mvdan.cc/sh/v3"},
+		closed:   "it rates the risk of a tool call for people; nothing is allowed by it",
+	},
+	"internal/ssrf": {
+		layer:  0,
+		closed: "it guards connections to addresses that somebody else chose",
+	},
+	"internal/oidc": {
+		layer:    0,
+		ours:     []string{"internal/ssrf"},
+		external: []string{"github.com/coreos/go-oidc/v3", "golang.org/x/oauth2"},
+	},
+	"internal/oidc/oidctest": {
+		layer:    0,
+		testOnly: true,
+		closed:   "it is an identity provider for tests only",
+	},
+	"claude": {
+		layer:  0,
+		ours:   []string{"internal/failpoint"},
+		closed: "only the orchestrator knows the CLI's JSON, so that a change of the CLI ends there",
+	},
+	"claude/config": {
+		layer:  0,
+		closed: "only cmd/sayso and the orchestrator edit the files of a person's own CLI, when a person says so",
+	},
+	"claude/rule": {
+		layer:  0,
+		closed: "the CLI's rule language has one parser: list a package that must read rules",
+	},
+	"claude/folder": {
+		layer:  0,
+		closed: "what the CLI loads from a folder matters only where CLIs are started",
+	},
+	"claude/hook": {
+		layer:  0,
+		ours:   []string{"claude/config"},
+		closed: "it is the protocol between sayso hook and the CLI that runs it",
+	},
+	"claude/claudetest": {
+		layer:    0,
+		testOnly: true,
+		ours:     []string{"claude"},
+		closed:   "it is a scripted CLI, for tests only",
+	},
+	"claude/scriptedmodel": {
+		layer:    0,
+		testOnly: true,
+		closed:   "it is a scripted model, for tests and the demo",
+	},
+	"shim": {
+		layer:  0,
+		ours:   []string{"internal/failpoint"},
+		closed: "only the orchestrator attaches to a shim and only cmd/sayso is one; it knows lines, not messages",
+	},
+	"internal/failpoint": {
+		layer:  0,
+		closed: "failpoints mark steps between the CLI, the disk and the tabs; list a package that has such a step",
+	},
+	"migrations": {
+		layer:  0,
+		closed: "only the stores run migrations",
+	},
+	"frontend": {
+		layer:  0,
+		closed: "cmd/sayso passes the built web app to the package that serves it",
+	},
+}
+
+// externalWhy says why only the listed packages may import an external module.
+var externalWhy = map[string]string{
+	"github.com/coder/websocket":             "WebSockets are served in wsapi alone",
+	"github.com/go-playground/validator/v10": "shapes are validated at the edge, meaning in pending",
+	"github.com/coreos/go-oidc/v3":           "OpenID Connect is spoken in oidc alone",
+	"golang.org/x/crypto/acme":               "certificates are obtained in cmd/sayso, which listens",
+	"golang.org/x/oauth2":                    "OpenID Connect is spoken in oidc alone",
+	"github.com/go-webauthn/webauthn":        "passkey ceremonies are handled in wsapi alone",
+	"github.com/jackc/pgx/v5":                "PostgreSQL is spoken in store/postgres alone",
+	"modernc.org/sqlite":                     "SQLite is spoken in store/sqlite alone",
+	"github.com/BurntSushi/toml":             "settings are read in cmd/sayso and passed down as values",
+	"go.uber.org/goleak":                     "it is for tests",
+	"pgregory.net/rapid":                     "it is for tests",
+	"github.com/anishathalye/porcupine":      "it is for tests",
+	"golang.org/x/crypto/argon2":             "passwords are stored and checked in account alone",
+	"golang.org/x/text":                      "the canonical form of a name is decided in account alone",
+	"mvdan.cc/sh/v3":                         "commands of the shell are read in review alone",
+	"golang.org/x/sys":                       "whatever asks the kernel must be listed, so that it is seen",
+	"github.com/modelcontextprotocol/go-sdk": "MCP is spoken in mcpapi alone; its protocol moves fast",
+}
+
+// standardWhy bans packages of the standard library where they would be the first
+// step of a leak between layers. Every cmd and the packages in only may import them.
+var standardWhy = map[string]struct {
+	why  string
+	only []string
+}{
+	"os/exec":      {"processes are started by the orchestrator and the shim; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "shim"}},
+	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"internal/alert", "internal/oidc", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
+	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "migrations"}},
+	"plugin":       {"nothing is loaded at run time", nil},
+	"net/rpc":      {"the wire format is JSON, described in docs/wire.md", nil},
+}
+
+// testTools are what tests may import beside their own package, what it may import,
+// every lower layer, the packages of the same folder, and every testOnly package.
+var testTools = []string{"go.uber.org/goleak", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/google/uuid"}
+
+// forbidden returns why a file of a package may not import a path, or "" when it may.
+func forbidden(from, imported string, isTest bool) string {
+	here, known := packages[from]
+	if !known {
+		return fmt.Sprintf("folder %s has no layer: add it to layers_test.go and in ARCHITECTURE.md", from)
+	}
+	isProgram := strings.HasPrefix(from, "cmd/")
+
+	if to, ours := strings.CutPrefix(imported, module+"/"); ours {
+		there, known := packages[to]
+		switch {
+		case !known:
+			return fmt.Sprintf("folder %s has no layer: add it to layers_test.go and in ARCHITECTURE.md", to)
+		case to == from && isTest, slices.Contains(here.ours, to):
+			return ""
+		case isTest && (isProgram || there.layer < here.layer || there.testOnly || group(from) == group(to)):
+			return ""
+		case there.layer > here.layer:
+			return fmt.Sprintf("an import only goes down: %s is on layer %d, %s on layer %d", from, here.layer, to, there.layer)
+		case there.closed != "":
+			return there.closed
+		default:
+			return fmt.Sprintf("%s does not import %s today; if it should, add it to layers_test.go and ARCHITECTURE.md", from, to)
+		}
+	}
+
+	standard := !strings.Contains(strings.SplitN(imported, "/", 2)[0], ".")
+	if standard {
+		ban, banned := standardWhy[imported]
+		if !banned || isTest || isProgram || slices.Contains(ban.only, from) {
+			return ""
+		}
+		return ban.why
+	}
+
+	under := func(mod string) bool { return imported == mod || strings.HasPrefix(imported, mod+"/") }
+	if slices.ContainsFunc(here.external, under) || isTest && slices.ContainsFunc(testTools, under) {
+		return ""
+	}
+	for mod, why := range externalWhy {
+		if under(mod) {
+			return why
+		}
+	}
+	return "a new dependency needs an ADR and an entry in layers_test.go"
+}
+
+// group returns the folder that a package shares with its siblings.
+func group(pkg string) string {
+	pkg = strings.TrimPrefix(pkg, "internal/")
+	return strings.SplitN(pkg, "/", 2)[0]
+}
+
+// check returns the forbidden imports of one file, whose path is relative to the
+// module. A nil source is read from the file.
+func check(file string, source any) ([]string, error) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	from := path.Dir(filepath.ToSlash(file))
+	isTest := strings.HasSuffix(file, "_test.go") || packages[from].testOnly
+	if from == "." && isTest {
+		return nil, nil // tests of the whole tree
+	}
+	var wrong []string
+	if _, known := packages[from]; !known {
+		return []string{fmt.Sprintf("%s: %s", file, forbidden(from, "", isTest))}, nil
+	}
+	for _, spec := range parsed.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		if why := forbidden(from, imported, isTest); why != "" {
+			wrong = append(wrong, fmt.Sprintf("%s imports %s: %s", file, imported, why))
+		}
+	}
+	return wrong, nil
+}
+
+// Parsing, not go list: the test cache does not see what a child process reads,
+// so a broken import would go on passing from the cache.
+func TestImportsOnlyGoDown(t *testing.T) {
+	t.Parallel()
+	files := 0
+	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() {
+			if file != "." && (name == "node_modules" || name == "testdata" || strings.HasPrefix(name, ".")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		files++
+		wrong, err := check(file, nil)
+		for _, sentence := range wrong {
+			t.Error(sentence)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 10 {
+		t.Errorf("read only %d files: this test must run at the root of the module", files)
+	}
+}
+
+func TestCheckFindsForbiddenImports(t *testing.T) {
+	t.Parallel()
+	for _, fixture := range []struct {
+		name, file, imported string
+		want                 string // part of the complaint, "" for none
+	}{
+		{"up", "pending/x.go", module + "/wsapi", "an import only goes down"},
+		{"up from a test", "pending/x_test.go", module + "/orchestrator", "an import only goes down"},
+		{"from an edge to the CLI", "wsapi/x.go", module + "/claude", "only the orchestrator knows the CLI's JSON"},
+		{"an engine", "orchestrator/x.go", module + "/store/sqlite", "only package store opens an engine"},
+		{"a test helper in the product", "orchestrator/x.go", module + "/claude/claudetest", "for tests only"},
+		{"a driver", "wsapi/x.go", "github.com/jackc/pgx/v5/pgxpool", "store/postgres alone"},
+		{"a test tool in the product", "pending/x.go", "pgregory.net/rapid", "it is for tests"},
+		{"an unknown module", "session/x.go", "github.com/stranger/thing", "needs an ADR"},
+		{"HTTP below the edges", "pending/x.go", "net/http", "at the edges"},
+		{"a process below the orchestrator", "session/x.go", "os/exec", "started by the orchestrator"},
+		{"an unknown folder", "util/x.go", "fmt", "has no layer"},
+		{"of an unknown folder", "wsapi/x.go", module + "/helpers", "has no layer"},
+		{"an unknown program", "cmd/other/x.go", "fmt", "has no layer"},
+		{"down", "orchestrator/x.go", module + "/claude", ""},
+		{"a listed module", "wsapi/x.go", "github.com/coder/websocket", ""},
+		{"a lower layer from a test", "wsapi/x_test.go", module + "/store/sqlite", ""},
+		{"a test tool in a test", "pending/x_test.go", "go.uber.org/goleak", ""},
+		{"the package itself from its tests", "pending/x_test.go", module + "/pending", ""},
+	} {
+		t.Run(fixture.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := check(fixture.file, fmt.Sprintf("package x\n\nimport _ %q\n", fixture.imported))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fixture.want == "" && len(got) > 0 {
+				t.Errorf("%s may import %s, but got %q", fixture.file, fixture.imported, got)
+			}
+			if fixture.want != "" && (len(got) != 1 || !strings.Contains(got[0], fixture.want)) {
+				t.Errorf("got %q, want one complaint with %q", got, fixture.want)
+			}
+		})
+	}
+}
+
+// The table is only worth reading when it is consistent itself.
+func TestTableOfRooms(t *testing.T) {
+	t.Parallel()
+	for name, r := range packages {
+		for _, to := range r.ours {
+			there, known := packages[to]
+			if !known {
+				t.Errorf("%s lists %s, which has no layer", name, to)
+			} else if there.layer > r.layer {
+				t.Errorf("%s on layer %d lists %s on layer %d: an import only goes down", name, r.layer, to, there.layer)
+			}
+		}
+		for _, mod := range r.external {
+			if externalWhy[mod] == "" && mod != "github.com/google/uuid" {
+				t.Errorf("%s lists %s without a reason in externalWhy", name, mod)
+			}
+		}
+	}
+}
