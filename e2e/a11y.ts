@@ -20,8 +20,18 @@ const softly = expect.configure({ soft: true })
 
 async function violations(page: Page, within: string, preload: boolean): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
-  const found = await page.evaluate(([within, options]) => (window as unknown as { axe: { run(what: string, options: RunOptions): Promise<AxeResults> } }).axe.run(within, options), [within, { ...OPTIONS, preload }] as const)
-  return found.violations.map((v) => `${v.id}: ${v.help}\n${v.nodes.map((n) => `  ${n.target.join(' ')}\n  ${n.failureSummary?.replace(/\n/g, '\n  ')}`).join('\n')}`)
+  const found = await page.evaluate(
+    ([within, options]) =>
+      (window as unknown as { axe: { run(what: string, options: RunOptions): Promise<AxeResults> } }).axe.run(
+        within,
+        options,
+      ),
+    [within, { ...OPTIONS, preload }] as const,
+  )
+  return found.violations.map(
+    (v) =>
+      `${v.id}: ${v.help}\n${v.nodes.map((n) => `  ${n.target.join(' ')}\n  ${n.failureSummary?.replace(/\n/g, '\n  ')}`).join('\n')}`,
+  )
 }
 
 /**
@@ -29,7 +39,12 @@ async function violations(page: Page, within: string, preload: boolean): Promise
  * looks; nor does it scroll sideways at 320 px. within: a selector of the part that
  * is looked at, where the rest has been looked at before. sizes: where it exists.
  */
-export async function expectAccessible(page: Page, what: string, within = 'html', sizes = [DESK, PHONE]): Promise<void> {
+export async function expectAccessible(
+  page: Page,
+  what: string,
+  within = 'html',
+  sizes = [DESK, PHONE],
+): Promise<void> {
   for (const size of sizes) {
     await page.setViewportSize(size)
     for (const colorScheme of ['light', 'dark'] as const) {
@@ -37,14 +52,21 @@ export async function expectAccessible(page: Page, what: string, within = 'html'
       // While the page draws itself anew its colours are half of one theme and half of the other.
       // The rule that reads the style sheets finds the same in each look.
       const first = size === sizes[0] && colorScheme === 'light'
-      await softly.poll(() => violations(page, within, first), { message: `${what}, ${colorScheme}, ${size.width} px`, timeout: 15_000 }).toEqual([])
+      await softly
+        .poll(() => violations(page, within, first), {
+          message: `${what}, ${colorScheme}, ${size.width} px`,
+          timeout: 15_000,
+        })
+        .toEqual([])
     }
   }
   await page.setViewportSize({ width: 320, height: 640 })
   // What sticks out is named, or the page scrolls for a reason that nobody finds.
   const wide = await page.evaluate(() => {
     if (document.documentElement.scrollWidth <= innerWidth) return []
-    const out = [...document.querySelectorAll('body *')].filter((el) => el.getBoundingClientRect().right > innerWidth + 1)
+    const out = [...document.querySelectorAll('body *')].filter(
+      (el) => el.getBoundingClientRect().right > innerWidth + 1,
+    )
     return ['the page scrolls sideways', ...out.map((el) => (el.cloneNode(false) as Element).outerHTML)]
   })
   softly(wide, `${what} at 320 px`).toEqual([])

@@ -27,8 +27,15 @@ export class App {
   // Fills in the form for a new session and sends it.
   static async newSession(page: Page, url: string, folder: string, words: string): Promise<App> {
     const app = await App.home(page, url)
-    await page.getByRole('link', { name: 'New session' }).or(page.getByRole('button', { name: 'New session' })).first().click()
-    await page.getByRole('textbox', { name: 'Folder' }).or(page.getByRole('combobox', { name: 'Folder' })).fill(folder)
+    await page
+      .getByRole('link', { name: 'New session' })
+      .or(page.getByRole('button', { name: 'New session' }))
+      .first()
+      .click()
+    await page
+      .getByRole('textbox', { name: 'Folder' })
+      .or(page.getByRole('combobox', { name: 'Folder' }))
+      .fill(folder)
     await page.getByRole('textbox', { name: /What should Claude do/ }).fill(words)
     await page.getByRole('button', { name: 'Start session' }).click()
     return app
@@ -57,17 +64,21 @@ export class App {
   // Presses a button that decides, as a person does: once it is in view and has come to rest.
   private async decide(button: Locator) {
     await button.scrollIntoViewIfNeeded()
-    await button.evaluate((el, still) => new Promise<void>((rest) => {
-      let place = ''
-      let since = 0
-      const look = () => {
-        const { x, y } = el.getBoundingClientRect()
-        if (place !== `${x} ${y}`) [place, since] = [`${x} ${y}`, performance.now()]
-        if (performance.now() - since > still || !el.isConnected) rest()
-        else requestAnimationFrame(look)
-      }
-      look()
-    }), STILL_MS)
+    await button.evaluate(
+      (el, still) =>
+        new Promise<void>((rest) => {
+          let place = ''
+          let since = 0
+          const look = () => {
+            const { x, y } = el.getBoundingClientRect()
+            if (place !== `${x} ${y}`) [place, since] = [`${x} ${y}`, performance.now()]
+            if (performance.now() - since > still || !el.isConnected) rest()
+            else requestAnimationFrame(look)
+          }
+          look()
+        }),
+      STILL_MS,
+    )
     await button.click()
   }
   async submit(card: Locator) {
@@ -85,7 +96,9 @@ export class App {
     // What is said of the edit comes a moment later and moves the buttons, which take
     // no press until its end was seen.
     await expect(card.getByRole('group', { name: 'What you changed' })).toBeVisible()
-    await expect(card.getByRole('paragraph').filter({ hasText: /^(Nothing risky was found in it\.|Look closely)$/ })).toBeVisible()
+    await expect(
+      card.getByRole('paragraph').filter({ hasText: /^(Nothing risky was found in it\.|Look closely)$/ }),
+    ).toBeVisible()
     await this.approve(card)
   }
   async prepareDeny(card: Locator, reason: string) {
@@ -159,7 +172,11 @@ export class App {
     await this.page.getByRole('button', { name: 'Kill', exact: true }).click()
     await this.page.getByRole('dialog').getByRole('button', { name: 'Kill' }).click()
   }
-  dead = () => this.page.getByRole('heading', { level: 1 }).locator('..').getByText(/^(Ended|Failed)$/)
+  dead = () =>
+    this.page
+      .getByRole('heading', { level: 1 })
+      .locator('..')
+      .getByText(/^(Ended|Failed)$/)
   problem = (sentence: RegExp) => this.page.getByText(sentence).filter({ visible: true }).first()
   reconnecting = () => this.page.getByText(/^Reconnecting|^No connection to the server/).first()
   waitingForYou = () => this.page.getByRole('region', { name: /^Waiting for you/ })

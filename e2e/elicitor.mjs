@@ -9,7 +9,14 @@ let next = 0
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params, result, error } = JSON.parse(line)
   if (method === 'initialize') {
-    say({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'elicitor', version: '1' } } })
+    say({
+      id,
+      result: {
+        protocolVersion: params.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: 'elicitor', version: '1' },
+      },
+    })
   } else if (method === 'tools/list') {
     say({ id, result: { tools: [{ name: 'elicit', description: 'Asks a person.', inputSchema: { type: 'object' } }] } })
   } else if (method === 'tools/call') {

@@ -56,7 +56,9 @@ export async function signInContext(context: BrowserContext, to: Server, as?: ob
 }
 
 // The headers with which requests beside a page act as it does.
-export const asPage = async (page: Page) => ({ 'X-Sayso-Page-Key': (await page.evaluate(() => localStorage.getItem('sayso:page-key'))) ?? '' })
+export const asPage = async (page: Page) => ({
+  'X-Sayso-Page-Key': (await page.evaluate(() => localStorage.getItem('sayso:page-key'))) ?? '',
+})
 
 export const test = plain.extend<ForTest & Person, ForWorker>({
   undo: ['never', { option: true }],
@@ -120,7 +122,8 @@ export const test = plain.extend<ForTest & Person, ForWorker>({
   context: async ({ context, signIn, undo, goesOn }, use, info) => {
     await context.addInitScript((undo) => {
       // A blank page has no storage.
-      if (location.protocol.startsWith('http') && localStorage.getItem('sayso:undo') === null) localStorage.setItem('sayso:undo', undo)
+      if (location.protocol.startsWith('http') && localStorage.getItem('sayso:undo') === null)
+        localStorage.setItem('sayso:undo', undo)
     }, undo)
     if (goesOn) {
       context.on('page', (page) => {
@@ -130,7 +133,8 @@ export const test = plain.extend<ForTest & Person, ForWorker>({
     }
     const complaints: string[] = []
     context.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()} (${message.location().url})`)
+      if (['error', 'warning'].includes(message.type()))
+        complaints.push(`${message.type()}: ${message.text()} (${message.location().url})`)
     })
     context.on('weberror', (thrown) => complaints.push(`exception: ${thrown.error().stack ?? thrown.error().message}`))
     // Nor is a credential ever part of an address, but behind the # of a one-time sign-in, which no server sees.
@@ -138,7 +142,9 @@ export const test = plain.extend<ForTest & Person, ForWorker>({
       if (request.url().includes(token)) complaints.push(`a token in an address: ${request.url()}`)
     })
     await context.addInitScript(() => {
-      document.addEventListener('securitypolicyviolation', (v) => console.error(`CSP: ${v.violatedDirective} ${v.blockedURI}`))
+      document.addEventListener('securitypolicyviolation', (v) =>
+        console.error(`CSP: ${v.violatedDirective} ${v.blockedURI}`),
+      )
     })
     await signIn(context)
     await use(context)
@@ -149,6 +155,11 @@ export const test = plain.extend<ForTest & Person, ForWorker>({
 })
 
 // What a browser says on its console while its server is away.
-export const awayMessages = ['WebSocket connection to', 'ERR_CONNECTION_REFUSED', 'ERR_CONNECTION_RESET', 'ERR_EMPTY_RESPONSE']
+export const awayMessages = [
+  'WebSocket connection to',
+  'ERR_CONNECTION_REFUSED',
+  'ERR_CONNECTION_RESET',
+  'ERR_EMPTY_RESPONSE',
+]
 
 export { expect } from '@playwright/test'

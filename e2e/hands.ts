@@ -30,8 +30,10 @@ export class Hands {
         return (outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1) || boxShadow !== 'none'
       }
       // What is drawn in the place of a native control shows its ring.
-      if (!ringed(at) && !ringed(at.closest('label')) && !ringed(at.parentElement)) return `nothing shows that the focus is on ${at.outerHTML.slice(0, 200)}`
-      if (box.width === 0 || box.height === 0) return `the focus is on what cannot be seen: ${at.outerHTML.slice(0, 200)}`
+      if (!ringed(at) && !ringed(at.closest('label')) && !ringed(at.parentElement))
+        return `nothing shows that the focus is on ${at.outerHTML.slice(0, 200)}`
+      if (box.width === 0 || box.height === 0)
+        return `the focus is on what cannot be seen: ${at.outerHTML.slice(0, 200)}`
       return ''
     })
   }

@@ -13,7 +13,8 @@ export function program(name: string): string {
 }
 
 export function claude(version: string, variable: string): string {
-  const path = process.env[variable] || `${root}.tools/claude-${version}/node_modules/@anthropic-ai/claude-code/bin/claude.exe`
+  const path =
+    process.env[variable] || `${root}.tools/claude-${version}/node_modules/@anthropic-ai/claude-code/bin/claude.exe`
   if (!existsSync(path)) throw new Error(`Claude Code ${version} is not at ${path}; run make setup`)
   return path
 }

@@ -12,10 +12,14 @@ export async function startProvider() {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', url)
-    const json = (status: number, value: object) => response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(value))
+    const json = (status: number, value: object) =>
+      response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(value))
     if (pathname === '/.well-known/openid-configuration') {
       json(200, {
-        issuer: url, authorization_endpoint: `${url}/authorize`, token_endpoint: `${url}/token`, jwks_uri: `${url}/keys`,
+        issuer: url,
+        authorization_endpoint: `${url}/authorize`,
+        token_endpoint: `${url}/token`,
+        jwks_uri: `${url}/keys`,
         id_token_signing_alg_values_supported: ['RS256'],
       })
     } else if (pathname === '/keys') {
@@ -24,20 +28,31 @@ export async function startProvider() {
       const code = randomUUID()
       codes.set(code, searchParams)
       const back = new URL(searchParams.get('redirect_uri') ?? '')
-      back.search = new URLSearchParams({ state: searchParams.get('state') ?? '', ...(claims.sub ? { code } : { error: 'access_denied' }) }).toString()
-      response.writeHead(200, { 'Content-Type': 'text/html' }).end(`<title>Login</title><a href="${back.href.replaceAll('&', '&amp;')}">Continue</a>`)
+      back.search = new URLSearchParams({
+        state: searchParams.get('state') ?? '',
+        ...(claims.sub ? { code } : { error: 'access_denied' }),
+      }).toString()
+      response
+        .writeHead(200, { 'Content-Type': 'text/html' })
+        .end(`<title>Login</title><a href="${back.href.replaceAll('&', '&amp;')}">Continue</a>`)
     } else if (pathname === '/token') {
       let text = ''
       for await (const chunk of request) text += String(chunk)
       const form = new URLSearchParams(text)
       const asked = codes.get(form.get('code') ?? '')
       codes.delete(form.get('code') ?? '')
-      const verifier = createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url')
+      const verifier = createHash('sha256')
+        .update(form.get('code_verifier') ?? '')
+        .digest('base64url')
       const known = request.headers.authorization === `Basic ${Buffer.from(`sayso:${clientSecret}`).toString('base64')}`
       if (!known || !asked || asked.get('code_challenge') !== verifier) return json(400, { error: 'invalid_grant' })
       const now = Math.floor(Date.now() / 1000)
       const signed = `${encode({ alg: 'RS256', kid: 'one' })}.${encode({ iss: url, aud: 'sayso', iat: now, exp: now + 60, nonce: asked.get('nonce'), ...claims })}`
-      json(200, { access_token: 'x', token_type: 'Bearer', id_token: `${signed}.${createSign('RSA-SHA256').update(signed).sign(privateKey, 'base64url')}` })
+      json(200, {
+        access_token: 'x',
+        token_type: 'Bearer',
+        id_token: `${signed}.${createSign('RSA-SHA256').update(signed).sign(privateKey, 'base64url')}`,
+      })
     } else json(404, {})
   })
   server.listen(0, '127.0.0.1')

@@ -7,7 +7,10 @@ export async function cuttable(to: string) {
   const open = new Set<Socket>()
   const server = createServer((near) => {
     const far = connect(Number(port), hostname)
-    for (const [from, into] of [[near, far], [far, near]]) {
+    for (const [from, into] of [
+      [near, far],
+      [far, near],
+    ]) {
       open.add(from)
       from.on('error', () => into.destroy())
       from.on('close', () => {

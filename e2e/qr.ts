@@ -25,8 +25,11 @@ export function decode(dark: boolean[][]): string {
   const masked = MASKS[format & 7]!
   // Finders, timing, format and the one alignment pattern hold no data.
   const drawn = (r: number, c: number) =>
-    r === 6 || c === 6 || (r < 9 && (c < 9 || c >= n - 8)) || (r >= n - 8 && c < 9)
-    || (version > 1 && Math.abs(r - (n - 7)) <= 2 && Math.abs(c - (n - 7)) <= 2)
+    r === 6 ||
+    c === 6 ||
+    (r < 9 && (c < 9 || c >= n - 8)) ||
+    (r >= n - 8 && c < 9) ||
+    (version > 1 && Math.abs(r - (n - 7)) <= 2 && Math.abs(c - (n - 7)) <= 2)
 
   const bits: number[] = []
   for (let right = n - 1, up = true; right > 0; right -= 2, up = !up) {

@@ -15,7 +15,12 @@ export interface Reply {
   status?: number
   message?: string // of the failure
   stall?: boolean
-  usage?: { input_tokens: number; output_tokens: number; cache_creation_input_tokens: number; cache_read_input_tokens: number } // what it costs
+  usage?: {
+    input_tokens: number
+    output_tokens: number
+    cache_creation_input_tokens: number
+    cache_read_input_tokens: number
+  } // what it costs
 }
 export interface Script {
   replies: (Reply | Block[])[]
@@ -27,7 +32,8 @@ export const prompt = (words: string, ...replies: Script['replies']) =>
 
 export const text = (words: string): Block => ({ text: words })
 export const tool = (name: string, input: Record<string, unknown>): Block => ({ tool: name, input })
-export const bash = (command: string, description = ''): Block => tool('Bash', description ? { command, description } : { command })
+export const bash = (command: string, description = ''): Block =>
+  tool('Bash', description ? { command, description } : { command })
 export const write = (file_path: string, content: string): Block => tool('Write', { file_path, content })
 
 // Fetches are asked all at once, unlike Bash and Write. Tests deny them: a fetch
@@ -39,7 +45,12 @@ export const fetchPage = (path: string): Block =>
 // told otherwise: the turn then ends while its requests are open.
 export const subagent = (description: string, background: boolean, ...replies: Script['replies']): Block => ({
   tool: 'Task',
-  input: { description, prompt: `You are ${description}.`, subagent_type: 'general-purpose', run_in_background: background },
+  input: {
+    description,
+    prompt: `You are ${description}.`,
+    subagent_type: 'general-purpose',
+    run_in_background: background,
+  },
   script: { replies, after: `${description} is done.` },
 })
 
@@ -54,10 +65,17 @@ export interface Choice {
   description: string
 }
 // An option is a label, or a label and what is said about it.
-export const question = (words: string, header: string, options: (string | [string, string])[], multiSelect = false) => ({
+export const question = (
+  words: string,
+  header: string,
+  options: (string | [string, string])[],
+  multiSelect = false,
+) => ({
   question: words,
   header,
   multiSelect,
-  options: options.map((o): Choice => (typeof o === 'string' ? { label: o, description: `About ${o}` } : { label: o[0], description: o[1] })),
+  options: options.map((o): Choice =>
+    typeof o === 'string' ? { label: o, description: `About ${o}` } : { label: o[0], description: o[1] },
+  ),
 })
 export const ask = (...questions: ReturnType<typeof question>[]): Block => tool('AskUserQuestion', { questions })

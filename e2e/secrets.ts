@@ -8,7 +8,9 @@ const holding = (data: Buffer | string, secrets: Map<string, string>, where: str
   [...secrets].filter(([secret]) => data.includes(secret)).map(([, name]) => `${name} is in ${where}`)
 
 function filesIn(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
 }
 
 // A file or a process may go while we look.
@@ -21,7 +23,8 @@ function read(path: string): Buffer {
 }
 
 /** Secrets by their name in what is kept in a folder, byte by byte. */
-export const inFiles = (folder: string, secrets: Map<string, string>) => filesIn(folder).flatMap((path) => holding(read(path), secrets, path))
+export const inFiles = (folder: string, secrets: Map<string, string>) =>
+  filesIn(folder).flatMap((path) => holding(read(path), secrets, path))
 
 /** Secrets by their name in a text. */
 export const inText = (text: string, secrets: Map<string, string>, where: string) => holding(text, secrets, where)
@@ -36,7 +39,8 @@ export function inProcesses(home: string, server: number, secrets: Map<string, s
   // Only Linux shows what others were started with.
   for (const pid of existsSync('/proc/self/environ') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []) {
     const environment = read(`/proc/${pid}/environ`)
-    if (Number(pid) !== server && environment.includes(`HOME=${home}\0`)) found.push(...holding(environment, secrets, `the environment of ${read(`/proc/${pid}/comm`).toString().trim()}`))
+    if (Number(pid) !== server && environment.includes(`HOME=${home}\0`))
+      found.push(...holding(environment, secrets, `the environment of ${read(`/proc/${pid}/comm`).toString().trim()}`))
   }
   return found
 }

@@ -2,7 +2,16 @@
 // scripted model behind that. All of it on loopback and in a folder of its own.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -49,7 +58,9 @@ export async function startModel(script?: Script): Promise<Model> {
     more.push('-script', join(folder, 'script.json'))
     writeFileSync(more[1], JSON.stringify(script))
   }
-  const child = spawn(program('scriptedmodel'), ['-listen', '127.0.0.1:0', ...more], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(program('scriptedmodel'), ['-listen', '127.0.0.1:0', ...more], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   for await (const line of createInterface({ input: child.stdout })) {
     const url = line.match(/^ANTHROPIC_BASE_URL=(.*)$/)?.[1]
     if (url) {
@@ -88,7 +99,15 @@ export interface Settings {
 
 // The environment is built, not inherited: the account and the settings of
 // whoever runs the tests must not matter.
-export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a-key', arguments: more = [], mcpServers, workspace: given, bootstrap = true }: Settings): Promise<Server> {
+export async function startServer({
+  claudePath,
+  modelURL,
+  apiKey = 'sk-ant-not-a-key',
+  arguments: more = [],
+  mcpServers,
+  workspace: given,
+  bootstrap = true,
+}: Settings): Promise<Server> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'sayso-e2e-')))
   const home = join(folder, 'home')
   const workspace = given ?? join(folder, 'workspace')
@@ -114,9 +133,19 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
   // What must be found nowhere. The key of the model is handed to the CLI, which is what it is for.
   const secrets = new Map(bootstrap ? [[token, 'the bootstrap token']] : [])
   async function leaks(): Promise<string[]> {
-    const metrics = bootstrap ? await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${token}` } }).then((r) => r.text(), () => '') : ''
+    const metrics = bootstrap
+      ? await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${token}` } }).then(
+          (r) => r.text(),
+          () => '',
+        )
+      : ''
     const all = new Map(apiKey ? [...secrets, [apiKey, 'the key of the model']] : secrets)
-    return [...inText(said, all, 'the log'), ...inText(metrics, all, 'the metrics'), ...inFiles(state, all), ...inProcesses(home, child.pid ?? 0, secrets)]
+    return [
+      ...inText(said, all, 'the log'),
+      ...inText(metrics, all, 'the metrics'),
+      ...inFiles(state, all),
+      ...inProcesses(home, child.pid ?? 0, secrets),
+    ]
   }
 
   let child: ChildProcess
@@ -125,7 +154,16 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
     const from = said.length
     child = spawn(
       program('sayso'),
-      ['serve', '--listen', listen, '--state-dir', state, '--workspace-root', workspace, ...(typeof more === 'function' ? more(url) : more)],
+      [
+        'serve',
+        '--listen',
+        listen,
+        '--state-dir',
+        state,
+        '--workspace-root',
+        workspace,
+        ...(typeof more === 'function' ? more(url) : more),
+      ],
       { env: environment, stdio: ['ignore', 'pipe', 'pipe'] },
     )
     const hear = (chunk: Buffer) => (said += chunk)
@@ -133,7 +171,10 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
     child.stderr?.on('data', hear)
     for (;;) {
       if (child.exitCode !== null) throw new Error(`sayso ended before it listened:\n${said.slice(from)}`)
-      const ready = await fetch(`${url}/readyz`).then((r) => r.ok, () => false)
+      const ready = await fetch(`${url}/readyz`).then(
+        (r) => r.ok,
+        () => false,
+      )
       if (ready) return
       await new Promise((r) => setTimeout(r, 50))
     }
@@ -145,19 +186,27 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
     workspace,
     signInAddress() {
       // At localhost, where people are sent, the cookies would not be those of url.
-      const found = said.match(/https?:\/\/\S+/g)?.map((a) => a.replace('//localhost:', '//127.0.0.1:')).find((a) => a.startsWith(url) && a.length > url.length + 10)
+      const found = said
+        .match(/https?:\/\/\S+/g)
+        ?.map((a) => a.replace('//localhost:', '//127.0.0.1:'))
+        .find((a) => a.startsWith(url) && a.length > url.length + 10)
       if (!found) throw new Error(`the server printed no sign-in address:\n${said}`)
       return found
     },
     signInSecret() {
-      const address = execFileSync(program('sayso'), ['token', '--sign-in', '--state-dir', state], { env: environment, encoding: 'utf8' })
+      const address = execFileSync(program('sayso'), ['token', '--sign-in', '--state-dir', state], {
+        env: environment,
+        encoding: 'utf8',
+      })
       const secret = address.trim().split('#')[1]
       secrets.set(secret, 'a one-time sign-in')
       return secret
     },
     agentToken(name) {
       const secret = execFileSync(program('sayso'), ['token', '--agent', name, '--state-dir', state], {
-        env: environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'],
+        env: environment,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
       }).trim()
       secrets.set(secret, 'the token of an agent')
       return secret
@@ -168,7 +217,9 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
     log: () => said,
     saved(id) {
       const all = join(home, '.claude', 'projects')
-      const file = existsSync(all) && readdirSync(all, { recursive: true, encoding: 'utf8' }).find((name) => name.endsWith(`${id}.jsonl`))
+      const file =
+        existsSync(all) &&
+        readdirSync(all, { recursive: true, encoding: 'utf8' }).find((name) => name.endsWith(`${id}.jsonl`))
       return file ? readFileSync(join(all, file), 'utf8') : ''
     },
     async crash() {
@@ -184,7 +235,8 @@ export async function startServer({ claudePath, modelURL, apiKey = 'sk-ant-not-a
       await end(child, 'SIGTERM')
       leaked.push(...inFiles(state, secrets))
       execFileSync(program('sayso'), ['kill-all', '--state-dir', state], { env: environment })
-      for (const made of [folder, workspace]) rmSync(made, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+      for (const made of [folder, workspace])
+        rmSync(made, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
       if (leaked.length > 0) throw new Error(`Secrets where none may be:\n${[...new Set(leaked)].join('\n')}`)
     },
   }

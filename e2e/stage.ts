@@ -5,10 +5,19 @@ import { readFileSync } from 'node:fs'
 
 import type { Page, WebSocketRoute } from '@playwright/test'
 
-import type { Command, Hello, Item, Preview, ProcessState, Request, ServerFrame } from '../frontend/src/wsapi/messages.gen.ts'
+import type {
+  Command,
+  Hello,
+  Item,
+  Preview,
+  ProcessState,
+  Request,
+  ServerFrame,
+} from '../frontend/src/wsapi/messages.gen.ts'
 import { root } from './machine.ts'
 
-const golden = <T>(name: string): T => JSON.parse(readFileSync(`${root}wsapi/testdata/messages/${name}.json`, 'utf8')) as T
+const golden = <T>(name: string): T =>
+  JSON.parse(readFileSync(`${root}wsapi/testdata/messages/${name}.json`, 'utf8')) as T
 
 export class Stage {
   /** Of the one session that is on stage. */
@@ -56,7 +65,9 @@ export class Stage {
     await page.route(/\/api\/pending\/[^/]+$/, (route) => route.fulfill({ json: { status: 'withdrawn' } }))
     // Nothing that the tests before this one have said or changed is a person's habit here.
     await page.route('**/api/templates', (route) => route.fulfill({ json: { templates: [] } }))
-    await page.route('**/api/preferences', (route) => route.fulfill({ json: { keys: {}, single_keys: true, language: 'en' } }))
+    await page.route('**/api/preferences', (route) =>
+      route.fulfill({ json: { keys: {}, single_keys: true, language: 'en' } }),
+    )
     await page.route('**/api/sessions?*', (route) => route.fulfill({ json: { sessions: [], next: null } }))
     return stage
   }
@@ -69,8 +80,14 @@ export class Stage {
   private process(requests: Request[], more: Partial<ProcessState> = {}): ProcessState {
     const { pending_request: _, ...idle } = golden<ProcessState>('process_state.idle')
     return {
-      ...idle, version: ++this.states, title: 'Fix the login', cwd: '/w', state: requests.length > 0 ? 'assistant_turn' : 'user_turn',
-      pending_requests: requests, items: this.items.length, ...more,
+      ...idle,
+      version: ++this.states,
+      title: 'Fix the login',
+      cwd: '/w',
+      state: requests.length > 0 ? 'assistant_turn' : 'user_turn',
+      pending_requests: requests,
+      items: this.items.length,
+      ...more,
     }
   }
 
@@ -80,18 +97,41 @@ export class Stage {
     line.onMessage((message) => {
       const command = JSON.parse(String(message)) as Command
       if (this.silent) return void (command.type !== 'ping' && this.commands.push(command))
-      if (command.type === 'subscribe') return this.send(command.session_id === this.id ? this.transcript() : { ...this.transcript(), session_id: command.session_id, next: 0, items: [], total: 0 } as ServerFrame)
+      if (command.type === 'subscribe')
+        return this.send(
+          command.session_id === this.id
+            ? this.transcript()
+            : ({ ...this.transcript(), session_id: command.session_id, next: 0, items: [], total: 0 } as ServerFrame),
+        )
       if (command.type !== 'ping' && command.type !== 'looking') this.commands.push(command)
       const said = this.respond(command)
       if (said) return this.send(...said)
-      if ('command_id' in command && (!this.deaf || command.type === 'ping')) this.send({ type: 'ack', command_id: command.command_id, result: 'applied' } as ServerFrame)
+      if ('command_id' in command && (!this.deaf || command.type === 'ping'))
+        this.send({ type: 'ack', command_id: command.command_id, result: 'applied' } as ServerFrame)
     })
     if (this.silent) return
-    this.send({ ...golden<Hello>('hello'), user: this.user, server_version: this.version, server_time: Date.now() / 1000, ...this.hello }, { type: 'active_processes', processes: [this.state, ...this.others.values()] })
+    this.send(
+      {
+        ...golden<Hello>('hello'),
+        user: this.user,
+        server_version: this.version,
+        server_time: Date.now() / 1000,
+        ...this.hello,
+      },
+      { type: 'active_processes', processes: [this.state, ...this.others.values()] },
+    )
   }
 
   private transcript(): ServerFrame {
-    return { type: 'transcript', session_id: this.id, from: 0, next: this.items.length, items: this.items, total: this.items.length, live: null }
+    return {
+      type: 'transcript',
+      session_id: this.id,
+      from: 0,
+      next: this.items.length,
+      items: this.items,
+      total: this.items.length,
+      live: null,
+    }
   }
 
   send(...frames: ServerFrame[]): void {
@@ -115,7 +155,14 @@ export class Stage {
   say(...items: (Record<string, unknown> & { kind: Item['kind'] })[]): void {
     for (const item of items) {
       const seq = ++this.seq
-      this.items.push({ seq, rev: seq, key: `k${seq}`, at: Date.now() / 1000, agent_id: null, ...item } as unknown as Item)
+      this.items.push({
+        seq,
+        rev: seq,
+        key: `k${seq}`,
+        at: Date.now() / 1000,
+        agent_id: null,
+        ...item,
+      } as unknown as Item)
     }
     this.send(this.transcript())
   }

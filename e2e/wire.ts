@@ -61,7 +61,11 @@ export class REST {
 
   // Starts a session and returns its id.
   async start(words: string, more: Record<string, unknown> = {}): Promise<string> {
-    const made = await this.post<{ session_id: string }>('/api/sessions', { cwd: this.server.workspace, prompt: words, ...more })
+    const made = await this.post<{ session_id: string }>('/api/sessions', {
+      cwd: this.server.workspace,
+      prompt: words,
+      ...more,
+    })
     return made.session_id
   }
   async state(session: string): Promise<ProcessState> {
@@ -75,7 +79,10 @@ export class REST {
   // What Claude has said so far, each text in its line.
   async said(session: string): Promise<string> {
     const items = await this.transcript(session)
-    return items.filter((i) => i.kind === 'text').map((i) => i.text).join('\n')
+    return items
+      .filter((i) => i.kind === 'text')
+      .map((i) => i.text)
+      .join('\n')
   }
 }
 
@@ -91,14 +98,18 @@ export class Tab {
     await page.evaluate(
       (name) =>
         new Promise<void>((resolve, reject) => {
-          const socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws', ['sayso', `sayso.page-key.${localStorage.getItem('sayso:page-key')}`])
+          const socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws', [
+            'sayso',
+            `sayso.page-key.${localStorage.getItem('sayso:page-key')}`,
+          ])
           const acks = new Map<string, unknown>()
           const states = new Map<string, { version: number }>()
           const take = (frame: any) => {
             if (frame.type === 'batch') frame.frames.forEach(take)
             if (frame.type === 'ack') acks.set(frame.command_id, frame)
-            if (frame.type === 'active_processes') frame.processes.forEach(take), resolve()
-            if (frame.type === 'process_state' && !(states.get(frame.session_id)!?.version > frame.version)) states.set(frame.session_id, frame)
+            if (frame.type === 'active_processes') (frame.processes.forEach(take), resolve())
+            if (frame.type === 'process_state' && !(states.get(frame.session_id)!?.version > frame.version))
+              states.set(frame.session_id, frame)
           }
           socket.onmessage = (message) => take(JSON.parse(message.data))
           socket.onclose = (closed) => reject(new Error(`closed with ${closed.code} ${closed.reason}`))
@@ -128,7 +139,10 @@ export class Tab {
   }
 
   async state(session: string): Promise<ProcessState | null> {
-    return this.page.evaluate(([name, session]) => (window as any)[name].states.get(session) ?? null, [this.name, session] as const)
+    return this.page.evaluate(([name, session]) => (window as any)[name].states.get(session) ?? null, [
+      this.name,
+      session,
+    ] as const)
   }
 
   async close(): Promise<void> {

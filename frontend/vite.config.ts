@@ -13,8 +13,17 @@ const chunks = [
   ['text', '/src/ui/markdown.ts'],
   // What stands around each session, a moment after it.
   ...[
-    'wsapi/NoticeBar.vue', 'session/Lately.vue', 'environment/EnvironmentBanner.vue', 'inbox/InboxLink.vue', 'keys/Keyboard.vue',
-    'admin/AdminLink.vue', 'session/SessionMenu.vue', 'session/CatchUp.vue', 'session/Attach.vue', 'session/itemtext.ts', 'pending/travel.ts',
+    'wsapi/NoticeBar.vue',
+    'session/Lately.vue',
+    'environment/EnvironmentBanner.vue',
+    'inbox/InboxLink.vue',
+    'keys/Keyboard.vue',
+    'admin/AdminLink.vue',
+    'session/SessionMenu.vue',
+    'session/CatchUp.vue',
+    'session/Attach.vue',
+    'session/itemtext.ts',
+    'pending/travel.ts',
   ].map((file) => ['around', `/src/${file}`] as const),
 ] as const
 

@@ -15,7 +15,12 @@ export async function meter(page: Page): Promise<() => Promise<Cost>> {
   return async () => {
     const { metrics } = await session.send('Performance.getMetrics')
     const of = (name: string) => metrics.find((m) => m.name === name)?.value ?? 0
-    return { script: of('ScriptDuration') * 1000, style: of('RecalcStyleDuration') * 1000, layout: of('LayoutDuration') * 1000, heap: of('JSHeapUsedSize') }
+    return {
+      script: of('ScriptDuration') * 1000,
+      style: of('RecalcStyleDuration') * 1000,
+      layout: of('LayoutDuration') * 1000,
+      heap: of('JSHeapUsedSize'),
+    }
   }
 }
 
@@ -32,7 +37,9 @@ export const say = (what: string, figure: string, limit: string) => console.log(
 
 /** Where it went, for whoever wants it lower. */
 export const parts = (from: Cost, to: Cost, turns: number) =>
-  (['script', 'style', 'layout'] as const).map((part) => `${part} ${((to[part] - from[part]) / turns).toFixed(2)}`).join(', ')
+  (['script', 'style', 'layout'] as const)
+    .map((part) => `${part} ${((to[part] - from[part]) / turns).toFixed(2)}`)
+    .join(', ')
 
 /** How long after a page began to load words of a transcript were painted, in ms of the page's own clock. */
 export async function until(page: Page, words: string): Promise<() => Promise<number>> {

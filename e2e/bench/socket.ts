@@ -17,8 +17,20 @@ declare global {
 /** Gives the page a socket whose other end is window.deliver. */
 export async function takeSocket(page: Page, states: Frame[], transcripts: Record<string, Frame[]>): Promise<void> {
   // As text already: a server makes it on a processor of its own, and not in the page.
-  const answers = Object.fromEntries(Object.entries(transcripts).map(([session_id, items]) =>
-    [session_id, JSON.stringify({ type: 'transcript', session_id, from: 0, next: items.length, items, total: items.length, live: null })]))
+  const answers = Object.fromEntries(
+    Object.entries(transcripts).map(([session_id, items]) => [
+      session_id,
+      JSON.stringify({
+        type: 'transcript',
+        session_id,
+        from: 0,
+        next: items.length,
+        items,
+        total: items.length,
+        live: null,
+      }),
+    ]),
+  )
   await page.addInitScript(
     ({ states, answers }) => {
       let open: FakeSocket | null = null
@@ -40,7 +52,14 @@ export async function takeSocket(page: Page, states: Frame[], transcripts: Recor
           setTimeout(() => {
             this.readyState = 1
             this.tell('open', new Event('open'))
-            this.give({ type: 'hello', protocol: 1, server_version: 'bench', node_id: 'bench', user: { name: 'admin', role: 'admin' }, server_time: Date.now() / 1000 })
+            this.give({
+              type: 'hello',
+              protocol: 1,
+              server_version: 'bench',
+              node_id: 'bench',
+              user: { name: 'admin', role: 'admin' },
+              server_time: Date.now() / 1000,
+            })
             this.give({ type: 'active_processes', processes: states })
           })
         }
@@ -50,7 +69,10 @@ export async function takeSocket(page: Page, states: Frame[], transcripts: Recor
           else this.onmessage?.(ev as MessageEvent)
         }
         give(frame: Frame | string) {
-          this.tell('message', new MessageEvent('message', { data: typeof frame === 'string' ? frame : JSON.stringify(frame) }))
+          this.tell(
+            'message',
+            new MessageEvent('message', { data: typeof frame === 'string' ? frame : JSON.stringify(frame) }),
+          )
         }
         send(data: string) {
           const command = JSON.parse(data) as { type: string; command_id: string; session_id?: string }
@@ -81,7 +103,8 @@ export async function takeSocket(page: Page, states: Frame[], transcripts: Recor
           let frames = 0
           const step = () => {
             if (frames++ === turns) return done(turns)
-            if (what === 'up' || what === 'down') document.querySelector('[role=feed]')!.scrollBy(0, what === 'up' ? -240 : 240)
+            if (what === 'up' || what === 'down')
+              document.querySelector('[role=feed]')!.scrollBy(0, what === 'up' ? -240 : 240)
             requestAnimationFrame(step)
           }
           requestAnimationFrame(step)

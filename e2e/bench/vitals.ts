@@ -25,11 +25,18 @@ export async function vitals(page: Page): Promise<() => Promise<Vitals>> {
     watch('layout-shift', (e) => (found.cls += e.hadRecentInput ? 0 : e.value))
     // One interaction is several events: the longest of them counts.
     const longest = new Map<number, number>()
-    watch('event', (e) => {
-      if (!e.interactionId) return
-      longest.set(e.interactionId, Math.max(longest.get(e.interactionId) ?? 0, e.duration))
-      found.interactions = [...longest.values()]
-    }, { durationThreshold: 16 })
+    watch(
+      'event',
+      (e) => {
+        if (!e.interactionId) return
+        longest.set(e.interactionId, Math.max(longest.get(e.interactionId) ?? 0, e.duration))
+        found.interactions = [...longest.values()]
+      },
+      { durationThreshold: 16 },
+    )
   })
-  return () => page.evaluate(() => new Promise<Vitals>((done) => requestAnimationFrame(() => setTimeout(() => done(window.vitals), 200))))
+  return () =>
+    page.evaluate(
+      () => new Promise<Vitals>((done) => requestAnimationFrame(() => setTimeout(() => done(window.vitals), 200))),
+    )
 }

@@ -35,7 +35,10 @@ const approval: Script = {
         new_string: '// Limiter lets one address try at most Burst times in any span of Window.',
       }),
     ],
-    [text('Now the tests, with the race detector.'), bash('go test -race -count=1 ./signin/... && git diff --stat', 'Run the tests of sign-in')],
+    [
+      text('Now the tests, with the race detector.'),
+      bash('go test -race -count=1 ./signin/... && git diff --stat', 'Run the tests of sign-in'),
+    ],
     [text('All green.')],
   ],
 }
@@ -50,10 +53,15 @@ const questions: Script = {
           ['End them', 'Everybody signs in again after the upgrade.'],
           ['Ask each user', 'A banner lets people choose within a week.'],
         ]),
-        question('Which databases must it run on?', 'Databases', [
-          ['SQLite', 'What a single server runs on.'],
-          ['PostgreSQL', 'What teams run on.'],
-        ], true),
+        question(
+          'Which databases must it run on?',
+          'Databases',
+          [
+            ['SQLite', 'What a single server runs on.'],
+            ['PostgreSQL', 'What teams run on.'],
+          ],
+          true,
+        ),
       ),
     ],
   ],
@@ -96,7 +104,11 @@ async function scene(
 ) {
   const model = await startModel(script)
   // A short path reads better. The start fails when the folder is there already.
-  const server = await startServer({ claudePath, modelURL: model.url, workspace: join(realpathSync(tmpdir()), 'projects') })
+  const server = await startServer({
+    claudePath,
+    modelURL: model.url,
+    workspace: join(realpathSync(tmpdir()), 'projects'),
+  })
   const project = join(server.workspace, 'shop')
   mkdirSync(join(project, 'signin'), { recursive: true })
   writeFileSync(join(project, 'signin', 'limiter.go'), limiter)
@@ -112,12 +124,24 @@ async function scene(
 
 test('a session that waits for an approval', async ({ page, claudePath, request, signIn }) => {
   await scene(approval, claudePath, request, signIn, page, async ({ server, rest, project }) => {
-    await rest.start(prompt('x', [ask(question('Which licence?', 'Licence', ['MIT', 'Apache-2.0']))]), { cwd: project, title: 'Pick a licence for the plugins' })
-    await rest.start(prompt('x', [fetchPage('changelog'), fetchPage('advisories')]), { cwd: project, title: 'Read what changed upstream' })
-    await rest.start(prompt('x', { blocks: [text('…')], delay_ms: 60_000 }), { cwd: project, title: 'Rename Basket to Cart' })
+    await rest.start(prompt('x', [ask(question('Which licence?', 'Licence', ['MIT', 'Apache-2.0']))]), {
+      cwd: project,
+      title: 'Pick a licence for the plugins',
+    })
+    await rest.start(prompt('x', [fetchPage('changelog'), fetchPage('advisories')]), {
+      cwd: project,
+      title: 'Read what changed upstream',
+    })
+    await rest.start(prompt('x', { blocks: [text('…')], delay_ms: 60_000 }), {
+      cwd: project,
+      title: 'Rename Basket to Cart',
+    })
     const done = await rest.start(prompt('x', [text('Done.')]), { cwd: project, title: 'Explain the retry loop' })
     await expect.poll(async () => (await rest.state(done)).state, { timeout: 30_000 }).toBe('user_turn')
-    const id = await rest.start('The sign-in limiter lets too many attempts through. Find out why and mend it.', { cwd: project, title: 'Mend the sign-in limiter' })
+    const id = await rest.start('The sign-in limiter lets too many attempts through. Find out why and mend it.', {
+      cwd: project,
+      title: 'Mend the sign-in limiter',
+    })
     const app = await App.openSession(page, id, server.url)
     await app.approve(app.card('Edit'))
     await expect(app.card('go test')).toBeVisible()
@@ -131,7 +155,11 @@ test('a session that waits for an approval', async ({ page, claudePath, request,
     await shoot(page, 'inbox')
     await page.goto(`${server.url}/sessions/${id}`)
     await expect(app.card('go test')).toBeVisible()
-    for (const [keys, name, picture] of [['Control+k', 'Search sessions and actions', 'palette'], ['?', 'Keys', 'keys'], ['/', '', 'search']] as const) {
+    for (const [keys, name, picture] of [
+      ['Control+k', 'Search sessions and actions', 'palette'],
+      ['?', 'Keys', 'keys'],
+      ['/', '', 'search'],
+    ] as const) {
       await page.setViewportSize(sizes.desktop)
       await page.getByRole('feed').focus()
       await page.keyboard.press(keys)
@@ -149,15 +177,33 @@ test('a session that waits for an approval', async ({ page, claudePath, request,
 test('settings, and the admin area', async ({ page, claudePath, request, signIn }) => {
   test.setTimeout(180_000)
   await scene(approval, claudePath, request, signIn, page, async ({ server, rest, project }) => {
-    for (const [name, role] of [['ada', 'member'], ['grace', 'member'], ['edsger', 'viewer']]) await rest.post('/api/users', { name, role })
+    for (const [name, role] of [
+      ['ada', 'member'],
+      ['grace', 'member'],
+      ['edsger', 'viewer'],
+    ])
+      await rest.post('/api/users', { name, role })
     await rest.post('/api/projects', { name: 'Shop', folders: [project] })
     await rest.post('/api/tokens', { name: 'deploy script', scope: 'member', expires_in: 30 * 86_400 })
-    await rest.start(prompt('x', [bash('make test', 'Run the tests')], [text('Done.')]), { cwd: project, title: 'Mend the sign-in limiter' })
-    await rest.start(prompt('x', { blocks: [text('…')], delay_ms: 60_000 }), { cwd: project, title: 'Rename Basket to Cart' })
+    await rest.start(prompt('x', [bash('make test', 'Run the tests')], [text('Done.')]), {
+      cwd: project,
+      title: 'Mend the sign-in limiter',
+    })
+    await rest.start(prompt('x', { blocks: [text('…')], delay_ms: 60_000 }), {
+      cwd: project,
+      title: 'Rename Basket to Cart',
+    })
     await App.home(page, server.url)
     for (const [address, heading] of [
-      ['settings', 'Settings'], ['admin/processes', 'Processes'], ['admin/people', 'People'], ['admin/tokens', 'Tokens'], ['admin/projects', 'Projects'],
-      ['admin/grants', 'Grants'], ['admin/folders', 'Trusted folders'], ['admin/audit', 'Audit'], ['admin/settings', 'Server settings'],
+      ['settings', 'Settings'],
+      ['admin/processes', 'Processes'],
+      ['admin/people', 'People'],
+      ['admin/tokens', 'Tokens'],
+      ['admin/projects', 'Projects'],
+      ['admin/grants', 'Grants'],
+      ['admin/folders', 'Trusted folders'],
+      ['admin/audit', 'Audit'],
+      ['admin/settings', 'Server settings'],
     ] as const) {
       await page.goto(`${server.url}/${address}`)
       await expect(page.getByRole('heading', { name: heading, level: 1 })).toBeVisible()
@@ -176,7 +222,10 @@ test('settings, and the admin area', async ({ page, claudePath, request, signIn 
 
 test('a session that has questions', async ({ page, claudePath, request, signIn }) => {
   await scene(questions, claudePath, request, signIn, page, async ({ server, rest, project }) => {
-    const id = await rest.start('Write the migration for the new session table.', { cwd: project, title: 'Migrate the session table' })
+    const id = await rest.start('Write the migration for the new session table.', {
+      cwd: project,
+      title: 'Migrate the session table',
+    })
     const app = await App.openSession(page, id, server.url)
     await app.card().getByRole('radio', { name: 'Keep them' }).check()
     await shoot(page, 'questions')
@@ -185,7 +234,11 @@ test('a session that has questions', async ({ page, claudePath, request, signIn 
 
 test('a session that has made a plan', async ({ page, claudePath, request, signIn }) => {
   await scene(planned, claudePath, request, signIn, page, async ({ server, rest, project }) => {
-    const id = await rest.start('Plan how to make the limiter slide.', { cwd: project, permission_mode: 'plan', title: 'A limiter that slides' })
+    const id = await rest.start('Plan how to make the limiter slide.', {
+      cwd: project,
+      permission_mode: 'plan',
+      title: 'A limiter that slides',
+    })
     const app = await App.openSession(page, id, server.url)
     await expect(app.card().getByText('Nothing else changes')).toBeVisible()
     await shoot(page, 'plan', 'desktop')

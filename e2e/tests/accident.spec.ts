@@ -11,12 +11,20 @@ const { viewport, userAgent, deviceScaleFactor, isMobile, hasTouch } = devices['
 test.use({ viewport, userAgent, deviceScaleFactor, isMobile, hasTouch, undo: 'usual', goesOn: false })
 
 const OTHER = '0198c0de-0000-7000-8000-0000000000b1'
-const call = (id: string, command: string, level: Request['risk']): Request =>
-  ({ ...tool('Bash', { command }), request_id: id, input_hash: `sha256:${id}`, created_at: Date.now() / 1000 - 5, ...(level ? { risk: level } : {}) })
+const call = (id: string, command: string, level: Request['risk']): Request => ({
+  ...tool('Bash', { command }),
+  request_id: id,
+  input_hash: `sha256:${id}`,
+  created_at: Date.now() / 1000 - 5,
+  ...(level ? { risk: level } : {}),
+})
 
 const given = (stage: Stage) => stage.commands.filter((c) => c.type === 'pending_request_response')
 
-test('a second tap where a card was approved decides nothing; the next card comes by a deliberate step @newest', async ({ page, server }) => {
+test('a second tap where a card was approved decides nothing; the next card comes by a deliberate step @newest', async ({
+  page,
+  server,
+}) => {
   const stage = await Stage.in(page)
   stage.show([call('a', 'touch first', 'medium')])
   stage.previews.set('a', risk('medium')).set('b', risk('medium'))
@@ -45,7 +53,9 @@ test('a second tap where a card was approved decides nothing; the next card come
   await next.tap()
   await expect(app.card('touch second')).toBeVisible()
   await app.approveButton(app.card('touch second')).tap()
-  await expect.poll(() => given(stage).map((c) => c.type === 'pending_request_response' && c.request_id)).toEqual(['a', 'b'])
+  await expect
+    .poll(() => given(stage).map((c) => c.type === 'pending_request_response' && c.request_id))
+    .toEqual(['a', 'b'])
 })
 
 test('what comes into a session after a decision waits until it is asked for @newest', async ({ page, server }) => {
@@ -67,7 +77,18 @@ test('what comes into a session after a decision waits until it is asked for @ne
 test('danger is confirmed by one button that is held, or by the dangerous word @newest', async ({ page, server }) => {
   const stage = await Stage.in(page)
   const text = 'cd build && git push --force origin main'
-  stage.previews.set('a', risk('high', [{ from: text.indexOf('git'), to: text.length, kind: 'git_force', level: 'high', reason: 'replaces history on the other side' }]))
+  stage.previews.set(
+    'a',
+    risk('high', [
+      {
+        from: text.indexOf('git'),
+        to: text.length,
+        kind: 'git_force',
+        level: 'high',
+        reason: 'replaces history on the other side',
+      },
+    ]),
+  )
   stage.show([call('a', text, 'high')])
   await stage.open(server.url)
   const app = App.of(page)
@@ -100,7 +121,12 @@ test('what one person decided without a connection is not sent for the next @new
   stage.up = false
   await stage.hangUp()
   await app.approveButton(app.card('ls first')).tap()
-  await expect(app.card('ls first').getByText(/as soon as|connection/i).first()).toBeVisible()
+  await expect(
+    app
+      .card('ls first')
+      .getByText(/as soon as|connection/i)
+      .first(),
+  ).toBeVisible()
   const ada = stage.hello
   stage.hello = { ...ada, user: { name: 'grace', role: 'member' }, user_id: '0198c0de-0000-7000-8000-0000000000c3' }
   stage.up = true

@@ -38,8 +38,16 @@ test('the first start leads to a page that makes the first admin @newest', async
   await fresh.stop()
 })
 
-test('an admin brings a viewer in, makes her a member, and shuts her out @newest', async ({ browser, page, folder, rest, server }) => {
-  const id = await rest.start(prompt('Make what Ada looks at.', [bash('touch for-ada')], [text('Made.')]), { cwd: folder })
+test('an admin brings a viewer in, makes her a member, and shuts her out @newest', async ({
+  browser,
+  page,
+  folder,
+  rest,
+  server,
+}) => {
+  const id = await rest.start(prompt('Make what Ada looks at.', [bash('touch for-ada')], [text('Made.')]), {
+    cwd: folder,
+  })
   const name = own('Ada')
   await App.home(page, server.url)
   await page.getByRole('button', { name: /^Account:/ }).click()

@@ -25,10 +25,20 @@ test('the printed address signs in once @newest', async ({ browser, server, page
   await App.expectSignedIn(page)
 })
 
-test('a session is started in the app, and what waits stands on top of the list', async ({ page, folder, rest, server }) => {
+test('a session is started in the app, and what waits stands on top of the list', async ({
+  page,
+  folder,
+  rest,
+  server,
+}) => {
   const quiet = await rest.start(prompt('Say hello.', [text('Hello.')]), { cwd: folder, title: 'The quiet one' })
   await expect.poll(async () => (await rest.state(quiet)).state).toBe('user_turn')
-  const app = await App.newSession(page, server.url, folder, prompt('Make a file.', [bash('touch made')], [text('Made.')]))
+  const app = await App.newSession(
+    page,
+    server.url,
+    folder,
+    prompt('Make a file.', [bash('touch made')], [text('Made.')]),
+  )
 
   await expect(app.card()).toBeVisible()
   await expect(app.waitingForYou().getByText('Make a file.')).toBeVisible()
@@ -39,10 +49,10 @@ test('a session is started in the app, and what waits stands on top of the list'
 })
 
 test('a plan is approved', async ({ page, folder, rest }) => {
-  const id = await rest.start(
-    prompt('Plan.', ...plan('# The plan\n\n1. Paint it green'), [text('Off I go.')]),
-    { cwd: folder, permission_mode: 'plan' },
-  )
+  const id = await rest.start(prompt('Plan.', ...plan('# The plan\n\n1. Paint it green'), [text('Off I go.')]), {
+    cwd: folder,
+    permission_mode: 'plan',
+  })
   const app = await App.openSession(page, id)
   await expect(app.card().getByText('Paint it green')).toBeVisible()
   await app.approvePlan(app.card())
@@ -54,9 +64,17 @@ test.describe('on a phone', () => {
   test.use({ viewport, userAgent, deviceScaleFactor, isMobile, hasTouch })
 
   test('approve and answer with the thumb @newest', async ({ page, folder, rest }) => {
-    const long = `touch ${join(folder, 'a-name-that-is-much-longer-than-the-screen-of-any-phone-'.repeat(3))}`.slice(0, 200)
+    const long = `touch ${join(folder, 'a-name-that-is-much-longer-than-the-screen-of-any-phone-'.repeat(3))}`.slice(
+      0,
+      200,
+    )
     const id = await rest.start(
-      prompt('Work.', [bash(long)], [ask(question('Which format?', 'Format', ['Summary', 'Table']))], [text('You said: {{last_tool_result}}')]),
+      prompt(
+        'Work.',
+        [bash(long)],
+        [ask(question('Which format?', 'Format', ['Summary', 'Table']))],
+        [text('You said: {{last_tool_result}}')],
+      ),
       { cwd: folder },
     )
     const app = await App.openSession(page, id)

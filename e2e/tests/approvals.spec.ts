@@ -34,7 +34,10 @@ test('a file is written as the diff shows it', async ({ page, folder, rest }) =>
 
 test('deny with a reason, and Claude reads it', async ({ page, context, folder, rest }) => {
   const file = join(folder, 'denied')
-  const id = await rest.start(prompt('Make a file.', [bash(`touch ${file}`)], [text('You said: {{last_tool_result}}')]), { cwd: folder })
+  const id = await rest.start(
+    prompt('Make a file.', [bash(`touch ${file}`)], [text('You said: {{last_tool_result}}')]),
+    { cwd: folder },
+  )
   const desk = await App.openSession(page, id)
   const phone = await App.openSession(await context.newPage(), id)
 
@@ -49,7 +52,9 @@ test('deny with a reason, and Claude reads it', async ({ page, context, folder, 
 test('edit the command, and the edited one runs', async ({ page, folder, rest }) => {
   const asked = join(folder, 'asked')
   const edited = join(folder, 'edited')
-  const id = await rest.start(prompt('Make a file.', [bash(`touch ${asked}`)], [text('Done as you like it.')]), { cwd: folder })
+  const id = await rest.start(prompt('Make a file.', [bash(`touch ${asked}`)], [text('Done as you like it.')]), {
+    cwd: folder,
+  })
   const app = await App.openSession(page, id)
 
   await app.approveEdited(app.card(), `touch ${edited}`)

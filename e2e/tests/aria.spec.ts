@@ -15,11 +15,16 @@ test.use({ timezoneId: 'UTC' })
 /** Until a card has said the same for longer than its buttons take no press. */
 async function settled(what: Locator): Promise<void> {
   let was = { said: '', since: 0 }
-  await expect.poll(async () => {
-    const said = await what.ariaSnapshot()
-    if (said !== was.said) was = { said, since: Date.now() }
-    return Date.now() - was.since >= 1_000
-  }, { intervals: [100] }).toBe(true)
+  await expect
+    .poll(
+      async () => {
+        const said = await what.ariaSnapshot()
+        if (said !== was.said) was = { said, since: Date.now() }
+        return Date.now() - was.since >= 1_000
+      },
+      { intervals: [100] },
+    )
+    .toBe(true)
 }
 
 const softly = expect.configure({ soft: true })
@@ -29,21 +34,37 @@ async function expectHeard(what: Locator, name: string): Promise<void> {
   if (process.env.SAYSO_ARIA === 'write') {
     await settled(what)
     // Nobody wants to keep a megabyte; how many lines are below, the fonts of a machine decide.
-    const heard = (await what.ariaSnapshot()).replace(/(?<=: )x{1000,}$/m, (all) => `/^x{${all.length}}$/`)
+    const heard = (await what.ariaSnapshot())
+      .replace(/(?<=: )x{1000,}$/m, (all) => `/^x{${all.length}}$/`)
       .replace(/"(Scroll to the end to approve) \(.*\)"/, '/$1 \\(\\d+ more lines\\)/')
     writeFileSync(test.info().snapshotPath(file, { kind: 'aria' }), heard + '\n')
   } else await softly(what, name).toMatchAriaSnapshot({ name: file })
 }
 
 /** Shows requests, each under the name that its snapshot has; and their cards by these names, once they take decisions. */
-async function shown(stage: Stage, all: Record<string, [Request, Preview | null]>, more: Partial<ProcessState> = {}): Promise<(name: string) => Locator> {
+async function shown(
+  stage: Stage,
+  all: Record<string, [Request, Preview | null]>,
+  more: Partial<ProcessState> = {},
+): Promise<(name: string) => Locator> {
   const id = (name: string) => name.replaceAll(' ', '-')
   for (const [name, [, preview]] of Object.entries(all)) if (preview) stage.previews.set(id(name), preview)
   // What was asked later than now has waited for 0 s, however slow the machine.
   const created_at = Date.now() / 1000 + 3_600
-  stage.show(Object.entries(all).map(([name, [r]]) => ({ ...r, request_id: id(name), input_hash: `sha256:${id(name)}`, created_at })), more)
+  stage.show(
+    Object.entries(all).map(([name, [r]]) => ({
+      ...r,
+      request_id: id(name),
+      input_hash: `sha256:${id(name)}`,
+      created_at,
+    })),
+    more,
+  )
   const card = (name: string) => stage.page.locator(`[data-request-id="${id(name)}"]`)
-  for (const name of Object.keys(all)) await expect(card(name).getByRole('button', { name: /^(Deny|Decline|Keep planning)$/ })).not.toHaveAttribute('aria-disabled')
+  for (const name of Object.keys(all))
+    await expect(card(name).getByRole('button', { name: /^(Deny|Decline|Keep planning)$/ })).not.toHaveAttribute(
+      'aria-disabled',
+    )
   return card
 }
 
@@ -57,7 +78,10 @@ test('every kind of card, as it is heard @newest', async ({ page, server }) => {
   await page.setViewportSize(TALL)
   await stage.open(server.url)
 
-  const all: [string, [Request, Preview | null]][] = [...Object.entries(KINDS), ...Object.entries(FORMS).map(([name, r]): [string, [Request, null]] => [name, [r, null]])]
+  const all: [string, [Request, Preview | null]][] = [
+    ...Object.entries(KINDS),
+    ...Object.entries(FORMS).map(([name, r]): [string, [Request, null]] => [name, [r, null]]),
+  ]
   const short = all.filter(([name]) => !LONG.test(name))
   for (let at = 0; at < short.length; at += 8) {
     const some = short.slice(at, at + 8)
@@ -81,8 +105,13 @@ test('every state of a card, as it is heard @newest', async ({ page, server }) =
   const bash: [Request, Preview] = [tool('Bash', { command: 'touch a', description: 'Make a file' }), command('low')]
   const form: [Request, null] = [FORMS['a question with one answer']!, null]
   let card = await shown(stage, {
-    denying: bash, editing: bash, 'raw JSON': bash, 'high risk confirmed': KINDS['a command of high risk']!, 'a rule chosen': KINDS['a command with a rule']!,
-    'another answer': form, declining: form,
+    denying: bash,
+    editing: bash,
+    'raw JSON': bash,
+    'high risk confirmed': KINDS['a command of high risk']!,
+    'a rule chosen': KINDS['a command with a rule']!,
+    'another answer': form,
+    declining: form,
   })
   await card('denying').getByRole('button', { name: 'Deny' }).click()
   await card('editing').getByRole('button', { name: 'Edit' }).click()
@@ -94,25 +123,61 @@ test('every state of a card, as it is heard @newest', async ({ page, server }) =
   await card('another answer').getByText('Other', { exact: true }).click()
   await card('another answer').getByRole('textbox').fill('A poem')
   await card('declining').getByRole('button', { name: 'Decline' }).click()
-  for (const name of ['denying', 'editing', 'raw JSON', 'high risk confirmed', 'a rule chosen', 'another answer', 'declining']) await expectHeard(card(name), name)
+  for (const name of [
+    'denying',
+    'editing',
+    'raw JSON',
+    'high risk confirmed',
+    'a rule chosen',
+    'another answer',
+    'declining',
+  ])
+    await expectHeard(card(name), name)
 
   // What others do with it.
   const with_ = (more: Partial<Request>): [Request, Preview] => [{ ...bash[0], ...more }, command('low')]
   const two = { effect: 'two_people', may: true } as const
-  card = await shown(stage, {
-    'two people must approve': with_({ approval: two }),
-    'approved by another': with_({ approval: { ...two, first: { by: 'grace', at: 1_763_692_800, mine: false } } }),
-    'approved by me': with_({ approval: { ...two, first: { by: 'ada', at: 1_763_692_800, mine: true } } }),
-    'nobody may approve': with_({ approval: { effect: 'deny', may: false } }),
-    'only some may approve': with_({ approval: { effect: 'allow', may: false, people: ['grace', 'linus'] } }),
-    'of a subagent': with_({ agent_id: 'a-1', agent_type: 'Reader' }),
-    'of a process that died': with_({ status: 'orphaned' }),
-    'asked differently before': with_({ earlier: { request_id: 'e', tool_input: { command: 'touch c' }, outcome: 'answered', summary: 'Approved', by: 'Ada', at: 1_763_692_804 } }),
-    'somebody else answers': bash,
-  }, { project_name: 'api-server' })
-  stage.send({ type: 'presence', session_id: stage.id, viewers: [{ name: 'grace', typing: true, request_id: 'somebody-else-answers' }] })
+  card = await shown(
+    stage,
+    {
+      'two people must approve': with_({ approval: two }),
+      'approved by another': with_({ approval: { ...two, first: { by: 'grace', at: 1_763_692_800, mine: false } } }),
+      'approved by me': with_({ approval: { ...two, first: { by: 'ada', at: 1_763_692_800, mine: true } } }),
+      'nobody may approve': with_({ approval: { effect: 'deny', may: false } }),
+      'only some may approve': with_({ approval: { effect: 'allow', may: false, people: ['grace', 'linus'] } }),
+      'of a subagent': with_({ agent_id: 'a-1', agent_type: 'Reader' }),
+      'of a process that died': with_({ status: 'orphaned' }),
+      'asked differently before': with_({
+        earlier: {
+          request_id: 'e',
+          tool_input: { command: 'touch c' },
+          outcome: 'answered',
+          summary: 'Approved',
+          by: 'Ada',
+          at: 1_763_692_804,
+        },
+      }),
+      'somebody else answers': bash,
+    },
+    { project_name: 'api-server' },
+  )
+  stage.send({
+    type: 'presence',
+    session_id: stage.id,
+    viewers: [{ name: 'grace', typing: true, request_id: 'somebody-else-answers' }],
+  })
   await expect(card('somebody else answers').getByText('grace is answering')).toBeVisible()
-  for (const name of ['two people must approve', 'approved by another', 'approved by me', 'nobody may approve', 'only some may approve', 'of a subagent', 'of a process that died', 'asked differently before', 'somebody else answers']) {
+  for (const name of [
+    'two people must approve',
+    'approved by another',
+    'approved by me',
+    'nobody may approve',
+    'only some may approve',
+    'of a subagent',
+    'of a process that died',
+    'asked differently before',
+    'somebody else answers',
+  ]) {
     await expectHeard(card(name), name)
   }
 
@@ -127,16 +192,51 @@ test('every state of a card, as it is heard @newest', async ({ page, server }) =
   // And what stays of it in the transcript.
   stage.show([])
   const at = 1_763_692_804
-  const was = { kind: 'resolved', request_type: 'tool_approval', tool_name: 'Bash', tool_input: { command: 'touch a' }, by: 'ada', device: 'Chrome on Linux', waited: 3.5, at } as const
+  const was = {
+    kind: 'resolved',
+    request_type: 'tool_approval',
+    tool_name: 'Bash',
+    tool_input: { command: 'touch a' },
+    by: 'ada',
+    device: 'Chrome on Linux',
+    waited: 3.5,
+    at,
+  } as const
   stage.say(
     { ...was, request_id: 'r1', outcome: 'answered', summary: 'Approved' },
     { ...was, request_id: 'r2', outcome: 'answered', summary: 'Approved', edited: true, by: 'grace' },
     { ...was, request_id: 'r3', outcome: 'denied', summary: 'Denied', message: 'Use pnpm, not npm.' },
     { ...was, request_id: 'r4', outcome: 'answered', summary: 'Approved', carried: true },
     { ...was, request_id: 'r5', outcome: 'withdrawn', summary: 'Claude withdrew it', by: undefined, device: undefined },
-    { ...was, request_id: 'r6', request_type: 'ask_user_question', tool_name: 'AskUserQuestion', tool_input: {}, outcome: 'answered', summary: 'Format → Summary' },
-    { ...was, request_id: 'r7', request_type: 'ask_user_question', source: 'mcp', tool_name: 'ask_user', tool_input: {}, outcome: 'expired', summary: 'Time ran out', by: undefined, device: undefined },
-    { ...was, request_id: 'r8', tool_name: 'ExitPlanMode', tool_input: { plan: '# Plan' }, outcome: 'answered', summary: 'Plan approved' },
+    {
+      ...was,
+      request_id: 'r6',
+      request_type: 'ask_user_question',
+      tool_name: 'AskUserQuestion',
+      tool_input: {},
+      outcome: 'answered',
+      summary: 'Format → Summary',
+    },
+    {
+      ...was,
+      request_id: 'r7',
+      request_type: 'ask_user_question',
+      source: 'mcp',
+      tool_name: 'ask_user',
+      tool_input: {},
+      outcome: 'expired',
+      summary: 'Time ran out',
+      by: undefined,
+      device: undefined,
+    },
+    {
+      ...was,
+      request_id: 'r8',
+      tool_name: 'ExitPlanMode',
+      tool_input: { plan: '# Plan' },
+      outcome: 'answered',
+      summary: 'Plan approved',
+    },
   )
   await expect(page.getByRole('feed').getByText('Time ran out')).toBeVisible()
   await expectHeard(page.getByRole('feed'), 'what was decided')

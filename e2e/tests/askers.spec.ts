@@ -13,9 +13,19 @@ const sayso = (name: string, input: Record<string, unknown>) => tool(`mcp__sayso
 const heard = [text('Heard: {{tool_results}}')]
 
 test('ask_user with one question: chosen in the browser, told in words', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Ask.', [
-    sayso('ask_user', { question: 'Which **database**?', options: [{ label: 'SQLite', description: 'One `file`' }, { label: 'PostgreSQL' }] }),
-  ], heard), { cwd: folder, title: 'Databases' })
+  const id = await rest.start(
+    prompt(
+      'Ask.',
+      [
+        sayso('ask_user', {
+          question: 'Which **database**?',
+          options: [{ label: 'SQLite', description: 'One `file`' }, { label: 'PostgreSQL' }],
+        }),
+      ],
+      heard,
+    ),
+    { cwd: folder, title: 'Databases' },
+  )
   const app = await App.openSession(page, id)
   const card = app.card()
   await expect(card).toHaveAccessibleName('Claude has a question')
@@ -28,17 +38,31 @@ test('ask_user with one question: chosen in the browser, told in words', async (
 })
 
 test('ask_user with several questions of every kind', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Ask.', [
-    sayso('ask_user', {
-      title: 'Release', timeout: 600_000,
-      questions: [
-        { id: 'name', question: 'What is it called?', type: 'text', placeholder: 'v1.2' },
-        { id: 'style', question: 'Which styling?', type: 'select', options: ['CSS Modules', 'Plain CSS'] },
-        { id: 'features', question: 'Which features?', type: 'multi-select', options: ['Loading', 'Errors', 'Animation'], required: false },
-        { id: 'sure', question: 'Publish it?', type: 'confirm' },
+  const id = await rest.start(
+    prompt(
+      'Ask.',
+      [
+        sayso('ask_user', {
+          title: 'Release',
+          timeout: 600_000,
+          questions: [
+            { id: 'name', question: 'What is it called?', type: 'text', placeholder: 'v1.2' },
+            { id: 'style', question: 'Which styling?', type: 'select', options: ['CSS Modules', 'Plain CSS'] },
+            {
+              id: 'features',
+              question: 'Which features?',
+              type: 'multi-select',
+              options: ['Loading', 'Errors', 'Animation'],
+              required: false,
+            },
+            { id: 'sure', question: 'Publish it?', type: 'confirm' },
+          ],
+        }),
       ],
-    }),
-  ], heard), { cwd: folder })
+      heard,
+    ),
+    { cwd: folder },
+  )
   const app = await App.openSession(page, id)
   const card = app.card()
   await expect(card).toHaveAccessibleName('Release')
@@ -47,7 +71,8 @@ test('ask_user with several questions of every kind', async ({ page, folder, res
   await expect(app.question(card, 'Which features?')).toContainText('(optional)')
   await app.question(card, 'What is it called?').getByRole('textbox').fill('v2')
   await app.question(card, 'Which styling?').getByRole('radio', { name: 'Plain CSS' }).check()
-  for (const feature of ['Loading', 'Animation']) await app.question(card, 'Which features?').getByRole('checkbox', { name: feature }).check()
+  for (const feature of ['Loading', 'Animation'])
+    await app.question(card, 'Which features?').getByRole('checkbox', { name: feature }).check()
   await expect(app.submitButton(card)).toHaveAttribute('aria-disabled', 'true')
   await app.question(card, 'Publish it?').getByText('No', { exact: true }).click()
   await app.submit(card)
@@ -56,9 +81,23 @@ test('ask_user with several questions of every kind', async ({ page, folder, res
 })
 
 test('ask_question takes only what it offers', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Ask.', [
-    sayso('ask_question', { question: 'Ship it?', options: [{ value: 'go', label: 'Ship' }, { value: 'wait', label: 'Wait' }], allow_free_text: false }),
-  ], heard), { cwd: folder })
+  const id = await rest.start(
+    prompt(
+      'Ask.',
+      [
+        sayso('ask_question', {
+          question: 'Ship it?',
+          options: [
+            { value: 'go', label: 'Ship' },
+            { value: 'wait', label: 'Wait' },
+          ],
+          allow_free_text: false,
+        }),
+      ],
+      heard,
+    ),
+    { cwd: folder },
+  )
   const app = await App.openSession(page, id)
   await expect(app.card().getByRole('radio')).toHaveCount(2)
   await app.card().getByRole('radio', { name: 'Ship' }).check()
@@ -67,20 +106,30 @@ test('ask_question takes only what it offers', async ({ page, folder, rest }) =>
 })
 
 test('declined, the agent is told that it was cancelled', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Ask.', [sayso('ask_user', { questions: [{ question: 'Name?' }] })], heard), { cwd: folder })
+  const id = await rest.start(prompt('Ask.', [sayso('ask_user', { questions: [{ question: 'Name?' }] })], heard), {
+    cwd: folder,
+  })
   const app = await App.openSession(page, id)
   await app.decline(app.card(), 'not now')
   await expect(app.said(/"cancelled":\s*true/)).toBeVisible()
 })
 
-test('time runs out while a person types: the text is kept, and sent as a message @newest', async ({ page, folder, rest }) => {
+test('time runs out while a person types: the text is kept, and sent as a message @newest', async ({
+  page,
+  folder,
+  rest,
+}) => {
   // The time runs from the question on, so the page is there before it.
   const id = await rest.start(prompt('Hello.', [text('Hello.')]), { cwd: folder })
   const app = await App.openSession(page, id)
   await expect(app.said('Hello.')).toBeVisible()
-  await app.send(prompt('Ask.', [
-    sayso('ask_user', { timeout: 20_000, questions: [{ id: 'why', question: 'Why so?', type: 'text' }] }),
-  ], heard))
+  await app.send(
+    prompt(
+      'Ask.',
+      [sayso('ask_user', { timeout: 20_000, questions: [{ id: 'why', question: 'Why so?', type: 'text' }] })],
+      heard,
+    ),
+  )
   const field = app.card().getByRole('textbox', { name: 'Why so?' })
   await field.fill('Because it is')
   await field.press('End')
@@ -99,9 +148,10 @@ test('time runs out while a person types: the text is kept, and sent as a messag
 })
 
 test('five minutes more, seen in every tab @newest', async ({ page, context, folder, rest }) => {
-  const id = await rest.start(prompt('Ask.', [
-    sayso('ask_user', { timeout: 60_000, questions: [{ question: 'Why so?', type: 'text' }] }),
-  ], heard), { cwd: folder })
+  const id = await rest.start(
+    prompt('Ask.', [sayso('ask_user', { timeout: 60_000, questions: [{ question: 'Why so?', type: 'text' }] })], heard),
+    { cwd: folder },
+  )
   const desk = await App.openSession(page, id)
   const phone = await App.openSession(await context.newPage(), id)
   await expect(phone.card()).toContainText(/closes in \d:\d\d/)
@@ -113,12 +163,19 @@ test('five minutes more, seen in every tab @newest', async ({ page, context, fol
 })
 
 test('several askers at once, each with a form of its own', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Ask.', [
-    ask(question('Which format?', 'Format', ['Summary', 'Detailed'])),
-    sayso('ask_user', { questions: [{ question: 'Name of the release?', type: 'text' }] }),
-    sayso('ask_question', { question: 'Anything else?' }),
-    bash('touch made'),
-  ], heard), { cwd: folder, title: 'Many' })
+  const id = await rest.start(
+    prompt(
+      'Ask.',
+      [
+        ask(question('Which format?', 'Format', ['Summary', 'Detailed'])),
+        sayso('ask_user', { questions: [{ question: 'Name of the release?', type: 'text' }] }),
+        sayso('ask_question', { question: 'Anything else?' }),
+        bash('touch made'),
+      ],
+      heard,
+    ),
+    { cwd: folder, title: 'Many' },
+  )
   const app = await App.openSession(page, id)
   // The command waits for what was asked beside it.
   await expect(app.cards()).toHaveCount(3)
@@ -138,10 +195,27 @@ test('several askers at once, each with a form of its own', async ({ page, folde
   await expect(app.said(/v2/)).toBeVisible()
 })
 
-test('how far an agent says it has come stands above the session, and is there after a reload', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Report.', [
-    sayso('submit_lifecycle_event', { event_type: 'plan-started', phase_name: 'Hook Bridge', phase_number: '33', step: 2, total_steps: 5 }),
-  ], [text('Reported.')]), { cwd: folder })
+test('how far an agent says it has come stands above the session, and is there after a reload', async ({
+  page,
+  folder,
+  rest,
+}) => {
+  const id = await rest.start(
+    prompt(
+      'Report.',
+      [
+        sayso('submit_lifecycle_event', {
+          event_type: 'plan-started',
+          phase_name: 'Hook Bridge',
+          phase_number: '33',
+          step: 2,
+          total_steps: 5,
+        }),
+      ],
+      [text('Reported.')],
+    ),
+    { cwd: folder },
+  )
   const app = await App.openSession(page, id)
   const bar = page.getByRole('status', { name: 'Progress of the session' })
   await expect(bar).toContainText('Plan started')
@@ -152,26 +226,46 @@ test('how far an agent says it has come stands above the session, and is there a
   await expect(bar).toContainText('step 2 of 5')
 })
 
-test('an MCP server elicits through Claude: a number with its bounds, a default, an optional answer', async ({ page, claudePath, model, request, signIn }) => {
+test('an MCP server elicits through Claude: a number with its bounds, a default, an optional answer', async ({
+  page,
+  claudePath,
+  model,
+  request,
+  signIn,
+}) => {
   const server = await startServer({
-    claudePath, modelURL: model.url, mcpServers: { billing: { command: process.execPath, args: [`${root}e2e/elicitor.mjs`] } },
+    claudePath,
+    modelURL: model.url,
+    mcpServers: { billing: { command: process.execPath, args: [`${root}e2e/elicitor.mjs`] } },
   })
   try {
     await signIn(page.context(), server)
     const rest = new REST(request, server)
-    const id = await rest.start(prompt('Ask.', [
-      tool('mcp__billing__elicit', {
-        message: 'Where does the **bill** go?',
-        requestedSchema: {
-          type: 'object', required: ['email', 'day'],
-          properties: {
-            email: { type: 'string', format: 'email', title: 'Address' },
-            day: { type: 'integer', minimum: 1, maximum: 31, default: 1, title: 'Day of the month' },
-            paper: { type: 'boolean', title: 'On paper?' },
-          },
-        },
-      }),
-    ], heard), { cwd: mkdtempSync(join(server.workspace, 'project-')), title: 'Billing', allowed_tools: ['mcp__billing__elicit'] })
+    const id = await rest.start(
+      prompt(
+        'Ask.',
+        [
+          tool('mcp__billing__elicit', {
+            message: 'Where does the **bill** go?',
+            requestedSchema: {
+              type: 'object',
+              required: ['email', 'day'],
+              properties: {
+                email: { type: 'string', format: 'email', title: 'Address' },
+                day: { type: 'integer', minimum: 1, maximum: 31, default: 1, title: 'Day of the month' },
+                paper: { type: 'boolean', title: 'On paper?' },
+              },
+            },
+          }),
+        ],
+        heard,
+      ),
+      {
+        cwd: mkdtempSync(join(server.workspace, 'project-')),
+        title: 'Billing',
+        allowed_tools: ['mcp__billing__elicit'],
+      },
+    )
     const app = await App.openSession(page, id, server.url)
     const card = app.card()
     await expect(card).toHaveAccessibleName('An MCP server asks for something')
@@ -196,13 +290,16 @@ test('an MCP server elicits through Claude: a number with its bounds, a default,
 })
 
 test('AskUser and an approval over MCP, one after the other, and how many wait', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Ask.', [
-    sayso('AskUser', { question: 'Which name?' }),
-  ], [
-    sayso('approval_prompt', { tool_name: 'Deploy', input: { target: 'staging' }, tool_use_id: 'elsewhere-1' }),
-  ], [
-    sayso('get_phase_status', {}),
-  ], heard), { cwd: folder, title: 'Tools' })
+  const id = await rest.start(
+    prompt(
+      'Ask.',
+      [sayso('AskUser', { question: 'Which name?' })],
+      [sayso('approval_prompt', { tool_name: 'Deploy', input: { target: 'staging' }, tool_use_id: 'elsewhere-1' })],
+      [sayso('get_phase_status', {})],
+      heard,
+    ),
+    { cwd: folder, title: 'Tools' },
+  )
   const app = await App.openSession(page, id)
   const field = app.card('Which name?').getByRole('textbox')
   await field.fill('heron')
@@ -215,13 +312,22 @@ test('AskUser and an approval over MCP, one after the other, and how many wait',
   expect(resolved).toHaveLength(2)
 })
 
-test('a server that dies with a question over MCP open: the form is back, and the answer is heard once', async ({ page, context, claudePath, model, request, signIn }) => {
+test('a server that dies with a question over MCP open: the form is back, and the answer is heard once', async ({
+  page,
+  context,
+  claudePath,
+  model,
+  request,
+  signIn,
+}) => {
   for (const description of awayMessages) test.info().annotations.push({ type: 'allowed on the console', description })
   const server = await startServer({ claudePath, modelURL: model.url })
   try {
     await signIn(context, server)
     const rest = new REST(request, server)
-    const id = await rest.start(prompt('Ask.', [sayso('ask_user', { question: 'Which branch?' })], heard), { title: 'Branches' })
+    const id = await rest.start(prompt('Ask.', [sayso('ask_user', { question: 'Which branch?' })], heard), {
+      title: 'Branches',
+    })
     const app = await App.openSession(page, id, server.url)
     await expect(app.cards()).toHaveCount(1)
     const before = (await rest.state(id)).pending_requests[0].request_id
@@ -237,15 +343,26 @@ test('a server that dies with a question over MCP open: the form is back, and th
   }
 })
 
-test('a call that Claude cuts by itself takes its form away, and what was typed stays', async ({ page, context, claudePath, model, request, signIn }) => {
+test('a call that Claude cuts by itself takes its form away, and what was typed stays', async ({
+  page,
+  context,
+  claudePath,
+  model,
+  request,
+  signIn,
+}) => {
   // A CLI that waits for an answer over MCP no longer than fifteen seconds.
   const impatient = join(mkdtempSync(join(tmpdir(), 'sayso-e2e-')), 'claude')
-  writeFileSync(impatient, `#!/bin/sh
+  writeFileSync(
+    impatient,
+    `#!/bin/sh
 for a in "$@"; do
   case "$a" in --mcp-config=*) f=\${a#--mcp-config=}; sed 's/2000000000/15000/' "$f" >"$f.cut" && mv "$f.cut" "$f" ;; esac
 done
 exec "${claudePath}" "$@"
-`, { mode: 0o700 })
+`,
+    { mode: 0o700 },
+  )
   const server = await startServer({ claudePath: impatient, modelURL: model.url })
   try {
     await signIn(context, server)
@@ -268,16 +385,36 @@ exec "${claudePath}" "$@"
   }
 })
 
-test('an MCP server wants a page opened: its address is text, and Done tells the server', async ({ page, claudePath, model, request, signIn }) => {
+test('an MCP server wants a page opened: its address is text, and Done tells the server', async ({
+  page,
+  claudePath,
+  model,
+  request,
+  signIn,
+}) => {
   const server = await startServer({
-    claudePath, modelURL: model.url, mcpServers: { billing: { command: process.execPath, args: [`${root}e2e/elicitor.mjs`] } },
+    claudePath,
+    modelURL: model.url,
+    mcpServers: { billing: { command: process.execPath, args: [`${root}e2e/elicitor.mjs`] } },
   })
   try {
     await signIn(page.context(), server)
     const rest = new REST(request, server)
-    const id = await rest.start(prompt('Ask.', [
-      tool('mcp__billing__elicit', { mode: 'url', elicitationId: 'e-1', url: 'https://example.org/pay?x=1', message: 'Pay there.' }),
-    ], heard), { title: 'Billing', allowed_tools: ['mcp__billing__elicit'] })
+    const id = await rest.start(
+      prompt(
+        'Ask.',
+        [
+          tool('mcp__billing__elicit', {
+            mode: 'url',
+            elicitationId: 'e-1',
+            url: 'https://example.org/pay?x=1',
+            message: 'Pay there.',
+          }),
+        ],
+        heard,
+      ),
+      { title: 'Billing', allowed_tools: ['mcp__billing__elicit'] },
+    )
     const app = await App.openSession(page, id, server.url)
     if (test.info().project.name.endsWith('2.1.197')) {
       await expect(app.said(/does not support URL-mode/)).toBeVisible() // this CLI knows no such thing
@@ -301,23 +438,48 @@ test('an MCP server wants a page opened: its address is text, and Done tells the
 function agentAsks(url: string, secret: string, id: number, name: string, input: object): Promise<string> {
   return fetch(`${url}/mcp`, {
     method: 'POST',
-    headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
-    body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: input, _meta: { progressToken: id } } }),
+    headers: {
+      Authorization: `Bearer ${secret}`,
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name, arguments: input, _meta: { progressToken: id } },
+    }),
   }).then((answer) => answer.text())
 }
 
-test('an agent outside asks twice at once; its session takes answers and nothing else', async ({ page, server, rest }) => {
+test('an agent outside asks twice at once; its session takes answers and nothing else', async ({
+  page,
+  server,
+  rest,
+}) => {
   const secret = server.agentToken('Reviewer')
-  const merge = agentAsks(server.url, secret, 1, 'ask_question', { question: 'May I merge?', options: [{ value: 'yes', label: 'Merge' }, { value: 'no', label: 'Wait' }] })
+  const merge = agentAsks(server.url, secret, 1, 'ask_question', {
+    question: 'May I merge?',
+    options: [
+      { value: 'yes', label: 'Merge' },
+      { value: 'no', label: 'Wait' },
+    ],
+  })
   const title = agentAsks(server.url, secret, 2, 'ask_user', { questions: [{ question: 'Under which title?' }] })
-  await expect.poll(async () => (await rest.get<{ pending_requests: unknown[] }>('/api/pending')).pending_requests.length).toBeGreaterThanOrEqual(2)
+  await expect
+    .poll(async () => (await rest.get<{ pending_requests: unknown[] }>('/api/pending')).pending_requests.length)
+    .toBeGreaterThanOrEqual(2)
   const here = await App.home(page, server.url)
-  await here.waitingForYou().getByRole('link', { name: /Reviewer/ }).click()
+  await here
+    .waitingForYou()
+    .getByRole('link', { name: /Reviewer/ })
+    .click()
   await expect(here.cards()).toHaveCount(2)
   await expect(here.cards().getByText('agent Reviewer over MCP')).toHaveCount(2)
   await expect(page.getByText('An agent outside sayso asks here.')).toBeVisible()
   await expect(here.composer()).toHaveCount(0)
-  for (const name of ['Interrupt', 'Kill', 'Resume']) await expect(page.getByRole('button', { name, exact: true })).toHaveCount(0)
+  for (const name of ['Interrupt', 'Kill', 'Resume'])
+    await expect(page.getByRole('button', { name, exact: true })).toHaveCount(0)
   await here.card('Under which title?').getByRole('textbox').fill('Fix the login')
   await here.submit(here.card('Under which title?'))
   expect(await title).toContain('Fix the login')

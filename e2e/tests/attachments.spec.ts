@@ -9,21 +9,40 @@ import { bash, prompt, text } from '../script.ts'
 import { startServer } from '../server.ts'
 import { REST } from '../wire.ts'
 
-const picture = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
-const paper = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n' +
-  '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n')
+const picture = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+const paper = Buffer.from(
+  '%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n' +
+    '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n',
+)
 const attached = [text('Seen: {{attached}}.')]
 
 // Pastes or drops a file, as a browser does with one from outside.
 const give = (page: Page, how: 'paste' | 'drop', name: string, type: string, data: Buffer) =>
-  page.getByRole('textbox', { name: 'Message to Claude' }).evaluate((el, { how, name, type, data }) => {
-    const carried = new DataTransfer()
-    carried.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], name, { type }))
-    const init = { bubbles: true, cancelable: true }
-    el.dispatchEvent(how === 'paste' ? new ClipboardEvent('paste', { ...init, clipboardData: carried }) : new DragEvent('drop', { ...init, dataTransfer: carried }))
-  }, { how, name, type, data: data.toString('base64') })
+  page.getByRole('textbox', { name: 'Message to Claude' }).evaluate(
+    (el, { how, name, type, data }) => {
+      const carried = new DataTransfer()
+      carried.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], name, { type }))
+      const init = { bubbles: true, cancelable: true }
+      el.dispatchEvent(
+        how === 'paste'
+          ? new ClipboardEvent('paste', { ...init, clipboardData: carried })
+          : new DragEvent('drop', { ...init, dataTransfer: carried }),
+      )
+    },
+    { how, name, type, data: data.toString('base64') },
+  )
 
-test('files reach the model, picked, pasted and dropped, over a reload and a crash of the server', async ({ page, context, claudePath, model, request, signIn }, info) => {
+test('files reach the model, picked, pasted and dropped, over a reload and a crash of the server', async ({
+  page,
+  context,
+  claudePath,
+  model,
+  request,
+  signIn,
+}, info) => {
   for (const description of awayMessages) info.annotations.push({ type: 'allowed on the console', description })
   info.annotations.push({ type: 'allowed on the console', description: '422' })
 
@@ -38,7 +57,9 @@ test('files reach the model, picked, pasted and dropped, over a reload and a cra
     await page.getByRole('button', { name: 'New session' }).first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('combobox', { name: 'Folder' }).fill(folder)
-    await dialog.getByLabel('Files to attach').setInputFiles({ name: 'icon.png', mimeType: 'image/png', buffer: picture })
+    await dialog
+      .getByLabel('Files to attach')
+      .setInputFiles({ name: 'icon.png', mimeType: 'image/png', buffer: picture })
     await expect(dialog.getByRole('button', { name: 'Remove icon.png' })).toBeVisible()
     await dialog.getByRole('textbox', { name: /What should Claude do/ }).fill(prompt('Look.', attached))
     await dialog.getByRole('button', { name: 'Start session' }).click()
@@ -53,7 +74,9 @@ test('files reach the model, picked, pasted and dropped, over a reload and a cra
     await give(page, 'drop', 'paper.txt', 'text/plain', paper)
     await expect(list.getByText('paper.txt')).toBeVisible()
     await give(page, 'drop', 'program.png', 'image/png', Buffer.from([0, 1, 2, 3]))
-    await expect(page.getByRole('alert').getByText(/“program.png” was not attached: .*neither an image, nor a PDF, nor text/)).toBeVisible()
+    await expect(
+      page.getByRole('alert').getByText(/“program.png” was not attached: .*neither an image, nor a PDF, nor text/),
+    ).toBeVisible()
     await page.getByRole('button', { name: 'Remove pasted.gif' }).click()
     await app.composer().fill('Not sent yet')
     await server.crash()

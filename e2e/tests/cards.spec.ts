@@ -12,12 +12,21 @@ import { Stage } from '../stage.ts'
 // The card looks again when somebody comes back to its window.
 const comeBack = (page: Page) => page.evaluate(() => window.dispatchEvent(new Event('focus')))
 
-test('an edit is compared with the file as it is, also while its card is open @newest', async ({ page, folder, rest }) => {
+test('an edit is compared with the file as it is, also while its card is open @newest', async ({
+  page,
+  folder,
+  rest,
+}) => {
   const file = join(folder, 'list.txt')
   const lines = Array.from({ length: 30 }, (_, i) => `line ${i + 1}`)
   writeFileSync(file, lines.join('\n') + '\n')
   const id = await rest.start(
-    prompt('Change it.', [tool('Read', { file_path: file })], [tool('Edit', { file_path: file, old_string: 'line 17\n', new_string: 'line seventeen\n' })], [text('You said: {{last_tool_result}}')]),
+    prompt(
+      'Change it.',
+      [tool('Read', { file_path: file })],
+      [tool('Edit', { file_path: file, old_string: 'line 17\n', new_string: 'line seventeen\n' })],
+      [text('You said: {{last_tool_result}}')],
+    ),
     { cwd: folder },
   )
   const app = await App.openSession(page, id)
@@ -30,7 +39,9 @@ test('an edit is compared with the file as it is, also while its card is open @n
   writeFileSync(file, lines.filter((l) => l !== 'line 17').join('\n') + '\n')
   await expect(async () => {
     await comeBack(page)
-    await expect(card.getByText('Text not found in the file as it is now. This will fail.')).toBeVisible({ timeout: 1_500 })
+    await expect(card.getByText('Text not found in the file as it is now. This will fail.')).toBeVisible({
+      timeout: 1_500,
+    })
   }).toPass()
   await expect(card.getByText('The file was changed after Claude read it.')).toBeVisible()
   await expect(card.getByText('The file on disk was changed just now. Look again before you approve.')).toBeVisible()
@@ -38,19 +49,28 @@ test('an edit is compared with the file as it is, also while its card is open @n
   writeFileSync(file, 'line 17\n'.repeat(3))
   await expect(async () => {
     await comeBack(page)
-    await expect(card.getByText('Text found 3 times, but it must be there once. This will fail.')).toBeVisible({ timeout: 1_500 })
+    await expect(card.getByText('Text found 3 times, but it must be there once. This will fail.')).toBeVisible({
+      timeout: 1_500,
+    })
   }).toPass()
   await app.deny(card, 'It is another file now.')
   await expect(app.said(/You said: .*It is another file now\./s)).toBeVisible()
   expect(readFileSync(file, 'utf8')).toBe('line 17\n'.repeat(3))
 })
 
-test('a difference is coloured when the colours come, and nothing of its card moves @newest', async ({ page, server }) => {
+test('a difference is coloured when the colours come, and nothing of its card moves @newest', async ({
+  page,
+  server,
+}) => {
   const stage = await Stage.in(page)
   await stage.open(server.url)
   const [before, after] = ['// the one\nreturn limit\n', "// the two\nreturn 'none'\n"]
   stage.previews.set('w', file({ line: 11, before, after, line_ends_before: 'crlf', line_ends_after: 'lf' }))
-  const edit = asked('Edit', { file_path: '/w/a.ts', old_string: before, new_string: after }, { request_id: 'w', input_hash: 'sha256:w' })
+  const edit = asked(
+    'Edit',
+    { file_path: '/w/a.ts', old_string: before, new_string: after },
+    { request_id: 'w', input_hash: 'sha256:w' },
+  )
   // The worker is held up until the card was looked at.
   let go = () => {}
   const held = new Promise<void>((r) => (go = r))
@@ -60,8 +80,16 @@ test('a difference is coloured when the colours come, and nothing of its card mo
   const card = app.card()
   await expect(card.getByText('Line ends change from CRLF to LF')).toBeVisible()
   await expect(app.approveButton(card)).not.toHaveAttribute('aria-disabled')
-  const look = () => card.locator('.line').evaluateAll((all) => all.map((el) => [el.outerHTML, el.getBoundingClientRect().toJSON()]))
-  const painted = (name: string) => page.evaluate((key) => [...(CSS.highlights.get(key) ?? [])].map((r) => (r.startContainer as Text).data.slice(r.startOffset, r.endOffset)), name)
+  const look = () =>
+    card.locator('.line').evaluateAll((all) => all.map((el) => [el.outerHTML, el.getBoundingClientRect().toJSON()]))
+  const painted = (name: string) =>
+    page.evaluate(
+      (key) =>
+        [...(CSS.highlights.get(key) ?? [])].map((r) =>
+          (r.startContainer as Text).data.slice(r.startOffset, r.endOffset),
+        ),
+      name,
+    )
   const plain = await look()
   expect(await painted('code-keyword')).toEqual([])
   go()
@@ -82,13 +110,16 @@ test('what can do much harm is marked, and takes more than one press @newest', a
   const build = join(folder, 'build')
   mkdirSync(build)
   const id = await rest.start(
-    prompt('Clean up.', [bash(`ls && r''m -rf ${build}`)], [bash(`rm -rf ${folder}/nothing`)], [text('Cleaned.')]), { cwd: folder },
+    prompt('Clean up.', [bash(`ls && r''m -rf ${build}`)], [bash(`rm -rf ${folder}/nothing`)], [text('Cleaned.')]),
+    { cwd: folder },
   )
   const app = await App.openSession(page, id)
   const first = app.card(build)
   await expect(first.locator('mark')).toHaveText(`r''m -rf ${build}`)
   await expect(first.getByText('High risk').first()).toBeVisible()
-  await expect(first.getByRole('listitem').filter({ hasText: 'removes folders with all that is in them.' })).toBeVisible()
+  await expect(
+    first.getByRole('listitem').filter({ hasText: 'removes folders with all that is in them.' }),
+  ).toBeVisible()
   await first.getByText('Why am I asked?').click()
   await expect(first.getByText('The mode of this session is')).toBeVisible()
 
@@ -114,50 +145,59 @@ test('what can do much harm is marked, and takes more than one press @newest', a
 })
 
 test.describe(() => {
-test.use({ undo: 'usual', goesOn: false })
+  test.use({ undo: 'usual', goesOn: false })
 
-test('what was approved can be taken back for some seconds, and then counts @newest', async ({ page, context, folder, rest }) => {
-  const build = join(folder, 'build')
-  mkdirSync(build)
-  const id = await rest.start(prompt('Clean up.', [bash(`rm -rf ${build}`)], [text('Cleaned.')]), { cwd: folder })
-  // Long enough for a slow machine.
-  await page.addInitScript(() => localStorage.setItem('sayso:undoFor', '10'))
-  const app = await App.openSession(page, id)
-  const other = await App.openSession(await context.newPage(), id)
-  const card = app.card(build)
-  const word = card.getByRole('textbox', { name: /^Type “rm”/ })
-  const held = 'Approved. It takes effect in a moment.'
-  async function approve() {
-    await app.approve(card)
-    await word.fill('rm')
-    await card.getByRole('button', { name: 'Approve it' }).click()
-  }
-  await approve()
-  await expect(page.getByRole('region', { name: 'Take back' }).getByRole('button', { name: 'Undo' })).toBeVisible()
-  await page.keyboard.press('Control+z')
-  await expect(card.getByText(held)).toBeHidden()
-  await expect(app.approveButton(card)).not.toHaveAttribute('aria-disabled')
-  const waits = async () => (await rest.state(id)).pending_requests.map((r) => r.status)
-  expect(await waits()).toEqual(['open'])
+  test('what was approved can be taken back for some seconds, and then counts @newest', async ({
+    page,
+    context,
+    folder,
+    rest,
+  }) => {
+    const build = join(folder, 'build')
+    mkdirSync(build)
+    const id = await rest.start(prompt('Clean up.', [bash(`rm -rf ${build}`)], [text('Cleaned.')]), { cwd: folder })
+    // Long enough for a slow machine.
+    await page.addInitScript(() => localStorage.setItem('sayso:undoFor', '10'))
+    const app = await App.openSession(page, id)
+    const other = await App.openSession(await context.newPage(), id)
+    const card = app.card(build)
+    const word = card.getByRole('textbox', { name: /^Type “rm”/ })
+    const held = 'Approved. It takes effect in a moment.'
+    async function approve() {
+      await app.approve(card)
+      await word.fill('rm')
+      await card.getByRole('button', { name: 'Approve it' }).click()
+    }
+    await approve()
+    await expect(page.getByRole('region', { name: 'Take back' }).getByRole('button', { name: 'Undo' })).toBeVisible()
+    await page.keyboard.press('Control+z')
+    await expect(card.getByText(held)).toBeHidden()
+    await expect(app.approveButton(card)).not.toHaveAttribute('aria-disabled')
+    const waits = async () => (await rest.state(id)).pending_requests.map((r) => r.status)
+    expect(await waits()).toEqual(['open'])
 
-  // The button on the card does the same, and the other tab sees both.
-  await approve()
-  await expect(other.card(build).getByText(held)).toBeVisible()
-  await card.getByRole('button', { name: 'Undo' }).click()
-  await expect(other.card(build).getByText(held)).toBeHidden()
-  await expect(other.approveButton(other.card(build))).not.toHaveAttribute('aria-disabled')
-  expect(await waits()).toEqual(['open'])
-  expect(existsSync(build)).toBe(true)
+    // The button on the card does the same, and the other tab sees both.
+    await approve()
+    await expect(other.card(build).getByText(held)).toBeVisible()
+    await card.getByRole('button', { name: 'Undo' }).click()
+    await expect(other.card(build).getByText(held)).toBeHidden()
+    await expect(other.approveButton(other.card(build))).not.toHaveAttribute('aria-disabled')
+    expect(await waits()).toEqual(['open'])
+    expect(existsSync(build)).toBe(true)
 
-  await other.page.evaluate(() => localStorage.setItem('sayso:undoFor', '3'))
-  await expect(page.locator('html')).toHaveAttribute('data-undo-for', '3')
-  await approve()
-  await expect(app.said('Cleaned.')).toBeVisible()
-  expect(existsSync(build)).toBe(false)
+    await other.page.evaluate(() => localStorage.setItem('sayso:undoFor', '3'))
+    await expect(page.locator('html')).toHaveAttribute('data-undo-for', '3')
+    await approve()
+    await expect(app.said('Cleaned.')).toBeVisible()
+    expect(existsSync(build)).toBe(false)
+  })
 })
-})
 
-test('a rule that goes with an approval says what it allows, and goes again with one press @newest', async ({ page, folder, rest }) => {
+test('a rule that goes with an approval says what it allows, and goes again with one press @newest', async ({
+  page,
+  folder,
+  rest,
+}) => {
   const id = await rest.start(prompt('Make it.', [bash(`touch ${folder}/one`)], [text('One.')]), { cwd: folder })
   const app = await App.openSession(page, id)
   const card = app.card()
@@ -194,7 +234,10 @@ test('an edited command is looked at anew, and what changed is shown @newest', a
   expect(existsSync(join(folder, 'a'))).toBe(true)
 })
 
-test('what is in a file is edited in an editor that hides nothing and changes nothing by itself @newest', async ({ page, server }) => {
+test('what is in a file is edited in an editor that hides nothing and changes nothing by itself @newest', async ({
+  page,
+  server,
+}) => {
   const stage = await Stage.in(page)
   await stage.open(server.url)
   const content = 'one\r\ntwo\u202e\r\n'
@@ -226,6 +269,7 @@ test('what is in a file is edited in an editor that hides nothing and changes no
   await expect(editor).toBeFocused()
   await expect(app.approveButton(card)).not.toHaveAttribute('aria-disabled')
   await page.keyboard.press('Control+Enter')
-  await expect.poll(() => stage.commands.find((c) => c.type === 'pending_request_response'))
+  await expect
+    .poll(() => stage.commands.find((c) => c.type === 'pending_request_response'))
     .toMatchObject({ decision: 'allow', updated_input: { content: 'yn1?\r\n  one\r\ntwo\u202e\r\n' } })
 })

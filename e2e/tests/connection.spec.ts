@@ -8,13 +8,32 @@ import type { Request } from '../../frontend/src/wsapi/messages.gen.ts'
 import { bash, prompt, text } from '../script.ts'
 import { Stage } from '../stage.ts'
 
-const asks = (id: string, command: string): Request => ({
-  request_id: id, request_type: 'tool_approval', source: 'claude', tool_name: 'Bash', tool_input: { command }, input_hash: `sha256:${id}`,
-  created_at: Date.now() / 1000, expires_at: null, status: 'open', agent_id: null, agent_type: null, title: null, description: null,
-  decision_reason: null, blocked_path: null, permission_suggestions: [], tool_use_id: null, draft: null,
-} as unknown as Request)
+const asks = (id: string, command: string): Request =>
+  ({
+    request_id: id,
+    request_type: 'tool_approval',
+    source: 'claude',
+    tool_name: 'Bash',
+    tool_input: { command },
+    input_hash: `sha256:${id}`,
+    created_at: Date.now() / 1000,
+    expires_at: null,
+    status: 'open',
+    agent_id: null,
+    agent_type: null,
+    title: null,
+    description: null,
+    decision_reason: null,
+    blocked_path: null,
+    permission_suggestions: [],
+    tool_use_id: null,
+    draft: null,
+  }) as unknown as Request
 
-test('the server goes for minutes and comes back as another version; a laptop wakes; an answer is cancelled, and one is not confirmed @newest', async ({ page, server }) => {
+test('the server goes for minutes and comes back as another version; a laptop wakes; an answer is cancelled, and one is not confirmed @newest', async ({
+  page,
+  server,
+}) => {
   const dimmed = page.locator('.columns')
   const bar = (words: RegExp): Locator => page.getByRole('status').filter({ hasText: words })
   await page.clock.install()
@@ -77,8 +96,16 @@ test('the server goes for minutes and comes back as another version; a laptop wa
   expect(stage.commands.filter((c) => c.type === 'pending_request_response')).toHaveLength(1)
 })
 
-test('what is answered offline goes out once, when the network is back; signed out in one tab is signed out in all @newest', async ({ page, context, folder, rest, server, browser }) => {
-  for (const description of [...awayMessages, 'ERR_INTERNET_DISCONNECTED']) test.info().annotations.push({ type: 'allowed on the console', description })
+test('what is answered offline goes out once, when the network is back; signed out in one tab is signed out in all @newest', async ({
+  page,
+  context,
+  folder,
+  rest,
+  server,
+  browser,
+}) => {
+  for (const description of [...awayMessages, 'ERR_INTERNET_DISCONNECTED'])
+    test.info().annotations.push({ type: 'allowed on the console', description })
   const id = await rest.start(prompt('Make it.', [bash('echo once >> made')], [text('It is made.')]), { cwd: folder })
   const app = await App.openSession(page, id)
   await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
@@ -94,7 +121,10 @@ test('what is answered offline goes out once, when the network is back; signed o
   // Of a sign-in of its own: it ends for all tabs of this browser, wherever they are.
   const other = await browser.newContext()
   await signInContext(other, server)
-  const [near, far] = [await App.openSession(await other.newPage(), id, server.url), await App.openSession(await other.newPage(), id, server.url)]
+  const [near, far] = [
+    await App.openSession(await other.newPage(), id, server.url),
+    await App.openSession(await other.newPage(), id, server.url),
+  ]
   await expect(near.said('It is made.')).toBeVisible()
   await expect(far.said('It is made.')).toBeVisible()
   await near.page.getByRole('button', { name: 'Sign out' }).click()

@@ -6,7 +6,14 @@ import { expect, test } from '../fixtures.ts'
 import { startServer } from '../server.ts'
 import { REST } from '../wire.ts'
 
-test('the demo, without an account: a command, a file, an edit, a plan, questions, two subagents', async ({ page, context, claudePath, model, request, signIn }) => {
+test('the demo, without an account: a command, a file, an edit, a plan, questions, two subagents', async ({
+  page,
+  context,
+  claudePath,
+  model,
+  request,
+  signIn,
+}) => {
   const server = await startServer({ claudePath, modelURL: model.url, apiKey: '' })
   try {
     await signIn(context, server)
@@ -20,10 +27,13 @@ test('the demo, without an account: a command, a file, an edit, a plan, question
     let together = 0
     for (;;) {
       await expect
-        .poll(async () => {
-          const { state, pending_requests } = await rest.state(id)
-          return pending_requests.length > 0 || state === 'user_turn'
-        }, { timeout: 30_000 })
+        .poll(
+          async () => {
+            const { state, pending_requests } = await rest.state(id)
+            return pending_requests.length > 0 || state === 'user_turn'
+          },
+          { timeout: 30_000 },
+        )
         .toBe(true)
       const { pending_requests } = await rest.state(id)
       if (pending_requests.length === 0) break
@@ -36,7 +46,16 @@ test('the demo, without an account: a command, a file, an edit, a plan, question
       await app.sayYes()
     }
 
-    expect(asked).toEqual(['Bash', 'Write', 'Edit', ...asked.filter((a) => a === 'EnterPlanMode'), 'ExitPlanMode', 'AskUserQuestion', 'agent Bash', 'agent Bash'])
+    expect(asked).toEqual([
+      'Bash',
+      'Write',
+      'Edit',
+      ...asked.filter((a) => a === 'EnterPlanMode'),
+      'ExitPlanMode',
+      'AskUserQuestion',
+      'agent Bash',
+      'agent Bash',
+    ])
     expect(together).toBe(2)
     const greetings = join(server.folder, 'state', 'demo', 'work', 'greetings')
     expect(existsSync(join(greetings, 'greet.sh'))).toBe(true)

@@ -57,7 +57,13 @@ test('a CLI that may not be executed: the app says so @newest', async ({ page, c
   })
 })
 
-test('no account: the app says so and offers a demo, and a session ends with a sentence', async ({ page, context, claudePath, model, signIn }) => {
+test('no account: the app says so and offers a demo, and a session ends with a sentence', async ({
+  page,
+  context,
+  claudePath,
+  model,
+  signIn,
+}) => {
   await withServer(page, { claudePath, modelURL: model.url, apiKey: '' }, async (server) => {
     await signIn(context, server)
     const app = await App.home(page, server.url)
@@ -67,16 +73,34 @@ test('no account: the app says so and offers a demo, and a session ends with a s
   })
 })
 
-test('a CLI that exits at once: the session is dead and says why @newest', async ({ page, context, folder, model, signIn }) => {
-  const path = program(folder, 'case "$*" in *--version*) echo "2.1.329 (Claude Code)"; exit 0;; esac; echo "no more licence for you" >&2; exit 3')
+test('a CLI that exits at once: the session is dead and says why @newest', async ({
+  page,
+  context,
+  folder,
+  model,
+  signIn,
+}) => {
+  const path = program(
+    folder,
+    'case "$*" in *--version*) echo "2.1.329 (Claude Code)"; exit 0;; esac; echo "no more licence for you" >&2; exit 3',
+  )
   await withServer(page, { claudePath: path, modelURL: model.url }, async (server) => {
     await signIn(context, server)
     await expectDeath(page, server, /no more licence for you/)
   })
 })
 
-test('a CLI that prints rubbish: the session is dead and says why @newest', async ({ page, context, folder, model, signIn }) => {
-  const path = program(folder, 'case "$*" in *--version*) echo "2.1.329 (Claude Code)"; exit 0;; esac; echo "Welcome to the jungle"; echo "{broken"; sleep 0.2; exit 0')
+test('a CLI that prints rubbish: the session is dead and says why @newest', async ({
+  page,
+  context,
+  folder,
+  model,
+  signIn,
+}) => {
+  const path = program(
+    folder,
+    'case "$*" in *--version*) echo "2.1.329 (Claude Code)"; exit 0;; esac; echo "Welcome to the jungle"; echo "{broken"; sleep 0.2; exit 0',
+  )
   await withServer(page, { claudePath: path, modelURL: model.url }, async (server) => {
     await signIn(context, server)
     const app = await App.newSession(page, server.url, server.workspace, 'Hello.')
@@ -85,7 +109,12 @@ test('a CLI that prints rubbish: the session is dead and says why @newest', asyn
   })
 })
 
-test('a folder that is not there: refused with a sentence; one that vanished: dead with a sentence', async ({ page, folder, rest, server }) => {
+test('a folder that is not there: refused with a sentence; one that vanished: dead with a sentence', async ({
+  page,
+  folder,
+  rest,
+  server,
+}) => {
   test.info().annotations.push({ type: 'allowed on the console', description: 'status of 400' })
   const app = await App.newSession(page, server.url, join(folder, 'missing'), 'Hello.')
   await expect(page.getByText(/no folder .*missing/i)).toBeVisible()
@@ -137,7 +166,14 @@ test('a model that refuses: the session says why and takes the next message', as
   await expect(app.said('Now it works.')).toBeVisible()
 })
 
-test('a full disk: it is said, nothing is lost, and all goes on once there is room @newest', async ({ page, context, claudePath, model, signIn, request }) => {
+test('a full disk: it is said, nothing is lost, and all goes on once there is room @newest', async ({
+  page,
+  context,
+  claudePath,
+  model,
+  signIn,
+  request,
+}) => {
   test.info().annotations.push({ type: 'allowed on the console', description: 'status of 503' })
   await withServer(page, { claudePath, modelURL: model.url }, async (server) => {
     await signIn(context, server)

@@ -9,15 +9,20 @@ import { Stage } from '../stage.ts'
 // Where the focus goes when what had it changes or leaves. On made frames.
 // Every press is looked at, which a busy machine takes its time for.
 test.describe.configure({ timeout: 180_000 })
-const json = (page: Page, path: string | RegExp, body: unknown) => page.route(path, (route) => route.fulfill({ json: body }))
+const json = (page: Page, path: string | RegExp, body: unknown) =>
+  page.route(path, (route) => route.fulfill({ json: body }))
 const at = 1_763_692_800
 const later = () => Date.now() / 1000 + 3_600
 
-test('with keys alone: what others do meanwhile takes the focus from nobody @newest', async ({ page, server: { url } }) => {
+test('with keys alone: what others do meanwhile takes the focus from nobody @newest', async ({
+  page,
+  server: { url },
+}) => {
   const hands = await Hands.on(page)
   const stage = await Stage.in(page)
   await json(page, '**/api/users', { users: [] })
-  const low = (id: string) => asked(id, { risk: 'low', tool_name: 'Read', tool_input: { file_path: `/w/${id}` }, created_at: later() })
+  const low = (id: string) =>
+    asked(id, { risk: 'low', tool_name: 'Read', tool_input: { file_path: `/w/${id}` }, created_at: later() })
   stage.show(['a', 'b', 'c'].map(low))
   await page.goto(`${url}/inbox`)
   const boxes = page.getByRole('checkbox', { name: /^Select: / })
@@ -39,7 +44,12 @@ test('with keys alone: what others do meanwhile takes the focus from nobody @new
   await expect(card.getByRole('button', { name: 'Decline' })).not.toHaveAttribute('aria-disabled')
   await hands.to(card.getByRole('radio').first())
   await hands.press('Space')
-  stage.show([{ ...form, held: { by: 'grace', mine: false, decision: 'allow', at: Date.now() / 1000, until: Date.now() / 1000 + 600 } }])
+  stage.show([
+    {
+      ...form,
+      held: { by: 'grace', mine: false, decision: 'allow', at: Date.now() / 1000, until: Date.now() / 1000 + 600 },
+    },
+  ])
   await expect(card.getByText(/^grace/).first()).toBeVisible()
   await hands.seen('on an option that can be chosen no longer')
   await expect(card).toBeFocused()
@@ -70,13 +80,26 @@ test('with keys alone: what others do meanwhile takes the focus from nobody @new
   await expect(two.getByRole('button', { name: 'Deny' })).not.toHaveAttribute('aria-disabled')
   await hands.press('Alt+.', 'e')
   await hands.type(' # mine')
-  stage.send({ type: 'draft', session_id: stage.id, request_id: 'two', value: { edit: 'theirs', reason: '', denying: false }, at })
+  stage.send({
+    type: 'draft',
+    session_id: stage.id,
+    request_id: 'two',
+    value: { edit: 'theirs', reason: '', denying: false },
+    at,
+  })
   await hands.activate(two.getByRole('button', { name: 'Keep what is here' }))
   await hands.seen('after a draft was kept')
   await expect(two.getByRole('textbox')).toHaveValue(/ # mine/)
 })
 
-const GRACE: Person = { user_id: 'g', name: 'grace', role: 'member', disabled: false, has_password: true, created_at: at }
+const GRACE: Person = {
+  user_id: 'g',
+  name: 'grace',
+  role: 'member',
+  disabled: false,
+  has_password: true,
+  created_at: at,
+}
 const most = { sessions: 4, memory: 0, cost: 0 }
 const use = { sessions: 1, memory: 0, cost: 0 }
 
@@ -84,8 +107,15 @@ test('with keys alone: people, and a project @newest', async ({ page, server: { 
   const hands = await Hands.on(page)
   await Stage.in(page)
   const people = [{ ...GRACE, user_id: 'a', name: 'ada', role: 'admin' }, GRACE] as Person[]
-  const signIns: SignIn[] = ['Firefox on Linux', 'Pixel 9 (Chrome)'].map((device, i) =>
-    ({ sign_in_id: `s${i}`, device, address: '192.0.2.7', created_at: at, last_used_at: at, expires_at: null, current: false }))
+  const signIns: SignIn[] = ['Firefox on Linux', 'Pixel 9 (Chrome)'].map((device, i) => ({
+    sign_in_id: `s${i}`,
+    device,
+    address: '192.0.2.7',
+    created_at: at,
+    last_used_at: at,
+    expires_at: null,
+    current: false,
+  }))
   const sent: string[] = []
   await page.route('**/api/users', (route) => {
     if (route.request().method() === 'POST') people.push({ ...GRACE, user_id: 'l', ...route.request().postDataJSON() })
@@ -101,8 +131,13 @@ test('with keys alone: people, and a project @newest', async ({ page, server: { 
     if (route.request().method() === 'DELETE') signIns.shift()
     return route.fulfill(route.request().method() === 'DELETE' ? { status: 204 } : { json: { sign_ins: signIns } })
   })
-  await json(page, '**/api/limits', { mine: { limits: most, use }, projects: [], next_day: at, everybody: most,
-    people: people.map(({ user_id, name }): PersonLimit => ({ user_id, name, limits: most, use, own: {} })) })
+  await json(page, '**/api/limits', {
+    mine: { limits: most, use },
+    projects: [],
+    next_day: at,
+    everybody: most,
+    people: people.map(({ user_id, name }): PersonLimit => ({ user_id, name, limits: most, use, own: {} })),
+  })
   await page.goto(`${url}/admin/people`)
   const main = page.getByRole('main')
   const dialog = page.getByRole('dialog')
@@ -166,7 +201,16 @@ test('with keys alone: people, and a project @newest', async ({ page, server: { 
   await hands.activate(page.getByRole('button', { name: 'Revoke the token By keys' }))
   await expect(page.getByRole('row', { name: /By keys/ })).toHaveCount(0)
   await hands.seen('after a token was revoked')
-  await json(page, '**/api/audit?*', { entries: [{ seq: 7, hash: 'sha256:0a', entry: { what: 'answered', tool_name: 'Bash', asked: { hash: 'sha256:0b', text: '{"command":"touch a"}' } } }], next: 0 })
+  await json(page, '**/api/audit?*', {
+    entries: [
+      {
+        seq: 7,
+        hash: 'sha256:0a',
+        entry: { what: 'answered', tool_name: 'Bash', asked: { hash: 'sha256:0b', text: '{"command":"touch a"}' } },
+      },
+    ],
+    next: 0,
+  })
   await hands.to(tabs.getByRole('link', { name: 'Audit' }))
   await hands.press('Enter')
   await hands.to(main.getByRole('button', { name: /Bash/ }))
@@ -175,14 +219,36 @@ test('with keys alone: people, and a project @newest', async ({ page, server: { 
 
   // A project: whatever is chosen in it is saved at once.
   let project: Project = {
-    project_id: 'p', name: 'api-server', folders: ['/w/api'], members: [{ user_id: 'a', role: 'admin' }, { user_id: 'g', role: 'member' }],
-    start: { role: 'member', people: [] }, answer: { role: 'member', people: ['g'] }, rules: [{ tool: 'WebFetch', pattern: '', effect: 'deny', people: [] }],
-    bypass: [], limits: most, each_limits: most, ask_timeout: 60, version: 1, created_at: at, names: { a: 'ada', g: 'grace' }, role: 'admin',
-    rights: ['see', 'start', 'manage'], use, people: [{ user_id: 'l', name: 'linus', server_role: 'member' }],
+    project_id: 'p',
+    name: 'api-server',
+    folders: ['/w/api'],
+    members: [
+      { user_id: 'a', role: 'admin' },
+      { user_id: 'g', role: 'member' },
+    ],
+    start: { role: 'member', people: [] },
+    answer: { role: 'member', people: ['g'] },
+    rules: [{ tool: 'WebFetch', pattern: '', effect: 'deny', people: [] }],
+    bypass: [],
+    limits: most,
+    each_limits: most,
+    ask_timeout: 60,
+    version: 1,
+    created_at: at,
+    names: { a: 'ada', g: 'grace' },
+    role: 'admin',
+    rights: ['see', 'start', 'manage'],
+    use,
+    people: [{ user_id: 'l', name: 'linus', server_role: 'member' }],
   }
   await json(page, '**/api/projects', { projects: [project] })
   await page.route('**/api/projects/p', async (route) => {
-    if (route.request().method() === 'PATCH') project = { ...project, ...(route.request().postDataJSON() as ProjectChange), version: project.version + 1 } as Project
+    if (route.request().method() === 'PATCH')
+      project = {
+        ...project,
+        ...(route.request().postDataJSON() as ProjectChange),
+        version: project.version + 1,
+      } as Project
     await route.fulfill({ json: project })
   })
   await hands.to(main.getByRole('link', { name: 'Projects' }), 'Shift+Tab')
@@ -220,7 +286,10 @@ test('with keys alone: people, and a project @newest', async ({ page, server: { 
   await hands.to(main.getByRole('button', { name: 'Yes, delete api-server' }))
 })
 
-test('at 400 % whatever decides can be reached with keys, and nothing lies over it @newest', async ({ page, server: { url } }) => {
+test('at 400 % whatever decides can be reached with keys, and nothing lies over it @newest', async ({
+  page,
+  server: { url },
+}) => {
   const hands = await Hands.on(page)
   const stage = await Stage.in(page)
   await page.setViewportSize({ width: 320, height: 256 })
@@ -228,12 +297,26 @@ test('at 400 % whatever decides can be reached with keys, and nothing lies over 
   // All of it is on the screen, and is what a pointer there would press.
   const whole = async (what: Locator) => {
     await expect(what).toBeInViewport({ ratio: 1 })
-    expect(await what.evaluate((el) => {
-      const { x, y, width, height } = el.getBoundingClientRect()
-      const points = [[x + 4, y + height / 2], [x + width / 2, y + 4], [x + width / 2, y + height - 4], [x + width - 4, y + height / 2]] as const
-      return points.map(([x, y]) => document.elementFromPoint(x, y)).filter((at) => !el.contains(at)).map((at) => at?.outerHTML.slice(0, 160) ?? 'nothing')
-    }), `what lies over ${what}`).toEqual([])
-    expect(await page.evaluate(() => document.documentElement.scrollWidth), 'the page scrolls sideways').toBeLessThanOrEqual(320)
+    expect(
+      await what.evaluate((el) => {
+        const { x, y, width, height } = el.getBoundingClientRect()
+        const points = [
+          [x + 4, y + height / 2],
+          [x + width / 2, y + 4],
+          [x + width / 2, y + height - 4],
+          [x + width - 4, y + height / 2],
+        ] as const
+        return points
+          .map(([x, y]) => document.elementFromPoint(x, y))
+          .filter((at) => !el.contains(at))
+          .map((at) => at?.outerHTML.slice(0, 160) ?? 'nothing')
+      }),
+      `what lies over ${what}`,
+    ).toEqual([])
+    expect(
+      await page.evaluate(() => document.documentElement.scrollWidth),
+      'the page scrolls sideways',
+    ).toBeLessThanOrEqual(320)
   }
   const reach = async (what: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab') => {
     await hands.to(what, key)
@@ -265,7 +348,10 @@ test('at 400 % whatever decides can be reached with keys, and nothing lies over 
   const toast = page.getByRole('region', { name: 'Waits elsewhere' })
   await whole(toast)
   const [above, below] = [(await toast.boundingBox())!, (await page.locator('main > .view').boundingBox())!]
-  expect(above.y + above.height <= below.y || below.y + below.height <= above.y, 'what waits elsewhere lies beside the page').toBe(true)
+  expect(
+    above.y + above.height <= below.y || below.y + below.height <= above.y,
+    'what waits elsewhere lies beside the page',
+  ).toBe(true)
   stage.send({ type: 'toasts', request_ids: [] })
   await reach(card.getByRole('radio', { name: /^Summary/ }), 'Shift+Tab')
   await reach(card.getByRole('checkbox', { name: /^Web/ }))
@@ -275,7 +361,11 @@ test('at 400 % whatever decides can be reached with keys, and nothing lies over 
   card = page.locator('[data-request-id=form]')
   await reach(card.getByRole('checkbox', { name: /^Web/ }))
   await reach(card.getByRole('button', { name: /^Decline$/ }))
-  stage.show(['a', 'b'].map((id) => asked(id, { risk: 'low', tool_name: 'Read', tool_input: { file_path: `/w/${id}` }, created_at: later() })))
+  stage.show(
+    ['a', 'b'].map((id) =>
+      asked(id, { risk: 'low', tool_name: 'Read', tool_input: { file_path: `/w/${id}` }, created_at: later() }),
+    ),
+  )
   await page.goto(`${url}/inbox`)
   await reach(page.getByRole('checkbox').last())
   await hands.press('Space', 'Shift+Y')
@@ -287,15 +377,38 @@ test('at 400 % whatever decides can be reached with keys, and nothing lies over 
   await reach(page.getByRole('button', { name: 'From terminals' }))
 })
 
-test('with keys alone: what goes once it was pressed leaves the focus somewhere @newest', async ({ page, server: { url } }) => {
-  test.info().annotations.push(...['status of 4', 'WebSocket connection to'].map((description) => ({ type: 'allowed on the console', description })))
+test('with keys alone: what goes once it was pressed leaves the focus somewhere @newest', async ({
+  page,
+  server: { url },
+}) => {
+  test.info().annotations.push(
+    ...['status of 4', 'WebSocket connection to'].map((description) => ({
+      type: 'allowed on the console',
+      description,
+    })),
+  )
   const hands = await Hands.on(page)
   const stage = await Stage.in(page)
   const main = page.getByRole('main')
   await json(page, '**/api/pending/*/undo', { result: 'applied' })
-  await page.addInitScript(([of, id]) => localStorage.setItem(`sayso:seen:${of}`, JSON.stringify({ [id!]: [1, Date.now() - 3_600_000] })), [stage.userID, stage.id])
-  stage.say({ kind: 'user', text: 'Work.', by: 'ada' }, ...Array.from({ length: 40 }, (_, i) => ({ kind: 'text', text: `Line ${i}` }) as const),
-    { kind: 'tool_call', tool_use_id: 't1', tool_name: 'Bash', input: { command: 'ls' }, status: 'done', input_bytes: 9, result_bytes: 4, finished_at: at })
+  await page.addInitScript(
+    ([of, id]) => localStorage.setItem(`sayso:seen:${of}`, JSON.stringify({ [id!]: [1, Date.now() - 3_600_000] })),
+    [stage.userID, stage.id],
+  )
+  stage.say(
+    { kind: 'user', text: 'Work.', by: 'ada' },
+    ...Array.from({ length: 40 }, (_, i) => ({ kind: 'text', text: `Line ${i}` }) as const),
+    {
+      kind: 'tool_call',
+      tool_use_id: 't1',
+      tool_name: 'Bash',
+      input: { command: 'ls' },
+      status: 'done',
+      input_bytes: 9,
+      result_bytes: 4,
+      finished_at: at,
+    },
+  )
   const [command, preview] = KINDS['a command']!
   for (const id of ['one', 'two']) stage.previews.set(id, preview!)
   await stage.open(url)
@@ -327,7 +440,13 @@ test('with keys alone: what goes once it was pressed leaves the focus somewhere 
   await hands.seen('after a notice was read')
 
   // A decision that is taken back beside its card.
-  const held = { by: 'ada', mine: true, decision: 'allow', at: Date.now() / 1000, until: Date.now() / 1000 + 600 } as const
+  const held = {
+    by: 'ada',
+    mine: true,
+    decision: 'allow',
+    at: Date.now() / 1000,
+    until: Date.now() / 1000 + 600,
+  } as const
   stage.show([{ ...command, request_id: 'two', created_at: later(), held }])
   const toast = page.getByRole('region', { name: 'Take back' })
   await hands.activate(toast.getByRole('button', { name: 'Undo' }))

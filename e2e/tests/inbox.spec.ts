@@ -27,9 +27,15 @@ const test = shared.extend<{ own: Server }>({
   },
 })
 
-test('with no mouse: from the inbox over five kinds of requests to a new session @newest', async ({ page, folder, rest, own }) => {
+test('with no mouse: from the inbox over five kinds of requests to a new session @newest', async ({
+  page,
+  folder,
+  rest,
+  own,
+}) => {
   test.slow() // five requests, one after the other
-  const start = (words: string, ...replies: Parameters<typeof prompt>[1][]) => rest.start(prompt(words, ...replies), { cwd: folder, title: words })
+  const start = (words: string, ...replies: Parameters<typeof prompt>[1][]) =>
+    rest.start(prompt(words, ...replies), { cwd: folder, title: words })
   const ids: string[] = []
   const next = async (id: Promise<string>) => {
     ids.push(await id)
@@ -37,8 +43,20 @@ test('with no mouse: from the inbox over five kinds of requests to a new session
   }
   await next(start('Run it', [bash('touch ran')], [text('Ran.')]))
   await next(start('Write it', [write(join(folder, 'written'), 'words')], [text('Written.')]))
-  await next(start('Ask it', [ask(question('Which format?', 'Format', ['Summary', 'Table']))], [text('Heard: {{last_tool_result}}')]))
-  await next(rest.start(prompt('Plan it', ...plan('# The plan\n\nPaint it green'), [text('Off I go.')]), { cwd: folder, permission_mode: 'plan', title: 'Plan it' }))
+  await next(
+    start(
+      'Ask it',
+      [ask(question('Which format?', 'Format', ['Summary', 'Table']))],
+      [text('Heard: {{last_tool_result}}')],
+    ),
+  )
+  await next(
+    rest.start(prompt('Plan it', ...plan('# The plan\n\nPaint it green'), [text('Off I go.')]), {
+      cwd: folder,
+      permission_mode: 'plan',
+      title: 'Plan it',
+    }),
+  )
   await next(start('Refuse it', [bash('touch refused')], [text('Refused: {{last_tool_result}}')]))
 
   const app = await App.home(page, own.url)
@@ -68,7 +86,9 @@ test('with no mouse: from the inbox over five kinds of requests to a new session
   await expect(page.getByText('Nothing is waiting for you.').first()).toBeVisible()
 
   for (const [i, said] of ['Ran.', 'Written.', '"Table"', 'Off I go.', 'Use another name'].entries()) {
-    await expect.poll(async () => JSON.stringify(await rest.transcript(ids[i]!)), { message: said }).toContain(said.replaceAll('"', '\\"'))
+    await expect
+      .poll(async () => JSON.stringify(await rest.transcript(ids[i]!)), { message: said })
+      .toContain(said.replaceAll('"', '\\"'))
   }
 
   // The palette, a session in it, and from there a new one.
@@ -87,16 +107,29 @@ test('with no mouse: from the inbox over five kinds of requests to a new session
   await expect(page.getByRole('dialog').getByRole('textbox', { name: /What should Claude do/ })).toBeVisible()
 })
 
-test('several of low risk are approved at once, each on its own, and nothing else with them @newest', async ({ page, folder, rest, own }) => {
+test('several of low risk are approved at once, each on its own, and nothing else with them @newest', async ({
+  page,
+  folder,
+  rest,
+  own,
+}) => {
   const outside = join(own.workspace, 'notes')
   writeFileSync(outside, 'what is noted')
   const ids: string[] = []
   for (const n of [1, 2, 3]) {
     // It only reads, and the CLI asks all the same.
-    ids.push(await rest.start(prompt(`Make ${n}`, [bash(`cat <(echo made-${n})`)], [text('Heard: {{last_tool_result}}')]), { cwd: folder, title: `Make ${n}` }))
+    ids.push(
+      await rest.start(prompt(`Make ${n}`, [bash(`cat <(echo made-${n})`)], [text('Heard: {{last_tool_result}}')]), {
+        cwd: folder,
+        title: `Make ${n}`,
+      }),
+    )
   }
   // What lies outside, and what the tree finds to be red.
-  await rest.start(prompt('Look', [tool('Read', { file_path: outside })], [text('Read.')]), { cwd: folder, title: 'Look' })
+  await rest.start(prompt('Look', [tool('Read', { file_path: outside })], [text('Read.')]), {
+    cwd: folder,
+    title: 'Look',
+  })
   await rest.start(prompt('Run', [bash('rm -rf notes')], [text('Done.')]), { cwd: folder, title: 'Run' })
   await page.goto(`${own.url}/inbox`)
   const rows = page.getByRole('region', { name: 'Requests that wait' }).getByRole('listitem')
@@ -118,12 +151,16 @@ test('several of low risk are approved at once, each on its own, and nothing els
   await expect(dialog.getByRole('listitem')).toHaveCount(3)
   for (const n of [1, 2, 3]) await expect(dialog.getByText(`cat <(echo made-${n})`)).toBeVisible()
   // One of them is answered elsewhere before the confirmation.
-  await rest.post(`/api/pending/${(await rest.state(ids[1]!)).pending_requests[0]!.request_id}/response`, { request_type: 'tool_approval', decision: 'deny' })
+  await rest.post(`/api/pending/${(await rest.state(ids[1]!)).pending_requests[0]!.request_id}/response`, {
+    request_type: 'tool_approval',
+    decision: 'deny',
+  })
   await dialog.getByRole('button', { name: 'Approve 2' }).click()
   await expect(dialog.getByText('2 of 3 were approved.')).toBeVisible()
   await expect(dialog.getByText('No longer open; nothing was sent')).toBeVisible()
   await dialog.getByRole('button', { name: 'Close' }).click()
-  for (const i of [0, 2]) await expect.poll(async () => JSON.stringify(await rest.transcript(ids[i]!))).toContain(`Heard: made-${i + 1}`)
+  for (const i of [0, 2])
+    await expect.poll(async () => JSON.stringify(await rest.transcript(ids[i]!))).toContain(`Heard: made-${i + 1}`)
   expect(JSON.stringify(await rest.transcript(ids[1]!))).not.toContain('Heard: made-2')
   await expect(rows.filter({ hasText: outside })).toHaveCount(1)
 
@@ -144,12 +181,18 @@ test.describe('on a phone', () => {
 
   test('from the list to the card and on to the next with the thumb @newest', async ({ page, folder, rest, own }) => {
     for (const name of ['first', 'second']) {
-      const id = await rest.start(prompt(`Make ${name}`, [bash(`touch ${name}`)], [text('Made.')]), { cwd: folder, title: `Make ${name}` })
+      const id = await rest.start(prompt(`Make ${name}`, [bash(`touch ${name}`)], [text('Made.')]), {
+        cwd: folder,
+        title: `Make ${name}`,
+      })
       await expect.poll(async () => (await rest.state(id)).pending_requests.length).toBe(1)
     }
     const app = await App.home(page, own.url)
     await page.getByRole('navigation', { name: 'Parts of sayso' }).getByRole('link', { name: /Inbox/ }).tap()
-    await page.getByRole('main').getByRole('link', { name: /touch first/ }).tap()
+    await page
+      .getByRole('main')
+      .getByRole('link', { name: /touch first/ })
+      .tap()
     const approve = app.approveButton(app.card('touch first'))
     await expect(approve).toBeInViewport()
     const box = (await approve.boundingBox())!
@@ -162,8 +205,18 @@ test.describe('on a phone', () => {
   })
 })
 
-test('what is half written follows a person from the desk to the phone, and nobody else sees it @newest', async ({ page, browser, folder, rest, own, signIn }) => {
-  const id = await rest.start(prompt('Make it', [bash('touch made')], [text('Heard: {{last_tool_result}}')]), { cwd: folder, title: 'Make it' })
+test('what is half written follows a person from the desk to the phone, and nobody else sees it @newest', async ({
+  page,
+  browser,
+  folder,
+  rest,
+  own,
+  signIn,
+}) => {
+  const id = await rest.start(prompt('Make it', [bash('touch made')], [text('Heard: {{last_tool_result}}')]), {
+    cwd: folder,
+    title: 'Make it',
+  })
   const desk = await App.openSession(page, id, own.url)
   await desk.card().getByRole('button', { name: 'Deny', exact: true }).click()
   await desk.card().getByRole('textbox').fill('Use pnpm, not')
@@ -188,9 +241,18 @@ test('what is half written follows a person from the desk to the phone, and nobo
   await pocket.close()
 })
 
-test('who is here and who answers is seen, and gone with their tab @newest', async ({ page, browser, folder, rest, own }) => {
+test('who is here and who answers is seen, and gone with their tab @newest', async ({
+  page,
+  browser,
+  folder,
+  rest,
+  own,
+}) => {
   await rest.post('/api/users', { name: 'Grace', role: 'member', password: 'four words of hers' })
-  const id = await rest.start(prompt('Make it', [bash('touch made')], [text('Made.')]), { cwd: folder, title: 'Make it' })
+  const id = await rest.start(prompt('Make it', [bash('touch made')], [text('Made.')]), {
+    cwd: folder,
+    title: 'Make it',
+  })
   const mine = await App.openSession(page, id, own.url)
   const other = await browser.newContext()
   await signInContext(other, own, { username: 'Grace', password: 'four words of hers' })
@@ -208,11 +270,21 @@ test('who is here and who answers is seen, and gone with their tab @newest', asy
   await expect(page.getByText('Grace is here')).toBeHidden()
 })
 
-test('a request is put off and taken back, denied with a reason of before, and handed to a phone by its code @newest', async ({ page, browser, folder, rest, own, signIn }) => {
+test('a request is put off and taken back, denied with a reason of before, and handed to a phone by its code @newest', async ({
+  page,
+  browser,
+  folder,
+  rest,
+  own,
+  signIn,
+}) => {
   await rest.post('/api/templates', { text: 'Use pnpm, not npm.', place: 'reason' })
   const ids: string[] = []
   for (const n of ['one', 'two']) {
-    const id = await rest.start(prompt(`Make ${n}`, [bash(`touch ${n}`)], [text('Heard: {{last_tool_result}}')]), { cwd: folder, title: `Make ${n}` })
+    const id = await rest.start(prompt(`Make ${n}`, [bash(`touch ${n}`)], [text('Heard: {{last_tool_result}}')]), {
+      cwd: folder,
+      title: `Make ${n}`,
+    })
     await expect.poll(async () => (await rest.state(id)).pending_requests.length).toBe(1)
     ids.push(id)
   }
@@ -234,7 +306,10 @@ test('a request is put off and taken back, denied with a reason of before, and h
   // The code leads another browser to exactly this card.
   await page.getByRole('button', { name: 'Open on the phone' }).click()
   const code = page.getByRole('img', { name: 'A QR code of the address below' })
-  const [size, path] = await code.evaluate((svg) => [(svg as unknown as SVGSVGElement).viewBox.baseVal.width, svg.querySelector('path')!.getAttribute('d')!] as const)
+  const [size, path] = await code.evaluate(
+    (svg) =>
+      [(svg as unknown as SVGSVGElement).viewBox.baseVal.width, svg.querySelector('path')!.getAttribute('d')!] as const,
+  )
   const quiet = 4
   const dark = Array.from({ length: size - 2 * quiet }, () => Array<boolean>(size - 2 * quiet).fill(false))
   for (const [, x, y] of path.matchAll(/M(\d+) (\d+)/g)) dark[Number(y) - quiet]![Number(x) - quiet] = true

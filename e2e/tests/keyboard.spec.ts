@@ -37,22 +37,77 @@ const steps = (words: string, ...turn: object[]) => `${words}\n\n\`\`\`claudetes
 const asks = (tool_name: string, input: object) => ({ ask: { tool_name, input } })
 const bash = (command: string) => asks('Bash', { command })
 const plan = (title: string) => asks('ExitPlanMode', { plan: `# ${title}\n\n1. First` })
-const elicits = { raw: JSON.stringify({ type: 'control_request', request_id: 'e1', request: {
-  subtype: 'elicitation', mcp_server_name: 'billing', message: 'Where does the bill go?', mode: 'form',
-  requested_schema: { type: 'object', required: ['email'], properties: { email: { type: 'string', format: 'email', title: 'Address' }, paper: { type: 'boolean', title: 'On paper?' } } },
-} }) }
+const elicits = {
+  raw: JSON.stringify({
+    type: 'control_request',
+    request_id: 'e1',
+    request: {
+      subtype: 'elicitation',
+      mcp_server_name: 'billing',
+      message: 'Where does the bill go?',
+      mode: 'form',
+      requested_schema: {
+        type: 'object',
+        required: ['email'],
+        properties: {
+          email: { type: 'string', format: 'email', title: 'Address' },
+          paper: { type: 'boolean', title: 'On paper?' },
+        },
+      },
+    },
+  }),
+}
 
 test('with keys alone: every decision @newest', async ({ page, hands, folder, rest, own }) => {
-  const id = await rest.start(steps('Ask everything.',
-    bash('touch approved'), bash('touch asked'), bash('touch denied'), bash('rm -rf build'), bash('rm -rf dist'), bash('rm -rf out'),
-    plan('First plan'), plan('Second plan'), plan('Third plan'),
-    asks('AskUserQuestion', { questions: [
-      { question: 'Which format?', header: 'Format', multiSelect: false, options: [{ label: 'Summary', description: 'Short' }, { label: 'Table', description: 'Wide' }] },
-      { question: 'Which parts?', header: 'Parts', multiSelect: true, options: [{ label: 'Web', description: 'w' }, { label: 'Server', description: 's' }] },
-      { question: 'Which name?', header: 'Name', multiSelect: false, options: [{ label: 'Heron', description: 'h' }, { label: 'Crane', description: 'c' }] },
-    ] }),
-    asks('WebFetch', { url: 'http://127.0.0.1:9/', prompt: 'What is it?' }),
-    bash('touch interrupted'), { text: 'Not reached.' }), { cwd: folder, title: 'Everything' })
+  const id = await rest.start(
+    steps(
+      'Ask everything.',
+      bash('touch approved'),
+      bash('touch asked'),
+      bash('touch denied'),
+      bash('rm -rf build'),
+      bash('rm -rf dist'),
+      bash('rm -rf out'),
+      plan('First plan'),
+      plan('Second plan'),
+      plan('Third plan'),
+      asks('AskUserQuestion', {
+        questions: [
+          {
+            question: 'Which format?',
+            header: 'Format',
+            multiSelect: false,
+            options: [
+              { label: 'Summary', description: 'Short' },
+              { label: 'Table', description: 'Wide' },
+            ],
+          },
+          {
+            question: 'Which parts?',
+            header: 'Parts',
+            multiSelect: true,
+            options: [
+              { label: 'Web', description: 'w' },
+              { label: 'Server', description: 's' },
+            ],
+          },
+          {
+            question: 'Which name?',
+            header: 'Name',
+            multiSelect: false,
+            options: [
+              { label: 'Heron', description: 'h' },
+              { label: 'Crane', description: 'c' },
+            ],
+          },
+        ],
+      }),
+      asks('WebFetch', { url: 'http://127.0.0.1:9/', prompt: 'What is it?' }),
+      bash('touch interrupted'),
+      { text: 'Not reached.' },
+    ),
+    { cwd: folder, title: 'Everything' },
+  )
   const app = await App.openSession(page, id, own.url)
   const next = page.getByRole('button', { name: 'Next request', exact: true })
   // A card never takes the focus by itself, and takes no key in its first moment; after
@@ -111,7 +166,9 @@ test('with keys alone: every decision @newest', async ({ page, hands, folder, re
   await hands.press('n')
   await hands.type('Say more')
   await page.keyboard.press('Control+Enter')
-  await hands.activate((await ready('Second plan', /^Keep planning$/)).getByRole('button', { name: 'Approve, auto-accept edits' }))
+  await hands.activate(
+    (await ready('Second plan', /^Keep planning$/)).getByRole('button', { name: 'Approve, auto-accept edits' }),
+  )
   await ready('Third plan', /^Approve, ask/)
   await page.keyboard.press('y')
 
@@ -154,14 +211,32 @@ test('with keys alone: every decision @newest', async ({ page, hands, folder, re
 
   const decided = (await rest.transcript(id)).filter((i) => i.kind === 'resolved')
   expect(decided.map((i) => [i.outcome, i.edited ?? false])).toEqual([
-    ['answered', false], ['answered', true], ['denied', false], ['answered', false], ['answered', false], ['answered', false],
-    ['denied', false], ['answered', false], ['answered', false], ['answered', false], ['answered', false], ['denied', false], ['answered', false],
+    ['answered', false],
+    ['answered', true],
+    ['denied', false],
+    ['answered', false],
+    ['answered', false],
+    ['answered', false],
+    ['denied', false],
+    ['answered', false],
+    ['answered', false],
+    ['answered', false],
+    ['answered', false],
+    ['denied', false],
+    ['answered', false],
   ])
   const all = JSON.stringify(decided)
   for (const words of ['Use pnpm', 'Say more', 'Table', 'Web, Server', 'Stork']) expect(all).toContain(words)
 })
 
-test('with keys alone: a session from its start to its end @newest', async ({ page, hands, folder, rest, own, playwright }) => {
+test('with keys alone: a session from its start to its end @newest', async ({
+  page,
+  hands,
+  folder,
+  rest,
+  own,
+  playwright,
+}) => {
   const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } })
   await http.post(`${own.url}/api/users`, { data: { name: 'Grace', role: 'admin', password: 'four words of hers' } })
   await http.dispose()
@@ -228,7 +303,10 @@ test('with keys alone: a session from its start to its end @newest', async ({ pa
 
   // Rename, fork and archive it.
   const more = async (what: string) => {
-    const button = page.getByRole('banner').or(page.getByRole('main')).getByRole('button', { name: 'More', exact: true })
+    const button = page
+      .getByRole('banner')
+      .or(page.getByRole('main'))
+      .getByRole('button', { name: 'More', exact: true })
     await hands.activate(button, 'Shift+Tab')
     await hands.to(page.getByRole('main').getByRole('button', { name: what, exact: true }))
     await page.keyboard.press('Enter')
@@ -328,158 +406,187 @@ test('with keys alone: the inbox, and the admin area @newest', async ({ page, ha
 })
 
 // What the server has for it is made here: the flow is the page's.
-shared('with keys alone: what another began, what was said before, what is found @newest', async ({ page, server: { url } }) => {
-  const hands = await Hands.on(page)
-  const stage = await Stage.in(page)
-  const json = (path: string, body: unknown) => page.route(path, (route) => route.fulfill({ json: body }))
-  const at = Date.now() / 1000
-  await json('**/api/templates', { templates: [
-    { template_id: 't1', place: 'reason', text: 'Use pnpm.', uses: 1, used_at: at }, { template_id: 't2', place: 'message', text: 'Go on.', uses: 1, used_at: at }] })
-  await json('**/api/search?*', { results: [{ session_id: stage.id, title: 'Fix the login', cwd: '/w', archived: false, more: false, hits: [{ seq: 1, key: 'k1', kind: 'text', at, excerpt: 'A heron.' }] }], next: null })
-  const terminal = { session_id: 't', title: 'In a terminal', cwd: '/w', changed_at: at, size: 9, running: false }
-  await json('**/api/terminal_sessions', { sessions: [terminal] })
-  await json('**/api/terminal_sessions/t', terminal)
-  await json('**/api/terminal_sessions/t/transcript*', { before: null, items: [{ seq: 1, rev: 1, key: 'a', at, agent_id: null, kind: 'text', text: 'Two cranes.' }] })
-  await json('**/api/sessions', { result: 'applied', session_id: stage.id })
-  const [request, preview] = KINDS['a command']!
-  const asks = (id: string) => {
-    stage.previews.set(id, preview!)
-    stage.show([{ ...request, request_id: id, created_at: at + 3_600 }])
-  }
-  stage.say({ kind: 'text', text: 'A heron.' })
-  asks('one')
-  await stage.open(url)
-  const dialog = page.getByRole('dialog')
-  const main = page.getByRole('main')
-  const card = (id: string) => page.locator(`[data-request-id=${id}]`)
-  const reach = async (id: string) => {
-    await expect(async () => {
-      await page.keyboard.press('Alt+.')
-      await expect(card(id)).toBeFocused({ timeout: 1_000 })
-    }).toPass()
-  }
-  const composer = main.getByRole('textbox', { name: 'Message' })
-
-  // Before everything else there are the ways past the list.
-  await expect(card('one')).toBeVisible()
-  await hands.activate(page.getByRole('button', { name: 'To the message' }))
-  await expect(composer).toBeFocused()
-  await hands.activate(page.getByRole('button', { name: 'To the request' }), 'Shift+Tab')
-  await expect(card('one')).toBeFocused()
-
-  // Somebody else writes the answer; taken over, it is decided here.
-  await expect(card('one')).toBeVisible()
-  stage.send({ type: 'presence', session_id: stage.id, viewers: [{ name: 'grace', typing: true, request_id: 'one' }] })
-  await expect(card('one').getByText('grace is answering')).toBeVisible()
-  await reach('one')
-  await hands.activate(card('one').getByRole('button', { name: 'Take over' }))
-  await hands.seen('after a request was taken over')
-  await expect(card('one')).toBeFocused()
-  await expect(card('one').getByRole('button', { name: 'Approve' })).not.toHaveAttribute('aria-disabled')
-  await hands.press('y')
-  await expect.poll(() => stage.commands.at(-1)?.type).toBe('pending_request_response')
-
-  // Denied with what was said before.
-  asks('two')
-  await reach('two')
-  await expect(card('two').getByRole('button', { name: 'Deny' })).not.toHaveAttribute('aria-disabled')
-  await hands.press('t')
-  await expect(card('two').getByRole('button', { name: 'Use pnpm.' })).toBeFocused()
-  await hands.press('Enter')
-  await expect(card('two').getByRole('textbox')).toBeFocused()
-  await expect(card('two').getByRole('textbox')).toHaveValue('Use pnpm.')
-  await page.keyboard.press('Control+Enter')
-  await expect.poll(() => JSON.stringify(stage.commands.at(-1))).toContain('Use pnpm.')
-  stage.show([])
-  await expect(composer).toBeFocused()
-
-  // An option is chosen and sent: while the answer is on its way the focus stays in
-  // the form, then with what became of it; what is asked next comes when it is asked for.
-  const form = FORMS['a question with one answer']!
-  stage.show([{ ...form, request_id: 'three', created_at: at + 3_600 }])
-  await reach('three')
-  await expect(card('three').getByRole('button', { name: 'Decline' })).not.toHaveAttribute('aria-disabled')
-  await hands.press('2')
-  stage.silent = true
-  await hands.press('Control+Enter')
-  await expect.poll(() => JSON.stringify(stage.commands.at(-1))).toContain('Full text')
-  await expect(card('three').getByText('No confirmation yet.')).toBeVisible()
-  await hands.seen('while an answer is on its way')
-  stage.show([{ ...form, request_id: 'four', created_at: at + 3_600 }])
-  await expect(card('three')).toHaveCount(0)
-  await expect(main.getByRole('group', { name: 'Claude has a question' })).toBeFocused()
-  await hands.seen('on what became of an answer')
-  await expect(card('four')).toHaveCount(0)
-  await hands.press('j')
-  await expect(card('four')).toBeFocused()
-  stage.silent = false
-  stage.show([])
-  await expect(composer).toBeFocused()
-
-  // A message of what was said before.
-  await hands.to(page.getByRole('feed'), 'Shift+Tab')
-  await hands.press('t')
-  await expect(main.getByRole('button', { name: 'Go on.' })).toBeFocused()
-  await hands.press('Enter')
-  await expect(composer).toBeFocused()
-  await expect(composer).toHaveValue('Go on.')
-  await hands.press('Enter')
-  await expect.poll(() => stage.commands.at(-1)).toMatchObject({ type: 'send_message', text: 'Go on.' })
-
-  // Another model, another mode.
-  const sent: string[] = []
-  for (const what of ['model', 'permission_mode']) {
-    await page.route(`**/api/sessions/*/${what}`, (route) => {
-      sent.push(`${what} ${route.request().postData()}`)
-      return route.fulfill({ json: { result: 'applied' } })
+shared(
+  'with keys alone: what another began, what was said before, what is found @newest',
+  async ({ page, server: { url } }) => {
+    const hands = await Hands.on(page)
+    const stage = await Stage.in(page)
+    const json = (path: string, body: unknown) => page.route(path, (route) => route.fulfill({ json: body }))
+    const at = Date.now() / 1000
+    await json('**/api/templates', {
+      templates: [
+        { template_id: 't1', place: 'reason', text: 'Use pnpm.', uses: 1, used_at: at },
+        { template_id: 't2', place: 'message', text: 'Go on.', uses: 1, used_at: at },
+      ],
     })
-  }
-  for (const [name, key] of [['Permission mode', 'ArrowDown'], ['Model', 'ArrowDown']] as const) {
-    await hands.to(main.getByRole('combobox', { name }), 'Shift+Tab')
-    await hands.press(key)
-  }
-  await expect.poll(() => sent.join()).toMatch(/permission_mode .*acceptEdits.*,model .*sonnet/)
+    await json('**/api/search?*', {
+      results: [
+        {
+          session_id: stage.id,
+          title: 'Fix the login',
+          cwd: '/w',
+          archived: false,
+          more: false,
+          hits: [{ seq: 1, key: 'k1', kind: 'text', at, excerpt: 'A heron.' }],
+        },
+      ],
+      next: null,
+    })
+    const terminal = { session_id: 't', title: 'In a terminal', cwd: '/w', changed_at: at, size: 9, running: false }
+    await json('**/api/terminal_sessions', { sessions: [terminal] })
+    await json('**/api/terminal_sessions/t', terminal)
+    await json('**/api/terminal_sessions/t/transcript*', {
+      before: null,
+      items: [{ seq: 1, rev: 1, key: 'a', at, agent_id: null, kind: 'text', text: 'Two cranes.' }],
+    })
+    await json('**/api/sessions', { result: 'applied', session_id: stage.id })
+    const [request, preview] = KINDS['a command']!
+    const asks = (id: string) => {
+      stage.previews.set(id, preview!)
+      stage.show([{ ...request, request_id: id, created_at: at + 3_600 }])
+    }
+    stage.say({ kind: 'text', text: 'A heron.' })
+    asks('one')
+    await stage.open(url)
+    const dialog = page.getByRole('dialog')
+    const main = page.getByRole('main')
+    const card = (id: string) => page.locator(`[data-request-id=${id}]`)
+    const reach = async (id: string) => {
+      await expect(async () => {
+        await page.keyboard.press('Alt+.')
+        await expect(card(id)).toBeFocused({ timeout: 1_000 })
+      }).toPass()
+    }
+    const composer = main.getByRole('textbox', { name: 'Message' })
 
-  // To the phone, and back to where one was.
-  const menu = main.getByRole('button', { name: 'More', exact: true })
-  await hands.activate(menu, 'Shift+Tab')
-  await hands.activate(main.getByRole('button', { name: 'Open on the phone' }))
-  await expect(dialog.getByRole('img')).toBeVisible()
-  await page.keyboard.press('Escape')
-  await expect(menu).toBeFocused()
+    // Before everything else there are the ways past the list.
+    await expect(card('one')).toBeVisible()
+    await hands.activate(page.getByRole('button', { name: 'To the message' }))
+    await expect(composer).toBeFocused()
+    await hands.activate(page.getByRole('button', { name: 'To the request' }), 'Shift+Tab')
+    await expect(card('one')).toBeFocused()
 
-  // Found in the transcripts; a session of a terminal goes on here.
-  await hands.to(page.getByRole('searchbox', { name: 'Search sessions' }), 'Shift+Tab')
-  await hands.type('heron')
-  const hit = page.getByRole('link', { name: /^Claude A heron/ })
-  await hands.to(hit)
-  await hands.press('Enter')
-  await expect(page).toHaveURL(/block=k1/)
-  await hands.to(page.getByRole('searchbox', { name: 'Search sessions' }), 'Shift+Tab')
-  await hands.press('Escape')
-  await hands.activate(page.getByRole('button', { name: 'From terminals' }))
-  await hands.seen('after the list was changed')
-  await hands.to(page.getByRole('link', { name: /In a terminal/ }))
-  await hands.press('Enter')
-  await expect(page.getByText('Two cranes.')).toBeVisible()
-  await hands.activate(main.getByRole('button', { name: 'Go on here' }))
-  await expect(page).toHaveURL(`${url}/sessions/${stage.id}`)
-  await hands.press('Alt+,')
-  await expect(composer).toBeFocused()
+    // Somebody else writes the answer; taken over, it is decided here.
+    await expect(card('one')).toBeVisible()
+    stage.send({
+      type: 'presence',
+      session_id: stage.id,
+      viewers: [{ name: 'grace', typing: true, request_id: 'one' }],
+    })
+    await expect(card('one').getByText('grace is answering')).toBeVisible()
+    await reach('one')
+    await hands.activate(card('one').getByRole('button', { name: 'Take over' }))
+    await hands.seen('after a request was taken over')
+    await expect(card('one')).toBeFocused()
+    await expect(card('one').getByRole('button', { name: 'Approve' })).not.toHaveAttribute('aria-disabled')
+    await hands.press('y')
+    await expect.poll(() => stage.commands.at(-1)?.type).toBe('pending_request_response')
 
-  // A key is changed, and a template made.
-  await page.goto(`${url}/settings`)
-  await hands.to(page.getByText('Other keys'))
-  await hands.press('Enter')
-  await hands.to(page.getByRole('button', { name: 'Change the key for: Approve once' }))
-  await hands.press('Enter', 'q')
-  await expect(page.getByRole('button', { name: 'The key as it was for: Approve once' })).toBeVisible()
-  await hands.to(page.getByRole('textbox', { name: 'Name', exact: true }))
-  await hands.type('pnpm')
-  await hands.press('Tab')
-  await hands.type('Use pnpm.')
-  await hands.press('Tab')
-  const made = page.waitForRequest((r) => r.method() === 'POST' && r.url().endsWith('/api/templates'))
-  await hands.press('Enter')
-  expect((await made).postDataJSON()).toMatchObject({ name: 'pnpm', text: 'Use pnpm.' })
-})
+    // Denied with what was said before.
+    asks('two')
+    await reach('two')
+    await expect(card('two').getByRole('button', { name: 'Deny' })).not.toHaveAttribute('aria-disabled')
+    await hands.press('t')
+    await expect(card('two').getByRole('button', { name: 'Use pnpm.' })).toBeFocused()
+    await hands.press('Enter')
+    await expect(card('two').getByRole('textbox')).toBeFocused()
+    await expect(card('two').getByRole('textbox')).toHaveValue('Use pnpm.')
+    await page.keyboard.press('Control+Enter')
+    await expect.poll(() => JSON.stringify(stage.commands.at(-1))).toContain('Use pnpm.')
+    stage.show([])
+    await expect(composer).toBeFocused()
+
+    // An option is chosen and sent: while the answer is on its way the focus stays in
+    // the form, then with what became of it; what is asked next comes when it is asked for.
+    const form = FORMS['a question with one answer']!
+    stage.show([{ ...form, request_id: 'three', created_at: at + 3_600 }])
+    await reach('three')
+    await expect(card('three').getByRole('button', { name: 'Decline' })).not.toHaveAttribute('aria-disabled')
+    await hands.press('2')
+    stage.silent = true
+    await hands.press('Control+Enter')
+    await expect.poll(() => JSON.stringify(stage.commands.at(-1))).toContain('Full text')
+    await expect(card('three').getByText('No confirmation yet.')).toBeVisible()
+    await hands.seen('while an answer is on its way')
+    stage.show([{ ...form, request_id: 'four', created_at: at + 3_600 }])
+    await expect(card('three')).toHaveCount(0)
+    await expect(main.getByRole('group', { name: 'Claude has a question' })).toBeFocused()
+    await hands.seen('on what became of an answer')
+    await expect(card('four')).toHaveCount(0)
+    await hands.press('j')
+    await expect(card('four')).toBeFocused()
+    stage.silent = false
+    stage.show([])
+    await expect(composer).toBeFocused()
+
+    // A message of what was said before.
+    await hands.to(page.getByRole('feed'), 'Shift+Tab')
+    await hands.press('t')
+    await expect(main.getByRole('button', { name: 'Go on.' })).toBeFocused()
+    await hands.press('Enter')
+    await expect(composer).toBeFocused()
+    await expect(composer).toHaveValue('Go on.')
+    await hands.press('Enter')
+    await expect.poll(() => stage.commands.at(-1)).toMatchObject({ type: 'send_message', text: 'Go on.' })
+
+    // Another model, another mode.
+    const sent: string[] = []
+    for (const what of ['model', 'permission_mode']) {
+      await page.route(`**/api/sessions/*/${what}`, (route) => {
+        sent.push(`${what} ${route.request().postData()}`)
+        return route.fulfill({ json: { result: 'applied' } })
+      })
+    }
+    for (const [name, key] of [
+      ['Permission mode', 'ArrowDown'],
+      ['Model', 'ArrowDown'],
+    ] as const) {
+      await hands.to(main.getByRole('combobox', { name }), 'Shift+Tab')
+      await hands.press(key)
+    }
+    await expect.poll(() => sent.join()).toMatch(/permission_mode .*acceptEdits.*,model .*sonnet/)
+
+    // To the phone, and back to where one was.
+    const menu = main.getByRole('button', { name: 'More', exact: true })
+    await hands.activate(menu, 'Shift+Tab')
+    await hands.activate(main.getByRole('button', { name: 'Open on the phone' }))
+    await expect(dialog.getByRole('img')).toBeVisible()
+    await page.keyboard.press('Escape')
+    await expect(menu).toBeFocused()
+
+    // Found in the transcripts; a session of a terminal goes on here.
+    await hands.to(page.getByRole('searchbox', { name: 'Search sessions' }), 'Shift+Tab')
+    await hands.type('heron')
+    const hit = page.getByRole('link', { name: /^Claude A heron/ })
+    await hands.to(hit)
+    await hands.press('Enter')
+    await expect(page).toHaveURL(/block=k1/)
+    await hands.to(page.getByRole('searchbox', { name: 'Search sessions' }), 'Shift+Tab')
+    await hands.press('Escape')
+    await hands.activate(page.getByRole('button', { name: 'From terminals' }))
+    await hands.seen('after the list was changed')
+    await hands.to(page.getByRole('link', { name: /In a terminal/ }))
+    await hands.press('Enter')
+    await expect(page.getByText('Two cranes.')).toBeVisible()
+    await hands.activate(main.getByRole('button', { name: 'Go on here' }))
+    await expect(page).toHaveURL(`${url}/sessions/${stage.id}`)
+    await hands.press('Alt+,')
+    await expect(composer).toBeFocused()
+
+    // A key is changed, and a template made.
+    await page.goto(`${url}/settings`)
+    await hands.to(page.getByText('Other keys'))
+    await hands.press('Enter')
+    await hands.to(page.getByRole('button', { name: 'Change the key for: Approve once' }))
+    await hands.press('Enter', 'q')
+    await expect(page.getByRole('button', { name: 'The key as it was for: Approve once' })).toBeVisible()
+    await hands.to(page.getByRole('textbox', { name: 'Name', exact: true }))
+    await hands.type('pnpm')
+    await hands.press('Tab')
+    await hands.type('Use pnpm.')
+    await hands.press('Tab')
+    const made = page.waitForRequest((r) => r.method() === 'POST' && r.url().endsWith('/api/templates'))
+    await hands.press('Enter')
+    expect((await made).postDataJSON()).toMatchObject({ name: 'pnpm', text: 'Use pnpm.' })
+  },
+)

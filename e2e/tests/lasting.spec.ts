@@ -5,7 +5,9 @@ import { ask, bash, fetchPage, prompt, question, text } from '../script.ts'
 import { processesWith } from '../server.ts'
 
 test('after a reload the forms are back', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Fetch.', ['one', 'two'].map(fetchPage), [text('Both: {{tool_results}}')]), { cwd: folder })
+  const id = await rest.start(prompt('Fetch.', ['one', 'two'].map(fetchPage), [text('Both: {{tool_results}}')]), {
+    cwd: folder,
+  })
   const app = await App.openSession(page, id)
   await expect(app.cards()).toHaveCount(2)
 
@@ -19,13 +21,22 @@ test('after a reload the forms are back', async ({ page, folder, rest }) => {
   expect(await rest.said(id)).toMatch(/second/)
 })
 
-test('after the connection was lost the forms are right @newest', async ({ page, folder, rest, server, signIn, context }) => {
+test('after the connection was lost the forms are right @newest', async ({
+  page,
+  folder,
+  rest,
+  server,
+  signIn,
+  context,
+}) => {
   for (const description of awayMessages) {
     test.info().annotations.push({ type: 'allowed on the console', description })
   }
   const cable = await cuttable(server.url)
   await signIn(context, { ...server, url: cable.url })
-  const id = await rest.start(prompt('Fetch.', ['one', 'two'].map(fetchPage), [bash('touch later')], [text('Done.')]), { cwd: folder })
+  const id = await rest.start(prompt('Fetch.', ['one', 'two'].map(fetchPage), [bash('touch later')], [text('Done.')]), {
+    cwd: folder,
+  })
   const near = await App.openSession(page, id)
   const far = await App.openSession(await context.newPage(), id, cable.url)
   await expect(far.cards()).toHaveCount(2)
@@ -92,7 +103,11 @@ test('a message sent while Claude works is queued and sent', async ({ page, fold
 
 test('drafts survive a reload @newest', async ({ page, folder, rest }) => {
   const id = await rest.start(
-    prompt('Ask me.', [ask(question('Which format?', 'Format', ['Summary', 'Table']))], [text('You said: {{last_tool_result}}')]),
+    prompt(
+      'Ask me.',
+      [ask(question('Which format?', 'Format', ['Summary', 'Table']))],
+      [text('You said: {{last_tool_result}}')],
+    ),
     { cwd: folder },
   )
   const app = await App.openSession(page, id)
@@ -114,7 +129,9 @@ test('a request never takes the focus, and typing decides nothing @newest', asyn
   await app.composer().focus()
   await page.keyboard.type('yes ')
 
-  await rest.post(`/api/sessions/${id}/messages`, { text: prompt('Work.', [fetchPage('one')], [text('Heard: {{last_tool_result}}')]) })
+  await rest.post(`/api/sessions/${id}/messages`, {
+    text: prompt('Work.', [fetchPage('one')], [text('Heard: {{last_tool_result}}')]),
+  })
   await expect(app.card()).toBeVisible()
   await page.keyboard.type('y1n e ')
 

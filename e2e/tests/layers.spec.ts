@@ -3,7 +3,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
 
 import { KINDS, request as asked } from '../../frontend/src/testcards.ts'
-import { type AuditEntry, closeCodes, type LimitList, type Person, type Project, type Refusal, type SignIn, type TrustedFolder } from '../../frontend/src/wsapi/messages.gen.ts'
+import {
+  type AuditEntry,
+  closeCodes,
+  type LimitList,
+  type Person,
+  type Project,
+  type Refusal,
+  type SignIn,
+  type TrustedFolder,
+} from '../../frontend/src/wsapi/messages.gen.ts'
 import { DESK, expectAccessible, PHONE } from '../a11y.ts'
 import { expect, test } from '../fixtures.ts'
 import { root } from '../machine.ts'
@@ -56,44 +65,131 @@ const LOOKED_AT: Record<string, string> = {
 test('no page and no layer is without a look at whom it keeps out', once, () => {
   const src = `${root}frontend/src/`
   const read = (file: string) => readFileSync(file, 'utf8')
-  const under = (folder: string, end: string) => (readdirSync(folder, { recursive: true }) as string[]).filter((file) => file.endsWith(end))
-  const paged = ['router.ts', 'admin/pages.ts'].flatMap((file) => [...read(src + file).matchAll(/['"]((?:\.|@)\/[\w/.]+\.vue)['"]/g)]
-    .map(([, path]) => path!.replace(/^@\//, '').replace(/^\.\//, file.includes('/') ? `${file.split('/')[0]}/` : '')))
-  const laid = under(src, '.vue').filter((file) => /<[Dd]ialog\b|\bpopover\b|role="(alert)?dialog"|position: fixed|z-index: \d\d/.test(read(src + file)))
+  const under = (folder: string, end: string) =>
+    (readdirSync(folder, { recursive: true }) as string[]).filter((file) => file.endsWith(end))
+  const paged = ['router.ts', 'admin/pages.ts'].flatMap((file) =>
+    [...read(src + file).matchAll(/['"]((?:\.|@)\/[\w/.]+\.vue)['"]/g)].map(([, path]) =>
+      path!.replace(/^@\//, '').replace(/^\.\//, file.includes('/') ? `${file.split('/')[0]}/` : ''),
+    ),
+  )
+  const laid = under(src, '.vue').filter((file) =>
+    /<[Dd]ialog\b|\bpopover\b|role="(alert)?dialog"|position: fixed|z-index: \d\d/.test(read(src + file)),
+  )
   expect(Object.keys(LOOKED_AT).toSorted()).toEqual([...new Set([...paged, ...laid])].toSorted())
-  const tests = under(`${root}e2e/tests`, '.spec.ts').map((file) => read(`${root}e2e/tests/${file}`).replace(/const LOOKED_AT[^}]*}/, '')).join()
+  const tests = under(`${root}e2e/tests`, '.spec.ts')
+    .map((file) => read(`${root}e2e/tests/${file}`).replace(/const LOOKED_AT[^}]*}/, ''))
+    .join()
   expect(Object.values(LOOKED_AT).filter((name) => !tests.includes(`'${name}'`))).toEqual([])
 })
 
 const at = 1_763_692_800
-const json = (page: Page, path: string | RegExp, body: unknown, status = 200) => page.route(path, (route) => route.fulfill({ status, json: body }))
+const json = (page: Page, path: string | RegExp, body: unknown, status = 200) =>
+  page.route(path, (route) => route.fulfill({ status, json: body }))
 const refused = (code: string, message: string): Refusal => ({ error: { code, message } })
-const quiet = (...descriptions: string[]) => test.info().annotations.push(...descriptions.map((description) => ({ type: 'allowed on the console', description })))
+const quiet = (...descriptions: string[]) =>
+  test.info().annotations.push(...descriptions.map((description) => ({ type: 'allowed on the console', description })))
 
-const GRACE = { user_id: 'g', name: 'grace', role: 'member', disabled: false, has_password: false, created_at: at } satisfies Person
-const PEOPLE: Person[] = [{ ...GRACE, user_id: 'a', name: 'ada', role: 'admin', has_password: true }, GRACE, { ...GRACE, user_id: 'l', name: 'linus', role: 'viewer', disabled: true }]
+const GRACE = {
+  user_id: 'g',
+  name: 'grace',
+  role: 'member',
+  disabled: false,
+  has_password: false,
+  created_at: at,
+} satisfies Person
+const PEOPLE: Person[] = [
+  { ...GRACE, user_id: 'a', name: 'ada', role: 'admin', has_password: true },
+  GRACE,
+  { ...GRACE, user_id: 'l', name: 'linus', role: 'viewer', disabled: true },
+]
 const SIGN_INS: SignIn[] = [
-  { sign_in_id: 's1', device: 'Firefox on Linux', address: '192.0.2.7', created_at: at, last_used_at: at, expires_at: null, current: false },
-  { sign_in_id: 's2', device: 'Pixel 9 (Chrome)', address: '192.0.2.8', created_at: at, last_used_at: null, expires_at: null, current: false },
+  {
+    sign_in_id: 's1',
+    device: 'Firefox on Linux',
+    address: '192.0.2.7',
+    created_at: at,
+    last_used_at: at,
+    expires_at: null,
+    current: false,
+  },
+  {
+    sign_in_id: 's2',
+    device: 'Pixel 9 (Chrome)',
+    address: '192.0.2.8',
+    created_at: at,
+    last_used_at: null,
+    expires_at: null,
+    current: false,
+  },
 ]
 const most = { sessions: 2, memory: 1 << 30, cost: 5 }
 const use = { sessions: 2, memory: 1 << 29, cost: 4.5 }
 const LIMITS: LimitList = {
-  mine: { limits: most, use }, projects: [], next_day: at, everybody: most,
+  mine: { limits: most, use },
+  projects: [],
+  next_day: at,
+  everybody: most,
   people: PEOPLE.map(({ user_id, name }) => ({ user_id, name, limits: most, use, own: { sessions: 3 } })),
 }
 const PROJECT: Project = {
-  project_id: 'p', name: 'api-server', folders: ['/w/api'], members: [{ user_id: 'a', role: 'admin' }, { user_id: 'g', role: 'member' }],
-  start: { role: 'member', people: [] }, answer: { role: 'member', people: ['g'] },
-  rules: [{ tool: 'Bash', pattern: 'git push*', effect: 'two_people', people: ['a', 'g'] }, { tool: 'WebFetch', pattern: '', effect: 'deny', people: [] }],
-  bypass: [], limits: most, each_limits: most, ask_timeout: 60, version: 1, created_at: at, names: { a: 'ada', g: 'grace' }, role: 'admin',
-  rights: ['see', 'start', 'manage'], use, people: [{ user_id: 'l', name: 'linus', server_role: 'viewer' }],
+  project_id: 'p',
+  name: 'api-server',
+  folders: ['/w/api'],
+  members: [
+    { user_id: 'a', role: 'admin' },
+    { user_id: 'g', role: 'member' },
+  ],
+  start: { role: 'member', people: [] },
+  answer: { role: 'member', people: ['g'] },
+  rules: [
+    { tool: 'Bash', pattern: 'git push*', effect: 'two_people', people: ['a', 'g'] },
+    { tool: 'WebFetch', pattern: '', effect: 'deny', people: [] },
+  ],
+  bypass: [],
+  limits: most,
+  each_limits: most,
+  ask_timeout: 60,
+  version: 1,
+  created_at: at,
+  names: { a: 'ada', g: 'grace' },
+  role: 'admin',
+  rights: ['see', 'start', 'manage'],
+  use,
+  people: [{ user_id: 'l', name: 'linus', server_role: 'viewer' }],
 }
-const TRUSTED: TrustedFolder = { folder: '/w/api', digest: 'd', by: 'ada', trusted_at: at, items: [
-  { kind: 'hook', danger: 'runs', file: '/w/api/.claude/settings.json', name: 'PreToolUse', text: 'make lint', cut: false, new: false }] }
-const ENTRY: AuditEntry = { seq: 7, hash: 'sha256:0a', entry: {
-  what: 'answered', at: '2025-11-21T02:40:00Z', by: { name: 'ada', device: 'Chrome on Linux', address: '192.0.2.7' }, session_id: 's', tool_name: 'Bash', edited: true, waited_seconds: 12,
-  asked: { hash: 'sha256:0b', text: '{"command":"touch a"}' }, answer: { hash: 'sha256:0c', text: '{"updated_input":{"command":"touch b"}}' }, grants: [{ rule: 'Bash(touch:*)', scope: 'session' }] } }
+const TRUSTED: TrustedFolder = {
+  folder: '/w/api',
+  digest: 'd',
+  by: 'ada',
+  trusted_at: at,
+  items: [
+    {
+      kind: 'hook',
+      danger: 'runs',
+      file: '/w/api/.claude/settings.json',
+      name: 'PreToolUse',
+      text: 'make lint',
+      cut: false,
+      new: false,
+    },
+  ],
+}
+const ENTRY: AuditEntry = {
+  seq: 7,
+  hash: 'sha256:0a',
+  entry: {
+    what: 'answered',
+    at: '2025-11-21T02:40:00Z',
+    by: { name: 'ada', device: 'Chrome on Linux', address: '192.0.2.7' },
+    session_id: 's',
+    tool_name: 'Bash',
+    edited: true,
+    waited_seconds: 12,
+    asked: { hash: 'sha256:0b', text: '{"command":"touch a"}' },
+    answer: { hash: 'sha256:0c', text: '{"updated_input":{"command":"touch b"}}' },
+    grants: [{ rule: 'Bash(touch:*)', scope: 'session' }],
+  },
+}
 
 /** What an administrator is told by REST. */
 async function administered(page: Page): Promise<void> {
@@ -123,7 +219,11 @@ test('what an administrator opens can be used by everybody', once, async ({ page
   await grace.getByRole('button', { name: 'Make a sign-in address' }).click()
   await expect(main.getByText(/\/sign-in#t+/)).toBeVisible()
   await expectAccessible(page, 'people with a link for one', 'main')
-  for (const [button, what] of [['Sign-ins of grace', 'the sign-ins of a person'], ['Limits of grace', 'the limits of a person'], ['Set another password…', 'a password for a person']] as const) {
+  for (const [button, what] of [
+    ['Sign-ins of grace', 'the sign-ins of a person'],
+    ['Limits of grace', 'the limits of a person'],
+    ['Set another password…', 'a password for a person'],
+  ] as const) {
     if (!button.startsWith('Sign-ins')) await more.click()
     await grace.getByRole('button', { name: button }).click()
     await expect(dialog.getByRole('button').last()).toBeVisible()
@@ -150,106 +250,145 @@ test('what an administrator opens can be used by everybody', once, async ({ page
   await expectAccessible(page, 'before ended sessions are archived', 'dialog[open]')
 })
 
-test('what comes over a session, and what becomes of the line, can be used by everybody', once, async ({ page, server: { url } }) => {
-  test.setTimeout(180_000)
-  quiet('status of 4', 'WebSocket connection to')
-  const stage = await Stage.in(page)
-  const created_at = Date.now() / 1000 + 3_600
-  const [write, preview] = KINDS['a new file']!
-  const rule = KINDS['a command with a rule']!
-  stage.previews.set('file', preview!)
-  stage.previews.set('rule', rule[1]!)
-  stage.say({ kind: 'tool_call', tool_use_id: 't1', tool_name: 'Edit', input: { file_path: '/w/src/main.go', old_string: 'a', new_string: 'b' }, status: 'done', input_bytes: 9, result_bytes: 4, finished_at: at })
-  stage.show([{ ...write, request_id: 'file', created_at }])
-  await stage.open(url)
-  const main = page.getByRole('main')
-  const dialog = page.getByRole('dialog')
-  const card = page.locator('[data-request-id=file]')
+test(
+  'what comes over a session, and what becomes of the line, can be used by everybody',
+  once,
+  async ({ page, server: { url } }) => {
+    test.setTimeout(180_000)
+    quiet('status of 4', 'WebSocket connection to')
+    const stage = await Stage.in(page)
+    const created_at = Date.now() / 1000 + 3_600
+    const [write, preview] = KINDS['a new file']!
+    const rule = KINDS['a command with a rule']!
+    stage.previews.set('file', preview!)
+    stage.previews.set('rule', rule[1]!)
+    stage.say({
+      kind: 'tool_call',
+      tool_use_id: 't1',
+      tool_name: 'Edit',
+      input: { file_path: '/w/src/main.go', old_string: 'a', new_string: 'b' },
+      status: 'done',
+      input_bytes: 9,
+      result_bytes: 4,
+      finished_at: at,
+    })
+    stage.show([{ ...write, request_id: 'file', created_at }])
+    await stage.open(url)
+    const main = page.getByRole('main')
+    const dialog = page.getByRole('dialog')
+    const card = page.locator('[data-request-id=file]')
 
-  // What a person writes on two devices, of a file and of a message.
-  await card.getByRole('button', { name: 'Edit' }).click()
-  await card.getByRole('textbox').fill('three\n')
-  stage.send({ type: 'draft', session_id: stage.id, request_id: 'file', value: { edit: 'four\n', reason: '', denying: false }, at })
-  await expect(card.getByText('four')).toBeVisible()
-  await expect(card.getByRole('group', { name: 'What you changed' })).toBeVisible()
-  await expectAccessible(page, 'a file that is edited here and elsewhere', '[data-request-id=file]')
+    // What a person writes on two devices, of a file and of a message.
+    await card.getByRole('button', { name: 'Edit' }).click()
+    await card.getByRole('textbox').fill('three\n')
+    stage.send({
+      type: 'draft',
+      session_id: stage.id,
+      request_id: 'file',
+      value: { edit: 'four\n', reason: '', denying: false },
+      at,
+    })
+    await expect(card.getByText('four')).toBeVisible()
+    await expect(card.getByRole('group', { name: 'What you changed' })).toBeVisible()
+    await expectAccessible(page, 'a file that is edited here and elsewhere', '[data-request-id=file]')
 
-  // What can be taken back: a rule, and a decision.
-  stage.show([{ ...rule[0], request_id: 'rule', created_at }])
-  const ruled = page.locator('[data-request-id=rule]')
-  await ruled.getByText('Don’t ask again for this…').click()
-  await ruled.getByRole('radio').last().check()
-  await ruled.getByRole('button', { name: 'Approve' }).click()
-  await expect.poll(() => stage.commands.at(-1)?.type).toBe('pending_request_response')
-  stage.show([{ ...write, request_id: 'file', created_at, held: { by: 'ada', mine: true, decision: 'allow', at: Date.now() / 1000, until: Date.now() / 1000 + 600 } }])
-  await expect(page.getByText('Claude does not ask again for')).toBeVisible()
-  await expect(page.getByRole('region', { name: 'Take back' })).toBeVisible()
-  await expectAccessible(page, 'what can be taken back', 'body > div:not(#app)')
+    // What can be taken back: a rule, and a decision.
+    stage.show([{ ...rule[0], request_id: 'rule', created_at }])
+    const ruled = page.locator('[data-request-id=rule]')
+    await ruled.getByText('Don’t ask again for this…').click()
+    await ruled.getByRole('radio').last().check()
+    await ruled.getByRole('button', { name: 'Approve' }).click()
+    await expect.poll(() => stage.commands.at(-1)?.type).toBe('pending_request_response')
+    stage.show([
+      {
+        ...write,
+        request_id: 'file',
+        created_at,
+        held: { by: 'ada', mine: true, decision: 'allow', at: Date.now() / 1000, until: Date.now() / 1000 + 600 },
+      },
+    ])
+    await expect(page.getByText('Claude does not ask again for')).toBeVisible()
+    await expect(page.getByRole('region', { name: 'Take back' })).toBeVisible()
+    await expectAccessible(page, 'what can be taken back', 'body > div:not(#app)')
 
-  await page.setViewportSize(PHONE)
-  await main.getByRole('feed').focus()
-  await page.keyboard.press('b')
-  await expect(dialog.getByText('src/main.go')).toBeVisible()
-  await expectAccessible(page, 'the drawer on a phone', 'dialog[open]', [PHONE])
-  await page.keyboard.press('Escape')
-  await page.setViewportSize(DESK)
+    await page.setViewportSize(PHONE)
+    await main.getByRole('feed').focus()
+    await page.keyboard.press('b')
+    await expect(dialog.getByText('src/main.go')).toBeVisible()
+    await expectAccessible(page, 'the drawer on a phone', 'dialog[open]', [PHONE])
+    await page.keyboard.press('Escape')
+    await page.setViewportSize(DESK)
 
-  stage.send({ type: 'toasts', request_ids: ['file'], more: 2 })
-  const waits = page.getByRole('region', { name: 'Waits elsewhere' })
-  await expect(waits).toContainText('and 2 more')
-  await expectAccessible(page, 'what waits elsewhere', '.toasts')
-  stage.send({ type: 'toasts', request_ids: [] })
-  await expect(waits).toHaveCount(0)
+    stage.send({ type: 'toasts', request_ids: ['file'], more: 2 })
+    const waits = page.getByRole('region', { name: 'Waits elsewhere' })
+    await expect(waits).toContainText('and 2 more')
+    await expectAccessible(page, 'what waits elsewhere', '.toasts')
+    stage.send({ type: 'toasts', request_ids: [] })
+    await expect(waits).toHaveCount(0)
 
-  // A batch of which every one ends in its own way.
-  const low = { risk: 'low', tool_name: 'Read', tool_input: { file_path: '/w/a' }, created_at } as const
-  const all = ['a1', 'a2', 'a3', 'a4']
-  stage.show(all.map((id) => asked(id, low)))
-  await page.getByRole('link', { name: /^Inbox/ }).first().click()
-  await main.getByRole('button', { name: 'Select what is of low risk' }).click()
-  await main.getByRole('button', { name: 'Approve selected…' }).click()
-  stage.deaf = true
-  await dialog.getByRole('button', { name: 'Approve 4' }).click()
-  await expect(dialog.getByText('Sending')).toHaveCount(4)
-  const sent = stage.commands.slice(-4).map((c) => ('command_id' in c ? c.command_id! : ''))
-  stage.send({ type: 'ack', command_id: sent[0]!, result: 'applied' }, { type: 'ack', command_id: sent[1]!, result: 'stale' }, { type: 'ack', command_id: sent[2]!, result: 'rejected', error: { code: 'forbidden', message: 'You may not.' } })
-  await expect(dialog.getByText('Sending')).toHaveCount(1)
-  await expectAccessible(page, 'a batch', 'dialog[open]')
-  await page.keyboard.press('Escape')
-  await page.getByRole('button', { name: 'Sign out' }).click()
-  await expect(dialog).toContainText('1 answer or message not sent yet')
-  await expectAccessible(page, 'before who has not sent all signs out', 'dialog[open]')
-  await dialog.getByRole('button', { name: 'Stay signed in' }).click()
-  stage.deaf = false
-  stage.show([])
+    // A batch of which every one ends in its own way.
+    const low = { risk: 'low', tool_name: 'Read', tool_input: { file_path: '/w/a' }, created_at } as const
+    const all = ['a1', 'a2', 'a3', 'a4']
+    stage.show(all.map((id) => asked(id, low)))
+    await page
+      .getByRole('link', { name: /^Inbox/ })
+      .first()
+      .click()
+    await main.getByRole('button', { name: 'Select what is of low risk' }).click()
+    await main.getByRole('button', { name: 'Approve selected…' }).click()
+    stage.deaf = true
+    await dialog.getByRole('button', { name: 'Approve 4' }).click()
+    await expect(dialog.getByText('Sending')).toHaveCount(4)
+    const sent = stage.commands.slice(-4).map((c) => ('command_id' in c ? c.command_id! : ''))
+    stage.send(
+      { type: 'ack', command_id: sent[0]!, result: 'applied' },
+      { type: 'ack', command_id: sent[1]!, result: 'stale' },
+      { type: 'ack', command_id: sent[2]!, result: 'rejected', error: { code: 'forbidden', message: 'You may not.' } },
+    )
+    await expect(dialog.getByText('Sending')).toHaveCount(1)
+    await expectAccessible(page, 'a batch', 'dialog[open]')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await expect(dialog).toContainText('1 answer or message not sent yet')
+    await expectAccessible(page, 'before who has not sent all signs out', 'dialog[open]')
+    await dialog.getByRole('button', { name: 'Stay signed in' }).click()
+    stage.deaf = false
+    stage.show([])
 
-  // No more of them.
-  await json(page, '**/api/limits', LIMITS)
-  await json(page, '**/api/sessions', refused('limit_reached', 'You have 2 sessions, which is the most.'), 429)
-  await page.getByRole('button', { name: 'New session' }).first().click()
-  await dialog.getByRole('combobox', { name: 'Folder' }).fill('/w/api')
-  await dialog.getByRole('textbox', { name: /What should Claude do/ }).fill('Look.')
-  await page.keyboard.press('Control+Enter')
-  await expect(dialog.getByRole('alert').filter({ hasText: /\w/ })).toBeVisible()
-  await expectAccessible(page, 'a session too many', 'dialog[open]')
-  await page.keyboard.press('Escape')
+    // No more of them.
+    await json(page, '**/api/limits', LIMITS)
+    await json(page, '**/api/sessions', refused('limit_reached', 'You have 2 sessions, which is the most.'), 429)
+    await page.getByRole('button', { name: 'New session' }).first().click()
+    await dialog.getByRole('combobox', { name: 'Folder' }).fill('/w/api')
+    await dialog.getByRole('textbox', { name: /What should Claude do/ }).fill('Look.')
+    await page.keyboard.press('Control+Enter')
+    await expect(dialog.getByRole('alert').filter({ hasText: /\w/ })).toBeVisible()
+    await expectAccessible(page, 'a session too many', 'dialog[open]')
+    await page.keyboard.press('Escape')
 
-  // The line: without a network, trying, gone for long, too old; and signed out elsewhere.
-  await page.keyboard.press('Tab')
-  await expectAccessible(page, 'the ways past the list', '.ways')
-  const bar = page.locator('.holder')
-  stage.up = false
-  await page.evaluate(() => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true }))
-  await stage.hangUp()
-  await expect(bar).toContainText('You are offline')
-  await expectAccessible(page, 'no network', '.holder')
-})
+    // The line: without a network, trying, gone for long, too old; and signed out elsewhere.
+    await page.keyboard.press('Tab')
+    await expectAccessible(page, 'the ways past the list', '.ways')
+    const bar = page.locator('.holder')
+    stage.up = false
+    await page.evaluate(() => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true }))
+    await stage.hangUp()
+    await expect(bar).toContainText('You are offline')
+    await expectAccessible(page, 'no network', '.holder')
+  },
+)
 
 test('whoever is signed out, or comes by a link, can go on', once, async ({ page, server: { url } }) => {
   quiet('status of 4', 'WebSocket connection to')
   const stage = await Stage.in(page)
   await json(page, '**/api/login', { passkey: { available: true } })
-  await json(page, '**/api/me', { user: { name: 'grace', role: 'member' }, user_id: 'g', has_password: false, set_up: false, needs_way: true })
+  await json(page, '**/api/me', {
+    user: { name: 'grace', role: 'member' },
+    user_id: 'g',
+    has_password: false,
+    set_up: false,
+    needs_way: true,
+  })
   await page.goto(`${url}/set-up`)
   await expect(page.getByRole('heading', { name: /grace/ })).toBeVisible()
   await expectAccessible(page, 'the first time of who was invited')

@@ -15,7 +15,11 @@ test('three fetches open at once, answered last to first', async ({ page, contex
   const phone = await App.openSession(await context.newPage(), id)
 
   await expect(desk.cards()).toHaveCount(3)
-  for (const [left, path] of [[2, 'three'], [1, 'two'], [0, 'one']] as const) {
+  for (const [left, path] of [
+    [2, 'three'],
+    [1, 'two'],
+    [0, 'one'],
+  ] as const) {
     await desk.deny(desk.card(`/${path}`), `no to ${path}`)
     await expect(phone.cards()).toHaveCount(left)
   }
@@ -56,7 +60,11 @@ test('two subagents ask at once, each shown with its agent', async ({ page, fold
 
 test('a subagent in the background asks after the turn has ended', async ({ page, folder, rest }) => {
   const id = await rest.start(
-    prompt('Delegate.', [subagent('Reader', true, { blocks: [fetchPage('late')], delay_ms: 1500 })], [text('Reader is on it.')]),
+    prompt(
+      'Delegate.',
+      [subagent('Reader', true, { blocks: [fetchPage('late')], delay_ms: 1500 })],
+      [text('Reader is on it.')],
+    ),
     { cwd: folder },
   )
   const app = await App.openSession(page, id)
@@ -111,7 +119,11 @@ test('an answer to a request that is gone, or never was, or is answered, says so
   expect(after.resolved?.at).toBeGreaterThan(before)
 })
 
-test('two tabs that answer differently at the same instant: one wins, 200 times @newest', async ({ page, folder, rest }) => {
+test('two tabs that answer differently at the same instant: one wins, 200 times @newest', async ({
+  page,
+  folder,
+  rest,
+}) => {
   test.setTimeout(240_000)
   const rounds = 200
   const inOneReply = 10
@@ -134,7 +146,10 @@ test('two tabs that answer differently at the same instant: one wins, 200 times 
       const over = new Promise<void>((resolve) => (done = resolve))
       const open = (decision: string) =>
         new Promise<{ answer(request: any): void }>((resolve) => {
-          const socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws', ['sayso', `sayso.page-key.${localStorage.getItem('sayso:page-key')}`])
+          const socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws', [
+            'sayso',
+            `sayso.page-key.${localStorage.getItem('sayso:page-key')}`,
+          ])
           const take = (frame: any) => {
             if (frame.type === 'batch') frame.frames.forEach(take)
             if (frame.type === 'active_processes') {
@@ -142,11 +157,18 @@ test('two tabs that answer differently at the same instant: one wins, 200 times 
                 answer(request) {
                   const command_id = crypto.randomUUID()
                   commands.set(command_id, [request.request_id, decision])
-                  socket.send(JSON.stringify({
-                    type: 'pending_request_response', command_id, session_id: session, request_id: request.request_id,
-                    request_type: 'tool_approval', input_hash: request.input_hash, decision,
-                    ...(decision === 'deny' ? { message: 'no' } : {}),
-                  }))
+                  socket.send(
+                    JSON.stringify({
+                      type: 'pending_request_response',
+                      command_id,
+                      session_id: session,
+                      request_id: request.request_id,
+                      request_type: 'tool_approval',
+                      input_hash: request.input_hash,
+                      decision,
+                      ...(decision === 'deny' ? { message: 'no' } : {}),
+                    }),
+                  )
                 },
               })
               frame.processes.forEach(take)
@@ -173,10 +195,16 @@ test('two tabs that answer differently at the same instant: one wins, 200 times 
       const opened = await Promise.all([open('allow'), open('deny')])
       tabs.push(...opened)
       // A third look, at what was open before both tabs were there.
-      const watch = new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws', ['sayso', `sayso.page-key.${localStorage.getItem('sayso:page-key')}`])
+      const watch = new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws', [
+        'sayso',
+        `sayso.page-key.${localStorage.getItem('sayso:page-key')}`,
+      ])
       watch.onmessage = (message) => {
         const frame = JSON.parse(message.data)
-        if (frame.type === 'active_processes') frame.processes.filter((p: any) => p.session_id === session).forEach((p: any) => p.pending_requests.forEach(race))
+        if (frame.type === 'active_processes')
+          frame.processes
+            .filter((p: any) => p.session_id === session)
+            .forEach((p: any) => p.pending_requests.forEach(race))
       }
       await over
       return [...told].map(([request, both]) => ({ command: commandOf.get(request) as string, both }))
@@ -194,7 +222,10 @@ test('two tabs that answer differently at the same instant: one wins, 200 times 
     expect(lost[0].ack.resolved.outcome).toBe(won[0].decision === 'allow' ? 'answered' : 'denied')
     expect(lost[0].ack.resolved.by).toBeTruthy()
     expect(lost[0].ack.resolved.at).toBeGreaterThan(0)
-    expect([command, existsSync(join(folder, command.replace('touch ', '')))]).toEqual([command, won[0].decision === 'allow'])
+    expect([command, existsSync(join(folder, command.replace('touch ', '')))]).toEqual([
+      command,
+      won[0].decision === 'allow',
+    ])
     winners[won[0].decision as 'allow' | 'deny']++
   }
   // Both can win; otherwise the order alone would have decided.
@@ -202,8 +233,15 @@ test('two tabs that answer differently at the same instant: one wins, 200 times 
   expect(winners.deny).toBeGreaterThan(0)
 })
 
-test('two people decide at the same instant: the slower one is told who was first', async ({ page, context, folder, rest }) => {
-  const id = await rest.start(prompt('Fetch.', [fetchPage('one')], [text('Heard: {{last_tool_result}}')]), { cwd: folder })
+test('two people decide at the same instant: the slower one is told who was first', async ({
+  page,
+  context,
+  folder,
+  rest,
+}) => {
+  const id = await rest.start(prompt('Fetch.', [fetchPage('one')], [text('Heard: {{last_tool_result}}')]), {
+    cwd: folder,
+  })
   const desk = await App.openSession(page, id)
   const phone = await App.openSession(await context.newPage(), id)
   await expect(desk.card()).toBeVisible()

@@ -6,13 +6,24 @@ import { request } from '../../frontend/src/testcards.ts'
 test('long words are cut or wrapped, and never push away what is pressed @newest', async ({ page, server }) => {
   const stage = await Stage.in(page)
   stage.user = { name: 'hildegard', role: 'admin' }
-  const waits = { message_id: 'm', text: 'And then run the linter, too, and mend all that it finds '.repeat(3), attachments: [], by: 'hildegard', created_at: 1 }
+  const waits = {
+    message_id: 'm',
+    text: 'And then run the linter, too, and mend all that it finds '.repeat(3),
+    attachments: [],
+    by: 'hildegard',
+    created_at: 1,
+  }
   await page.route('**/api/sessions/*/messages', (route) => route.fulfill({ json: { messages: [waits] } }))
   await page.addInitScript(() => localStorage.setItem('sayso:language', 'de'))
   await page.setViewportSize({ width: 1280, height: 800 })
   await stage.open(server.url)
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
-  stage.show([], { state: 'assistant_turn', queued_messages: 1, title: 'Datenbankmigrationsstrategie der Kundenstammdaten', model: 'opus' })
+  stage.show([], {
+    state: 'assistant_turn',
+    queued_messages: 1,
+    title: 'Datenbankmigrationsstrategie der Kundenstammdaten',
+    model: 'opus',
+  })
 
   // Who is signed in can be read, in the longer language too.
   const who = page.getByRole('button', { name: 'Konto: hildegard' })
@@ -23,7 +34,8 @@ test('long words are cut or wrapped, and never push away what is pressed @newest
   for (const width of [390, 320]) {
     await page.setViewportSize({ width, height: 800 })
     await expect(page.getByRole('list', { name: 'Wartende Nachrichten' })).toBeVisible()
-    for (const name of [/Einreihen/, 'Bearbeiten', /^Entfernen/]) await expect(page.getByRole('button', { name })).toBeInViewport({ ratio: 1 })
+    for (const name of [/Einreihen/, 'Bearbeiten', /^Entfernen/])
+      await expect(page.getByRole('button', { name })).toBeInViewport({ ratio: 1 })
   }
 
   // A dialog that is longer than the screen begins at its beginning.
@@ -44,11 +56,15 @@ test('long words are cut or wrapped, and never push away what is pressed @newest
   const quick = page.getByRole('button', { name: /^Erlauben… Bash/ })
   await expect(quick).toBeInViewport({ ratio: 1 })
   // In a line of its own: the title keeps its room.
-  expect((await page.getByRole('listitem').filter({ has: quick }).getByRole('link').boundingBox())!.width).toBeGreaterThan(200)
+  expect(
+    (await page.getByRole('listitem').filter({ has: quick }).getByRole('link').boundingBox())!.width,
+  ).toBeGreaterThan(200)
   await quick.click()
   await expect(page.getByRole('dialog').getByText('git status && git diff --stat')).toBeVisible()
   await page.getByRole('dialog').getByRole('button', { name: /1 / }).click()
-  await expect.poll(() => stage.commands.at(-1)).toMatchObject({ type: 'pending_request_response', request_id: 'low', decision: 'allow', batch: true })
+  await expect
+    .poll(() => stage.commands.at(-1))
+    .toMatchObject({ type: 'pending_request_response', request_id: 'low', decision: 'allow', batch: true })
 
   // What became of a request for which something was written is told in lines, not in syllables.
   await page.setViewportSize({ width: 390, height: 800 })
@@ -58,7 +74,9 @@ test('long words are cut or wrapped, and never push away what is pressed @newest
   await card.getByRole('button', { name: 'Ablehnen' }).click()
   await card.getByRole('textbox').fill('Nicht jetzt.')
   stage.show([])
-  const told = page.getByRole('group', { name: /^Nicht mehr offen/ }).filter({ has: page.getByRole('button', { name: 'Meinen Text behalten' }) })
+  const told = page
+    .getByRole('group', { name: /^Nicht mehr offen/ })
+    .filter({ has: page.getByRole('button', { name: 'Meinen Text behalten' }) })
   await expect(told).toBeInViewport({ ratio: 1 })
   expect((await told.getByRole('paragraph').first().boundingBox())!.width).toBeGreaterThan(200)
   for (const button of await told.getByRole('button').all()) await expect(button).toBeInViewport({ ratio: 1 })

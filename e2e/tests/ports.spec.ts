@@ -7,8 +7,15 @@ import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { bash, prompt, text } from '../script.ts'
 
-test('a server on another port gets the cookie and can do nothing with it', async ({ page, context, server, folder, rest }) => {
-  for (const description of ['favicon.ico', 'ERR_BLOCKED_BY_RESPONSE']) test.info().annotations.push({ type: 'allowed on the console', description })
+test('a server on another port gets the cookie and can do nothing with it', async ({
+  page,
+  context,
+  server,
+  folder,
+  rest,
+}) => {
+  for (const description of ['favicon.ico', 'ERR_BLOCKED_BY_RESPONSE'])
+    test.info().annotations.push({ type: 'allowed on the console', description })
   const id = await rest.start(prompt('Make it', [bash('touch made')], [text('It is made.')]), { cwd: folder })
   const app = await App.openSession(page, id)
   await expect(app.card('touch made')).toBeVisible()
@@ -26,11 +33,20 @@ test('a server on another port gets the cookie and can do nothing with it', asyn
   await there.goto(elsewhere)
   const cookie = taken.find((c) => /(^|; )sayso=\w{64}/.test(c))
   expect(cookie, 'the browser sends the cookie to the other port').toBeTruthy()
-  expect(await there.evaluate(() => localStorage.getItem('sayso:page-key')), 'and the page there cannot read the key').toBeNull()
+  expect(
+    await there.evaluate(() => localStorage.getItem('sayso:page-key')),
+    'and the page there cannot read the key',
+  ).toBeNull()
 
   // It forges whatever a browser says about itself.
   const { host, origin } = new URL(server.url)
-  const forged = { Cookie: cookie!, Origin: origin, Host: host, 'Sec-Fetch-Site': 'same-origin', 'User-Agent': await page.evaluate(() => navigator.userAgent) }
+  const forged = {
+    Cookie: cookie!,
+    Origin: origin,
+    Host: host,
+    'Sec-Fetch-Site': 'same-origin',
+    'User-Agent': await page.evaluate(() => navigator.userAgent),
+  }
   const send = (path: string, headers: Record<string, string>, body = '') =>
     new Promise<number>((resolve, reject) => {
       const call = ask(server.url + path, { method: body ? 'POST' : 'GET', headers: { ...forged, ...headers } })
@@ -39,9 +55,21 @@ test('a server on another port gets the cookie and can do nothing with it', asyn
       call.on('error', reject)
       call.end(body)
     })
-  const approval = JSON.stringify({ session_id: id, request_type: request.request_type, decision: 'allow', input_hash: request.input_hash })
-  const upgrade = { Connection: 'Upgrade', Upgrade: 'websocket', 'Sec-WebSocket-Version': '13', 'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==' }
-  expect(await send(`/api/pending/${request.request_id}/response`, { 'Content-Type': 'application/json' }, approval)).toBe(401)
+  const approval = JSON.stringify({
+    session_id: id,
+    request_type: request.request_type,
+    decision: 'allow',
+    input_hash: request.input_hash,
+  })
+  const upgrade = {
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  }
+  expect(
+    await send(`/api/pending/${request.request_id}/response`, { 'Content-Type': 'application/json' }, approval),
+  ).toBe(401)
   expect(await send('/api/me', {})).toBe(401)
   expect(await send('/ws', upgrade)).toBe(401)
   expect(await send('/ws', { ...upgrade, 'Sec-WebSocket-Protocol': 'sayso' })).toBe(401)
@@ -49,7 +77,11 @@ test('a server on another port gets the cookie and can do nothing with it', asyn
 
   // Its page is no better off.
   const byPage = await there.evaluate(
-    ([url, path, body]) => fetch(url + path, { method: 'POST', credentials: 'include', mode: 'no-cors', body }).then((r) => r.type, () => 'failed'),
+    ([url, path, body]) =>
+      fetch(url + path, { method: 'POST', credentials: 'include', mode: 'no-cors', body }).then(
+        (r) => r.type,
+        () => 'failed',
+      ),
     [server.url, `/api/pending/${request.request_id}/response`, approval] as const,
   )
   expect(['opaque', 'failed']).toContain(byPage)

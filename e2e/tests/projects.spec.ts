@@ -8,7 +8,14 @@ import { token } from '../server.ts'
 
 const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}`
 
-test('two people, one project: who sees it, who answers, and two who must approve @newest', async ({ browser, page, folder, rest, server, playwright }) => {
+test('two people, one project: who sees it, who answers, and two who must approve @newest', async ({
+  browser,
+  page,
+  folder,
+  rest,
+  server,
+  playwright,
+}) => {
   const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } })
   const somebody = async (name: string) => {
     await http.post(`${server.url}/api/users`, { data: { name, role: 'member', password: 'four words of mine' } })
@@ -23,7 +30,10 @@ test('two people, one project: who sees it, who answers, and two who must approv
   const ana = await somebody(own('Ana'))
   const ben = await somebody(own('Ben'))
   const name = own('api-server')
-  const session = await rest.start(prompt('Make what two people want.', [bash('touch for-two')], [text('Made by two.')]), { cwd: folder })
+  const session = await rest.start(
+    prompt('Make what two people want.', [bash('touch for-two')], [text('Made by two.')]),
+    { cwd: folder },
+  )
 
   // Outside of a project everybody sees it.
   const bens = await App.openSession(ben.tab, session, server.url)
@@ -90,10 +100,18 @@ test('two people, one project: who sees it, who answers, and two who must approv
   await http.dispose()
 })
 
-test('a limit is seen before it is reached, and the message above it waits @newest', async ({ browser, page, folder, server, playwright }) => {
+test('a limit is seen before it is reached, and the message above it waits @newest', async ({
+  browser,
+  page,
+  folder,
+  server,
+  playwright,
+}) => {
   const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } })
   const name = own('Dora')
-  const made = await (await http.post(`${server.url}/api/users`, { data: { name, role: 'member', password: 'four words of mine' } })).json()
+  const made = await (
+    await http.post(`${server.url}/api/users`, { data: { name, role: 'member', password: 'four words of mine' } })
+  ).json()
   const link = await (await http.post(`${server.url}/api/users/${made.user_id}/sign_in_link`, { data: {} })).json()
   const tab = await (await browser.newContext()).newPage()
   await tab.goto(`${server.url}/sign-in#${link.token}`)
@@ -114,16 +132,23 @@ test('a limit is seen before it is reached, and the message above it waits @newe
   const dialog = tab.getByRole('dialog', { name: 'New session' })
   await expect(dialog.getByText('Your sessions: $0.0000 of $0.0100 today (UTC)')).toBeVisible()
   await dialog.locator('#new-cwd').fill(folder)
-  const dear = { blocks: [text('That was dear.')], usage: { input_tokens: 1000, output_tokens: 2000, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 } }
+  const dear = {
+    blocks: [text('That was dear.')],
+    usage: { input_tokens: 1000, output_tokens: 2000, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+  }
   await dialog.locator('#new-prompt').fill(prompt('Spend what there is.', dear, [text('More was allowed.')]))
   await dialog.getByRole('button', { name: 'Start session' }).click()
   await expect(tab.getByText('That was dear.')).toBeVisible()
 
   const app = App.of(tab)
   await app.send('And once more.')
-  const why = tab.getByRole('main').getByText(`All sessions of ${name} together may cost $0.0100 a day, and today they have cost $`)
+  const why = tab
+    .getByRole('main')
+    .getByText(`All sessions of ${name} together may cost $0.0100 a day, and today they have cost $`)
   await expect(why).toBeVisible()
-  await expect(why).toContainText('Claude goes on when the next day begins, at 00:00 UTC, or when an admin raises the limit.')
+  await expect(why).toContainText(
+    'Claude goes on when the next day begins, at 00:00 UTC, or when an admin raises the limit.',
+  )
   await expect(tab.getByRole('list', { name: 'Messages that wait' }).getByText('And once more.')).toBeVisible()
 
   // Nothing was lost: with a higher limit it is said at once.

@@ -8,7 +8,14 @@ import { processesWith, startServer } from '../server.ts'
 import { REST } from '../wire.ts'
 
 for (const how of ['restart', 'crash'] as const) {
-  test(`a ${how} of the server with a command and a question open: both forms are back, both are answered, both are done`, async ({ page, context, claudePath, model, request, signIn }) => {
+  test(`a ${how} of the server with a command and a question open: both forms are back, both are answered, both are done`, async ({
+    page,
+    context,
+    claudePath,
+    model,
+    request,
+    signIn,
+  }) => {
     for (const description of awayMessages) {
       test.info().annotations.push({ type: 'allowed on the console', description })
     }
@@ -17,7 +24,9 @@ for (const how of ['restart', 'crash'] as const) {
       await signIn(context, server)
       const rest = new REST(request, server)
       const format = question('Which format do you want?', 'Format', ['Summary', 'Full text'])
-      const command = await rest.start(prompt('Make it.', [text('The word is heron.')], [bash('touch made')], [text('It is made.')]))
+      const command = await rest.start(
+        prompt('Make it.', [text('The word is heron.')], [bash('touch made')], [text('It is made.')]),
+      )
       const asked = await rest.start(prompt('Ask me.', [ask(format)], [text('You said: {{last_tool_result}}')]))
       const app = await App.openSession(page, command, server.url)
       const other = await App.openSession(await context.newPage(), asked, server.url)
@@ -46,7 +55,12 @@ for (const how of ['restart', 'crash'] as const) {
   })
 }
 
-test('Claude is killed with an approval open: answered while dead, resumed, done, and asked once', async ({ page, folder, rest, server }) => {
+test('Claude is killed with an approval open: answered while dead, resumed, done, and asked once', async ({
+  page,
+  folder,
+  rest,
+  server,
+}) => {
   const id = await rest.start(prompt('Make it.', [bash('touch made')], [text('It is made.')]), { cwd: folder })
   const app = await App.openSession(page, id)
   await expect(app.card('touch made')).toBeVisible()

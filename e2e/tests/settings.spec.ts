@@ -27,7 +27,8 @@ test('language and appearance are kept, and no other language is ever seen @newe
   await page.addInitScript(() => {
     addEventListener('DOMContentLoaded', () => {
       const look = () => {
-        if (/\b(Settings|Appearance|New session)\b/.test(document.body.textContent ?? '')) document.documentElement.dataset['english'] = 'seen'
+        if (/\b(Settings|Appearance|New session)\b/.test(document.body.textContent ?? ''))
+          document.documentElement.dataset['english'] = 'seen'
       }
       new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true })
     })
@@ -45,7 +46,9 @@ test('language and appearance are kept, and no other language is ever seen @newe
     await page.setViewportSize({ width, height: 800 })
     await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
   }
-  const app = await page.getByRole('heading', { level: 1 }).evaluate((h) => getComputedStyle(h).getPropertyValue('--zoom'))
+  const app = await page
+    .getByRole('heading', { level: 1 })
+    .evaluate((h) => getComputedStyle(h).getPropertyValue('--zoom'))
   expect(app).toBe('1.3')
 })
 
@@ -54,15 +57,32 @@ function opened(body: Buffer, own: ReturnType<typeof createECDH>, auth: Buffer):
   const salt = body.subarray(0, 16)
   const server = body.subarray(21, 21 + body[20])
   const sealed = body.subarray(21 + body[20])
-  const derive = (secret: Buffer, salt: Buffer, info: Buffer | string, size: number) => Buffer.from(hkdfSync('sha256', secret, salt, info, size))
-  const ikm = derive(own.computeSecret(server), auth, Buffer.concat([Buffer.from('WebPush: info\0'), own.getPublicKey(), server]), 32)
-  const open = createDecipheriv('aes-128-gcm', derive(ikm, salt, 'Content-Encoding: aes128gcm\0', 16), derive(ikm, salt, 'Content-Encoding: nonce\0', 12))
+  const derive = (secret: Buffer, salt: Buffer, info: Buffer | string, size: number) =>
+    Buffer.from(hkdfSync('sha256', secret, salt, info, size))
+  const ikm = derive(
+    own.computeSecret(server),
+    auth,
+    Buffer.concat([Buffer.from('WebPush: info\0'), own.getPublicKey(), server]),
+    32,
+  )
+  const open = createDecipheriv(
+    'aes-128-gcm',
+    derive(ikm, salt, 'Content-Encoding: aes128gcm\0', 16),
+    derive(ikm, salt, 'Content-Encoding: nonce\0', 12),
+  )
   open.setAuthTag(sealed.subarray(-16))
   const plain = Buffer.concat([open.update(sealed.subarray(0, -16)), open.final()])
   return JSON.parse(plain.subarray(0, plain.lastIndexOf(2)).toString()) as Record<string, unknown>
 }
 
-test('a request that nobody looks at is pushed, shown, opened and taken back @newest', async ({ claudePath, model, page, context, request, signIn }) => {
+test('a request that nobody looks at is pushed, shown, opened and taken back @newest', async ({
+  claudePath,
+  model,
+  page,
+  context,
+  request,
+  signIn,
+}) => {
   test.setTimeout(180_000)
   const own = createECDH('prime256v1')
   own.generateKeys()
@@ -83,10 +103,18 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
     await signIn(context, server)
     await context.grantPermissions(['notifications'], { origin: server.url })
     // A browser without a push service: what it would be given is given here.
-    await page.addInitScript(({ endpoint, p256dh, auth }) => {
-      PushManager.prototype.getSubscription = async () => null
-      PushManager.prototype.subscribe = async () => ({ toJSON: () => ({ endpoint, keys: { p256dh, auth } }) }) as unknown as PushSubscription
-    }, { endpoint: `http://127.0.0.1:${(push.address() as AddressInfo).port}/one`, p256dh: own.getPublicKey().toString('base64url'), auth: auth.toString('base64url') })
+    await page.addInitScript(
+      ({ endpoint, p256dh, auth }) => {
+        PushManager.prototype.getSubscription = async () => null
+        PushManager.prototype.subscribe = async () =>
+          ({ toJSON: () => ({ endpoint, keys: { p256dh, auth } }) }) as unknown as PushSubscription
+      },
+      {
+        endpoint: `http://127.0.0.1:${(push.address() as AddressInfo).port}/one`,
+        p256dh: own.getPublicKey().toString('base64url'),
+        auth: auth.toString('base64url'),
+      },
+    )
     await page.goto(`${server.url}/settings`)
     await page.getByRole('button', { name: 'Alert me in this browser' }).click()
     await expect(page.getByText('Alerts come to this browser.')).toBeVisible()
@@ -96,32 +124,61 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
 
     // Nobody looks any more.
     await page.goto('about:blank')
-    const id = await rest.start(prompt('Ask', [bash('touch pushed')], [text('Done.')]), { cwd: mkdtempSync(join(server.workspace, 'project-')), title: 'api-server' })
+    const id = await rest.start(prompt('Ask', [bash('touch pushed')], [text('Done.')]), {
+      cwd: mkdtempSync(join(server.workspace, 'project-')),
+      title: 'api-server',
+    })
     await expect.poll(() => bodies.length, { timeout: 60_000 }).toBe(2)
     const [waiting] = (await rest.state(id)).pending_requests
     const shown = opened(bodies[1], own, auth)
-    expect(shown).toMatchObject({ kind: 'show', tag: waiting.request_id, title: 'Approval needed: Bash', body: 'api-server', path: `/sessions/${id}?request=${waiting.request_id}` })
+    expect(shown).toMatchObject({
+      kind: 'show',
+      tag: waiting.request_id,
+      title: 'Approval needed: Bash',
+      body: 'api-server',
+      path: `/sessions/${id}?request=${waiting.request_id}`,
+    })
 
     await page.goto(server.url)
     await expect(page).toHaveTitle('(1) api-server · sayso')
     await expect(page.locator('link[rel=icon]')).toHaveAttribute('href', '/favicon-waiting.svg')
     const cdp = await context.newCDPSession(page)
-    const registered = new Promise<string>((resolve) => cdp.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => registrations[0] && resolve(registrations[0].registrationId)))
+    const registered = new Promise<string>((resolve) =>
+      cdp.on(
+        'ServiceWorker.workerRegistrationUpdated',
+        ({ registrations }) => registrations[0] && resolve(registrations[0].registrationId),
+      ),
+    )
     await cdp.send('ServiceWorker.enable')
     const registrationId = await registered
-    const deliver = (message: object) => cdp.send('ServiceWorker.deliverPushMessage', { origin: server.url, registrationId, data: JSON.stringify(message) })
-    const tags = () => page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications()).map((n) => n.tag))
+    const deliver = (message: object) =>
+      cdp.send('ServiceWorker.deliverPushMessage', {
+        origin: server.url,
+        registrationId,
+        data: JSON.stringify(message),
+      })
+    const tags = () =>
+      page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications()).map((n) => n.tag))
     await deliver(shown)
     await expect.poll(tags).toEqual([waiting.request_id])
     // What a server sent again that died before it noted the first takes its place, unheard.
-    const said = () => page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications()).map((n) => [n.body, 'renotify' in n && n.renotify]))
+    const said = () =>
+      page.evaluate(async () =>
+        (await (await navigator.serviceWorker.ready).getNotifications()).map((n) => [
+          n.body,
+          'renotify' in n && n.renotify,
+        ]),
+      )
     await deliver({ ...shown, body: 'once more' })
     await expect.poll(said).toEqual([['once more', false]])
 
     // A click, as the browser tells the worker of it, leads to the card.
     const [worker] = context.serviceWorkers()
     await worker.evaluate(async () => {
-      const scope = globalThis as unknown as EventTarget & { registration: ServiceWorkerRegistration; NotificationEvent: new (type: string, init: object) => Event }
+      const scope = globalThis as unknown as EventTarget & {
+        registration: ServiceWorkerRegistration
+        NotificationEvent: new (type: string, init: object) => Event
+      }
       const [notification] = await scope.registration.getNotifications()
       scope.dispatchEvent(new scope.NotificationEvent('notificationclick', { notification }))
     })
@@ -143,29 +200,48 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
   }
 })
 
-test('who has sayso open elsewhere is told in a toast, in every tab, until somebody looks @newest', async ({ page, context, folder, rest }) => {
+test('who has sayso open elsewhere is told in a toast, in every tab, until somebody looks @newest', async ({
+  page,
+  context,
+  folder,
+  rest,
+}) => {
   const other = await context.newPage()
-  const toast = (tab: typeof page, command: string) => tab.getByRole('region', { name: 'Waits elsewhere' }).getByRole('listitem').filter({ hasText: command })
-  for (const [tab, path] of [[page, '/settings'], [other, '/admin']] as const) {
+  const toast = (tab: typeof page, command: string) =>
+    tab.getByRole('region', { name: 'Waits elsewhere' }).getByRole('listitem').filter({ hasText: command })
+  for (const [tab, path] of [
+    [page, '/settings'],
+    [other, '/admin'],
+  ] as const) {
     await tab.goto(path)
     await expect(tab.getByRole('heading', { level: 1 }).first()).toBeVisible()
     await expect(tab.getByRole('link', { name: /^Inbox/ })).toBeVisible()
   }
-  const id = await rest.start(prompt('Ask', [bash('touch here')], [bash('touch there')], [text('Done.')]), { cwd: folder, title: 'toasted' })
+  const id = await rest.start(prompt('Ask', [bash('touch here')], [bash('touch there')], [text('Done.')]), {
+    cwd: folder,
+    title: 'toasted',
+  })
   await expect(toast(page, 'touch here')).toContainText('toasted')
   await expect(toast(other, 'touch here')).toBeVisible()
   expect(await page.evaluate(() => document.activeElement === document.body)).toBe(true)
 
   // It was answered by somebody.
   const [first] = (await rest.state(id)).pending_requests
-  await rest.post(`/api/pending/${first.request_id}/response`, { session_id: id, request_id: first.request_id, request_type: 'tool_approval', decision: 'allow' })
+  await rest.post(`/api/pending/${first.request_id}/response`, {
+    session_id: id,
+    request_id: first.request_id,
+    request_type: 'tool_approval',
+    decision: 'allow',
+  })
   await expect(toast(page, 'touch there')).toBeVisible()
   await expect(toast(other, 'touch there')).toBeVisible()
   await expect(toast(page, 'touch here')).toHaveCount(0)
   await expect(toast(other, 'touch here')).toHaveCount(0)
 
   // Whoever opens it has it before them, and no toast tells of it any more.
-  await toast(page, 'touch there').getByRole('link', { name: /^Open in toasted/ }).press('Enter')
+  await toast(page, 'touch there')
+    .getByRole('link', { name: /^Open in toasted/ })
+    .press('Enter')
   const card = App.of(page).card('touch there')
   await expect(card).toBeFocused()
   await expect(toast(other, 'touch there')).toHaveCount(0)
@@ -191,44 +267,61 @@ test('what Claude does is said as much as one chose', { tag: '@newest' }, async 
   }).toPass()
 })
 
-test('keys of one’s own follow to the next device', { tag: '@newest' }, async ({ page, browser, folder, rest, server, signIn }) => {
-  const file = join(folder, 'kept.txt')
-  writeFileSync(file, 'one\ntwo\nthree\n')
-  const id = await rest.start(prompt('Edit.', [tool('Read', { file_path: file })], [tool('Edit', { file_path: file, old_string: 'two', new_string: 'zwei' })], [text('Edited.')]), { cwd: folder })
-  await page.goto('/settings')
-  const section = page.getByRole('region', { name: 'Keys' })
-  await section.getByText('Other keys').click()
-  const approve = section.getByRole('listitem').filter({ hasText: /^\s*Approve once/ })
-  const change = section.getByRole('button', { name: 'Change the key for: Approve once' })
-  await change.click()
-  await page.keyboard.press('n')
-  await expect(approve.getByText('Is pressed for this, too: Deny, with a reason')).toBeVisible()
-  await change.click()
-  const kept = page.waitForResponse((r) => r.url().endsWith('/api/preferences') && r.request().method() === 'PATCH')
-  await page.keyboard.press('q')
-  expect((await kept).ok()).toBe(true)
-  await expect(approve.getByText('Is pressed for this')).toHaveCount(0)
+test(
+  'keys of one’s own follow to the next device',
+  { tag: '@newest' },
+  async ({ page, browser, folder, rest, server, signIn }) => {
+    const file = join(folder, 'kept.txt')
+    writeFileSync(file, 'one\ntwo\nthree\n')
+    const id = await rest.start(
+      prompt(
+        'Edit.',
+        [tool('Read', { file_path: file })],
+        [tool('Edit', { file_path: file, old_string: 'two', new_string: 'zwei' })],
+        [text('Edited.')],
+      ),
+      { cwd: folder },
+    )
+    await page.goto('/settings')
+    const section = page.getByRole('region', { name: 'Keys' })
+    await section.getByText('Other keys').click()
+    const approve = section.getByRole('listitem').filter({ hasText: /^\s*Approve once/ })
+    const change = section.getByRole('button', { name: 'Change the key for: Approve once' })
+    await change.click()
+    await page.keyboard.press('n')
+    await expect(approve.getByText('Is pressed for this, too: Deny, with a reason')).toBeVisible()
+    await change.click()
+    const kept = page.waitForResponse((r) => r.url().endsWith('/api/preferences') && r.request().method() === 'PATCH')
+    await page.keyboard.press('q')
+    expect((await kept).ok()).toBe(true)
+    await expect(approve.getByText('Is pressed for this')).toHaveCount(0)
 
-  const elsewhere = await browser.newContext()
-  await signIn(elsewhere)
-  const other = await App.openSession(await elsewhere.newPage(), id, server.url)
-  const button = other.approveButton(other.card())
-  await expect(button).toHaveAttribute('aria-keyshortcuts', 'q')
-  await expect(other.card().locator('ins')).toBeVisible()
-  const card = other.card()
-  await card.focus()
-  await other.page.keyboard.press('d')
-  const places = () => Promise.all(['del', 'ins'].map((tag) => card.locator(tag).boundingBox()))
-  await expect.poll(async () => { const [del, ins] = await places(); return del!.y === ins!.y && del!.x < ins!.x }).toBe(true)
-  await other.page.keyboard.press('y')
-  await expect(card).toBeVisible()
-  // What is pressed in the first moment of a card decides nothing.
-  await expect(async () => {
-    if (await card.count() > 0) await other.page.keyboard.press('q')
-    await expect(other.said('Edited.')).toBeVisible({ timeout: 2_000 })
-  }).toPass()
-  await elsewhere.close()
+    const elsewhere = await browser.newContext()
+    await signIn(elsewhere)
+    const other = await App.openSession(await elsewhere.newPage(), id, server.url)
+    const button = other.approveButton(other.card())
+    await expect(button).toHaveAttribute('aria-keyshortcuts', 'q')
+    await expect(other.card().locator('ins')).toBeVisible()
+    const card = other.card()
+    await card.focus()
+    await other.page.keyboard.press('d')
+    const places = () => Promise.all(['del', 'ins'].map((tag) => card.locator(tag).boundingBox()))
+    await expect
+      .poll(async () => {
+        const [del, ins] = await places()
+        return del!.y === ins!.y && del!.x < ins!.x
+      })
+      .toBe(true)
+    await other.page.keyboard.press('y')
+    await expect(card).toBeVisible()
+    // What is pressed in the first moment of a card decides nothing.
+    await expect(async () => {
+      if ((await card.count()) > 0) await other.page.keyboard.press('q')
+      await expect(other.said('Edited.')).toBeVisible({ timeout: 2_000 })
+    }).toPass()
+    await elsewhere.close()
 
-  await section.getByRole('button', { name: 'All keys as they were' }).click()
-  await expect(approve.getByText('y', { exact: true })).toBeVisible()
-})
+    await section.getByRole('button', { name: 'All keys as they were' }).click()
+    await expect(approve.getByText('y', { exact: true })).toBeVisible()
+  },
+)

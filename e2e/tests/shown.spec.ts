@@ -5,92 +5,155 @@ import { Stage } from '../stage.ts'
 // What is shown is all there is, as a browser draws it.
 
 const PLAN = [
-  '# Clean up', '', '1. Remove `build`\u202e ([docs](https://example.com/a "and the title"))', '4. Then **stop**', '', '[//]: # (rm -rf / is the hidden step)',
-  '', '```sh {hidden=1} and the rest', 'ls ' + 'a'.repeat(300), '```', '', '| what | why |', '|---|---|', '| a | b | and the cell too many |', '', '<!-- a comment -->', '',
-  '![alt](https://example.com/pixel.png)', '', 'a &#114;&#109; b', '', `${'word'.repeat(200)}`,
+  '# Clean up',
+  '',
+  '1. Remove `build`\u202e ([docs](https://example.com/a "and the title"))',
+  '4. Then **stop**',
+  '',
+  '[//]: # (rm -rf / is the hidden step)',
+  '',
+  '```sh {hidden=1} and the rest',
+  'ls ' + 'a'.repeat(300),
+  '```',
+  '',
+  '| what | why |',
+  '|---|---|',
+  '| a | b | and the cell too many |',
+  '',
+  '<!-- a comment -->',
+  '',
+  '![alt](https://example.com/pixel.png)',
+  '',
+  'a &#114;&#109; b',
+  '',
+  `${'word'.repeat(200)}`,
 ].join('\n')
 
-for (const [width, height] of [[1280, 800], [390, 844]] as const) for (const colorScheme of ['light', 'dark'] as const) {
-  test(`a hostile plan and a call with unknown fields, ${width} wide, ${colorScheme} @newest`, async ({ page, server }) => {
-    await page.emulateMedia({ colorScheme })
+for (const [width, height] of [
+  [1280, 800],
+  [390, 844],
+] as const)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`a hostile plan and a call with unknown fields, ${width} wide, ${colorScheme} @newest`, async ({
+      page,
+      server,
+    }) => {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height })
+      const stage = await Stage.in(page)
+      await stage.open(server.url)
+      const plan = tool(
+        'ExitPlanMode',
+        { plan: PLAN, allowedPrompts: [{ tool: 'Bash', prompt: 'anything' }], later: 'a field of next year' },
+        { request_id: 'plan', input_hash: 'sha256:plan' },
+      )
+      stage.show([plan])
+      const card = page.locator('[data-request-id="plan"]')
+      const body = card.locator('.body')
+      await expect(card.getByText('rm -rf / is the hidden step')).toBeAttached()
+      for (const text of [
+        'sh {hidden=1} and the rest',
+        '<!-- a comment -->',
+        '![alt](https://example.com/pixel.png)',
+        'a &#114;&#109; b',
+        '"and the title"',
+        'a field of next year',
+        '"prompt": "anything"',
+      ]) {
+        await card.getByText(text).first().scrollIntoViewIfNeeded()
+        await expect(card.getByText(text).first()).toBeInViewport()
+      }
+      const missing = card.getByRole('note').filter({ hasText: 'Not shown above:' })
+      await expect(missing.getByRole('listitem')).toHaveText([/Line 14.*\| a \| b \| and the cell too many \|/])
+      // Nothing stands beside the body: what is too long goes on in the next line.
+      expect(await body.evaluate((el) => el.scrollWidth - el.clientWidth)).toBeLessThanOrEqual(0)
+      for (const inner of await body.locator('pre, table').all())
+        expect(await inner.evaluate((el) => el.scrollWidth - el.clientWidth)).toBeLessThanOrEqual(1)
+      await body.evaluate((el) => el.scrollTo(0, 0))
+      await card.screenshot({ path: test.info().outputPath(`plan-${width}-${colorScheme}-1.png`) })
+      await body.evaluate((el) => el.scrollTo(0, el.scrollHeight))
+      await expect(card.locator('header .subject')).toHaveText('Clean up')
+      await expect(card.locator('header .subject')).toBeInViewport()
+      await card.screenshot({ path: test.info().outputPath(`plan-${width}-${colorScheme}-2.png`) })
+      await card.getByRole('button', { name: 'Raw JSON' }).click()
+      await expect(card.getByText('[//]: # (rm -rf / is the hidden step)').last()).toBeAttached()
+
+      const bash = tool(
+        'Bash',
+        {
+          command: 'make test',
+          description: 'Run\u2066 it',
+          timeout: 123_456,
+          run_in_background: true,
+          dangerouslyDisableSandbox: true,
+          later: { deep: 'a field of next year' },
+        },
+        { request_id: 'bash', input_hash: 'sha256:bash' },
+      )
+      stage.show([bash])
+      const call = page.locator('[data-request-id="bash"]')
+      for (const text of ['123456', 'LRI', 'a field of next year', 'timeout', 'later']) {
+        await call
+          .getByText(text, { exact: text === 'LRI' })
+          .first()
+          .scrollIntoViewIfNeeded()
+        await expect(call.getByText(text, { exact: text === 'LRI' }).first()).toBeInViewport()
+      }
+      await call.screenshot({ path: test.info().outputPath(`bash-${width}-${colorScheme}.png`) })
+    })
+  }
+
+for (const [width, height] of [
+  [1280, 800],
+  [390, 844],
+] as const)
+  test(`jumping to the end is not having seen it, ${width} wide @newest`, async ({ page, server }) => {
     await page.setViewportSize({ width, height })
     const stage = await Stage.in(page)
     await stage.open(server.url)
-    const plan = tool('ExitPlanMode', { plan: PLAN, allowedPrompts: [{ tool: 'Bash', prompt: 'anything' }], later: 'a field of next year' }, { request_id: 'plan', input_hash: 'sha256:plan' })
-    stage.show([plan])
-    const card = page.locator('[data-request-id="plan"]')
-    const body = card.locator('.body')
-    await expect(card.getByText('rm -rf / is the hidden step')).toBeAttached()
-    for (const text of ['sh {hidden=1} and the rest', '<!-- a comment -->', '![alt](https://example.com/pixel.png)', 'a &#114;&#109; b', '"and the title"', 'a field of next year', '"prompt": "anything"']) {
-      await card.getByText(text).first().scrollIntoViewIfNeeded()
-      await expect(card.getByText(text).first()).toBeInViewport()
-    }
-    const missing = card.getByRole('note').filter({ hasText: 'Not shown above:' })
-    await expect(missing.getByRole('listitem')).toHaveText([/Line 14.*\| a \| b \| and the cell too many \|/])
-    // Nothing stands beside the body: what is too long goes on in the next line.
-    expect(await body.evaluate((el) => el.scrollWidth - el.clientWidth)).toBeLessThanOrEqual(0)
-    for (const inner of await body.locator('pre, table').all()) expect(await inner.evaluate((el) => el.scrollWidth - el.clientWidth)).toBeLessThanOrEqual(1)
-    await body.evaluate((el) => el.scrollTo(0, 0))
-    await card.screenshot({ path: test.info().outputPath(`plan-${width}-${colorScheme}-1.png`) })
-    await body.evaluate((el) => el.scrollTo(0, el.scrollHeight))
-    await expect(card.locator('header .subject')).toHaveText('Clean up')
-    await expect(card.locator('header .subject')).toBeInViewport()
-    await card.screenshot({ path: test.info().outputPath(`plan-${width}-${colorScheme}-2.png`) })
-    await card.getByRole('button', { name: 'Raw JSON' }).click()
-    await expect(card.getByText('[//]: # (rm -rf / is the hidden step)').last()).toBeAttached()
+    const command = ['make the-first-line', ...Array.from({ length: 120 }, (_, i) => `echo ${i}`)].join('\n')
+    stage.show([tool('Bash', { command }, { request_id: 'long', input_hash: 'sha256:long' })])
+    const card = page.locator('[data-request-id="long"]')
+    const approve = card.getByRole('button', { name: 'Approve', exact: true })
+    const link = card.getByRole('button', { name: /Scroll to the end to approve/ })
+    const subject = card.locator('header .subject')
+    await expect(link).toBeVisible()
+    await expect(subject).toHaveText('make the-first-line …')
 
-    const bash = tool('Bash', { command: 'make test', description: 'Run\u2066 it', timeout: 123_456, run_in_background: true, dangerouslyDisableSandbox: true, later: { deep: 'a field of next year' } }, { request_id: 'bash', input_hash: 'sha256:bash' })
-    stage.show([bash])
-    const call = page.locator('[data-request-id="bash"]')
-    for (const text of ['123456', 'LRI', 'a field of next year', 'timeout', 'later']) {
-      await call.getByText(text, { exact: text === 'LRI' }).first().scrollIntoViewIfNeeded()
-      await expect(call.getByText(text, { exact: text === 'LRI' }).first()).toBeInViewport()
-    }
-    await call.screenshot({ path: test.info().outputPath(`bash-${width}-${colorScheme}.png`) })
+    await card.locator('.body').evaluate((el) => el.scrollTo(0, el.scrollHeight))
+    await expect(card.getByText('echo 119')).toBeInViewport()
+    // It has had its moment, and what is above it has not.
+    await expect(link).toHaveText(/\(\d\d+ more lines\)/)
+    await page.waitForFunction(() => new Promise((done) => setTimeout(() => done(true), 1_500)))
+    await expect(approve).toHaveAttribute('aria-disabled', 'true')
+    await expect(subject).toBeInViewport()
+
+    let presses = 0
+    await expect(async () => {
+      if (await link.isVisible()) {
+        presses++
+        await link.click({ timeout: 1_000 })
+      }
+      await expect(link).toBeHidden({ timeout: 300 })
+    }).toPass({ intervals: [50] })
+    expect(presses).toBeGreaterThan(3)
+    await expect(approve).not.toHaveAttribute('aria-disabled', 'true')
   })
-}
-
-for (const [width, height] of [[1280, 800], [390, 844]] as const) test(`jumping to the end is not having seen it, ${width} wide @newest`, async ({ page, server }) => {
-  await page.setViewportSize({ width, height })
-  const stage = await Stage.in(page)
-  await stage.open(server.url)
-  const command = ['make the-first-line', ...Array.from({ length: 120 }, (_, i) => `echo ${i}`)].join('\n')
-  stage.show([tool('Bash', { command }, { request_id: 'long', input_hash: 'sha256:long' })])
-  const card = page.locator('[data-request-id="long"]')
-  const approve = card.getByRole('button', { name: 'Approve', exact: true })
-  const link = card.getByRole('button', { name: /Scroll to the end to approve/ })
-  const subject = card.locator('header .subject')
-  await expect(link).toBeVisible()
-  await expect(subject).toHaveText('make the-first-line …')
-
-  await card.locator('.body').evaluate((el) => el.scrollTo(0, el.scrollHeight))
-  await expect(card.getByText('echo 119')).toBeInViewport()
-  // It has had its moment, and what is above it has not.
-  await expect(link).toHaveText(/\(\d\d+ more lines\)/)
-  await page.waitForFunction(() => new Promise((done) => setTimeout(() => done(true), 1_500)))
-  await expect(approve).toHaveAttribute('aria-disabled', 'true')
-  await expect(subject).toBeInViewport()
-
-  let presses = 0
-  await expect(async () => {
-    if (await link.isVisible()) {
-      presses++
-      await link.click({ timeout: 1_000 })
-    }
-    await expect(link).toBeHidden({ timeout: 300 })
-  }).toPass({ intervals: [50] })
-  expect(presses).toBeGreaterThan(3)
-  await expect(approve).not.toHaveAttribute('aria-disabled', 'true')
-})
 
 test('unchanged lines at the end of an edit need no look @newest', async ({ page, server }) => {
   await page.setViewportSize({ width: 1280, height: 800 })
   const stage = await Stage.in(page)
   await stage.open(server.url)
-  const same = ['one', 'two', 'three'].map((s) => `${s} ${'that stays as it is and is long enough to be broken into lines '.repeat(12)}`)
+  const same = ['one', 'two', 'three'].map(
+    (s) => `${s} ${'that stays as it is and is long enough to be broken into lines '.repeat(12)}`,
+  )
   const edit = (n: number) => {
     const changed = Array.from({ length: n }, (_, i) => `line ${i}`)
-    return tool('Edit', { file_path: '/w/a.txt', old_string: ['old', ...same].join('\n'), new_string: [...changed, ...same].join('\n') }, { request_id: `e${n}`, input_hash: `sha256:e${n}` })
+    return tool(
+      'Edit',
+      { file_path: '/w/a.txt', old_string: ['old', ...same].join('\n'), new_string: [...changed, ...same].join('\n') },
+      { request_id: `e${n}`, input_hash: `sha256:e${n}` },
+    )
   }
   stage.show([edit(6)])
   const card = page.locator('[data-request-id="e6"]')

@@ -19,7 +19,11 @@ async function withAuthenticator(page: Page): Promise<{ cdp: CDPSession; authent
   await cdp.send('WebAuthn.enable')
   const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
     options: {
-      protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true,
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
       automaticPresenceSimulation: true,
     },
   })
@@ -33,16 +37,22 @@ async function signOut(page: Page) {
 
 // Every option of a select can be read whole.
 const cutSelects = (page: Page) =>
-  page.getByRole('dialog').locator('select').evaluateAll((all) =>
-    (all as HTMLSelectElement[]).filter((select) => {
-      const whole = select.cloneNode(true) as HTMLSelectElement
-      whole.style.position = 'absolute'
-      whole.style.width = 'max-content'
-      select.after(whole)
-      const cut = select.getBoundingClientRect().width + 1 < whole.getBoundingClientRect().width
-      whole.remove()
-      return cut
-    }).map((select) => select.outerHTML.slice(0, 200)))
+  page
+    .getByRole('dialog')
+    .locator('select')
+    .evaluateAll((all) =>
+      (all as HTMLSelectElement[])
+        .filter((select) => {
+          const whole = select.cloneNode(true) as HTMLSelectElement
+          whole.style.position = 'absolute'
+          whole.style.width = 'max-content'
+          select.after(whole)
+          const cut = select.getBoundingClientRect().width + 1 < whole.getBoundingClientRect().width
+          whole.remove()
+          return cut
+        })
+        .map((select) => select.outerHTML.slice(0, 200)),
+    )
 
 test('set-up, passkeys, and what ends with them @newest', async ({ browser, claudePath, model }) => {
   const fresh = await startServer({ claudePath, modelURL: model.url, bootstrap: false })
@@ -70,8 +80,18 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await App.expectSignedIn(page)
 
   // Who is invited chooses too: a password here, and a passkey beside it.
-  const made = await (await page.request.post(atName(`${fresh.url}/api/users`), { headers: await asPage(page), data: { name: 'Bob', role: 'viewer' } })).json()
-  const link = await (await page.request.post(atName(`${fresh.url}/api/users/${made.user_id}/sign_in_link`), { headers: await asPage(page), data: {} })).json()
+  const made = await (
+    await page.request.post(atName(`${fresh.url}/api/users`), {
+      headers: await asPage(page),
+      data: { name: 'Bob', role: 'viewer' },
+    })
+  ).json()
+  const link = await (
+    await page.request.post(atName(`${fresh.url}/api/users/${made.user_id}/sign_in_link`), {
+      headers: await asPage(page),
+      data: {},
+    })
+  ).json()
   const bob = await (await browser.newContext()).newPage()
   await withAuthenticator(bob)
   await bob.goto(atName(`${fresh.url}/sign-in#${link.token}`))
@@ -100,7 +120,12 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   expect(await cutSelects(page)).toEqual([])
   const passkeys = dialog.getByRole('region', { name: 'Passkeys' })
   await expect(passkeys.getByText('First device')).toBeVisible()
-  await expect(dialog.getByRole('region', { name: 'Where you are signed in' }).getByText(/by passkey/).first()).toBeVisible()
+  await expect(
+    dialog
+      .getByRole('region', { name: 'Where you are signed in' })
+      .getByText(/by passkey/)
+      .first(),
+  ).toBeVisible()
   await passkeys.getByLabel('Name').fill('The same laptop')
   await passkeys.getByLabel('Present password').fill(password)
   await passkeys.getByRole('button', { name: 'Make a passkey' }).click()
@@ -129,15 +154,35 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await fresh.stop()
 })
 
-test('people of an identity provider, and a second person answers in their own name @newest', async ({ browser, claudePath, model, playwright }) => {
+test('people of an identity provider, and a second person answers in their own name @newest', async ({
+  browser,
+  claudePath,
+  model,
+  playwright,
+}) => {
   const provider = await startProvider()
   const secret = join(mkdtempSync(join(tmpdir(), 'sayso-e2e-')), 'secret')
   writeFileSync(secret, clientSecret)
   const server = await startServer({
-    claudePath, modelURL: model.url,
+    claudePath,
+    modelURL: model.url,
     arguments: (url) => [
-      '--public-url', url, '--oidc-issuer', provider.url, '--oidc-client-id', 'sayso', '--oidc-client-secret-file', secret,
-      '--oidc-name', 'Example', '--oidc-role-claim', 'groups', '--oidc-role', 'dev=member', '--oidc-role', 'ops=admin',
+      '--public-url',
+      url,
+      '--oidc-issuer',
+      provider.url,
+      '--oidc-client-id',
+      'sayso',
+      '--oidc-client-secret-file',
+      secret,
+      '--oidc-name',
+      'Example',
+      '--oidc-role-claim',
+      'groups',
+      '--oidc-role',
+      'dev=member',
+      '--oidc-role',
+      'ops=admin',
     ],
   })
   const come = async (claims: Record<string, unknown>) => {
@@ -188,7 +233,9 @@ test('people of an identity provider, and a second person answers in their own n
   await expect(lin.getByText('It is unlinked')).toBeVisible()
   await App.expectSignedIn(lin)
 
-  const id = await rest.start(prompt('Make what Grace allows.', [bash('touch for-grace')], [text('Made.')]), { cwd: server.workspace })
+  const id = await rest.start(prompt('Make what Grace allows.', [bash('touch for-grace')], [text('Made.')]), {
+    cwd: server.workspace,
+  })
   const hers = await App.openSession(member, id, server.url)
   const his = await App.openSession(admin, id, server.url)
   await expect(his.card()).toBeVisible()

@@ -36,8 +36,22 @@ function random(seed: number) {
 }
 type Random = ReturnType<typeof random>
 
-interface Spot { request: string; text: string; x: number; y: number; w: number; h: number; disabled: boolean }
-interface Down { at: number; x: number; y: number; hit: Spot | null; history: { at: number; spots: Spot[] }[] }
+interface Spot {
+  request: string
+  text: string
+  x: number
+  y: number
+  w: number
+  h: number
+  disabled: boolean
+}
+interface Down {
+  at: number
+  x: number
+  y: number
+  hit: Spot | null
+  history: { at: number; spots: Spot[] }[]
+}
 
 /** Runs in the page before anything of it. */
 function observe() {
@@ -46,8 +60,14 @@ function observe() {
   const spotOf = (b: Element): Spot => {
     const { x, y, width: w, height: h } = b.getBoundingClientRect()
     return {
-      request: b.closest<HTMLElement>('[data-request-id]')?.dataset['requestId'] ?? (b.closest('dialog') ? 'dialog' : ''),
-      text: (b.textContent ?? '').trim(), x, y, w, h, disabled: b.getAttribute('aria-disabled') === 'true' || (b as HTMLButtonElement).disabled,
+      request:
+        b.closest<HTMLElement>('[data-request-id]')?.dataset['requestId'] ?? (b.closest('dialog') ? 'dialog' : ''),
+      text: (b.textContent ?? '').trim(),
+      x,
+      y,
+      w,
+      h,
+      disabled: b.getAttribute('aria-disabled') === 'true' || (b as HTMLButtonElement).disabled,
     }
   }
   // What a pointer at its middle would meet: behind a layer or out of the window it is not on screen.
@@ -62,17 +82,29 @@ function observe() {
     while (history.length > 0 && history[0]!.at < performance.now() - 1_500) history.shift()
     requestAnimationFrame(frame)
   }
-  addEventListener('pointerdown', (ev) => {
-    const b = (ev.target as Element).closest('[data-request-id] button, dialog button')
-    downs.push({ at: performance.now(), x: ev.clientX, y: ev.clientY, hit: b ? spotOf(b) : null, history: history.slice() })
-  }, true)
+  addEventListener(
+    'pointerdown',
+    (ev) => {
+      const b = (ev.target as Element).closest('[data-request-id] button, dialog button')
+      downs.push({
+        at: performance.now(),
+        x: ev.clientX,
+        y: ev.clientY,
+        hit: b ? spotOf(b) : null,
+        history: history.slice(),
+      })
+    },
+    true,
+  )
   requestAnimationFrame(frame)
   Object.assign(window, {
     tapping: {
       take: () => downs.splice(0),
       cards: () => look().filter((s) => s.request !== ''),
-      others: () => [...document.querySelectorAll('main button, main a, dialog button')]
-        .filter((b) => !b.closest('[data-request-id]') && seen(b)).map(spotOf),
+      others: () =>
+        [...document.querySelectorAll('main button, main a, dialog button')]
+          .filter((b) => !b.closest('[data-request-id]') && seen(b))
+          .map(spotOf),
     },
   })
 }
@@ -86,7 +118,13 @@ function judge(id: string, down: Down | undefined, batch: boolean): string {
   if (hit.disabled) return 'the button was disabled when the finger went down'
   const before = down.history.filter((f) => f.at <= down.at && f.at >= down.at - STILL_MS)
   for (const f of before) {
-    const there = f.spots.some((s) => s.request === hit.request && Math.abs(s.x - hit.x) < 3 && Math.abs(s.y - hit.y) < 3 && Math.abs(s.w - hit.w) < 3)
+    const there = f.spots.some(
+      (s) =>
+        s.request === hit.request &&
+        Math.abs(s.x - hit.x) < 3 &&
+        Math.abs(s.y - hit.y) < 3 &&
+        Math.abs(s.w - hit.w) < 3,
+    )
     if (!there) return `${Math.round(down.at - f.at)} ms before, the button “${hit.text}” was elsewhere`
   }
   if (before.length < 3) return 'nothing was drawn before'
@@ -102,7 +140,10 @@ class World {
   private n = 0
   counts = { came: 0, left: 0, changed: 0 }
 
-  constructor(readonly stage: Stage, readonly dice: Random) {
+  constructor(
+    readonly stage: Stage,
+    readonly dice: Random,
+  ) {
     stage.respond = (c) => (c.type === 'pending_request_response' ? this.answer(c) : null)
   }
 
@@ -120,14 +161,24 @@ class World {
       this.seen.add(c.command_id)
       this.decided.push(c)
       const session = this.open.findIndex((list) => list.some((r) => r.request_id === c.request_id))
-      if (session < 0 || this.held.has(c.request_id)) return [{ type: 'ack', command_id: c.command_id, result: 'stale' } as ServerFrame]
+      if (session < 0 || this.held.has(c.request_id))
+        return [{ type: 'ack', command_id: c.command_id, result: 'stale' } as ServerFrame]
       const now = Date.now() / 1000
       const ms = c.undo_ms ?? 0
       if (ms > 0) {
-        const answer: HeldAnswer = { by: 'ada', mine: true, decision: c.decision ?? 'allow', at: now, until: now + ms / 1000, command_id: c.command_id }
+        const answer: HeldAnswer = {
+          by: 'ada',
+          mine: true,
+          decision: c.decision ?? 'allow',
+          at: now,
+          until: now + ms / 1000,
+          command_id: c.command_id,
+        }
         this.held.set(c.request_id, { answer, session, over: setTimeout(() => this.leave(session, c.request_id), ms) })
         setTimeout(() => this.tell(session))
-        return [{ type: 'ack', command_id: c.command_id, result: 'applied', held_until: now + ms / 1000 } as ServerFrame]
+        return [
+          { type: 'ack', command_id: c.command_id, result: 'applied', held_until: now + ms / 1000 } as ServerFrame,
+        ]
       }
       setTimeout(() => this.leave(session, c.request_id))
     }
@@ -157,15 +208,26 @@ class World {
       low: () => ({ ...tool('Bash', { command: `ls ${id}` }), risk: 'low', ...more }),
       medium: () => ({ ...tool('Bash', { command: `touch ${id}`, description: 'Make it' }), risk: 'medium', ...more }),
       high: () => ({ ...tool('Bash', { command: `cd ${id} && rm -rf .` }), risk: 'high', ...more }),
-      edit: () => ({ ...tool('Edit', { file_path: `/w/${id}`, old_string: 'a', new_string: 'b' }), risk: 'medium', ...more }),
+      edit: () => ({
+        ...tool('Edit', { file_path: `/w/${id}`, old_string: 'a', new_string: 'b' }),
+        risk: 'medium',
+        ...more,
+      }),
       long: () => ({ ...tool('Bash', { command: lines(9, id) }), risk: 'medium', ...more }),
       plan: () => ({ ...tool('ExitPlanMode', { plan: `# ${id}\n\nDo it.` }), ...more }),
       question: () => ({ ...asks(id, [question('f', 'select', ['One', 'Two'], { required: false })]), ...more }),
     }
     const text = `cd ${id} && rm -rf .`
-    if (kind === 'high') this.stage.previews.set(id, risk('high', [{ from: text.indexOf('rm'), to: text.length, kind: 'delete_tree', level: 'high', reason: 'Removes.' }]))
+    if (kind === 'high')
+      this.stage.previews.set(
+        id,
+        risk('high', [
+          { from: text.indexOf('rm'), to: text.length, kind: 'delete_tree', level: 'high', reason: 'Removes.' },
+        ]),
+      )
     else if (kind === 'edit') this.stage.previews.set(id, file({ line: 3, before: lines(6), after: lines(6, 'say') }))
-    else if (kind !== 'plan' && kind !== 'question') this.stage.previews.set(id, risk(kind === 'low' ? 'low' : 'medium'))
+    else if (kind !== 'plan' && kind !== 'question')
+      this.stage.previews.set(id, risk(kind === 'low' ? 'low' : 'medium'))
     this.open[session]!.push(made[kind]())
     this.counts.came++
     this.tell(session)
@@ -185,11 +247,16 @@ class World {
     this.counts.changed++
     if (what < 0.87) {
       // Somebody writes an answer, or stops.
-      return this.stage.send({ type: 'viewers', session_id: session === 0 ? this.stage.id : SESSIONS[session]!,
-        viewers: this.dice.next() < 0.5 ? [] : [{ name: 'Grace', typing: true, request_id: one.request_id }] } as unknown as ServerFrame)
+      return this.stage.send({
+        type: 'viewers',
+        session_id: session === 0 ? this.stage.id : SESSIONS[session]!,
+        viewers: this.dice.next() < 0.5 ? [] : [{ name: 'Grace', typing: true, request_id: one.request_id }],
+      } as unknown as ServerFrame)
     }
     // It grows: a deadline comes into its head, or a reason.
-    this.open[session] = here.map((r) => (r === one ? { ...r, decision_reason: r.decision_reason ? null : 'A hook wants to know.' } : r))
+    this.open[session] = here.map((r) =>
+      r === one ? { ...r, decision_reason: r.decision_reason ? null : 'A hook wants to know.' } : r,
+    )
     this.tell(session)
   }
 
@@ -201,7 +268,10 @@ class World {
 const SESSIONS = ['', '0198c0de-0000-7000-8000-0000000000b1', '0198c0de-0000-7000-8000-0000000000b2']
 
 class Finger {
-  constructor(readonly page: Page, readonly touch: CDPSession | null) {}
+  constructor(
+    readonly page: Page,
+    readonly touch: CDPSession | null,
+  ) {}
   async press(x: number, y: number, ms: number) {
     const wait = (t: number) => new Promise((r) => setTimeout(r, t))
     if (!this.touch) {
@@ -222,7 +292,9 @@ async function tapAbout(page: Page, url: string, paths: (stage: Stage) => string
   const world = new World(stage, random(seed + 1))
   await page.addInitScript(observe)
   // What a finger may hit beside the cards is no matter of this test.
-  await page.route(/\/api\/(logout|sessions\/.*|templates.*|push.*)$/, (route) => (route.request().method() === 'GET' ? route.fallback() : route.fulfill({ json: {} })))
+  await page.route(/\/api\/(logout|sessions\/.*|templates.*|push.*)$/, (route) =>
+    route.request().method() === 'GET' ? route.fallback() : route.fulfill({ json: {} }),
+  )
   await page.route('**/api/pending/*/undo', (route) => {
     world.undo(decodeURIComponent(route.request().url().split('/').at(-2)!))
     return route.fulfill({ json: { result: 'applied' } })
@@ -257,13 +329,17 @@ async function tapAbout(page: Page, url: string, paths: (stage: Stage) => string
   let here: { x: number; y: number; request: string } | null = null
   const end = Date.now() + SECONDS * 1_000
   while (Date.now() < end) {
-    const { cards, others } = await page.evaluate(() => {
-      const { cards, others } = (window as any).tapping
-      return { cards: cards() as Spot[], others: others() as Spot[] }
-    }).catch(() => ({ cards: [], others: [] }))
+    const { cards, others } = await page
+      .evaluate(() => {
+        const { cards, others } = (window as any).tapping
+        return { cards: cards() as Spot[], others: others() as Spot[] }
+      })
+      .catch(() => ({ cards: [], others: [] }))
     const holds = cards.filter((s) => /Hold/.test(s.text))
     const approvals = cards.filter((s) => /^(Approve|Submit|Deny|Decline|Keep planning|Approve.*)/.test(s.text))
-    const steps = others.filter((s) => /Next request|Review|Inbox|session-|ls |touch |rm |Approve \d|Select|Close/.test(s.text))
+    const steps = others.filter((s) =>
+      /Next request|Review|Inbox|session-|ls |touch |rm |Approve \d|Select|Close/.test(s.text),
+    )
     const what = dice.next()
     let spot: { x: number; y: number } | null = null
     let ms = 0
@@ -288,7 +364,9 @@ async function tapAbout(page: Page, url: string, paths: (stage: Stage) => string
     await finger.press(spot.x, spot.y, ms)
     taps++
     // What it sends is on its way before this answers.
-    const downs = await page.evaluate(() => new Promise((r) => setTimeout(r, 20)).then(() => (window as any).tapping?.take() as Down[])).catch(() => [])
+    const downs = await page
+      .evaluate(() => new Promise((r) => setTimeout(r, 20)).then(() => (window as any).tapping?.take() as Down[]))
+      .catch(() => [])
     const down = downs?.at(-1)
     for (const c of world.decided.slice(before)) {
       decisions++
@@ -297,7 +375,12 @@ async function tapAbout(page: Page, url: string, paths: (stage: Stage) => string
       const wrong = judge(c.request_id, down, c.batch === true)
       if (wrong) faults.push(`${c.decision} ${c.request_id}: ${wrong}`)
       const from = here as { x: number; y: number; request: string } | null
-      if (from && from.request !== c.request_id && c.batch !== true && Math.hypot(from.x - spot.x, from.y - spot.y) < SAME_PLACE) {
+      if (
+        from &&
+        from.request !== c.request_id &&
+        c.batch !== true &&
+        Math.hypot(from.x - spot.x, from.y - spot.y) < SAME_PLACE
+      ) {
         faults.push(`${c.decision} ${c.request_id}: by a tap where ${from.request} was decided before`)
       }
     }
@@ -319,7 +402,13 @@ async function tapAbout(page: Page, url: string, paths: (stage: Stage) => string
 
 test.use({ undo: 'usual', goesOn: false })
 
-const phone = (({ viewport, userAgent, deviceScaleFactor, isMobile, hasTouch }) => ({ viewport, userAgent, deviceScaleFactor, isMobile, hasTouch }))(devices['Pixel 7'])
+const phone = (({ viewport, userAgent, deviceScaleFactor, isMobile, hasTouch }) => ({
+  viewport,
+  userAgent,
+  deviceScaleFactor,
+  isMobile,
+  hasTouch,
+}))(devices['Pixel 7'])
 const screens: [string, (stage: Stage) => string[], typeof phone | null][] = [
   ['the inbox of a phone', () => ['/inbox'], phone],
   ['a session on a phone', (s) => [`/sessions/${s.id}`, `/sessions/${SESSIONS[1]}`], phone],

@@ -6,15 +6,30 @@ import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { bash, prompt, text } from '../script.ts'
 
-test('a session of a terminal is listed, read, forked and taken up, also where its folder has to be trusted first', async ({ page, server, folder, model, claudePath, rest }) => {
+test('a session of a terminal is listed, read, forked and taken up, also where its folder has to be trusted first', async ({
+  page,
+  server,
+  folder,
+  model,
+  claudePath,
+  rest,
+}) => {
   // As somebody does in a terminal of this machine.
-  const say = (cwd: string, words: string) => execFileSync(claudePath, ['-p', words, '--allowedTools', 'Bash'], {
-    cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      PATH: process.env.PATH, HOME: join(server.folder, 'home'), LANG: 'C.UTF-8', ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'sk-ant-not-a-key',
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1',
-    },
-  })
+  const say = (cwd: string, words: string) =>
+    execFileSync(claudePath, ['-p', words, '--allowedTools', 'Bash'], {
+      cwd,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env.PATH,
+        HOME: join(server.folder, 'home'),
+        LANG: 'C.UTF-8',
+        ANTHROPIC_BASE_URL: model.url,
+        ANTHROPIC_API_KEY: 'sk-ant-not-a-key',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        DISABLE_AUTOUPDATER: '1',
+      },
+    })
   say(folder, prompt('Count the birds.', [text('I look.'), bash('echo three herons')], [text('Three herons.')]))
   const elsewhere = join(server.folder, 'elsewhere')
   mkdirSync(elsewhere, { recursive: true })
@@ -32,10 +47,17 @@ test('a session of a terminal is listed, read, forked and taken up, also where i
   await expect(transcript.getByText(/echo three herons/).last()).toBeVisible()
 
   // The folder has got settings since: whoever goes on sees them first.
-  test.info().annotations.push({ type: 'allowed on the console', description: 'the server responded with a status of 409' })
+  test
+    .info()
+    .annotations.push({ type: 'allowed on the console', description: 'the server responded with a status of 409' })
   mkdirSync(join(folder, '.claude'))
   const settings = (name: string) =>
-    writeFileSync(join(folder, '.claude', 'settings.json'), JSON.stringify({ hooks: { SessionStart: [{ hooks: [{ type: 'command', command: `touch ${join(folder, name)}` }] }] } }))
+    writeFileSync(
+      join(folder, '.claude', 'settings.json'),
+      JSON.stringify({
+        hooks: { SessionStart: [{ hooks: [{ type: 'command', command: `touch ${join(folder, name)}` }] }] },
+      }),
+    )
   settings('ran')
   const trust = page.getByRole('dialog', { name: /Trust this folder\?|The settings of this folder have changed/ })
   const fork = page.getByRole('button', { name: 'Fork', exact: true })
@@ -72,5 +94,9 @@ test('a session of a terminal is listed, read, forked and taken up, also where i
   await app.send(prompt('Again.', [text('Going on.')]))
   await expect(app.said('Going on.')).toBeVisible()
   const id = page.url().split('/').at(-1)!
-  expect((await rest.transcript(id)).filter((i) => i.kind === 'text').map((i) => i.text)).toEqual(['I look.', 'Three herons.', 'Going on.'])
+  expect((await rest.transcript(id)).filter((i) => i.kind === 'text').map((i) => i.text)).toEqual([
+    'I look.',
+    'Three herons.',
+    'Going on.',
+  ])
 })

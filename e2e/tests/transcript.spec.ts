@@ -25,12 +25,18 @@ test('code is coloured by a worker and stays text @newest', async ({ page, folde
 const more = async (page: Page, what: string) => {
   await page.getByRole('button', { name: 'More', exact: true }).click()
   const menu = page.getByRole('banner').or(page.getByRole('main'))
-  await menu.getByRole('button', { name: what, exact: true }).or(menu.getByRole('link', { name: what })).first().click()
+  await menu
+    .getByRole('button', { name: what, exact: true })
+    .or(menu.getByRole('link', { name: what }))
+    .first()
+    .click()
 }
 
 test('a transcript is searched, and read as a plain page @newest', async ({ page, folder, rest }) => {
   const lines = 'for i in $(seq 1 80); do printf "\\033[32mline %s\\033[0m\\n" $i; done'
-  const id = await rest.start(prompt('Count.', [bash(lines)], [text('That was the **needle** among them.')]), { cwd: folder })
+  const id = await rest.start(prompt('Count.', [bash(lines)], [text('That was the **needle** among them.')]), {
+    cwd: folder,
+  })
   const app = await App.openSession(page, id)
   await app.approve(app.card())
   await expect(app.said('needle')).toBeVisible()
@@ -43,7 +49,9 @@ test('a transcript is searched, and read as a plain page @newest', async ({ page
   await field.fill('line 41')
   await expect(page.getByRole('main').getByText('1 of 1', { exact: true })).toBeVisible()
   await expect(page.locator('.output .green').filter({ hasText: /^line 41$/ })).toBeVisible()
-  await expect.poll(() => page.evaluate(() => [...(CSS.highlights.get('found') ?? [])].map(String))).toContain('line 41')
+  await expect
+    .poll(() => page.evaluate(() => [...(CSS.highlights.get('found') ?? [])].map(String)))
+    .toContain('line 41')
   await page.keyboard.press('Escape')
   await expect(field).toHaveCount(0)
 
@@ -57,7 +65,10 @@ test('a transcript is searched, and read as a plain page @newest', async ({ page
 test('a search over all transcripts leads to the block @newest', async ({ page, folder, rest }) => {
   const word = `heron${Date.now()}`
   const lines = Array.from({ length: 40 }, (_, i) => text(`Line ${i} of many.\n\nMore of it.`))
-  const id = await rest.start(prompt('Say it.', [text(`Here stands a ${word} in main.go.`), bash('touch seen')], lines), { cwd: folder, title: 'The bird' })
+  const id = await rest.start(
+    prompt('Say it.', [text(`Here stands a ${word} in main.go.`), bash('touch seen')], lines),
+    { cwd: folder, title: 'The bird' },
+  )
   const other = await rest.start(prompt('Say nothing.', [text('Nothing.')]), { cwd: folder })
   await expect.poll(async () => (await rest.state(id)).pending_requests.length).toBe(1)
   const app = await App.openSession(page, id)
@@ -87,24 +98,41 @@ test('nothing in a transcript runs @newest', async ({ page, folder, rest }) => {
   const hostile = PAYLOADS.filter((p) => !p.includes('```') && !p.includes('\0'))
   const file = join(folder, 'hostile.html')
   const id = await rest.start(
-    prompt(hostile.slice(0, 20).join('\n'), [text(hostile.join('\n\n')), write(file, hostile.join('\n'))],
-      [tool('Read', { file_path: file })], [text(`\`\`\`html\n${hostile.slice(0, 40).join('\n')}\n\`\`\`\n\nThat was all of it.`)]),
-    { cwd: folder, title: hostile[1], permission_mode: 'acceptEdits' })
-  await page.addInitScript(() => Object.defineProperty(window, 'ran', { set: () => console.error('a payload ran'), get: () => undefined }))
+    prompt(
+      hostile.slice(0, 20).join('\n'),
+      [text(hostile.join('\n\n')), write(file, hostile.join('\n'))],
+      [tool('Read', { file_path: file })],
+      [text(`\`\`\`html\n${hostile.slice(0, 40).join('\n')}\n\`\`\`\n\nThat was all of it.`)],
+    ),
+    { cwd: folder, title: hostile[1], permission_mode: 'acceptEdits' },
+  )
+  await page.addInitScript(() =>
+    Object.defineProperty(window, 'ran', { set: () => console.error('a payload ran'), get: () => undefined }),
+  )
   const app = await App.openSession(page, id)
   // Last of all: the plain page shows what there is when it is opened.
   await expect(app.said('That was all of it.')).toBeVisible()
   await expect(page.getByRole('figure').locator('code').last()).toContainText('onerror')
   // The fixture fails the test on a violation of the CSP, an exception or a word of `ran`.
-  expect(await page.getByRole('feed').locator('img, iframe, script, object, embed, form, style, video, audio, [onerror], [onload]').count()).toBe(0)
+  expect(
+    await page
+      .getByRole('feed')
+      .locator('img, iframe, script, object, embed, form, style, video, audio, [onerror], [onload]')
+      .count(),
+  ).toBe(0)
   await page.goto(`/sessions/${id}/plain`)
   // There every fold is open.
   await expect(page.locator('.output').last()).toContainText('onerror')
-  expect(await page.getByRole('main').locator('img, iframe, script, object, embed, form, style, video, audio').count()).toBe(0)
+  expect(
+    await page.getByRole('main').locator('img, iframe, script, object, embed, form, style, video, audio').count(),
+  ).toBe(0)
 })
 
 test('sessions are renamed, forked, archived and found again', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Say it.', [text('The first word.')]), { cwd: folder, title: `Plain ${folder.slice(-6)}` })
+  const id = await rest.start(prompt('Say it.', [text('The first word.')]), {
+    cwd: folder,
+    title: `Plain ${folder.slice(-6)}`,
+  })
   const app = await App.openSession(page, id)
   await expect(app.said('The first word.')).toBeVisible()
 
@@ -140,7 +168,9 @@ test('sessions are renamed, forked, archived and found again', async ({ page, fo
 })
 
 test('the model is switched and a queued message taken back while Claude runs', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Ask.', [bash(`touch ${folder}/x`)], [text('The first is done.')]), { cwd: folder })
+  const id = await rest.start(prompt('Ask.', [bash(`touch ${folder}/x`)], [text('The first is done.')]), {
+    cwd: folder,
+  })
   const app = await App.openSession(page, id)
   await expect(app.card()).toBeVisible()
 
@@ -165,9 +195,21 @@ test('ten thousand blocks are few elements, and the last page is there @newest',
   const at = Date.now() / 1000
   const items = Array.from({ length: 10_000 }, (_, i) => {
     const head = { seq: i + 1, rev: i + 1, key: `k${i}`, at, agent_id: null }
-    if (i % 3 === 0) return { ...head, kind: 'text', text: `Block **${i}** with \`code\`.\n\n\`\`\`go\nfunc f${i}() {}\n\`\`\`` }
+    if (i % 3 === 0)
+      return { ...head, kind: 'text', text: `Block **${i}** with \`code\`.\n\n\`\`\`go\nfunc f${i}() {}\n\`\`\`` }
     if (i % 3 === 1) return { ...head, kind: 'thinking', text: `Hm ${i}` }
-    return { ...head, kind: 'tool_call', tool_use_id: `t${i}`, tool_name: 'Bash', input: { command: `echo ${i}` }, input_bytes: 9, status: 'done', result: 'x', result_bytes: 1, finished_at: at }
+    return {
+      ...head,
+      kind: 'tool_call',
+      tool_use_id: `t${i}`,
+      tool_name: 'Bash',
+      input: { command: `echo ${i}` },
+      input_bytes: 9,
+      status: 'done',
+      result: 'x',
+      result_bytes: 1,
+      finished_at: at,
+    }
   })
   await page.routeWebSocket('**/ws', (tab) => {
     const server = tab.connectToServer()
@@ -178,10 +220,24 @@ test('ten thousand blocks are few elements, and the last page is there @newest',
       tab.send(JSON.stringify(frame))
     })
     tab.onMessage((message) => {
-      const { type, session_id, after } = JSON.parse(String(message)) as { type: string; session_id?: string; after?: number }
+      const { type, session_id, after } = JSON.parse(String(message)) as {
+        type: string
+        session_id?: string
+        after?: number
+      }
       server.send(message)
       if (type === 'subscribe' && session_id === id && !after) {
-        tab.send(JSON.stringify({ type: 'transcript', session_id: id, from: 0, next: 10_000, items, total: 10_000, live: null }))
+        tab.send(
+          JSON.stringify({
+            type: 'transcript',
+            session_id: id,
+            from: 0,
+            next: 10_000,
+            items,
+            total: 10_000,
+            live: null,
+          }),
+        )
       }
     })
   })
@@ -206,9 +262,30 @@ test('ten thousand blocks are few elements, and the last page is there @newest',
 test('what a session has done stands beside it, and leads to the block @newest', async ({ page, server }) => {
   const stage = await Stage.in(page)
   await page.route(`**/api/sessions/${stage.id}`, (route) => route.fulfill({ json: { created_at: 1_763_692_800 } }))
-  const edit = (file: string) => ({ kind: 'tool_call' as const, tool_use_id: file, tool_name: 'Edit', input: { file_path: `/w/${file}`, old_string: 'old', new_string: `new in ${file}` }, input_bytes: 9, status: 'done', result_bytes: 0 })
-  stage.say(edit('first.ts'), ...Array.from({ length: 60 }, (_, i) => ({ kind: 'text' as const, text: `Line ${i}` })), edit('last.ts'),
-    { kind: 'result', is_error: false, subtype: 'success', duration_ms: 1, num_turns: 1, cost_usd: 0.25, input_tokens: 1200, output_tokens: 80 })
+  const edit = (file: string) => ({
+    kind: 'tool_call' as const,
+    tool_use_id: file,
+    tool_name: 'Edit',
+    input: { file_path: `/w/${file}`, old_string: 'old', new_string: `new in ${file}` },
+    input_bytes: 9,
+    status: 'done',
+    result_bytes: 0,
+  })
+  stage.say(
+    edit('first.ts'),
+    ...Array.from({ length: 60 }, (_, i) => ({ kind: 'text' as const, text: `Line ${i}` })),
+    edit('last.ts'),
+    {
+      kind: 'result',
+      is_error: false,
+      subtype: 'success',
+      duration_ms: 1,
+      num_turns: 1,
+      cost_usd: 0.25,
+      input_tokens: 1200,
+      output_tokens: 80,
+    },
+  )
   await stage.open(server.url)
   const bar = page.getByRole('group', { name: 'This session so far' })
   await expect(bar).toContainText('2 files changed')

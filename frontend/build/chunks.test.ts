@@ -15,10 +15,18 @@ const importers: Record<string, string[]> = {
 const modules = { getModuleInfo: (id: string) => ({ importers: importers[id] ?? [] }) }
 
 test('a module goes to the first entry that needs it, and what none needs stays free', () => {
-  const name = together([['app', '/src/main.ts'], ['route', '/src/Route.vue']])
+  const name = together([
+    ['app', '/src/main.ts'],
+    ['route', '/src/Route.vue'],
+  ])
   expect(Object.fromEntries(Object.keys(importers).map((id) => [id, name(id, modules)]))).toEqual({
-    '/src/main.ts': 'app', '/src/both.ts': 'app', '/src/round.ts': 'app',
-    '/src/Route.vue': 'route', '/src/Route.vue?vue&type=style': 'route', '/src/own.ts': 'route', '/src/deep.ts': 'route',
+    '/src/main.ts': 'app',
+    '/src/both.ts': 'app',
+    '/src/round.ts': 'app',
+    '/src/Route.vue': 'route',
+    '/src/Route.vue?vue&type=style': 'route',
+    '/src/own.ts': 'route',
+    '/src/deep.ts': 'route',
     '/src/other.ts': null,
   })
 })

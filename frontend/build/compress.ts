@@ -34,12 +34,15 @@ export function compress(): Plugin {
         const body = readFileSync(path)
         if (body.length < SMALLEST) continue
         writeFileSync(path + '.gz', gzipSync(body, { level: 9 }))
-        writeFileSync(path + '.br', brotliCompressSync(body, {
-          params: {
-            [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
-            [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
-          },
-        }))
+        writeFileSync(
+          path + '.br',
+          brotliCompressSync(body, {
+            params: {
+              [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+              [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
+            },
+          }),
+        )
       }
       writeFileSync(join(out, '.keep'), '')
     },

@@ -34,9 +34,16 @@ export function preload(routes: readonly string[], soon: readonly string[]): Plu
         name(routes, 'high', routes.length)
         name(soon, 'low', 1)
         return [
-          ...[...styles].map((file) => ({ tag: 'link', attrs: { rel: 'stylesheet', crossorigin: true, href: '/' + file }, injectTo: 'head' as const })),
-          ...[...found].map(([file, fetchpriority]) =>
-            ({ tag: 'link', attrs: { rel: 'modulepreload', crossorigin: true, href: '/' + file, fetchpriority }, injectTo: 'head' as const })),
+          ...[...styles].map((file) => ({
+            tag: 'link',
+            attrs: { rel: 'stylesheet', crossorigin: true, href: '/' + file },
+            injectTo: 'head' as const,
+          })),
+          ...[...found].map(([file, fetchpriority]) => ({
+            tag: 'link',
+            attrs: { rel: 'modulepreload', crossorigin: true, href: '/' + file, fetchpriority },
+            injectTo: 'head' as const,
+          })),
         ]
       },
     },

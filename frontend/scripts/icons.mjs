@@ -13,7 +13,7 @@ const inBox = (x, y) => {
   const dy = Math.max(Math.abs(y - 14) - 4, 0)
   return dx * dx + dy * dy <= 36
 }
-const inTail = (x, y) => x >= 10 && y >= 23 && (x - 10) + (y - 23) <= 6
+const inTail = (x, y) => x >= 10 && y >= 23 && x - 10 + (y - 23) <= 6
 const near = (x, y, ax, ay, bx, by) => {
   const t = Math.min(1, Math.max(0, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2)))
   return Math.hypot(x - ax - t * (bx - ax), y - ay - t * (by - ay)) <= 1.5
@@ -39,7 +39,10 @@ function draw(size, colour) {
     for (let px = 0; px < size; px++) {
       const sum = [0, 0, 0, 0]
       for (let i = 0; i < SAMPLES * SAMPLES; i++) {
-        const c = colour((px + (i % SAMPLES + 0.5) / SAMPLES) * 32 / size, (py + (Math.floor(i / SAMPLES) + 0.5) / SAMPLES) * 32 / size)
+        const c = colour(
+          ((px + ((i % SAMPLES) + 0.5) / SAMPLES) * 32) / size,
+          ((py + (Math.floor(i / SAMPLES) + 0.5) / SAMPLES) * 32) / size,
+        )
         for (let k = 0; k < 3; k++) sum[k] += c[k] * c[3]
         sum[3] += c[3]
       }
@@ -66,11 +69,17 @@ function png(size, colour) {
   head.set([8, 6, 0, 0, 0], 8)
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-    chunk('IHDR', head), chunk('IDAT', deflateSync(draw(size, colour), { level: 9 })), chunk('IEND', Buffer.alloc(0)),
+    chunk('IHDR', head),
+    chunk('IDAT', deflateSync(draw(size, colour), { level: 9 })),
+    chunk('IEND', Buffer.alloc(0)),
   ])
 }
 
 for (const [name, size, colour] of [
-  ['icon-192.png', 192, mark], ['icon-512.png', 512, mark], ['icon-maskable-512.png', 512, whole(0.68)],
-  ['apple-touch-icon.png', 180, whole(0.8)], ['badge-96.png', 96, badge],
-]) writeFileSync(OUT + name, png(size, colour))
+  ['icon-192.png', 192, mark],
+  ['icon-512.png', 512, mark],
+  ['icon-maskable-512.png', 512, whole(0.68)],
+  ['apple-touch-icon.png', 180, whole(0.8)],
+  ['badge-96.png', 96, badge],
+])
+  writeFileSync(OUT + name, png(size, colour))

@@ -29,17 +29,22 @@ for (const name of FIRST_SCREEN) {
 
 const js = new Set([...initial].map((key) => manifest[key].file))
 // Styles that index.html names stand in the way of the first paint, whoever uses them.
-const css = new Set([...readFileSync(join(dist, 'index.html'), 'utf8').matchAll(/rel="stylesheet"[^>]*href="\/([^"]+)"/g)].map((m) => m[1]))
+const css = new Set(
+  [...readFileSync(join(dist, 'index.html'), 'utf8').matchAll(/rel="stylesheet"[^>]*href="\/([^"]+)"/g)].map(
+    (m) => m[1],
+  ),
+)
 if (css.size === 0) throw new Error('size: index.html names no style')
 const lazy = Object.entries(manifest)
   .filter(([key, chunk]) => !initial.has(key) && chunk.file.endsWith('.js'))
   .map(([, chunk]) => ({ file: chunk.file, size: gzipped(chunk.file) }))
   .sort((a, b) => b.size - a.size)
 
-const walk = (folder) => readdirSync(folder).flatMap((name) => {
-  const path = join(folder, name)
-  return statSync(path).isDirectory() ? walk(path) : [path]
-})
+const walk = (folder) =>
+  readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name)
+    return statSync(path).isDirectory() ? walk(path) : [path]
+  })
 const whole = walk(dist)
   .filter((path) => !/\.(br|gz)$/.test(path) && !path.includes('/.vite/'))
   .reduce((sum, path) => sum + brotliCompressSync(readFileSync(path)).length, 0)
@@ -55,6 +60,8 @@ let over = false
 for (const [name, size, budget] of figures) {
   const bad = size > budget
   over ||= bad
-  console.log(`${bad ? 'OVER' : 'ok  '}  ${name.padEnd(26)} ${(size / KB).toFixed(1).padStart(7)} kB of ${budget / KB} kB`)
+  console.log(
+    `${bad ? 'OVER' : 'ok  '}  ${name.padEnd(26)} ${(size / KB).toFixed(1).padStart(7)} kB of ${budget / KB} kB`,
+  )
 }
 process.exit(over ? 1 : 0)

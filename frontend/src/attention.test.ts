@@ -23,7 +23,10 @@ it('the title names what waits, and the icon the state', async () => {
   let version = 100
   const become = async (title: string, more: Partial<ProcessState>) => {
     const { pending_request: _, ...one } = golden<ProcessState>('process_state.many_requests')
-    store.apply([{ ...one, title, version: version++, pending_requests: [], ...more }], { now: 0, commandOf: () => undefined })
+    store.apply([{ ...one, title, version: version++, pending_requests: [], ...more }], {
+      now: 0,
+      commandOf: () => undefined,
+    })
     await nextTick()
     return one
   }

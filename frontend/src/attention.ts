@@ -11,7 +11,9 @@ import type { Request } from '@/wsapi/messages.gen'
 export function saidOf({ session, request }: { session: Known; request: Request }): string {
   const name = session.title || t.session.untitled
   const question = request.request_type === 'ask_user_question'
-  return (question ? t.attention.question(name) : t.attention.approval(name, titleOf(request).title)) + leads.there(question)
+  return (
+    (question ? t.attention.question(name) : t.attention.approval(name, titleOf(request).title)) + leads.there(question)
+  )
 }
 
 // The title and the icon are for who looks elsewhere: a card of this page is drawn first,
@@ -44,8 +46,15 @@ export function watchAttention(current: () => string | undefined): void {
     // A tab that shows no session names the one that has waited longest.
     const name = (session ?? store.requests[0]?.session)?.title
     const title = [count > 0 ? `(${count})` : '', name ? `${name} · sayso` : 'sayso'].filter(Boolean).join(' ')
-    const href = `/favicon${count > 0 ? '-waiting' : session?.state === 'dead' ? '-dead'
-      : store.all.some((s) => s.state === 'assistant_turn' || s.state === 'starting') ? '-running' : ''}.svg`
+    const href = `/favicon${
+      count > 0
+        ? '-waiting'
+        : session?.state === 'dead'
+          ? '-dead'
+          : store.all.some((s) => s.state === 'assistant_turn' || s.state === 'starting')
+            ? '-running'
+            : ''
+    }.svg`
     told = { title, href }
     if (document.hidden) tell()
     else if (!telling) {

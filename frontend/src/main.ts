@@ -13,4 +13,6 @@ keepEarly()
 openEarly()
 drafts.prune()
 // Words that do not come leave the app in English, not away.
-void speak().catch(() => null).then(() => createApp(App).use(createPinia()).use(router).mount('#app'))
+void speak()
+  .catch(() => null)
+  .then(() => createApp(App).use(createPinia()).use(router).mount('#app'))

@@ -5,7 +5,9 @@ import type { Item, ProcessState, Request, Transcript } from '@/wsapi/messages.g
 // Frames of what a died process leaves behind, made from the golden ones that
 // the Go tests write, so that they keep to the shape of the wire.
 export function golden<T>(name: string): T {
-  return JSON.parse(readFileSync(join(import.meta.dirname, '../../wsapi/testdata/messages', name + '.json'), 'utf8')) as T
+  return JSON.parse(
+    readFileSync(join(import.meta.dirname, '../../wsapi/testdata/messages', name + '.json'), 'utf8'),
+  ) as T
 }
 
 const asking = () => golden<ProcessState>('process_state.many_requests')
@@ -13,44 +15,78 @@ const approval = () => asking().pending_requests.find((r) => r.tool_name === 'Ba
 const question = () => asking().pending_requests.find((r) => r.tool_name === 'AskUserQuestion')!
 const state = (more: Partial<ProcessState>): ProcessState => {
   const requests = more.pending_requests ?? []
-  return { ...golden<ProcessState>('process_state.dead'), ...more, pending_requests: requests, ...(requests[0] ? { pending_request: requests[0] } : {}) }
+  return {
+    ...golden<ProcessState>('process_state.dead'),
+    ...more,
+    pending_requests: requests,
+    ...(requests[0] ? { pending_request: requests[0] } : {}),
+  }
 }
 
 /** The process died with an approval and a question open; both can be answered. */
-export const orphaned = (version = 50): ProcessState => state({
-  version, state: 'dead',
-  pending_requests: [approval(), question()].map((r): Request => ({ ...r, status: 'orphaned' })),
-})
+export const orphaned = (version = 50): ProcessState =>
+  state({
+    version,
+    state: 'dead',
+    pending_requests: [approval(), question()].map((r): Request => ({ ...r, status: 'orphaned' })),
+  })
 
 /** It asks, resumed, for another command than the one that was approved. */
-export const askedDifferently = (version = 52): ProcessState => state({
-  version, state: 'assistant_turn', error: null,
-  pending_requests: [{
-    ...approval(), request_id: '44444444-4444-5444-8444-444444444444', input_hash: 'sha256:other',
-    tool_input: { command: 'rm -rf build/cache', description: 'Clean up' },
-    earlier: {
-      request_id: approval().request_id, tool_input: { command: 'rm -rf build', description: 'Clean up' },
-      outcome: 'answered', summary: 'Approved', by: 'Ada', at: approval().created_at + 4,
-    },
-  }],
-})
+export const askedDifferently = (version = 52): ProcessState =>
+  state({
+    version,
+    state: 'assistant_turn',
+    error: null,
+    pending_requests: [
+      {
+        ...approval(),
+        request_id: '44444444-4444-5444-8444-444444444444',
+        input_hash: 'sha256:other',
+        tool_input: { command: 'rm -rf build/cache', description: 'Clean up' },
+        earlier: {
+          request_id: approval().request_id,
+          tool_input: { command: 'rm -rf build', description: 'Clean up' },
+          outcome: 'answered',
+          summary: 'Approved',
+          by: 'Ada',
+          at: approval().created_at + 4,
+        },
+      },
+    ],
+  })
 
 /** A question that a person answered to the process that died, and another form of it now. */
-export const questionAskedDifferently = (version = 52): ProcessState => state({
-  version, state: 'assistant_turn', error: null,
-  pending_requests: [{
-    ...question(), request_id: '55555555-5555-5555-8555-555555555555', input_hash: 'sha256:form', draft: null,
-    earlier: {
-      request_id: question().request_id, outcome: 'denied', summary: 'Declined: decide yourself', by: null, at: question().created_at + 4,
-      tool_input: { questions: [{ question: 'Which form?', options: [{ label: 'Short' }, { label: 'Long' }] }] },
-    },
-  }],
-})
+export const questionAskedDifferently = (version = 52): ProcessState =>
+  state({
+    version,
+    state: 'assistant_turn',
+    error: null,
+    pending_requests: [
+      {
+        ...question(),
+        request_id: '55555555-5555-5555-8555-555555555555',
+        input_hash: 'sha256:form',
+        draft: null,
+        earlier: {
+          request_id: question().request_id,
+          outcome: 'denied',
+          summary: 'Declined: decide yourself',
+          by: null,
+          at: question().created_at + 4,
+          tool_input: { questions: [{ question: 'Which form?', options: [{ label: 'Short' }, { label: 'Long' }] }] },
+        },
+      },
+    ],
+  })
 
-export const notPickedUp = (version = 53): ProcessState => state({
-  version, state: 'assistant_turn', error: null,
-  stuck: 'Claude has not picked up the answer to Bash, which was delivered at 14:02:07 UTC. If this lasts, kill the session and resume it.',
-})
+export const notPickedUp = (version = 53): ProcessState =>
+  state({
+    version,
+    state: 'assistant_turn',
+    error: null,
+    stuck:
+      'Claude has not picked up the answer to Bash, which was delivered at 14:02:07 UTC. If this lasts, kill the session and resume it.',
+  })
 
 /** The record of an answer that was given again. */
 export function carried(by = 'Ada'): Transcript {

@@ -25,7 +25,11 @@ class Compiler {
   private text = ''
   private readonly names = new Map<string, number>()
 
-  constructor(private readonly source: string, private readonly flags: string, private readonly steps: () => Steps) {}
+  constructor(
+    private readonly source: string,
+    private readonly flags: string,
+    private readonly steps: () => Steps,
+  ) {}
 
   whole(): (text: string, at: number) => number | null {
     const match = this.choice()
@@ -51,7 +55,10 @@ class Compiler {
   private sequence(): Match {
     const parts: Match[] = []
     while (this.at < this.source.length && !'|)'.includes(this.source[this.at]!)) parts.push(this.term())
-    return parts.reduceRight<Match>((rest, part) => (at, next) => part(at, (to) => rest(to, next)), (at, next) => next(at))
+    return parts.reduceRight<Match>(
+      (rest, part) => (at, next) => part(at, (to) => rest(to, next)),
+      (at, next) => next(at),
+    )
   }
 
   private term(): Match {
@@ -142,11 +149,12 @@ class Compiler {
     if (name) this.names.set(name, number)
     const inside = this.inside()
     if (number === 0) return inside
-    return (at, next) => inside(at, (to) => {
-      const before = this.saved[number]
-      this.saved[number] = this.text.slice(at, to)
-      return next(to) || ((this.saved[number] = before), false)
-    })
+    return (at, next) =>
+      inside(at, (to) => {
+        const before = this.saved[number]
+        this.saved[number] = this.text.slice(at, to)
+        return next(to) || ((this.saved[number] = before), false)
+      })
   }
 
   /** Returns how many units of text an expression can take at most; Infinity where groups or open counts make that hard to say. */
@@ -177,10 +185,12 @@ class Compiler {
 
   private repeated(group: Match | null, one: ((at: number) => number) | null): Match {
     const how = /^(?:([*+?])|\{(\d+)(,?)(\d*)\})(\??)/.exec(this.source.slice(this.at))
-    const once: Match = group ?? ((at, next) => {
-      const length = one!(at)
-      return length > 0 && next(at + length)
-    })
+    const once: Match =
+      group ??
+      ((at, next) => {
+        const length = one!(at)
+        return length > 0 && next(at + length)
+      })
     if (!how) return once
     this.at += how[0].length
     const least = how[1] ? Number(how[1] === '+') : Number(how[2])
@@ -241,7 +251,9 @@ export function stepsOf(f: () => unknown, most = 50_000_000): number {
       while (end === null && !this.sticky && at < text.length) end = match(text, (at += next()))
       // The matcher is only worth something while it agrees with the engine.
       if ((end === null) !== (found === null) || (found && (at !== found.index || end !== at + found[0].length))) {
-        throw new Error(`the matcher disagrees about ${this} at ${at} to ${end}: ${JSON.stringify(text.slice(0, 200))}, found ${JSON.stringify(found?.[0].slice(0, 200))} at ${found?.index}`)
+        throw new Error(
+          `the matcher disagrees about ${this} at ${at} to ${end}: ${JSON.stringify(text.slice(0, 200))}, found ${JSON.stringify(found?.[0].slice(0, 200))} at ${found?.index}`,
+        )
       }
     } finally {
       counting = false

@@ -12,27 +12,74 @@ beforeEach(() => {
   for (const key of Object.keys(answers)) delete answers[key]
   Object.assign(answers, {
     'GET /api/me': { user: { name: 'ada', role: 'admin' }, user_id: 'u1', has_password: true, set_up: false },
-    'GET /api/sign_ins': { sign_ins: [
-      { sign_in_id: 's1', device: 'Firefox on Linux', address: '192.0.2.1', created_at: 1, last_used_at: 3, expires_at: 2, current: true, method: 'passkey' },
-      { sign_in_id: 's2', device: 'Chrome on Android', address: '', created_at: 1, last_used_at: null, expires_at: 2, current: false },
-    ] },
-    'GET /api/passkeys': { passkeys: [{ passkey_id: 'p1', name: 'laptop', domain: 'localhost', created_at: 1, last_used_at: null }], problem: 'Open sayso at http://localhost:8787.' },
-    'GET /api/tokens': { tokens: [
-      { token_id: 't1', name: 'ci', user: 'ci', role: 'member', created_at: 1, expires_at: null, last_used_at: null, revoked: false },
-      { token_id: 't2', name: 'gone', user: 'ada', role: 'admin', created_at: 1, expires_at: null, last_used_at: null, revoked: true },
-    ] },
-    'GET /api/users': { users: [
-      { user_id: 'u1', name: 'ada', role: 'admin', disabled: false, has_password: true, created_at: 1 },
-      { user_id: 'u2', name: 'bob', role: 'member', disabled: false, has_password: false, created_at: 1 },
-    ] },
+    'GET /api/sign_ins': {
+      sign_ins: [
+        {
+          sign_in_id: 's1',
+          device: 'Firefox on Linux',
+          address: '192.0.2.1',
+          created_at: 1,
+          last_used_at: 3,
+          expires_at: 2,
+          current: true,
+          method: 'passkey',
+        },
+        {
+          sign_in_id: 's2',
+          device: 'Chrome on Android',
+          address: '',
+          created_at: 1,
+          last_used_at: null,
+          expires_at: 2,
+          current: false,
+        },
+      ],
+    },
+    'GET /api/passkeys': {
+      passkeys: [{ passkey_id: 'p1', name: 'laptop', domain: 'localhost', created_at: 1, last_used_at: null }],
+      problem: 'Open sayso at http://localhost:8787.',
+    },
+    'GET /api/tokens': {
+      tokens: [
+        {
+          token_id: 't1',
+          name: 'ci',
+          user: 'ci',
+          role: 'member',
+          created_at: 1,
+          expires_at: null,
+          last_used_at: null,
+          revoked: false,
+        },
+        {
+          token_id: 't2',
+          name: 'gone',
+          user: 'ada',
+          role: 'admin',
+          created_at: 1,
+          expires_at: null,
+          last_used_at: null,
+          revoked: true,
+        },
+      ],
+    },
+    'GET /api/users': {
+      users: [
+        { user_id: 'u1', name: 'ada', role: 'admin', disabled: false, has_password: true, created_at: 1 },
+        { user_id: 'u2', name: 'bob', role: 'member', disabled: false, has_password: false, created_at: 1 },
+      ],
+    },
   })
-  vi.stubGlobal('fetch', vi.fn(async (path: string, init: RequestInit) => {
-    const key = `${init.method} ${path}`
-    calls.push(key + (typeof init.body === 'string' ? ` ${init.body}` : ''))
-    const answer = answers[key]
-    if (answer === undefined) return new Response(null, { status: 204 })
-    return new Response(JSON.stringify(answer), { status: (answer as { error?: unknown }).error ? 400 : 200 })
-  }))
+  vi.stubGlobal(
+    'fetch',
+    vi.fn(async (path: string, init: RequestInit) => {
+      const key = `${init.method} ${path}`
+      calls.push(key + (typeof init.body === 'string' ? ` ${init.body}` : ''))
+      const answer = answers[key]
+      if (answer === undefined) return new Response(null, { status: 204 })
+      return new Response(JSON.stringify(answer), { status: (answer as { error?: unknown }).error ? 400 : 200 })
+    }),
+  )
 })
 enableAutoUnmount(afterEach)
 afterEach(() => void vi.unstubAllGlobals())
@@ -67,7 +114,9 @@ test('a password change needs the present one', async () => {
   await next?.setValue('five more words of mine')
   await wrapper.find('form').trigger('submit')
   await flushPromises()
-  expect(calls[0]).toBe('POST /api/me/password {"current_password":"four words of mine","password":"five more words of mine"}')
+  expect(calls[0]).toBe(
+    'POST /api/me/password {"current_password":"four words of mine","password":"five more words of mine"}',
+  )
   expect(wrapper.find('[role=status]').text()).toContain('Your password is changed')
 })
 
@@ -89,11 +138,23 @@ test('passkeys are listed and removed, and it says why none can be made', async 
 })
 
 test('a token is shown once, with its scope and end', async () => {
-  answers['POST /api/tokens'] = { token_id: 't3', name: 'x', user: 'ada', role: 'viewer', token: 'secret-of-it', revoked: false }
+  answers['POST /api/tokens'] = {
+    token_id: 't3',
+    name: 'x',
+    user: 'ada',
+    role: 'viewer',
+    token: 'secret-of-it',
+    revoked: false,
+  }
   const { wrapper } = await open('member')
   expect(wrapper.text()).not.toContain('gone')
   const form = wrapper.find('section[aria-labelledby=account-tokens] form')
-  expect(form.findAll('option').map((o) => o.element.value).slice(0, 2)).toEqual(['viewer', 'member'])
+  expect(
+    form
+      .findAll('option')
+      .map((o) => o.element.value)
+      .slice(0, 2),
+  ).toEqual(['viewer', 'member'])
   await form.find('input').setValue('x')
   await form.findAll('select')[0]?.setValue('viewer')
   await form.findAll('select')[1]?.setValue(7)
@@ -128,11 +189,20 @@ test('what the server refuses is said', async () => {
 })
 
 async function setUp(me: object, problem: string | null = null) {
-  answers['GET /api/me'] = { user: { name: 'admin', role: 'admin' }, user_id: 'u1', has_password: false, set_up: false, ...me }
+  answers['GET /api/me'] = {
+    user: { name: 'admin', role: 'admin' },
+    user_id: 'u1',
+    has_password: false,
+    set_up: false,
+    ...me,
+  }
   answers['GET /api/login'] = { passkey: { available: problem === null, problem } }
   const router = createRouter({
     history: createMemoryHistory(),
-    routes: [{ path: '/set-up', component: SetUp }, { path: '/', component: { template: '<p>in</p>' } }],
+    routes: [
+      { path: '/set-up', component: SetUp },
+      { path: '/', component: { template: '<p>in</p>' } },
+    ],
   })
   await router.push('/set-up')
   const wrapper = mount({ template: '<router-view />' }, { attachTo: document.body, global: { plugins: [router] } })

@@ -6,17 +6,23 @@ import SignIn from './SignIn.vue'
 
 const calls: { path: string; body: unknown }[] = []
 function server(status: number, body: object) {
-  vi.stubGlobal('fetch', vi.fn(async (path: string, init: RequestInit) => {
-    calls.push({ path, body: JSON.parse(String(init.body)) })
-    return new Response(JSON.stringify(body), { status })
-  }))
+  vi.stubGlobal(
+    'fetch',
+    vi.fn(async (path: string, init: RequestInit) => {
+      calls.push({ path, body: JSON.parse(String(init.body)) })
+      return new Response(JSON.stringify(body), { status })
+    }),
+  )
 }
 
 async function page(hash: string, query = '') {
   history.replaceState(null, '', `/sign-in${query}${hash}`)
   const router = createRouter({
     history: createMemoryHistory(),
-    routes: [{ path: '/sign-in', component: SignIn }, { path: '/:rest(.*)*', component: { template: '<p>in</p>' } }],
+    routes: [
+      { path: '/sign-in', component: SignIn },
+      { path: '/:rest(.*)*', component: { template: '<p>in</p>' } },
+    ],
   })
   await router.push(`/sign-in${query}`)
   const wrapper = mount({ template: '<router-view />' }, { attachTo: document.body, global: { plugins: [router] } })
@@ -46,11 +52,14 @@ describe('the one-time address', () => {
     expect(location.hash).toBe('')
   })
 
-  test.each(['https://evil.example', '//evil.example', '/\\evil.example'])('%s is no place to go on to', async (next) => {
-    server(200, { user: { name: 'ada', role: 'admin' } })
-    const { router } = await page('#secret', `?next=${encodeURIComponent(next)}`)
-    expect(router.currentRoute.value.path).toBe('/')
-  })
+  test.each(['https://evil.example', '//evil.example', '/\\evil.example'])(
+    '%s is no place to go on to',
+    async (next) => {
+      server(200, { user: { name: 'ada', role: 'admin' } })
+      const { router } = await page('#secret', `?next=${encodeURIComponent(next)}`)
+      expect(router.currentRoute.value.path).toBe('/')
+    },
+  )
 })
 
 test('a pasted address or token signs in', async () => {
@@ -97,7 +106,12 @@ test('who was invited and has no way to come again is led to choose one', async 
 })
 
 test('an unreachable server is said to be that', async () => {
-  vi.stubGlobal('fetch', vi.fn(async () => { throw new TypeError('failed') }))
+  vi.stubGlobal(
+    'fetch',
+    vi.fn(async () => {
+      throw new TypeError('failed')
+    }),
+  )
   const { wrapper } = await page('#secret')
   expect(wrapper.find('[role=alert]').text()).toContain('could not be reached')
 })

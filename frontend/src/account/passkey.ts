@@ -5,7 +5,10 @@ type Wire = Record<string, unknown>
 
 /** Why a passkey was neither made nor used: the person or their device said no. */
 export class PasskeyError extends Error {
-  constructor(readonly why: 'cancelled' | 'there' | 'failed', options?: ErrorOptions) {
+  constructor(
+    readonly why: 'cancelled' | 'there' | 'failed',
+    options?: ErrorOptions,
+  ) {
     super(why, options)
     this.name = 'PasskeyError'
   }
@@ -25,7 +28,9 @@ function bytes(text: unknown): ArrayBuffer {
 
 function text(buffer: ArrayBuffer): string {
   return btoa(Array.from(new Uint8Array(buffer), (b) => String.fromCharCode(b)).join(''))
-    .replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
 }
 
 const withIDs = (list: unknown) => ((list ?? []) as Wire[]).map((c) => ({ ...c, id: bytes(c['id']) }))
@@ -44,41 +49,62 @@ async function ask<T>(what: () => Promise<Credential | null>, read: (c: PublicKe
 }
 
 const common = (c: PublicKeyCredential) => ({
-  id: c.id, rawId: text(c.rawId), type: c.type, authenticatorAttachment: c.authenticatorAttachment ?? undefined, clientExtensionResults: {},
+  id: c.id,
+  rawId: text(c.rawId),
+  type: c.type,
+  authenticatorAttachment: c.authenticatorAttachment ?? undefined,
+  clientExtensionResults: {},
 })
 
 /** Makes a passkey for the options of the server, in the form that it takes. */
 export function makePasskey(options: unknown): Promise<object> {
   const o = options as Wire & { user: Wire }
   const publicKey = {
-    ...o, challenge: bytes(o['challenge']), user: { ...o.user, id: bytes(o.user['id']) }, excludeCredentials: withIDs(o['excludeCredentials']),
+    ...o,
+    challenge: bytes(o['challenge']),
+    user: { ...o.user, id: bytes(o.user['id']) },
+    excludeCredentials: withIDs(o['excludeCredentials']),
   } as unknown as PublicKeyCredentialCreationOptions
-  return ask(() => navigator.credentials.create({ publicKey }), (c) => {
-    const r = c.response as AuthenticatorAttestationResponse
-    return {
-      ...common(c),
-      response: {
-        clientDataJSON: text(r.clientDataJSON), attestationObject: text(r.attestationObject), transports: r.getTransports?.() ?? [],
-      },
-    }
-  })
+  return ask(
+    () => navigator.credentials.create({ publicKey }),
+    (c) => {
+      const r = c.response as AuthenticatorAttestationResponse
+      return {
+        ...common(c),
+        response: {
+          clientDataJSON: text(r.clientDataJSON),
+          attestationObject: text(r.attestationObject),
+          transports: r.getTransports?.() ?? [],
+        },
+      }
+    },
+  )
 }
 
 /** Signs the challenge of the server. With a signal it waits, unseen, until a person chooses the passkey from the names filled in. */
 export function signWithPasskey(options: unknown, offered?: AbortSignal): Promise<object> {
   const o = options as Wire
   const publicKey = {
-    ...o, challenge: bytes(o['challenge']), allowCredentials: withIDs(o['allowCredentials']),
+    ...o,
+    challenge: bytes(o['challenge']),
+    allowCredentials: withIDs(o['allowCredentials']),
   } as unknown as PublicKeyCredentialRequestOptions
-  const request: CredentialRequestOptions = offered ? { publicKey, mediation: 'conditional', signal: offered } : { publicKey }
-  return ask(() => navigator.credentials.get(request), (c) => {
-    const r = c.response as AuthenticatorAssertionResponse
-    return {
-      ...common(c),
-      response: {
-        clientDataJSON: text(r.clientDataJSON), authenticatorData: text(r.authenticatorData), signature: text(r.signature),
-        userHandle: r.userHandle ? text(r.userHandle) : undefined,
-      },
-    }
-  })
+  const request: CredentialRequestOptions = offered
+    ? { publicKey, mediation: 'conditional', signal: offered }
+    : { publicKey }
+  return ask(
+    () => navigator.credentials.get(request),
+    (c) => {
+      const r = c.response as AuthenticatorAssertionResponse
+      return {
+        ...common(c),
+        response: {
+          clientDataJSON: text(r.clientDataJSON),
+          authenticatorData: text(r.authenticatorData),
+          signature: text(r.signature),
+          userHandle: r.userHandle ? text(r.userHandle) : undefined,
+        },
+      }
+    },
+  )
 }

@@ -11,9 +11,11 @@ export const words: typeof english = {
     title: 'Willkommen',
     lead: 'Du bist hier zuerst. Wähle einen Namen und wie du dich anmeldest: Du verwaltest dann diesen Server, und vorher kann sich niemand sonst anmelden.',
     invited: (name) => `Hallo, ${name}`,
-    invitedLead: 'Die Adresse, mit der du gekommen bist, gilt nur einmal. Wähle, wie du dich von jetzt an anmeldest; andere Wege kannst du später unter deinem Namen hinzufügen.',
+    invitedLead:
+      'Die Adresse, mit der du gekommen bist, gilt nur einmal. Wähle, wie du dich von jetzt an anmeldest; andere Wege kannst du später unter deinem Namen hinzufügen.',
     byPasskey: 'Mit einem Passkey',
-    byPasskeyWords: 'Mit Fingerabdruck, Gesicht oder PIN. Dann gibt es kein Passwort, das jemand erraten, vergessen oder stehlen könnte.',
+    byPasskeyWords:
+      'Mit Fingerabdruck, Gesicht oder PIN. Dann gibt es kein Passwort, das jemand erraten, vergessen oder stehlen könnte.',
     byPassword: 'Mit einem Passwort',
     nameFirst: 'Wähle zuerst einen Namen.',
     done: 'Beginnen',
@@ -37,7 +39,13 @@ export const words: typeof english = {
     here: 'dieser Browser',
     unknown: 'Unbekannter Browser',
     since: (from, at) => `seit ${at}${from === '' ? '' : `, von ${from}`}`,
-    by: { link: 'mit Anmeldeadresse', password: 'mit Passwort', passkey: 'mit Passkey', oidc: 'über einen Anmeldedienst', token: 'mit API-Token' },
+    by: {
+      link: 'mit Anmeldeadresse',
+      password: 'mit Passwort',
+      passkey: 'mit Passkey',
+      oidc: 'über einen Anmeldedienst',
+      token: 'mit API-Token',
+    },
     used: (at) => `zuletzt benutzt ${at}`,
     end: 'Beenden',
     endOf: (device) => `Die Anmeldung in ${device} beenden`,
@@ -49,14 +57,17 @@ export const words: typeof english = {
     example: 'Dieser Laptop',
     make: 'Passkey erstellen',
     made: 'Der Passkey ist da. Wähle beim nächsten Mal „Passkey benutzen“.',
-    since: (domain, at, used) => `für ${domain}, seit ${at}, ${used === '' ? 'noch nicht benutzt' : `zuletzt benutzt ${used}`}`,
+    since: (domain, at, used) =>
+      `für ${domain}, seit ${at}, ${used === '' ? 'noch nicht benutzt' : `zuletzt benutzt ${used}`}`,
     remove: 'Entfernen',
     removeOf: (name) => `Den Passkey ${name} entfernen`,
-    removed: (name) => `${name} ist entfernt, und seine Anmeldungen sind beendet. Dein Gerät bietet ihn vielleicht noch an; er öffnet hier nichts mehr.`,
+    removed: (name) =>
+      `${name} ist entfernt, und seine Anmeldungen sind beendet. Dein Gerät bietet ihn vielleicht noch an; er öffnet hier nichts mehr.`,
     use: 'Passkey benutzen',
     unsupported: 'Dieser Browser hat keine Passkeys.',
     why: {
-      cancelled: 'Kein Passkey wurde benutzt: Es wurde abgebrochen, dauerte zu lange, oder dieses Gerät hat keinen für diese Adresse.',
+      cancelled:
+        'Kein Passkey wurde benutzt: Es wurde abgebrochen, dauerte zu lange, oder dieses Gerät hat keinen für diese Adresse.',
       there: 'Dieses Gerät hat schon einen Passkey für dich.',
       failed: 'Der Browser konnte keinen Passkey benutzen. Versuche es noch einmal, oder nimm ein anderes Gerät.',
     },
@@ -68,8 +79,10 @@ export const words: typeof english = {
 
   oidc: {
     use: (name) => `Weiter mit ${name}`,
-    denied: 'Du hast dich dort nicht angemeldet oder wurdest abgelehnt. Versuche es noch einmal, oder melde dich anders an.',
-    failed: 'Der Anmeldedienst hat dich ohne Anmeldung zurückgeschickt. Versuche es noch einmal; bleibt es so, frage jemanden, der den Server verwaltet.',
+    denied:
+      'Du hast dich dort nicht angemeldet oder wurdest abgelehnt. Versuche es noch einmal, oder melde dich anders an.',
+    failed:
+      'Der Anmeldedienst hat dich ohne Anmeldung zurückgeschickt. Versuche es noch einmal; bleibt es so, frage jemanden, der den Server verwaltet.',
   },
 
   identities: {
@@ -108,10 +121,12 @@ export const words: typeof english = {
     roleOf: (name) => `Rolle von ${name}`,
     link: 'Anmeldeadresse',
     linkOf: (name) => `Eine Anmeldeadresse für ${name} erstellen`,
-    linkWords: (name) => `${name} meldet sich mit dieser Adresse an, einmal, innerhalb von zehn Minuten. Sie wird nur einmal gezeigt:`,
+    linkWords: (name) =>
+      `${name} meldet sich mit dieser Adresse an, einmal, innerhalb von zehn Minuten. Sie wird nur einmal gezeigt:`,
   },
   unsent: {
-    title: (n) => (n === 1 ? '1 Antwort oder Nachricht noch nicht gesendet' : `${n} Antworten oder Nachrichten noch nicht gesendet`),
+    title: (n) =>
+      n === 1 ? '1 Antwort oder Nachricht noch nicht gesendet' : `${n} Antworten oder Nachrichten noch nicht gesendet`,
     kept: 'Sie bleiben in diesem Tab, bis du dich hier wieder anmeldest, und werden dann gesendet. Wer sich sonst hier anmeldet, sieht und sendet sie nicht.',
     stay: 'Angemeldet bleiben',
     leave: 'Abmelden',

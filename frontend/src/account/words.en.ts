@@ -11,14 +11,17 @@ export const words = {
     title: 'Welcome',
     lead: 'You are the first here. Choose a name and how you sign in: you will be the admin of this server, and nobody else can sign in before that.',
     invited: (name: string) => `Hello, ${name}`,
-    invitedLead: 'The address that brought you here works once. Choose how you sign in from now on; you can add other ways later, under your name.',
+    invitedLead:
+      'The address that brought you here works once. Choose how you sign in from now on; you can add other ways later, under your name.',
     byPasskey: 'With a passkey',
-    byPasskeyWords: 'With your fingerprint, face or PIN. There is no password then that could be guessed, forgotten or stolen.',
+    byPasskeyWords:
+      'With your fingerprint, face or PIN. There is no password then that could be guessed, forgotten or stolen.',
     byPassword: 'With a password',
     nameFirst: 'Choose a name first.',
     done: 'Begin',
     later: 'Later',
-    laterWords: 'Until then, every start of the server prints a sign-in address; afterwards, sayso token --sign-in does.',
+    laterWords:
+      'Until then, every start of the server prints a sign-in address; afterwards, sayso token --sign-in does.',
     invitedLater: 'Until then, only another sign-in address from an admin brings you back.',
   },
 
@@ -37,7 +40,13 @@ export const words = {
     here: 'this browser',
     unknown: 'Unknown browser',
     since: (from: string, at: string) => `since ${at}${from === '' ? '' : `, from ${from}`}`,
-    by: { link: 'by sign-in address', password: 'by password', passkey: 'by passkey', oidc: 'by identity provider', token: 'by API token' },
+    by: {
+      link: 'by sign-in address',
+      password: 'by password',
+      passkey: 'by passkey',
+      oidc: 'by identity provider',
+      token: 'by API token',
+    },
     used: (at: string) => `last used ${at}`,
     end: 'End',
     endOf: (device: string) => `End the sign-in in ${device}`,
@@ -49,10 +58,12 @@ export const words = {
     example: 'This laptop',
     make: 'Make a passkey',
     made: 'The passkey is here. Next time, choose “Use a passkey”.',
-    since: (domain: string, at: string, used: string) => `for ${domain}, since ${at}, ${used === '' ? 'not used yet' : `last used ${used}`}`,
+    since: (domain: string, at: string, used: string) =>
+      `for ${domain}, since ${at}, ${used === '' ? 'not used yet' : `last used ${used}`}`,
     remove: 'Remove',
     removeOf: (name: string) => `Remove the passkey ${name}`,
-    removed: (name: string) => `${name} is removed, and the sign-ins it made have ended. Your device may still offer it; it opens nothing here.`,
+    removed: (name: string) =>
+      `${name} is removed, and the sign-ins it made have ended. Your device may still offer it; it opens nothing here.`,
     use: 'Use a passkey',
     unsupported: 'This browser has no passkeys.',
     why: {
@@ -111,7 +122,8 @@ export const words = {
     linkWords: (name: string) => `${name} signs in with this address, once, within ten minutes. It is shown once:`,
   },
   unsent: {
-    title: (n: number): string => (n === 1 ? '1 answer or message not sent yet' : `${n} answers or messages not sent yet`),
+    title: (n: number): string =>
+      n === 1 ? '1 answer or message not sent yet' : `${n} answers or messages not sent yet`,
     kept: 'They stay in this tab until you sign in here again, and are sent then. Nobody else who signs in here sees or sends them.',
     stay: 'Stay signed in',
     leave: 'Sign out',

@@ -29,8 +29,16 @@ export function read(entry: unknown): Read {
   }
   const grant = object(e['grant'])
   // Of an account event: whom it is about, what was given them, and how often.
-  const event = () => [text(object(e['user'])['name']), text(e['role']), text(e['credential_name']) || text(e['passkey_name']), text(e['method']), typeof e['count'] === 'number' && e['count'] > 1 ? `× ${e['count']}` : '']
-    .filter(Boolean).join(', ')
+  const event = () =>
+    [
+      text(object(e['user'])['name']),
+      text(e['role']),
+      text(e['credential_name']) || text(e['passkey_name']),
+      text(e['method']),
+      typeof e['count'] === 'number' && e['count'] > 1 ? `× ${e['count']}` : '',
+    ]
+      .filter(Boolean)
+      .join(', ')
   const at = Date.parse(text(e['at']))
   const answer = content(e['answer'])
   let after = ''
@@ -48,13 +56,20 @@ export function read(entry: unknown): Read {
     device: text(by['device']),
     address: text(by['address']),
     sessionID: text(e['session_id']),
-    subject: text(e['tool_name']) || text(grant['rule']) || text(e['folder']) || [text(e['setting']), text(e['value'])].filter(Boolean).join(' = ')
-      || (typeof e['through_seq'] === 'number' ? `≤ ${e['through_seq']}` : '') || event(),
+    subject:
+      text(e['tool_name']) ||
+      text(grant['rule']) ||
+      text(e['folder']) ||
+      [text(e['setting']), text(e['value'])].filter(Boolean).join(' = ') ||
+      (typeof e['through_seq'] === 'number' ? `≤ ${e['through_seq']}` : '') ||
+      event(),
     edited: e['edited'] === true,
     waited: typeof e['waited_seconds'] === 'number' && text(e['tool_name']) !== '' ? e['waited_seconds'] : null,
     asked: content(e['asked']),
     answer,
     after,
-    grants: (Array.isArray(e['grants']) ? e['grants'] : []).map(object).map((g) => ({ rule: text(g['rule']), scope: text(g['scope']) })),
+    grants: (Array.isArray(e['grants']) ? e['grants'] : [])
+      .map(object)
+      .map((g) => ({ rule: text(g['rule']), scope: text(g['scope']) })),
   }
 }

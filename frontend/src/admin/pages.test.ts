@@ -14,13 +14,16 @@ beforeEach(() => {
   setActivePinia(createPinia())
   calls.length = 0
   for (const key of Object.keys(answers)) delete answers[key]
-  vi.stubGlobal('fetch', vi.fn(async (path: string, init: RequestInit) => {
-    const key = `${init.method} ${path}`
-    calls.push(key + (typeof init.body === 'string' ? ` ${init.body}` : ''))
-    const answer = answers[key]
-    if (answer === undefined) return new Response(null, { status: 204 })
-    return new Response(JSON.stringify(answer), { status: (answer as { error?: unknown }).error ? 400 : 200 })
-  }))
+  vi.stubGlobal(
+    'fetch',
+    vi.fn(async (path: string, init: RequestInit) => {
+      const key = `${init.method} ${path}`
+      calls.push(key + (typeof init.body === 'string' ? ` ${init.body}` : ''))
+      const answer = answers[key]
+      if (answer === undefined) return new Response(null, { status: 204 })
+      return new Response(JSON.stringify(answer), { status: (answer as { error?: unknown }).error ? 400 : 200 })
+    }),
+  )
 })
 enableAutoUnmount(afterEach)
 afterEach(() => void vi.unstubAllGlobals())
@@ -32,11 +35,28 @@ async function open(page: Component) {
   return wrapper
 }
 
-const setting = (name: string, kind: string, value: string) => ({ name, kind, value, title: name, words: `What ${name} does.`, changeable: true, changed_by: null, changed_at: null })
+const setting = (name: string, kind: string, value: string) => ({
+  name,
+  kind,
+  value,
+  title: name,
+  words: `What ${name} does.`,
+  changeable: true,
+  changed_by: null,
+  changed_at: null,
+})
 
 test('a setting is changed, and one that does not fit is told and kept in its field', async () => {
-  answers['GET /api/settings'] = { settings: [setting('user_cost', 'number', '0'), setting('ask', 'switch', 'false'), { ...setting('listen', 'text', ':1'), changeable: false }] }
-  answers['PATCH /api/settings'] = { error: { code: 'invalid', message: 'Cost of a person: it is a number from 0 to 1000000.' } }
+  answers['GET /api/settings'] = {
+    settings: [
+      setting('user_cost', 'number', '0'),
+      setting('ask', 'switch', 'false'),
+      { ...setting('listen', 'text', ':1'), changeable: false },
+    ],
+  }
+  answers['PATCH /api/settings'] = {
+    error: { code: 'invalid', message: 'Cost of a person: it is a number from 0 to 1000000.' },
+  }
   const wrapper = await open(Settings)
   const field = wrapper.find('input[type=number]')
   await field.setValue('-1')
@@ -53,11 +73,19 @@ test('a setting is changed, and one that does not fit is told and kept in its fi
   expect(wrapper.findAll('form')).toHaveLength(1) // what is set at the start has no field
 })
 
-const bob = { user_id: 'u2', name: 'bob', limits: { sessions: 2, memory: 0, cost: 5 }, use: { sessions: 1, memory: 0, cost: 0.25 }, own: { sessions: 2 } }
+const bob = {
+  user_id: 'u2',
+  name: 'bob',
+  limits: { sessions: 2, memory: 0, cost: 5 },
+  use: { sessions: 1, memory: 0, cost: 0.25 },
+  own: { sessions: 2 },
+}
 const everybody = { sessions: 9, memory: 0, cost: 5 }
 
 test('people: what each uses of their limits, a role changed, somebody shut out', async () => {
-  answers['GET /api/users'] = { users: [{ user_id: 'u2', name: 'bob', role: 'member', disabled: false, has_password: false, created_at: 1 }] }
+  answers['GET /api/users'] = {
+    users: [{ user_id: 'u2', name: 'bob', role: 'member', disabled: false, has_password: false, created_at: 1 }],
+  }
   answers['GET /api/limits'] = { mine: bob, projects: [], next_day: 1, everybody, people: [bob] }
   const wrapper = await open(People)
   expect(wrapper.text()).toContain('1 of 2 at once · $0.25 of $5.00 today (UTC)')
@@ -67,7 +95,10 @@ test('people: what each uses of their limits, a role changed, somebody shut out'
   calls.length = 0
   expect(wrapper.findAll('.deeds button')).toHaveLength(2)
   await wrapper.find('button[aria-label="Actions for bob"]').trigger('click')
-  await wrapper.findAll('button').find((b) => b.text() === 'Shut out')!.trigger('click')
+  await wrapper
+    .findAll('button')
+    .find((b) => b.text() === 'Shut out')!
+    .trigger('click')
   await flushPromises()
   expect(calls[0]).toBe('PATCH /api/users/u2 {"disabled":true}')
 })
@@ -89,7 +120,17 @@ test('the limits of a person: empty is as for everybody, 0 is none', async () =>
 
 test('a token is shown once', async () => {
   answers['GET /api/tokens'] = { tokens: [] }
-  answers['POST /api/tokens'] = { token_id: 't1', name: 'ci', user: 'ada', role: 'member', created_at: 1, expires_at: null, last_used_at: null, revoked: false, token: 'shown-once' }
+  answers['POST /api/tokens'] = {
+    token_id: 't1',
+    name: 'ci',
+    user: 'ada',
+    role: 'member',
+    created_at: 1,
+    expires_at: null,
+    last_used_at: null,
+    revoked: false,
+    token: 'shown-once',
+  }
   const wrapper = await open(Tokens)
   await wrapper.find('input').setValue('ci')
   await wrapper.find('form').trigger('submit')

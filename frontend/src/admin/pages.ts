@@ -14,14 +14,70 @@ export interface Page {
 // A page of the admin area is one row here, a component that is loaded when it
 // is opened, and a title in words.en.ts and words.de.ts, read when it is shown.
 export const PAGES: readonly Page[] = [
-  { name: 'processes', get title() { return words.pages.processes }, role: 'admin', load: () => import('./Processes.vue') },
-  { name: 'people', get title() { return words.pages.people }, role: 'admin', load: () => import('./People.vue') },
-  { name: 'tokens', get title() { return words.pages.tokens }, role: 'viewer', load: () => import('./Tokens.vue') },
-  { name: 'projects', get title() { return words.pages.projects }, role: 'viewer', load: () => import('@/project/Projects.vue') },
-  { name: 'grants', get title() { return words.pages.grants }, role: 'member', load: () => import('./Grants.vue') },
-  { name: 'folders', get title() { return words.pages.folders }, role: 'admin', load: () => import('./Folders.vue') },
-  { name: 'audit', get title() { return words.pages.audit }, role: 'admin', load: () => import('./Audit.vue') },
-  { name: 'settings', get title() { return words.pages.settings }, role: 'admin', load: () => import('./Settings.vue') },
+  {
+    name: 'processes',
+    get title() {
+      return words.pages.processes
+    },
+    role: 'admin',
+    load: () => import('./Processes.vue'),
+  },
+  {
+    name: 'people',
+    get title() {
+      return words.pages.people
+    },
+    role: 'admin',
+    load: () => import('./People.vue'),
+  },
+  {
+    name: 'tokens',
+    get title() {
+      return words.pages.tokens
+    },
+    role: 'viewer',
+    load: () => import('./Tokens.vue'),
+  },
+  {
+    name: 'projects',
+    get title() {
+      return words.pages.projects
+    },
+    role: 'viewer',
+    load: () => import('@/project/Projects.vue'),
+  },
+  {
+    name: 'grants',
+    get title() {
+      return words.pages.grants
+    },
+    role: 'member',
+    load: () => import('./Grants.vue'),
+  },
+  {
+    name: 'folders',
+    get title() {
+      return words.pages.folders
+    },
+    role: 'admin',
+    load: () => import('./Folders.vue'),
+  },
+  {
+    name: 'audit',
+    get title() {
+      return words.pages.audit
+    },
+    role: 'admin',
+    load: () => import('./Audit.vue'),
+  },
+  {
+    name: 'settings',
+    get title() {
+      return words.pages.settings
+    },
+    role: 'admin',
+    load: () => import('./Settings.vue'),
+  },
 ]
 
 const RANK: Record<Role, number> = { viewer: 1, member: 2, admin: 3 }

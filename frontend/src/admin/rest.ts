@@ -1,6 +1,18 @@
 import type {
-  AuditPage, AuditState, Diagnostics, GrantList, GrantRevoke, Outcome, ProcessList, Revocation, Session, SettingChange, SettingList, SignInList,
-  TrustedFolderList, TrustRevoke,
+  AuditPage,
+  AuditState,
+  Diagnostics,
+  GrantList,
+  GrantRevoke,
+  Outcome,
+  ProcessList,
+  Revocation,
+  Session,
+  SettingChange,
+  SettingList,
+  SignInList,
+  TrustedFolderList,
+  TrustRevoke,
 } from '@/wsapi/messages.gen'
 import { call } from '@/wsapi/rest'
 
@@ -16,7 +28,8 @@ export const admin = {
   interrupt: (id: string) => call<Outcome>('POST', `${one('/api/sessions', id)}/interrupt`, {}),
   archive: (id: string) => call<Session>('PATCH', one('/api/sessions', id), { archived: true }),
   signIns: (userID: string) => call<SignInList>('GET', `/api/sign_ins${query({ user_id: userID })}`),
-  endSignIn: (userID: string, id: string) => call<null>('DELETE', `${one('/api/sign_ins', id)}${query({ user_id: userID })}`),
+  endSignIn: (userID: string, id: string) =>
+    call<null>('DELETE', `${one('/api/sign_ins', id)}${query({ user_id: userID })}`),
   grants: (over: boolean) => call<GrantList>('GET', `/api/grants${query({ revoked: over ? 'true' : '' })}`),
   revoke: (what: GrantRevoke) => call<Revocation>('POST', '/api/grants/revoke', what),
   trustedFolders: () => call<TrustedFolderList>('GET', '/api/trusted_folders'),

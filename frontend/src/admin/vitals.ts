@@ -32,11 +32,16 @@ export function useVitals() {
         const list = await admin.processes(whole)
         if (mine !== turn) return
         const now = Date.now() / 1000
-        vitals.value = new Map(list.processes.map((process) => {
-          const before = vitals.value.get(process.session_id)
-          const samples = process.samples ?? [...(before?.samples ?? []), { at: now, memory: process.memory, cpu: process.cpu }]
-          return [process.session_id, { process, samples: samples.filter((s) => s.at > now - SPAN_S) }]
-        }))
+        vitals.value = new Map(
+          list.processes.map((process) => {
+            const before = vitals.value.get(process.session_id)
+            const samples = process.samples ?? [
+              ...(before?.samples ?? []),
+              { at: now, memory: process.memory, cpu: process.cpu },
+            ]
+            return [process.session_id, { process, samples: samples.filter((s) => s.at > now - SPAN_S) }]
+          }),
+        )
         // The ring is the server's: after a pause it is asked for whole again.
         whole = false
         problem.value = ''
@@ -65,5 +70,7 @@ export function useVitals() {
 export function line(values: readonly number[], least: number): string {
   if (values.length < 2) return ''
   const most = Math.max(least, ...values)
-  return values.map((v, i) => `${((i / (values.length - 1)) * 100).toFixed(1)},${(19 - (v / most) * 18).toFixed(1)}`).join(' ')
+  return values
+    .map((v, i) => `${((i / (values.length - 1)) * 100).toFixed(1)},${(19 - (v / most) * 18).toFixed(1)}`)
+    .join(' ')
 }

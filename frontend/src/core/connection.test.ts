@@ -49,8 +49,15 @@ function world() {
     random: () => 1,
   })
   return {
-    connection, lines, statuses, frames, control,
-    line: () => lines.at(-1)!, status: () => statuses.at(-1)!.kind, hellos: () => hellos, slept: () => slept,
+    connection,
+    lines,
+    statuses,
+    frames,
+    control,
+    line: () => lines.at(-1)!,
+    status: () => statuses.at(-1)!.kind,
+    hellos: () => hellos,
+    slept: () => slept,
   }
 }
 
@@ -149,7 +156,10 @@ describe('Connection', () => {
   })
 
   test('signed out and too old end it for good', () => {
-    for (const [code, kind] of [[4001, 'signed_out'], [4010, 'outdated']] as const) {
+    for (const [code, kind] of [
+      [4001, 'signed_out'],
+      [4010, 'outdated'],
+    ] as const) {
       const w = world()
       w.connection.start()
       w.line().hello()

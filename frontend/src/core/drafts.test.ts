@@ -37,6 +37,10 @@ test('unreadable text is no draft', () => {
 })
 
 test('a full storage is no error', () => {
-  const storage = { setItem: () => { throw new Error('full') } } as unknown as Storage
+  const storage = {
+    setItem: () => {
+      throw new Error('full')
+    },
+  } as unknown as Storage
   expect(() => new Drafts(storage).set('x', 1)).not.toThrow()
 })

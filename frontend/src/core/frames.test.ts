@@ -7,7 +7,10 @@ afterEach(() => void vi.useRealTimers())
 
 test('a burst is handed over once, in order', () => {
   const got: number[][] = []
-  const queue = new FrameQueue<number>((f) => got.push(f), () => false)
+  const queue = new FrameQueue<number>(
+    (f) => got.push(f),
+    () => false,
+  )
   for (const n of [1, 2, 3]) queue.push(n)
   expect(got).toEqual([])
   vi.advanceTimersByTime(20)
@@ -16,7 +19,10 @@ test('a burst is handed over once, in order', () => {
 
 test('a hidden page takes in what arrives too', () => {
   const got: number[][] = []
-  const queue = new FrameQueue<number>((f) => got.push(f), () => true)
+  const queue = new FrameQueue<number>(
+    (f) => got.push(f),
+    () => true,
+  )
   queue.push(1)
   vi.advanceTimersByTime(250)
   expect(got).toEqual([[1]])
@@ -24,7 +30,10 @@ test('a hidden page takes in what arrives too', () => {
 
 test('a flush leaves nothing for later', () => {
   const got: number[][] = []
-  const queue = new FrameQueue<number>((f) => got.push(f), () => false)
+  const queue = new FrameQueue<number>(
+    (f) => got.push(f),
+    () => false,
+  )
   queue.push(1)
   queue.flush()
   queue.flush()
@@ -35,7 +44,10 @@ test('a flush leaves nothing for later', () => {
 describe('what is urgent', () => {
   test('is handed over at once, after what came before it', () => {
     const got: number[][] = []
-    const queue = new FrameQueue<number>((f) => got.push(f), () => false)
+    const queue = new FrameQueue<number>(
+      (f) => got.push(f),
+      () => false,
+    )
     queue.push(1)
     queue.push(2, true)
     expect(got).toEqual([[1, 2]])
@@ -45,14 +57,20 @@ describe('what is urgent', () => {
 
   test('is handed over at once in a hidden page too', () => {
     const got: number[][] = []
-    const queue = new FrameQueue<number>((f) => got.push(f), () => true)
+    const queue = new FrameQueue<number>(
+      (f) => got.push(f),
+      () => true,
+    )
     queue.push(1, true)
     expect(got).toEqual([[1]])
   })
 
   test('is handed over once before the animation frame and once with it, however much there is', () => {
     const got: number[][] = []
-    const queue = new FrameQueue<number>((f) => got.push(f), () => false)
+    const queue = new FrameQueue<number>(
+      (f) => got.push(f),
+      () => false,
+    )
     for (let n = 0; n < 200; n++) queue.push(n, true)
     expect(got.map((f) => f.length)).toEqual([1])
     vi.advanceTimersByTime(20)
@@ -65,7 +83,10 @@ describe('what is urgent', () => {
 test('a page that is shown and gets no animation frames takes in what arrives', () => {
   vi.stubGlobal('requestAnimationFrame', () => 1)
   const got: number[][] = []
-  const queue = new FrameQueue<number>((f) => got.push(f), () => false)
+  const queue = new FrameQueue<number>(
+    (f) => got.push(f),
+    () => false,
+  )
   queue.push(1)
   queue.push(2, true)
   queue.push(3, true)
@@ -80,18 +101,24 @@ test('whatever is urgent and whenever the page is hidden: nothing is lost, doubl
     { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(300) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('hide' as const, 'show' as const, 'flush' as const) }) },
   )
-  fc.assert(fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-    const got: number[] = []
-    let hidden = false
-    let sent = 0
-    const queue = new FrameQueue<number>((f) => void got.push(...f), () => hidden)
-    for (const s of steps) {
-      if (s.do === 'push') queue.push(sent++, s.urgent)
-      else if (s.do === 'wait') vi.advanceTimersByTime(s.ms)
-      else if (s.do === 'flush') queue.flush()
-      else hidden = s.do === 'hide'
-    }
-    vi.advanceTimersByTime(250)
-    expect(got).toEqual(Array.from({ length: sent }, (_, n) => n))
-  }), { numRuns: 300 })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const got: number[] = []
+      let hidden = false
+      let sent = 0
+      const queue = new FrameQueue<number>(
+        (f) => void got.push(...f),
+        () => hidden,
+      )
+      for (const s of steps) {
+        if (s.do === 'push') queue.push(sent++, s.urgent)
+        else if (s.do === 'wait') vi.advanceTimersByTime(s.ms)
+        else if (s.do === 'flush') queue.flush()
+        else hidden = s.do === 'hide'
+      }
+      vi.advanceTimersByTime(250)
+      expect(got).toEqual(Array.from({ length: sent }, (_, n) => n))
+    }),
+    { numRuns: 300 },
+  )
 })

@@ -3,9 +3,19 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { answerTo, Outbox, type Lasting } from './outbox'
 
 const answer = (command_id: string, request_id: string): Lasting => ({
-  type: 'pending_request_response', command_id, session_id: 's', request_id, request_type: 'tool_approval', decision: 'allow',
+  type: 'pending_request_response',
+  command_id,
+  session_id: 's',
+  request_id,
+  request_type: 'tool_approval',
+  decision: 'allow',
 })
-const message = (command_id: string): Lasting => ({ type: 'send_message', command_id, session_id: 's', text: command_id })
+const message = (command_id: string): Lasting => ({
+  type: 'send_message',
+  command_id,
+  session_id: 's',
+  text: command_id,
+})
 
 beforeEach(() => sessionStorage.clear())
 const outbox = () => new Outbox(sessionStorage, 'box')
@@ -63,7 +73,15 @@ describe('Outbox', () => {
   })
 
   test('a full storage loses nothing while the page lives', () => {
-    const full = new Outbox({ getItem: () => null, setItem: () => { throw new Error('full') } }, 'box')
+    const full = new Outbox(
+      {
+        getItem: () => null,
+        setItem: () => {
+          throw new Error('full')
+        },
+      },
+      'box',
+    )
     full.add(message('a'), 1)
     expect(full.entries).toHaveLength(1)
   })
@@ -71,26 +89,31 @@ describe('Outbox', () => {
   // The server applies a command_id once; connections break at any moment,
   // before the command arrives or before its ack does.
   test('each command has exactly one effect, whatever the connection does', () => {
-    fc.assert(fc.property(fc.array(fc.record({ arrives: fc.boolean(), acked: fc.boolean(), reload: fc.boolean() }), { maxLength: 12 }), (losses) => {
-      sessionStorage.clear()
-      let box = outbox()
-      const effects = new Map<string, number>()
-      const seen = new Set<string>()
-      for (let i = 0; i < 4; i++) box.add(message('m' + i), i)
-      for (const loss of [...losses, { arrives: true, acked: true, reload: false }]) {
-        if (loss.reload) box = outbox()
-        const acks: string[] = []
-        box.sendAll((c) => {
-          if (!loss.arrives) return true
-          if (!seen.has(c.command_id)) effects.set(c.command_id, (effects.get(c.command_id) ?? 0) + 1)
-          seen.add(c.command_id)
-          acks.push(c.command_id)
-          return true
-        }, 1)
-        if (loss.acked) for (const id of acks) box.settle(id)
-      }
-      expect(box.entries).toEqual([])
-      expect([...effects.values()]).toEqual([1, 1, 1, 1])
-    }))
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ arrives: fc.boolean(), acked: fc.boolean(), reload: fc.boolean() }), { maxLength: 12 }),
+        (losses) => {
+          sessionStorage.clear()
+          let box = outbox()
+          const effects = new Map<string, number>()
+          const seen = new Set<string>()
+          for (let i = 0; i < 4; i++) box.add(message('m' + i), i)
+          for (const loss of [...losses, { arrives: true, acked: true, reload: false }]) {
+            if (loss.reload) box = outbox()
+            const acks: string[] = []
+            box.sendAll((c) => {
+              if (!loss.arrives) return true
+              if (!seen.has(c.command_id)) effects.set(c.command_id, (effects.get(c.command_id) ?? 0) + 1)
+              seen.add(c.command_id)
+              acks.push(c.command_id)
+              return true
+            }, 1)
+            if (loss.acked) for (const id of acks) box.settle(id)
+          }
+          expect(box.entries).toEqual([])
+          expect([...effects.values()]).toEqual([1, 1, 1, 1])
+        },
+      ),
+    )
   })
 })

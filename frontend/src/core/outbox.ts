@@ -63,10 +63,12 @@ export class Outbox {
   /** Writes everything to a connection, in order; stops where it will not take more. */
   sendAll(send: (command: Lasting) => boolean, now: number): void {
     let going = true
-    this.keep(this.list.map((e) => {
-      going &&= send(e.command)
-      return going ? { ...e, sent_at: now } : e
-    }))
+    this.keep(
+      this.list.map((e) => {
+        going &&= send(e.command)
+        return going ? { ...e, sent_at: now } : e
+      }),
+    )
   }
 
   /** Removes an acknowledged command and returns it. */

@@ -3,7 +3,12 @@ import { Drafts } from './drafts'
 import { Outbox, type Lasting } from './outbox'
 import { onOwner, owner, ownKey, setOwner } from './owner'
 
-const message = (command_id: string): Lasting => ({ type: 'send_message', command_id, session_id: 's', text: command_id })
+const message = (command_id: string): Lasting => ({
+  type: 'send_message',
+  command_id,
+  session_id: 's',
+  text: command_id,
+})
 const ids = (box: Outbox) => box.entries.map((e) => e.command.command_id)
 
 beforeEach(() => {

@@ -9,18 +9,49 @@ const run = (frames: (ServerFrame | Listing)[], from: State = empty, c: Context 
 
 function request(id: string): Request {
   return {
-    request_id: id, request_type: 'tool_approval', source: 'claude', tool_name: 'Bash', tool_input: { command: 'ls' },
-    input_hash: 'sha256:' + id, created_at: 1, expires_at: null, status: 'open', agent_id: null, agent_type: null,
-    title: null, description: null, decision_reason: null, blocked_path: null, tool_use_id: null,
-    permission_suggestions: [], draft: null,
+    request_id: id,
+    request_type: 'tool_approval',
+    source: 'claude',
+    tool_name: 'Bash',
+    tool_input: { command: 'ls' },
+    input_hash: 'sha256:' + id,
+    created_at: 1,
+    expires_at: null,
+    status: 'open',
+    agent_id: null,
+    agent_type: null,
+    title: null,
+    description: null,
+    decision_reason: null,
+    blocked_path: null,
+    tool_use_id: null,
+    permission_suggestions: [],
+    draft: null,
   }
 }
 
 function process(id: string, version: number, more: Partial<ProcessState> = {}): ProcessState {
   return {
-    type: 'process_state', version, session_id: id, project_id: 'p', title: `${id} at ${version}`, cwd: '/w',
-    state: 'assistant_turn', started_at: 1, state_changed_at: version, model: '', permission_mode: 'default', memory: 0,
-    cpu: 0, node_id: 'n', error: null, kill_reason: null, stuck: null, queued_messages: 0, pending_requests: [], ...more,
+    type: 'process_state',
+    version,
+    session_id: id,
+    project_id: 'p',
+    title: `${id} at ${version}`,
+    cwd: '/w',
+    state: 'assistant_turn',
+    started_at: 1,
+    state_changed_at: version,
+    model: '',
+    permission_mode: 'default',
+    memory: 0,
+    cpu: 0,
+    node_id: 'n',
+    error: null,
+    kill_reason: null,
+    stuck: null,
+    queued_messages: 0,
+    pending_requests: [],
+    ...more,
   }
 }
 
@@ -41,12 +72,17 @@ describe('process_state', () => {
   test('any order, with repeats, ends at the newest of each session', () => {
     const frames = ['a', 'b', 'c'].flatMap((id) => [1, 2, 3, 4].map((v) => process(id, v)))
     const want = run(frames).sessions
-    fc.assert(fc.property(
-      fc.shuffledSubarray(frames, { minLength: frames.length }), fc.array(fc.constantFrom(...frames), { maxLength: 8 }),
-      (order, repeats) => {
-        const got = run([...order.slice(0, 6), ...repeats, ...order.slice(6)]).sessions
-        for (const id of ['a', 'b', 'c']) expect(got.get(id)?.title).toBe(want.get(id)?.title)
-      }), { numRuns: 300 })
+    fc.assert(
+      fc.property(
+        fc.shuffledSubarray(frames, { minLength: frames.length }),
+        fc.array(fc.constantFrom(...frames), { maxLength: 8 }),
+        (order, repeats) => {
+          const got = run([...order.slice(0, 6), ...repeats, ...order.slice(6)]).sessions
+          for (const id of ['a', 'b', 'c']) expect(got.get(id)?.title).toBe(want.get(id)?.title)
+        },
+      ),
+      { numRuns: 300 },
+    )
   })
 
   test('a deleted session stays gone whatever comes late', () => {
@@ -55,10 +91,11 @@ describe('process_state', () => {
   })
 
   test('a request that outlived its process does not leave because of it', () => {
-    const gone = (r: Request) => run([
-      process('s', 1, { pending_requests: [r], state: r.status === 'orphaned' ? 'dead' : 'assistant_turn' }),
-      process('s', 2, { state: 'dead', error: 'Exit code 1.' }),
-    ]).departed.get('a')?.died
+    const gone = (r: Request) =>
+      run([
+        process('s', 1, { pending_requests: [r], state: r.status === 'orphaned' ? 'dead' : 'assistant_turn' }),
+        process('s', 2, { state: 'dead', error: 'Exit code 1.' }),
+      ]).departed.get('a')?.died
     expect(gone({ ...request('a'), status: 'orphaned' })).toBeNull()
     expect(gone(request('a'))).toBe('Exit code 1.')
   })
@@ -75,7 +112,8 @@ describe('process_state', () => {
 describe('active_processes', () => {
   test('is the full set: who is not in it does not run and asks nothing', () => {
     const state = run([
-      process('gone', 5, { pending_requests: [request('r')] }), process('there', 5),
+      process('gone', 5, { pending_requests: [request('r')] }),
+      process('there', 5),
       { type: 'active_processes', processes: [process('there', 6)] },
     ])
     expect(state.sessions.get('gone')).toMatchObject({ state: 'dead', pending_requests: [] })
@@ -96,18 +134,21 @@ describe('active_processes', () => {
   test('tabs that missed different frames agree after it', () => {
     const history = [1, 2, 3, 4, 5].map((v) => process('s', v, { pending_requests: v % 2 ? [request('r' + v)] : [] }))
     const last: ServerFrame = { type: 'active_processes', processes: [history[4]!, process('t', 1)] }
-    fc.assert(fc.property(fc.subarray(history), (seen) => {
-      const { sessions } = run([...seen, last])
-      expect(sessions.get('s')?.pending_requests.map((r) => r.request_id)).toEqual(['r5'])
-      expect([...sessions.keys()].toSorted()).toEqual(['s', 't'])
-    }))
+    fc.assert(
+      fc.property(fc.subarray(history), (seen) => {
+        const { sessions } = run([...seen, last])
+        expect(sessions.get('s')?.pending_requests.map((r) => r.request_id)).toEqual(['r5'])
+        expect([...sessions.keys()].toSorted()).toEqual(['s', 't'])
+      }),
+    )
   })
 })
 
 describe('requests that leave', () => {
   test('one that is gone from the state has departed', () => {
     const state = run([
-      process('s', 1, { pending_requests: [request('a'), request('b')] }), process('s', 2, { pending_requests: [request('b')] }),
+      process('s', 1, { pending_requests: [request('a'), request('b')] }),
+      process('s', 2, { pending_requests: [request('b')] }),
     ])
     expect([...state.departed.keys()]).toEqual(['a'])
     expect(state.departed.get('a')).toMatchObject({ left_at: context.now, died: null })
@@ -115,24 +156,51 @@ describe('requests that leave', () => {
 
   test('the death of the process says why', () => {
     const state = run([
-      process('s', 1, { pending_requests: [request('a')] }), process('s', 2, { state: 'dead', error: 'exit 1' }),
+      process('s', 1, { pending_requests: [request('a')] }),
+      process('s', 2, { state: 'dead', error: 'exit 1' }),
     ])
     expect(state.departed.get('a')?.died).toBe('exit 1')
   })
 
   test('who answered comes with the transcript', () => {
-    const state = run([piece(0, 1, [{
-      seq: 1, rev: 1, key: 'k', at: 5, agent_id: null, kind: 'resolved', request_id: 'a', request_type: 'tool_approval',
-      tool_name: 'Bash', outcome: 'denied', by: 'grace', summary: 'Denied', waited: 1,
-    }])])
-    expect(state.resolutions.get('a')).toEqual({ outcome: 'denied', by: 'grace', device: null, at: 5, summary: 'Denied' })
+    const state = run([
+      piece(0, 1, [
+        {
+          seq: 1,
+          rev: 1,
+          key: 'k',
+          at: 5,
+          agent_id: null,
+          kind: 'resolved',
+          request_id: 'a',
+          request_type: 'tool_approval',
+          tool_name: 'Bash',
+          outcome: 'denied',
+          by: 'grace',
+          summary: 'Denied',
+          waited: 1,
+        },
+      ]),
+    ])
+    expect(state.resolutions.get('a')).toEqual({
+      outcome: 'denied',
+      by: 'grace',
+      device: null,
+      at: 5,
+      summary: 'Denied',
+    })
   })
 
   test('an ack to an answer is kept by request, with who was first', () => {
     const resolved = { outcome: 'denied' as const, by: 'grace', device: null, at: 5, summary: 'Denied' }
     const state = run([{ type: 'ack', command_id: 'c', result: 'already_resolved', resolved }], empty, {
-      now: 1, commandOf: () => ({
-        type: 'pending_request_response', command_id: 'c', session_id: 's', request_id: 'a', request_type: 'tool_approval',
+      now: 1,
+      commandOf: () => ({
+        type: 'pending_request_response',
+        command_id: 'c',
+        session_id: 's',
+        request_id: 'a',
+        request_type: 'tool_approval',
       }),
     })
     expect(state.acks.get('a')?.result).toBe('already_resolved')
@@ -144,9 +212,14 @@ describe('requests that leave', () => {
   })
 
   test('a refused message keeps its words', () => {
-    const state = run([{ type: 'ack', command_id: 'c', result: 'rejected', error: { code: 'x', message: 'No process.' } }], empty, {
-      now: 1, commandOf: () => ({ type: 'send_message', command_id: 'c', session_id: 's', text: 'hello' }),
-    })
+    const state = run(
+      [{ type: 'ack', command_id: 'c', result: 'rejected', error: { code: 'x', message: 'No process.' } }],
+      empty,
+      {
+        now: 1,
+        commandOf: () => ({ type: 'send_message', command_id: 'c', session_id: 's', text: 'hello' }),
+      },
+    )
     expect(state.refused.get('s')).toEqual({ command_id: 'c', text: 'hello', message: 'No process.' })
   })
 })
@@ -154,10 +227,18 @@ describe('requests that leave', () => {
 describe('transcript', () => {
   test('a revision replaces its item, whatever order they come in', () => {
     const all = [1, 2, 3, 4].flatMap((seq) => [item(seq, seq), item(seq, seq + 10)])
-    fc.assert(fc.property(fc.shuffledSubarray(all, { minLength: all.length }), (order) => {
-      const got = order.reduce<readonly Item[]>((items, it) => merge(items, [it]), [])
-      expect(got.map((it) => [it.seq, it.rev])).toEqual([[1, 11], [2, 12], [3, 13], [4, 14]])
-    }), { numRuns: 200 })
+    fc.assert(
+      fc.property(fc.shuffledSubarray(all, { minLength: all.length }), (order) => {
+        const got = order.reduce<readonly Item[]>((items, it) => merge(items, [it]), [])
+        expect(got.map((it) => [it.seq, it.rev])).toEqual([
+          [1, 11],
+          [2, 12],
+          [3, 13],
+          [4, 14],
+        ])
+      }),
+      { numRuns: 200 },
+    )
   })
 
   test('a piece from before the cursor is dropped', () => {
@@ -182,19 +263,28 @@ describe('a transcript over a bad line', () => {
     piece(from, next, truth(all.filter((it) => it.rev > from && it.rev <= next)))
 
   test('whatever is lost, late, repeated or out of order, the next subscription ends at what the server has', () => {
-    fc.assert(fc.property(written, fc.array(fc.tuple(fc.nat(30), fc.nat(30), fc.boolean()), { maxLength: 20 }), (seqs, sent) => {
-      const all = history(seqs)
-      // Frames of this and of earlier connections, in any order; some never came.
-      const frames = sent.filter(([, , came]) => came).map(([a, b]) => {
-        const [from, next] = [Math.min(a, b, all.length), Math.min(Math.max(a, b), all.length)]
-        return frame(all, from, next)
-      })
-      let state = run(frames)
-      const cursor = state.transcripts.get('s')?.cursor ?? 0
-      state = run([frame(all, cursor, all.length)], state)
-      expect(state.transcripts.get('s')?.items).toEqual(truth(all))
-      expect(state.transcripts.get('s')?.cursor).toBe(all.length)
-    }), { numRuns: 500 })
+    fc.assert(
+      fc.property(
+        written,
+        fc.array(fc.tuple(fc.nat(30), fc.nat(30), fc.boolean()), { maxLength: 20 }),
+        (seqs, sent) => {
+          const all = history(seqs)
+          // Frames of this and of earlier connections, in any order; some never came.
+          const frames = sent
+            .filter(([, , came]) => came)
+            .map(([a, b]) => {
+              const [from, next] = [Math.min(a, b, all.length), Math.min(Math.max(a, b), all.length)]
+              return frame(all, from, next)
+            })
+          let state = run(frames)
+          const cursor = state.transcripts.get('s')?.cursor ?? 0
+          state = run([frame(all, cursor, all.length)], state)
+          expect(state.transcripts.get('s')?.items).toEqual(truth(all))
+          expect(state.transcripts.get('s')?.cursor).toBe(all.length)
+        },
+      ),
+      { numRuns: 500 },
+    )
   }, 60_000)
 
   test('a frame that begins behind a gap is not taken, so that the cursor still tells what is missing', () => {
@@ -205,7 +295,12 @@ describe('a transcript over a bad line', () => {
 
 describe('hello and the list', () => {
   const hello = (server_version: string): ServerFrame => ({
-    type: 'hello', protocol: 1, server_version, node_id: 'n', user: { name: 'ada', role: 'admin' }, server_time: 1_030,
+    type: 'hello',
+    protocol: 1,
+    server_version,
+    node_id: 'n',
+    user: { name: 'ada', role: 'admin' },
+    server_time: 1_030,
   })
 
   test('the skew of the clocks is known', () => {
@@ -219,8 +314,17 @@ describe('hello and the list', () => {
 
   test('a list adds what is not known and overrules nothing', () => {
     const entry = {
-      session_id: 's', project_id: 'p', title: 'old title', cwd: '/w', model: '', permission_mode: 'default',
-      allowed_tools: [], archived: false, demo: false, created_at: 1, updated_at: 9,
+      session_id: 's',
+      project_id: 'p',
+      title: 'old title',
+      cwd: '/w',
+      model: '',
+      permission_mode: 'default',
+      allowed_tools: [],
+      archived: false,
+      demo: false,
+      created_at: 1,
+      updated_at: 9,
     }
     const state = run([process('s', 4), { type: 'listing', sessions: [entry, { ...entry, session_id: 't' }] }])
     expect(state.sessions.get('s')).toMatchObject({ title: 's at 4', state: 'assistant_turn', updated_at: 9 })

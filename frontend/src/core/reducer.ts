@@ -1,5 +1,19 @@
 import type {
-  Ack, Attachment, Hello, Item, KeptDraft, Lifecycle, Live, ProcessState, Request, Resolved, ServerFrame, Session, Transcript, User, ViewerInfo,
+  Ack,
+  Attachment,
+  Hello,
+  Item,
+  KeptDraft,
+  Lifecycle,
+  Live,
+  ProcessState,
+  Request,
+  Resolved,
+  ServerFrame,
+  Session,
+  Transcript,
+  User,
+  ViewerInfo,
 } from '@/wsapi/messages.gen'
 import type { Lasting } from './outbox'
 
@@ -145,7 +159,9 @@ export function reduce(state: State, frame: ServerFrame | Listing, context: Cont
       return { ...state, toasts: { ids: frame.request_ids, more: frame.more ?? 0 } }
     case 'error':
       // What may be seen is another now: the next connection tells what there is.
-      return frame.code === 'access_changed' ? { ...empty, user: state.user, serverVersion: state.serverVersion, updated: state.updated, skew: state.skew } : state
+      return frame.code === 'access_changed'
+        ? { ...empty, user: state.user, serverVersion: state.serverVersion, updated: state.updated, skew: state.skew }
+        : state
     default:
       // A newer server may say more than this page knows.
       frame satisfies never
@@ -195,14 +211,21 @@ function active(state: State, processes: ProcessState[], context: Context): Stat
   let after = state
   for (const p of processes) after = process(after, p, context)
   const present = new Set(processes.map((p) => p.session_id))
-  const gone = [...after.sessions.values()].filter((s) =>
-    !present.has(s.session_id) && !s.deleted && (s.state !== 'dead' || s.pending_requests.length > 0))
+  const gone = [...after.sessions.values()].filter(
+    (s) => !present.has(s.session_id) && !s.deleted && (s.state !== 'dead' || s.pending_requests.length > 0),
+  )
   if (gone.length === 0) return { ...after, complete: true }
   const sessions = new Map(after.sessions)
   let departed = after
   for (const s of gone) {
     const ended: Known = {
-      ...s, state: 'dead', pending_requests: [], queued_messages: 0, memory: 0, cpu: 0, assumed: true,
+      ...s,
+      state: 'dead',
+      pending_requests: [],
+      queued_messages: 0,
+      memory: 0,
+      cpu: 0,
+      assumed: true,
     }
     delete ended.pending_request
     sessions.set(s.session_id, ended)
@@ -222,7 +245,10 @@ function depart(state: State, before: Known | undefined, next: ProcessState, con
   for (const request of left) {
     // An orphaned one had outlived the process: its end is not why it left.
     departed.set(request.request_id, {
-      request, session_id: next.session_id, left_at: context.now, died: request.status === 'orphaned' ? null : died,
+      request,
+      session_id: next.session_id,
+      left_at: context.now,
+      died: request.status === 'orphaned' ? null : died,
     })
   }
   trim(departed)
@@ -237,15 +263,22 @@ function transcript(state: State, frame: Transcript): State {
   const items = merge(known?.items ?? [], frame.items)
   const transcripts = new Map(state.transcripts)
   transcripts.set(frame.session_id, {
-    items, cursor: frame.next, total: frame.total, live: frame.live ?? null, more: frame.more === true,
+    items,
+    cursor: frame.next,
+    total: frame.total,
+    live: frame.live ?? null,
+    more: frame.more === true,
   })
   const ended = frame.items.filter((it) => it.kind === 'resolved')
   if (ended.length === 0) return { ...state, transcripts }
   const resolutions = new Map(state.resolutions)
   for (const it of ended) {
     resolutions.set(it.request_id, {
-      outcome: it.outcome as Resolved['outcome'], by: it.by ?? null, device: it.device ?? null,
-      at: it.at, summary: it.summary,
+      outcome: it.outcome as Resolved['outcome'],
+      by: it.by ?? null,
+      device: it.device ?? null,
+      at: it.at,
+      summary: it.summary,
     })
   }
   return { ...state, transcripts, resolutions }
@@ -285,7 +318,9 @@ function ack(state: State, frame: Ack, context: Context): State {
   const command = context.commandOf(frame.command_id)
   if (command?.type === 'send_message' && frame.result !== 'applied') {
     const refused = {
-      command_id: frame.command_id, text: command.text, message: frame.error?.message ?? '',
+      command_id: frame.command_id,
+      text: command.text,
+      message: frame.error?.message ?? '',
       ...(command.attachments ? { attachments: command.attachments } : {}),
     }
     return { ...state, refused: new Map(state.refused).set(command.session_id, refused) }
@@ -306,15 +341,40 @@ function listing(state: State, list: Session[]): State {
     const known = sessions.get(s.session_id)
     if (known) {
       // A list carries no version, so it may add to what is known and never replace it.
-      sessions.set(s.session_id, { ...known, updated_at: Math.max(known.updated_at, s.updated_at), items: Math.max(known.items ?? 0, s.items ?? 0) })
+      sessions.set(s.session_id, {
+        ...known,
+        updated_at: Math.max(known.updated_at, s.updated_at),
+        items: Math.max(known.items ?? 0, s.items ?? 0),
+      })
       continue
     }
     sessions.set(s.session_id, {
-      type: 'process_state', version: 0, session_id: s.session_id, project_id: s.project_id,
-      title: s.title, cwd: s.cwd, state: 'dead', started_at: 0, state_changed_at: s.updated_at,
-      model: s.model, permission_mode: s.permission_mode, memory: 0, cpu: 0, node_id: '',
-      error: null, kill_reason: null, stuck: null, queued_messages: 0, pending_requests: [],
-      demo: s.demo, archived: s.archived, items: s.items ?? 0, ...(s.kind ? { kind: s.kind } : {}), ...(s.rights ? { rights: s.rights } : {}), updated_at: s.updated_at, assumed: true,
+      type: 'process_state',
+      version: 0,
+      session_id: s.session_id,
+      project_id: s.project_id,
+      title: s.title,
+      cwd: s.cwd,
+      state: 'dead',
+      started_at: 0,
+      state_changed_at: s.updated_at,
+      model: s.model,
+      permission_mode: s.permission_mode,
+      memory: 0,
+      cpu: 0,
+      node_id: '',
+      error: null,
+      kill_reason: null,
+      stuck: null,
+      queued_messages: 0,
+      pending_requests: [],
+      demo: s.demo,
+      archived: s.archived,
+      items: s.items ?? 0,
+      ...(s.kind ? { kind: s.kind } : {}),
+      ...(s.rights ? { rights: s.rights } : {}),
+      updated_at: s.updated_at,
+      assumed: true,
     })
   }
   return { ...state, sessions }

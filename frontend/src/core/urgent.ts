@@ -23,5 +23,8 @@ export function urgent(frame: ServerFrame | Listing, state: State): boolean {
 function asksAnew(next: ProcessState, state: State): boolean {
   const known = state.sessions.get(next.session_id)?.pending_requests ?? []
   const now = next.pending_requests
-  return now.length !== known.length || now.some((r, i) => r.request_id !== known[i]!.request_id || r.status !== known[i]!.status)
+  return (
+    now.length !== known.length ||
+    now.some((r, i) => r.request_id !== known[i]!.request_id || r.status !== known[i]!.status)
+  )
 }

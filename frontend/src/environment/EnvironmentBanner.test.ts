@@ -4,11 +4,18 @@ import { createMemoryHistory, createRouter } from 'vue-router'
 import EnvironmentBanner from './EnvironmentBanner.vue'
 import { environment } from './environment'
 
-const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/', component: { template: '<p />' } }] })
-const broken = (problem: string) => ({
-  claude: { version: '2.1.329', signed_in: false, problem }, demo_available: true, workspace_roots: [], home: '/home/ada',
+const router = createRouter({
+  history: createMemoryHistory(),
+  routes: [{ path: '/', component: { template: '<p />' } }],
 })
-const banner = (brief: boolean) => mount(EnvironmentBanner, { props: { mayRun: true, brief }, global: { plugins: [router] } })
+const broken = (problem: string) => ({
+  claude: { version: '2.1.329', signed_in: false, problem },
+  demo_available: true,
+  workspace_roots: [],
+  home: '/home/ada',
+})
+const banner = (brief: boolean) =>
+  mount(EnvironmentBanner, { props: { mayRun: true, brief }, global: { plugins: [router] } })
 const button = (w: ReturnType<typeof banner>, name: string) =>
   w.findAll('button').find((b) => (b.attributes('aria-label') ?? b.text()) === name)
 

@@ -35,4 +35,9 @@ export const clock = (at: Date | number): string =>
 
 /** A number with so many digits after the point or comma. */
 export const decimal = (n: number, digits: number, options?: Intl.NumberFormatOptions): string =>
-  n.toLocaleString(locale, { useGrouping: false, minimumFractionDigits: digits, maximumFractionDigits: digits, ...options })
+  n.toLocaleString(locale, {
+    useGrouping: false,
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+    ...options,
+  })

@@ -11,8 +11,10 @@ import { ago, list } from './format'
 import { CODES, said } from './server.de'
 
 const SRC = join(process.cwd(), 'src')
-const files = (folder: string): string[] => readdirSync(folder, { withFileTypes: true })
-  .flatMap((f) => (f.isDirectory() ? files(join(folder, f.name)) : [join(folder, f.name)]))
+const files = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((f) =>
+    f.isDirectory() ? files(join(folder, f.name)) : [join(folder, f.name)],
+  )
 const sources = files(SRC)
 const name = (path: string) => relative(SRC, path)
 
@@ -46,11 +48,21 @@ describe('the language', () => {
   })
 
   it('decides how numbers, plurals, lists and spans are written', async () => {
-    expect([count(1, 'line', 'lines'), count(2, 'line', 'lines'), list(['a', 'b', 'c']), ago(130)])
-      .toEqual(['1 line', '2 lines', 'a, b, and c', '2 min. ago'])
+    expect([count(1, 'line', 'lines'), count(2, 'line', 'lines'), list(['a', 'b', 'c']), ago(130)]).toEqual([
+      '1 line',
+      '2 lines',
+      'a, b, and c',
+      '2 min. ago',
+    ])
     await choose('de')
-    expect([bytes(1536), duration(0.34), compact(1234), list(['a', 'b', 'c']), ago(130), t.session.cost(0.5)])
-      .toEqual(['1,5 kB', '0,3 s', '1234', 'a, b und c', 'vor 2 Min.', '0,50\u00a0$'])
+    expect([bytes(1536), duration(0.34), compact(1234), list(['a', 'b', 'c']), ago(130), t.session.cost(0.5)]).toEqual([
+      '1,5 kB',
+      '0,3 s',
+      '1234',
+      'a, b und c',
+      'vor 2 Min.',
+      '0,50\u00a0$',
+    ])
   })
 })
 
@@ -64,29 +76,51 @@ describe('the catalogues', () => {
   })
 
   it('are read through the language, never past it', () => {
-    const past = sources.filter((f) => /words\.en'|messages\.en'/.test(readFileSync(f, 'utf8')))
-      .map(name).filter((f) => !/(^|\/)words\.(ts|de\.ts)$|^i18n\//.test(f))
+    const past = sources
+      .filter((f) => /words\.en'|messages\.en'/.test(readFileSync(f, 'utf8')))
+      .map(name)
+      .filter((f) => !/(^|\/)words\.(ts|de\.ts)$|^i18n\//.test(f))
     expect(past).toEqual([])
   })
 
   // One with a _ is named by what the server says.
   it('hold no word that nobody says', () => {
     const catalogues = /(words|messages)\.(en|de)\.ts$/
-    const code = sources.filter((f) => /\.(ts|vue)$/.test(f) && !catalogues.test(f) && !f.endsWith('.test.ts')).map((f) => readFileSync(f, 'utf8')).join('\n')
+    const code = sources
+      .filter((f) => /\.(ts|vue)$/.test(f) && !catalogues.test(f) && !f.endsWith('.test.ts'))
+      .map((f) => readFileSync(f, 'utf8'))
+      .join('\n')
     const used = new Set(code.match(/[A-Za-z_$][\w$]*/g))
-    const unused = sources.filter((f) => catalogues.test(f) && f.endsWith('.en.ts')).flatMap((f) =>
-      [...readFileSync(f, 'utf8').matchAll(/^\s+([A-Za-z]\w*):/gm)].map((m) => m[1]!)
-        .filter((key) => !key.includes('_') && !used.has(key)).map((key) => `${name(f)}: ${key}`))
+    const unused = sources
+      .filter((f) => catalogues.test(f) && f.endsWith('.en.ts'))
+      .flatMap((f) =>
+        [...readFileSync(f, 'utf8').matchAll(/^ {2,4}([A-Za-z]\w*):/gm)]
+          .map((m) => m[1]!)
+          .filter((key) => !key.includes('_') && !used.has(key))
+          .map((key) => `${name(f)}: ${key}`),
+      )
     expect(unused).toEqual([])
   })
 
   // A word alone may well be the same in both.
   it('say everything in German', () => {
-    const leaves = (words: object, path: string): [string, string][] => Object.entries(words).flatMap(([key, word]): [string, string][] =>
-      (typeof word === 'string' ? [[`${path}.${key}`, word]] : typeof word === 'object' && word !== null ? leaves(word as object, `${path}.${key}`) : []))
-    const english = new Map(Object.entries(import.meta.glob<Record<string, object>>(['../*/words.en.ts', './messages.en.ts'], { eager: true }))
-      .flatMap(([path, module]) => leaves(module['words'] ?? module['en']!, path.startsWith('./') ? 'i18n' : path.split('/')[1]!)))
-    const untold = Object.entries(catalogue).flatMap(([room, words]) => leaves(words, room))
+    const leaves = (words: object, path: string): [string, string][] =>
+      Object.entries(words).flatMap(([key, word]): [string, string][] =>
+        typeof word === 'string'
+          ? [[`${path}.${key}`, word]]
+          : typeof word === 'object' && word !== null
+            ? leaves(word as object, `${path}.${key}`)
+            : [],
+      )
+    const english = new Map(
+      Object.entries(
+        import.meta.glob<Record<string, object>>(['../*/words.en.ts', './messages.en.ts'], { eager: true }),
+      ).flatMap(([path, module]) =>
+        leaves(module['words'] ?? module['en']!, path.startsWith('./') ? 'i18n' : path.split('/')[1]!),
+      ),
+    )
+    const untold = Object.entries(catalogue)
+      .flatMap(([room, words]) => leaves(words, room))
       .filter(([key, word]) => english.get(key) === word && /[a-z]{2,} [a-z]{2,}/i.test(word))
     expect(untold).toEqual([])
   })
@@ -101,55 +135,122 @@ describe('what the server says', () => {
     ['Declined: decide yourself', 'Nicht beantwortet: decide yourself'],
     ['Answered by Ada: Blue, "as ever"', 'Von Ada beantwortet: Blue, "as ever"'],
     ['Denied by Ada: Use pnpm: not npm.', 'Von Ada abgelehnt: Use pnpm: not npm.'],
-    ['The Claude process ended by itself (exit status 1). It said: boom', 'Der Claude-Prozess endete von selbst (exit status 1). Er sagte: boom'],
+    [
+      'The Claude process ended by itself (exit status 1). It said: boom',
+      'Der Claude-Prozess endete von selbst (exit status 1). Er sagte: boom',
+    ],
     ['Nobody wrote for 2 hours.', 'Niemand hat etwas geschrieben, 2 Stunden lang.'],
-    ['This needs the role member. Ask an admin for it.', 'Dafür braucht es die Rolle Mitarbeit. Bitte jemanden darum, der den Server verwaltet.'],
-    ['This needs the role admin in api-server. Ask an admin of the project for it.', 'Dafür braucht es die Rolle Verwaltung in api-server. Bitte jemanden darum, der das Projekt verwaltet.'],
+    [
+      'This needs the role member. Ask an admin for it.',
+      'Dafür braucht es die Rolle Mitarbeit. Bitte jemanden darum, der den Server verwaltet.',
+    ],
+    [
+      'This needs the role admin in api-server. Ask an admin of the project for it.',
+      'Dafür braucht es die Rolle Verwaltung in api-server. Bitte jemanden darum, der das Projekt verwaltet.',
+    ],
     ['Something new.', 'Something new.'],
   ])('%s', (english, german) => expect(said(english)).toBe(german))
 
   it('is told by its code when the sentence is not known', () => {
     expect(said('You may not.', 'forbidden')).toBe('Das darfst du nicht.')
-    expect(said('The field "x" is missing.', 'invalid')).toBe('Diese Eingabe nimmt der Server nicht an. (The field "x" is missing.)')
+    expect(said('The field "x" is missing.', 'invalid')).toBe(
+      'Diese Eingabe nimmt der Server nicht an. (The field "x" is missing.)',
+    )
   })
 
   it('has German words for every code of a refusal', () => {
     const go = join(process.cwd(), '../wsapi')
-    const codes = readdirSync(go).filter((f) => f.endsWith('.go') && !f.endsWith('_test.go'))
-      .flatMap((f) => [...readFileSync(join(go, f), 'utf8').matchAll(/refuse\(http\.Status\w+, "(\w+)"/g)].map((m) => m[1]!))
+    const codes = readdirSync(go)
+      .filter((f) => f.endsWith('.go') && !f.endsWith('_test.go'))
+      .flatMap((f) =>
+        [...readFileSync(join(go, f), 'utf8').matchAll(/refuse\(http\.Status\w+, "(\w+)"/g)].map((m) => m[1]!),
+      )
     expect(codes.length).toBeGreaterThan(20)
     expect([...new Set(codes)].filter((c) => !Object.hasOwn(CODES, c)).toSorted()).toEqual([])
   })
 
   // Sentences, as they stand in the source of the rooms whose words reach a page.
   it('has German words for every sentence', () => {
-    const ROOMS = ['wsapi', 'pending', 'orchestrator', 'account', 'alert', 'project', 'workspace', 'attachment']
+    const ROOMS = [
+      'wsapi',
+      'pending',
+      'orchestrator',
+      'internal/account',
+      'internal/alert',
+      'internal/project',
+      'internal/workspace',
+      'internal/attachment',
+    ]
     // What only scripts, the log, metrics or Claude get to read.
     const ELSEWHERE = /^(strictjson|validate|health|adapters_rest|mcp|ask|words|hook)\.go$/
     const NOT_SHOWN = [
-      'The parameter', 'The body ', 'The query ', 'The request names no host', 'The field ', 'Send the body as', 'A command needs a command_id',
-      'The number of an entry', 'Requests of type', 'The answer is of type', 'The answer must say', 'The decision is', 'A message goes only', 'Only a deny can',
-      'Nothing was asked here', 'An edited input goes only', 'Permissions go only', 'The permissions ', 'Permission %d is not an object', 'There is no question',
-      '%s is asked more than once', 'The conversation to resume is named', 'There is no occasion', 'There is no way', 'Hier erreichen', 'Alerts reach you', 'There is nothing at this address', 'End one of them first', 'A rule of %s is about files where the shell is now',
+      'The parameter',
+      'The body ',
+      'The query ',
+      'The request names no host',
+      'The field ',
+      'Send the body as',
+      'A command needs a command_id',
+      'The number of an entry',
+      'Requests of type',
+      'The answer is of type',
+      'The answer must say',
+      'The decision is',
+      'A message goes only',
+      'Only a deny can',
+      'Nothing was asked here',
+      'An edited input goes only',
+      'Permissions go only',
+      'The permissions ',
+      'Permission %d is not an object',
+      'There is no question',
+      '%s is asked more than once',
+      'The conversation to resume is named',
+      'There is no occasion',
+      'There is no way',
+      'Hier erreichen',
+      'Alerts reach you',
+      'There is nothing at this address',
+      'End one of them first',
+      'A rule of %s is about files where the shell is now',
     ]
     // What stands where, so that it reads as the server would write it.
-    const sample = (text: string) => text.replace('has %s; a file may have %s', 'has 30.0 MB; a file may have 24.0 MB').replace(/^%s (needs|is answered|has no|takes|cannot be shown)/, '“Which one?” $1')
-      .replace(/(?<=(chosen twice in|not an option of) )%s/, '“Which one?”')
-      .replace(/^%s may /, 'All sessions of Ada together may ').replace(/(?<=(first|raises the limit)\. )%s$/, '').replace(/so many run\. %s$/, 'so many run. End one of them first.').replace(/they take %d MB\. %s$/, 'they take 3 MB. End one of them first.')
-      .replace(/^%s\. Trying/, 'The Claude API is overloaded (529). Trying').replace(/^Only %s may %s in/, 'Only Ada may answer in').replace(/^%s has %s this,/, 'Ada has approved this,')
-      .replace(/%(\.0f|d)/g, '3').replace(/%q/g, '"x"').replace(/%[sv]/g, 'Ada')
+    const sample = (text: string) =>
+      text
+        .replace('has %s; a file may have %s', 'has 30.0 MB; a file may have 24.0 MB')
+        .replace(/^%s (needs|is answered|has no|takes|cannot be shown)/, '“Which one?” $1')
+        .replace(/(?<=(chosen twice in|not an option of) )%s/, '“Which one?”')
+        .replace(/^%s may /, 'All sessions of Ada together may ')
+        .replace(/(?<=(first|raises the limit)\. )%s$/, '')
+        .replace(/so many run\. %s$/, 'so many run. End one of them first.')
+        .replace(/they take %d MB\. %s$/, 'they take 3 MB. End one of them first.')
+        .replace(/^%s\. Trying/, 'The Claude API is overloaded (529). Trying')
+        .replace(/^Only %s may %s in/, 'Only Ada may answer in')
+        .replace(/^%s has %s this,/, 'Ada has approved this,')
+        .replace(/%(\.0f|d)/g, '3')
+        .replace(/%q/g, '"x"')
+        .replace(/%[sv]/g, 'Ada')
     const untold = ROOMS.flatMap((room) => {
       const folder = join(process.cwd(), '..', room)
-      return readdirSync(folder).filter((f) => f.endsWith('.go') && !f.endsWith('_test.go') && !ELSEWHERE.test(f)).flatMap((f) => {
-        const code = readFileSync(join(folder, f), 'utf8').replace(/^\s*\/\/.*$/gm, '').replace(/Log\.\w+\(.*$|\.log\.\w+\(.*$/gm, '')
-        return [...code.matchAll(/(refuse\(http\.Status\w+, "(\w+)",\s*)?"((?:[^"\\\n]|\\.)*)"/g)].flatMap((m) => {
-          const text = m[3]!.replaceAll('\\"', '"')
-          if (!/^([A-Z%“]).* .*[.?]$/.test(text) || NOT_SHOWN.some((n) => text.startsWith(n))) return []
-          // A code that says all that the sentence says.
-          if (m[2] && !['invalid', 'invalid_answer', 'not_found', 'exists', 'forbidden'].includes(m[2]) && Object.hasOwn(CODES, m[2])) return []
-          return said(sample(text)) === sample(text) ? [`${room}/${f}: ${text}`] : []
+      return readdirSync(folder)
+        .filter((f) => f.endsWith('.go') && !f.endsWith('_test.go') && !ELSEWHERE.test(f))
+        .flatMap((f) => {
+          const code = readFileSync(join(folder, f), 'utf8')
+            .replace(/^\s*\/\/.*$/gm, '')
+            .replace(/Log\.\w+\(.*$|\.log\.\w+\(.*$/gm, '')
+          return [...code.matchAll(/(refuse\(http\.Status\w+, "(\w+)",\s*)?"((?:[^"\\\n]|\\.)*)"/g)].flatMap((m) => {
+            const text = m[3]!.replaceAll('\\"', '"')
+            if (!/^([A-Z%“]).* .*[.?]$/.test(text) || NOT_SHOWN.some((n) => text.startsWith(n))) return []
+            // A code that says all that the sentence says.
+            if (
+              m[2] &&
+              !['invalid', 'invalid_answer', 'not_found', 'exists', 'forbidden'].includes(m[2]) &&
+              Object.hasOwn(CODES, m[2])
+            )
+              return []
+            return said(sample(text)) === sample(text) ? [`${room}/${f}: ${text}`] : []
+          })
         })
-      })
     })
     expect(untold.toSorted()).toEqual([])
   })
@@ -157,8 +258,15 @@ describe('what the server says', () => {
   // Of what agents are told only the reasons for which a question goes reach a page.
   it('has German words for every reason why the question of an agent goes', () => {
     const folder = join(process.cwd(), '../mcpapi')
-    const reasons = readdirSync(folder).filter((f) => f.endsWith('.go') && !f.endsWith('_test.go')).flatMap((f) =>
-      [...readFileSync(join(folder, f), 'utf8').matchAll(/(?:= sentence\(|Withdraw\([^"\n]*|^\t"\w+": +)"([A-Z][^"]*\.)"/gm)].map((m) => m[1]!))
+    const reasons = readdirSync(folder)
+      .filter((f) => f.endsWith('.go') && !f.endsWith('_test.go'))
+      .flatMap((f) =>
+        [
+          ...readFileSync(join(folder, f), 'utf8').matchAll(
+            /(?:= sentence\(|Withdraw\([^"\n]*|^\t"\w+": +)"([A-Z][^"]*\.)"/gm,
+          ),
+        ].map((m) => m[1]!),
+      )
     expect(reasons.length).toBeGreaterThan(6)
     expect(reasons.filter((reason) => said(reason) === reason)).toEqual([])
   })
@@ -167,16 +275,40 @@ describe('what the server says', () => {
 describe('no component holds words of its own', () => {
   // Names and signs, which are the same in every language.
   const NAMES = /\b(sayso|Claude Code|Claude|Bash|ntfy|JSON|kB|MB)\b/g
-  const SPOKEN = new Set(['aria-label', 'aria-description', 'aria-roledescription', 'title', 'placeholder', 'alt', 'label', 'summary'])
+  const SPOKEN = new Set([
+    'aria-label',
+    'aria-description',
+    'aria-roledescription',
+    'title',
+    'placeholder',
+    'alt',
+    'label',
+    'summary',
+  ])
   const wordy = (text: string) => /\p{L}{2}/u.test(text.replace(NAMES, ''))
 
-  interface Node { type: number; content?: string | { content: string }; children?: Node[]; props?: Prop[]; tag?: string }
-  interface Prop { type: number; name: string; value?: { content: string }; arg?: { content: string }; exp?: { content: string } }
+  interface Node {
+    type: number
+    content?: string | { content: string }
+    children?: Node[]
+    props?: Prop[]
+    tag?: string
+  }
+  interface Prop {
+    type: number
+    name: string
+    value?: { content: string }
+    arg?: { content: string }
+    exp?: { content: string }
+  }
 
   // Text in an expression: a literal with a blank, or one that begins as a sentence does.
-  const literals = (expression: string) => [...expression.matchAll(/'([^']*)'|"([^"]*)"|`([^`]*)`/g)]
-    .map((m) => m[1] ?? m[2] ?? m[3]!.replace(/\$\{[^}]*\}/g, ''))
-    .filter((s) => wordy(s) && (/\p{L} \p{L}/u.test(s) || /^\p{Lu}\p{Ll}/u.test(s)) && !/^M\d|^[A-Z]\w*\.vue$/.test(s))
+  const literals = (expression: string) =>
+    [...expression.matchAll(/'([^']*)'|"([^"]*)"|`([^`]*)`/g)]
+      .map((m) => m[1] ?? m[2] ?? m[3]!.replace(/\$\{[^}]*\}/g, ''))
+      .filter(
+        (s) => wordy(s) && (/\p{L} \p{L}/u.test(s) || /^\p{Lu}\p{Ll}/u.test(s)) && !/^M\d|^[A-Z]\w*\.vue$/.test(s),
+      )
 
   function* visible(node: Node): Generator<string> {
     if (node.type === 2 && typeof node.content === 'string' && wordy(node.content)) yield node.content.trim()

@@ -38,7 +38,8 @@ export function chosen(): Language | null {
   }
 }
 
-const known = (l: string | null): Language | null => (l !== null && Object.hasOwn(LANGUAGES, l) ? l as Language : null)
+const known = (l: string | null): Language | null =>
+  l !== null && Object.hasOwn(LANGUAGES, l) ? (l as Language) : null
 
 /** Keeps what a person chose; null: as the browser has it. */
 export async function choose(to: Language | null): Promise<void> {

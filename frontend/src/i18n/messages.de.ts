@@ -21,7 +21,15 @@ const stopped = (sentence: string) => (/[.!?]$/.test(sentence) ? sentence : sent
 export const de: Messages = {
   said,
 
-  ui: { cancel: 'Abbrechen', back: 'Zurück', close: 'Schließen', dismiss: 'Schließen', copyCode: 'Code kopieren', copied: 'Kopiert', notCopied: 'Der Browser hat das Kopieren nicht erlaubt.' },
+  ui: {
+    cancel: 'Abbrechen',
+    back: 'Zurück',
+    close: 'Schließen',
+    dismiss: 'Schließen',
+    copyCode: 'Code kopieren',
+    copied: 'Kopiert',
+    notCopied: 'Der Browser hat das Kopieren nicht erlaubt.',
+  },
 
   shell: {
     sessions: 'Sitzungen',
@@ -48,7 +56,8 @@ export const de: Messages = {
     token: 'Anmeldeadresse oder Token',
     use: 'Verwenden',
     signIn: 'Anmelden',
-    noStorage: 'Dieser Browser speichert für diese Adresse nichts: Beim Neuladen wirst du abgemeldet. Um angemeldet zu bleiben, erlaube Websitedaten.',
+    noStorage:
+      'Dieser Browser speichert für diese Adresse nichts: Beim Neuladen wirst du abgemeldet. Um angemeldet zu bleiben, erlaube Websitedaten.',
     boundNow: 'Anmeldungen gelten jetzt nur für diese Adresse. Melde dich neu an.',
     spent: 'Diese Anmeldeadresse wurde schon benutzt oder ist abgelaufen. Wie du eine neue bekommst, steht unten.',
   },
@@ -58,8 +67,10 @@ export const de: Messages = {
     title: 'Noch können keine Sitzungen laufen',
     details: 'Einzelheiten',
     hide: 'Vorerst ausblenden',
-    noCLI: 'Claude Code wurde auf dem Server nicht gefunden. Installiere es dort, oder starte sayso mit --claude und dem Pfad der CLI.',
-    notSignedIn: 'Claude Code ist auf dem Server nicht angemeldet. Führe dort claude aus und melde dich an, oder starte sayso mit gesetztem ANTHROPIC_API_KEY.',
+    noCLI:
+      'Claude Code wurde auf dem Server nicht gefunden. Installiere es dort, oder starte sayso mit --claude und dem Pfad der CLI.',
+    notSignedIn:
+      'Claude Code ist auf dem Server nicht angemeldet. Führe dort claude aus und melde dich an, oder starte sayso mit gesetztem ANTHROPIC_API_KEY.',
     demo: 'Demo-Sitzung ausprobieren',
     check: 'Erneut prüfen',
   },
@@ -89,8 +100,20 @@ export const de: Messages = {
   },
 
   session: {
-    group: { waiting: 'Wartet auf dich', running: 'Läuft', your_turn: 'Du bist dran', idle: 'In Ruhe', ended: 'Beendet' },
-    stateOf: { waiting: 'Wartet auf dich', running: 'Läuft', your_turn: 'Du bist dran', idle: 'In Ruhe', ended: 'Beendet' },
+    group: {
+      waiting: 'Wartet auf dich',
+      running: 'Läuft',
+      your_turn: 'Du bist dran',
+      idle: 'In Ruhe',
+      ended: 'Beendet',
+    },
+    stateOf: {
+      waiting: 'Wartet auf dich',
+      running: 'Läuft',
+      your_turn: 'Du bist dran',
+      idle: 'In Ruhe',
+      ended: 'Beendet',
+    },
     unseen: (n) => `${n} neu`,
     unseenWords: 'Blöcke, die kamen, seit du hier zuletzt hingesehen hast',
     review: 'Ansehen',
@@ -104,7 +127,8 @@ export const de: Messages = {
     kindQuiet: 'Nichts offen',
     kindWords: {
       agent: 'Hier fragt ein Agent außerhalb von sayso. Du kannst ihm antworten, aber keine Nachrichten schicken.',
-      terminal: 'Hier fragt ein Claude aus einem Terminal. Antworten kannst du hier oder dort, Nachrichten nimmt er nur dort an.',
+      terminal:
+        'Hier fragt ein Claude aus einem Terminal. Antworten kannst du hier oder dort, Nachrichten nimmt er nur dort an.',
     },
     lifecycle: {
       label: 'Fortschritt der Sitzung',
@@ -129,8 +153,9 @@ export const de: Messages = {
     killNamed: (title) => `Sitzung ${title} beenden`,
     killTitle: (title) => `„${title}“ beenden?`,
     killWords: (open) =>
-      (open > 0 ? `${count(open, 'offene Anfrage wird', 'offene Anfragen werden')} abgelehnt, und der Claude-Prozess endet sofort. ` : 'Der Claude-Prozess endet sofort. ')
-      + 'Der Verlauf bleibt, und die Sitzung kann fortgesetzt werden.',
+      (open > 0
+        ? `${count(open, 'offene Anfrage wird', 'offene Anfragen werden')} abgelehnt, und der Claude-Prozess endet sofort. `
+        : 'Der Claude-Prozess endet sofort. ') + 'Der Verlauf bleibt, und die Sitzung kann fortgesetzt werden.',
 
     newSession: 'Neue Sitzung',
     folder: 'Ordner',
@@ -143,11 +168,15 @@ export const de: Messages = {
     defaultModel: 'Standardmodell',
     start: 'Sitzung starten',
     mode: (mode) => own(modes, mode) ?? mode,
-    modeWords: (mode) => own({
-      default: 'Claude fragt, bevor es Befehle ausführt oder Dateien ändert.',
-      acceptEdits: 'Claude ändert Dateien im Ordner ohne zu fragen und fragt, bevor es Befehle ausführt.',
-      plan: 'Claude liest und macht einen Plan und ändert nichts, bis du den Plan freigibst.',
-    }, mode) ?? '',
+    modeWords: (mode) =>
+      own(
+        {
+          default: 'Claude fragt, bevor es Befehle ausführt oder Dateien ändert.',
+          acceptEdits: 'Claude ändert Dateien im Ordner ohne zu fragen und fragt, bevor es Befehle ausführt.',
+          plan: 'Claude liest und macht einen Plan und ändert nichts, bis du den Plan freigibst.',
+        },
+        mode,
+      ) ?? '',
 
     composer: 'Nachricht',
     messageLabel: 'Nachricht an Claude',
@@ -170,10 +199,13 @@ export const de: Messages = {
     sending: 'Wird gesendet…',
     waitsForConnection: 'Wartet auf die Verbindung',
     notSent: (why, back) =>
-      ['Deine Nachricht wurde nicht angenommen.', why, back ? 'Sie steht wieder im Feld.' : ''].filter(Boolean).join(' '),
+      ['Deine Nachricht wurde nicht angenommen.', why, back ? 'Sie steht wieder im Feld.' : '']
+        .filter(Boolean)
+        .join(' '),
     putBack: 'Zurückholen',
     queuedMessages: (n) => `${count(n, 'Nachricht wartet', 'Nachrichten warten')}, bis Claude fertig ist.`,
-    queuedForResume: (n) => `${count(n, 'Nachricht wartet', 'Nachrichten warten')}, bis diese Sitzung fortgesetzt wird.`,
+    queuedForResume: (n) =>
+      `${count(n, 'Nachricht wartet', 'Nachrichten warten')}, bis diese Sitzung fortgesetzt wird.`,
 
     transcript: 'Verlauf',
     copyBlock: 'Diesen Block kopieren',
@@ -193,16 +225,27 @@ export const de: Messages = {
     todo: {
       title: 'Zu tun ·',
       count: (done, all) => `${done} von ${all}`,
-      completed: 'Erledigt:', in_progress: 'In Arbeit:', pending: 'Zu tun:',
+      completed: 'Erledigt:',
+      in_progress: 'In Arbeit:',
+      pending: 'Zu tun:',
     },
     tool: {
       running: 'Läuft',
       done: 'Fertig',
       failed: 'Gescheitert',
     },
-    resolved: (it) => (it.summary && said(it.summary)) || own({
-      answered: 'Beantwortet', denied: 'Abgelehnt', withdrawn: 'Zurückgezogen', expired: 'Die Zeit ist abgelaufen',
-    }, it.outcome) || it.outcome,
+    resolved: (it) =>
+      (it.summary && said(it.summary)) ||
+      own(
+        {
+          answered: 'Beantwortet',
+          denied: 'Abgelehnt',
+          withdrawn: 'Zurückgezogen',
+          expired: 'Die Zeit ist abgelaufen',
+        },
+        it.outcome,
+      ) ||
+      it.outcome,
     carriedOver: 'Übernommen',
     edited: 'Bearbeitet',
     afterWaiting: (span) => `nach ${span}`,
@@ -211,9 +254,15 @@ export const de: Messages = {
     resolvedBy: (by, device, time) =>
       [by ? (device ? `${by} mit ${said(device)}` : by) : '', time].filter(Boolean).join(' · '),
     turnFailed: (subtype, text) =>
-      text || own({ error_during_execution: 'Der Zug wurde unterbrochen.', error_max_turns: 'Die Grenze der Züge ist erreicht.' }, subtype) || `Der Zug endete mit ${subtype}.`,
+      text ||
+      own(
+        { error_during_execution: 'Der Zug wurde unterbrochen.', error_max_turns: 'Die Grenze der Züge ist erreicht.' },
+        subtype,
+      ) ||
+      `Der Zug endete mit ${subtype}.`,
     tokens: (input, output) => `${input} Tokens hinein, ${output} heraus`,
-    cost: (usd) => decimal(usd, usd < 0.1 ? 4 : 2, { style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' }),
+    cost: (usd) =>
+      decimal(usd, usd < 0.1 ? 4 : 2, { style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' }),
   },
 
   pending: {
@@ -240,11 +289,13 @@ export const de: Messages = {
     subagent: 'einem Subagenten',
     answering: (names) => `${list(names)} ${names.length === 1 ? 'antwortet' : 'antworten'} gerade`,
     takeOver: 'Übernehmen',
-    orphaned: 'Claude ist stehen geblieben, bevor eine Antwort kam. Nichts wurde ausgeführt. Du kannst trotzdem antworten: Deine Antwort wird aufgehoben und gegeben, wenn Claude fortgesetzt wird.',
+    orphaned:
+      'Claude ist stehen geblieben, bevor eine Antwort kam. Nichts wurde ausgeführt. Du kannst trotzdem antworten: Deine Antwort wird aufgehoben und gegeben, wenn Claude fortgesetzt wird.',
     earlier: {
       said: (by, what, same) =>
         `Bevor Claude stehen blieb, hat ${by ?? 'jemand'} ${same ? 'diese' : 'eine ähnliche'} ${what === 'question' ? 'Frage' : 'Anfrage'} beantwortet:`,
-      again: 'Vielleicht hat Claude das gehört und danach gehandelt, bevor es stehen blieb. Das weiß niemand, deshalb wirst du noch einmal gefragt.',
+      again:
+        'Vielleicht hat Claude das gehört und danach gehandelt, bevor es stehen blieb. Das weiß niemand, deshalb wirst du noch einmal gefragt.',
       show: 'Was damals gefragt wurde',
       same: 'Damals wurde dasselbe gefragt, in anderer Form.',
       was: 'Damals',
@@ -282,9 +333,17 @@ export const de: Messages = {
       empty: 'Der Befehl ist leer. Lehne ab, wenn nichts laufen soll.',
       object: 'Die Eingabe muss ein JSON-Objekt sein.',
       syntax: (message, line) => `Das ist kein gültiges JSON${line === null ? '' : `, Zeile ${line}`}: ${message}`,
-      label: (tool, field) => (field === null ? 'Eingabe (JSON)' : own({
-        command: 'Befehl', content: 'Inhalt', new_string: 'Ersetzen durch',
-      }, field) ?? `${field} von ${tool}`),
+      label: (tool, field) =>
+        field === null
+          ? 'Eingabe (JSON)'
+          : (own(
+              {
+                command: 'Befehl',
+                content: 'Inhalt',
+                new_string: 'Ersetzen durch',
+              },
+              field,
+            ) ?? `${field} von ${tool}`),
     },
 
     dontAsk: 'Hiernach nicht mehr fragen…',
@@ -329,7 +388,8 @@ export const de: Messages = {
     },
 
     hiddenCharacter: (name) => `verborgenes Zeichen ${name}`,
-    hiddenCharacters: (n) => `${count(n, 'verborgenes Zeichen ist', 'verborgene Zeichen sind')} unten markiert. Der Text ist vielleicht nicht, wonach er aussieht.`,
+    hiddenCharacters: (n) =>
+      `${count(n, 'verborgenes Zeichen ist', 'verborgene Zeichen sind')} unten markiert. Der Text ist vielleicht nicht, wonach er aussieht.`,
     addedLine: 'hinzugefügte Zeile: ',
     removedLine: 'entfernte Zeile: ',
     editOf: (i, n) => `Änderung ${i} von ${n}`,

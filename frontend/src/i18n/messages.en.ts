@@ -1,7 +1,8 @@
 import { ago, clock, count, decimal, list } from './format'
 
 // A word from outside may be that of something every object has.
-export const own = (words: Record<string, string>, key: string): string | undefined => (Object.hasOwn(words, key) ? words[key] : undefined)
+export const own = (words: Record<string, string>, key: string): string | undefined =>
+  Object.hasOwn(words, key) ? words[key] : undefined
 
 const modes: Record<string, string> = {
   default: 'Ask before changes',
@@ -16,7 +17,15 @@ export const en = {
   /** A sentence of the server in the language of the app; code is that of a refusal. */
   said: (sentence: string, _code?: string): string => sentence,
 
-  ui: { cancel: 'Cancel', back: 'Back', close: 'Close', dismiss: 'Dismiss', copyCode: 'Copy code', copied: 'Copied', notCopied: 'The browser did not allow copying.' },
+  ui: {
+    cancel: 'Cancel',
+    back: 'Back',
+    close: 'Close',
+    dismiss: 'Dismiss',
+    copyCode: 'Copy code',
+    copied: 'Copied',
+    notCopied: 'The browser did not allow copying.',
+  },
 
   shell: {
     sessions: 'Sessions',
@@ -43,7 +52,8 @@ export const en = {
     token: 'Sign-in address or token',
     use: 'Use it',
     signIn: 'Sign in',
-    noStorage: 'This browser stores nothing for this address, so reloading the page signs you out. To stay signed in, allow site data.',
+    noStorage:
+      'This browser stores nothing for this address, so reloading the page signs you out. To stay signed in, allow site data.',
     boundNow: 'Sign-ins are now tied to this address. Sign in again.',
     spent: 'This sign-in address was used already or has expired. Get a new one as shown below.',
   },
@@ -53,8 +63,10 @@ export const en = {
     title: 'Sessions cannot run yet',
     details: 'Details',
     hide: 'Hide for now',
-    noCLI: 'Claude Code was not found on the server. Install it there, or start sayso with --claude and the path of the CLI.',
-    notSignedIn: 'Claude Code is not signed in on the server. Run claude there and sign in, or start sayso with ANTHROPIC_API_KEY set.',
+    noCLI:
+      'Claude Code was not found on the server. Install it there, or start sayso with --claude and the path of the CLI.',
+    notSignedIn:
+      'Claude Code is not signed in on the server. Run claude there and sign in, or start sayso with ANTHROPIC_API_KEY set.',
     demo: 'Try the demo session',
     check: 'Check again',
   },
@@ -99,7 +111,8 @@ export const en = {
     kindQuiet: 'Nothing open',
     kindWords: {
       agent: 'An agent outside sayso asks here. It can be answered, but takes no messages.',
-      terminal: 'A Claude in somebody’s terminal asks here. It can be answered here or there, and takes its messages there.',
+      terminal:
+        'A Claude in somebody’s terminal asks here. It can be answered here or there, and takes its messages there.',
     },
     lifecycle: {
       label: 'Progress of the session',
@@ -110,7 +123,8 @@ export const en = {
       },
       phase: (name: string | undefined, number: string | undefined) =>
         [number && `Phase ${number}`, name].filter(Boolean).join(': '),
-      step: (step: number, total: number | undefined) => (total === undefined ? `step ${step}` : `step ${step} of ${total}`),
+      step: (step: number, total: number | undefined) =>
+        total === undefined ? `step ${step}` : `step ${step} of ${total}`,
     },
     nothingYet: 'Nothing has been said yet.',
     gone: 'This session is not there, or not yours to see.',
@@ -124,8 +138,9 @@ export const en = {
     killNamed: (title: string) => `Kill session ${title}`,
     killTitle: (title: string) => `Kill “${title}”?`,
     killWords: (open: number) =>
-      (open > 0 ? `${count(open, 'open request is', 'open requests are')} refused and the Claude process ends at once. ` : 'The Claude process ends at once. ')
-      + 'The transcript stays, and the session can be resumed.',
+      (open > 0
+        ? `${count(open, 'open request is', 'open requests are')} refused and the Claude process ends at once. `
+        : 'The Claude process ends at once. ') + 'The transcript stays, and the session can be resumed.',
 
     newSession: 'New session',
     folder: 'Folder',
@@ -138,11 +153,12 @@ export const en = {
     defaultModel: 'Default model',
     start: 'Start session',
     mode: (mode: string) => own(modes, mode) ?? mode,
-    modeWords: (mode: string) => ({
-      default: 'Claude asks before it runs commands or changes files.',
-      acceptEdits: 'Claude edits files in the folder without asking, and asks before it runs commands.',
-      plan: 'Claude reads and makes a plan, and changes nothing until you approve the plan.',
-    })[mode] ?? '',
+    modeWords: (mode: string) =>
+      ({
+        default: 'Claude asks before it runs commands or changes files.',
+        acceptEdits: 'Claude edits files in the folder without asking, and asks before it runs commands.',
+        plan: 'Claude reads and makes a plan, and changes nothing until you approve the plan.',
+      })[mode] ?? '',
 
     composer: 'Message',
     messageLabel: 'Message to Claude',
@@ -189,16 +205,27 @@ export const en = {
     todo: {
       title: 'To do ·',
       count: (done: number, all: number) => `${done} of ${all}`,
-      completed: 'Done:', in_progress: 'In progress:', pending: 'To do:',
+      completed: 'Done:',
+      in_progress: 'In progress:',
+      pending: 'To do:',
     },
     tool: {
       running: 'Running',
       done: 'Done',
       failed: 'Failed',
     },
-    resolved: (it: { outcome: string; summary: string }) => it.summary || own({
-      answered: 'Answered', denied: 'Denied', withdrawn: 'Withdrawn', expired: 'Time ran out',
-    }, it.outcome) || it.outcome,
+    resolved: (it: { outcome: string; summary: string }) =>
+      it.summary ||
+      own(
+        {
+          answered: 'Answered',
+          denied: 'Denied',
+          withdrawn: 'Withdrawn',
+          expired: 'Time ran out',
+        },
+        it.outcome,
+      ) ||
+      it.outcome,
     carriedOver: 'Carried over',
     edited: 'Edited',
     afterWaiting: (span: string) => `after ${span}`,
@@ -207,9 +234,15 @@ export const en = {
     resolvedBy: (by: string | null, device: string | null, time: string) =>
       [by ? (device ? `${by} on ${device}` : by) : '', time].filter(Boolean).join(' · '),
     turnFailed: (subtype: string, text: string) =>
-      text || own({ error_during_execution: 'The turn was interrupted.', error_max_turns: 'The limit of turns was reached.' }, subtype) || `The turn ended with ${subtype}.`,
+      text ||
+      own(
+        { error_during_execution: 'The turn was interrupted.', error_max_turns: 'The limit of turns was reached.' },
+        subtype,
+      ) ||
+      `The turn ended with ${subtype}.`,
     tokens: (input: string, output: string) => `${input} tokens in, ${output} out`,
-    cost: (usd: number) => decimal(usd, usd < 0.1 ? 4 : 2, { style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' }),
+    cost: (usd: number) =>
+      decimal(usd, usd < 0.1 ? 4 : 2, { style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' }),
   },
 
   pending: {
@@ -236,7 +269,8 @@ export const en = {
     subagent: 'a subagent',
     answering: (names: string[]) => `${list(names)} ${names.length === 1 ? 'is' : 'are'} answering`,
     takeOver: 'Take over',
-    orphaned: 'Claude stopped before it got an answer. Nothing ran. You can still answer: your answer is kept and given when Claude is resumed.',
+    orphaned:
+      'Claude stopped before it got an answer. Nothing ran. You can still answer: your answer is kept and given when Claude is resumed.',
     earlier: {
       said: (by: string | null, what: 'question' | 'request', same: boolean) =>
         `Before Claude stopped, ${by ?? 'somebody'} answered ${same ? 'this' : 'a similar'} ${what}:`,
@@ -277,10 +311,16 @@ export const en = {
       byYou: 'Edited by you. Approve runs it as it stands here.',
       empty: 'The command is empty. Deny it if nothing should run.',
       object: 'The input must be a JSON object.',
-      syntax: (message: string, line: number | null) => `This is not valid JSON${line === null ? '' : `, line ${line}`}: ${message}`,
-      label: (tool: string, field: string | null) => (field === null ? 'Input (JSON)' : ({
-        command: 'Command', content: 'Content', new_string: 'Replace with',
-      })[field] ?? `${field} of ${tool}`),
+      syntax: (message: string, line: number | null) =>
+        `This is not valid JSON${line === null ? '' : `, line ${line}`}: ${message}`,
+      label: (tool: string, field: string | null) =>
+        field === null
+          ? 'Input (JSON)'
+          : ({
+              command: 'Command',
+              content: 'Content',
+              new_string: 'Replace with',
+            }[field] ?? `${field} of ${tool}`),
     },
 
     dontAsk: 'Don’t ask again for this…',
@@ -325,7 +365,8 @@ export const en = {
     },
 
     hiddenCharacter: (name: string) => `hidden character ${name}`,
-    hiddenCharacters: (n: number) => `${count(n, 'hidden character is', 'hidden characters are')} marked below. The text may not be what it looks like.`,
+    hiddenCharacters: (n: number) =>
+      `${count(n, 'hidden character is', 'hidden characters are')} marked below. The text may not be what it looks like.`,
     addedLine: 'added line: ',
     removedLine: 'removed line: ',
     editOf: (i: number, n: number) => `Edit ${i} of ${n}`,

@@ -18,12 +18,25 @@ test('how long Claude waited today is what the server counts, and is asked for a
   const session = { ...golden<ProcessState>('process_state.many_requests'), updated_at: 1 } as Known
   const asked: string[] = []
   let waited = 14 * 60 + 5
-  vi.stubGlobal('fetch', vi.fn(async (path: string) => {
-    asked.push(path)
-    return new Response(JSON.stringify({ waits: [{ session_id: 'another', waited: 9_000 }, { session_id: session.session_id, waited }] }))
-  }))
+  vi.stubGlobal(
+    'fetch',
+    vi.fn(async (path: string) => {
+      asked.push(path)
+      return new Response(
+        JSON.stringify({
+          waits: [
+            { session_id: 'another', waited: 9_000 },
+            { session_id: session.session_id, waited },
+          ],
+        }),
+      )
+    }),
+  )
   const port = { follow: () => () => {} } as unknown as Port
-  const it = mount(Context, { props: { session, request: undefined }, global: { provide: { [portKey as symbol]: port } } })
+  const it = mount(Context, {
+    props: { session, request: undefined },
+    global: { provide: { [portKey as symbol]: port } },
+  })
   await flushPromises()
   const midnight = new Date()
   midnight.setHours(0, 0, 0, 0)

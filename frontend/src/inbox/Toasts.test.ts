@@ -14,7 +14,13 @@ import { came, closed } from './toasts'
 
 enableAutoUnmount(afterEach)
 
-const Link = defineComponent({ props: { to: { type: Object, required: true } }, setup: (_, { slots }) => () => h('a', { href: '#' }, slots['default']?.()) })
+const Link = defineComponent({
+  props: { to: { type: Object, required: true } },
+  setup:
+    (_, { slots }) =>
+    () =>
+      h('a', { href: '#' }, slots['default']?.()),
+})
 const noticed: string[] = []
 const port = { noticed: (id: string) => noticed.push(id) } as unknown as Port
 const context = { now: 0, commandOf: () => undefined }
@@ -24,7 +30,18 @@ let version = 100
 
 /** A session in which these requests wait. */
 function wait(session: string, title: string, ids: string[], at = came + 60) {
-  useSessions().apply([{ ...asking, version: ++version, session_id: session, title, pending_requests: ids.map((id, i) => ({ ...request!, request_id: id, created_at: at + i })) }], context)
+  useSessions().apply(
+    [
+      {
+        ...asking,
+        version: ++version,
+        session_id: session,
+        title,
+        pending_requests: ids.map((id, i) => ({ ...request!, request_id: id, created_at: at + i })),
+      },
+    ],
+    context,
+  )
 }
 const tell = async (ids: string[], more = 0) => {
   useSessions().apply([{ type: 'toasts', request_ids: ids, ...(more ? { more } : {}) }], context)
@@ -39,7 +56,10 @@ beforeEach(() => {
 })
 
 function show() {
-  return mount(Toasts, { attachTo: document.body, global: { stubs: { RouterLink: Link }, provide: { [portKey as symbol]: port } } })
+  return mount(Toasts, {
+    attachTo: document.body,
+    global: { stubs: { RouterLink: Link }, provide: { [portKey as symbol]: port } },
+  })
 }
 type Shown = ReturnType<typeof show>
 const titles = (it: Shown) => it.findAll('li strong').map((s) => s.text())
@@ -113,13 +133,40 @@ test('what cannot be seen in a title or a command is shown as what it is', async
 test('whatever is asked, and whoever asks, is words', async () => {
   const it = show()
   for (const [i, x] of PAYLOADS.entries()) {
-    useSessions().apply([{ ...asking, version: ++version, session_id: 'a', title: x, cwd: x,
-      pending_requests: [{ ...request!, request_id: `x${i}`, created_at: came + 60, tool_name: i % 2 ? x : 'Bash', title: x, asker: x, tool_input: { command: x } }] }], context)
+    useSessions().apply(
+      [
+        {
+          ...asking,
+          version: ++version,
+          session_id: 'a',
+          title: x,
+          cwd: x,
+          pending_requests: [
+            {
+              ...request!,
+              request_id: `x${i}`,
+              created_at: came + 60,
+              tool_name: i % 2 ? x : 'Bash',
+              title: x,
+              asker: x,
+              tool_input: { command: x },
+            },
+          ],
+        },
+      ],
+      context,
+    )
     await tell([`x${i}`])
     const li = it.get('li')
     const tags = [...li.element.querySelectorAll('*')].map((el) => el.tagName.toLowerCase())
-    expect(tags.filter((tag) => !['strong', 'button', 'span', 'svg', 'path', 'code', 'a', 'kbd'].includes(tag))).toEqual([])
-    expect([...li.element.querySelectorAll('*')].flatMap((el) => el.getAttributeNames()).filter((name) => /^(on|src|style$)/.test(name))).toEqual([])
+    expect(
+      tags.filter((tag) => !['strong', 'button', 'span', 'svg', 'path', 'code', 'a', 'kbd'].includes(tag)),
+    ).toEqual([])
+    expect(
+      [...li.element.querySelectorAll('*')]
+        .flatMap((el) => el.getAttributeNames())
+        .filter((name) => /^(on|src|style$)/.test(name)),
+    ).toEqual([])
     expect(li.get('a').attributes('href')).toBe('#')
   }
   expect((globalThis as { ran?: unknown }).ran).toBeUndefined()

@@ -8,7 +8,8 @@ const session: Known = { ...process([]), updated_at: 1 }
 const waiting = (r: Request) => ({ session, request: r })
 const joins = (r: Request, selected: Request[]) => mayJoin(waiting(r), selected.map(waiting), 'member')
 const alone = (r: Request) => batchable(waiting(r), 'member')
-const look = (id: string, more: Partial<Request> = {}) => request(id, { tool_name: 'Read', tool_input: { file_path: '/w/a' }, risk: 'low', ...more })
+const look = (id: string, more: Partial<Request> = {}) =>
+  request(id, { tool_name: 'Read', tool_input: { file_path: '/w/a' }, risk: 'low', ...more })
 
 describe('the queue', () => {
   it('puts what was put off after the rest and keeps both in order', () => {
@@ -27,7 +28,9 @@ describe('the queue', () => {
     expect(matches(w, { ...NO_FILTER, project: '/w', risk: 'low' })).toBe(true)
     expect(matches(waiting(request('b')), { ...NO_FILTER, risk: 'low' })).toBe(false)
     const red = waiting(request('c', { risk: 'high' }))
-    expect((['low', 'medium', 'high'] as const).filter((risk) => matches(red, { ...NO_FILTER, risk }))).toEqual(['high'])
+    expect((['low', 'medium', 'high'] as const).filter((risk) => matches(red, { ...NO_FILTER, risk }))).toEqual([
+      'high',
+    ])
   })
 })
 
@@ -36,7 +39,12 @@ describe('a batch', () => {
     expect(joins(look('a'), [])).toBe(true)
     expect(joins(look('a'), [look('b'), look('c')])).toBe(true)
     expect(joins(look('a'), [look('b', { tool_name: 'Grep' })])).toBe(false)
-    expect(joins(look('a'), Array.from({ length: MOST }, (_, i) => look(`${i}`)))).toBe(false)
+    expect(
+      joins(
+        look('a'),
+        Array.from({ length: MOST }, (_, i) => look(`${i}`)),
+      ),
+    ).toBe(false)
   })
   it('goes by what the server says of a call, and not by its tool', () => {
     expect(alone(request('a', { tool_name: 'Bash', risk: 'low' }))).toBe(true)

@@ -18,9 +18,11 @@ export interface Filter {
 export const NO_FILTER: Filter = { tool: '', project: '', risk: '' }
 
 export function matches({ session, request }: Waiting, f: Filter): boolean {
-  return (f.tool === '' || request.tool_name === f.tool)
-    && (f.project === '' || session.cwd === f.project)
-    && (f.risk === '' || request.risk === f.risk)
+  return (
+    (f.tool === '' || request.tool_name === f.tool) &&
+    (f.project === '' || session.cwd === f.project) &&
+    (f.risk === '' || request.risk === f.risk)
+  )
 }
 
 /** The ids in the order shown: oldest first, what was put off after the rest. */
@@ -34,10 +36,19 @@ export const MOST = 20
 
 /** What is known of a request in a list: the confirmation shows all of it, so it counts as seen there. */
 export const factsOf = ({ session, request }: Waiting, role: Role | undefined): Facts => ({
-  armed: true, stale: false, phase: request.held && !request.held.dropped ? 'held' : 'open',
-  mayAnswer: may(session, 'answer', role), mayApprove: mayApprove(session, request, role), othersWrite: false,
-  seen: true, known: true, valid: true, level: request.risk,
-  defaultToNo: request.default_to_no === true, ownLook: needsOwnLook(request), confirmed: false,
+  armed: true,
+  stale: false,
+  phase: request.held && !request.held.dropped ? 'held' : 'open',
+  mayAnswer: may(session, 'answer', role),
+  mayApprove: mayApprove(session, request, role),
+  othersWrite: false,
+  seen: true,
+  known: true,
+  valid: true,
+  level: request.risk,
+  defaultToNo: request.default_to_no === true,
+  ownLook: needsOwnLook(request),
+  confirmed: false,
 })
 
 /** Whether a request may be approved together with others. */
@@ -46,7 +57,9 @@ export const batchable = (w: Waiting, role: Role | undefined): boolean =>
 
 /** Whether a request may join those selected: they are of one tool. */
 export function mayJoin(w: Waiting, selected: readonly Waiting[], role: Role | undefined): boolean {
-  return batchable(w, role) && selected.length < MOST && selected.every((s) => s.request.tool_name === w.request.tool_name)
+  return (
+    batchable(w, role) && selected.length < MOST && selected.every((s) => s.request.tool_name === w.request.tool_name)
+  )
 }
 
 /** The id after another in a list that it may have left; the first when there is none. */

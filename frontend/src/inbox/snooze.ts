@@ -16,7 +16,10 @@ function read(): [string, number][] {
   try {
     const list: unknown = JSON.parse(localStorage.getItem(key()) ?? '[]')
     if (!Array.isArray(list)) return []
-    return list.filter((e): e is [string, number] => Array.isArray(e) && typeof e[0] === 'string' && typeof e[1] === 'number' && e[1] > Date.now())
+    return list.filter(
+      (e): e is [string, number] =>
+        Array.isArray(e) && typeof e[0] === 'string' && typeof e[1] === 'number' && e[1] > Date.now(),
+    )
   } catch {
     return []
   }

@@ -55,7 +55,8 @@ export const words: typeof english = {
   handOffCode: 'Ein QR-Code der Adresse darunter',
   handOffCopy: 'Die Adresse kopieren',
   handOffHint: 'Sie enthält kein Passwort: Wer sie öffnet, meldet sich selbst an.',
-  handOffHere: 'Diese Adresse führt nur auf diesen Rechner. Ein Telefon braucht die, unter der der Server von außen zu erreichen ist.',
+  handOffHere:
+    'Diese Adresse führt nur auf diesen Rechner. Ein Telefon braucht die, unter der der Server von außen zu erreichen ist.',
   kept: 'Dein Text steht im Nachrichtenfeld der Sitzung.',
   fate: {
     over: 'Diese Anfrage ist nicht mehr offen.',

@@ -54,7 +54,8 @@ export const words = {
   handOffCode: 'A QR code of the address below',
   handOffCopy: 'Copy the address',
   handOffHint: 'It holds no password: whoever opens it signs in as themselves.',
-  handOffHere: 'This address leads to this machine only. A phone needs the one that the server is reached at from outside.',
+  handOffHere:
+    'This address leads to this machine only. A phone needs the one that the server is reached at from outside.',
   kept: 'Your text is in the message field of the session.',
   fate: {
     over: 'This request is no longer open.',
@@ -72,7 +73,8 @@ export const words = {
     stale: 'No longer open; nothing was sent',
     queued: 'Goes out when the connection is back',
     refused: (why: string) => why || 'The server did not take this answer.',
-    done: (good: number, all: number) => (good === all ? `All ${all} were approved.` : `${good} of ${all} were approved.`),
+    done: (good: number, all: number) =>
+      good === all ? `All ${all} were approved.` : `${good} of ${all} were approved.`,
     close: 'Close',
   },
 }

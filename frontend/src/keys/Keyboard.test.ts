@@ -16,7 +16,11 @@ enableAutoUnmount(afterEach)
 
 test('a session can be begun by key as soon as it is known who one is', async () => {
   const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/', component: { template: '' } }] })
-  const keys = mount(Keyboard, { props: { mayRun: false }, attachTo: document.body, global: { plugins: [createPinia(), router] } })
+  const keys = mount(Keyboard, {
+    props: { mayRun: false },
+    attachTo: document.body,
+    global: { plugins: [createPinia(), router] },
+  })
   expect(taken('create')).toBe(false)
   await keys.setProps({ mayRun: true })
   expect(taken('create')).toBe(true)
@@ -59,11 +63,19 @@ const press = (key: string, more: KeyboardEventInit = {}, at: Element = document
   at.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }))
 
 /** Mounts a part of the page that does something with keys. */
-const part = (deeds: Parameters<typeof useDeeds>[0]) => mount(defineComponent({ setup: () => useDeeds(deeds), render: () => null }))
+const part = (deeds: Parameters<typeof useDeeds>[0]) =>
+  mount(defineComponent({ setup: () => useDeeds(deeds), render: () => null }))
 
 function keyboard() {
-  const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:any*', component: { template: '' } }] })
-  const keys = mount(Keyboard, { props: { mayRun: true }, attachTo: document.body, global: { plugins: [createPinia(), router] } })
+  const router = createRouter({
+    history: createMemoryHistory(),
+    routes: [{ path: '/:any*', component: { template: '' } }],
+  })
+  const keys = mount(Keyboard, {
+    props: { mayRun: true },
+    attachTo: document.body,
+    global: { plugins: [createPinia(), router] },
+  })
   return { keys, router }
 }
 

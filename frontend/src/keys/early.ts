@@ -1,7 +1,8 @@
 // What keys do comes with a chunk of its own, a moment after the page: see
 // keyboard.ts. What is pressed before it is there is kept here.
 
-const FIELDS = 'textarea, select, [contenteditable], [data-writes], input:not([type=checkbox], [type=radio], [type=button], [type=submit])'
+const FIELDS =
+  'textarea, select, [contenteditable], [data-writes], input:not([type=checkbox], [type=radio], [type=button], [type=submit])'
 
 /** Whether keys write where the focus is. */
 export const writes = (el: Element | null): boolean => el?.matches(FIELDS) === true
@@ -17,7 +18,12 @@ const kept: Early[] = []
 
 function keep(ev: KeyboardEvent) {
   // What one writes is no key of ours, and may be a password.
-  if (ev.target instanceof Element && writes(ev.target) && !(ev.target.matches('textarea') && (ev.altKey || ev.ctrlKey || ev.metaKey))) return
+  if (
+    ev.target instanceof Element &&
+    writes(ev.target) &&
+    !(ev.target.matches('textarea') && (ev.altKey || ev.ctrlKey || ev.metaKey))
+  )
+    return
   kept.push({ ev, path: location.pathname })
   if (kept.length > MOST) kept.shift()
 }

@@ -13,8 +13,24 @@ const IN_DIALOG: KeyID[] = ['palette']
 // somewhere or shows something: nothing is ever decided, chosen or put off by a
 // press that is older than what it would be about.
 export const LATER: readonly KeyID[] = [
-  'palette', 'toRequest', 'again', 'inbox', 'sessions', 'admin', 'create', 'next', 'previous', 'nextWaiting', 'previousWaiting', 'help',
-  'toComposer', 'search', 'about', 'lastOwn', 'said', 'bottom',
+  'palette',
+  'toRequest',
+  'again',
+  'inbox',
+  'sessions',
+  'admin',
+  'create',
+  'next',
+  'previous',
+  'nextWaiting',
+  'previousWaiting',
+  'help',
+  'toComposer',
+  'search',
+  'about',
+  'lastOwn',
+  'said',
+  'bottom',
 ]
 // After one of these the next press is still about the same; after the others it
 // was meant for what was not there to be seen.

@@ -17,7 +17,10 @@ export interface Entry {
 /** The pages of the admin area that somebody of a role may see. */
 export const pagesFor = (role: Role | undefined, go: (path: string) => void): Entry[] =>
   PAGES.filter((p) => role !== undefined && atLeast(role, p.role)).map((p) => ({
-    id: 'page:' + p.name, group: 'setting', text: p.title, also: p.name === 'grants' ? words.palette.rules : words.palette.admin,
+    id: 'page:' + p.name,
+    group: 'setting',
+    text: p.title,
+    also: p.name === 'grants' ? words.palette.rules : words.palette.admin,
     run: () => go(`/admin/${p.name}`),
   }))
 
@@ -31,7 +34,8 @@ export function rank(text: string, typed: string): number | null {
   for (const word of typed.toLowerCase().split(/\s+/).filter(Boolean)) {
     const at = here.indexOf(word)
     if (at < 0) return null
-    sum += at === 0 ? 0 : new RegExp(`[^\\p{L}\\p{N}]${word.replace(/[^\p{L}\p{N}]/gu, '\\$&')}`, 'u').test(here) ? 1 : 2
+    sum +=
+      at === 0 ? 0 : new RegExp(`[^\\p{L}\\p{N}]${word.replace(/[^\p{L}\p{N}]/gu, '\\$&')}`, 'u').test(here) ? 1 : 2
   }
   return sum
 }
@@ -65,7 +69,10 @@ export function recentIDs(): string[] {
 
 export function remember(id: string): void {
   try {
-    localStorage.setItem(key(), JSON.stringify([id, ...recentIDs().filter((other) => other !== id)].slice(0, REMEMBERED)))
+    localStorage.setItem(
+      key(),
+      JSON.stringify([id, ...recentIDs().filter((other) => other !== id)].slice(0, REMEMBERED)),
+    )
   } catch {
     // What was used last is then not remembered, nothing else.
   }

@@ -4,8 +4,16 @@ import { capsOf, cleaned, conflictsOf, ids, remap, shortcutOf, single, table } f
 import { words } from './words'
 
 const press = (key: string, more: Partial<Press> = {}): Press => ({
-  key, code: '', altKey: false, ctrlKey: false, metaKey: false, shiftKey: false, repeat: false, isComposing: false,
-  getModifierState: () => false, ...more,
+  key,
+  code: '',
+  altKey: false,
+  ctrlKey: false,
+  metaKey: false,
+  shiftKey: false,
+  repeat: false,
+  isComposing: false,
+  getModifierState: () => false,
+  ...more,
 })
 const reader = () => new Reader(ids)
 const read = (r: Reader, key: string, more: { at?: number; singles?: boolean; writing?: boolean } = {}) =>
@@ -64,7 +72,9 @@ describe('a reader', () => {
 describe('the table', () => {
   it('has no key twice in a scope or under one that holds everywhere', () => {
     for (const scope of ['session', 'card', 'inbox'] as const) {
-      const keys = ids.filter((id) => table[id].scope === scope || table[id].scope === 'everywhere').map((id) => table[id].keys)
+      const keys = ids
+        .filter((id) => table[id].scope === scope || table[id].scope === 'everywhere')
+        .map((id) => table[id].keys)
       expect(keys).toEqual([...new Set(keys)])
     }
   })

@@ -1,18 +1,21 @@
 import { isMac, keysOf, single, table, type KeyID } from './table'
 
 /** What tells one key press from another. */
-export type Press = Pick<KeyboardEvent, 'key' | 'code' | 'altKey' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'repeat' | 'isComposing'>
-  & { getModifierState(name: string): boolean }
+export type Press = Pick<
+  KeyboardEvent,
+  'key' | 'code' | 'altKey' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'repeat' | 'isComposing'
+> & { getModifierState(name: string): boolean }
 
 // With Alt a Mac puts another character in the place of the key.
 const CODES: Record<string, string> = { Period: '.', Comma: ',' }
 
 /** A press in the words of the table; '' when it is none that anything may be made of. */
 export function pressOf(ev: Press): string {
-  if (ev.repeat || ev.isComposing || ev.key === 'Process' || ev.key === 'Dead' || ev.getModifierState('AltGraph')) return ''
+  if (ev.repeat || ev.isComposing || ev.key === 'Process' || ev.key === 'Dead' || ev.getModifierState('AltGraph'))
+    return ''
   const mod = isMac ? ev.metaKey : ev.ctrlKey
   if (isMac ? ev.ctrlKey : ev.metaKey) return ''
-  const key = ev.altKey ? CODES[ev.code] ?? ev.key : ev.key
+  const key = ev.altKey ? (CODES[ev.code] ?? ev.key) : ev.key
   const named = [...key].length > 1
   // The shift of a character is in the character.
   const shift = ev.shiftKey && (ev.altKey || mod || named)

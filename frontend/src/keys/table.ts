@@ -80,7 +80,8 @@ export const movable = (id: KeyID): boolean => id !== 'leave' && id !== 'option'
 export function cleaned(map: unknown): { [id in KeyID]?: string } {
   const clean: { [id in KeyID]?: string } = {}
   for (const [id, press] of Object.entries(typeof map === 'object' && map !== null ? map : {})) {
-    if (Object.hasOwn(rows, id) && movable(id as KeyID) && typeof press === 'string' && press !== '') clean[id as KeyID] = press
+    if (Object.hasOwn(rows, id) && movable(id as KeyID) && typeof press === 'string' && press !== '')
+      clean[id as KeyID] = press
   }
   return clean
 }
@@ -107,7 +108,12 @@ export function conflictsOf(id: KeyID): KeyID[] {
   const here = keysOf(id)
   const meets = (other: KeyID) => {
     const there = keysOf(other)
-    return there === here || there.startsWith(`${here} `) || here.startsWith(`${there} `) || (other === 'option' && /^[1-9]$/.test(here))
+    return (
+      there === here ||
+      there.startsWith(`${here} `) ||
+      here.startsWith(`${there} `) ||
+      (other === 'option' && /^[1-9]$/.test(here))
+    )
   }
   // What a card takes nobody else hears, so the same key may mean something else around it.
   const near = (a: Scope, b: Scope) => a === b || a === 'everywhere' || b === 'everywhere'
@@ -118,7 +124,10 @@ export const ids = Object.keys(rows) as KeyID[]
 export const isMac = /Mac|iP(hone|ad|od)/.test(navigator.platform)
 
 /** Whether a key is one character, which a person may turn off. */
-export const single = (id: KeyID): boolean => keysOf(id).split(' ').every((k) => [...k].length === 1)
+export const single = (id: KeyID): boolean =>
+  keysOf(id)
+    .split(' ')
+    .every((k) => [...k].length === 1)
 
 /** A key as aria-keyshortcuts wants it; '' for those pressed one after the other, for which it has no form. */
 export function shortcutOf(id: KeyID): string {
@@ -129,9 +138,20 @@ export function shortcutOf(id: KeyID): string {
 
 /** The caps to draw, one list for each press. */
 export function capsOf(id: KeyID): string[][] {
-  return keysOf(id).split(' ').map((press) => press.replace(/^[A-Z]$/, (k) => `Shift+${k}`).split('+').map((cap) =>
-    cap === 'Mod' ? (isMac ? '⌘' : 'Ctrl') : cap === 'Escape' ? 'Esc' : cap))
+  return keysOf(id)
+    .split(' ')
+    .map((press) =>
+      press
+        .replace(/^[A-Z]$/, (k) => `Shift+${k}`)
+        .split('+')
+        .map((cap) => (cap === 'Mod' ? (isMac ? '⌘' : 'Ctrl') : cap === 'Escape' ? 'Esc' : cap)),
+    )
 }
 
 /** A key as it stands in a sentence; '' when it was turned off. */
-export const writtenOf = (id: KeyID): string => (!singleKeys.value && single(id) ? '' : capsOf(id).map((press) => press.join('+')).join(' '))
+export const writtenOf = (id: KeyID): string =>
+  !singleKeys.value && single(id)
+    ? ''
+    : capsOf(id)
+        .map((press) => press.join('+'))
+        .join(' ')

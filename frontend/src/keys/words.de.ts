@@ -41,11 +41,20 @@ export const words: typeof english = {
     select: 'Auswählen, um mehrere zugleich freizugeben',
     approveSelected: 'Erlauben, was ausgewählt ist',
   },
-  focusRule: 'Tasten entscheiden nur, solange der Fokus in einer Anfrage ist, und nie im ersten Augenblick nach deren Erscheinen.',
+  focusRule:
+    'Tasten entscheiden nur, solange der Fokus in einer Anfrage ist, und nie im ersten Augenblick nach deren Erscheinen.',
   singles: 'Tasten aus einem Zeichen',
-  singlesHint: 'Schalte sie aus, wenn du mit deinem Rechner sprichst oder Tasten aus Versehen triffst. Tasten mit Strg, Alt oder ⌘ gehen weiter.',
+  singlesHint:
+    'Schalte sie aus, wenn du mit deinem Rechner sprichst oder Tasten aus Versehen triffst. Tasten mit Strg, Alt oder ⌘ gehen weiter.',
   ways: { label: 'Wege an der Liste vorbei', request: 'Zur Anfrage', message: 'Zur Nachricht', main: 'Zur Seite' },
-  signs: { '.': 'Punkt', ',': 'Komma', '/': 'Schrägstrich', '?': 'Fragezeichen', '[': 'eckige Klammer auf', ']': 'eckige Klammer zu' },
+  signs: {
+    '.': 'Punkt',
+    ',': 'Komma',
+    '/': 'Schrägstrich',
+    '?': 'Fragezeichen',
+    '[': 'eckige Klammer auf',
+    ']': 'eckige Klammer zu',
+  },
   leads: (key) => `${key} führt hin.`,
   nothingWaits: 'Nichts wartet auf dich.',
   nothingNew: 'Keine andere Sitzung wartet.',

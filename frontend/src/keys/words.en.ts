@@ -4,7 +4,10 @@ export const words = {
   title: 'Keys',
   close: 'Close',
   scope: {
-    everywhere: 'Everywhere', session: 'In a session', card: 'In a request', inbox: 'In the inbox',
+    everywhere: 'Everywhere',
+    session: 'In a session',
+    card: 'In a request',
+    inbox: 'In the inbox',
   } satisfies Record<Scope, string>,
   afterwards: 'then',
   key: {
@@ -45,7 +48,8 @@ export const words = {
   } satisfies Record<KeyID, string>,
   focusRule: 'Keys decide only while the focus is in a request, and never in the first moment after it appears.',
   singles: 'Keys of one character',
-  singlesHint: 'Turn them off if you speak to your computer, or press keys by accident. Keys with Ctrl, Alt or ⌘ go on working.',
+  singlesHint:
+    'Turn them off if you speak to your computer, or press keys by accident. Keys with Ctrl, Alt or ⌘ go on working.',
   ways: { label: 'Ways past the list', request: 'To the request', message: 'To the message', main: 'To the page' },
   signs: { '.': 'period', ',': 'comma', '/': 'slash', '?': 'question mark', '[': 'left bracket', ']': 'right bracket' },
   leads: (key: string, question: boolean) => `Press ${key} to ${question ? 'answer' : 'review'}.`,

@@ -12,7 +12,8 @@ beforeEach(() => {
   vi.useFakeTimers({ now: Date.now() })
 })
 
-const cards = (d: ReturnType<typeof dock>) => d.wrapper.findAll('[data-request-id]').map((c) => c.attributes('data-request-id'))
+const cards = (d: ReturnType<typeof dock>) =>
+  d.wrapper.findAll('[data-request-id]').map((c) => c.attributes('data-request-id'))
 
 async function approved(first: Request[], after: Request[]) {
   const d = dock(first)
@@ -74,7 +75,13 @@ test('while a decision is held, what comes waits; undone, it is decided anew', a
   const d = dock([request('a')])
   await armed()
   await button(d.wrapper, 'Approve').trigger('click')
-  const held = { by: 'ada', mine: true, decision: 'allow' as const, at: Date.now() / 1000, until: Date.now() / 1000 + 3 }
+  const held = {
+    by: 'ada',
+    mine: true,
+    decision: 'allow' as const,
+    at: Date.now() / 1000,
+    until: Date.now() / 1000 + 3,
+  }
   await d.ack({ result: 'applied', held_until: held.until })
   await d.state([request('a', { held }), request('b')])
   expect(cards(d)).toEqual(['a'])
@@ -86,7 +93,13 @@ test('while a decision is held, what comes waits; undone, it is decided anew', a
 })
 
 test('what is held when the page comes, or was decided in another tab, is there', async () => {
-  const held = { by: 'ada', mine: true, decision: 'allow' as const, at: Date.now() / 1000, until: Date.now() / 1000 + 3 }
+  const held = {
+    by: 'ada',
+    mine: true,
+    decision: 'allow' as const,
+    at: Date.now() / 1000,
+    until: Date.now() / 1000 + 3,
+  }
   const d = dock([request('a', { held }), request('b')])
   await answeredAll()
   expect(cards(d)).toEqual(['a', 'b'])

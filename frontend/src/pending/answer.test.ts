@@ -1,13 +1,30 @@
 import { describe, expect, test } from 'vitest'
 import type { Form, Question } from '@/wsapi/messages.gen'
 import {
-  answered, blank, draftOf, faultOf, joined, missing, pick, pickOther, responses, type Fault, type FormDraft,
+  answered,
+  blank,
+  draftOf,
+  faultOf,
+  joined,
+  missing,
+  pick,
+  pickOther,
+  responses,
+  type Fault,
+  type FormDraft,
 } from './answer'
 
 function question(id: string, kind: Question['kind'], labels: string[], more: Partial<Question> = {}): Question {
   return {
-    id, question: `${id}?`, header: '', kind, required: true, placeholder: null, free_text: true,
-    options: labels.map((label) => ({ label, value: label, description: '', preview: null })), ...more,
+    id,
+    question: `${id}?`,
+    header: '',
+    kind,
+    required: true,
+    placeholder: null,
+    free_text: true,
+    options: labels.map((label) => ({ label, value: label, description: '', preview: null })),
+    ...more,
   }
 }
 const single = question('q1', 'select', ['Summary', 'Detailed'])
@@ -80,28 +97,42 @@ describe('what is missing', () => {
 describe('what goes out', () => {
   test('text, trimmed', () => {
     const text = question('q4', 'text', [])
-    expect(responses(form(text), { q4: { picked: [], other: false, text: ' v1.2 ' } })).toEqual([{ id: 'q4', values: [], text: 'v1.2' }])
+    expect(responses(form(text), { q4: { picked: [], other: false, text: ' v1.2 ' } })).toEqual([
+      { id: 'q4', values: [], text: 'v1.2' },
+    ])
   })
 
   test('confirm is yes or no whatever its options are called', () => {
     const confirm = question('q5', 'confirm', [], { free_text: false })
-    expect(responses(form(confirm), { q5: { picked: [1], other: false, text: '' } })).toEqual([{ id: 'q5', values: ['no'] }])
+    expect(responses(form(confirm), { q5: { picked: [1], other: false, text: '' } })).toEqual([
+      { id: 'q5', values: ['no'] },
+    ])
   })
 
   test('options of the same value go out once', () => {
     const twice = question('q6', 'multi_select', ['Same', 'Same'])
-    expect(responses(form(twice), { q6: { picked: [0, 1], other: false, text: '' } })).toEqual([{ id: 'q6', values: ['Same'] }])
+    expect(responses(form(twice), { q6: { picked: [0, 1], other: false, text: '' } })).toEqual([
+      { id: 'q6', values: ['Same'] },
+    ])
   })
 
   test('two questions of the same text are told apart', () => {
     const twin = { ...single, id: 'q7' }
-    expect(responses(form(single, twin), {
-      q1: { picked: [0], other: false, text: '' }, q7: { picked: [1], other: false, text: '' },
-    })).toEqual([{ id: 'q1', values: ['Summary'] }, { id: 'q7', values: ['Detailed'] }])
+    expect(
+      responses(form(single, twin), {
+        q1: { picked: [0], other: false, text: '' },
+        q7: { picked: [1], other: false, text: '' },
+      }),
+    ).toEqual([
+      { id: 'q1', values: ['Summary'] },
+      { id: 'q7', values: ['Detailed'] },
+    ])
   })
 
   test('as one line, labels are joined with a comma and the own words come last', () => {
-    expect(joined(form(multi), { q2: { picked: [0, 2], other: true, text: 'more' } })).toEqual({ 'q2?': 'API, server, Docs, more' })
+    expect(joined(form(multi), { q2: { picked: [0, 2], other: true, text: 'more' } })).toEqual({
+      'q2?': 'API, server, Docs, more',
+    })
   })
 })
 
@@ -110,18 +141,40 @@ describe('what an MCP server asks for', () => {
   const said = (words: string) => ({ ...blank(), text: words })
 
   test.each<[Partial<Question>, string, Fault | null]>([
-    [{ format: 'number' }, '1.5', null], [{ format: 'number' }, '-2e3', null], [{ format: 'number' }, '1,5', 'number'], [{ format: 'number' }, '42xyz', 'number'],
-    [{ format: 'number' }, '0x10', 'number'], [{ format: 'number' }, 'NaN', 'number'], [{ format: 'integer' }, '7', null], [{ format: 'integer' }, '7.0', 'integer'],
-    [{ format: 'integer', minimum: 1, maximum: 31 }, '0', 'low'], [{ format: 'integer', minimum: 1, maximum: 31 }, '32', 'high'],
-    [{ format: 'integer', minimum: 1, maximum: 31 }, '31', null], [{ format: 'number', minimum: 0 }, '0', null], [{ format: 'number', minimum: 0 }, '-0.1', 'low'],
-    [{ format: 'email' }, 'ada@example.org', null], [{ format: 'email' }, 'ada', 'email'], [{ format: 'uri' }, 'https://go.dev', null], [{ format: 'uri' }, 'go.dev', 'uri'],
-    [{ format: 'date' }, '2026-02-28', null], [{ format: 'date' }, '2026-13-01', 'date'], [{ format: 'date' }, '1.2.2026', 'date'],
-    [{ format: 'date-time' }, '2026-02-28T14:00:00Z', null], [{ format: 'date-time' }, '2026-02-28', 'date-time'],
-    [{ min_length: 3 }, 'ab', 'short'], [{ max_length: 2 }, 'abc', 'long'], [{ max_length: 2 }, '🙂🙂', null],
-    [{ format: 'integer' }, ' ', 'missing'], [{ format: 'integer', required: false }, '', null], [{ format: 'integer', required: false }, 'x', 'integer'],
+    [{ format: 'number' }, '1.5', null],
+    [{ format: 'number' }, '-2e3', null],
+    [{ format: 'number' }, '1,5', 'number'],
+    [{ format: 'number' }, '42xyz', 'number'],
+    [{ format: 'number' }, '0x10', 'number'],
+    [{ format: 'number' }, 'NaN', 'number'],
+    [{ format: 'integer' }, '7', null],
+    [{ format: 'integer' }, '7.0', 'integer'],
+    [{ format: 'integer', minimum: 1, maximum: 31 }, '0', 'low'],
+    [{ format: 'integer', minimum: 1, maximum: 31 }, '32', 'high'],
+    [{ format: 'integer', minimum: 1, maximum: 31 }, '31', null],
+    [{ format: 'number', minimum: 0 }, '0', null],
+    [{ format: 'number', minimum: 0 }, '-0.1', 'low'],
+    [{ format: 'email' }, 'ada@example.org', null],
+    [{ format: 'email' }, 'ada', 'email'],
+    [{ format: 'uri' }, 'https://go.dev', null],
+    [{ format: 'uri' }, 'go.dev', 'uri'],
+    [{ format: 'date' }, '2026-02-28', null],
+    [{ format: 'date' }, '2026-13-01', 'date'],
+    [{ format: 'date' }, '1.2.2026', 'date'],
+    [{ format: 'date-time' }, '2026-02-28T14:00:00Z', null],
+    [{ format: 'date-time' }, '2026-02-28', 'date-time'],
+    [{ min_length: 3 }, 'ab', 'short'],
+    [{ max_length: 2 }, 'abc', 'long'],
+    [{ max_length: 2 }, '🙂🙂', null],
+    [{ format: 'integer' }, ' ', 'missing'],
+    [{ format: 'integer', required: false }, '', null],
+    [{ format: 'integer', required: false }, 'x', 'integer'],
   ])('%o with “%s” is %s', (more, words, fault) => {
     expect(faultOf(text(more), said(words))).toBe(fault)
-    expect(missing(form(text(more), question('o', 'select', ['A'], { required: false, default: ['A'] })), { t: said(words) }).length).toBe(fault === null ? 0 : 1)
+    expect(
+      missing(form(text(more), question('o', 'select', ['A'], { required: false, default: ['A'] })), { t: said(words) })
+        .length,
+    ).toBe(fault === null ? 0 : 1)
   })
 
   test('how many may be chosen', () => {
@@ -132,10 +185,19 @@ describe('what an MCP server asks for', () => {
 
   test('what was filled in before is there and can be sent, and what is none of the options is not', () => {
     const all = form(
-      text({ id: 'a', default: ['v1'] }), question('b', 'select', ['X', 'Y'], { default: ['Y'] }), question('c', 'multi_select', ['X', 'Y'], { default: ['Y', 'gone', 'X'] }),
-      question('d', 'confirm', [], { default: ['no'] }), question('e', 'select', ['X'], { default: ['gone'], required: false }), question('f', 'confirm', [], { required: false }))
+      text({ id: 'a', default: ['v1'] }),
+      question('b', 'select', ['X', 'Y'], { default: ['Y'] }),
+      question('c', 'multi_select', ['X', 'Y'], { default: ['Y', 'gone', 'X'] }),
+      question('d', 'confirm', [], { default: ['no'] }),
+      question('e', 'select', ['X'], { default: ['gone'], required: false }),
+      question('f', 'confirm', [], { required: false }),
+    )
     expect(responses(all, {})).toEqual([
-      { id: 'a', values: [], text: 'v1' }, { id: 'b', values: ['Y'] }, { id: 'c', values: ['X', 'Y'] }, { id: 'd', values: ['no'] }])
+      { id: 'a', values: [], text: 'v1' },
+      { id: 'b', values: ['Y'] },
+      { id: 'c', values: ['X', 'Y'] },
+      { id: 'd', values: ['no'] },
+    ])
     expect(draftOf({}, all.questions[5]!)).toEqual(blank())
     expect(answered(all, {})).toBe(4)
     expect(missing(all, {})).toEqual([])

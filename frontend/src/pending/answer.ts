@@ -24,7 +24,10 @@ export function untouched(q: Question): QuestionDraft {
   if (given.length === 0) return blank()
   if (q.kind === 'text') return { ...blank(), text: given[0]! }
   const values: readonly string[] = q.kind === 'confirm' ? CONFIRM : q.options.map((o) => o.value)
-  const picked = given.map((v) => values.indexOf(v)).filter((i) => i >= 0).toSorted((a, b) => a - b)
+  const picked = given
+    .map((v) => values.indexOf(v))
+    .filter((i) => i >= 0)
+    .toSorted((a, b) => a - b)
   return { ...blank(), picked: q.kind === 'multi_select' ? picked : picked.slice(0, 1) }
 }
 
@@ -70,7 +73,8 @@ export function pickOther(q: Question, draft: QuestionDraft, source: Request['so
 /** The response to one question as it goes out; null when there is none yet. */
 function responseTo(q: Question, draft: QuestionDraft): Response | null {
   const text = q.kind === 'text' || (takesOther(q) && draft.other) ? draft.text.trim() : ''
-  const chosen = q.kind === 'text' ? [] : draft.picked.filter((i) => i >= 0 && i < optionCount(q)).map((i) => valueOf(q, i))
+  const chosen =
+    q.kind === 'text' ? [] : draft.picked.filter((i) => i >= 0 && i < optionCount(q)).map((i) => valueOf(q, i))
   const values = [...new Set(chosen)]
   // A chosen but blank Other is an answer not finished, also beside options.
   if (takesOther(q) && draft.other && text === '') return null
@@ -88,8 +92,20 @@ export function responses(form: Form, draft: FormDraft): Response[] {
 
 /** What keeps one answer from being sent. */
 export type Fault =
-  | 'missing' | 'other' | 'number' | 'integer' | 'email' | 'uri' | 'date' | 'date-time'
-  | 'low' | 'high' | 'short' | 'long' | 'few' | 'many'
+  | 'missing'
+  | 'other'
+  | 'number'
+  | 'integer'
+  | 'email'
+  | 'uri'
+  | 'date'
+  | 'date-time'
+  | 'low'
+  | 'high'
+  | 'short'
+  | 'long'
+  | 'few'
+  | 'many'
 
 // As JSON writes them: what a person means by 1,5 or 0x10 is not for us to guess.
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/

@@ -21,9 +21,15 @@ export function unshownOfForm(request: Request, also: readonly string[] = []): T
   const questions = request.form?.questions ?? []
   const ids = new Set(questions.map((q) => q.id))
   const texts = new Set([
-    request.form?.title ?? '', serverOf(request), ...also,
+    request.form?.title ?? '',
+    serverOf(request),
+    ...also,
     ...questions.flatMap((q) => [
-      q.question, q.header, q.description ?? '', q.kind === 'text' ? (q.placeholder ?? '') : '', ...(q.default ?? []),
+      q.question,
+      q.header,
+      q.description ?? '',
+      q.kind === 'text' ? (q.placeholder ?? '') : '',
+      ...(q.default ?? []),
       ...q.options.flatMap((o) => [o.label, o.description, o.preview ?? '']),
     ]),
   ])

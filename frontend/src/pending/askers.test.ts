@@ -41,14 +41,26 @@ const name = (w: VueWrapper, id: string) => {
 describe('the asker', () => {
   test('is always named', () => {
     const all = [
-      request('a'), mcp('own', [question('q', 'text', [])]), mcp('agent', [question('q', 'text', [])], { asker: 'agent Reviewer over MCP' }),
-      request('hook', { source: 'hook', asker: 'terminal on ada-laptop' }), elicits({ mode: 'form', message: 'Pay?' }, [question('q', 'confirm', [])]),
+      request('a'),
+      mcp('own', [question('q', 'text', [])]),
+      mcp('agent', [question('q', 'text', [])], { asker: 'agent Reviewer over MCP' }),
+      request('hook', { source: 'hook', asker: 'terminal on ada-laptop' }),
+      elicits({ mode: 'form', message: 'Pay?' }, [question('q', 'confirm', [])]),
     ]
     const d = dock(all)
     expect(d.wrapper.findAll('.asker').map((a) => a.text())).toEqual([
-      'Claude in Fix it', 'Claude in Fix it', 'agent Reviewer over MCP', 'terminal on ada-laptop', 'MCP server billing through Claude'])
+      'Claude in Fix it',
+      'Claude in Fix it',
+      'agent Reviewer over MCP',
+      'terminal on ada-laptop',
+      'MCP server billing through Claude',
+    ])
     expect(['own', 'agent', 'hook', 'e'].map((id) => name(d.wrapper, id))).toEqual([
-      'Claude has a question', 'The agent has a question', 'Claude wants to run a command', 'An MCP server asks for something'])
+      'Claude has a question',
+      'The agent has a question',
+      'Claude wants to run a command',
+      'An MCP server asks for something',
+    ])
   })
 
   test('of a session without a title is named by the folder', async () => {
@@ -58,7 +70,10 @@ describe('the asker', () => {
   })
 
   test('each of several has a form of its own', async () => {
-    const d = dock([mcp('a', [question('Name', 'text', [])]), mcp('b', [question('Name', 'text', [])], { asker: 'agent Reviewer over MCP' })])
+    const d = dock([
+      mcp('a', [question('Name', 'text', [])]),
+      mcp('b', [question('Name', 'text', [])], { asker: 'agent Reviewer over MCP' }),
+    ])
     await armed()
     const [one, two] = d.wrapper.findAll('textarea')
     await one!.setValue('for Claude')
@@ -71,7 +86,12 @@ describe('the asker', () => {
   })
 
   test('cannot hide behind what cannot be seen', () => {
-    const d = dock([mcp('a', [question('q', 'text', [])], { asker: 'agent \u202eX', form: { title: 'Sh\u200bip', questions: [question('q', 'text', [])] } })])
+    const d = dock([
+      mcp('a', [question('q', 'text', [])], {
+        asker: 'agent \u202eX',
+        form: { title: 'Sh\u200bip', questions: [question('q', 'text', [])] },
+      }),
+    ])
     expect(d.wrapper.find('.asker').text()).toContain('RLO')
     expect(name(d.wrapper, 'a')).toBe('Sh[ZWSP]ip')
   })
@@ -85,7 +105,9 @@ test('the line of a list is words, with every hidden character in brackets', () 
 
 describe('a form', () => {
   test('shows its title, its progress, and which answers it needs', async () => {
-    const questions = [...Array(10).keys()].map((i) => question('q' + i, i % 2 ? 'text' : 'select', i % 2 ? [] : ['A', 'B'], { required: i !== 9 }))
+    const questions = [...Array(10).keys()].map((i) =>
+      question('q' + i, i % 2 ? 'text' : 'select', i % 2 ? [] : ['A', 'B'], { required: i !== 9 }),
+    )
     const d = dock([mcp('a', questions, { form: { title: 'Release', questions } })])
     await armed()
     expect(name(d.wrapper, 'a')).toBe('Release')
@@ -117,7 +139,10 @@ describe('a form', () => {
 
   test('takes an Other beside chosen options, but for Claude instead of them', async () => {
     const q = question('q', 'multi_select', ['A', 'B'])
-    for (const [r, checked] of [[mcp('a', [q]), [true, true]], [asks('c', [q]), [false, true]]] as const) {
+    for (const [r, checked] of [
+      [mcp('a', [q]), [true, true]],
+      [asks('c', [q]), [false, true]],
+    ] as const) {
       const d = dock([r])
       await d.wrapper.findAll('input')[0]!.setValue()
       await d.wrapper.findAll('input')[2]!.setValue()
@@ -164,7 +189,10 @@ describe('a form', () => {
 
   test('renders questions and descriptions inertly, with hidden characters shown', async () => {
     engine.value = await import('@/ui/markdown')
-    const q = question('q', 'select', ['A\u202e'], { question: 'Use `go` **now**?\u200b', description: 'See [here](javascript:alert(1))' })
+    const q = question('q', 'select', ['A\u202e'], {
+      question: 'Use `go` **now**?\u200b',
+      description: 'See [here](javascript:alert(1))',
+    })
     q.options[0]!.description = '*light*'
     const d = dock([mcp('a', [q])])
     await nextTick()
@@ -187,10 +215,20 @@ describe('a form', () => {
 })
 
 describe('an elicitation', () => {
-  const day = question('day', 'text', [], { format: 'integer', minimum: 1, maximum: 31, default: ['1'], question: 'Day of the month' })
+  const day = question('day', 'text', [], {
+    format: 'integer',
+    minimum: 1,
+    maximum: 31,
+    default: ['1'],
+    question: 'Day of the month',
+  })
 
   test('says what the server says, who gets the answer, and fills in the defaults', async () => {
-    const d = dock([elicits({ mode: 'form', message: 'Where does the bill go?' }, [day], { form: { title: 'Where does the bill go?', questions: [day] } })])
+    const d = dock([
+      elicits({ mode: 'form', message: 'Where does the bill go?' }, [day], {
+        form: { title: 'Where does the bill go?', questions: [day] },
+      }),
+    ])
     await armed()
     expect(name(d.wrapper, 'e')).toBe('An MCP server asks for something')
     expect(d.wrapper.find('.said').text()).toContain('Where does the bill go?')
@@ -241,19 +279,29 @@ describe('an elicitation', () => {
     expect(name(d.wrapper, 'e')).toBe('An MCP server wants you to open a page')
     expect(d.wrapper.find('pre.address').text()).toBe('https://pay.example/?id=1')
     const link = d.wrapper.find('a')
-    expect(link.attributes()).toMatchObject({ href: 'https://pay.example/?id=1', target: '_blank', rel: 'noopener noreferrer' })
+    expect(link.attributes()).toMatchObject({
+      href: 'https://pay.example/?id=1',
+      target: '_blank',
+      rel: 'noopener noreferrer',
+    })
     await button(d.wrapper, 'Done').trigger('click')
     expect(d.answers[0]).toMatchObject({ decision: 'allow', responses: [{ id: 'done', values: ['yes'] }] })
   })
 
-  test.each(['javascript:alert(1)', 'data:text/html,<script>1</script>', 'file:///etc/passwd', 'vscode://x', 'nothing', 'javascript://pay.example/%0aalert(1)'])(
-    '%s cannot be opened', async (url) => {
-      const d = await visit(url, [])
-      expect(has(d.wrapper, 'Done')).toBe(false)
-      expect(d.wrapper.find('a').exists()).toBe(false)
-      expect(d.wrapper.find('pre.address').text()).toBe(url)
-      expect(d.wrapper.text()).toContain('Only http and https addresses can be opened')
-    })
+  test.each([
+    'javascript:alert(1)',
+    'data:text/html,<script>1</script>',
+    'file:///etc/passwd',
+    'vscode://x',
+    'nothing',
+    'javascript://pay.example/%0aalert(1)',
+  ])('%s cannot be opened', async (url) => {
+    const d = await visit(url, [])
+    expect(has(d.wrapper, 'Done')).toBe(false)
+    expect(d.wrapper.find('a').exists()).toBe(false)
+    expect(d.wrapper.find('pre.address').text()).toBe(url)
+    expect(d.wrapper.text()).toContain('Only http and https addresses can be opened')
+  })
 
   test('says where an address really leads', async () => {
     const d = await visit('https://bank.example@evil.example/\u202efdp')
@@ -272,7 +320,8 @@ describe('an elicitation', () => {
 })
 
 describe('a deadline', () => {
-  const timed = (seconds: number, more: Partial<Request> = {}) => mcp('a', [question('Name', 'text', [])], { ...closesIn(seconds), ...more })
+  const timed = (seconds: number, more: Partial<Request> = {}) =>
+    mcp('a', [question('Name', 'text', [])], { ...closesIn(seconds), ...more })
 
   test('counts down, and five minutes more can be had', async () => {
     const extend = vi.spyOn(rest, 'extend').mockResolvedValue({ result: 'applied' })
@@ -288,7 +337,9 @@ describe('a deadline', () => {
   })
 
   test('that cannot be moved any more has no button, and a refusal is said', async () => {
-    vi.spyOn(rest, 'extend').mockRejectedValue(new RefusedError(422, 'cannot_extend', 'This question cannot wait any longer.', null))
+    vi.spyOn(rest, 'extend').mockRejectedValue(
+      new RefusedError(422, 'cannot_extend', 'This question cannot wait any longer.', null),
+    )
     expect(has(dock([timed(1_800)]).wrapper, '+5 minutes')).toBe(false)
     expect(has(dock([timed(60)], 'viewer').wrapper, '+5 minutes')).toBe(false)
     expect(has(dock([mcp('b', [question('q', 'text', [])])]).wrapper, '+5 minutes')).toBe(false)
@@ -326,9 +377,23 @@ describe('a deadline', () => {
 
   test('the asker gone: the reason is said, and the text can be copied', async () => {
     const copied: string[] = []
-    Object.defineProperty(navigator, 'clipboard', { configurable: true, value: { writeText: async (text: string) => void copied.push(text) } })
-    const fate = { request_id: 'a', session_id: 's', status: 'withdrawn' as const, expires_at: null,
-      resolved: { outcome: 'withdrawn' as const, by: null, device: null, at: NOW / 1000, summary: 'Claude stopped waiting (its own time limit)' } }
+    Object.defineProperty(navigator, 'clipboard', {
+      configurable: true,
+      value: { writeText: async (text: string) => void copied.push(text) },
+    })
+    const fate = {
+      request_id: 'a',
+      session_id: 's',
+      status: 'withdrawn' as const,
+      expires_at: null,
+      resolved: {
+        outcome: 'withdrawn' as const,
+        by: null,
+        device: null,
+        at: NOW / 1000,
+        summary: 'Claude stopped waiting (its own time limit)',
+      },
+    }
     vi.mocked(rest.pending).mockResolvedValue(fate)
     const d = await typed(mcp('a', [question('Name', 'text', [])]))
     await d.state([])

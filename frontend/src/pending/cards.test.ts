@@ -7,7 +7,23 @@ import { arrive } from '@/testsetup'
 import { narrow } from '@/ui/narrow'
 import type { ProcessState, Request } from '@/wsapi/messages.gen'
 import RequestDock from './RequestDock.vue'
-import { answeredAll, armed, asked, asks, button, dock, has, key, looked, newHour, NOW, off, previews, question, request } from './testdock'
+import {
+  answeredAll,
+  armed,
+  asked,
+  asks,
+  button,
+  dock,
+  has,
+  key,
+  looked,
+  newHour,
+  NOW,
+  off,
+  previews,
+  question,
+  request,
+} from './testdock'
 
 enableAutoUnmount(afterEach)
 beforeEach(() => {
@@ -27,7 +43,9 @@ describe('a tool approval', () => {
     d.before.focus()
     await d.state([request('a')])
     const card = d.wrapper.find('[role=group]')
-    expect(document.getElementById(card.attributes('aria-labelledby')!)?.textContent).toBe('Claude wants to run a command')
+    expect(document.getElementById(card.attributes('aria-labelledby')!)?.textContent).toBe(
+      'Claude wants to run a command',
+    )
     expect(card.find('pre').text()).toContain('touch a')
     await armed()
     expect(document.activeElement).toBe(d.before)
@@ -60,10 +78,27 @@ describe('a tool approval', () => {
   })
 
   test('with several edits shows each once: what fails as it was asked, the rest in the file', async () => {
-    previews.set('some', file({ line: 1, before: 'a\n', after: 'b\n', failing: [{ edit: 1, problem: 'not_found', found: 0 }] }))
-    const d = dock([request('some', { tool_name: 'MultiEdit', tool_input: { file_path: '/w/a.txt', edits: [{ old_string: 'a', new_string: 'b' }, { old_string: 'x', new_string: 'y' }] } })])
+    previews.set(
+      'some',
+      file({ line: 1, before: 'a\n', after: 'b\n', failing: [{ edit: 1, problem: 'not_found', found: 0 }] }),
+    )
+    const d = dock([
+      request('some', {
+        tool_name: 'MultiEdit',
+        tool_input: {
+          file_path: '/w/a.txt',
+          edits: [
+            { old_string: 'a', new_string: 'b' },
+            { old_string: 'x', new_string: 'y' },
+          ],
+        },
+      }),
+    ])
     await armed()
-    expect(d.wrapper.findAll('ins').map((el) => el.text())).toEqual([expect.stringContaining('b'), expect.stringContaining('y')])
+    expect(d.wrapper.findAll('ins').map((el) => el.text())).toEqual([
+      expect.stringContaining('b'),
+      expect.stringContaining('y'),
+    ])
     expect(d.wrapper.text()).toContain('Edit 2 of 2')
     expect(d.wrapper.text()).not.toContain('Edit 1 of 2')
   })
@@ -117,9 +152,16 @@ describe('a tool approval', () => {
     const d = dock([request('a')])
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
-    expect(d.answers).toEqual([{
-      session_id: 's', request_id: 'a', request_type: 'tool_approval', input_hash: 'sha256:a', decision: 'allow', undo_ms: 3_000,
-    }])
+    expect(d.answers).toEqual([
+      {
+        session_id: 's',
+        request_id: 'a',
+        request_type: 'tool_approval',
+        input_hash: 'sha256:a',
+        decision: 'allow',
+        undo_ms: 3_000,
+      },
+    ])
   })
 
   test('stays, busy, until the state says that it is gone', async () => {
@@ -246,7 +288,12 @@ describe('a tool approval', () => {
   })
 
   test('grants a rule only when it is chosen, for this session', async () => {
-    const rule = { type: 'addRules', behavior: 'allow', destination: 'localSettings', rules: [{ toolName: 'Bash', ruleContent: 'touch:*' }] }
+    const rule = {
+      type: 'addRules',
+      behavior: 'allow',
+      destination: 'localSettings',
+      rules: [{ toolName: 'Bash', ruleContent: 'touch:*' }],
+    }
     const d = dock([request('a', { permission_suggestions: [rule] })])
     await armed()
     expect(d.wrapper.find('details').text()).toContain('Bash(touch:*)')
@@ -289,7 +336,9 @@ describe('a tool approval', () => {
 
   test('what will fail is not said to change nothing', async () => {
     previews.set('fails', file({ state: 'same', failing: [{ edit: 0, problem: 'not_found', found: 0 }] }))
-    const again = dock([request('fails', { tool_name: 'Edit', tool_input: { file_path: '/w/a', old_string: 'a', new_string: 'b' } })])
+    const again = dock([
+      request('fails', { tool_name: 'Edit', tool_input: { file_path: '/w/a', old_string: 'a', new_string: 'b' } }),
+    ])
     await armed()
     expect(again.wrapper.text()).toContain('Text not found')
     expect(again.wrapper.text()).not.toContain('Nothing would be different')
@@ -335,7 +384,10 @@ describe('keys', () => {
   })
 
   test.each([
-    ['a repeat', { repeat: true }], ['composing', { isComposing: true }], ['with Ctrl', { ctrlKey: true }], ['with Alt', { altKey: true }],
+    ['a repeat', { repeat: true }],
+    ['composing', { isComposing: true }],
+    ['with Ctrl', { ctrlKey: true }],
+    ['with Alt', { altKey: true }],
   ])('%s decides nothing', async (_, more) => {
     const d = dock([request('a')])
     await armed()
@@ -365,7 +417,8 @@ describe('keys', () => {
   test('pressed elsewhere, y is nothing', async () => {
     const d = dock([request('a')])
     await armed()
-    for (const k of ['y', 'Enter', ' ', '1', 'n']) d.before.dispatchEvent(new KeyboardEvent('keydown', { key: k, bubbles: true }))
+    for (const k of ['y', 'Enter', ' ', '1', 'n'])
+      d.before.dispatchEvent(new KeyboardEvent('keydown', { key: k, bubbles: true }))
     expect(d.answers).toEqual([])
   })
 
@@ -384,7 +437,8 @@ describe('keys', () => {
     expect(at().textContent).toContain('Approved')
     for (const wait of [0, 100, 1_600, 5_000]) {
       vi.advanceTimersByTime(wait)
-      for (const k of ['y', 'Enter', ' ', 'n']) at().dispatchEvent(new KeyboardEvent('keydown', { key: k, bubbles: true, cancelable: true }))
+      for (const k of ['y', 'Enter', ' ', 'n'])
+        at().dispatchEvent(new KeyboardEvent('keydown', { key: k, bubbles: true, cancelable: true }))
       await nextTick()
     }
     expect(d.answers).toHaveLength(1)
@@ -413,11 +467,17 @@ describe('keys', () => {
 describe('a plan', () => {
   const plan = () => request('p', { tool_name: 'ExitPlanMode', tool_input: { plan: '# Plan\n\n1. first' } })
 
-  test.each([['Approve, ask before edits', 'default'], ['Approve, auto-accept edits', 'acceptEdits']])('%s', async (name, mode) => {
+  test.each([
+    ['Approve, ask before edits', 'default'],
+    ['Approve, auto-accept edits', 'acceptEdits'],
+  ])('%s', async (name, mode) => {
     const d = dock([plan()])
     await armed()
     await button(d.wrapper, name).trigger('click')
-    expect(d.answers[0]).toMatchObject({ decision: 'allow', updated_permissions: [{ type: 'setMode', mode, destination: 'session' }] })
+    expect(d.answers[0]).toMatchObject({
+      decision: 'allow',
+      updated_permissions: [{ type: 'setMode', mode, destination: 'session' }],
+    })
   })
 
   test('keeps planning with what should be different', async () => {
@@ -431,13 +491,19 @@ describe('a plan', () => {
 })
 
 describe('questions', () => {
-  const two = () => asks('q', [question('Format', 'select', ['Summary', 'Detailed']), question('Parts', 'multi_select', ['API', 'Web'])])
+  const two = () =>
+    asks('q', [
+      question('Format', 'select', ['Summary', 'Detailed']),
+      question('Parts', 'multi_select', ['API', 'Web']),
+    ])
 
   test('are fieldsets of native controls with names', () => {
     const d = dock([two()])
     const sets = d.wrapper.findAll('fieldset')
     expect(sets.map((s) => s.find('legend').text())).toEqual([
-      expect.stringContaining('What of Format?'), expect.stringContaining('What of Parts?')])
+      expect.stringContaining('What of Format?'),
+      expect.stringContaining('What of Parts?'),
+    ])
     expect(sets[0]!.findAll('input[type=radio]')).toHaveLength(3)
     expect(sets[1]!.findAll('input[type=checkbox]')).toHaveLength(3)
     for (const input of d.wrapper.findAll('input')) expect(input.element.closest('label')?.textContent).toMatch(/\w/)
@@ -474,8 +540,12 @@ describe('questions', () => {
     await api!.setValue()
     await button(d.wrapper, 'Submit answers').trigger('click')
     expect(d.answers[0]).toMatchObject({
-      request_type: 'ask_user_question', decision: 'allow',
-      responses: [{ id: 'Format', values: ['Summary'] }, { id: 'Parts', values: ['API', 'Web'] }],
+      request_type: 'ask_user_question',
+      decision: 'allow',
+      responses: [
+        { id: 'Format', values: ['Summary'] },
+        { id: 'Parts', values: ['API', 'Web'] },
+      ],
     })
   })
 
@@ -582,11 +652,23 @@ describe('drafts', () => {
 describe('a request that another answered', () => {
   const who = { outcome: 'denied' as const, by: 'Grace', device: 'Pixel 9 (Chrome)', summary: 'Denied' }
   const record = () => ({
-    ...who, seq: 1, rev: 1, key: 'k', at: NOW / 1000, agent_id: null, kind: 'resolved' as const, request_id: 'a',
-    request_type: 'tool_approval', tool_name: 'Bash', waited: 1,
+    ...who,
+    seq: 1,
+    rev: 1,
+    key: 'k',
+    at: NOW / 1000,
+    agent_id: null,
+    kind: 'resolved' as const,
+    request_id: 'a',
+    request_type: 'tool_approval',
+    tool_name: 'Bash',
+    waited: 1,
   })
-  const tell = (d: ReturnType<typeof dock>) => d.store.apply(
-    [{ type: 'transcript', session_id: 's', from: 0, next: 1, items: [record()], total: 1, live: null }], { now: Date.now(), commandOf: () => undefined })
+  const tell = (d: ReturnType<typeof dock>) =>
+    d.store.apply(
+      [{ type: 'transcript', session_id: 's', from: 0, next: 1, items: [record()], total: 1, live: null }],
+      { now: Date.now(), commandOf: () => undefined },
+    )
 
   test('says who, where and what, and goes after a while', async () => {
     const d = dock([request('a')])
@@ -634,10 +716,20 @@ describe('a request that another answered', () => {
 
   test('withdrawn and died are told apart', async () => {
     const d = dock([request('a'), request('b')])
-    d.store.apply([{
-      type: 'transcript', session_id: 's', from: 0, next: 1, total: 1, live: null,
-      items: [{ ...record(), outcome: 'withdrawn', by: undefined as never, summary: '' }],
-    }], { now: Date.now(), commandOf: () => undefined })
+    d.store.apply(
+      [
+        {
+          type: 'transcript',
+          session_id: 's',
+          from: 0,
+          next: 1,
+          total: 1,
+          live: null,
+          items: [{ ...record(), outcome: 'withdrawn', by: undefined as never, summary: '' }],
+        },
+      ],
+      { now: Date.now(), commandOf: () => undefined },
+    )
     await d.state([request('b')])
     expect(d.wrapper.text()).toContain('Claude withdrew this request.')
     await d.state([], { state: 'dead', error: 'Exit code 1.' })
@@ -663,7 +755,11 @@ test('an answer that another tab made first leaves the drafts of other requests 
 
 describe('what a died process asked', () => {
   const left = (id: string, more: Partial<Request> = {}) => request(id, { status: 'orphaned', ...more })
-  const dead = (): Partial<ProcessState> => ({ state: 'dead', error: 'Claude ended by itself.', state_changed_at: NOW / 1000 - 60 })
+  const dead = (): Partial<ProcessState> => ({
+    state: 'dead',
+    error: 'Claude ended by itself.',
+    state_changed_at: NOW / 1000 - 60,
+  })
   const died = async (requests: Request[]) => {
     const d = dock([])
     await d.state(requests, dead())
@@ -730,7 +826,9 @@ describe('what a died process asked', () => {
     const d = dock([])
     await d.state(askedDifferently().pending_requests)
     await armed()
-    expect(d.wrapper.find('.earlier').text()).toContain('Before Claude stopped, Ada answered a similar request: Approved')
+    expect(d.wrapper.find('.earlier').text()).toContain(
+      'Before Claude stopped, Ada answered a similar request: Approved',
+    )
     expect(d.wrapper.find('.earlier pre').exists()).toBe(false)
     await button(d.wrapper, 'What was asked then').trigger('click')
     expect(d.wrapper.find('.earlier ins').text()).toContain('/cache')
@@ -753,7 +851,12 @@ describe('what a died process asked', () => {
   test('hidden characters of then are marked, and markup is text', async () => {
     const d = dock([])
     const [r] = askedDifferently().pending_requests
-    await d.state([{ ...r!, earlier: { ...r!.earlier!, tool_input: { command: 'rm \u202e<img src=x>' }, summary: '<b>Approved</b>' } }])
+    await d.state([
+      {
+        ...r!,
+        earlier: { ...r!.earlier!, tool_input: { command: 'rm \u202e<img src=x>' }, summary: '<b>Approved</b>' },
+      },
+    ])
     await button(d.wrapper, 'What was asked then').trigger('click')
     expect(d.wrapper.find('.earlier del .hidden').text()).toContain('RLO')
     expect(d.wrapper.find('.earlier img').exists()).toBe(false)
@@ -763,7 +866,9 @@ describe('what a died process asked', () => {
   test('what was answered to a similar question, by somebody', async () => {
     const d = dock([])
     await d.state(questionAskedDifferently().pending_requests)
-    expect(d.wrapper.find('.earlier').text()).toContain('Before Claude stopped, somebody answered a similar question: Declined: decide yourself')
+    expect(d.wrapper.find('.earlier').text()).toContain(
+      'Before Claude stopped, somebody answered a similar question: Declined: decide yourself',
+    )
     await button(d.wrapper, 'What was asked then').trigger('click')
     expect(d.wrapper.find('.earlier').text()).toContain('Which form?')
     expect(d.wrapper.find('.earlier').text()).toContain('Short · Long')

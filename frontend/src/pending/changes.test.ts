@@ -2,21 +2,32 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { changesOf, wordsOf } from './changes'
 
-const side = (words: ReturnType<typeof wordsOf>['words'], not: 'add' | 'del') => words.filter((w) => w.kind !== not).map((w) => w.text).join('')
+const side = (words: ReturnType<typeof wordsOf>['words'], not: 'add' | 'del') =>
+  words
+    .filter((w) => w.kind !== not)
+    .map((w) => w.text)
+    .join('')
 
 test('shows the words that differ', () => {
   expect(wordsOf('rm -rf build', 'rm -rf dist').words).toEqual([
-    { kind: 'same', text: 'rm -rf ' }, { kind: 'del', text: 'build' }, { kind: 'add', text: 'dist' },
+    { kind: 'same', text: 'rm -rf ' },
+    { kind: 'del', text: 'build' },
+    { kind: 'add', text: 'dist' },
   ])
 })
 
 test('loses no character of either text', () => {
-  const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '\t', '-', '\u202e', '\u00a0', 'é', '.'), maxLength: 60 })
-  fc.assert(fc.property(text, text, (before, after) => {
-    const { words } = wordsOf(before, after)
-    expect(side(words, 'add')).toBe(before)
-    expect(side(words, 'del')).toBe(after)
-  }))
+  const text = fc.string({
+    unit: fc.constantFrom('a', 'b', ' ', '\n', '\t', '-', '\u202e', '\u00a0', 'é', '.'),
+    maxLength: 60,
+  })
+  fc.assert(
+    fc.property(text, text, (before, after) => {
+      const { words } = wordsOf(before, after)
+      expect(side(words, 'add')).toBe(before)
+      expect(side(words, 'del')).toBe(after)
+    }),
+  )
 })
 
 test('words that are too different are shown as replaced, and that is said', () => {
@@ -30,6 +41,9 @@ test('words that are too different are shown as replaced, and that is said', () 
 test('only fields that differ are shown, those that are gone too', () => {
   const changes = changesOf({ command: 'ls', timeout: 5, old: true }, { command: 'ls', timeout: 6 })
   expect(changes.map((c) => c.field)).toEqual(['timeout', 'old'])
-  expect(changes[0]!.words).toEqual([{ kind: 'del', text: '5' }, { kind: 'add', text: '6' }])
+  expect(changes[0]!.words).toEqual([
+    { kind: 'del', text: '5' },
+    { kind: 'add', text: '6' },
+  ])
   expect(changes[1]!.words).toEqual([{ kind: 'del', text: 'true' }])
 })

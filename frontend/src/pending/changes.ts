@@ -34,7 +34,13 @@ export function wordsOf(before: string, after: string, steps = MOST_STEPS): Word
     ;[i, j] = [x + 1, y + 1]
   }
   if (words.length <= MOST_LINES) return { words, coarse }
-  return { words: [{ kind: 'del', text: before }, { kind: 'add', text: after }], coarse: true }
+  return {
+    words: [
+      { kind: 'del', text: before },
+      { kind: 'add', text: after },
+    ],
+    coarse: true,
+  }
 }
 
 export interface Change extends WordDiff {

@@ -6,20 +6,38 @@ import { placesOfLines, placesOfText, placesOfWords, type Place } from './colour
 import { diffOf } from './diff'
 import DiffText from './DiffText.vue'
 
-const text = fc.array(fc.constantFrom('a', 'b', 'if x {', '', '\t', 'é𝄞', '\r', '}'), { maxLength: 12 }).chain((lines) => fc.constantFrom('', '\n').map((end) => lines.join('\n') + end))
+const text = fc
+  .array(fc.constantFrom('a', 'b', 'if x {', '', '\t', 'é𝄞', '\r', '}'), { maxLength: 12 })
+  .chain((lines) => fc.constantFrom('', '\n').map((end) => lines.join('\n') + end))
 
 describe('each piece that is shown is found where it stands in the texts that were compared', () => {
   const misplaced = (before: string, after: string, places: (Place | null)[], texts: string[]) =>
-    texts.filter((text, i) => places[i] === undefined || (places[i] && !(places[i].side === 'before' ? before : after).startsWith(text, places[i].from)))
+    texts.filter(
+      (text, i) =>
+        places[i] === undefined ||
+        (places[i] && !(places[i].side === 'before' ? before : after).startsWith(text, places[i].from)),
+    )
 
   test('lines', () => {
-    fc.assert(fc.property(text, text, (before, after) => {
-      const diff = diffOf(before, after)
-      const { lines } = diff
-      const places = placesOfLines(diff.lines, before, after)
-      expect(misplaced(before, after, places, lines.map((l) => l.text))).toEqual([])
-      expect(places.map((p) => p?.side ?? 'gap')).toEqual(lines.map((l) => ({ del: 'before', gap: 'gap' })[l.kind as string] ?? 'after'))
-    }), { numRuns: 300 })
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const diff = diffOf(before, after)
+        const { lines } = diff
+        const places = placesOfLines(diff.lines, before, after)
+        expect(
+          misplaced(
+            before,
+            after,
+            places,
+            lines.map((l) => l.text),
+          ),
+        ).toEqual([])
+        expect(places.map((p) => p?.side ?? 'gap')).toEqual(
+          lines.map((l) => ({ del: 'before', gap: 'gap' })[l.kind as string] ?? 'after'),
+        )
+      }),
+      { numRuns: 300 },
+    )
   })
 
   test('lines with gaps between them, and many as one', () => {
@@ -28,15 +46,32 @@ describe('each piece that is shown is found where it stands in the texts that we
     const before = long.join('\n')
     for (const after of [other.join('\n'), other.map((l) => l + '?').join('\n')]) {
       const diff = diffOf(before, after)
-      expect(misplaced(before, after, placesOfLines(diff.lines, before, after), diff.lines.map((l) => l.text))).toEqual([])
+      expect(
+        misplaced(
+          before,
+          after,
+          placesOfLines(diff.lines, before, after),
+          diff.lines.map((l) => l.text),
+        ),
+      ).toEqual([])
     }
   })
 
   test('words', () => {
-    fc.assert(fc.property(text, text, (before, after) => {
-      const { words } = wordsOf(before, after)
-      expect(misplaced(before, after, placesOfWords(words), words.map((w) => w.text))).toEqual([])
-    }), { numRuns: 300 })
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const { words } = wordsOf(before, after)
+        expect(
+          misplaced(
+            before,
+            after,
+            placesOfWords(words),
+            words.map((w) => w.text),
+          ),
+        ).toEqual([])
+      }),
+      { numRuns: 300 },
+    )
   })
 
   test('a text', () => {
@@ -46,27 +81,33 @@ describe('each piece that is shown is found where it stands in the texts that we
 
 const page = vi.hoisted(() => ({ registry: new Map<string, Set<StaticRange>>(), told: [] as (() => void)[] }))
 vi.mock('@/ui/highlight', () => ({
-  paints: () => true, languageOf: (path: string) => path.split('.').at(-1),
+  paints: () => true,
+  languageOf: (path: string) => path.split('.').at(-1),
   highlightOf: (name: string) => page.registry.get(name) ?? page.registry.set(name, new Set()).get(name)!,
   // All of it is one word of the language.
-  spansOf: (code: string) => new Promise<Uint32Array>((done) => page.told.push(() => done(Uint32Array.from([0, code.length, 3])))),
+  spansOf: (code: string) =>
+    new Promise<Uint32Array>((done) => page.told.push(() => done(Uint32Array.from([0, code.length, 3])))),
 }))
 
 describe('colours', { timeout: 60_000 }, () => {
   beforeEach(() => {
     page.registry.clear()
     page.told.length = 0
-    vi.stubGlobal('StaticRange', function (this: object, init: object) { Object.assign(this, init) })
+    vi.stubGlobal('StaticRange', function (this: object, init: object) {
+      Object.assign(this, init)
+    })
   })
   afterEach(() => void vi.unstubAllGlobals())
 
-  const painted = (name: string) => [...page.registry.get(name) ?? []].map((r) => (r.startContainer as Text).data.slice(r.startOffset, r.endOffset))
+  const painted = (name: string) =>
+    [...(page.registry.get(name) ?? [])].map((r) => (r.startContainer as Text).data.slice(r.startOffset, r.endOffset))
   const asked = () => vi.waitFor(() => expect(page.told.length).toBe(2), { timeout: 30_000 })
   const tell = async () => {
     for (const one of page.told.splice(0)) one()
     await flushPromises()
   }
-  const show = (props: { before: string; after: string; path: string }) => mount(DiffText, { props, attachTo: document.body })
+  const show = (props: { before: string; after: string; path: string }) =>
+    mount(DiffText, { props, attachTo: document.body })
   const left = () => [...page.registry.values()].reduce((n, ranges) => n + ranges.size, 0)
 
   test('a difference is there plain, then coloured, and no element or word of it is another', async () => {

@@ -5,7 +5,10 @@ import type { DiffLine } from './diff'
 // are coloured whole, as the language of a line can depend on all lines before it.
 
 /** Where the text of one element begins, in characters. */
-export interface Place { side: 'before' | 'after'; from: number }
+export interface Place {
+  side: 'before' | 'after'
+  from: number
+}
 
 /** What is to be coloured: the children of an element, in their order. */
 export interface Painting {
@@ -40,7 +43,10 @@ export function placesOfLines(lines: readonly DiffLine[], before: string, after:
       is += l.skipped ?? 0
       return null
     }
-    const place: Place = l.kind === 'del' ? { side: 'before', from: old[was] ?? before.length } : { side: 'after', from: now[is] ?? after.length }
+    const place: Place =
+      l.kind === 'del'
+        ? { side: 'before', from: old[was] ?? before.length }
+        : { side: 'after', from: now[is] ?? after.length }
     if (l.kind !== 'add') was += l.many ?? 1
     if (l.kind !== 'del') is += l.many ?? 1
     return place
@@ -85,14 +91,22 @@ export function useColours(host: Readonly<Ref<HTMLElement | null>>, painting: ()
     clear?.()
     clear = undefined
   }
-  watch([host, painting], ([el, what], was) => {
-    const again = was[1] !== undefined
-    end()
-    if (!el || !what || what.before.length + what.after.length > LONGEST) return
-    const mine = turn
-    const start = () => void import('./paint').then(({ paint }) => mine === turn && (clear = paint(el, what)), () => null)
-    if (again) timer = setTimeout(start, PAUSE_MS)
-    else start()
-  }, { flush: 'post', immediate: true })
+  watch(
+    [host, painting],
+    ([el, what], was) => {
+      const again = was[1] !== undefined
+      end()
+      if (!el || !what || what.before.length + what.after.length > LONGEST) return
+      const mine = turn
+      const start = () =>
+        void import('./paint').then(
+          ({ paint }) => mine === turn && (clear = paint(el, what)),
+          () => null,
+        )
+      if (again) timer = setTimeout(start, PAUSE_MS)
+      else start()
+    },
+    { flush: 'post', immediate: true },
+  )
   onBeforeUnmount(end)
 }

@@ -17,7 +17,12 @@ export interface Comparison {
 }
 
 /** A part of both sequences: from the first index up to, not including, the second. */
-interface Part { a: number; aEnd: number; b: number; bEnd: number }
+interface Part {
+  a: number
+  aEnd: number
+  b: number
+  bEnd: number
+}
 
 /**
  * compare finds what two sequences have in common, as much as there is while steps
@@ -33,7 +38,8 @@ export function compare(a: readonly number[], b: readonly number[], steps = MOST
     let head = 0
     while (p.a + head < p.aEnd && p.b + head < p.bEnd && a[p.a + head] === b[p.b + head]) head++
     let tail = 0
-    while (p.aEnd - tail > p.a + head && p.bEnd - tail > p.b + head && a[p.aEnd - 1 - tail] === b[p.bEnd - 1 - tail]) tail++
+    while (p.aEnd - tail > p.a + head && p.bEnd - tail > p.b + head && a[p.aEnd - 1 - tail] === b[p.bEnd - 1 - tail])
+      tail++
     spent += head + tail
     return { head, tail }
   }
@@ -53,13 +59,25 @@ export function compare(a: readonly number[], b: readonly number[], steps = MOST
     const left = placesOf(a, part.a, part.aEnd, inB)
     const right = placesOf(b, part.b, part.bEnd, inA)
     spent += part.aEnd - part.a + part.bEnd - part.b
-    const found = myers(left.map((i) => a[i]!), right.map((i) => b[i]!), share)
+    const found = myers(
+      left.map((i) => a[i]!),
+      right.map((i) => b[i]!),
+      share,
+    )
     spent += found.steps
     if (found.same) {
       for (const [i, j] of found.same) same.push([left[i]!, right[j]!])
       return
     }
-    const anchors = cuts > 0 ? rising(left.filter((i) => inA.get(a[i]!) === 1 && inB.get(a[i]!) === 1), right, b, a) : []
+    const anchors =
+      cuts > 0
+        ? rising(
+            left.filter((i) => inA.get(a[i]!) === 1 && inB.get(a[i]!) === 1),
+            right,
+            b,
+            a,
+          )
+        : []
     if (anchors.length === 0) {
       coarse = true
       return
@@ -69,7 +87,7 @@ export function compare(a: readonly number[], b: readonly number[], steps = MOST
     let [i, j] = [part.a, part.b]
     for (const [x, y] of [...anchors, [part.aEnd, part.bEnd] as const]) {
       const between = { a: i, aEnd: x, b: j, bEnd: y }
-      solve(between, Math.floor(share * (x - i + y - j) / size), cuts - 1)
+      solve(between, Math.floor((share * (x - i + y - j)) / size), cuts - 1)
       if (x < part.aEnd) same.push([x, y])
       ;[i, j] = [x + 1, y + 1]
     }
@@ -92,7 +110,12 @@ function placesOf(all: readonly number[], from: number, to: number, inOther: Rea
 }
 
 /** Of places that are there once on both sides, the most that come in the same order. */
-function rising(left: readonly number[], right: readonly number[], b: readonly number[], a: readonly number[]): [number, number][] {
+function rising(
+  left: readonly number[],
+  right: readonly number[],
+  b: readonly number[],
+  a: readonly number[],
+): [number, number][] {
   const at = new Map(right.map((j) => [b[j]!, j]))
   // Each pile's top is the smallest end of an order of its length.
   const tops: number[] = []
@@ -115,7 +138,11 @@ function rising(left: readonly number[], right: readonly number[], b: readonly n
 }
 
 /** The longest that both have in common, after Myers; no result when it takes more steps. */
-function myers(a: readonly number[], b: readonly number[], most: number): { same: [number, number][] | null; steps: number } {
+function myers(
+  a: readonly number[],
+  b: readonly number[],
+  most: number,
+): { same: [number, number][] | null; steps: number } {
   const [n, m] = [a.length, b.length]
   if (n === 0 || m === 0) return { same: [], steps: 0 }
   let steps = 0

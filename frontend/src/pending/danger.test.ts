@@ -4,7 +4,12 @@ import type { RiskMark } from '@/wsapi/messages.gen'
 import { dangerousWord } from './danger'
 
 const mark = (text: string, part: string, more: Partial<RiskMark> = {}): RiskMark => ({
-  from: text.indexOf(part), to: text.indexOf(part) + part.length, kind: 'delete_tree', level: 'high', reason: '', ...more,
+  from: text.indexOf(part),
+  to: text.indexOf(part) + part.length,
+  kind: 'delete_tree',
+  level: 'high',
+  reason: '',
+  ...more,
 })
 const word = (text: string, part: string, more?: Partial<RiskMark>) => dangerousWord(text, [mark(text, part, more)])
 
@@ -36,10 +41,19 @@ describe('the word that is typed', () => {
   })
 
   test('is short and can be typed, whatever the text and its marks are', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.nat(40), fc.nat(40), fc.constantFrom('delete_tree', 'download_run', 'git_force'), (text, from, more, kind) => {
-      const found = dangerousWord(text, [{ from, to: from + more, kind, level: 'high', reason: '' }])
-      expect(found).toMatch(/^([\x21-\x7e]+( [\x21-\x7e]+)?)?$/)
-      expect(found.length).toBeLessThanOrEqual(40)
-    }), { numRuns: 1_000 })
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        fc.nat(40),
+        fc.nat(40),
+        fc.constantFrom('delete_tree', 'download_run', 'git_force'),
+        (text, from, more, kind) => {
+          const found = dangerousWord(text, [{ from, to: from + more, kind, level: 'high', reason: '' }])
+          expect(found).toMatch(/^([\x21-\x7e]+( [\x21-\x7e]+)?)?$/)
+          expect(found.length).toBeLessThanOrEqual(40)
+        },
+      ),
+      { numRuns: 1_000 },
+    )
   })
 })

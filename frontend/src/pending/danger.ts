@@ -7,7 +7,11 @@ const GIT_FLAGS = /^(--force\S*|--hard|--delete|--mirror|--prune|-[a-zA-Z]*[fD][
 /** Options of git that take the next word, before its command. */
 const GIT_TAKES = new Set(['-C', '-c', '--git-dir', '--work-tree', '--namespace'])
 
-const base = (word: string) => word.replace(/['"\\]/g, '').split('/').at(-1) ?? ''
+const base = (word: string) =>
+  word
+    .replace(/['"\\]/g, '')
+    .split('/')
+    .at(-1) ?? ''
 const typeable = (word: string) => /^[\x21-\x7e]+( [\x21-\x7e]+)?$/.test(word) && word.length <= MAX_CHARS
 
 /**

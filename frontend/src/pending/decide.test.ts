@@ -3,11 +3,32 @@ import { describe, expect, test } from 'vitest'
 import { armedFrom, needsConfirmation, obstacle, STILL_MS, type Act, type Facts, type How, type Sight } from './decide'
 
 const READY: Facts = {
-  armed: true, stale: false, phase: 'open', mayAnswer: true, mayApprove: true, othersWrite: false, seen: true, known: true, valid: true,
-  level: 'low', defaultToNo: false, confirmed: false,
+  armed: true,
+  stale: false,
+  phase: 'open',
+  mayAnswer: true,
+  mayApprove: true,
+  othersWrite: false,
+  seen: true,
+  known: true,
+  valid: true,
+  level: 'low',
+  defaultToNo: false,
+  confirmed: false,
 }
-const sight = (more: Partial<Sight> = {}): Sight => ({ request: 'r', control: 'approve', rect: { x: 10, y: 500, width: 100, height: 48 }, stillFor: STILL_MS, free: true, ...more })
-const pointer = (down: Partial<Sight> | null, up: Partial<Sight> = {}): How => ({ by: 'pointer', down: down && sight(down), up: sight(up) })
+const sight = (more: Partial<Sight> = {}): Sight => ({
+  request: 'r',
+  control: 'approve',
+  rect: { x: 10, y: 500, width: 100, height: 48 },
+  stillFor: STILL_MS,
+  free: true,
+  ...more,
+})
+const pointer = (down: Partial<Sight> | null, up: Partial<Sight> = {}): How => ({
+  by: 'pointer',
+  down: down && sight(down),
+  up: sight(up),
+})
 
 describe('armedFrom', () => {
   test('waits a moment after the card appeared, and after the window was come back to', () => {
@@ -64,7 +85,9 @@ describe('obstacle', () => {
       ['moved between down and up', pointer({}, { rect: { ...rect, y: rect.y + 40 } })],
       ['grew between down and up', pointer({}, { rect: { ...rect, height: rect.height + 40 } })],
     ]
-    for (const [why, how] of wrong) for (const act of ['approve', 'deny', 'answer'] as const) expect({ why, found: obstacle(act, READY, how) }).toEqual({ why, found: 'pointer' })
+    for (const [why, how] of wrong)
+      for (const act of ['approve', 'deny', 'answer'] as const)
+        expect({ why, found: obstacle(act, READY, how) }).toEqual({ why, found: 'pointer' })
     // Layout rounds.
     expect(obstacle('approve', READY, pointer({}, { rect: { ...rect, y: rect.y + 0.5 } }))).toBeNull()
   })
@@ -87,16 +110,44 @@ describe('obstacle', () => {
 
   test('nothing that stands in the way is overcome by anything else', () => {
     const facts = fc.record({
-      armed: fc.boolean(), stale: fc.boolean(), phase: fc.constantFrom('open', 'sending', 'held', 'taken', 'queued', 'late', 'unconfirmed'), mayAnswer: fc.boolean(),
-      mayApprove: fc.boolean(), othersWrite: fc.boolean(), seen: fc.boolean(), known: fc.boolean(), valid: fc.boolean(),
-      level: fc.constantFrom('low', 'medium', 'high', undefined), defaultToNo: fc.boolean(), confirmed: fc.boolean(),
+      armed: fc.boolean(),
+      stale: fc.boolean(),
+      phase: fc.constantFrom('open', 'sending', 'held', 'taken', 'queued', 'late', 'unconfirmed'),
+      mayAnswer: fc.boolean(),
+      mayApprove: fc.boolean(),
+      othersWrite: fc.boolean(),
+      seen: fc.boolean(),
+      known: fc.boolean(),
+      valid: fc.boolean(),
+      level: fc.constantFrom('low', 'medium', 'high', undefined),
+      defaultToNo: fc.boolean(),
+      confirmed: fc.boolean(),
     }) as fc.Arbitrary<Facts>
-    const hows = fc.constantFrom<How | undefined>(undefined, pointer({}), pointer(null), { by: 'key', repeat: false, inside: true }, { by: 'batch', open: true })
-    fc.assert(fc.property(facts, hows, (f, how) => {
-      if (obstacle('approve', f, how) !== null) return
-      expect(f).toMatchObject({ armed: true, stale: false, phase: 'open', mayAnswer: true, mayApprove: true, othersWrite: false, seen: true, known: true, valid: true })
-      expect(!how || !needsConfirmation(f) || f.confirmed).toBe(true)
-      expect(obstacle('deny', f, how?.by === 'batch' ? undefined : how)).toBeNull()
-    }), { numRuns: 2_000 })
+    const hows = fc.constantFrom<How | undefined>(
+      undefined,
+      pointer({}),
+      pointer(null),
+      { by: 'key', repeat: false, inside: true },
+      { by: 'batch', open: true },
+    )
+    fc.assert(
+      fc.property(facts, hows, (f, how) => {
+        if (obstacle('approve', f, how) !== null) return
+        expect(f).toMatchObject({
+          armed: true,
+          stale: false,
+          phase: 'open',
+          mayAnswer: true,
+          mayApprove: true,
+          othersWrite: false,
+          seen: true,
+          known: true,
+          valid: true,
+        })
+        expect(!how || !needsConfirmation(f) || f.confirmed).toBe(true)
+        expect(obstacle('deny', f, how?.by === 'batch' ? undefined : how)).toBeNull()
+      }),
+      { numRuns: 2_000 },
+    )
   })
 })

@@ -45,7 +45,12 @@ export interface Facts {
   confirmed: boolean
 }
 
-export interface Rect { x: number; y: number; width: number; height: number }
+export interface Rect {
+  x: number
+  y: number
+  width: number
+  height: number
+}
 
 /** A button at the moment when a finger went down on it, or when it came up. */
 export interface Sight {
@@ -67,8 +72,18 @@ export type How =
   | { by: 'batch'; open: boolean }
 
 export type Obstacle =
-  | 'rights' | 'phase' | 'stale' | 'unarmed' | 'others' | 'unseen' | 'unknown' | 'invalid' | 'unconfirmed'
-  | 'pointer' | 'key' | 'batch'
+  | 'rights'
+  | 'phase'
+  | 'stale'
+  | 'unarmed'
+  | 'others'
+  | 'unseen'
+  | 'unknown'
+  | 'invalid'
+  | 'unconfirmed'
+  | 'pointer'
+  | 'key'
+  | 'batch'
 
 /** When a card takes decisions, ms; focused is null for a window that was not left. */
 export function armedFrom(shown: number, focused: number | null): number {
@@ -76,11 +91,17 @@ export function armedFrom(shown: number, focused: number | null): number {
 }
 
 /** Whether approving takes a second act: it is held, or a word is typed. */
-export const needsConfirmation = (facts: Pick<Facts, 'level' | 'defaultToNo'>): boolean => facts.level === 'high' || facts.defaultToNo
+export const needsConfirmation = (facts: Pick<Facts, 'level' | 'defaultToNo'>): boolean =>
+  facts.level === 'high' || facts.defaultToNo
 
 /** Whether Claude Code demands that a request is opened and decided by itself. */
-export const needsOwnLook = (r: Pick<Request, 'default_to_no' | 'requires_user_interaction' | 'matched_ask_rule' | 'classifier_approvable'>): boolean =>
-  r.default_to_no === true || r.requires_user_interaction === true || !!r.matched_ask_rule || r.classifier_approvable === false
+export const needsOwnLook = (
+  r: Pick<Request, 'default_to_no' | 'requires_user_interaction' | 'matched_ask_rule' | 'classifier_approvable'>,
+): boolean =>
+  r.default_to_no === true ||
+  r.requires_user_interaction === true ||
+  !!r.matched_ask_rule ||
+  r.classifier_approvable === false
 
 /** Returns what stands in the way of an act, the first of several; null when nothing does. */
 export function obstacle(act: Act, facts: Facts, how?: How): Obstacle | null {
@@ -103,15 +124,26 @@ export function obstacle(act: Act, facts: Facts, how?: How): Obstacle | null {
     case 'key':
       return how.inside && !how.repeat ? null : 'key'
     case 'batch':
-      return act === 'approve' && how.open && facts.level === 'low' && !facts.defaultToNo && !facts.ownLook ? null : 'batch'
+      return act === 'approve' && how.open && facts.level === 'low' && !facts.defaultToNo && !facts.ownLook
+        ? null
+        : 'batch'
   }
   return null
 }
 
 /** Whether one button of one card was pressed, and was there to be seen before. */
 function standsStill(down: Sight, up: Sight): boolean {
-  return down.free && down.request === up.request && down.control === up.control && down.stillFor >= STILL_MS && samePlace(down.rect, up.rect)
+  return (
+    down.free &&
+    down.request === up.request &&
+    down.control === up.control &&
+    down.stillFor >= STILL_MS &&
+    samePlace(down.rect, up.rect)
+  )
 }
 
 export const samePlace = (a: Rect, b: Rect): boolean =>
-  Math.abs(a.x - b.x) <= SAME_PX && Math.abs(a.y - b.y) <= SAME_PX && Math.abs(a.width - b.width) <= SAME_PX && Math.abs(a.height - b.height) <= SAME_PX
+  Math.abs(a.x - b.x) <= SAME_PX &&
+  Math.abs(a.y - b.y) <= SAME_PX &&
+  Math.abs(a.width - b.width) <= SAME_PX &&
+  Math.abs(a.height - b.height) <= SAME_PX

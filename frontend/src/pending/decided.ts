@@ -7,7 +7,11 @@ import type { Request } from '@/wsapi/messages.gen'
 /** Whether this person has decided a request that is still there: the answer is in flight, is held, or is the first of two. */
 export function decidedHere(store: ReturnType<typeof useSessions>, r: Request): boolean {
   if (r.held && !r.held.dropped) return r.held.mine
-  return r.approval?.first?.mine === true || answerTo(store.outbox, r.request_id) !== undefined || store.state.acks.get(r.request_id)?.result === 'applied'
+  return (
+    r.approval?.first?.mine === true ||
+    answerTo(store.outbox, r.request_id) !== undefined ||
+    store.state.acks.get(r.request_id)?.result === 'applied'
+  )
 }
 
 /** A decision of this person. */

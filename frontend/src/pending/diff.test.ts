@@ -4,9 +4,14 @@ import { diffOf, tailOf } from './diff'
 
 test('a change with what is around it', () => {
   expect(diffOf('a\nb\nc', 'a\nB\nc')).toEqual({
-    coarse: false, added: 1, removed: 1,
+    coarse: false,
+    added: 1,
+    removed: 1,
     lines: [
-      { kind: 'same', text: 'a' }, { kind: 'del', text: 'b' }, { kind: 'add', text: 'B' }, { kind: 'same', text: 'c' },
+      { kind: 'same', text: 'a' },
+      { kind: 'del', text: 'b' },
+      { kind: 'add', text: 'B' },
+      { kind: 'same', text: 'c' },
     ],
   })
 })
@@ -25,12 +30,17 @@ test('an insertion and a removal of everything', () => {
 })
 
 test('lines that look like a patch are lines', () => {
-  expect(diffOf('-- a\n', '++ b\n').lines).toEqual([{ kind: 'del', text: '-- a' }, { kind: 'add', text: '++ b' }])
+  expect(diffOf('-- a\n', '++ b\n').lines).toEqual([
+    { kind: 'del', text: '-- a' },
+    { kind: 'add', text: '++ b' },
+  ])
 })
 
 test('what is left out at either end is counted too, and one line is no gap', () => {
-  const text = (n: number, changed: number) => Array.from({ length: n }, (_, i) => (i === changed ? 'changed' : `line ${i}`)).join('\n')
-  const gaps = (n: number, changed: number) => diffOf(text(n, -1), text(n, changed)).lines.map((l) => l.skipped ?? l.kind)
+  const text = (n: number, changed: number) =>
+    Array.from({ length: n }, (_, i) => (i === changed ? 'changed' : `line ${i}`)).join('\n')
+  const gaps = (n: number, changed: number) =>
+    diffOf(text(n, -1), text(n, changed)).lines.map((l) => l.skipped ?? l.kind)
   expect(gaps(20, 10)).toEqual([7, 'same', 'same', 'same', 'del', 'add', 'same', 'same', 'same', 6])
   expect(gaps(9, 4)).toEqual(['same', 'same', 'same', 'same', 'del', 'add', 'same', 'same', 'same', 'same'])
   expect(tailOf(diffOf(text(9, -1), text(9, 4)).lines)).toBe(4)
@@ -38,20 +48,23 @@ test('what is left out at either end is counted too, and one line is no gap', ()
 
 test('whatever is left out, both texts are there', () => {
   const text = fc.array(fc.constantFrom('a', 'b', 'c', 'd', ''), { maxLength: 30 }).map((all) => all.join('\n'))
-  fc.assert(fc.property(text, text, (before, after) => {
-    const { lines, added, removed } = diffOf(before, after)
-    fc.pre(before !== after)
-    const linesOf = (t: string): string[] => t.match(/[^\n]*\n|[^\n]+$/g) ?? []
-    const [was, is] = [linesOf(before), linesOf(after)]
-    const side = (not: 'add' | 'del', all: string[]) => {
-      let at = 0
-      for (const l of lines.filter((one) => one.kind !== not)) {
-        if (l.kind === 'gap') at += l.skipped!
-        else if (all[at++]?.replace('\n', '') !== l.text) return `${l.text} is not line ${at}`
+  fc.assert(
+    fc.property(text, text, (before, after) => {
+      const { lines, added, removed } = diffOf(before, after)
+      fc.pre(before !== after)
+      const linesOf = (t: string): string[] => t.match(/[^\n]*\n|[^\n]+$/g) ?? []
+      const [was, is] = [linesOf(before), linesOf(after)]
+      const side = (not: 'add' | 'del', all: string[]) => {
+        let at = 0
+        for (const l of lines.filter((one) => one.kind !== not)) {
+          if (l.kind === 'gap') at += l.skipped!
+          else if (all[at++]?.replace('\n', '') !== l.text) return `${l.text} is not line ${at}`
+        }
+        return at === all.length ? '' : `${all.length - at} lines are gone`
       }
-      return at === all.length ? '' : `${all.length - at} lines are gone`
-    }
-    expect([side('add', was), side('del', is)]).toEqual(['', ''])
-    expect(added - removed).toBe(is.length - was.length)
-  }), { numRuns: 500 })
+      expect([side('add', was), side('del', is)]).toEqual(['', ''])
+      expect(added - removed).toBe(is.length - was.length)
+    }),
+    { numRuns: 500 },
+  )
 })

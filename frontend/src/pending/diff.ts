@@ -91,7 +91,12 @@ function shownOf(a: readonly string[], b: readonly string[], same: readonly [num
     const tail = changesFollow ? CONTEXT : 0
     // A gap of one line would take as much room as the line.
     if (run.length <= head + tail + 1) out.push(...run)
-    else out.push(...run.slice(0, head), { kind: 'gap', text: '', skipped: run.length - head - tail }, ...run.slice(run.length - tail))
+    else
+      out.push(
+        ...run.slice(0, head),
+        { kind: 'gap', text: '', skipped: run.length - head - tail },
+        ...run.slice(run.length - tail),
+      )
     run = []
   }
   for (const [x, y] of [...same, [a.length, b.length] as const]) {

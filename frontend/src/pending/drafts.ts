@@ -22,12 +22,16 @@ export function useDraft<T>(key: string, blank: () => T): { value: Ref<T>; forge
   const value = ref(drafts.get<T>(key) ?? blank()) as Ref<T>
   const mine = { value, blank }
   live.set(key, mine)
-  const stop = watch(value, (now) => {
-    if (JSON.stringify(now) === JSON.stringify(blank())) drafts.remove(key)
-    else drafts.set(key, now)
-    changed.tell(key)
-    // Written at once: a page may be gone before the next tick.
-  }, { deep: true, flush: 'sync' })
+  const stop = watch(
+    value,
+    (now) => {
+      if (JSON.stringify(now) === JSON.stringify(blank())) drafts.remove(key)
+      else drafts.set(key, now)
+      changed.tell(key)
+      // Written at once: a page may be gone before the next tick.
+    },
+    { deep: true, flush: 'sync' },
+  )
   onScopeDispose(() => live.get(key) === mine && live.delete(key))
   return {
     value,

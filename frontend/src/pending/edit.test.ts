@@ -5,7 +5,11 @@ describe('editing an input', () => {
   test('a command is edited as text and the rest stays', () => {
     const input = { command: 'ls', timeout: 5 }
     expect(editableText('Bash', input)).toBe('ls')
-    expect(withText('Bash', input, 'ls -l')).toEqual({ ok: true, changed: true, input: { command: 'ls -l', timeout: 5 } })
+    expect(withText('Bash', input, 'ls -l')).toEqual({
+      ok: true,
+      changed: true,
+      input: { command: 'ls -l', timeout: 5 },
+    })
   })
 
   test('an unchanged text is no edit', () => {

@@ -4,8 +4,7 @@ import { withEnds } from './lineends'
 export type ToolInput = Record<string, unknown>
 
 export type Edited =
-  | { ok: true; input: ToolInput; changed: boolean }
-  | { ok: false; message: string; line: number | null }
+  { ok: true; input: ToolInput; changed: boolean } | { ok: false; message: string; line: number | null }
 
 /** Which field of a tool a person edits as plain text; all else is edited as JSON. */
 const FIELD: Record<string, string> = { Bash: 'command', Write: 'content', Edit: 'new_string' }

@@ -3,7 +3,12 @@ import { PAYLOADS } from '@/testpayloads'
 import { lineEndOf, openEditor } from './editor'
 
 test.each([
-  ['', '\n'], ['a\nb', '\n'], ['a\r\nb\r\n', '\r\n'], ['a\r\nb\n', '\n'], ['a\rb\r\n', '\n'], ['a\rb', '\n'],
+  ['', '\n'],
+  ['a\nb', '\n'],
+  ['a\r\nb\r\n', '\r\n'],
+  ['a\r\nb\n', '\n'],
+  ['a\rb\r\n', '\n'],
+  ['a\rb', '\n'],
 ])('the lines of %j end with %j', (text, end) => {
   expect(lineEndOf(text)).toBe(end)
 })
@@ -14,18 +19,25 @@ describe('an editor', () => {
     return { root, editor: openEditor(root, text, 'Content', () => {}) }
   }
 
-  test.each(['', 'a', 'a\nb\n', 'a\r\nb\r\n', 'a\r\nb\nc\rd', '\ufeffa\u202eb\u0000', 'x'.repeat(10_000)])('gives back %j as it was', (text) => {
-    const { editor } = open(text)
-    expect(editor.text()).toBe(text)
-    editor.replace(text + '!')
-    expect(editor.text()).toBe(text + '!')
-    editor.destroy()
-  })
+  test.each(['', 'a', 'a\nb\n', 'a\r\nb\r\n', 'a\r\nb\nc\rd', '\ufeffa\u202eb\u0000', 'x'.repeat(10_000)])(
+    'gives back %j as it was',
+    (text) => {
+      const { editor } = open(text)
+      expect(editor.text()).toBe(text)
+      editor.replace(text + '!')
+      expect(editor.text()).toBe(text + '!')
+      editor.destroy()
+    },
+  )
 
   test.each(PAYLOADS)('shows %j as text', (payload) => {
     const { root, editor } = open(payload)
     const content = root.querySelector('.cm-content')!
-    expect([...content.querySelectorAll('*')].filter((el) => !['DIV', 'SPAN', 'BR', 'IMG'].includes(el.tagName) || el.hasAttribute('src')).map((el) => el.outerHTML)).toEqual([])
+    expect(
+      [...content.querySelectorAll('*')]
+        .filter((el) => !['DIV', 'SPAN', 'BR', 'IMG'].includes(el.tagName) || el.hasAttribute('src'))
+        .map((el) => el.outerHTML),
+    ).toEqual([])
     expect(editor.text()).toBe(payload)
     expect((globalThis as { ran?: unknown }).ran).toBeUndefined()
     editor.destroy()

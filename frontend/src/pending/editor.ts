@@ -39,25 +39,66 @@ const look = EditorView.theme({
   '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '1px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '20px', fontVariantLigatures: 'none' },
   '.cm-content': { padding: '6px 0', caretColor: 'var(--text-1)' },
-  '.cm-gutters': { color: 'var(--text-3)', backgroundColor: 'var(--surface-1)', border: '0', borderRight: '1px solid var(--line)' },
-  '.cm-line::selection, .cm-line ::selection': { backgroundColor: 'color-mix(in oklch, var(--accent), transparent 70%)' },
+  '.cm-gutters': {
+    color: 'var(--text-3)',
+    backgroundColor: 'var(--surface-1)',
+    border: '0',
+    borderRight: '1px solid var(--line)',
+  },
+  '.cm-line::selection, .cm-line ::selection': {
+    backgroundColor: 'color-mix(in oklch, var(--accent), transparent 70%)',
+  },
   '.cm-searchMatch': { backgroundColor: 'color-mix(in oklch, var(--wait-bar), transparent 65%)' },
   '.cm-searchMatch-selected': { backgroundColor: 'color-mix(in oklch, var(--wait-bar), transparent 30%)' },
   '.cm-panels': { color: 'var(--text-1)', backgroundColor: 'var(--surface-1)', border: '0' },
   '.cm-panels-top': { borderBottom: '1px solid var(--line)' },
   '.cm-panel.cm-search': { padding: '6px 34px 6px 8px', fontFamily: 'system-ui, sans-serif' },
   '.cm-panel.cm-search label': { fontSize: '12px' },
-  '.cm-textfield': { padding: '3px 6px', fontSize: '13px', color: 'var(--text-1)', backgroundColor: 'var(--surface-2)', border: '1px solid var(--line-strong)', borderRadius: '6px' },
-  '.cm-button': { minHeight: '26px', padding: '2px 8px', fontSize: '12px', color: 'var(--text-1)', backgroundImage: 'none', backgroundColor: 'var(--surface-2)', border: '1px solid var(--line-strong)', borderRadius: '6px', cursor: 'pointer' },
-  '.cm-panel.cm-search [name=close]': { minWidth: '26px', minHeight: '26px', color: 'var(--text-2)', cursor: 'pointer' },
-  '.hidden': { padding: '0 4px', margin: '0 1px', borderRadius: '4px', backgroundColor: 'var(--danger-fill)', color: 'oklch(1 0 0)', fontSize: '10px', fontWeight: '600', unicodeBidi: 'isolate' },
+  '.cm-textfield': {
+    padding: '3px 6px',
+    fontSize: '13px',
+    color: 'var(--text-1)',
+    backgroundColor: 'var(--surface-2)',
+    border: '1px solid var(--line-strong)',
+    borderRadius: '6px',
+  },
+  '.cm-button': {
+    minHeight: '26px',
+    padding: '2px 8px',
+    fontSize: '12px',
+    color: 'var(--text-1)',
+    backgroundImage: 'none',
+    backgroundColor: 'var(--surface-2)',
+    border: '1px solid var(--line-strong)',
+    borderRadius: '6px',
+    cursor: 'pointer',
+  },
+  '.cm-panel.cm-search [name=close]': {
+    minWidth: '26px',
+    minHeight: '26px',
+    color: 'var(--text-2)',
+    cursor: 'pointer',
+  },
+  '.hidden': {
+    padding: '0 4px',
+    margin: '0 1px',
+    borderRadius: '4px',
+    backgroundColor: 'var(--danger-fill)',
+    color: 'oklch(1 0 0)',
+    fontSize: '10px',
+    fontWeight: '600',
+    unicodeBidi: 'isolate',
+  },
 })
 
 // The search of the browser sees the lines alone that are drawn. It comes when it is called.
 const find: KeyBinding = {
   key: 'Mod-f',
   run(view) {
-    import('./find').then((m) => m.find(view), () => null)
+    import('./find').then(
+      (m) => m.find(view),
+      () => null,
+    )
     return true
   },
 }
@@ -76,10 +117,23 @@ export function openEditor(root: ShadowRoot, text: string, label: string, change
     state: EditorState.create({
       doc: text,
       extensions: [
-        look, locks.of(locked(false)), EditorState.lineSeparator.of(lineEnd), EditorState.tabSize.of(4),
-        lineNumbers(), highlightSpecialChars({ specialChars: marked, render: sign }), history(), EditorView.lineWrapping,
+        look,
+        locks.of(locked(false)),
+        EditorState.lineSeparator.of(lineEnd),
+        EditorState.tabSize.of(4),
+        lineNumbers(),
+        highlightSpecialChars({ specialChars: marked, render: sign }),
+        history(),
+        EditorView.lineWrapping,
         keymap.of([find, ...historyKeymap, indentWithTab, ...standardKeymap]),
-        EditorView.contentAttributes.of({ 'aria-label': label, 'aria-description': words.editor.hint, spellcheck: 'false', autocapitalize: 'off', autocorrect: 'off', translate: 'no' }),
+        EditorView.contentAttributes.of({
+          'aria-label': label,
+          'aria-description': words.editor.hint,
+          spellcheck: 'false',
+          autocapitalize: 'off',
+          autocorrect: 'off',
+          translate: 'no',
+        }),
         EditorView.updateListener.of((u) => u.docChanged && changed()),
       ],
     }),
@@ -88,7 +142,10 @@ export function openEditor(root: ShadowRoot, text: string, label: string, change
     text: () => view.state.sliceDoc(),
     replace(now) {
       const { state } = view
-      view.dispatch({ changes: { from: 0, to: state.doc.length, insert: state.toText(now) }, selection: { anchor: Math.min(state.selection.main.anchor, state.toText(now).length) } })
+      view.dispatch({
+        changes: { from: 0, to: state.doc.length, insert: state.toText(now) },
+        selection: { anchor: Math.min(state.selection.main.anchor, state.toText(now).length) },
+      })
     },
     lock: (yes) => view.dispatch({ effects: locks.reconfigure(locked(yes)) }),
     focus: () => view.focus(),

@@ -9,9 +9,13 @@ const able = new WeakSet<EditorView>()
 export function find(view: EditorView): void {
   if (!able.has(view)) {
     able.add(view)
-    view.dispatch({ effects: StateEffect.appendConfig.of([
-      search({ top: true }), keymap.of(searchKeymap.filter((k) => k.key !== 'Mod-f')), EditorState.phrases.of(words.editor.phrases),
-    ]) })
+    view.dispatch({
+      effects: StateEffect.appendConfig.of([
+        search({ top: true }),
+        keymap.of(searchKeymap.filter((k) => k.key !== 'Mod-f')),
+        EditorState.phrases.of(words.editor.phrases),
+      ]),
+    })
   }
   openSearchPanel(view)
 }

@@ -10,4 +10,5 @@ export interface Guard {
 export const guardKey: InjectionKey<Guard> = Symbol('guard')
 
 /** Whether a decision is given by touch: by the pointer that pressed, else by what this machine has. */
-export const byTouch = (pointerType?: string): boolean => (pointerType ? pointerType !== 'mouse' : matchMedia('(pointer: coarse)').matches)
+export const byTouch = (pointerType?: string): boolean =>
+  pointerType ? pointerType !== 'mouse' : matchMedia('(pointer: coarse)').matches

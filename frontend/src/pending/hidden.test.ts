@@ -7,31 +7,54 @@ test('plain text is one piece, tabs and newlines included', () => {
 
 test('what cannot be seen is named where it stands', () => {
   expect(pieces('rm \u202e/x')).toEqual([
-    { text: 'rm ' }, { text: '\u202e', hidden: 'RLO', code: 'U+202E' }, { text: '/x' },
+    { text: 'rm ' },
+    { text: '\u202e', hidden: 'RLO', code: 'U+202E' },
+    { text: '/x' },
   ])
 })
 
 test.each([
-  ['carriage return', '\r'], ['escape', '\u001b'], ['null', '\0'], ['zero-width space', '\u200b'], ['soft hyphen', '\u00ad'],
-  ['no-break space', '\u00a0'], ['isolate', '\u2066'], ['byte order mark', '\ufeff'], ['tag letter', '\u{e0041}'],
-  ['hangul filler', '\u3164'], ['blank braille', '\u2800'], ['variation selector', '\u{e0100}'], ['wide space', '\u3000'],
-  ['line separator', '\u2028'], ['lone surrogate', '\ud800'],
+  ['carriage return', '\r'],
+  ['escape', '\u001b'],
+  ['null', '\0'],
+  ['zero-width space', '\u200b'],
+  ['soft hyphen', '\u00ad'],
+  ['no-break space', '\u00a0'],
+  ['isolate', '\u2066'],
+  ['byte order mark', '\ufeff'],
+  ['tag letter', '\u{e0041}'],
+  ['hangul filler', '\u3164'],
+  ['blank braille', '\u2800'],
+  ['variation selector', '\u{e0100}'],
+  ['wide space', '\u3000'],
+  ['line separator', '\u2028'],
+  ['lone surrogate', '\ud800'],
 ])('%s is hidden', (_, char) => {
   expect(hiddenCount(`a${char}b`)).toBe(1)
 })
 
 test('nothing of the text is lost', () => {
   const text = 'a\u200bb\u202ec\n\td'
-  expect(pieces(text).map((p) => p.text).join('')).toBe(text)
+  expect(
+    pieces(text)
+      .map((p) => p.text)
+      .join(''),
+  ).toBe(text)
 })
 
-test.each(['❤️ and ⚠️', '👩‍💻 writes', '👍🏽 yes', '1️⃣ first', 'one\u00a0two', '全角\u3000空白'])('in prose %s is what it looks like', (text) => {
-  expect(pieces(text, true)).toEqual([{ text }])
-})
+test.each(['❤️ and ⚠️', '👩‍💻 writes', '👍🏽 yes', '1️⃣ first', 'one\u00a0two', '全角\u3000空白'])(
+  'in prose %s is what it looks like',
+  (text) => {
+    expect(pieces(text, true)).toEqual([{ text }])
+  },
+)
 
-test.each(['a\u200db', 'a\ufe0fb', 'x\u200d❤', 'a\u202eb', 'a\u200bb', 'a\u{e0041}b'])('a joint that joins no emoji is hidden in prose too', (text) => {
-  expect(pieces(text, true).some((p) => p.hidden)).toBe(true)
-})
+test.each(['a\u200db', 'a\ufe0fb', 'x\u200d❤', 'a\u202eb', 'a\u200bb', 'a\u{e0041}b'])(
+  'a joint that joins no emoji is hidden in prose too',
+  (text) => {
+    expect(pieces(text, true).some((p) => p.hidden)).toBe(true)
+  },
+)
 
 test('as plain text it stands in brackets', () => {
   expect(shown('run \u202etxt.exe')).toBe('run [RLO]txt.exe')
@@ -39,7 +62,10 @@ test('as plain text it stands in brackets', () => {
 
 test('letters that are drawn as nothing are marked, in words too', () => {
   for (const char of '\u115f\u1160\u3164\uffa0\u17b4\u180b\u180f\u2065\ufff0\u{1d159}\u{13441}\u{16fe4}\u{e0000}\u{e0fff}\ufffc\ufffe') {
-    expect([char.codePointAt(0)!.toString(16), pieces(`a${char}b`, true).filter((p) => p.hidden).length]).toEqual([char.codePointAt(0)!.toString(16), 1])
+    expect([char.codePointAt(0)!.toString(16), pieces(`a${char}b`, true).filter((p) => p.hidden).length]).toEqual([
+      char.codePointAt(0)!.toString(16),
+      1,
+    ])
   }
 })
 
@@ -57,7 +83,13 @@ test('in code what looks like a slash, a semicolon or a colon is marked, and in 
 })
 
 test('in code letters from the right turn nothing around them, and in words they do', () => {
-  expect(pieces('rm א/1/ב x')).toEqual([{ text: 'rm ' }, { text: 'א', fromRight: true }, { text: '/1/' }, { text: 'ב', fromRight: true }, { text: ' x' }])
+  expect(pieces('rm א/1/ב x')).toEqual([
+    { text: 'rm ' },
+    { text: 'א', fromRight: true },
+    { text: '/1/' },
+    { text: 'ב', fromRight: true },
+    { text: ' x' },
+  ])
   expect(pieces('rm א/1/ב x', true)).toHaveLength(1)
   expect(needsMarks('rm א')).toBe(true)
   expect(needsMarks('rm é漢')).toBe(false)

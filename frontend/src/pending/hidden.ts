@@ -1,13 +1,44 @@
 // Characters that look like nothing or change the order of what is around them,
 // so that a command shows as another than the one that runs.
 const NAMES: Record<number, string> = {
-  0x0b: 'VT', 0x0c: 'FF', 0x0d: 'CR', 0x1b: 'ESC', 0x7f: 'DEL', 0x85: 'NEL',
-  0xa0: 'NBSP', 0xad: 'SHY', 0x034f: 'CGJ', 0x061c: 'ALM', 0x115f: 'HCF', 0x1160: 'HJF',
-  0x17b4: 'KIV', 0x17b5: 'KIV', 0x180e: 'MVS', 0x200b: 'ZWSP', 0x200c: 'ZWNJ', 0x200d: 'ZWJ',
-  0x200e: 'LRM', 0x200f: 'RLM', 0x2028: 'LSEP', 0x2029: 'PSEP', 0x202a: 'LRE', 0x202b: 'RLE',
-  0x202c: 'PDF', 0x202d: 'LRO', 0x202e: 'RLO', 0x202f: 'NNBSP', 0x2060: 'WJ', 0x2066: 'LRI',
-  0x2067: 'RLI', 0x2068: 'FSI', 0x2069: 'PDI', 0x2800: 'BLANK', 0x3000: 'IDSP', 0x3164: 'HF',
-  0xfeff: 'BOM', 0xffa0: 'HHF',
+  0x0b: 'VT',
+  0x0c: 'FF',
+  0x0d: 'CR',
+  0x1b: 'ESC',
+  0x7f: 'DEL',
+  0x85: 'NEL',
+  0xa0: 'NBSP',
+  0xad: 'SHY',
+  0x034f: 'CGJ',
+  0x061c: 'ALM',
+  0x115f: 'HCF',
+  0x1160: 'HJF',
+  0x17b4: 'KIV',
+  0x17b5: 'KIV',
+  0x180e: 'MVS',
+  0x200b: 'ZWSP',
+  0x200c: 'ZWNJ',
+  0x200d: 'ZWJ',
+  0x200e: 'LRM',
+  0x200f: 'RLM',
+  0x2028: 'LSEP',
+  0x2029: 'PSEP',
+  0x202a: 'LRE',
+  0x202b: 'RLE',
+  0x202c: 'PDF',
+  0x202d: 'LRO',
+  0x202e: 'RLO',
+  0x202f: 'NNBSP',
+  0x2060: 'WJ',
+  0x2066: 'LRI',
+  0x2067: 'RLI',
+  0x2068: 'FSI',
+  0x2069: 'PDI',
+  0x2800: 'BLANK',
+  0x3000: 'IDSP',
+  0x3164: 'HF',
+  0xfeff: 'BOM',
+  0xffa0: 'HHF',
 }
 
 // Everything of Unicode that is a control, a format, a private or a surrogate code or
@@ -16,7 +47,8 @@ const NAMES: Record<number, string> = {
 // none, that turn a sign into another, and those after the fourth: a pile of them covers
 // other lines.
 // oxlint-disable-next-line no-misleading-character-class
-export const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{DI}\p{Noncharacter_Code_Point}\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\ufffc\u{13441}-\u{13446}\u{16fe4}\u{1d159}]|(?<=^|[\s!-/:-@[-`{-~]|\p{M}{4})\p{M}/gu
+export const HIDDEN =
+  /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{DI}\p{Noncharacter_Code_Point}\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\ufffc\u{13441}-\u{13446}\u{16fe4}\u{1d159}]|(?<=^|[\s!-/:-@[-`{-~]|\p{M}{4})\p{M}/gu
 
 // In a command or a file name: what looks like a sign with which paths and commands
 // are written, and is none.
@@ -97,7 +129,9 @@ export function pieces(text: string, prose = false): Piece[] {
 
 /** Prose as plain text, with each hidden character as its name in brackets. */
 export function shown(text: string): string {
-  return pieces(text, true).map((p) => (p.hidden ? `[${p.hidden}]` : p.text)).join('')
+  return pieces(text, true)
+    .map((p) => (p.hidden ? `[${p.hidden}]` : p.text))
+    .join('')
 }
 
 /** How many characters of code cannot be seen or are not what they look like. */
@@ -112,7 +146,11 @@ export const needsMarks = (text: string): boolean => FROM_RIGHT.test(text) || hi
 
 /** The text, or with more hidden characters than can be elements the text with their names in brackets. */
 export function fewSigns(text: string): string {
-  return hiddenCount(text) > MOST_SIGNS ? pieces(text).map((p) => (p.hidden ? `[${p.hidden}]` : p.text)).join('') : text
+  return hiddenCount(text) > MOST_SIGNS
+    ? pieces(text)
+        .map((p) => (p.hidden ? `[${p.hidden}]` : p.text))
+        .join('')
+    : text
 }
 
 // The colours of a terminal and what else begins with ESC [.

@@ -10,14 +10,29 @@ import { lineEndsOf } from './lineends'
 import { file } from '@/testcards'
 import WordDiff from './WordDiff.vue'
 
-test.each([['', ''], ['a', ''], ['a\rb', ''], ['a\n', 'lf'], ['a\r\nb', 'crlf'], ['a\r\nb\n', 'mixed'], ['a\r\r\n', 'crlf']])('%j has the line ends %j', (text, ends) => {
+test.each([
+  ['', ''],
+  ['a', ''],
+  ['a\rb', ''],
+  ['a\n', 'lf'],
+  ['a\r\nb', 'crlf'],
+  ['a\r\nb\n', 'mixed'],
+  ['a\r\r\n', 'crlf'],
+])('%j has the line ends %j', (text, ends) => {
   expect(lineEndsOf(text)).toBe(ends)
 })
 
 test.each([
-  ['lf', 'lf', null], ['', '', null], ['', 'lf', null], ['crlf', '', null],
-  ['crlf', 'crlf', 'CRLF line ends kept'], ['', 'crlf', 'CRLF line ends'], ['mixed', 'mixed', 'Mixed line ends'],
-  ['crlf', 'lf', 'Line ends change from CRLF to LF'], ['lf', 'crlf', 'Line ends change from LF to CRLF'], ['mixed', 'crlf', 'Line ends change from mixed to CRLF'],
+  ['lf', 'lf', null],
+  ['', '', null],
+  ['', 'lf', null],
+  ['crlf', '', null],
+  ['crlf', 'crlf', 'CRLF line ends kept'],
+  ['', 'crlf', 'CRLF line ends'],
+  ['mixed', 'mixed', 'Mixed line ends'],
+  ['crlf', 'lf', 'Line ends change from CRLF to LF'],
+  ['lf', 'crlf', 'Line ends change from LF to CRLF'],
+  ['mixed', 'crlf', 'Line ends change from mixed to CRLF'],
 ] as const)('from %j to %j is told as %j', (before, after, said) => {
   expect(endsNote(before, after)?.text ?? null).toBe(said)
 })
@@ -74,7 +89,11 @@ describe('line ends are told once, in the head, and are not characters in each l
 
   test.each([
     [{ line_ends_before: 'crlf', line_ends_after: 'crlf', before: 'a\n', after: 'b\n' }, 'CRLF line ends kept', false],
-    [{ line_ends_before: 'crlf', line_ends_after: 'lf', before: 'a\n', after: 'b\n' }, 'Line ends change from CRLF to LF', false],
+    [
+      { line_ends_before: 'crlf', line_ends_after: 'lf', before: 'a\n', after: 'b\n' },
+      'Line ends change from CRLF to LF',
+      false,
+    ],
     [{ line_ends_before: 'crlf', line_ends_after: 'lf' }, 'Line ends change from CRLF to LF', true],
   ] as const)('of the file on disk: %j', (more, said, only) => {
     const it = mount(DiskDiff, { props: { file: file({ line: 1, ...more }).file! } })
@@ -85,12 +104,24 @@ describe('line ends are told once, in the head, and are not characters in each l
 
 describe('an edit keeps the line ends', () => {
   test('a text field that knows no CR gives them back', () => {
-    expect(withText('Write', { content: 'a\r\nb\r\n' }, 'a\nB\n')).toMatchObject({ changed: true, input: { content: 'a\r\nB\r\n' } })
-    expect(withText('Write', { content: 'a\r\nb\r\n' }, 'a\nb\n')).toMatchObject({ changed: false, input: { content: 'a\r\nb\r\n' } })
+    expect(withText('Write', { content: 'a\r\nb\r\n' }, 'a\nB\n')).toMatchObject({
+      changed: true,
+      input: { content: 'a\r\nB\r\n' },
+    })
+    expect(withText('Write', { content: 'a\r\nb\r\n' }, 'a\nb\n')).toMatchObject({
+      changed: false,
+      input: { content: 'a\r\nb\r\n' },
+    })
   })
 
   test('what has none, or some, stays as it was written', () => {
-    for (const [was, is] of [['a\nb\n', 'a\nB\n'], ['a\r\nb\n', 'a\nB\n'], ['a\r\nb\r\n', 'a\r\nB\r\nc\r\n'], ['a\r\nb', 'c'], ['a\r\nb\r\n', 'x\r\ny\n']] as const) {
+    for (const [was, is] of [
+      ['a\nb\n', 'a\nB\n'],
+      ['a\r\nb\n', 'a\nB\n'],
+      ['a\r\nb\r\n', 'a\r\nB\r\nc\r\n'],
+      ['a\r\nb', 'c'],
+      ['a\r\nb\r\n', 'x\r\ny\n'],
+    ] as const) {
       expect(withText('Write', { content: was }, is)).toMatchObject({ input: { content: is } })
     }
   })

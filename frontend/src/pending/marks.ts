@@ -24,7 +24,8 @@ export function segments(text: string, marks: readonly RiskMark[]): Segment[][] 
     const [from, to] = [at[i]!, at[i + 1]!]
     let level: Segment['level'] = null
     for (const m of marks) {
-      if (m.from <= from && m.to >= to && m.to > m.from && (level === null || RANK[m.level] > RANK[level])) level = m.level
+      if (m.from <= from && m.to >= to && m.to > m.from && (level === null || RANK[m.level] > RANK[level]))
+        level = m.level
     }
     const parts = text.slice(from, to).split('\n')
     parts.forEach((part, j) => {
@@ -48,12 +49,17 @@ const MOST_CHARS = 120
 /** The marks as a list: the worst first, each said once, what is low only if nothing is worse. */
 export function findings(text: string, marks: readonly RiskMark[]): Finding[] {
   const seen = new Set<string>()
-  const list = marks.toSorted((a, b) => RANK[b.level] - RANK[a.level] || a.from - b.from).flatMap((mark): Finding[] => {
-    const part = text.slice(mark.from, Math.min(mark.to, mark.from + 4 * MOST_CHARS)).replace(/\s+/g, ' ').trim()
-    const key = `${mark.kind} ${mark.reason} ${part}`
-    if (seen.has(key)) return []
-    seen.add(key)
-    return [{ mark, text: part.length > MOST_CHARS ? part.slice(0, MOST_CHARS) + '…' : part }]
-  })
+  const list = marks
+    .toSorted((a, b) => RANK[b.level] - RANK[a.level] || a.from - b.from)
+    .flatMap((mark): Finding[] => {
+      const part = text
+        .slice(mark.from, Math.min(mark.to, mark.from + 4 * MOST_CHARS))
+        .replace(/\s+/g, ' ')
+        .trim()
+      const key = `${mark.kind} ${mark.reason} ${part}`
+      if (seen.has(key)) return []
+      seen.add(key)
+      return [{ mark, text: part.length > MOST_CHARS ? part.slice(0, MOST_CHARS) + '…' : part }]
+    })
   return list.some((f) => f.mark.level !== 'low') ? list.filter((f) => f.mark.level !== 'low') : list
 }

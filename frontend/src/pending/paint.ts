@@ -15,7 +15,10 @@ const MOST_STEPS = 20_000 // of the comparison of one pair
 // Lines that have less in common are two lines, and marks all over them tell nothing.
 const ALIKE = 0.4
 
-interface Piece { text: Text; from: number }
+interface Piece {
+  text: Text
+  from: number
+}
 
 /** The text nodes of an element that show source, which begins in it at from. */
 function piecesIn(el: Element, source: string, from: number): Piece[] {
@@ -40,7 +43,8 @@ function* rangesOf(pieces: readonly Piece[], from: number, to: number): Generato
   for (const p of pieces) {
     const start = Math.max(from - p.from, 0)
     const end = Math.min(to - p.from, p.text.data.length)
-    if (start < end) yield new StaticRange({ startContainer: p.text, startOffset: start, endContainer: p.text, endOffset: end })
+    if (start < end)
+      yield new StaticRange({ startContainer: p.text, startOffset: start, endContainer: p.text, endOffset: end })
   }
 }
 
@@ -120,7 +124,8 @@ export function paint(el: Element, { path, before, after, places, lines }: Paint
       if (!p || !spans || from === undefined || !last) continue
       const end = last.from + last.text.data.length
       for (let k = spanAt(spans, from); k < spans.length && spans[k]! < end; k += 3) {
-        for (const range of rangesOf(pieces[i]!, spans[k]!, spans[k + 1]!)) found.push(['code-' + KINDS[spans[k + 2]!]!, range])
+        for (const range of rangesOf(pieces[i]!, spans[k]!, spans[k + 1]!))
+          found.push(['code-' + KINDS[spans[k + 2]!]!, range])
       }
       if (found.length > MOST_RANGES) return
     }

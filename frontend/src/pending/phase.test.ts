@@ -4,11 +4,21 @@ import type { Ack } from '@/wsapi/messages.gen'
 import { phaseOf } from './phase'
 
 const entry = (sent_at: number | null): Entry => ({
-  created_at: 0, sent_at,
-  command: { type: 'pending_request_response', command_id: 'c', session_id: 's', request_id: 'r', request_type: 'tool_approval' },
+  created_at: 0,
+  sent_at,
+  command: {
+    type: 'pending_request_response',
+    command_id: 'c',
+    session_id: 's',
+    request_id: 'r',
+    request_type: 'tool_approval',
+  },
 })
 const ack = (result: Ack['result'], message = ''): Ack => ({
-  type: 'ack', command_id: 'c', result, ...(message ? { error: { code: 'x', message } } : {}),
+  type: 'ack',
+  command_id: 'c',
+  result,
+  ...(message ? { error: { code: 'x', message } } : {}),
 })
 
 test.each([

@@ -17,7 +17,11 @@ export type Phase =
 const CONFIRM_WITHIN_MS = 5_000
 
 export function phaseOf(
-  requestID: string, entries: readonly Entry[], acked: Ack | undefined, connected: boolean, now: number,
+  requestID: string,
+  entries: readonly Entry[],
+  acked: Ack | undefined,
+  connected: boolean,
+  now: number,
 ): Phase {
   const entry = answerTo(entries, requestID)
   if (entry) {

@@ -8,8 +8,18 @@ import { HOLD_MS } from './hold'
 
 // A page whose layout the test decides.
 const READY: Facts = {
-  armed: true, stale: false, phase: 'open', mayAnswer: true, mayApprove: true, othersWrite: false, seen: true, known: true, valid: true,
-  level: 'medium', defaultToNo: false, confirmed: false,
+  armed: true,
+  stale: false,
+  phase: 'open',
+  mayAnswer: true,
+  mayApprove: true,
+  othersWrite: false,
+  seen: true,
+  known: true,
+  valid: true,
+  level: 'medium',
+  defaultToNo: false,
+  confirmed: false,
 }
 let top = 0
 let covered = false
@@ -21,10 +31,19 @@ beforeEach(() => {
   covered = false
   request = 'r'
   facts = READY
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'requestAnimationFrame', 'cancelAnimationFrame', 'Date'] })
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'performance', 'requestAnimationFrame', 'cancelAnimationFrame', 'Date'],
+  })
   document.elementFromPoint = () => (covered ? document.body : document.querySelector('button'))
   vi.spyOn(Element.prototype, 'getBoundingClientRect').mockImplementation(() => new DOMRect(10, top, 100, 48))
-  globalThis.DOMRect ??= class { constructor(public x: number, public y: number, public width: number, public height: number) {} } as never
+  globalThis.DOMRect ??= class {
+    constructor(
+      public x: number,
+      public y: number,
+      public width: number,
+      public height: number,
+    ) {}
+  } as never
 })
 afterEach(() => {
   vi.restoreAllMocks()
@@ -35,14 +54,26 @@ afterEach(() => {
 
 function shown(props: object = {}) {
   return mount(DecideButton, {
-    attachTo: document.body, props: { act: 'approve', control: 'approve', ...props }, slots: { default: 'Approve' },
-    global: { provide: { [guardKey as symbol]: { request: () => request, obstacle: (act: 'approve', more: Partial<Facts>, how: never) => obstacle(act, { ...facts, ...more }, how) } } },
+    attachTo: document.body,
+    props: { act: 'approve', control: 'approve', ...props },
+    slots: { default: 'Approve' },
+    global: {
+      provide: {
+        [guardKey as symbol]: {
+          request: () => request,
+          obstacle: (act: 'approve', more: Partial<Facts>, how: never) => obstacle(act, { ...facts, ...more }, how),
+        },
+      },
+    },
   })
 }
 type Shown = ReturnType<typeof shown>
 
 const el = (b: Shown) => b.element as HTMLElement
-const down = (b: Shown, pointerType = 'touch') => el(b).dispatchEvent(Object.assign(new MouseEvent('pointerdown', { bubbles: true, button: 0 }), { isPrimary: true, pointerType }))
+const down = (b: Shown, pointerType = 'touch') =>
+  el(b).dispatchEvent(
+    Object.assign(new MouseEvent('pointerdown', { bubbles: true, button: 0 }), { isPrimary: true, pointerType }),
+  )
 const up = (b: Shown) => {
   el(b).dispatchEvent(new MouseEvent('pointerup', { bubbles: true }))
   el(b).dispatchEvent(new MouseEvent('click', { bubbles: true, detail: 1 }))
@@ -68,51 +99,72 @@ test('a button that is in its place long enough is pressed, and says by what', a
 
 test.each<[string, (b: Shown) => unknown]>([
   ['it appeared just now', (b) => [down(b), up(b)]],
-  ['it was pushed aside before the finger came', async (b) => {
-    await pass(1_000)
-    top = 452
-    await pass(300)
-    down(b)
-    up(b)
-  }],
-  ['it was pushed aside in the very frame in which the finger came', async (b) => {
-    await pass(1_000)
-    top = 452
-    down(b)
-    up(b)
-  }],
-  ['it was pushed aside while the finger was down', async (b) => {
-    await pass(1_000)
-    down(b)
-    top = 452
-    up(b)
-  }],
-  ['something lay over it until now', async (b) => {
-    await pass(1_000)
-    covered = true
-    await pass(200)
-    covered = false
-    await pass(300)
-    down(b)
-    up(b)
-  }],
-  ['it is another card’s by the time the finger goes up', async (b) => {
-    await pass(1_000)
-    down(b)
-    request = 'another'
-    up(b)
-  }],
-  ['its card was not free when the finger went down', async (b) => {
-    await pass(1_000)
-    facts = { ...READY, armed: false }
-    down(b)
-    facts = READY
-    up(b)
-  }],
-  ['the finger went down elsewhere', async (b) => {
-    await pass(1_000)
-    up(b)
-  }],
+  [
+    'it was pushed aside before the finger came',
+    async (b) => {
+      await pass(1_000)
+      top = 452
+      await pass(300)
+      down(b)
+      up(b)
+    },
+  ],
+  [
+    'it was pushed aside in the very frame in which the finger came',
+    async (b) => {
+      await pass(1_000)
+      top = 452
+      down(b)
+      up(b)
+    },
+  ],
+  [
+    'it was pushed aside while the finger was down',
+    async (b) => {
+      await pass(1_000)
+      down(b)
+      top = 452
+      up(b)
+    },
+  ],
+  [
+    'something lay over it until now',
+    async (b) => {
+      await pass(1_000)
+      covered = true
+      await pass(200)
+      covered = false
+      await pass(300)
+      down(b)
+      up(b)
+    },
+  ],
+  [
+    'it is another card’s by the time the finger goes up',
+    async (b) => {
+      await pass(1_000)
+      down(b)
+      request = 'another'
+      up(b)
+    },
+  ],
+  [
+    'its card was not free when the finger went down',
+    async (b) => {
+      await pass(1_000)
+      facts = { ...READY, armed: false }
+      down(b)
+      facts = READY
+      up(b)
+    },
+  ],
+  [
+    'the finger went down elsewhere',
+    async (b) => {
+      await pass(1_000)
+      up(b)
+    },
+  ],
 ])('nothing is decided when %s', async (_, happens) => {
   const b = shown()
   await happens(b)

@@ -8,7 +8,21 @@ import { batchable } from '@/inbox/queue'
 import type { Request, RiskMark } from '@/wsapi/messages.gen'
 import { findings, segments } from './marks'
 import { headings } from './plan'
-import { answeredAll, armed, asked, button, dock, fates, has, key, looked, newHour, NOW, off, previews } from './testdock'
+import {
+  answeredAll,
+  armed,
+  asked,
+  button,
+  dock,
+  fates,
+  has,
+  key,
+  looked,
+  newHour,
+  NOW,
+  off,
+  previews,
+} from './testdock'
 
 // What a card does with what the server says of it. How each kind of card is
 // heard is in the aria snapshots of the browser tests.
@@ -28,16 +42,51 @@ test('nothing that somebody else wrote runs, wherever it is shown', async () => 
   const tools = new Map(Object.values(KINDS).map((kind) => [kind[0].tool_name, kind]))
   for (const [r, preview] of tools.values()) {
     if (preview?.file) Object.assign(preview.file, { before: all, after: all + '!' })
-    const input = Object.fromEntries(Object.entries(r.tool_input as object).map(([k, v]) => [k, typeof v === 'string' ? all : v]))
+    const input = Object.fromEntries(
+      Object.entries(r.tool_input as object).map(([k, v]) => [k, typeof v === 'string' ? all : v]),
+    )
     previews.set(r.tool_name, {
       ...(preview ?? NOTHING),
-      rules: [{ suggestion: 0, rule: all, form: 'prefix', text: all, level: 'high', kind: 'launcher', reason: all, would_allow: [all] }],
-      why: { permission_mode: all, reason: all, blocked_path: all, rules: [{ rule: all, behavior: 'ask', source: 'user' }], uncovered: [all], smallest: [all] },
+      rules: [
+        {
+          suggestion: 0,
+          rule: all,
+          form: 'prefix',
+          text: all,
+          level: 'high',
+          kind: 'launcher',
+          reason: all,
+          would_allow: [all],
+        },
+      ],
+      why: {
+        permission_mode: all,
+        reason: all,
+        blocked_path: all,
+        rules: [{ rule: all, behavior: 'ask', source: 'user' }],
+        uncovered: [all],
+        smallest: [all],
+      },
     })
-    const d = dock([{ ...r, request_id: r.tool_name, tool_input: input, description: all, decision_reason: all, permission_suggestions: [{ type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: all }] }] }])
+    const d = dock([
+      {
+        ...r,
+        request_id: r.tool_name,
+        tool_input: input,
+        description: all,
+        decision_reason: all,
+        permission_suggestions: [
+          { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: all }] },
+        ],
+      },
+    ])
     await armed()
     await answeredAll()
-    expect(d.wrapper.element.ownerDocument.querySelectorAll('.card script, .card img, .card iframe, .card svg[onload], .card [onerror], .card [onfocus], .card object, .card embed, .card form[action]')).toHaveLength(0)
+    expect(
+      d.wrapper.element.ownerDocument.querySelectorAll(
+        '.card script, .card img, .card iframe, .card svg[onload], .card [onerror], .card [onfocus], .card object, .card embed, .card form[action]',
+      ),
+    ).toHaveLength(0)
     d.wrapper.unmount()
   }
   expect((globalThis as { ran?: unknown }).ran).toBeUndefined()
@@ -50,13 +99,34 @@ test.each([
 ])('the keys of %s are told with its buttons', async (name, keys) => {
   const d = dock([KINDS[name]![0]])
   await armed()
-  expect(d.wrapper.findAll('[aria-keyshortcuts]').map((b) => `${b.attributes('aria-label') ?? b.text()} ${b.attributes('aria-keyshortcuts')}`)).toEqual(keys)
+  expect(
+    d.wrapper
+      .findAll('[aria-keyshortcuts]')
+      .map((b) => `${b.attributes('aria-label') ?? b.text()} ${b.attributes('aria-keyshortcuts')}`),
+  ).toEqual(keys)
 })
 
 describe('what Claude Code demands', () => {
   const bash = (more: Partial<Request>) => {
     previews.set('a', command('low', []))
-    return dock([tool('Bash', { command: 'ls' }, { risk: 'low', permission_suggestions: [{ type: 'addRules', behavior: 'allow', destination: 'session', rules: [{ toolName: 'Bash', ruleContent: 'ls:*' }] }], ...more })])
+    return dock([
+      tool(
+        'Bash',
+        { command: 'ls' },
+        {
+          risk: 'low',
+          permission_suggestions: [
+            {
+              type: 'addRules',
+              behavior: 'allow',
+              destination: 'session',
+              rules: [{ toolName: 'Bash', ruleContent: 'ls:*' }],
+            },
+          ],
+          ...more,
+        },
+      ),
+    ])
   }
   const shown = async (d: ReturnType<typeof bash>) => {
     await import('./Demands.vue')
@@ -96,9 +166,16 @@ describe('what Claude Code demands', () => {
   })
 
   test('matched_ask_rule and mcp_server are told, whatever stands in them', async () => {
-    const d = dock([tool('mcp__my__server__do_it', {}, {
-      matched_ask_rule: { source: 'userSettings', tool_name: 'Bash', rule_content: 'git push:*\u202e' }, mcp_server: { name: 'my__server', source: 'project' },
-    })])
+    const d = dock([
+      tool(
+        'mcp__my__server__do_it',
+        {},
+        {
+          matched_ask_rule: { source: 'userSettings', tool_name: 'Bash', rule_content: 'git push:*\u202e' },
+          mcp_server: { name: 'my__server', source: 'project' },
+        },
+      ),
+    ])
     const text = await shown(d)
     expect(text).toMatch(/Asked because of the rule\s+Bash\(git push:\*/)
     expect(text).toContain('in your settings')
@@ -108,10 +185,20 @@ describe('what Claude Code demands', () => {
     expect(d.wrapper.find('h2').text()).not.toContain('server__do_it')
   })
 
-  test.each([{ default_to_no: true }, { requires_user_interaction: true }, { matched_ask_rule: { source: 's', tool_name: 'Bash' } }, { classifier_approvable: false }])('%o is part of no batch', (more) => {
-    const waiting = (r: Partial<Request>) => ({ session: { rights: null } as never, request: tool('Bash', { command: 'ls' }, { risk: 'low', ...r }) })
+  test.each([
+    { default_to_no: true },
+    { requires_user_interaction: true },
+    { matched_ask_rule: { source: 's', tool_name: 'Bash' } },
+    { classifier_approvable: false },
+  ])('%o is part of no batch', (more) => {
+    const waiting = (r: Partial<Request>) => ({
+      session: { rights: null } as never,
+      request: tool('Bash', { command: 'ls' }, { risk: 'low', ...r }),
+    })
     expect(batchable(waiting({}), 'member')).toBe(true)
-    expect(batchable(waiting({ classifier_approvable: true, mcp_server: { name: 'a', source: 'user' } }), 'member')).toBe(true)
+    expect(
+      batchable(waiting({ classifier_approvable: true, mcp_server: { name: 'a', source: 'user' } }), 'member'),
+    ).toBe(true)
     expect(batchable(waiting(more), 'member')).toBe(false)
   })
 })
@@ -138,7 +225,14 @@ describe('what can do much harm', () => {
 
   test('and can be taken back for some seconds: with what is there, by nobody else, and not twice', async () => {
     const d = red()
-    const held = (more: object) => ({ by: 'Ada', mine: true, decision: 'allow' as const, at: NOW / 1000, until: NOW / 1000 + 3, ...more })
+    const held = (more: object) => ({
+      by: 'Ada',
+      mine: true,
+      decision: 'allow' as const,
+      at: NOW / 1000,
+      until: NOW / 1000 + 3,
+      ...more,
+    })
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
     const field = d.wrapper.find<HTMLInputElement>('.red input')
@@ -162,17 +256,28 @@ describe('what can do much harm', () => {
     await armed()
     expect(off(d.wrapper, 'Approve')).toBe(false)
 
-    await d.state([tool('Bash', { command: 'rm -rf a' }, { held: held({ by: 'Grace', mine: false, decision: 'deny' }) })])
+    await d.state([
+      tool('Bash', { command: 'rm -rf a' }, { held: held({ by: 'Grace', mine: false, decision: 'deny' }) }),
+    ])
     expect(d.wrapper.text()).toContain('Grace denied this. It takes effect in a moment.')
     expect(has(d.wrapper, 'Undo')).toBe(false)
     expect(off(d.wrapper, 'Approve')).toBe(true)
-    await d.state([tool('Bash', { command: 'rm -rf a' }, { held: held({ by: 'Grace', mine: false, dropped: 'They may not answer this any more.' }) })])
+    await d.state([
+      tool(
+        'Bash',
+        { command: 'rm -rf a' },
+        { held: held({ by: 'Grace', mine: false, dropped: 'They may not answer this any more.' }) },
+      ),
+    ])
     expect(d.wrapper.text()).toContain('What Grace decided did not take effect. They may not answer this any more.')
     await armed()
     expect(off(d.wrapper, 'Approve')).toBe(false)
   })
 
-  test.each([['Grace', false], ['Ada', true]])('what %s approved and is held can be denied by anybody, and the denial is sent at once', async (by, mine) => {
+  test.each([
+    ['Grace', false],
+    ['Ada', true],
+  ])('what %s approved and is held can be denied by anybody, and the denial is sent at once', async (by, mine) => {
     const d = red()
     const held = { by, mine, decision: 'allow' as const, at: NOW / 1000, until: NOW / 1000 + 3 }
     await d.state([tool('Bash', { command: 'rm -rf a' }, { held })])
@@ -192,7 +297,13 @@ describe('what can do much harm', () => {
 
   test('over what is held as a denial nothing can be said', async () => {
     const d = red()
-    await d.state([tool('Bash', { command: 'rm -rf a' }, { held: { by: 'Grace', mine: false, decision: 'deny', at: NOW / 1000, until: NOW / 1000 + 3 } })])
+    await d.state([
+      tool(
+        'Bash',
+        { command: 'rm -rf a' },
+        { held: { by: 'Grace', mine: false, decision: 'deny', at: NOW / 1000, until: NOW / 1000 + 3 } },
+      ),
+    ])
     await armed()
     expect([off(d.wrapper, 'Approve'), off(d.wrapper, 'Deny')]).toEqual([true, true])
   })
@@ -205,9 +316,20 @@ describe('what can do much harm', () => {
     await field.setValue('rm')
     await field.trigger('keydown', { key: 'Enter' })
     await d.ack({ held_until: NOW / 1000 + 3 })
-    await d.state([tool('Bash', { command: 'rm -rf a' }, { held: { by: 'Ada', mine: true, decision: 'allow', at: NOW / 1000, until: NOW / 1000 + 3 } })])
+    await d.state([
+      tool(
+        'Bash',
+        { command: 'rm -rf a' },
+        { held: { by: 'Ada', mine: true, decision: 'allow', at: NOW / 1000, until: NOW / 1000 + 3 } },
+      ),
+    ])
     await vi.dynamicImportSettled()
-    fates.set('a', { request_id: 'a', session_id: 's', status: 'denied', resolved: { outcome: 'denied', by: 'Grace', device: null, at: NOW / 1000 + 1, summary: 'Denied by Grace.' } })
+    fates.set('a', {
+      request_id: 'a',
+      session_id: 's',
+      status: 'denied',
+      resolved: { outcome: 'denied', by: 'Grace', device: null, at: NOW / 1000 + 1, summary: 'Denied by Grace.' },
+    })
     await d.state([])
     await answeredAll()
     expect(document.body.textContent).toContain('Grace denied this. Your approval was not used.')
@@ -250,7 +372,11 @@ describe('what can do much harm', () => {
 })
 
 test('approving waits a moment for what the server says, and not for ever', async () => {
-  vi.stubGlobal('fetch', ((was) => (path: string, init: RequestInit) => (path.endsWith('/preview') ? new Promise(() => {}) : was(path, init)))(fetch))
+  vi.stubGlobal(
+    'fetch',
+    ((was) => (path: string, init: RequestInit) =>
+      path.endsWith('/preview') ? new Promise(() => {}) : was(path, init))(fetch),
+  )
   const d = dock([tool('Bash', { command: 'ls' }, { request_id: 'waits' })])
   arrive()
   vi.advanceTimersByTime(600)
@@ -263,8 +389,13 @@ test('approving waits a moment for what the server says, and not for ever', asyn
 })
 
 test('of what was decided meanwhile there is no preview, and nothing waits for it', async () => {
-  vi.stubGlobal('fetch', ((was) => (path: string, init: RequestInit) =>
-    path.endsWith('/decided/preview') ? Promise.resolve(new globalThis.Response(null, { status: 204 })) : was(path, init))(fetch))
+  vi.stubGlobal(
+    'fetch',
+    ((was) => (path: string, init: RequestInit) =>
+      path.endsWith('/decided/preview')
+        ? Promise.resolve(new globalThis.Response(null, { status: 204 }))
+        : was(path, init))(fetch),
+  )
   const d = dock([tool('Bash', { command: 'ls' }, { request_id: 'decided' })])
   arrive()
   vi.advanceTimersByTime(600)
@@ -274,7 +405,11 @@ test('of what was decided meanwhile there is no preview, and nothing waits for i
 
 test('what comes into a card may move its end out of sight: it has to be seen again', async () => {
   let answer: (r: object) => void = () => {}
-  vi.stubGlobal('fetch', ((was) => (path: string, init: RequestInit) => (path.endsWith('/moves/preview') ? new Promise((done) => (answer = done)) : was(path, init)))(fetch))
+  vi.stubGlobal(
+    'fetch',
+    ((was) => (path: string, init: RequestInit) =>
+      path.endsWith('/moves/preview') ? new Promise((done) => (answer = done)) : was(path, init))(fetch),
+  )
   const d = dock([tool('Write', { file_path: '/w/a', content: 'a' }, { request_id: 'moves' })])
   arrive()
   vi.advanceTimersByTime(600)
@@ -288,18 +423,37 @@ test('what comes into a card may move its end out of sight: it has to be seen ag
 })
 
 test('marks cut a text into lines and levels', () => {
-  const mark = (from: number, to: number, level: RiskMark['level']): RiskMark => ({ from, to, kind: 'delete', level, reason: '' })
+  const mark = (from: number, to: number, level: RiskMark['level']): RiskMark => ({
+    from,
+    to,
+    kind: 'delete',
+    level,
+    reason: '',
+  })
   expect(segments('ab\ncd', [mark(1, 4, 'medium'), mark(3, 4, 'high')])).toEqual([
-    [{ text: 'a', level: null }, { text: 'b', level: 'medium' }],
-    [{ text: 'c', level: 'high' }, { text: 'd', level: null }],
+    [
+      { text: 'a', level: null },
+      { text: 'b', level: 'medium' },
+    ],
+    [
+      { text: 'c', level: 'high' },
+      { text: 'd', level: null },
+    ],
   ])
   expect(segments('a\n', [])).toEqual([[{ text: 'a', level: null }]])
   expect(segments('', [])).toEqual([[]])
   // Said once, the worst first, and what is low only when nothing is worse.
-  expect(findings('abcd', [mark(0, 1, 'low'), mark(1, 2, 'medium'), mark(2, 3, 'high'), mark(2, 3, 'high')]).map((f) => f.text)).toEqual(['c', 'b'])
+  expect(
+    findings('abcd', [mark(0, 1, 'low'), mark(1, 2, 'medium'), mark(2, 3, 'high'), mark(2, 3, 'high')]).map(
+      (f) => f.text,
+    ),
+  ).toEqual(['c', 'b'])
   expect(findings('abcd', [mark(0, 1, 'low')]).map((f) => f.text)).toEqual(['a'])
 })
 
 test('headings of a plan are those that are shown as such', () => {
-  expect(headings('# A\n```\n# no\n```\n## `B` *c*\ntext # no\n#no\n~~~\n# no')).toEqual([{ level: 1, text: 'A' }, { level: 2, text: 'B c' }])
+  expect(headings('# A\n```\n# no\n```\n## `B` *c*\ntext # no\n#no\n~~~\n# no')).toEqual([
+    { level: 1, text: 'A' },
+    { level: 2, text: 'B c' },
+  ])
 })

@@ -25,7 +25,10 @@ const FILES = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
  * What the server says of a request before it is decided: of what was asked, and
  * of what a person made of it. It comes after the form and may not come at all.
  */
-export function usePreview(request: Request, edited: ComputedRef<ToolInput | null>): {
+export function usePreview(
+  request: Request,
+  edited: ComputedRef<ToolInput | null>,
+): {
   /** Of what was asked; null while unknown. */
   asked: Ref<Preview | null>
   /** Of what would run now; null while unknown. */
@@ -84,13 +87,17 @@ export function usePreview(request: Request, edited: ComputedRef<ToolInput | nul
   }
   let typing: ReturnType<typeof setTimeout> | undefined
   let late: ReturnType<typeof setTimeout> | undefined
-  watch(edited, (input) => {
-    clearTimeout(typing)
-    clearTimeout(late)
-    if (input === null) return
-    typing = setTimeout(() => void loadEdit(input), AFTER_EDIT_MS)
-    late = setTimeout(() => (failed.value = input), PATIENCE_MS)
-  }, { immediate: true })
+  watch(
+    edited,
+    (input) => {
+      clearTimeout(typing)
+      clearTimeout(late)
+      if (input === null) return
+      typing = setTimeout(() => void loadEdit(input), AFTER_EDIT_MS)
+      late = setTimeout(() => (failed.value = input), PATIENCE_MS)
+    },
+    { immediate: true },
+  )
 
   function refresh() {
     if (!FILES.has(request.tool_name) || Date.now() - read < AGAIN_MS || document.hidden) return
@@ -111,8 +118,14 @@ export function usePreview(request: Request, edited: ComputedRef<ToolInput | nul
 
   return {
     asked,
-    current: computed(() => (edited.value === null ? asked.value : ofEdit.value?.input === edited.value ? ofEdit.value.preview : null)),
-    settled: computed(() => settled.value && (edited.value === null || failed.value === edited.value || ofEdit.value?.input === edited.value)),
+    current: computed(() =>
+      edited.value === null ? asked.value : ofEdit.value?.input === edited.value ? ofEdit.value.preview : null,
+    ),
+    settled: computed(
+      () =>
+        settled.value &&
+        (edited.value === null || failed.value === edited.value || ofEdit.value?.input === edited.value),
+    ),
     changed,
     refresh,
   }

@@ -10,7 +10,10 @@ const RESUMES_WITHIN_MS = 15_000
  * ours, seconds.
  */
 export function resumingOf(
-  departed: Pick<Departed, 'request' | 'left_at'>, session: Pick<Known, 'state' | 'state_changed_at'>, now: number, skew: number,
+  departed: Pick<Departed, 'request' | 'left_at'>,
+  session: Pick<Known, 'state' | 'state_changed_at'>,
+  now: number,
+  skew: number,
 ): 'resuming' | 'kept' | null {
   if (departed.request.status !== 'orphaned') return null
   if (session.state === 'starting') return 'resuming'

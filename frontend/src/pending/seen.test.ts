@@ -66,15 +66,19 @@ test('another text begins anew', () => {
 
 test('whatever the order, seen is what was in view for long enough, and nothing else', () => {
   const looks = fc.array(fc.tuple(fc.nat(2_000), fc.integer({ min: 20, max: 500 }), fc.nat(300)), { maxLength: 30 })
-  fc.assert(fc.property(fc.integer({ min: 1, max: 2_000 }), looks, (height, all) => {
-    const strips = reader(height)
-    for (const [top, tall, ms] of all) strips.add({ top, bottom: top + tall }, ms)
-    const unseen = Array.from({ length: Math.ceil(height / 20) }, (_, i) => i * 20).filter((top) => {
-      const middle = (top + Math.min(top + 20, height)) / 2
-      return all.reduce((sum, [from, tall, ms]) => sum + (middle >= from && middle <= from + tall ? ms : 0), 0) < LOOK_MS
-    })
-    const now = strips.unseen(height)
-    expect(now?.lines ?? 0).toBe(unseen.length)
-    expect(now?.top).toBe(unseen[0])
-  }))
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 2_000 }), looks, (height, all) => {
+      const strips = reader(height)
+      for (const [top, tall, ms] of all) strips.add({ top, bottom: top + tall }, ms)
+      const unseen = Array.from({ length: Math.ceil(height / 20) }, (_, i) => i * 20).filter((top) => {
+        const middle = (top + Math.min(top + 20, height)) / 2
+        return (
+          all.reduce((sum, [from, tall, ms]) => sum + (middle >= from && middle <= from + tall ? ms : 0), 0) < LOOK_MS
+        )
+      })
+      const now = strips.unseen(height)
+      expect(now?.lines ?? 0).toBe(unseen.length)
+      expect(now?.top).toBe(unseen[0])
+    }),
+  )
 })

@@ -10,7 +10,10 @@ export const LOOK_MS = 200
 const PADDING_PX = 24
 
 /** A part of the content, in pixels from its top. */
-export interface Span { top: number; bottom: number }
+export interface Span {
+  top: number
+  bottom: number
+}
 
 export interface Unseen {
   /** Where the first part begins that was not seen, in pixels. */

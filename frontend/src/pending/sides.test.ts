@@ -2,7 +2,12 @@ import { expect, it } from 'vitest'
 import type { DiffLine } from './diff'
 import { rowsOf } from './sides'
 
-const rows = (kinds: string) => rowsOf([...kinds].map((k) => ({ kind: ({ '=': 'same', '-': 'del', '+': 'add', '~': 'gap' } as const)[k] as DiffLine['kind'] })))
+const rows = (kinds: string) =>
+  rowsOf(
+    [...kinds].map((k) => ({
+      kind: ({ '=': 'same', '-': 'del', '+': 'add', '~': 'gap' } as const)[k] as DiffLine['kind'],
+    })),
+  )
 
 it('puts what was removed beside what was added', () => {
   expect(rows('=--+=')).toEqual([1, 2, 3, 2, 4])

@@ -57,7 +57,9 @@ function soon(): void {
 function next(): void {
   clearTimeout(timer)
   if (all.size === 0) return
-  const waits = [...all].map((w) => (w.still.value || w.since === Infinity ? EVERY_MS : Math.max(1, w.since + STILL_MS - now())))
+  const waits = [...all].map((w) =>
+    w.still.value || w.since === Infinity ? EVERY_MS : Math.max(1, w.since + STILL_MS - now()),
+  )
   timer = setTimeout(soon, Math.min(EVERY_MS, ...waits))
 }
 

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest'
 import { granted, offers } from './suggestions'
 
 const rule = {
-  type: 'addRules', behavior: 'allow', destination: 'localSettings', rules: [{ toolName: 'Bash', ruleContent: 'go test:*' }, { toolName: 'Read' }],
+  type: 'addRules',
+  behavior: 'allow',
+  destination: 'localSettings',
+  rules: [{ toolName: 'Bash', ruleContent: 'go test:*' }, { toolName: 'Read' }],
 }
 
 test('rules are shown exactly as they would be saved', () => {
@@ -21,8 +24,14 @@ test('a switch of mode holds for the session only', () => {
 })
 
 test('what cannot be put in words, or asks for everything, is not offered', () => {
-  expect(offers([
-    { type: 'setMode', mode: 'bypassPermissions', destination: 'session' }, { type: 'addRules', behavior: 'deny', rules: [{ toolName: 'X' }] },
-    { type: 'addRules', behavior: 'allow', rules: [] }, { type: 'other' }, null, 7,
-  ])).toEqual([])
+  expect(
+    offers([
+      { type: 'setMode', mode: 'bypassPermissions', destination: 'session' },
+      { type: 'addRules', behavior: 'deny', rules: [{ toolName: 'X' }] },
+      { type: 'addRules', behavior: 'allow', rules: [] },
+      { type: 'other' },
+      null,
+      7,
+    ]),
+  ).toEqual([])
 })

@@ -23,8 +23,12 @@ export const asked: string[] = []
 export const fates = new Map<string, object>()
 vi.stubGlobal('fetch', async (path: string, init: RequestInit) => {
   asked.push(`${init.method} ${path} ${String(init.body ?? '')}`.trim())
-  const said = previews.get(/^\/api\/pending\/(.*)\/preview$/.exec(path)?.[1] ?? '') ?? fates.get(/^\/api\/pending\/([^/]*)$/.exec(path)?.[1] ?? '')
-  return new globalThis.Response(JSON.stringify(said ?? { error: { code: 'not_found', message: 'No.' } }), { status: said ? 200 : 404 })
+  const said =
+    previews.get(/^\/api\/pending\/(.*)\/preview$/.exec(path)?.[1] ?? '') ??
+    fates.get(/^\/api\/pending\/([^/]*)$/.exec(path)?.[1] ?? '')
+  return new globalThis.Response(JSON.stringify(said ?? { error: { code: 'not_found', message: 'No.' } }), {
+    status: said ? 200 : 404,
+  })
 })
 
 /** Whatever the server was asked is answered. */
@@ -37,17 +41,36 @@ export async function answeredAll() {
 export let NOW = 1_763_692_800_000
 
 /** A request of this hour. */
-export const request = (id: string, more: Partial<Request> = {}): Request => card(id, { created_at: NOW / 1000 - 5, ...more })
-export const asks = (id: string, questions: Question[], more: Partial<Request> = {}) => form(id, questions, { created_at: NOW / 1000 - 5, ...more })
+export const request = (id: string, more: Partial<Request> = {}): Request =>
+  card(id, { created_at: NOW / 1000 - 5, ...more })
+export const asks = (id: string, questions: Question[], more: Partial<Request> = {}) =>
+  form(id, questions, { created_at: NOW / 1000 - 5, ...more })
 
 export { question } from '@/testcards'
 
 let version = 0
 export function process(requests: Request[], more: Partial<ProcessState> = {}): ProcessState {
   return {
-    type: 'process_state', version: ++version, session_id: 's', project_id: 'p', title: 'Fix it', cwd: '/w', state: 'assistant_turn',
-    started_at: 1, state_changed_at: 1, model: '', permission_mode: 'default', memory: 0, cpu: 0, node_id: 'n', error: null,
-    kill_reason: null, stuck: null, queued_messages: 0, pending_requests: requests, ...more,
+    type: 'process_state',
+    version: ++version,
+    session_id: 's',
+    project_id: 'p',
+    title: 'Fix it',
+    cwd: '/w',
+    state: 'assistant_turn',
+    started_at: 1,
+    state_changed_at: 1,
+    model: '',
+    permission_mode: 'default',
+    memory: 0,
+    cpu: 0,
+    node_id: 'n',
+    error: null,
+    kill_reason: null,
+    stuck: null,
+    queued_messages: 0,
+    pending_requests: requests,
+    ...more,
   }
 }
 
@@ -69,25 +92,57 @@ export function dock(requests: Request[], role: 'viewer' | 'member' = 'member') 
     answer(answer) {
       answers.push(answer)
       const command = { type: 'pending_request_response' as const, command_id: 'c' + answers.length, ...answer }
-      store.setOutbox([...store.outbox, { command, created_at: Date.now(), sent_at: store.connected ? Date.now() : null }])
+      store.setOutbox([
+        ...store.outbox,
+        { command, created_at: Date.now(), sent_at: store.connected ? Date.now() : null },
+      ])
     },
-    say: (_, text) => void said.push(text), cancel: () => true, follow: () => () => {}, typing: () => {}, draft: () => null, find: async () => true, refresh: async () => {}, retryNow: () => {},
+    say: (_, text) => void said.push(text),
+    cancel: () => true,
+    follow: () => () => {},
+    typing: () => {},
+    draft: () => null,
+    find: async () => true,
+    refresh: async () => {},
+    retryNow: () => {},
   }
   store.setStatus({ kind: 'open' })
-  const context = { now: NOW, commandOf: (id: string) => store.outbox.find((e) => e.command.command_id === id)?.command }
-  store.apply([
-    { type: 'hello', protocol: 1, server_version: '1', node_id: 'n', user: { name: 'ada', role }, server_time: NOW / 1000 }, process(requests),
-  ], context)
+  const context = {
+    now: NOW,
+    commandOf: (id: string) => store.outbox.find((e) => e.command.command_id === id)?.command,
+  }
+  store.apply(
+    [
+      {
+        type: 'hello',
+        protocol: 1,
+        server_version: '1',
+        node_id: 'n',
+        user: { name: 'ada', role },
+        server_time: NOW / 1000,
+      },
+      process(requests),
+    ],
+    context,
+  )
   const cramped = ref(false)
   const before = document.createElement('textarea')
   document.body.append(before)
-  const wrapper = mount({
-    components: { RequestDock },
-    setup: () => ({ store, cramped, released: () => before.focus() }),
-    template: '<RequestDock v-if="store.session(\'s\')" ref="dock" :session="store.session(\'s\')" :cramped="cramped" @release="released" />',
-  }, { attachTo: document.body, global: { plugins: [pinia], provide: { [portKey as symbol]: port } } })
+  const wrapper = mount(
+    {
+      components: { RequestDock },
+      setup: () => ({ store, cramped, released: () => before.focus() }),
+      template:
+        '<RequestDock v-if="store.session(\'s\')" ref="dock" :session="store.session(\'s\')" :cramped="cramped" @release="released" />',
+    },
+    { attachTo: document.body, global: { plugins: [pinia], provide: { [portKey as symbol]: port } } },
+  )
   return {
-    wrapper, store, answers, said, before,
+    wrapper,
+    store,
+    answers,
+    said,
+    before,
     focusFirst: () => (wrapper.vm.$refs['dock'] as { focusFirst(): Promise<void> }).focusFirst(),
     async state(now: Request[], more: Partial<ProcessState> = {}) {
       store.apply([process(now, more)], { ...context, now: Date.now() })
@@ -104,12 +159,20 @@ export function dock(requests: Request[], role: 'viewer' | 'member' = 'member') 
 
 export const button = (w: VueWrapper, name: string) => {
   const found = w.findAll('button').find((b) => b.isVisible() && (b.attributes('aria-label') ?? b.text()) === name)
-  if (!found) throw new Error(`no button ${name}; there are: ${w.findAll('button').map((b) => b.text()).join(', ')}`)
+  if (!found)
+    throw new Error(
+      `no button ${name}; there are: ${w
+        .findAll('button')
+        .map((b) => b.text())
+        .join(', ')}`,
+    )
   return found
 }
-export const has = (w: VueWrapper, name: string) => w.findAll('button').some((b) => (b.attributes('aria-label') ?? b.text()) === name)
+export const has = (w: VueWrapper, name: string) =>
+  w.findAll('button').some((b) => (b.attributes('aria-label') ?? b.text()) === name)
 export const off = (w: VueWrapper, name: string) => button(w, name).attributes('aria-disabled') === 'true'
-export const key = (w: VueWrapper, k: string, more: object = {}) => w.find('[role=group]').trigger('keydown', { key: k, ...more })
+export const key = (w: VueWrapper, k: string, more: object = {}) =>
+  w.find('[role=group]').trigger('keydown', { key: k, ...more })
 export async function armed() {
   await answeredAll()
   arrive()

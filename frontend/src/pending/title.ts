@@ -44,16 +44,28 @@ export function titleOf(request: Request, cwd = ''): Title {
   const mcp = /^mcp__(.+?)__(.+)$/s.exec(request.tool_name)
   // Of an underscored name nobody can tell where that of the server ends.
   const server = request.mcp_server?.name
-  const of = server && request.tool_name.startsWith(`mcp__${server}__`) ? request.tool_name.slice(`mcp__${server}__`.length) : mcp?.[2]
+  const of =
+    server && request.tool_name.startsWith(`mcp__${server}__`)
+      ? request.tool_name.slice(`mcp__${server}__`.length)
+      : mcp?.[2]
   if (mcp) return { icon: 'tool', title: p.mcp(of!, server ?? mcp[1]!), line: of! }
-  return { icon: 'tool', title: p.other(request.tool_name), line: request.title || path(input['file_path'] ?? input['pattern']) }
+  return {
+    icon: 'tool',
+    title: p.other(request.tool_name),
+    line: request.title || path(input['file_path'] ?? input['pattern']),
+  }
 }
 
 // A list shows less of it, and the marks are looked for from each to the end.
 const LINE = 400
 
 /** The words of a markdown text on one line, without the marks that most often stand in them. */
-const plain = (text: string) => text.slice(0, LINE).replace(/(\*\*|__|`{1,3}|~~)(?=\S)(.+?)\1/g, '$2').replace(/\s+/g, ' ').trim()
+const plain = (text: string) =>
+  text
+    .slice(0, LINE)
+    .replace(/(\*\*|__|`{1,3}|~~)(?=\S)(.+?)\1/g, '$2')
+    .replace(/\s+/g, ' ')
+    .trim()
 
 /** The input of an elicitation, as the MCP server sent it. */
 export function elicitationOf(request: Request): { visit: boolean; message: string; url: string } {

@@ -38,10 +38,14 @@ function device(connected = true) {
   stop = travel(store, port)
   let at = 0
   return {
-    store, sent,
+    store,
+    sent,
     write: (key = 'message:s') => scope.current.run(() => useDraft<string>(key, () => ''))!.value,
     async hear(value: unknown, more: Partial<KeptDraft> = {}) {
-      store.apply([{ type: 'draft', session_id: 's', value, at: ++at, ...more }], { now: Date.now(), commandOf: () => undefined })
+      store.apply([{ type: 'draft', session_id: 's', value, at: ++at, ...more }], {
+        now: Date.now(),
+        commandOf: () => undefined,
+      })
       await nextTick()
     },
   }

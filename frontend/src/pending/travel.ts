@@ -21,7 +21,8 @@ const text = (value: unknown): string => JSON.stringify(value ?? null)
 // What server and browser last had in common: whatever differs from it here was
 // written here.
 const common = (key: string): string | null => drafts.get<string>(`common:${key}`)
-const agree = (key: string, value: string): void => (value === 'null' ? drafts.remove(`common:${key}`) : drafts.set(`common:${key}`, value))
+const agree = (key: string, value: string): void =>
+  value === 'null' ? drafts.remove(`common:${key}`) : drafts.set(`common:${key}`, value)
 
 /** Begins to send and to take drafts, until the returned function is called. */
 export function travel(store: Store, port: Port): () => void {
@@ -48,7 +49,10 @@ export function travel(store: Store, port: Port): () => void {
     // Files that are attached, and the form of a new session, stay with this browser.
     if (taking || !/^(request|message):/.test(key)) return
     clearTimeout(waiting.get(key))
-    waiting.set(key, setTimeout(() => send(key), PAUSE_MS))
+    waiting.set(
+      key,
+      setTimeout(() => send(key), PAUSE_MS),
+    )
   }
 
   function take(d: KeptDraft): void {
@@ -82,13 +86,21 @@ export function travel(store: Store, port: Port): () => void {
     agree(key, text(value))
   }
 
-  const stopTaking = watch(() => store.state.drafts, (all) => {
-    for (const d of all.values()) take(d)
-  }, { immediate: true })
-  const stopSending = watch(() => store.connected, (on) => {
-    if (!on) return
-    for (const key of drafts.keys()) if (/^(request|message):/.test(key)) changed.tell(key)
-  }, { immediate: true })
+  const stopTaking = watch(
+    () => store.state.drafts,
+    (all) => {
+      for (const d of all.values()) take(d)
+    },
+    { immediate: true },
+  )
+  const stopSending = watch(
+    () => store.connected,
+    (on) => {
+      if (!on) return
+      for (const key of drafts.keys()) if (/^(request|message):/.test(key)) changed.tell(key)
+    },
+    { immediate: true },
+  )
   const hurry = () => {
     if (document.hidden) for (const key of waiting.keys()) send(key)
   }

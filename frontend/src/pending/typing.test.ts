@@ -29,10 +29,23 @@ const rarely = fc.oneof({ weight: 7, arbitrary: fc.constant(false) }, { weight: 
 const span = fc.oneof(fc.integer({ min: 1, max: 3_000 }), fc.constantFrom(600, 1_500, 3_000))
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: fc.record({
-    do: fc.constant('type' as const), key: fc.constantFrom(...KEYS, 'y', 'Enter', ' '), repeat: rarely, isComposing: rarely, altGraph: rarely,
-  }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('come' as const), kind: fc.constantFrom('bash' as const, 'plan' as const, 'question' as const, 'edit' as const) }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('type' as const),
+      key: fc.constantFrom(...KEYS, 'y', 'Enter', ' '),
+      repeat: rarely,
+      isComposing: rarely,
+      altGraph: rarely,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('come' as const),
+      kind: fc.constantFrom('bash' as const, 'plan' as const, 'question' as const, 'edit' as const),
+    }),
+  },
   { weight: 1, arbitrary: fc.constant<Step>({ do: 'go' }) },
   { weight: 1, arbitrary: fc.constant<Step>({ do: 'window' }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: span }) },
@@ -48,9 +61,15 @@ const made: Record<'bash' | 'plan' | 'question' | 'edit', (id: string) => Reques
 /** A key as a browser gives it: keydown, and the press of a button that has the focus. */
 function press(s: Extract<Step, { do: 'type' }>) {
   const at = document.activeElement ?? document.body
-  const ev = new KeyboardEvent('keydown', { ...s, bubbles: true, cancelable: true, modifierAltGraph: s.altGraph === true })
+  const ev = new KeyboardEvent('keydown', {
+    ...s,
+    bubbles: true,
+    cancelable: true,
+    modifierAltGraph: s.altGraph === true,
+  })
   const free = at.dispatchEvent(ev)
-  if (free && !s.repeat && !s.isComposing && at instanceof HTMLButtonElement && (s.key === 'Enter' || s.key === ' ')) at.click()
+  if (free && !s.repeat && !s.isComposing && at instanceof HTMLButtonElement && (s.key === 'Enter' || s.key === ' '))
+    at.click()
 }
 
 async function run(steps: Step[], begin?: (d: ReturnType<typeof dock>) => Promise<void>) {
@@ -94,22 +113,32 @@ async function run(steps: Step[], begin?: (d: ReturnType<typeof dock>) => Promis
 
 describe('typing', () => {
   it('in the composer decides nothing, whatever appears', async () => {
-    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-      expect(await run(steps)).toEqual([])
-    }), { numRuns: 400 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        expect(await run(steps)).toEqual([])
+      }),
+      { numRuns: 400 },
+    )
   }, 120_000)
 
   it('on into a card that was just handed the focus decides nothing', async () => {
     const typed = step.filter((s) => s.do === 'type')
-    await fc.assert(fc.asyncProperty(fc.array(typed, { maxLength: 20 }), fc.constantFrom('bash' as const, 'plan' as const, 'question' as const, 'edit' as const), async (steps, kind) => {
-      const answers = await run(steps, async (d) => {
-        await d.state([made[kind]('first')])
-        await armed()
-        // As Alt+. does, and as a card that leaves does to its neighbour.
-        await d.focusFirst()
-      })
-      expect(answers).toEqual([])
-    }), { numRuns: 100 })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(typed, { maxLength: 20 }),
+        fc.constantFrom('bash' as const, 'plan' as const, 'question' as const, 'edit' as const),
+        async (steps, kind) => {
+          const answers = await run(steps, async (d) => {
+            await d.state([made[kind]('first')])
+            await armed()
+            // As Alt+. does, and as a card that leaves does to its neighbour.
+            await d.focusFirst()
+          })
+          expect(answers).toEqual([])
+        },
+      ),
+      { numRuns: 100 },
+    )
   }, 120_000)
 
   it('is what decides once the card has the focus and the moment is over: the tests above would see it', async () => {

@@ -11,7 +11,8 @@ const held = (more?: Partial<Given>) => undoable(given(more)).undo_ms ?? 0
 
 describe('the undo window', () => {
   test('covers by default every approval by touch, and on the desk all above low risk and in bulk', () => {
-    for (const level of ['low', 'medium', 'high', undefined, null] as const) expect(held({ touch: true, level })).toBe(3_000)
+    for (const level of ['low', 'medium', 'high', undefined, null] as const)
+      expect(held({ touch: true, level })).toBe(3_000)
     expect(held({ level: 'low' })).toBe(0)
     expect(held({ level: 'medium' })).toBe(3_000)
     expect(held({ level: 'high' })).toBe(3_000)
@@ -28,7 +29,9 @@ describe('the undo window', () => {
     undoFor.value = '10'
     expect(held({ level: 'high' })).toBe(10_000)
     undoing.value = 'high'
-    expect([held({ touch: true }), held({ level: 'medium' }), held({ level: 'high' }), held({ bulk: true })]).toEqual([0, 0, 10_000, 10_000])
+    expect([held({ touch: true }), held({ level: 'medium' }), held({ level: 'high' }), held({ bulk: true })]).toEqual([
+      0, 0, 10_000, 10_000,
+    ])
     undoing.value = 'always'
     expect([held(), held({ decision: 'deny' })]).toEqual([10_000, 10_000])
     undoing.value = 'never'

@@ -37,7 +37,8 @@ function covered({ decision, touch, level, bulk = false }: Given): boolean {
 }
 
 /** What goes with a decision so that it can be undone. */
-export const undoable = (given: Given): { undo_ms?: number } => (covered(given) ? { undo_ms: Number(undoFor.value) * 1_000 } : {})
+export const undoable = (given: Given): { undo_ms?: number } =>
+  covered(given) ? { undo_ms: Number(undoFor.value) * 1_000 } : {}
 
 /** The seconds until an answer counts, by the server's clock. */
 export const leftOf = (held: { at: number; until: number }, now: number): number =>
@@ -49,7 +50,12 @@ export const leftOf = (held: { at: number; until: number }, now: number): number
  * decision, has nothing to take back.
  */
 export function isUndo(ev: KeyboardEvent): boolean {
-  if (ev.defaultPrevented || ev.key.toLowerCase() !== 'z' || ev.shiftKey || ev.altKey || !(ev.ctrlKey || ev.metaKey)) return false
+  if (ev.defaultPrevented || ev.key.toLowerCase() !== 'z' || ev.shiftKey || ev.altKey || !(ev.ctrlKey || ev.metaKey))
+    return false
   const at = ev.target as HTMLElement
-  return !at.isContentEditable && !at.matches?.('[data-writes]') && !(at.matches?.('input, textarea') && (at as HTMLInputElement).value !== '')
+  return (
+    !at.isContentEditable &&
+    !at.matches?.('[data-writes]') &&
+    !(at.matches?.('input, textarea') && (at as HTMLInputElement).value !== '')
+  )
 }

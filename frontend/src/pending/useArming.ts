@@ -19,14 +19,21 @@ export function useArming(): { armed: Readonly<Ref<boolean>>; rearm: () => void 
   const armed = ref(false)
   const store = useSessions()
   let timer: ReturnType<typeof setTimeout> | undefined
-  watchEffect(() => {
-    clearTimeout(timer)
-    const wait = armedFrom(shown.value, focused.value) - Date.now()
-    // After a sleep it shows what was; what is comes in a moment, as if just shown.
-    armed.value = wait <= 0 && !store.stale
-    if (wait > 0 && !store.stale) timer = setTimeout(() => (armed.value = true), wait)
-  }, { flush: 'sync' })
-  watch(() => store.stale, () => (shown.value = Date.now()), { flush: 'sync' })
+  watchEffect(
+    () => {
+      clearTimeout(timer)
+      const wait = armedFrom(shown.value, focused.value) - Date.now()
+      // After a sleep it shows what was; what is comes in a moment, as if just shown.
+      armed.value = wait <= 0 && !store.stale
+      if (wait > 0 && !store.stale) timer = setTimeout(() => (armed.value = true), wait)
+    },
+    { flush: 'sync' },
+  )
+  watch(
+    () => store.stale,
+    () => (shown.value = Date.now()),
+    { flush: 'sync' },
+  )
   onScopeDispose(() => clearTimeout(timer))
   return { armed, rearm: () => (shown.value = Date.now()) }
 }

@@ -12,8 +12,10 @@ import { undoable, type Given } from './undoing'
 // After an answer was to count a tab waits so long for the state that says so.
 const LATE_S = 3
 
-type Decided = Pick<PendingRequestResponse,
-  'decision' | 'message' | 'interrupt' | 'updated_input' | 'updated_permissions' | 'responses'>
+type Decided = Pick<
+  PendingRequestResponse,
+  'decision' | 'message' | 'interrupt' | 'updated_input' | 'updated_permissions' | 'responses'
+>
 
 interface Pressed {
   decision: 'allow' | 'deny'
@@ -39,15 +41,25 @@ export function useRequest(props: { session: Known; request: Request }): {
     const ack = store.state.acks.get(props.request.request_id)
     const at = phaseOf(props.request.request_id, store.outbox, ack, store.connected, now.value)
     // What was held and is open all the same was taken back.
-    if (at.kind === 'taken' && ack?.held_until !== undefined && now.value / 1000 + store.state.skew > ack.held_until + LATE_S) {
+    if (
+      at.kind === 'taken' &&
+      ack?.held_until !== undefined &&
+      now.value / 1000 + store.state.skew > ack.held_until + LATE_S
+    ) {
       return { kind: 'open', refused: null }
     }
     // The first of two approvals is taken, and leaves the request open.
     return at.kind === 'taken' && props.request.approval?.effect === 'two_people' ? { kind: 'open', refused: null } : at
   })
   const free = computed(() => phase.value.kind === 'open' && may(props.session, 'answer', store.state.user?.role))
-  const deniable = computed(() => free.value || (phase.value.kind === 'held' && props.request.held?.decision === 'allow'
-    && may(props.session, 'answer', store.state.user?.role) && !answerTo(store.outbox, props.request.request_id)))
+  const deniable = computed(
+    () =>
+      free.value ||
+      (phase.value.kind === 'held' &&
+        props.request.held?.decision === 'allow' &&
+        may(props.session, 'answer', store.state.user?.role) &&
+        !answerTo(store.outbox, props.request.request_id)),
+  )
   return {
     phase,
     free,
@@ -68,7 +80,9 @@ export function useRequest(props: { session: Known; request: Request }): {
         input_hash: props.request.input_hash,
         ...decided,
         // Where two must approve, the other one is the second thought.
-        ...(props.request.approval?.effect === 'two_people' ? {} : undoable({ decision: decided.decision ?? 'allow', ...given })),
+        ...(props.request.approval?.effect === 'two_people'
+          ? {}
+          : undoable({ decision: decided.decision ?? 'allow', ...given })),
       })
     },
   }

@@ -10,7 +10,11 @@ const clips = (el: Element) => getComputedStyle(el).overflowY !== 'visible'
  * Whether all of a body was on screen, down to its end. Lines that are marked with
  * data-tail need not have been: they show what stays as it is.
  */
-export function useSeen(body: Readonly<Ref<HTMLElement | null>>, content: Readonly<Ref<HTMLElement | null>>, end: Readonly<Ref<HTMLElement | null>>): {
+export function useSeen(
+  body: Readonly<Ref<HTMLElement | null>>,
+  content: Readonly<Ref<HTMLElement | null>>,
+  end: Readonly<Ref<HTMLElement | null>>,
+): {
   seen: Readonly<Ref<boolean>>
   /** How many lines were not seen. */
   left: Readonly<Ref<number>>
@@ -106,7 +110,8 @@ export function useSeen(body: Readonly<Ref<HTMLElement | null>>, content: Readon
     const scale = body.value.offsetHeight > 0 ? rect.height / body.value.offsetHeight : 1
     const by = (content.value.getBoundingClientRect().top + first - OVERLAP_PX - Math.max(rect.top, 0)) / (scale || 1)
     let scroller: Element | null = body.value
-    while (scroller && !(clips(scroller) && scroller.scrollHeight > scroller.clientHeight + 1)) scroller = scroller.parentElement
+    while (scroller && !(clips(scroller) && scroller.scrollHeight > scroller.clientHeight + 1))
+      scroller = scroller.parentElement
     ;(scroller ?? document.scrollingElement)?.scrollBy({ top: by })
   }
 

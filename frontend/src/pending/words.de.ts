@@ -41,10 +41,15 @@ export const words: typeof english = {
   chooseAny: 'Wähle beliebig viele',
   choose: (b) => `Wähle ${range(b.min_items, b.max_items)}`,
   format: (format, b) => {
-    const name = ({
-      number: 'Eine Zahl', integer: 'Eine ganze Zahl', email: 'Eine E-Mail-Adresse', uri: 'Eine Adresse wie https://…',
-      date: 'Ein Datum', 'date-time': 'Datum und Uhrzeit wie 2026-01-31T14:00:00Z',
-    })[format ?? ''] ?? ''
+    const name =
+      {
+        number: 'Eine Zahl',
+        integer: 'Eine ganze Zahl',
+        email: 'Eine E-Mail-Adresse',
+        uri: 'Eine Adresse wie https://…',
+        date: 'Ein Datum',
+        'date-time': 'Datum und Uhrzeit wie 2026-01-31T14:00:00Z',
+      }[format ?? ''] ?? ''
     const between = range(b.minimum, b.maximum)
     const numbers = between && (b.minimum !== undefined && b.maximum !== undefined ? ` von ${between}` : `, ${between}`)
     const length = range(b.min_length, b.max_length, 'Zeichen')
@@ -72,7 +77,8 @@ export const words: typeof english = {
   other: 'Anderes',
   otherAnswer: (question) => `Anderes: ${question}`,
   otherExample: 'Deine eigene Antwort',
-  missing: (n, all) => (all === 1 ? 'Antwort fehlt' : n === 1 ? 'Noch 1 Frage beantworten' : `Noch ${n} Fragen beantworten`),
+  missing: (n, all) =>
+    all === 1 ? 'Antwort fehlt' : n === 1 ? 'Noch 1 Frage beantworten' : `Noch ${n} Fragen beantworten`,
   submit: 'Antworten absenden',
   decline: 'Nicht antworten',
   declineReason: (who) => `Nachricht an ${whom(who)} (optional)`,
@@ -140,27 +146,40 @@ export const words: typeof english = {
   },
   file: {
     state: {
-      new: 'Neue Datei', changes: 'Verglichen mit der Datei, wie sie jetzt ist', same: 'Nichts wäre anders als in der Datei, wie sie ist.',
-      no_file: 'Diese Datei gibt es nicht. Das wird fehlschlagen.', outside: 'Die Datei liegt außerhalb der Ordner, die hier gezeigt werden, oder hat einen Namen, der es vielleicht tut, und wird nicht verglichen.',
-      other: 'Das ist ein Ordner oder ein Gerät, keine Datei.', large: 'Die Datei ist zu groß, um sie hier zu vergleichen.',
-      denied: 'Dieser Server darf die Datei nicht lesen.', binary: 'Die Datei ist kein Text und wird nicht verglichen.',
+      new: 'Neue Datei',
+      changes: 'Verglichen mit der Datei, wie sie jetzt ist',
+      same: 'Nichts wäre anders als in der Datei, wie sie ist.',
+      no_file: 'Diese Datei gibt es nicht. Das wird fehlschlagen.',
+      outside:
+        'Die Datei liegt außerhalb der Ordner, die hier gezeigt werden, oder hat einen Namen, der es vielleicht tut, und wird nicht verglichen.',
+      other: 'Das ist ein Ordner oder ein Gerät, keine Datei.',
+      large: 'Die Datei ist zu groß, um sie hier zu vergleichen.',
+      denied: 'Dieser Server darf die Datei nicht lesen.',
+      binary: 'Die Datei ist kein Text und wird nicht verglichen.',
     },
-    problem: (problem, found, edit) => ({
-      not_found: 'Der Text steht nicht in der Datei, wie sie jetzt ist', many: `Der Text steht ${found}-mal da, darf aber nur einmal da sein`,
-      same: 'Der neue Text ist derselbe wie der alte', empty: 'Der zu ersetzende Text ist leer, die Datei aber nicht', no_cell: 'Diese Zelle gibt es nicht',
-    })[problem] + (edit > 1 ? ` (Änderung ${edit}). Das wird fehlschlagen.` : '. Das wird fehlschlagen.'),
+    problem: (problem, found, edit) =>
+      ({
+        not_found: 'Der Text steht nicht in der Datei, wie sie jetzt ist',
+        many: `Der Text steht ${found}-mal da, darf aber nur einmal da sein`,
+        same: 'Der neue Text ist derselbe wie der alte',
+        empty: 'Der zu ersetzende Text ist leer, die Datei aber nicht',
+        no_cell: 'Diese Zelle gibt es nicht',
+      })[problem] + (edit > 1 ? ` (Änderung ${edit}). Das wird fehlschlagen.` : '. Das wird fehlschlagen.'),
     drifted: 'Die Datei wurde geändert, nachdem Claude sie gelesen hat.',
     noNewline: 'Die letzte Zeile hat kein Ende, wie zuvor.',
     newlineGone: 'Die letzte Zeile wird kein Ende haben.',
     cell: {
-      replace: (id) => `ersetzt Zelle ${id}`, insert: (id) => (id ? `fügt nach ${id} eine Zelle ein` : 'fügt oben eine Zelle ein'), delete: (id) => `löscht Zelle ${id}`,
+      replace: (id) => `ersetzt Zelle ${id}`,
+      insert: (id) => (id ? `fügt nach ${id} eine Zelle ein` : 'fügt oben eine Zelle ein'),
+      delete: (id) => `löscht Zelle ${id}`,
     },
     changedNow: 'Die Datei wurde gerade geändert. Sieh noch einmal hin, bevor du freigibst.',
   },
   ends: {
     of: (ends) => `Zeilenenden ${{ lf: 'LF', crlf: 'CRLF', mixed: 'gemischt' }[ends]}`,
     kept: (ends) => `Zeilenenden bleiben ${ends.toUpperCase()}`,
-    change: (from, to) => `Zeilenenden ändern sich von ${from === 'mixed' ? 'gemischt' : from.toUpperCase()} zu ${to === 'mixed' ? 'gemischt' : to.toUpperCase()}`,
+    change: (from, to) =>
+      `Zeilenenden ändern sich von ${from === 'mixed' ? 'gemischt' : from.toUpperCase()} zu ${to === 'mixed' ? 'gemischt' : to.toUpperCase()}`,
     only: 'Nichts als die Zeilenenden wäre anders.',
   },
   unchanged: (n) => count(n, 'unveränderte Zeile', 'unveränderte Zeilen'),
@@ -168,9 +187,27 @@ export const words: typeof english = {
   coarseWords: 'Zu viele Änderungen für einen Vergleich Wort für Wort. Gezeigt werden der alte und der neue Text.',
   demands: {
     server: 'Werkzeug des MCP-Servers',
-    from: (source) => ({ sdk: ', den sayso betreibt', plugin: 'aus einem Plugin', user: 'aus deinen Einstellungen', project: 'aus den Einstellungen des Projekts', local: 'aus deinen Einstellungen für das Projekt', dynamic: 'vom Start der Sitzung', managed: 'aus den Einstellungen der Verwaltung' })[source] ?? (source ? `aus ${source}` : ''),
+    from: (source) =>
+      ({
+        sdk: ', den sayso betreibt',
+        plugin: 'aus einem Plugin',
+        user: 'aus deinen Einstellungen',
+        project: 'aus den Einstellungen des Projekts',
+        local: 'aus deinen Einstellungen für das Projekt',
+        dynamic: 'vom Start der Sitzung',
+        managed: 'aus den Einstellungen der Verwaltung',
+      })[source] ?? (source ? `aus ${source}` : ''),
     rule: 'Gefragt wegen der Regel',
-    source: (source) => ({ userSettings: 'in deinen Einstellungen', projectSettings: 'in den Einstellungen des Projekts', localSettings: 'in deinen Einstellungen für das Projekt', policySettings: 'in den Einstellungen der Verwaltung', flagSettings: 'vom Start der Sitzung', cliArg: 'vom Start der Sitzung', session: 'dieser Sitzung' })[source] ?? (source ? `in ${source}` : ''),
+    source: (source) =>
+      ({
+        userSettings: 'in deinen Einstellungen',
+        projectSettings: 'in den Einstellungen des Projekts',
+        localSettings: 'in deinen Einstellungen für das Projekt',
+        policySettings: 'in den Einstellungen der Verwaltung',
+        flagSettings: 'vom Start der Sitzung',
+        cliArg: 'vom Start der Sitzung',
+        session: 'dieser Sitzung',
+      })[source] ?? (source ? `in ${source}` : ''),
     check: 'Eine Sicherheitsprüfung von Claude Code verlangt, dass ein Mensch das erlaubt.',
     no: 'Claude Code rät, das abzulehnen, wenn du dir nicht sicher bist.',
     once: 'Das lässt sich nur dieses eine Mal erlauben. Claude Code lässt dafür keine Regel zu.',
@@ -181,7 +218,10 @@ export const words: typeof english = {
   plannedText: 'Text des Plans',
   wrap: 'Zeilen umbrechen',
   after: {
-    approved: 'Erlaubt', edited: 'Erlaubt, bearbeitet', denied: 'Abgelehnt', answered: 'Beantwortet',
+    approved: 'Erlaubt',
+    edited: 'Erlaubt, bearbeitet',
+    denied: 'Abgelehnt',
+    answered: 'Beantwortet',
     next: 'Nächste Anfrage',
   },
   undo: {
@@ -197,7 +237,12 @@ export const words: typeof english = {
   },
   rule: {
     form: {
-      exact: 'Genau das:', prefix: 'Alles, was so beginnt:', pattern: 'Alles, was dazu passt:', domain: 'Jede Seite von', tool: 'Jeder Gebrauch von', server: 'Jedes Werkzeug des MCP-Servers',
+      exact: 'Genau das:',
+      prefix: 'Alles, was so beginnt:',
+      pattern: 'Alles, was dazu passt:',
+      domain: 'Jede Seite von',
+      tool: 'Jeder Gebrauch von',
+      server: 'Jedes Werkzeug des MCP-Servers',
     },
     level: { low: '', medium: 'Weiter, als es aussieht:', high: 'Gefährlich als Regel:' },
     wouldAllow: 'Würde auch erlauben:',
@@ -214,16 +259,27 @@ export const words: typeof english = {
     outside: ', außerhalb des Ordners dieser Sitzung.',
     behavior: { ask: 'lässt Claude Code jedes Mal fragen. Sie steht in', deny: 'verbietet das. Sie steht in' },
     partly: 'erlaubt das oder einen Teil davon. Sie steht in',
-    source: { managed: 'den Einstellungen der Verwaltung', user: 'deinen Einstellungen (~/.claude)', project: 'den Einstellungen des Projekts', local: 'deinen Einstellungen für das Projekt' },
+    source: {
+      managed: 'den Einstellungen der Verwaltung',
+      user: 'deinen Einstellungen (~/.claude)',
+      project: 'den Einstellungen des Projekts',
+      local: 'deinen Einstellungen für das Projekt',
+    },
     none: 'Keine Regel in den Einstellungen betrifft das.',
     uncovered: 'Keine Regel deckt:',
     strict: 'Solange diese Regel da ist, kann keine andere die Frage verhindern.',
-    smallest: (n, stops) => (n === 1 ? `Die kleinste Regel, die das ${stops ? 'verhindern würde' : 'abdeckt'}:` : `Die kleinsten Regeln, die das ${stops ? 'verhindern würden' : 'abdecken'}:`),
+    smallest: (n, stops) =>
+      n === 1
+        ? `Die kleinste Regel, die das ${stops ? 'verhindern würde' : 'abdeckt'}:`
+        : `Die kleinsten Regeln, die das ${stops ? 'verhindern würden' : 'abdecken'}:`,
   },
   edit: { difference: 'Was du geändert hast', add: 'dazu: ', del: 'weg: ' },
   red: {
     why: 'Das kann viel Schaden anrichten, darum genügt ein Druck nicht.',
-    type: (word, key) => (key ? `Tippe „${word}“, oder halte den Knopf oder die Taste ${key} einen Augenblick.` : `Tippe „${word}“, oder halte den Knopf einen Augenblick.`),
+    type: (word, key) =>
+      key
+        ? `Tippe „${word}“, oder halte den Knopf oder die Taste ${key} einen Augenblick.`
+        : `Tippe „${word}“, oder halte den Knopf einen Augenblick.`,
     hold: 'Zum Erlauben halten',
     approve: 'Erlauben',
     back: 'Zurück',
@@ -232,9 +288,24 @@ export const words: typeof english = {
     hint: 'Tab rückt ein. Escape verlässt den Text, danach geht Tab weiter.',
     hidden: (name) => `verborgenes Zeichen ${name}`,
     phrases: {
-      Find: 'Suchen', Replace: 'Ersetzen', next: 'Weiter', previous: 'Zurück', all: 'Alle', 'match case': 'Groß und klein', 'by word': 'Ganze Wörter', regexp: 'Muster',
-      replace: 'Ersetzen', 'replace all': 'Alle ersetzen', close: 'Schließen', 'current match': 'aktueller Treffer', 'on line': 'in Zeile',
-      'replaced match on line $': 'In Zeile $ ersetzt', 'replaced $ matches': '$ ersetzt', 'Go to line': 'Gehe zu Zeile', go: 'Los', 'Selection deleted': 'Auswahl gelöscht',
+      Find: 'Suchen',
+      Replace: 'Ersetzen',
+      next: 'Weiter',
+      previous: 'Zurück',
+      all: 'Alle',
+      'match case': 'Groß und klein',
+      'by word': 'Ganze Wörter',
+      regexp: 'Muster',
+      replace: 'Ersetzen',
+      'replace all': 'Alle ersetzen',
+      close: 'Schließen',
+      'current match': 'aktueller Treffer',
+      'on line': 'in Zeile',
+      'replaced match on line $': 'In Zeile $ ersetzt',
+      'replaced $ matches': '$ ersetzt',
+      'Go to line': 'Gehe zu Zeile',
+      go: 'Los',
+      'Selection deleted': 'Auswahl gelöscht',
     },
   },
   fetchFrom: 'Holt von',

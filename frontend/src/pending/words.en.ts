@@ -52,12 +52,18 @@ export const words = {
   chooseAny: 'Choose any number',
   choose: (b: Bounds) => `Choose ${range(b.min_items, b.max_items)}`,
   format: (format: string | undefined, b: Bounds) => {
-    const name = ({
-      number: 'A number', integer: 'A whole number', email: 'An e-mail address', uri: 'An address such as https://…',
-      date: 'A date', 'date-time': 'A date and time such as 2026-01-31T14:00:00Z',
-    })[format ?? ''] ?? ''
+    const name =
+      {
+        number: 'A number',
+        integer: 'A whole number',
+        email: 'An e-mail address',
+        uri: 'An address such as https://…',
+        date: 'A date',
+        'date-time': 'A date and time such as 2026-01-31T14:00:00Z',
+      }[format ?? ''] ?? ''
     const between = range(b.minimum, b.maximum)
-    const numbers = between && (b.minimum !== undefined && b.maximum !== undefined ? ` from ${between}` : `, ${between}`)
+    const numbers =
+      between && (b.minimum !== undefined && b.maximum !== undefined ? ` from ${between}` : `, ${between}`)
     const length = range(b.min_length, b.max_length, 'characters')
     return name + numbers + (name && length ? ', ' : '') + length
   },
@@ -83,7 +89,8 @@ export const words = {
   other: 'Other',
   otherAnswer: (question: string) => `Other: ${question}`,
   otherExample: 'Your own answer',
-  missing: (n: number, all: number) => (all === 1 ? 'Needs an answer' : n === 1 ? 'Answer 1 more question' : `Answer ${n} more questions`),
+  missing: (n: number, all: number) =>
+    all === 1 ? 'Needs an answer' : n === 1 ? 'Answer 1 more question' : `Answer ${n} more questions`,
   submit: 'Submit answers',
   decline: 'Decline',
   declineReason: (who: string) => `Message for ${who === 'Claude' ? who : who.replace(/^T/, 't')} (optional)`,
@@ -151,20 +158,31 @@ export const words = {
   },
   file: {
     state: {
-      new: 'New file', changes: 'Compared with the file as it is now', same: 'Nothing would be different from the file as it is.',
-      no_file: 'There is no such file. This will fail.', outside: 'The file lies outside the folders shown here, or has another name that may, so it is not compared.',
-      other: 'This is a folder or a device, not a file.', large: 'The file is too large to be compared here.',
-      denied: 'This server may not read the file.', binary: 'The file is not text, so it is not compared.',
+      new: 'New file',
+      changes: 'Compared with the file as it is now',
+      same: 'Nothing would be different from the file as it is.',
+      no_file: 'There is no such file. This will fail.',
+      outside: 'The file lies outside the folders shown here, or has another name that may, so it is not compared.',
+      other: 'This is a folder or a device, not a file.',
+      large: 'The file is too large to be compared here.',
+      denied: 'This server may not read the file.',
+      binary: 'The file is not text, so it is not compared.',
     },
-    problem: (problem: 'not_found' | 'many' | 'same' | 'empty' | 'no_cell', found: number, edit: number) => ({
-      not_found: 'Text not found in the file as it is now', many: `Text found ${found} times, but it must be there once`,
-      same: 'The new text is the same as the old one', empty: 'The text to replace is empty, but the file is not', no_cell: 'There is no such cell',
-    })[problem] + (edit > 1 ? ` (edit ${edit}). This will fail.` : '. This will fail.'),
+    problem: (problem: 'not_found' | 'many' | 'same' | 'empty' | 'no_cell', found: number, edit: number) =>
+      ({
+        not_found: 'Text not found in the file as it is now',
+        many: `Text found ${found} times, but it must be there once`,
+        same: 'The new text is the same as the old one',
+        empty: 'The text to replace is empty, but the file is not',
+        no_cell: 'There is no such cell',
+      })[problem] + (edit > 1 ? ` (edit ${edit}). This will fail.` : '. This will fail.'),
     drifted: 'The file was changed after Claude read it.',
     noNewline: 'The last line has no end, as before.',
     newlineGone: 'The last line will have no end.',
     cell: {
-      replace: (id: string) => `replaces cell ${id}`, insert: (id: string) => (id ? `inserts a cell after ${id}` : 'inserts a cell at the top'), delete: (id: string) => `deletes cell ${id}`,
+      replace: (id: string) => `replaces cell ${id}`,
+      insert: (id: string) => (id ? `inserts a cell after ${id}` : 'inserts a cell at the top'),
+      delete: (id: string) => `deletes cell ${id}`,
     },
     changedNow: 'The file on disk was changed just now. Look again before you approve.',
   },
@@ -180,9 +198,27 @@ export const words = {
   coarseWords: 'Too many changes to compare word by word. Showing the old and the new text.',
   demands: {
     server: 'Tool of the MCP server',
-    from: (source: string): string => ({ sdk: 'that sayso runs', plugin: 'from a plugin', user: 'from your settings', project: 'from the settings of the project', local: 'from your settings for the project', dynamic: 'from the start of the session', managed: 'from the settings of the administrator' })[source] ?? (source ? `from ${source}` : ''),
+    from: (source: string): string =>
+      ({
+        sdk: 'that sayso runs',
+        plugin: 'from a plugin',
+        user: 'from your settings',
+        project: 'from the settings of the project',
+        local: 'from your settings for the project',
+        dynamic: 'from the start of the session',
+        managed: 'from the settings of the administrator',
+      })[source] ?? (source ? `from ${source}` : ''),
     rule: 'Asked because of the rule',
-    source: (source: string): string => ({ userSettings: 'in your settings', projectSettings: 'in the settings of the project', localSettings: 'in your settings for the project', policySettings: 'in the settings of the administrator', flagSettings: 'from the start of the session', cliArg: 'from the start of the session', session: 'of this session' })[source] ?? (source ? `in ${source}` : ''),
+    source: (source: string): string =>
+      ({
+        userSettings: 'in your settings',
+        projectSettings: 'in the settings of the project',
+        localSettings: 'in your settings for the project',
+        policySettings: 'in the settings of the administrator',
+        flagSettings: 'from the start of the session',
+        cliArg: 'from the start of the session',
+        session: 'of this session',
+      })[source] ?? (source ? `in ${source}` : ''),
     check: 'A safety check of Claude Code demands that a person approves this.',
     no: 'Claude Code suggests to deny this unless you are sure.',
     once: 'This can be approved once only. Claude Code allows no rule for it.',
@@ -193,15 +229,21 @@ export const words = {
   plannedText: 'Text of the plan',
   wrap: 'Wrap lines',
   after: {
-    approved: 'Approved', edited: 'Approved, edited', denied: 'Denied', answered: 'Answered',
+    approved: 'Approved',
+    edited: 'Approved, edited',
+    denied: 'Denied',
+    answered: 'Answered',
     next: 'Next request',
   },
   undo: {
     press: 'Undo',
     label: 'Take back',
-    mine: (decision: 'allow' | 'deny'): string => (decision === 'deny' ? 'Denied. It takes effect in a moment.' : 'Approved. It takes effect in a moment.'),
-    theirs: (by: string, decision: 'allow' | 'deny') => `${by} ${decision === 'deny' ? 'denied' : 'approved'} this. It takes effect in a moment.`,
-    said: (decision: 'allow' | 'deny', n: number): string => (n > 1 ? `${n} decided.` : decision === 'deny' ? 'Denied.' : 'Approved.'),
+    mine: (decision: 'allow' | 'deny'): string =>
+      decision === 'deny' ? 'Denied. It takes effect in a moment.' : 'Approved. It takes effect in a moment.',
+    theirs: (by: string, decision: 'allow' | 'deny') =>
+      `${by} ${decision === 'deny' ? 'denied' : 'approved'} this. It takes effect in a moment.`,
+    said: (decision: 'allow' | 'deny', n: number): string =>
+      n > 1 ? `${n} decided.` : decision === 'deny' ? 'Denied.' : 'Approved.',
     left: (seconds: number) => `${seconds} s`,
     back: 'Taken back. It can be decided again.',
     overruled: (by: string) => `${by} denied this. Your approval was not used.`,
@@ -209,7 +251,12 @@ export const words = {
   },
   rule: {
     form: {
-      exact: 'Exactly this:', prefix: 'Everything that begins with', pattern: 'Everything that fits', domain: 'Every page of', tool: 'Every use of', server: 'Every tool of the MCP server',
+      exact: 'Exactly this:',
+      prefix: 'Everything that begins with',
+      pattern: 'Everything that fits',
+      domain: 'Every page of',
+      tool: 'Every use of',
+      server: 'Every tool of the MCP server',
     },
     level: { low: '', medium: 'Wider than it looks:', high: 'Dangerous as a rule:' },
     wouldAllow: 'Would also allow:',
@@ -226,16 +273,25 @@ export const words = {
     outside: ', outside the folder of this session.',
     behavior: { ask: 'makes Claude Code ask each time. It stands in', deny: 'forbids this. It stands in' },
     partly: 'allows this, or a part of it. It stands in',
-    source: { managed: 'the settings of the administrator', user: 'your settings (~/.claude)', project: 'the settings of the project', local: 'your settings for the project' },
+    source: {
+      managed: 'the settings of the administrator',
+      user: 'your settings (~/.claude)',
+      project: 'the settings of the project',
+      local: 'your settings for the project',
+    },
     none: 'No rule in the settings speaks of this.',
     uncovered: 'No rule covers:',
     strict: 'As long as that rule is there, no other rule can stop the question.',
-    smallest: (n: number, stops: boolean): string => `${n === 1 ? 'The smallest rule that' : 'The smallest rules that'} ${stops ? 'would stop it' : n === 1 ? 'covers it' : 'cover it'}:`,
+    smallest: (n: number, stops: boolean): string =>
+      `${n === 1 ? 'The smallest rule that' : 'The smallest rules that'} ${stops ? 'would stop it' : n === 1 ? 'covers it' : 'cover it'}:`,
   },
   edit: { difference: 'What you changed', add: 'added: ', del: 'removed: ' },
   red: {
     why: 'This can do much harm, so it takes more than one press.',
-    type: (word: string, key: string) => (key ? `Type “${word}”, or hold the button or the key ${key} for a moment.` : `Type “${word}”, or hold the button for a moment.`),
+    type: (word: string, key: string) =>
+      key
+        ? `Type “${word}”, or hold the button or the key ${key} for a moment.`
+        : `Type “${word}”, or hold the button for a moment.`,
     hold: 'Hold to approve',
     approve: 'Approve it',
     back: 'Back',
@@ -244,9 +300,24 @@ export const words = {
     hint: 'Tab indents. Escape leaves the text, and Tab then goes on.',
     hidden: (name: string) => `hidden character ${name}`,
     phrases: {
-      'Find': 'Find', Replace: 'Replace', next: 'Next', previous: 'Previous', all: 'All', 'match case': 'Match case', 'by word': 'Whole words', regexp: 'Pattern',
-      replace: 'Replace', 'replace all': 'Replace all', close: 'Close', 'current match': 'current match', 'on line': 'on line',
-      'replaced match on line $': 'Replaced on line $', 'replaced $ matches': '$ replaced', 'Go to line': 'Go to line', go: 'Go', 'Selection deleted': 'Selection deleted',
+      Find: 'Find',
+      Replace: 'Replace',
+      next: 'Next',
+      previous: 'Previous',
+      all: 'All',
+      'match case': 'Match case',
+      'by word': 'Whole words',
+      regexp: 'Pattern',
+      replace: 'Replace',
+      'replace all': 'Replace all',
+      close: 'Close',
+      'current match': 'current match',
+      'on line': 'on line',
+      'replaced match on line $': 'Replaced on line $',
+      'replaced $ matches': '$ replaced',
+      'Go to line': 'Go to line',
+      go: 'Go',
+      'Selection deleted': 'Selection deleted',
     } as Record<string, string>,
   },
   fetchFrom: 'Fetches from',

@@ -15,11 +15,15 @@ export function taken({ limits, use }: { limits: Limits; use: ProjectUse }): str
 
 /** Whether nothing more may begin. */
 export const full = ({ limits, use }: LimitUse): boolean =>
-  (limits.sessions > 0 && use.sessions >= limits.sessions) || (limits.memory > 0 && use.memory >= limits.memory) ||
+  (limits.sessions > 0 && use.sessions >= limits.sessions) ||
+  (limits.memory > 0 && use.memory >= limits.memory) ||
   ((limits.cost ?? 0) > 0 && (use.cost ?? 0) >= limits.cost!)
 
 /** The project to which a folder belongs: of several the one with the longest. */
-export function projectOf<P extends { folders: readonly string[] }>(projects: readonly P[], folder: string): P | undefined {
+export function projectOf<P extends { folders: readonly string[] }>(
+  projects: readonly P[],
+  folder: string,
+): P | undefined {
   let found: P | undefined
   let longest = -1
   for (const p of projects)

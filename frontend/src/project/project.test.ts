@@ -12,23 +12,38 @@ const calls: string[] = []
 const answers: Record<string, unknown> = {}
 
 const project: Project = {
-  project_id: 'p1', name: 'api', folders: ['/src/api'], version: 3, created_at: 1, role: 'admin', rights: ['see', 'start', 'answer', 'manage'],
-  members: [{ user_id: 'u1', role: 'admin' }], names: { u1: 'Ana' }, people: [{ user_id: 'u2', name: 'Ben', server_role: 'member' }],
-  start: { role: 'member', people: [] }, answer: { role: 'member', people: [] }, bypass: [],
+  project_id: 'p1',
+  name: 'api',
+  folders: ['/src/api'],
+  version: 3,
+  created_at: 1,
+  role: 'admin',
+  rights: ['see', 'start', 'answer', 'manage'],
+  members: [{ user_id: 'u1', role: 'admin' }],
+  names: { u1: 'Ana' },
+  people: [{ user_id: 'u2', name: 'Ben', server_role: 'member' }],
+  start: { role: 'member', people: [] },
+  answer: { role: 'member', people: [] },
+  bypass: [],
   rules: [{ tool: 'Bash', pattern: 'git push*', effect: 'two_people', people: [] }],
-  limits: { sessions: 4, memory: 0, cost: 10 }, each_limits: { sessions: 0, memory: 0, cost: 0 }, use: { sessions: 1, memory: 2 << 20, cost: 2.5 },
+  limits: { sessions: 4, memory: 0, cost: 10 },
+  each_limits: { sessions: 0, memory: 0, cost: 0 },
+  use: { sessions: 1, memory: 2 << 20, cost: 2.5 },
 }
 
 beforeEach(() => {
   calls.length = 0
   for (const key of Object.keys(answers)) delete answers[key]
-  vi.stubGlobal('fetch', vi.fn(async (path: string, init: RequestInit) => {
-    const key = `${init.method} ${path}`
-    calls.push(key + (typeof init.body === 'string' ? ` ${init.body}` : ''))
-    const answer = answers[key]
-    if (answer === undefined) return new Response(null, { status: 204 })
-    return new Response(JSON.stringify(answer), { status: (answer as { error?: unknown }).error ? 409 : 200 })
-  }))
+  vi.stubGlobal(
+    'fetch',
+    vi.fn(async (path: string, init: RequestInit) => {
+      const key = `${init.method} ${path}`
+      calls.push(key + (typeof init.body === 'string' ? ` ${init.body}` : ''))
+      const answer = answers[key]
+      if (answer === undefined) return new Response(null, { status: 204 })
+      return new Response(JSON.stringify(answer), { status: (answer as { error?: unknown }).error ? 409 : 200 })
+    }),
+  )
 })
 enableAutoUnmount(afterEach)
 afterEach(() => void vi.unstubAllGlobals())
@@ -40,25 +55,37 @@ async function open(change: Partial<Project> = {}, serverAdmin = true) {
   calls.length = 0
   return wrapper
 }
-const field = (wrapper: Awaited<ReturnType<typeof open>>, label: string) => wrapper.findAll('label').find((l) => l.text().startsWith(label))!.find('input, select')
+const field = (wrapper: Awaited<ReturnType<typeof open>>, label: string) =>
+  wrapper
+    .findAll('label')
+    .find((l) => l.text().startsWith(label))!
+    .find('input, select')
 const sent = () => calls.find((c) => c.startsWith('PATCH'))
 
 test('limits are shown with what is used of them, and saved together', async () => {
   const wrapper = await open()
-  expect(wrapper.find('#project-limits').element.parentElement!.textContent).toContain('Now 1 session runs with 2.0 MB; today they have cost $2.50.')
+  expect(wrapper.find('#project-limits').element.parentElement!.textContent).toContain(
+    'Now 1 session runs with 2.0 MB; today they have cost $2.50.',
+  )
   expect((field(wrapper, 'All sessions together: US dollars a day').element as HTMLInputElement).value).toBe('10')
   await field(wrapper, 'The sessions of each person: US dollars a day').setValue('0.5')
   await field(wrapper, 'All sessions together: Sessions at once').setValue('')
   await wrapper.find('button[aria-label="Save: Limits"]').trigger('submit')
   await flushPromises()
-  expect(sent()).toBe('PATCH /api/projects/p1 {"version":3,"limits":{"sessions":0,"memory":0,"cost":10},"each_limits":{"sessions":0,"memory":0,"cost":0.5}}')
+  expect(sent()).toBe(
+    'PATCH /api/projects/p1 {"version":3,"limits":{"sessions":0,"memory":0,"cost":10},"each_limits":{"sessions":0,"memory":0,"cost":0.5}}',
+  )
 })
 
 test('who does not manage the project changes nothing in it', async () => {
   const wrapper = await open({ rights: ['see', 'start', 'answer'], role: 'member' }, false)
   expect(wrapper.text()).toContain('Ana')
   expect(wrapper.findAll('button').map((b) => b.text())).toEqual(['All projects'])
-  expect(wrapper.findAll('select, input').every((f) => f.attributes('disabled') !== undefined || f.element.closest('fieldset[disabled]'))).toBe(true)
+  expect(
+    wrapper
+      .findAll('select, input')
+      .every((f) => f.attributes('disabled') !== undefined || f.element.closest('fieldset[disabled]')),
+  ).toBe(true)
 })
 
 test('a member is added, and a change that somebody else was before is told', async () => {
@@ -66,21 +93,40 @@ test('a member is added, and a change that somebody else was before is told', as
   await field(wrapper, 'Person').setValue('u2')
   await wrapper.findAll('form')[0]!.trigger('submit')
   await flushPromises()
-  expect(sent()).toBe('PATCH /api/projects/p1 {"version":3,"members":[{"user_id":"u1","role":"admin"},{"user_id":"u2","role":"member"}]}')
-  answers['PATCH /api/projects/p1'] = { error: { code: 'changed', message: 'Somebody else has changed this project meanwhile.' } }
+  expect(sent()).toBe(
+    'PATCH /api/projects/p1 {"version":3,"members":[{"user_id":"u1","role":"admin"},{"user_id":"u2","role":"member"}]}',
+  )
+  answers['PATCH /api/projects/p1'] = {
+    error: { code: 'changed', message: 'Somebody else has changed this project meanwhile.' },
+  }
   await wrapper.find('button[aria-label="Remove rule 1"]').trigger('click')
   await flushPromises()
   expect(wrapper.find('[role=alert]').text()).toContain('Somebody else has changed this project meanwhile.')
 })
 
 test('boxes of people keep those that are ticked', async () => {
-  const wrapper = mount(PeopleChoice, { props: { legend: 'Who', people: [{ user_id: 'a', name: 'Ana' }, { user_id: 'b', name: 'Ben' }], modelValue: ['a', 'gone'] } })
+  const wrapper = mount(PeopleChoice, {
+    props: {
+      legend: 'Who',
+      people: [
+        { user_id: 'a', name: 'Ana' },
+        { user_id: 'b', name: 'Ben' },
+      ],
+      modelValue: ['a', 'gone'],
+    },
+  })
   await wrapper.findAll('input')[1]!.setValue(true)
   expect(wrapper.emitted('update:modelValue')![0]).toEqual([['a', 'b']])
 })
 
 test('a card says what the rules of its project are, and takes an approval back', async () => {
-  const wrapper = mount(ApprovalRule, { props: { project: 'api', request: 'r1', rule: { effect: 'two_people', may: true, people: ['Ana', 'Ben'], first: { by: 'Ana', at: 1, mine: true } } } })
+  const wrapper = mount(ApprovalRule, {
+    props: {
+      project: 'api',
+      request: 'r1',
+      rule: { effect: 'two_people', may: true, people: ['Ana', 'Ben'], first: { by: 'Ana', at: 1, mine: true } },
+    },
+  })
   expect(wrapper.text()).toContain('Approved by you, one more needed.')
   expect(wrapper.text()).toContain('Only Ana and Ben may approve this in api.')
   await wrapper.find('button').trigger('click')
@@ -100,23 +146,43 @@ test('buttons follow the rights that the server sends, and the role where it sen
 })
 
 test('a folder belongs to the project with the longest folder above it', () => {
-  const list = [{ name: 'api', folders: ['/src/api'] }, { name: 'v2', folders: ['/src/api/v2', '/x'] }]
-  for (const [folder, name] of [['/src/api', 'api'], ['/src/api/v2/a', 'v2'], ['/src/apiary', undefined], ['', undefined], ['/x/y', 'v2']] as const)
+  const list = [
+    { name: 'api', folders: ['/src/api'] },
+    { name: 'v2', folders: ['/src/api/v2', '/x'] },
+  ]
+  for (const [folder, name] of [
+    ['/src/api', 'api'],
+    ['/src/api/v2/a', 'v2'],
+    ['/src/apiary', undefined],
+    ['', undefined],
+    ['/x/y', 'v2'],
+  ] as const)
     expect(projectOf(list, folder)?.name).toBe(name)
 })
 
 test('what is used of limits: of those that are set, and of the project of a folder', async () => {
   const none = { limits: { sessions: 0, memory: 0 }, use: { sessions: 1, memory: 1 } }
   answers['GET /api/limits'] = {
-    next_day: 1, mine: { limits: { sessions: 2, memory: 4 << 20, cost: 5 }, use: { sessions: 1, memory: 1 << 20, cost: 0.25 } },
-    projects: [{ project_id: 'p1', name: 'api', folders: ['/src/api'], mine: none, all: { limits: { sessions: 1, memory: 0 }, use: { sessions: 1, memory: 7 } } }],
+    next_day: 1,
+    mine: { limits: { sessions: 2, memory: 4 << 20, cost: 5 }, use: { sessions: 1, memory: 1 << 20, cost: 0.25 } },
+    projects: [
+      {
+        project_id: 'p1',
+        name: 'api',
+        folders: ['/src/api'],
+        mine: none,
+        all: { limits: { sessions: 1, memory: 0 }, use: { sessions: 1, memory: 7 } },
+      },
+    ],
   }
   const lines = async (folder?: string) => {
     const wrapper = mount(LimitsTaken, { props: { folder } })
     await flushPromises()
     return wrapper.findAll('li').map((li) => (li.classes('full') ? '! ' : '') + li.text())
   }
-  expect(await lines('/src/web')).toEqual(['Your sessions: 1 of 2 at once · 1.0 MB of 4.0 MB · $0.25 of $5.00 today (UTC)'])
+  expect(await lines('/src/web')).toEqual([
+    'Your sessions: 1 of 2 at once · 1.0 MB of 4.0 MB · $0.25 of $5.00 today (UTC)',
+  ])
   expect((await lines('/src/api/x'))[1]).toBe('! All sessions of api: 1 of 1 at once')
   expect(await lines()).toHaveLength(2)
 })

@@ -10,5 +10,6 @@ export const projects = {
   change: (id: string, body: ProjectChange) => call<Project>('PATCH', one(id), body),
   remove: (id: string) => call<null>('DELETE', one(id)),
   limits: () => call<LimitList>('GET', '/api/limits'),
-  withdraw: (requestID: string) => call<unknown>('POST', `/api/pending/${encodeURIComponent(requestID)}/withdraw_approval`, {}),
+  withdraw: (requestID: string) =>
+    call<unknown>('POST', `/api/pending/${encodeURIComponent(requestID)}/withdraw_approval`, {}),
 }

@@ -5,5 +5,8 @@ export const may = (session: { rights?: readonly Action[] | null }, right: Actio
   session.rights ? session.rights.includes(right) : role !== 'viewer'
 
 /** Whether a person may approve what a request asks for: the rules of the project may keep it for others. */
-export const mayApprove = (session: { rights?: readonly Action[] | null }, request: Request, role: Role | undefined): boolean =>
-  may(session, 'answer', role) && request.approval?.may !== false && !request.approval?.first?.mine
+export const mayApprove = (
+  session: { rights?: readonly Action[] | null },
+  request: Request,
+  role: Role | undefined,
+): boolean => may(session, 'answer', role) && request.approval?.may !== false && !request.approval?.first?.mine

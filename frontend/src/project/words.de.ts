@@ -5,7 +5,8 @@ import type { words as english } from './words.en'
 export const words: typeof english = {
   card: {
     nobody: (project) => `Nach den Regeln von ${project} darf das niemand erlauben. Es lässt sich nur ablehnen.`,
-    only: (names, project) => `In ${project} ${names.length === 1 ? 'darf' : 'dürfen'} das nur ${list(names, 'und')} erlauben.`,
+    only: (names, project) =>
+      `In ${project} ${names.length === 1 ? 'darf' : 'dürfen'} das nur ${list(names, 'und')} erlauben.`,
     two: (project) => `In ${project} müssen das zwei Personen erlauben.`,
     first: (name) => `Von ${name} erlaubt, eine Person fehlt noch.`,
     mine: 'Von dir erlaubt, eine Person fehlt noch.',
@@ -28,7 +29,11 @@ export const words: typeof english = {
   noMembers: 'Noch gehört niemand dazu.',
   person: 'Person',
   role: 'Rolle',
-  roles: { viewer: 'Zusehen: sieht zu', member: 'Mitarbeit: arbeitet und antwortet auch', admin: 'Verwaltung: verwaltet auch Mitglieder und Regeln' },
+  roles: {
+    viewer: 'Zusehen: sieht zu',
+    member: 'Mitarbeit: arbeitet und antwortet auch',
+    admin: 'Verwaltung: verwaltet auch Mitglieder und Regeln',
+  },
   roleOf: (name) => `Rolle von ${name}`,
   addMember: 'Hinzufügen',
   remove: 'Entfernen',
@@ -41,7 +46,8 @@ export const words: typeof english = {
   whom: { member: 'alle Mitglieder', admin: 'Admins des Projekts', people: 'nur diese Personen' },
   nobody: 'niemand',
   rules: 'Regeln fürs Erlauben',
-  rulesHint: 'Die erste passende Regel entscheidet. Ohne eine darf erlauben, wer antworten darf. Regeln erlauben nie selbst etwas.',
+  rulesHint:
+    'Die erste passende Regel entscheidet. Ohne eine darf erlauben, wer antworten darf. Regeln erlauben nie selbst etwas.',
   noRules: 'Keine Regeln: Wer antworten darf, darf erlauben.',
   tool: 'Werkzeug',
   toolHint: 'Bash, Edit, Write, mcp__server__tool; * steht für beliebigen Text',
@@ -58,10 +64,19 @@ export const words: typeof english = {
   ruleIs: (tool, pattern, effect) => `${tool}${pattern ? ` „${pattern}“` : ''}: ${effect}`,
   asking: 'Fragen über MCP',
   askTimeout: 'Wie lange die Frage eines Agenten auf jemanden wartet',
-  askingHint: 'Für ask_user und die anderen. Claudes eigene Fragen und Bitten um Erlaubnis haben keine Frist. Was die Einstellungsdatei des Servers über einen Ordner sagt, gilt dort.',
-  waits: (seconds) => (seconds === 0 ? 'Wie auf dem Server' : seconds < 0 ? 'Für immer' : seconds < 60 ? `${seconds} Sekunden` : count(seconds / 60, 'Minute', 'Minuten')),
+  askingHint:
+    'Für ask_user und die anderen. Claudes eigene Fragen und Bitten um Erlaubnis haben keine Frist. Was die Einstellungsdatei des Servers über einen Ordner sagt, gilt dort.',
+  waits: (seconds) =>
+    seconds === 0
+      ? 'Wie auf dem Server'
+      : seconds < 0
+        ? 'Für immer'
+        : seconds < 60
+          ? `${seconds} Sekunden`
+          : count(seconds / 60, 'Minute', 'Minuten'),
   limits: 'Grenzen',
-  limitsHint: 'Über einer Grenze startet nichts, und über der der Kosten beginnt kein Zug; was läuft, läuft weiter. Ein Tag beginnt um 00:00 UTC. Leer: keine Grenze.',
+  limitsHint:
+    'Über einer Grenze startet nichts, und über der der Kosten beginnt kein Zug; was läuft, läuft weiter. Ein Tag beginnt um 00:00 UTC. Leer: keine Grenze.',
   use: (sessions, memory, cost) => `Jetzt ${sessions} mit ${memory}; heute haben sie ${cost} gekostet.`,
   sessionCount: (n) => count(n, 'Sitzung läuft', 'Sitzungen laufen'),
   all: 'Alle Sitzungen zusammen',

@@ -29,7 +29,11 @@ export const words = {
   noMembers: 'Nobody belongs to it yet.',
   person: 'Person',
   role: 'Role',
-  roles: { viewer: 'viewer: sees', member: 'member: also runs and answers', admin: 'admin: also manages members and rules' },
+  roles: {
+    viewer: 'viewer: sees',
+    member: 'member: also runs and answers',
+    admin: 'admin: also manages members and rules',
+  },
   roleOf: (name: string) => `Role of ${name}`,
   addMember: 'Add',
   remove: 'Remove',
@@ -42,7 +46,8 @@ export const words = {
   whom: { member: 'every member', admin: 'admins of the project', people: 'only these people' },
   nobody: 'nobody',
   rules: 'Rules for approvals',
-  rulesHint: 'The first rule that fits decides. Without one, whoever may answer may approve. Rules never approve anything by themselves.',
+  rulesHint:
+    'The first rule that fits decides. Without one, whoever may answer may approve. Rules never approve anything by themselves.',
   noRules: 'No rules: whoever may answer may approve.',
   tool: 'Tool',
   toolHint: 'Bash, Edit, Write, mcp__server__tool; * stands for any text',
@@ -59,11 +64,21 @@ export const words = {
   ruleIs: (tool: string, pattern: string, effect: string) => `${tool}${pattern ? ` “${pattern}”` : ''}: ${effect}`,
   asking: 'Questions over MCP',
   askTimeout: 'How long a question of an agent waits for a person',
-  askingHint: 'For ask_user and the like. Claude’s own questions and approvals have no deadline. What the settings file of the server says of a folder holds there.',
-  waits: (seconds: number) => (seconds === 0 ? 'As the server has it' : seconds < 0 ? 'For ever' : seconds < 60 ? `${seconds} seconds` : count(seconds / 60, 'minute', 'minutes')),
+  askingHint:
+    'For ask_user and the like. Claude’s own questions and approvals have no deadline. What the settings file of the server says of a folder holds there.',
+  waits: (seconds: number) =>
+    seconds === 0
+      ? 'As the server has it'
+      : seconds < 0
+        ? 'For ever'
+        : seconds < 60
+          ? `${seconds} seconds`
+          : count(seconds / 60, 'minute', 'minutes'),
   limits: 'Limits',
-  limitsHint: 'Nothing starts above a limit, and above that of costs no turn begins; what runs goes on. A day begins at 00:00 UTC. Empty: no limit.',
-  use: (sessions: string, memory: string, cost: string) => `Now ${sessions} with ${memory}; today they have cost ${cost}.`,
+  limitsHint:
+    'Nothing starts above a limit, and above that of costs no turn begins; what runs goes on. A day begins at 00:00 UTC. Empty: no limit.',
+  use: (sessions: string, memory: string, cost: string) =>
+    `Now ${sessions} with ${memory}; today they have cost ${cost}.`,
   sessionCount: (n: number) => count(n, 'session runs', 'sessions run'),
   all: 'All sessions together',
   each: 'The sessions of each person',

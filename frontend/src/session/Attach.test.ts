@@ -27,12 +27,26 @@ test('a file that is dropped beside the field does not take the place of the pag
 
 test('of many files no more are on their way at once than the server takes of a person', async () => {
   const sent: { name: string; arrive: () => void; stop: AbortSignal }[] = []
-  vi.spyOn(attachments, 'upload').mockImplementation((file, _, stop) => new Promise((resolve, reject) => {
-    stop.addEventListener('abort', () => reject(stop.reason))
-    sent.push({ name: file.name, stop, arrive: () => resolve({ attachment_id: file.name, name: file.name, media_type: 'text/plain', size: 1 } as AttachmentInfo) })
-  }))
+  vi.spyOn(attachments, 'upload').mockImplementation(
+    (file, _, stop) =>
+      new Promise((resolve, reject) => {
+        stop.addEventListener('abort', () => reject(stop.reason))
+        sent.push({
+          name: file.name,
+          stop,
+          arrive: () =>
+            resolve({ attachment_id: file.name, name: file.name, media_type: 'text/plain', size: 1 } as AttachmentInfo),
+        })
+      }),
+  )
   const kept: AttachmentInfo[] = []
-  const attach = mount(Attach, { props: { modelValue: kept, target: document.body, 'onUpdate:modelValue': (now: AttachmentInfo[]) => void attach.setProps({ modelValue: now }) } })
+  const attach = mount(Attach, {
+    props: {
+      modelValue: kept,
+      target: document.body,
+      'onUpdate:modelValue': (now: AttachmentInfo[]) => void attach.setProps({ modelValue: now }),
+    },
+  })
   const drop = Object.assign(new Event('drop', { bubbles: true, cancelable: true }), {
     dataTransfer: { types: ['Files'], files: ['a', 'b', 'c', 'd', 'e'].map((name) => new File(['x'], name)) },
   })
@@ -40,7 +54,10 @@ test('of many files no more are on their way at once than the server takes of a 
   await flushPromises()
   expect(sent.map((s) => s.name)).toEqual(['a', 'b'])
   // One that is taken back before its turn is never sent.
-  await attach.findAll('button').find((b) => b.attributes('aria-label')?.endsWith(' c'))!.trigger('click')
+  await attach
+    .findAll('button')
+    .find((b) => b.attributes('aria-label')?.endsWith(' c'))!
+    .trigger('click')
   sent[0]!.arrive()
   await flushPromises()
   expect(sent.map((s) => s.name)).toEqual(['a', 'b', 'd'])
@@ -48,6 +65,11 @@ test('of many files no more are on their way at once than the server takes of a 
     sent[i]!.arrive()
     await flushPromises()
   }
-  expect(attach.props('modelValue').map((a) => a.name).toSorted()).toEqual(['a', 'b', 'd', 'e'])
+  expect(
+    attach
+      .props('modelValue')
+      .map((a) => a.name)
+      .toSorted(),
+  ).toEqual(['a', 'b', 'd', 'e'])
   attach.unmount()
 })

@@ -16,12 +16,18 @@ enableAutoUnmount(afterEach)
 
 const frame = golden<ProcessState>('process_state.idle')
 const id = frame.session_id
-const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:any(.*)*', component: { template: '<p />' } }] })
+const router = createRouter({
+  history: createMemoryHistory(),
+  routes: [{ path: '/:any(.*)*', component: { template: '<p />' } }],
+})
 const pinia = createPinia()
 let version = 100
 
 beforeEach(async () => {
-  vi.stubGlobal('fetch', vi.fn(async () => new Response(JSON.stringify({ session_id: id, created_at: 1_763_692_800 }))))
+  vi.stubGlobal(
+    'fetch',
+    vi.fn(async () => new Response(JSON.stringify({ session_id: id, created_at: 1_763_692_800 }))),
+  )
   setActivePinia(pinia)
   const store = useSessions()
   store.forget()
@@ -39,17 +45,43 @@ afterEach(() => {
 
 const head = (seq: number) => ({ seq, rev: seq, key: `k${seq}`, at: 1_700_000_000, agent_id: null })
 function say(items: Item[], more = false) {
-  useSessions().apply([{ type: 'transcript', session_id: id, from: 0, next: items.length, items, total: items.length, live: null, more }], { now: 0, commandOf: () => undefined })
+  useSessions().apply(
+    [{ type: 'transcript', session_id: id, from: 0, next: items.length, items, total: items.length, live: null, more }],
+    { now: 0, commandOf: () => undefined },
+  )
 }
 const WORK: Item[] = [
-  { ...head(1), kind: 'tool_call', tool_use_id: 't', tool_name: 'Edit', input: { file_path: `${frame.cwd}/a.ts`, old_string: 'a', new_string: 'b\nc' }, input_bytes: 2, status: 'done', result_bytes: 0 },
+  {
+    ...head(1),
+    kind: 'tool_call',
+    tool_use_id: 't',
+    tool_name: 'Edit',
+    input: { file_path: `${frame.cwd}/a.ts`, old_string: 'a', new_string: 'b\nc' },
+    input_bytes: 2,
+    status: 'done',
+    result_bytes: 0,
+  },
   { ...head(2), kind: 'todo', todos: [{ content: 'Mend it', status: 'completed' }] },
   { ...head(3), agent_id: 'x', kind: 'subagent', agent_type: 'Explore', description: 'look', status: 'done' },
-  { ...head(4), kind: 'result', is_error: false, subtype: 'success', duration_ms: 1, num_turns: 1, cost_usd: 0.25, input_tokens: 1200, output_tokens: 80 },
+  {
+    ...head(4),
+    kind: 'result',
+    is_error: false,
+    subtype: 'success',
+    duration_ms: 1,
+    num_turns: 1,
+    cost_usd: 0.25,
+    input_tokens: 1200,
+    output_tokens: 80,
+  },
 ]
 
 async function show() {
-  const it = mount(Beside, { props: { session: useSessions().session(id)! }, attachTo: document.body, global: { plugins: [pinia, router] } })
+  const it = mount(Beside, {
+    props: { session: useSessions().session(id)! },
+    attachTo: document.body,
+    global: { plugins: [pinia, router] },
+  })
   await flushPromises()
   return it
 }
@@ -113,7 +145,11 @@ test('where there is no room it is a sheet that opens only on a press', async ()
 })
 
 async function outline() {
-  const it = mount(Outline, { props: { session: useSessions().session(id)! }, attachTo: document.body, global: { plugins: [pinia, router] } })
+  const it = mount(Outline, {
+    props: { session: useSessions().session(id)! },
+    attachTo: document.body,
+    global: { plugins: [pinia, router] },
+  })
   await flushPromises()
   return it
 }
@@ -132,7 +168,10 @@ test('each file and subagent leads to its block; details can be copied', async (
   say(WORK)
   const it = await outline()
   const leads = it.findAll('.leads button')
-  expect(leads.map((b) => b.text().replace(/\s+/g, ' '))).toEqual([expect.stringMatching(/^a\.ts\s?\+2 −1\s?1 change$/), expect.stringMatching(/^Explore look\s?Done$/)])
+  expect(leads.map((b) => b.text().replace(/\s+/g, ' '))).toEqual([
+    expect.stringMatching(/^a\.ts\s?\+2 −1\s?1 change$/),
+    expect.stringMatching(/^Explore look\s?Done$/),
+  ])
   for (const b of leads) await b.trigger('click')
   expect(it.emitted('lead')).toEqual([['k1'], ['k3']])
   expect(it.find('dl').text()).toContain(id)

@@ -10,7 +10,11 @@ import { useSessions } from './sessions'
 
 const pinia = createPinia()
 const said: string[] = []
-const port = { say: (_: string, text: string) => said.push(text), typing: () => {}, cancel: () => true } as unknown as Port
+const port = {
+  say: (_: string, text: string) => said.push(text),
+  typing: () => {},
+  cancel: () => true,
+} as unknown as Port
 let version = 500
 
 enableAutoUnmount(afterEach)
@@ -29,20 +33,41 @@ function at(waiting: number) {
   const store = useSessions()
   store.setStatus({ kind: 'open' })
   const frame = orphaned()
-  store.apply([
-    { type: 'hello', protocol: 1, server_version: '1', node_id: 'n', user: { name: 'Ada', role: 'member' }, server_time: 0 },
-    { ...frame, state: 'assistant_turn', version: ++version, pending_requests: waiting > 0 ? frame.pending_requests : [] },
-  ], { now: 0, commandOf: () => undefined })
+  store.apply(
+    [
+      {
+        type: 'hello',
+        protocol: 1,
+        server_version: '1',
+        node_id: 'n',
+        user: { name: 'Ada', role: 'member' },
+        server_time: 0,
+      },
+      {
+        ...frame,
+        state: 'assistant_turn',
+        version: ++version,
+        pending_requests: waiting > 0 ? frame.pending_requests : [],
+      },
+    ],
+    { now: 0, commandOf: () => undefined },
+  )
   return store.session(frame.session_id)!
 }
 
 function composer(waiting: number) {
   const elsewhere = document.createElement('button')
   document.body.append(elsewhere)
-  const w = mount(Composer, { props: { session: at(waiting) }, attachTo: document.body, global: { plugins: [pinia], provide: { [portKey as symbol]: port } } })
+  const w = mount(Composer, {
+    props: { session: at(waiting) },
+    attachTo: document.body,
+    global: { plugins: [pinia], provide: { [portKey as symbol]: port } },
+  })
   const field = w.find('textarea').element
   return {
-    w, field, elsewhere,
+    w,
+    field,
+    elsewhere,
     folded: () => w.text().includes('Draft kept:'),
     button: () => w.find('button[type=submit]'),
     async wait(ms = 1_000) {

@@ -23,13 +23,31 @@ function become(state: ProcessState['state']) {
   useSessions().apply([{ ...base, title: 'api-server', pending_requests: [], version: ++version, state }], context)
 }
 function write(...more: Record<string, unknown>[]) {
-  const fresh = more.map((it) => ({ seq: ++seq, rev: seq, key: `k${seq}`, at: 0, agent_id: null, ...it }) as unknown as Item)
+  const fresh = more.map(
+    (it) => ({ seq: ++seq, rev: seq, key: `k${seq}`, at: 0, agent_id: null, ...it }) as unknown as Item,
+  )
   items = [...items, ...fresh]
-  const frame: Transcript = { type: 'transcript', session_id: id, from: items.length - fresh.length, next: items.length, items: fresh, total: items.length, live: null }
+  const frame: Transcript = {
+    type: 'transcript',
+    session_id: id,
+    from: items.length - fresh.length,
+    next: items.length,
+    items: fresh,
+    total: items.length,
+    live: null,
+  }
   useSessions().apply([frame], context)
 }
 const words = (text: string) => ({ kind: 'text', text })
-const call = (tool: string, input: object, status = 'done') => ({ kind: 'tool_call', tool_use_id: 't', tool_name: tool, input_bytes: 2, result_bytes: 0, status, input })
+const call = (tool: string, input: object, status = 'done') => ({
+  kind: 'tool_call',
+  tool_use_id: 't',
+  tool_name: tool,
+  input_bytes: 2,
+  result_bytes: 0,
+  status,
+  input,
+})
 /** What is said while time passes. */
 async function after(ms: number) {
   heard = []
@@ -61,7 +79,12 @@ afterEach(() => {
 })
 
 test('the end of a turn is said with what was done in it, not a word while it runs', async () => {
-  write(words('I look.'), call('Edit', { file_path: '/w/a' }), call('Write', { file_path: '/w/b' }), call('Bash', { command: 'go test ./...' }))
+  write(
+    words('I look.'),
+    call('Edit', { file_path: '/w/a' }),
+    call('Write', { file_path: '/w/b' }),
+    call('Bash', { command: 'go test ./...' }),
+  )
   expect(await after(5_000)).toEqual([])
   become('user_turn')
   expect(await after(5_000)).toEqual(['Claude finished in api-server: 2 edits in 2 files and 1 test run.'])
@@ -93,7 +116,20 @@ test('in full, each block is said when it is whole, together and at most every t
   expect(await after(1_500)).toEqual([])
   expect(await after(2_000)).toEqual(['Read: /w/a.go It is there.'])
   const run = items.find((it) => it.kind === 'tool_call' && it.tool_name === 'Bash')!
-  useSessions().apply([{ type: 'transcript', session_id: id, from: items.length, next: items.length + 1, items: [{ ...run, rev: 99, status: 'failed' } as Item], total: items.length, live: null }], context)
+  useSessions().apply(
+    [
+      {
+        type: 'transcript',
+        session_id: id,
+        from: items.length,
+        next: items.length + 1,
+        items: [{ ...run, rev: 99, status: 'failed' } as Item],
+        total: items.length,
+        live: null,
+      },
+    ],
+    context,
+  )
   expect(await after(4_000)).toEqual(['Bash: make (failed)'])
 })
 
@@ -107,7 +143,21 @@ test('the pages of a long transcript are not read', async () => {
   spoken.value = 'full'
   const fresh = Array.from({ length: 3 }, (_, i) => ({ ...items[1]!, seq: 10 + i, rev: 10 + i, key: `p${i}` }))
   for (const [i, it] of fresh.entries()) {
-    useSessions().apply([{ type: 'transcript', session_id: id, from: items.length, next: items.length + 1, items: [it], total: 9, live: null, more: i < 2 }], context)
+    useSessions().apply(
+      [
+        {
+          type: 'transcript',
+          session_id: id,
+          from: items.length,
+          next: items.length + 1,
+          items: [it],
+          total: 9,
+          live: null,
+          more: i < 2,
+        },
+      ],
+      context,
+    )
   }
   expect(await after(5_000)).toEqual([])
 })

@@ -66,19 +66,23 @@ export function readAloud(store: ReturnType<typeof useSessions>, current: () => 
     // written again when it is done.
     let of: string | undefined
     let known = new Set<string>()
-    watch(() => [current(), store.transcript(current() ?? '')] as const, ([id, script]) => {
-      if (id !== of || script?.more) {
-        known = new Set(script?.items.map((it) => it.key))
-        of = script && !script.more ? id : undefined
-        return
-      }
-      const fresh = script?.items.filter((it) => !known.has(it.key) && whole(it)) ?? []
-      for (const it of fresh) known.add(it.key)
-      if (spoken.value !== 'full') return
-      if (fresh.length > MANY) return say(() => [words.aloud.many(fresh.length)])
-      const texts = fresh.map((it) => lineOf(it, store.session(id!)?.cwd ?? '')).filter(Boolean)
-      if (texts.length > 0) say(() => texts)
-    }, { immediate: true, flush: 'sync' })
+    watch(
+      () => [current(), store.transcript(current() ?? '')] as const,
+      ([id, script]) => {
+        if (id !== of || script?.more) {
+          known = new Set(script?.items.map((it) => it.key))
+          of = script && !script.more ? id : undefined
+          return
+        }
+        const fresh = script?.items.filter((it) => !known.has(it.key) && whole(it)) ?? []
+        for (const it of fresh) known.add(it.key)
+        if (spoken.value !== 'full') return
+        if (fresh.length > MANY) return say(() => [words.aloud.many(fresh.length)])
+        const texts = fresh.map((it) => lineOf(it, store.session(id!)?.cwd ?? '')).filter(Boolean)
+        if (texts.length > 0) say(() => texts)
+      },
+      { immediate: true, flush: 'sync' },
+    )
   })
 
   return () => {
@@ -101,4 +105,9 @@ function lineOf(it: Item, cwd: string): string {
 }
 
 /** The words of a markdown text without the marks that nobody wants to hear. */
-const plain = (text: string) => text.replaceAll(/^ *(?:```.*|#+ |> |[-*+] )/gm, '').replaceAll(/\*\*|__|`/g, '').replaceAll(/\s+/g, ' ').trim()
+const plain = (text: string) =>
+  text
+    .replaceAll(/^ *(?:```.*|#+ |> |[-*+] )/gm, '')
+    .replaceAll(/\*\*|__|`/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()

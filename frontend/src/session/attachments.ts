@@ -8,7 +8,8 @@ export const MAX_TOTAL = 32 << 20
 export const MAX_COUNT = 20
 
 /** What a file picker offers first. What a file is, the server reads from its bytes. */
-export const ACCEPT = 'image/png,image/jpeg,image/gif,image/webp,application/pdf,text/*,.md,.json,.yaml,.yml,.toml,.csv,.log,.go,.ts,.tsx,.vue,.js,.py,.rs,.java,.c,.h,.cpp,.sh,.sql,.patch,.diff'
+export const ACCEPT =
+  'image/png,image/jpeg,image/gif,image/webp,application/pdf,text/*,.md,.json,.yaml,.yml,.toml,.csv,.log,.go,.ts,.tsx,.vue,.js,.py,.rs,.java,.c,.h,.cpp,.sh,.sql,.patch,.diff'
 
 export const addressOf = (attachmentID: string) => `/api/attachments/${encodeURIComponent(attachmentID)}`
 export const isImage = (a: { media_type: string }) => a.media_type.startsWith('image/')
@@ -29,7 +30,11 @@ function base64Of(file: Blob): Promise<string> {
  * Sends a file to be kept until a message names it. progress gets the part that
  * is sent, 0 to 1. A {@link RefusedError} or {@link UnreachableError} when it fails.
  */
-export async function upload(file: File, progress: (part: number) => void, signal: AbortSignal): Promise<AttachmentInfo> {
+export async function upload(
+  file: File,
+  progress: (part: number) => void,
+  signal: AbortSignal,
+): Promise<AttachmentInfo> {
   const body = JSON.stringify({ name: file.name, data: await base64Of(file) })
   signal.throwIfAborted()
   // fetch does not tell how much of a body is sent.
@@ -56,10 +61,14 @@ export async function upload(file: File, progress: (part: number) => void, signa
       const error = (answer as Refusal | null)?.error
       reject(new RefusedError(call.status, error?.code ?? '', error?.message ?? '', error?.field ?? null))
     }
-    signal.addEventListener('abort', () => {
-      call.abort()
-      reject(signal.reason)
-    }, { once: true })
+    signal.addEventListener(
+      'abort',
+      () => {
+        call.abort()
+        reject(signal.reason)
+      },
+      { once: true },
+    )
     call.send(body)
   })
 }

@@ -17,8 +17,17 @@ enableAutoUnmount(afterEach)
 beforeEach(() => setActivePinia(createPinia()))
 
 const head = { seq: 1, rev: 1, key: 'k', at: 1_700_000_000, agent_id: null }
-const call = (more: Partial<ToolCall>): Item =>
-  ({ ...head, kind: 'tool_call', tool_use_id: 't', tool_name: 'Bash', input_bytes: 2, status: 'done', result_bytes: 0, input: {}, ...more })
+const call = (more: Partial<ToolCall>): Item => ({
+  ...head,
+  kind: 'tool_call',
+  tool_use_id: 't',
+  tool_name: 'Bash',
+  input_bytes: 2,
+  status: 'done',
+  result_bytes: 0,
+  input: {},
+  ...more,
+})
 
 async function show(item: Item) {
   const it = mount(TranscriptItem, { props: { item, cwd: '/w' }, attachTo: document.body })
@@ -37,7 +46,11 @@ async function open(item: Item) {
 }
 
 describe('what ran is shown, not what was proposed', () => {
-  const edit = { edited: true, edited_by: 'Ana', proposed_input: { command: 'rm proposed', file_path: '/w/proposed', description: 'proposed' } }
+  const edit = {
+    edited: true,
+    edited_by: 'Ana',
+    proposed_input: { command: 'rm proposed', file_path: '/w/proposed', description: 'proposed' },
+  }
   const items: Record<string, Item> = {
     'a command': call({ input: { command: 'touch ran' }, ...edit }),
     'a file': call({ tool_name: 'Write', input: { file_path: '/w/ran', content: 'ran' }, ...edit }),
@@ -46,7 +59,20 @@ describe('what ran is shown, not what was proposed', () => {
     'what is too large': call({ input_bytes: 99_999, input: undefined, ...edit }),
     'a plan': { ...head, kind: 'plan', text: 'ran', ...edit },
     'a list': { ...head, kind: 'todo', todos: [{ content: 'ran', status: 'pending' }], ...edit },
-    'a record': { ...head, kind: 'resolved', request_id: 'r', request_type: 'tool_approval', tool_name: 'Bash', tool_input: { command: 'touch ran' }, outcome: 'answered', summary: 'Approved, edited', waited: 1, by: 'Ana', edited: true, proposed_input: edit.proposed_input },
+    'a record': {
+      ...head,
+      kind: 'resolved',
+      request_id: 'r',
+      request_type: 'tool_approval',
+      tool_name: 'Bash',
+      tool_input: { command: 'touch ran' },
+      outcome: 'answered',
+      summary: 'Approved, edited',
+      waited: 1,
+      by: 'Ana',
+      edited: true,
+      proposed_input: edit.proposed_input,
+    },
   }
   test.each(Object.keys(items))('%s', async (name) => {
     const it = await show(items[name]!)
@@ -58,14 +84,30 @@ describe('what ran is shown, not what was proposed', () => {
     expect(it.text()).not.toContain('proposed ')
     expect(it.text()).not.toMatch(/rm proposed|w.proposed/)
     expect(it.text()).toContain(name === 'what is too large' ? 'Edited by Ana' : 'ran')
-    await it.findAll('button').find((b) => b.text() === 'Show what Claude proposed')!.trigger('click')
+    await it
+      .findAll('button')
+      .find((b) => b.text() === 'Show what Claude proposed')!
+      .trigger('click')
     expect(it.text()).toMatch(/This did not run.*rm proposed/s)
     expect(textOfItem(items[name]!)).not.toContain('proposed')
   })
 
   test('a subagent and a group of calls', async () => {
-    const agent = mount(AgentGroup, { props: { agentId: 'a', item: { ...head, kind: 'subagent', description: 'ran', status: 'done', ...edit, agent_id: 'a' }, items: [], cwd: '/w' } })
-    const group = mount(CallGroup, { props: { id: 'g', items: [call({ key: '1' }), call({ key: '2', input: { command: 'touch ran' }, ...edit })] as ToolCall[], cwd: '/w' } })
+    const agent = mount(AgentGroup, {
+      props: {
+        agentId: 'a',
+        item: { ...head, kind: 'subagent', description: 'ran', status: 'done', ...edit, agent_id: 'a' },
+        items: [],
+        cwd: '/w',
+      },
+    })
+    const group = mount(CallGroup, {
+      props: {
+        id: 'g',
+        items: [call({ key: '1' }), call({ key: '2', input: { command: 'touch ran' }, ...edit })] as ToolCall[],
+        cwd: '/w',
+      },
+    })
     for (const it of [agent, group]) {
       expect(it.text()).toContain('Edited by Ana before it ran')
       expect(it.text()).not.toContain('rm proposed')
@@ -82,7 +124,13 @@ describe('what ran is shown, not what was proposed', () => {
 
 describe('a block of each kind', () => {
   test('what a person said, with who and what was attached', async () => {
-    const it = await show({ ...head, kind: 'user', text: 'Hi <b>', by: 'Ada', attachments: [{ name: 'a.png', media_type: 'image/png', size: 2048 }] })
+    const it = await show({
+      ...head,
+      kind: 'user',
+      text: 'Hi <b>',
+      by: 'Ada',
+      attachments: [{ name: 'a.png', media_type: 'image/png', size: 2048 }],
+    })
     expect(it.text()).toMatch(/Ada/)
     expect(it.find('.words').text()).toBe('Hi <b>')
     expect(it.get('.attachments').text()).toMatch(/a\.png\s+2\.0 kB/)
@@ -90,9 +138,16 @@ describe('a block of each kind', () => {
   })
 
   test('what was attached: pictures as thumbnails, everything else to take home', async () => {
-    const it = await show({ ...head, kind: 'user', text: '', by: 'Ada', attachments: [
-      { attachment_id: 'p', name: 'shot.png', media_type: 'image/png', size: 9 }, { attachment_id: 'd/..', name: '<b>.pdf', media_type: 'application/pdf', size: 9 },
-    ] })
+    const it = await show({
+      ...head,
+      kind: 'user',
+      text: '',
+      by: 'Ada',
+      attachments: [
+        { attachment_id: 'p', name: 'shot.png', media_type: 'image/png', size: 9 },
+        { attachment_id: 'd/..', name: '<b>.pdf', media_type: 'application/pdf', size: 9 },
+      ],
+    })
     expect(it.find('.words').exists()).toBe(false)
     // It is asked for with the page key, once it is in view, and shown from memory.
     const fetched = vi.fn<typeof fetch>(async () => new Response('png'))
@@ -102,7 +157,10 @@ describe('a block of each kind', () => {
     expect(it.get('img').attributes()).toMatchObject({ alt: 'shot.png' })
     arrive()
     await vi.waitFor(() => expect(it.get('img').attributes('src')).toBe('blob:picture'))
-    expect(fetched).toHaveBeenCalledWith('/api/attachments/p', { credentials: 'same-origin', headers: { 'X-Sayso-Page-Key': 'k' } })
+    expect(fetched).toHaveBeenCalledWith('/api/attachments/p', {
+      credentials: 'same-origin',
+      headers: { 'X-Sayso-Page-Key': 'k' },
+    })
     expect(it.findAll('a')[0]!.attributes('href')).toBe('blob:picture')
     const file = it.findAll('a')[1]!
     expect(file.attributes()).toMatchObject({ href: '/api/attachments/d%2F..', download: '<b>.pdf' })
@@ -127,7 +185,9 @@ describe('a block of each kind', () => {
   })
 
   test('thinking says how long it took, when that is known', async () => {
-    expect((await show({ ...head, kind: 'thinking', text: 'Hm.', took: 12.4 })).get('button').text()).toMatch(/^Thinking\s*· 12 s$/)
+    expect((await show({ ...head, kind: 'thinking', text: 'Hm.', took: 12.4 })).get('button').text()).toMatch(
+      /^Thinking\s*· 12 s$/,
+    )
     expect((await show({ ...head, kind: 'thinking', text: 'Hm.' })).get('button').text()).toBe('Thinking')
   })
 
@@ -142,12 +202,22 @@ describe('a block of each kind', () => {
     const bytes = new TextEncoder().encode(result).length
     expect(await facts({ tool_name: 'Read', result, result_bytes: bytes })).toBe('2 lines')
     expect(await facts({ tool_name: 'Read', result, result_bytes: 90_000 })).toBe('')
-    expect(await facts({ tool_name: 'Write', input: { file_path: '/w/a', content: 'x\n' }, result: 'ok', result_bytes: 2 })).toBe('1 line')
+    expect(
+      await facts({ tool_name: 'Write', input: { file_path: '/w/a', content: 'x\n' }, result: 'ok', result_bytes: 2 }),
+    ).toBe('1 line')
   })
 
   test('calls of one tool are one line that tells what runs, what failed and what changed', async () => {
-    const read = (n: number, more: Partial<ToolCall> = {}) => call({ key: 'k' + n, tool_name: 'Read', input: { file_path: `/w/${n}.go` }, finished_at: 1_700_000_000 + n, ...more }) as ToolCall
-    const group = (items: ToolCall[]) => mount(CallGroup, { props: { id: 'calls:k1', items, cwd: '/w' }, attachTo: document.body })
+    const read = (n: number, more: Partial<ToolCall> = {}) =>
+      call({
+        key: 'k' + n,
+        tool_name: 'Read',
+        input: { file_path: `/w/${n}.go` },
+        finished_at: 1_700_000_000 + n,
+        ...more,
+      }) as ToolCall
+    const group = (items: ToolCall[]) =>
+      mount(CallGroup, { props: { id: 'calls:k1', items, cwd: '/w' }, attachTo: document.body })
     let it = group([read(1), read(2), read(3, { status: 'failed' })])
     expect(it.get('.head').text()).toMatch(/^Read\s*3 calls\s*1\.go · 2\.go · 3\.go\s*1 failed\s*3 s$/)
     expect(it.findAll('.calls .fold')).toHaveLength(0)
@@ -159,7 +229,8 @@ describe('a block of each kind', () => {
     expect(it.get('.line').text()).toBe('3.go')
     it.unmount()
 
-    const edit = (n: number) => read(n, { tool_name: 'Edit', input: { file_path: '/w/a', old_string: 'a', new_string: 'b\nc' } })
+    const edit = (n: number) =>
+      read(n, { tool_name: 'Edit', input: { file_path: '/w/a', old_string: 'a', new_string: 'b\nc' } })
     it = group(Array.from({ length: 40 }, (_, i) => edit(i + 1)))
     expect(it.get('.facts').text()).toMatch(/^\+80 −40/)
     await it.get('.head').trigger('click')
@@ -169,7 +240,9 @@ describe('a block of each kind', () => {
   })
 
   test('a command with its output', async () => {
-    const it = await open(call({ input: { command: 'ls\u202e' }, result: '\u001b[32mok\u001b[0m done', result_bytes: 16 }))
+    const it = await open(
+      call({ input: { command: 'ls\u202e' }, result: '\u001b[32mok\u001b[0m done', result_bytes: 16 }),
+    )
     expect(it.find('.line').text()).toContain('RLO')
     expect(it.find('.output .green').text()).toBe('ok')
     expect(it.find('.output pre').text()).toBe('ok done')
@@ -186,9 +259,25 @@ describe('a block of each kind', () => {
   })
 
   test('an edit says how much it changes, and shows it', async () => {
-    const it = await open(call({ tool_name: 'MultiEdit', input: { file_path: '/w/a.go', edits: [{ old_string: 'a\nb', new_string: 'a\nc\nd' }, { old_string: 'x', new_string: '' }] } }))
+    const it = await open(
+      call({
+        tool_name: 'MultiEdit',
+        input: {
+          file_path: '/w/a.go',
+          edits: [
+            { old_string: 'a\nb', new_string: 'a\nc\nd' },
+            { old_string: 'x', new_string: '' },
+          ],
+        },
+      }),
+    )
     await vi.waitFor(() => expect(it.find('.change').text()).toBe('+2 −2'))
-    expect(it.findAll('ins').map((l) => l.text()).join()).toContain('c')
+    expect(
+      it
+        .findAll('ins')
+        .map((l) => l.text())
+        .join(),
+    ).toContain('c')
   })
 
   test('a file that was written is code of its language', async () => {
@@ -203,40 +292,114 @@ describe('a block of each kind', () => {
 
   test('the record of a request: who, what, when, edited, carried', async () => {
     const it = await show({
-      ...head, kind: 'resolved', request_id: 'r', request_type: 'tool_approval', tool_name: 'Bash', tool_input: { command: 'rm \u200bx' },
-      outcome: 'answered', by: 'Ada', device: 'Firefox', summary: 'Approved', edited: true, waited: 65,
+      ...head,
+      kind: 'resolved',
+      request_id: 'r',
+      request_type: 'tool_approval',
+      tool_name: 'Bash',
+      tool_input: { command: 'rm \u200bx' },
+      outcome: 'answered',
+      by: 'Ada',
+      device: 'Firefox',
+      summary: 'Approved',
+      edited: true,
+      waited: 65,
     })
     expect(it.text()).toMatch(/Approved.*Edited.*rm .*ZWSP.*x/)
     expect(it.text()).toMatch(/Ada on Firefox · .* · after 1 min/)
     const denied = await show({
-      ...head, kind: 'resolved', request_id: 'r', request_type: 'tool_approval', tool_name: 'Bash', tool_input: { command: 'ls' },
-      outcome: 'denied', by: 'Ada', summary: 'Denied', message: 'Use pnpm.', carried: true, waited: 0,
+      ...head,
+      kind: 'resolved',
+      request_id: 'r',
+      request_type: 'tool_approval',
+      tool_name: 'Bash',
+      tool_input: { command: 'ls' },
+      outcome: 'denied',
+      by: 'Ada',
+      summary: 'Denied',
+      message: 'Use pnpm.',
+      carried: true,
+      waited: 0,
     })
     expect(denied.text()).toContain('Use pnpm.')
     expect(denied.text()).toContain('Carried over')
   })
 
   test('the end of a turn: time, tokens, cost', async () => {
-    const it = await show({ ...head, kind: 'result', is_error: false, subtype: 'success', duration_ms: 4200, num_turns: 2, cost_usd: 0.0123, input_tokens: 1200, output_tokens: 80 })
+    const it = await show({
+      ...head,
+      kind: 'result',
+      is_error: false,
+      subtype: 'success',
+      duration_ms: 4200,
+      num_turns: 2,
+      cost_usd: 0.0123,
+      input_tokens: 1200,
+      output_tokens: 80,
+    })
     expect(it.text()).toMatch(/4\.2 s.*1\.2K tokens in, 80 out.*\$0\.0123/)
   })
 
   test('a plan, a note and a failed turn', async () => {
     expect((await show({ ...head, kind: 'plan', text: '# First' })).find('h1').text()).toBe('First')
-    expect((await show({ ...head, kind: 'note', level: 'warning', text: 'Trying again in 2 s.' })).find('.warning').text()).toBe('Trying again in 2 s.')
-    expect((await show({ ...head, kind: 'result', is_error: true, subtype: 'error_max_turns', duration_ms: 1, num_turns: 1, cost_usd: 0, input_tokens: 0, output_tokens: 0 })).text())
-      .toContain('The limit of turns was reached.')
+    expect(
+      (await show({ ...head, kind: 'note', level: 'warning', text: 'Trying again in 2 s.' })).find('.warning').text(),
+    ).toBe('Trying again in 2 s.')
+    expect(
+      (
+        await show({
+          ...head,
+          kind: 'result',
+          is_error: true,
+          subtype: 'error_max_turns',
+          duration_ms: 1,
+          num_turns: 1,
+          cost_usd: 0,
+          input_tokens: 0,
+          output_tokens: 0,
+        })
+      ).text(),
+    ).toContain('The limit of turns was reached.')
   })
 })
 
 describe('a subagent that calls one tool again and again', () => {
-  const call = (n: number, tool_name: string): Item => ({ ...head, seq: n, key: 'c' + n, agent_id: 'g', kind: 'tool_call', tool_use_id: 't' + n, tool_name, input: { file_path: `/w/${n}.ts` }, input_bytes: 1, status: 'done', result_bytes: 0 })
-  const open = (items: Item[]) => mount(AgentGroup, {
-    props: { agentId: 'g', item: { ...head, key: 'g', agent_id: 'g', kind: 'subagent', agent_type: 'Explore', description: 'find it', status: 'done' }, items, cwd: '/w' },
+  const call = (n: number, tool_name: string): Item => ({
+    ...head,
+    seq: n,
+    key: 'c' + n,
+    agent_id: 'g',
+    kind: 'tool_call',
+    tool_use_id: 't' + n,
+    tool_name,
+    input: { file_path: `/w/${n}.ts` },
+    input_bytes: 1,
+    status: 'done',
+    result_bytes: 0,
   })
+  const open = (items: Item[]) =>
+    mount(AgentGroup, {
+      props: {
+        agentId: 'g',
+        item: {
+          ...head,
+          key: 'g',
+          agent_id: 'g',
+          kind: 'subagent',
+          agent_type: 'Explore',
+          description: 'find it',
+          status: 'done',
+        },
+        items,
+        cwd: '/w',
+      },
+    })
 
   test('says so in one line, which opens', async () => {
-    const it = open([...Array.from({ length: 40 }, (_, i) => call(i, 'Read')), { ...head, seq: 50, key: 'x', agent_id: 'g', kind: 'text', text: 'Found.' }])
+    const it = open([
+      ...Array.from({ length: 40 }, (_, i) => call(i, 'Read')),
+      { ...head, seq: 50, key: 'x', agent_id: 'g', kind: 'text', text: 'Found.' },
+    ])
     await it.get('button').trigger('click')
     await flushPromises()
     expect(it.findAll('.head').length).toBe(2)
@@ -249,25 +412,57 @@ describe('a subagent that calls one tool again and again', () => {
 })
 
 test('a call that was denied has not failed', () => {
-  const record = (more: object) => ({ ...head, kind: 'resolved', request_id: 'r', request_type: 'tool_approval', tool_name: 'Bash', summary: '', waited: 1, ...more }) as Item
+  const record = (more: object) =>
+    ({
+      ...head,
+      kind: 'resolved',
+      request_id: 'r',
+      request_type: 'tool_approval',
+      tool_name: 'Bash',
+      summary: '',
+      waited: 1,
+      ...more,
+    }) as Item
   const items = [
-    call({ key: 'a', tool_use_id: 'denied', status: 'failed' }), record({ key: 'ra', outcome: 'denied', tool_use_id: 'denied' }),
-    call({ key: 'b', tool_use_id: 'broke', status: 'failed' }), record({ key: 'rb', outcome: 'answered', tool_use_id: 'broke' }),
+    call({ key: 'a', tool_use_id: 'denied', status: 'failed' }),
+    record({ key: 'ra', outcome: 'denied', tool_use_id: 'denied' }),
+    call({ key: 'b', tool_use_id: 'broke', status: 'failed' }),
+    record({ key: 'rb', outcome: 'answered', tool_use_id: 'broke' }),
   ]
-  const page = mount(defineComponent({
-    setup() {
-      provideDenied(() => items)
-      return () => items.filter((it) => it.kind === 'tool_call').map((item) => h(TranscriptItem, { key: item.key, item, cwd: '/w' }))
-    },
-  }))
+  const page = mount(
+    defineComponent({
+      setup() {
+        provideDenied(() => items)
+        return () =>
+          items
+            .filter((it) => it.kind === 'tool_call')
+            .map((item) => h(TranscriptItem, { key: item.key, item, cwd: '/w' }))
+      },
+    }),
+  )
   expect(page.findAll('.facts').map((f) => f.text())).toEqual(['Denied', 'Failed'])
 })
 
 describe('a subagent', () => {
   const items = [call({ key: 'a', agent_id: 'g', tool_use_id: 'asked', status: 'running' })]
-  const group = (status: 'running' | 'done' | 'failed', requests: Request[] = []) => mount(AgentGroup, {
-    props: { agentId: 'g', item: { ...head, key: 'g', agent_id: 'g', kind: 'subagent', agent_type: 'Explore', description: 'find it', status }, items, cwd: '/w', requests },
-  })
+  const group = (status: 'running' | 'done' | 'failed', requests: Request[] = []) =>
+    mount(AgentGroup, {
+      props: {
+        agentId: 'g',
+        item: {
+          ...head,
+          key: 'g',
+          agent_id: 'g',
+          kind: 'subagent',
+          agent_type: 'Explore',
+          description: 'find it',
+          status,
+        },
+        items,
+        cwd: '/w',
+        requests,
+      },
+    })
 
   test('says its own state', () => {
     expect(group('running').text()).toContain('Running')
@@ -282,7 +477,11 @@ describe('a subagent', () => {
 })
 
 describe('the to-do list', () => {
-  const list = (...states: string[]): Item => ({ ...head, kind: 'todo', todos: states.map((status, i) => ({ content: `do ${i}`, status })) })
+  const list = (...states: string[]): Item => ({
+    ...head,
+    kind: 'todo',
+    todos: states.map((status, i) => ({ content: `do ${i}`, status })),
+  })
 
   test('stands above until all is done', () => {
     expect(todosOf([list('completed', 'in_progress')])).toHaveLength(2)
@@ -291,7 +490,9 @@ describe('the to-do list', () => {
   })
 
   test('says what is being done, and all of it on a press', async () => {
-    const strip = mount(TodoStrip, { props: { todos: (list('completed', 'in_progress', 'pending') as Extract<Item, { kind: 'todo' }>).todos } })
+    const strip = mount(TodoStrip, {
+      props: { todos: (list('completed', 'in_progress', 'pending') as Extract<Item, { kind: 'todo' }>).todos },
+    })
     expect(strip.text()).toMatch(/1 of 3.*do 1/)
     await strip.find('button').trigger('click')
     expect(strip.findAll('li')).toHaveLength(3)
@@ -302,7 +503,12 @@ describe('search', () => {
   const text = (seq: number, words: string): Item => ({ ...head, seq, key: 'k' + seq, kind: 'text', text: words })
 
   test('finds words wherever they are, whatever their case', () => {
-    const items = [text(1, 'Hello'), call({ seq: 2, key: 'k2', input: { command: 'echo HELLO' } }), call({ seq: 3, key: 'k3', result: 'h\u001b[1mello' }), text(4, 'Bye')]
+    const items = [
+      text(1, 'Hello'),
+      call({ seq: 2, key: 'k2', input: { command: 'echo HELLO' } }),
+      call({ seq: 3, key: 'k3', result: 'h\u001b[1mello' }),
+      text(4, 'Bye'),
+    ]
     expect(findItems(items, ' hello ').map((it) => it.seq)).toEqual([1, 2, 3])
     expect(findItems(items, '  ')).toEqual([])
   })

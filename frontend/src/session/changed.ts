@@ -31,13 +31,20 @@ function changedBy(call: ToolCall): Changed {
       return call.result?.startsWith('File created') ? { ...NONE, added: written } : { ...NONE, anew: written }
     }
     case 'NotebookEdit':
-      return input['edit_mode'] === 'insert' ? { ...NONE, added: lines(str(input['new_source'])) } : { ...NONE, sure: false }
+      return input['edit_mode'] === 'insert'
+        ? { ...NONE, added: lines(str(input['new_source'])) }
+        : { ...NONE, sure: false }
   }
   const edits = Array.isArray(input['edits']) ? input['edits'].map(asInput) : [input]
   return edits.reduce<Changed>((sum, e) => {
     const { added, removed } = diffOf(str(e['old_string']), str(e['new_string']))
     // How often it stood there is not told.
-    return { ...sum, added: sum.added + added, removed: sum.removed + removed, sure: sum.sure && e['replace_all'] !== true }
+    return {
+      ...sum,
+      added: sum.added + added,
+      removed: sum.removed + removed,
+      sure: sum.sure && e['replace_all'] !== true,
+    }
   }, NONE)
 }
 
@@ -46,6 +53,11 @@ export function changedIn(calls: readonly ToolCall[]): Changed {
   return calls.reduce<Changed>((sum, call) => {
     const one = known.get(call) ?? changedBy(call)
     known.set(call, one)
-    return { added: sum.added + one.added, removed: sum.removed + one.removed, sure: sum.sure && one.sure, anew: one.anew ?? sum.anew }
+    return {
+      added: sum.added + one.added,
+      removed: sum.removed + one.removed,
+      sure: sum.sure && one.sure,
+      anew: one.anew ?? sum.anew,
+    }
   }, NONE)
 }

@@ -6,7 +6,17 @@ const key: InjectionKey<ComputedRef<ReadonlySet<string>>> = Symbol('denied')
 
 /** For a page of items: Claude Code tells of a denied call only that it failed. */
 export function provideDenied(items: () => readonly Item[]): void {
-  provide(key, computed(() => new Set(items().flatMap((it) => (it.kind === 'resolved' && it.outcome === 'denied' && it.tool_use_id ? [it.tool_use_id] : [])))))
+  provide(
+    key,
+    computed(
+      () =>
+        new Set(
+          items().flatMap((it) =>
+            it.kind === 'resolved' && it.outcome === 'denied' && it.tool_use_id ? [it.tool_use_id] : [],
+          ),
+        ),
+    ),
+  )
 }
 
 /** Whether a call came to nothing because it was denied. */

@@ -7,7 +7,10 @@ const SETTLE_MS = 300
  * Whether something is shown in one line: while it may be, and from when the focus
  * is outside it. Never under a pointer that is down: all above it would move.
  */
-export function useFolding(may: () => boolean, within: () => Element | null): {
+export function useFolding(
+  may: () => boolean,
+  within: () => Element | null,
+): {
   folded: Readonly<Ref<boolean>>
   open: () => void
   /** The focus may have gone. */

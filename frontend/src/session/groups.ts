@@ -26,11 +26,15 @@ export function grouped(sessions: readonly Known[]): Record<Group, string[]> {
     const group = groupOf(s)
     if (!s.archived || group !== 'ended') groups[group].push(s)
   }
-  const ids = (list: Known[], compare: (a: Known, b: Known) => number) => list.toSorted(compare).map((s) => s.session_id)
+  const ids = (list: Known[], compare: (a: Known, b: Known) => number) =>
+    list.toSorted(compare).map((s) => s.session_id)
   const newest = (a: Known, b: Known) => order(b) - order(a) || (a.session_id < b.session_id ? -1 : 1)
   return {
     waiting: ids(groups.waiting, (a, b) => a.pending_requests[0]!.created_at - b.pending_requests[0]!.created_at),
-    running: ids(groups.running, newest), your_turn: ids(groups.your_turn, newest), idle: ids(groups.idle, newest), ended: ids(groups.ended, newest),
+    running: ids(groups.running, newest),
+    your_turn: ids(groups.your_turn, newest),
+    idle: ids(groups.idle, newest),
+    ended: ids(groups.ended, newest),
   }
 }
 

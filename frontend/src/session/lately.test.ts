@@ -9,19 +9,35 @@ import { useSessions } from './sessions'
 
 enableAutoUnmount(afterEach)
 
-const one = { session_id: 'a', edits: 2, files: 2, commands: 0, tests: 1, failed: 0, answered: 0, turns: 1, first: 'k3' }
+const one = {
+  session_id: 'a',
+  edits: 2,
+  files: 2,
+  commands: 0,
+  tests: 1,
+  failed: 0,
+  answered: 0,
+  turns: 1,
+  first: 'k3',
+}
 const asked: string[] = []
 let answer: () => Response
 
 beforeEach(() => {
   localStorage.clear()
   asked.length = 0
-  answer = () => new Response(JSON.stringify({ sessions: [one, { ...one, session_id: 'b', edits: 1, files: 1, tests: 0, first: 'k9' }] }))
+  answer = () =>
+    new Response(
+      JSON.stringify({ sessions: [one, { ...one, session_id: 'b', edits: 1, files: 1, tests: 0, first: 'k9' }] }),
+    )
   vi.useFakeTimers({ now: 1_763_692_800_000 })
-  vi.stubGlobal('fetch', vi.fn(async (path: string) => {
-    asked.push(path)
-    return answer()
-  }))
+  vi.stubGlobal(
+    'fetch',
+    vi.fn(async (path: string) => {
+      asked.push(path)
+      return answer()
+    }),
+  )
   setActivePinia(createPinia())
 })
 afterEach(() => {
@@ -32,7 +48,11 @@ afterEach(() => {
 const minutesAgo = (n: number) => localStorage.setItem('sayso:here', String(Date.now() - n * 60_000))
 
 async function show(off = false) {
-  const it = mount(Lately, { props: { open: undefined, off }, attachTo: document.body, global: { stubs: { RouterLink: RouterLinkStub } } })
+  const it = mount(Lately, {
+    props: { open: undefined, off },
+    attachTo: document.body,
+    global: { stubs: { RouterLink: RouterLinkStub } },
+  })
   connect(true)
   await flushPromises()
   return it
@@ -50,7 +70,9 @@ test('who comes back is told what happened in all sessions, with a way to each',
   expect(asked).toEqual([`/api/lately?since=${Date.now() / 1000 - 30 * 60 + 10}`])
   expect(it.find('summary').text()).toContain('While you were away: 3 edits in 3 files, 1 test run, and 2 turns ended')
   expect(it.findAllComponents(RouterLinkStub).map((l) => l.props('to'))).toEqual([
-    { path: '/sessions/a', query: { block: 'k3' } }, { path: '/sessions/b', query: { block: 'k9' } }])
+    { path: '/sessions/a', query: { block: 'k3' } },
+    { path: '/sessions/b', query: { block: 'k9' } },
+  ])
   // Whoever opened one has read it there; it waits where no session is open.
   await it.setProps({ open: 'a', off: true })
   expect(it.find('section').exists()).toBe(false)
@@ -104,8 +126,10 @@ test('a session that did nothing but ask is named, too, until it was opened', as
   expect(it.find('section').exists()).toBe(false)
   const asking = golden<ProcessState>('process_state.tool_approval')
   const now = Date.now() / 1000
-  useSessions().apply([{ ...asking, title: 'api-server', pending_requests: [{ ...asking.pending_requests[0]!, created_at: now - 60 }] }],
-    { now: Date.now(), commandOf: () => undefined })
+  useSessions().apply(
+    [{ ...asking, title: 'api-server', pending_requests: [{ ...asking.pending_requests[0]!, created_at: now - 60 }] }],
+    { now: Date.now(), commandOf: () => undefined },
+  )
   await nextTick()
   expect(it.find('li').text()).toBe('api-server 1 approval that waits')
   expect(it.findComponent(RouterLinkStub).props('to')).toEqual({ path: `/sessions/${asking.session_id}`, query: {} })

@@ -17,17 +17,57 @@ afterEach(() => vi.useRealTimers())
 
 const head = (seq: number) => ({ seq, rev: seq, key: `k${seq}`, at: 1, agent_id: null })
 const call = (seq: number, tool_name: string, input: object, status = 'done') =>
-  ({ ...head(seq), kind: 'tool_call', tool_use_id: `t${seq}`, tool_name, input, input_bytes: 1, status, result_bytes: 0 }) as Item
+  ({
+    ...head(seq),
+    kind: 'tool_call',
+    tool_use_id: `t${seq}`,
+    tool_name,
+    input,
+    input_bytes: 1,
+    status,
+    result_bytes: 0,
+  }) as Item
 const items: Item[] = [
-  { ...head(1), kind: 'user', text: 'Go.' }, call(2, 'Edit', { file_path: '/w/a' }),
-  call(3, 'Edit', { file_path: '/w/a' }), call(4, 'Write', { file_path: '/w/b' }), call(5, 'Bash', { command: 'cd x && go test ./...' }, 'failed'), call(6, 'Bash', { command: 'ls' }),
-  { ...head(7), kind: 'resolved', request_id: 'r', request_type: 'tool_approval', tool_name: 'Bash', outcome: 'answered', summary: '' } as Item,
-  { ...head(8), kind: 'result', is_error: false, subtype: '', duration_ms: 1, num_turns: 1, cost_usd: 0, input_tokens: 0, output_tokens: 0 },
+  { ...head(1), kind: 'user', text: 'Go.' },
+  call(2, 'Edit', { file_path: '/w/a' }),
+  call(3, 'Edit', { file_path: '/w/a' }),
+  call(4, 'Write', { file_path: '/w/b' }),
+  call(5, 'Bash', { command: 'cd x && go test ./...' }, 'failed'),
+  call(6, 'Bash', { command: 'ls' }),
+  {
+    ...head(7),
+    kind: 'resolved',
+    request_id: 'r',
+    request_type: 'tool_approval',
+    tool_name: 'Bash',
+    outcome: 'answered',
+    summary: '',
+  } as Item,
+  {
+    ...head(8),
+    kind: 'result',
+    is_error: false,
+    subtype: '',
+    duration_ms: 1,
+    num_turns: 1,
+    cost_usd: 0,
+    input_tokens: 0,
+    output_tokens: 0,
+  },
 ]
 
 describe('what was missed', () => {
   test('is counted from where one has read to', () => {
-    expect(missedOf(items, 2)).toEqual({ edits: 2, files: 2, commands: 1, tests: 1, failed: 1, answered: 1, turns: 1, first: 'k3' })
+    expect(missedOf(items, 2)).toEqual({
+      edits: 2,
+      files: 2,
+      commands: 1,
+      tests: 1,
+      failed: 1,
+      answered: 1,
+      turns: 1,
+      first: 'k3',
+    })
     expect(missedOf(items, 0)!.edits).toBe(3)
   })
   test('is nothing when only words came, or nothing', () => {
@@ -49,13 +89,18 @@ describe('the line', () => {
     setActivePinia(createPinia())
     const store = useSessions()
     const it = mount(CatchUp, { props: { id: 's' }, attachTo: document.body })
-    store.apply([{ type: 'transcript', session_id: 's', from: 0, next: 8, items, total: 8, live: null }], { now: Date.now(), commandOf: () => undefined })
+    store.apply([{ type: 'transcript', session_id: 's', from: 0, next: 8, items, total: 8, live: null }], {
+      now: Date.now(),
+      commandOf: () => undefined,
+    })
     return it
   }
   test('greets who was away, leads to the first block, and goes', async () => {
     const it = show(2, 30)
     await nextTick()
-    expect(it.text()).toContain('While you were away: 2 edits in 2 files, 1 test run, 1 command, 1 request settled, 1 failed, and 1 turn ended')
+    expect(it.text()).toContain(
+      'While you were away: 2 edits in 2 files, 1 test run, 1 command, 1 request settled, 1 failed, and 1 turn ended',
+    )
     await it.find('button').trigger('click')
     expect(it.emitted('lead')).toEqual([['k3']])
     expect(it.find('section').exists()).toBe(false)
@@ -75,7 +120,20 @@ describe('the line', () => {
     vi.advanceTimersByTime(2_000)
     const hidden = vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)
     document.dispatchEvent(new Event('visibilitychange'))
-    useSessions().apply([{ type: 'transcript', session_id: 's', from: 8, next: 9, items: [call(9, 'Bash', { command: 'make' })], total: 9, live: null }], { now: Date.now(), commandOf: () => undefined })
+    useSessions().apply(
+      [
+        {
+          type: 'transcript',
+          session_id: 's',
+          from: 8,
+          next: 9,
+          items: [call(9, 'Bash', { command: 'make' })],
+          total: 9,
+          live: null,
+        },
+      ],
+      { now: Date.now(), commandOf: () => undefined },
+    )
     await nextTick()
     vi.advanceTimersByTime(180_000)
     expect(seenOf('s')?.seq).toBe(8)

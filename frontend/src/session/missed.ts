@@ -15,7 +15,8 @@ export interface Missed {
 
 const EDITS = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit'])
 // Runners of tests as they stand in commands; a guess that only words hang on.
-const TESTS = /\b(?:go test|(?:npm|pnpm|yarn|bun)(?: run)? test|make (?:test|check)|cargo (?:test|nextest)|pytest|vitest|jest|playwright test|mvn test|gradle test|rspec|phpunit|dotnet test|ctest)\b/
+const TESTS =
+  /\b(?:go test|(?:npm|pnpm|yarn|bun)(?: run)? test|make (?:test|check)|cargo (?:test|nextest)|pytest|vitest|jest|playwright test|mvn test|gradle test|rspec|phpunit|dotnet test|ctest)\b/
 
 const text = (input: unknown, field: string): string => {
   const value = typeof input === 'object' && input !== null ? (input as Record<string, unknown>)[field] : undefined
@@ -27,7 +28,16 @@ export function missedOf(items: readonly Item[], after: number): Missed | null {
   const fresh = items.filter((it) => it.seq > after && it.kind !== 'user')
   if (fresh.length === 0) return null
   const files = new Set<string>()
-  const missed: Missed = { edits: 0, files: 0, commands: 0, tests: 0, failed: 0, answered: 0, turns: 0, first: fresh[0]!.key }
+  const missed: Missed = {
+    edits: 0,
+    files: 0,
+    commands: 0,
+    tests: 0,
+    failed: 0,
+    answered: 0,
+    turns: 0,
+    first: fresh[0]!.key,
+  }
   for (const it of fresh) {
     if (it.kind === 'resolved') missed.answered++
     else if (it.kind === 'result') missed.turns++

@@ -5,7 +5,11 @@ import { words } from './words'
 export function saidOf(m: Omit<Missed, 'first'>): string[] {
   const w = words.missed
   return [
-    ...(m.edits > 0 ? [w.edits(m.edits, m.files)] : []), ...(m.tests > 0 ? [w.tests(m.tests)] : []), ...(m.commands > 0 ? [w.commands(m.commands)] : []),
-    ...(m.answered > 0 ? [w.answered(m.answered)] : []), ...(m.failed > 0 ? [w.failed(m.failed)] : []), ...(m.turns > 0 ? [w.turns(m.turns)] : []),
+    ...(m.edits > 0 ? [w.edits(m.edits, m.files)] : []),
+    ...(m.tests > 0 ? [w.tests(m.tests)] : []),
+    ...(m.commands > 0 ? [w.commands(m.commands)] : []),
+    ...(m.answered > 0 ? [w.answered(m.answered)] : []),
+    ...(m.failed > 0 ? [w.failed(m.failed)] : []),
+    ...(m.turns > 0 ? [w.turns(m.turns)] : []),
   ]
 }

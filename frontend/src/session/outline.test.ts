@@ -6,22 +6,55 @@ import { checklistIn, type ToolCall } from './rows'
 
 let n = 0
 const head = () => ({ seq: ++n, rev: n, key: `k${n}`, at: 1_700_000_000, agent_id: null })
-const call = (tool_name: string, input: unknown, more: Partial<ToolCall> = {}): ToolCall =>
-  ({ ...head(), kind: 'tool_call', tool_use_id: `t${n}`, tool_name, input, input_bytes: 2, status: 'done', result_bytes: 0, ...more })
-const result = (cost_usd: number, tokens = 1): Item =>
-  ({ ...head(), kind: 'result', is_error: false, subtype: 'success', duration_ms: 1, num_turns: 1, cost_usd, input_tokens: tokens, output_tokens: 2 * tokens })
-const edit = (file_path: string, old_string: string, new_string: string, more: object = {}) => call('Edit', { file_path, old_string, new_string, ...more })
+const call = (tool_name: string, input: unknown, more: Partial<ToolCall> = {}): ToolCall => ({
+  ...head(),
+  kind: 'tool_call',
+  tool_use_id: `t${n}`,
+  tool_name,
+  input,
+  input_bytes: 2,
+  status: 'done',
+  result_bytes: 0,
+  ...more,
+})
+const result = (cost_usd: number, tokens = 1): Item => ({
+  ...head(),
+  kind: 'result',
+  is_error: false,
+  subtype: 'success',
+  duration_ms: 1,
+  num_turns: 1,
+  cost_usd,
+  input_tokens: tokens,
+  output_tokens: 2 * tokens,
+})
+const edit = (file_path: string, old_string: string, new_string: string, more: object = {}) =>
+  call('Edit', { file_path, old_string, new_string, ...more })
 
 describe('files that were touched', () => {
   test('each once with all that changed it, the last changed first', () => {
-    const items = [edit('/w/a', '1', '2'), edit('/w/b', '1', '2'), call('Bash', { command: 'ls' }), edit('./a', '2', '3'), call('NotebookEdit', { notebook_path: '/else/n.ipynb' })]
+    const items = [
+      edit('/w/a', '1', '2'),
+      edit('/w/b', '1', '2'),
+      call('Bash', { command: 'ls' }),
+      edit('./a', '2', '3'),
+      call('NotebookEdit', { notebook_path: '/else/n.ipynb' }),
+    ]
     const { files, untold } = touchedIn(items, '/w')
-    expect(files.map((f) => [f.path, f.calls.length])).toEqual([['/else/n.ipynb', 1], ['a', 2], ['b', 1]])
+    expect(files.map((f) => [f.path, f.calls.length])).toEqual([
+      ['/else/n.ipynb', 1],
+      ['a', 2],
+      ['b', 1],
+    ])
     expect(untold).toBe(0)
   })
 
   test('not what was denied, failed or is not done yet; nor what only was read', () => {
-    const items = [call('Edit', { file_path: '/w/a' }, { status: 'failed' }), call('Write', { file_path: '/w/b' }, { status: 'running' }), call('Read', { file_path: '/w/c' })]
+    const items = [
+      call('Edit', { file_path: '/w/a' }, { status: 'failed' }),
+      call('Write', { file_path: '/w/b' }, { status: 'running' }),
+      call('Read', { file_path: '/w/c' }),
+    ]
     expect(touchedIn(items, '/w')).toEqual({ files: [], untold: 0 })
   })
 
@@ -35,41 +68,92 @@ describe('what a call tells of itself', () => {
   test('counts, not what Claude proposed', () => {
     const edited = { ...edit('/w/a', 'x', 'y'), change: { path: '/w/b', added: 3, removed: 1 } }
     expect(changedIn([edited])).toEqual({ added: 3, removed: 1, sure: true, anew: null })
-    expect(touchedIn([edited, call('Write', undefined, { change: { path: '/w/c', added: 9, removed: 0 } })], '/w')).toMatchObject({ files: [{ path: 'c' }, { path: 'b' }], untold: 0 })
-    expect(changedIn([{ ...edit('/w/a', 'x', 'y', { replace_all: true }), change: { path: '/w/a', added: 4, removed: 4 } }])).toEqual({ added: 4, removed: 4, sure: true, anew: null })
-    expect(changedIn([call('Write', { content: '1\n2' }, { change: { path: '/w/a', added: 1, removed: 0 } })])).toEqual({ added: 1, removed: 0, sure: true, anew: null })
+    expect(
+      touchedIn([edited, call('Write', undefined, { change: { path: '/w/c', added: 9, removed: 0 } })], '/w'),
+    ).toMatchObject({ files: [{ path: 'c' }, { path: 'b' }], untold: 0 })
+    expect(
+      changedIn([{ ...edit('/w/a', 'x', 'y', { replace_all: true }), change: { path: '/w/a', added: 4, removed: 4 } }]),
+    ).toEqual({ added: 4, removed: 4, sure: true, anew: null })
+    expect(changedIn([call('Write', { content: '1\n2' }, { change: { path: '/w/a', added: 1, removed: 0 } })])).toEqual(
+      { added: 1, removed: 0, sure: true, anew: null },
+    )
   })
 })
 
 describe('lines that were changed', () => {
   test('are those of all edits of a file', () => {
-    expect(changedIn([edit('/w/a', 'a\nb\n', 'a\nc\nd\n'), call('MultiEdit', { edits: [{ old_string: 'x', new_string: 'y' }, { old_string: 'z', new_string: '' }] })]))
-      .toEqual({ added: 3, removed: 3, sure: true, anew: null })
+    expect(
+      changedIn([
+        edit('/w/a', 'a\nb\n', 'a\nc\nd\n'),
+        call('MultiEdit', {
+          edits: [
+            { old_string: 'x', new_string: 'y' },
+            { old_string: 'z', new_string: '' },
+          ],
+        }),
+      ]),
+    ).toEqual({ added: 3, removed: 3, sure: true, anew: null })
   })
 
   test('of a new file are all; of one that was written over nobody knows', () => {
     const made = { result: 'File created successfully at: /w/a' }
-    expect(changedIn([call('Write', { content: '1\n2\n' }, made)])).toEqual({ added: 2, removed: 0, sure: true, anew: null })
-    expect(changedIn([call('Write', { content: '1\n2\n3' }, { result: 'The file /w/a has been updated.' })])).toEqual({ added: 0, removed: 0, sure: true, anew: 3 })
+    expect(changedIn([call('Write', { content: '1\n2\n' }, made)])).toEqual({
+      added: 2,
+      removed: 0,
+      sure: true,
+      anew: null,
+    })
+    expect(changedIn([call('Write', { content: '1\n2\n3' }, { result: 'The file /w/a has been updated.' })])).toEqual({
+      added: 0,
+      removed: 0,
+      sure: true,
+      anew: 3,
+    })
   })
 
   test('are at least these where one edit may have stood for many', () => {
-    expect(changedIn([edit('/w/a', 'x', 'y', { replace_all: true })])).toMatchObject({ added: 1, removed: 1, sure: false })
+    expect(changedIn([edit('/w/a', 'x', 'y', { replace_all: true })])).toMatchObject({
+      added: 1,
+      removed: 1,
+      sure: false,
+    })
     expect(changedIn([call('NotebookEdit', { new_source: 'x' })])).toMatchObject({ added: 0, sure: false })
-    expect(changedIn([call('NotebookEdit', { new_source: 'x\ny', edit_mode: 'insert' })])).toMatchObject({ added: 2, sure: true })
+    expect(changedIn([call('NotebookEdit', { new_source: 'x\ny', edit_mode: 'insert' })])).toMatchObject({
+      added: 2,
+      sure: true,
+    })
   })
 })
 
 test('the list of things to do is the last of the main thread, also when all is done', () => {
-  const todo = (content: string, agent_id: string | null = null): Item => ({ ...head(), agent_id, kind: 'todo', todos: [{ content, status: 'completed' }] })
-  expect(checklistIn([todo('first'), todo('last'), todo('of another', 'x')])).toEqual([{ content: 'last', status: 'completed' }])
+  const todo = (content: string, agent_id: string | null = null): Item => ({
+    ...head(),
+    agent_id,
+    kind: 'todo',
+    todos: [{ content, status: 'completed' }],
+  })
+  expect(checklistIn([todo('first'), todo('last'), todo('of another', 'x')])).toEqual([
+    { content: 'last', status: 'completed' },
+  ])
   expect(checklistIn([])).toBeNull()
   expect(checklistIn([todo('first'), { ...head(), kind: 'todo', todos: [] }])).toBeNull()
 })
 
 test('subagents are named with what they do and where they are', () => {
-  const agent = (id: string, status: 'running' | 'done' | 'failed'): Item => ({ ...head(), agent_id: id, kind: 'subagent', agent_type: 'Explore', description: `look ${id}`, status })
-  const items = [agent('a', 'done'), agent('b', 'running'), call('Bash', {}, { agent_id: 'b', tool_use_id: 'asks' }), call('Bash', {}, { agent_id: 'headless' })]
+  const agent = (id: string, status: 'running' | 'done' | 'failed'): Item => ({
+    ...head(),
+    agent_id: id,
+    kind: 'subagent',
+    agent_type: 'Explore',
+    description: `look ${id}`,
+    status,
+  })
+  const items = [
+    agent('a', 'done'),
+    agent('b', 'running'),
+    call('Bash', {}, { agent_id: 'b', tool_use_id: 'asks' }),
+    call('Bash', {}, { agent_id: 'headless' }),
+  ]
   expect(agentsIn(items, [{ tool_use_id: 'asks' }] as never)).toEqual([
     { id: 'a', name: 'Explore', description: 'look a', state: 'done', key: items[0]!.key },
     { id: 'b', name: 'Explore', description: 'look b', state: 'waiting', key: items[1]!.key },
@@ -91,7 +175,13 @@ describe('what was spent', () => {
 
   test('is what each turn tells, also after a resume by a CLI that begins at nothing', () => {
     // The totals alone say 0.5: the one of the second process has passed that of the first.
-    expect(spentIn([{ ...result(0.2), spent_usd: 0.2 }, { ...result(0.3), spent_usd: 0.3 }, { ...result(0.5), spent_usd: 0.2 }] as Item[]).cost).toBeCloseTo(0.7)
+    expect(
+      spentIn([
+        { ...result(0.2), spent_usd: 0.2 },
+        { ...result(0.3), spent_usd: 0.3 },
+        { ...result(0.5), spent_usd: 0.2 },
+      ] as Item[]).cost,
+    ).toBeCloseTo(0.7)
     expect(spentIn([result(0.2), { ...result(0.3), spent_usd: 0.3 }, result(0.4)] as Item[]).cost).toBeCloseTo(0.6)
     expect(spentIn([{ ...result(0), spent_usd: 0 }] as Item[]).cost).toBeNull()
   })
@@ -103,13 +193,17 @@ describe('what was spent', () => {
   })
 
   test('has the turns of the main thread and the tokens of the last one', () => {
-    expect(spentIn([result(0.1, 5), { ...result(9), agent_id: 'x' }, result(0.2, 7)])).toMatchObject({ turns: 2, last: { input: 7, output: 14 } })
+    expect(spentIn([result(0.1, 5), { ...result(9), agent_id: 'x' }, result(0.2, 7)])).toMatchObject({
+      turns: 2,
+      last: { input: 7, output: 14 },
+    })
     expect(spentIn([])).toEqual({ turns: 0, cost: null, last: null })
   })
 })
 
 describe('how full the context is', () => {
-  const full = (context_tokens: number, context_window: number): Item => ({ ...result(0.1), context_tokens, context_window }) as Item
+  const full = (context_tokens: number, context_window: number): Item =>
+    ({ ...result(0.1), context_tokens, context_window }) as Item
 
   test('is what the last turn tells', () => {
     expect(contextIn([full(10, 200), full(159, 200)])).toEqual({ tokens: 159, window: 200, percent: 80, high: true })

@@ -54,14 +54,22 @@ interface Agent {
 /** The subagents in the order in which they began. */
 export function agentsIn(items: readonly Item[], requests: readonly Request[]): Agent[] {
   const asked = new Set(requests.map((r) => r.tool_use_id).filter(Boolean))
-  return rowsOf(items.filter((it) => it.agent_id !== null), null).flatMap((row): Agent[] => {
+  return rowsOf(
+    items.filter((it) => it.agent_id !== null),
+    null,
+  ).flatMap((row): Agent[] => {
     if (row.kind !== 'agent') return []
     // The CLI names who asks by another id than who speaks; the tool call is the same.
     const waits = row.items.some((it) => it.kind === 'tool_call' && asked.has(it.tool_use_id))
-    return [{
-      id: row.agent_id, name: row.item?.agent_type ?? '', description: row.item?.description ?? '',
-      state: waits ? 'waiting' : row.item?.status ?? 'running', key: row.item?.key ?? row.items[0]!.key,
-    }]
+    return [
+      {
+        id: row.agent_id,
+        name: row.item?.agent_type ?? '',
+        description: row.item?.description ?? '',
+        state: waits ? 'waiting' : (row.item?.status ?? 'running'),
+        key: row.item?.key ?? row.items[0]!.key,
+      },
+    ]
   })
 }
 
@@ -74,7 +82,11 @@ const ROUNDED = 0.01
  * the total is there, which is of the process or goes on from that of the one before: a
  * total that fell began anew.
  */
-export function spentIn(items: readonly Item[]): { turns: number; cost: number | null; last: { input: number; output: number } | null } {
+export function spentIn(items: readonly Item[]): {
+  turns: number
+  cost: number | null
+  last: { input: number; output: number } | null
+} {
   let turns = 0
   let cost: number | null = null
   let before = 0
@@ -99,7 +111,9 @@ const HIGH_PERCENT = 80
  * How full Claude's context was at the end of the last turn, in tokens, counted as the
  * CLI's own /context does; null when that was not told.
  */
-export function contextIn(items: readonly Item[]): { tokens: number; window: number; percent: number; high: boolean } | null {
+export function contextIn(
+  items: readonly Item[],
+): { tokens: number; window: number; percent: number; high: boolean } | null {
   const last = items.findLast((it) => it.kind === 'result' && it.agent_id === null)
   if (last?.kind !== 'result' || !last.context_tokens || !last.context_window) return null
   const percent = Math.round((100 * last.context_tokens) / last.context_window)

@@ -2,13 +2,30 @@ import { expect, test } from 'vitest'
 import type { Item } from '@/wsapi/messages.gen'
 import { holding, rowsOf, runsOf, stepsOf } from './rows'
 
-const text = (seq: number, agent_id: string | null): Item => ({ seq, rev: seq, key: 'k' + seq, at: 0, kind: 'text', agent_id, text: '' })
+const text = (seq: number, agent_id: string | null): Item => ({
+  seq,
+  rev: seq,
+  key: 'k' + seq,
+  at: 0,
+  kind: 'text',
+  agent_id,
+  text: '',
+})
 const agent = (seq: number, id: string): Item => ({
-  seq, rev: seq, key: 'k' + seq, at: 0, kind: 'subagent', agent_id: id, status: 'running',
+  seq,
+  rev: seq,
+  key: 'k' + seq,
+  at: 0,
+  kind: 'subagent',
+  agent_id: id,
+  status: 'running',
 })
 
 test('what subagents say is gathered under each, where it began', () => {
-  const rows = rowsOf([text(1, null), agent(2, 'a'), text(3, 'a'), agent(4, 'b'), text(5, null), text(6, 'a'), text(7, 'b')], null)
+  const rows = rowsOf(
+    [text(1, null), agent(2, 'a'), text(3, 'a'), agent(4, 'b'), text(5, null), text(6, 'a'), text(7, 'b')],
+    null,
+  )
   expect(rows.map((r) => r.key)).toEqual(['k1', 'agent:a', 'agent:b', 'k5'])
   expect(rows[1]).toMatchObject({ item: { seq: 2 }, items: [{ seq: 3 }, { seq: 6 }] })
 })
@@ -22,20 +39,56 @@ test('the growing block is last', () => {
 })
 
 test('of the todo lists only the last is current', () => {
-  const todo = (seq: number): Item => ({ seq, rev: seq, key: 'k' + seq, at: 0, kind: 'todo', agent_id: null, todos: [] })
+  const todo = (seq: number): Item => ({
+    seq,
+    rev: seq,
+    key: 'k' + seq,
+    at: 0,
+    kind: 'todo',
+    agent_id: null,
+    todos: [],
+  })
   const rows = rowsOf([todo(1), text(2, null), todo(3)], null)
   expect(rows.map((r) => r.kind === 'item' && r.past)).toEqual([true, false, false])
 })
 
 const call = (seq: number, tool_name: string, agent_id: string | null = null): Item => ({
-  seq, rev: seq, key: 'k' + seq, at: 0, kind: 'tool_call', agent_id, tool_use_id: 't' + seq, tool_name, input_bytes: 0, status: 'done', result_bytes: 0,
+  seq,
+  rev: seq,
+  key: 'k' + seq,
+  at: 0,
+  kind: 'tool_call',
+  agent_id,
+  tool_use_id: 't' + seq,
+  tool_name,
+  input_bytes: 0,
+  status: 'done',
+  result_bytes: 0,
 })
 
 test('three calls of one tool or more, with nothing between them, are one row', () => {
-  const rows = runsOf(rowsOf([
-    call(1, 'Read'), call(2, 'Read'), call(3, 'Read'), call(4, 'Grep'), call(5, 'Grep'), text(6, null), call(7, 'Grep'),
-    call(8, 'Bash'), call(9, 'Bash'), text(10, null), call(11, 'Bash'), call(12, 'Edit'), call(13, 'Edit'), call(14, 'Edit'), call(15, 'Edit'),
-  ], null))
+  const rows = runsOf(
+    rowsOf(
+      [
+        call(1, 'Read'),
+        call(2, 'Read'),
+        call(3, 'Read'),
+        call(4, 'Grep'),
+        call(5, 'Grep'),
+        text(6, null),
+        call(7, 'Grep'),
+        call(8, 'Bash'),
+        call(9, 'Bash'),
+        text(10, null),
+        call(11, 'Bash'),
+        call(12, 'Edit'),
+        call(13, 'Edit'),
+        call(14, 'Edit'),
+        call(15, 'Edit'),
+      ],
+      null,
+    ),
+  )
   expect(rows.map((r) => r.key)).toEqual(['calls:k1', 'k4', 'k5', 'k6', 'k7', 'k8', 'k9', 'k10', 'k11', 'calls:k12'])
   expect(rows.at(-1)).toMatchObject({ kind: 'calls', items: [{ seq: 12 }, { seq: 13 }, { seq: 14 }, { seq: 15 }] })
 })
@@ -44,11 +97,19 @@ test('a row keeps its key while its run grows, and calls of a subagent stay with
   const three = [call(1, 'Read'), call(2, 'Read'), call(3, 'Read')]
   expect(runsOf(rowsOf(three, null)).map((r) => r.key)).toEqual(['calls:k1'])
   expect(runsOf(rowsOf([...three, call(4, 'Read')], null)).map((r) => r.key)).toEqual(['calls:k1'])
-  expect(runsOf(rowsOf([call(1, 'Read'), call(2, 'Read', 'a'), call(3, 'Read'), call(4, 'Read')], null)).map((r) => r.key)).toEqual(['k1', 'agent:a', 'k3', 'k4'])
+  expect(
+    runsOf(rowsOf([call(1, 'Read'), call(2, 'Read', 'a'), call(3, 'Read'), call(4, 'Read')], null)).map((r) => r.key),
+  ).toEqual(['k1', 'agent:a', 'k3', 'k4'])
 })
 
 test('the steps of a subagent are grouped as the main thread is', () => {
-  const steps = stepsOf([call(1, 'Read', 'a'), call(2, 'Read', 'a'), call(3, 'Read', 'a'), text(4, 'a'), call(5, 'Grep', 'a')])
+  const steps = stepsOf([
+    call(1, 'Read', 'a'),
+    call(2, 'Read', 'a'),
+    call(3, 'Read', 'a'),
+    text(4, 'a'),
+    call(5, 'Grep', 'a'),
+  ])
   expect(steps.map((r) => r.key)).toEqual(['calls:k1', 'k4', 'k5'])
   expect(holding(steps, 'k2')?.key).toBe('calls:k1')
   expect(holding(steps, 'k5')?.key).toBe('k5')

@@ -41,7 +41,11 @@ export function rowsOf(items: readonly Item[], live: Live | null): Row[] {
 }
 
 /** Calls of one tool that came one after the other, with nothing between them. */
-export interface Calls { key: string; kind: 'calls'; items: ToolCall[] }
+export interface Calls {
+  key: string
+  kind: 'calls'
+  items: ToolCall[]
+}
 
 // Fewer are as easily read each on its line.
 const FEWEST = 3

@@ -37,7 +37,9 @@ export function look(id: string, seq: number, at = Date.now()): void {
 
 export function setSeen(id: string, seq: number, at: number): void {
   look(id, seq, at)
-  const kept = Object.entries({ ...read(), [id]: [seq, at] as [number, number] }).toSorted((a, b) => b[1][1] - a[1][1]).slice(0, KEPT)
+  const kept = Object.entries({ ...read(), [id]: [seq, at] as [number, number] })
+    .toSorted((a, b) => b[1][1] - a[1][1])
+    .slice(0, KEPT)
   try {
     localStorage.setItem(key(), JSON.stringify(Object.fromEntries(kept)))
   } catch {
@@ -49,4 +51,5 @@ export function setSeen(id: string, seq: number, at: number): void {
 export const known = (id: string): boolean => id in seen.value
 
 /** How many blocks a session has that nobody has looked at here, as far as the server last told. */
-export const unseen = (s: { session_id: string; items?: number }): number => Math.max(0, (s.items ?? 0) - (Number(seen.value[s.session_id]?.[0]) || 0))
+export const unseen = (s: { session_id: string; items?: number }): number =>
+  Math.max(0, (s.items ?? 0) - (Number(seen.value[s.session_id]?.[0]) || 0))

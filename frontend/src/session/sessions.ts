@@ -2,7 +2,16 @@ import { defineStore } from 'pinia'
 import { computed, shallowRef } from 'vue'
 import type { Status } from '@/core/connection'
 import type { Entry } from '@/core/outbox'
-import { empty, reduce, type Context, type Departed, type Known, type Listing, type Script, type State } from '@/core/reducer'
+import {
+  empty,
+  reduce,
+  type Context,
+  type Departed,
+  type Known,
+  type Listing,
+  type Script,
+  type State,
+} from '@/core/reducer'
 import type { Lifecycle, Request, Resolved, ServerFrame, ViewerInfo } from '@/wsapi/messages.gen'
 
 const NO_VIEWERS: readonly ViewerInfo[] = []
@@ -23,11 +32,19 @@ export const useSessions = defineStore('sessions', () => {
   const requests = computed<{ session: Known; request: Request }[]>(() =>
     waiting.value
       .flatMap((session) => session.pending_requests.map((request) => ({ session, request })))
-      .toSorted((a, b) => a.request.created_at - b.request.created_at))
+      .toSorted((a, b) => a.request.created_at - b.request.created_at),
+  )
   const connected = computed(() => status.value.kind === 'open')
 
   return {
-    state, status, outbox, stale, all, waiting, requests, connected,
+    state,
+    status,
+    outbox,
+    stale,
+    all,
+    waiting,
+    requests,
+    connected,
 
     session: (id: string): Known | undefined => {
       const found = state.value.sessions.get(id)

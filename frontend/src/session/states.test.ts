@@ -14,11 +14,18 @@ import SessionRow from './SessionRow.vue'
 import { useSessions } from './sessions'
 import TranscriptItem from './items/TranscriptItem.vue'
 
-const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:any(.*)*', component: { template: '<p />' } }] })
+const router = createRouter({
+  history: createMemoryHistory(),
+  routes: [{ path: '/:any(.*)*', component: { template: '<p />' } }],
+})
 const pinia = createPinia()
 let version = 100
 const said: { session: string; text: string }[] = []
-const port = { say: (session: string, text: string) => said.push({ session, text }), typing: () => {}, cancel: () => true } as unknown as Port
+const port = {
+  say: (session: string, text: string) => said.push({ session, text }),
+  typing: () => {},
+  cancel: () => true,
+} as unknown as Port
 
 enableAutoUnmount(afterEach)
 beforeEach(() => {
@@ -27,14 +34,29 @@ beforeEach(() => {
   store.forget()
   store.setOutbox([])
   store.setStatus({ kind: 'open' })
-  store.apply([{ type: 'hello', protocol: 1, server_version: '1', node_id: 'n', user: { name: 'Ada', role: 'member' }, server_time: 0 }],
-    { now: 0, commandOf: () => undefined })
+  store.apply(
+    [
+      {
+        type: 'hello',
+        protocol: 1,
+        server_version: '1',
+        node_id: 'n',
+        user: { name: 'Ada', role: 'member' },
+        server_time: 0,
+      },
+    ],
+    { now: 0, commandOf: () => undefined },
+  )
   localStorage.clear()
   said.length = 0
 })
 
 const show = (component: Component, props: object) =>
-  mount(component, { props, attachTo: document.body, global: { plugins: [pinia, router], provide: { [portKey as symbol]: port } } })
+  mount(component, {
+    props,
+    attachTo: document.body,
+    global: { plugins: [pinia, router], provide: { [portKey as symbol]: port } },
+  })
 
 function known(frame: ProcessState): Known {
   const store = useSessions()
@@ -104,22 +126,38 @@ describe('the composer of a session that ended', () => {
 
   test('says what happens while the message is on its way', () => {
     const session = ended()
-    const command: SendMessage = { type: 'send_message', command_id: 'c', session_id: session.session_id, text: 'Go on' }
+    const command: SendMessage = {
+      type: 'send_message',
+      command_id: 'c',
+      session_id: session.session_id,
+      text: 'Go on',
+    }
     useSessions().setOutbox([{ command, created_at: 0, sent_at: 0 }])
     expect(show(Composer, { session }).text()).toContain('Resuming Claude with it…')
   })
 
   test('a message that nobody took yet waits for the resume', () => {
-    expect(show(Composer, { session: known({ ...orphaned(), queued_messages: 1 }) }).text())
-      .toContain('1 message waits until this session is resumed.')
+    expect(show(Composer, { session: known({ ...orphaned(), queued_messages: 1 }) }).text()).toContain(
+      '1 message waits until this session is resumed.',
+    )
   })
 })
 
 describe('a message that was refused', () => {
   let id = 0
   async function refuse(session: Known, text: string) {
-    const command: SendMessage = { type: 'send_message', command_id: `refused-${++id}`, session_id: session.session_id, text }
-    const ack: Ack = { type: 'ack', command_id: command.command_id, result: 'rejected', error: { code: 'x', message: 'Claude was not found.' } }
+    const command: SendMessage = {
+      type: 'send_message',
+      command_id: `refused-${++id}`,
+      session_id: session.session_id,
+      text,
+    }
+    const ack: Ack = {
+      type: 'ack',
+      command_id: command.command_id,
+      result: 'rejected',
+      error: { code: 'x', message: 'Claude was not found.' },
+    }
     useSessions().apply([ack], { now: 0, commandOf: () => command })
     await nextTick()
   }
@@ -129,7 +167,9 @@ describe('a message that was refused', () => {
     const w = show(Composer, { session })
     await refuse(session, 'Go on')
     expect(w.find('textarea').element.value).toBe('Go on')
-    expect(w.find('[role=alert]').text()).toContain('Your message was not taken. Claude was not found. It is back in the field.')
+    expect(w.find('[role=alert]').text()).toContain(
+      'Your message was not taken. Claude was not found. It is back in the field.',
+    )
     await w.find('form').trigger('submit')
     expect(w.find('[role=alert]').exists()).toBe(false)
   })
@@ -170,7 +210,9 @@ describe('the record of an answer that was given again', () => {
   })
 
   test('and to the others', () => {
-    expect(show(TranscriptItem, { item: record('Grace'), cwd: '/w' }).text()).toContain('Grace’s earlier answer was given again')
+    expect(show(TranscriptItem, { item: record('Grace'), cwd: '/w' }).text()).toContain(
+      'Grace’s earlier answer was given again',
+    )
   })
 
   test('an answer that was heard at once is no carried one', () => {
@@ -180,7 +222,8 @@ describe('the record of an answer that was given again', () => {
 })
 
 describe('a session of an outsider', () => {
-  const terminal = (more: Partial<ProcessState> = {}) => known({ ...golden<ProcessState>('process_state.terminal'), ...more })
+  const terminal = (more: Partial<ProcessState> = {}) =>
+    known({ ...golden<ProcessState>('process_state.terminal'), ...more })
   const quiet = () => terminal({ state: 'dead', pending_requests: [] })
 
   test('has a badge, and nothing to end, resume or switch', () => {

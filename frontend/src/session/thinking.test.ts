@@ -15,7 +15,12 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-const thinking = (at?: number) => ({ kind: 'thinking' as const, text: 'Hm', agent_id: null, ...(at === undefined ? {} : { at }) })
+const thinking = (at?: number) => ({
+  kind: 'thinking' as const,
+  text: 'Hm',
+  agent_id: null,
+  ...(at === undefined ? {} : { at }),
+})
 async function pass(ms: number) {
   vi.advanceTimersByTime(ms)
   await nextTick()
@@ -36,7 +41,11 @@ test('while Claude thinks its duration ticks, by the clock of the server, and no
 })
 
 test('it is not read out', () => {
-  expect(mount(LiveBlock, { props: { live: thinking(990) } }).get('.took').attributes('aria-hidden')).toBe('true')
+  expect(
+    mount(LiveBlock, { props: { live: thinking(990) } })
+      .get('.took')
+      .attributes('aria-hidden'),
+  ).toBe('true')
 })
 
 test('who wants less motion has less of it', async () => {
@@ -50,6 +59,14 @@ test('who wants less motion has less of it', async () => {
 })
 
 test('of an older server nothing is made up, nor of what is no thought', () => {
-  expect(mount(LiveBlock, { props: { live: thinking() } }).find('.took').exists()).toBe(false)
-  expect(mount(LiveBlock, { props: { live: { kind: 'tool_call', tool: 'Write', text: '', agent_id: null, at: 1 } } }).find('.took').exists()).toBe(false)
+  expect(
+    mount(LiveBlock, { props: { live: thinking() } })
+      .find('.took')
+      .exists(),
+  ).toBe(false)
+  expect(
+    mount(LiveBlock, { props: { live: { kind: 'tool_call', tool: 'Write', text: '', agent_id: null, at: 1 } } })
+      .find('.took')
+      .exists(),
+  ).toBe(false)
 })

@@ -24,8 +24,17 @@ export const words: typeof english = {
     later: 'Später',
     back: 'Zurück zur Sitzung',
     kind: {
-      user: 'Nachricht', text: 'Claude', thinking: 'Überlegung', tool_call: 'Werkzeugaufruf', todo: 'Zu tun', plan: 'Plan', subagent: 'Subagent',
-      note: 'Hinweis', resolved: 'Anfrage', result: 'Ende des Zugs', agent: 'Subagent',
+      user: 'Nachricht',
+      text: 'Claude',
+      thinking: 'Überlegung',
+      tool_call: 'Werkzeugaufruf',
+      todo: 'Zu tun',
+      plan: 'Plan',
+      subagent: 'Subagent',
+      note: 'Hinweis',
+      resolved: 'Anfrage',
+      result: 'Ende des Zugs',
+      agent: 'Subagent',
     },
   },
   beside: {
@@ -42,7 +51,8 @@ export const words: typeof english = {
     times: (n) => count(n, 'Änderung', 'Änderungen'),
     atLeast: 'mindestens',
     anew: (n) => `überschrieben, ${count(n, 'Zeile', 'Zeilen')}`,
-    untold: (n) => `${count(n, 'Änderung war', 'Änderungen waren')} zu groß, um aufgehoben zu werden: In welcher Datei, ist nicht bekannt.`,
+    untold: (n) =>
+      `${count(n, 'Änderung war', 'Änderungen waren')} zu groß, um aufgehoben zu werden: In welcher Datei, ist nicht bekannt.`,
     more: (n) => `${n} weitere zeigen`,
     agents: 'Subagenten',
     noAgents: 'Bisher keine.',
@@ -61,7 +71,8 @@ export const words: typeof english = {
     full: (percent) => `Kontext ${percent} %`,
     nearlyFull: (percent) => `Kontext ${percent} %, fast voll`,
     ofContext: (tokens, window, percent) => `${percent} % (${tokens} von ${window} Token)`,
-    counted: (tokens, window) => `${tokens} von ${window} Token: was Claude für seine letzte Antwort im letzten Zug bekam, gezählt wie von /context.`,
+    counted: (tokens, window) =>
+      `${tokens} von ${window} Token: was Claude für seine letzte Antwort im letzten Zug bekam, gezählt wie von /context.`,
     compacts: ' Ist er voll, fasst Claude Code zusammen, was davor war.',
   },
   rename: { open: 'Umbenennen', title: 'Diese Sitzung umbenennen', label: 'Titel', save: 'Speichern' },
@@ -117,10 +128,13 @@ export const words: typeof english = {
     hint: 'Von Claude in einem Terminal des Servers gespeichert.',
     running: 'Läuft in einem Terminal',
     resume: 'Hier weitermachen',
-    words: 'Von Claude in einem Terminal gespeichert. Mach hier weiter, oder zweige es ab und lass das Original, wie es ist.',
-    runningWords: 'Dieses Gespräch läuft gerade in einem Terminal. Zweige es ab, um hier weiterzumachen, ohne es zu stören.',
+    words:
+      'Von Claude in einem Terminal gespeichert. Mach hier weiter, oder zweige es ab und lass das Original, wie es ist.',
+    runningWords:
+      'Dieses Gespräch läuft gerade in einem Terminal. Zweige es ab, um hier weiterzumachen, ohne es zu stören.',
   },
-  mayNotStart: (project) => `In ${project} darfst du keine Sitzungen starten. Wer das Projekt verwaltet, kann dir dieses Recht geben.`,
+  mayNotStart: (project) =>
+    `In ${project} darfst du keine Sitzungen starten. Wer das Projekt verwaltet, kann dir dieses Recht geben.`,
   queueLabel: 'Wartende Nachrichten',
   queueRemove: 'Entfernen',
   queueRemoveNamed: (text) => `Entfernen: ${text.slice(0, 60)}`,
@@ -138,7 +152,8 @@ export const words: typeof english = {
     sending: (name: string) => `${name} wird gesendet`,
     empty: (name: string) => `„${name}“ ist leer.`,
     tooLarge: (name: string, size: string, most: string) => `„${name}“ hat ${size}; eine Datei darf ${most} haben.`,
-    tooMuch: (most: string) => `Die Dateien einer Nachricht dürfen zusammen ${most} haben. Sende die übrigen in einer weiteren Nachricht.`,
+    tooMuch: (most: string) =>
+      `Die Dateien einer Nachricht dürfen zusammen ${most} haben. Sende die übrigen in einer weiteren Nachricht.`,
     tooMany: (most: number) => `Eine Nachricht nimmt ${most} Dateien. Sende die übrigen in einer weiteren Nachricht.`,
     failed: (name: string, why: string) => `„${name}“ wurde nicht angehängt: ${why}`,
   },

@@ -13,7 +13,9 @@ let policy: Pick<TrustedTypePolicy, 'createScriptURL'> | undefined
 
 // The worker's address is the only one that the policy lets through.
 function register(): Promise<ServiceWorkerRegistration> {
-  policy ??= window.trustedTypes?.createPolicy('sayso-push', { createScriptURL: (url: string) => (url === WORKER ? url : '') })
+  policy ??= window.trustedTypes?.createPolicy('sayso-push', {
+    createScriptURL: (url: string) => (url === WORKER ? url : ''),
+  })
   return navigator.serviceWorker.register((policy?.createScriptURL(WORKER) ?? WORKER) as string, { scope: '/' })
 }
 

@@ -23,7 +23,12 @@ export const words: typeof english = {
     undo: 'Rückgängig möglich bei',
     undoFor: 'Zeit zum Rückgängigmachen',
     seconds: (n) => `${n} Sekunden`,
-    undoing: { usual: 'Erlaubtem per Touch, über niedrigem Risiko und gesammelt', high: 'Erlaubtem mit hohem Risiko und gesammelt', always: 'Jeder Entscheidung', never: 'Nichts' },
+    undoing: {
+      usual: 'Erlaubtem per Touch, über niedrigem Risiko und gesammelt',
+      high: 'Erlaubtem mit hohem Risiko und gesammelt',
+      always: 'Jeder Entscheidung',
+      never: 'Nichts',
+    },
     sides: 'Änderungen an Dateien nebeneinander',
     sidesWords: (key) => `Wo Platz ist.${key && ` Die Taste ${key} in einer Anfrage schaltet um.`}`,
     here: 'Diese Einstellungen gelten für diesen Browser.',
@@ -45,11 +50,19 @@ export const words: typeof english = {
 
   templates: {
     title: 'Vorlagen',
-    lead: (key) => `Texte, die du wieder sagst: im Grund einer Ablehnung, in einer eigenen Antwort, in einer Nachricht. ${key && `Die Taste ${key} bietet sie an, wo du gerade bist. `}Von selbst wird nichts gesendet.`,
+    lead: (key) =>
+      `Texte, die du wieder sagst: im Grund einer Ablehnung, in einer eigenen Antwort, in einer Nachricht. ${key && `Die Taste ${key} bietet sie an, wo du gerade bist. `}Von selbst wird nichts gesendet.`,
     learned: 'Gelernt aus dem, was du gesagt hast',
     places: { own: 'Überall angeboten', reason: 'Ein Grund', answer: 'Eine Antwort', message: 'Eine Nachricht' },
-    name: 'Name', nameHint: 'Zum Beispiel: pnpm', text: 'Text',
-    add: 'Vorlage hinzufügen', save: 'Speichern', cancel: 'Abbrechen', change: 'Ändern', keep: 'Benennen', remove: 'Entfernen',
+    name: 'Name',
+    nameHint: 'Zum Beispiel: pnpm',
+    text: 'Text',
+    add: 'Vorlage hinzufügen',
+    save: 'Speichern',
+    cancel: 'Abbrechen',
+    change: 'Ändern',
+    keep: 'Benennen',
+    remove: 'Entfernen',
     changeOf: (name) => `Ändern: ${name}`,
     keepOf: (name) => `Benennen: ${name}`,
     removeOf: (name) => `Entfernen: ${name}`,
@@ -57,11 +70,20 @@ export const words: typeof english = {
 
   spoken: {
     title: 'Dem Screenreader sagen',
-    much: { summaries: 'Was getan wurde, wenn ein Zug endet', off: 'Nichts von dem, was Claude tut', full: 'Jeden Block der offenen Sitzung' },
+    much: {
+      summaries: 'Was getan wurde, wenn ein Zug endet',
+      off: 'Nichts von dem, was Claude tut',
+      full: 'Jeden Block der offenen Sitzung',
+    },
     hint: 'Eine Anfrage, die wartet, wird immer gesagt.',
   },
 
-  sound: { title: 'Ton', on: 'Ein leiser Ton, wenn etwas zu warten beginnt', hint: 'Ein Tab spielt ihn, sobald du darin geklickt oder getippt hast.', test: 'Abspielen' },
+  sound: {
+    title: 'Ton',
+    on: 'Ein leiser Ton, wenn etwas zu warten beginnt',
+    hint: 'Ein Tab spielt ihn, sobald du darin geklickt oder getippt hast.',
+    test: 'Abspielen',
+  },
 
   alerts: {
     title: 'Hinweise',
@@ -71,7 +93,8 @@ export const words: typeof english = {
     occasions: { waiting: 'Eine Anfrage wartet', finished: 'Claude ist fertig', died: 'Ein Prozess endete von selbst' },
     all: 'Auch Sitzungen anderer',
     text: 'Den Befehl oder die Frage zeigen',
-    textWords: 'Das geht durch den Push-Dienst oder den Server, den du nennst. Ohne das nennen Hinweise das Werkzeug und die Sitzung.',
+    textWords:
+      'Das geht durch den Push-Dienst oder den Server, den du nennst. Ohne das nennen Hinweise das Werkzeug und die Sitzung.',
     remind: 'Mich erinnern',
     escalate: 'Alle und die Ziele des Servers hinweisen',
     never: 'nie',
@@ -91,7 +114,8 @@ export const words: typeof english = {
     add: 'In diesem Browser hinweisen',
     on: 'Dieser Browser bekommt Hinweise.',
     denied: 'Dieser Browser erlaubt von hier keine Hinweise. Ändere das in seinen Einstellungen für diese Seite.',
-    unable: 'Dieser Browser kann hier keine Hinweise bekommen. Es braucht HTTPS oder localhost und auf einem iPhone die App auf dem Startbildschirm.',
+    unable:
+      'Dieser Browser kann hier keine Hinweise bekommen. Es braucht HTTPS oder localhost und auf einem iPhone die App auf dem Startbildschirm.',
     test: 'Testen',
     testOf: (name) => `Einen Test an ${name} senden`,
     remove: 'Entfernen',

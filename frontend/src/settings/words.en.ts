@@ -21,7 +21,12 @@ export const words = {
     undo: 'Undo window applies to',
     undoFor: 'Undo window',
     seconds: (n: string) => `${n} seconds`,
-    undoing: { usual: 'Approvals by touch, above low risk, and in bulk', high: 'High-risk and bulk approvals', always: 'Every decision', never: 'Nothing' },
+    undoing: {
+      usual: 'Approvals by touch, above low risk, and in bulk',
+      high: 'High-risk and bulk approvals',
+      always: 'Every decision',
+      never: 'Nothing',
+    },
     sides: 'Changes to files side by side',
     sidesWords: (key: string) => `Where there is room.${key && ` The key ${key} in a request switches it.`}`,
     here: 'These settings hold for this browser.',
@@ -43,11 +48,19 @@ export const words = {
 
   templates: {
     title: 'Templates',
-    lead: (key: string) => `Texts to say again: in the reason of a denial, in an answer of your own, in a message. ${key && `The key ${key} offers them where you are. `}Nothing is sent by itself.`,
+    lead: (key: string) =>
+      `Texts to say again: in the reason of a denial, in an answer of your own, in a message. ${key && `The key ${key} offers them where you are. `}Nothing is sent by itself.`,
     learned: 'Learned from what you said',
     places: { own: 'Offered everywhere', reason: 'A reason', answer: 'An answer', message: 'A message' },
-    name: 'Name', nameHint: 'For example: pnpm', text: 'Text',
-    add: 'Add template', save: 'Save', cancel: 'Cancel', change: 'Change', keep: 'Give it a name', remove: 'Remove',
+    name: 'Name',
+    nameHint: 'For example: pnpm',
+    text: 'Text',
+    add: 'Add template',
+    save: 'Save',
+    cancel: 'Cancel',
+    change: 'Change',
+    keep: 'Give it a name',
+    remove: 'Remove',
     changeOf: (name: string) => `Change: ${name}`,
     keepOf: (name: string) => `Give it a name: ${name}`,
     removeOf: (name: string) => `Remove: ${name}`,
@@ -55,11 +68,20 @@ export const words = {
 
   spoken: {
     title: 'Say to a screen reader',
-    much: { summaries: 'What was done, when a turn ends', off: 'Nothing of what Claude does', full: 'Every block of the open session' },
+    much: {
+      summaries: 'What was done, when a turn ends',
+      off: 'Nothing of what Claude does',
+      full: 'Every block of the open session',
+    },
     hint: 'A request that waits is always said.',
   },
 
-  sound: { title: 'Sound', on: 'A soft sound when something begins to wait', hint: 'One tab plays it, once you have clicked or typed in it.', test: 'Play it' },
+  sound: {
+    title: 'Sound',
+    on: 'A soft sound when something begins to wait',
+    hint: 'One tab plays it, once you have clicked or typed in it.',
+    test: 'Play it',
+  },
 
   alerts: {
     title: 'Alerts',
@@ -69,7 +91,8 @@ export const words = {
     occasions: { waiting: 'A request waits', finished: 'Claude finished', died: 'A process ended by itself' },
     all: 'Sessions of others too',
     text: 'Show the command or the question',
-    textWords: 'It passes through the push service or the server that you name. Without it, alerts say the tool and the session.',
+    textWords:
+      'It passes through the push service or the server that you name. Without it, alerts say the tool and the session.',
     remind: 'Remind me',
     escalate: 'Tell everybody and the places of the server',
     never: 'never',
@@ -89,7 +112,8 @@ export const words = {
     add: 'Alert me in this browser',
     on: 'Alerts come to this browser.',
     denied: 'This browser does not allow alerts from here. Change that in its settings for this site.',
-    unable: 'This browser cannot be alerted here. It needs HTTPS or localhost, and on an iPhone the app on the home screen.',
+    unable:
+      'This browser cannot be alerted here. It needs HTTPS or localhost, and on an iPhone the app on the home screen.',
     test: 'Test',
     testOf: (name: string) => `Send a test to ${name}`,
     remove: 'Remove',

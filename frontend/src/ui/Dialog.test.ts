@@ -3,13 +3,19 @@ import { expect, test, vi } from 'vitest'
 import Dialog from './Dialog.vue'
 
 test('what is longer than the screen is begun at its beginning', () => {
-  const modal = vi.spyOn(HTMLDialogElement.prototype, 'showModal').mockImplementation(function (this: HTMLDialogElement) {
+  const modal = vi.spyOn(HTMLDialogElement.prototype, 'showModal').mockImplementation(function (
+    this: HTMLDialogElement,
+  ) {
     this.open = true
     // As a browser does: the first control has the focus, and is scrolled to.
     this.querySelector('button')!.focus()
     this.scrollTop = 500
   })
-  const dialog = mount(Dialog, { props: { title: 'Keys' }, slots: { default: '<p>long</p><button>Close</button>' }, attachTo: document.body })
+  const dialog = mount(Dialog, {
+    props: { title: 'Keys' },
+    slots: { default: '<p>long</p><button>Close</button>' },
+    attachTo: document.body,
+  })
   expect(dialog.element.scrollTop).toBe(0)
   expect(document.activeElement?.textContent).toBe('Keys')
   modal.mockRestore()
@@ -17,11 +23,17 @@ test('what is longer than the screen is begun at its beginning', () => {
 })
 
 test('in what fits the first control has the focus', () => {
-  const modal = vi.spyOn(HTMLDialogElement.prototype, 'showModal').mockImplementation(function (this: HTMLDialogElement) {
+  const modal = vi.spyOn(HTMLDialogElement.prototype, 'showModal').mockImplementation(function (
+    this: HTMLDialogElement,
+  ) {
     this.open = true
     this.querySelector('button')!.focus()
   })
-  const dialog = mount(Dialog, { props: { title: 'Keys' }, slots: { default: '<button>Close</button>' }, attachTo: document.body })
+  const dialog = mount(Dialog, {
+    props: { title: 'Keys' },
+    slots: { default: '<button>Close</button>' },
+    attachTo: document.body,
+  })
   expect(document.activeElement?.textContent).toBe('Close')
   modal.mockRestore()
   dialog.unmount()

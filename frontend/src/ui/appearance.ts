@@ -17,14 +17,18 @@ export function kept<T extends string>(name: string, values: readonly [T, ...T[]
   addEventListener('storage', (ev) => {
     if (ev.key === key) choice.value = stored()
   })
-  watch(choice, (now) => {
-    document.documentElement.dataset[name] = now
-    try {
-      localStorage.setItem(key, now)
-    } catch {
-      // Forbidden storage: the choice lasts as long as the page.
-    }
-  }, { immediate: true })
+  watch(
+    choice,
+    (now) => {
+      document.documentElement.dataset[name] = now
+      try {
+        localStorage.setItem(key, now)
+      } catch {
+        // Forbidden storage: the choice lasts as long as the page.
+      }
+    },
+    { immediate: true },
+  )
   return choice
 }
 

@@ -17,34 +17,132 @@ vi.setConfig({ testTimeout: 60_000 })
 
 // What is slow for some reader of markdown, or of terminals.
 const UNITS = [
-  '[', '![', '[a](', '[a](<', '[a](b "', '[a][', '[`', '[``a', '*a ', '*a', '**a_', 'a_a*', '~a~~', '**x ', '_a ', 'a**', '`', '`` ', '<', '<a ', 'x<!--',
-  '<!--', '<?', '<a b="', 'x<![CDATA[', '</div ', '<pre>\n\n', 'a <pre', '>', '> ', '- ', '* ', '1. ', '- > ', '- a\n', '- a\n\n', '> a\n', '> a\n\n',
-  '> a\nb\n', '- [ ] a\n', '|', '|a', '|-', '|a|\n', 'a\n', 'a  \n', 'a\\\n', '\\', '\\[', '&', '&a;', 'http://', 'www.', 'www.a)', 'a@', 'a.', ')', '(',
-  '```\n', '~~~~a\n', '    a\n\n', '[a]: b\n', '[a]:', '[a]: b "x\n', '[a]: <', '#', '# ', ' #', '-', '=', '_', '***', '\t', ' ', '\n', ' \n', 'a ', 'a,',
-  '😀*', '\u001b[', '\u001b]', '\u001b[0;', '\u001b[1m', '\u200b', '\u202ea', '\r', '\r\n', 'mcp__', '__a', '`a', '{"a":',
+  '[',
+  '![',
+  '[a](',
+  '[a](<',
+  '[a](b "',
+  '[a][',
+  '[`',
+  '[``a',
+  '*a ',
+  '*a',
+  '**a_',
+  'a_a*',
+  '~a~~',
+  '**x ',
+  '_a ',
+  'a**',
+  '`',
+  '`` ',
+  '<',
+  '<a ',
+  'x<!--',
+  '<!--',
+  '<?',
+  '<a b="',
+  'x<![CDATA[',
+  '</div ',
+  '<pre>\n\n',
+  'a <pre',
+  '>',
+  '> ',
+  '- ',
+  '* ',
+  '1. ',
+  '- > ',
+  '- a\n',
+  '- a\n\n',
+  '> a\n',
+  '> a\n\n',
+  '> a\nb\n',
+  '- [ ] a\n',
+  '|',
+  '|a',
+  '|-',
+  '|a|\n',
+  'a\n',
+  'a  \n',
+  'a\\\n',
+  '\\',
+  '\\[',
+  '&',
+  '&a;',
+  'http://',
+  'www.',
+  'www.a)',
+  'a@',
+  'a.',
+  ')',
+  '(',
+  '```\n',
+  '~~~~a\n',
+  '    a\n\n',
+  '[a]: b\n',
+  '[a]:',
+  '[a]: b "x\n',
+  '[a]: <',
+  '#',
+  '# ',
+  ' #',
+  '-',
+  '=',
+  '_',
+  '***',
+  '\t',
+  ' ',
+  '\n',
+  ' \n',
+  'a ',
+  'a,',
+  '😀*',
+  '\u001b[',
+  '\u001b]',
+  '\u001b[0;',
+  '\u001b[1m',
+  '\u200b',
+  '\u202ea',
+  '\r',
+  '\r\n',
+  'mcp__',
+  '__a',
+  '`a',
+  '{"a":',
 ]
 const HEADS = ['', '[', '# a', 'www.a', '| a |\n|---|\n', '\u001b', 'mcp__a', '> ']
 const ENDS = ['', 'b', '@', '](b)', '\n\n[a]: b', '\n=']
 const MEGABYTE = 1 << 20
 
-const made = (size: number) => UNITS.flatMap((unit) => {
-  const body = unit.repeat(Math.ceil(size / unit.length)).slice(0, size)
-  return [body, ...HEADS.slice(1).map((h) => h + body), ...ENDS.slice(1).map((e) => body + e)]
-})
+const made = (size: number) =>
+  UNITS.flatMap((unit) => {
+    const body = unit.repeat(Math.ceil(size / unit.length)).slice(0, size)
+    return [body, ...HEADS.slice(1).map((h) => h + body), ...ENDS.slice(1).map((e) => body + e)]
+  })
 
-const pieceCount = (text: string) => blocks(text).reduce((n, b) => n + ('html' in b ? String(b.html).split('<').length : 1), 0)
+const pieceCount = (text: string) =>
+  blocks(text).reduce((n, b) => n + ('html' in b ? String(b.html).split('<').length : 1), 0)
 
 describe('a text made to be slow', () => {
   test('a megabyte of markdown takes bounded effort, and little of the page', () => {
     const slow = UNITS.filter((unit) => {
       const text = unit.repeat(Math.ceil(MEGABYTE / unit.length))
-      return pieceCount(text) > 10 || effort() > 1.5 * MOST_EFFORT || inert(text).querySelectorAll('*').length > 10 || new Growing().take(text).length > 10
+      return (
+        pieceCount(text) > 10 ||
+        effort() > 1.5 * MOST_EFFORT ||
+        inert(text).querySelectorAll('*').length > 10 ||
+        new Growing().take(text).length > 10
+      )
     })
     expect(slow).toEqual([])
   })
 
   test('what takes too much stays as it was written', () => {
-    for (const text of ['**a_'.repeat(10_000), '> '.repeat(3_000) + 'a', '- '.repeat(3_000) + 'a', 'a' + ' '.repeat(2_000) + 'b']) {
+    for (const text of [
+      '**a_'.repeat(10_000),
+      '> '.repeat(3_000) + 'a',
+      '- '.repeat(3_000) + 'a',
+      'a' + ' '.repeat(2_000) + 'b',
+    ]) {
       expect(blocks(text)).toEqual([{ code: text, lang: '' }])
       expect(inert(text).textContent).toBe(text)
       expect(inert(text, 'line').textContent).toBe(text)
@@ -63,15 +161,24 @@ describe('a text made to be slow', () => {
     expect(reader.take('Another.')).toEqual(blocks('Another.'))
   })
 
-  test.each(['../docs/wire.md', '../ARCHITECTURE.md', '../docs/operations.md', '../docs/claude-cli.md'])('%s is none', (file) => {
-    const text = readFileSync(file, 'utf8')
-    expect(blocks(text).length).toBeGreaterThan(20)
-    expect(effort()).toBeLessThan(MOST_EFFORT / 3)
-  })
+  test.each(['../docs/wire.md', '../ARCHITECTURE.md', '../docs/operations.md', '../docs/claude-cli.md'])(
+    '%s is none',
+    (file) => {
+      const text = readFileSync(file, 'utf8')
+      expect(blocks(text).length).toBeGreaterThan(20)
+      expect(effort()).toBeLessThan(MOST_EFFORT / 3)
+    },
+  )
 })
 
-const request = (over: object) => ({ request_type: 'tool_approval', tool_name: 'X', tool_input: {}, title: null, ...over }) as never
-const asked = (question: string) => request({ request_type: 'ask_user_question', source: 'ask_user_question', form: { title: '', questions: [{ question }] } })
+const request = (over: object) =>
+  ({ request_type: 'tool_approval', tool_name: 'X', tool_input: {}, title: null, ...over }) as never
+const asked = (question: string) =>
+  request({
+    request_type: 'ask_user_question',
+    source: 'ask_user_question',
+    form: { title: '', questions: [{ question }] },
+  })
 
 // What reads a text of Claude's with expressions of ours.
 const READERS: Record<string, (text: string) => unknown> = {
@@ -82,7 +189,10 @@ const READERS: Record<string, (text: string) => unknown> = {
   'the line of a question': (text) => reasonOf(asked(text)),
   'the name of a tool': (text) => [reasonOf(request({ tool_name: text })), toolLine(text, {}, '/')],
   'the marks of a command': (text) => {
-    const marks = Array.from({ length: 5 }, () => ({ from: 0, to: text.length, kind: 'unknown', level: 'high', reason: 'x' }) as never)
+    const marks = Array.from(
+      { length: 5 },
+      () => ({ from: 0, to: text.length, kind: 'unknown', level: 'high', reason: 'x' }) as never,
+    )
     return [segments(text, marks), findings(text, marks)]
   },
 }

@@ -61,11 +61,42 @@ const runOf = (text: string, char: string) => {
 
 type Rule = keyof TokenizerObject
 // The rules that look ahead, and the first characters at which they do.
-const AHEAD: Partial<Record<Rule, string>> = { def: '[', tag: '<', autolink: '<', link: '[!', reflink: '[!', emStrong: '*_', codespan: '`', del: '~' }
+const AHEAD: Partial<Record<Rule, string>> = {
+  def: '[',
+  tag: '<',
+  autolink: '<',
+  link: '[!',
+  reflink: '[!',
+  emStrong: '*_',
+  codespan: '`',
+  del: '~',
+}
 const DEEPER: Rule[] = ['blockquote', 'list', 'link', 'emStrong', 'del']
 const RULES: Rule[] = [
-  'space', 'code', 'fences', 'heading', 'hr', 'blockquote', 'list', 'html', 'def', 'table', 'lheading', 'paragraph', 'text',
-  'escape', 'tag', 'link', 'reflink', 'emStrong', 'codespan', 'br', 'del', 'autolink', 'url', 'inlineText',
+  'space',
+  'code',
+  'fences',
+  'heading',
+  'hr',
+  'blockquote',
+  'list',
+  'html',
+  'def',
+  'table',
+  'lheading',
+  'paragraph',
+  'text',
+  'escape',
+  'tag',
+  'link',
+  'reflink',
+  'emStrong',
+  'codespan',
+  'br',
+  'del',
+  'autolink',
+  'url',
+  'inlineText',
 ]
 
 type Call = (this: Tokenizer, ...args: unknown[]) => { raw: string } | undefined | false

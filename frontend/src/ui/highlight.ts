@@ -29,7 +29,9 @@ let lastID = 0
 function start(): Worker | null {
   try {
     // Trusted Types: the second policy of this app, for this one address.
-    const policy = window.trustedTypes?.createPolicy('sayso-worker', { createScriptURL: (url) => (url === workerURL ? url : '') })
+    const policy = window.trustedTypes?.createPolicy('sayso-worker', {
+      createScriptURL: (url) => (url === workerURL ? url : ''),
+    })
     const made = new Worker((policy?.createScriptURL(workerURL) ?? workerURL) as string, { type: 'module' })
     made.onmessage = ({ data }: MessageEvent<Coloured>) => {
       waiting.get(data.id)?.(data.spans)
@@ -73,7 +75,11 @@ export function highlightOf(name: string): Highlight {
   return found
 }
 
-interface Painted { ranges: [Highlight, Range][]; timer: ReturnType<typeof setTimeout> | undefined; turn: number }
+interface Painted {
+  ranges: [Highlight, Range][]
+  timer: ReturnType<typeof setTimeout> | undefined
+  turn: number
+}
 const painted = new WeakMap<Element, Painted>()
 
 function clear(p: Painted): void {
@@ -98,7 +104,11 @@ async function paint(el: Element, p: Painted, code: string, lang: string): Promi
   }
 }
 
-interface Wanted { code: string; lang: string; growing?: boolean }
+interface Wanted {
+  code: string
+  lang: string
+  growing?: boolean
+}
 
 function want(el: Element, { code, lang, growing }: Wanted): void {
   let p = painted.get(el)
@@ -126,7 +136,11 @@ export const vColoured: Directive<HTMLElement, Wanted> = {
     if (paints()) want(el, value)
   },
   updated(el, { value, oldValue }) {
-    if (paints() && (value.code !== oldValue?.code || value.lang !== oldValue.lang || value.growing !== oldValue.growing)) want(el, value)
+    if (
+      paints() &&
+      (value.code !== oldValue?.code || value.lang !== oldValue.lang || value.growing !== oldValue.growing)
+    )
+      want(el, value)
   },
   beforeUnmount(el) {
     const p = painted.get(el)
@@ -134,10 +148,25 @@ export const vColoured: Directive<HTMLElement, Wanted> = {
   },
 }
 
-const BY_ENDING = new Map(Object.entries({
-  yml: 'yaml', md: 'markdown', mjs: 'js', cjs: 'js', mts: 'ts', cts: 'ts', htm: 'html', h: 'c', hpp: 'cpp', cc: 'cpp', tf: 'hcl', gql: 'graphql',
-}))
-const BY_NAME = new Map(Object.entries({ dockerfile: 'docker', containerfile: 'docker', makefile: 'make', 'go.mod': '' }))
+const BY_ENDING = new Map(
+  Object.entries({
+    yml: 'yaml',
+    md: 'markdown',
+    mjs: 'js',
+    cjs: 'js',
+    mts: 'ts',
+    cts: 'ts',
+    htm: 'html',
+    h: 'c',
+    hpp: 'cpp',
+    cc: 'cpp',
+    tf: 'hcl',
+    gql: 'graphql',
+  }),
+)
+const BY_NAME = new Map(
+  Object.entries({ dockerfile: 'docker', containerfile: 'docker', makefile: 'make', 'go.mod': '' }),
+)
 
 /** The language of a file by its name, '' when it is not known. */
 export function languageOf(path: string): string {

@@ -38,12 +38,36 @@ const LANGUAGES = {
 }
 type Language = keyof typeof LANGUAGES
 
-const ALIASES = new Map<string, Language>(Object.entries({
-  bash: 'shellscript', sh: 'shellscript', shell: 'shellscript', zsh: 'shellscript', console: 'shellscript',
-  js: 'javascript', jsx: 'tsx', ts: 'typescript', py: 'python', rs: 'rust', golang: 'go', yml: 'yaml', md: 'markdown',
-  'c++': 'c', cpp: 'c', dockerfile: 'docker', makefile: 'make', kt: 'kotlin', patch: 'diff', svg: 'xml', json5: 'jsonc', protobuf: 'proto',
-  terraform: 'hcl', postgresql: 'sql', sqlite: 'sql', mysql: 'sql',
-} satisfies Record<string, Language>))
+const ALIASES = new Map<string, Language>(
+  Object.entries({
+    bash: 'shellscript',
+    sh: 'shellscript',
+    shell: 'shellscript',
+    zsh: 'shellscript',
+    console: 'shellscript',
+    js: 'javascript',
+    jsx: 'tsx',
+    ts: 'typescript',
+    py: 'python',
+    rs: 'rust',
+    golang: 'go',
+    yml: 'yaml',
+    md: 'markdown',
+    'c++': 'c',
+    cpp: 'c',
+    dockerfile: 'docker',
+    makefile: 'make',
+    kt: 'kotlin',
+    patch: 'diff',
+    svg: 'xml',
+    json5: 'jsonc',
+    protobuf: 'proto',
+    terraform: 'hcl',
+    postgresql: 'sql',
+    sqlite: 'sql',
+    mysql: 'sql',
+  } satisfies Record<string, Language>),
+)
 
 // A token of the theme is a variable with a name of ours in it.
 const theme = createCssVariablesTheme({ name: 'sayso', variablePrefix: '--' })
@@ -56,7 +80,11 @@ let core: Promise<HighlighterCore> | undefined
 async function coloured({ code, lang }: Task): Promise<Coloured['spans']> {
   const name = Object.hasOwn(LANGUAGES, lang) ? (lang as Language) : ALIASES.get(lang)
   if (!name) return null
-  core ??= createHighlighterCore({ themes: [theme], langs: [], engine: createJavaScriptRegexEngine({ forgiving: true }) })
+  core ??= createHighlighterCore({
+    themes: [theme],
+    langs: [],
+    engine: createJavaScriptRegexEngine({ forgiving: true }),
+  })
   const highlighter = await core
   await highlighter.loadLanguage(LANGUAGES[name]())
   const spans: number[] = []

@@ -1,5 +1,16 @@
 /** What a piece of code can be; worker and page speak of it by number. */
-export const KINDS = ['constant', 'string', 'comment', 'keyword', 'parameter', 'function', 'punctuation', 'link', 'inserted', 'deleted'] as const
+export const KINDS = [
+  'constant',
+  'string',
+  'comment',
+  'keyword',
+  'parameter',
+  'function',
+  'punctuation',
+  'link',
+  'inserted',
+  'deleted',
+] as const
 
 /** Start, end and kind, one after the other. */
 export type Spans = Uint32Array

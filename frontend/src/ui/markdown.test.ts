@@ -37,20 +37,38 @@ describe('markdown', () => {
   })
 
   test.each([
-    '[x](javascript:alert(1))', '[x](JaVaScRiPt:alert(1))', '[x](data:text/html,<script>1</script>)', '[x](vbscript:x)', '[x](/api/logout)',
-    '[x](java\tscript:alert(1))', '<javascript:alert(1)>', '![x](javascript:alert(1))', '[x](file:///etc/passwd)', '[x][y]\n\n[y]: javascript:alert(1)',
+    '[x](javascript:alert(1))',
+    '[x](JaVaScRiPt:alert(1))',
+    '[x](data:text/html,<script>1</script>)',
+    '[x](vbscript:x)',
+    '[x](/api/logout)',
+    '[x](java\tscript:alert(1))',
+    '<javascript:alert(1)>',
+    '![x](javascript:alert(1))',
+    '[x](file:///etc/passwd)',
+    '[x][y]\n\n[y]: javascript:alert(1)',
   ])('%s leads nowhere', (text) => {
     expect(dom(text).querySelector('a')).toBeNull()
   })
 
   test.each([
-    '```"><img src=x onerror=alert(1)>\ncode\n```', '`<img src=x onerror=alert(1)>`', '[a"onmouseover="alert(1)](https://x.y "t\\"onclick=\\"alert(1)")',
-    '<svg><style><img src=x onerror=alert(1)></style></svg>', '<math><mi//xlink:href="data:x,<script>alert(4)</script>">', '<a href="javascript:alert(1)">x</a>',
-    '<form><input name=attributes></form>', '<iframe srcdoc="<script>1</script>">', '# <img src=x onerror=1>', '| <img src=x onerror=1> |\n|---|\n| x |',
-    '<details open ontoggle=alert(1)>', '![](https://x.y/"onerror="alert(1))',
+    '```"><img src=x onerror=alert(1)>\ncode\n```',
+    '`<img src=x onerror=alert(1)>`',
+    '[a"onmouseover="alert(1)](https://x.y "t\\"onclick=\\"alert(1)")',
+    '<svg><style><img src=x onerror=alert(1)></style></svg>',
+    '<math><mi//xlink:href="data:x,<script>alert(4)</script>">',
+    '<a href="javascript:alert(1)">x</a>',
+    '<form><input name=attributes></form>',
+    '<iframe srcdoc="<script>1</script>">',
+    '# <img src=x onerror=1>',
+    '| <img src=x onerror=1> |\n|---|\n| x |',
+    '<details open ontoggle=alert(1)>',
+    '![](https://x.y/"onerror="alert(1))',
   ])('%s runs nothing', (text) => {
     for (const el of dom(text).querySelectorAll('*')) {
-      expect(el.tagName).toMatch(/^(A|BLOCKQUOTE|BR|CODE|DEL|EM|H[1-6]|HR|LI|OL|P|PRE|STRONG|TABLE|TBODY|TD|TH|THEAD|TR|UL)$/)
+      expect(el.tagName).toMatch(
+        /^(A|BLOCKQUOTE|BR|CODE|DEL|EM|H[1-6]|HR|LI|OL|P|PRE|STRONG|TABLE|TBODY|TD|TH|THEAD|TR|UL)$/,
+      )
       for (const a of el.attributes) expect(a.name).toMatch(/^(href|title|target|rel|start|tabindex)$/)
     }
   })
@@ -89,21 +107,56 @@ const PATIENCE = 60_000
 
 describe('a text that grows', () => {
   const pieces = [
-    'Words.', 'Words\nthat go on.', '# Head', '#', '- one', '- two', '  more of it', '1. first', '2. second', '> said', '```go\nx := 1\n\ny := 2\n```',
-    '```', '~~~', '| a | b |\n|---|---|\n| 1 | 2 |', '| 3 | 4 |', '---', '===', '<b>hi</b>', '<!-- no', '-->', '    code', '**bold**', '`x`',
-    '<script>\n\nalert(1)\n</script>', 'a\\', '[x][y]', '[y]: https://go.dev/', '* * *', '+ plus', '\t- tab',
+    'Words.',
+    'Words\nthat go on.',
+    '# Head',
+    '#',
+    '- one',
+    '- two',
+    '  more of it',
+    '1. first',
+    '2. second',
+    '> said',
+    '```go\nx := 1\n\ny := 2\n```',
+    '```',
+    '~~~',
+    '| a | b |\n|---|---|\n| 1 | 2 |',
+    '| 3 | 4 |',
+    '---',
+    '===',
+    '<b>hi</b>',
+    '<!-- no',
+    '-->',
+    '    code',
+    '**bold**',
+    '`x`',
+    '<script>\n\nalert(1)\n</script>',
+    'a\\',
+    '[x][y]',
+    '[y]: https://go.dev/',
+    '* * *',
+    '+ plus',
+    '\t- tab',
   ]
-  const markdown = fc.array(fc.tuple(fc.constantFrom(...pieces), fc.constantFrom('\n', '\n\n', '\n \n', ' ')), { maxLength: 14 })
+  const markdown = fc
+    .array(fc.tuple(fc.constantFrom(...pieces), fc.constantFrom('\n', '\n\n', '\n \n', ' ')), { maxLength: 14 })
     .map((list) => list.map(([p, s]) => p + s).join(''))
 
-  test('is read as if it had come at once', () => {
-    fc.assert(fc.property(markdown, fc.array(fc.nat(60), { maxLength: 30 }), (whole, steps) => {
-      const reader = new Growing((end) => end)
-      let at = 0
-      for (const step of steps) reader.take(whole.slice(0, (at += step)))
-      expect(reader.take(whole)).toEqual(blocks(whole))
-    }), { numRuns: 200 })
-  }, PATIENCE)
+  test(
+    'is read as if it had come at once',
+    () => {
+      fc.assert(
+        fc.property(markdown, fc.array(fc.nat(60), { maxLength: 30 }), (whole, steps) => {
+          const reader = new Growing((end) => end)
+          let at = 0
+          for (const step of steps) reader.take(whole.slice(0, (at += step)))
+          expect(reader.take(whole)).toEqual(blocks(whole))
+        }),
+        { numRuns: 200 },
+      )
+    },
+    PATIENCE,
+  )
 
   test('only its end is new', () => {
     const reader = new Growing()
@@ -122,7 +175,10 @@ describe('a text that grows', () => {
     expect(after).toHaveLength(5_001)
     expect(after.findIndex((b, i) => b !== before[i])).toBe(4_999)
     const end = 'long '.repeat(11_000)
-    expect(reader.take(head + end)).toEqual([...before.slice(0, 4_999), { code: 'Paragraph 4999.\n\n' + end, lang: '' }])
+    expect(reader.take(head + end)).toEqual([
+      ...before.slice(0, 4_999),
+      { code: 'Paragraph 4999.\n\n' + end, lang: '' },
+    ])
     expect(new Growing().take('[y]: https://go.dev/\n\n' + head)).toHaveLength(1) // all of it would be read for each piece
   }, 60_000)
 
@@ -149,7 +205,9 @@ describe('inert', () => {
   }
 
   test('is rendered', () => {
-    expect(el('**a** `b`\n\n- c').innerHTML.replaceAll('\n', '')).toBe('<p><strong>a</strong> <code>b</code></p><ul><li>c</li></ul>')
+    expect(el('**a** `b`\n\n- c').innerHTML.replaceAll('\n', '')).toBe(
+      '<p><strong>a</strong> <code>b</code></p><ul><li>c</li></ul>',
+    )
     expect(el('# Plan').innerHTML.trim()).toBe('<p><strong>Plan</strong></p>')
     expect(el('use `x` now', true).innerHTML).toBe('use <code>x</code> now')
   })
@@ -167,13 +225,24 @@ describe('inert', () => {
   })
 
   test.each([
-    '<script>alert(1)</script>', '<img src=x onerror=alert(1)>', '[x](javascript:alert(1))', '<a href="https://x.y">x</a>', '<button>Approve</button>',
-    '<form action=/x><input></form>', '```"><img src=x onerror=alert(1)>\ncode\n```', '| <b>a</b> |\n|---|\n| <i>b</i> |', '<style>*{display:none}</style>',
-    '- [x] <input type=checkbox>', '<details open ontoggle=alert(1)>', '<svg onload=alert(1)>',
+    '<script>alert(1)</script>',
+    '<img src=x onerror=alert(1)>',
+    '[x](javascript:alert(1))',
+    '<a href="https://x.y">x</a>',
+    '<button>Approve</button>',
+    '<form action=/x><input></form>',
+    '```"><img src=x onerror=alert(1)>\ncode\n```',
+    '| <b>a</b> |\n|---|\n| <i>b</i> |',
+    '<style>*{display:none}</style>',
+    '- [x] <input type=checkbox>',
+    '<details open ontoggle=alert(1)>',
+    '<svg onload=alert(1)>',
   ])('%s is text', (text) => {
     for (const inline of [false, true]) {
       for (const node of el(text, inline).querySelectorAll('*')) {
-        expect(node.tagName).toMatch(/^(BLOCKQUOTE|BR|CODE|DEL|EM|HR|LI|OL|P|PRE|SMALL|STRONG|TABLE|TBODY|TD|TH|THEAD|TR|UL)$/)
+        expect(node.tagName).toMatch(
+          /^(BLOCKQUOTE|BR|CODE|DEL|EM|HR|LI|OL|P|PRE|SMALL|STRONG|TABLE|TBODY|TD|TH|THEAD|TR|UL)$/,
+        )
         expect([...node.attributes].map((a) => a.name).filter((n) => n !== 'value')).toEqual([])
       }
     }
@@ -181,13 +250,39 @@ describe('inert', () => {
 })
 
 describe('plain words', () => {
-  test.each(['One', 'What option 0 of part 1 means for the rest.', 'Größe (in %): 1.5 = more?', "It's \"so\""])('%s', (text) => {
-    expect(isPlain(text)).toBe(true)
-  })
+  test.each(['One', 'What option 0 of part 1 means for the rest.', 'Größe (in %): 1.5 = more?', 'It\'s "so"'])(
+    '%s',
+    (text) => {
+      expect(isPlain(text)).toBe(true)
+    },
+  )
 
   test.each([
-    '', '- one', '1. one', '1) one', '# one', '> one', 'a\nb', 'a *b*', 'a _b_', '`a`', 'a <b>', 'a & b', 'a ~~b~~', 'a \\* b', '[a](b)', '![a](b)', 'www.example.com',
-    'see http://example.com', 'a@example.com', ' a', 'a ', 'a\u202eb', 'a | b', '+ a', '---',
+    '',
+    '- one',
+    '1. one',
+    '1) one',
+    '# one',
+    '> one',
+    'a\nb',
+    'a *b*',
+    'a _b_',
+    '`a`',
+    'a <b>',
+    'a & b',
+    'a ~~b~~',
+    'a \\* b',
+    '[a](b)',
+    '![a](b)',
+    'www.example.com',
+    'see http://example.com',
+    'a@example.com',
+    ' a',
+    'a ',
+    'a\u202eb',
+    'a | b',
+    '+ a',
+    '---',
   ])('%s is markdown, or may be', (text) => {
     expect(isPlain(text)).toBe(false)
   })
@@ -195,18 +290,25 @@ describe('plain words', () => {
   test('mean nothing to markdown, whatever they are', () => {
     // Also what is not plain: the rule may let nothing of it through that means something.
     const piece = fc.oneof(
-      { weight: 20, arbitrary: fc.constantFrom(...'abÄ1 .,;:?!\'"()/%+=-', '. ', '- ', '1. ', 'www', 'http', 'a)', '--', '==') },
-      { weight: 1, arbitrary: fc.constantFrom('&', '*', '_', '`', '\n', '@', '|', '[', '<', '\\', '~', '\u202e') })
-    fc.assert(fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
-      const text = 'a' + pieces.join('')
-      if (!isPlain(text)) return
-      for (const inline of [false, true]) {
-        const read = document.createElement('div')
-        read.append(inert(text, inline ? 'line' : 'text'))
-        const plain = document.createElement(inline ? 'div' : 'p')
-        plain.append(text)
-        expect(read.innerHTML.trim()).toBe(inline ? plain.innerHTML : plain.outerHTML)
-      }
-    }), { numRuns: 500 })
+      {
+        weight: 20,
+        arbitrary: fc.constantFrom(...'abÄ1 .,;:?!\'"()/%+=-', '. ', '- ', '1. ', 'www', 'http', 'a)', '--', '=='),
+      },
+      { weight: 1, arbitrary: fc.constantFrom('&', '*', '_', '`', '\n', '@', '|', '[', '<', '\\', '~', '\u202e') },
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+        const text = 'a' + pieces.join('')
+        if (!isPlain(text)) return
+        for (const inline of [false, true]) {
+          const read = document.createElement('div')
+          read.append(inert(text, inline ? 'line' : 'text'))
+          const plain = document.createElement(inline ? 'div' : 'p')
+          plain.append(text)
+          expect(read.innerHTML.trim()).toBe(inline ? plain.innerHTML : plain.outerHTML)
+        }
+      }),
+      { numRuns: 500 },
+    )
   }, 60_000)
 })

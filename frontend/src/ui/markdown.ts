@@ -69,8 +69,31 @@ function cleaner(rules: Config) {
 
 const CLEAN = {
   ALLOWED_TAGS: [
-    'a', 'blockquote', 'br', 'code', 'del', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'li', 'ol', 'p', 'pre',
-    'strong', 'table', 'tbody', 'td', 'th', 'thead', 'tr', 'ul',
+    'a',
+    'blockquote',
+    'br',
+    'code',
+    'del',
+    'em',
+    'h1',
+    'h2',
+    'h3',
+    'h4',
+    'h5',
+    'h6',
+    'hr',
+    'li',
+    'ol',
+    'p',
+    'pre',
+    'strong',
+    'table',
+    'tbody',
+    'td',
+    'th',
+    'thead',
+    'tr',
+    'ul',
   ],
   ALLOWED_ATTR: ['href', 'title', 'target', 'rel', 'start', 'tabindex'],
   ALLOW_DATA_ATTR: false,
@@ -160,7 +183,8 @@ export class Growing {
     const rest = text.slice(this.before.length)
     const tokens = this.slow !== null ? null : tokensOf(rest)
     const defines = tokens !== null && Object.keys(tokens.links).length > 0
-    if (defines) { // which means something to what is settled already
+    if (defines) {
+      // which means something to what is settled already
       this.before = ''
       this.settled = []
     } else if (tokens) this.settle(tokens)
@@ -196,7 +220,14 @@ function firmTokens(tokens: Token[]): number {
 // Only the last paragraph can hold what is half written.
 function closed(text: string): string {
   if (text.length > LONGEST_CLOSED) return text
-  return remend(text, { linkMode: 'text-only', images: false, htmlTags: false, katex: false, comparisonOperators: false, singleTilde: false })
+  return remend(text, {
+    linkMode: 'text-only',
+    images: false,
+    htmlTags: false,
+    katex: false,
+    comparisonOperators: false,
+    singleTilde: false,
+  })
 }
 
 // What an asker writes stands beside buttons that decide, so nothing in it can
@@ -234,7 +265,10 @@ function quietly(headings: boolean): Marked {
       },
       checkbox: (token: Tokens.Checkbox) => escape(token.raw),
       code(token: Tokens.Code) {
-        const info = token.codeBlockStyle === 'indented' ? '' : (/^ {0,3}(?:`{3,}|~{3,})([^\n]*)/.exec(token.raw)?.[1]?.trim() ?? '')
+        const info =
+          token.codeBlockStyle === 'indented'
+            ? ''
+            : (/^ {0,3}(?:`{3,}|~{3,})([^\n]*)/.exec(token.raw)?.[1]?.trim() ?? '')
         return `${info === '' ? '' : `<p><small>${escape(info)}</small></p>\n`}<pre><code>${escape(token.text)}\n</code></pre>\n`
       },
       list(token: Tokens.List) {
@@ -275,7 +309,11 @@ export type Layout = 'line' | 'text' | 'document'
 /** A markdown text as elements with which nothing can be done but reading them. */
 export function inert(text: string, layout: Layout = 'text'): DocumentFragment {
   const reader = layout === 'document' ? quietWithHeadings : quiet
-  const html = bounded(text, () => (layout === 'line' ? reader.parseInline(text, { async: false }) : reader.parse(text, { async: false })), MOST_NESTED)
+  const html = bounded(
+    text,
+    () => (layout === 'line' ? reader.parseInline(text, { async: false }) : reader.parse(text, { async: false })),
+    MOST_NESTED,
+  )
   if (html === null) return plainly(text, layout === 'line')
   return cleanQuiet.sanitize(html) as unknown as DocumentFragment
 }
@@ -315,13 +353,28 @@ export function missing(text: string, shown: Node): Missing[] | null {
   if (text.replace(MARKUP, '') === readText.replace(MARKUP, '')) return []
   // By words first, and what is between them by characters: alone, these agree by chance.
   const [written, read] = [wordsIn(text), wordsIn(readText)]
-  const words = compare(...numbered(written.map((w) => w.text), read.map((w) => w.text)))
+  const words = compare(
+    ...numbered(
+      written.map((w) => w.text),
+      read.map((w) => w.text),
+    ),
+  )
   let { coarse } = words
   const lines = new Set<number>()
   let [i, j] = [0, 0]
   for (const [x, y] of [...words.same, [written.length, read.length] as const]) {
     const gap = written.slice(i, x).flatMap((w) => Array.from(w.text, (c) => ({ char: c, line: w.line })))
-    const there = compare(...numbered(gap.map((c) => c.char), [...read.slice(j, y).map((w) => w.text).join('')]))
+    const there = compare(
+      ...numbered(
+        gap.map((c) => c.char),
+        [
+          ...read
+            .slice(j, y)
+            .map((w) => w.text)
+            .join(''),
+        ],
+      ),
+    )
     coarse ||= there.coarse
     const found = new Set(there.same.map(([k]) => k))
     gap.forEach((c, k) => !found.has(k) && lines.add(c.line))

@@ -23,7 +23,10 @@ export async function tick(force = false): Promise<void> {
   if (force) context ??= new AudioContext()
   if (!context || (!elected && !force && navigator.locks)) return
   await context.resume()
-  for (const [delay, pitch] of [[0, 880], [0.13, 1175]] as const) {
+  for (const [delay, pitch] of [
+    [0, 880],
+    [0.13, 1175],
+  ] as const) {
     const at = context.currentTime + delay
     const tone = context.createOscillator()
     const loud = context.createGain()

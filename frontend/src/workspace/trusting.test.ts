@@ -8,24 +8,49 @@ import './ask' // is compiled before a test waits for it
 vi.setConfig({ testTimeout: 30_000 })
 
 const trust: FolderTrust = {
-  folder: '/work', digest: 'sha256:1', gone: [], told: ['/work/CLAUDE.md'], can_leave_out: true, before: null,
-  items: [{ kind: 'hook', danger: 'runs', file: '/work/.claude/settings.json', name: 'Stop', text: 'touch \u202ea', cut: false, new: false }],
+  folder: '/work',
+  digest: 'sha256:1',
+  gone: [],
+  told: ['/work/CLAUDE.md'],
+  can_leave_out: true,
+  before: null,
+  items: [
+    {
+      kind: 'hook',
+      danger: 'runs',
+      file: '/work/.claude/settings.json',
+      name: 'Stop',
+      text: 'touch \u202ea',
+      cut: false,
+      new: false,
+    },
+  ],
 }
 const bodies: Record<string, unknown>[] = []
 let answers: Response[] = []
-const refusal = (t = trust) => new Response(JSON.stringify({ error: { code: 'folder_untrusted', message: 'Look.', folder_trust: t } }), { status: 409 })
+const refusal = (t = trust) =>
+  new Response(JSON.stringify({ error: { code: 'folder_untrusted', message: 'Look.', folder_trust: t } }), {
+    status: 409,
+  })
 const made = () => new Response('{"result":"applied","session_id":"s"}')
 
 beforeEach(() => {
   setActivePinia(createPinia())
   bodies.length = 0
-  vi.stubGlobal('fetch', vi.fn(async (_: string, init: RequestInit) => {
-    bodies.push(JSON.parse(init.body as string))
-    return answers.shift()!
-  }))
+  vi.stubGlobal(
+    'fetch',
+    vi.fn(async (_: string, init: RequestInit) => {
+      bodies.push(JSON.parse(init.body as string))
+      return answers.shift()!
+    }),
+  )
   // jsdom knows no modal dialogs.
-  HTMLDialogElement.prototype.showModal ??= function (this: HTMLDialogElement) { this.open = true }
-  HTMLDialogElement.prototype.close ??= function (this: HTMLDialogElement) { this.open = false }
+  HTMLDialogElement.prototype.showModal ??= function (this: HTMLDialogElement) {
+    this.open = true
+  }
+  HTMLDialogElement.prototype.close ??= function (this: HTMLDialogElement) {
+    this.open = false
+  }
 })
 afterEach(() => {
   vi.unstubAllGlobals()
@@ -33,11 +58,14 @@ afterEach(() => {
 })
 
 async function press(name: string) {
-  const button = await vi.waitFor(() => {
-    const found = [...document.querySelectorAll('dialog button')].find((b) => b.textContent?.trim() === name)
-    if (!(found instanceof HTMLElement) || found.getAttribute('aria-disabled')) throw new Error(`no button ${name}`)
-    return found
-  }, { timeout: 20_000 })
+  const button = await vi.waitFor(
+    () => {
+      const found = [...document.querySelectorAll('dialog button')].find((b) => b.textContent?.trim() === name)
+      if (!(found instanceof HTMLElement) || found.getAttribute('aria-disabled')) throw new Error(`no button ${name}`)
+      return found
+    },
+    { timeout: 20_000 },
+  )
   button.click()
 }
 
@@ -67,7 +95,10 @@ test('who does not start is told why it was refused, and nothing more is sent', 
   const refused = rest.fork('s', 'c1').catch((err: unknown) => err)
   await vi.waitFor(() => expect(document.querySelector('dialog')).not.toBeNull())
   expect(document.body.textContent).not.toContain('\u202e')
-  expect([...document.querySelectorAll('dialog button')].map((b) => b.textContent?.trim())).toEqual(['Cancel', 'Trust this folder and start'])
+  expect([...document.querySelectorAll('dialog button')].map((b) => b.textContent?.trim())).toEqual([
+    'Cancel',
+    'Trust this folder and start',
+  ])
   document.querySelector('dialog')!.dispatchEvent(new Event('cancel', { cancelable: true }))
   expect(await refused).toBeInstanceOf(RefusedError)
   expect(bodies).toHaveLength(1)

@@ -3,7 +3,9 @@ import type { FolderTrust } from '@/wsapi/messages.gen'
 import type { Consent } from './consent'
 
 /** An error that says which settings nobody has trusted. */
-interface Distrust { trust: FolderTrust | null }
+interface Distrust {
+  trust: FolderTrust | null
+}
 
 /** Shows what the settings of a folder would do; null when the person does not start. */
 export const ask = async (trust: FolderTrust): Promise<Consent | null> => (await import('./ask')).ask(trust)
@@ -19,7 +21,7 @@ export async function trusting<T>(call: (more: (Consent & { command_id: string }
       return await call(more)
     } catch (err) {
       const trust = (err as Distrust).trust
-      const consent = trust && await ask(trust)
+      const consent = trust && (await ask(trust))
       if (!consent) throw err
       more = { ...consent, command_id: uuid() }
     }

@@ -7,10 +7,21 @@ export const words: typeof english = {
   lead: 'Das Folgende übernimmt Claude aus diesem Ordner, ohne jemanden zu fragen. Noch ist nichts davon gelaufen.',
   before: (by: string, ago: string) => `${by} hat diesem Ordner ${ago} vertraut.`,
   changes: (fresh: number, gone: number) =>
-    [fresh > 0 ? `${fresh} davon neu oder anders` : '', gone > 0 ? `${gone} nicht mehr da` : ''].filter(Boolean).join(', ') + '.',
+    [fresh > 0 ? `${fresh} davon neu oder anders` : '', gone > 0 ? `${gone} nicht mehr da` : '']
+      .filter(Boolean)
+      .join(', ') + '.',
   kind: {
-    hook: 'Hooks', mcp_server: 'MCP-Server', helper: 'Hilfsprogramme', variable: 'Variablen', rule: 'Ohne Frage erlaubt', setting: 'Einstellungen',
-    agent: 'Agenten', command: 'Slash-Befehle', skill: 'Skills', git: 'Von Git ausgeführt', unreadable: 'Nicht lesbar',
+    hook: 'Hooks',
+    mcp_server: 'MCP-Server',
+    helper: 'Hilfsprogramme',
+    variable: 'Variablen',
+    rule: 'Ohne Frage erlaubt',
+    setting: 'Einstellungen',
+    agent: 'Agenten',
+    command: 'Slash-Befehle',
+    skill: 'Skills',
+    git: 'Von Git ausgeführt',
+    unreadable: 'Nicht lesbar',
   },
   about: {
     hook: 'Befehle, die Claude zu diesen Zeitpunkten von selbst ausführt.',
@@ -26,14 +37,19 @@ export const words: typeof english = {
     unreadable: 'Was Claude aus diesen Dateien macht, kann niemand sagen.',
   },
   danger: {
-    runs: 'läuft ohne Frage', redirects: 'lenkt Claude um', permits: 'erlaubt ohne Frage', changes: 'ändert, wie Claude arbeitet',
+    runs: 'läuft ohne Frage',
+    redirects: 'lenkt Claude um',
+    permits: 'erlaubt ohne Frage',
+    changes: 'ändert, wie Claude arbeitet',
   },
   fresh: 'neu',
   cut: 'Nur der Anfang ist zu sehen.',
   gone: 'Nicht mehr da',
   told: (n: number) => `${count(n, 'Datei teilt', 'Dateien teilen')} Claude nur etwas mit`,
-  scripts: 'Du vertraust diesen Befehlen, wie sie hier stehen, nicht den Skripten, die sie nennen: Die können sich ohne Frage ändern.',
-  cannotLeaveOut: 'Git bindet hier Dateien ein, die sich nicht weglassen lassen. Ohne diese Einstellungen kann Claude deshalb nicht starten.',
+  scripts:
+    'Du vertraust diesen Befehlen, wie sie hier stehen, nicht den Skripten, die sie nennen: Die können sich ohne Frage ändern.',
+  cannotLeaveOut:
+    'Git bindet hier Dateien ein, die sich nicht weglassen lassen. Ohne diese Einstellungen kann Claude deshalb nicht starten.',
   trust: 'Diesem Ordner vertrauen und starten',
   without: 'Ohne diese Einstellungen starten',
 }

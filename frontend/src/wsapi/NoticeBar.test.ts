@@ -11,7 +11,10 @@ test('says why nothing can be stored, and goes away by itself', async () => {
   const store = useSessions()
   const bar = mount(NoticeBar, { global: { plugins: [pinia] } })
   const tell = async (message: string) => {
-    store.apply([{ type: 'notice', code: message ? 'read_only' : 'none', message }], { now: 0, commandOf: () => undefined })
+    store.apply([{ type: 'notice', code: message ? 'read_only' : 'none', message }], {
+      now: 0,
+      commandOf: () => undefined,
+    })
     await nextTick()
   }
   // The live region is there before its words: else they are not spoken.

@@ -6,7 +6,12 @@ import type { Ack, Command, PendingRequestResponse, ServerFrame } from './messag
 
 // The same files that the Go tests write and read.
 const folder = join(import.meta.dirname, '../../../wsapi/testdata/messages')
-const golden = new Map(readdirSync(folder).map((name) => [name.replace(/\.json$/, ''), JSON.parse(readFileSync(join(folder, name), 'utf8'))]))
+const golden = new Map(
+  readdirSync(folder).map((name) => [
+    name.replace(/\.json$/, ''),
+    JSON.parse(readFileSync(join(folder, name), 'utf8')),
+  ]),
+)
 const frame = <T = ServerFrame>(name: string): T => {
   const found = golden.get(name)
   if (!found) throw new Error(`no golden message ${name}`)
@@ -15,7 +20,20 @@ const frame = <T = ServerFrame>(name: string): T => {
 const context = { now: 1_763_692_800_000, commandOf: () => undefined }
 
 describe('golden frames', () => {
-  const types = ['hello', 'active_processes', 'process_state', 'transcript', 'draft', 'batch', 'ack', 'presence', 'lifecycle', 'notice', 'toasts', 'error']
+  const types = [
+    'hello',
+    'active_processes',
+    'process_state',
+    'transcript',
+    'draft',
+    'batch',
+    'ack',
+    'presence',
+    'lifecycle',
+    'notice',
+    'toasts',
+    'error',
+  ]
   const frames = [...golden].filter(([name]) => !name.startsWith('command.'))
 
   test('every kind is there', () => {
@@ -34,7 +52,11 @@ describe('golden frames', () => {
   test('many requests at once are all there, oldest first', () => {
     const state = reduce(empty, frame('process_state.many_requests'), context)
     const [s] = state.sessions.values()
-    expect(s?.pending_requests.map((r) => r.request_type)).toEqual(['tool_approval', 'ask_user_question', 'ask_user_question'])
+    expect(s?.pending_requests.map((r) => r.request_type)).toEqual([
+      'tool_approval',
+      'ask_user_question',
+      'ask_user_question',
+    ])
     expect(s?.pending_requests[1]?.form?.questions.map((q) => q.kind)).toEqual(['select', 'multi_select'])
   })
 
@@ -47,10 +69,24 @@ describe('golden frames', () => {
   test('the transcript holds every kind of item', () => {
     const state = reduce(empty, frame('transcript'), context)
     const [script] = state.transcripts.values()
-    expect(script?.items.map((it) => it.kind).toSorted()).toEqual(
-      ['note', 'plan', 'resolved', 'result', 'subagent', 'text', 'text', 'thinking', 'todo', 'tool_call', 'user'])
+    expect(script?.items.map((it) => it.kind).toSorted()).toEqual([
+      'note',
+      'plan',
+      'resolved',
+      'result',
+      'subagent',
+      'text',
+      'text',
+      'thinking',
+      'todo',
+      'tool_call',
+      'user',
+    ])
     expect(script?.cursor).toBe(11)
-    expect(state.resolutions.get('11111111-1111-5111-8111-111111111111')).toMatchObject({ outcome: 'answered', by: 'ada' })
+    expect(state.resolutions.get('11111111-1111-5111-8111-111111111111')).toMatchObject({
+      outcome: 'answered',
+      by: 'ada',
+    })
   })
 
   test('a deleted session is not brought back', () => {
@@ -68,7 +104,10 @@ describe('golden frames', () => {
   })
 
   test('an ack names who was first', () => {
-    expect(frame<Ack>('ack.already_resolved')).toMatchObject({ result: 'already_resolved', resolved: { outcome: 'denied', by: 'grace' } })
+    expect(frame<Ack>('ack.already_resolved')).toMatchObject({
+      result: 'already_resolved',
+      resolved: { outcome: 'denied', by: 'grace' },
+    })
   })
 })
 
@@ -79,6 +118,14 @@ describe('golden commands', () => {
 
   test('an answer names exactly the fields that we send', () => {
     const allow = frame<PendingRequestResponse>('command.pending_request_response.allow')
-    expect(Object.keys(allow).toSorted()).toEqual(['command_id', 'decision', 'input_hash', 'request_id', 'request_type', 'session_id', 'type'])
+    expect(Object.keys(allow).toSorted()).toEqual([
+      'command_id',
+      'decision',
+      'input_hash',
+      'request_id',
+      'request_type',
+      'session_id',
+      'type',
+    ])
   })
 })

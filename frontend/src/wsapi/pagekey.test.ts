@@ -13,10 +13,13 @@ beforeEach(() => {
   forgetPageKey()
   localStorage.clear()
   asked.length = 0
-  vi.stubGlobal('fetch', vi.fn(async (path: string, init: RequestInit) => {
-    asked.push({ path, init })
-    return new Response(JSON.stringify(path.startsWith('/api/login') ? { ...me, page_key: KEY } : me))
-  }))
+  vi.stubGlobal(
+    'fetch',
+    vi.fn(async (path: string, init: RequestInit) => {
+      asked.push({ path, init })
+      return new Response(JSON.stringify(path.startsWith('/api/login') ? { ...me, page_key: KEY } : me))
+    }),
+  )
 })
 afterEach(() => {
   vi.unstubAllGlobals()
@@ -36,7 +39,17 @@ describe('every way to sign in leaves the key that every request then shows', ()
     await file('/api/attachments/a')
     for (const { init } of asked.slice(1)) expect(init.headers).toMatchObject({ 'X-Sayso-Page-Key': KEY })
     const protocols: unknown[] = []
-    vi.stubGlobal('WebSocket', class { constructor(readonly url: string, given: unknown) { protocols.push(url, given) } })
+    vi.stubGlobal(
+      'WebSocket',
+      class {
+        constructor(
+          readonly url: string,
+          given: unknown,
+        ) {
+          protocols.push(url, given)
+        }
+      },
+    )
     openLine()
     expect(protocols).toEqual(['ws://localhost:3000/ws', ['sayso', `sayso.page-key.${KEY}`]])
     expect(asked.every(({ path }) => !path.includes(KEY))).toBe(true)
@@ -73,7 +86,10 @@ test('a browser that was used before there were keys is told why it signs in aga
 
 test('a download is saved and never shown: nothing that was attached runs as a page of ours', async () => {
   const blobs: Blob[] = []
-  vi.stubGlobal('URL', Object.assign(URL, { createObjectURL: (b: Blob) => (blobs.push(b), 'blob:x'), revokeObjectURL: () => {} }))
+  vi.stubGlobal(
+    'URL',
+    Object.assign(URL, { createObjectURL: (b: Blob) => (blobs.push(b), 'blob:x'), revokeObjectURL: () => {} }),
+  )
   vi.stubGlobal('fetch', async () => new Response('<script>1</script>', { headers: { 'Content-Type': 'text/html' } }))
   const clicked = vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(() => {})
   await save('/api/attachments/a', 'a.html')

@@ -1,10 +1,35 @@
 import { trusting } from '@/workspace/trusting'
 import { forgetPageKey, keepPageKey, keyHeaders } from './pagekey'
-import type { CreateSession, Environment, FolderList, FolderTrust, Login, Me, MessageList, Outcome, Refusal, RequestFate, SearchResults, Session, SessionList, SessionPatch, TerminalPage, TerminalSession, TerminalSessionList, TranscriptPage } from './messages.gen'
+import type {
+  CreateSession,
+  Environment,
+  FolderList,
+  FolderTrust,
+  Login,
+  Me,
+  MessageList,
+  Outcome,
+  Refusal,
+  RequestFate,
+  SearchResults,
+  Session,
+  SessionList,
+  SessionPatch,
+  TerminalPage,
+  TerminalSession,
+  TerminalSessionList,
+  TranscriptPage,
+} from './messages.gen'
 
 /** A refusal of the server, with its sentence for the person. */
 export class RefusedError extends Error {
-  constructor(readonly status: number, readonly code: string, message: string, readonly field: string | null, readonly trust: FolderTrust | null = null) {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly field: string | null,
+    readonly trust: FolderTrust | null = null,
+  ) {
     super(message)
     this.name = 'RefusedError'
   }
@@ -20,7 +45,11 @@ export class UnreachableError extends Error {
 
 /** One call of REST; a {@link RefusedError} or {@link UnreachableError} when it fails. */
 export async function call<T>(method: string, path: string, body?: object): Promise<T> {
-  const init: RequestInit = { method, credentials: 'same-origin', headers: { Accept: 'application/json', ...keyHeaders() } }
+  const init: RequestInit = {
+    method,
+    credentials: 'same-origin',
+    headers: { Accept: 'application/json', ...keyHeaders() },
+  }
   if (body !== undefined) {
     init.body = JSON.stringify(body)
     init.headers = { ...init.headers, 'Content-Type': 'application/json' }
@@ -41,7 +70,13 @@ export async function call<T>(method: string, path: string, body?: object): Prom
   }
   if (!response.ok) {
     const error = (value as Refusal | null)?.error
-    throw new RefusedError(response.status, error?.code ?? '', error?.message ?? '', error?.field ?? null, error?.folder_trust ?? null)
+    throw new RefusedError(
+      response.status,
+      error?.code ?? '',
+      error?.message ?? '',
+      error?.field ?? null,
+      error?.folder_trust ?? null,
+    )
   }
   return value as T
 }
@@ -84,25 +119,39 @@ export const rest = {
   logout: () => call<null>('POST', '/api/logout', {}).finally(forgetPageKey),
   environment: () => call<Environment>('GET', '/api/environment'),
   sessions: (limit: number) => call<SessionList>('GET', `/api/sessions?limit=${limit}`),
-  transcript: (id: string, after: number) => call<TranscriptPage>('GET', `${session(id)}/transcript?after=${after}&limit=500`),
+  transcript: (id: string, after: number) =>
+    call<TranscriptPage>('GET', `${session(id)}/transcript?after=${after}&limit=500`),
   session: (id: string) => call<Session>('GET', session(id)),
-  create: (body: Omit<CreateSession, 'type'>) => trusting((more) => call<Outcome>('POST', '/api/sessions', { ...body, ...more })),
+  create: (body: Omit<CreateSession, 'type'>) =>
+    trusting((more) => call<Outcome>('POST', '/api/sessions', { ...body, ...more })),
   interrupt: (id: string) => call<Outcome>('POST', `${session(id)}/interrupt`, {}),
   kill: (id: string) => call<Outcome>('POST', `${session(id)}/kill`, {}),
   resume: (id: string) => trusting((more) => call<Outcome>('POST', `${session(id)}/resume`, more)),
   extend: (requestID: string) => call<Outcome>('POST', `/api/pending/${encodeURIComponent(requestID)}/extend`, {}),
   pending: (requestID: string) => call<RequestFate>('GET', `/api/pending/${encodeURIComponent(requestID)}`),
   queue: (id: string) => call<MessageList>('GET', `${session(id)}/messages`),
-  unqueue: (id: string, messageID: string) => call<null>('DELETE', `${session(id)}/messages/${encodeURIComponent(messageID)}`),
+  unqueue: (id: string, messageID: string) =>
+    call<null>('DELETE', `${session(id)}/messages/${encodeURIComponent(messageID)}`),
   findSessions: (words: string, cursor: string | null) =>
-    call<SessionList>('GET', '/api/sessions?' + new URLSearchParams({ archived: 'true', limit: '50', q: words, ...(cursor ? { cursor } : {}) }).toString()),
+    call<SessionList>(
+      'GET',
+      '/api/sessions?' +
+        new URLSearchParams({ archived: 'true', limit: '50', q: words, ...(cursor ? { cursor } : {}) }).toString(),
+    ),
   terminalSessions: () => call<TerminalSessionList>('GET', '/api/terminal_sessions'),
   terminalSession: (id: string) => call<TerminalSession>('GET', `/api/terminal_sessions/${encodeURIComponent(id)}`),
   terminalTranscript: (id: string, before: number | null) =>
-    call<TerminalPage>('GET', `/api/terminal_sessions/${encodeURIComponent(id)}/transcript${before === null ? '' : `?before=${before}`}`),
+    call<TerminalPage>(
+      'GET',
+      `/api/terminal_sessions/${encodeURIComponent(id)}/transcript${before === null ? '' : `?before=${before}`}`,
+    ),
   search: (words: string, cursor: string | null) =>
-    call<SearchResults>('GET', '/api/search?' + new URLSearchParams({ archived: 'true', q: words, ...(cursor ? { cursor } : {}) }).toString()),
-  folders: (prefix: string) => call<FolderList>('GET', '/api/folders?' + new URLSearchParams({ prefix, limit: '20' }).toString()),
+    call<SearchResults>(
+      'GET',
+      '/api/search?' + new URLSearchParams({ archived: 'true', q: words, ...(cursor ? { cursor } : {}) }).toString(),
+    ),
+  folders: (prefix: string) =>
+    call<FolderList>('GET', '/api/folders?' + new URLSearchParams({ prefix, limit: '20' }).toString()),
   change: (id: string, patch: SessionPatch) => call<Session>('PATCH', session(id), patch),
   fork: (id: string, commandID: string) =>
     trusting((more) => call<Outcome>('POST', `${session(id)}/fork`, { command_id: commandID, ...more })),

@@ -26,7 +26,14 @@ class FakeSocket {
     this.onmessage?.({ data: JSON.stringify(frame) } as MessageEvent)
   }
   hello() {
-    this.say({ type: 'hello', protocol: 1, server_version: '1', node_id: 'n', user: { name: 'ada', role: 'admin' }, server_time: 1 })
+    this.say({
+      type: 'hello',
+      protocol: 1,
+      server_version: '1',
+      node_id: 'n',
+      user: { name: 'ada', role: 'admin' },
+      server_time: 1,
+    })
   }
   of(type: Command['type']) {
     return this.sent.filter((c) => c.type === type)
@@ -43,7 +50,10 @@ beforeEach(() => {
   sessionStorage.clear()
   FakeSocket.all = []
   vi.stubGlobal('WebSocket', FakeSocket)
-  vi.stubGlobal('fetch', vi.fn(async () => new Response('{"sessions":[],"next":null}')))
+  vi.stubGlobal(
+    'fetch',
+    vi.fn(async () => new Response('{"sessions":[],"next":null}')),
+  )
   setActivePinia(createPinia())
   store = useSessions()
   socket = createSocket(store)
@@ -113,7 +123,9 @@ describe('an answer', () => {
     socket.answer({ ...answer, request_id: 'r2' })
     last().say({
       type: 'batch',
-      frames: last().of('pending_request_response').map((c) => ({ type: 'ack', command_id: c.command_id, result: 'applied' })),
+      frames: last()
+        .of('pending_request_response')
+        .map((c) => ({ type: 'ack', command_id: c.command_id, result: 'applied' })),
     })
     expect([...store.state.acks.keys()]).toEqual(['r', 'r2'])
     expect(store.outbox).toEqual([])
@@ -174,7 +186,12 @@ test('a request that comes or goes is shown at once, with what was said before; 
   last().say({ ...state, version: state.version + 1, pending_requests: state.pending_requests.slice(1) })
   expect(store.requests).toHaveLength(state.pending_requests.length - 1)
   vi.advanceTimersByTime(20)
-  last().say({ ...state, version: state.version + 2, title: 'another', pending_requests: state.pending_requests.slice(1) })
+  last().say({
+    ...state,
+    version: state.version + 2,
+    title: 'another',
+    pending_requests: state.pending_requests.slice(1),
+  })
   expect(store.session(state.session_id)?.title).toBe(state.title)
   vi.advanceTimersByTime(20)
   expect(store.session(state.session_id)?.title).toBe('another')
@@ -188,10 +205,13 @@ test('an ack that comes together with the state that it made is taken in with it
   vi.advanceTimersByTime(20)
   socket.answer({ ...answer, session_id: state.session_id, request_id: first!.request_id })
   const [sent] = last().of('pending_request_response')
-  last().say({ type: 'batch', frames: [
-    { type: 'ack', command_id: sent!.command_id, result: 'applied' },
-    { ...state, version: state.version + 1, pending_requests: state.pending_requests.slice(1) },
-  ] })
+  last().say({
+    type: 'batch',
+    frames: [
+      { type: 'ack', command_id: sent!.command_id, result: 'applied' },
+      { ...state, version: state.version + 1, pending_requests: state.pending_requests.slice(1) },
+    ],
+  })
   expect(store.state.acks.get(first!.request_id)?.result).toBe('applied')
   expect(store.outbox).toEqual([])
   expect(store.requests).toHaveLength(state.pending_requests.length - 1)
@@ -219,17 +239,38 @@ test('what is on the screen is told at every change, and to every connection', (
   socket.showing({ session_id: 's' })
   socket.showing({ session_id: 's' })
   socket.showing({ inbox: true })
-  expect(last().of('looking').map((c) => [c['looking'], c['showing']])).toEqual([[true, {}], [true, { session_id: 's' }], [true, { inbox: true }]])
+  expect(
+    last()
+      .of('looking')
+      .map((c) => [c['looking'], c['showing']]),
+  ).toEqual([
+    [true, {}],
+    [true, { session_id: 's' }],
+    [true, { inbox: true }],
+  ])
   last().onclose?.({ code: 1001 } as CloseEvent)
   vi.advanceTimersByTime(20_000)
   last().hello()
-  expect(last().of('looking').map((c) => c['showing'])).toEqual([{ inbox: true }])
+  expect(
+    last()
+      .of('looking')
+      .map((c) => c['showing']),
+  ).toEqual([{ inbox: true }])
 })
 
 describe('a session that is not known', () => {
   const found = {
-    session_id: 'old', project_id: 'p', title: 'Long ago', cwd: '/w', model: '', permission_mode: 'default', allowed_tools: [],
-    archived: true, demo: false, created_at: 1, updated_at: 2,
+    session_id: 'old',
+    project_id: 'p',
+    title: 'Long ago',
+    cwd: '/w',
+    model: '',
+    permission_mode: 'default',
+    allowed_tools: [],
+    archived: true,
+    demo: false,
+    created_at: 1,
+    updated_at: 2,
   }
 
   test('is asked for', async () => {
@@ -241,7 +282,9 @@ describe('a session that is not known', () => {
   })
 
   test('is absent when the server says so, and not when it says nothing', async () => {
-    vi.mocked(fetch).mockResolvedValueOnce(new Response('{"error":{"code":"not_found","message":"no"}}', { status: 404 }))
+    vi.mocked(fetch).mockResolvedValueOnce(
+      new Response('{"error":{"code":"not_found","message":"no"}}', { status: 404 }),
+    )
     expect(await socket.find('none')).toBe(false)
     vi.mocked(fetch).mockRejectedValueOnce(new TypeError('failed'))
     expect(await socket.find('none')).toBe(true)
@@ -251,7 +294,12 @@ describe('a session that is not known', () => {
 test('a message to a folder that nobody trusts waits for the person, and goes out again with what they say', async () => {
   const trust = { folder: '/w', digest: 'sha256:1', items: [], gone: [], told: [], can_leave_out: true, before: null }
   const refuse = (command_id: string) =>
-    last().say({ type: 'ack', command_id, result: 'rejected', error: { code: 'folder_untrusted', message: 'Look.', folder_trust: trust } })
+    last().say({
+      type: 'ack',
+      command_id,
+      result: 'rejected',
+      error: { code: 'folder_untrusted', message: 'Look.', folder_trust: trust },
+    })
   last().hello()
   let decide: (consent: unknown) => void = () => {}
   asked.mockImplementation(() => new Promise((resolve) => (decide = resolve)))
@@ -277,7 +325,16 @@ test('a message to a folder that nobody trusts waits for the person, and goes ou
 })
 
 describe('two people in one tab', () => {
-  const as = (name: string) => last().say({ type: 'hello', protocol: 1, server_version: '1', node_id: 'n', user: { name, role: 'member' }, user_id: `id-of-${name}`, server_time: 1 })
+  const as = (name: string) =>
+    last().say({
+      type: 'hello',
+      protocol: 1,
+      server_version: '1',
+      node_id: 'n',
+      user: { name, role: 'member' },
+      user_id: `id-of-${name}`,
+      server_time: 1,
+    })
 
   test('what one decided without a connection is sent for them, and with nobody else’s sign-in', () => {
     as('ada')

@@ -59,7 +59,9 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   /** The transcripts of which a frame tells more than was taken. */
   function beyond(frame: ServerFrame | Listing): string[] {
     if (frame.type === 'batch') return frame.frames.flatMap(beyond)
-    return frame.type === 'transcript' && frame.next > (store.transcript(frame.session_id)?.cursor ?? 0) ? [frame.session_id] : []
+    return frame.type === 'transcript' && frame.next > (store.transcript(frame.session_id)?.cursor ?? 0)
+      ? [frame.session_id]
+      : []
   }
 
   const connection = new Connection<ServerFrame>({
@@ -82,7 +84,11 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       void refresh()
     },
     onFrame: (frame) => withhold(frame).forEach(take),
-    signedOut: () => rest.sessions(1).then(() => false, (err: unknown) => err instanceof RefusedError && err.status === 401),
+    signedOut: () =>
+      rest.sessions(1).then(
+        () => false,
+        (err: unknown) => err instanceof RefusedError && err.status === 401,
+      ),
   })
 
   /** Before anything is sent: what another person decided or wrote here stays with them. */
@@ -206,7 +212,13 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
     },
     answer: (answer) => give({ type: 'pending_request_response', command_id: uuid(), ...answer }),
     say: (sessionID, text, attachments) =>
-      give({ type: 'send_message', command_id: uuid(), session_id: sessionID, text, ...(attachments?.length ? { attachments } : {}) }),
+      give({
+        type: 'send_message',
+        command_id: uuid(),
+        session_id: sessionID,
+        text,
+        ...(attachments?.length ? { attachments } : {}),
+      }),
     cancel: (commandID) => outbox.cancel(commandID),
     follow(id) {
       followed.set(id, (followed.get(id) ?? 0) + 1)
@@ -237,7 +249,8 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       showing = what
       look()
     },
-    noticed: (requestID) => void connection.send({ type: 'noticed', command_id: uuid(), request_id: requestID } satisfies Command),
+    noticed: (requestID) =>
+      void connection.send({ type: 'noticed', command_id: uuid(), request_id: requestID } satisfies Command),
     find,
     refresh,
     retryNow: () => connection.retryNow(),

@@ -10,14 +10,21 @@ export interface Run {
 
 // Operating system commands and their like (ended by BEL or ST), control
 // sequences, character sets, and the other escapes of one character.
-// oxlint-disable-next-line no-control-regex
-const SEQUENCE = /\u001b(?:[\]PX^_][^\u0007\u001b]{0,4096}(?:\u0007|\u001b\\|$)|\[([0-9:;<=>?]{0,64})[ -/]{0,8}([@-~])|[()*+\-./][0-9A-Za-z]|[0-Z\\^-~])/g
+const SEQUENCE =
+  // oxlint-disable-next-line no-control-regex
+  /\u001b(?:[\]PX^_][^\u0007\u001b]{0,4096}(?:\u0007|\u001b\\|$)|\[([0-9:;<=>?]{0,64})[ -/]{0,8}([@-~])|[()*+\-./][0-9A-Za-z]|[0-Z\\^-~])/g
 const COLOURS = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white']
 
 // More pieces than a person can tell apart are shown plain: each is an element.
 const MOST_RUNS = 600
 
-interface Style { bold: boolean; dim: boolean; italic: boolean; underline: boolean; colour: string }
+interface Style {
+  bold: boolean
+  dim: boolean
+  italic: boolean
+  underline: boolean
+  colour: string
+}
 const plain = (): Style => ({ bold: false, dim: false, italic: false, underline: false, colour: '' })
 
 /** Cuts output into runs of one look. */
@@ -76,7 +83,9 @@ function styled(style: Style, parameters: string): Style {
 }
 
 function lookOf(s: Style): string {
-  return [s.bold && 'bold', s.dim && 'dim', s.italic && 'italic', s.underline && 'underline', s.colour].filter(Boolean).join(' ')
+  return [s.bold && 'bold', s.dim && 'dim', s.italic && 'italic', s.underline && 'underline', s.colour]
+    .filter(Boolean)
+    .join(' ')
 }
 
 /** A text without the line ends at its end. An expression would look from each of all. */
@@ -88,7 +97,9 @@ export function withoutEnd(text: string): string {
 
 /** The text alone. */
 export function textOf(output: string): string {
-  return runsOf(output).map((r) => r.text).join('')
+  return runsOf(output)
+    .map((r) => r.text)
+    .join('')
 }
 
 /** The runs of the first and the last lines, and how many lines lie between; null when all are few. */
@@ -112,7 +123,9 @@ function cut(runs: Run[], from: number, to: number): Run[] {
   let line = 0
   for (const run of runs) {
     const pieces = run.text.split('\n')
-    const kept = pieces.flatMap((piece, i) => (line + i >= from && line + i < to ? [piece + (i < pieces.length - 1 ? '\n' : '')] : []))
+    const kept = pieces.flatMap((piece, i) =>
+      line + i >= from && line + i < to ? [piece + (i < pieces.length - 1 ? '\n' : '')] : [],
+    )
     line += pieces.length - 1
     const text = kept.join('')
     if (text !== '') out.push({ text, look: run.look })
