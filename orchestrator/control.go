@@ -2,8 +2,12 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -20,17 +24,55 @@ func (o *Orchestrator) Interrupt(ctx context.Context, sessionID string, by pendi
 
 func (p *process) interrupt(ctx context.Context, by pending.Actor) error {
 	p.mu.Lock()
-	client, state := p.client, p.state.State
-	if state == session.AssistantTurn {
-		for q := range p.questions {
-			q.interruptedBy = by.Name
-		}
-		p.script.interrupted = interruption{reason: by.Name + " interrupted Claude."}
-	}
-	p.mu.Unlock()
-	if client == nil || state != session.AssistantTurn {
+	client := p.client
+	if client == nil || p.state.State != session.AssistantTurn {
+		p.mu.Unlock()
 		return ErrNotRunning
 	}
+	i := p.script.Interrupt
+	if i == nil || i.Refused {
+		i = &interrupt{By: by.Name, Key: "interrupt:" + uuid.NewString(), Early: !p.script.Spoke}
+		p.script.Interrupt = i
+		p.unsaved = true // a server that adopts the process is to know who it was
+	}
+	p.mu.Unlock()
+	p.pokeWriter()
+	return p.sendInterrupt(ctx, client, i, by)
+}
+
+// interruptWaits reports whether the CLI is to be told again of an interrupt, now that
+// it has begun the turn. It is called with the lock held.
+func (p *process) interruptWaits() bool {
+	i := p.script.Interrupt
+	return i != nil && i.Early && p.script.Spoke && p.state.State == session.AssistantTurn
+}
+
+// repeatInterrupt tells the CLI again of an interrupt that came before the turn had
+// begun. It is called where messages are sent, so that it never reaches the next turn.
+func (p *process) repeatInterrupt(ctx context.Context) {
+	p.mu.Lock()
+	client, i := p.client, p.script.Interrupt
+	if !p.interruptWaits() {
+		p.mu.Unlock()
+		return
+	}
+	i.Early = false
+	p.unsaved = true
+	p.mu.Unlock()
+	p.pokeWriter()
+	if err := p.sendInterrupt(ctx, client, i, pending.Actor{Name: i.By}); err != nil {
+		p.log.WarnContext(ctx, "cannot repeat an interrupt", "error", err)
+	}
+}
+
+// sendInterrupt has the CLI interrupt the present turn, for by, and returns when it has
+// taken note.
+func (p *process) sendInterrupt(ctx context.Context, client *claude.Client, i *interrupt, by pending.Actor) error {
+	p.mu.Lock()
+	for q := range p.questions {
+		q.interruptedBy = by.Name
+	}
+	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
 	defer cancel()
 	// The CLI cuts its calls off and does not say for whom. A store that is away is no
@@ -38,7 +80,12 @@ func (p *process) interrupt(ctx context.Context, by pending.Actor) error {
 	if err := p.o.endMCP(ctx, p.session.SessionID, by.Name+" interrupted Claude."); err != nil {
 		p.log.ErrorContext(ctx, "cannot withdraw what was asked over MCP", "error", err)
 	}
-	if err := client.Interrupt(ctx); err != nil {
+	err := client.Interrupt(ctx)
+	var refused *claude.RequestError
+	p.mu.Lock()
+	i.Refused = errors.As(err, &refused)
+	p.mu.Unlock()
+	if err != nil {
 		return fmt.Errorf("orchestrator: interrupt: %w", err)
 	}
 	return nil

@@ -13,6 +13,9 @@ import (
 func (p *process) bury(ctx context.Context, stop, reason string) {
 	p.mu.Lock()
 	abandoned, byPerson := p.script.abandon(true), p.endedByPerson
+	if i := p.script.Interrupt; i != nil && !i.Refused {
+		abandoned = append(abandoned, p.script.noteInterrupt(time.Now())...)
+	}
 	p.mu.Unlock()
 	if stop != "" && byPerson {
 		abandoned = append(abandoned, session.Item{

@@ -22,9 +22,7 @@ func (p *process) hear(m claude.Message) {
 	// line without its meaning would lose it with the server.
 	p.heard, p.busy = now, now
 	begun := p.script.Begun
-	if reason := cmp.Or(p.stopReason, p.state.KillReason); reason != "" { // the second of who began to end it, and died
-		p.script.interrupted = interruption{reason: reason, ended: true}
-	}
+	p.script.ending = cmp.Or(p.stopReason, p.state.KillReason) // the second of who began to end it, and died
 	heard := p.script.write(m, now)
 	// Again at the end of a turn, if the store could not take it before.
 	begins := p.script.Begun && !p.session.Begun && (!begun || heard.turnEnded)
@@ -75,6 +73,7 @@ func (p *process) hear(m claude.Message) {
 			s.State, s.Model, s.PermissionMode = next.State, next.Model, next.PermissionMode
 		})
 	}
+	repeats := p.interruptWaits()
 	p.mu.Unlock()
 
 	p.pokeWriter() // the journal's mark moves on also when nothing is to be shown
@@ -89,7 +88,7 @@ func (p *process) hear(m claude.Message) {
 			p.session.Begun = true // read only here and, once it is gone, by goOn
 		}
 	}
-	if heard.turnEnded {
+	if heard.turnEnded || repeats {
 		p.pokeFeed()
 	}
 }

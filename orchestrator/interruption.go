@@ -3,12 +3,32 @@ package orchestrator
 import (
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // What people read where the CLI itself would speak to the model, or to its makers.
 const turnInterrupted = "The turn was interrupted."
+
+// interrupt is a person's interrupt of the present turn.
+type interrupt struct {
+	By  string `json:"by"`
+	Key string `json:"key"` // of the note about it
+	// Early means that the turn had not begun when the CLI was told. 2.1.197 then accepts
+	// the interrupt and ignores it, so it must be told again once the turn has begun.
+	Early   bool `json:"early,omitempty"`
+	Refused bool `json:"refused,omitempty"` // by the CLI
+	Noted   bool `json:"noted,omitempty"`   // the transcript has the note
+}
+
+func (i *interrupt) reason() string { return i.By + " interrupted Claude." }
+
+// note returns the note about the interrupt of a turn that is over.
+func (i *interrupt) note(now time.Time) session.Item {
+	return session.Item{Key: i.Key, At: now, Kind: session.ItemNote, Body: encode(session.NoteBody{Level: "info", Text: i.reason()})}
+}
 
 // interruption is why the present turn ends before its time, in our words. The zero
 // interruption is none that we know of.

@@ -149,6 +149,7 @@ func (p *process) serve(ctx context.Context, over <-chan struct{}) {
 		}
 		return sent
 	}
+	p.repeatInterrupt(ctx) // for the server before this one
 	hold := p.plan.ContinueTurn
 	if hold || !send() {
 		p.update(func(s *session.ProcessState) {
@@ -164,6 +165,7 @@ func (p *process) serve(ctx context.Context, over <-chan struct{}) {
 				hold = false
 				p.endFormer(ctx)
 			}
+			p.repeatInterrupt(ctx)
 		case <-timer.C:
 			hold = hold && p.working()
 		case <-over:

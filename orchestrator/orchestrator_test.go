@@ -498,6 +498,7 @@ type launcher struct {
 	deaf bool
 	mute bool          // it takes messages and does nothing
 	slow time.Duration // until it hears in which permission mode it is to go on
+	late time.Duration // until a message reaches it
 	pid  int           // of every CLI; 0 for one that no process has
 	// folder is that of the processes' folders, "" for none; nothing is put there.
 	folder string
@@ -539,7 +540,7 @@ func (l *launcher) Folder(id orchestrator.Incarnation) string {
 func (l *launcher) Launch(_ context.Context, _ orchestrator.Incarnation, c claude.Command, files map[string][]byte) (orchestrator.Conn, error) {
 	host, cli := claudetest.Pipe()
 	ctx, kill := context.WithCancel(context.Background())
-	conn := &conn{Transport: host, kill: kill, done: make(chan struct{}), deaf: l.deaf, mute: l.mute, slow: l.slow, pid: l.pid}
+	conn := &conn{Transport: host, kill: kill, done: make(chan struct{}), deaf: l.deaf, mute: l.mute, slow: l.slow, late: l.late, pid: l.pid}
 	l.mu.Lock()
 	l.launched = append(l.launched, c)
 	l.files = append(l.files, files)
@@ -576,6 +577,7 @@ type conn struct {
 	deaf   bool
 	mute   bool
 	slow   time.Duration
+	late   time.Duration
 	pid    int
 }
 
@@ -588,6 +590,9 @@ func (c *conn) Send(line []byte) error {
 	}
 	if c.slow > 0 && bytes.Contains(line, []byte(`"set_permission_mode"`)) {
 		time.Sleep(c.slow)
+	}
+	if c.late > 0 && bytes.Contains(line, []byte(`"type":"user"`)) {
+		time.Sleep(c.late)
 	}
 	return c.Transport.Send(line)
 }

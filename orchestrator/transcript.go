@@ -26,7 +26,7 @@ type scribe struct {
 	// result. A server that adopts the process has them from the requests.
 	allowed map[string]allowed
 
-	interrupted interruption // of the present turn
+	ending string // why the process is being ended, "" while it is not
 }
 
 // memo is what must be known of the output so far to go on reading it; a server
@@ -58,6 +58,9 @@ type memo struct {
 	Model string `json:"model,omitempty"`
 	// SparedBy is who had Claude ask nobody, a user id; see endSparing.
 	SparedBy string `json:"spared_by,omitempty"`
+	// Interrupt is the first interrupt of the present turn that the CLI did not refuse,
+	// nil when nobody interrupted it.
+	Interrupt *interrupt `json:"interrupt,omitempty"`
 }
 
 // answered is a request whose answer was given to the CLI.
@@ -201,7 +204,7 @@ func (s *scribe) assistant(m *claude.Assistant, now time.Time) heard {
 			}
 			item.Kind, item.Body = session.ItemText, encodeText(b.Text)
 			if m.Error != "" {
-				if s.interrupted.ended {
+				if s.ending != "" {
 					continue // what it makes of being ended
 				}
 				item.Kind, item.Body = session.ItemNote, encode(session.NoteBody{Level: "error", Text: b.Text})
@@ -389,7 +392,7 @@ func (s *scribe) user(m *claude.User, now time.Time) heard {
 			}
 			text, size := b.ResultText(session.MaxShown)
 			if b.IsError {
-				if said := s.interrupted.result(text); said != text {
+				if said := s.interruption().result(text); said != text {
 					text, size = said, len(said)
 				}
 			}
@@ -409,10 +412,13 @@ func (s *scribe) user(m *claude.User, now time.Time) heard {
 			}
 			text := b.Text
 			if marker(text) {
-				if s.interrupted.ended {
+				if s.ending != "" || s.Interrupt != nil && s.Interrupt.Noted {
 					continue
 				}
-				text = cmp.Or(s.interrupted.reason, turnInterrupted)
+				text = turnInterrupted
+				if s.Interrupt != nil {
+					text, s.Interrupt.Noted = s.Interrupt.reason(), true
+				}
 			}
 			h.items = append(h.items, session.Item{
 				Key: m.UUID + ":" + strconv.Itoa(i), At: now, Kind: session.ItemNote,
@@ -430,7 +436,7 @@ func (s *scribe) result(m *claude.Result, now time.Time) heard {
 		OutputTokens: m.Usage.OutputTokens,
 	}
 	if m.IsError {
-		body.Text = cut(s.interrupted.errors(m))
+		body.Text = cut(s.interruption().errors(m))
 	}
 	body.ContextTokens, body.ContextWindow = s.fullness(m)
 	spent, told := s.spend(m)
@@ -438,9 +444,35 @@ func (s *scribe) result(m *claude.Result, now time.Time) heard {
 		body.SpentUSD = new(float64(spent) / 1e6)
 	}
 	s.growing, s.retryKey = false, ""
-	s.interrupted = interruption{}
-	items := append(s.abandon(false), session.Item{Key: m.UUID, At: now, Kind: session.ItemResult, Body: encode(body)})
+	items := s.abandon(false)
+	// One that was refused had no part in a turn that ended well.
+	if s.Interrupt != nil && !(s.Interrupt.Refused && m.Subtype == "success") {
+		items = append(items, s.noteInterrupt(now)...)
+	}
+	s.Interrupt = nil
+	items = append(items, session.Item{Key: m.UUID, At: now, Kind: session.ItemResult, Body: encode(body)})
 	return heard{turnEnded: true, liveChanged: true, items: items, spent: spent}
+}
+
+// interruption returns why the present turn ends before its time.
+func (s *scribe) interruption() interruption {
+	switch {
+	case s.ending != "":
+		return interruption{reason: s.ending, ended: true}
+	case s.Interrupt != nil:
+		return interruption{reason: s.Interrupt.reason()}
+	}
+	return interruption{}
+}
+
+// noteInterrupt returns the note about the interrupt of the present turn, if there was
+// one and the CLI has said nothing of it.
+func (s *scribe) noteInterrupt(now time.Time) []session.Item {
+	if s.Interrupt == nil || s.Interrupt.Noted {
+		return nil
+	}
+	s.Interrupt.Noted = true
+	return []session.Item{s.Interrupt.note(now)}
 }
 
 // abandon closes the calls of a turn that was cut off: nobody will bring their

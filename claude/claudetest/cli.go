@@ -264,6 +264,16 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 		}
 		inner["pending_permission_requests"] = c.pendingRequests()
 	case "interrupt":
+		switch c.Script.Interrupt {
+		case "ignored":
+			c.emit(map[string]any{"type": "control_response", "response": inner})
+			return
+		case "refused":
+			c.emit(map[string]any{"type": "control_response", "response": map[string]any{"subtype": "error", "request_id": id, "error": "Not now"}})
+			return
+		case "unanswered":
+			return
+		}
 		c.mu.Lock()
 		open := c.open
 		c.open = make(map[string]*ask)

@@ -18,6 +18,9 @@ type Script struct {
 	// Restored is what it counts already when it begins, as newer CLIs do when they
 	// resume, in US dollars.
 	Restored float64 `json:"restored,omitempty"`
+	// Interrupt is how it takes an interrupt: "" ends the turn, "ignored" says that it
+	// did and goes on, "refused" says that it does not, "unanswered" says nothing.
+	Interrupt string `json:"interrupt,omitempty"`
 }
 
 // Step is one thing the CLI does. Exactly one of the fields above the line is
