@@ -39,9 +39,9 @@ sessions running; SIGHUP has it read its settings and certificates again.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends us at once, which is safe at any time
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	// The handler stays to the end: a signal that comes after the work is done does not
+	// change the exit code.
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run carries out one verb and returns the exit code: 2 for a wrong command
