@@ -59,3 +59,6 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	return fmt.Errorf("scriptedmodel: %w", err)
 }
+
+// Close gives up the address of a server that never ran.
+func (s *Server) Close() error { return s.listener.Close() }

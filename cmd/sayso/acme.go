@@ -154,7 +154,7 @@ func (i *issued) config() *tls.Config {
 
 // Run gets the certificates before the first browser waits for one, and says so
 // when it cannot.
-func (i *issued) Run(ctx context.Context) {
+func (i *issued) Run(ctx context.Context) error {
 	for _, domain := range i.domains {
 		for wait := time.Minute; ; wait = min(2*wait, time.Hour) {
 			_, err := i.manager.GetCertificate(&tls.ClientHelloInfo{
@@ -162,7 +162,7 @@ func (i *issued) Run(ctx context.Context) {
 				SupportedCurves: []tls.CurveID{tls.CurveP256}, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
 			})
 			if ctx.Err() != nil {
-				return
+				return nil
 			}
 			if err == nil {
 				i.log.InfoContext(ctx, "the certificate is there", "domain", domain)
@@ -171,11 +171,12 @@ func (i *issued) Run(ctx context.Context) {
 			i.log.ErrorContext(ctx, "no certificate could be got; does the name lead here, and is port 443 or 80 open?", "domain", domain, "error", err, "again_in", wait)
 			select {
 			case <-ctx.Done():
-				return
+				return nil
 			case <-time.After(wait):
 			}
 		}
 	}
+	return nil
 }
 
 // plain answers the directory over plain HTTP, and sends everybody else to at.

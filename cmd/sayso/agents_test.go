@@ -55,7 +55,7 @@ func TestDoorsOfAgents(t *testing.T) {
 	bell, log := &session.LocalBell{}, slog.New(slog.DiscardHandler)
 	registry := pending.NewRegistry(opened, bell)
 	agents := mcpapi.New(mcpapi.Options{Requests: registry, Store: opened, Directory: directory, Bell: bell, Log: log})
-	doors := agentDoors(agents, agents.Adapters(mcpapi.AdapterOptions{
+	doors := agentHandlers(agents, agents.Adapters(mcpapi.AdapterOptions{
 		Store: opened, Requests: registry, Directory: directory, Bell: bell, Log: log,
 	}))
 	for path := range doors {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -15,24 +14,13 @@ import (
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
-	"github.com/sayso-dev/sayso/wsapi"
 )
 
-// reloader takes over the settings that may change while the server runs,
-// whenever the process gets SIGHUP.
+// reloader takes over the settings that may change while the server runs, at each
+// SIGHUP.
 type reloader struct {
-	args        []string // of serve: what they and the environment say stays
-	stderr      io.Writer
-	hangups     <-chan os.Signal
-	attended    bool // a terminal started us, and is not to be outlived
-	read        settings
-	level       *slog.LevelVar
-	certificate *certificate // nil without TLS
-	driver      *orchestrator.Orchestrator
-	door        *wsapi.Server
-	policy      *askingPolicy
-	inForce     *livingSettings
-	log         *slog.Logger
+	app   *app
+	leave func() // ends the server
 }
 
 // catchHangups keeps SIGHUP from ending the process from now on.
@@ -52,19 +40,19 @@ func terminal() bool {
 	return err == nil
 }
 
-// Run reloads at every hangup until ctx ends. When the terminal is what has gone,
-// it calls leave.
-func (r *reloader) Run(ctx context.Context, leave func()) {
+// Run reloads at every hangup until ctx ends. When the terminal that started the
+// server has gone, it calls leave.
+func (r *reloader) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return
-		case <-r.hangups:
+			return nil
+		case <-r.app.in.hangups:
 		}
-		if r.attended && !terminal() {
-			r.log.InfoContext(ctx, "the terminal was closed")
-			leave()
-			return
+		if r.app.in.attended && !terminal() {
+			r.app.log.InfoContext(ctx, "the terminal was closed")
+			r.leave()
+			return nil
 		}
 		r.reload(ctx)
 	}
@@ -72,31 +60,34 @@ func (r *reloader) Run(ctx context.Context, leave func()) {
 
 // reload takes over everything, or nothing when something is wrong.
 func (r *reloader) reload(ctx context.Context) {
-	next, _, err := readSettings("serve", r.args, os.Getenv, r.stderr)
+	a := r.app
+	read, _, err := readSettings("serve", a.in.args, a.in.getenv, a.in.stderr)
+	next := read
 	var rules orchestrator.Rules
 	if err == nil {
-		next = r.inForce.over(next)
+		next = a.runtime.over(read)
 		rules, err = rulesOf(next)
 	}
 	var level slog.Level
 	if err == nil {
 		level, err = levelOf(next)
 	}
-	if err == nil && r.certificate != nil {
-		err = r.certificate.read()
+	if err == nil && a.certificate != nil {
+		err = a.certificate.read()
 	}
 	if err != nil {
-		r.log.ErrorContext(ctx, "the settings were not taken over, those from before stay", "error", err)
+		a.log.ErrorContext(ctx, "the settings were not taken over, those from before stay", "error", err)
 		return
 	}
-	r.driver.SetRules(rules)
-	r.door.SetAllowedHosts(next.AllowedHosts)
-	r.policy.set(next.Ask)
-	r.level.Set(level)
-	if names := r.read.differsForGood(next); len(names) > 0 {
-		r.log.WarnContext(ctx, "some settings differ that only a restart takes over", "settings", strings.Join(names, ", "))
+	a.runtime.replaceBase(read)
+	a.orchestrator.SetRules(rules)
+	a.edge.SetAllowedHosts(next.AllowedHosts)
+	a.policy.set(next.Ask)
+	a.level.Set(level)
+	if names := a.read.differsForGood(next); len(names) > 0 {
+		a.log.WarnContext(ctx, "some settings differ that only a restart takes over", "settings", strings.Join(names, ", "))
 	}
-	r.log.InfoContext(ctx, "the settings were read again")
+	a.log.InfoContext(ctx, "the settings were read again")
 }
 
 // differsForGood names the settings of next that a running server cannot take

@@ -18,10 +18,10 @@ import (
 // retentionEvery is how often old entries of the audit trail are looked for.
 const retentionEvery = time.Hour
 
-// livingSettings are what the server runs with, and what of it is changed while it does.
+// runtimeSettings are what the server runs with, and what of it is changed while it does.
 // A value that was changed here is stronger than flags, environment and file, and
 // holds over restarts.
-type livingSettings struct {
+type runtimeSettings struct {
 	store interface {
 		account.Trail
 		account.SettingStore
@@ -36,11 +36,11 @@ type livingSettings struct {
 	changed map[string]account.Setting
 }
 
-func newLivingSettings(ctx context.Context, s settings, store interface {
+func newRuntimeSettings(ctx context.Context, s settings, store interface {
 	account.Trail
 	account.SettingStore
-}, log *slog.Logger) (*livingSettings, error) {
-	r := &livingSettings{store: store, log: log, base: s, changed: map[string]account.Setting{}, prune: make(chan struct{}, 1)}
+}, log *slog.Logger) (*runtimeSettings, error) {
+	r := &runtimeSettings{store: store, log: log, base: s, changed: map[string]account.Setting{}, prune: make(chan struct{}, 1)}
 	list, err := store.Settings(ctx)
 	for _, one := range list {
 		r.changed[one.Name] = one
@@ -48,17 +48,25 @@ func newLivingSettings(ctx context.Context, s settings, store interface {
 	return r, err
 }
 
-// over is what holds when those settings were read.
-func (r *livingSettings) over(s settings) settings {
+// over returns what holds when s was read: s with the values that were changed here.
+func (r *runtimeSettings) over(s settings) settings {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changedOver(s)
+}
+
+// replaceBase makes s what was read.
+func (r *runtimeSettings) replaceBase(s settings) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.base = s
-	return r.now()
 }
 
-// now is called with the lock held.
-func (r *livingSettings) now() settings {
-	s := r.base
+// now returns what holds. It is called with the lock held.
+func (r *runtimeSettings) now() settings { return r.changedOver(r.base) }
+
+// changedOver is called with the lock held.
+func (r *runtimeSettings) changedOver(s settings) settings {
 	for _, k := range knobs {
 		if one, ok := r.changed[k.name]; ok && k.set != nil {
 			next := s
@@ -149,7 +157,7 @@ var knobs = []knob{
 }
 
 // List implements [wsapi.Settings].
-func (r *livingSettings) List(ctx context.Context) ([]wsapi.SettingInfo, error) {
+func (r *runtimeSettings) List(ctx context.Context) ([]wsapi.SettingInfo, error) {
 	r.mu.Lock()
 	now := r.now()
 	list := make([]wsapi.SettingInfo, 0, len(knobs)+2)
@@ -170,7 +178,7 @@ func (r *livingSettings) List(ctx context.Context) ([]wsapi.SettingInfo, error) 
 }
 
 // Change implements [wsapi.Settings].
-func (r *livingSettings) Change(ctx context.Context, name, value string, by account.Identity) error {
+func (r *runtimeSettings) Change(ctx context.Context, name, value string, by account.Identity) error {
 	for _, k := range knobs {
 		if k.name != name || k.set == nil {
 			continue
@@ -206,7 +214,7 @@ func (r *livingSettings) Change(ctx context.Context, name, value string, by acco
 }
 
 // Run removes what is too old of the audit trail until ctx ends.
-func (r *livingSettings) Run(ctx context.Context) {
+func (r *runtimeSettings) Run(ctx context.Context) error {
 	ticker := time.NewTicker(retentionEvery)
 	defer ticker.Stop()
 	for {
@@ -221,7 +229,7 @@ func (r *livingSettings) Run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-ticker.C:
 		case <-r.prune:
 		}

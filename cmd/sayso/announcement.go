@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// announce prints where the server is and how to get in, once it can be reached, and
+// starts the demo session where one is asked for.
+func (a *app) announce(ctx context.Context) error {
+	stdout, s := a.in.stdout, a.settings
+	if a.in.demo {
+		if _, err := a.orchestrator.Start(ctx, orchestrator.StartRequest{Demo: true, By: pending.Actor{UserID: a.admin.UserID, Name: a.admin.Name}}); err != nil {
+			return fmt.Errorf("cannot start the demo: %w", err)
+		}
+	}
+	unclaimed, err := a.directory.Unclaimed(ctx)
+	if err != nil {
+		return err
+	}
+	if unclaimed {
+		secret, err := a.directory.NewSignInLink(ctx, a.admin.UserID)
+		if err != nil {
+			return err
+		}
+		// Its link is good nowhere else.
+		fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this address, once, within %s:\n\n    %s\n\n", localAddress(s), signInLife, signInAddress(waysTo(s).here, secret))
+		if !a.in.demo {
+			fmt.Fprint(stdout, "It makes you the first admin, so open it on this machine. Nobody else can sign in yet.\n\n")
+		}
+	} else {
+		// Logs keep what a start prints, and this would be an admin's.
+		fmt.Fprintf(stdout, "sayso is running at %s\n\nOpen %s to sign in. For an address that signs an admin in, once, run: sayso token --sign-in\n\n", address(s), waysTo(s).outside)
+	}
+	if e := a.orchestrator.Environment(ctx); e.Problem != "" {
+		fmt.Fprintf(stdout, "%s\n", e.Problem)
+		if e.DemoAvailable {
+			fmt.Fprintln(stdout, "Until then you can try the demo session in the web app: the real Claude CLI on a scripted model.")
+		}
+		fmt.Fprintln(stdout)
+	}
+	return nil
+}

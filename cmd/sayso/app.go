@@ -1,0 +1,416 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/claude/scriptedmodel"
+	"github.com/sayso-dev/sayso/frontend"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/mcpapi"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+// shutdownGrace is how long requests under way may take once the server stops.
+const shutdownGrace = 5 * time.Second
+
+// app is a server and everything it consists of. [newApp] opens files, the database
+// and listeners, [app.Run] serves, and [app.Close] gives up what newApp opened.
+type app struct {
+	in       invocation
+	read     settings // as they were given
+	settings settings // with what the start found out, such as the port
+	log      *slog.Logger
+	level    *slog.LevelVar
+	closers  []func() // in the order of opening
+
+	certificate *certificate // nil without --tls-cert
+	provider    *wsapi.OIDC  // nil without an identity provider
+
+	stateLock, databaseLock *os.File // the latter is nil for PostgreSQL
+	exclusive               store.Exclusive
+	store                   store.Store
+	directory               *account.Directory
+	admin                   account.User // the first one
+
+	public, twin, local, plain net.Listener // see listen; all but public may be nil
+	localURL                   string       // where sessions of this machine reach the server
+
+	runAs   *claude.RunAs // nil: Claude runs as the user of the server
+	model   *scriptedmodel.Server
+	demo    *orchestrator.Demo
+	sandbox *orchestrator.Sandbox
+
+	runtime      *runtimeSettings
+	policy       *askingPolicy
+	attachments  *attachment.Shelf
+	alerts       *alert.Alerter
+	requests     *pending.Registry
+	orchestrator *orchestrator.Orchestrator
+	agents       *mcpapi.Server
+	edge         *wsapi.Server
+	certificates *issued // nil without ACME
+	endpoints    []endpoint
+}
+
+// newApp builds a server from its settings. Nothing of it runs yet.
+func newApp(ctx context.Context, in invocation, s settings) (*app, error) {
+	a := &app{in: in, read: s, settings: s}
+	// Whatever needs no file comes first: a mistake there leaves everything as it was.
+	for _, step := range []func(context.Context) error{
+		a.checkSettings, a.openDatabase, a.listen, a.prepareClaude, a.connect, a.answer,
+	} {
+		if err := step(ctx); err != nil {
+			a.Close()
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// Close gives up whatever newApp opened. Run must have returned.
+func (a *app) Close() {
+	for len(a.closers) > 0 {
+		last := len(a.closers) - 1
+		a.closers[last]()
+		a.closers = a.closers[:last]
+	}
+}
+
+// onClose has Close call a function whose error helps nobody: listeners are closed by
+// their servers before, and connections and locks end with the process in any case.
+func (a *app) onClose(release func() error) {
+	a.closers = append(a.closers, func() { _ = release() })
+}
+
+// checkSettings checks what needs no file of the server's own.
+func (a *app) checkSettings(context.Context) (err error) {
+	s := a.settings
+	if a.log, a.level, err = newLog(s, a.in.stderr); err != nil {
+		return err
+	}
+	if _, err := rulesOf(s); err != nil {
+		return err
+	}
+	if s.TLSCert != "" {
+		a.certificate = &certificate{cert: s.TLSCert, key: s.TLSKey}
+		if err := a.certificate.read(); err != nil {
+			return err
+		}
+	}
+	a.provider, err = s.OIDC.provider(s.PublicURL)
+	return err
+}
+
+// openDatabase takes the locks of the state folder and of the database, and opens
+// the latter, which may migrate it.
+func (a *app) openDatabase(ctx context.Context) (err error) {
+	if a.stateLock, err = openStateDir(ctx, a.settings.StateDir); err != nil {
+		return err
+	}
+	a.onClose(a.stateLock.Close)
+	if a.databaseLock, err = lockDatabase(ctx, a.settings.Database); err != nil {
+		return err
+	}
+	a.onClose(a.databaseLock.Close)
+	if a.exclusive, err = store.Exclude(ctx, a.settings.Database, handOver); err != nil {
+		return err
+	}
+	if a.exclusive != nil {
+		a.onClose(a.exclusive.Close)
+	}
+	if a.store, err = store.Open(ctx, a.settings.Database); err != nil {
+		return err
+	}
+	a.closers = append(a.closers, func() {
+		if err := a.store.Close(); err != nil {
+			a.log.Error("cannot close the database properly", "error", err)
+		}
+	})
+	a.directory = account.NewDirectory(a.store)
+	a.admin, err = a.directory.Prepare(ctx, a.settings.BootstrapToken)
+	return err
+}
+
+// listen opens the listeners, and notes their addresses for the commands and agents
+// that come later.
+func (a *app) listen(ctx context.Context) (err error) {
+	s := &a.settings
+	if a.public, err = net.Listen("tcp", s.Listen); err != nil {
+		return fmt.Errorf("cannot listen on %s: %w; is something else there, such as another sayso?", s.Listen, err)
+	}
+	a.onClose(a.public.Close)
+	s.Listen = a.public.Addr().String() // the port that was chosen for :0
+	if !s.tls() {
+		if a.twin, s.named = byName(ctx, s.Listen); a.twin != nil {
+			a.onClose(a.twin.Close)
+		}
+	}
+	if a.local, a.localURL, err = listenLocally(*s); err != nil {
+		return err
+	}
+	if a.local != nil {
+		a.onClose(a.local.Close)
+	}
+	if err := tellAgents(s.StateDir, localAddress(*s)); err != nil {
+		a.log.Warn("agents outside may look for the server where it was", "error", err)
+	}
+	if err := noteWays(*s); err != nil {
+		a.log.Warn("later sign-in addresses may lead to where the server was", "error", err)
+	}
+	return nil
+}
+
+// prepareClaude finds out as whom and in which confines Claude runs, and readies the
+// demo.
+func (a *app) prepareClaude(context.Context) (err error) {
+	if a.model, err = demoModel(a.settings); err != nil {
+		return fmt.Errorf("cannot start the model of the demo: %w", err)
+	}
+	a.onClose(a.model.Close)
+	if a.runAs, err = claudeUser(a.settings, a.in.exe); err != nil {
+		return err
+	}
+	if a.demo, err = demoOf(a.settings, a.model, a.runAs); err != nil {
+		return err
+	}
+	a.sandbox, err = sandboxOf(a.settings, a.in.exe, a.runAs)
+	return err
+}
+
+// connect builds the parts of the server and ties them together.
+func (a *app) connect(ctx context.Context) (err error) {
+	s := a.settings
+	epoch, err := a.store.NextEpoch(ctx)
+	if err != nil {
+		return err
+	}
+	if a.attachments, err = attachment.Open(filepath.Join(s.StateDir, "attachments"), a.store, a.log); err != nil {
+		return err
+	}
+	a.onClose(a.attachments.Close)
+	pushKey, err := alert.OpenKey(filepath.Join(s.StateDir, "push-key"))
+	if err != nil {
+		return err
+	}
+	if a.runtime, err = newRuntimeSettings(ctx, s, a.store, a.log); err != nil {
+		return err
+	}
+	now := a.runtime.over(s)
+	rules, err := rulesOf(now)
+	if err != nil {
+		return err
+	}
+	a.policy = &askingPolicy{projects: a.store.Projects}
+	a.policy.set(now.Ask)
+
+	notifier := &session.LocalBell{}
+	a.alerts = alert.New(alert.Options{
+		Store: a.store, Active: a.store.ActiveProcesses, State: a.store.ProcessState,
+		Owner: func(ctx context.Context, sessionID string) (string, error) {
+			known, err := a.store.Session(ctx, sessionID)
+			return known.OwnerID, err
+		},
+		Language: func(ctx context.Context, userID string) (string, error) {
+			p, err := a.store.Preferences(ctx, userID)
+			return p.Language, err
+		},
+		People: alertRecipients(a.directory, a.store), Key: pushKey, PublicURL: address(s), Private: s.AlertPrivate, Log: a.log,
+	})
+	a.requests = pending.NewRegistry(a.store, notifier)
+	a.orchestrator = orchestrator.New(orchestrator.Options{
+		Store: a.store, Registry: a.requests, Bell: notifier,
+		Launcher: orchestrator.Shims{Exe: a.in.exe, Root: shimsIn(s.StateDir), Epoch: epoch, Private: privateIn(s.StateDir), RunAs: a.runAs},
+		CLI:      &orchestrator.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe},
+		MCP:      &orchestrator.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: a.directory},
+		Sandbox:  a.sandbox,
+		Rules:    rules, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, Log: a.log,
+	})
+	a.agents = mcpapi.New(mcpapi.Options{
+		Requests: a.requests, Store: a.store, Directory: a.directory, Bell: notifier,
+		Policy: a.policy.of, Version: versionText(), Log: a.log,
+	})
+	adapters := a.agents.Adapters(mcpapi.AdapterOptions{
+		Store: a.store, Requests: a.requests, Directory: a.directory, Bell: notifier, Log: a.log,
+	})
+	a.edge = wsapi.New(wsapi.Options{
+		Store: a.store, Requests: a.requests, Driver: a.orchestrator, Disk: a.orchestrator.Disk(),
+		Directory: a.directory, Attachments: a.attachments, Alerts: a.alerts, Bell: notifier,
+		App: frontend.Handler(), Agents: agentHandlers(a.agents, adapters), AllowedHosts: s.AllowedHosts, TLS: s.tls(),
+		OIDC:      a.provider,
+		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),
+		Settings: a.runtime, Version: versionText(), NodeID: s.NodeID, Log: a.log, NoSetUp: a.in.demo,
+		SignInLimits: account.Limits{PerAccount: s.SignInFailures, PerAddress: s.AddressSignInFailures},
+		Trouble:      classifyStoreError, Private: privateFiles(s),
+	})
+	notifier.Listen(a.edge.Touch)
+	notifier.Listen(a.orchestrator.Touch)
+	notifier.Listen(a.alerts.Touch)
+	a.runtime.claude = func(ctx context.Context) string { return a.orchestrator.Environment(ctx).ClaudeVersion }
+	a.runtime.apply = func(now settings) error {
+		rules, err := rulesOf(now)
+		if err == nil {
+			a.orchestrator.SetRules(rules)
+			a.policy.set(now.Ask)
+		}
+		return err
+	}
+	return nil
+}
+
+// answer puts a web server behind each listener.
+func (a *app) answer(ctx context.Context) (err error) {
+	server := newHTTPServer(a.edge, a.log)
+	if a.certificate != nil {
+		server.TLSConfig = a.certificate.config()
+	}
+	if a.certificates, a.plain, err = byACME(ctx, a.settings, server, a.log); err != nil {
+		return err
+	}
+	a.endpoints = append(a.endpoints, endpoint{"web server", server, limitConnections(a.public, a.settings.proxies)})
+	if a.local != nil {
+		a.endpoints = append(a.endpoints, endpoint{"web server for the sessions", newHTTPServer(only(agentsPath, a.edge), a.log), a.local})
+	}
+	if a.twin != nil {
+		a.endpoints = append(a.endpoints, endpoint{"web server at the other address of this machine", newHTTPServer(a.edge, a.log), limitConnections(a.twin, a.settings.proxies)})
+	}
+	if a.plain != nil {
+		a.onClose(a.plain.Close)
+		a.endpoints = append(a.endpoints, endpoint{"web server for plain HTTP", newHTTPServer(a.certificates.plain(address(a.settings)), a.log), limitConnections(a.plain, nil)})
+	}
+	return nil
+}
+
+// Run announces the server and serves until ctx ends or a part of it fails. It ends
+// in order: the edges first, while the parts behind them still answer what came in,
+// then the sessions are let go of, which run on.
+func (a *app) Run(ctx context.Context) error {
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	edgesCtx, stopEdges := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopEdges()
+	sessionsCtx, stopSessions := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopSessions()
+	edges, ended := errgroup.WithContext(ctx)
+	sessions, ended := errgroup.WithContext(ended)
+	start := func(group *errgroup.Group, ctx context.Context, name string, run func(context.Context) error) {
+		group.Go(func() error {
+			if err := run(ctx); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	start(edges, edgesCtx, "model of the demo", a.model.Run)
+	start(edges, edgesCtx, "attachments", a.attachments.Run)
+	start(edges, edgesCtx, "search index", a.indexTranscripts)
+	start(edges, edgesCtx, "reserve", a.reserveDisk)
+	if a.exclusive != nil {
+		start(edges, edgesCtx, "database", a.exclusive.Run)
+	}
+	start(edges, edgesCtx, "tabs", a.edge.Run)
+	start(edges, edgesCtx, "held answers", func(ctx context.Context) error { return a.requests.RunHolds(ctx, a.edge.MayCount) })
+	start(edges, edgesCtx, "alerts", a.alerts.Run)
+	start(edges, edgesCtx, "agents", a.agents.Run)
+	start(sessions, sessionsCtx, "processes", a.orchestrator.Run)
+	for _, e := range a.endpoints {
+		start(edges, edgesCtx, e.name, func(context.Context) error { return e.serve() })
+	}
+	if a.certificates != nil {
+		start(edges, edgesCtx, "certificates", a.certificates.Run)
+	}
+	reload := &reloader{app: a, leave: leave}
+	start(edges, edgesCtx, "reload", reload.Run)
+	start(edges, edgesCtx, "settings", a.runtime.Run)
+
+	err := a.announce(ctx)
+	if err == nil {
+		<-ended.Done()
+	}
+	if ctx.Err() != nil {
+		err = nil // also when the end came before the announcement was out
+		a.log.Info("stopping; sessions go on and are taken up again by the next start")
+	}
+	noteEnding(a.stateLock, a.databaseLock)
+	stopEdges() // at once, so that tabs look for the next server
+	a.shutDown(context.WithoutCancel(ctx))
+	edgesErr := edges.Wait()
+	stopSessions()
+	return errors.Join(err, edgesErr, sessions.Wait())
+}
+
+// shutDown lets the web servers finish what came in, and cuts off what takes longer
+// than shutdownGrace, which holds for all of them together.
+func (a *app) shutDown(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, shutdownGrace)
+	defer cancel()
+	for _, e := range a.endpoints {
+		if err := e.server.Shutdown(ctx); err != nil {
+			a.log.Warn("requests were cut off: they took too long", "error", err)
+			e.server.Close()
+		}
+	}
+}
+
+// reserveDisk keeps space for answers until ctx ends.
+func (a *app) reserveDisk(ctx context.Context) error {
+	if err := a.store.Reserve(ctx); err != nil && ctx.Err() == nil {
+		a.log.Debug("answers may wait for the disk to find room", "error", err)
+	}
+	return nil
+}
+
+// privateFiles lists the files of the server, which no tool call of low risk may read.
+func privateFiles(s settings) []string {
+	list := []string{s.StateDir}
+	if file, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
+		file, _, _ = strings.Cut(file, "?")
+		list = append(list, file, file+"-wal", file+"-shm", file+"-journal")
+	}
+	for i, p := range list {
+		if absolute, err := filepath.Abs(p); err == nil {
+			list[i] = absolute
+		}
+	}
+	return list
+}
+
+// classifyStoreError names errors of the store that hold for everything that must be
+// stored, "" for the others.
+func classifyStoreError(err error) wsapi.NoticeCode {
+	switch {
+	case errors.Is(err, store.ErrBroken):
+		return wsapi.Broken
+	case errors.Is(err, store.ErrReadOnly):
+		return wsapi.ReadOnly
+	case errors.Is(err, store.ErrUnavailable):
+		return wsapi.Unavailable
+	}
+	return ""
+}
+
+// agentHandlers are the handlers for agents by path.
+func agentHandlers(mcp *mcpapi.Server, adapters *mcpapi.Adapters) map[string]http.Handler {
+	handlers := map[string]http.Handler{agentsPath: mcp}
+	for _, path := range adapters.Paths() {
+		handlers[path] = adapters
+	}
+	return handlers
+}

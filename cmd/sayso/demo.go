@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/claude/scriptedmodel"
+	"github.com/sayso-dev/sayso/orchestrator"
+)
+
+// demoModel listens where it did the last time, if it can: a demo session that
+// outlived the server knows no other address.
+func demoModel(s settings) (*scriptedmodel.Server, error) {
+	model := scriptedmodel.New(scriptedmodel.Options{Default: scriptedmodel.Demo()})
+	path := filepath.Join(s.StateDir, "demo", "address")
+	if known, err := os.ReadFile(path); err == nil {
+		if server, err := scriptedmodel.Listen(string(known), model); err == nil {
+			return server, nil
+		}
+	}
+	server, err := scriptedmodel.Listen("127.0.0.1:0", model)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	return server, os.WriteFile(path, []byte(server.Addr()), 0o600)
+}
+
+// demoOf says how demo sessions run: in a folder of their own, with a home of
+// their own, so that nothing of the person's account or settings is touched.
+func demoOf(s settings, model *scriptedmodel.Server, runAs *claude.RunAs) (*orchestrator.Demo, error) {
+	place := filepath.Join(s.StateDir, "demo")
+	if runAs != nil { // who may not go in there
+		place = filepath.Join(privateIn(s.StateDir), "demo")
+		err := runAs.InGroup(func() error {
+			if err := os.MkdirAll(place, 0o770); err != nil {
+				return err
+			}
+			return os.Chmod(place, 0o770)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("folder of the demo: %w", err)
+		}
+	}
+	home, folder := filepath.Join(place, "home"), filepath.Join(place, "work")
+	err := runAs.Do(func() error {
+		return errors.Join(os.MkdirAll(home, 0o700), os.MkdirAll(folder, 0o700))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("folder of the demo: %w", err)
+	}
+	folder, err = filepath.EvalSymlinks(folder)
+	if err != nil {
+		return nil, fmt.Errorf("folder of the demo: %w", err)
+	}
+	environ := map[string]string{
+		"HOME": home, "CLAUDE_CONFIG_DIR": filepath.Join(home, ".claude"),
+		"ANTHROPIC_BASE_URL": model.URL(), "ANTHROPIC_API_KEY": "demo",
+		// Whatever account the server was started with stays out of the demo.
+		"ANTHROPIC_AUTH_TOKEN": "", "ANTHROPIC_MODEL": "", "CLAUDE_CODE_OAUTH_TOKEN": "",
+		"CLAUDE_CODE_USE_BEDROCK": "", "CLAUDE_CODE_USE_VERTEX": "", "CLAUDE_CODE_USE_FOUNDRY": "",
+		"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1",
+	}
+	for _, e := range scriptedmodel.DemoEnv {
+		for i := range e {
+			if e[i] == '=' {
+				environ[e[:i]] = e[i+1:]
+				break
+			}
+		}
+	}
+	return &orchestrator.Demo{Environ: environ, Folder: folder, Prompt: scriptedmodel.DemoPrompt}, nil
+}
