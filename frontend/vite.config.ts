@@ -30,7 +30,12 @@ const chunks = [
 const server = process.env['SAYSO_DEV_SERVER'] ?? 'http://127.0.0.1:8787'
 
 export default defineConfig({
-  plugins: [vue(), preload(['session'], ['cards', 'text', 'around']), compress()],
+  plugins: [
+    // Vue's list of HTML elements has no <search>.
+    vue({ template: { compilerOptions: { isCustomElement: (tag) => tag === 'search' } } }),
+    preload(['session'], ['cards', 'text', 'around']),
+    compress(),
+  ],
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
   define: {
     __VUE_OPTIONS_API__: 'false',

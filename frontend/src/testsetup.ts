@@ -1,3 +1,5 @@
+import { afterEach, expect } from 'vitest'
+
 // What browsers have and jsdom has not.
 
 class Observer {
@@ -41,3 +43,13 @@ HTMLDialogElement.prototype.close ??= function (this: HTMLDialogElement) {
 }
 Element.prototype.scrollTo ??= () => {}
 Element.prototype.scrollIntoView ??= () => {}
+
+// A warning of Vue fails the test that caused it.
+const vueWarnings: string[] = []
+// oxlint-disable no-console
+const warn = console.warn.bind(console)
+console.warn = (...args: unknown[]) => {
+  if (String(args[0]).startsWith('[Vue warn]')) vueWarnings.push(args.map(String).join(' '))
+  else warn(...args)
+}
+afterEach(() => expect(vueWarnings.splice(0)).toEqual([]))

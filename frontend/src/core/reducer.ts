@@ -78,7 +78,7 @@ export interface State {
   readonly drafts: ReadonlyMap<string, KeptDraft>
 }
 
-export interface Refused {
+interface Refused {
   readonly command_id: string
   readonly text: string
   readonly attachments?: readonly Attachment[]

@@ -2,7 +2,7 @@ import { onBeforeUnmount, onMounted } from 'vue'
 import type { KeyID } from './table'
 
 /** False passes the key on to the part around this one; 'later' says that what takes it is still on its way. */
-export type Deed = (ev: Event) => unknown
+type Deed = (ev: Event) => unknown
 
 /** What keys do in one part of the page. */
 type Deeds = { readonly [id in KeyID]?: Deed | undefined }

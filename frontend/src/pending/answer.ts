@@ -19,7 +19,7 @@ export function blank(): QuestionDraft {
 }
 
 /** A question that nobody has touched: blank, or what the asker filled in before. */
-export function untouched(q: Question): QuestionDraft {
+function untouched(q: Question): QuestionDraft {
   const given = q.default ?? []
   if (given.length === 0) return blank()
   if (q.kind === 'text') return { ...blank(), text: given[0]! }

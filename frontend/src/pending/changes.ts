@@ -2,7 +2,7 @@ import { compare, MOST_STEPS } from './compare'
 import { numbered } from './diff'
 import { MOST_LINES } from './few'
 
-export interface Word {
+interface Word {
   kind: 'same' | 'add' | 'del'
   text: string
 }

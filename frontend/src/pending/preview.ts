@@ -7,7 +7,7 @@ import type { ToolInput } from './edit'
 /** How long after the last key an edited input is looked at again. */
 export const AFTER_EDIT_MS = 300
 /** A preview that does not come by then is done without. */
-export const PATIENCE_MS = 3_000
+const PATIENCE_MS = 3_000
 // Looked at again, a file is read again, but not at every twitch of a pointer.
 const AGAIN_MS = 1_000
 

@@ -5,7 +5,7 @@ import { shownPath } from '../path'
 // nobody here knows among it, is listed below the view: nothing is approved unseen.
 
 /** Whether a view shows a value; of a list or an object, what its parts need for that. */
-export type Shape =
+type Shape =
   ((value: unknown, cwd: string) => boolean) | { each: Shape } | { fields: Readonly<Record<string, Shape>> }
 
 const text: Shape = (v) => typeof v === 'string'
