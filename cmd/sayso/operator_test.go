@@ -42,7 +42,7 @@ func TestStoppedWhileStarting(t *testing.T) {
 				})
 				time.Sleep(time.Duration(i) * 8 * time.Millisecond) // a moment is what is tried
 				s.signal(syscall.SIGTERM)
-				code := s.gone(30 * time.Second)
+				code := s.gone(patience)
 				said := s.said.String()
 				switch {
 				case code != 0, strings.Contains(said, "panic"), strings.Contains(said, "goroutine "), strings.Contains(said, "context canceled"):
@@ -239,7 +239,7 @@ func TestAnUpgradeWaitsForTheOldServer(t *testing.T) {
 	default:
 	}
 	must(t, half.conn.Close())
-	first.gone(30 * time.Second)
+	first.gone(patience)
 	second.await()
 }
 
