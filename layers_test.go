@@ -89,9 +89,14 @@ var packages = map[string]rule{
 
 	"orchestrator": {
 		layer:    3,
-		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "pending", "internal/project", "session", "shim", "internal/workspace"},
+		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes; the layers below also work while nothing runs",
+	},
+	"orchestrator/transcript": {
+		layer:  3,
+		ours:   []string{"claude", "pending", "session"},
+		closed: "it reads the CLI's messages; everybody else reads the items it builds, from the store",
 	},
 
 	"store": {

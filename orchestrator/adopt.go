@@ -10,6 +10,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -78,8 +79,8 @@ func (o *Orchestrator) settleMessage(ctx context.Context, s session.ProcessState
 	if err != nil || mark.ProcessID != s.ProcessID || s.State != session.AssistantTurn {
 		return err
 	}
-	var known scribe
-	if err := known.recall(mark.Memo); err != nil {
+	known, err := decodeMemo(mark.Memo)
+	if err != nil {
 		return err
 	}
 	// What it asked is stored at once, that it spoke a moment later.
@@ -140,9 +141,12 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left Left) (*process, error
 	p := newProcess(o, s, plan)
 	p.left, p.processID = left, id.ProcessID
 	p.offset, p.marked = mark.Offset, mark.Offset
-	if err := p.script.recall(mark.Memo); err != nil {
+	known, err := decodeMemo(mark.Memo)
+	if err != nil {
 		return nil, err
 	}
+	p.transcript.Restore(known.Memo)
+	p.memo = known.memo
 	given, err := o.unconsumed(ctx, id.SessionID)
 	if err != nil {
 		return nil, err
@@ -159,7 +163,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left Left) (*process, error
 			}
 		}
 		if heard {
-			p.script.Answered[r.AskerToolUseID] = answered{RequestID: r.RequestID, ToolName: r.ToolName, At: r.Resolution.At}
+			p.memo.Answered[r.AskerToolUseID] = answered{RequestID: r.RequestID, ToolName: r.ToolName, At: r.Resolution.At}
 			p.recallAllowed(r)
 		}
 	}
@@ -188,14 +192,11 @@ const recentlyConsumed = 200
 // recallAllowed takes over with which input an answer of a former server let a call
 // run. It is called before the process is driven.
 func (p *process) recallAllowed(r pending.Request) {
-	with, ok := allowedBy(r)
+	input, ok := transcript.InputAllowedBy(r)
 	if !ok || r.AskerToolUseID == "" {
 		return
 	}
-	p.script.allowed[r.AskerToolUseID] = with
-	if c := p.script.Calls[r.AskerToolUseID]; c != nil && c.runs(with) {
-		p.append([]session.Item{c.encoded()})
-	}
+	p.append(p.transcript.Allow(r.AskerToolUseID, input))
 }
 
 // reconcile holds what is stored against what the CLI says it waits for, which
@@ -279,7 +280,7 @@ func (p *process) recordMissing(ctx context.Context) {
 		return
 	}
 	for _, r := range missing {
-		p.put(resolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
+		p.put(session.ResolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
 	}
 }
 
@@ -296,6 +297,6 @@ func (p *process) withdraw(ctx context.Context, r pending.Request, reason string
 	}
 	r.Status = pending.Withdrawn
 	r.Resolution = &pending.Resolution{Status: r.Status, Reason: reason, At: time.Now()}
-	p.put(resolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
+	p.put(session.ResolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
 	return false
 }

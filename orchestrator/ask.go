@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -56,13 +57,10 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 	}
 	if byPerson {
 		p.mu.Lock()
-		p.script.Answered[r.ToolUseID] = answered{RequestID: settled.RequestID, ToolName: r.ToolName, At: time.Now()}
+		p.memo.Answered[r.ToolUseID] = answered{RequestID: settled.RequestID, ToolName: r.ToolName, At: time.Now()}
 		p.onTheWay[r.ToolUseID] = false
-		if with, ok := allowedBy(settled); ok {
-			p.script.allowed[r.ToolUseID] = with
-			if c := p.script.Calls[r.ToolUseID]; c != nil && c.runs(with) {
-				p.append([]session.Item{c.encoded()})
-			}
+		if input, ok := transcript.InputAllowedBy(settled); ok {
+			p.append(p.transcript.Allow(r.ToolUseID, input))
 		}
 		p.mu.Unlock()
 		p.pokeWriter()
@@ -81,11 +79,8 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 			result := p.onTheWay[r.ToolUseID]
 			delete(p.onTheWay, r.ToolUseID)
 			if !heard {
-				delete(p.script.Answered, r.ToolUseID)
-				delete(p.script.allowed, r.ToolUseID)
-				if c := p.script.Calls[r.ToolUseID]; c != nil && c.restore() {
-					p.append([]session.Item{c.encoded()})
-				}
+				delete(p.memo.Answered, r.ToolUseID)
+				p.append(p.transcript.UndoAllow(r.ToolUseID))
 			}
 			p.mu.Unlock()
 			p.pokeWriter()
@@ -127,7 +122,7 @@ func (p *process) await(ctx context.Context, q *question, req pending.Request) (
 		return err
 	})
 	if settled.Resolution != nil {
-		p.put(resolvedItem(settled, p.speaker(req.AgentID), time.Now()))
+		p.put(session.ResolvedItem(settled, p.speaker(req.AgentID), time.Now()))
 	}
 	if err != nil && ctx.Err() != nil {
 		return settled, claude.ErrNoAnswer // the CLI waits no longer
@@ -144,7 +139,7 @@ func (p *process) answerSent(settled pending.Request, err error) {
 		// same question turns later, should Claude be resumed then.
 		reached = pending.Dropped
 		p.mu.Lock()
-		delete(p.script.Answered, settled.AskerToolUseID)
+		delete(p.memo.Answered, settled.AskerToolUseID)
 		p.mu.Unlock()
 	case err != nil && !errors.Is(err, ErrRepeated):
 		p.log.Warn("an answer did not reach Claude", "request_id", settled.RequestID, "error", err)
@@ -182,7 +177,7 @@ func (p *process) request(r claude.ToolRequest) pending.Request {
 		CreatedAt:             time.Now(),
 	}
 	p.mu.Lock()
-	req.AgentType = p.script.Agents[r.AgentID].Name
+	req.AgentType = p.transcript.Agents[r.AgentID].Name
 	p.mu.Unlock()
 	if r.ToolName == questionTool {
 		req.RequestType = pending.AskUserQuestion
@@ -304,10 +299,5 @@ func (p *process) endQuestion(q *question) {
 func (p *process) speaker(agentID string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.script.Agents[agentID].ToolUseID
-}
-
-// resolvedItem is the permanent record of a request.
-func resolvedItem(r pending.Request, agentID string, now time.Time) session.Item {
-	return session.ResolvedItem(r, agentID, now)
+	return p.transcript.Agents[agentID].ToolUseID
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -159,15 +160,15 @@ func (p *process) sparedBy() (userID string, is bool) {
 	if p.state.PermissionMode != bypass || !p.state.Running() || p.stopReason != "" {
 		return "", false
 	}
-	if p.script.SparedBy == "" { // its server did not keep it yet
+	if p.memo.SparedBy == "" { // its server did not keep it yet
 		return p.session.OwnerID, true
 	}
-	return p.script.SparedBy, true
+	return p.memo.SparedBy, true
 }
 
 func (p *process) spareFor(userID string) {
 	p.mu.Lock()
-	p.script.SparedBy = userID
+	p.memo.SparedBy = userID
 	p.mu.Unlock()
 }
 
@@ -184,7 +185,7 @@ func (p *process) endSparing(ctx context.Context) {
 		p.log.WarnContext(ctx, "Claude cannot be told to ask again", "error", err)
 		p.kill(false, false, "Whoever had Claude ask nobody may do so no longer, and Claude could not be told to ask.")
 	default:
-		note := session.Item{Key: "asks-again:" + uuid.NewString(), At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{Level: "warning", Text: endedRight})}
+		note := transcript.Note("asks-again:"+uuid.NewString(), "warning", endedRight, time.Now())
 		if err := p.o.o.Store.PutItems(ctx, p.session.SessionID, []session.Item{note}); err != nil {
 			p.log.ErrorContext(ctx, "cannot note that Claude asks again", "error", err)
 		}

@@ -1,13 +1,13 @@
 package orchestrator
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // leftOver reports whether a process that died left questions, answered or not,
@@ -60,7 +60,7 @@ func (p *process) carry(ctx context.Context, req *pending.Request) (settled pend
 		if old.ToolName != req.ToolName || old.RequestType != req.RequestType || old.Source != req.Source {
 			continue
 		}
-		if old.Delivery != pending.Queued || !sameInput(old.ToolInput, req.ToolInput) {
+		if old.Delivery != pending.Queued || !transcript.SameInput(old.ToolInput, req.ToolInput) {
 			similar = &answers[i]
 			continue
 		}
@@ -82,7 +82,7 @@ func (p *process) carry(ctx context.Context, req *pending.Request) (settled pend
 		return pending.Request{}, false, err
 	}
 	for _, old := range open {
-		if old.Status == pending.Orphaned && old.ProcessID != p.processID && old.ToolName == req.ToolName && old.Source == req.Source && sameInput(old.ToolInput, req.ToolInput) {
+		if old.Status == pending.Orphaned && old.ProcessID != p.processID && old.ToolName == req.ToolName && old.Source == req.Source && transcript.SameInput(old.ToolInput, req.ToolInput) {
 			if p.withdraw(ctx, old, "Claude asked this again after it was resumed.") {
 				return p.carry(ctx, req) // it was answered in this very moment
 			}
@@ -139,7 +139,7 @@ func (p *process) dropFormer(ctx context.Context) (more, all bool) {
 	}
 	for _, old := range answers {
 		if old.Delivery == pending.Queued { // else it was recorded when it was given
-			p.put(resolvedItem(old, p.speaker(old.AgentID), old.Resolution.At))
+			p.put(session.ResolvedItem(old, p.speaker(old.AgentID), old.Resolution.At))
 		}
 		if err := p.o.o.Store.SetDelivery(ctx, old.RequestID, pending.Dropped); err != nil {
 			p.log.ErrorContext(ctx, "cannot drop an answer that nobody asked for again", "error", err)
@@ -203,24 +203,4 @@ func (p *process) settleHeard(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// sameInput compares two inputs as JSON: the order of keys is not fixed.
-func sameInput(a, b json.RawMessage) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	canonical := func(v json.RawMessage) ([]byte, bool) {
-		d := json.NewDecoder(bytes.NewReader(v))
-		d.UseNumber() // 1e400 and 2^53+1 stay what they are
-		var x any
-		if d.Decode(&x) != nil {
-			return nil, false
-		}
-		out, err := json.Marshal(x) // keys in order
-		return out, err == nil
-	}
-	x, ok := canonical(a)
-	y, also := canonical(b)
-	return ok && also && bytes.Equal(x, y)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -29,10 +30,10 @@ func (p *process) interrupt(ctx context.Context, by pending.Actor) error {
 		p.mu.Unlock()
 		return ErrNotRunning
 	}
-	i := p.script.Interrupt
+	i := p.transcript.Interrupt
 	if i == nil || i.Refused {
-		i = &interrupt{By: by.Name, Key: "interrupt:" + uuid.NewString(), Early: !p.script.Spoke}
-		p.script.Interrupt = i
+		i = &transcript.Interrupt{By: by.Name, Key: "interrupt:" + uuid.NewString(), Early: !p.memo.Spoke}
+		p.transcript.Interrupt = i
 		p.unsaved = true // a server that adopts the process is to know who it was
 	}
 	p.mu.Unlock()
@@ -43,15 +44,15 @@ func (p *process) interrupt(ctx context.Context, by pending.Actor) error {
 // interruptWaits reports whether the CLI is to be told again of an interrupt, now that
 // it has begun the turn. It is called with the lock held.
 func (p *process) interruptWaits() bool {
-	i := p.script.Interrupt
-	return i != nil && i.Early && p.script.Spoke && p.state.State == session.AssistantTurn
+	i := p.transcript.Interrupt
+	return i != nil && i.Early && p.memo.Spoke && p.state.State == session.AssistantTurn
 }
 
 // repeatInterrupt tells the CLI again of an interrupt that came before the turn had
 // begun. It is called where messages are sent, so that it never reaches the next turn.
 func (p *process) repeatInterrupt(ctx context.Context) {
 	p.mu.Lock()
-	client, i := p.client, p.script.Interrupt
+	client, i := p.client, p.transcript.Interrupt
 	if !p.interruptWaits() {
 		p.mu.Unlock()
 		return
@@ -67,7 +68,7 @@ func (p *process) repeatInterrupt(ctx context.Context) {
 
 // sendInterrupt has the CLI interrupt the present turn, for by, and returns when it has
 // taken note.
-func (p *process) sendInterrupt(ctx context.Context, client *claude.Client, i *interrupt, by pending.Actor) error {
+func (p *process) sendInterrupt(ctx context.Context, client *claude.Client, i *transcript.Interrupt, by pending.Actor) error {
 	p.mu.Lock()
 	for q := range p.questions {
 		q.interruptedBy = by.Name

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -12,15 +13,13 @@ import (
 // stop says why it was ended, reason why it died if nobody ended it.
 func (p *process) bury(ctx context.Context, stop, reason string) {
 	p.mu.Lock()
-	abandoned, byPerson := p.script.abandon(true), p.endedByPerson
-	if i := p.script.Interrupt; i != nil && !i.Refused {
-		abandoned = append(abandoned, p.script.noteInterrupt(time.Now())...)
+	abandoned, byPerson := p.transcript.CloseCalls(true), p.endedByPerson
+	if i := p.transcript.Interrupt; i != nil && !i.Refused {
+		abandoned = append(abandoned, p.transcript.NoteInterrupt(time.Now())...)
 	}
 	p.mu.Unlock()
 	if stop != "" && byPerson {
-		abandoned = append(abandoned, session.Item{
-			Key: "ended:" + p.processID, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{Level: "info", Text: stop}),
-		})
+		abandoned = append(abandoned, transcript.Note("ended:"+p.processID, "info", stop, time.Now()))
 	}
 	p.put(abandoned...)
 	// What a person ended asks no more. What died by itself leaves its questions:
@@ -67,8 +66,8 @@ func (p *process) bury(ctx context.Context, stop, reason string) {
 // it was said, if Claude has begun to work on it: nobody says it again.
 func (p *process) settleMessage(ctx context.Context) {
 	p.mu.Lock()
-	id := p.script.Sending
-	if !p.script.Spoke || p.state.State != session.AssistantTurn {
+	id := p.memo.Sending
+	if !p.memo.Spoke || p.state.State != session.AssistantTurn {
 		id = ""
 	}
 	p.mu.Unlock()
@@ -108,5 +107,5 @@ func (p *process) leavesWork() bool {
 func (p *process) leavesTurn(next session.Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.cutOff && !p.plan.ContinueTurn && p.script.Sending != next.MessageID
+	return p.cutOff && !p.plan.ContinueTurn && p.memo.Sending != next.MessageID
 }

@@ -40,12 +40,12 @@ func (p *process) arrived(requestID, subtype string, body json.RawMessage) {
 	prefix := "mcp__" + toolNameOf(r.Server) + "__"
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for id, c := range p.script.Calls {
-		if r.Server != "" && strings.HasPrefix(c.Tool.ToolName, prefix) {
+	for id, toolName := range p.transcript.RunningCalls() {
+		if r.Server != "" && strings.HasPrefix(toolName, prefix) {
 			e.Calls = append(e.Calls, id)
 		}
 	}
-	p.script.Elicited[requestID] = e
+	p.memo.Elicited[requestID] = e
 }
 
 var notInToolName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
@@ -57,8 +57,8 @@ func toolNameOf(server string) string { return notInToolName.ReplaceAllString(se
 func (p *process) leftElicited() map[string]json.RawMessage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	open := make(map[string]json.RawMessage, len(p.script.Elicited))
-	for id, e := range p.script.Elicited {
+	open := make(map[string]json.RawMessage, len(p.memo.Elicited))
+	for id, e := range p.memo.Elicited {
 		if e.Answered == "" {
 			open[id] = e.Body
 		}
@@ -71,7 +71,7 @@ func (p *process) leftElicited() map[string]json.RawMessage {
 func (p *process) callOver(toolUseID string) {
 	var consumed []string
 	p.mu.Lock()
-	for id, e := range p.script.Elicited {
+	for id, e := range p.memo.Elicited {
 		i := slices.Index(e.Calls, toolUseID)
 		if i < 0 {
 			continue
@@ -84,7 +84,7 @@ func (p *process) callOver(toolUseID string) {
 			continue
 		}
 		consumed = append(consumed, e.Answered)
-		delete(p.script.Elicited, id)
+		delete(p.memo.Elicited, id)
 	}
 	p.mu.Unlock()
 	for _, requestID := range consumed {
@@ -103,11 +103,11 @@ func (p *process) elicitationConsumed(requestID string) {
 // nothing else will tell that the CLI acted on it.
 func (p *process) elicitationOver(askerRequestID, answered string) {
 	p.mu.Lock()
-	e := p.script.Elicited[askerRequestID]
+	e := p.memo.Elicited[askerRequestID]
 	kept := p.detached || e != nil && answered != "" && len(e.Calls) > 0
 	switch {
 	case !kept:
-		delete(p.script.Elicited, askerRequestID)
+		delete(p.memo.Elicited, askerRequestID)
 	case e != nil:
 		e.Answered = answered
 	}
@@ -120,7 +120,7 @@ func (p *process) elicitationOver(askerRequestID, answered string) {
 // elicit puts what an MCP server asks before a person.
 func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (claude.ElicitationAnswer, error) {
 	p.mu.Lock()
-	e := p.script.Elicited[r.RequestID]
+	e := p.memo.Elicited[r.RequestID]
 	p.mu.Unlock()
 	var abandoned chan struct{}
 	if e != nil {

@@ -1,29 +1,6 @@
 package orchestrator
 
-import (
-	"sync"
-	"time"
-
-	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/session"
-)
-
-// Write is what a CLI's lines come to in the transcript.
-func Write(lines ...string) (items []session.Item, err error) { return WriteEvery(0, lines...) }
-
-// WriteEvery is the same for lines that come so long after one another.
-func WriteEvery(gap time.Duration, lines ...string) (items []session.Item, err error) {
-	var s scribe
-	s.init()
-	for i, line := range lines {
-		m, err := claude.Decode([]byte(line))
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, s.write(m, time.Unix(5, 0).Add(time.Duration(i)*gap)).items...)
-	}
-	return items, nil
-}
+import "sync"
 
 var trees sync.Map // of tests, by the pid of their root
 
@@ -49,36 +26,4 @@ func init() {
 		})
 		return table, err
 	}
-}
-
-// WriteFrom is Write for a CLI that counts from some millionths of a dollar on, nil
-// where nobody knows.
-func WriteFrom(cost *int64, lines ...string) (items []session.Item, err error) {
-	var s scribe
-	s.init()
-	s.Cost = cost
-	for _, line := range lines {
-		m, err := claude.Decode([]byte(line))
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, s.write(m, time.Unix(5, 0)).items...)
-	}
-	return items, nil
-}
-
-// Spent is what each result of a CLI that counts from some millionths of a dollar
-// on is taken to have cost.
-func Spent(from int64, lines ...string) (list []int64, err error) {
-	var s scribe
-	s.init()
-	s.Cost = &from
-	for _, line := range lines {
-		m, err := claude.Decode([]byte(line))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, s.write(m, time.Unix(5, 0)).spent)
-	}
-	return list, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/config"
 	"github.com/sayso-dev/sayso/claude/rule"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -301,20 +302,20 @@ func (p *process) withTaken(granted json.RawMessage, answer []pending.Grant) (js
 	}
 	var more []json.RawMessage
 	_ = json.Unmarshal(granted, &more) // it is a list, or nothing
-	return encode(append(list, more...)), settled
+	return transcript.Encode(append(list, more...)), settled
 }
 
 // removal is the update of permissions that makes the CLI forget a grant.
 func removal(g pending.Grant) json.RawMessage {
 	if g.Kind == pending.GrantDirectory {
-		return encode(map[string]any{"type": "removeDirectories", "directories": []string{g.Rule}, "destination": g.Scope})
+		return transcript.Encode(map[string]any{"type": "removeDirectories", "directories": []string{g.Rule}, "destination": g.Scope})
 	}
 	r := rule.Parse(g.Rule)
 	value := map[string]any{"toolName": r.Tool}
 	if r.Content != "" {
 		value["ruleContent"] = r.Content
 	}
-	return encode(map[string]any{"type": "removeRules", "rules": []any{value}, "behavior": "allow", "destination": g.Scope})
+	return transcript.Encode(map[string]any{"type": "removeRules", "rules": []any{value}, "behavior": "allow", "destination": g.Scope})
 }
 
 // forgot notes that the CLI got an approval with what it must forget.
@@ -378,29 +379,29 @@ func (o *Orchestrator) grantsChanged(ctx context.Context) {
 // noteUse counts a call that ran without asking for the grants that cover it. The
 // CLI names none of them: 2.1.329 says that a rule was the reason, 2.1.197 not
 // even that.
-func (p *process) noteUse(over overCall, m *claude.User) {
+func (p *process) noteUse(call transcript.FinishedCall, m *claude.User) {
 	list := p.o.inForce.Load()
-	if list == nil || over.tool == "" || over.failed {
+	if list == nil || call.ToolName == "" || call.Failed {
 		return
 	}
 	p.mu.Lock()
-	_, asked := p.script.Answered[over.toolUseID]
-	_, asking := p.onTheWay[over.toolUseID]
+	_, asked := p.memo.Answered[call.ToolUseID]
+	_, asking := p.onTheWay[call.ToolUseID]
 	mode := p.state.PermissionMode
 	p.mu.Unlock()
 	if asked || asking || mode == "bypassPermissions" {
 		return
 	}
-	call := rule.Call{Tool: over.tool, Input: over.input, Dir: p.session.CWD, Home: p.o.o.CLI.getenv("HOME")}
+	used := rule.Call{Tool: call.ToolName, Input: call.Input, Dir: p.session.CWD, Home: p.o.o.CLI.getenv("HOME")}
 	for _, g := range *list {
-		if g.Kind != pending.GrantRule || !rule.Parse(g.Rule).Covers(call) || !p.goesBy(g, projectOf(g.Folder)) {
+		if g.Kind != pending.GrantRule || !rule.Parse(g.Rule).Covers(used) || !p.goesBy(g, projectOf(g.Folder)) {
 			continue
 		}
-		why, told := m.Permission(over.toolUseID)
+		why, told := m.Permission(call.ToolUseID)
 		if told && (why.Decision != "accept" || why.Reason != "rule" && why.Reason != "subcommandResults") {
 			return
 		}
-		if !told && mode == "acceptEdits" && rule.Parse("Edit").Covers(call) {
+		if !told && mode == "acceptEdits" && rule.Parse("Edit").Covers(used) {
 			return
 		}
 		p.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -21,54 +22,55 @@ func (p *process) hear(m claude.Message) {
 	// What a line means and that it was read change together: a mark behind the
 	// line without its meaning would lose it with the server.
 	p.heard, p.busy = now, now
-	begun := p.script.Begun
-	p.script.ending = cmp.Or(p.stopReason, p.state.KillReason) // the second of who began to end it, and died
-	heard := p.script.write(m, now)
+	begun := p.memo.Begun
+	p.transcript.Ending = cmp.Or(p.stopReason, p.state.KillReason) // the second of who began to end it, and died
+	change := p.transcript.Apply(m, now)
+	p.memo.Begun = begun || change.SessionStarted
 	// Again at the end of a turn, if the store could not take it before.
-	begins := p.script.Begun && !p.session.Begun && (!begun || heard.turnEnded)
-	p.append(heard.items)
-	if heard.spent > 0 && !p.session.Demo { // the model of a demo costs nobody anything
-		p.spent, p.spentAt = p.spent+heard.spent, now
+	begins := p.memo.Begun && !p.session.Begun && (!begun || change.TurnEnded)
+	p.append(change.Items)
+	if change.Cost > 0 && !p.session.Demo { // the model of a demo costs nobody anything
+		p.spent, p.spentAt = p.spent+change.Cost, now
 	}
-	if len(heard.consumed) > 0 {
+	if len(change.Finished) > 0 {
 		// Stored before the mark may pass the line, for it is said once. To read the
 		// line again does no harm.
 		p.mu.Unlock()
 		user, _ := m.(*claude.User) // nothing else brings results
-		for i, toolUseID := range heard.consumed {
-			p.noteUse(heard.over[i], user)
-			p.consumed(toolUseID)
-			p.callOver(toolUseID)
-			p.cut(heard.over[i])
+		for _, call := range change.Finished {
+			p.noteUse(call, user)
+			p.consumed(call.ToolUseID)
+			p.callOver(call.ToolUseID)
+			p.cut(call)
 		}
 		p.mu.Lock()
 	}
 	if kept, ok := p.conn.(Kept); ok {
 		p.offset = kept.Offset()
 	}
-	if heard.liveChanged {
-		p.live = heard.live
+	if change.LiveChanged {
+		p.live = change.Live
 	}
 	next := p.state
 	switch {
-	case heard.turnEnded:
+	case change.TurnEnded:
 		next.State = session.UserTurn
-		if p.script.Sending != "" {
-			p.script.Ended = p.script.Sending
+		if p.memo.Sending != "" {
+			p.memo.Ended = p.memo.Sending
 		}
-		p.script.Sending, p.turnEnded = "", true
-	case heard.working:
+		p.memo.Sending, p.turnEnded = "", true
+	case change.Working:
 		next.State = session.AssistantTurn
-		p.script.Spoke = true
+		p.memo.Spoke = true
 	}
-	if heard.model != "" {
-		next.Model = heard.model
+	if change.Model != "" {
+		next.Model = change.Model
 	}
-	if heard.permissionMode != "" {
-		next.PermissionMode = heard.permissionMode
+	if change.PermissionMode != "" {
+		next.PermissionMode = change.PermissionMode
 	}
-	changed := next.State != p.state.State || next.Model != p.state.Model || next.PermissionMode != p.state.PermissionMode
-	if changed {
+	moved := next.State != p.state.State || next.Model != p.state.Model || next.PermissionMode != p.state.PermissionMode
+	if moved {
 		p.changeState(func(s *session.ProcessState) {
 			s.State, s.Model, s.PermissionMode = next.State, next.Model, next.PermissionMode
 		})
@@ -77,7 +79,7 @@ func (p *process) hear(m claude.Message) {
 	p.mu.Unlock()
 
 	p.pokeWriter() // the journal's mark moves on also when nothing is to be shown
-	if heard.liveChanged && !changed {
+	if change.LiveChanged && !moved {
 		p.o.o.Bell.Ring(p.session.SessionID)
 	}
 	if begins {
@@ -88,7 +90,7 @@ func (p *process) hear(m claude.Message) {
 			p.session.Begun = true // read only here and, once it is gone, by goOn
 		}
 	}
-	if heard.turnEnded || repeats {
+	if change.TurnEnded || repeats {
 		p.pokeFeed()
 	}
 }
@@ -103,7 +105,7 @@ const (
 // key, so that a line that is read again is no second note.
 func (p *process) noteReused(what []byte, text string) {
 	key := "reused:" + uuid.NewSHA1(uuid.NameSpaceOID, what).String()
-	p.put(session.Item{Key: key, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{Level: "error", Text: text})})
+	p.put(transcript.Note(key, "error", text, time.Now()))
 }
 
 func (p *process) hearNoise(line []byte, err error) {
@@ -136,8 +138,8 @@ func (p *process) consumed(toolUseID string) {
 		p.mu.Unlock()
 		return
 	}
-	done, ok := p.script.Answered[toolUseID]
-	delete(p.script.Answered, toolUseID)
+	done, ok := p.memo.Answered[toolUseID]
+	delete(p.memo.Answered, toolUseID)
 	p.mu.Unlock()
 	if !ok {
 		return

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -96,9 +97,7 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 			o.remove(p)
 			return fmt.Errorf("orchestrator: launch: %w", err)
 		}
-		p.put(session.Item{Key: "unsaved:" + p.processID, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{
-			Level: "warning", Text: "Claude ended before it had saved the last message, so the message is said again.",
-		})})
+		p.put(transcript.Note("unsaved:"+p.processID, "warning", "Claude ended before it had saved the last message, so the message is said again.", time.Now()))
 	}
 	// Whoever asked for the process finds it starting, not still dead.
 	if err := p.flush(ctx); err != nil {
@@ -123,8 +122,8 @@ func (o *Orchestrator) unsaved(ctx context.Context, s session.Session) (messageI
 	if err != nil {
 		return "", err
 	}
-	var known scribe
-	if err := known.recall(mark.Memo); err != nil || known.Sending == "" {
+	known, err := decodeMemo(mark.Memo)
+	if err != nil || known.Sending == "" {
 		return "", err
 	}
 	err = o.asUser(func() error {

@@ -88,7 +88,7 @@ func (p *process) measure(ctx context.Context, now time.Time, u usage, limits Li
 // ignoredAnswer names an answer that the CLI took and then gave no sign of life:
 // no line, no processor time, no child since. It is called with the lock held.
 func (p *process) ignoredAnswer(now time.Time, patience time.Duration) string {
-	for _, a := range p.script.Answered {
+	for _, a := range p.memo.Answered {
 		if patience > 0 && now.Sub(a.At) >= patience && !p.heard.After(a.At) && !p.spawned.After(a.At) && now.Sub(p.busy) >= patience {
 			return fmt.Sprintf("Claude has not picked up the answer to %s, which was delivered at %s. If this lasts, kill the session and resume it.",
 				a.ToolName, clock(a.At))
@@ -136,16 +136,23 @@ func (p *process) lastWord() time.Time {
 // waitsFor says what a turn that gives no sign of life seems to wait for. It is
 // called with the lock held.
 func (p *process) waitsFor() string {
-	if tool, since, runs := p.script.oldestTool(); runs {
+	if tool, since, runs := p.transcript.OldestCall(p.answeredAt); runs {
 		return fmt.Sprintf("The tool %s has been running since %s without a sign of life.", tool, clock(since))
 	}
 	switch {
-	case p.script.retryKey != "":
+	case p.transcript.Retrying():
 		return fmt.Sprintf("Waiting for the Claude API since %s: it was not to be reached, and Claude tries again.", clock(p.lastWord()))
-	case p.script.Spoke:
+	case p.memo.Spoke:
 		return fmt.Sprintf("Waiting for the Claude API, which has sent nothing since %s.", clock(p.lastWord()))
 	}
 	return fmt.Sprintf("Claude has been silent since %s, when its turn began.", clock(p.turnSince))
+}
+
+// answeredAt returns when the request of a call was answered. It is called with the
+// lock held.
+func (p *process) answeredAt(toolUseID string) (time.Time, bool) {
+	a, asked := p.memo.Answered[toolUseID]
+	return a.At, asked
 }
 
 // clock says a time as people read it in a sentence.

@@ -31,7 +31,7 @@ func (o *Orchestrator) LookAt(ctx context.Context, sessionID, path string) (Look
 	var look Look
 	if p := o.process(sessionID); p != nil {
 		p.mu.Lock()
-		look.TouchedAt = p.script.Touched[path]
+		look.TouchedAt = p.transcript.Touched[path]
 		p.mu.Unlock()
 	}
 	err = o.asUser(func() (err error) {

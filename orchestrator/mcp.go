@@ -12,7 +12,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // MCPServer is the name by which a CLI knows the server through which it asks.
@@ -81,11 +83,11 @@ func (p *process) wire(ctx context.Context, id Incarnation) (wiring, error) {
 	w := wiring{
 		configFile: filepath.Join(folder, mcpConfigName), prompt: whenToAsk,
 		files: map[string][]byte{
-			mcpConfigName: encode(map[string]any{"mcpServers": map[string]any{MCPServer: map[string]any{
+			mcpConfigName: transcript.Encode(map[string]any{"mcpServers": map[string]any{MCPServer: map[string]any{
 				"type": "stdio", "command": m.Exe, "args": []string{"mcp", "--connect", filepath.Join(folder, mcpConnectName)},
 				"timeout": longestWait,
 			}}}),
-			mcpConnectName: encode(connection{URL: m.URL, Token: token}),
+			mcpConnectName: transcript.Encode(connection{URL: m.URL, Token: token}),
 		},
 	}
 	for _, tool := range m.Tools {
@@ -125,7 +127,7 @@ func (p *process) rewire(id Incarnation) error {
 	}
 	defer held.Close()
 	next := path + ".next"
-	write := func() error { return os.WriteFile(next, encode(c), 0o600) }
+	write := func() error { return os.WriteFile(next, transcript.Encode(c), 0o600) }
 	if user := p.o.o.CLI; user != nil {
 		err = user.RunAs.InGroup(write)
 	} else {
@@ -138,8 +140,8 @@ func (p *process) rewire(id Incarnation) error {
 		err = os.Rename(next, path)
 	}
 	if err == nil {
-		if _, err = held.WriteAt(encode(c), 0); err == nil {
-			err = held.Truncate(int64(len(encode(c))))
+		if _, err = held.WriteAt(transcript.Encode(c), 0); err == nil {
+			err = held.Truncate(int64(len(transcript.Encode(c))))
 		}
 	}
 	if err != nil {
@@ -214,8 +216,8 @@ func (p *process) asksOverMCP(ctx context.Context) bool {
 // cut takes note that a tool call has its result, on the read loop. A question
 // that it asked over MCP has nobody who waits any more: the CLI cuts calls off by
 // itself and tells nobody.
-func (p *process) cut(c overCall) {
-	if p.o.o.MCP == nil || !strings.HasPrefix(c.tool, "mcp__"+MCPServer+"__") {
+func (p *process) cut(c transcript.FinishedCall) {
+	if p.o.o.MCP == nil || !strings.HasPrefix(c.ToolName, "mcp__"+MCPServer+"__") {
 		return
 	}
 	p.mu.Lock()
@@ -243,14 +245,14 @@ func (p *process) endCuts(ctx context.Context) {
 }
 
 // callOf is the place of the call that asked, -1 when it is none of them.
-func callOf(calls []overCall, r pending.Request) int {
-	return slices.IndexFunc(calls, func(c overCall) bool { return c.toolUseID == r.AskerToolUseID })
+func callOf(calls []transcript.FinishedCall, r pending.Request) int {
+	return slices.IndexFunc(calls, func(c transcript.FinishedCall) bool { return c.ToolUseID == r.AskerToolUseID })
 }
 
 // recordMCP writes the records of what was asked over MCP and has ended, whose
 // asker knows no transcript, and notes that the answers to calls that are over
 // were heard.
-func (p *process) recordMCP(ctx context.Context, over []overCall) {
+func (p *process) recordMCP(ctx context.Context, over []transcript.FinishedCall) {
 	ended, err := p.o.o.Store.UnrecordedRequests(ctx, p.session.SessionID)
 	if err != nil && ctx.Err() == nil {
 		p.log.ErrorContext(ctx, "cannot read the requests without a record", "error", err)
@@ -261,9 +263,9 @@ func (p *process) recordMCP(ctx context.Context, over []overCall) {
 		}
 		i, agentID := callOf(over, r), ""
 		if i >= 0 {
-			agentID = over[i].agentID
+			agentID = over[i].AgentID
 		}
-		p.put(resolvedItem(r, agentID, r.Resolution.At))
+		p.put(session.ResolvedItem(r, agentID, r.Resolution.At))
 		if i < 0 || r.Resolution.Answer == nil {
 			continue
 		}
@@ -314,8 +316,8 @@ func (o *Orchestrator) endMCP(ctx context.Context, sessionID, reason string) err
 func (p *process) settleMCP(ctx context.Context, asked time.Time) {
 	const lastMoment = 5 * time.Second
 	p.mu.Lock()
-	running := make(map[string]bool, len(p.script.Calls))
-	for id := range p.script.Calls {
+	running := map[string]bool{}
+	for id := range p.transcript.RunningCalls() {
 		running[id] = true
 	}
 	p.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -101,7 +102,7 @@ func (o *Orchestrator) Unqueue(ctx context.Context, sessionID, messageID string)
 func (p *process) withhold(messageID string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.script.Sending == messageID || p.script.Ended == messageID {
+	if p.memo.Sending == messageID || p.memo.Ended == messageID {
 		return false
 	}
 	if p.withheld == nil {
@@ -185,7 +186,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	// a server died in between, or the transport failed.
 	doubtful := ""
 	if p.state.State == session.AssistantTurn {
-		doubtful = p.script.Sending
+		doubtful = p.memo.Sending
 	}
 	stopping, client := p.stopReason != "", p.client
 	p.mu.Unlock()
@@ -206,7 +207,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	}
 	message := claude.UserMessage{UUID: m.MessageID, Text: m.Text, Blocks: p.blocks(m)}
 	p.mu.Lock()
-	ended := p.script.Ended == m.MessageID
+	ended := p.memo.Ended == m.MessageID
 	p.mu.Unlock()
 	if doubtful == "" && !ended {
 		if err := p.mayBegin(ctx); err != nil {
@@ -223,8 +224,8 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 			}
 			begun = true
 			s.State, s.Held = session.AssistantTurn, ""
-			p.script.Spoke = p.script.Spoke && p.script.Sending == m.MessageID // said again, it may be at work
-			p.script.Sending = m.MessageID
+			p.memo.Spoke = p.memo.Spoke && p.memo.Sending == m.MessageID // said again, it may be at work
+			p.memo.Sending = m.MessageID
 		})
 		return begun
 	}
@@ -234,7 +235,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 		if !begin() {
 			return false, nil // somebody takes it back
 		}
-		p.put(userItem(m))
+		p.put(transcript.UserMessage(m, time.Now()))
 		if err := p.flush(ctx); err != nil {
 			return false, err
 		}
@@ -249,7 +250,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	}
 	if ended && !repeated {
 		begin() // the turn that ended was another's
-		p.put(userItem(m))
+		p.put(transcript.UserMessage(m, time.Now()))
 	}
 	if _, err := p.o.o.Store.MarkSent(ctx, m.MessageID, time.Now()); err != nil {
 		return true, fmt.Errorf("take message from the queue: %w", err)

@@ -140,6 +140,23 @@ func (b *bench) items(id string) []session.Item {
 	return page.Items
 }
 
+// bodies are those of the items of one kind.
+func bodies[B any](t *testing.T, items []session.Item, kind session.ItemKind) []B {
+	t.Helper()
+	var list []B
+	for _, it := range items {
+		if it.Kind != kind {
+			continue
+		}
+		var b B
+		if err := json.Unmarshal(it.Body, &b); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, b)
+	}
+	return list
+}
+
 func (b *bench) answer(r pending.Request, change func(*pending.Submission)) {
 	b.t.Helper()
 	s := pending.Submission{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/shim"
@@ -38,21 +39,22 @@ type process struct {
 	telling chan struct{} // the turn to tell which rules were taken back; capacity 1, never closed
 	asking  atomic.Bool   // it is being told to ask again
 
-	mu        sync.Mutex           // protects following
-	room      *sync.Cond           // signalled when items were written; on mu
-	state     session.ProcessState // as decided here; its version is the store's
-	unsaved   bool                 // state differs from the row
-	items     []session.Item       // to be written, in order
-	itemBytes int
-	live      *session.Live
-	script    scribe
-	withheld  map[string]struct{} // messages that somebody takes back
-	conn      Conn
-	client    *claude.Client
-	offset    int64 // of the journal: all before is in items, state and script
-	marked    int64 // the offset that is stored
-	detached  bool  // this server let go of it; it runs on
-	former    bool  // questions of the process before this one may be asked again
+	mu         sync.Mutex           // protects following
+	room       *sync.Cond           // signalled when items were written; on mu
+	state      session.ProcessState // as decided here; its version is the store's
+	unsaved    bool                 // state differs from the row
+	items      []session.Item       // to be written, in order
+	itemBytes  int
+	live       *session.Live
+	transcript *transcript.Builder
+	memo       memo
+	withheld   map[string]struct{} // messages that somebody takes back
+	conn       Conn
+	client     *claude.Client
+	offset     int64 // of the journal: all before is in items, state, transcript and memo
+	marked     int64 // the offset that is stored
+	detached   bool  // this server let go of it; it runs on
+	former     bool  // questions of the process before this one may be asked again
 	// skillsRestricted: the CLI was told not to run the commands that skills hold.
 	skillsRestricted bool
 	turnEnded        bool                   // since serve looked last
@@ -74,14 +76,14 @@ type process struct {
 	greeted               bool // it answered initialize and has an account
 	// endedByPerson: stopReason came from a person, not from a limit.
 	endedByPerson bool
-	cutOff        bool            // it died in the middle of a turn
-	unreadable    int             // lines that were no message
-	firstNoise    string          // the first of them
-	offs          []string        // requests that the CLI withdrew before it answered initialize to us
-	cuts          []overCall      // that may have asked over MCP
-	taken         []pending.Grant // that were taken back and that the CLI may still know
-	uses          map[string]int  // of grants, by id, that are not stored yet
-	samples       []Sample        // of the last minutes
+	cutOff        bool                      // it died in the middle of a turn
+	unreadable    int                       // lines that were no message
+	firstNoise    string                    // the first of them
+	offs          []string                  // requests that the CLI withdrew before it answered initialize to us
+	cuts          []transcript.FinishedCall // that may have asked over MCP
+	taken         []pending.Grant           // that were taken back and that the CLI may still know
+	uses          map[string]int            // of grants, by id, that are not stored yet
+	samples       []Sample                  // of the last minutes
 	// What Claude has cost and is not stored yet, in millionths of a dollar, and when
 	// the last of it was heard.
 	spent    int64
@@ -108,7 +110,7 @@ func newProcess(o *Orchestrator, s session.Session, plan launchPlan) *process {
 		telling:   make(chan struct{}, 1),
 		questions: make(map[*question]struct{}),
 		onTheWay:  make(map[string]bool),
-		turnSince: now, busy: now,
+		turnSince: now, busy: now, transcript: transcript.New(),
 	}
 	p.room = sync.NewCond(&p.mu)
 	p.state = session.ProcessState{
@@ -117,8 +119,7 @@ func newProcess(o *Orchestrator, s session.Session, plan launchPlan) *process {
 		ProcessID: p.processID, NodeID: o.o.NodeID, Demo: s.Demo,
 	}
 	p.unsaved = true
-	p.script.init()
-	p.script.SparedBy = plan.By.UserID
+	p.memo = memo{Answered: map[string]answered{}, Elicited: map[string]*elicited{}, SparedBy: plan.By.UserID}
 	return p
 }
 

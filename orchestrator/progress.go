@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -124,7 +125,7 @@ func (p *process) flush(ctx context.Context) error {
 	}
 	kept, _ := p.conn.(Kept)
 	if kept != nil && (p.offset != p.marked || p.unsaved) {
-		progress.Mark = &session.Mark{ProcessID: p.processID, Offset: p.offset, Memo: encode(p.script.memo)}
+		progress.Mark = &session.Mark{ProcessID: p.processID, Offset: p.offset, Memo: transcript.Encode(storedMemo{p.transcript.Memo, p.memo})}
 	}
 	progress.Spent, progress.SpentAt = p.spent, p.spentAt
 	p.items, p.unsaved, p.spent = nil, false, 0

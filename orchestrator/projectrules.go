@@ -13,6 +13,7 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/config"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 )
 
 // The CLI obeys rules that allow, from settings files and grants, and modes, before it
@@ -64,7 +65,7 @@ func hookOutput(decision, why string) json.RawMessage {
 	if decision == "" {
 		return json.RawMessage(`{}`)
 	}
-	return encode(map[string]any{"hookSpecificOutput": map[string]any{
+	return transcript.Encode(map[string]any{"hookSpecificOutput": map[string]any{
 		"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": why,
 	}})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -138,9 +139,7 @@ func (o *Orchestrator) beginAfresh(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	note := session.Item{Key: "afresh:" + p.processID, At: time.Now(), Kind: session.ItemNote, Body: encode(session.NoteBody{
-		Level: "warning", Text: "Claude ended before it had saved this conversation, so it begins afresh with the same messages.",
-	})}
+	note := transcript.Note("afresh:"+p.processID, "warning", "Claude ended before it had saved this conversation, so it begins afresh with the same messages.", time.Now())
 	if err := o.o.Store.PutItems(ctx, s.SessionID, []session.Item{note}); err != nil {
 		return err
 	}

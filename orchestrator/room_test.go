@@ -2,9 +2,7 @@ package orchestrator_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -366,24 +364,4 @@ func TestWaitingForRoomOutlivesTheServer(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestResultsTellCosts: what is spent is what a total has grown by.
-func TestResultsTellCosts(t *testing.T) {
-	t.Parallel()
-	line := func(cost string) string {
-		return fmt.Sprintf(`{"type":"result","subtype":"success","uuid":"%s","is_error":false%s}`, uuid.NewString(), cost)
-	}
-	lines := []string{}
-	for _, cost := range []string{`,"total_cost_usd":0.1`, `,"total_cost_usd":0.3`, ``, `,"total_cost_usd":0.3`, `,"total_cost_usd":0.298`, `,"total_cost_usd":0`, `,"total_cost_usd":0.05`} {
-		lines = append(lines, line(cost))
-	}
-	got, err := orchestrator.Spent(0, lines...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := json.Marshal(got)
-	if string(text) != `[100000,200000,0,0,0,0,50000]` {
-		t.Errorf("got %s", text)
-	}
 }

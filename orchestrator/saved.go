@@ -9,6 +9,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -145,48 +146,16 @@ func (o *Orchestrator) resolve(roots workspace.Roots, cwd string) (real string, 
 
 // readSaved turns a piece of a saved conversation into items in our words.
 func (o *Orchestrator) readSaved(s claude.Saved, end, size int64) ([]session.Item, int64, error) {
-	var items []session.Item
-	place := map[string]int{}
-	add := func(more ...session.Item) {
-		for _, item := range more {
-			if at, known := place[item.Key]; known {
-				item.At = items[at].At
-				items[at] = item
-				continue
-			}
-			place[item.Key] = len(items)
-			items = append(items, item)
-		}
-	}
-	var w scribe
-	w.init()
-	each := func(m claude.SavedMessage) {
-		if u, ok := m.Message.(*claude.User); ok {
-			words := claude.PromptOf(u)
-			if !m.IsMeta && words != "" {
-				add(session.Item{Key: "message:" + u.UUID, At: m.At, Kind: session.ItemUser, Body: encode(session.UserBody{Text: cut(words)})})
-			}
-			// Results are joined with their calls; what else is there is the CLI's own.
-			results := *u
-			results.UUID = ""
-			add(w.write(&results, m.At).items...)
-			return
-		}
-		add(w.write(m.Message, m.At).items...)
-	}
+	items := transcript.NewSaved()
 	var begin int64
 	err := o.asUser(func() (err error) {
-		begin, err = o.saved().Read(s, end, size, each)
+		begin, err = o.saved().Read(s, end, size, items.Add)
 		return err
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("orchestrator: %w", err)
 	}
-	add(w.abandon(true)...) // the result of what runs is in no file yet, or in the piece after
-	for i := range items {
-		items[i].Seq, items[i].Rev = int64(i+1), int64(i+1)
-	}
-	return items, begin, nil
+	return items.Items(), begin, nil
 }
 
 // mayTakeUp refuses to resume what runs elsewhere: two CLIs would write one file.
@@ -222,9 +191,7 @@ func (o *Orchestrator) takeUp(ctx context.Context, s session.Session, resume str
 		return nil
 	}
 	if begin > 0 {
-		earlier := session.Item{Key: "earlier", At: s.CreatedAt, Kind: session.ItemNote, Body: encode(session.NoteBody{
-			Level: "info", Text: "What was said earlier is too much to be shown here. Claude knows it all the same.",
-		})}
+		earlier := transcript.Note("earlier", "info", "What was said earlier is too much to be shown here. Claude knows it all the same.", s.CreatedAt)
 		items = append([]session.Item{earlier}, items...)
 	}
 	const atOnce = 500

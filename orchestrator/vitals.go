@@ -60,8 +60,8 @@ func (o *Orchestrator) Vitals(sessionID string) (Vitals, bool) {
 		ProcessID: p.processID, HeardAt: p.heard, Samples: append([]Sample(nil), p.samples...), Adopted: p.left != nil, Reached: p.conn != nil || p.left == nil,
 		Resumed: p.plan.Resume != "", Questions: len(p.questions), Unreadable: p.unreadable, Offset: p.offset, Unwritten: p.itemBytes, RulesRevoked: len(p.taken),
 	}
-	for _, c := range p.script.Calls {
-		v.Calls = append(v.Calls, c.Tool.ToolName)
+	for _, toolName := range p.transcript.RunningCalls() {
+		v.Calls = append(v.Calls, toolName)
 	}
 	conn := p.conn
 	p.mu.Unlock()

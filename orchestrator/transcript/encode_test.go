@@ -1,4 +1,4 @@
-package orchestrator
+package transcript
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ func TestEncodeText(t *testing.T) {
 		"more":      "x" + strings.Repeat("😀", 100<<10),
 		"separator": strings.Repeat("ab\u2027\u2028", 80<<10),
 	} {
-		want, got := encode(session.TextBody{Text: text}), encodeText(text)
+		want, got := Encode(session.TextBody{Text: text}), encodeText(text)
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s: %d bytes and not the %d of the usual encoding", name, len(got), len(want))
 		}
@@ -29,7 +29,7 @@ func TestEncodeText(t *testing.T) {
 		}
 	}
 	broken := strings.Repeat("\xff\xe2\x80\xe2\xf0\x9f\x98a\x80\x80\x80\x80\x80", 40<<10)
-	if got, want := encodeText(broken), encode(session.TextBody{Text: broken}); !bytes.Equal(got, want) {
+	if got, want := encodeText(broken), Encode(session.TextBody{Text: broken}); !bytes.Equal(got, want) {
 		t.Errorf("no UTF-8: %d bytes and not the %d of the usual encoding", len(got), len(want))
 	}
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package transcript
 
 import (
 	"regexp"
@@ -9,11 +9,11 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// What people read where the CLI itself would speak to the model, or to its makers.
+// turnInterrupted is the note for an interruption whose cause is unknown.
 const turnInterrupted = "The turn was interrupted."
 
-// interrupt is a person's interrupt of the present turn.
-type interrupt struct {
+// Interrupt is a person's interrupt of the present turn.
+type Interrupt struct {
 	By  string `json:"by"`
 	Key string `json:"key"` // of the note about it
 	// Early means that the turn had not begun when the CLI was told. 2.1.197 then accepts
@@ -23,44 +23,61 @@ type interrupt struct {
 	Noted   bool `json:"noted,omitempty"`   // the transcript has the note
 }
 
-func (i *interrupt) reason() string { return i.By + " interrupted Claude." }
+func (i *Interrupt) reason() string { return i.By + " interrupted Claude." }
 
-// note returns the note about the interrupt of a turn that is over.
-func (i *interrupt) note(now time.Time) session.Item {
-	return session.Item{Key: i.Key, At: now, Kind: session.ItemNote, Body: encode(session.NoteBody{Level: "info", Text: i.reason()})}
-}
-
-// interruption is why the present turn ends before its time, in our words. The zero
-// interruption is none that we know of.
+// interruption is why the present turn ends early, for people. The zero interruption
+// means none is known.
 type interruption struct {
 	reason string
-	ended  bool // the process is ended with it, which is said once, at its end
+	ended  bool // the process ends with the turn; its end is noted once, elsewhere
 }
 
-// marker reports whether a text is how the CLI tells the model of an interruption.
-func marker(text string) bool {
+// interruption returns why the present turn ends early.
+func (b *Builder) interruption() interruption {
+	switch {
+	case b.Ending != "":
+		return interruption{reason: b.Ending, ended: true}
+	case b.Interrupt != nil:
+		return interruption{reason: b.Interrupt.reason()}
+	}
+	return interruption{}
+}
+
+// NoteInterrupt returns the note about the interrupt of the present turn, if there was
+// one and the CLI has not reported it.
+func (b *Builder) NoteInterrupt(now time.Time) []session.Item {
+	if b.Interrupt == nil || b.Interrupt.Noted {
+		return nil
+	}
+	b.Interrupt.Noted = true
+	return []session.Item{Note(b.Interrupt.Key, "info", b.Interrupt.reason(), now)}
+}
+
+// isInterruptionMarker reports whether a text is how the CLI tells the model of an
+// interruption.
+func isInterruptionMarker(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.HasPrefix(text, "[Request interrupted by user") && strings.HasSuffix(text, "]")
 }
 
-// rejected matches what the CLI makes the result of a call that it cut off.
+// rejected matches the result that the CLI makes for a call that it cut off.
 var rejected = regexp.MustCompile(`(?is)^\s*(<tool_use_error>)?(error: )*(the user doesn't want to (proceed with this tool use|take this action right now)|the request was withdrawn before a person decided|` +
 	`request interrupted|\[request interrupted by user|interrupted by user|tool permission (request failed|stream closed)|.{0,80}stream closed before response received|request was aborted|the operation was aborted|aborterror)`)
 
-// result returns what people read as the result of a call that failed with text.
-func (i interruption) result(text string) string {
+// resultText returns what people read as the result of a call that failed with text.
+func (i interruption) resultText(text string) string {
 	if i.reason != "" && rejected.MatchString(text) {
 		return i.reason
 	}
 	return text
 }
 
-// internal matches the lines that the CLI has for its makers: diagnostics, and the
-// stack of an exception.
+// internal matches lines that the CLI prints for its developers: diagnostics and
+// stack traces.
 var internal = regexp.MustCompile(`^\s*(\[ede_diagnostic\]|at .+(:\d+:\d+|\(native\)|<anonymous>)\)?$|undefined$|null$|\[object Object\]$)|\$bunfs`)
 
-// errors returns what people read of the errors of a turn that failed.
-func (i interruption) errors(m *claude.Result) string {
+// errorText returns what people read of the errors of a turn that failed.
+func (i interruption) errorText(m *claude.Result) string {
 	if i.reason != "" && m.Subtype == "error_during_execution" {
 		if i.ended {
 			return ""

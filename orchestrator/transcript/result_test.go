@@ -1,4 +1,4 @@
-package orchestrator_test
+package transcript_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -37,12 +37,10 @@ func TestTurnsTellTheirCosts(t *testing.T) {
 	}
 	costs := func(from *int64, lines ...string) string {
 		t.Helper()
-		items, err := orchestrator.WriteFrom(from, lines...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := transcript.New()
+		b.Cost = from
 		var list []*float64
-		for _, b := range bodies[session.ResultBody](t, items, session.ItemResult) {
+		for _, b := range bodies[session.ResultBody](t, items(apply(t, b, 0, lines...)), session.ItemResult) {
 			list = append(list, b.SpentUSD)
 		}
 		text, _ := json.Marshal(list)
@@ -53,6 +51,28 @@ func TestTurnsTellTheirCosts(t *testing.T) {
 	}
 	if got := costs(nil, result(`,"total_cost_usd":0.3`), result(`,"total_cost_usd":0.4`)); got != `[null,0.1]` {
 		t.Errorf("where nobody knows what it began with: got %s", got)
+	}
+}
+
+// TestResultsTellCosts: what is spent is what a total has grown by.
+func TestResultsTellCosts(t *testing.T) {
+	t.Parallel()
+	line := func(cost string) string {
+		return fmt.Sprintf(`{"type":"result","subtype":"success","uuid":"%s","is_error":false%s}`, uuid.NewString(), cost)
+	}
+	lines := []string{}
+	for _, cost := range []string{`,"total_cost_usd":0.1`, `,"total_cost_usd":0.3`, ``, `,"total_cost_usd":0.3`, `,"total_cost_usd":0.298`, `,"total_cost_usd":0`, `,"total_cost_usd":0.05`} {
+		lines = append(lines, line(cost))
+	}
+	b := transcript.New()
+	b.Cost = new(int64)
+	var got []int64
+	for _, change := range apply(t, b, 0, lines...) {
+		got = append(got, change.Cost)
+	}
+	text, _ := json.Marshal(got)
+	if string(text) != `[100000,200000,0,0,0,0,50000]` {
+		t.Errorf("got %s", text)
 	}
 }
 
@@ -86,11 +106,7 @@ func TestTurnsTellHowFullTheContextIs(t *testing.T) {
 		"a window that is not told": {[]string{begin("claude-a"), said("claude-a", "null", 1000, 0, 0), end(`"claude-a":{}`)}, "0 of 0"},
 		"a model that is not told":  {[]string{begin("claude-b"), said("claude-b", "null", 1000, 0, 0), end(small)}, "0 of 0"},
 	} {
-		items, err := orchestrator.Write(c.lines...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		results := bodies[session.ResultBody](t, items, session.ItemResult)
+		results := bodies[session.ResultBody](t, build(t, c.lines...), session.ItemResult)
 		last := results[len(results)-1]
 		if got := fmt.Sprintf("%d of %d", last.ContextTokens, last.ContextWindow); got != c.want {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
@@ -123,12 +139,9 @@ func TestCallsTellWhatTheyChanged(t *testing.T) {
 		"of another tool":       {"Read", `{"file_path":"/p/a"}`, `{"type":"text","filePath":"/p/a","structuredPatch":[{"lines":["+x"]}]}`, `null`},
 		"of another shape":      {"Edit", `{"file_path":"/p/a"}`, `"Error: no"`, `null`},
 	} {
-		items, err := orchestrator.Write(
+		items := build(t,
 			fmt.Sprintf(`{"type":"assistant","uuid":"a","message":{"content":[{"type":"tool_use","id":"t1","name":%q,"input":%s}]}}`, c.tool, c.input),
 			fmt.Sprintf(`{"type":"user","uuid":"b","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]},"tool_use_result":%s}`, c.result))
-		if err != nil {
-			t.Fatal(err)
-		}
 		calls := bodies[session.ToolCallBody](t, items, session.ItemToolCall)
 		if got, _ := json.Marshal(calls[len(calls)-1].Change); string(got) != c.want {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)

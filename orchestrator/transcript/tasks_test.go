@@ -1,4 +1,4 @@
-package orchestrator_test
+package transcript_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -33,12 +33,8 @@ func TestTasksAreOneList(t *testing.T) {
 	} {
 		lines = append(lines, l...)
 	}
-	items, err := orchestrator.Write(lines...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var lists []string
-	for _, it := range items {
+	for _, it := range build(t, lines...) {
 		if it.Kind == session.ItemTodo {
 			lists = append(lists, it.Key+" "+string(it.Body))
 		}
@@ -47,11 +43,11 @@ func TestTasksAreOneList(t *testing.T) {
 	if len(lists) != 4 || lists[3] != want {
 		t.Errorf("got %q, want %q last of four", lists, want)
 	}
-	more, err := orchestrator.Write(append(lines,
+	more := build(t, append(lines,
 		append(calling("t7", "TaskList", `{}`, `{"tasks":[{"id":"7","subject":"All","status":"in_progress","blockedBy":[]}]}`),
 			calling("t8", "TaskUpdate", `{"taskId":"7","status":"deleted"}`, `{"success":true,"taskId":"7","statusChange":{"to":"deleted"}}`)...)...)...)
-	if err != nil || string(more[len(more)-1].Body) != `{"todos":[]}` {
-		t.Errorf("got %s, %v", more[len(more)-1].Body, err)
+	if string(more[len(more)-1].Body) != `{"todos":[]}` {
+		t.Errorf("got %s", more[len(more)-1].Body)
 	}
 }
 
@@ -60,9 +56,9 @@ func TestLimitsOfTheAccountAreNoted(t *testing.T) {
 	line := func(status string) string {
 		return `{"type":"rate_limit_event","uuid":"x","rate_limit_info":{"status":"` + status + `","resetsAt":1795284812,"rateLimitType":"five_hour","utilization":0.91}}`
 	}
-	items, err := orchestrator.Write(line("allowed"), line("allowed_warning"), line("rejected"), `{"type":"rate_limit_event"}`, `{"type":"rate_limit_event","rate_limit_info":7}`)
-	if err != nil || len(items) != 2 || items[0].Key != items[1].Key {
-		t.Fatalf("got %+v, %v", items, err)
+	items := build(t, line("allowed"), line("allowed_warning"), line("rejected"), `{"type":"rate_limit_event"}`, `{"type":"rate_limit_event","rate_limit_info":7}`)
+	if len(items) != 2 || items[0].Key != items[1].Key {
+		t.Fatalf("got %+v", items)
 	}
 	for i, want := range []string{"91 % of the five-hour limit of the Claude account are used. It is reset at 2026-11-21", "The five-hour limit of the Claude account is reached."} {
 		if !strings.Contains(string(items[i].Body), want) {
@@ -80,12 +76,9 @@ func TestAThoughtSaysHowLongItTook(t *testing.T) {
 	thought := func(id, parent string) string {
 		return fmt.Sprintf(`{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"So."}]},"parent_tool_use_id":%s,"uuid":%q}`, parent, id)
 	}
-	items, err := orchestrator.WriteEvery(1500*time.Millisecond, begins, grows, thought("a", "null"), thought("b", "null"), begins, thought("c", `"toolu_1"`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	changes := apply(t, transcript.New(), 1500*time.Millisecond, begins, grows, thought("a", "null"), thought("b", "null"), begins, thought("c", `"toolu_1"`))
 	var got []string
-	for _, it := range items {
+	for _, it := range items(changes) {
 		got = append(got, string(it.Body))
 	}
 	if want := []string{`{"text":"So.","took":3}`, `{"text":"So."}`, `{"text":"So."}`}; !slices.Equal(got, want) {

@@ -1,0 +1,53 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
+)
+
+// memo is what a server that adopts the process must know besides the transcript. It
+// is stored with the position in the journal.
+type memo struct {
+	Answered map[string]answered  `json:"answered"`           // by tool_use id, until its result
+	Elicited map[string]*elicited `json:"elicited,omitempty"` // by request id of the CLI, until answered
+	Begun    bool                 `json:"begun"`              // Claude knows the conversation
+	// Sending is the message for which the present turn was begun, "" when none was.
+	Sending string `json:"sending,omitempty"`
+	// Spoke is set once Claude has printed something in that turn.
+	Spoke bool `json:"spoke,omitempty"`
+	// Ended is the message whose turn has ended last.
+	Ended string `json:"ended,omitempty"`
+	// SparedBy is the user id of whoever had Claude ask nobody; see endSparing.
+	SparedBy string `json:"spared_by,omitempty"`
+}
+
+// answered is a request whose answer was given to the CLI.
+type answered struct {
+	RequestID string    `json:"request_id"`
+	ToolName  string    `json:"tool_name"`
+	At        time.Time `json:"at"`
+}
+
+// storedMemo is the stored form: one object with the fields of both.
+type storedMemo struct {
+	transcript.Memo
+	memo
+}
+
+// decodeMemo reads a stored memo, which may be empty.
+func decodeMemo(text []byte) (m storedMemo, err error) {
+	m.memo = memo{Answered: map[string]answered{}, Elicited: map[string]*elicited{}}
+	if len(text) == 0 {
+		return m, nil
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, fmt.Errorf("orchestrator: read what an earlier server knew of a process: %w", err)
+	}
+	for _, e := range m.Elicited {
+		e.abandoned = make(chan struct{})
+	}
+	return m, nil
+}

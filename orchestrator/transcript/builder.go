@@ -1,0 +1,455 @@
+// Package transcript builds the items of a session's transcript from the messages of
+// the CLI. It does no I/O and starts no goroutine.
+package transcript
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Builder turns the messages of one CLI into transcript items. It remembers the
+// tool calls that have no result yet, and little else. It is not safe for concurrent
+// use.
+type Builder struct {
+	Memo
+	block    session.Live // the block that is being streamed, while streaming
+	stream   bool
+	retryKey string // of the note about the present series of API retries
+	// allowed holds the inputs that people let calls run with, by tool_use id, until
+	// the result. It is not part of Memo: an adopting server reads it from the requests.
+	allowed map[string]AllowedInput
+
+	// Ending is why the process is being ended, "" while it is not.
+	Ending string
+}
+
+// Memo is what a builder must remember of earlier messages to go on. It is stored
+// with the position in the journal, for a server that adopts the process.
+type Memo struct {
+	Calls  map[string]*Call `json:"calls"`           // by tool_use id, until its result
+	Agents map[string]Agent `json:"agents"`          // subagents, by the agent id of the CLI
+	Tasks  *TaskList        `json:"tasks,omitempty"` // nil before the first task
+	// Touched is when Claude last read or wrote a file, by the path that Claude gave:
+	// the latest maxTouched files.
+	Touched map[string]time.Time `json:"touched,omitempty"`
+	// Cost is the total of the last result, in millionths of a dollar; nil while it is
+	// unknown.
+	Cost *int64 `json:"cost,omitempty"`
+	// Context is the number of tokens that the last answer of the main thread in this
+	// turn was given, 0 before one, and ContextModel the model that gave it.
+	Context      int    `json:"context,omitempty"`
+	ContextModel string `json:"context_model,omitempty"`
+	// Model is the model of the turn as its first message names it.
+	Model string `json:"model,omitempty"`
+	// Interrupt is the first interrupt of the present turn that the CLI did not refuse,
+	// nil when nobody interrupted it.
+	Interrupt *Interrupt `json:"interrupt,omitempty"`
+}
+
+// Agent is a subagent as people know it. The CLI names it by an id of its own
+// when it asks, and by the tool_use id of the call that started it when it
+// speaks; the transcript uses the latter.
+type Agent struct {
+	ToolUseID string `json:"tool_use_id"`
+	Name      string `json:"name"` // its type and task
+}
+
+// Change is what one message of the CLI means.
+type Change struct {
+	Items          []session.Item
+	Live           *session.Live // when LiveChanged: the block that is streamed, nil for none
+	LiveChanged    bool
+	SessionStarted bool // the CLI has a conversation that can be resumed
+	Working        bool // a turn is going on
+	TurnEnded      bool
+	Model          string         // "" when it did not change
+	PermissionMode string         // "" when it did not change
+	Finished       []FinishedCall // calls whose result came
+	Cost           int64          // since the turn before, in millionths of a dollar
+}
+
+// New returns a builder for a CLI that has printed nothing yet.
+func New() *Builder {
+	return &Builder{Memo: Memo{Calls: map[string]*Call{}, Agents: map[string]Agent{}}, allowed: map[string]AllowedInput{}}
+}
+
+// Restore goes on from what an earlier builder of the same CLI remembered.
+func (b *Builder) Restore(m Memo) {
+	if m.Calls == nil {
+		m.Calls = map[string]*Call{}
+	}
+	if m.Agents == nil {
+		m.Agents = map[string]Agent{}
+	}
+	b.Memo = m
+}
+
+// Apply takes in one message. It keeps nothing of the message but copies.
+func (b *Builder) Apply(m claude.Message, now time.Time) Change {
+	switch m := m.(type) {
+	case *claude.SystemInit:
+		b.Model = m.Model
+		return Change{SessionStarted: true, Working: true, Model: m.Model, PermissionMode: m.PermissionMode}
+	case *claude.SystemStatus:
+		return Change{PermissionMode: m.PermissionMode}
+	case *claude.System:
+		return b.applySystem(m, now)
+	case *claude.Assistant:
+		return b.applyAssistant(m, now)
+	case *claude.User:
+		return b.applyUser(m, now)
+	case *claude.StreamEvent:
+		return b.applyStreamEvent(m, now)
+	case *claude.Result:
+		return b.applyResult(m, now)
+	case *claude.Other:
+		return applyRateLimit(m, now)
+	}
+	return Change{}
+}
+
+// Allow notes the input that a person let a call run with, and returns the item of
+// the call if that changes it.
+func (b *Builder) Allow(toolUseID string, input AllowedInput) []session.Item {
+	b.allowed[toolUseID] = input
+	if c := b.Calls[toolUseID]; c != nil && c.allow(input) {
+		return []session.Item{c.encoded()}
+	}
+	return nil
+}
+
+// UndoAllow takes Allow back because the answer did not reach the CLI.
+func (b *Builder) UndoAllow(toolUseID string) []session.Item {
+	delete(b.allowed, toolUseID)
+	if c := b.Calls[toolUseID]; c != nil && c.restore() {
+		return []session.Item{c.encoded()}
+	}
+	return nil
+}
+
+// RunningCalls iterates over the calls without a result: tool_use id and tool name.
+func (b *Builder) RunningCalls() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for id, c := range b.Calls {
+			if !yield(id, c.Tool.ToolName) {
+				return
+			}
+		}
+	}
+}
+
+// OldestCall returns the tool that has run longest, and since when: since it was
+// answered, if answeredAt knows it, else since it was called. Subagents do not count.
+func (b *Builder) OldestCall(answeredAt func(toolUseID string) (time.Time, bool)) (toolName string, since time.Time, runs bool) {
+	for id, c := range b.Calls {
+		started := c.Item.At
+		if at, asked := answeredAt(id); asked {
+			started = at
+		}
+		if c.Task == nil && (!runs || started.Before(since)) {
+			toolName, since, runs = c.Tool.ToolName, started, true
+		}
+	}
+	return toolName, since, runs
+}
+
+// Retrying reports whether the CLI is waiting to try a request to the API again.
+func (b *Builder) Retrying() bool { return b.retryKey != "" }
+
+// CloseCalls closes the calls of a turn that was cut off, whose results will not
+// come. Background calls are closed only with all, when the process has ended.
+func (b *Builder) CloseCalls(all bool) []session.Item {
+	var items []session.Item
+	for id, c := range b.Calls {
+		if !all && c.mayOutliveTurn(b.Calls) {
+			continue
+		}
+		delete(b.Calls, id)
+		if c.showsInputOnly() {
+			continue
+		}
+		c.Tool.Status = session.ToolFailed
+		if c.Task != nil {
+			c.Task.Status = session.ToolFailed
+		}
+		items = append(items, c.encoded())
+	}
+	return items
+}
+
+func (b *Builder) applyAssistant(m *claude.Assistant, now time.Time) Change {
+	change := Change{Working: m.ParentToolUseID == "", LiveChanged: b.stream}
+	agentID := m.ParentToolUseID
+	b.noteContext(m)
+	// The message comes as soon as its block is whole.
+	var thought time.Duration
+	if b.stream && b.block.Kind == session.ItemThinking && b.block.AgentID == agentID {
+		thought = now.Sub(b.block.Began)
+	}
+	b.stream, b.retryKey = false, "" // the API has answered
+	for i, block := range m.Content {
+		item := session.Item{Key: m.UUID + ":" + strconv.Itoa(i), At: now, AgentID: agentID}
+		switch block.Type {
+		case "text":
+			if strings.TrimSpace(block.Text) == "" {
+				continue
+			}
+			item.Kind, item.Body = session.ItemText, encodeText(block.Text)
+			if m.Error != "" {
+				if b.Ending != "" {
+					continue // an effect of our ending the process
+				}
+				item.Kind, item.Body = session.ItemNote, Encode(session.NoteBody{Level: "error", Text: block.Text})
+			}
+		case "thinking":
+			if block.Text == "" {
+				continue
+			}
+			item.Kind, item.Body = session.ItemThinking, Encode(session.TextBody{Text: block.Text, Took: thought.Seconds()})
+		case "tool_use":
+			item = b.startCall(block, agentID, now)
+		default:
+			continue
+		}
+		change.Items = append(change.Items, item)
+	}
+	return change
+}
+
+// startCall opens the item of a tool call.
+func (b *Builder) startCall(block claude.ContentBlock, agentID string, now time.Time) session.Item {
+	c := &Call{
+		Item: session.Item{Key: "tool:" + block.ID, At: now, AgentID: agentID, Kind: session.ItemToolCall},
+		Tool: session.ToolCallBody{ToolUseID: block.ID, ToolName: block.Name, Status: session.ToolRunning},
+	}
+	b.Calls[block.ID] = c
+	c.setInput(block.Input)
+	if input, known := b.allowed[block.ID]; known { // the line is read again
+		c.allow(input)
+	}
+	return c.encoded()
+}
+
+// maxTouched bounds Memo.Touched, which is stored with every change.
+const maxTouched = 100
+
+func (b *Builder) touch(file string, now time.Time) {
+	if b.Touched == nil {
+		b.Touched = map[string]time.Time{}
+	}
+	b.Touched[file] = now
+	if len(b.Touched) <= maxTouched {
+		return
+	}
+	oldest := file
+	for name, at := range b.Touched {
+		if at.Before(b.Touched[oldest]) {
+			oldest = name
+		}
+	}
+	delete(b.Touched, oldest)
+}
+
+func (b *Builder) applyUser(m *claude.User, now time.Time) Change {
+	var change Change
+	for i, block := range m.Content {
+		switch block.Type {
+		case "tool_result":
+			change.Items = append(change.Items, b.finishCall(m, block, &change.Finished, now)...)
+		case "text":
+			// A person's message gets its item when it is sent; an echo adds nothing.
+			if m.IsReplay || m.ParentToolUseID != "" || m.UUID == "" || strings.TrimSpace(block.Text) == "" {
+				continue
+			}
+			text := block.Text
+			if isInterruptionMarker(text) {
+				if b.Ending != "" || b.Interrupt != nil && b.Interrupt.Noted {
+					continue
+				}
+				text = turnInterrupted
+				if b.Interrupt != nil {
+					text, b.Interrupt.Noted = b.Interrupt.reason(), true
+				}
+			}
+			change.Items = append(change.Items, Note(m.UUID+":"+strconv.Itoa(i), "info", text, now))
+		}
+	}
+	return change
+}
+
+// finishCall takes in the result of a call and adds the call to finished.
+func (b *Builder) finishCall(m *claude.User, block claude.ContentBlock, finished *[]FinishedCall, now time.Time) (items []session.Item) {
+	c, done := b.Calls[block.ToolUseID], FinishedCall{ToolUseID: block.ToolUseID, Failed: block.IsError}
+	if c != nil {
+		done.ToolName, done.AgentID, done.Input = c.Tool.ToolName, c.Item.AgentID, c.Tool.Input
+	}
+	*finished = append(*finished, done)
+	if c == nil {
+		return nil
+	}
+	if c.Task != nil && launchedOnly(m.ToolUseResult) {
+		c.Background = true
+		return nil
+	}
+	delete(b.Calls, block.ToolUseID)
+	delete(b.allowed, block.ToolUseID)
+	if c.showsInputOnly() {
+		return nil
+	}
+	status := session.ToolDone
+	if block.IsError {
+		status = session.ToolFailed
+	} else if c.File != "" {
+		b.touch(c.File, now)
+	}
+	if !block.IsError {
+		c.Tool.Change = fileChange(c.Tool.ToolName, m.ToolUseResult)
+	}
+	text, size := block.ResultText(session.MaxShown)
+	if block.IsError {
+		if shown := b.interruption().resultText(text); shown != text {
+			text, size = shown, len(shown)
+		}
+	}
+	if c.Task != nil {
+		c.Task.Status, c.Task.Result = status, text
+	}
+	c.Tool.Status, c.Tool.Result, c.Tool.ResultBytes = status, text, size
+	c.Tool.FinishedAt = float64(now.UnixMicro()) / 1e6
+	items = append(items, c.encoded())
+	if list, ok := b.updateTasks(c, m.ToolUseResult, now); ok {
+		items = append(items, list)
+	}
+	return items
+}
+
+func (b *Builder) applyResult(m *claude.Result, now time.Time) Change {
+	body := session.ResultBody{
+		IsError: m.IsError, Subtype: m.Subtype, DurationMS: m.DurationMS, NumTurns: m.NumTurns,
+		CostUSD: m.TotalCostUSD, InputTokens: m.Usage.InputTokens + m.Usage.CacheCreationInputTokens + m.Usage.CacheReadInputTokens,
+		OutputTokens: m.Usage.OutputTokens,
+	}
+	if m.IsError {
+		body.Text = truncate(b.interruption().errorText(m))
+	}
+	body.ContextTokens, body.ContextWindow = b.takeContext(m)
+	cost, known := b.turnCost(m)
+	if known {
+		body.SpentUSD = new(float64(cost) / 1e6)
+	}
+	b.stream, b.retryKey = false, ""
+	items := b.CloseCalls(false)
+	// A refused interrupt had no part in a turn that succeeded.
+	if b.Interrupt != nil && !(b.Interrupt.Refused && m.Subtype == "success") {
+		items = append(items, b.NoteInterrupt(now)...)
+	}
+	b.Interrupt = nil
+	items = append(items, session.Item{Key: m.UUID, At: now, Kind: session.ItemResult, Body: Encode(body)})
+	return Change{TurnEnded: true, LiveChanged: true, Items: items, Cost: cost}
+}
+
+func (b *Builder) applySystem(m *claude.System, now time.Time) Change {
+	var f struct {
+		ToolUseID    string  `json:"tool_use_id"`
+		TaskID       string  `json:"task_id"`
+		Description  string  `json:"description"`
+		SubagentType string  `json:"subagent_type"`
+		Status       string  `json:"status"`
+		Summary      string  `json:"summary"`
+		Attempt      int     `json:"attempt"`
+		MaxRetries   int     `json:"max_retries"`
+		RetryDelayMS float64 `json:"retry_delay_ms"`
+		ErrorStatus  int     `json:"error_status"`
+		Content      string  `json:"content"`
+		Level        string  `json:"level"`
+	}
+	_ = json.Unmarshal(m.Raw, &f) // a field of another type is not shown
+	note := func(key, level, text string) Change {
+		return Change{Items: []session.Item{Note(key, level, text, now)}}
+	}
+	switch m.Subtype {
+	case "task_started":
+		b.Agents[f.TaskID] = Agent{ToolUseID: f.ToolUseID, Name: strings.Trim(f.SubagentType+": "+f.Description, ": ")}
+	case "task_notification":
+		c := b.Calls[f.ToolUseID]
+		if c == nil || !c.Background {
+			return Change{} // a foreground task ends with its tool_result
+		}
+		delete(b.Calls, f.ToolUseID)
+		delete(b.Agents, f.TaskID)
+		c.Task.Status, c.Task.Result = session.ToolDone, truncate(f.Summary)
+		if f.Status != "completed" {
+			c.Task.Status = session.ToolFailed
+		}
+		return Change{Items: []session.Item{c.encoded()}}
+	case "api_retry":
+		// One note for each series of retries, kept up to date.
+		if f.Attempt <= 1 || b.retryKey == "" {
+			b.retryKey = m.UUID
+		}
+		why := "The connection to the Claude API failed"
+		switch {
+		case f.ErrorStatus == 429:
+			why = "The Claude API asks to slow down (429)"
+		case f.ErrorStatus == 529:
+			why = "The Claude API is overloaded (529)"
+		case f.ErrorStatus != 0:
+			why = fmt.Sprintf("The Claude API answered with an error (%d)", f.ErrorStatus)
+		}
+		return note(b.retryKey, "warning", fmt.Sprintf(
+			"%s. Trying again in %.0f s (attempt %d of %d).", why, f.RetryDelayMS/1000, f.Attempt, f.MaxRetries))
+	case "compact_boundary":
+		b.Context, b.ContextModel = 0, "" // counted before the summary
+		return note(m.UUID, "info", "Claude summarised the conversation so far to save room.")
+	case "informational", "local_command_output":
+		if f.Content != "" {
+			level := f.Level
+			if level != "warning" && level != "error" {
+				level = "info"
+			}
+			return note(m.UUID, level, f.Content)
+		}
+	}
+	return Change{}
+}
+
+// applyStreamEvent follows the block that the model is writing.
+func (b *Builder) applyStreamEvent(m *claude.StreamEvent, now time.Time) Change {
+	switch m.EventType {
+	case "content_block_start":
+		var start struct {
+			Block struct {
+				Name string `json:"name"`
+			} `json:"content_block"`
+		}
+		b.block = session.Live{AgentID: m.ParentToolUseID, Began: now}
+		switch m.BlockType {
+		case "text":
+			b.block.Kind = session.ItemText
+		case "thinking":
+			b.block.Kind = session.ItemThinking
+		case "tool_use":
+			_ = json.Unmarshal(m.Event, &start) // without a name it is shown as a tool
+			b.block.Kind, b.block.Tool = session.ItemToolCall, start.Block.Name
+		default:
+			return Change{}
+		}
+		b.stream = true
+	case "content_block_delta":
+		if !b.stream || m.ParentToolUseID != b.block.AgentID || m.Text == "" || len(b.block.Text) > session.MaxShown {
+			return Change{}
+		}
+		b.block.Text += m.Text
+	default:
+		return Change{}
+	}
+	live := b.block
+	return Change{Working: m.ParentToolUseID == "", Live: &live, LiveChanged: true}
+}

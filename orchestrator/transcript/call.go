@@ -1,0 +1,179 @@
+package transcript
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Call is a tool call without a result yet. Its fields are stored, see [Memo].
+type Call struct {
+	Item session.Item          `json:"item"`
+	Tool session.ToolCallBody  `json:"tool"`
+	Task *session.SubagentBody `json:"task,omitempty"` // set for a tool that runs a subagent
+	// Background is set once the result said only that the subagent was launched. The
+	// call then outlives its turn until the CLI reports how it ended.
+	Background bool `json:"background,omitempty"`
+	// File is the path that the tool reads or writes, "" for other tools.
+	File string `json:"file,omitempty"`
+	// Edit is set when Tool describes another input than the proposed one.
+	Edit *session.InputEdit `json:"edit,omitempty"`
+	// ProposedBytes is the size of the proposed input when Edit is set.
+	ProposedBytes int `json:"proposed_bytes,omitempty"`
+}
+
+// FinishedCall is a tool call that has its result.
+type FinishedCall struct {
+	ToolUseID string
+	ToolName  string          // "" when it is unknown
+	AgentID   string          // subagent that made it, "" for the main thread
+	Input     json.RawMessage // nil when it was too large to keep
+	Failed    bool
+}
+
+// AllowedInput is the input that a person let a call run with.
+type AllowedInput struct {
+	input json.RawMessage // nil when larger than session.MaxShown
+	bytes int
+	by    string // who edited it, "" when nobody did
+}
+
+// InputAllowedBy returns the input that an answer lets run. ok is false when the
+// answer does not approve a tool call.
+func InputAllowedBy(r pending.Request) (input AllowedInput, ok bool) {
+	if r.Status != pending.Answered || r.Resolution == nil || r.Resolution.Answer == nil || r.RequestType != pending.ToolApproval {
+		return AllowedInput{}, false
+	}
+	if edited := r.Resolution.Answer.UpdatedInput; edited != nil {
+		return AllowedInput{session.Shown(edited), len(edited), r.ResolvedBy()}, true
+	}
+	return AllowedInput{session.Shown(r.ToolInput), len(r.ToolInput), ""}, true
+}
+
+// subagentTools run subagents. The CLI renamed the tool between versions.
+var subagentTools = map[string]bool{"Task": true, "Agent": true}
+
+var fileTools = map[string]bool{"Read": true, "Write": true, "Edit": true, "MultiEdit": true, "NotebookEdit": true, "NotebookRead": true}
+
+// setInput fills in what is shown of an input.
+func (c *Call) setInput(input json.RawMessage) {
+	c.Item.Kind, c.Item.Body, c.Task, c.File = session.ItemToolCall, nil, nil, ""
+	c.Tool.Input, c.Tool.InputBytes = append(json.RawMessage(nil), session.Shown(input)...), len(input)
+	if fileTools[c.Tool.ToolName] {
+		var in struct {
+			FilePath     string `json:"file_path"`
+			NotebookPath string `json:"notebook_path"`
+		}
+		_ = json.Unmarshal(input, &in) // without a path no file is remembered
+		c.File = cmp.Or(in.FilePath, in.NotebookPath)
+	}
+	switch {
+	case subagentTools[c.Tool.ToolName] && input != nil:
+		var task struct {
+			Description  string `json:"description"`
+			SubagentType string `json:"subagent_type"`
+		}
+		_ = json.Unmarshal(input, &task) // missing fields are shown as missing
+		c.Item.Kind = session.ItemSubagent
+		c.Task = &session.SubagentBody{AgentID: c.Tool.ToolUseID, AgentType: task.SubagentType, Description: task.Description, Status: session.ToolRunning}
+	case c.Tool.ToolName == "TodoWrite":
+		var list struct {
+			Todos []session.Todo `json:"todos"`
+		}
+		if json.Unmarshal(input, &list) == nil && len(list.Todos) > 0 {
+			c.Item.Kind, c.Item.Body = session.ItemTodo, Encode(session.TodoBody{Todos: list.Todos, InputEdit: c.inputEdit()})
+		}
+	case c.Tool.ToolName == "ExitPlanMode":
+		var plan struct {
+			Plan string `json:"plan"`
+		}
+		if json.Unmarshal(input, &plan) == nil && plan.Plan != "" {
+			c.Item.Kind, c.Item.Body = session.ItemPlan, Encode(session.PlanBody{Text: plan.Plan, InputEdit: c.inputEdit()})
+		}
+	}
+}
+
+// allow shows the input that the call was allowed with, and reports whether it
+// differs from the one that Claude proposed.
+func (c *Call) allow(allowed AllowedInput) bool {
+	proposed := c.Tool.Input
+	if c.Edit != nil {
+		proposed = c.Edit.ProposedInput
+	}
+	// The CLI itself puts the plan into ExitPlanMode, and inputs that were not kept
+	// cannot be compared.
+	if allowed.by == "" && (c.Tool.ToolName == "ExitPlanMode" || proposed == nil || allowed.input == nil || SameInput(proposed, allowed.input)) {
+		return false
+	}
+	if c.Edit == nil {
+		c.ProposedBytes = c.Tool.InputBytes
+	}
+	c.Edit = &session.InputEdit{Edited: true, EditedBy: allowed.by, ProposedInput: proposed}
+	c.setInput(allowed.input)
+	c.Tool.InputBytes = allowed.bytes
+	return true
+}
+
+// restore shows the proposed input again, because the edited one never reached the
+// CLI. It reports whether there was an edit.
+func (c *Call) restore() bool {
+	if c.Edit == nil {
+		return false
+	}
+	proposed := c.Edit.ProposedInput
+	c.Edit = nil
+	c.setInput(proposed)
+	c.Tool.InputBytes = c.ProposedBytes
+	return true
+}
+
+func (c *Call) inputEdit() session.InputEdit {
+	if c.Edit == nil {
+		return session.InputEdit{}
+	}
+	return *c.Edit
+}
+
+// showsInputOnly reports whether the item of the call shows its input and never its
+// result.
+func (c *Call) showsInputOnly() bool {
+	return c.Item.Kind == session.ItemPlan || c.Item.Kind == session.ItemTodo
+}
+
+func (c *Call) encoded() session.Item {
+	item := c.Item
+	switch {
+	case c.showsInputOnly():
+	case c.Task != nil:
+		body := *c.Task
+		body.InputEdit = c.inputEdit()
+		item.Body = Encode(body)
+	default:
+		body := c.Tool
+		body.InputEdit = c.inputEdit()
+		item.Body = Encode(body)
+	}
+	return item
+}
+
+// mayOutliveTurn reports whether a call was launched in the background, or made by
+// a subagent that was.
+func (c *Call) mayOutliveTurn(calls map[string]*Call) bool {
+	if c.Background {
+		return true
+	}
+	parent := calls[c.Item.AgentID]
+	return parent != nil && parent != c && parent.mayOutliveTurn(calls)
+}
+
+// launchedOnly reports whether the result of a subagent call says only that the
+// subagent works in the background now.
+func launchedOnly(result json.RawMessage) bool {
+	var r struct {
+		IsAsync bool   `json:"isAsync"`
+		Status  string `json:"status"`
+	}
+	return json.Unmarshal(result, &r) == nil && (r.IsAsync || r.Status == "async_launched")
+}

@@ -1,0 +1,102 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Note returns a note item. level is info, warning or error.
+func Note(key, level, text string, at time.Time) session.Item {
+	return session.Item{Key: key, At: at, Kind: session.ItemNote, Body: Encode(session.NoteBody{Level: level, Text: truncate(text)})}
+}
+
+// UserMessage returns the item of a message that a person sent.
+func UserMessage(m session.Message, at time.Time) session.Item {
+	body := session.UserBody{Text: m.Text, By: m.By.Name}
+	for _, a := range m.Attachments {
+		body.Attachments = append(body.Attachments, a.Info())
+	}
+	return session.Item{Key: "message:" + m.MessageID, At: at, Kind: session.ItemUser, Body: Encode(body)}
+}
+
+// Encode returns a value of a type of ours as JSON. It panics for a type that has
+// no JSON.
+func Encode(body any) json.RawMessage {
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(fmt.Sprintf("transcript: encode %T: %v", body, err))
+	}
+	return b
+}
+
+// truncate limits a text to session.MaxShown bytes, cutting between characters.
+func truncate(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) <= session.MaxShown {
+		return s
+	}
+	return strings.ToValidUTF8(s[:session.MaxShown], "") + "…"
+}
+
+// encodeText encodes a [session.TextBody] as Encode does, but copies a long text
+// only once.
+func encodeText(text string) json.RawMessage {
+	const long, step = 256 << 10, 64 << 10
+	if len(text) < long {
+		return Encode(session.TextBody{Text: text})
+	}
+	const head, tail = `{"text":"`, `"}`
+	out := append(make([]byte, 0, len(head)+quotedSize(text)+len(tail)), head...)
+	for len(text) > 0 {
+		n := min(step, len(text))
+		for n < len(text) && n > step-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		part := Encode(text[:n])
+		out, text = append(out, part[1:len(part)-1]...), text[n:]
+	}
+	return append(out, tail...)
+}
+
+// quotedSize returns the length of a text as a JSON string of encoding/json,
+// without the quotes. For invalid UTF-8 it may return less.
+func quotedSize(text string) int {
+	size := len(text)
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"', c == '\\', c == '\n', c == '\t', c == '\r', c == '\b', c == '\f':
+			size++
+		case c < ' ', c == '<', c == '>', c == '&':
+			size += 5
+		case c == 0xe2 && (strings.HasPrefix(text[i:], "\u2028") || strings.HasPrefix(text[i:], "\u2029")):
+			size += 3
+		}
+	}
+	return size
+}
+
+// SameInput compares two inputs as JSON, ignoring the order of keys.
+func SameInput(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	canonical := func(v json.RawMessage) ([]byte, bool) {
+		d := json.NewDecoder(bytes.NewReader(v))
+		d.UseNumber() // keeps 1e400 and 2^53+1 exact
+		var x any
+		if d.Decode(&x) != nil {
+			return nil, false
+		}
+		out, err := json.Marshal(x) // sorts keys
+		return out, err == nil
+	}
+	x, ok := canonical(a)
+	y, also := canonical(b)
+	return ok && also && bytes.Equal(x, y)
+}
