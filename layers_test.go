@@ -89,9 +89,14 @@ var packages = map[string]rule{
 
 	"orchestrator": {
 		layer:    3,
-		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace"},
+		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "orchestrator/admission", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes; the layers below also work while nothing runs",
+	},
+	"orchestrator/admission": {
+		layer:  3,
+		ours:   []string{"internal/project"},
+		closed: "processes are admitted where they are started: ask the orchestrator for the limits",
 	},
 	"orchestrator/transcript": {
 		layer:  3,

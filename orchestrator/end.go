@@ -16,9 +16,7 @@ import (
 func (o *Orchestrator) Kill(ctx context.Context, sessionID string, force bool, reason string) error {
 	p, err := o.running(ctx, sessionID)
 	if errors.Is(err, ErrNotRunning) {
-		o.mu.Lock()
-		delete(o.waiting, sessionID) // it is not to go on by itself
-		o.mu.Unlock()
+		o.admission.StopWaiting(sessionID) // nor start by itself
 		return nil
 	}
 	if err != nil {

@@ -78,8 +78,8 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 		return ErrRunning
 	}
 	o.processes[s.SessionID] = p
-	delete(o.waiting, s.SessionID)
 	o.mu.Unlock()
+	o.admission.StopWaiting(s.SessionID)
 	if s.PermissionMode == bypass {
 		if err := o.recordAsksNobody(ctx, s, plan.By); err != nil {
 			o.remove(p)

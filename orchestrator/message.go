@@ -142,8 +142,8 @@ func (p *process) serve(ctx context.Context, over <-chan struct{}) {
 	send := func() bool {
 		sent, err := p.sendNext(ctx)
 		if full := (*project.LimitError)(nil); errors.As(err, &full) {
-			p.hold(full.Sentence)
-			timer.Reset(roomPause)
+			p.throttle(full.Sentence)
+			timer.Reset(capacityInterval)
 		} else if err != nil {
 			p.log.ErrorContext(ctx, "cannot send the message", "error", err)
 			timer.Reset(resendPause)
@@ -198,7 +198,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 		return false, err
 	}
 	if len(queue) == 0 {
-		p.hold("")
+		p.throttle("")
 		return false, nil
 	}
 	m := queue[0]
@@ -210,7 +210,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	ended := p.memo.Ended == m.MessageID
 	p.mu.Unlock()
 	if doubtful == "" && !ended {
-		if err := p.mayBegin(ctx); err != nil {
+		if err := p.admitTurn(ctx); err != nil {
 			return false, err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/orchestrator/admission"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -67,15 +68,12 @@ type Orchestrator struct {
 	settled  chan struct{} // closed by Run once what a former server left is settled
 	closing  chan struct{} // closed by Run when it begins to end
 
-	rung chan struct{} // sessions are in touched; capacity 1, never closed
-	// roomier: there may be room for what is in waiting; capacity 1, never closed.
-	roomier chan struct{}
+	rung      chan struct{} // sessions are in touched; capacity 1, never closed
+	admission *admission.Control
 
 	mu        sync.Mutex          // protects following
 	processes map[string]*process // running, by session id
 	touched   map[string]bool     // dead sessions that changed
-	places    map[string]*place   // for processes that are about to start, by session id
-	waiting   map[string]struct{} // dead sessions that go on when there is room
 }
 
 // New returns an orchestrator that does nothing until Run.
@@ -88,10 +86,10 @@ func New(o Options) *Orchestrator {
 		rung:      make(chan struct{}, 1),
 		processes: make(map[string]*process),
 		touched:   make(map[string]bool),
-		roomier:   make(chan struct{}, 1),
-		places:    make(map[string]*place),
-		waiting:   make(map[string]struct{}),
 	}
+	made.admission = admission.New(admission.Options{
+		Store: o.Store, EachPerson: func() project.Limits { return made.rules().EachPerson }, Running: made.usage,
+	})
 	made.SetRules(o.Rules)
 	return made
 }
@@ -120,7 +118,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	for _, p := range adopted {
 		drive(p)
 	}
-	o.waitAgain(ctx)
+	o.restoreWaiting(ctx)
 	// What is in the way of a new process of its session goes first; none of it
 	// holds up what was adopted.
 	running.Go(func() {
@@ -129,8 +127,8 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	})
 	ticker := time.NewTicker(o.rules().Limits.Sample)
 	defer ticker.Stop()
-	look := time.NewTicker(roomPause)
-	defer look.Stop()
+	retry := time.NewTicker(capacityInterval)
+	defer retry.Stop()
 	running.Go(func() { o.watchRights(ctx) })
 	for {
 		select {
@@ -140,9 +138,9 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 			drive(p)
 		case <-o.rung:
 			running.Go(func() { o.resumeAnswered(ctx) })
-		case <-o.roomier:
+		case <-o.admission.Freed():
 			running.Go(func() { o.resumeWaiting(ctx) })
-		case <-look.C:
+		case <-retry.C:
 			running.Go(func() { o.resumeWaiting(ctx) })
 		case now := <-ticker.C:
 			o.sample(ctx, now)
@@ -163,12 +161,9 @@ func (o *Orchestrator) ours(ctx context.Context, sessionID string) (session.Sess
 func (o *Orchestrator) remove(p *process) {
 	o.mu.Lock()
 	delete(o.processes, p.session.SessionID)
-	waits := len(o.waiting) > 0
 	o.mu.Unlock()
 	close(p.gone)
-	if waits {
-		poke(o.roomier)
-	}
+	o.admission.CapacityFreed()
 }
 
 func (o *Orchestrator) process(sessionID string) *process {

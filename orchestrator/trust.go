@@ -299,7 +299,7 @@ func (o *Orchestrator) sayWhy(ctx context.Context, sessionID string, why error) 
 	sentence := changedMeanwhile
 	switch {
 	case errors.As(why, &full):
-		return o.noRoom(ctx, sessionID, full)
+		return o.waitForCapacity(ctx, sessionID, full)
 	case errors.Is(why, errAsksNobody):
 		sentence = asksNobody
 	case !errors.Is(why, ErrUntrusted):
