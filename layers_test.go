@@ -30,7 +30,7 @@ type rule struct {
 var packages = map[string]rule{
 	"cmd/sayso": {
 		layer:    5,
-		ours:     []string{"internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "internal/oidc", "orchestrator", "pending", "internal/project", "session", "shim", "store", "internal/workspace", "wsapi"},
+		ours:     []string{"internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "session", "shim", "store", "internal/workspace", "wsapi"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "golang.org/x/crypto/acme", "golang.org/x/sync"},
 		closed:   "it is the top layer: it wires the packages together and nothing imports it",
 	},
@@ -89,7 +89,7 @@ var packages = map[string]rule{
 
 	"orchestrator": {
 		layer:    3,
-		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "orchestrator/admission", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace"},
+		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "orchestrator/admission", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes; the layers below also work while nothing runs",
 	},
@@ -97,6 +97,12 @@ var packages = map[string]rule{
 		layer:  3,
 		ours:   []string{"internal/project"},
 		closed: "processes are admitted where they are started: ask the orchestrator for the limits",
+	},
+	"orchestrator/launch": {
+		layer:    3,
+		ours:     []string{"claude", "internal/failpoint", "shim"},
+		external: []string{"github.com/google/uuid"},
+		closed:   "it starts processes for the orchestrator; only cmd/sayso configures it",
 	},
 	"orchestrator/transcript": {
 		layer:  3,
@@ -284,7 +290,7 @@ var standardWhy = map[string]struct {
 	why  string
 	only []string
 }{
-	"os/exec":      {"processes are started by the orchestrator and the shim; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "shim"}},
+	"os/exec":      {"processes are started by the orchestrator and the shim; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "orchestrator/launch", "shim"}},
 	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"internal/alert", "internal/oidc", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
 	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "migrations"}},
 	"plugin":       {"nothing is loaded at run time", nil},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -19,14 +20,14 @@ import (
 // driven on and those that no session knows, and marks as dead what the store
 // believes to run and is gone. It waits for no process; each is attached by its
 // own goroutine.
-func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []Left, err error) {
-	found, err := o.o.Launcher.Left(ctx)
+func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []launch.Leftover, err error) {
+	found, err := o.o.Launcher.Leftovers(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list processes: %w", err)
 	}
 	alive := map[string]bool{}
 	for _, left := range found {
-		id := left.Incarnation()
+		id := left.ID()
 		p, err := o.adoptOne(ctx, left)
 		if err != nil {
 			return nil, nil, err
@@ -59,7 +60,7 @@ func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []
 		if err := o.settleMessage(ctx, s); err != nil {
 			return nil, nil, err
 		}
-		if err := o.unwire(ctx, s.SessionID); err != nil {
+		if err := o.starter.RevokeTokens(ctx, s.SessionID); err != nil {
 			return nil, nil, err
 		}
 		s.State, s.StateChangedAt = session.Dead, time.Now()
@@ -92,12 +93,12 @@ func (o *Orchestrator) settleMessage(ctx context.Context, s session.ProcessState
 }
 
 // clear ends and removes what is left of processes, all at once.
-func (o *Orchestrator) clear(ctx context.Context, strays []Left) {
+func (o *Orchestrator) clear(ctx context.Context, strays []launch.Leftover) {
 	var clearing sync.WaitGroup
 	defer clearing.Wait()
 	for _, left := range strays {
 		clearing.Go(func() {
-			id := left.Incarnation()
+			id := left.ID()
 			o.o.Log.WarnContext(ctx, "clearing away a process that no session knows", "session_id", id.SessionID, "process_id", id.ProcessID)
 			if err := left.Remove(ctx); err != nil {
 				o.o.Log.ErrorContext(ctx, "cannot clear away what is left of a process", "session_id", id.SessionID, "error", err)
@@ -108,8 +109,8 @@ func (o *Orchestrator) clear(ctx context.Context, strays []Left) {
 
 // adoptOne makes the process that goes on where the former server stopped; nil
 // when the session does not know the process any more.
-func (o *Orchestrator) adoptOne(ctx context.Context, left Left) (*process, error) {
-	id := left.Incarnation()
+func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*process, error) {
+	id := left.ID()
 	s, err := o.o.Store.Session(ctx, id.SessionID)
 	if errors.Is(err, session.ErrNotFound) {
 		return nil, nil
@@ -139,7 +140,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left Left) (*process, error
 		return nil, err
 	}
 	p := newProcess(o, s, plan)
-	p.left, p.processID = left, id.ProcessID
+	p.leftover, p.processID = left, id.ProcessID
 	p.offset, p.marked = mark.Offset, mark.Offset
 	known, err := decodeMemo(mark.Memo)
 	if err != nil {
@@ -158,7 +159,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left Left) (*process, error
 		// The former server may have given the answer after it had stored that memo.
 		heard := r.Delivery == pending.Delivered
 		if !heard {
-			if heard, err = left.Heard(r.AskerRequestID); err != nil {
+			if heard, err = left.Wrote(r.AskerRequestID); err != nil {
 				return nil, err
 			}
 		}
@@ -260,7 +261,7 @@ func listed(r pending.Request) bool { return r.Source == pending.SourceClaude }
 func (p *process) withdrawn(requestID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.left != nil && !p.greeted {
+	if p.leftover != nil && !p.greeted {
 		p.offs = append(p.offs, requestID)
 	}
 }

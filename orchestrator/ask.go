@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -74,7 +75,7 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 		}
 		decision.Sent = func(err error) {
 			p.answerSent(settled, err)
-			heard := err == nil || errors.Is(err, ErrRepeated)
+			heard := err == nil || errors.Is(err, launch.ErrRepeated)
 			p.mu.Lock()
 			result := p.onTheWay[r.ToolUseID]
 			delete(p.onTheWay, r.ToolUseID)
@@ -141,7 +142,7 @@ func (p *process) answerSent(settled pending.Request, err error) {
 		p.mu.Lock()
 		delete(p.memo.Answered, settled.AskerToolUseID)
 		p.mu.Unlock()
-	case err != nil && !errors.Is(err, ErrRepeated):
+	case err != nil && !errors.Is(err, launch.ErrRepeated):
 		p.log.Warn("an answer did not reach Claude", "request_id", settled.RequestID, "error", err)
 		return
 	}

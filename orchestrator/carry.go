@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -27,7 +28,7 @@ func (o *Orchestrator) leftOver(ctx context.Context, sessionID string) (any, wai
 
 // owesFormer is leftOver for a process that runs: what it asked itself does not
 // count. requests are those of the session that can be answered.
-func (o *Orchestrator) owesFormer(ctx context.Context, id Incarnation, requests []pending.Request) (bool, error) {
+func (o *Orchestrator) owesFormer(ctx context.Context, id launch.ID, requests []pending.Request) (bool, error) {
 	given, err := o.unconsumed(ctx, id.SessionID)
 	if err != nil {
 		return false, err
@@ -162,25 +163,16 @@ func (p *process) dropFormer(ctx context.Context) (more, all bool) {
 	return more, all
 }
 
-// keep is what outlives a process: what was written to it.
-type keep interface {
-	Heard(requestID string) (bool, error)
-}
-
-func (p *process) keep() keep {
-	if p.conn == nil && p.left != nil {
-		return p.left
-	}
-	kept, _ := p.conn.(Kept)
-	return kept
-}
-
 // settleHeard notes which answers a dead process may have heard, although the
 // server that gave them did not live to note it. Those are not carried.
 func (p *process) settleHeard(ctx context.Context) error {
-	kept := p.keep()
-	if kept == nil {
-		return nil // it was held by pipes: who wrote has noted it
+	var wrote func(requestID string) (bool, error)
+	if p.conn == nil && p.leftover != nil {
+		wrote = p.leftover.Wrote
+	} else if conn, ok := p.conn.(launch.JournaledConn); ok {
+		wrote = conn.Wrote
+	} else {
+		return nil // without a journal only this server wrote to it, and has noted that
 	}
 	given, err := p.o.undelivered(ctx, p.session.SessionID)
 	if err != nil {
@@ -190,7 +182,7 @@ func (p *process) settleHeard(ctx context.Context) error {
 		if r.ProcessID != p.processID {
 			continue
 		}
-		heard, err := kept.Heard(r.AskerRequestID)
+		heard, err := wrote(r.AskerRequestID)
 		if err != nil {
 			p.log.ErrorContext(ctx, "cannot read what was written to a dead process", "error", err)
 			heard = true // the careful side: a person decides

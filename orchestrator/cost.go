@@ -17,7 +17,7 @@ func (p *process) learnCost(ctx context.Context, client *claude.Client) {
 		return
 	}
 	var begun int64
-	if p.left != nil || p.plan.Resume != "" {
+	if p.leftover != nil || p.plan.Resume != "" {
 		ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
 		defer cancel()
 		usd, err := client.SessionCost(ctx)

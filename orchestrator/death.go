@@ -40,7 +40,7 @@ func (p *process) bury(ctx context.Context, stop, reason string) {
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot settle the requests of a dead process", "error", err)
 	}
-	err = p.insist(ctx, "the end of the token of a dead process", func() error { return p.o.unwire(lasting, p.session.SessionID) })
+	err = p.insist(ctx, "the end of the token of a dead process", func() error { return p.o.starter.RevokeTokens(lasting, p.session.SessionID) })
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot end the token of a dead process", "error", err)
 	}
@@ -98,7 +98,7 @@ func (p *process) neverSaved() bool {
 func (p *process) leavesWork() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return (p.greeted || p.left != nil) && !p.endedByPerson
+	return (p.greeted || p.leftover != nil) && !p.endedByPerson
 }
 
 // leavesTurn reports whether the turn that the process died in is to go on before

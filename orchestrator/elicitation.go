@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -156,7 +157,7 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 	}
 	answer.Sent = func(err error) {
 		p.answerSent(settled, err)
-		if err == nil || errors.Is(err, ErrRepeated) {
+		if err == nil || errors.Is(err, launch.ErrRepeated) {
 			over(settled.RequestID)
 		} else {
 			over("")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -167,7 +168,7 @@ func (p *process) end(ctx context.Context, over <-chan struct{}) {
 // detach lets go of a process that is kept elsewhere, and reports whether it is.
 func (p *process) detach() bool {
 	p.mu.Lock()
-	kept, ok := p.conn.(Kept)
+	kept, ok := p.conn.(launch.JournaledConn)
 	p.detached = ok
 	p.mu.Unlock()
 	if !ok {

@@ -35,7 +35,7 @@ func (o *Orchestrator) Folders(ctx context.Context, userID string, s workspace.S
 		return workspace.Listing{}, err
 	}
 	var list workspace.Listing
-	err = o.asUser(func() (err error) {
+	err = o.o.CLI.As(func() (err error) {
 		list, err = o.rules().Roots.List(s)
 		return err
 	})

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
@@ -91,7 +90,7 @@ func (o *Orchestrator) RevokeFound(ctx context.Context, g pending.Grant, by pend
 func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.Actor) (done Revocation, err error) {
 	for _, path := range o.settingsFiles(g.Scope, g.Folder) {
 		var taken bool
-		err := o.asUser(func() (err error) {
+		err := o.o.CLI.As(func() (err error) {
 			taken, err = takeFromFile(ctx, path, g)
 			return err
 		})
@@ -157,7 +156,7 @@ func (o *Orchestrator) settingsFiles(scope pending.Scope, folder string) []strin
 	name := "settings.json"
 	switch scope {
 	case pending.ScopeUser:
-		return []string{config.Settings(o.o.CLI.getenv, o.o.CLI.getenv("HOME"))}
+		return []string{config.Settings(o.o.CLI.Getenv, o.o.CLI.Getenv("HOME"))}
 	case pending.ScopeLocal:
 		name = "settings.local.json"
 	case pending.ScopeProject:
@@ -172,16 +171,6 @@ func (o *Orchestrator) settingsFiles(scope pending.Scope, folder string) []strin
 		files = append(files, filepath.Join(root, ".claude", name))
 	}
 	return files
-}
-
-// getenv reads the environment that the CLI gets.
-func (c *CLI) getenv(key string) string {
-	for _, kv := range slices.Backward(c.Environ) {
-		if name, value, _ := strings.Cut(kv, "="); name == key {
-			return value
-		}
-	}
-	return ""
 }
 
 // concerned are the running processes in which a grant holds.
@@ -392,7 +381,7 @@ func (p *process) noteUse(call transcript.FinishedCall, m *claude.User) {
 	if asked || asking || mode == "bypassPermissions" {
 		return
 	}
-	used := rule.Call{Tool: call.ToolName, Input: call.Input, Dir: p.session.CWD, Home: p.o.o.CLI.getenv("HOME")}
+	used := rule.Call{Tool: call.ToolName, Input: call.Input, Dir: p.session.CWD, Home: p.o.o.CLI.Getenv("HOME")}
 	for _, g := range *list {
 		if g.Kind != pending.GrantRule || !rule.Parse(g.Rule).Covers(used) || !p.goesBy(g, projectOf(g.Folder)) {
 			continue
@@ -460,7 +449,7 @@ func (o *Orchestrator) FoundGrants(ctx context.Context) (Found, error) {
 			}
 			seen[path] = true
 			var data []byte
-			err := o.asUser(func() (err error) {
+			err := o.o.CLI.As(func() (err error) {
 				data, err = os.ReadFile(path)
 				return err
 			})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
 var (
@@ -68,14 +69,14 @@ func (p *process) greet(ctx context.Context, client *claude.Client, over <-chan 
 		}
 		return fmt.Errorf("initialize: %w", err)
 	}
-	if !signedIn(hello.Account) {
+	if !launch.HasAccount(hello.Account) {
 		return errNobody
 	}
 	if err := p.restrictSkills(ctx); err != nil {
 		return err
 	}
 	p.learnCost(ctx, client)
-	if p.left != nil {
+	if p.leftover != nil {
 		p.reconcile(ctx, hello, asked)
 		p.relearn(ctx)
 	}

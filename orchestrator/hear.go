@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -45,7 +46,7 @@ func (p *process) hear(m claude.Message) {
 		}
 		p.mu.Lock()
 	}
-	if kept, ok := p.conn.(Kept); ok {
+	if kept, ok := p.conn.(launch.JournaledConn); ok {
 		p.offset = kept.Offset()
 	}
 	if change.LiveChanged {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/workspace"
@@ -34,7 +33,7 @@ func (o *Orchestrator) LookAt(ctx context.Context, sessionID, path string) (Look
 		look.TouchedAt = p.transcript.Touched[path]
 		p.mu.Unlock()
 	}
-	err = o.asUser(func() (err error) {
+	err = o.o.CLI.As(func() (err error) {
 		look.File, err = o.rules().Roots.ReadFile(s.CWD, path, maxLooked)
 		return err
 	})
@@ -75,16 +74,16 @@ func (o *Orchestrator) PermissionRules(ctx context.Context, sessionID string) ([
 		}
 		if json.Unmarshal(data, &file) == nil {
 			p := file.Permissions
-			out = append(out, SettingsRules{Source: source, Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, DefaultMode: p.DefaultMode, Home: o.o.CLI.getenv("HOME")})
+			out = append(out, SettingsRules{Source: source, Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, DefaultMode: p.DefaultMode, Home: o.o.CLI.Getenv("HOME")})
 		}
 	}
-	err = o.asUser(func() error {
+	err = o.o.CLI.As(func() error {
 		for _, path := range managedSettings {
 			if data, err := readSettings(path); err == nil {
 				add("managed", data)
 			}
 		}
-		if dir := o.configDir(); dir != "" {
+		if dir := o.o.CLI.ConfigDir(); dir != "" {
 			if data, err := readSettings(filepath.Join(dir, "settings.json")); err == nil {
 				add("user", data)
 			}
@@ -110,24 +109,4 @@ func readSettings(path string) ([]byte, error) {
 		return nil, os.ErrInvalid
 	}
 	return os.ReadFile(path)
-}
-
-// configDir is where the CLI keeps the person's settings, "" when that is not known.
-func (o *Orchestrator) configDir() string {
-	if o.o.CLI == nil {
-		return ""
-	}
-	var home, dir string
-	for _, entry := range o.o.CLI.Environ {
-		switch name, value, _ := strings.Cut(entry, "="); name {
-		case "CLAUDE_CONFIG_DIR":
-			dir = value
-		case "HOME":
-			home = value
-		}
-	}
-	if dir == "" && home != "" {
-		dir = filepath.Join(home, ".claude")
-	}
-	return dir
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -244,7 +245,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	if err == nil {
 		err = failpoint.After("message.after_send", client.SendUser(ctx, message))
 	}
-	repeated := errors.Is(err, ErrRepeated)
+	repeated := errors.Is(err, launch.ErrRepeated)
 	if err != nil && !repeated {
 		return false, fmt.Errorf("send user message: %w", err)
 	}

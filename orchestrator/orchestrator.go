@@ -15,11 +15,12 @@ import (
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/admission"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Store is what the orchestrator remembers with.
+// Store stores sessions, requests, grants and trust.
 type Store interface {
 	session.Store
 	pending.GrantStore
@@ -33,19 +34,19 @@ type Store interface {
 	AddIncident(ctx context.Context, body []byte) error
 }
 
-// Options says what an [Orchestrator] works with. All but Demo, MCP and Attachments
-// are required.
+// Options configures an [Orchestrator]. All but Demo, MCP, Sandbox and Attachments are
+// required.
 type Options struct {
 	Store    Store
 	Registry *pending.Registry
 	Bell     session.Bell
-	Launcher Launcher
-	CLI      *CLI
-	Rules    Rules // to begin with, see SetRules
+	Launcher launch.Launcher
+	CLI      *launch.CLI
+	Rules    Rules // at the start, see SetRules
 	NodeID   string
-	Demo     *Demo    // nil when there is no scripted model to run against
-	MCP      *MCP     // nil when sessions do not ask over MCP
-	Sandbox  *Sandbox // nil when CLIs run as this server does
+	Demo     *Demo           // nil when there is no scripted model to run against
+	MCP      *launch.MCP     // nil when sessions do not ask over MCP
+	Sandbox  *launch.Sandbox // nil when CLIs run as this server does
 	// Attachments may be nil when no message names one by its id.
 	Attachments Attachments
 	Log         *slog.Logger
@@ -70,6 +71,7 @@ type Orchestrator struct {
 
 	rung      chan struct{} // sessions are in touched; capacity 1, never closed
 	admission *admission.Control
+	starter   *launch.Starter
 
 	mu        sync.Mutex          // protects following
 	processes map[string]*process // running, by session id
@@ -87,6 +89,7 @@ func New(o Options) *Orchestrator {
 		processes: make(map[string]*process),
 		touched:   make(map[string]bool),
 	}
+	made.starter = &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}
 	made.admission = admission.New(admission.Options{
 		Store: o.Store, EachPerson: func() project.Limits { return made.rules().EachPerson }, Running: made.usage,
 	})

@@ -22,6 +22,7 @@ import (
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlite"
@@ -66,7 +67,7 @@ func withBench(t *testing.T, script claudetest.Script, limits func(*orchestrator
 		}
 		options := orchestrator.Options{
 			Store: store, Registry: b.registry, Bell: bell, Launcher: b.launcher,
-			CLI:   &orchestrator.CLI{Path: "/bin/sh", Environ: os.Environ()},
+			CLI:   &launch.CLI{Path: "/bin/sh", Environ: os.Environ()},
 			Rules: orchestrator.Rules{Roots: workspace.Roots{folder}, Limits: l}, NodeID: "here", Log: slog.New(slog.DiscardHandler),
 		}
 		for _, f := range change {
@@ -545,16 +546,16 @@ func (l *launcher) records(kind string) []claudetest.Record {
 	return some
 }
 
-func (l *launcher) Left(context.Context) ([]orchestrator.Left, error) { return nil, nil }
+func (l *launcher) Leftovers(context.Context) ([]launch.Leftover, error) { return nil, nil }
 
-func (l *launcher) Folder(id orchestrator.Incarnation) string {
+func (l *launcher) Folder(id launch.ID) string {
 	if l.folder == "" {
 		return ""
 	}
 	return filepath.Join(l.folder, id.ProcessID)
 }
 
-func (l *launcher) Launch(_ context.Context, _ orchestrator.Incarnation, c claude.Command, files map[string][]byte) (orchestrator.Conn, error) {
+func (l *launcher) Launch(_ context.Context, _ launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error) {
 	host, cli := claudetest.Pipe()
 	ctx, kill := context.WithCancel(context.Background())
 	conn := &conn{Transport: host, kill: kill, done: make(chan struct{}), deaf: l.deaf, mute: l.mute, slow: l.slow, late: l.late, pid: l.pid}

@@ -14,6 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/shim"
@@ -231,7 +232,7 @@ func TestAnswerToADyingProcessResumesItsSession(t *testing.T) {
 
 // left is a process that a former server left.
 type left struct {
-	id      orchestrator.Incarnation
+	id      launch.ID
 	from    *launcher
 	attach  func(attempt int) error // nil: it can be reached
 	slow    time.Duration           // of Remove
@@ -241,9 +242,9 @@ type left struct {
 	removed bool
 }
 
-func (l *left) Incarnation() orchestrator.Incarnation { return l.id }
+func (l *left) ID() launch.ID { return l.id }
 
-func (l *left) Attach(ctx context.Context, _ int64) (orchestrator.Conn, error) {
+func (l *left) Attach(ctx context.Context, _ int64) (launch.Conn, error) {
 	l.mu.Lock()
 	l.tries++
 	tries := l.tries
@@ -256,7 +257,7 @@ func (l *left) Attach(ctx context.Context, _ int64) (orchestrator.Conn, error) {
 	return l.from.Launch(ctx, l.id, claude.Command{}, nil)
 }
 
-func (l *left) Heard(string) (bool, error) { return l.heard, nil }
+func (l *left) Wrote(string) (bool, error) { return l.heard, nil }
 
 func (l *left) End(ctx context.Context) error { return l.Remove(ctx) }
 
@@ -277,10 +278,10 @@ func (l *left) gone() bool {
 // heir finds processes that a former server left.
 type heir struct {
 	*launcher
-	left []orchestrator.Left
+	left []launch.Leftover
 }
 
-func (h *heir) Left(context.Context) ([]orchestrator.Left, error) { return h.left, nil }
+func (h *heir) Leftovers(context.Context) ([]launch.Leftover, error) { return h.left, nil }
 
 // inherits has a session and its process stored, as the former server did.
 func inherits(t *testing.T, processes ...*left) func(*orchestrator.Options) {
@@ -294,7 +295,7 @@ func inherits(t *testing.T, processes ...*left) func(*orchestrator.Options) {
 				l.id.ProcessID = "stray"
 				continue
 			}
-			l.id = orchestrator.Incarnation{SessionID: fmt.Sprint("s", i), ProcessID: fmt.Sprint("p", i)}
+			l.id = launch.ID{SessionID: fmt.Sprint("s", i), ProcessID: fmt.Sprint("p", i)}
 			now := time.Now()
 			if err := o.Store.CreateSession(context.Background(), session.Session{SessionID: l.id.SessionID, CWD: "/", CreatedAt: now, UpdatedAt: now, Begun: true}); err != nil {
 				t.Fatal(err)
@@ -318,7 +319,7 @@ func TestHungProcessesAreWaitedForAndThenEnded(t *testing.T) {
 		}
 		return nil
 	}}, &left{attach: func(int) error { return hung }}
-	stray := &left{id: orchestrator.Incarnation{SessionID: "nobody knows it"}, slow: 5 * time.Second}
+	stray := &left{id: launch.ID{SessionID: "nobody knows it"}, slow: 5 * time.Second}
 	withBench(t, claudetest.Script{}, nil, func(b *bench) {
 		b.wait("s0", func(s session.ProcessState) bool { return s.PID != 0 })
 		if stray.gone() {

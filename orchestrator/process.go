@@ -3,7 +3,10 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -24,7 +28,7 @@ type process struct {
 	o         *Orchestrator
 	session   session.Session
 	plan      launchPlan
-	left      Left // the running process that is adopted; nil for one to be launched
+	leftover  launch.Leftover // the process that is adopted; nil for one to be started
 	processID string
 	log       *slog.Logger
 
@@ -49,7 +53,7 @@ type process struct {
 	transcript *transcript.Builder
 	memo       memo
 	withheld   map[string]struct{} // messages that somebody takes back
-	conn       Conn
+	conn       launch.Conn
 	client     *claude.Client
 	offset     int64 // of the journal: all before is in items, state, transcript and memo
 	marked     int64 // the offset that is stored
@@ -144,7 +148,7 @@ func (p *process) run(ctx context.Context) {
 
 	p.mu.Lock()
 	detached, stop := p.detached, p.stopReason
-	kept, _ := p.conn.(Kept)
+	kept, _ := p.conn.(launch.JournaledConn)
 	p.mu.Unlock()
 	if kept != nil {
 		defer p.drop(kept)
@@ -165,20 +169,20 @@ func (p *process) run(ctx context.Context) {
 	if detached {
 		return
 	}
-	forget := func(context.Context) error { return nil }
+	remove := func(context.Context) error { return nil }
 	if kept != nil {
-		forget = kept.Forget
-	} else if p.conn == nil && p.left != nil {
-		forget = p.left.Remove // it was never reached
+		remove = kept.Remove
+	} else if p.conn == nil && p.leftover != nil {
+		remove = p.leftover.Remove // it was never reached
 	}
-	if err := forget(lasting); err != nil {
+	if err := remove(lasting); err != nil {
 		p.log.Warn("cannot clear away what is left of the process", "error", err)
 	}
 }
 
 // drop ends the connection to a process that is kept elsewhere.
-func (p *process) drop(kept Kept) {
-	if err := kept.Detach(); err != nil {
+func (p *process) drop(conn launch.JournaledConn) {
+	if err := conn.Detach(); err != nil {
 		p.log.Warn("letting go of Claude was not clean", "error", err)
 	}
 }
@@ -194,7 +198,7 @@ func orElse(s, other string) string {
 // let go of, and returns a sentence that says why it ended if it was not us who
 // ended it.
 func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
-	if p.left != nil {
+	if p.leftover != nil {
 		conn, err := p.takeOver(ctx)
 		if err == nil {
 			return p.drive(ctx, lasting, conn)
@@ -204,43 +208,73 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 			return ""
 		}
 		p.log.ErrorContext(ctx, "cannot reach the process that a former server left", "error", err)
-		if err := p.left.End(lasting); err != nil {
+		if err := p.leftover.End(lasting); err != nil {
 			p.log.ErrorContext(ctx, "cannot end what is left of the process", "error", err)
 		}
 		return "The Claude process could not be reached after the server was restarted, so it was ended."
 	}
-	id := Incarnation{SessionID: p.session.SessionID, ProcessID: p.processID}
-	w, err := p.wire(ctx, id)
-	if err != nil {
-		// A session in which Claude asks in its own ways alone is better than none.
-		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
-	}
-	var command claude.Command
-	if err = p.recheck(ctx); err == nil {
-		command, err = p.o.o.CLI.command(p, w)
-	}
+	conn, err := p.start(ctx)
 	if err == nil {
-		var conn Conn
-		if conn, err = p.o.o.Launcher.Launch(ctx, id, p.confine(command, id, w), w.files); err == nil {
-			return p.drive(ctx, lasting, conn)
-		}
+		return p.drive(ctx, lasting, conn)
 	}
 	p.log.ErrorContext(ctx, "cannot start Claude", "error", err)
-	return launchSentence(err, command.Path, p.session.CWD)
+	return startSentence(err)
+}
+
+// start starts the CLI.
+func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
+	s := p.session
+	spec := launch.Process{
+		ID: launch.ID{SessionID: s.SessionID, ProcessID: p.processID}, Folder: s.CWD,
+		NewSession: p.plan.SessionID, Resume: p.plan.Resume, Fork: p.plan.Fork, ContinueTurn: p.plan.ContinueTurn,
+		Model: s.Model, PermissionMode: s.PermissionMode, AllowBypass: s.PermissionMode == bypass, AllowedTools: s.AllowedTools,
+		Writable: p.o.rules().Roots, Environ: map[string]string{},
+	}
+	if p.o.rules().asksIn(s.CWD) {
+		if spec.Agent, err = p.o.starter.ConnectAgent(ctx, spec.ID); err != nil {
+			// A session in which Claude cannot ask over MCP is better than none.
+			p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
+		}
+	}
+	if err := p.recheck(ctx); err != nil {
+		return nil, err
+	}
+	spec.UserSettingsOnly = p.plan.settings.leaveOut
+	maps.Copy(spec.Environ, p.plan.settings.variables)
+	if s.Demo && p.o.o.Demo != nil {
+		maps.Copy(spec.Environ, p.o.o.Demo.Environ)
+		spec.Own = []string{filepath.Dir(p.o.o.Demo.Folder)} // inside the state folder
+	}
+	return p.o.starter.Start(ctx, spec)
+}
+
+// startSentence tells a person why the CLI could not be started.
+func startSentence(err error) string {
+	var invalid *InvalidError
+	var failed *launch.Error
+	switch {
+	case errors.As(err, &invalid):
+		return invalid.Sentence
+	case errors.Is(err, ErrUntrusted):
+		return "The settings of the folder were changed in the moment in which Claude was to be started. Start again to look at them."
+	case errors.As(err, &failed):
+		return failed.Sentence()
+	}
+	return fmt.Sprintf("Claude could not be started: %v.", err)
 }
 
 // hungPatience is how long a shim that does not answer may go on so: a machine
 // that is short of time, as after its start, is no reason to end a session.
 const hungPatience = 10 * time.Second
 
-func (p *process) takeOver(ctx context.Context) (Conn, error) {
+func (p *process) takeOver(ctx context.Context) (launch.Conn, error) {
 	if err := failpoint.Hit("adopt.before_attach"); err != nil {
 		return nil, err
 	}
-	if err := p.rewire(p.left.Incarnation()); err != nil {
+	if err := p.o.starter.ReconnectAgent(p.leftover.ID()); err != nil {
 		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
 	}
-	conn, err := p.left.Attach(ctx, p.offset)
+	conn, err := p.leftover.Attach(ctx, p.offset)
 	for began := time.Now(); errors.Is(err, shim.ErrHung) && time.Since(began) < hungPatience; {
 		p.log.WarnContext(ctx, "the process that a former server left does not answer yet", "error", err)
 		p.update(func(s *session.ProcessState) {
@@ -253,7 +287,7 @@ func (p *process) takeOver(ctx context.Context) (Conn, error) {
 		case <-ctx.Done():
 			return nil, err
 		}
-		conn, err = p.left.Attach(ctx, p.offset)
+		conn, err = p.leftover.Attach(ctx, p.offset)
 	}
 	if err != nil {
 		return nil, err
@@ -266,7 +300,7 @@ func (p *process) takeOver(ctx context.Context) (Conn, error) {
 }
 
 // drive talks to a running CLI until it is gone.
-func (p *process) drive(ctx, lasting context.Context, conn Conn) (reason string) {
+func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason string) {
 	client := claude.NewClient(conn, claude.Options{
 		CanUseTool:   p.ask,
 		Elicitation:  p.elicit,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -123,7 +124,7 @@ func (p *process) flush(ctx context.Context) error {
 		state := p.state
 		progress.Process = &state
 	}
-	kept, _ := p.conn.(Kept)
+	kept, _ := p.conn.(launch.JournaledConn)
 	if kept != nil && (p.offset != p.marked || p.unsaved) {
 		progress.Mark = &session.Mark{ProcessID: p.processID, Offset: p.offset, Memo: transcript.Encode(storedMemo{p.transcript.Memo, p.memo})}
 	}

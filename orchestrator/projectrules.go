@@ -13,6 +13,7 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/config"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 )
 
@@ -83,7 +84,7 @@ func (p *process) keptFor(ctx context.Context, input json.RawMessage) (decision,
 	if err := json.Unmarshal(input, &call); err != nil {
 		return "", "", fmt.Errorf("orchestrator: read the input of a hook: %w", err)
 	}
-	if strings.HasPrefix(call.Tool, "mcp__"+MCPServer+"__") || call.Tool == questionTool {
+	if strings.HasPrefix(call.Tool, launch.MCPToolPrefix) || call.Tool == questionTool {
 		return "", "", nil // it asks people
 	}
 	book, in, err := p.projectRules(ctx)
@@ -160,7 +161,7 @@ func (p *process) restrictSkills(ctx context.Context) error {
 // CLIs does.
 func (o *Orchestrator) Disk() project.Disk {
 	d := project.Disk{Resolve: func(file string) (real string) {
-		err := o.asUser(func() (err error) {
+		err := o.o.CLI.As(func() (err error) {
 			real, err = follow(file)
 			return err
 		})
@@ -169,7 +170,7 @@ func (o *Orchestrator) Disk() project.Disk {
 		}
 		return real
 	}, Root: func(folder string) (root string) {
-		if o.asUser(func() (err error) {
+		if o.o.CLI.As(func() (err error) {
 			root, err = config.Project(folder)
 			return err
 		}) != nil {
@@ -177,9 +178,7 @@ func (o *Orchestrator) Disk() project.Disk {
 		}
 		return root
 	}}
-	if o.o.CLI != nil {
-		d.Home = o.o.CLI.getenv("HOME")
-	}
+	d.Home = o.o.CLI.Getenv("HOME")
 	return d
 }
 

@@ -42,8 +42,8 @@ const (
 // changed last first.
 func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error) {
 	var all []claude.Saved
-	err := o.asUser(func() (err error) {
-		all, err = o.saved().List(mostSaved)
+	err := o.o.CLI.As(func() (err error) {
+		all, err = o.o.CLI.Saved().List(mostSaved)
 		return err
 	})
 	if err != nil {
@@ -101,8 +101,8 @@ func (o *Orchestrator) SavedTranscript(sessionID string, before int64) (SavedPag
 }
 
 func (o *Orchestrator) findSaved(sessionID string) (s claude.Saved, folder string, err error) {
-	err = o.asUser(func() (err error) {
-		s, err = o.saved().Find(sessionID)
+	err = o.o.CLI.As(func() (err error) {
+		s, err = o.o.CLI.Saved().Find(sessionID)
 		return err
 	})
 	if errors.Is(err, claude.ErrNotSaved) {
@@ -118,21 +118,9 @@ func (o *Orchestrator) findSaved(sessionID string) (s claude.Saved, folder strin
 	return s, folder, nil
 }
 
-func (o *Orchestrator) saved() *claude.SavedFolder { return o.o.CLI.saved() }
-
-// asUser calls f with the file rights of the user as whom CLIs run. All that Claude
-// can put links into is read and written so: with our own rights a link would lead
-// us where Claude cannot go.
-func (o *Orchestrator) asUser(f func() error) error {
-	if o.o.CLI == nil {
-		return f()
-	}
-	return o.o.CLI.RunAs.Do(f)
-}
-
 // resolve is that of roots, for a folder that the user of CLIs may enter.
 func (o *Orchestrator) resolve(roots workspace.Roots, cwd string) (real string, err error) {
-	err = o.asUser(func() error {
+	err = o.o.CLI.As(func() error {
 		if real, err = roots.Resolve(cwd); err != nil {
 			return err
 		}
@@ -148,8 +136,8 @@ func (o *Orchestrator) resolve(roots workspace.Roots, cwd string) (real string, 
 func (o *Orchestrator) readSaved(s claude.Saved, end, size int64) ([]session.Item, int64, error) {
 	items := transcript.NewSaved()
 	var begin int64
-	err := o.asUser(func() (err error) {
-		begin, err = o.saved().Read(s, end, size, items.Add)
+	err := o.o.CLI.As(func() (err error) {
+		begin, err = o.o.CLI.Saved().Read(s, end, size, items.Add)
 		return err
 	})
 	if err != nil {
@@ -164,8 +152,8 @@ func (o *Orchestrator) mayTakeUp(r StartRequest) error {
 		return nil
 	}
 	running := false
-	err := o.asUser(func() error {
-		s, err := o.saved().Find(r.Resume)
+	err := o.o.CLI.As(func() error {
+		s, err := o.o.CLI.Saved().Find(r.Resume)
 		running = err == nil && s.Running
 		return nil // the CLI says itself what it does not find
 	})

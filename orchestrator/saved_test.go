@@ -12,6 +12,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -103,6 +104,6 @@ func TestSavedConversations(t *testing.T) {
 			t.Errorf("fork: %s, %v", fork, err)
 		}
 	}, func(o *orchestrator.Options) {
-		o.CLI = &orchestrator.CLI{Path: "/bin/sh", Environ: append(os.Environ(), "CLAUDE_CONFIG_DIR="+config)}
+		o.CLI = &launch.CLI{Path: "/bin/sh", Environ: append(os.Environ(), "CLAUDE_CONFIG_DIR="+config)}
 	})
 }

@@ -131,7 +131,7 @@ func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 			return session.Session{}, &InvalidError{Field: "demo", Sentence: "This server has no demo."}
 		}
 		if r.CWD == "" {
-			if err := o.asUser(func() error { return os.MkdirAll(o.o.Demo.Folder, 0o700) }); err != nil {
+			if err := o.o.CLI.As(func() error { return os.MkdirAll(o.o.Demo.Folder, 0o700) }); err != nil {
 				return session.Session{}, fmt.Errorf("orchestrator: make the demo's folder: %w", err)
 			}
 			r.CWD = o.o.Demo.Folder

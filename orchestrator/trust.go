@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude/folder"
@@ -69,38 +68,6 @@ type settingsPlan struct {
 	variables map[string]string // with leaveOut
 }
 
-// leftOut are the setting sources of a CLI that leaves the project's out.
-var leftOut = []string{"user"}
-
-// ownFolders are those that belong to the CLI's user, under the names they may have.
-func (c *CLI) ownFolders() []string {
-	var own []string
-	for _, kv := range c.Environ {
-		if home, ok := strings.CutPrefix(kv, "HOME="); ok && home != "" {
-			own = append(own, filepath.Join(home, ".claude"))
-		}
-		if dir, ok := strings.CutPrefix(kv, "CLAUDE_CONFIG_DIR="); ok && dir != "" {
-			own = append(own, filepath.Clean(dir))
-		}
-	}
-	for _, dir := range own {
-		if real, err := filepath.EvalSymlinks(dir); err == nil && !slices.Contains(own, real) {
-			own = append(own, real)
-		}
-	}
-	return own
-}
-
-// home is the home folder of the CLI's user, "" when it has none.
-func (c *CLI) home() (home string) {
-	for _, kv := range c.Environ {
-		if dir, ok := strings.CutPrefix(kv, "HOME="); ok {
-			home = dir
-		}
-	}
-	return home
-}
-
 // look reads what the CLI would take from a folder.
 func (o *Orchestrator) look(ctx context.Context, cwd string) (folder.Found, error) {
 	allowed, err := o.allowedIn(ctx, cwd)
@@ -108,8 +75,8 @@ func (o *Orchestrator) look(ctx context.Context, cwd string) (folder.Found, erro
 		return folder.Found{}, err
 	}
 	var found folder.Found
-	err = o.asUser(func() (err error) {
-		found, err = folder.Read(cwd, folder.Known{Own: o.o.CLI.ownFolders(), Home: o.o.CLI.home(), Allowed: allowed})
+	err = o.o.CLI.As(func() (err error) {
+		found, err = folder.Read(cwd, folder.Known{Own: o.o.CLI.OwnFolders(), Home: o.o.CLI.Getenv("HOME"), Allowed: allowed})
 		return err
 	})
 	if err != nil {

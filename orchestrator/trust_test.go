@@ -15,6 +15,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -193,7 +194,7 @@ func TestSettingsThatChangeBeforeTheExec(t *testing.T) {
 			b.t.Errorf("got %q, and %d processes", s.Error, len(b.launcher.commands()))
 		}
 	}, func(o *orchestrator.Options) {
-		o.MCP = &orchestrator.MCP{Exe: "/bin/false", Tokens: changing{func() { b.settings(hookOf("touch a")) }}}
+		o.MCP = &launch.MCP{Exe: "/bin/false", Tokens: changing{func() { b.settings(hookOf("touch a")) }}}
 		o.Launcher.(*launcher).folder = "/nowhere"
 	})
 }

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"regexp"
 	"strings"
 	"time"
 )
@@ -57,7 +56,7 @@ func (o *Orchestrator) Vitals(sessionID string) (Vitals, bool) {
 	}
 	p.mu.Lock()
 	v := Vitals{
-		ProcessID: p.processID, HeardAt: p.heard, Samples: append([]Sample(nil), p.samples...), Adopted: p.left != nil, Reached: p.conn != nil || p.left == nil,
+		ProcessID: p.processID, HeardAt: p.heard, Samples: append([]Sample(nil), p.samples...), Adopted: p.leftover != nil, Reached: p.conn != nil || p.leftover == nil,
 		Resumed: p.plan.Resume != "", Questions: len(p.questions), Unreadable: p.unreadable, Offset: p.offset, Unwritten: p.itemBytes, RulesRevoked: len(p.taken),
 	}
 	for _, toolName := range p.transcript.RunningCalls() {
@@ -77,21 +76,4 @@ const stderrLines = 20
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
-
-var (
-	secretName = regexp.MustCompile(`(?i)key|token|secret|password|credential|auth`)
-	secretText = regexp.MustCompile(`(?i)\b(?:sk-[a-z0-9_-]{8,}|gh[a-z]_[a-z0-9]{16,}|xox[a-z]-[a-z0-9-]{8,}|bearer\s+\S+|eyJ[a-z0-9_-]{10,}\.[a-z0-9._-]+)|://[^/\s:@]+:[^/\s@]+@`)
-)
-
-// Redact takes out of a text what the environment holds in variables named like
-// secrets, and what looks like one.
-func (c *CLI) Redact(text string) string {
-	for _, kv := range c.Environ {
-		name, value, _ := strings.Cut(kv, "=")
-		if len(value) >= 6 && secretName.MatchString(name) {
-			text = strings.ReplaceAll(text, value, "[redacted]")
-		}
-	}
-	return secretText.ReplaceAllString(text, "[redacted]")
 }

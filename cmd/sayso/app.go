@@ -22,6 +22,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/attachment"
 	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
@@ -56,7 +57,7 @@ type app struct {
 	runAs   *claude.RunAs // nil: Claude runs as the user of the server
 	model   *scriptedmodel.Server
 	demo    *orchestrator.Demo
-	sandbox *orchestrator.Sandbox
+	sandbox *launch.Sandbox
 
 	runtime      *runtimeSettings
 	policy       *askingPolicy
@@ -237,9 +238,9 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.requests = pending.NewRegistry(a.store, notifier)
 	a.orchestrator = orchestrator.New(orchestrator.Options{
 		Store: a.store, Registry: a.requests, Bell: notifier,
-		Launcher: orchestrator.Shims{Exe: a.in.exe, Root: shimsIn(s.StateDir), Epoch: epoch, Private: privateIn(s.StateDir), RunAs: a.runAs},
-		CLI:      &orchestrator.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe},
-		MCP:      &orchestrator.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: a.directory},
+		Launcher: launch.Shims{Exe: a.in.exe, Root: shimsIn(s.StateDir), Epoch: epoch, Private: privateIn(s.StateDir), RunAs: a.runAs},
+		CLI:      &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe},
+		MCP:      &launch.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: a.directory},
 		Sandbox:  a.sandbox,
 		Rules:    rules, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, Log: a.log,
 	})

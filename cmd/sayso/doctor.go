@@ -14,6 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/migrations"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/store"
 )
 
@@ -50,7 +51,7 @@ func doctor(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if s.ClaudeUser != "" || err != nil {
 		report("Claude's user", err, "keeps Claude from what is the server's")
 	}
-	o := orchestrator.New(orchestrator.Options{CLI: &orchestrator.CLI{Path: s.Claude, Environ: runAs.Environ(os.Environ()), RunAs: runAs, Exe: exe}, Rules: orchestrator.Rules{Roots: roots}})
+	o := orchestrator.New(orchestrator.Options{CLI: &launch.CLI{Path: s.Claude, Environ: runAs.Environ(os.Environ()), RunAs: runAs, Exe: exe}, Rules: orchestrator.Rules{Roots: roots}})
 	e := o.Environment(ctx)
 	var problem error
 	if e.Problem != "" {

@@ -11,14 +11,14 @@ import (
 	"syscall"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/shim"
 )
 
 // sandboxOf is the sandbox that the settings ask for, nil for none. The error says
 // what keeps it from working: a server that was told to confine Claude and cannot
 // does not start.
-func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*orchestrator.Sandbox, error) {
+func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*launch.Sandbox, error) {
 	switch s.Sandbox {
 	case "", "none":
 		return nil, nil
@@ -49,7 +49,7 @@ func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*orchestrator.Sandb
 	if program, err := filepath.EvalSymlinks(exe); err != nil || strings.HasPrefix(program, state+"/") {
 		return nil, errors.New("--sandbox hides the state folder, and the program sayso lies in it; put it elsewhere")
 	}
-	box := &orchestrator.Sandbox{Bwrap: bwrap, Exe: exe, State: state}
+	box := &launch.Sandbox{Bwrap: bwrap, Exe: exe, State: state}
 	for _, secret := range []string{s.TLSKey, s.OIDC.SecretFile, s.file} {
 		if secret == "" {
 			continue

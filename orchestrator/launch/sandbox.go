@@ -1,4 +1,4 @@
-package orchestrator
+package launch
 
 import (
 	"os"
@@ -9,40 +9,39 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 )
 
-// Sandbox is a bubblewrap around each CLI: what it runs sees neither the state of
-// this server nor its processes, and writes only where sessions work.
+// Sandbox wraps each CLI in bubblewrap: whatever it runs sees neither the state of this
+// server nor its processes, and writes only where sessions work.
 type Sandbox struct {
 	Bwrap string   // of bubblewrap, absolute
 	Exe   string   // of sayso, absolute: `sayso enter FOLDER PROGRAM ARGUMENTS`
 	State string   // the folder that is hidden, absolute and without symbolic links
 	Hide  []string // files elsewhere that hold secrets of the server
-	// Private is the folder with what each process has for itself when CLIs run as
-	// another user, "" when they do not; see [Shims.Private].
+	// Private is that of [Shims].
 	Private string
 }
 
-// served are places below /run that programs need to find others by name.
-var served = []string{"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/current-system", "/run/wrappers"}
+// resolverPaths are the paths below /run that programs need to resolve names.
+var resolverPaths = []string{"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/current-system", "/run/wrappers"}
 
-// wrap returns the command inside the sandbox. writable are folders that it may
-// change, shown those in the hidden ones that it needs all the same.
+// wrap returns the command inside the sandbox. It may write to writable and, inside
+// hidden folders, read shown and write to own.
 func (s *Sandbox) wrap(c claude.Command, cli *CLI, writable []string, shown []string, own []string) claude.Command {
 	args := []string{
 		"--die-with-parent", "--unshare-pid", "--unshare-ipc",
-		// Of a server that runs as root nothing but the user id is left.
+		// Of a server that runs as root only the user id is left.
 		"--cap-drop", "ALL",
 	}
 	outside := cli.RunAs != nil && os.Geteuid() != 0
 	if cli.RunAs != nil && !outside {
-		// The last step inside becomes the user, and has no capability either then.
+		// The last step inside becomes the user and loses these capabilities too.
 		args = append(args, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
 	}
 	args = append(args,
 		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
-		// Sockets of services that would do outside what cannot be done here.
+		// Hides sockets of services that act outside of the sandbox.
 		"--tmpfs", "/run",
 	)
-	for _, path := range served {
+	for _, path := range resolverPaths {
 		args = append(args, "--ro-bind-try", path, path)
 	}
 	for _, path := range append([]string{"/tmp", "/var/tmp"}, writable...) {
@@ -61,43 +60,40 @@ func (s *Sandbox) wrap(c claude.Command, cli *CLI, writable []string, shown []st
 	for _, path := range s.Hide {
 		args = append(args, "--ro-bind", "/dev/null", path)
 	}
-	// bubblewrap finds the folder by its name: enter looks whether it is still the one.
+	// bubblewrap opens the folder by its name: enter checks that it is still the same.
 	args = append(args, "--", s.Exe, "enter")
 	if cli.RunAs != nil && !outside {
 		args = append(args, "--as="+cli.RunAs.Numbers())
 	}
 	args = append(args, c.Dir, c.Path)
 	c.Path, c.Args = s.Bwrap, append(args, c.Args...)
-	if outside { // bubblewrap makes a sandbox for root, or without any capability
-		c = cli.as(c)
+	if outside { // bubblewrap needs root, or no capability at all
+		c = cli.asUser(c)
 	}
 	return c
 }
 
-// confine puts the command of a process into the sandbox, if there is one, and has
-// it run as the user of CLIs.
-func (p *process) confine(c claude.Command, id Incarnation, w wiring) claude.Command {
-	s := p.o.o.Sandbox
-	if s == nil {
-		return p.o.o.CLI.as(c)
+// confine wraps the command of a process in the sandbox, if there is one, and makes it
+// run as the user of CLIs.
+func (s *Starter) confine(c claude.Command, p Process) claude.Command {
+	if s.Sandbox == nil {
+		return s.CLI.asUser(c)
 	}
-	writable := slices.Clone(p.o.rules().Roots)
+	writable := slices.Clone(p.Writable)
 	for _, kv := range c.Env {
 		name, value, _ := strings.Cut(kv, "=")
 		if slices.Contains([]string{"HOME", "CLAUDE_CONFIG_DIR", "TMPDIR"}, name) && filepath.IsAbs(value) {
 			writable = append(writable, filepath.Clean(value))
 		}
 	}
-	var shown, own []string
-	for name := range w.files {
-		shown = append(shown, filepath.Join(p.o.o.Launcher.Folder(id), name))
+	folder := s.Launcher.Folder(p.ID)
+	var shown []string
+	for name := range p.Agent.files {
+		shown = append(shown, filepath.Join(folder, name))
 	}
 	slices.Sort(shown)
-	if s.Private != "" && len(shown) > 0 { // all of the folder, which only its user may enter
-		shown = []string{p.o.o.Launcher.Folder(id)}
+	if s.Sandbox.Private != "" && len(shown) > 0 { // the whole folder, which only its user may enter
+		shown = []string{folder}
 	}
-	if p.session.Demo { // works and lives in the state folder
-		own = append(own, filepath.Dir(p.o.o.Demo.Folder))
-	}
-	return s.wrap(c, p.o.o.CLI, writable, shown, own)
+	return s.Sandbox.wrap(c, s.CLI, writable, shown, p.Own)
 }

@@ -126,12 +126,12 @@ func (o *Orchestrator) unsaved(ctx context.Context, s session.Session) (messageI
 	if err != nil || known.Sending == "" {
 		return "", err
 	}
-	err = o.asUser(func() error {
-		saved, err := o.saved().Find(s.SessionID)
+	err = o.o.CLI.As(func() error {
+		saved, err := o.o.CLI.Saved().Find(s.SessionID)
 		if err != nil {
 			return nil // what the CLI does not find it says itself
 		}
-		holds, err := o.saved().Holds(saved, known.Sending)
+		holds, err := o.o.CLI.Saved().Holds(saved, known.Sending)
 		if err == nil && !holds {
 			messageID = known.Sending
 		}

@@ -1,4 +1,4 @@
-package orchestrator
+package launch
 
 import (
 	"context"
@@ -11,10 +11,9 @@ import (
 	"github.com/sayso-dev/sayso/shim"
 )
 
-// journalConn is what a dead shim has left: the lines of its CLI that nobody has
-// read yet, and nothing to talk to.
+// journalConn reads the journal of a shim that is gone. Nothing can be sent.
 type journalConn struct {
-	left   leftShim
+	left   leftoverShim
 	offset int64
 	next   func() (journalLine, bool)
 	stop   func()
@@ -24,12 +23,12 @@ type journalConn struct {
 type journalLine struct {
 	offset int64
 	line   []byte
-	err    error // the line, or a part of the journal, is lost
+	err    error // set when the line, or a part of the journal, is lost
 }
 
-var errStopReading = errors.New("nobody reads on")
+var errStopReading = errors.New("reading stopped")
 
-func (l leftShim) readJournal(_ context.Context, offset int64) (Conn, error) {
+func (l leftoverShim) readJournal(_ context.Context, offset int64) (Conn, error) {
 	lines := func(yield func(journalLine) bool) {
 		err := shim.ReadJournal(l.bundle.Dir, offset, func(offset int64, line []byte, mark shim.Mark) error {
 			next := journalLine{offset: offset, line: line}
@@ -86,10 +85,10 @@ func (c *journalConn) Send([]byte) error                { return claude.ErrClose
 func (c *journalConn) PID() int                         { return 0 }
 func (c *journalConn) CloseInput() error                { return nil }
 func (c *journalConn) Terminate() error                 { return nil }
-func (c *journalConn) Kill() error                      { return nil } // Forget ends what may be left of the tree
+func (c *journalConn) Kill() error                      { return nil } // Remove ends what may be left of the tree
 func (c *journalConn) Done() <-chan struct{}            { return c.done }
 func (c *journalConn) Offset() int64                    { return c.offset }
 func (c *journalConn) Commit(int64)                     {}
 func (c *journalConn) Detach() error                    { return nil }
-func (c *journalConn) Heard(id string) (bool, error)    { return c.left.Heard(id) }
-func (c *journalConn) Forget(ctx context.Context) error { return c.left.Remove(ctx) }
+func (c *journalConn) Wrote(id string) (bool, error)    { return c.left.Wrote(id) }
+func (c *journalConn) Remove(ctx context.Context) error { return c.left.Remove(ctx) }

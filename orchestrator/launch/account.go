@@ -1,0 +1,49 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+)
+
+// HasAccount reports whether the CLI that answered initialize has an account.
+func HasAccount(a claude.AccountInfo) bool {
+	return a.Email != "" || a.APIKeySource != "" && a.APIKeySource != "none" ||
+		a.TokenSource != "" && a.TokenSource != "none" ||
+		a.APIProvider != "" && a.APIProvider != "firstParty"
+}
+
+// SignedIn asks the CLI at path whether it has an account; its exit status says so
+// within half a second. A positive answer is kept for a minute, a negative one is not,
+// so that a sign-in is seen at once.
+func (c *CLI) SignedIn(ctx context.Context, path string) bool {
+	const ttl, timeout = time.Minute, 10 * time.Second
+	c.mu.Lock()
+	fresh := time.Since(c.signedInAt) < ttl
+	c.mu.Unlock()
+	if fresh {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if _, err := c.output(ctx, path, "auth", "status"); err != nil {
+		return false
+	}
+	c.mu.Lock()
+	c.signedInAt = time.Now()
+	c.mu.Unlock()
+	return true
+}
+
+// NotSignedIn tells a person how to sign in to the CLI at path. It names the program
+// in full unless typing claude runs it.
+func NotSignedIn(path string) string {
+	program := "claude"
+	if found, err := exec.LookPath(program); err != nil || found != path {
+		program = path
+	}
+	return fmt.Sprintf("Claude is not signed in on this server. Run %s there once and sign in, or start sayso with ANTHROPIC_API_KEY set.", program)
+}

@@ -1,0 +1,196 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+)
+
+// CLI is the Claude CLI that this node runs. It is safe for concurrent use.
+type CLI struct {
+	Path    string   // "" to look for claude in PATH
+	Environ []string // of the server, KEY=value; package claude chooses what the CLI gets
+	// RunAs is the user as whom CLIs run, and who reads and writes their files; nil
+	// when that is the server's own. Environ is then that of the user.
+	RunAs *claude.RunAs
+	Exe   string // of sayso, absolute; required with RunAs
+
+	mu         sync.Mutex // protects following
+	builds     map[string]build
+	saved      *claude.SavedFolder
+	signedInAt time.Time // when the CLI last said that it has an account
+}
+
+// build is what was found out about one build of the CLI.
+type build struct {
+	modified time.Time // of the file, when asked
+	version  string
+	problem  string
+}
+
+// NoCLIError says in one sentence why there is no CLI to run and what to do.
+type NoCLIError struct{ Sentence string }
+
+func (e *NoCLIError) Error() string { return e.Sentence }
+
+// As calls f with the file rights of the user as whom CLIs run. Whatever Claude can
+// put links into is read and written so: with the server's own rights a link would
+// lead where Claude cannot go. A nil CLI calls f.
+func (c *CLI) As(f func() error) error {
+	if c == nil {
+		return f()
+	}
+	return c.RunAs.Do(f)
+}
+
+// asUser returns a command that becomes the user of CLIs and then runs command.
+func (c *CLI) asUser(command claude.Command) claude.Command {
+	if c.RunAs != nil {
+		command.Args = append([]string{"enter", "--as=" + c.RunAs.Numbers(), command.Dir, command.Path}, command.Args...)
+		command.Path = c.Exe
+		if os.Geteuid() != 0 { // the server itself may not enter the folder
+			command.Dir = "/"
+		}
+	}
+	return command
+}
+
+// Getenv returns a variable of the environment that the CLI gets.
+func (c *CLI) Getenv(key string) string {
+	if c == nil {
+		return ""
+	}
+	for _, kv := range slices.Backward(c.Environ) {
+		if name, value, _ := strings.Cut(kv, "="); name == key {
+			return value
+		}
+	}
+	return ""
+}
+
+// ConfigDir returns where the CLI keeps the person's settings, "" when that is
+// unknown.
+func (c *CLI) ConfigDir() string {
+	if dir := c.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+		return dir
+	}
+	if home := c.Getenv("HOME"); home != "" {
+		return filepath.Join(home, ".claude")
+	}
+	return ""
+}
+
+// OwnFolders returns the folders that belong to the CLI's user, under all their names.
+func (c *CLI) OwnFolders() []string {
+	var own []string
+	for _, kv := range c.Environ {
+		if home, ok := strings.CutPrefix(kv, "HOME="); ok && home != "" {
+			own = append(own, filepath.Join(home, ".claude"))
+		}
+		if dir, ok := strings.CutPrefix(kv, "CLAUDE_CONFIG_DIR="); ok && dir != "" {
+			own = append(own, filepath.Clean(dir))
+		}
+	}
+	for _, dir := range own {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && !slices.Contains(own, real) {
+			own = append(own, real)
+		}
+	}
+	return own
+}
+
+// Saved returns the folder of the conversations that this CLI, and others of the same
+// person, have saved.
+func (c *CLI) Saved() *claude.SavedFolder {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.saved == nil {
+		c.saved = claude.NewSavedFolder(claude.ConfigDir(c.Environ))
+	}
+	return c.saved
+}
+
+// Find returns the absolute path of the CLI. The error is a [NoCLIError].
+func (c *CLI) Find() (string, error) {
+	name := c.Path
+	if name == "" {
+		name = "claude"
+	}
+	path, err := exec.LookPath(name)
+	problem := ""
+	switch {
+	case err == nil:
+		return filepath.Abs(path)
+	case errors.Is(err, os.ErrPermission):
+		problem = notExecutable(name)
+	case c.Path != "":
+		problem = fmt.Sprintf("There is no Claude CLI at %s. Correct the setting --claude, or install the CLI there.", name)
+	default:
+		problem = "The Claude CLI is not installed: there is no command claude in PATH. Install it, or say where it is with --claude."
+	}
+	return "", &NoCLIError{problem}
+}
+
+func notExecutable(path string) string {
+	return fmt.Sprintf("The Claude CLI at %s is not executable. Make it so with: chmod +x %s", path, path)
+}
+
+// Version asks the CLI at path for its version, once for each build of it. problem is
+// a sentence when it does not run.
+func (c *CLI) Version(ctx context.Context, path string) (version, problem string) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Sprintf("The Claude CLI at %s cannot be read.", path)
+	}
+	c.mu.Lock()
+	known, ok := c.builds[path]
+	c.mu.Unlock()
+	if ok && known.modified.Equal(info.ModTime()) {
+		return known.version, known.problem
+	}
+	const timeout = 15 * time.Second // a cold start of the CLI reads 370 MB
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	out, err := c.output(ctx, path, "--version")
+	version, _, _ = strings.Cut(strings.TrimSpace(string(out)), " ")
+	switch {
+	case ctx.Err() != nil: // not remembered: the next try may be quicker
+		return "", fmt.Sprintf("The Claude CLI at %s did not say its version within %.0f seconds.", path, timeout.Seconds())
+	case err != nil:
+		version, problem = "", fmt.Sprintf("The Claude CLI at %s does not run: %v.", path, err)
+	case version == "" || version[0] < '0' || version[0] > '9':
+		version, problem = "", fmt.Sprintf("The program at %s is not the Claude CLI: it does not know its version.", path)
+	}
+	c.mu.Lock()
+	if c.builds == nil {
+		c.builds = map[string]build{}
+	}
+	c.builds[path] = build{info.ModTime(), version, problem}
+	c.mu.Unlock()
+	return version, problem
+}
+
+// output runs the CLI and returns what it prints. Processes that it leaves are killed.
+func (c *CLI) output(ctx context.Context, path string, args ...string) ([]byte, error) {
+	command := claude.Command{Path: path, Args: args}
+	if c.RunAs != nil {
+		command.Dir = "/"
+		command = c.asUser(command)
+	}
+	cmd := exec.CommandContext(ctx, command.Path, command.Args...)
+	cmd.Env = claude.Environ(c.Environ, filepath.Dir(path), nil)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	return cmd.Output()
+}

@@ -1,0 +1,83 @@
+// Package launch starts Claude CLIs and holds the connections to them: the command
+// line, the sandbox, the files and the token of a process, and the shim that outlives
+// the server. It does not interpret what a CLI prints.
+package launch
+
+import (
+	"context"
+
+	"github.com/sayso-dev/sayso/claude"
+)
+
+// ID names one process of a session.
+type ID struct {
+	SessionID string
+	ProcessID string // UUID
+}
+
+// Launcher starts Claude processes and finds those of earlier servers.
+type Launcher interface {
+	// Folder returns the absolute path of the folder with the files of a process, ""
+	// when this launcher has none. It exists until the process is removed.
+	Folder(id ID) string
+	// Launch starts one CLI, with files, by name, in its folder. The process outlives
+	// ctx; Conn ends it.
+	Launch(ctx context.Context, id ID, c claude.Command, files map[string][]byte) (Conn, error)
+	// Leftovers lists the processes that an earlier server of this node left, running
+	// or ended. It takes as long as reading a folder.
+	Leftovers(ctx context.Context) ([]Leftover, error)
+}
+
+// Leftover is a process that an earlier server left behind.
+type Leftover interface {
+	ID() ID
+	// Attach connects to the process and reads its output from offset on. A process
+	// that has ended is attached for what it printed. The error says why it cannot be
+	// reached.
+	Attach(ctx context.Context, offset int64) (Conn, error)
+	// End ends whatever of it is alive. Its output can still be read.
+	End(ctx context.Context) error
+	// Wrote is that of [JournaledConn].
+	Wrote(requestID string) (bool, error)
+	// Remove ends whatever is left of it and deletes its files.
+	Remove(ctx context.Context) error
+}
+
+// ErrRepeated is returned by Send of a [JournaledConn] for a line that was sent
+// before, by this server or an earlier one. The CLI got it once.
+var ErrRepeated = claude.ErrRepeated
+
+// Conn is the connection to one CLI.
+type Conn interface {
+	claude.Transport
+	PID() int
+	// CloseInput closes the CLI's stdin, which makes it exit.
+	CloseInput() error
+	// Terminate asks the whole process group to exit.
+	Terminate() error
+	// Kill kills the whole tree.
+	Kill() error
+	// Done is closed once the CLI has exited and its output is read.
+	Done() <-chan struct{}
+	// ExitError returns how it exited, nil for status 0. It is valid after Done.
+	ExitError() error
+	// Stderr returns the end of what it printed there, at most 64 KiB.
+	Stderr() string
+}
+
+// JournaledConn is a [Conn] to a process that outlives this server.
+type JournaledConn interface {
+	Conn
+	// Offset is the position in the journal after the line that Recv returned last.
+	Offset() int64
+	// Commit declares that everything before offset is stored.
+	Commit(offset int64)
+	// Detach ends the connection and leaves the process running. Recv then returns an
+	// error.
+	Detach() error
+	// Wrote reports whether an answer to the CLI's request of that id was written to
+	// the CLI, by whichever server. It can be called until Remove.
+	Wrote(requestID string) (bool, error)
+	// Remove, after Done, deletes everything that is left of the process.
+	Remove(ctx context.Context) error
+}

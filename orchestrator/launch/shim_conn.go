@@ -1,0 +1,172 @@
+package launch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/shim"
+)
+
+// shimConn is the connection to a CLI under a shim.
+type shimConn struct {
+	shims Shims
+	shim  *shim.Conn
+	dir   string
+	once  sync.Once
+	done  chan struct{} // closed by Recv at the end: exited, and everything is read
+}
+
+var _ JournaledConn = (*shimConn)(nil)
+
+func (c *shimConn) Recv() ([]byte, error) {
+	if err := failpoint.Hit("ingest.before"); err != nil {
+		return nil, err
+	}
+	line, err := c.shim.Recv()
+	err = failpoint.After("ingest.after", err)
+	switch {
+	case err == nil:
+		return line, nil
+	case errors.Is(err, shim.ErrTooLarge), errors.Is(err, shim.ErrDamaged):
+		return nil, fmt.Errorf("%w: %w", claude.ErrTooLarge, err) // one line is lost, the next goes on
+	}
+	select {
+	case <-c.shim.Done():
+		c.once.Do(func() { close(c.done) })
+	default:
+	}
+	return nil, err
+}
+
+// answerKey returns the key of the line that answers a request of the CLI, so that the
+// CLI gets one answer whichever servers send it.
+func answerKey(requestID string) string { return "answer " + requestID }
+
+// keyOf returns the key of a line: for a line that is no answer, its hash. Every such
+// line holds a unique id, so an equal line is a repetition by a server that does not
+// know whether the first one was written.
+func keyOf(line []byte) string {
+	if requestID, ok := claude.AnswerTo(line); ok {
+		return answerKey(requestID)
+	}
+	sum := sha256.Sum256(line)
+	return hex.EncodeToString(sum[:16])
+}
+
+func (c *shimConn) Send(line []byte) error {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	repeated, err := c.shim.WriteOnce(ctx, keyOf(line), line)
+	if err == nil && repeated {
+		return ErrRepeated
+	}
+	return err
+}
+
+func (c *shimConn) call(do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	err := do(ctx)
+	select {
+	case <-c.shim.Done():
+		return nil // it has exited already
+	default:
+		return err
+	}
+}
+
+func (c *shimConn) CloseInput() error { return c.call(c.shim.CloseInput) }
+
+func (c *shimConn) Terminate() error {
+	return c.call(func(ctx context.Context) error { return c.shim.Signal(ctx, syscall.SIGTERM) })
+}
+
+// Kill kills the tree through its shim, and the shim too when it does not answer, so
+// that every session can be ended.
+func (c *shimConn) Kill() error {
+	err := c.call(func(ctx context.Context) error { return c.shim.Kill(ctx, 0, true) })
+	if err == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	if failed := shim.Destroy(ctx, c.dir); failed != nil {
+		err = errors.Join(err, failed)
+	} else {
+		err = nil
+	}
+	return errors.Join(err, c.Close())
+}
+
+// Close ends the connection, except to a shim whose CLI has exited: Remove still
+// acknowledges the exit there.
+func (c *shimConn) Close() error {
+	select {
+	case <-c.shim.Done():
+	default:
+		c.shim.Detach()
+	}
+	c.once.Do(func() { close(c.done) })
+	return nil
+}
+
+func (c *shimConn) Detach() error {
+	c.shim.Detach()
+	return nil
+}
+
+func (c *shimConn) PID() int              { return c.shim.Meta().CLI }
+func (c *shimConn) Done() <-chan struct{} { return c.done }
+func (c *shimConn) Stderr() string        { return c.shim.Stderr() }
+func (c *shimConn) Offset() int64         { return c.shim.Offset() }
+
+func (c *shimConn) Wrote(requestID string) (bool, error) {
+	return shim.Wrote(c.dir, answerKey(requestID))
+}
+
+func (c *shimConn) Commit(offset int64) {
+	_ = c.shim.Commit(offset) // repeated with the next connection
+}
+
+func (c *shimConn) ExitError() error {
+	select {
+	case <-c.shim.Done():
+		return exitError(c.shim.Exit())
+	default:
+		return errors.New("its keeper was killed")
+	}
+}
+
+// Remove lets the shim exit and deletes its folder.
+func (c *shimConn) Remove(ctx context.Context) error {
+	if err := failpoint.Hit("forget.before"); err != nil {
+		return err
+	}
+	asking, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	// A shim that does not exit by itself is killed with what is left of its tree.
+	err := c.shim.AckExit(asking)
+	if errors.Is(err, shim.ErrGone) || errors.Is(err, shim.ErrDetached) {
+		err = nil
+	}
+	removing, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return errors.Join(err, failpoint.After("forget.after", c.shims.remove(removing, c.dir)))
+}
+
+func exitError(e shim.ExitRecord) error {
+	switch {
+	case e.Signal != 0:
+		return fmt.Errorf("signal: %s", syscall.Signal(e.Signal))
+	case e.Status != 0:
+		return fmt.Errorf("exit status %d", e.Status)
+	}
+	return nil
+}

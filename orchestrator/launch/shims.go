@@ -1,0 +1,231 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/shim"
+)
+
+// Shims launches CLIs under shims, which outlive the server. It implements [Launcher].
+type Shims struct {
+	Exe  string // of sayso, absolute
+	Root string // folder of the bundles, inside the state folder
+	// Epoch is above that of every earlier server, whose writes the shims then refuse.
+	Epoch uint64
+	// Private is a folder outside of Root for the files that a CLI reads when it runs
+	// as another user, RunAs, who may enter it and not list it; "" when CLIs run as the
+	// server does. It may hold folders of processes started before that was changed.
+	Private string
+	RunAs   *claude.RunAs
+}
+
+// callTimeout bounds one call to a shim, which is local and never does anything slow.
+const callTimeout = 10 * time.Second
+
+// attachTimeout is how long a shim may take to answer before it is given up and its
+// CLI ended.
+const attachTimeout = 10 * time.Second
+
+// Folder implements [Launcher].
+func (s Shims) Folder(id ID) string {
+	own := s.private(s.bundle(id))
+	if own == "" {
+		return s.bundle(id)
+	}
+	if _, err := os.Lstat(own); err == nil {
+		return own
+	}
+	if _, err := os.Lstat(s.bundle(id)); err == nil || s.RunAs == nil {
+		return s.bundle(id)
+	}
+	return own
+}
+
+func (s Shims) bundle(id ID) string { return filepath.Join(s.Root, id.ProcessID) }
+
+// private returns the private folder of a bundle, "" when there are none.
+func (s Shims) private(bundle string) string {
+	if s.Private == "" {
+		return ""
+	}
+	return filepath.Join(s.Private, filepath.Base(bundle))
+}
+
+// writeFiles writes the files of a process so that only its user can read them.
+func (s Shims) writeFiles(dir string, files map[string][]byte) error {
+	return s.RunAs.InGroup(func() error {
+		if err := os.Mkdir(dir, 0o750); err != nil {
+			return err
+		}
+		if err := os.Chmod(dir, 0o750); err != nil { // whatever the umask
+			return err
+		}
+		for name, content := range files {
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, content, 0o640); err != nil {
+				return err
+			}
+			if err := os.Chmod(path, 0o640); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Launch implements [Launcher].
+func (s Shims) Launch(ctx context.Context, id ID, c claude.Command, files map[string][]byte) (Conn, error) {
+	dir := s.bundle(id)
+	if err := os.MkdirAll(s.Root, 0o700); err != nil {
+		return nil, fmt.Errorf("launch: folder of the shims: %w", err)
+	}
+	if err := failpoint.Hit("launch.before_start"); err != nil {
+		return nil, err
+	}
+	if s.RunAs != nil && len(files) > 0 {
+		if err := s.writeFiles(s.private(dir), files); err != nil {
+			return nil, errors.Join(fmt.Errorf("launch: folder of a process: %w", err), os.RemoveAll(s.private(dir)))
+		}
+		files = nil
+	}
+	_, err := shim.Start(ctx, s.Exe, shim.Params{
+		SessionID: id.SessionID, ProcessID: id.ProcessID, Dir: dir,
+		Path: c.Path, Args: c.Args, Env: c.Env, Cwd: c.Dir, Files: files,
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("launch: start shim: %w", startError(err)), s.removePrivate(dir))
+	}
+	left := leftoverShim{s, shim.Bundle{Dir: dir, State: shim.Alive, Shim: true, Meta: shim.Meta{SessionID: id.SessionID, ProcessID: id.ProcessID}}}
+	conn, err := left.Attach(ctx, 0)
+	if err = failpoint.After("launch.after_start", err); err != nil {
+		return nil, errors.Join(err, left.Remove(context.WithoutCancel(ctx)))
+	}
+	return conn, nil
+}
+
+// startError translates the errors of a shim into those of package claude.
+func startError(err error) error {
+	for from, to := range map[error]error{
+		shim.ErrCLIMissing: claude.ErrCLIMissing, shim.ErrCLINotExecutable: claude.ErrCLINotExecutable,
+		shim.ErrFolderMissing: claude.ErrFolderMissing,
+	} {
+		if errors.Is(err, from) {
+			return fmt.Errorf("%w: %w", to, err)
+		}
+	}
+	return err
+}
+
+// Leftovers implements [Launcher].
+func (s Shims) Leftovers(context.Context) ([]Leftover, error) {
+	bundles, err := shim.List(s.Root)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.removeStray(bundles); err != nil {
+		return nil, err
+	}
+	left := make([]Leftover, 0, len(bundles))
+	for _, b := range bundles {
+		left = append(left, leftoverShim{s, b})
+	}
+	return left, nil
+}
+
+// removeStray removes private folders without a bundle, from a server that died between
+// making the two.
+func (s Shims) removeStray(bundles []shim.Bundle) error {
+	if s.Private == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(s.Private)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("launch: folders of processes: %w", err)
+	}
+	for _, e := range entries {
+		known := func(b shim.Bundle) bool { return filepath.Base(b.Dir) == e.Name() }
+		if uuid.Validate(e.Name()) == nil && !slices.ContainsFunc(bundles, known) {
+			if err := s.removePrivate(e.Name()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// removePrivate removes the private folder of a bundle, if there is one.
+func (s Shims) removePrivate(bundle string) error {
+	if s.Private == "" {
+		return nil
+	}
+	if err := os.RemoveAll(s.private(bundle)); err != nil {
+		return fmt.Errorf("launch: folder of a process: %w", err)
+	}
+	return nil
+}
+
+// leftoverShim is an existing bundle. It implements [Leftover].
+type leftoverShim struct {
+	shims  Shims
+	bundle shim.Bundle
+}
+
+func (l leftoverShim) ID() ID {
+	return ID{SessionID: l.bundle.Meta.SessionID, ProcessID: l.bundle.Meta.ProcessID}
+}
+
+func (l leftoverShim) Attach(ctx context.Context, offset int64) (Conn, error) {
+	if !l.bundle.Shim {
+		if l.bundle.State == shim.NeverStarted {
+			return nil, shim.ErrGone
+		}
+		return l.readJournal(ctx, offset)
+	}
+	c, err := shim.Attach(ctx, l.bundle.Dir, l.shims.Epoch, offset)
+	// A slow shim may only be waiting for a processor. Each is attached by its own
+	// goroutine, so no other waits for this one.
+	for began := time.Now(); errors.Is(err, shim.ErrHung) && ctx.Err() == nil && time.Since(began) < attachTimeout; {
+		c, err = shim.Attach(ctx, l.bundle.Dir, l.shims.Epoch, offset)
+	}
+	if errors.Is(err, shim.ErrGone) {
+		return l.readJournal(ctx, offset)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &shimConn{shims: l.shims, shim: c, dir: l.bundle.Dir, done: make(chan struct{})}, nil
+}
+
+func (l leftoverShim) End(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return shim.Destroy(ctx, l.bundle.Dir)
+}
+
+func (l leftoverShim) Wrote(requestID string) (bool, error) {
+	return shim.Wrote(l.bundle.Dir, answerKey(requestID))
+}
+
+func (l leftoverShim) Remove(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return l.shims.remove(ctx, l.bundle.Dir)
+}
+
+// remove ends whatever of a bundle is alive and deletes its folders.
+func (s Shims) remove(ctx context.Context, dir string) error {
+	if err := shim.Destroy(ctx, dir); err != nil {
+		return err
+	}
+	return errors.Join(shim.Remove(dir), s.removePrivate(dir))
+}
