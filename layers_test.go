@@ -112,22 +112,22 @@ var packages = map[string]rule{
 
 	"store": {
 		layer:  2,
-		ours:   []string{"internal/account", "internal/alert", "internal/failpoint", "pending", "internal/project", "session", "store/engine", "store/postgres", "store/sqlite", "internal/workspace"},
+		ours:   []string{"internal/account", "internal/alert", "internal/failpoint", "pending", "internal/project", "session", "store/sqlstore", "store/postgres", "store/sqlite", "internal/workspace"},
 		closed: "only cmd/sayso opens a database; everybody else uses the ports pending.Store, session.Store and account.Store",
 	},
 	"store/sqlite": {
 		layer:    2,
-		ours:     []string{"internal/account", "internal/alert", "migrations", "pending", "internal/project", "session", "store/engine", "internal/workspace"},
+		ours:     []string{"internal/account", "internal/alert", "migrations", "pending", "internal/project", "session", "store/sqlstore", "internal/workspace"},
 		external: []string{"modernc.org/sqlite", "github.com/google/uuid"},
 		closed:   "only package store opens an engine; everybody else uses the ports pending.Store, session.Store and account.Store",
 	},
 	"store/postgres": {
 		layer:    2,
-		ours:     []string{"internal/account", "internal/alert", "migrations", "pending", "internal/project", "session", "store/engine", "internal/workspace"},
+		ours:     []string{"internal/account", "internal/alert", "migrations", "pending", "internal/project", "session", "store/sqlstore", "internal/workspace"},
 		external: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
 		closed:   "only package store opens an engine; everybody else uses the ports pending.Store, session.Store and account.Store",
 	},
-	"store/engine": {
+	"store/sqlstore": {
 		layer:  2,
 		ours:   []string{"internal/account", "internal/alert", "pending", "internal/project", "session", "internal/workspace"},
 		closed: "it is what the engines share among themselves",

@@ -14,31 +14,31 @@ import (
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/store/engine"
 	"github.com/sayso-dev/sayso/store/postgres"
 	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
 // Errors of both engines, beside those of the ports.
 var (
 	// ErrUnavailable: nothing was changed and the same call may succeed later.
-	ErrUnavailable = engine.ErrUnavailable
+	ErrUnavailable = sqlstore.ErrUnavailable
 	// ErrReadOnly: the disk takes no writes; comes with ErrUnavailable, and goes
 	// by itself once there is space.
-	ErrReadOnly = engine.ErrReadOnly
+	ErrReadOnly = sqlstore.ErrReadOnly
 	// ErrUnknownOutcome: the change was sent and no answer came; read before you
 	// tell anybody.
-	ErrUnknownOutcome = engine.ErrUnknownOutcome
+	ErrUnknownOutcome = sqlstore.ErrUnknownOutcome
 	// ErrBroken: the disk refused to sync; writes are refused until a restart.
-	ErrBroken = engine.ErrBroken
+	ErrBroken = sqlstore.ErrBroken
 	// ErrCorrupt: the database is damaged; the error around it says what to do.
-	ErrCorrupt = engine.ErrCorrupt
+	ErrCorrupt = sqlstore.ErrCorrupt
 	// ErrDSN: the address of the database cannot be used as given.
-	ErrDSN = engine.ErrDSN
+	ErrDSN = sqlstore.ErrDSN
 	// ErrInUse: another server uses the database.
-	ErrInUse = engine.ErrInUse
+	ErrInUse = sqlstore.ErrInUse
 	// ErrClosed: the store was closed.
-	ErrClosed = engine.ErrClosed
+	ErrClosed = sqlstore.ErrClosed
 )
 
 // Store is everything that is remembered. Its methods may be called from any

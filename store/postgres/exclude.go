@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/sayso-dev/sayso/store/engine"
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
 // Times of an [Exclusive].
@@ -33,7 +33,7 @@ type Exclusive struct {
 }
 
 // Exclude takes the lock of a database, waiting for as long as given while another
-// server has it: [engine.ErrInUse] then.
+// server has it: [sqlstore.ErrInUse] then.
 func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, error) {
 	config, err := parse(dsn)
 	if err != nil {
@@ -54,7 +54,7 @@ func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, e
 		if err == nil {
 			return e, nil
 		}
-		if !errors.Is(err, engine.ErrInUse) || time.Since(began) >= wait {
+		if !errors.Is(err, sqlstore.ErrInUse) || time.Since(began) >= wait {
 			return nil, fmt.Errorf("postgres: database %s at %s: %w", e.config.Database, e.config.Host, err)
 		}
 		select {
@@ -103,13 +103,13 @@ func (e *Exclusive) take(ctx context.Context) (err error) {
 		if _, err := conn.Exec(ctx, `SELECT pg_terminate_backend($1)`, pid); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: by this server itself, over a connection that was lost", engine.ErrUnavailable)
+		return fmt.Errorf("%w: by this server itself, over a connection that was lost", sqlstore.ErrUnavailable)
 	}
-	return fmt.Errorf("%w: another sayso server (%s) uses it; stop it, or give this one its own with --database", engine.ErrInUse, holder)
+	return fmt.Errorf("%w: another sayso server (%s) uses it; stop it, or give this one its own with --database", sqlstore.ErrInUse, holder)
 }
 
 // Run keeps the lock until ctx ends. A connection that is lost is made again for as long
-// as it takes; it fails with [engine.ErrInUse] when another server has come meanwhile.
+// as it takes; it fails with [sqlstore.ErrInUse] when another server has come meanwhile.
 func (e *Exclusive) Run(ctx context.Context) error {
 	for {
 		select {
@@ -127,7 +127,7 @@ func (e *Exclusive) Run(ctx context.Context) error {
 			e.conn.Close(ctx) // it is lost
 			e.conn = nil
 		}
-		if err := e.take(ctx); errors.Is(err, engine.ErrInUse) {
+		if err := e.take(ctx); errors.Is(err, sqlstore.ErrInUse) {
 			return fmt.Errorf("postgres: the connection was lost, and meanwhile another took the place of this server: %w", err)
 		}
 	}

@@ -238,7 +238,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 		_, won, err := st.ResolveRequest(ctx, "r1", answer("c1"))
 		done <- outcome{won, err}
 	}()
-	waitFor(t, watch, "SELECT count(*) > 0 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.query LIKE 'WITH won AS%' AND a.datname = current_database()")
+	waitFor(t, watch, "SELECT count(*) > 0 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.query LIKE 'WITH moved AS%' AND a.datname = current_database()")
 	exec(t, conn, "UPDATE requests SET title = 'mine' WHERE request_id = 'r1'")
 	exec(t, conn, "COMMIT")
 	if got := <-done; got.err != nil || !got.won {
@@ -327,7 +327,7 @@ func TestEndedWhileWaiting(t *testing.T) {
 		_, won, err := st.ResolveRequest(short, "r1", answer("c1"))
 		done <- outcome{won, err}
 	}()
-	waitFor(t, watch, "SELECT count(*) > 0 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.query LIKE 'WITH won AS%' AND a.datname = current_database()")
+	waitFor(t, watch, "SELECT count(*) > 0 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.query LIKE 'WITH moved AS%' AND a.datname = current_database()")
 	cancel(errors.New("the caller has gone"))
 	if got := <-done; got.won || !errors.Is(got.err, context.Canceled) || !errors.Is(got.err, store.ErrUnknownOutcome) {
 		t.Fatalf("won %v, error %v", got.won, got.err)

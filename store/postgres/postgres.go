@@ -1,11 +1,11 @@
 // Package postgres is the store in PostgreSQL: the engine of teams.
 //
-// # Strength
+// # Durability
 //
 // What a person said (answers, accounts, tokens, acks) is committed with
 // synchronous_commit on, or stronger where the server is; what an agent said is
 // committed with it off, so that it survives any crash of ours but not one of
-// the database server's machine. The strength is set inside each transaction, so
+// the database server's machine. The setting is made inside each transaction, so
 // no default of a server, database, role or pooler can weaken an answer.
 //
 // # Concurrency
@@ -33,7 +33,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/sayso-dev/sayso/migrations"
-	"github.com/sayso-dev/sayso/store/engine"
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
 // maxConns is the size of the pool when the address does not give one with
@@ -46,6 +46,7 @@ const oldest = 140000
 
 // Store is a [github.com/sayso-dev/sayso/store.Store] in a PostgreSQL database.
 type Store struct {
+	sqlstore.Shared
 	pool   *pgxpool.Pool
 	closed atomic.Bool
 	full   atomic.Pointer[fullDisk] // the last write that found no space
@@ -73,13 +74,15 @@ func open(ctx context.Context, dsn string, settings map[string]string, schema fu
 	maps.Copy(config.ConnConfig.RuntimeParams, settings)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: %w: %w", engine.ErrDSN, err)
+		return nil, fmt.Errorf("postgres: %w: %w", sqlstore.ErrDSN, err)
 	}
 	if err := begin(ctx, pool, schema); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("postgres: database %s at %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
 	}
-	return &Store{pool: pool}, nil
+	s := &Store{pool: pool}
+	s.Shared = sqlstore.NewShared(sqlstore.Engine{Dialect: sqlstore.Postgres, Bind: bind, Query: s.query, Apply: s.apply})
+	return s, nil
 }
 
 // begin looks whether the server can keep our promises, and after the schema.
@@ -107,11 +110,11 @@ func begin(ctx context.Context, pool *pgxpool.Pool, schema func(context.Context,
 func parse(dsn string) (*pgxpool.Config, error) {
 	address, err := url.Parse(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is not a URL; write postgres://user@host:port/database and percent-encode special characters", engine.ErrDSN)
+		return nil, fmt.Errorf("%w: it is not a URL; write postgres://user@host:port/database and percent-encode special characters", sqlstore.ErrDSN)
 	}
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", engine.ErrDSN, hide(err.Error(), address))
+		return nil, fmt.Errorf("%w: %s", sqlstore.ErrDSN, hide(err.Error(), address))
 	}
 	if address.Query().Get("pool_max_conns") == "" {
 		config.MaxConns = maxConns
@@ -143,7 +146,7 @@ func (s *Store) Reserve(context.Context) error { return nil }
 // Ping implements store.Store.
 func (s *Store) Ping(ctx context.Context) error {
 	if s.closed.Load() {
-		return fmt.Errorf("postgres: ping: %w", engine.ErrClosed)
+		return fmt.Errorf("postgres: ping: %w", sqlstore.ErrClosed)
 	}
 	if err := s.pool.Ping(ctx); err != nil {
 		return fmt.Errorf("postgres: ping: %w", lost(ctx, err))

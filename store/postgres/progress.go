@@ -6,17 +6,15 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/store/engine"
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-const (
+var (
 	// A session that is not there has no row to select, and so gets no mark.
-	putMark = `INSERT INTO marks (session_id, process_id, journal_offset, memo)
+	putMark = define(`INSERT INTO marks (session_id, process_id, journal_offset, memo)
 		SELECT session_id, $2::bytea, $3::bigint, $4::bytea FROM processes WHERE session_id = $1 ON CONFLICT (session_id)
-		DO UPDATE SET process_id = excluded.process_id, journal_offset = excluded.journal_offset, memo = excluded.memo`
-	// A session without a mark has one row too, so that it differs from none.
-	selectMark = "SELECT " + engine.MarkColumns + " FROM processes p LEFT JOIN marks m ON m.session_id = p.session_id WHERE p.session_id = $1"
-	nextEpoch  = "UPDATE epochs SET last = greatest(last + 1, $1) RETURNING last"
+		DO UPDATE SET process_id = excluded.process_id, journal_offset = excluded.journal_offset, memo = excluded.memo`)
+	nextEpoch = define("UPDATE epochs SET last = greatest(last + 1, $1) RETURNING last")
 )
 
 // SaveProgress implements [session.Store].
@@ -27,7 +25,7 @@ func (s *Store) SaveProgress(ctx context.Context, sessionID string, p session.Pr
 func (s *Store) progress(ctx context.Context, what, sessionID string, p session.Progress) (uint64, error) {
 	var known bool
 	var version int64
-	transaction := []statement{{lockProcess, []any{sessionID}, row(&known, &version)}}
+	transaction := []step{{lockProcess, []any{sessionID}, row(&known, &version)}}
 	if len(p.Items) > 0 {
 		transaction = append(transaction, putting(sessionID, p.Items))
 	}
@@ -35,12 +33,12 @@ func (s *Store) progress(ctx context.Context, what, sessionID string, p session.
 		transaction = append(transaction, saving(sessionID, *p.Process, row(&known, &version)))
 	}
 	if p.Mark != nil {
-		transaction = append(transaction, statement{text: putMark, args: engine.MarkValues(sessionID, *p.Mark, bind)})
+		transaction = append(transaction, step{Statement: putMark, args: sqlstore.MarkValues(sessionID, *p.Mark, bind)})
 	}
 	if p.Spent > 0 {
-		transaction = append(transaction, statement{text: spend, args: engine.SpendValues(sessionID, p)})
+		transaction = append(transaction, step{Statement: sqlstore.Spend, args: sqlstore.SpendValues(sessionID, p)})
 	}
-	err := s.write(ctx, what, relaxed, transaction...)
+	err := s.write(ctx, what, sqlstore.Relaxed, transaction...)
 	if err == nil && !known {
 		err = fmt.Errorf("postgres: %s: %w", what, session.ErrNotFound)
 	}
@@ -50,16 +48,11 @@ func (s *Store) progress(ctx context.Context, what, sessionID string, p session.
 	return uint64(version), nil
 }
 
-// Mark implements [session.Store].
-func (s *Store) Mark(ctx context.Context, sessionID string) (session.Mark, error) {
-	return engine.One(ctx, s.query, "mark of "+sessionID, selectMark, session.ErrNotFound, engine.ReadMark, sessionID)
-}
-
 // NextEpoch implements [session.Store].
 func (s *Store) NextEpoch(ctx context.Context) (uint64, error) {
 	var known bool
 	var epoch int64
-	if err := s.write(ctx, "next epoch", durable, statement{nextEpoch, []any{time.Now().UnixMicro()}, row(&known, &epoch)}); err != nil {
+	if err := s.write(ctx, "next epoch", sqlstore.Durable, step{nextEpoch, []any{time.Now().UnixMicro()}, row(&known, &epoch)}); err != nil {
 		return 0, err
 	}
 	return uint64(epoch), nil

@@ -6,34 +6,31 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/sayso-dev/sayso/store/engine"
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// strength is the statement that sets how durable its transaction is and returns
-// the setting.
-type strength string
-
-const (
-	durable strength = `SELECT set_config('synchronous_commit',
-		CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`
-	relaxed strength = `SELECT set_config('synchronous_commit', 'off', true)`
-)
+// synchronousCommit sets how durable its transaction is and returns the setting.
+var synchronousCommit = [...]*sqlstore.Statement{
+	sqlstore.Relaxed: define(`SELECT set_config('synchronous_commit', 'off', true)`),
+	sqlstore.Durable: define(`SELECT set_config('synchronous_commit',
+		CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`),
+}
 
 // bind keeps exact bytes as bytea.
 func bind(b []byte) any { return b }
 
-func placeholder(n int) string { return "$" + strconv.Itoa(n) }
+// define defines a statement that only this engine runs.
+func define(text string) *sqlstore.Statement { return sqlstore.Define(sqlstore.Postgres, text) }
 
-// statement is one step of a transaction. read takes its result, nil to ignore
+// step is one statement of a transaction. read takes its result, nil to ignore
 // it; it may be called again when the transaction is.
-type statement struct {
-	text string
+type step struct {
+	*sqlstore.Statement
 	args []any
 	read func(pgx.BatchResults) error
 }
@@ -59,27 +56,73 @@ func changed(n *int64) func(pgx.BatchResults) error {
 	}
 }
 
+// unmatched is the error of a statement that had to change a row and did not.
+type unmatched struct{ error }
+
+func (e unmatched) Unwrap() error { return e.error }
+
+// required counts the rows that a statement changed, which must be some.
+func required(statement *sqlstore.Statement, n *int64) func(pgx.BatchResults) error {
+	return func(results pgx.BatchResults) error {
+		err := results.QueryRow().Scan(n)
+		if violates(err, sqlstore.NoRowChanged) {
+			return unmatched{statement.Unmatched()}
+		}
+		return err
+	}
+}
+
+// apply implements [sqlstore.Engine].
+func (s *Store) apply(ctx context.Context, c sqlstore.Change) error {
+	var steps []step
+	if c.Audit != nil {
+		steps = append(steps, step{Statement: lockAudit}, step{Statement: appendAudit, args: []any{c.Audit}})
+	}
+	for _, one := range c.Steps {
+		next := step{Statement: one.Statement, args: one.Args}
+		switch {
+		case one.Changed != nil && one.Statement.Unmatched() != nil:
+			next.read = required(one.Statement, one.Changed)
+		case one.Changed != nil:
+			next.read = changed(one.Changed)
+		}
+		steps = append(steps, next)
+	}
+	err := s.write(ctx, c.What, c.Durability, steps...)
+	switch {
+	case c.Duplicate != nil && violates(err, uniqueRule):
+		return fmt.Errorf("postgres: %s: %w", c.What, c.Duplicate)
+	case c.Orphan != nil && violates(err, foreignKeyRule):
+		return fmt.Errorf("postgres: %s: %w", c.What, c.Orphan)
+	}
+	return err
+}
+
 // tries bounds how often a transaction that the database gave up is run. Each
 // time at least one of those in its way has ended.
 const tries = 10
 
 // write runs the statements as one transaction in one round trip. After an error
-// nothing was changed, but for [engine.ErrUnknownOutcome].
-func (s *Store) write(ctx context.Context, what string, strong strength, steps ...statement) error {
+// nothing was changed, but for [sqlstore.ErrUnknownOutcome].
+func (s *Store) write(ctx context.Context, what string, d sqlstore.Durability, steps ...step) error {
 	if s.closed.Load() {
-		return fmt.Errorf("postgres: %s: %w", what, engine.ErrClosed)
+		return fmt.Errorf("postgres: %s: %w", what, sqlstore.ErrClosed)
 	}
 	for i := range steps {
 		steps[i].args = texts(steps[i].args)
 	}
 	for try := 1; ; try++ {
-		err := s.attempt(ctx, strong, steps)
+		err := s.attempt(ctx, d, steps)
 		if err == nil {
 			return nil
 		}
+		var none unmatched
+		if errors.As(err, &none) {
+			return fmt.Errorf("postgres: %s: %w", what, none.error)
+		}
 		if !givenUp(err) || try == tries {
 			err = explain(err)
-			if errors.Is(err, engine.ErrReadOnly) {
+			if errors.Is(err, sqlstore.ErrReadOnly) {
 				s.full.Store(&fullDisk{err, time.Now()})
 			}
 			return fmt.Errorf("postgres: %s: %w", what, err)
@@ -94,16 +137,16 @@ func (s *Store) write(ctx context.Context, what string, strong strength, steps .
 
 // attempt runs the transaction once. The statements of a pipeline up to its sync
 // are one transaction, and closing the results waits for its commit.
-func (s *Store) attempt(ctx context.Context, strong strength, steps []statement) error {
+func (s *Store) attempt(ctx context.Context, d sqlstore.Durability, steps []step) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return notSent{err}
 	}
 	defer conn.Release()
 	batch := &pgx.Batch{}
-	batch.Queue(string(strong))
+	batch.Queue(synchronousCommit[d].Text(sqlstore.Postgres))
 	for _, step := range steps {
-		batch.Queue(step.text, step.args...)
+		batch.Queue(step.Text(sqlstore.Postgres), step.args...)
 	}
 	results := conn.SendBatch(ctx, batch)
 	var setting string
@@ -112,16 +155,19 @@ func (s *Store) attempt(ctx context.Context, strong strength, steps []statement)
 		if err != nil {
 			break
 		}
-		if step.read == nil {
-			_, err = results.Exec()
-		} else {
+		switch {
+		case step.read != nil:
 			err = step.read(results)
+		case step.Unmatched() != nil:
+			err = required(step.Statement, new(int64))(results)
+		default:
+			_, err = results.Exec()
 		}
 	}
 	if closing := results.Close(); err == nil {
 		err = closing
 	}
-	if err == nil && strong == durable && setting != "on" && setting != "remote_apply" {
+	if err == nil && d == sqlstore.Durable && setting != "on" && setting != "remote_apply" {
 		err = fmt.Errorf("synchronous_commit was %s and must be on", setting)
 	}
 	return err
@@ -165,21 +211,21 @@ func explain(err error) error {
 	var early notSent
 	switch pg := refused(err); {
 	case pg != nil && (pg.Code == "53100" || pg.Code == "25006"): // disk full, read-only (a standby)
-		return fmt.Errorf("%w: %w: %w", engine.ErrReadOnly, engine.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w: %w", sqlstore.ErrReadOnly, sqlstore.ErrUnavailable, err)
 	case pg != nil && slices.Contains([]string{"08", "40", "53", "55", "57", "58"}, pg.Code[:2]):
 		// connection, given up too often, no resources, in use, stopped, system
-		return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", sqlstore.ErrUnavailable, err)
 	case pg != nil && pg.Code[:2] == "XX":
-		return fmt.Errorf("%w; stop sayso, look at the log of PostgreSQL and restore a backup: %w", engine.ErrCorrupt, err)
+		return fmt.Errorf("%w; stop sayso, look at the log of PostgreSQL and restore a backup: %w", sqlstore.ErrCorrupt, err)
 	case pg != nil:
 		return err
 	case errors.As(err, &early) || pgconn.SafeToRetry(err):
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", sqlstore.ErrUnavailable, err)
 	}
-	return fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, err)
+	return fmt.Errorf("%w: %w", sqlstore.ErrUnknownOutcome, err)
 }
 
 // texts makes every text argument one that PostgreSQL takes. An id that is none
@@ -187,7 +233,7 @@ func explain(err error) error {
 func texts(args []any) []any {
 	for i, arg := range args {
 		if s, ok := arg.(string); ok {
-			args[i] = engine.Shown(s)
+			args[i] = sqlstore.SanitizeText(s)
 		}
 	}
 	return args
@@ -195,11 +241,11 @@ func texts(args []any) []any {
 
 // query is one read. It is a single statement, so what it returns is one
 // snapshot. scan reads the current row.
-func (s *Store) query(ctx context.Context, what, text string, scan func(engine.Row) error, args ...any) error {
+func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan func(sqlstore.Row) error, args ...any) error {
 	if s.closed.Load() {
-		return fmt.Errorf("postgres: %s: %w", what, engine.ErrClosed)
+		return fmt.Errorf("postgres: %s: %w", what, sqlstore.ErrClosed)
 	}
-	rows, err := s.pool.Query(ctx, text, texts(args)...)
+	rows, err := s.pool.Query(ctx, q.Text(sqlstore.Postgres), texts(args)...)
 	if err == nil {
 		for err == nil && rows.Next() {
 			err = scan(rows)
@@ -212,7 +258,7 @@ func (s *Store) query(ctx context.Context, what, text string, scan func(engine.R
 	if err == nil {
 		return nil
 	}
-	if !errors.Is(err, engine.ErrCorrupt) {
+	if !errors.Is(err, sqlstore.ErrCorrupt) {
 		err = lost(ctx, err)
 	}
 	return fmt.Errorf("postgres: %s: %w", what, err)
@@ -226,9 +272,9 @@ func lost(ctx context.Context, err error) error {
 	case refused(err) != nil:
 		return explain(err)
 	case errors.As(err, &pg) && (pg.Code[:2] == "28" || pg.Code == "3D000"): // not let in, no such database
-		return fmt.Errorf("%w: %w", engine.ErrDSN, err)
+		return fmt.Errorf("%w: %w", sqlstore.ErrDSN, err)
 	case ctx.Err() != nil:
 		return err
 	}
-	return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+	return fmt.Errorf("%w: %w", sqlstore.ErrUnavailable, err)
 }

@@ -15,7 +15,7 @@ import (
 
 	"modernc.org/sqlite"
 
-	"github.com/sayso-dev/sayso/store/engine"
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
 // pragma is a setting of a connection and what it must read back as.
@@ -39,14 +39,15 @@ var common = []pragma{
 	{"fullfsync", "1", "1"},
 }
 
-// Settings by strength.
-var (
-	full     = pragma{"synchronous", "FULL", "2"}
-	normal   = pragma{"synchronous", "NORMAL", "1"}
-	readOnly = pragma{"query_only", "1", "1"}
-)
+var readOnly = pragma{"query_only", "1", "1"}
 
-// connector opens connections of one strength and refuses one whose settings
+// synchronous is the setting for a durability.
+var synchronous = [...]pragma{
+	sqlstore.Relaxed: {"synchronous", "NORMAL", "1"},
+	sqlstore.Durable: {"synchronous", "FULL", "2"},
+}
+
+// connector opens connections with some settings and refuses one whose settings
 // are not as wanted: a driver or a file that ignores a pragma would lose answers
 // silently.
 type connector struct {
@@ -54,10 +55,10 @@ type connector struct {
 	pragmas []pragma
 }
 
-// pool is a set of at most size connections of one strength, in a mode of SQLite such
+// pool is a set of at most size connections with one more setting, in a mode of SQLite such
 // as ro. It opens none yet.
-func pool(path, mode string, strength pragma, size int) *sql.DB {
-	pragmas := append(common[:len(common):len(common)], strength)
+func pool(path, mode string, setting pragma, size int) *sql.DB {
+	pragmas := append(common[:len(common):len(common)], setting)
 	query := url.Values{"_txlock": {"immediate"}, "mode": {mode}}
 	for _, p := range pragmas {
 		query.Add("_pragma", p.name+"("+p.set+")")
@@ -144,9 +145,9 @@ func prepare(path string) (string, error) {
 	case err != nil:
 		return "", err
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%w: %s is a %s, not a file of our own", engine.ErrDSN, path, kind(info.Mode()))
+		return "", fmt.Errorf("%w: %s is a %s, not a file of our own", sqlstore.ErrDSN, path, kind(info.Mode()))
 	case links(info) > 1:
-		return "", fmt.Errorf("%w: %s has other names too (hard links), and each name would get a log of its own; copy it to one of its own", engine.ErrDSN, path)
+		return "", fmt.Errorf("%w: %s has other names too (hard links), and each name would get a log of its own; copy it to one of its own", sqlstore.ErrDSN, path)
 	case info.Mode().Perm() != 0o600:
 		return path, os.Chmod(path, 0o600)
 	}
@@ -156,11 +157,11 @@ func prepare(path string) (string, error) {
 // place returns the absolute path of a database.
 func place(path string) (string, error) {
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
-		return "", fmt.Errorf("%w: it needs the path of a file", engine.ErrDSN)
+		return "", fmt.Errorf("%w: it needs the path of a file", sqlstore.ErrDSN)
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", engine.ErrDSN, err)
+		return "", fmt.Errorf("%w: %w", sqlstore.ErrDSN, err)
 	}
 	return path, nil
 }

@@ -8,23 +8,27 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/store/engine"
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-const selectQueued = "SELECT " + engine.MessageColumns + " FROM messages WHERE session_id = ? AND sent_at = 0" + engine.QueueOrder
-
-var requeue = "UPDATE messages SET sent_at = 0, place = sent.place FROM (" + engine.Requeued("?1") + ") AS sent WHERE messages.seq = sent.seq"
-
-const unsend = "UPDATE messages SET sent_at = 0, place = (" + engine.FirstPlace + ") WHERE message_id = ? AND sent_at <> 0 RETURNING session_id"
+var (
+	insertMessage = define("INSERT INTO messages (" + sqlstore.MessageColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (message_id) DO NOTHING")
+	useAttachment = define("INSERT INTO attachment_uses (session_id, attachment_id) VALUES (?, ?) ON CONFLICT DO NOTHING")
+	markUsed      = define("UPDATE attachments SET used = 1 WHERE attachment_id = ?")
+	markSent      = define("UPDATE messages SET sent_at = ? WHERE message_id = ? AND sent_at = 0 RETURNING session_id")
+	removeQueued  = define("DELETE FROM messages WHERE message_id = ? AND sent_at = 0 RETURNING session_id")
+	requeue       = define("UPDATE messages SET sent_at = 0, place = sent.place FROM (" + sqlstore.Requeued + ") AS sent WHERE messages.seq = sent.seq")
+	unsend        = define("UPDATE messages SET sent_at = 0, place = (" + sqlstore.FirstPlace + ") WHERE message_id = ? AND sent_at <> 0 RETURNING session_id")
+)
 
 // QueueMessage implements [session.Store].
 func (s *Store) QueueMessage(ctx context.Context, m session.Message) (queued bool, err error) {
-	values, err := engine.NewMessageValues(m, bind)
+	values, err := sqlstore.NewMessageValues(m, bind)
 	if err != nil {
 		return false, fmt.Errorf("sqlite: queue message %s: %w", m.MessageID, err)
 	}
-	err = s.write(ctx, normal, "queue message "+m.MessageID, func(ctx context.Context, t tx) error {
-		n, err := t.exec(ctx, "INSERT INTO messages ("+engine.MessageColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (message_id) DO NOTHING", values...)
+	err = s.write(ctx, sqlstore.Relaxed, "queue message "+m.MessageID, func(ctx context.Context, t tx) error {
+		n, err := t.exec(ctx, insertMessage, values...)
 		switch {
 		case orphan(err):
 			return session.ErrNotFound
@@ -34,7 +38,7 @@ func (s *Store) QueueMessage(ctx context.Context, m session.Message) (queued boo
 			return errNothing
 		}
 		queued = true
-		if err := t.use(ctx, m); err != nil {
+		if err := t.useAttachments(ctx, m); err != nil {
 			return err
 		}
 		return t.bump(ctx, m.SessionID)
@@ -42,21 +46,15 @@ func (s *Store) QueueMessage(ctx context.Context, m session.Message) (queued boo
 	return queued && err == nil, err
 }
 
-// QueuedMessages implements [session.Store].
-func (s *Store) QueuedMessages(ctx context.Context, sessionID string) ([]session.Message, error) {
-	return engine.All(ctx, s.query, "queued messages of "+sessionID, selectQueued, engine.ReadMessage, sessionID)
-}
-
 // MarkSent implements [session.Store].
 func (s *Store) MarkSent(ctx context.Context, messageID string, at time.Time) (bool, error) {
-	return s.unqueue(ctx, "mark sent "+messageID,
-		"UPDATE messages SET sent_at = ? WHERE message_id = ? AND sent_at = 0 RETURNING session_id", at.UnixMicro(), messageID)
+	return s.unqueue(ctx, "mark sent "+messageID, markSent, at.UnixMicro(), messageID)
 }
 
 // Requeue implements [session.Store].
 func (s *Store) Requeue(ctx context.Context, sessionID string) (int, error) {
 	var n int64
-	err := s.write(ctx, normal, "requeue messages of "+sessionID, func(ctx context.Context, t tx) (err error) {
+	err := s.write(ctx, sqlstore.Relaxed, "requeue messages of "+sessionID, func(ctx context.Context, t tx) (err error) {
 		if n, err = t.exec(ctx, requeue, sessionID); err != nil {
 			return err
 		}
@@ -78,16 +76,15 @@ func (s *Store) Unsend(ctx context.Context, messageID string) (bool, error) {
 
 // RemoveQueued implements [session.Store].
 func (s *Store) RemoveQueued(ctx context.Context, messageID string) (bool, error) {
-	return s.unqueue(ctx, "remove queued "+messageID,
-		"DELETE FROM messages WHERE message_id = ? AND sent_at = 0 RETURNING session_id", messageID)
+	return s.unqueue(ctx, "remove queued "+messageID, removeQueued, messageID)
 }
 
 // unqueue runs a statement that takes one message from the queue and returns its
 // session.
-func (s *Store) unqueue(ctx context.Context, what, text string, args ...any) (taken bool, err error) {
-	err = s.write(ctx, normal, what, func(ctx context.Context, t tx) error {
+func (s *Store) unqueue(ctx context.Context, what string, statement *sqlstore.Statement, args ...any) (taken bool, err error) {
+	err = s.write(ctx, sqlstore.Relaxed, what, func(ctx context.Context, t tx) error {
 		var sessionID string
-		err := t.row(ctx, []any{&sessionID}, text, args...)
+		err := t.row(ctx, []any{&sessionID}, statement, args...)
 		if errors.Is(err, sql.ErrNoRows) {
 			return errNothing
 		}
@@ -98,4 +95,21 @@ func (s *Store) unqueue(ctx context.Context, what, text string, args ...any) (ta
 		return t.bump(ctx, sessionID)
 	})
 	return taken && err == nil, err
+}
+
+// useAttachments records that a session shows what a message attaches.
+func (t tx) useAttachments(ctx context.Context, m session.Message) error {
+	for _, id := range sqlstore.UsedAttachments(m) {
+		n, err := t.exec(ctx, markUsed, id)
+		if err == nil && n == 0 {
+			err = session.ErrNoAttachment
+		}
+		if err == nil {
+			_, err = t.exec(ctx, useAttachment, m.SessionID, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -7,29 +7,30 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/store/engine"
-)
-
-const (
-	selectProjects = "SELECT " + engine.ProjectColumns + " FROM projects ORDER BY name_folded"
-	selectProject  = "SELECT " + engine.ProjectColumns + " FROM projects WHERE project_id = ?"
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
 var (
-	projectOfSession = engine.ProjectOfFolder("sessions.cwd", "substr(sessions.cwd, 1, length(f.folder) + 1)", "'/'")
+	insertProject = define("INSERT INTO projects (project_id, name, name_folded, version, created_at, body) VALUES (?, ?, ?, 1, ?, ?)")
+	changeProject = define("UPDATE projects SET name = ?, name_folded = ?, version = ?, body = ? WHERE project_id = ?")
+	deleteProject = define("DELETE FROM projects WHERE project_id = ?")
+	insertFolder  = define("INSERT INTO project_folders (folder, project_id) VALUES (?, ?)")
+	dropFolders   = define("DELETE FROM project_folders WHERE project_id = ?")
+
+	projectOfSession = sqlstore.ProjectOfSession[sqlstore.SQLite]
 	// The sessions that a change of a project concerns, as a JSON list.
-	selectTouched = "SELECT json_group_array(session_id) FROM sessions WHERE in_project = ? OR in_project <> " + projectOfSession
-	placeSession  = "UPDATE sessions SET in_project = " + projectOfSession + " WHERE session_id = ?"
-	placeSessions = "UPDATE sessions SET in_project = " + projectOfSession + " WHERE session_id IN (SELECT value FROM json_each(?))"
+	selectTouched = define("SELECT json_group_array(session_id) FROM sessions WHERE in_project = ? OR in_project <> " + projectOfSession)
+	placeSessions = define("UPDATE sessions SET in_project = " + projectOfSession + " WHERE session_id IN (SELECT value FROM json_each(?))")
+	growVersions  = define("UPDATE processes SET version = version + 1 WHERE session_id IN (SELECT value FROM json_each(?))")
 )
 
 // Projects implements [project.Store].
 func (s *Store) Projects(ctx context.Context) ([]project.Project, error) {
-	if s.none.known() && !s.isClosed() && ctx.Err() == nil {
+	if s.noProjects.known() && !s.isClosed() && ctx.Err() == nil {
 		return nil, nil
 	}
-	found := s.none.look()
-	list, err := engine.All(ctx, s.query, "projects", selectProjects, engine.ReadProject)
+	found := s.noProjects.look()
+	list, err := s.Shared.Projects(ctx)
 	if err == nil && len(list) == 0 {
 		found()
 	}
@@ -39,14 +40,14 @@ func (s *Store) Projects(ctx context.Context) ([]project.Project, error) {
 // CreateProject implements [project.Store].
 func (s *Store) CreateProject(ctx context.Context, p project.Project, by pending.Actor) (touched []string, err error) {
 	p.Version = 1
-	body, err := engine.ProjectBody(p)
+	body, err := sqlstore.ProjectBody(p)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: create project %s: %w", p.ProjectID, err)
 	}
-	defer s.none.make()()
-	err = s.write(ctx, full, "create project "+p.ProjectID, func(ctx context.Context, t tx) error {
-		_, err := t.exec(ctx, "INSERT INTO projects (project_id, name, name_folded, version, created_at, body) VALUES (?, ?, ?, 1, ?, ?)",
-			p.ProjectID, engine.Shown(p.Name), engine.Fold(p.Name), engine.Micros(p.CreatedAt), string(body))
+	defer s.noProjects.creating()()
+	err = s.write(ctx, sqlstore.Durable, "create project "+p.ProjectID, func(ctx context.Context, t tx) error {
+		_, err := t.exec(ctx, insertProject,
+			p.ProjectID, sqlstore.SanitizeText(p.Name), sqlstore.Fold(p.Name), sqlstore.Micros(p.CreatedAt), string(body))
 		if unique(err) {
 			return project.ErrExists
 		}
@@ -61,7 +62,7 @@ func (s *Store) CreateProject(ctx context.Context, p project.Project, by pending
 
 // ChangeProject implements [project.Store].
 func (s *Store) ChangeProject(ctx context.Context, p project.Project, by pending.Actor) (now project.Project, touched []string, err error) {
-	err = s.write(ctx, full, "change project "+p.ProjectID, func(ctx context.Context, t tx) error {
+	err = s.write(ctx, sqlstore.Durable, "change project "+p.ProjectID, func(ctx context.Context, t tx) error {
 		before, err := t.project(ctx, p.ProjectID)
 		switch {
 		case err != nil:
@@ -72,12 +73,12 @@ func (s *Store) ChangeProject(ctx context.Context, p project.Project, by pending
 		now = p
 		now.CreatedAt = before.CreatedAt
 		now.Version++
-		body, err := engine.ProjectBody(now)
+		body, err := sqlstore.ProjectBody(now)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, "UPDATE projects SET name = ?, name_folded = ?, version = ?, body = ? WHERE project_id = ?",
-			engine.Shown(now.Name), engine.Fold(now.Name), now.Version, string(body), now.ProjectID)
+		_, err = t.exec(ctx, changeProject,
+			sqlstore.SanitizeText(now.Name), sqlstore.Fold(now.Name), now.Version, string(body), now.ProjectID)
 		if unique(err) {
 			return project.ErrExists
 		}
@@ -95,12 +96,12 @@ func (s *Store) ChangeProject(ctx context.Context, p project.Project, by pending
 
 // DeleteProject implements [project.Store].
 func (s *Store) DeleteProject(ctx context.Context, projectID string, by pending.Actor) (touched []string, err error) {
-	err = s.write(ctx, full, "delete project "+projectID, func(ctx context.Context, t tx) error {
+	err = s.write(ctx, sqlstore.Durable, "delete project "+projectID, func(ctx context.Context, t tx) error {
 		before, err := t.project(ctx, projectID)
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, "DELETE FROM projects WHERE project_id = ?", projectID); err != nil {
+		if _, err := t.exec(ctx, deleteProject, projectID); err != nil {
 			return err
 		}
 		touched, err = t.settleProject(ctx, &before, nil, by)
@@ -111,11 +112,12 @@ func (s *Store) DeleteProject(ctx context.Context, projectID string, by pending.
 
 // project reads one row as it stands in this transaction.
 func (t tx) project(ctx context.Context, projectID string) (project.Project, error) {
-	var row engine.ProjectTableRow
-	if err := t.row(ctx, row.Dest(), selectProject, projectID); err != nil {
-		return project.Project{}, missing(err, project.ErrNotFound)
-	}
-	return row.Project()
+	var p project.Project
+	err := t.read(ctx, sqlstore.SelectProject.Statement, func(row sqlstore.Row) (err error) {
+		p, err = sqlstore.ReadProject(row)
+		return err
+	}, projectID)
+	return p, missing(err, project.ErrNotFound)
 }
 
 // settleProject does what follows from a change of a project: its folders, the
@@ -124,14 +126,14 @@ func (t tx) settleProject(ctx context.Context, before, after *project.Project, b
 	projectID := ""
 	if before != nil {
 		projectID = before.ProjectID
-		if _, err := t.exec(ctx, "DELETE FROM project_folders WHERE project_id = ?", projectID); err != nil {
+		if _, err := t.exec(ctx, dropFolders, projectID); err != nil {
 			return nil, err
 		}
 	}
 	if after != nil {
 		projectID = after.ProjectID
 		for _, folder := range after.Folders {
-			_, err := t.exec(ctx, "INSERT INTO project_folders (folder, project_id) VALUES (?, ?)", folder, projectID)
+			_, err := t.exec(ctx, insertFolder, folder, projectID)
 			if unique(err) {
 				return nil, project.ErrFolderTaken
 			}
@@ -147,13 +149,13 @@ func (t tx) settleProject(ctx context.Context, before, after *project.Project, b
 	if _, err := t.exec(ctx, placeSessions, list); err != nil {
 		return nil, err
 	}
-	if _, err := t.exec(ctx, "UPDATE processes SET version = version + 1 WHERE session_id IN (SELECT value FROM json_each(?))", list); err != nil {
+	if _, err := t.exec(ctx, growVersions, list); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal([]byte(list), &touched); err != nil {
 		return nil, err
 	}
-	body, err := engine.ProjectAudit(before, after, by, t.now)
+	body, err := sqlstore.ProjectAudit(before, after, by, t.now)
 	if err != nil {
 		return nil, err
 	}

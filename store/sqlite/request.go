@@ -9,42 +9,33 @@ import (
 
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/store/engine"
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-const answerable = "status IN ('open', 'orphaned')"
+const answerable = sqlstore.Answerable
 
 var (
-	insertRequest  = engine.InsertRequest(placeholder)
-	resolveRequest = engine.Resolve(placeholder) + " WHERE request_id = ? AND " + answerable + " AND (? = '' OR approver_id = ?) AND (? = '*' OR held_command = ?)" +
-		" AND (? = '' OR instr(taken_back, ?) = 0) RETURNING " + engine.RequestColumns
-	approveRequest    = engine.Approve(placeholder) + " WHERE request_id = ? AND " + answerable + " AND approver_id = ? RETURNING " + engine.RequestColumns
-	selectRequest     = "SELECT " + engine.RequestColumns + " FROM requests WHERE request_id = ?"
-	selectAnswerable  = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND " + answerable + " ORDER BY created_at, seq"
-	selectAllOpen     = "SELECT " + engine.RequestColumns + " FROM requests WHERE " + answerable + " ORDER BY created_at, seq"
-	selectUndelivered = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND delivery = 'queued' ORDER BY created_at, seq"
-	selectUnconsumed  = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND delivery IN ('queued', 'delivered') ORDER BY created_at, seq"
-	selectConsumed    = "SELECT " + engine.RequestColumns + " FROM requests WHERE session_id = ? AND process_id = ? AND delivery = 'consumed' ORDER BY resolved_at DESC, seq DESC LIMIT ?"
-	selectUnrecorded  = "SELECT " + engine.RequestColumns + ` FROM requests r WHERE session_id = ?
-		AND status NOT IN ('open', 'orphaned') AND delivery <> 'carried' AND NOT EXISTS (
-			SELECT 1 FROM transcript t WHERE t.session_id = r.session_id AND t.key = 'request:' || r.request_id)
-		ORDER BY created_at, seq`
-	extendRequest = "UPDATE requests SET expires_at = ?1 WHERE request_id = ?2 AND " + answerable +
-		" AND expires_at <> 0 AND expires_at < ?1 RETURNING " + engine.RequestColumns
-	holdRequest = "UPDATE requests SET held = ?1, held_command = ?2 WHERE request_id = ?3 AND " + answerable +
-		" AND held_command = '' AND instr(taken_back, ?4) = 0 RETURNING " + engine.RequestColumns
-	unholdRequest   = "UPDATE requests SET held = ?, held_command = '', taken_back = ? WHERE request_id = ? RETURNING " + engine.RequestColumns
-	selectHeld      = "SELECT " + engine.RequestColumns + " FROM requests WHERE " + answerable + " AND held_command <> '' ORDER BY created_at, seq"
-	advanceDelivery = "UPDATE requests SET delivery = ? WHERE request_id = ? AND status IN ('answered', 'denied') AND " + engine.RankColumn + " < ?"
-	selectCarrying  = "SELECT " + engine.Carrying("?1") + " FROM requests WHERE request_id = ?2"
-	letCarry        = "UPDATE requests SET delivery = 'carried', carried_to = ?1 WHERE request_id = ?2 AND " + engine.Carriable("?3", "?4")
-	insertCarried   = engine.InsertCarried(placeholder, "requests f WHERE f.request_id = ?")
+	insertRequest  = define(sqlstore.InsertRequest)
+	resolveRequest = define(sqlstore.Resolve + " WHERE request_id = $10 AND " + answerable + " AND ($11 = '' OR approver_id = $12)" +
+		" AND ($13 = '*' OR held_command = $14) AND ($15 = '' OR instr(taken_back, $16) = 0) RETURNING " + sqlstore.RequestColumns)
+	approveRequest = define(sqlstore.Approve + " WHERE request_id = $7 AND " + answerable + " AND approver_id = $8 RETURNING " + sqlstore.RequestColumns)
+	extendRequest  = define("UPDATE requests SET expires_at = $1 WHERE request_id = $2 AND " + answerable +
+		" AND expires_at <> 0 AND expires_at < $1 RETURNING " + sqlstore.RequestColumns)
+	holdRequest = define("UPDATE requests SET held = $1, held_command = $2 WHERE request_id = $3 AND " + answerable +
+		" AND held_command = '' AND instr(taken_back, $4) = 0 RETURNING " + sqlstore.RequestColumns)
+	unholdRequest = define("UPDATE requests SET held = ?, held_command = '', taken_back = ? WHERE request_id = ? RETURNING " + sqlstore.RequestColumns)
+	// The wider condition is there for the index of the answerable ones.
+	orphanRequests  = define("UPDATE requests SET status = 'orphaned', reason = ? WHERE session_id = ? AND status = 'open' AND " + answerable)
+	advanceDelivery = define("UPDATE requests SET delivery = ? WHERE request_id = ? AND status IN ('answered', 'denied') AND " + sqlstore.RankColumn + " < ?")
+	letCarry        = define("UPDATE requests SET delivery = 'carried', carried_to = $1 WHERE request_id = $2 AND " + sqlstore.Carriable("$3", "$4"))
+	insertCarried   = define(sqlstore.InsertCarried(fmt.Sprintf("requests f WHERE f.request_id = $%d", sqlstore.NewRequestArgs+2)))
+	growVersion     = define("UPDATE processes SET version = version + 1, updated_at = ? WHERE session_id = ?")
 )
 
 // bump makes a change of a session visible: the version grows in the same
 // transaction.
 func (t tx) bump(ctx context.Context, sessionID string) error {
-	n, err := t.exec(ctx, "UPDATE processes SET version = version + 1, updated_at = ? WHERE session_id = ?", t.now.UnixMicro(), sessionID)
+	n, err := t.exec(ctx, growVersion, t.now.UnixMicro(), sessionID)
 	if err == nil && n == 0 {
 		err = session.ErrNotFound
 	}
@@ -53,8 +44,8 @@ func (t tx) bump(ctx context.Context, sessionID string) error {
 
 // request reads one row as it stands in this transaction.
 func (t tx) request(ctx context.Context, requestID string) (pending.Request, error) {
-	var row engine.RequestRow
-	if err := t.row(ctx, row.Dest(), selectRequest, requestID); err != nil {
+	var row sqlstore.RequestRow
+	if err := t.row(ctx, row.Dest(), sqlstore.SelectRequest.Statement, requestID); err != nil {
 		return pending.Request{}, missing(err, pending.ErrNotFound)
 	}
 	return row.Request()
@@ -73,12 +64,12 @@ const newestInput = 64 << 10
 
 // OpenRequest implements [pending.Store].
 func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pending.Request, opened bool, err error) {
-	r = engine.NormalRequest(r)
-	values, err := engine.NewRequestValues(r, bind)
+	r = sqlstore.NormalRequest(r)
+	values, err := sqlstore.NewRequestValues(r, bind)
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("sqlite: open request: %w", err)
 	}
-	err = s.write(ctx, normal, "open request "+r.RequestID, func(ctx context.Context, t tx) error {
+	err = s.write(ctx, sqlstore.Relaxed, "open request "+r.RequestID, func(ctx context.Context, t tx) error {
 		n, err := t.exec(ctx, insertRequest, values...)
 		switch {
 		case orphan(err):
@@ -108,17 +99,17 @@ func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pend
 
 // ResolveRequest implements [pending.Store].
 func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pending.Resolution) (now pending.Request, won bool, err error) {
-	values, err := engine.ResolutionValues(res, bind)
+	values, err := sqlstore.ResolutionValues(res, bind)
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("sqlite: resolve request %s: %w", requestID, err)
 	}
-	held, back := engine.Outrun(res)
-	strength := normal
-	if engine.Answers(res.Status) {
-		strength = full
+	held, back := sqlstore.ResolveGuards(res)
+	durability := sqlstore.Relaxed
+	if sqlstore.Answers(res.Status) {
+		durability = sqlstore.Durable
 	}
-	err = s.write(ctx, strength, "resolve request "+requestID, func(ctx context.Context, t tx) error {
-		var row engine.RequestRow
+	err = s.write(ctx, durability, "resolve request "+requestID, func(ctx context.Context, t tx) error {
+		var row sqlstore.RequestRow
 		err := t.row(ctx, row.Dest(), resolveRequest, append(values, requestID, res.SecondTo, res.SecondTo, held, held, back, back)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			if now, err = t.request(ctx, requestID); err != nil {
@@ -133,7 +124,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 			return err
 		}
 		won = true
-		if engine.OnRecord(res.Status) {
+		if sqlstore.OnRecord(res.Status) {
 			if err := t.record(ctx, now, res); err != nil {
 				return err
 			}
@@ -159,9 +150,9 @@ func (s *Store) UnapproveRequest(ctx context.Context, requestID, userID string, 
 // approval replaces the approval of the user from by another, and puts that on
 // record.
 func (s *Store) approval(ctx context.Context, what, requestID string, to pending.Approval, from, entry string, by pending.Actor, at time.Time) (now pending.Request, done bool, err error) {
-	err = s.write(ctx, full, what, func(ctx context.Context, t tx) error {
-		var row engine.RequestRow
-		err := t.row(ctx, row.Dest(), approveRequest, append(engine.ApprovalValues(to), requestID, from)...)
+	err = s.write(ctx, sqlstore.Durable, what, func(ctx context.Context, t tx) error {
+		var row sqlstore.RequestRow
+		err := t.row(ctx, row.Dest(), approveRequest, append(sqlstore.ApprovalValues(to), requestID, from)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			if now, err = t.request(ctx, requestID); err != nil {
 				return err
@@ -175,7 +166,7 @@ func (s *Store) approval(ctx context.Context, what, requestID string, to pending
 			return err
 		}
 		done = true
-		body, err := engine.ApprovalAudit(now, entry, by, at)
+		body, err := sqlstore.ApprovalAudit(now, entry, by, at)
 		if err != nil {
 			return err
 		}
@@ -192,33 +183,33 @@ func (s *Store) approval(ctx context.Context, what, requestID string, to pending
 
 // HoldRequest implements [pending.Store].
 func (s *Store) HoldRequest(ctx context.Context, requestID string, h pending.Held) (now pending.Request, done bool, err error) {
-	text, err := engine.HeldText(h)
+	text, err := sqlstore.HeldText(h)
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("sqlite: hold request %s: %w", requestID, err)
 	}
-	command := engine.Shown(h.CommandID)
-	return s.alter(ctx, full, "hold request "+requestID, requestID, holdRequest, bind(text), command, requestID, engine.TakenBack(command))
+	command := sqlstore.SanitizeText(h.CommandID)
+	return s.alter(ctx, sqlstore.Durable, "hold request "+requestID, requestID, holdRequest, bind(text), command, requestID, sqlstore.TakenBack(command))
 }
 
 // UnholdRequest implements [pending.Store].
 func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, by pending.Actor, why string) (now pending.Request, done bool, err error) {
-	err = s.write(ctx, full, "unhold request "+requestID, func(ctx context.Context, t tx) error {
+	err = s.write(ctx, sqlstore.Durable, "unhold request "+requestID, func(ctx context.Context, t tx) error {
 		if now, err = t.request(ctx, requestID); err != nil {
 			return err
 		}
-		text, ok, err := engine.Unheld(now, commandID, why)
+		text, ok, err := sqlstore.Unheld(now, commandID, why)
 		switch {
 		case err != nil:
 			return err
 		case !ok:
 			return errNothing
 		}
-		body, err := engine.UnheldAudit(now, by, why, time.Now())
+		body, err := sqlstore.UnheldAudit(now, by, why, time.Now())
 		if err != nil {
 			return err
 		}
-		var row engine.RequestRow
-		if err := t.row(ctx, row.Dest(), unholdRequest, bind(text), engine.AllTakenBack(now, commandID), requestID); err != nil {
+		var row sqlstore.RequestRow
+		if err := t.row(ctx, row.Dest(), unholdRequest, bind(text), sqlstore.AllTakenBack(now, commandID), requestID); err != nil {
 			return err
 		}
 		if now, err = row.Request(); err != nil {
@@ -236,18 +227,11 @@ func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, 
 	return now, done, nil
 }
 
-// HeldRequests implements [pending.Store].
-func (s *Store) HeldRequests(ctx context.Context) ([]pending.Request, error) {
-	return s.requests(ctx, "held requests", selectHeld)
-}
-
 // OrphanRequests implements [pending.Store].
 func (s *Store) OrphanRequests(ctx context.Context, sessionID, reason string) (int, error) {
 	var n int64
-	err := s.write(ctx, normal, "orphan requests of "+sessionID, func(ctx context.Context, t tx) (err error) {
-		// The wider condition is there for the index of the answerable ones.
-		n, err = t.exec(ctx, "UPDATE requests SET status = 'orphaned', reason = ? WHERE session_id = ? AND status = 'open' AND "+answerable,
-			engine.Shown(reason), sessionID)
+	err := s.write(ctx, sqlstore.Relaxed, "orphan requests of "+sessionID, func(ctx context.Context, t tx) (err error) {
+		n, err = t.exec(ctx, orphanRequests, sqlstore.SanitizeText(reason), sessionID)
 		if err != nil {
 			return err
 		}
@@ -264,12 +248,12 @@ func (s *Store) OrphanRequests(ctx context.Context, sessionID, reason string) (i
 
 // CarryAnswer implements [pending.Store].
 func (s *Store) CarryAnswer(ctx context.Context, r pending.Request, from string) (stored pending.Request, carried bool, err error) {
-	r = engine.NormalRequest(r)
-	values, err := engine.NewRequestValues(r, bind)
+	r = sqlstore.NormalRequest(r)
+	values, err := sqlstore.NewRequestValues(r, bind)
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("sqlite: carry answer to %s: %w", r.RequestID, err)
 	}
-	err = s.write(ctx, full, "carry answer to "+r.RequestID, func(ctx context.Context, t tx) error {
+	err = s.write(ctx, sqlstore.Durable, "carry answer to "+r.RequestID, func(ctx context.Context, t tx) error {
 		known, err := t.carrying(ctx, r, from, &stored, &carried)
 		switch {
 		case err != nil:
@@ -284,7 +268,7 @@ func (s *Store) CarryAnswer(ctx context.Context, r pending.Request, from string)
 		if n == 0 {
 			return errNothing
 		}
-		if _, err := t.exec(ctx, insertCarried, append(values, engine.Micros(r.CreatedAt), from)...); err != nil {
+		if _, err := t.exec(ctx, insertCarried, append(values, sqlstore.Micros(r.CreatedAt), from)...); err != nil {
 			return err
 		}
 		if err := t.bump(ctx, r.SessionID); err != nil {
@@ -304,8 +288,8 @@ func (s *Store) CarryAnswer(ctx context.Context, r pending.Request, from string)
 // carrying reads r as it stands in this transaction, if it is known, and whether
 // it was carried from from.
 func (t tx) carrying(ctx context.Context, r pending.Request, from string, stored *pending.Request, carried *bool) (known bool, err error) {
-	var row engine.RequestRow
-	err = t.row(ctx, append(row.Dest(), carried), selectCarrying, from, r.RequestID)
+	var row sqlstore.RequestRow
+	err = t.row(ctx, append(row.Dest(), carried), sqlstore.SelectCarrying, from, r.RequestID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -323,11 +307,11 @@ func (t tx) carrying(ctx context.Context, r pending.Request, from string, stored
 
 // SetDelivery implements [pending.Store].
 func (s *Store) SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error {
-	above := engine.Above(d)
+	above := sqlstore.DeliveryRank(d)
 	if above == 0 {
 		return fmt.Errorf("sqlite: set delivery of %s: %q is no step of a delivery", requestID, d)
 	}
-	return s.write(ctx, normal, "set delivery of "+requestID, func(ctx context.Context, t tx) error {
+	return s.write(ctx, sqlstore.Relaxed, "set delivery of "+requestID, func(ctx context.Context, t tx) error {
 		n, err := t.exec(ctx, advanceDelivery, string(d), requestID, above)
 		if err != nil || n > 0 {
 			return err
@@ -339,7 +323,7 @@ func (s *Store) SetDelivery(ctx context.Context, requestID string, d pending.Del
 // known tells a request that is not there from one that needs no change.
 func (t tx) known(ctx context.Context, requestID string) error {
 	var one int
-	if err := t.row(ctx, []any{&one}, "SELECT 1 FROM requests WHERE request_id = ?", requestID); err != nil {
+	if err := t.row(ctx, []any{&one}, sqlstore.KnowsRequest, requestID); err != nil {
 		return missing(err, pending.ErrNotFound)
 	}
 	return errNothing
@@ -347,15 +331,15 @@ func (t tx) known(ctx context.Context, requestID string) error {
 
 // ExtendRequest implements [pending.Store].
 func (s *Store) ExtendRequest(ctx context.Context, requestID string, expiresAt time.Time) (now pending.Request, extended bool, err error) {
-	return s.alter(ctx, normal, "extend request "+requestID, requestID, extendRequest, engine.Micros(expiresAt), requestID)
+	return s.alter(ctx, sqlstore.Relaxed, "extend request "+requestID, requestID, extendRequest, sqlstore.Micros(expiresAt), requestID)
 }
 
 // alter runs an update of an answerable request that may have nothing to do, and
 // returns the row as it stands and whether it changed.
-func (s *Store) alter(ctx context.Context, strength pragma, what, requestID, text string, args ...any) (now pending.Request, changed bool, err error) {
-	err = s.write(ctx, strength, what, func(ctx context.Context, t tx) error {
-		var row engine.RequestRow
-		err := t.row(ctx, row.Dest(), text, args...)
+func (s *Store) alter(ctx context.Context, durability sqlstore.Durability, what, requestID string, statement *sqlstore.Statement, args ...any) (now pending.Request, changed bool, err error) {
+	err = s.write(ctx, durability, what, func(ctx context.Context, t tx) error {
+		var row sqlstore.RequestRow
+		err := t.row(ctx, row.Dest(), statement, args...)
 		if errors.Is(err, sql.ErrNoRows) {
 			if now, err = t.request(ctx, requestID); err != nil {
 				return err
@@ -382,37 +366,5 @@ func (s *Store) Request(ctx context.Context, requestID string) (pending.Request,
 	if r := s.newest.Load(); r != nil && r.RequestID == requestID && !s.isClosed() && ctx.Err() == nil {
 		return *r, nil
 	}
-	return engine.One(ctx, s.query, "request "+requestID, selectRequest, pending.ErrNotFound, engine.ReadRequest, requestID)
-}
-
-// AnswerableRequests implements [pending.Store].
-func (s *Store) AnswerableRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
-	if sessionID == "" {
-		return s.requests(ctx, "answerable requests", selectAllOpen)
-	}
-	return s.requests(ctx, "answerable requests of "+sessionID, selectAnswerable, sessionID)
-}
-
-// UndeliveredRequests implements [pending.Store].
-func (s *Store) UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
-	return s.requests(ctx, "undelivered requests of "+sessionID, selectUndelivered, sessionID)
-}
-
-// UnconsumedRequests implements [pending.Store].
-func (s *Store) UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
-	return s.requests(ctx, "unconsumed requests of "+sessionID, selectUnconsumed, sessionID)
-}
-
-// ConsumedRequests implements [pending.Store].
-func (s *Store) ConsumedRequests(ctx context.Context, sessionID, processID string, limit int) ([]pending.Request, error) {
-	return s.requests(ctx, "consumed requests of "+sessionID, selectConsumed, sessionID, processID, limit)
-}
-
-// UnrecordedRequests implements [session.Store].
-func (s *Store) UnrecordedRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
-	return s.requests(ctx, "unrecorded requests of "+sessionID, selectUnrecorded, sessionID)
-}
-
-func (s *Store) requests(ctx context.Context, what, text string, args ...any) ([]pending.Request, error) {
-	return engine.All(ctx, s.query, what, text, engine.ReadRequest, args...)
+	return s.Shared.Request(ctx, requestID)
 }

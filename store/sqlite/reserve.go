@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
 const (
@@ -42,7 +44,7 @@ func (s *Store) Reserve(ctx context.Context) (err error) {
 			return err
 		}
 		// In a transaction: nobody else writes, also no other program.
-		err := s.write(ctx, normal, "fill the log", func(context.Context, tx) error {
+		err := s.write(ctx, sqlstore.Relaxed, "fill the log", func(context.Context, tx) error {
 			info, err := wal.Stat()
 			if err != nil {
 				return err

@@ -1,7 +1,7 @@
 // Package sqlite is the store in one SQLite file: the engine that needs no
 // set-up.
 //
-// # Strength
+// # Durability
 //
 // What a person said (answers, accounts, tokens, acks) is on disk when the call
 // returns; what an agent said (requests, states, transcripts, queued messages)
@@ -33,7 +33,7 @@ import (
 
 	"github.com/sayso-dev/sayso/migrations"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/store/engine"
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
 // readers is how many reads run at once; more of them wait. Reads take
@@ -42,18 +42,19 @@ const readers = 4
 
 // Store is a [github.com/sayso-dev/sayso/store.Store] in a SQLite file.
 type Store struct {
+	sqlstore.Shared
 	path    string
 	writes  *writer
 	reads   *sql.DB
-	queries map[string]*sql.Stmt // of reads; never changed after Open
+	queries map[*sqlstore.Statement]*sql.Stmt // of reads; never changed after Open
 
 	turn   chan struct{} // holds one value while somebody writes
 	closed chan struct{} // closed by Close
 	once   sync.Once
 	broken error // the failed sync that ended all writing; guarded by turn
 
-	full atomic.Pointer[fullDisk] // the last write that the disk refused, until there is room
-	none noProjects
+	full       atomic.Pointer[fullDisk] // the last write that the disk refused, until there is space
+	noProjects noProjects
 	// The request that was opened last, while no request was changed since: an answer
 	// reads it again.
 	newest  atomic.Pointer[pending.Request]
@@ -87,14 +88,15 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 
 // open opens a file that is there, and has its schema looked after.
 func open(ctx context.Context, path, mode string, schema func(context.Context, *sql.DB, migrations.Dialect) error) (_ *Store, err error) {
-	s := &Store{path: path, queries: map[string]*sql.Stmt{}, turn: make(chan struct{}, 1), closed: make(chan struct{})}
+	s := &Store{path: path, queries: map[*sqlstore.Statement]*sql.Stmt{}, turn: make(chan struct{}, 1), closed: make(chan struct{})}
+	s.Shared = sqlstore.NewShared(sqlstore.Engine{Dialect: sqlstore.SQLite, Bind: bind, Query: s.query, Apply: s.apply})
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("sqlite: %s: %w", path, s.explain(err)), s.free())
 		}
 	}()
 
-	writes := pool(path, mode, full, 1)
+	writes := pool(path, mode, synchronous[sqlstore.Durable], 1)
 	if err = check(ctx, writes); err != nil {
 		return nil, errors.Join(err, writes.Close())
 	}
@@ -105,12 +107,12 @@ func open(ctx context.Context, path, mode string, schema func(context.Context, *
 		return nil, err
 	}
 	s.reads = pool(path, mode, readOnly, readers)
-	for _, text := range readQueries {
-		stmt, err := s.reads.PrepareContext(ctx, text)
+	for _, q := range sqlstore.Queries(sqlstore.SQLite) {
+		stmt, err := s.reads.PrepareContext(ctx, q.Text(sqlstore.SQLite))
 		if err != nil {
 			return nil, err
 		}
-		s.queries[text] = stmt
+		s.queries[q.Statement] = stmt
 	}
 	return s, nil
 }
@@ -123,7 +125,7 @@ func check(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	if verdict != "ok" {
-		return fmt.Errorf("%w: %s", engine.ErrCorrupt, verdict)
+		return fmt.Errorf("%w: %s", sqlstore.ErrCorrupt, verdict)
 	}
 	return nil
 }
@@ -142,7 +144,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err := s.reads.QueryRowContext(ctx, "SELECT 1 FROM migrations LIMIT 1").Scan(&one); err != nil {
 		return fmt.Errorf("sqlite: ping: %w", s.explain(err))
 	}
-	if err := s.lookForRoom(); err != nil {
+	if err := s.checkFreeSpace(); err != nil {
 		return fmt.Errorf("sqlite: ping: %w", err)
 	}
 	return nil
@@ -183,22 +185,4 @@ func (s *Store) free() error {
 		errs = append(errs, s.writes.close())
 	}
 	return errors.Join(errs...)
-}
-
-// onTheWay are the reads of one row, or of few, that every answer needs.
-var onTheWay = map[string]bool{
-	selectCredential: true, selectRequest: true, selectSession: true, selectProjects: true, selectUsers: true, selectProcess: true,
-}
-
-// readQueries are what the readers prepare.
-var readQueries = []string{
-	selectRequest, selectAnswerable, selectAllOpen, selectUndelivered, selectUnconsumed, selectConsumed, selectHeld, selectUnrecorded,
-	selectSession, selectSessions, selectProcess, selectActive, engine.SelectHeldSessions, selectMark, selectItems, selectQueued, selectAttachment, selectDrafts, selectTemplates, selectPreferences, engine.SelectFresh, engine.SelectWaits, selectUnindexed, selectHits,
-	selectUser, selectUsers, selectPassword, selectCredential, selectCredentials, selectCredentialByID, selectCommand, selectAgentToken, selectAgentTokens, selectAudit,
-	selectGrants, selectAuditBefore, selectAuditBase, engine.SelectSettings,
-	selectTargets, selectChoices, selectDeliveries,
-	selectTrust, selectTrusts, selectLeftOut,
-	selectPasskeys, selectProjects,
-	selectLinked, anyLink, selectLinks,
-	selectSpending, selectUserLimits,
 }

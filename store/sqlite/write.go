@@ -12,7 +12,7 @@ import (
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/sayso-dev/sayso/store/engine"
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
 // bind keeps exact bytes as TEXT. They are not copied, as some are large, and must
@@ -24,29 +24,36 @@ func bind(b []byte) any {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-func placeholder(int) string { return "?" }
+// define defines a statement that only this engine runs.
+func define(text string) *sqlstore.Statement { return sqlstore.Define(sqlstore.SQLite, text) }
+
+var (
+	begin    = define("BEGIN IMMEDIATE")
+	commit   = define("COMMIT")
+	rollback = define("ROLLBACK")
+)
 
 // writer is one connection for writing, with its statements prepared on first
 // use. Only who has the turn may use it.
 type writer struct {
-	db       *sql.DB
-	conn     *sql.Conn
-	strength pragma // that conn has; none when in doubt
-	stmts    map[string]*sql.Stmt
+	db          *sql.DB
+	conn        *sql.Conn
+	synchronous pragma // that conn has; none when in doubt
+	stmts       map[*sqlstore.Statement]*sql.Stmt
 }
 
-// newWriter takes over db and makes sure that its connection can be of either
-// strength.
+// newWriter takes over db and makes sure that its connection can be set to either
+// durability.
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
-	for _, strength := range []pragma{normal, full} {
-		err := w.setStrength(ctx, strength)
+	w := &writer{db: db, conn: conn, stmts: map[*sqlstore.Statement]*sql.Stmt{}}
+	for d, setting := range synchronous {
+		err := w.setDurability(ctx, sqlstore.Durability(d))
 		if err == nil {
-			err = conn.Raw(func(c any) error { return strength.check(ctx, c.(driver.Conn)) })
+			err = conn.Raw(func(c any) error { return setting.check(ctx, c.(driver.Conn)) })
 		}
 		if err != nil {
 			return nil, errors.Join(err, w.close())
@@ -55,17 +62,18 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	return w, nil
 }
 
-// setStrength must come between transactions. A prepared statement would not do:
+// setDurability must come between transactions. A prepared statement would not do:
 // SQLite changes the setting when it compiles the PRAGMA, not when it runs it.
-func (w *writer) setStrength(ctx context.Context, strength pragma) error {
-	if w.strength == strength {
+func (w *writer) setDurability(ctx context.Context, d sqlstore.Durability) error {
+	setting := synchronous[d]
+	if w.synchronous == setting {
 		return nil
 	}
-	w.strength = pragma{}
-	if _, err := w.conn.ExecContext(ctx, "PRAGMA "+strength.name+"="+strength.set); err != nil {
+	w.synchronous = pragma{}
+	if _, err := w.conn.ExecContext(ctx, "PRAGMA "+setting.name+"="+setting.set); err != nil {
 		return err
 	}
-	w.strength = strength
+	w.synchronous = setting
 	return nil
 }
 
@@ -77,21 +85,21 @@ func (w *writer) close() error {
 	return errors.Join(append(errs, w.conn.Close(), w.db.Close())...)
 }
 
-func (w *writer) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
-	if stmt := w.stmts[text]; stmt != nil {
+func (w *writer) stmt(ctx context.Context, statement *sqlstore.Statement) (*sql.Stmt, error) {
+	if stmt := w.stmts[statement]; stmt != nil {
 		return stmt, nil
 	}
-	stmt, err := w.conn.PrepareContext(ctx, text)
+	stmt, err := w.conn.PrepareContext(ctx, statement.Text(sqlstore.SQLite))
 	if err != nil {
 		return nil, err
 	}
-	w.stmts[text] = stmt
+	w.stmts[statement] = stmt
 	return stmt, nil
 }
 
 // exec runs one statement and returns how many rows it changed.
-func (w *writer) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	stmt, err := w.stmt(ctx, text)
+func (w *writer) exec(ctx context.Context, statement *sqlstore.Statement, args ...any) (int64, error) {
+	stmt, err := w.stmt(ctx, statement)
 	if err != nil {
 		return 0, err
 	}
@@ -103,12 +111,22 @@ func (w *writer) exec(ctx context.Context, text string, args ...any) (int64, err
 }
 
 // row reads the one row of a statement, or returns [sql.ErrNoRows].
-func (w *writer) row(ctx context.Context, dest []any, text string, args ...any) error {
-	stmt, err := w.stmt(ctx, text)
+func (w *writer) row(ctx context.Context, dest []any, statement *sqlstore.Statement, args ...any) error {
+	stmt, err := w.stmt(ctx, statement)
 	if err != nil {
 		return err
 	}
 	return stmt.QueryRowContext(ctx, args...).Scan(dest...)
+}
+
+// read calls scan with the one row of a statement, or with none, so that its Scan
+// returns [sql.ErrNoRows].
+func (w *writer) read(ctx context.Context, statement *sqlstore.Statement, scan func(sqlstore.Row) error, args ...any) error {
+	stmt, err := w.stmt(ctx, statement)
+	if err != nil {
+		return err
+	}
+	return scan(stmt.QueryRowContext(ctx, args...))
 }
 
 // tx is a write under way. All times in it are one.
@@ -128,13 +146,13 @@ func (s *Store) take(ctx context.Context) error {
 	}
 	select {
 	case <-s.closed:
-		return engine.ErrClosed
+		return sqlstore.ErrClosed
 	default:
 	}
 	select {
 	case s.turn <- struct{}{}:
 	case <-s.closed:
-		return engine.ErrClosed
+		return sqlstore.ErrClosed
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -143,16 +161,16 @@ func (s *Store) take(ctx context.Context) error {
 
 // write runs one transaction. Once it has its turn it runs to its end whatever
 // becomes of ctx, so its outcome is never in doubt. What it reports as an error
-// has changed nothing, but for [engine.ErrBroken].
-func (s *Store) write(ctx context.Context, strength pragma, what string, do func(context.Context, tx) error) error {
-	return s.writeBeside(ctx, strength, what, func(ctx context.Context, t tx) error {
+// has changed nothing, but for [sqlstore.ErrBroken].
+func (s *Store) write(ctx context.Context, d sqlstore.Durability, what string, do func(context.Context, tx) error) error {
+	return s.writeKeepingNewest(ctx, d, what, func(ctx context.Context, t tx) error {
 		s.newest.Store(nil) // before anything of it can be read
 		return do(ctx, t)
 	})
 }
 
-// writeBeside is write for what changes no request.
-func (s *Store) writeBeside(ctx context.Context, strength pragma, what string, do func(context.Context, tx) error) error {
+// writeKeepingNewest is write for what changes no request.
+func (s *Store) writeKeepingNewest(ctx context.Context, d sqlstore.Durability, what string, do func(context.Context, tx) error) error {
 	if err := s.take(ctx); err != nil {
 		return fmt.Errorf("sqlite: %s: %w", what, err)
 	}
@@ -161,7 +179,7 @@ func (s *Store) writeBeside(ctx context.Context, strength pragma, what string, d
 	if s.broken != nil {
 		return fmt.Errorf("sqlite: %s: %w", what, s.broken)
 	}
-	err := s.transact(context.WithoutCancel(ctx), strength, do)
+	err := s.transact(context.WithoutCancel(ctx), d, do)
 	if err == nil && s.opening != nil {
 		s.newest.Store(s.opening)
 	}
@@ -169,19 +187,19 @@ func (s *Store) writeBeside(ctx context.Context, strength pragma, what string, d
 		return nil
 	}
 	refused := s.explain(err)
-	if takesNothing(err) {
-		refused = fmt.Errorf("%w: %w", engine.ErrReadOnly, refused)
+	if diskRefused(err) {
+		refused = fmt.Errorf("%w: %w", sqlstore.ErrReadOnly, refused)
 		s.full.Store(&fullDisk{refused})
 	}
 	return fmt.Errorf("sqlite: %s: %w", what, refused)
 }
 
-func (s *Store) transact(ctx context.Context, strength pragma, do func(context.Context, tx) error) (err error) {
+func (s *Store) transact(ctx context.Context, d sqlstore.Durability, do func(context.Context, tx) error) (err error) {
 	w := s.writes
-	if err := w.setStrength(ctx, strength); err != nil {
+	if err := w.setDurability(ctx, d); err != nil {
 		return err
 	}
-	if _, err := w.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err := w.exec(ctx, begin); err != nil {
 		return err
 	}
 	ended := false
@@ -190,24 +208,59 @@ func (s *Store) transact(ctx context.Context, strength pragma, do func(context.C
 			return
 		}
 		// SQLite has rolled back by itself after some failures and then says so.
-		if _, failed := w.exec(ctx, "ROLLBACK"); failed != nil && err == nil {
+		if _, failed := w.exec(ctx, rollback); failed != nil && err == nil {
 			err = failed
 		}
 	}()
 	if err := do(ctx, tx{w, time.Now()}); err != nil {
 		return err
 	}
-	if _, err := w.exec(ctx, "COMMIT"); err != nil {
+	if _, err := w.exec(ctx, commit); err != nil {
 		if code(err) == lib.SQLITE_IOERR_FSYNC || code(err) == lib.SQLITE_IOERR_DIR_FSYNC {
 			// The pages may have reached the disk or not, and a second sync would
 			// report success without having written them.
-			s.broken = fmt.Errorf("%w (%w): %w", engine.ErrBroken, engine.ErrUnknownOutcome, err)
+			s.broken = fmt.Errorf("%w (%w): %w", sqlstore.ErrBroken, sqlstore.ErrUnknownOutcome, err)
 			return s.broken
 		}
 		return err
 	}
 	ended = true
 	return nil
+}
+
+// apply implements [sqlstore.Engine].
+func (s *Store) apply(ctx context.Context, c sqlstore.Change) error {
+	write := s.write
+	if c.LeavesRequests {
+		write = s.writeKeepingNewest
+	}
+	return write(ctx, c.Durability, c.What, func(ctx context.Context, t tx) error {
+		if c.Audit != nil {
+			if err := t.append(ctx, c.Audit); err != nil {
+				return err
+			}
+		}
+		for _, step := range c.Steps {
+			if step.Statement.Text(sqlstore.SQLite) == "" {
+				continue
+			}
+			n, err := t.exec(ctx, step.Statement, step.Args...)
+			switch {
+			case c.Duplicate != nil && unique(err):
+				return c.Duplicate
+			case c.Orphan != nil && orphan(err):
+				return c.Orphan
+			case err != nil:
+				return err
+			case n == 0 && step.Statement.Unmatched() != nil:
+				return step.Statement.Unmatched()
+			}
+			if step.Changed != nil {
+				*step.Changed = n
+			}
+		}
+		return nil
+	})
 }
 
 // code is the extended result code of SQLite, 0 for another error.
@@ -223,19 +276,19 @@ func code(err error) int {
 func (s *Store) explain(err error) error {
 	switch code(err) & 0xff {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return fmt.Errorf("%w: another program holds the database: %w", engine.ErrUnavailable, err)
+		return fmt.Errorf("%w: another program holds the database: %w", sqlstore.ErrUnavailable, err)
 	case lib.SQLITE_FULL:
-		return fmt.Errorf("%w: the disk is full: %w", engine.ErrUnavailable, err)
+		return fmt.Errorf("%w: the disk is full: %w", sqlstore.ErrUnavailable, err)
 	case lib.SQLITE_READONLY:
-		return fmt.Errorf("%w: the database cannot be written: %w", engine.ErrUnavailable, err)
+		return fmt.Errorf("%w: the database cannot be written: %w", sqlstore.ErrUnavailable, err)
 	case lib.SQLITE_IOERR:
-		if !errors.Is(err, engine.ErrBroken) {
-			return fmt.Errorf("%w: the disk refused: %w", engine.ErrUnavailable, err)
+		if !errors.Is(err, sqlstore.ErrBroken) {
+			return fmt.Errorf("%w: the disk refused: %w", sqlstore.ErrUnavailable, err)
 		}
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		err = fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
+		err = fmt.Errorf("%w: %w", sqlstore.ErrCorrupt, err)
 	}
-	if errors.Is(err, engine.ErrCorrupt) {
+	if errors.Is(err, sqlstore.ErrCorrupt) {
 		return fmt.Errorf("%w; stop sayso, keep a copy of %[2]s and of %[2]s-wal, then restore a backup or move both away to begin with an empty database", err, s.path)
 	}
 	return err
@@ -252,7 +305,7 @@ func orphan(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT_FOREIGNK
 
 // query is one read. It is a single statement, so what it returns is one
 // snapshot. scan reads the current row.
-func (s *Store) query(ctx context.Context, what, text string, scan func(engine.Row) error, args ...any) (err error) {
+func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan func(sqlstore.Row) error, args ...any) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("sqlite: %s: %w", what, s.explain(err))
@@ -260,7 +313,7 @@ func (s *Store) query(ctx context.Context, what, text string, scan func(engine.R
 	}()
 	select {
 	case <-s.closed:
-		return engine.ErrClosed
+		return sqlstore.ErrClosed
 	default:
 	}
 	if err := ctx.Err(); err != nil {
@@ -268,7 +321,7 @@ func (s *Store) query(ctx context.Context, what, text string, scan func(engine.R
 	}
 	// A read lasts microseconds; to be interruptible it would start a goroutine.
 	ctx = context.WithoutCancel(ctx)
-	stmt, free, err := s.reader(ctx, text)
+	stmt, free, err := s.reader(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -287,20 +340,20 @@ func (s *Store) query(ctx context.Context, what, text string, scan func(engine.R
 }
 
 // reader returns the statement for a read, and what to call when the read is over.
-// A read on the way of an answer uses the connection for writing when nobody
+// A read that every answer needs uses the connection for writing when nobody
 // writes: that one knows the pages that it has just written, while the others drop
 // all they know with every commit.
-func (s *Store) reader(ctx context.Context, text string) (stmt *sql.Stmt, free func(), err error) {
-	if !onTheWay[text] {
-		return s.queries[text], func() {}, nil
+func (s *Store) reader(ctx context.Context, q sqlstore.Query) (stmt *sql.Stmt, free func(), err error) {
+	if !q.OnAnswerPath {
+		return s.queries[q.Statement], func() {}, nil
 	}
 	select {
 	case s.turn <- struct{}{}:
 	default: // somebody writes, or the store is closed: readers never wait for that
-		return s.queries[text], func() {}, nil
+		return s.queries[q.Statement], func() {}, nil
 	}
 	free = func() { <-s.turn }
-	if stmt, err = s.writes.stmt(ctx, text); err != nil {
+	if stmt, err = s.writes.stmt(ctx, q.Statement); err != nil {
 		free()
 	}
 	return stmt, free, err

@@ -1,6 +1,7 @@
-package engine
+package sqlstore
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -9,23 +10,23 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// ProjectColumns is the select list of [ProjectTableRow.Dest].
+// ProjectColumns is the select list of [projectRow.dest].
 const ProjectColumns = `project_id, name, version, created_at, body`
 
-// ProjectTableRow takes one row of [ProjectColumns].
-type ProjectTableRow struct {
+// projectRow takes one row of [ProjectColumns].
+type projectRow struct {
 	p         project.Project
 	createdAt int64
 	body      []byte
 }
 
-// Dest is what to scan into.
-func (x *ProjectTableRow) Dest() []any {
+// dest is what to scan into.
+func (x *projectRow) dest() []any {
 	return []any{&x.p.ProjectID, &x.p.Name, &x.p.Version, &x.createdAt, &x.body}
 }
 
 // Project is the row that was scanned.
-func (x *ProjectTableRow) Project() (project.Project, error) {
+func (x *projectRow) Project() (project.Project, error) {
 	p := x.p
 	if err := decode("body", x.body, &p); err != nil {
 		return project.Project{}, err
@@ -36,8 +37,8 @@ func (x *ProjectTableRow) Project() (project.Project, error) {
 
 // ReadProject reads a row of [ProjectColumns].
 func ReadProject(row Row) (project.Project, error) {
-	var x ProjectTableRow
-	if err := row.Scan(x.Dest()...); err != nil {
+	var x projectRow
+	if err := row.Scan(x.dest()...); err != nil {
 		return project.Project{}, err
 	}
 	return x.Project()
@@ -69,7 +70,7 @@ type auditProject struct {
 func ProjectAudit(before, after *project.Project, by pending.Actor, at time.Time) ([]byte, error) {
 	entry := auditProject{
 		What: "project_changed", At: Time(Micros(at)), Before: before, After: after,
-		By: auditPerson{Shown(by.UserID), Shown(by.Name), Shown(by.Device), Shown(by.Address)},
+		By: auditPerson{SanitizeText(by.UserID), SanitizeText(by.Name), SanitizeText(by.Device), SanitizeText(by.Address)},
 	}
 	switch {
 	case before == nil:
@@ -85,10 +86,38 @@ func ProjectAudit(before, after *project.Project, by pending.Actor, at time.Time
 	return json.Marshal(entry)
 }
 
-// ProjectOfFolder is the project whose folder holds the column cwd of a row of
-// sessions, the longest of several, or ”. slash is the character as the engine
-// compares it with a folder.
-func ProjectOfFolder(cwd, head, slash string) string {
+// projectOfFolder is the project whose folder holds the column cwd of a row of
+// sessions, the longest of several, or ”. head is the beginning of cwd up to the
+// length of f.folder and one character; slash is that character.
+func projectOfFolder(cwd, head, slash string) string {
 	return `coalesce((SELECT f.project_id FROM project_folders f WHERE f.folder = ` + cwd + ` OR ` + head + ` = f.folder || ` + slash + `
 		ORDER BY length(f.folder) DESC LIMIT 1), '')`
+}
+
+// ProjectOfSession is the project of a row of sessions, named by dialect.
+var ProjectOfSession = [2]string{
+	SQLite:   projectOfFolder("sessions.cwd", "substr(sessions.cwd, 1, length(f.folder) + 1)", "'/'"),
+	Postgres: projectOfFolder("sessions.cwd", "substring(sessions.cwd FROM 1 FOR length(f.folder) + 1)", `'\x2f'::bytea`),
+}
+
+var (
+	selectProjects = queryBoth("SELECT "+ProjectColumns+" FROM projects ORDER BY name_folded",
+		"SELECT "+ProjectColumns+` FROM projects ORDER BY name_folded COLLATE "C"`).onAnswerPath()
+	SelectProject = query("SELECT " + ProjectColumns + " FROM projects WHERE project_id = $1")
+	placeSession  = defineBoth(
+		"UPDATE sessions SET in_project = "+ProjectOfSession[SQLite]+" WHERE session_id = $1",
+		"UPDATE sessions SET in_project = "+ProjectOfSession[Postgres]+" WHERE session_id = $1")
+	// A session that is made while folders change waits, and then finds the folders as
+	// they are.
+	awaitFolders = Define(Postgres, "SELECT pg_advisory_xact_lock_shared(8243113893085146474)")
+)
+
+// Projects implements [project.Store].
+func (s Shared) Projects(ctx context.Context) ([]project.Project, error) {
+	return all(ctx, s, "projects", selectProjects, ReadProject)
+}
+
+// Project returns one project.
+func (s Shared) Project(ctx context.Context, projectID string) (project.Project, error) {
+	return one(ctx, s, "project "+projectID, SelectProject, project.ErrNotFound, ReadProject, projectID)
 }

@@ -1,9 +1,11 @@
-package engine
+package sqlstore
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
@@ -51,7 +53,7 @@ type auditPerson struct {
 }
 
 func personOf(a pending.Actor) auditPerson {
-	return auditPerson{Shown(a.UserID), Shown(a.Name), Shown(a.Device), Shown(a.Address)}
+	return auditPerson{SanitizeText(a.UserID), SanitizeText(a.Name), SanitizeText(a.Device), SanitizeText(a.Address)}
 }
 
 // auditContent is a text with its hash; Text is "" when it is too long.
@@ -64,7 +66,7 @@ func content(text []byte) auditContent {
 	sum := sha256.Sum256(text)
 	c := auditContent{Hash: "sha256:" + hex.EncodeToString(sum[:])}
 	if len(text) <= auditText {
-		c.Text = Shown(string(text))
+		c.Text = SanitizeText(string(text))
 	}
 	return c
 }
@@ -89,9 +91,9 @@ type auditApproval struct {
 // taken back.
 func ApprovalAudit(r pending.Request, what string, by pending.Actor, at time.Time) ([]byte, error) {
 	entry := auditApproval{What: what, At: Time(Micros(at)), By: personOf(by), RequestID: r.RequestID, SessionID: r.SessionID,
-		ToolName: Shown(r.ToolName), Asked: auditContent{Hash: r.InputHash}}
+		ToolName: SanitizeText(r.ToolName), Asked: auditContent{Hash: r.InputHash}}
 	if len(r.ToolInput) <= auditText {
-		entry.Asked.Text = Shown(string(r.ToolInput))
+		entry.Asked.Text = SanitizeText(string(r.ToolInput))
 	}
 	return json.Marshal(entry)
 }
@@ -109,9 +111,9 @@ func UnheldAudit(r pending.Request, by pending.Actor, why string, at time.Time) 
 	}
 	given := content(answer)
 	entry := auditApproval{What: what, At: Time(Micros(at)), By: personOf(by), RequestID: r.RequestID, SessionID: r.SessionID,
-		ToolName: Shown(r.ToolName), Asked: auditContent{Hash: r.InputHash}, Answer: &given, Held: at.Sub(r.Held.At).Seconds(), Reason: Shown(why)}
+		ToolName: SanitizeText(r.ToolName), Asked: auditContent{Hash: r.InputHash}, Answer: &given, Held: at.Sub(r.Held.At).Seconds(), Reason: SanitizeText(why)}
 	if len(r.ToolInput) <= auditText {
-		entry.Asked.Text = Shown(string(r.ToolInput))
+		entry.Asked.Text = SanitizeText(string(r.ToolInput))
 	}
 	return json.Marshal(entry)
 }
@@ -130,12 +132,12 @@ func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
 	body := auditBody{
 		What: string(res.Status), At: Time(Micros(res.At)), Waited: res.At.Sub(r.CreatedAt).Seconds(),
 		By:        personOf(res.Actor),
-		RequestID: r.RequestID, SessionID: r.SessionID, RequestType: string(r.RequestType), Asker: Shown(r.Asker), ToolName: Shown(r.ToolName),
+		RequestID: r.RequestID, SessionID: r.SessionID, RequestType: string(r.RequestType), Asker: SanitizeText(r.Asker), ToolName: SanitizeText(r.ToolName),
 		Asked: auditContent{Hash: r.InputHash}, Answer: content(answer), CarriedFrom: res.CarriedFrom,
 		Edited: res.Answer != nil && len(res.Answer.UpdatedInput) > 0,
 	}
 	if len(r.ToolInput) <= auditText {
-		body.Asked.Text = Shown(string(r.ToolInput))
+		body.Asked.Text = SanitizeText(string(r.ToolInput))
 	}
 	if res.SecondTo != "" && r.Approval != nil {
 		first := personOf(r.Approval.Actor)
@@ -163,8 +165,51 @@ func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
 	return json.Marshal(body)
 }
 
-// ReadAuditEntry reads a row of seq, body, hash.
-func ReadAuditEntry(row Row) (e account.AuditEntry, err error) {
+// readAuditEntry reads a row of seq, body, hash.
+func readAuditEntry(row Row) (e account.AuditEntry, err error) {
 	err = row.Scan(&e.Seq, &e.Body, &e.Hash)
 	return e, err
+}
+
+var (
+	selectAudit       = query("SELECT seq, body, hash FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2")
+	selectAuditBefore = query("SELECT seq, body, hash FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2")
+	selectAuditBase   = query("SELECT seq, hash FROM audit_base")
+)
+
+// AddIncident implements [account.Store].
+func (s Shared) AddIncident(ctx context.Context, body []byte) error {
+	return s.e.Apply(ctx, Change{What: "put an incident on record", Durability: Durable, Audit: body})
+}
+
+// Audit implements [account.Trail].
+func (s Shared) Audit(ctx context.Context, after int64, limit int) ([]account.AuditEntry, error) {
+	return all(ctx, s, "audit", selectAudit, readAuditEntry, after, limit)
+}
+
+// AuditBefore implements [account.Trail].
+func (s Shared) AuditBefore(ctx context.Context, before int64, limit int) ([]account.AuditEntry, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	return all(ctx, s, "audit", selectAuditBefore, readAuditEntry, before, limit)
+}
+
+// AuditBase implements [account.Trail].
+func (s Shared) AuditBase(ctx context.Context) (base account.AuditEntry, err error) {
+	err = s.e.Query(ctx, "audit base", selectAuditBase, func(row Row) error { return row.Scan(&base.Seq, &base.Hash) })
+	return base, err
+}
+
+var (
+	setAuditBase = define(`INSERT INTO audit_base (one, seq, hash) VALUES (1, $1, $2) ON CONFLICT (one) DO UPDATE SET seq = excluded.seq, hash = excluded.hash`)
+	removeAudit  = define("DELETE FROM audit WHERE seq <= $1")
+)
+
+// RemoveAudit implements [account.Trail]. The entry about it comes first: its hash
+// covers the one that is last now, and it stays, so that there is always one to go
+// on from.
+func (s Shared) RemoveAudit(ctx context.Context, through account.AuditEntry, body []byte) error {
+	return s.e.Apply(ctx, Change{What: "remove old audit entries", Durability: Durable, Audit: body,
+		Steps: []Step{step(setAuditBase, through.Seq, through.Hash), step(removeAudit, through.Seq)}})
 }

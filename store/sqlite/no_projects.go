@@ -11,8 +11,9 @@ type noProjects struct {
 	none   atomic.Int64 // made + 1 at the time when none was found
 }
 
-// make is called before one is made, and end when that has ended, in whatever way.
-func (n *noProjects) make() (end func()) {
+// creating is called before a project is created, and end when that has ended,
+// in whatever way.
+func (n *noProjects) creating() (end func()) {
 	n.making.Add(1)
 	return func() {
 		n.made.Add(1) // first: nobody may believe what was found meanwhile

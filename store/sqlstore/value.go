@@ -1,11 +1,13 @@
-// Package engine is what the two engines of the store share: how a value stands
-// in a column. Both keep the same bytes, so that one contract holds for both.
+// Package sqlstore is what the two engines of the store share: how a value is
+// stored in a column, the SQL statements that are the same on both, and the methods
+// of the store that run them. Both engines keep the same bytes, so that one contract
+// holds for both.
 //
 // Text that is only shown (titles, reasons, names) is made valid, because
 // PostgreSQL refuses NUL and invalid UTF-8; what is compared or given back to an
 // asker (inputs, ids of the asker, paths, message text) is kept exactly. Times
 // are Unix microseconds, 0 for no time.
-package engine
+package sqlstore
 
 import (
 	"encoding/base64"
@@ -42,8 +44,8 @@ func Time(micros int64) time.Time {
 	return time.UnixMicro(micros).UTC()
 }
 
-// Shown makes text fit for both engines: NUL and invalid UTF-8 become U+FFFD.
-func Shown(s string) string {
+// SanitizeText makes text fit for both engines: NUL and invalid UTF-8 become U+FFFD.
+func SanitizeText(s string) string {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s
 	}
@@ -60,7 +62,7 @@ func Fold(s string) string {
 			least = min(least, f)
 		}
 		return least
-	}, Shown(s))
+	}, SanitizeText(s))
 }
 
 // number is a figure that has a place in a bigint column.
@@ -74,10 +76,10 @@ func fraction(f float64) float64 {
 	return f
 }
 
-// Above is the rank that a delivery must be below to become d; 0 for what is no
+// DeliveryRank is the rank that a delivery must be below to become d; 0 for what is no
 // step of one. Carried is the end of an answer that was not delivered, dropped of
 // one that was not seen to be acted on.
-func Above(d pending.Delivery) int {
+func DeliveryRank(d pending.Delivery) int {
 	switch d {
 	case pending.Queued:
 		return 1

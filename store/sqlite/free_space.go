@@ -9,21 +9,21 @@ import (
 
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/sayso-dev/sayso/store/engine"
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// room is how much the disk must take, in bytes: a large answer, and what SQLite
+// minFree is how much the disk must take, in bytes: a large answer, and what SQLite
 // adds to it. With less free the store counts as read-only before the first write
 // fails.
-const room = 256 << 10
+const minFree = 256 << 10
 
 // fullDisk is a write that the disk refused.
 type fullDisk struct{ err error }
 
-// takesNothing reports whether a write failed because the disk takes none: it is
+// diskRefused reports whether a write failed because the disk takes none: it is
 // full, over a quota or a limit, or was mounted read-only.
-func takesNothing(err error) bool {
-	if errors.Is(err, engine.ErrBroken) {
+func diskRefused(err error) bool {
+	if errors.Is(err, sqlstore.ErrBroken) {
 		return false
 	}
 	switch c := code(err); c {
@@ -34,14 +34,14 @@ func takesNothing(err error) bool {
 	}
 }
 
-// lookForRoom reports whether the disk takes writes. After one that it refused
+// checkFreeSpace reports whether the disk takes writes. After one that it refused
 // only another one tells: space that a quota or a limit does not let us have looks
 // free.
-func (s *Store) lookForRoom() error {
+func (s *Store) checkFreeSpace() error {
 	refused := s.full.Load()
 	if refused == nil {
-		if free, err := freeSpace(s.path); err == nil && free < room {
-			return fmt.Errorf("%w: %w: %d KB are free at %s", engine.ErrReadOnly, engine.ErrUnavailable, free>>10, s.path)
+		if free, err := freeSpace(s.path); err == nil && free < minFree {
+			return fmt.Errorf("%w: %w: %d KB are free at %s", sqlstore.ErrReadOnly, sqlstore.ErrUnavailable, free>>10, s.path)
 		}
 		return nil
 	}
@@ -60,7 +60,7 @@ func (s *Store) tryToWrite() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(path)) }()
-	if _, err := f.Write(make([]byte, room)); err != nil {
+	if _, err := f.Write(make([]byte, minFree)); err != nil {
 		return err
 	}
 	return f.Sync() // where space is found only when it is needed

@@ -1,4 +1,4 @@
-package engine
+package sqlstore
 
 import (
 	"encoding/json"
@@ -34,8 +34,8 @@ func (c *heldColumn) held() *pending.Held {
 // HeldText is the column of a held answer.
 func HeldText(h pending.Held) ([]byte, error) {
 	text, err := json.Marshal(heldColumn{
-		UserID: Shown(h.Actor.UserID), Name: Shown(h.Actor.Name), Device: Shown(h.Actor.Device), Address: Shown(h.Actor.Address),
-		At: Micros(h.At), Until: Micros(h.Until), CommandID: Shown(h.CommandID), Answer: h.Answer, Dropped: Shown(h.Dropped), CredentialID: Shown(h.CredentialID),
+		UserID: SanitizeText(h.Actor.UserID), Name: SanitizeText(h.Actor.Name), Device: SanitizeText(h.Actor.Device), Address: SanitizeText(h.Actor.Address),
+		At: Micros(h.At), Until: Micros(h.Until), CommandID: SanitizeText(h.CommandID), Answer: h.Answer, Dropped: SanitizeText(h.Dropped), CredentialID: SanitizeText(h.CredentialID),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("held answer: %w", err)
@@ -44,7 +44,7 @@ func HeldText(h pending.Held) ([]byte, error) {
 }
 
 // TakenBack is a command as it stands in the column of those that were taken back.
-func TakenBack(commandID string) string { return " " + Shown(commandID) + " " }
+func TakenBack(commandID string) string { return " " + SanitizeText(commandID) + " " }
 
 // mostTakenBack bounds the commands that a request remembers: more than anybody
 // takes back of one, and few enough for every read.
@@ -52,7 +52,7 @@ const mostTakenBack = 64
 
 // AllTakenBack is that column with one command more.
 func AllTakenBack(r pending.Request, commandID string) string {
-	list := append(slices.Clone(r.TakenBack), Shown(commandID))
+	list := append(slices.Clone(r.TakenBack), SanitizeText(commandID))
 	list = list[max(0, len(list)-mostTakenBack):]
 	return " " + strings.Join(list, "  ") + " "
 }
@@ -72,18 +72,18 @@ func Unheld(r pending.Request, commandID, why string) (text []byte, ok bool, err
 	return text, true, err
 }
 
-// Outrun is what a resolution asks of the row beside its being answerable: the
+// ResolveGuards is what a resolution asks of the row beside its being answerable: the
 // command that must be held, "" when none may be, "*" when it makes no difference;
 // and what must not be among those that were taken back, "" for nothing.
-func Outrun(res pending.Resolution) (held, back string) {
+func ResolveGuards(res pending.Resolution) (held, back string) {
 	if res.Overrules != nil {
-		held = Shown(res.Overrules.CommandID)
+		held = SanitizeText(res.Overrules.CommandID)
 	}
 	switch {
 	case !Answers(res.Status):
 		return "*", ""
 	case !res.HeldSince.IsZero():
-		return Shown(res.CommandID), ""
+		return SanitizeText(res.CommandID), ""
 	case res.CommandID == "":
 		return held, ""
 	default:

@@ -1,0 +1,100 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/session"
+)
+
+// insertAttachmentColumns are the columns of [newAttachmentValues].
+const insertAttachmentColumns = "attachment_id, owner_id, name, media_type, size, used, created_at"
+
+// newAttachmentValues are the arguments of an insertion into attachments.
+func newAttachmentValues(a session.KeptAttachment) []any {
+	return []any{a.AttachmentID, SanitizeText(a.OwnerID), SanitizeText(a.Name), SanitizeText(a.MediaType), int64(a.Size), false, Micros(a.CreatedAt)}
+}
+
+// attachmentColumns is the select list of [attachmentRow.dest] over attachments a
+// and a use u that an outer join may not have found.
+const attachmentColumns = "a.attachment_id, a.owner_id, a.name, a.media_type, a.size, a.created_at, COALESCE(u.session_id, '')"
+
+// attachmentRow takes the rows of one attachment, one for each session.
+type attachmentRow struct {
+	a               session.KeptAttachment
+	size, createdAt int64
+	sessionID       string
+}
+
+// dest is what to scan into.
+func (x *attachmentRow) dest() []any {
+	return []any{&x.a.AttachmentID, &x.a.OwnerID, &x.a.Name, &x.a.MediaType, &x.size, &x.createdAt, &x.sessionID}
+}
+
+// addTo takes the row that was scanned into the attachment read so far.
+func (x *attachmentRow) addTo(a *session.KeptAttachment) {
+	sessions := a.Sessions
+	*a = x.a
+	a.Size, a.CreatedAt, a.Sessions = int(x.size), Time(x.createdAt), sessions
+	if x.sessionID != "" {
+		a.Sessions = append(a.Sessions, x.sessionID)
+	}
+}
+
+// UsedAttachments are the ids of the files that a message attaches.
+func UsedAttachments(m session.Message) []string {
+	var ids []string
+	for _, a := range m.Attachments {
+		if a.AttachmentID != "" {
+			ids = append(ids, strings.ToValidUTF8(a.AttachmentID, ""))
+		}
+	}
+	return ids
+}
+
+var (
+	insertAttachment = define(insert("attachments", insertAttachmentColumns) + " ON CONFLICT (attachment_id) DO NOTHING")
+	selectAttachment = query("SELECT " + attachmentColumns + " FROM attachments a LEFT JOIN attachment_uses u ON u.attachment_id = a.attachment_id WHERE a.attachment_id = $1 ORDER BY u.session_id")
+	shareAttachments = define(`INSERT INTO attachment_uses (session_id, attachment_id) SELECT CAST($1 AS text), attachment_id FROM attachment_uses WHERE session_id = $2
+		ON CONFLICT DO NOTHING`)
+	forgetAttachments = define(`DELETE FROM attachments WHERE (used OR created_at < $1)
+		AND NOT EXISTS (SELECT 1 FROM attachment_uses u WHERE u.attachment_id = attachments.attachment_id)`)
+)
+
+// SaveAttachment implements [session.Store].
+func (s Shared) SaveAttachment(ctx context.Context, a session.KeptAttachment) error {
+	return s.e.Apply(ctx, Change{What: "save attachment " + a.AttachmentID, Steps: []Step{step(insertAttachment, newAttachmentValues(a)...)}})
+}
+
+// Attachment implements [session.Store].
+func (s Shared) Attachment(ctx context.Context, attachmentID string) (a session.KeptAttachment, err error) {
+	known := false
+	err = s.e.Query(ctx, "attachment "+attachmentID, selectAttachment, func(row Row) error {
+		var x attachmentRow
+		if err := row.Scan(x.dest()...); err != nil {
+			return err
+		}
+		known = true
+		x.addTo(&a)
+		return nil
+	}, attachmentID)
+	if err == nil && !known {
+		err = fmt.Errorf("store: attachment %s: %w", attachmentID, session.ErrNoAttachment)
+	}
+	if err != nil {
+		return session.KeptAttachment{}, err
+	}
+	return a, nil
+}
+
+// ShareAttachments implements [session.Store].
+func (s Shared) ShareAttachments(ctx context.Context, from, to string) error {
+	return s.e.Apply(ctx, Change{What: "share the attachments of " + from, Orphan: session.ErrNotFound, Steps: []Step{step(shareAttachments, to, from)}})
+}
+
+// ForgetAttachments implements [session.Store].
+func (s Shared) ForgetAttachments(ctx context.Context, before time.Time) (int, error) {
+	return s.counted(ctx, Change{What: "forget attachments", Steps: []Step{step(forgetAttachments, before.UnixMicro())}})
+}

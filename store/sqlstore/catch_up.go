@@ -1,0 +1,48 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+var (
+	// selectFresh reads at most the last 5000 revisions of each transcript, so older
+	// rows are not visited.
+	selectFresh = query("SELECT t.session_id, " + itemColumns + ` FROM processes p JOIN transcript t ON t.session_id = p.session_id AND t.rev > p.rev - 5000
+		WHERE p.updated_at >= $1 AND t.at >= $1 AND t.kind IN ('tool_call', 'resolved', 'result') LIMIT 20000`)
+	// selectWaits leaves out what Claude did not wait for: the answer came when its
+	// process was dead.
+	selectWaits = query(`SELECT session_id, created_at, resolved_at FROM requests WHERE resolved_at > 0 AND resolved_at >= $1 AND delivery NOT IN ('carried', 'dropped')
+		UNION ALL SELECT session_id, created_at, 0 FROM requests WHERE status IN ('open', 'orphaned') AND status = 'open'`)
+)
+
+// readWait reads a row of [selectWaits].
+func readWait(row Row) (w pending.Wait, err error) {
+	var from, to int64
+	err = row.Scan(&w.SessionID, &from, &to)
+	w.From, w.To = Time(from), Time(to)
+	return w, err
+}
+
+// Fresh implements [session.Store].
+func (s Shared) Fresh(ctx context.Context, since time.Time, each func(sessionID string, it session.Item)) error {
+	return s.e.Query(ctx, "recent items", selectFresh, func(row Row) error {
+		var id string
+		var x itemRow
+		if err := row.Scan(append([]any{&id}, x.dest()...)...); err != nil {
+			return err
+		}
+		if it, found := x.Item(); found {
+			each(id, it)
+		}
+		return nil
+	}, Micros(since))
+}
+
+// Waits implements [session.Store].
+func (s Shared) Waits(ctx context.Context, since time.Time) ([]pending.Wait, error) {
+	return all(ctx, s, "waits", selectWaits, readWait, Micros(since))
+}

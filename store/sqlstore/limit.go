@@ -1,0 +1,98 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// day is the column of a day, in UTC.
+func day(t time.Time) int64 { return t.Unix() / 86400 }
+
+// SpendValues are the arguments of a statement that counts what a session has cost:
+// the day, millionths of a dollar, session_id.
+func SpendValues(sessionID string, p session.Progress) []any {
+	return []any{day(p.SpentAt), p.Spent, sessionID}
+}
+
+// readSpending reads a row of in_project, user_id, micros.
+func readSpending(row Row) (s project.Spending, err error) {
+	err = row.Scan(&s.ProjectID, &s.UserID, &s.Micros)
+	return s, err
+}
+
+// readLimits returns what was scanned from the column body.
+func readLimits(body []byte) (o project.Override, err error) {
+	return o, decode("body", body, &o)
+}
+
+// userLimitsBody is the column body, nil for limits that are those of everybody.
+func userLimitsBody(o project.Override) ([]byte, error) {
+	return encode(o, o == project.Override{})
+}
+
+// limitsAudit is what goes on record when the limits of a person are changed.
+func limitsAudit(userID, name string, o project.Override, by pending.Actor, at time.Time) ([]byte, error) {
+	return json.Marshal(struct {
+		What   string           `json:"what"`
+		At     time.Time        `json:"at"`
+		By     auditPerson      `json:"by"`
+		UserID string           `json:"user_id"`
+		Name   string           `json:"name"`
+		After  project.Override `json:"after"`
+	}{"limits_changed", Time(Micros(at)), personOf(by), SanitizeText(userID), SanitizeText(name), o})
+}
+
+var (
+	// Spend counts what a session has cost.
+	Spend = define(`INSERT INTO spending (day, in_project, user_id, micros) SELECT $1, in_project, owner_id, $2 FROM sessions WHERE session_id = $3
+		ON CONFLICT (day, in_project, user_id) DO UPDATE SET micros = spending.micros + excluded.micros`)
+	selectSpending = queryBoth("SELECT in_project, user_id, micros FROM spending WHERE day = $1 ORDER BY in_project, user_id",
+		`SELECT in_project, user_id, micros FROM spending WHERE day = $1 ORDER BY in_project COLLATE "C", user_id COLLATE "C"`)
+	selectUserLimits = query("SELECT user_id, body FROM user_limits")
+	putUserLimits    = define(insert("user_limits", "user_id, body") + " ON CONFLICT (user_id) DO UPDATE SET body = excluded.body")
+	dropUserLimits   = define("DELETE FROM user_limits WHERE user_id = $1")
+)
+
+// Spending implements [project.Ledger].
+func (s Shared) Spending(ctx context.Context, at time.Time) ([]project.Spending, error) {
+	return all(ctx, s, "spending", selectSpending, readSpending, day(at))
+}
+
+// UserLimits implements [project.Ledger].
+func (s Shared) UserLimits(ctx context.Context) (map[string]project.Override, error) {
+	limits := map[string]project.Override{}
+	err := s.e.Query(ctx, "limits of people", selectUserLimits, func(row Row) error {
+		var userID string
+		var body []byte
+		err := row.Scan(&userID, &body)
+		if err == nil {
+			limits[userID], err = readLimits(body)
+		}
+		return err
+	})
+	return limits, err
+}
+
+// SetUserLimits implements [project.Ledger].
+func (s Shared) SetUserLimits(ctx context.Context, userID, name string, o project.Override, by pending.Actor) error {
+	what := "limits of " + userID
+	body, err := userLimitsBody(o)
+	if err != nil {
+		return fmt.Errorf("store: %s: %w", what, err)
+	}
+	entry, err := limitsAudit(userID, name, o, by, time.Now())
+	if err != nil {
+		return fmt.Errorf("store: %s: %w", what, err)
+	}
+	change := step(dropUserLimits, userID)
+	if body != nil {
+		change = step(putUserLimits, userID, s.e.Bind(body))
+	}
+	return s.e.Apply(ctx, Change{What: what, Durability: Durable, Audit: entry, Steps: []Step{change}})
+}

@@ -1,0 +1,340 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// newRequestColumns are the columns of a request that its asker fills, in the
+// order of [NewRequestValues].
+const newRequestColumns = `request_id, session_id, created_at, expires_at, request_type, source, process_id,
+	asker_request_id, asker_tool_use_id, tool_name, input_hash, agent_id, agent_type, title, description,
+	decision_reason, blocked_path, form, permission_suggestions, tool_input, earlier, earlier_tool_input, asker, policy`
+
+// NewRequestArgs is how many arguments [NewRequestValues] returns.
+var NewRequestArgs = count(newRequestColumns)
+
+// InsertRequest is the insertion of a new open request, whose arguments are
+// [NewRequestValues].
+var InsertRequest = "INSERT INTO requests (status, delivery, " + newRequestColumns + ") VALUES ('open', '', " + parameters(newRequestColumns) +
+	") ON CONFLICT (request_id) DO NOTHING"
+
+// Carriable is the condition of a request whose answer may be carried over to
+// the given process of the given session.
+func Carriable(sessionID, processID string) string {
+	return "session_id = " + sessionID + " AND status IN ('answered', 'denied') AND delivery = 'queued' AND answer IS NOT NULL" +
+		" AND (by_user_id <> '' OR by_name <> '' OR by_device <> '') AND " + processID + " <> '' AND process_id NOT IN ('', " + processID + ")"
+}
+
+// InsertCarried is the insertion of a new request with the answer of a row f of
+// source. Its arguments are [NewRequestValues] and the time of the resolution.
+func InsertCarried(source string) string {
+	const columns = newRequestColumns + ", resolved_at"
+	return "INSERT INTO requests (" + columns + `, status, delivery, answer, by_user_id, by_name, by_device, carried_from)
+		SELECT ` + parameters(columns) + `, f.status, 'queued', f.answer, f.by_user_id, f.by_name, f.by_device,
+		CASE WHEN f.carried_from = '' THEN f.request_id ELSE f.carried_from END FROM ` + source
+}
+
+// SelectCarrying reads the request $2 and whether the request $1 gave it its answer.
+var SelectCarrying = define("SELECT " + RequestColumns + `, EXISTS (SELECT 1 FROM requests f WHERE f.request_id = $1 AND f.carried_to = requests.request_id)
+	FROM requests WHERE request_id = $2`)
+
+// KnowsRequest finds a row where a request exists.
+var KnowsRequest = define("SELECT 1 FROM requests WHERE request_id = $1")
+
+// NormalRequest is a new request as a read will return it.
+func NormalRequest(r pending.Request) pending.Request {
+	r.CreatedAt, r.ExpiresAt = Time(Micros(r.CreatedAt)), Time(Micros(r.ExpiresAt))
+	r.ProcessID = SanitizeText(r.ProcessID)
+	r.ToolName, r.AgentID, r.AgentType = SanitizeText(r.ToolName), SanitizeText(r.AgentID), SanitizeText(r.AgentType)
+	r.Title, r.Description, r.DecisionReason = SanitizeText(r.Title), SanitizeText(r.Description), SanitizeText(r.DecisionReason)
+	r.Asker = SanitizeText(r.Asker)
+	r.Status, r.Delivery, r.Resolution = pending.Open, pending.NotDelivered, nil
+	r.Approval, r.Held, r.TakenBack = nil, nil, nil
+	if r.Earlier != nil {
+		e := *r.Earlier
+		e.RequestID, e.Status, e.Summary, e.By = SanitizeText(e.RequestID), pending.Status(SanitizeText(string(e.Status))), SanitizeText(e.Summary), SanitizeText(e.By)
+		e.At = Time(Micros(e.At))
+		r.Earlier = &e
+	}
+	return r
+}
+
+// NewRequestValues are the arguments of [InsertRequest] for a request made
+// normal.
+func NewRequestValues(r pending.Request, bind Bind) ([]any, error) {
+	form, err := encode(r.Form, r.Form == nil)
+	if err != nil {
+		return nil, fmt.Errorf("form: %w", err)
+	}
+	policy, err := encode(r.Policy, r.Policy == nil)
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	var earlier, earlierInput []byte
+	if r.Earlier != nil {
+		e := *r.Earlier
+		earlierInput, e.ToolInput = e.ToolInput, nil
+		if earlier, err = json.Marshal(e); err != nil {
+			return nil, fmt.Errorf("earlier: %w", err)
+		}
+	}
+	return []any{
+		r.RequestID, r.SessionID, Micros(r.CreatedAt), Micros(r.ExpiresAt),
+		string(r.RequestType), string(r.Source), r.ProcessID, bind(exact(r.AskerRequestID)), bind(exact(r.AskerToolUseID)),
+		r.ToolName, r.InputHash, r.AgentID, r.AgentType, r.Title, r.Description, r.DecisionReason,
+		bind(exact(r.BlockedPath)), bind(form), bind(r.PermissionSuggestions), bind(r.ToolInput), bind(earlier), bind(earlierInput), r.Asker, bind(policy),
+	}, nil
+}
+
+// exact is a string as bytes that are never NULL.
+func exact(s string) []byte { return append([]byte{}, s...) }
+
+// requestColumn is a column of requests and where [RequestRow] takes it. A column
+// that may be NULL is taken as bytes, and so are some others.
+type requestColumn struct {
+	name string
+	dest func(*RequestRow) any
+}
+
+var requestColumns = []requestColumn{
+	{"request_id", func(x *RequestRow) any { return &x.r.RequestID }},
+	{"session_id", func(x *RequestRow) any { return &x.r.SessionID }},
+	{"status", func(x *RequestRow) any { return (*string)(&x.r.Status) }},
+	{"delivery", func(x *RequestRow) any { return (*string)(&x.r.Delivery) }},
+	{"created_at", func(x *RequestRow) any { return &x.createdAt }},
+	{"expires_at", func(x *RequestRow) any { return &x.expiresAt }},
+	{"request_type", func(x *RequestRow) any { return (*string)(&x.r.RequestType) }},
+	{"source", func(x *RequestRow) any { return (*string)(&x.r.Source) }},
+	{"asker_request_id", func(x *RequestRow) any { return &x.askerRequestID }},
+	{"asker_tool_use_id", func(x *RequestRow) any { return &x.toolUseID }},
+	{"tool_name", func(x *RequestRow) any { return &x.r.ToolName }},
+	{"input_hash", func(x *RequestRow) any { return &x.r.InputHash }},
+	{"agent_id", func(x *RequestRow) any { return &x.r.AgentID }},
+	{"agent_type", func(x *RequestRow) any { return &x.r.AgentType }},
+	{"title", func(x *RequestRow) any { return &x.r.Title }},
+	{"description", func(x *RequestRow) any { return &x.r.Description }},
+	{"decision_reason", func(x *RequestRow) any { return &x.r.DecisionReason }},
+	{"blocked_path", func(x *RequestRow) any { return &x.path }},
+	{"by_user_id", func(x *RequestRow) any { return &x.res.Actor.UserID }},
+	{"by_name", func(x *RequestRow) any { return &x.res.Actor.Name }},
+	{"by_device", func(x *RequestRow) any { return &x.res.Actor.Device }},
+	{"reason", func(x *RequestRow) any { return &x.res.Reason }},
+	{"resolved_at", func(x *RequestRow) any { return &x.resolvedAt }},
+	{"command_id", func(x *RequestRow) any { return &x.res.CommandID }},
+	{"process_id", func(x *RequestRow) any { return &x.r.ProcessID }},
+	{"carried_from", func(x *RequestRow) any { return &x.res.CarriedFrom }},
+	{"asker", func(x *RequestRow) any { return &x.r.Asker }},
+	{"approver_id", func(x *RequestRow) any { return &x.first.Actor.UserID }},
+	{"approver_name", func(x *RequestRow) any { return &x.first.Actor.Name }},
+	{"approver_device", func(x *RequestRow) any { return &x.first.Actor.Device }},
+	{"approver_command", func(x *RequestRow) any { return &x.first.CommandID }},
+	{"approver_credential", func(x *RequestRow) any { return &x.first.CredentialID }},
+	{"approved_at", func(x *RequestRow) any { return &x.approvedAt }},
+	{"taken_back", func(x *RequestRow) any { return &x.takenBack }},
+	{"held", func(x *RequestRow) any { return &x.held }},
+	{"answer", func(x *RequestRow) any { return &x.answer }},
+	{"form", func(x *RequestRow) any { return &x.form }},
+	{"permission_suggestions", func(x *RequestRow) any { return &x.suggestions }},
+	{"tool_input", func(x *RequestRow) any { return &x.raw }},
+	{"earlier", func(x *RequestRow) any { return &x.earlier }},
+	{"earlier_tool_input", func(x *RequestRow) any { return &x.earlierInput }},
+	{"policy", func(x *RequestRow) any { return &x.policy }},
+}
+
+// RequestColumns is the select list of [RequestRow.Dest].
+var RequestColumns = joinColumns(func(c requestColumn) string { return c.name })
+
+// joinedRequestColumns is the same for a request r that an outer join may not
+// have found; then every column is the zero value of its type.
+var joinedRequestColumns = joinColumns(func(c requestColumn) string {
+	switch c.dest(&RequestRow{}).(type) {
+	case *[]byte:
+		return "r." + c.name
+	case *int64:
+		return "COALESCE(r." + c.name + ", 0)"
+	}
+	return "COALESCE(r." + c.name + ", '')"
+})
+
+func joinColumns(form func(requestColumn) string) string {
+	list := make([]string, len(requestColumns))
+	for i, c := range requestColumns {
+		list[i] = form(c)
+	}
+	return strings.Join(list, ", ")
+}
+
+// RequestRow takes one row of [RequestColumns].
+type RequestRow struct {
+	r                                pending.Request
+	res                              pending.Resolution
+	createdAt, expiresAt, resolvedAt int64
+	approvedAt                       int64
+	first                            pending.Approval
+	askerRequestID, toolUseID, path  []byte
+	answer, form, suggestions, raw   []byte
+	earlier, earlierInput, policy    []byte
+	held                             []byte
+	takenBack                        string
+}
+
+// Dest is what to scan into.
+func (x *RequestRow) Dest() []any {
+	dest := make([]any, len(requestColumns))
+	for i, c := range requestColumns {
+		dest[i] = c.dest(x)
+	}
+	return dest
+}
+
+// Found reports whether an outer join found a request.
+func (x *RequestRow) Found() bool { return x.r.RequestID != "" }
+
+// Request is the row that was scanned.
+func (x *RequestRow) Request() (pending.Request, error) {
+	r := x.r
+	r.AskerRequestID, r.AskerToolUseID, r.BlockedPath = string(x.askerRequestID), string(x.toolUseID), string(x.path)
+	r.CreatedAt, r.ExpiresAt = Time(x.createdAt), Time(x.expiresAt)
+	r.ToolInput, r.PermissionSuggestions = x.raw, x.suggestions
+	if err := decode("form", x.form, &r.Form); err != nil {
+		return pending.Request{}, err
+	}
+	if err := decode("earlier", x.earlier, &r.Earlier); err != nil {
+		return pending.Request{}, err
+	}
+	if err := decode("policy", x.policy, &r.Policy); err != nil {
+		return pending.Request{}, err
+	}
+	if r.Earlier != nil {
+		r.Earlier.ToolInput = x.earlierInput
+	}
+	if x.first.Actor.UserID != "" {
+		first := x.first
+		first.At = Time(x.approvedAt)
+		r.Approval = &first
+	}
+	if x.takenBack != "" {
+		r.TakenBack = strings.Fields(x.takenBack)
+	}
+	var held *heldColumn
+	if err := decode("held", x.held, &held); err != nil {
+		return pending.Request{}, err
+	}
+	if held != nil {
+		r.Held = held.held()
+	}
+	if r.Status.Final() {
+		res := x.res
+		res.Status, res.At = r.Status, Time(x.resolvedAt)
+		if err := decode("answer", x.answer, &res.Answer); err != nil {
+			return pending.Request{}, err
+		}
+		r.Resolution = &res
+	}
+	return r, nil
+}
+
+// readRequest reads a row of [RequestColumns].
+func readRequest(row Row) (pending.Request, error) {
+	var x RequestRow
+	if err := row.Scan(x.Dest()...); err != nil {
+		return pending.Request{}, err
+	}
+	return x.Request()
+}
+
+// Resolve sets the columns of a resolution, whose arguments are [ResolutionValues].
+var Resolve = "UPDATE requests SET " + assignments("status", "delivery", "answer", "by_user_id", "by_name", "by_device", "reason", "resolved_at", "command_id") +
+	", held = NULL, held_command = ''"
+
+// Approve sets the first approval of a request, whose arguments are [ApprovalValues].
+var Approve = "UPDATE requests SET " + assignments("approver_id", "approver_name", "approver_device", "approver_command", "approver_credential", "approved_at")
+
+// ApprovalValues are the arguments of [Approve]; the zero value is none.
+func ApprovalValues(a pending.Approval) []any {
+	return []any{SanitizeText(a.Actor.UserID), SanitizeText(a.Actor.Name), SanitizeText(a.Actor.Device), SanitizeText(a.CommandID), SanitizeText(a.CredentialID), Micros(a.At)}
+}
+
+// ResolutionValues are the arguments of [Resolve].
+func ResolutionValues(res pending.Resolution, bind Bind) ([]any, error) {
+	if !res.Status.Final() {
+		return nil, fmt.Errorf("status %q resolves nothing", res.Status)
+	}
+	answer, err := encode(res.Answer, res.Answer == nil)
+	if err != nil {
+		return nil, fmt.Errorf("answer: %w", err)
+	}
+	delivery := pending.NotDelivered
+	if Answers(res.Status) {
+		delivery = pending.Queued
+	}
+	return []any{
+		string(res.Status), string(delivery), bind(answer), SanitizeText(res.Actor.UserID), SanitizeText(res.Actor.Name),
+		SanitizeText(res.Actor.Device), SanitizeText(res.Reason), Micros(res.At), SanitizeText(res.CommandID),
+	}, nil
+}
+
+const (
+	Answerable     = "status IN ('open', 'orphaned')"
+	oldestFirst    = " ORDER BY created_at, seq"
+	unrecordedFrom = ` FROM requests r WHERE session_id = $1
+		AND status NOT IN ('open', 'orphaned') AND delivery <> 'carried' AND NOT EXISTS (
+			SELECT 1 FROM transcript t WHERE t.session_id = r.session_id AND t.key = `
+)
+
+var (
+	selectRequests    = "SELECT " + RequestColumns + " FROM requests WHERE "
+	SelectRequest     = query(selectRequests + "request_id = $1").onAnswerPath()
+	selectAnswerable  = query(selectRequests + "session_id = $1 AND " + Answerable + oldestFirst)
+	selectAllOpen     = query(selectRequests + Answerable + oldestFirst)
+	selectUndelivered = query(selectRequests + "session_id = $1 AND delivery = 'queued'" + oldestFirst)
+	selectUnconsumed  = query(selectRequests + "session_id = $1 AND delivery IN ('queued', 'delivered')" + oldestFirst)
+	selectConsumed    = query(selectRequests + "session_id = $1 AND process_id = $2 AND delivery = 'consumed' ORDER BY resolved_at DESC, seq DESC LIMIT $3")
+	selectHeld        = query(selectRequests + Answerable + " AND held_command <> ''" + oldestFirst)
+	selectUnrecorded  = queryBoth(
+		"SELECT "+RequestColumns+unrecordedFrom+"'request:' || r.request_id)"+oldestFirst,
+		"SELECT "+RequestColumns+unrecordedFrom+"convert_to('request:' || r.request_id, 'UTF8'))"+oldestFirst)
+)
+
+// Request implements [pending.Store].
+func (s Shared) Request(ctx context.Context, requestID string) (pending.Request, error) {
+	return one(ctx, s, "request "+requestID, SelectRequest, pending.ErrNotFound, readRequest, requestID)
+}
+
+// AnswerableRequests implements [pending.Store].
+func (s Shared) AnswerableRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	if sessionID == "" {
+		return all(ctx, s, "answerable requests", selectAllOpen, readRequest)
+	}
+	return all(ctx, s, "answerable requests of "+sessionID, selectAnswerable, readRequest, sessionID)
+}
+
+// UndeliveredRequests implements [pending.Store].
+func (s Shared) UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	return all(ctx, s, "undelivered requests of "+sessionID, selectUndelivered, readRequest, sessionID)
+}
+
+// UnconsumedRequests implements [pending.Store].
+func (s Shared) UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	return all(ctx, s, "unconsumed requests of "+sessionID, selectUnconsumed, readRequest, sessionID)
+}
+
+// ConsumedRequests implements [pending.Store].
+func (s Shared) ConsumedRequests(ctx context.Context, sessionID, processID string, limit int) ([]pending.Request, error) {
+	return all(ctx, s, "consumed requests of "+sessionID, selectConsumed, readRequest, sessionID, processID, limit)
+}
+
+// UnrecordedRequests implements [session.Store].
+func (s Shared) UnrecordedRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
+	return all(ctx, s, "unrecorded requests of "+sessionID, selectUnrecorded, readRequest, sessionID)
+}
+
+// HeldRequests implements [pending.Store].
+func (s Shared) HeldRequests(ctx context.Context) ([]pending.Request, error) {
+	return all(ctx, s, "held requests", selectHeld, readRequest)
+}

@@ -1,0 +1,478 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sayso-dev/sayso/session"
+)
+
+// sessionColumns is the select list of [SessionRow.Dest] over sessions s and
+// processes p.
+const sessionColumns = `s.session_id, s.project_id, s.title, s.cwd, s.model, s.permission_mode, s.allowed_tools, s.owner_id,
+	s.archived, s.demo, s.begun, s.created_at, s.kind, s.lifecycle, s.in_project, p.updated_at, p.items`
+
+// SessionRow takes one row of [sessionColumns].
+type SessionRow struct {
+	s                    session.Session
+	cwd, tools           []byte
+	lifecycle            []byte
+	createdAt, updatedAt int64
+}
+
+// Dest is what to scan into.
+func (x *SessionRow) Dest() []any {
+	return []any{
+		&x.s.SessionID, &x.s.ProjectID, &x.s.Title, &x.cwd, &x.s.Model, &x.s.PermissionMode, &x.tools, &x.s.OwnerID,
+		&x.s.Archived, &x.s.Demo, &x.s.Begun, &x.createdAt, (*string)(&x.s.Kind), &x.lifecycle, &x.s.InProject, &x.updatedAt, &x.s.Items,
+	}
+}
+
+// Session is the row that was scanned.
+func (x *SessionRow) Session() (session.Session, error) {
+	s := x.s
+	s.CWD = string(x.cwd)
+	s.CreatedAt, s.UpdatedAt = Time(x.createdAt), Time(x.updatedAt)
+	if err := decode("lifecycle", x.lifecycle, &s.Lifecycle); err != nil {
+		return session.Session{}, err
+	}
+	return s, decode("allowed_tools", x.tools, &s.AllowedTools)
+}
+
+// readSession reads a row of [sessionColumns].
+func readSession(row Row) (session.Session, error) {
+	var x SessionRow
+	if err := row.Scan(x.Dest()...); err != nil {
+		return session.Session{}, err
+	}
+	return x.Session()
+}
+
+// Cursor is the place after this row.
+func (x *SessionRow) Cursor() string { return Cursor(x.updatedAt, x.s.SessionID) }
+
+// insertSessionColumns are the columns of [newSessionValues].
+const insertSessionColumns = `session_id, project_id, title, title_folded, cwd, cwd_folded, model, permission_mode,
+	allowed_tools, owner_id, archived, demo, begun, created_at, kind, lifecycle`
+
+// newSessionValues are the arguments of an insertion into sessions.
+func newSessionValues(s session.Session, bind Bind) ([]any, error) {
+	tools, err := encode(s.AllowedTools, s.AllowedTools == nil)
+	if err != nil {
+		return nil, fmt.Errorf("allowed_tools: %w", err)
+	}
+	lifecycle, err := lifecycleColumn(s.Lifecycle)
+	if err != nil {
+		return nil, err
+	}
+	return []any{
+		s.SessionID, SanitizeText(s.ProjectID), SanitizeText(s.Title), Fold(s.Title), bind(exact(s.CWD)), Fold(s.CWD), SanitizeText(s.Model),
+		SanitizeText(s.PermissionMode), bind(tools), SanitizeText(s.OwnerID), s.Archived, s.Demo, s.Begun, Micros(s.CreatedAt),
+		SanitizeText(string(s.Kind)), bind(lifecycle),
+	}, nil
+}
+
+// lifecycleColumn is the column of what was reported last; nil is NULL.
+func lifecycleColumn(l *session.Lifecycle) ([]byte, error) {
+	if l == nil {
+		return nil, nil
+	}
+	mended := *l
+	mended.EventType, mended.PhaseName, mended.PhaseNumber = SanitizeText(l.EventType), SanitizeText(l.PhaseName), SanitizeText(l.PhaseNumber)
+	mended.At = Time(Micros(l.At))
+	text, err := json.Marshal(mended)
+	if err != nil {
+		return nil, fmt.Errorf("lifecycle: %w", err)
+	}
+	return text, nil
+}
+
+// PatchValues are the arguments of an update that leaves a column alone where
+// its argument is NULL: title, title_folded, archived, model, permission_mode,
+// begun.
+func PatchValues(p session.Patch) []any {
+	values := make([]any, 6)
+	if p.Title != nil {
+		values[0], values[1] = SanitizeText(*p.Title), Fold(*p.Title)
+	}
+	if p.Archived != nil {
+		values[2] = *p.Archived
+	}
+	if p.Model != nil {
+		values[3] = SanitizeText(*p.Model)
+	}
+	if p.PermissionMode != nil {
+		values[4] = SanitizeText(*p.PermissionMode)
+	}
+	if p.Begun != nil {
+		values[5] = *p.Begun
+	}
+	return values
+}
+
+// ChangesProcess reports whether a patch changes what a tab sees of the process.
+func ChangesProcess(p session.Patch) bool {
+	return p.Title != nil || p.Archived != nil || p.Model != nil || p.PermissionMode != nil
+}
+
+// processColumns are those of [processRow.dest], over processes p and sessions s.
+const processColumns = `p.session_id, s.project_id, s.title, s.cwd, s.demo, s.archived, s.kind, s.lifecycle, s.in_project, s.owner_id, p.version, p.state, p.started_at, p.state_changed_at,
+	p.model, p.permission_mode, p.memory, p.cpu, p.pid, p.process_id, p.node_id, p.error, p.kill_reason, p.stuck, p.held,
+	(SELECT count(*) FROM messages m WHERE m.session_id = p.session_id AND m.sent_at = 0), p.items`
+
+// selectProcesses reads process states with their answerable requests, one row
+// for each request and at least one for each process, in one statement: so all
+// of it is one snapshot. It ends after the joins.
+var selectProcesses = "SELECT " + processColumns + ", " + joinedRequestColumns + `
+	FROM processes p JOIN sessions s ON s.session_id = p.session_id
+	LEFT JOIN requests r ON r.session_id = p.session_id AND r.status IN ('open', 'orphaned')`
+
+// processOrder keeps the rows of one process together and its requests oldest
+// first.
+const processOrder = " ORDER BY p.started_at, p.session_id, r.created_at, r.seq"
+
+// processRow takes one row of [selectProcesses].
+type processRow struct {
+	p                         session.ProcessState
+	cwd, lifecycle            []byte
+	version, memory           int64
+	startedAt, stateChangedAt int64
+	request                   RequestRow
+}
+
+// Dest is what to scan into.
+func (x *processRow) dest() []any {
+	return append([]any{
+		&x.p.SessionID, &x.p.ProjectID, &x.p.Title, &x.cwd, &x.p.Demo, &x.p.Archived, (*string)(&x.p.Kind), &x.lifecycle, &x.p.InProject, &x.p.OwnerID, &x.version, (*string)(&x.p.State), &x.startedAt,
+		&x.stateChangedAt, &x.p.Model, &x.p.PermissionMode, &x.memory, &x.p.CPU, &x.p.PID, &x.p.ProcessID, &x.p.NodeID,
+		&x.p.Error, &x.p.KillReason, &x.p.Stuck, &x.p.Held, &x.p.QueuedMessages, &x.p.Items,
+	}, x.request.Dest()...)
+}
+
+// addTo appends the row to the states read so far: a new one, or one more
+// request of the last.
+func (x *processRow) addTo(states []session.ProcessState) ([]session.ProcessState, error) {
+	last := len(states) - 1
+	if last < 0 || states[last].SessionID != x.p.SessionID {
+		p := x.p
+		p.CWD = string(x.cwd)
+		p.Version, p.Memory = uint64(x.version), uint64(x.memory)
+		p.StartedAt, p.StateChangedAt = Time(x.startedAt), Time(x.stateChangedAt)
+		if err := decode("lifecycle", x.lifecycle, &p.Lifecycle); err != nil {
+			return nil, err
+		}
+		states = append(states, p)
+		last++
+	}
+	if !x.request.Found() {
+		return states, nil
+	}
+	r, err := x.request.Request()
+	if err != nil {
+		return nil, err
+	}
+	states[last].Requests = append(states[last].Requests, r)
+	return states, nil
+}
+
+// ProcessAssignments sets the columns of [ProcessValues], $1 to $14.
+var ProcessAssignments = assignments("state", "started_at", "state_changed_at", "model", "permission_mode", "memory", "cpu", "pid",
+	"process_id", "node_id", "error", "kill_reason", "stuck", "held")
+
+// ProcessValues are the arguments of [ProcessAssignments].
+func ProcessValues(p session.ProcessState) []any {
+	return []any{
+		string(p.State), Micros(p.StartedAt), Micros(p.StateChangedAt), SanitizeText(p.Model), SanitizeText(p.PermissionMode),
+		number(p.Memory), fraction(p.CPU), int64(p.PID), SanitizeText(p.ProcessID), SanitizeText(p.NodeID), SanitizeText(p.Error),
+		SanitizeText(p.KillReason), SanitizeText(p.Stuck), SanitizeText(p.Held),
+	}
+}
+
+// itemColumns is the select list of [itemRow.dest], for an item t that an outer
+// join may not have found.
+const itemColumns = `COALESCE(t.seq, 0), COALESCE(t.rev, 0), COALESCE(t.key, ''), COALESCE(t.at, 0), COALESCE(t.kind, ''),
+	COALESCE(t.agent_id, ''), t.body`
+
+// itemRow takes one row of [itemColumns].
+type itemRow struct {
+	item session.Item
+	key  []byte
+	at   int64
+	body []byte
+}
+
+// Dest is what to scan into.
+func (x *itemRow) dest() []any {
+	return []any{&x.item.Seq, &x.item.Rev, &x.key, &x.at, (*string)(&x.item.Kind), &x.item.AgentID, &x.body}
+}
+
+// Item is the row that was scanned, if the join found one.
+func (x *itemRow) Item() (item session.Item, found bool) {
+	item = x.item
+	item.Key, item.At, item.Body = string(x.key), Time(x.at), x.body
+	return item, item.Seq > 0
+}
+
+// markColumns is the select list of [readMark], for a mark m that an outer
+// join may not have found.
+const markColumns = `m.process_id, COALESCE(m.journal_offset, 0), m.memo`
+
+// readMark reads a row of [markColumns], zero where the join found none.
+func readMark(row Row) (m session.Mark, err error) {
+	var processID []byte
+	err = row.Scan(&processID, &m.Offset, &m.Memo)
+	m.ProcessID = string(processID)
+	return m, err
+}
+
+// MarkValues are the arguments of an insertion into marks: session_id,
+// process_id, journal_offset, memo.
+func MarkValues(sessionID string, m session.Mark, bind Bind) []any {
+	return []any{sessionID, bind(exact(m.ProcessID)), m.Offset, bind(m.Memo)}
+}
+
+// FirstPlace is the place before all that wait in the session of a row of messages.
+const FirstPlace = "SELECT coalesce(min(waiting.place), 1) - 1 FROM messages AS waiting WHERE waiting.sent_at = 0 AND waiting.session_id = messages.session_id"
+
+// Requeued are the sent messages of the session $1, as seq and the place in the
+// queue to which they go back: in the order in which they were sent, before what
+// waits.
+const Requeued = `SELECT seq, coalesce((SELECT min(place) FROM messages WHERE sent_at = 0 AND session_id = $1), 0)
+	- count(*) OVER () + row_number() OVER (ORDER BY sent_at, place, created_at, seq) - 1 AS place
+	FROM messages WHERE sent_at <> 0 AND session_id = $1`
+
+// defaultItems is the page of a transcript when no limit is given.
+const defaultItems = 500
+
+// defaultSessions is the page of a list of sessions when no limit is given.
+const defaultSessions = 50
+
+// MessageColumns is the select list of [readMessage].
+const MessageColumns = `message_id, session_id, text, attachments, by_user_id, by_name, by_device, created_at, sent_at`
+
+// readMessage reads a row of [MessageColumns].
+func readMessage(row Row) (m session.Message, err error) {
+	var text, attachments []byte
+	var createdAt, sentAt int64
+	if err = row.Scan(&m.MessageID, &m.SessionID, &text, &attachments, &m.By.UserID, &m.By.Name, &m.By.Device,
+		&createdAt, &sentAt); err != nil {
+		return m, err
+	}
+	m.Text = string(text)
+	m.CreatedAt, m.SentAt = Time(createdAt), Time(sentAt)
+	return m, decode("attachments", attachments, &m.Attachments)
+}
+
+// NewMessageValues are the arguments of an insertion of [MessageColumns] of a
+// message that waits.
+func NewMessageValues(m session.Message, bind Bind) ([]any, error) {
+	attachments, err := encode(m.Attachments, m.Attachments == nil)
+	if err != nil {
+		return nil, fmt.Errorf("attachments: %w", err)
+	}
+	return []any{m.MessageID, m.SessionID, bind(exact(m.Text)), bind(attachments), SanitizeText(m.By.UserID), SanitizeText(m.By.Name),
+		SanitizeText(m.By.Device), Micros(m.CreatedAt), int64(0)}, nil
+}
+
+const fromSessions = " FROM sessions s JOIN processes p ON p.session_id = s.session_id"
+
+var (
+	SelectSession  = query("SELECT " + sessionColumns + fromSessions + " WHERE s.session_id = $1").onAnswerPath()
+	selectSessions = queryBoth(
+		pageOfSessions("NOT IN (SELECT value FROM json_each($6))", "instr"),
+		pageOfSessions("<> ALL($6::text[])", "strpos"))
+	selectProcess = query(selectProcesses + " WHERE p.session_id = $1" + processOrder).onAnswerPath()
+	selectActive  = query(selectProcesses + ` WHERE p.session_id IN (
+		SELECT session_id FROM processes WHERE state <> 'dead' UNION SELECT session_id FROM requests WHERE ` + Answerable + ")" + processOrder)
+	selectHeldSessions = query("SELECT session_id FROM processes WHERE state = 'dead' AND held <> ''")
+	// A session without a mark has one row too, so that it differs from none.
+	selectMark = query("SELECT " + markColumns + " FROM processes p LEFT JOIN marks m ON m.session_id = p.session_id WHERE p.session_id = $1")
+	// The count comes with every row, so that items and total are one snapshot; a
+	// transcript without news has one row without an item.
+	selectItems = query("SELECT p.items, " + itemColumns + ` FROM processes p
+		LEFT JOIN transcript t ON t.session_id = p.session_id AND t.rev > $1 WHERE p.session_id = $2 ORDER BY t.rev LIMIT $3`)
+	selectQueued = query("SELECT " + MessageColumns + " FROM messages WHERE session_id = $1 AND sent_at = 0 ORDER BY place, created_at, seq")
+
+	insertSession = define(insert("sessions", insertSessionColumns))
+	insertProcess = define(`INSERT INTO processes (session_id, version, updated_at, items, rev, state, started_at, state_changed_at,
+		model, permission_mode, memory, cpu, pid, process_id, node_id, error, kill_reason, stuck)
+		VALUES ($1, 1, $2, 0, 0, 'dead', 0, $3, $4, $5, 0, 0, 0, '', '', '', '', '')`)
+	// The process is locked before the session, as everywhere.
+	growVersion   = define("UPDATE processes SET version = version + 1, updated_at = $1 WHERE session_id = $2").Require(session.ErrNotFound)
+	setLifecycle  = define("UPDATE sessions SET lifecycle = $1 WHERE session_id = $2")
+	lockRequests  = Define(Postgres, "SELECT 1 FROM requests WHERE session_id = $1 ORDER BY request_id FOR UPDATE")
+	LockMessages  = Define(Postgres, "SELECT 1 FROM messages WHERE session_id = $1 ORDER BY message_id FOR UPDATE")
+	deleteSession = define("DELETE FROM sessions WHERE session_id = $1").Require(session.ErrNotFound)
+)
+
+// pageOfSessions is a page of the list of sessions; hidden is the condition on the
+// project, and find the function that finds a text in another.
+func pageOfSessions(hidden, find string) string {
+	return "SELECT " + sessionColumns + fromSessions + `
+		WHERE (p.updated_at, s.session_id) < ($1, $2) AND ($3 OR NOT s.archived) AND s.in_project ` + hidden + `
+		AND (` + find + `(s.title_folded, $4) > 0 OR ` + find + `(s.cwd_folded, $4) > 0)
+		ORDER BY p.updated_at DESC, s.session_id DESC LIMIT $5`
+}
+
+// CreateSession implements [session.Store].
+func (s Shared) CreateSession(ctx context.Context, n session.Session) error {
+	values, err := newSessionValues(n, s.e.Bind)
+	if err != nil {
+		return fmt.Errorf("store: create session %s: %w", n.SessionID, err)
+	}
+	updatedAt := n.UpdatedAt
+	if updatedAt.IsZero() {
+		updatedAt = n.CreatedAt
+	}
+	return s.e.Apply(ctx, Change{What: "create session " + n.SessionID, Duplicate: session.ErrExists, Steps: []Step{
+		step(awaitFolders),
+		step(insertSession, values...),
+		step(placeSession, n.SessionID),
+		step(insertProcess, n.SessionID, Micros(updatedAt), Micros(n.CreatedAt), SanitizeText(n.Model), SanitizeText(n.PermissionMode)),
+	}})
+}
+
+// Session implements [session.Store].
+func (s Shared) Session(ctx context.Context, sessionID string) (session.Session, error) {
+	return one(ctx, s, "session "+sessionID, SelectSession, session.ErrNotFound, readSession, sessionID)
+}
+
+// Sessions implements [session.Store].
+func (s Shared) Sessions(ctx context.Context, q session.Query) (page []session.Session, next string, err error) {
+	before, id, err := ParseCursor(q.Cursor)
+	if err != nil {
+		return nil, "", fmt.Errorf("store: sessions: %w", err)
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = defaultSessions
+	}
+	var hidden any = append([]string{}, q.Hidden...)
+	if s.e.Dialect == SQLite {
+		list, err := json.Marshal(hidden)
+		if err != nil {
+			return nil, "", fmt.Errorf("store: sessions: %w", err)
+		}
+		hidden = string(list)
+	}
+	more := false
+	err = s.e.Query(ctx, "sessions", selectSessions, func(row Row) error {
+		if len(page) == limit {
+			more = true
+			return nil
+		}
+		var x SessionRow
+		if err := row.Scan(x.Dest()...); err != nil {
+			return err
+		}
+		found, err := x.Session()
+		page, next = append(page, found), x.Cursor()
+		return err
+	}, before, id, q.Archived, Fold(q.Text), limit+1, hidden)
+	if err != nil {
+		return nil, "", err
+	}
+	if !more {
+		next = ""
+	}
+	return page, next, nil
+}
+
+// SetLifecycle implements [session.Store].
+func (s Shared) SetLifecycle(ctx context.Context, sessionID string, l session.Lifecycle) error {
+	column, err := lifecycleColumn(&l)
+	if err != nil {
+		return fmt.Errorf("store: set lifecycle of %s: %w", sessionID, err)
+	}
+	return s.e.Apply(ctx, Change{What: "set lifecycle of " + sessionID, Steps: []Step{
+		step(growVersion, time.Now().UnixMicro(), sessionID), step(setLifecycle, s.e.Bind(column), sessionID)}})
+}
+
+// DeleteSession implements [session.Store].
+func (s Shared) DeleteSession(ctx context.Context, sessionID string) error {
+	return s.e.Apply(ctx, Change{What: "delete session " + sessionID, Steps: []Step{
+		step(lockRequests, sessionID), step(LockMessages, sessionID), step(lockProcess, sessionID), step(deleteSession, sessionID)}})
+}
+
+// ProcessState implements [session.Store].
+func (s Shared) ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error) {
+	states, err := s.processes(ctx, "process state of "+sessionID, selectProcess, sessionID)
+	if err == nil && len(states) == 0 {
+		err = fmt.Errorf("store: process state of %s: %w", sessionID, session.ErrNotFound)
+	}
+	if err != nil {
+		return session.ProcessState{}, err
+	}
+	return states[0], nil
+}
+
+// ActiveProcesses implements [session.Store].
+func (s Shared) ActiveProcesses(ctx context.Context) ([]session.ProcessState, error) {
+	return s.processes(ctx, "active processes", selectActive)
+}
+
+// HeldSessions implements [session.Store].
+func (s Shared) HeldSessions(ctx context.Context) ([]string, error) {
+	return all(ctx, s, "held sessions", selectHeldSessions, value[string])
+}
+
+func (s Shared) processes(ctx context.Context, what string, q Query, args ...any) (states []session.ProcessState, err error) {
+	err = s.e.Query(ctx, what, q, func(row Row) (err error) {
+		var x processRow
+		if err := row.Scan(x.dest()...); err != nil {
+			return err
+		}
+		states, err = x.addTo(states)
+		return err
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	return states, nil
+}
+
+// Mark implements [session.Store].
+func (s Shared) Mark(ctx context.Context, sessionID string) (session.Mark, error) {
+	return one(ctx, s, "mark of "+sessionID, selectMark, session.ErrNotFound, readMark, sessionID)
+}
+
+// QueuedMessages implements [session.Store].
+func (s Shared) QueuedMessages(ctx context.Context, sessionID string) ([]session.Message, error) {
+	return all(ctx, s, "queued messages of "+sessionID, selectQueued, readMessage, sessionID)
+}
+
+// Transcript implements [session.Store].
+func (s Shared) Transcript(ctx context.Context, sessionID string, after int64, limit int) (session.Page, error) {
+	if limit <= 0 {
+		limit = defaultItems
+	}
+	page := session.Page{Next: after}
+	known := false
+	err := s.e.Query(ctx, "transcript of "+sessionID, selectItems, func(row Row) error {
+		known = true
+		if len(page.Items) == limit {
+			page.More = true
+			return nil
+		}
+		var x itemRow
+		if err := row.Scan(append([]any{&page.Total}, x.dest()...)...); err != nil {
+			return err
+		}
+		if item, found := x.Item(); found {
+			page.Items, page.Next = append(page.Items, item), item.Rev
+		}
+		return nil
+	}, after, sessionID, limit+1)
+	if err == nil && !known {
+		err = fmt.Errorf("store: transcript of %s: %w", sessionID, session.ErrNotFound)
+	}
+	if err != nil {
+		return session.Page{}, err
+	}
+	slices.SortFunc(page.Items, func(a, b session.Item) int { return cmp.Compare(a.Seq, b.Seq) })
+	return page, nil
+}
