@@ -1,4 +1,4 @@
-# sayso. `make` alone lists what there is.
+# `make` alone lists the targets.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 include scripts/versions
@@ -12,22 +12,22 @@ export SAYSO_TEST_CLAUDE_OLD ?= $(CURDIR)/$(call CLAUDE_DIR,$(CLAUDE_OLD))
 
 .PHONY: help
 help: ## List these targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- use
 
 .PHONY: run
-run: setup-run build ## Set up what is missing and start sayso on http://127.0.0.1:8787
+run: setup-run build ## Install what is missing and start sayso on http://127.0.0.1:8787
 	@SAYSO_CLAUDE="$$(scripts/claude-for-run)" exec bin/sayso serve
 
 .PHONY: demo
-demo: setup-run build ## Start into a demo session: the real CLI on a scripted model, no account needed
+demo: setup-run build ## Start with a demo session: the real CLI with a scripted model, no account needed
 	@SAYSO_CLAUDE="$$(scripts/claude-for-run)" exec bin/sayso demo
 
 # --- build
 
 .PHONY: build
-build: frontend ## Build bin/sayso with the web app inside
+build: frontend ## Build the programs into bin, the web app inside
 	@mkdir -p bin
 	go build -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
 
@@ -51,7 +51,7 @@ frontend: frontend/dist/index.html ## Build the web app into frontend/dist
 # --- test
 
 .PHONY: setup
-setup: ## Install what the tests need, or say exactly what to type
+setup: ## Install what the tests need, or print the commands that do
 	@scripts/setup test
 
 .PHONY: setup-run
@@ -59,12 +59,24 @@ setup-run:
 	@scripts/setup run
 
 .PHONY: test
-test: setup ## Run all tests: Go with the race detector, the web app's, the browser's with both CLIs, fuzzing
+test: setup ## Run the tests every change must pass, in about 12 minutes on 2 cores
 	@MAKE="$(MAKE)" scripts/test
 
+.PHONY: test-all
+test-all: setup ## Run every test, as each night: with both CLIs, all failpoints, more fuzzing; about 45 minutes
+	@MAKE="$(MAKE)" SAYSO_TEST_ALL=1 scripts/test
+
 .PHONY: test-go
-test-go: ## Run the Go tests
-	@scripts/test-go
+test-go: ## Run the Go tests of packages with goroutines, with the race detector
+	@scripts/test-go race
+
+.PHONY: test-go-plain
+test-go-plain: ## Run the Go tests of the other packages
+	@scripts/test-go plain
+
+.PHONY: test-failpoints
+test-failpoints: ## Kill processes and fail steps at the most important points on an answer's way
+	@scripts/test-go failpoints
 
 .PHONY: test-web
 test-web: frontend/node_modules/.package-lock.json ## Run the web app's unit tests
@@ -72,7 +84,7 @@ test-web: frontend/node_modules/.package-lock.json ## Run the web app's unit tes
 	npm run --silent --prefix frontend test -- --reporter=default --reporter=json --outputFile.json=$(CURDIR)/.tools/reports/web.json
 
 .PHONY: size
-size: frontend ## Fail when the built web app is larger than it may be
+size: frontend ## Fail when the built web app is over its size limit
 	npm run --silent --prefix frontend size
 
 .PHONY: test-e2e
@@ -84,11 +96,11 @@ test-e2e: build e2e/node_modules/.package-lock.json ## Run the browser tests
 FUZZTIME ?= 60s
 FUZZING ?= 10
 .PHONY: fuzz
-fuzz: ## Fuzz every target for a minute, or for FUZZTIME, FUZZING of them at once
+fuzz: ## Fuzz every target for FUZZTIME (60s), FUZZING (10) of them at a time
 	@scripts/fuzz $(FUZZTIME) $(FUZZING)
 
 .PHONY: torture
-torture: build ## Kill the server 1,000 times under load and count; time the return of 1,000 forms; kill shims; upgrade and back
+torture: build ## Kill the server 1,000 times under load and count lost answers; kill shims; upgrade and downgrade
 	bin/torture -kills 1000 -requests 3000
 	bin/torture -r2
 	bin/torture -shim-kills 10
@@ -96,13 +108,11 @@ torture: build ## Kill the server 1,000 times under load and count; time the ret
 	bin/torture -other bin/next/sayso -kills 200 -requests 600
 
 .PHONY: matrix
-matrix: ## Let every step between Claude's stdout and its stdin fail in every way, and print what became of it
-	@mkdir -p .tools/reports
-	@status=0; SAYSO_MATRIX=full SAYSO_MATRIX_TABLE=$(CURDIR)/.tools/reports/matrix.md \
-		go test -race -count=1 -timeout 90m -tags failpoints ./internal/failpoint/matrix || status=1; cat .tools/reports/matrix.md; exit $$status
+matrix: ## Let every step from Claude to the browser and back fail in every way, and print the outcomes
+	@SAYSO_TEST_ALL=1 scripts/test-go failpoints; status=$$?; cat .tools/reports/matrix.md; exit $$status
 
 .PHONY: model
-model: ## Search every state of the model in docs/model, two or three minutes
+model: ## Check every state of the model in docs/model; 2 to 3 minutes
 	@scripts/setup model
 	docs/model/check
 
@@ -119,15 +129,15 @@ check: frontend/node_modules/.package-lock.json ## Check formatting, file sizes,
 	@scripts/vulncheck --may-be-away
 
 .PHONY: release
-release: frontend ## Build the programs of a release with their sums, parts and signature into bin/release
+release: frontend ## Build the programs of a release, with checksums, SBOM and signature, into bin/release
 	@scripts/release
 
 .PHONY: vulncheck
-vulncheck: ## Look up known weaknesses in dependencies; needs the internet
+vulncheck: ## Look up known vulnerabilities of the dependencies; needs the internet
 	@scripts/vulncheck
 
 .PHONY: bench
-bench: build e2e/node_modules/.package-lock.json ## Measure what we promise to be quick at, beside anchors from the same run
+bench: build e2e/node_modules/.package-lock.json ## Measure the times in docs/performance.md
 	@scripts/bench
 
 .PHONY: screenshots
@@ -135,6 +145,6 @@ screenshots: build e2e/node_modules/.package-lock.json ## Take the pictures in d
 	SAYSO_TEST_CHROMIUM="$$(scripts/chromium)" npm run --silent --prefix e2e screenshots
 
 .PHONY: clean
-clean: ## Remove what was built; .tools and the state of your server stay
+clean: ## Remove what was built; keeps .tools and your server's data
 	rm -rf bin frontend/node_modules e2e/node_modules e2e/conformance/node_modules e2e/test-results
 	find frontend/dist -mindepth 1 ! -name .keep -delete

@@ -23,7 +23,7 @@ type realElicitation struct {
 // The contract with the real CLI about what an MCP server asks.
 func TestRealElicitation(t *testing.T) {
 	t.Parallel()
-	for variable, version := range map[string]string{"SAYSO_TEST_CLAUDE_OLD": "2.1.197", "SAYSO_TEST_CLAUDE_NEW": "2.1.329"} {
+	for variable, version := range cliVersions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			old := version == "2.1.197"

@@ -14,7 +14,7 @@ import (
 // that allows.
 func TestRealCLIAsksWhenAHookSaysSo(t *testing.T) {
 	t.Parallel()
-	for variable, version := range map[string]string{"SAYSO_TEST_CLAUDE_OLD": "2.1.197", "SAYSO_TEST_CLAUDE_NEW": "2.1.329"} {
+	for variable, version := range cliVersions() {
 		for _, mode := range []string{"default", "acceptEdits", "plan", "dontAsk"} {
 			t.Run(version+"/"+mode, func(t *testing.T) {
 				t.Parallel()

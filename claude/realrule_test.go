@@ -16,7 +16,7 @@ import (
 // [rule.Rule.Covers] says.
 func TestRealCLIReadsRulesAsWeDo(t *testing.T) {
 	t.Parallel()
-	for variable, version := range map[string]string{"SAYSO_TEST_CLAUDE_OLD": "2.1.197", "SAYSO_TEST_CLAUDE_NEW": "2.1.329"} {
+	for variable, version := range cliVersions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			s := startReal(t, realCLI(t, variable, version))

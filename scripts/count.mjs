@@ -1,4 +1,4 @@
-// Adds up what the Go, web and browser tests and the fuzzing left in .tools/reports and prints
+// Adds up the reports of the suites that scripts/test wrote to .tools/reports/suites, prints
 // one line for each and, last, "N passed, N failed". Exits 1 unless all passed.
 // A suite that left no readable report counts as one failure: it did not run.
 import { readFileSync } from 'node:fs'
@@ -50,7 +50,7 @@ function countWeb() {
 
 const specsOf = (suite) => [...(suite.specs ?? []), ...(suite.suites ?? []).flatMap(specsOf)]
 
-// What passed at its second try passed; its name stays in the open, for it may be a race of ours.
+// A test that passed at its second try passed; it is listed by name, for it may be a race of ours.
 function countBrowser() {
   const { stats, errors, suites } = JSON.parse(read('e2e.json'))
   const again = suites.flatMap(specsOf).filter((spec) => spec.tests.some((one) => one.status === 'flaky')).map((spec) => `${spec.file}: ${spec.title}`)
@@ -58,20 +58,23 @@ function countBrowser() {
 }
 
 const say = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed` + (skipped ? `, ${skipped} skipped` : '')
+const counts = {
+  go: ['Go', () => countGo('go.ndjson')],
+  'go-plain': ['Go (without the race detector)', () => countGo('go-plain.ndjson')],
+  failpoints: ['failpoint', () => countGo('failpoints.ndjson')],
+  web: ['web app', countWeb],
+  browser: ['browser', countBrowser],
+  fuzz: ['fuzz', () => JSON.parse(read('fuzz.json'))],
+}
 const total = { passed: 0, failed: 0, skipped: 0 }
-for (const [name, count] of [
-  ['Go', () => countGo('go.ndjson')],
-  ['failpoint', () => countGo('failpoints.ndjson')],
-  ['web app', countWeb],
-  ['browser', countBrowser],
-  ['fuzz', () => JSON.parse(read('fuzz.json'))],
-]) {
+for (const suite of read('suites').trim().split('\n')) {
+  const [name, count] = counts[suite]
   let counted
   try {
     counted = count()
     if (counted.passed + counted.failed === 0) throw new Error('it holds no test')
     console.log(`${name} tests: ${say(counted)}`)
-    for (const test of counted.again ?? []) console.log(`  passed at the second try only: ${test}`)
+    for (const test of counted.again ?? []) console.log(`  flaky, passed at the second try: ${test}`)
   } catch (cause) {
     counted = { passed: 0, failed: 1, skipped: 0 }
     console.log(`${name} tests: no report (${cause.message})`)

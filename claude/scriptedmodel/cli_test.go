@@ -20,7 +20,7 @@ import (
 	"github.com/sayso-dev/sayso/claude/scriptedmodel"
 )
 
-// The tests of this file drive the real CLI, both versions, and pin what
+// The tests of this file drive the real CLI and pin what
 // docs/claude-cli.md says about it.
 
 type version string
@@ -46,10 +46,15 @@ func (v version) path(t *testing.T) string {
 	return path
 }
 
-func onBoth(t *testing.T, test func(t *testing.T, v version)) {
+// onVersions runs a test with the newer CLI, and with the older too in `make test-all`.
+func onVersions(t *testing.T, test func(t *testing.T, v version)) {
 	t.Helper()
 	t.Parallel()
-	for _, v := range []version{older, newer} {
+	versions := []version{newer}
+	if os.Getenv("SAYSO_TEST_ALL") != "" {
+		versions = append(versions, older)
+	}
+	for _, v := range versions {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			test(t, v)
@@ -379,7 +384,7 @@ func (s *session) exists(name string) bool {
 }
 
 func TestCLIStreamsThinkingTextAndTools(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{})
 		s.control("initialize", nil)
@@ -409,7 +414,7 @@ func TestCLIStreamsThinkingTextAndTools(t *testing.T) {
 // TestCLITellsContextAndChanges: how full the context is can be told from what comes
 // anyway, and the result of an edit is what a person made of it.
 func TestCLITellsContextAndChanges(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{})
 		s.control("initialize", nil)
@@ -456,7 +461,7 @@ func TestCLITellsContextAndChanges(t *testing.T) {
 }
 
 func TestCLIGivesADenialToTheModel(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{})
 		s.control("initialize", nil)
@@ -469,7 +474,7 @@ func TestCLIGivesADenialToTheModel(t *testing.T) {
 }
 
 func TestCLIAsksSeveralThingsAtOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{})
 		s.control("initialize", nil)
@@ -489,7 +494,7 @@ func TestCLIAsksSeveralThingsAtOnce(t *testing.T) {
 }
 
 func TestCLIAsksQuestions(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{})
 		s.control("initialize", nil)
@@ -514,7 +519,7 @@ func TestCLIAsksQuestions(t *testing.T) {
 // Without the setting that start gives, plan mode turns into auto mode: the older
 // CLI runs the command unasked, the newer refuses it unasked.
 func TestCLIAsksInPlanMode(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{})
 		s.control("initialize", nil)
@@ -560,7 +565,7 @@ const twoAgents = `[[
 	[{"text":"{{tool_results}}"}],[{"text":"woken"}]]`
 
 func TestCLISubagentsAskAtOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{})
 		s.control("initialize", nil)
@@ -616,7 +621,7 @@ func TestCLISubagentsInTheBackground(t *testing.T) {
 }
 
 func TestCLITodoList(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{env: scriptedmodel.DemoEnv})
 		s.control("initialize", nil)
@@ -629,7 +634,7 @@ func TestCLITodoList(t *testing.T) {
 
 // review says before what is written; that must be what is.
 func TestCLILineEnds(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{})
 		files := map[string][2]string{
@@ -662,7 +667,7 @@ func TestCLILineEnds(t *testing.T) {
 }
 
 func TestCLIToolResultOf20MB(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{})
 		big := append([]byte("HEAD\n"), bytes.Repeat([]byte("a line of a big file\n"), 20_000_000/21)...)
@@ -686,7 +691,7 @@ func TestCLIToolResultOf20MB(t *testing.T) {
 }
 
 func TestCLIMeetsErrorsOfTheAPI(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{})
 		s.control("initialize", nil)
@@ -726,7 +731,7 @@ func TestCLIMeetsErrorsOfTheAPI(t *testing.T) {
 }
 
 func TestCLIIsInterruptedWhileTheModelIsSilent(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		model, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{})
 		s.control("initialize", nil)
@@ -751,7 +756,7 @@ func TestCLIIsInterruptedWhileTheModelIsSilent(t *testing.T) {
 }
 
 func TestCLIIsInterruptedWhileItAsks(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{})
 		s.control("initialize", nil)
@@ -772,7 +777,7 @@ func TestCLIIsInterruptedWhileItAsks(t *testing.T) {
 }
 
 func TestCLITakesASecondMessageIntoTheTurn(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		model, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{args: []string{"--replay-user-messages"}})
 		s.control("initialize", nil)
@@ -792,7 +797,7 @@ func TestCLITakesASecondMessageIntoTheTurn(t *testing.T) {
 }
 
 func TestCLIAsksAgainAfterItWasKilled(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		id := uuid.NewString()
 		s := start(t, v, url, launch{id: id})
@@ -843,7 +848,7 @@ func (s *session) awaitTranscript(id, toolUseID string) {
 }
 
 func TestCLIWithoutAnAccount(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		s := start(t, v, "", launch{key: "-"})
 		var initialized struct {
 			Account map[string]string `json:"account"`
@@ -878,7 +883,7 @@ func TestCLIWithoutAnAccount(t *testing.T) {
 }
 
 func TestCLICannotResumeWhatIsUnknown(t *testing.T) {
-	onBoth(t, func(t *testing.T, v version) {
+	onVersions(t, func(t *testing.T, v version) {
 		_, url := serve(t, scriptedmodel.Options{})
 		s := start(t, v, url, launch{id: "-", args: []string{"--resume=" + uuid.NewString()}})
 		result := s.until(isResult, nil)
@@ -897,7 +902,7 @@ func TestCLIPlaysTheDemo(t *testing.T) {
 	const askedWhenDenied = "Bash Write ExitPlanMode AskUserQuestion Bash+ Bash+" // an Edit of nothing fails unasked
 	for name, deny := range map[string]bool{"yes": false, "no": true} {
 		t.Run(name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, v version) {
+			onVersions(t, func(t *testing.T, v version) {
 				_, url := serve(t, scriptedmodel.Options{Default: scriptedmodel.Demo().WithPace(0)})
 				s := start(t, v, url, launch{env: scriptedmodel.DemoEnv})
 				if !deny { // what an earlier demo left

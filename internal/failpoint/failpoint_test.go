@@ -17,7 +17,7 @@ import (
 )
 
 // root is the module's folder.
-const root = ".."
+const root = "../.."
 
 // TestEveryPointStandsInTheCode: a place that is not in Points panics when it is
 // passed, and a point that no place has would be a row of the matrix that proves
