@@ -61,25 +61,42 @@ export class App {
   approveButton = (card: Locator) => card.getByRole('button', { name: 'Approve', exact: true })
   submitButton = (card: Locator) => card.getByRole('button', { name: 'Submit answers' })
 
-  // Presses a button that decides, as a person does: once it is in view and has come to rest.
+  // Presses a button that decides, as a person does: once it is in view and has come to rest. The app
+  // ignores a press when the page moved the button meanwhile; then a person presses again.
   private async decide(button: Locator) {
-    await button.scrollIntoViewIfNeeded()
-    await button.evaluate(
-      (el, still) =>
-        new Promise<void>((rest) => {
-          let place = ''
-          let since = 0
-          const look = () => {
-            const { x, y } = el.getBoundingClientRect()
-            if (place !== `${x} ${y}`) [place, since] = [`${x} ${y}`, performance.now()]
-            if (performance.now() - since > still || !el.isConnected) rest()
-            else requestAnimationFrame(look)
-          }
-          look()
-        }),
-      STILL_MS,
-    )
-    await button.click()
+    await expect(async () => {
+      await button.scrollIntoViewIfNeeded()
+      await button.evaluate(
+        (el, still) =>
+          new Promise<void>((rest) => {
+            const place = () => {
+              const { x, y } = el.getBoundingClientRect()
+              return `${x} ${y}`
+            }
+            let last = ''
+            let since = 0
+            const measure = () => {
+              if (place() !== last) [last, since] = [place(), performance.now()]
+              if (performance.now() - since > still || !el.isConnected) rest()
+              else requestAnimationFrame(measure)
+            }
+            measure()
+            const watch = window as { pressedInPlace?: boolean }
+            watch.pressedInPlace = undefined
+            addEventListener(
+              'pointerdown',
+              (ev) => {
+                const pressed = (ev.target as Element).closest('button')
+                watch.pressedInPlace = pressed === el && place() === last && el.getAttribute('aria-disabled') !== 'true'
+              },
+              { capture: true, once: true },
+            )
+          }),
+        STILL_MS,
+      )
+      await button.click()
+      expect(await this.page.evaluate(() => (window as { pressedInPlace?: boolean }).pressedInPlace)).not.toBe(false)
+    }).toPass()
   }
   async submit(card: Locator) {
     await this.decide(this.submitButton(card))

@@ -297,26 +297,29 @@ test('at 400 % whatever decides can be reached with keys, and nothing lies over 
   // All of it is on the screen, and is what a pointer there would press.
   const whole = async (what: Locator) => {
     await expect(what).toBeInViewport({ ratio: 1 })
-    expect(
-      await what.evaluate((el) => {
-        const { x, y, width, height } = el.getBoundingClientRect()
-        const points = [
-          [x + 4, y + height / 2],
-          [x + width / 2, y + 4],
-          [x + width / 2, y + height - 4],
-          [x + width - 4, y + height / 2],
-        ] as const
-        return points
-          .map(([x, y]) => document.elementFromPoint(x, y))
-          .filter((at) => !el.contains(at))
-          .map((at) => at?.outerHTML.slice(0, 160) ?? 'nothing')
-      }),
-      `what lies over ${what}`,
-    ).toEqual([])
-    expect(
-      await page.evaluate(() => document.documentElement.scrollWidth),
-      'the page scrolls sideways',
-    ).toBeLessThanOrEqual(320)
+    // What was just scrolled to or shown comes to rest some frames later.
+    await expect
+      .poll(
+        () =>
+          what.evaluate((el) => {
+            const { x, y, width, height } = el.getBoundingClientRect()
+            const points = [
+              [x + 4, y + height / 2],
+              [x + width / 2, y + 4],
+              [x + width / 2, y + height - 4],
+              [x + width - 4, y + height / 2],
+            ] as const
+            return points
+              .map(([x, y]) => document.elementFromPoint(x, y))
+              .filter((at) => !el.contains(at))
+              .map((at) => at?.outerHTML.slice(0, 160) ?? 'nothing')
+          }),
+        { message: `what lies over ${what}` },
+      )
+      .toEqual([])
+    await expect
+      .poll(() => page.evaluate(() => document.documentElement.scrollWidth), { message: 'the page scrolls sideways' })
+      .toBeLessThanOrEqual(320)
   }
   const reach = async (what: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab') => {
     await hands.to(what, key)
@@ -347,11 +350,11 @@ test('at 400 % whatever decides can be reached with keys, and nothing lies over 
   stage.send({ type: 'toasts', request_ids: ['form'] })
   const toast = page.getByRole('region', { name: 'Waits elsewhere' })
   await whole(toast)
-  const [above, below] = [(await toast.boundingBox())!, (await page.locator('main > .view').boundingBox())!]
-  expect(
-    above.y + above.height <= below.y || below.y + below.height <= above.y,
-    'what waits elsewhere lies beside the page',
-  ).toBe(true)
+  const apart = async () => {
+    const [above, below] = [(await toast.boundingBox())!, (await page.locator('main > .view').boundingBox())!]
+    return above.y + above.height <= below.y || below.y + below.height <= above.y
+  }
+  await expect.poll(apart, { message: 'what waits elsewhere lies beside the page' }).toBe(true)
   stage.send({ type: 'toasts', request_ids: [] })
   await reach(card.getByRole('radio', { name: /^Summary/ }), 'Shift+Tab')
   await reach(card.getByRole('checkbox', { name: /^Web/ }))
