@@ -294,7 +294,7 @@ var standardWhy = map[string]struct {
 	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"internal/alert", "internal/oidc", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
 	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "migrations"}},
 	"plugin":       {"nothing is loaded at run time", nil},
-	"net/rpc":      {"the wire format is JSON, described in docs/wire.md", nil},
+	"net/rpc":      {"the wire format is JSON, described in docs/integrating/websocket.md", nil},
 }
 
 // testTools are what tests may import beside their own package, what it may import,

@@ -23,7 +23,7 @@ var errAsksNobody = errors.New("a session that asks nobody is started by a perso
 // asksNobody is what people read of it.
 const asksNobody = "Claude asks nobody in this session, so it was not started by itself. Resume the session, or choose another permission mode first."
 
-// bypassBody is an entry of the audit trail; docs/operations.md describes it.
+// bypassBody is an entry of the audit trail; docs/operating/audit.md describes it.
 type bypassBody struct {
 	What      string    `json:"what"` // asks_nobody
 	At        time.Time `json:"at"`

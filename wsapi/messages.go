@@ -127,7 +127,7 @@ type Request struct {
 	Earlier *Earlier `json:"earlier,omitempty"`
 
 	PermissionSuggestions json.RawMessage `json:"permission_suggestions" ts:"unknown[]"`
-	// What the asker demands of whoever decides; see docs/wire.md.
+	// What the asker demands of whoever decides; see docs/integrating/websocket.md.
 	DefaultToNo             bool       `json:"default_to_no,omitempty"`
 	SuppressAlwaysAllowRule bool       `json:"suppress_always_allow_rule,omitempty"`
 	RequiresUserInteraction bool       `json:"requires_user_interaction,omitempty"`

@@ -4,7 +4,7 @@
 // another program the CLI asks nobody whether these are to be trusted.
 //
 // What is read here is what 2.1.197 and 2.1.329 were seen to take;
-// docs/claude-cli.md says how.
+// docs/contributing/claude-cli.md says how.
 package folder
 
 import (

@@ -1,6 +1,6 @@
 // Package hook speaks the protocol of Claude Code's settings hooks, so that what
 // a claude in somebody's terminal asks there can be answered elsewhere too:
-// docs/claude-cli.md says what was seen of it.
+// docs/contributing/claude-cli.md says what was seen of it.
 //
 // The CLI runs a PermissionRequest hook beside its own dialog, and the first
 // answer counts. It tells a hook that a dialog was refused, by SIGTERM, but not

@@ -21,7 +21,7 @@ import (
 )
 
 // The tests of this file drive the real CLI and pin what
-// docs/claude-cli.md says about it.
+// docs/contributing/claude-cli.md says about it.
 
 type version string
 

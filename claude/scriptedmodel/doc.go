@@ -9,7 +9,7 @@
 //
 // The CLI is started with ANTHROPIC_BASE_URL=server.URL(), any ANTHROPIC_API_KEY,
 // a HOME of its own, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 and
-// DISABLE_AUTOUPDATER=1. docs/claude-cli.md tells what it then does.
+// DISABLE_AUTOUPDATER=1. docs/contributing/claude-cli.md tells what it then does.
 //
 // # Scripts
 //

@@ -36,16 +36,16 @@ var stand = map[string]struct{ name, arguments string }{
 }
 
 // exempt are the scenarios and single checks that do not apply, by revision, from
-// the table of docs/mcp.md: there people read why.
+// the table of docs/integrating/mcp.md: there people read why.
 func exempt(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/mcp.md")
+	text, err := os.ReadFile("../../docs/integrating/mcp.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, found := strings.Cut(string(text), "\n## Conformance\n")
 	if !found {
-		t.Fatal("docs/mcp.md has no section Conformance")
+		t.Fatal("docs/integrating/mcp.md has no section Conformance")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	row := regexp.MustCompile("(?m)^\\| ((?:`[^`]+`(?:, )?)+) \\| ([^|]+) \\| ([^|]+) \\|$")
@@ -68,7 +68,7 @@ type check struct {
 }
 
 // TestConformance runs every server scenario of a revision. All pass but those
-// that docs/mcp.md lists, and those it lists do not.
+// that docs/integrating/mcp.md lists, and those it lists do not.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat(suite); err != nil {
@@ -98,7 +98,7 @@ func TestConformance(t *testing.T) {
 				if !failed {
 					passed++
 					if slices.Contains(listed[revision], scenario) {
-						t.Errorf("%s passes, but docs/mcp.md lists it as one that does not apply", scenario)
+						t.Errorf("%s passes, but docs/integrating/mcp.md lists it as one that does not apply", scenario)
 					}
 				}
 			}
@@ -112,7 +112,7 @@ func TestConformance(t *testing.T) {
 					known = known || slices.ContainsFunc(checks, func(c check) bool { return c.ID == name })
 				}
 				if !known {
-					t.Errorf("docs/mcp.md lists %s, which the suite has not", name)
+					t.Errorf("docs/integrating/mcp.md lists %s, which the suite has not", name)
 				}
 			}
 		})

@@ -17,7 +17,7 @@ var ErrTampered = errors.New("audit trail was changed")
 // AuditEntry is one answer of a person on record. Entries are only ever added.
 type AuditEntry struct {
 	Seq  int64  // from 1, without gaps
-	Body []byte // a JSON object, see docs/operations.md
+	Body []byte // a JSON object, see docs/operating/audit.md
 	Hash []byte // [AuditHash] of the entry before and Body
 }
 

@@ -62,7 +62,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// What both versions of the CLI do, seen on files (docs/claude-cli.md): Write writes
+// What both versions of the CLI do, seen on files (docs/contributing/claude-cli.md): Write writes
 // what it is given; Edit gives all lines the end that most of the first 4096 bytes have.
 func TestLineEnds(t *testing.T) {
 	t.Parallel()

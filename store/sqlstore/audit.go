@@ -16,7 +16,7 @@ import (
 // bytes. Beyond it the hash must do.
 const auditText = 64 << 10
 
-// auditBody is an entry of the audit trail; docs/operations.md describes it.
+// auditBody is an entry of the audit trail; docs/operating/audit.md describes it.
 type auditBody struct {
 	What        string       `json:"what"` // answered, denied, carried
 	At          time.Time    `json:"at"`

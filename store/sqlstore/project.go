@@ -54,7 +54,7 @@ func ProjectBody(p project.Project) ([]byte, error) {
 }
 
 // auditProject is an entry of the audit trail about a project;
-// docs/operations.md describes it.
+// docs/operating/audit.md describes it.
 type auditProject struct {
 	What      string           `json:"what"` // project_created, project_changed, project_deleted
 	At        time.Time        `json:"at"`

@@ -2,7 +2,7 @@ import { UnreachableError, RefusedError } from '@/wsapi/rest'
 import { keyHeaders } from '@/wsapi/pagekey'
 import type { AttachmentInfo, Refusal } from '@/wsapi/messages.gen'
 
-/** What the server takes; see docs/wire.md. Sizes are bytes. */
+/** What the server takes; see docs/integrating/websocket.md. Sizes are bytes. */
 export const MAX_SIZE = 24 << 20
 export const MAX_TOTAL = 32 << 20
 export const MAX_COUNT = 20

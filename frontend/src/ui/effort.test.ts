@@ -161,7 +161,7 @@ describe('a text made to be slow', () => {
     expect(reader.take('Another.')).toEqual(blocks('Another.'))
   })
 
-  test.each(['../docs/wire.md', '../ARCHITECTURE.md', '../docs/operations.md', '../docs/claude-cli.md'])(
+  test.each(['../docs/integrating/wire.md', '../ARCHITECTURE.md', '../docs/operating/settings.md', '../docs/contributing/claude-cli.md'])(
     '%s is none',
     (file) => {
       const text = readFileSync(file, 'utf8')
