@@ -52,4 +52,5 @@ console.warn = (...args: unknown[]) => {
   if (String(args[0]).startsWith('[Vue warn]')) vueWarnings.push(args.map(String).join(' '))
   else warn(...args)
 }
+// oxlint-disable-next-line vitest/no-standalone-expect
 afterEach(() => expect(vueWarnings.splice(0)).toEqual([]))
