@@ -27,7 +27,7 @@ func trustValues(t workspace.Trust, bind Bind) []any {
 	return []any{bind(exact(t.Folder)), SanitizeText(t.Digest), bind(t.Items), SanitizeText(t.By.UserID), SanitizeText(t.By.Name), Micros(t.At)}
 }
 
-// trustEntry is an entry of the audit trail; docs/operations.md describes it.
+// trustEntry is an entry of the audit trail; docs/operating/audit.md describes it.
 type trustEntry struct {
 	What   string       `json:"what"` // folder_trusted
 	At     time.Time    `json:"at"`
