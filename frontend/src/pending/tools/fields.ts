@@ -5,8 +5,7 @@ import { shownPath } from '../path'
 // nobody here knows among it, is listed below the view: nothing is approved unseen.
 
 /** Whether a view shows a value; of a list or an object, what its parts need for that. */
-type Shape =
-  ((value: unknown, cwd: string) => boolean) | { each: Shape } | { fields: Readonly<Record<string, Shape>> }
+type Shape = ((value: unknown, cwd: string) => boolean) | { each: Shape } | { fields: Readonly<Record<string, Shape>> }
 
 const text: Shape = (v) => typeof v === 'string'
 const isTrue: Shape = (v) => v === true
