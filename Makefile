@@ -117,7 +117,7 @@ model: ## Check every state of the model in docs/model; 2 to 3 minutes
 	docs/model/check
 
 .PHONY: check
-check: frontend/node_modules/.package-lock.json ## Check formatting, file sizes, vet, staticcheck, lint and types of the web app, generated files
+check: frontend/node_modules/.package-lock.json e2e/node_modules/.package-lock.json ## Check formatting, file sizes, vet, staticcheck, lint and types of the web app, generated files
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt -w is due for:"; echo "$$unformatted"; exit 1; fi
 	@scripts/check-file-sizes
 	go vet ./...
@@ -125,6 +125,7 @@ check: frontend/node_modules/.package-lock.json ## Check formatting, file sizes,
 	go tool staticcheck ./...
 	npm run --silent --prefix frontend lint
 	npm run --silent --prefix frontend typecheck
+	npm run --silent --prefix e2e typecheck
 	go test -run '^(TestGoldenMessages|TestTypeScript|TestSchema)$$' ./wsapi
 	@scripts/vulncheck --may-be-away
 

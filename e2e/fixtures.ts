@@ -55,6 +55,31 @@ export async function signInContext(context: BrowserContext, to: Server, as?: ob
   await givePageKey(context, to.url, await login(context.request, to, as))
 }
 
+// Gives each page of a context a window of its own: Chromium draws the page of a tab behind another
+// once a second, and everything done in it, in the app as in a test, waits for that.
+function openInWindows(context: BrowserContext): void {
+  const newTab = context.newPage.bind(context)
+  context.newPage = async () => {
+    const [first] = context.pages()
+    const browser = context.browser()
+    if (!first || !browser) return newTab()
+    const ofPage = await context.newCDPSession(first)
+    const { targetInfo } = await ofPage.send('Target.getTargetInfo')
+    await ofPage.detach()
+    const ofBrowser = await browser.newBrowserCDPSession()
+    const [page] = await Promise.all([
+      context.waitForEvent('page'),
+      ofBrowser.send('Target.createTarget', {
+        url: 'about:blank',
+        newWindow: true,
+        browserContextId: targetInfo.browserContextId,
+      }),
+    ])
+    await ofBrowser.detach()
+    return page
+  }
+}
+
 // The headers with which requests beside a page act as it does.
 export const asPage = async (page: Page) => ({
   'X-Sayso-Page-Key': (await page.evaluate(() => localStorage.getItem('sayso:page-key'))) ?? '',
@@ -131,6 +156,7 @@ export const test = plain.extend<ForTest & Person, ForWorker>({
         void page.addLocatorHandler(next, () => next.click({ timeout: 2_000 }).catch(() => null), { noWaitAfter: true })
       })
     }
+    openInWindows(context)
     const complaints: string[] = []
     context.on('console', (message) => {
       if (['error', 'warning'].includes(message.type()))

@@ -205,3 +205,128 @@ export const KINDS: Record<string, [Request, Preview | null]> = {
     null,
   ],
 }
+
+const choice = (label: string, description: string, preview: string | null = null) => ({
+  label,
+  value: label,
+  description,
+  preview,
+})
+const FORMAT = question('format', 'select', [], {
+  question: 'Which **format**?',
+  header: 'Format',
+  options: [choice('Summary', 'Short'), choice('Full text', 'All of it')],
+})
+const PARTS = question('parts', 'multi_select', [], {
+  question: 'Which parts?',
+  header: 'Parts',
+  options: [choice('API, server', ''), choice('Web', 'What people see')],
+})
+const mcp = { source: 'mcp', tool_name: 'ask_user', asker: 'agent Reviewer over MCP' } as const
+const elicited = (tool_input: object) =>
+  ({ source: 'elicitation', tool_name: 'billing', tool_input: { mcp_server_name: 'billing', ...tool_input } }) as const
+
+/** The same for what is a form. */
+export const FORMS: Record<string, Request> = {
+  'a question with one answer': asks('f', [FORMAT]),
+  'a question with several answers': asks('f', [PARTS]),
+  'a question with previews': asks('f', [
+    question('style', 'select', [], {
+      header: 'Style',
+      options: [choice('Plain', 'One column', '# Plain\n\none'), choice('Wide', 'Two columns', '| a | b |')],
+    }),
+  ]),
+  'four questions': asks('f', [
+    FORMAT,
+    PARTS,
+    question('name', 'text', [], { header: 'Name' }),
+    question('sure', 'confirm', [], { header: 'Sure' }),
+  ]),
+  'a text for an agent': asks(
+    'f',
+    [
+      question('name', 'text', [], {
+        question: 'What is it called?',
+        header: '',
+        placeholder: 'v1.2',
+        free_text: false,
+      }),
+    ],
+    {
+      ...mcp,
+      form: {
+        title: 'Release',
+        questions: [
+          question('name', 'text', [], {
+            question: 'What is it called?',
+            header: '',
+            placeholder: 'v1.2',
+            free_text: false,
+          }),
+        ],
+      },
+    },
+  ),
+  'yes or no for an agent': asks(
+    'f',
+    [
+      question('go', 'confirm', ['Yes', 'No'], {
+        question: 'Shall I publish it?',
+        header: '',
+        required: false,
+        free_text: false,
+      }),
+    ],
+    mcp,
+  ),
+  'what only takes what it offers': asks(
+    'f',
+    [question('ship', 'select', ['Ship', 'Wait'], { question: 'Ship it?', header: '', free_text: false })],
+    { ...mcp, tool_name: 'ask_question' },
+  ),
+  'a form of an MCP server': asks(
+    'f',
+    [
+      question('email', 'text', [], {
+        question: 'Address',
+        header: '',
+        free_text: false,
+        description: 'For the bill',
+        format: 'email',
+        max_length: 100,
+      }),
+      question('day', 'text', [], {
+        question: 'Day of the month',
+        header: '',
+        free_text: false,
+        required: false,
+        default: ['1'],
+        format: 'integer',
+        minimum: 1,
+        maximum: 31,
+      }),
+      question('what', 'multi_select', ['Hours', 'Travel', 'Parts'], {
+        question: 'What is billed?',
+        header: '',
+        free_text: false,
+        required: false,
+        default: ['Hours'],
+        min_items: 1,
+        max_items: 2,
+      }),
+      question('paper', 'confirm', [], {
+        question: 'On paper?',
+        header: '',
+        free_text: false,
+        required: false,
+        default: ['no'],
+      }),
+    ],
+    elicited({ message: 'Where does the **bill** go?', mode: 'form', requested_schema: {} }),
+  ),
+  'a page of an MCP server': asks(
+    'f',
+    [question('done', 'confirm', [], { header: '', free_text: false })],
+    elicited({ message: 'Pay there.', mode: 'url', url: 'https://example.org/pay?x=1', elicitation_id: 'e-1' }),
+  ),
+}
