@@ -24,10 +24,10 @@ import (
 
 // acmeSettings say from where the server gets its certificate by itself.
 type acmeSettings struct {
-	Domains   []string `toml:"domain"`
-	Email     string   `toml:"email"`
-	Directory string   `toml:"directory"`
-	HTTP      string   `toml:"http"`
+	Domains   []string
+	Email     string
+	Directory string
+	HTTP      string
 }
 
 func (a acmeSettings) used() bool { return len(a.Domains) > 0 }

@@ -17,11 +17,11 @@ import (
 
 // asking is what the settings say about questions over MCP: the table [ask].
 type asking struct {
-	Enabled bool     `toml:"enabled"`
-	Timeout duration `toml:"timeout"` // 0 for none
+	Enabled bool
+	Timeout duration // 0 for none
 	// QuestionAnswer is answerText or answerJSON: what ask_question returns.
-	QuestionAnswer string         `toml:"question_answer"`
-	Folders        []folderAsking `toml:"folder"` // [[ask.folder]]
+	QuestionAnswer string
+	Folders        []folderAsking // [[ask.folder]] of the settings file
 }
 
 // folderAsking is what differs in a folder and all below it.
@@ -41,12 +41,6 @@ const (
 
 // complete checks the table and resolves its folders.
 func (a *asking) complete() error {
-	if a.QuestionAnswer != answerText && a.QuestionAnswer != answerJSON {
-		return fmt.Errorf("ask.question_answer is %q; use %s or %s", a.QuestionAnswer, answerText, answerJSON)
-	}
-	if err := checkTimeout("ask.timeout", a.Timeout); err != nil {
-		return err
-	}
 	a.Folders = slices.Clone(a.Folders)
 	for i := range a.Folders {
 		f := &a.Folders[i]
@@ -60,8 +54,8 @@ func (a *asking) complete() error {
 		if f.Timeout == nil {
 			continue
 		}
-		if err := checkTimeout("ask.folder "+f.Path+": timeout", *f.Timeout); err != nil {
-			return err
+		if err := checkTimeout(*f.Timeout); err != nil {
+			return fmt.Errorf("ask.folder %s: timeout: %w", f.Path, err)
 		}
 	}
 	// The deepest folder says the last word.
@@ -69,9 +63,9 @@ func (a *asking) complete() error {
 	return nil
 }
 
-func checkTimeout(name string, d duration) error {
+func checkTimeout(d duration) error {
 	if t := time.Duration(d); t != 0 && (t < shortestTimeout || t > longestTimeout) {
-		return errors.New(name + " must be 0, for none, or between 30s and 15m")
+		return errors.New("it must be 0, for none, or between 30s and 15m")
 	}
 	return nil
 }

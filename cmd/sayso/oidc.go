@@ -15,15 +15,15 @@ import (
 
 // oidcSettings say at which identity provider people sign in.
 type oidcSettings struct {
-	Issuer       string   `toml:"issuer"`
-	ClientID     string   `toml:"client_id"`
-	SecretFile   string   `toml:"client_secret_file"`
-	Name         string   `toml:"name"`
-	Scopes       []string `toml:"scope"`
-	RoleClaim    string   `toml:"role_claim"`
-	Roles        []string `toml:"role"` // value=role
-	DefaultRole  string   `toml:"default_role"`
-	clientSecret string   // from the environment alone, as flags are seen by everybody
+	Issuer       string
+	ClientID     string
+	SecretFile   string
+	Name         string
+	Scopes       []string
+	RoleClaim    string
+	Roles        []string // value=role
+	DefaultRole  string
+	clientSecret string // from the environment alone, as flags are seen by everybody
 }
 
 func (o oidcSettings) used() bool { return o.Issuer != "" }

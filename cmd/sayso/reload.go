@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -84,31 +82,10 @@ func (r *reloader) reload(ctx context.Context) {
 	a.edge.SetAllowedHosts(next.AllowedHosts)
 	a.policy.set(next.Ask)
 	a.level.Set(level)
-	if names := a.read.differsForGood(next); len(names) > 0 {
+	if names := settingsThatDiffer(a.read, next); len(names) > 0 {
 		a.log.WarnContext(ctx, "some settings differ that only a restart takes over", "settings", strings.Join(names, ", "))
 	}
 	a.log.InfoContext(ctx, "the settings were read again")
-}
-
-// differsForGood names the settings of next that a running server cannot take
-// over.
-func (s settings) differsForGood(next settings) []string {
-	var names []string
-	for name, pair := range map[string][2]string{
-		"listen": {s.Listen, next.Listen}, "state_dir": {s.StateDir, next.StateDir}, "database": {s.Database, next.Database},
-		"claude": {s.Claude, next.Claude}, "sandbox": {s.Sandbox, next.Sandbox}, "claude_user": {s.ClaudeUser, next.ClaudeUser}, "claude_home": {s.ClaudeHome, next.ClaudeHome}, "tls_cert": {s.TLSCert, next.TLSCert}, "tls_key": {s.TLSKey, next.TLSKey},
-		"public_url":    {s.PublicURL, next.PublicURL},
-		"acme":          {fmt.Sprint(s.ACME), fmt.Sprint(next.ACME)},
-		"oidc":          {fmt.Sprint(s.OIDC), fmt.Sprint(next.OIDC)},
-		"trusted_proxy": {strings.Join(s.TrustedProxies, ","), strings.Join(next.TrustedProxies, ",")},
-		"log_format":    {s.LogFormat, next.LogFormat}, "node_id": {s.NodeID, next.NodeID},
-	} {
-		if pair[0] != pair[1] {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // rulesOf is what the settings say about sessions.

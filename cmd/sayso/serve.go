@@ -71,6 +71,9 @@ func buildAndRun(ctx context.Context, in invocation) error {
 	if len(rest) > 0 {
 		return fmt.Errorf("serve takes no argument %q", rest[0])
 	}
+	if names := unknownVariables(in.environ); len(names) > 0 {
+		fmt.Fprintf(in.stderr, "sayso: no setting is called %s; see sayso serve --help\n", strings.Join(names, ", "))
+	}
 	a, err := newApp(ctx, in, s)
 	if err != nil {
 		return err
