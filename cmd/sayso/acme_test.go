@@ -197,7 +197,7 @@ func (d *acmeDirectory) validate(o *acmeOrder) {
 	if d.way == "http-01" {
 		r, _ := http.NewRequestWithContext(d.t.Context(), "GET", "http://"+d.at+"/.well-known/acme-challenge/"+o.token, nil)
 		r.Host = o.domain
-		answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}).Do(r)
+		answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitLimit}).Do(r)
 		if err != nil {
 			return
 		}
@@ -206,7 +206,7 @@ func (d *acmeDirectory) validate(o *acmeOrder) {
 		o.valid = string(text) == proof
 		return
 	}
-	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: patience}, "tcp", d.at, &tls.Config{ServerName: o.domain, NextProtos: []string{"acme-tls/1"}, InsecureSkipVerify: true})
+	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: waitLimit}, "tcp", d.at, &tls.Config{ServerName: o.domain, NextProtos: []string{"acme-tls/1"}, InsecureSkipVerify: true})
 	if err != nil {
 		return
 	}
@@ -248,7 +248,7 @@ func (d *acmeDirectory) issue(o *acmeOrder, payload []byte) {
 func (d *acmeDirectory) serial(at, name string) int64 {
 	pool := x509.NewCertPool()
 	pool.AddCert(d.cert)
-	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: patience}, "tcp", at, &tls.Config{ServerName: name, RootCAs: pool})
+	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: waitLimit}, "tcp", at, &tls.Config{ServerName: name, RootCAs: pool})
 	if err != nil {
 		return 0
 	}
@@ -263,7 +263,7 @@ const acmeDomain = "sayso.example.test"
 func TestCertificatesByACME(t *testing.T) {
 	t.Parallel()
 	d := newACMEDirectory(t, "tls-alpn-01")
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	args := []string{"--acme-domain", acmeDomain, "--acme-directory", d.URL + "/directory", "--acme-email", "ops@example.test"}
 	s := h.start(args...)
 	at := strings.TrimPrefix(s.URL, "https://")
@@ -316,7 +316,7 @@ func TestCertificatesByACME(t *testing.T) {
 func TestCertificatesByPlainHTTP(t *testing.T) {
 	t.Parallel()
 	d := newACMEDirectory(t, "http-01")
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	s := h.start("--acme-domain", acmeDomain, "--acme-directory", d.URL+"/directory", "--acme-http", "127.0.0.1:0", "--public-url", "https://"+acmeDomain)
 	listens := regexp.MustCompile(`ACME directory is answered" listen=(\S+)`)
 	var plain []string
@@ -342,7 +342,7 @@ func TestCertificatesByPlainHTTP(t *testing.T) {
 
 func TestSettingsOfACME(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	h.serve("--acme-email", "a@example.test").refused("need --acme-domain")
 	h.serve("--acme-domain", acmeDomain, "--tls-cert", "c", "--tls-key", "k").refused("two ways")
 	for _, domain := range []string{"*.example.test", "localhost", "192.0.2.1", "https://sayso.example.test", "sayso.example.test:443"} {

@@ -48,7 +48,7 @@ func TestAlertsOverKill(t *testing.T) {
 			return len(topics) == n
 		}
 	}
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}}).asProcesses()
 	s := h.start("--alert-private", "true")
 	s.pushesTo(push.URL + "/one")
 	first := s.session("one")
@@ -71,7 +71,7 @@ func TestAlertsOverKill(t *testing.T) {
 	before := alerts.PushKey
 
 	s.signal(syscall.SIGKILL)
-	s.gone(patience)
+	s.gone(waitLimit)
 	s = h.start("--alert-private", "true")
 	second := s.session("two")
 	s.asks(second)
@@ -123,7 +123,7 @@ func TestWhoLooksIsToldNowhereElse(t *testing.T) {
 		defer mu.Unlock()
 		return slices.Clone(topics)
 	}
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
 	s := h.start("--alert-private", "true")
 	s.pushesTo(places.URL + "/one")
 	// The server's own webhook is told whoever looks: so it tells when the time has come.
@@ -132,7 +132,7 @@ func TestWhoLooksIsToldNowhereElse(t *testing.T) {
 	for i := range tabs {
 		tabs[i] = s.tab()
 		id := tabs[i].say(t, map[string]any{"type": "looking", "looking": i == 3})
-		tabs[i].until(t, patience, "the ack", func(f map[string]any) bool { return f["type"] == "ack" && f["command_id"] == id })
+		tabs[i].until(t, waitLimit, "the ack", func(f map[string]any) bool { return f["type"] == "ack" && f["command_id"] == id })
 		go func() { // else it is cut as one that reads nothing
 			for range tabs[i].frames {
 			}

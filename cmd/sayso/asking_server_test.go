@@ -15,7 +15,7 @@ import (
 
 // wired are the arguments of the CLI of a new session, and whether it was given a
 // way to ask over MCP.
-func (h *house) wired(sessionID string) (args []string, wired bool) {
+func (h *harness) wired(sessionID string) (args []string, wired bool) {
 	h.t.Helper()
 	eventually(h.t, "the CLI is started", func() bool {
 		for _, r := range h.records("start") {
@@ -30,7 +30,7 @@ func (h *house) wired(sessionID string) (args []string, wired bool) {
 
 func TestFoldersThatDoNotAskAreReadAgain(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	file := filepath.Join(h.state, "sayso.toml")
 	write := func(text string) { must(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("")
@@ -56,7 +56,7 @@ func TestFoldersThatDoNotAskAreReadAgain(t *testing.T) {
 // its process lives, over a restart of the server too.
 func TestTokenOfASessionEndsWithItsProcess(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{}).asProcesses()
 	s := h.start()
 	id := s.session("one")
 	s.reaches(id, "user_turn")
@@ -107,7 +107,7 @@ func TestTokenOfASessionEndsWithItsProcess(t *testing.T) {
 	s.Token = person
 
 	s.signal(syscall.SIGKILL)
-	s.gone(patience)
+	s.gone(waitLimit)
 	s = h.start()
 	eventually(t, "the session knows the new address", func() bool { return read().URL == s.URL+"/mcp" })
 	if second := read(); second.Token != first.Token || status(second.URL, second.Token) != 200 {
@@ -130,14 +130,14 @@ func TestElicitationOutlivesTheServer(t *testing.T) {
 	t.Parallel()
 	const ask = `{"type":"control_request","request_id":"e1","request":{"subtype":"elicitation","mcp_server_name":"people","message":"Who?","mode":"form","requested_schema":{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"]}}}`
 	// A message behind it, so that the place in the journal goes beyond it.
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{{Raw: ask}, {Text: "I wait."}, {SleepMS: 3_600_000}}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{{Raw: ask}, {Text: "I wait."}, {SleepMS: 3_600_000}}}).asProcesses()
 	s := h.start()
 	id := s.session("one")
 	request := s.asks(id)
 	s.says(id, "I wait.")
 	for range 2 { // by the second server it is known from the notes of the first alone
 		s.signal(syscall.SIGKILL)
-		s.gone(patience)
+		s.gone(waitLimit)
 		s = h.start()
 		if again := s.asks(id); again != request {
 			t.Fatalf("asked again as %s, want %s", again, request)

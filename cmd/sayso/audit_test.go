@@ -17,7 +17,7 @@ import (
 // were; whoever changes the record, or cuts off its end, is seen.
 func TestAuditTrail(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
 	audit := func(args ...string) (string, error) {
 		cmd := exec.Command(h.program, append([]string{"audit"}, append(args, "--state-dir", h.state)...)...)
 		cmd.Env = h.env
@@ -80,7 +80,7 @@ func TestAuditTrail(t *testing.T) {
 // and seen by verify; a beginning that goes otherwise is no retention.
 func TestAuditRetention(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
 	audit := func(args ...string) (string, error) {
 		cmd := exec.Command(h.program, append([]string{"audit"}, append(args, "--state-dir", h.state)...)...)
 		cmd.Env = h.env

@@ -37,7 +37,7 @@ type leftBehind struct {
 }
 
 // leave has sessions run, each under a shim of its own, that no server drives.
-func (h *house) leave(nodeID string, count int) []leftBehind {
+func (h *harness) leave(nodeID string, count int) []leftBehind {
 	h.t.Helper()
 	cli := filepath.Join(h.work, "cli")
 	must(h.t, os.WriteFile(cli, []byte(smallCLI), 0o700))
@@ -79,9 +79,12 @@ func (h *house) leave(nodeID string, count int) []leftBehind {
 // without a word.
 func (l leftBehind) silence(t *testing.T) {
 	t.Helper()
-	t.Chdir(l.dir) // the path is too long for a socket
-	must(t, os.Remove("socket"))
-	listener, err := net.Listen("unix", "socket")
+	must(t, os.Remove(filepath.Join(l.dir, "socket")))
+	short, err := os.MkdirTemp("", "s") // its own path is too long for a socket
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(short) })
+	must(t, os.Symlink(l.dir, filepath.Join(short, "d")))
+	listener, err := net.Listen("unix", filepath.Join(short, "d", "socket"))
 	must(t, err)
 	var accepting sync.WaitGroup
 	t.Cleanup(func() { listener.Close(); accepting.Wait() })
@@ -100,20 +103,18 @@ func (l leftBehind) silence(t *testing.T) {
 // without waiting for them, the good ones go on, and the others are told apart,
 // ended and cleared away.
 func TestStartWithManySessions(t *testing.T) {
+	t.Parallel()
 	var all []leftBehind
-	t.Cleanup(func() { // after the house is emptied
+	t.Cleanup(func() { // after the harness is emptied
 		for _, l := range all {
 			select {
 			case <-l.shim.Done:
-			case <-time.After(patience):
+			case <-time.After(waitLimit):
 				t.Fatal("a shim is still there")
 			}
 		}
 	})
-	h := newHouse(t, claudetest.Script{})
-	var err error
-	h.program, err = plain()
-	must(t, err)
+	h := newHarness(t, claudetest.Script{}).asProcesses()
 	all = h.leave("here", 200)
 	good, dead, hung := all[:150], all[150:165], all[165:]
 	for _, l := range dead {
@@ -142,9 +143,9 @@ func TestStartWithManySessions(t *testing.T) {
 		}
 		return true
 	}
-	within(t, 3*patience, "the good ones are adopted", adopted)
+	within(t, 3*waitLimit, "the good ones are adopted", adopted)
 	t.Logf("the good ones were adopted after %s", time.Since(began))
-	within(t, 3*patience, "the others are dead", func() bool { return len(s.processes()) == len(good) })
+	within(t, 3*waitLimit, "the others are dead", func() bool { return len(s.processes()) == len(good) })
 	t.Logf("the others were told dead after %s", time.Since(began))
 	if !adopted() {
 		t.Error("a good one went with them")
@@ -159,9 +160,9 @@ func TestStartWithManySessions(t *testing.T) {
 		}
 	}
 	for _, l := range hung {
-		within(t, 3*patience, fmt.Sprintf("the CLI of a hung shim, process %d, is gone", l.shim.CLI), func() bool { return !alive(l.shim.CLI) })
+		within(t, 3*waitLimit, fmt.Sprintf("the CLI of a hung shim, process %d, is gone", l.shim.CLI), func() bool { return !alive(l.shim.CLI) })
 	}
-	within(t, 3*patience, "their folders are removed", func() bool {
+	within(t, 3*waitLimit, "their folders are removed", func() bool {
 		left, err := os.ReadDir(filepath.Join(h.state, "shims"))
 		must(t, err)
 		return len(left) == len(good)

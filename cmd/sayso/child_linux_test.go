@@ -21,7 +21,7 @@ func TestWhatTheServerGivesToClaude(t *testing.T) {
 	for _, sandbox := range sandboxes {
 		t.Run(sandbox, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, claudetest.Script{})
+			h := newHarness(t, claudetest.Script{}).asProcesses()
 			h.claude = filepath.Join(filepath.Dir(h.work), "looker")
 			must(t, os.WriteFile(h.claude, []byte(`#!/bin/sh
 case "$1" in --output-format=*) ;; *) echo 2.1.329; exit;; esac

@@ -27,9 +27,9 @@ func asAnother(t *testing.T) bool {
 	return true
 }
 
-// somebody makes a house fit for a Claude of another user, who is nobody on this
+// somebody makes a harness fit for a Claude of another user, who is nobody on this
 // machine: a home of its own, and a way to its CLI and its work.
-func (h *house) somebody(uid int) (u *claude.RunAs, args []string) {
+func (h *harness) somebody(uid int) (u *claude.RunAs, args []string) {
 	t := h.t
 	t.Helper()
 	dir := filepath.Dir(h.work)
@@ -166,7 +166,8 @@ func TestClaudeOfAnotherUserCannotApproveItself(t *testing.T) {
 		}
 		i := 0
 		for name, way := range ways {
-			h, _ := realHouse(t, version)
+			h, _ := realHarness(t, version)
+			h.asProcesses()
 			i++
 			uid := 61_910 + 2*i
 			if version == newer {
@@ -228,7 +229,7 @@ func TestClaudeOfAnotherUserCannotApproveItself(t *testing.T) {
 
 			// The next server, at another address, takes it over; and all of its tree goes.
 			s.signal(syscall.SIGKILL)
-			s.gone(realPatience)
+			s.gone(realWaitLimit)
 			s = start()
 			s.say(id, `[[{"tool":"mcp__sayso__ask_user","input":{"question":"And now?"}}],[{"text":"I heard {{last_tool_result}}"}]]`)
 			q := s.question(id, "mcp")
@@ -250,9 +251,9 @@ func TestClaudeOfAnotherUserCannotApproveItself(t *testing.T) {
 			} else {
 				s.do("POST", "/api/sessions/"+id+"/kill", map[string]any{"force": true}, nil)
 			}
-			within(t, realPatience, "the session is dead", func() bool { return s.process(id).State == "dead" })
-			within(t, realPatience, "all of its tree ends", func() bool { return !alive(pid) && !sleeps(t, nap) })
-			within(t, realPatience, "nothing of it is left", func() bool {
+			within(t, realWaitLimit, "the session is dead", func() bool { return s.process(id).State == "dead" })
+			within(t, realWaitLimit, "all of its tree ends", func() bool { return !alive(pid) && !sleeps(t, nap) })
+			within(t, realWaitLimit, "nothing of it is left", func() bool {
 				left, err := os.ReadDir(h.state + "-claude")
 				return err == nil && !slices.ContainsFunc(left, func(e os.DirEntry) bool { return e.Name() != "demo" })
 			})
@@ -262,7 +263,7 @@ func TestClaudeOfAnotherUserCannotApproveItself(t *testing.T) {
 
 // startWith starts a server that is another user than root, with the capabilities
 // that it needs for a user of Claude's own, and with no others.
-func (h *house) startWith(uid int, args ...string) *server {
+func (h *harness) startWith(uid int, args ...string) *server {
 	h.t.Helper()
 	cmd := h.command("serve", append([]string{"--listen", "127.0.0.1:0", "--workspace-root", h.work, "--claude", h.claude}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -281,7 +282,7 @@ func TestTheServerReadsAsClaudesUser(t *testing.T) {
 	if !asAnother(t) {
 		return
 	}
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{}).asProcesses()
 	u, args := h.somebody(61_930)
 	secret := filepath.Join(h.state, "canary.json")
 	must(t, os.WriteFile(secret, []byte(`{"permissions":{"allow":["Bash(canary *)"],"defaultMode":"plan"}}`), 0o600))
@@ -331,7 +332,7 @@ func TestTheServerReadsAsClaudesUser(t *testing.T) {
 
 func TestAClaudeUserThatCannotBeIsNoServer(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{}).asProcesses()
 	h.serve("--claude-user", "no-such-user").refused("there is no such user")
 	h.serve("--claude-user", "root").refused("must not run as root")
 	h.serve("--claude-user", "5:x").refused("is not uid:gid")
@@ -352,7 +353,7 @@ func TestAClaudeUserThatCannotBeIsNoServer(t *testing.T) {
 	open := filepath.Join(filepath.Dir(h.state), "secret")
 	must(t, os.WriteFile(open, []byte("x"), 0o644))
 	h.serve(append(args, "--public-url", "https://sayso.example.org", "--oidc-issuer", "https://login.example.org", "--oidc-client-id", "x", "--oidc-client-secret-file", open, "--oidc-default-role", "viewer")...).refused("it can read " + open)
-	inside := newHouse(t, claudetest.Script{})
+	inside := newHarness(t, claudetest.Script{}).asProcesses()
 	_, args = inside.somebody(61_932)
 	must(t, os.Chown(filepath.Dir(inside.state), 61_932, 61_932))
 	inside.serve(args...).refused("it may write to", "in place of")
@@ -380,7 +381,8 @@ func TestTheRealCLIAsksNobodyForWhoMayHaveThat(t *testing.T) {
 }
 
 func asksNobody(t *testing.T, version string, uid int) {
-	h, _ := realHouse(t, version)
+	h, _ := realHarness(t, version)
+	h.asProcesses()
 	u, args := h.somebody(uid)
 	s := h.start(args...)
 	var me struct {
@@ -467,7 +469,7 @@ func asksNobody(t *testing.T, version string, uid int) {
 	must(t, syscall.Kill(s.pid(id), syscall.SIGKILL))
 	s.reaches(id, "dead")
 	s.answer(q.RequestID, map[string]string{"Which?": "A"})
-	within(t, realPatience, "the session says why it does not go on", func() bool { return strings.Contains(s.process(id).Error, "not started by itself") })
+	within(t, realWaitLimit, "the session says why it does not go on", func() bool { return strings.Contains(s.process(id).Error, "not started by itself") })
 
 	right()
 	for path, body := range map[string]map[string]any{
@@ -497,7 +499,7 @@ func asksNobody(t *testing.T, version string, uid int) {
 	s.do("POST", "/api/sessions", start, &made)
 	s.says(made.SessionID, "It is done")
 	right()
-	within(t, realPatience, "Claude is told to ask", func() bool { return s.process(made.SessionID).PermissionMode == "default" })
+	within(t, realWaitLimit, "Claude is told to ask", func() bool { return s.process(made.SessionID).PermissionMode == "default" })
 	s.say(made.SessionID, `[[{"tool":"Bash","input":{"command":"id -u > again","description":"who"}}],[{"text":"It is over"}]]`)
 	s.asks(made.SessionID)
 }

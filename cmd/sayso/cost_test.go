@@ -27,11 +27,11 @@ func (s *server) spent() float64 {
 func TestCostIsCountedOnceOverKill(t *testing.T) {
 	t.Parallel()
 	turn := []claudetest.Step{{Cost: 0.25}, bash, {Cost: 0.5}, {Text: "It is there."}}
-	h := newHouse(t, claudetest.Script{Turn: turn})
+	h := newHarness(t, claudetest.Script{Turn: turn}).asProcesses()
 	s := h.start()
 	again := func() {
 		s.signal(syscall.SIGKILL)
-		s.gone(patience)
+		s.gone(waitLimit)
 		s = h.start()
 	}
 	id := s.session("one")

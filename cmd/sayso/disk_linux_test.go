@@ -30,7 +30,7 @@ func noticeOf(code string) func(map[string]any) bool {
 // on by itself once there is space.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}}).asProcesses()
 	s := h.start()
 	answered, ended, early := s.session("one"), s.session("two"), s.session("three")
 	question := s.asks(answered)
@@ -39,7 +39,7 @@ func TestFullDisk(t *testing.T) {
 	s.reaches(early, "user_turn")
 	pid := s.pid(ended)
 	tab := s.tab()
-	tab.until(t, patience, "the snapshot", ofType("active_processes"))
+	tab.until(t, waitLimit, "the snapshot", ofType("active_processes"))
 
 	s.limitFiles(1)
 	err := s.Do(t.Context(), "POST", "/api/pending/"+question+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow"}, nil)
@@ -47,7 +47,7 @@ func TestFullDisk(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Status != 503 {
 		t.Fatalf("an answer on a full disk: %v, want 503", err)
 	}
-	tab.until(t, patience, "the banner", noticeOf("read_only"))
+	tab.until(t, waitLimit, "the banner", noticeOf("read_only"))
 	if again := s.asks(answered); again != question {
 		t.Errorf("the open request is %s now, was %s", again, question)
 	}
@@ -58,12 +58,12 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("what was stored cannot be read: %+v", p)
 	}
 	late := s.tab()
-	late.until(t, patience, "the banner in a tab that comes later", noticeOf("read_only"))
+	late.until(t, waitLimit, "the banner in a tab that comes later", noticeOf("read_only"))
 	_ = s.Do(t.Context(), "POST", "/api/sessions/"+ended+"/kill", map[string]any{"force": true}, nil) // that it was asked for is not stored
 	eventually(t, "a session is ended on a full disk", func() bool { return !alive(pid) })
 
 	s.limitFiles(^uint64(0))
-	tab.until(t, patience, "the banner goes", noticeOf("none"))
+	tab.until(t, waitLimit, "the banner goes", noticeOf("none"))
 	s.reaches(ended, "dead")
 	s.allow(question)
 	s.reaches(answered, "user_turn")

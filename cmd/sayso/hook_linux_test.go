@@ -23,7 +23,7 @@ const cliPatience = 120 * time.Second
 // A claudeTerminal is the real CLI in a terminal of its own, with our hook in its
 // settings and a scripted model behind it.
 type claudeTerminal struct {
-	*house
+	*harness
 	*server
 	home   string
 	ours   *os.File
@@ -48,12 +48,12 @@ func realCLI(t *testing.T, variable, version string) string {
 
 // install runs sayso hook for the home of the terminal.
 func (c *claudeTerminal) install(args ...string) string {
-	c.house.t.Helper()
-	cmd := exec.Command(c.house.program, append([]string{"hook", "--state-dir", c.house.state}, args...)...)
-	cmd.Env = c.house.env
+	c.harness.t.Helper()
+	cmd := exec.Command(c.harness.program, append([]string{"hook", "--state-dir", c.harness.state}, args...)...)
+	cmd.Env = c.harness.env
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		c.house.t.Fatalf("hook %v: %v: %s", args, err, out)
+		c.harness.t.Fatalf("hook %v: %v: %s", args, err, out)
 	}
 	return string(out)
 }
@@ -61,8 +61,8 @@ func (c *claudeTerminal) install(args ...string) string {
 // openClaude starts a CLI that is asked what the model's script then does.
 func openClaude(t *testing.T, path, script string) *claudeTerminal {
 	t.Helper()
-	h := newHouse(t, claudetest.Script{})
-	c := &claudeTerminal{house: h, home: filepath.Dir(h.state), screen: &words{}, ended: make(chan struct{})}
+	h := newHarness(t, claudetest.Script{})
+	c := &claudeTerminal{harness: h, home: filepath.Dir(h.state), screen: &words{}, ended: make(chan struct{})}
 	replies, err := scriptedmodel.ParseScript([]byte(script))
 	must(t, err)
 	model, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scriptedmodel.Options{Default: replies}))
@@ -145,7 +145,7 @@ type wireRequest struct {
 
 // asks is the open request whose input holds a text, nil when there is none.
 func (c *claudeTerminal) asks(text string) *wireRequest {
-	c.house.t.Helper()
+	c.harness.t.Helper()
 	var found struct {
 		Requests []wireRequest `json:"pending_requests"`
 	}
@@ -160,8 +160,8 @@ func (c *claudeTerminal) asks(text string) *wireRequest {
 
 // asksFor waits for such a request.
 func (c *claudeTerminal) asksFor(text string) (r wireRequest) {
-	c.house.t.Helper()
-	within(c.house.t, cliPatience, "the terminal asks for "+text, func() bool {
+	c.harness.t.Helper()
+	within(c.harness.t, cliPatience, "the terminal asks for "+text, func() bool {
 		found := c.asks(text)
 		if found != nil {
 			r = *found
@@ -169,33 +169,33 @@ func (c *claudeTerminal) asksFor(text string) (r wireRequest) {
 		return found != nil
 	})
 	host, err := os.Hostname()
-	must(c.house.t, err)
+	must(c.harness.t, err)
 	if r.Source != "hook" || r.Asker != "terminal on "+host {
-		c.house.t.Errorf("source %q, asker %q", r.Source, r.Asker)
+		c.harness.t.Errorf("source %q, asker %q", r.Source, r.Asker)
 	}
 	return r
 }
 
 func (c *claudeTerminal) answers(r wireRequest, body map[string]any) {
-	c.house.t.Helper()
+	c.harness.t.Helper()
 	c.server.do("POST", "/api/pending/"+r.RequestID+"/response", body, nil)
 }
 
 func (c *claudeTerminal) made(name string) bool {
-	_, err := os.Stat(filepath.Join(c.house.work, name))
+	_, err := os.Stat(filepath.Join(c.harness.work, name))
 	return err == nil
 }
 
 // resolved waits until a request is over and says how it ended.
 func (c *claudeTerminal) resolved(r wireRequest) string {
-	c.house.t.Helper()
-	within(c.house.t, cliPatience, "the request is over", func() bool { return c.asks(string(r.ToolInput)) == nil })
+	c.harness.t.Helper()
+	within(c.harness.t, cliPatience, "the request is over", func() bool { return c.asks(string(r.ToolInput)) == nil })
 	var said struct {
 		Resolved struct{ Outcome, Summary string } `json:"resolved"`
 	}
 	// To answer what is over is refused, with the reason.
 	if code := c.server.status("POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"request_type": "tool_approval", "decision": "deny"}, &said); code != 409 {
-		c.house.t.Errorf("an answer to what is over: %d", code)
+		c.harness.t.Errorf("an answer to what is over: %d", code)
 	}
 	return said.Resolved.Outcome + ": " + said.Resolved.Summary
 }
@@ -204,10 +204,10 @@ func (c *claudeTerminal) resolved(r wireRequest) string {
 // a person takes at least to read it: the hook, which looks four times a second,
 // must see that, too.
 func (c *claudeTerminal) dialogIsOpen() {
-	c.house.t.Helper()
-	within(c.house.t, cliPatience, "the dialog is open", func() bool {
+	c.harness.t.Helper()
+	within(c.harness.t, cliPatience, "the dialog is open", func() bool {
 		files, err := filepath.Glob(filepath.Join(c.home, ".claude", "sessions", "*.json"))
-		must(c.house.t, err)
+		must(c.harness.t, err)
 		for _, file := range files {
 			if data, err := os.ReadFile(file); err == nil && strings.Contains(string(data), `"status":"waiting"`) {
 				return true
@@ -221,16 +221,16 @@ func (c *claudeTerminal) dialogIsOpen() {
 // presses types keys, one after the other, until something has come of it: a CLI
 // that is busy drawing may lose one.
 func (c *claudeTerminal) presses(what string, done func() bool, keys ...string) {
-	c.house.t.Helper()
+	c.harness.t.Helper()
 	pressed := time.Time{}
-	within(c.house.t, cliPatience, what, func() bool {
+	within(c.harness.t, cliPatience, what, func() bool {
 		if done() {
 			return true
 		}
 		if time.Since(pressed) > 20*time.Second {
 			for _, key := range keys {
 				_, err := c.ours.WriteString(key)
-				must(c.house.t, err)
+				must(c.harness.t, err)
 				time.Sleep(time.Second) // keys that come at once are a text that was pasted
 			}
 			pressed = time.Now()
@@ -286,7 +286,7 @@ func TestARealClaudeInATerminal(t *testing.T) {
 			if got := c.resolved(r); !strings.Contains(got, "answered in the terminal") {
 				t.Errorf("resolved: %s", got)
 			}
-			must(t, os.WriteFile(filepath.Join(c.house.work, "release"), nil, 0o600))
+			must(t, os.WriteFile(filepath.Join(c.harness.work, "release"), nil, 0o600))
 
 			t.Log("refused there")
 			r = c.asksFor("touch refused-there")

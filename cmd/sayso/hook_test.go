@@ -15,10 +15,10 @@ import (
 	"github.com/sayso-dev/sayso/shim"
 )
 
-// installed is a house with our hook in the settings of its person.
-func installed(t *testing.T, settings string) (h *house, settingsFile string) {
+// installed is a harness with our hook in the settings of its person.
+func installed(t *testing.T, settings string) (h *harness, settingsFile string) {
 	t.Helper()
-	h = newHouse(t, claudetest.Script{})
+	h = newHarness(t, claudetest.Script{})
 	settingsFile = filepath.Join(filepath.Dir(h.state), ".claude", "settings.json")
 	if settings != "" {
 		must(t, os.Mkdir(filepath.Dir(settingsFile), 0o700))
@@ -28,7 +28,7 @@ func installed(t *testing.T, settings string) (h *house, settingsFile string) {
 	return h, settingsFile
 }
 
-func (h *house) hook(t *testing.T, args ...string) string {
+func (h *harness) hook(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := h.command("hook", args...).CombinedOutput()
 	if err != nil {
@@ -68,7 +68,7 @@ type runningHook struct {
 	ended  chan struct{}
 }
 
-func (h *house) runHook(t *testing.T, settingsFile string, input map[string]any, env ...string) *runningHook {
+func (h *harness) runHook(t *testing.T, settingsFile string, input map[string]any, env ...string) *runningHook {
 	t.Helper()
 	name := fmt.Sprint(input["hook_event_name"])
 	data, err := json.Marshal(input)
@@ -110,7 +110,7 @@ func (r *runningHook) says() string {
 	return strings.TrimSpace(r.stdout.String())
 }
 
-func dialog(h *house) map[string]any {
+func dialog(h *harness) map[string]any {
 	return map[string]any{
 		"hook_event_name": "PermissionRequest", "session_id": "7216c563-d11d-4044-bf00-dcf5b835f698", "cwd": h.work,
 		"transcript_path": filepath.Join(h.work, "none.jsonl"), "tool_name": "Bash", "tool_input": map[string]any{"command": "touch x"},
@@ -185,11 +185,12 @@ func TestHookInstallAndUninstall(t *testing.T) {
 func TestHookIsAnsweredAndOutlivesTheServer(t *testing.T) {
 	t.Parallel()
 	h, file := installed(t, "")
+	h.asProcesses()
 	s := h.start()
 	hook := h.runHook(t, file, dialog(h))
 	id := s.waiting(t)
 	s.signal(syscall.SIGKILL)
-	s.gone(patience)
+	s.gone(waitLimit)
 	s = h.start() // at another address
 	if again := s.waiting(t); again != id {
 		t.Errorf("after a restart %s, before %s", again, id)

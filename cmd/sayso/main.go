@@ -89,6 +89,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "sayso: there is no command %q\n\n%s", verb, usage)
 		return 2
 	}
+	return exitCode(err, stderr)
+}
+
+// exitCode returns the code for how a verb ended, and prints what failed.
+func exitCode(err error, stderr io.Writer) int {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0

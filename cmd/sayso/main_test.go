@@ -5,11 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,13 +25,12 @@ import (
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/cmd/blackbox"
+	sayso "github.com/sayso-dev/sayso/cmd/sayso"
 	"github.com/sayso-dev/sayso/store/postgrestest"
 )
 
-var (
-	buildFlags []string
-	builds     string // folder of the programs that the tests look at
-)
+// builds is the folder of the programs that the tests start.
+var builds string
 
 func TestMain(m *testing.M) {
 	var err error
@@ -35,17 +38,24 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	// Most of a test is waiting for other processes.
+	flag.Parse()
+	if flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		if err = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	goleak.VerifyTestMain(postgrestest.Around(m), goleak.Cleanup(func(code int) {
 		os.RemoveAll(builds)
 		os.Exit(code)
 	}))
 }
 
-// program builds sayso as the tests are, plain builds it as it is shipped.
-var (
-	program = sync.OnceValues(func() (string, error) { return build("sayso", buildFlags...) })
-	plain   = sync.OnceValues(func() (string, error) { return build("plain") })
-)
+// program builds sayso as it is shipped, once for all tests. Under the race detector
+// the servers run in the process of the tests; what is a process of its own is there
+// to be killed, or to outlive one.
+var program = sync.OnceValues(func() (string, error) { return build("sayso") })
 
 func build(name string, flags ...string) (string, error) {
 	path := filepath.Join(builds, name)
@@ -56,9 +66,9 @@ func build(name string, flags ...string) (string, error) {
 	return path, nil
 }
 
-// patience is for what takes milliseconds on a machine that has time, and bounds only
+// waitLimit is for what takes milliseconds on a machine that has time, and bounds only
 // failing tests.
-const patience = 2 * time.Minute
+const waitLimit = 2 * time.Minute
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -71,7 +81,7 @@ func must(t testing.TB, err error) {
 // channel.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	within(t, patience, what, ok)
+	within(t, waitLimit, what, ok)
 }
 
 func within(t testing.TB, limit time.Duration, what string, ok func() bool) {
@@ -83,23 +93,31 @@ func within(t testing.TB, limit time.Duration, what string, ok func() bool) {
 	}
 }
 
-// A house is a folder in which servers run one after the other.
-type house struct {
+// A harness is a folder in which servers run one after the other, in the process of
+// the tests unless they say otherwise.
+type harness struct {
 	t                   testing.TB
 	program             string
 	state, work, claude string
 	record              string // what the CLIs have recorded
 	env                 []string
+	processes           bool // servers are processes of their own
 }
 
-// newHouse is a house whose CLIs follow the script.
-func newHouse(t testing.TB, script claudetest.Script) *house {
+// asProcesses makes servers processes of their own, which signals can end.
+func (h *harness) asProcesses() *harness {
+	h.processes = true
+	return h
+}
+
+// newHarness makes a harness whose CLIs follow the script.
+func newHarness(t testing.TB, script claudetest.Script) *harness {
 	t.Helper()
 	path, err := program()
 	must(t, err)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
-	h := &house{t: t, program: path, state: filepath.Join(dir, "state"), work: filepath.Join(dir, "work")}
+	h := &harness{t: t, program: path, state: filepath.Join(dir, "state"), work: filepath.Join(dir, "work")}
 	h.claude, h.record = claudetest.Program(t, script)
 	for _, folder := range []string{h.state, h.work} {
 		must(t, os.Mkdir(folder, 0o700))
@@ -113,15 +131,15 @@ func newHouse(t testing.TB, script claudetest.Script) *house {
 	return h
 }
 
-// command is sayso with the state folder of the house.
-func (h *house) command(verb string, args ...string) *exec.Cmd {
+// command is sayso with the state folder of the harness.
+func (h *harness) command(verb string, args ...string) *exec.Cmd {
 	cmd := exec.Command(h.program, append([]string{verb, "--state-dir", h.state}, args...)...)
 	cmd.Env = h.env
 	return cmd
 }
 
 // records are those of one kind that the CLIs have made.
-func (h *house) records(kind string) []claudetest.Record {
+func (h *harness) records(kind string) []claudetest.Record {
 	h.t.Helper()
 	var some []claudetest.Record
 	for _, r := range claudetest.ReadRecords(h.t, h.record) {
@@ -150,24 +168,54 @@ func (w *words) String() string {
 	return w.b.String()
 }
 
-// A server is a running `sayso serve`.
+// A server is a running `sayso serve`: a process when cmd is set, else a part of this
+// one.
 type server struct {
 	blackbox.Client
-	h      *house
-	cmd    *exec.Cmd
-	said   *words
-	exited chan struct{} // closed when err is set
-	err    error
+	h       *harness
+	cmd     *exec.Cmd
+	stopped context.CancelFunc // without cmd: what SIGTERM does
+	hangups chan os.Signal     // without cmd: SIGHUP
+	said    *words
+	exited  chan struct{} // closed when err and code are set
+	err     error
+	code    int // -1 after a signal
 }
 
 // serve starts a server without waiting for it.
-func (h *house) serve(args ...string) *server {
+func (h *harness) serve(args ...string) *server {
 	h.t.Helper()
-	args = append([]string{"--listen", "127.0.0.1:0", "--workspace-root", h.work, "--claude", h.claude}, args...)
-	return h.begin(h.command("serve", args...))
+	return h.serveExactly(append([]string{"--listen", "127.0.0.1:0", "--workspace-root", h.work, "--claude", h.claude}, args...)...)
 }
 
-func (h *house) begin(cmd *exec.Cmd) *server {
+// serveExactly starts a server with no other settings than these and its state folder.
+func (h *harness) serveExactly(args ...string) *server {
+	h.t.Helper()
+	if h.processes {
+		return h.begin(h.command("serve", args...))
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &server{h: h, stopped: stop, hangups: make(chan os.Signal, 1), said: &words{}, exited: make(chan struct{})}
+	s.Token = blackbox.Token
+	args, environ := append([]string{"--state-dir", h.state}, args...), slices.Clone(h.env)
+	go func() {
+		defer close(s.exited)
+		if s.code = sayso.Serve(ctx, args, environ, h.program, s.said, s.hangups); s.code != 0 {
+			s.err = fmt.Errorf("exit code %d", s.code)
+		}
+	}()
+	h.t.Cleanup(func() {
+		stop()
+		<-s.exited
+		if h.t.Failed() {
+			h.t.Errorf("the server said:\n%s", s.said)
+		}
+	})
+	return s
+}
+
+// begin starts a server that is a process.
+func (h *harness) begin(cmd *exec.Cmd) *server {
 	h.t.Helper()
 	s := &server{h: h, cmd: cmd, said: &words{}, exited: make(chan struct{})}
 	s.Token = blackbox.Token
@@ -175,12 +223,13 @@ func (h *house) begin(cmd *exec.Cmd) *server {
 	must(h.t, cmd.Start())
 	go func() {
 		s.err = cmd.Wait()
+		s.code = cmd.ProcessState.ExitCode()
 		close(s.exited)
 	}()
 	h.t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may be gone
 		<-s.exited
-		if strings.Contains(s.said.String(), "DATA RACE") || h.t.Failed() {
+		if h.t.Failed() {
 			h.t.Errorf("the server said:\n%s", s.said)
 		}
 	})
@@ -190,7 +239,7 @@ func (h *house) begin(cmd *exec.Cmd) *server {
 var running = regexp.MustCompile(`sayso is running at (\S+)\n`)
 
 // start starts a server and waits until it listens.
-func (h *house) start(args ...string) *server {
+func (h *harness) start(args ...string) *server {
 	h.t.Helper()
 	s := h.serve(args...)
 	s.await()
@@ -214,7 +263,16 @@ func (s *server) await() {
 
 func (s *server) signal(sig syscall.Signal) {
 	s.h.t.Helper()
-	must(s.h.t, s.cmd.Process.Signal(sig))
+	switch {
+	case s.cmd != nil:
+		must(s.h.t, s.cmd.Process.Signal(sig))
+	case sig == syscall.SIGTERM:
+		s.stopped()
+	case sig == syscall.SIGHUP:
+		s.hangups <- sig
+	default:
+		s.h.t.Fatalf("%s is for a server that is a process", sig)
+	}
 }
 
 // gone waits for the end and returns the exit code, -1 after a signal.
@@ -224,18 +282,22 @@ func (s *server) gone(limit time.Duration) int {
 	case <-s.exited:
 	case <-time.After(limit):
 		// What it waits for is in the stacks that it prints when it is told to quit.
+		if s.cmd == nil {
+			stacks := make([]byte, 1<<20)
+			s.h.t.Fatalf("the server was there %s later:\n%s", limit, stacks[:runtime.Stack(stacks, true)])
+		}
 		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
 		<-s.exited
 		s.h.t.Fatalf("the server was there %s later:\n%s", limit, s.said)
 	}
-	return s.cmd.ProcessState.ExitCode()
+	return s.code
 }
 
 // stop ends the server in order.
 func (s *server) stop() {
 	s.h.t.Helper()
 	s.signal(syscall.SIGTERM)
-	if code := s.gone(patience); code != 0 {
+	if code := s.gone(waitLimit); code != 0 {
 		s.h.t.Fatalf("exit code %d", code)
 	}
 }
@@ -244,7 +306,7 @@ func (s *server) stop() {
 // what they must say.
 func (s *server) refused(wants ...string) {
 	s.h.t.Helper()
-	if code := s.gone(patience); code != 1 {
+	if code := s.gone(waitLimit); code != 1 {
 		s.h.t.Errorf("exit code %d, want 1", code)
 	}
 	for _, want := range wants {

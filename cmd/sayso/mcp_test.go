@@ -31,7 +31,7 @@ type stdio struct {
 }
 
 // agent mints a token and starts a `sayso mcp` that has it.
-func (h *house) agent(t *testing.T, s *server, name string) *stdio {
+func (h *harness) agent(t *testing.T, s *server, name string) *stdio {
 	t.Helper()
 	secret := h.agentToken(t, name)
 	c := &stdio{t: t, cmd: exec.Command(h.program), lines: make(chan string, 100), said: &words{}, file: filepath.Join(t.TempDir(), "connect.json")}
@@ -66,7 +66,7 @@ func (h *house) agent(t *testing.T, s *server, name string) *stdio {
 	return c
 }
 
-func (h *house) agentToken(t *testing.T, name string) string {
+func (h *harness) agentToken(t *testing.T, name string) string {
 	t.Helper()
 	out, err := h.command("token", "--agent", name).Output()
 	must(t, err)
@@ -98,8 +98,8 @@ func (c *stdio) reply() string {
 			c.t.Fatalf("sayso mcp ended; it said %s", c.said)
 		}
 		return line
-	case <-time.After(patience):
-		c.t.Fatalf("no reply within %s", patience)
+	case <-time.After(waitLimit):
+		c.t.Fatalf("no reply within %s", waitLimit)
 	}
 	return ""
 }
@@ -134,7 +134,7 @@ type asked struct {
 // questions waits until this many questions are open.
 func (s *server) questions(n int) []asked {
 	s.h.t.Helper()
-	return s.questionsWithin(patience, n)
+	return s.questionsWithin(waitLimit, n)
 }
 
 func (s *server) questionsWithin(limit time.Duration, n int) []asked {
@@ -159,7 +159,7 @@ func (s *server) reply(a asked, text string) {
 // back at another address: its question is answered, once.
 func TestMCPQuestionSurvivesTheKillOfTheServer(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{}).asProcesses()
 	first := h.start()
 	c := h.agent(t, first, "builder")
 	c.greet()
@@ -170,7 +170,7 @@ func TestMCPQuestionSurvivesTheKillOfTheServer(t *testing.T) {
 	}
 
 	first.signal(syscall.SIGKILL)
-	first.gone(patience)
+	first.gone(waitLimit)
 	c.ask(2, "And which host?") // while there is no server
 	second := h.start()
 	c.connect(second.URL+"/mcp", c.secret())
@@ -197,7 +197,7 @@ func TestMCPQuestionSurvivesTheKillOfTheServer(t *testing.T) {
 // A server that is stopped in order leaves the question for the next as well.
 func TestMCPQuestionSurvivesTheStopOfTheServer(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	first := h.start()
 	c := h.agent(t, first, "builder")
 	c.greet()
@@ -227,7 +227,7 @@ func (c *stdio) secret() string {
 
 func TestMCPCancelAndTheEndOfStdin(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	s := h.start()
 	c := h.agent(t, s, "builder")
 	c.greet()
@@ -251,7 +251,7 @@ func TestMCPCancelAndTheEndOfStdin(t *testing.T) {
 // PromptManager's MCP server alike.
 func TestMCPAnswersWhatWasPipedIntoIt(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	address, err := blackbox.FreeAddress() // the configuration file names it for good
 	must(t, err)
 	s := h.start("--listen", address)
@@ -298,43 +298,52 @@ func (s *server) askers(t *testing.T) map[string][]string {
 // SIGTERM, or with nobody who reads what it says.
 func TestMCPQuestionGoesWithItsProcess(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	address, err := blackbox.FreeAddress()
 	must(t, err)
 	s := h.start("--listen", address)
+	ends := map[string]func(cmd *exec.Cmd, in io.Closer, out io.Closer) error{
+		"killed":     func(cmd *exec.Cmd, _, _ io.Closer) error { return cmd.Process.Kill() },
+		"terminated": func(cmd *exec.Cmd, _, _ io.Closer) error { return cmd.Process.Signal(syscall.SIGTERM) },
+		"unheard":    func(_ *exec.Cmd, in, out io.Closer) error { return errors.Join(in.Close(), out.Close()) },
+	}
+	// All ask before the first one ends: a server notices the end of each as late.
+	var endAll []func()
 	for name, args := range s.askers(t) {
-		for how, end := range map[string]func(cmd *exec.Cmd, in io.Closer, out io.Closer) error{
-			"killed":     func(cmd *exec.Cmd, _, _ io.Closer) error { return cmd.Process.Kill() },
-			"terminated": func(cmd *exec.Cmd, _, _ io.Closer) error { return cmd.Process.Signal(syscall.SIGTERM) },
-			"unheard":    func(_ *exec.Cmd, in, out io.Closer) error { return errors.Join(in.Close(), out.Close()) },
-		} {
-			t.Run(name+" "+how, func(t *testing.T) {
-				cmd := exec.Command(h.program, args...)
-				cmd.Env = h.env
-				in, err := cmd.StdinPipe()
-				must(t, err)
-				out, err := cmd.StdoutPipe()
-				must(t, err)
-				must(t, cmd.Start())
-				_, err = io.WriteString(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+		for how, end := range ends {
+			question := name + " " + how
+			cmd := exec.Command(h.program, args...)
+			cmd.Env = h.env
+			in, err := cmd.StdinPipe()
+			must(t, err)
+			out, err := cmd.StdoutPipe()
+			must(t, err)
+			must(t, cmd.Start())
+			_, err = fmt.Fprintf(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
-{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_user","arguments":{"question":"Anybody?"}}}
-`)
-				must(t, err)
-				r := s.questions(1)[0]
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_user","arguments":{"question":%q}}}
+`, question)
+			must(t, err)
+			endAll = append(endAll, func() {
 				must(t, end(cmd, in, out))
 				if err := cmd.Wait(); err != nil && how != "killed" {
-					t.Errorf("it ended with %v", err)
-				}
-				s.questionsWithin(mcpapi.AskerGone+patience, 0)
-				var fate struct {
-					Resolved struct{ Outcome, Summary string }
-				}
-				s.do("GET", "/api/pending/"+r.RequestID, nil, &fate)
-				if fate.Resolved.Outcome != "withdrawn" || !strings.Contains(fate.Resolved.Summary, "The asker is gone.") {
-					t.Errorf("it ended as %+v", fate.Resolved)
+					t.Errorf("%s: it ended with %v", question, err)
 				}
 			})
+		}
+	}
+	open := s.questions(len(endAll))
+	for _, end := range endAll {
+		end()
+	}
+	s.questionsWithin(mcpapi.AskerGone+waitLimit, 0)
+	for _, r := range open {
+		var fate struct {
+			Resolved struct{ Outcome, Summary string }
+		}
+		s.do("GET", "/api/pending/"+r.RequestID, nil, &fate)
+		if fate.Resolved.Outcome != "withdrawn" || !strings.Contains(fate.Resolved.Summary, "The asker is gone.") {
+			t.Errorf("%s: it ended as %+v", r.Form.Questions[0].Question, fate.Resolved)
 		}
 	}
 }
@@ -342,7 +351,7 @@ func TestMCPQuestionGoesWithItsProcess(t *testing.T) {
 // What an agent has a token for is to ask. Nothing else takes it.
 func TestMCPTokenOfAnAgentOnlyAsks(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	s := h.start()
 	secret := h.agentToken(t, "builder")
 	status := func(method, path, token string, header ...string) int {
@@ -397,7 +406,7 @@ func TestMCPTokenOfAnAgentOnlyAsks(t *testing.T) {
 // The revision of 2026-07-28 has no handshake and repeats in headers what it says.
 func TestMCPNewestRevisionOverStdio(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	s := h.start()
 	c := h.agent(t, s, "builder")
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
@@ -414,7 +423,7 @@ func TestMCPNewestRevisionOverStdio(t *testing.T) {
 
 func TestMCPConnectionFileIsChecked(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	for text, want := range map[string]string{
 		`{"url":"http://127.0.0.1:1/mcp"}`:                 "needs a token",
 		`{"url":"file:///etc/passwd","token":"x"}`:         "needs a url",

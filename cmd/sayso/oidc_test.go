@@ -10,7 +10,7 @@ import (
 
 func TestSettingsOfAProvider(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	const public = "https://sayso.example"
 	h.serve("--oidc-client-id", "x").refused("need --oidc-issuer")
 	h.serve("--oidc-issuer", "http://login.example", "--public-url", public).refused("is not encrypted")

@@ -24,7 +24,7 @@ func TestStoppedWhileStarting(t *testing.T) {
 	for _, fresh := range []bool{true, false} {
 		t.Run(fmt.Sprint("fresh ", fresh), func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, claudetest.Script{})
+			h := newHarness(t, claudetest.Script{}).asProcesses()
 			h.start().stop()
 			const moments = 30
 			early := 0
@@ -42,7 +42,7 @@ func TestStoppedWhileStarting(t *testing.T) {
 				})
 				time.Sleep(time.Duration(i) * 8 * time.Millisecond) // a moment is what is tried
 				s.signal(syscall.SIGTERM)
-				code := s.gone(patience)
+				code := s.gone(waitLimit)
 				said := s.said.String()
 				switch {
 				case code != 0, strings.Contains(said, "panic"), strings.Contains(said, "goroutine "), strings.Contains(said, "context canceled"):
@@ -71,7 +71,7 @@ func TestADatabaseThatIsNotWholeIsRefused(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, claudetest.Script{})
+			h := newHarness(t, claudetest.Script{})
 			h.start().stop()
 			alter(t, filepath.Join(h.state, "sayso.db"), change)
 			h.serve().refused(what+" is missing", "restore a backup")
@@ -97,8 +97,8 @@ func alter(t *testing.T, path string, statements ...string) {
 	must(t, db.Close())
 }
 
-// verbOf runs a command with the state folder of a house and returns all that it said.
-func verbOf(h *house, words string, more ...string) (string, error) {
+// verbOf runs a command with the state folder of a harness and returns all that it said.
+func verbOf(h *harness, words string, more ...string) (string, error) {
 	args := append(strings.Fields(words), more...)
 	cmd := exec.Command(h.program, append(args, "--state-dir", h.state)...)
 	cmd.Env = h.env
@@ -128,7 +128,7 @@ func snapshot(t *testing.T, dir string) map[string]string {
 func TestLookingLeavesEverythingAsItIs(t *testing.T) {
 	t.Parallel()
 	looks := []string{"doctor", "user list", "audit verify", "audit export"}
-	same := func(h *house, name string, wants map[string]string, fails bool) {
+	same := func(h *harness, name string, wants map[string]string, fails bool) {
 		t.Helper()
 		for _, verb := range looks {
 			before := snapshot(t, h.state)
@@ -147,7 +147,7 @@ func TestLookingLeavesEverythingAsItIs(t *testing.T) {
 			}
 		}
 	}
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	must(t, os.Remove(h.state))
 	none := map[string]string{"doctor": "is not there yet", "user": "there is no database at", "audit": "there is no database at"}
 	for _, verb := range looks {
@@ -178,7 +178,7 @@ func TestLookingLeavesEverythingAsItIs(t *testing.T) {
 // TestCommandsThatAreNotWhole changes nothing and says how it is meant.
 func TestCommandsThatAreNotWhole(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	h.start().stop()
 	if out, err := verbOf(h, "user add Ada --role viewer"); err != nil {
 		t.Fatal(out)
@@ -212,7 +212,7 @@ func TestCommandsThatAreNotWhole(t *testing.T) {
 }
 
 // credentialsOf counts them.
-func credentialsOf(t *testing.T, h *house) (n int) {
+func credentialsOf(t *testing.T, h *harness) (n int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(h.state, "sayso.db"))
 	must(t, err)
@@ -225,21 +225,27 @@ func credentialsOf(t *testing.T, h *house) (n int) {
 // which a request that it still answers keeps from it.
 func TestAnUpgradeWaitsForTheOldServer(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
 	first := h.start()
 	request := first.asks(first.session("one"))
 	half := first.halfAnswer(request)
 	first.signal(syscall.SIGTERM)
 	eventually(t, "the first one is ending", func() bool { return first.refusesConnections() })
 	second := h.serve()
-	time.Sleep(3 * time.Second) // longer than a server that is not ending is waited for
+	// By the time that a start gives up on a server that is not ending, it still waits.
+	other := newHarness(t, claudetest.Script{})
+	lock, err := os.Create(filepath.Join(other.state, "lock"))
+	must(t, err)
+	defer lock.Close()
+	must(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+	other.serve().refused("another sayso server")
 	select {
 	case <-second.exited:
 		t.Fatalf("the second one did not wait: %s", second.said)
 	default:
 	}
 	must(t, half.conn.Close())
-	first.gone(patience)
+	first.gone(waitLimit)
 	second.await()
 }
 
@@ -247,7 +253,7 @@ func TestAnUpgradeWaitsForTheOldServer(t *testing.T) {
 func TestOneServerForAPostgres(t *testing.T) {
 	t.Parallel()
 	database := postgrestest.Schema(t)
-	h, other := newHouse(t, claudetest.Script{}), newHouse(t, claudetest.Script{})
+	h, other := newHarness(t, claudetest.Script{}).asProcesses(), newHarness(t, claudetest.Script{}).asProcesses()
 	first := h.start("--database", database)
 	other.serve("--database", database).refused("another sayso server (sayso serve", "uses it", "--database")
 	first.stop()

@@ -28,7 +28,7 @@ import (
 // HTTPS, passes WebSockets, adds whom it heard, and is the only one believed.
 func TestBehindARealProxy(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	var to *url.URL
 	proxy := httptest.NewUnstartedServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
@@ -112,7 +112,7 @@ func TestBehindARealProxy(t *testing.T) {
 	for origin, want := range map[string]int{public: 101, "https://evil.example": 403} {
 		conn, err := tls.Dial("tcp", proxy.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
 		must(t, err)
-		must(t, conn.SetDeadline(time.Now().Add(patience)))
+		must(t, conn.SetDeadline(time.Now().Add(waitLimit)))
 		_, err = fmt.Fprintf(conn, "GET /ws HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nCookie: %s=%s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: sayso, sayso.page-key.%s\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
 			outside.Host, origin, cookie.Name, cookie.Value, pageKey)
 		must(t, err)
@@ -142,7 +142,7 @@ func TestBehindARealProxy(t *testing.T) {
 // request is answered once, and then nothing more of that connection is heard.
 func TestOneRequestIsNeverTwo(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t, claudetest.Script{}).start()
+	s := newHarness(t, claudetest.Script{}).start()
 	const smuggled = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	for name, request := range map[string]string{
 		"length and chunks":   "Content-Length: 60\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled,
@@ -158,7 +158,7 @@ func TestOneRequestIsNeverTwo(t *testing.T) {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 			must(t, err)
 			defer conn.Close()
-			must(t, conn.SetDeadline(time.Now().Add(patience)))
+			must(t, conn.SetDeadline(time.Now().Add(waitLimit)))
 			_, err = fmt.Fprint(conn, "POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+request)
 			must(t, err)
 			answers := bufio.NewReader(conn)

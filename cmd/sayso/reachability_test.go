@@ -15,7 +15,7 @@ import (
 // TestOpenWithoutEncryptionIsRefused: attack 30.
 func TestOpenWithoutEncryptionIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	for _, listen := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0"} {
 		h.serve("--listen", listen).refused("without encryption", "--tls-cert", "--trusted-proxy")
 	}
@@ -28,7 +28,7 @@ func TestOpenWithoutEncryptionIsRefused(t *testing.T) {
 // answers its proxy and this machine, under its public address.
 func TestBehindATrustedProxy(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	s := h.serve("--listen", "0.0.0.0:0", "--trusted-proxy", "192.0.2.10", "--public-url", "https://sayso.example")
 	eventually(t, "it runs at its public address", s.logged("sayso is running at https://sayso.example\n"))
 	eventually(t, "it says how to get a sign-in address", s.logged("sayso token --sign-in"))
@@ -42,7 +42,7 @@ func TestBehindATrustedProxy(t *testing.T) {
 // nobody else can sign in, and its address is that of this machine.
 func TestSetUpIsSaid(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	env := h.env
 	h.env = nil
 	for _, e := range env {
@@ -60,20 +60,20 @@ func TestSetUpIsSaid(t *testing.T) {
 // TestSlowHeadersAreCutOff: attack 75.
 func TestSlowHeadersAreCutOff(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t, claudetest.Script{}).start()
+	s := newHarness(t, claudetest.Script{}).start()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 	must(t, err)
 	defer conn.Close()
 	_, err = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
 	must(t, err)
-	must(t, conn.SetReadDeadline(time.Now().Add(patience)))
+	must(t, conn.SetReadDeadline(time.Now().Add(waitLimit)))
 	if answer, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
 		answer.Body.Close()
 		if answer.StatusCode < 400 {
 			t.Errorf("half a request got %d", answer.StatusCode)
 		}
 	} else if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
-		t.Errorf("half a request still waits after %s", patience)
+		t.Errorf("half a request still waits after %s", waitLimit)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 // them.
 func TestRawRequestsAreRefused(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t, claudetest.Script{}).start()
+	s := newHarness(t, claudetest.Script{}).start()
 	for name, row := range map[string]struct {
 		request string
 		want    int
@@ -100,7 +100,7 @@ func TestRawRequestsAreRefused(t *testing.T) {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 			must(t, err)
 			defer conn.Close()
-			must(t, conn.SetDeadline(time.Now().Add(patience)))
+			must(t, conn.SetDeadline(time.Now().Add(waitLimit)))
 			go func() { _, _ = conn.Write([]byte(row.request)) }() // it may hang up before all is sent
 			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			must(t, err)
@@ -116,7 +116,7 @@ func TestRawRequestsAreRefused(t *testing.T) {
 // and this server answers wherever that leads.
 func TestSignInAddressIsLocalhost(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t, claudetest.Script{}).start()
+	s := newHarness(t, claudetest.Script{}).start()
 	eventually(t, "it prints the address", s.logged("http://localhost:"))
 	host, port, err := net.SplitHostPort(strings.TrimPrefix(s.URL, "http://"))
 	if err != nil || host != "127.0.0.1" {

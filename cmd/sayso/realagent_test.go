@@ -15,7 +15,7 @@ import (
 // by --permission-prompt-tool, asks here like every other agent.
 func TestRealClaudeElsewhereAsksHere(t *testing.T) {
 	onBothCLIs(t, func(t *testing.T, version string) {
-		h, _ := realHouse(t, version)
+		h, _ := realHarness(t, version)
 		s := h.start()
 		config := filepath.Join(h.state, "mcp-of-an-agent.json")
 		text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"sayso": map[string]any{
@@ -55,7 +55,7 @@ func TestRealClaudeElsewhereAsksHere(t *testing.T) {
 					ToolName    string `json:"tool_name"`
 				} `json:"pending_requests"`
 			}
-			within(t, realPatience, "asked: "+tool, func() bool {
+			within(t, realWaitLimit, "asked: "+tool, func() bool {
 				must(t, s.Do(t.Context(), "GET", "/api/pending", nil, &list))
 				select {
 				case err := <-ended:
@@ -78,13 +78,13 @@ func TestRealClaudeElsewhereAsksHere(t *testing.T) {
 		respond(first, map[string]any{"request_type": "tool_approval", "decision": "allow",
 			"updated_input": map[string]any{"command": "echo edited > first", "description": "one"}})
 		var second asked
-		within(t, realPatience, "the second approval", func() bool {
+		within(t, realWaitLimit, "the second approval", func() bool {
 			second = next("tool_approval", "Bash")
 			return second.RequestID != first.RequestID
 		})
 		respond(second, map[string]any{"request_type": "tool_approval", "decision": "deny", "message": "Not this one."})
 		respond(next("ask_user_question", "ask_user"), map[string]any{"request_type": "ask_user_question", "answers": map[string]string{"Shall I go on?": "Stop here."}})
-		within(t, realPatience, "the end", func() bool {
+		within(t, realWaitLimit, "the end", func() bool {
 			select {
 			case err := <-ended:
 				ended <- err

@@ -10,7 +10,7 @@ import (
 
 // unsaved has the transcript that the CLI keeps of a session end before the first
 // line that holds the words, as that of a CLI does that was killed before it wrote them.
-func (h *house) unsaved(sessionID, words string) {
+func (h *harness) unsaved(sessionID, words string) {
 	h.t.Helper()
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(h.work), ".claude", "projects", "*", sessionID+".jsonl"))
 	must(h.t, err)
@@ -28,7 +28,7 @@ func (h *house) unsaved(sessionID, words string) {
 // in between, it knows nothing of the message that its turn began with.
 func TestRealTurnThatClaudeDidNotSaveGoesOn(t *testing.T) {
 	onBothCLIs(t, func(t *testing.T, version string) {
-		h, _ := realHouse(t, version)
+		h, _ := realHarness(t, version)
 		s := h.start("--resume-on-answer=false")
 		id := s.session("```script\n[[{\"text\":\"I am here\"}]]\n```")
 		s.says(id, "I am here")

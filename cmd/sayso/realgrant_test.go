@@ -44,7 +44,7 @@ func (s *server) always(sessionID, scope string) (requestID string) {
 			} `json:"pending_requests"`
 		} `json:"process_state"`
 	}
-	within(s.h.t, realPatience, "a request", func() bool {
+	within(s.h.t, realWaitLimit, "a request", func() bool {
 		s.do("GET", "/api/sessions/"+sessionID, nil, &found)
 		return len(found.ProcessState.Requests) == 1
 	})
@@ -66,7 +66,7 @@ func (s *server) always(sessionID, scope string) (requestID string) {
 // Not only what the store says: the CLI that runs goes by it, then asks again.
 func TestRealClaudeAsksAgainForWhatWasTakenBack(t *testing.T) {
 	onBothCLIs(t, func(t *testing.T, version string) {
-		h, _ := realHouse(t, version)
+		h, _ := realHarness(t, version)
 		// 2.1.197 goes by the rules of a folder only when somebody has trusted it.
 		home := filepath.Dir(h.work)
 		trust, err := json.Marshal(map[string]any{"projects": map[string]any{h.work: map[string]any{"hasTrustDialogAccepted": true}}})
@@ -104,7 +104,7 @@ func TestRealClaudeAsksAgainForWhatWasTakenBack(t *testing.T) {
 		over(id)
 		quietly(id, "touch s1")
 		var g granted
-		within(t, realPatience, "the use of the rule is counted", func() bool {
+		within(t, realWaitLimit, "the use of the rule is counted", func() bool {
 			g = s.grants("?request_id=" + asked)
 			return len(g.Grants) == 1 && g.Grants[0].Uses == 1
 		})
@@ -164,7 +164,7 @@ func TestRealClaudeAsksAgainForWhatWasTakenBack(t *testing.T) {
 			}
 		}
 		s.do("POST", "/api/sessions/"+id+"/kill", map[string]any{}, nil)
-		within(t, realPatience, "the grant of the session ends with its process", func() bool {
+		within(t, realWaitLimit, "the grant of the session ends with its process", func() bool {
 			list := s.grants("?request_id=" + again).Grants
 			return len(list) == 1 && list[0].State == "ended"
 		})

@@ -24,7 +24,7 @@ func TestRealKillSaysWhoEndedIt(t *testing.T) {
 			return `[[{"tool":"Bash","input":{"command":"` + command + `","description":"d"}},{"tool":"Bash","input":{"command":"touch y","description":"d"}}],[{"text":"done"}]]`
 		}
 		growing := `{"replies":[{"chunk_ms":200,"blocks":[{"text":"` + strings.Repeat("word after word ", 200) + `"}]}]}`
-		h, model := realHouse(t, version)
+		h, model := realHarness(t, version)
 		s := h.start()
 		requests := func() (n int) { // that a script answers
 			for _, r := range model.Requests() {

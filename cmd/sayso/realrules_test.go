@@ -14,7 +14,7 @@ import (
 // only read; a skill runs no command by itself.
 func TestRealClaudeAsksForWhatAProjectKeeps(t *testing.T) {
 	onBothCLIs(t, func(t *testing.T, version string) {
-		h, _ := realHouse(t, version)
+		h, _ := realHarness(t, version)
 		home := filepath.Dir(h.work)
 		in := func(name string) string { return filepath.Join(h.work, name) }
 		trust, err := json.Marshal(map[string]any{"projects": map[string]any{h.work: map[string]any{"hasTrustDialogAccepted": true}}})
@@ -85,7 +85,7 @@ func TestRealClaudeAsksForWhatAProjectKeeps(t *testing.T) {
 			t.Helper()
 			s.say(id, script)
 			var open []waiting
-			within(t, realPatience, "a request", func() bool { open = s.open(id); return len(open) == 1 })
+			within(t, realWaitLimit, "a request", func() bool { open = s.open(id); return len(open) == 1 })
 			s.allow(open[0].RequestID)
 			var now struct {
 				ProcessState struct {

@@ -13,14 +13,14 @@ import (
 // Two servers would drive the same sessions.
 func TestSecondServerIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}}).asProcesses()
 	first := h.start()
 	id := first.session("one")
 	request := first.asks(id)
 	holder := fmt.Sprintf("another sayso server (process %d) uses ", first.cmd.Process.Pid)
 
 	h.serve().refused(holder+"the state folder "+h.state, "stop it, or give this one its own with --state-dir")
-	other := newHouse(t, claudetest.Script{})
+	other := newHarness(t, claudetest.Script{})
 	database := filepath.Join(h.state, "sayso.db")
 	other.serve("--database", "sqlite:"+database).refused(holder+"the database "+database, "with --database")
 	link := filepath.Join(other.work, "link")
@@ -65,7 +65,7 @@ func TestRefusedStartLeavesSessionsRunning(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+			h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
 			first := h.start()
 			id := first.session("one")
 			request, pid := first.asks(id), first.pid(id)

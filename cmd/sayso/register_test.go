@@ -13,13 +13,13 @@ import (
 
 // A person has a .claude.json, a project and a state folder of sayso.
 type person struct {
-	*house
+	*harness
 	file, project string
 }
 
 func newPerson(t *testing.T, file string) *person {
 	t.Helper()
-	p := &person{house: newHouse(t, claudetest.Script{})}
+	p := &person{harness: newHarness(t, claudetest.Script{})}
 	home := filepath.Dir(p.state)
 	p.file, p.project = filepath.Join(home, ".claude.json"), filepath.Join(home, "work")
 	if file != "" {

@@ -49,7 +49,7 @@ func (s *server) asHost(name string) int {
 
 func TestSettingsAreReadAgain(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	elsewhere, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	file := filepath.Join(h.state, "sayso.toml")
@@ -57,7 +57,7 @@ func TestSettingsAreReadAgain(t *testing.T) {
 	settings := `workspace_root = ["` + h.work + `"]` + "\n"
 	write(settings)
 	// What flags say stays, so most of them are in the file here.
-	s := h.begin(h.command("serve", "--listen", "127.0.0.1:0", "--claude", h.claude, "--config", file))
+	s := h.serveExactly("--listen", "127.0.0.1:0", "--claude", h.claude, "--config", file)
 	s.await()
 	id := s.session("one")
 	s.reaches(id, "user_turn")
@@ -121,7 +121,7 @@ database = "postgres://me:hunter2@localhost/sayso"`)
 // With resume_on_answer switched off, and on again, while the server runs.
 func TestResumeOnAnswerIsReadAgain(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash}})
 	file := filepath.Join(h.state, "sayso.toml")
 	must(t, os.WriteFile(file, []byte("resume_on_answer = false"), 0o600))
 	s := h.start("--config", file)
@@ -168,7 +168,7 @@ func pair(t *testing.T, cert, key string, number int64) {
 
 func TestCertificateIsReadAgain(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	cert, key := filepath.Join(h.state, "cert.pem"), filepath.Join(h.state, "key.pem")
 	h.serve("--tls-cert", cert, "--tls-key", key).refused("cert.pem")
 	pair(t, cert, key, 1)

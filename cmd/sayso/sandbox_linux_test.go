@@ -67,7 +67,8 @@ func TestClaudeInASandboxCannotApproveItself(t *testing.T) {
 		if !confinable(t) {
 			return
 		}
-		h, _ := realHouse(t, version)
+		h, _ := realHarness(t, version)
+		h.asProcesses()
 		s := h.start("--sandbox", "bubblewrap", "--workspace-root", h.work)
 		other := s.session("```script\n[[{\"text\":\"I am the other one\"}]]\n```")
 		s.says(other, "I am the other one")
@@ -136,7 +137,7 @@ func TestClaudeInASandboxCannotApproveItself(t *testing.T) {
 		// The next server takes it over, though its address is another; and all of the
 		// tree goes.
 		s.signal(syscall.SIGKILL)
-		s.gone(realPatience)
+		s.gone(realWaitLimit)
 		s = h.start("--sandbox", "bubblewrap", "--workspace-root", h.work)
 		s.say(id, `[[{"tool":"mcp__sayso__ask_user","input":{"question":"And now?"}}],[{"text":"I heard {{last_tool_result}}"}]]`)
 		q = s.question(id, "mcp")
@@ -147,11 +148,11 @@ func TestClaudeInASandboxCannotApproveItself(t *testing.T) {
 			t.Fatal("what was left running in the sandbox is not there")
 		}
 		s.do("POST", "/api/sessions/"+id+"/kill", map[string]any{"force": true}, nil)
-		within(t, realPatience, "the session is dead", func() bool { return s.process(id).State == "dead" })
+		within(t, realWaitLimit, "the session is dead", func() bool { return s.process(id).State == "dead" })
 		if alive(pid) {
 			t.Error("the sandbox lives on")
 		}
-		within(t, realPatience, "what was left running in the sandbox ends", func() bool { return !sleeps(t, nap) })
+		within(t, realWaitLimit, "what was left running in the sandbox ends", func() bool { return !sleeps(t, nap) })
 	})
 }
 
@@ -171,9 +172,9 @@ func sleeps(t *testing.T, seconds int) bool {
 
 func TestASandboxThatCannotBeHadIsNoServer(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{}).asProcesses()
 	h.serve("--sandbox", "firejail").refused("none or bubblewrap")
-	bare := newHouse(t, claudetest.Script{})
+	bare := newHarness(t, claudetest.Script{}).asProcesses()
 	for i, e := range bare.env {
 		if strings.HasPrefix(e, "PATH=") {
 			bare.env[i] = "PATH=/nowhere"
@@ -183,6 +184,6 @@ func TestASandboxThatCannotBeHadIsNoServer(t *testing.T) {
 	if !confinable(t) {
 		return
 	}
-	away := newHouse(t, claudetest.Script{})
+	away := newHarness(t, claudetest.Script{}).asProcesses()
 	away.serve("--sandbox", "bubblewrap", "--database", "sqlite:"+filepath.Join(away.work, "sayso.db")).refused("the database is outside of it")
 }

@@ -44,7 +44,7 @@ func (a *halfAnswer) finish(t *testing.T) int {
 	t.Helper()
 	_, err := a.conn.Write([]byte(a.rest))
 	must(t, err)
-	must(t, a.conn.SetReadDeadline(time.Now().Add(patience)))
+	must(t, a.conn.SetReadDeadline(time.Now().Add(waitLimit)))
 	r := bufio.NewReader(a.conn)
 	for {
 		answer, err := http.ReadResponse(r, nil)
@@ -69,25 +69,25 @@ func (s *server) refusesConnections() bool {
 // questions open.
 func TestStopLeavesSessionsRunning(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}}).asProcesses()
 	first := h.start()
 	answered, open := first.session("one"), first.session("two")
 	a, o := first.asks(answered), first.asks(open)
 	pid := first.pid(open)
 	tab := first.tab()
-	tab.until(t, patience, "the snapshot", ofType("active_processes"))
+	tab.until(t, waitLimit, "the snapshot", ofType("active_processes"))
 	under := first.halfAnswer(a)
 
 	began := time.Now()
 	first.signal(syscall.SIGTERM)
-	if err := tab.close(t, patience); !strings.Contains(err.Error(), "StatusGoingAway") {
+	if err := tab.close(t, waitLimit); !strings.Contains(err.Error(), "StatusGoingAway") {
 		t.Errorf("the tab ended with %v, want 1001", err)
 	}
 	eventually(t, "connections are refused", first.refusesConnections)
 	if status := under.finish(t); status != 200 {
 		t.Errorf("the answer under way got %d", status)
 	}
-	if code := first.gone(patience); code != 0 {
+	if code := first.gone(waitLimit); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	t.Logf("it took %s", time.Since(began))
@@ -116,12 +116,12 @@ func TestStopLeavesSessionsRunning(t *testing.T) {
 // What takes too long is cut off.
 func TestStopDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash}}).asProcesses()
 	s := h.start()
 	s.halfAnswer(s.asks(s.session("one")))
 	began := time.Now()
 	s.signal(syscall.SIGTERM)
-	if code := s.gone(patience); code != 0 {
+	if code := s.gone(waitLimit); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	if took := time.Since(began); took < 4*time.Second {
@@ -131,7 +131,7 @@ func TestStopDoesNotWaitForEver(t *testing.T) {
 
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}}).asProcesses()
 	first := h.start()
 	id := first.session("one")
 	request := first.asks(id)
@@ -144,7 +144,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	default:
 	}
 	first.signal(syscall.SIGTERM)
-	if code := first.gone(patience); code != -1 {
+	if code := first.gone(waitLimit); code != -1 {
 		t.Errorf("exit code %d, want the signal's", code)
 	}
 	second := h.start()

@@ -20,7 +20,7 @@ import (
 // with our programs on both of its ends.
 func TestStreamAsksAsThePromptManagerDoes(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{}).asProcesses()
 	address, err := blackbox.FreeAddress() // the configuration file names it for good
 	must(t, err)
 	s := h.start("--listen", address)
@@ -91,7 +91,7 @@ func TestStreamAsksAsThePromptManagerDoes(t *testing.T) {
 	id := s.waiting(t)
 	// The server dies while the question is open, and comes back where it was.
 	s.signal(syscall.SIGKILL)
-	s.gone(patience)
+	s.gone(waitLimit)
 	s = h.start("--listen", address)
 	if again := s.waiting(t); again != id {
 		t.Errorf("after a restart %s, before %s", again, id)

@@ -33,7 +33,7 @@ func openTerminal(t *testing.T) (ours, theirs *os.File) {
 // go on all the same.
 func TestClosedTerminalStopsTheServer(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash}}).asProcesses()
 	ours, theirs := openTerminal(t)
 	// Started by nohup, a test would hand on that hangups are ignored; what is caught
 	// here begins anew in the server.
@@ -51,7 +51,7 @@ func TestClosedTerminalStopsTheServer(t *testing.T) {
 	pid := s.pid(id)
 	s.hangUp(readAgain) // with the terminal there, it is but a wish
 	must(t, ours.Close())
-	if code := s.gone(patience); code != 0 {
+	if code := s.gone(waitLimit); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	if !alive(pid) {

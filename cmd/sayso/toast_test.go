@@ -104,7 +104,7 @@ func TestARequestIsToldOnceToEachPerson(t *testing.T) {
 		return slices.Clone(pushes[path(i)])
 	}
 
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
 	s := h.start("--alert-private", "true")
 	sessionID := s.session("this one")
 	request := s.asks(sessionID)

@@ -12,7 +12,7 @@ import (
 // make passkeys.
 func TestLaterSignInAddresses(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	printed := func(args ...string) (at string) {
 		t.Helper()
 		cmd := h.command(args[0], "--state-dir", h.state)

@@ -133,7 +133,7 @@ func (s *server) trusting(digest, prompt string) string {
 // repository full of canaries: refused, without its settings, trusted, changed.
 func TestNothingOfAHostileRepositoryRunsBeforeItIsTrusted(t *testing.T) {
 	onBothCLIs(t, func(t *testing.T, version string) {
-		h, _ := realHouse(t, version)
+		h, _ := realHarness(t, version)
 		c := hostile(t, h.work)
 		s := h.start()
 		script := `[[{"tool":"Bash","input":{"command":"` + c.touch("by-claude") + `; echo \"<$CANARY>\"","description":"a canary"}}],[{"text":"I heard {{last_tool_result}}"}]]`
@@ -221,7 +221,7 @@ func TestNothingOfAHostileRepositoryRunsBeforeItIsTrusted(t *testing.T) {
 // Git, in a plugin, in scheduled tasks.
 func TestWhatIsNotInSettingsIsSeenToo(t *testing.T) {
 	onBothCLIs(t, func(t *testing.T, version string) {
-		h, _ := realHouse(t, version)
+		h, _ := realHarness(t, version)
 		c := canaries{t: t, dir: filepath.Join(h.work, "canaries"), root: filepath.Join(h.work, "repo")}
 		c.cwd = filepath.Join(c.root, "sub")
 		must(t, os.MkdirAll(c.dir, 0o700))

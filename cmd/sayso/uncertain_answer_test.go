@@ -13,7 +13,7 @@ import (
 // silently a second time, but shown to the person who decides.
 func TestAnswerThatMayHaveBeenHeardIsNotCarried(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}}).asProcesses()
 	var err error
 	h.program, err = build("failing", "-tags", "failpoints")
 	must(t, err)
@@ -26,7 +26,7 @@ func TestAnswerThatMayHaveBeenHeardIsNotCarried(t *testing.T) {
 	// Claude that has read it.
 	must(t, syscall.Kill(pid, syscall.SIGSTOP))
 	_ = first.Do(t.Context(), "POST", "/api/pending/"+request+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow"}, nil) // or dead by then
-	if code := first.gone(patience); code != -1 {
+	if code := first.gone(waitLimit); code != -1 {
 		t.Fatalf("the server exited with %d, not by its failpoint", code)
 	}
 	must(t, syscall.Kill(pid, syscall.SIGKILL))

@@ -58,12 +58,11 @@ done
 // while the server is replaced by another build, and that one by the first again.
 // No session ends, no request changes, and each journal holds, byte for byte, what
 // its CLI has printed.
-//
-// It runs alone, as it has much to do.
 func TestUpgradeAndBack(t *testing.T) {
-	next, err := build("next", append([]string{"-ldflags", "-X main.version=v99.0.0-next"}, buildFlags...)...)
+	t.Parallel()
+	next, err := build("next", "-ldflags", "-X main.version=v99.0.0-next")
 	must(t, err)
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{}).asProcesses()
 	h.claude = filepath.Join(h.work, "claude")
 	must(t, os.WriteFile(h.claude, []byte(streamingCLI), 0o700))
 	home := filepath.Dir(h.work)
@@ -97,7 +96,7 @@ func TestUpgradeAndBack(t *testing.T) {
 		}
 		return ids
 	}
-	within(t, 3*patience, "all speak and 50 requests are open", func() bool {
+	within(t, 3*waitLimit, "all speak and 50 requests are open", func() bool {
 		for _, id := range streaming {
 			if !spoke(id) {
 				return false
@@ -112,7 +111,7 @@ func TestUpgradeAndBack(t *testing.T) {
 		s.stop()
 		h.program = program
 		s = h.start("--start-limit", patient)
-		within(t, 3*patience, "all are adopted", func() bool {
+		within(t, 3*waitLimit, "all are adopted", func() bool {
 			now := s.processes()
 			for _, id := range all {
 				if now[id].PID != before[id].PID {
@@ -121,7 +120,7 @@ func TestUpgradeAndBack(t *testing.T) {
 			}
 			return true
 		})
-		within(t, 3*patience, "the same requests are open", func() bool {
+		within(t, 3*waitLimit, "the same requests are open", func() bool {
 			now := open()
 			for id := range asked {
 				if !now[id] {
@@ -136,7 +135,7 @@ func TestUpgradeAndBack(t *testing.T) {
 		s.allow(id)
 	}
 	for _, id := range all {
-		within(t, 3*patience, "the turn ends", func() bool { return s.process(id).State == "user_turn" })
+		within(t, 3*waitLimit, "the turn ends", func() bool { return s.process(id).State == "user_turn" })
 		if p := s.processes()[id]; p.PID != before[id].PID || !alive(p.PID) {
 			t.Errorf("session %s is process %d now, was %d", id, p.PID, before[id].PID)
 		}

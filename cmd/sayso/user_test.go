@@ -11,7 +11,7 @@ import (
 // by password and is shut out again.
 func TestUsersFromTheCommandLine(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, claudetest.Script{})
+	h := newHarness(t, claudetest.Script{})
 	s := h.start()
 	run := func(stdin string, args ...string) string {
 		t.Helper()
