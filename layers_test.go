@@ -139,9 +139,15 @@ var packages = map[string]rule{
 		external: []string{"github.com/google/uuid"},
 		closed:   "it is the contract of the engines, for tests only",
 	},
+	"internal/memdir": {
+		layer:    0,
+		testOnly: true,
+		closed:   "it gives tests folders in memory, and is for tests only",
+	},
 	"store/postgrestest": {
 		layer:    2,
 		testOnly: true,
+		ours:     []string{"internal/memdir"},
 		external: []string{"github.com/jackc/pgx/v5"},
 		closed:   "it starts clusters for tests, and for tests only",
 	},

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sayso-dev/sayso/internal/memdir"
 	"github.com/sayso-dev/sayso/store"
 	"github.com/sayso-dev/sayso/store/postgrestest"
 )
@@ -33,7 +34,7 @@ func open(t *testing.T, dsn string) store.Store {
 func TestOpenPath(t *testing.T) {
 	t.Parallel()
 	for name, prefix := range map[string]string{"bare": "", "scheme": "sqlite:"} {
-		path := filepath.Join(t.TempDir(), name+" 100% a?b#c.db")
+		path := filepath.Join(memdir.New(t), name+" 100% a?b#c.db")
 		if err := open(t, prefix+path).Ping(context.Background()); err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,11 @@
 // Package postgrestest gives tests a PostgreSQL of their own: one cluster for
-// each test program, made on first use in a temporary folder and reached by a
-// socket in it, and a fresh database or schema for each test.
+// each test program, made on first use in a temporary folder, in memory where there
+// is enough, and reached by a socket in it, and a fresh database or schema for each
+// test.
 //
 //	func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Around(m)) }
 //
-// The cluster ends with the test program, however that ends: its keeper, a shell,
+// The cluster ends with the test program, however that ends: a shell that supervises it
 // reads a pipe that only the program holds open.
 package postgrestest
 
@@ -28,6 +29,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/sayso-dev/sayso/internal/memdir"
 )
 
 // startLimit is how long a cluster may take to be made and to accept.
@@ -178,7 +181,7 @@ func (c *cluster) start(settings ...string) (err error) {
 	}
 
 	c.keeper = exec.Command("/bin/sh", "-c", keep, "sh", c.dir, filepath.Join(bin, "postgres"), "-D", data)
-	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + c.dir, "max_connections=200"}, settings...) {
+	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + c.dir, "max_connections=200", "max_wal_size=256MB"}, settings...) {
 		c.keeper.Args = append(c.keeper.Args, "-c", setting)
 	}
 	asUser(c.keeper, c.dir, as)
@@ -271,8 +274,8 @@ const socketName = "/.s.PGSQL.5432"
 // folder makes the folder of the cluster, where the path of the socket is short
 // enough for every system.
 func folder(as *syscall.Credential) (string, error) {
-	base := os.TempDir()
-	if len(base)+len("/sayso-pg0000000000")+len(socketName) > 100 || as != nil {
+	base := memdir.Base() // everybody may write there
+	if base == os.TempDir() && (len(base)+len("/sayso-pg0000000000")+len(socketName) > 100 || as != nil) {
 		base = "/tmp" // a folder of ours may be closed to another user
 	}
 	dir, err := os.MkdirTemp(base, "sayso-pg")

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ func TestNewestRequest(t *testing.T) {
 	t.Parallel()
 	now := time.Now().Truncate(time.Microsecond)
 	held := pending.Held{Actor: pending.Actor{UserID: "u", Name: "Ada"}, At: now, Until: now.Add(time.Second), CommandID: "c", Answer: pending.Answer{Decision: pending.Allow}}
-	path := filepath.Join(t.TempDir(), "sayso.db")
+	path := emptyIn(t, t.TempDir())
 	st := open(t, path)
 	create(t, st, "s1")
 	for name, change := range map[string]func(id string) error{

@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 // meanwhile.
 func TestFirstProject(t *testing.T) {
 	t.Parallel()
-	st := open(t, filepath.Join(t.TempDir(), "sayso.db"))
+	st := open(t, emptyIn(t, t.TempDir()))
 	for i := range 3 {
 		if list, err := st.Projects(ctx); err != nil || len(list) != 0 {
 			t.Fatalf("%v, %v", list, err)

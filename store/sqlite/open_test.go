@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/memdir"
 	"github.com/sayso-dev/sayso/migrations"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
@@ -55,7 +56,7 @@ func mode(t *testing.T, path string) fs.FileMode {
 
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	storetest.Crash(t, "sqlite:"+filepath.Join(t.TempDir(), "sayso.db"))
+	storetest.Crash(t, "sqlite:"+emptyIn(t, memdir.New(t)))
 }
 
 func TestReopen(t *testing.T) {

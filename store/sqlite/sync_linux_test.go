@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"testing"
@@ -144,7 +143,7 @@ func TestStrengths(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "sayso.db")
+			path := emptyIn(t, t.TempDir())
 			st, err := sqlite.Open(ctx, path)
 			if err != nil {
 				t.Fatal(err)
