@@ -141,13 +141,13 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 	}
 	p := newProcess(o, s, plan)
 	p.leftover, p.processID = left, id.ProcessID
-	p.offset, p.marked = mark.Offset, mark.Offset
+	p.state.offset, p.state.stored = mark.Offset, mark.Offset
 	known, err := decodeMemo(mark.Memo)
 	if err != nil {
 		return nil, err
 	}
 	p.transcript.Restore(known.Memo)
-	p.memo = known.memo
+	p.state.memo, p.elicited = known.memo, known.Elicited
 	given, err := o.unconsumed(ctx, id.SessionID)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 			}
 		}
 		if heard {
-			p.memo.Answered[r.AskerToolUseID] = answered{RequestID: r.RequestID, ToolName: r.ToolName, At: r.Resolution.At}
+			p.state.memo.Answered[r.AskerToolUseID] = answered{RequestID: r.RequestID, ToolName: r.ToolName, At: r.Resolution.At}
 			p.recallAllowed(r)
 		}
 	}
@@ -177,8 +177,8 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 		p.recallAllowed(r)
 	}
 	state.Requests, state.NodeID = nil, o.o.NodeID
-	p.state, p.unsaved = state, false
-	p.turnSince = state.StateChangedAt
+	p.state.row, p.state.unsaved = state, false
+	p.state.turnSince = state.StateChangedAt
 	if state.KillReason != "" {
 		// The former server died while it ended it, and has been patient enough.
 		p.kill(true, true, state.KillReason)
@@ -261,7 +261,7 @@ func listed(r pending.Request) bool { return r.Source == pending.SourceClaude }
 func (p *process) withdrawn(requestID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.leftover != nil && !p.greeted {
+	if p.leftover != nil && !p.state.initialized {
 		p.offs = append(p.offs, requestID)
 	}
 }

@@ -58,13 +58,13 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 	}
 	if byPerson {
 		p.mu.Lock()
-		p.memo.Answered[r.ToolUseID] = answered{RequestID: settled.RequestID, ToolName: r.ToolName, At: time.Now()}
-		p.onTheWay[r.ToolUseID] = false
+		effects := p.transition(answerGiven{r.ToolUseID, answered{RequestID: settled.RequestID, ToolName: r.ToolName, At: time.Now()}})
 		if input, ok := transcript.InputAllowedBy(settled); ok {
 			p.append(p.transcript.Allow(r.ToolUseID, input))
 		}
 		p.mu.Unlock()
-		p.pokeWriter()
+		p.perform(ctx, effects)
+		p.wakeWriter()
 		granted := pending.GrantsOf(settled, *settled.Resolution)
 		if len(granted) > 0 {
 			p.o.grantsChanged(ctx) // before the first use can come
@@ -75,20 +75,16 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 		}
 		decision.Sent = func(err error) {
 			p.answerSent(settled, err)
-			heard := err == nil || errors.Is(err, launch.ErrRepeated)
+			reached := err == nil || errors.Is(err, launch.ErrRepeated)
 			p.mu.Lock()
-			result := p.onTheWay[r.ToolUseID]
-			delete(p.onTheWay, r.ToolUseID)
-			if !heard {
-				delete(p.memo.Answered, r.ToolUseID)
+			effects := p.transition(answerSent{r.ToolUseID, reached})
+			if !reached {
 				p.append(p.transcript.UndoAllow(r.ToolUseID))
 			}
 			p.mu.Unlock()
-			p.pokeWriter()
-			if result && heard {
-				p.consumed(r.ToolUseID)
-			}
-			if heard {
+			p.wakeWriter()
+			p.perform(context.Background(), effects)
+			if reached {
 				p.forgot(ctx, forgotten)
 			}
 		}
@@ -139,9 +135,7 @@ func (p *process) answerSent(settled pending.Request, err error) {
 		// It crossed with the withdrawal of the question. Kept, it would answer the
 		// same question turns later, should Claude be resumed then.
 		reached = pending.Dropped
-		p.mu.Lock()
-		delete(p.memo.Answered, settled.AskerToolUseID)
-		p.mu.Unlock()
+		p.handle(context.Background(), answerDropped{settled.AskerToolUseID})
 	case err != nil && !errors.Is(err, launch.ErrRepeated):
 		p.log.Warn("an answer did not reach Claude", "request_id", settled.RequestID, "error", err)
 		return
@@ -249,7 +243,7 @@ func answeredInput(r pending.Request, a pending.Answer) json.RawMessage {
 // whyGone says to a person why a request is no longer asked.
 func (p *process) whyGone(q *question, cause error) error {
 	p.mu.Lock()
-	stop, byPerson, detached, by := p.stopReason, p.endedByPerson, p.detached, q.interruptedBy
+	stop, byPerson, detached, by := p.state.stopReason, p.state.endedByPerson, p.state.detached, q.interruptedBy
 	p.mu.Unlock()
 	switch {
 	case detached:
@@ -291,7 +285,7 @@ func (p *process) beginQuestion(abandoned <-chan struct{}) *question {
 func (p *process) endQuestion(q *question) {
 	p.mu.Lock()
 	delete(p.questions, q)
-	p.busy = time.Now() // the time it waited was not its own
+	p.transition(questionClosed{time.Now()})
 	p.mu.Unlock()
 	close(q.over)
 }

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -155,21 +156,11 @@ func (o *Orchestrator) unspared(ctx context.Context) (list []*process) {
 
 // sparedBy is whose right a process lives by that asks nobody.
 func (p *process) sparedBy() (userID string, is bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.state.PermissionMode != bypass || !p.state.Running() || p.stopReason != "" {
+	s := p.snapshot()
+	if !s.asksNobody() {
 		return "", false
 	}
-	if p.memo.SparedBy == "" { // its server did not keep it yet
-		return p.session.OwnerID, true
-	}
-	return p.memo.SparedBy, true
-}
-
-func (p *process) spareFor(userID string) {
-	p.mu.Lock()
-	p.memo.SparedBy = userID
-	p.mu.Unlock()
+	return cmp.Or(s.memo.SparedBy, p.session.OwnerID), true // an old server did not store it
 }
 
 // endSparing has Claude ask from now on, and ends it when it does not take that.

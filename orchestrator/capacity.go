@@ -23,9 +23,7 @@ func (o *Orchestrator) Bounds(ctx context.Context) (*project.Bounds, []project.T
 func (o *Orchestrator) usage() map[string]project.Taken {
 	taken := map[string]project.Taken{}
 	for _, p := range o.all() {
-		p.mu.Lock()
-		taken[p.session.SessionID] = project.Taken{Folder: p.session.CWD, OwnerID: p.session.OwnerID, Memory: p.state.Memory}
-		p.mu.Unlock()
+		taken[p.session.SessionID] = project.Taken{Folder: p.session.CWD, OwnerID: p.session.OwnerID, Memory: p.snapshot().row.Memory}
 	}
 	return taken
 }
@@ -47,36 +45,23 @@ func (o *Orchestrator) reserve(ctx context.Context, s session.Session) (release 
 // admitTurn returns nil when another turn may start in the session, or a
 // [project.LimitError]. It waits until the cost of the turn before is stored.
 func (p *process) admitTurn(ctx context.Context) error {
-	p.mu.Lock()
-	unstored := p.spent > 0
-	p.mu.Unlock()
-	if unstored {
+	if p.snapshot().cost > 0 {
 		if err := p.flush(ctx); err != nil {
 			return err
 		}
 	}
 	p.mu.Lock()
-	for p.spending > 0 && !p.ended {
-		p.room.Wait()
+	for p.state.storing > 0 && !p.state.ended {
+		p.written.Wait()
 	}
 	p.mu.Unlock()
 	return p.o.admission.AllowTurn(ctx, p.session.CWD, p.session.OwnerID)
 }
 
-// throttle shows why queued messages are not sent; "" clears it.
-func (p *process) throttle(why string) {
-	p.mu.Lock()
-	changed := p.state.Held != why
-	p.mu.Unlock()
-	if changed {
-		p.update(func(s *session.ProcessState) { s.Held = why })
-	}
-}
-
 // LimitsChanged tries again whatever waits for capacity.
 func (o *Orchestrator) LimitsChanged() {
 	for _, p := range o.all() {
-		p.pokeFeed()
+		p.wakeSender()
 	}
 	o.admission.CapacityFreed()
 }

@@ -46,10 +46,7 @@ func (o *Orchestrator) owesFormer(ctx context.Context, id launch.ID, requests []
 //
 // Only the turn that was cut off is asked again, so this holds until its end.
 func (p *process) carry(ctx context.Context, req *pending.Request) (settled pending.Request, carried bool, err error) {
-	p.mu.Lock()
-	former := p.former
-	p.mu.Unlock()
-	if !former {
+	if !p.snapshot().earlierQuestions {
 		return pending.Request{}, false, nil
 	}
 	answers, err := p.formerAnswers(ctx)
@@ -112,19 +109,14 @@ func (p *process) formerAnswers(ctx context.Context) ([]pending.Request, error) 
 // endFormer lets go of what a former process asked, once the turn that was cut
 // off is over: what was not asked again by then never will be.
 func (p *process) endFormer(ctx context.Context) {
-	p.mu.Lock()
-	former := p.former
-	p.former = false
-	p.mu.Unlock()
-	if !former {
+	if !p.snapshot().earlierQuestions {
 		return
 	}
+	p.handle(ctx, earlierQuestions{false})
 	for more := true; more; {
 		var all bool
 		if more, all = p.dropFormer(ctx); !all {
-			p.mu.Lock()
-			p.former = true // the end of the next turn tries again
-			p.mu.Unlock()
+			p.handle(ctx, earlierQuestions{true}) // the end of the next turn tries again
 		}
 	}
 }

@@ -26,26 +26,19 @@ func (o *Orchestrator) Interrupt(ctx context.Context, sessionID string, by pendi
 func (p *process) interrupt(ctx context.Context, by pending.Actor) error {
 	p.mu.Lock()
 	client := p.client
-	if client == nil || p.state.State != session.AssistantTurn {
+	if client == nil || !p.state.working() {
 		p.mu.Unlock()
 		return ErrNotRunning
 	}
 	i := p.transcript.Interrupt
 	if i == nil || i.Refused {
-		i = &transcript.Interrupt{By: by.Name, Key: "interrupt:" + uuid.NewString(), Early: !p.memo.Spoke}
+		i = &transcript.Interrupt{By: by.Name, Key: "interrupt:" + uuid.NewString(), Early: !p.state.memo.Spoke}
 		p.transcript.Interrupt = i
-		p.unsaved = true // a server that adopts the process is to know who it was
+		p.transition(memoChanged{}) // a server that adopts the process must know who it was
 	}
 	p.mu.Unlock()
-	p.pokeWriter()
+	p.wakeWriter()
 	return p.sendInterrupt(ctx, client, i, by)
-}
-
-// interruptWaits reports whether the CLI is to be told again of an interrupt, now that
-// it has begun the turn. It is called with the lock held.
-func (p *process) interruptWaits() bool {
-	i := p.transcript.Interrupt
-	return i != nil && i.Early && p.memo.Spoke && p.state.State == session.AssistantTurn
 }
 
 // repeatInterrupt tells the CLI again of an interrupt that came before the turn had
@@ -53,14 +46,14 @@ func (p *process) interruptWaits() bool {
 func (p *process) repeatInterrupt(ctx context.Context) {
 	p.mu.Lock()
 	client, i := p.client, p.transcript.Interrupt
-	if !p.interruptWaits() {
+	if i == nil || !i.Early || !p.state.interruptDue() {
 		p.mu.Unlock()
 		return
 	}
 	i.Early = false
-	p.unsaved = true
+	effects := p.transition(memoChanged{})
 	p.mu.Unlock()
-	p.pokeWriter()
+	p.perform(ctx, effects)
 	if err := p.sendInterrupt(ctx, client, i, pending.Actor{Name: i.By}); err != nil {
 		p.log.WarnContext(ctx, "cannot repeat an interrupt", "error", err)
 	}
@@ -117,7 +110,7 @@ func (p *process) setModel(ctx context.Context, model string) error {
 	if err := client.SetModel(ctx, model); err != nil {
 		return fmt.Errorf("orchestrator: set model: %w", err)
 	}
-	p.update(func(s *session.ProcessState) { s.Model = model })
+	p.handle(ctx, modelSet{model})
 	return nil
 }
 
@@ -138,7 +131,7 @@ func (o *Orchestrator) SetPermissionMode(ctx context.Context, sessionID, mode st
 			if err := o.recordAsksNobody(ctx, p.session, by); err != nil {
 				return err
 			}
-			p.spareFor(by.UserID)
+			p.handle(ctx, bypassGranted{by.UserID})
 		}
 		if err := p.setPermissionMode(ctx, mode); err != nil {
 			return err
@@ -159,6 +152,6 @@ func (p *process) setPermissionMode(ctx context.Context, mode string) error {
 	if err := client.SetPermissionMode(ctx, mode); err != nil {
 		return fmt.Errorf("orchestrator: set permission mode: %w", err)
 	}
-	p.update(func(s *session.ProcessState) { s.PermissionMode = mode })
+	p.handle(ctx, modeSet{mode})
 	return nil
 }

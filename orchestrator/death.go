@@ -13,7 +13,7 @@ import (
 // stop says why it was ended, reason why it died if nobody ended it.
 func (p *process) bury(ctx context.Context, stop, reason string) {
 	p.mu.Lock()
-	abandoned, byPerson := p.transcript.CloseCalls(true), p.endedByPerson
+	abandoned, byPerson := p.transcript.CloseCalls(true), p.state.endedByPerson
 	if i := p.transcript.Interrupt; i != nil && !i.Refused {
 		abandoned = append(abandoned, p.transcript.NoteInterrupt(time.Now())...)
 	}
@@ -51,27 +51,15 @@ func (p *process) bury(ctx context.Context, stop, reason string) {
 	} else {
 		p.log.ErrorContext(ctx, "the session's process died", "reason", reason)
 	}
-	p.update(func(s *session.ProcessState) {
-		p.cutOff = s.State == session.AssistantTurn
-		s.State, s.PID, s.Memory, s.CPU, s.Stuck, s.Held = session.Dead, 0, 0, 0, "", ""
-		if stop != "" {
-			s.KillReason = stop
-		} else {
-			s.Error = reason
-		}
-	})
+	p.handle(lasting, exited{stop: stop, reason: reason, at: time.Now()})
 }
 
 // settleMessage takes the message from the queue of which it was not known whether
 // it was said, if Claude has begun to work on it: nobody says it again.
 func (p *process) settleMessage(ctx context.Context) {
-	p.mu.Lock()
-	id := p.memo.Sending
-	if !p.memo.Spoke || p.state.State != session.AssistantTurn {
-		id = ""
-	}
-	p.mu.Unlock()
-	if id == "" {
+	s := p.snapshot()
+	id := s.memo.Sending
+	if id == "" || !s.memo.Spoke || !s.working() {
 		return
 	}
 	err := p.insist(ctx, "that a message was said", func() error {
@@ -88,7 +76,7 @@ func (p *process) settleMessage(ctx context.Context) {
 func (p *process) neverSaved() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.conn != nil && !p.greeted && p.stopReason == "" && p.plan.Resume == p.session.SessionID &&
+	return p.conn != nil && !p.state.initialized && p.state.stopReason == "" && p.plan.Resume == p.session.SessionID &&
 		strings.Contains(p.conn.Stderr(), "No conversation found")
 }
 
@@ -96,16 +84,14 @@ func (p *process) neverSaved() bool {
 // that the process is gone: not when a person ended it or it never came up. One
 // that ended while no server was there to see it may have come up.
 func (p *process) leavesWork() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return (p.greeted || p.leftover != nil) && !p.endedByPerson
+	s := p.snapshot()
+	return (s.initialized || p.leftover != nil) && !s.endedByPerson
 }
 
 // leavesTurn reports whether the turn that the process died in is to go on before
 // the next message is said: once, for a turn may be what it dies of, and not when
 // the next message may be the turn's own.
 func (p *process) leavesTurn(next session.Message) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.cutOff && !p.plan.ContinueTurn && p.memo.Sending != next.MessageID
+	s := p.snapshot()
+	return s.diedInTurn && !p.plan.ContinueTurn && s.memo.Sending != next.MessageID
 }

@@ -46,7 +46,7 @@ func (p *process) arrived(requestID, subtype string, body json.RawMessage) {
 			e.Calls = append(e.Calls, id)
 		}
 	}
-	p.memo.Elicited[requestID] = e
+	p.elicited[requestID] = e
 }
 
 var notInToolName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
@@ -58,8 +58,8 @@ func toolNameOf(server string) string { return notInToolName.ReplaceAllString(se
 func (p *process) leftElicited() map[string]json.RawMessage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	open := make(map[string]json.RawMessage, len(p.memo.Elicited))
-	for id, e := range p.memo.Elicited {
+	open := make(map[string]json.RawMessage, len(p.elicited))
+	for id, e := range p.elicited {
 		if e.Answered == "" {
 			open[id] = e.Body
 		}
@@ -67,12 +67,12 @@ func (p *process) leftElicited() map[string]json.RawMessage {
 	return open
 }
 
-// callOver ends the elicitations that came from tool calls of which the last has
+// finishElicitations ends the elicitations that came from tool calls of which the last has
 // its result now; an answer that one of them had is consumed.
-func (p *process) callOver(toolUseID string) {
+func (p *process) finishElicitations(toolUseID string) {
 	var consumed []string
 	p.mu.Lock()
-	for id, e := range p.memo.Elicited {
+	for id, e := range p.elicited {
 		i := slices.Index(e.Calls, toolUseID)
 		if i < 0 {
 			continue
@@ -85,7 +85,7 @@ func (p *process) callOver(toolUseID string) {
 			continue
 		}
 		consumed = append(consumed, e.Answered)
-		delete(p.memo.Elicited, id)
+		delete(p.elicited, id)
 	}
 	p.mu.Unlock()
 	for _, requestID := range consumed {
@@ -104,11 +104,11 @@ func (p *process) elicitationConsumed(requestID string) {
 // nothing else will tell that the CLI acted on it.
 func (p *process) elicitationOver(askerRequestID, answered string) {
 	p.mu.Lock()
-	e := p.memo.Elicited[askerRequestID]
-	kept := p.detached || e != nil && answered != "" && len(e.Calls) > 0
+	e := p.elicited[askerRequestID]
+	kept := p.state.detached || e != nil && answered != "" && len(e.Calls) > 0
 	switch {
 	case !kept:
-		delete(p.memo.Elicited, askerRequestID)
+		delete(p.elicited, askerRequestID)
 	case e != nil:
 		e.Answered = answered
 	}
@@ -121,7 +121,7 @@ func (p *process) elicitationOver(askerRequestID, answered string) {
 // elicit puts what an MCP server asks before a person.
 func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (claude.ElicitationAnswer, error) {
 	p.mu.Lock()
-	e := p.memo.Elicited[r.RequestID]
+	e := p.elicited[r.RequestID]
 	p.mu.Unlock()
 	var abandoned chan struct{}
 	if e != nil {

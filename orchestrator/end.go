@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/orchestrator/launch"
-	"github.com/sayso-dev/sayso/session"
 )
 
 // Kill ends the process of a session and everything below it: in order, with
@@ -48,17 +47,7 @@ const (
 
 // kill has the process ended; a second call with force shortens the first.
 func (p *process) kill(force, byPerson bool, reason string) {
-	p.mu.Lock()
-	if p.stopReason == "" {
-		p.stopReason = reason
-	}
-	p.endedByPerson = p.endedByPerson || byPerson
-	if p.state.KillReason == "" && p.state.Running() {
-		// Stored before it is over: the server may die first, and the next one goes on with it.
-		p.changeState(func(s *session.ProcessState) { s.KillReason = reason })
-	}
-	p.mu.Unlock()
-	p.pokeWriter()
+	p.handle(context.Background(), endRequested{reason: reason, byPerson: byPerson})
 	for {
 		select {
 		case p.kills <- killRequest{force: force, reason: reason}:
@@ -88,14 +77,10 @@ func (p *process) end(ctx context.Context, over <-chan struct{}) {
 		if p.detach() {
 			return
 		}
-		p.mu.Lock()
-		if p.stopReason == "" {
-			p.stopReason = "The server was stopped."
-		}
-		p.mu.Unlock()
+		p.handle(ctx, serverStopping{})
 	}
 	p.mu.Lock()
-	reason := p.stopReason
+	reason := p.state.stopReason
 	conn, client := p.conn, p.client
 	p.mu.Unlock()
 	p.log.Info("ending Claude", "reason", reason, "force", k.force)
@@ -151,7 +136,7 @@ func (p *process) end(ctx context.Context, over <-chan struct{}) {
 		}
 		return gone(grace)
 	}
-	working := len(asked) > 0 || p.working()
+	working := len(asked) > 0 || p.snapshot().working()
 	if working && step("interrupt", func() error { return client.Interrupt(lasting) }, 0) {
 		return
 	}
@@ -169,7 +154,7 @@ func (p *process) end(ctx context.Context, over <-chan struct{}) {
 func (p *process) detach() bool {
 	p.mu.Lock()
 	kept, ok := p.conn.(launch.JournaledConn)
-	p.detached = ok
+	p.transition(detachSet{ok})
 	p.mu.Unlock()
 	if !ok {
 		return false

@@ -212,10 +212,7 @@ func projectOf(folder string) string {
 // approval, see [process.withTaken].
 func (p *process) takeBack(ctx context.Context, g pending.Grant) (asks bool, err error) {
 	if g.Kind == pending.GrantMode {
-		p.mu.Lock()
-		holds := p.state.PermissionMode == g.Rule
-		p.mu.Unlock()
-		if !holds {
+		if p.snapshot().row.PermissionMode != g.Rule {
 			return false, nil
 		}
 		return true, p.setPermissionMode(ctx, "default")
@@ -325,9 +322,7 @@ func (p *process) forgot(ctx context.Context, settled []pending.Grant) {
 // relearn makes an adopted process ask again for what was taken back since it
 // began: only the former server knew.
 func (p *process) relearn(ctx context.Context) {
-	p.mu.Lock()
-	since := p.state.StartedAt
-	p.mu.Unlock()
+	since := p.snapshot().row.StartedAt
 	if since.IsZero() {
 		return
 	}
@@ -365,19 +360,18 @@ func (o *Orchestrator) grantsChanged(ctx context.Context) {
 	o.inForce.Store(&list)
 }
 
-// noteUse counts a call that ran without asking for the grants that cover it. The
+// countGrantUse counts a call that ran without asking for the grants that cover it. The
 // CLI names none of them: 2.1.329 says that a rule was the reason, 2.1.197 not
 // even that.
-func (p *process) noteUse(call transcript.FinishedCall, m *claude.User) {
+func (p *process) countGrantUse(call transcript.FinishedCall, m *claude.User) {
 	list := p.o.inForce.Load()
 	if list == nil || call.ToolName == "" || call.Failed {
 		return
 	}
-	p.mu.Lock()
-	_, asked := p.memo.Answered[call.ToolUseID]
-	_, asking := p.onTheWay[call.ToolUseID]
-	mode := p.state.PermissionMode
-	p.mu.Unlock()
+	s := p.snapshot()
+	_, asked := s.memo.Answered[call.ToolUseID]
+	_, asking := s.inFlight[call.ToolUseID]
+	mode := s.row.PermissionMode
 	if asked || asking || mode == "bypassPermissions" {
 		return
 	}

@@ -46,50 +46,21 @@ const (
 // measure takes in a sample of the process tree and applies the limits.
 func (p *process) measure(ctx context.Context, now time.Time, u usage, limits Limits) {
 	p.mu.Lock()
-	s := p.state
-	if s.State == session.Dead || s.PID == 0 {
-		p.mu.Unlock()
-		return
-	}
-	cores := 0.0
-	if took := now.Sub(p.lastSample).Seconds(); !p.lastSample.IsZero() && took > 0 {
-		cores = max(0, (u.cpu-p.lastCPU).Seconds()/took)
-	}
-	p.lastCPU, p.lastSample = u.cpu, now
-	if cores > busyCPU || u.processes != p.tree {
-		p.busy = now
-	}
-	if u.processes > p.tree {
-		p.spawned = now
-	}
-	p.tree = u.processes
-	if p.memorySince.IsZero() || p.heard.After(p.memorySince) {
-		p.memorySince, p.memoryThen = now, u.memory
-	}
-	p.memoryNow = u.memory
-	p.keepSample(Sample{At: now, Memory: u.memory, CPU: cores})
-	stuck, reason := p.judge(now, limits)
-	stopping := p.stopReason != ""
+	e := sampled{at: now, usage: u, limits: limits, questions: len(p.questions), retrying: p.transcript.Retrying()}
+	e.tool, e.toolSince, _ = p.transcript.OldestCall(func(toolUseID string) (time.Time, bool) {
+		a, asked := p.state.memo.Answered[toolUseID]
+		return a.At, asked
+	})
+	effects := p.transition(e)
 	p.mu.Unlock()
-
-	if (stuck != "" || reason != "") && !stopping && p.asksOverMCP(ctx) {
-		stuck, reason = "", "" // it waits for a person, too
-	}
-	if reason != "" && !stopping {
-		p.kill(false, false, reason)
-	}
-	if differs(float64(s.Memory), float64(u.memory), memoryStep) || differs(s.CPU, cores, cpuStep) || stuck != s.Stuck {
-		p.update(func(s *session.ProcessState) {
-			s.Memory, s.CPU, s.Stuck = u.memory, cores, stuck
-		})
-	}
+	p.perform(ctx, effects)
 }
 
 // ignoredAnswer names an answer that the CLI took and then gave no sign of life:
-// no line, no processor time, no child since. It is called with the lock held.
-func (p *process) ignoredAnswer(now time.Time, patience time.Duration) string {
-	for _, a := range p.memo.Answered {
-		if patience > 0 && now.Sub(a.At) >= patience && !p.heard.After(a.At) && !p.spawned.After(a.At) && now.Sub(p.busy) >= patience {
+// no line, no processor time, no child since.
+func (s state) ignoredAnswer(now time.Time, timeout time.Duration) string {
+	for _, a := range s.memo.Answered {
+		if timeout > 0 && now.Sub(a.At) >= timeout && !s.lastMessage.After(a.At) && !s.tree.grewAt.After(a.At) && now.Sub(s.lastActivity) >= timeout {
 			return fmt.Sprintf("Claude has not picked up the answer to %s, which was delivered at %s. If this lasts, kill the session and resume it.",
 				a.ToolName, clock(a.At))
 		}
@@ -99,60 +70,53 @@ func (p *process) ignoredAnswer(now time.Time, patience time.Duration) string {
 
 func differs(a, b, step float64) bool { return a-b >= step || b-a >= step }
 
-// judge says what the process seems to be stuck at, and why it must end; both
-// are "" for a process in good order. It is called with the lock held.
-func (p *process) judge(now time.Time, l Limits) (stuck, reason string) {
-	if ignored := p.ignoredAnswer(now, l.PickUp); ignored != "" {
+// judge returns what the process seems to be stuck at, and why it must end; both are ""
+// for a process in good order.
+func (s state) judge(e sampled) (stuck, reason string) {
+	now, l := e.at, e.limits
+	if ignored := s.ignoredAnswer(now, l.PickUp); ignored != "" {
 		return ignored, ""
 	}
-	if len(p.questions) > 0 {
+	if e.questions > 0 {
 		return "", ""
 	}
-	over := func(since time.Time, limit time.Duration) bool { return limit > 0 && now.Sub(since) >= limit }
+	exceeds := func(since time.Time, limit time.Duration) bool { return limit > 0 && now.Sub(since) >= limit }
 	switch {
-	case over(p.state.StartedAt, l.Absolute):
+	case exceeds(s.row.StartedAt, l.Absolute):
 		return "", fmt.Sprintf("It ran for %s, the longest a process may.", words(l.Absolute))
-	case p.state.State == session.UserTurn && over(p.turnSince, l.Idle):
+	case s.row.State == session.UserTurn && exceeds(s.turnSince, l.Idle):
 		return "", fmt.Sprintf("Nobody wrote for %s.", words(l.Idle))
-	case p.state.State == session.AssistantTurn && over(p.busy, l.Silent):
+	case s.working() && exceeds(s.lastActivity, l.Silent):
 		return "", fmt.Sprintf("It gave no sign of life for %s.", words(l.Silent))
-	case p.state.State == session.AssistantTurn && over(p.busy, l.Stuck):
-		return p.waitsFor(), ""
-	case p.state.State == session.AssistantTurn && over(p.lastWord(), l.Stuck) && p.memoryNow > p.memoryThen+grown && p.memoryNow > 2*p.memoryThen:
+	case s.working() && exceeds(s.lastActivity, l.Stuck):
+		return s.waitsFor(e), ""
+	case s.working() && exceeds(s.lastWord(), l.Stuck) && s.tree.memory > s.tree.memoryBefore+grown && s.tree.memory > 2*s.tree.memoryBefore:
 		return fmt.Sprintf("Claude has said nothing since %s, and with all it runs it has grown from %d MB to %d MB.",
-			clock(p.lastWord()), p.memoryThen>>20, p.memoryNow>>20), ""
+			clock(s.lastWord()), s.tree.memoryBefore>>20, s.tree.memory>>20), ""
 	}
 	return "", ""
 }
 
-// lastWord is when it said something last, or should have begun to.
-func (p *process) lastWord() time.Time {
-	if p.heard.After(p.turnSince) {
-		return p.heard
+// lastWord returns when Claude printed something last, or should have begun to.
+func (s state) lastWord() time.Time {
+	if s.lastMessage.After(s.turnSince) {
+		return s.lastMessage
 	}
-	return p.turnSince
+	return s.turnSince
 }
 
-// waitsFor says what a turn that gives no sign of life seems to wait for. It is
-// called with the lock held.
-func (p *process) waitsFor() string {
-	if tool, since, runs := p.transcript.OldestCall(p.answeredAt); runs {
-		return fmt.Sprintf("The tool %s has been running since %s without a sign of life.", tool, clock(since))
+// waitsFor says what a turn without a sign of life seems to wait for.
+func (s state) waitsFor(e sampled) string {
+	if e.tool != "" {
+		return fmt.Sprintf("The tool %s has been running since %s without a sign of life.", e.tool, clock(e.toolSince))
 	}
 	switch {
-	case p.transcript.Retrying():
-		return fmt.Sprintf("Waiting for the Claude API since %s: it was not to be reached, and Claude tries again.", clock(p.lastWord()))
-	case p.memo.Spoke:
-		return fmt.Sprintf("Waiting for the Claude API, which has sent nothing since %s.", clock(p.lastWord()))
+	case e.retrying:
+		return fmt.Sprintf("Waiting for the Claude API since %s: it was not to be reached, and Claude tries again.", clock(s.lastWord()))
+	case s.memo.Spoke:
+		return fmt.Sprintf("Waiting for the Claude API, which has sent nothing since %s.", clock(s.lastWord()))
 	}
-	return fmt.Sprintf("Claude has been silent since %s, when its turn began.", clock(p.turnSince))
-}
-
-// answeredAt returns when the request of a call was answered. It is called with the
-// lock held.
-func (p *process) answeredAt(toolUseID string) (time.Time, bool) {
-	a, asked := p.memo.Answered[toolUseID]
-	return a.At, asked
+	return fmt.Sprintf("Claude has been silent since %s, when its turn began.", clock(s.turnSince))
 }
 
 // clock says a time as people read it in a sentence.
@@ -175,13 +139,6 @@ func words(d time.Duration) string {
 	return count(int(d.Round(time.Second)/time.Second), "second")
 }
 
-// working reports whether a turn is going on.
-func (p *process) working() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.state.State == session.AssistantTurn
-}
-
 // sample measures every process tree and applies the limits.
 func (o *Orchestrator) sample(ctx context.Context, now time.Time) {
 	running := o.all()
@@ -195,12 +152,12 @@ func (o *Orchestrator) sample(ctx context.Context, now time.Time) {
 	}
 	roots := make([]int, 0, len(running))
 	for _, p := range running {
-		if pid := p.pid(); pid != 0 {
+		if pid := p.snapshot().row.PID; pid != 0 {
 			roots = append(roots, pid)
 		}
 	}
 	sums := sumTrees(table, roots)
 	for _, p := range running {
-		p.measure(ctx, now, sums[p.pid()], o.rules().Limits)
+		p.measure(ctx, now, sums[p.snapshot().row.PID], o.rules().Limits)
 	}
 }

@@ -48,17 +48,17 @@ func (p *process) asksOverMCP(ctx context.Context) bool {
 	return slices.ContainsFunc(open, func(r pending.Request) bool { return overMCP(r) && r.Status == pending.Open })
 }
 
-// cut takes note that a tool call has its result, on the read loop. A question
+// noteFinishedCall takes note that a tool call has its result, on the read loop. A question
 // that it asked over MCP has nobody who waits any more: the CLI cuts calls off by
 // itself and tells nobody.
-func (p *process) cut(c transcript.FinishedCall) {
+func (p *process) noteFinishedCall(c transcript.FinishedCall) {
 	if p.o.o.MCP == nil || !strings.HasPrefix(c.ToolName, launch.MCPToolPrefix) {
 		return
 	}
 	p.mu.Lock()
 	p.cuts = append(p.cuts, c)
 	p.mu.Unlock()
-	poke(p.cutting)
+	wake(p.cutting)
 }
 
 // endCuts withdraws what was asked by calls that are over, until ctx ends with the

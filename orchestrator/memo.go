@@ -11,9 +11,8 @@ import (
 // memo is what a server that adopts the process must know besides the transcript. It
 // is stored with the position in the journal.
 type memo struct {
-	Answered map[string]answered  `json:"answered"`           // by tool_use id, until its result
-	Elicited map[string]*elicited `json:"elicited,omitempty"` // by request id of the CLI, until answered
-	Begun    bool                 `json:"begun"`              // Claude knows the conversation
+	Answered map[string]answered `json:"answered"` // by tool_use id, until its result
+	Begun    bool                `json:"begun"`    // Claude knows the conversation
 	// Sending is the message for which the present turn was begun, "" when none was.
 	Sending string `json:"sending,omitempty"`
 	// Spoke is set once Claude has printed something in that turn.
@@ -35,11 +34,12 @@ type answered struct {
 type storedMemo struct {
 	transcript.Memo
 	memo
+	Elicited map[string]*elicited `json:"elicited,omitempty"` // by request id of the CLI, until answered
 }
 
 // decodeMemo reads a stored memo, which may be empty.
 func decodeMemo(text []byte) (m storedMemo, err error) {
-	m.memo = memo{Answered: map[string]answered{}, Elicited: map[string]*elicited{}}
+	m.memo.Answered, m.Elicited = map[string]answered{}, map[string]*elicited{}
 	if len(text) == 0 {
 		return m, nil
 	}

@@ -50,8 +50,8 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 		if p == nil {
 			break
 		}
-		if p.takesMessages() {
-			p.pokeFeed()
+		if p.snapshot().takesMessages() {
+			p.wakeSender()
 			return nil
 		}
 		// It is being ended: the next process gets the message.
@@ -85,7 +85,7 @@ func (o *Orchestrator) Unqueue(ctx context.Context, sessionID, messageID string)
 	}
 	removed, err = o.o.Store.RemoveQueued(ctx, messageID)
 	if p != nil && err != nil {
-		p.release(messageID) // it waits as before
+		p.handle(ctx, messageReleased{messageID}) // it waits as before
 	}
 	if err != nil {
 		return false, fmt.Errorf("orchestrator: take back message: %w", err)
@@ -94,39 +94,14 @@ func (o *Orchestrator) Unqueue(ctx context.Context, sessionID, messageID string)
 	if now := o.process(sessionID); now != nil {
 		// One that came up meanwhile may have read the queue before.
 		removed = removed && (now == p || now.withhold(messageID))
-		now.pokeFeed() // what waited behind it
+		now.wakeSender() // what waited behind it
 	}
 	return removed, nil
 }
 
 // withhold keeps a message from being sent, and reports whether that was in time.
 func (p *process) withhold(messageID string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.memo.Sending == messageID || p.memo.Ended == messageID {
-		return false
-	}
-	if p.withheld == nil {
-		p.withheld = map[string]struct{}{}
-	}
-	p.withheld[messageID] = struct{}{}
-	return true
-}
-
-// release lets a message that was withheld be sent after all.
-func (p *process) release(messageID string) {
-	p.mu.Lock()
-	delete(p.withheld, messageID)
-	p.mu.Unlock()
-	p.pokeFeed()
-}
-
-// takesMessages reports whether a message that is queued now will be sent by
-// this process, or by the one that goOn starts after it.
-func (p *process) takesMessages() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.stopReason == "" && !p.ended
+	return slices.Contains(p.handle(context.Background(), messageWithheld{messageID}).withheld, messageID)
 }
 
 // continueGrace is how long a resumed CLI may take to go on with the turn that
@@ -143,7 +118,7 @@ func (p *process) serve(ctx context.Context, over <-chan struct{}) {
 	send := func() bool {
 		sent, err := p.sendNext(ctx)
 		if full := (*project.LimitError)(nil); errors.As(err, &full) {
-			p.throttle(full.Sentence)
+			p.handle(ctx, throttled{full.Sentence})
 			timer.Reset(capacityInterval)
 		} else if err != nil {
 			p.log.ErrorContext(ctx, "cannot send the message", "error", err)
@@ -154,22 +129,19 @@ func (p *process) serve(ctx context.Context, over <-chan struct{}) {
 	p.repeatInterrupt(ctx) // for the server before this one
 	hold := p.plan.ContinueTurn
 	if hold || !send() {
-		p.update(func(s *session.ProcessState) {
-			if s.State == session.Starting {
-				s.State = session.UserTurn
-			}
-		})
+		p.handle(ctx, inputAwaited{time.Now()})
 	}
 	for {
 		select {
 		case <-p.feed:
-			if p.tookTurnEnd() {
+			if p.snapshot().turnEnded {
+				p.handle(ctx, turnEndTaken{})
 				hold = false
 				p.endFormer(ctx)
 			}
 			p.repeatInterrupt(ctx)
 		case <-timer.C:
-			hold = hold && p.working()
+			hold = hold && p.snapshot().working()
 		case <-over:
 			return
 		}
@@ -181,17 +153,16 @@ func (p *process) serve(ctx context.Context, over <-chan struct{}) {
 
 // sendNext sends the oldest queued message if Claude waits for one.
 func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
-	p.mu.Lock()
-	ready := p.state.State == session.UserTurn || p.state.State == session.Starting
+	s := p.snapshot()
+	ready := s.row.State == session.UserTurn || s.row.State == session.Starting
 	// A turn was begun for this message, and it is not known whether it was said:
 	// a server died in between, or the transport failed.
 	doubtful := ""
-	if p.state.State == session.AssistantTurn {
-		doubtful = p.memo.Sending
+	if s.working() {
+		doubtful = s.memo.Sending
 	}
-	stopping, client := p.stopReason != "", p.client
-	p.mu.Unlock()
-	if stopping || !ready && doubtful == "" {
+	client := p.clientNow()
+	if s.stopReason != "" || !ready && doubtful == "" {
 		return false, nil
 	}
 	queue, err := p.o.o.Store.QueuedMessages(ctx, p.session.SessionID)
@@ -199,7 +170,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 		return false, err
 	}
 	if len(queue) == 0 {
-		p.throttle("")
+		p.handle(ctx, throttled{})
 		return false, nil
 	}
 	m := queue[0]
@@ -207,9 +178,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 		return false, nil // it was said, and noted
 	}
 	message := claude.UserMessage{UUID: m.MessageID, Text: m.Text, Blocks: p.blocks(m)}
-	p.mu.Lock()
-	ended := p.memo.Ended == m.MessageID
-	p.mu.Unlock()
+	ended := p.snapshot().memo.Ended == m.MessageID
 	if doubtful == "" && !ended {
 		if err := p.admitTurn(ctx); err != nil {
 			return false, err
@@ -219,16 +188,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 		return false, err
 	}
 	begin := func() (begun bool) {
-		p.update(func(s *session.ProcessState) {
-			if _, taken := p.withheld[m.MessageID]; taken {
-				return
-			}
-			begun = true
-			s.State, s.Held = session.AssistantTurn, ""
-			p.memo.Spoke = p.memo.Spoke && p.memo.Sending == m.MessageID // said again, it may be at work
-			p.memo.Sending = m.MessageID
-		})
-		return begun
+		return !slices.Contains(p.handle(ctx, turnStarted{m.MessageID, time.Now()}).withheld, m.MessageID)
 	}
 	if !ended {
 		// Stored before it is said: then a server that adopts the process knows whose
@@ -258,18 +218,10 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	}
 	p.o.o.Bell.Ring(p.session.SessionID)
 	if ended && repeated {
-		p.pokeFeed() // it is said and done; the next one
+		p.wakeSender() // it is said and done; the next one
 		return false, nil
 	}
 	return true, nil
 }
 
-func (p *process) pokeFeed() { poke(p.feed) }
-
-func (p *process) tookTurnEnd() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	ended := p.turnEnded
-	p.turnEnded = false
-	return ended
-}
+func (p *process) wakeSender() { wake(p.feed) }

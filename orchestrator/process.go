@@ -43,56 +43,24 @@ type process struct {
 	telling chan struct{} // the turn to tell which rules were taken back; capacity 1, never closed
 	asking  atomic.Bool   // it is being told to ask again
 
-	mu         sync.Mutex           // protects following
-	room       *sync.Cond           // signalled when items were written; on mu
-	state      session.ProcessState // as decided here; its version is the store's
-	unsaved    bool                 // state differs from the row
-	items      []session.Item       // to be written, in order
-	itemBytes  int
-	live       *session.Live
+	mu         sync.Mutex // protects following
+	state      state      // changed by transition alone
 	transcript *transcript.Builder
-	memo       memo
-	withheld   map[string]struct{} // messages that somebody takes back
+	written    *sync.Cond     // signalled when the store has taken something; on mu
+	items      []session.Item // to be written, in order
+	itemBytes  int
 	conn       launch.Conn
 	client     *claude.Client
-	offset     int64 // of the journal: all before is in items, state, transcript and memo
-	marked     int64 // the offset that is stored
-	detached   bool  // this server let go of it; it runs on
-	former     bool  // questions of the process before this one may be asked again
+	questions  map[*question]struct{} // that wait for a person
+	elicited   map[string]*elicited   // by request id of the CLI, until answered
 	// skillsRestricted: the CLI was told not to run the commands that skills hold.
 	skillsRestricted bool
-	turnEnded        bool                   // since serve looked last
-	ended            bool                   // nothing more will be written
-	turnSince        time.Time              // since when the state is what it is
-	questions        map[*question]struct{} // that wait for a person
-	onTheWay         map[string]bool        // tool use ids whose answer is being sent: the result is there already
-	stopReason       string                 // why we end it; "" while we do not
-	lastCPU          time.Duration
-	lastSample       time.Time
-	heard            time.Time // last line that was a message
-	busy             time.Time // last sign of life of any kind
-	tree             int       // processes in the tree at the last sample
-	spawned          time.Time // when a sample found more of them than the one before
-	// What the tree took when it was heard last, or sampled first, and at the last
-	// sample; in bytes.
-	memorySince           time.Time
-	memoryThen, memoryNow uint64
-	greeted               bool // it answered initialize and has an account
-	// endedByPerson: stopReason came from a person, not from a limit.
-	endedByPerson bool
-	cutOff        bool                      // it died in the middle of a turn
-	unreadable    int                       // lines that were no message
-	firstNoise    string                    // the first of them
-	offs          []string                  // requests that the CLI withdrew before it answered initialize to us
-	cuts          []transcript.FinishedCall // that may have asked over MCP
-	taken         []pending.Grant           // that were taken back and that the CLI may still know
-	uses          map[string]int            // of grants, by id, that are not stored yet
-	samples       []Sample                  // of the last minutes
-	// What Claude has cost and is not stored yet, in millionths of a dollar, and when
-	// the last of it was heard.
-	spent    int64
-	spentAt  time.Time
-	spending int64 // of it, what is being stored
+	unreadable       int                       // lines that were no message
+	firstNoise       string                    // the first of them
+	offs             []string                  // requests that the CLI withdrew before it answered initialize
+	cuts             []transcript.FinishedCall // that may have asked over MCP
+	taken            []pending.Grant           // that were taken back and that the CLI may still know
+	uses             map[string]int            // of grants, by id, that are not stored yet
 }
 
 type killRequest struct {
@@ -103,31 +71,31 @@ type killRequest struct {
 func newProcess(o *Orchestrator, s session.Session, plan launchPlan) *process {
 	now := time.Now()
 	p := &process{
-		o: o, session: s, plan: plan, former: plan.ContinueTurn || plan.Former,
-		processID: uuid.NewString(),
-		log:       o.o.Log.With("session_id", s.SessionID),
-		feed:      make(chan struct{}, 1),
-		kills:     make(chan killRequest, 1),
-		dirty:     make(chan struct{}, 1),
-		gone:      make(chan struct{}),
-		cutting:   make(chan struct{}, 1),
-		telling:   make(chan struct{}, 1),
-		questions: make(map[*question]struct{}),
-		onTheWay:  make(map[string]bool),
-		turnSince: now, busy: now, transcript: transcript.New(),
+		o: o, session: s, plan: plan,
+		processID:  uuid.NewString(),
+		log:        o.o.Log.With("session_id", s.SessionID),
+		feed:       make(chan struct{}, 1),
+		kills:      make(chan killRequest, 1),
+		dirty:      make(chan struct{}, 1),
+		gone:       make(chan struct{}),
+		cutting:    make(chan struct{}, 1),
+		telling:    make(chan struct{}, 1),
+		questions:  make(map[*question]struct{}),
+		elicited:   make(map[string]*elicited),
+		transcript: transcript.New(),
 	}
-	p.room = sync.NewCond(&p.mu)
-	p.state = session.ProcessState{
+	p.written = sync.NewCond(&p.mu)
+	p.state = state{row: session.ProcessState{
 		SessionID: s.SessionID, ProjectID: s.ProjectID, State: session.Starting,
 		StartedAt: now, StateChangedAt: now, Model: s.Model, PermissionMode: s.PermissionMode,
 		ProcessID: p.processID, NodeID: o.o.NodeID, Demo: s.Demo,
-	}
-	p.unsaved = true
-	p.memo = memo{Answered: map[string]answered{}, Elicited: map[string]*elicited{}, SparedBy: plan.By.UserID}
+	}, unsaved: true, turnSince: now, lastActivity: now, startStored: s.Begun, earlierQuestions: plan.ContinueTurn || plan.Former}
+	p.state.memo = memo{Answered: map[string]answered{}, SparedBy: plan.By.UserID}
 	return p
 }
 
-func poke(c chan struct{}) {
+// wake signals a channel of capacity 1 unless it is signalled already.
+func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
@@ -147,7 +115,7 @@ func (p *process) run(ctx context.Context) {
 	p.died = time.Now()
 
 	p.mu.Lock()
-	detached, stop := p.detached, p.stopReason
+	detached, stop := p.state.detached, p.state.stopReason
 	kept, _ := p.conn.(launch.JournaledConn)
 	p.mu.Unlock()
 	if kept != nil {
@@ -157,8 +125,8 @@ func (p *process) run(ctx context.Context) {
 		p.bury(ctx, stop, reason)
 	}
 	p.mu.Lock()
-	p.live, p.ended = nil, true
-	p.room.Broadcast()
+	p.transition(writingEnded{})
+	p.written.Broadcast()
 	p.mu.Unlock()
 	close(stopWriting)
 	writing.Wait()
@@ -204,7 +172,7 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 			return p.drive(ctx, lasting, conn)
 		}
 		if ctx.Err() != nil {
-			p.letGo() // it was not reached because we go; the next server tries
+			p.handle(lasting, detachSet{true}) // it was not reached because we go; the next server tries
 			return ""
 		}
 		p.log.ErrorContext(ctx, "cannot reach the process that a former server left", "error", err)
@@ -274,12 +242,10 @@ func (p *process) takeOver(ctx context.Context) (launch.Conn, error) {
 	if err := p.o.starter.ReconnectAgent(p.leftover.ID()); err != nil {
 		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
 	}
-	conn, err := p.leftover.Attach(ctx, p.offset)
+	conn, err := p.leftover.Attach(ctx, p.snapshot().offset)
 	for began := time.Now(); errors.Is(err, shim.ErrHung) && time.Since(began) < hungPatience; {
 		p.log.WarnContext(ctx, "the process that a former server left does not answer yet", "error", err)
-		p.update(func(s *session.ProcessState) {
-			s.Stuck = "The keeper of this process has not answered since the server was restarted. If it stays so, the process is ended."
-		})
+		p.handle(ctx, attachDelayed{})
 		select {
 		case <-time.After(time.Second):
 		case <-p.kills: // which is what comes of not answering
@@ -287,12 +253,12 @@ func (p *process) takeOver(ctx context.Context) (launch.Conn, error) {
 		case <-ctx.Done():
 			return nil, err
 		}
-		conn, err = p.leftover.Attach(ctx, p.offset)
+		conn, err = p.leftover.Attach(ctx, p.snapshot().offset)
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.update(func(s *session.ProcessState) { s.Stuck = "" })
+	p.handle(ctx, attached{})
 	if err := failpoint.Hit("adopt.after_attach"); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -308,13 +274,13 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 		Open:         p.leftElicited(),
 		OnRequest:    p.arrived,
 		OnWithdrawn:  p.withdrawn,
-		OnMessage:    p.hear,
-		OnUnreadable: p.hearNoise,
+		OnMessage:    p.handleMessage,
+		OnUnreadable: p.handleUnreadable,
 	})
 	p.mu.Lock()
 	p.conn, p.client = conn, client
 	p.mu.Unlock()
-	p.update(func(s *session.ProcessState) { s.PID = conn.PID() })
+	p.handle(lasting, connected{conn.PID()})
 
 	var tasks sync.WaitGroup
 	over := make(chan struct{}) // closed when the CLI is gone and all it asked is settled
@@ -327,9 +293,9 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 		err := client.Run(lasting)
 		if errors.Is(err, shim.ErrFenced) {
 			p.log.WarnContext(ctx, "another server has taken the session over")
-			p.letGo()
+			p.handle(lasting, detachSet{true})
 		}
-		if err != nil && !p.isDetached() {
+		if err != nil && !p.snapshot().detached {
 			p.log.WarnContext(ctx, "the connection to Claude broke", "error", err)
 			_ = conn.Kill() // a CLI that cannot be heard must not go on
 		}
@@ -337,16 +303,14 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 	tasks.Go(func() { p.end(ctx, over) })
 	startError := p.greet(lasting, client, over)
 	if startError == nil {
-		p.mu.Lock()
-		p.greeted = true
-		p.mu.Unlock()
+		p.handle(lasting, initializeDone{})
 		p.serve(lasting, over)
-	} else if !errors.Is(startError, errGone) && !p.isDetached() {
+	} else if !errors.Is(startError, errGone) && !p.snapshot().detached {
 		p.log.ErrorContext(ctx, "Claude did not start properly", "error", startError)
 		_ = conn.Kill()
 	}
 	tasks.Wait()
-	if p.isDetached() {
+	if p.snapshot().detached {
 		return ""
 	}
 	<-conn.Done()
@@ -369,29 +333,4 @@ func (p *process) awaitGone(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// over reports whether nothing runs any more, and only what was is put away.
-func (p *process) over() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ended
-}
-
-func (p *process) pid() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.state.PID
-}
-
-func (p *process) letGo() {
-	p.mu.Lock()
-	p.detached = true
-	p.mu.Unlock()
-}
-
-func (p *process) isDetached() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.detached
 }

@@ -16,50 +16,24 @@ import (
 // it the reader waits, and with it, through the pipe, the CLI.
 const maxUnwritten = 16 << 20
 
-// update is the only place where the state changes. The row is written and the
-// bell rung by write, soon after; what is decided here is decided at once.
-func (p *process) update(change func(*session.ProcessState)) {
-	p.mu.Lock()
-	p.changeState(change)
-	p.mu.Unlock()
-	p.pokeWriter()
-}
-
-// changeState is update for who holds the lock and has more to change with it.
-func (p *process) changeState(change func(*session.ProcessState)) {
-	before := p.state.State
-	next := p.state
-	change(&next)
-	if !session.CanMove(before, next.State) {
-		p.log.Error("refused an illegal change of state", "from", before, "to", next.State)
-		next.State = before
-	}
-	if next.State != before {
-		next.StateChangedAt = time.Now()
-		p.turnSince = next.StateChangedAt
-		p.busy = next.StateChangedAt
-		next.Stuck = ""
-	}
-	p.state = next
-	p.unsaved = true
-}
-
 // put has transcript items written. It waits when too much waits already.
 func (p *process) put(items ...session.Item) {
 	if len(items) == 0 {
 		return
 	}
+	p.awaitCapacity()
 	p.mu.Lock()
-	p.waitForRoom()
 	p.append(items)
 	p.mu.Unlock()
-	p.pokeWriter()
+	p.wakeWriter()
 }
 
-// waitForRoom is called with the lock held, and lets go of it while it waits.
-func (p *process) waitForRoom() {
-	for p.itemBytes > maxUnwritten && !p.ended {
-		p.room.Wait()
+// awaitCapacity waits while too much waits for the store.
+func (p *process) awaitCapacity() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.itemBytes > maxUnwritten && !p.state.ended {
+		p.written.Wait()
 	}
 }
 
@@ -71,7 +45,7 @@ func (p *process) append(items []session.Item) {
 	p.items = append(p.items, items...)
 }
 
-func (p *process) pokeWriter() { poke(p.dirty) }
+func (p *process) wakeWriter() { wake(p.dirty) }
 
 // write carries changes to the store until stop is closed, then what is left.
 func (p *process) write(ctx context.Context, stop <-chan struct{}) {
@@ -85,7 +59,7 @@ func (p *process) write(ctx context.Context, stop <-chan struct{}) {
 				p.log.ErrorContext(ctx, "cannot write the session's state", "error", err)
 				select {
 				case <-time.After(retry):
-					p.pokeWriter()
+					p.wakeWriter()
 				case <-stop:
 				}
 			}
@@ -103,7 +77,7 @@ const gathering = 2 * time.Millisecond
 // put on record is on its way to Claude meanwhile.
 func (p *process) gather(stop <-chan struct{}) {
 	p.mu.Lock()
-	urgent := p.unsaved
+	urgent := p.state.unsaved
 	p.mu.Unlock()
 	if urgent {
 		return
@@ -120,17 +94,17 @@ func (p *process) gather(stop <-chan struct{}) {
 func (p *process) flush(ctx context.Context) error {
 	p.mu.Lock()
 	progress := session.Progress{Items: p.items}
-	if p.unsaved {
-		state := p.state
-		progress.Process = &state
+	s := p.state
+	if s.unsaved {
+		progress.Process = &s.row
 	}
 	kept, _ := p.conn.(launch.JournaledConn)
-	if kept != nil && (p.offset != p.marked || p.unsaved) {
-		progress.Mark = &session.Mark{ProcessID: p.processID, Offset: p.offset, Memo: transcript.Encode(storedMemo{p.transcript.Memo, p.memo})}
+	if kept != nil && (s.offset != s.stored || s.unsaved) {
+		progress.Mark = &session.Mark{ProcessID: p.processID, Offset: s.offset, Memo: transcript.Encode(storedMemo{p.transcript.Memo, s.memo, p.elicited})}
 	}
-	progress.Spent, progress.SpentAt = p.spent, p.spentAt
-	p.items, p.unsaved, p.spent = nil, false, 0
-	p.spending += progress.Spent
+	progress.Spent, progress.SpentAt = s.cost, s.costAt
+	p.items = nil
+	p.transition(saveStarted{})
 	p.mu.Unlock()
 	if len(progress.Items) == 0 && progress.Spent == 0 && progress.Process == nil && progress.Mark == nil {
 		return nil
@@ -138,22 +112,21 @@ func (p *process) flush(ctx context.Context) error {
 
 	forgetLong(progress.Items)
 	_, err := p.o.o.Store.SaveProgress(ctx, p.session.SessionID, progress)
+	saved := saveEnded{err: err, row: progress.Process != nil, offset: -1, cost: progress.Spent}
+	if progress.Mark != nil {
+		saved.offset = progress.Mark.Offset
+	}
 	p.mu.Lock()
-	p.spending -= progress.Spent
+	p.transition(saved)
 	if err != nil {
 		p.items = append(progress.Items, p.items...)
-		p.spent += progress.Spent
-		p.unsaved = p.unsaved || progress.Process != nil
 	} else {
-		// Only now there is room again: while the store fails, the CLI waits.
+		// While the store fails, itemBytes stays and the CLI waits.
 		for _, it := range progress.Items {
 			p.itemBytes -= len(it.Body)
 		}
-		if progress.Mark != nil {
-			p.marked = progress.Mark.Offset
-		}
 	}
-	p.room.Broadcast() // to who waits for room, and to who waits to know what was spent
+	p.written.Broadcast() // to awaitCapacity and admitTurn
 	p.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("write progress: %w", err)

@@ -16,7 +16,7 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.
 	if err != nil {
 		return err
 	}
-	if p := o.process(sessionID); p != nil && p.over() {
+	if p := o.process(sessionID); p != nil && p.snapshot().ended {
 		// It is read as dead before all it leaves is cleared away.
 		if err := p.awaitGone(ctx); err != nil {
 			return err
@@ -41,7 +41,7 @@ func (o *Orchestrator) Touch(sessionID string) {
 	}
 	o.mu.Unlock()
 	if !running {
-		poke(o.rung)
+		wake(o.rung)
 	}
 }
 

@@ -145,7 +145,7 @@ func (o *Orchestrator) unsaved(ctx context.Context, s session.Session) (messageI
 
 // neverRan takes back a process that Run did not take over.
 func (p *process) neverRan(ctx context.Context, why error) error {
-	p.update(func(s *session.ProcessState) { s.State, s.KillReason = session.Dead, "The server was stopped." })
+	p.handle(ctx, exited{stop: "The server was stopped.", at: time.Now()})
 	err := p.flush(context.WithoutCancel(ctx))
 	p.o.remove(p)
 	return errors.Join(why, err)

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,15 +20,12 @@ const (
 	samplesKept = 60 // five minutes
 )
 
-// keepSample is called with the lock held.
-func (p *process) keepSample(s Sample) {
-	if n := len(p.samples); n > 0 && s.At.Sub(p.samples[n-1].At) < sampleEvery {
-		return
+// addSample returns a copy of samples with one more, unless the last is too recent.
+func addSample(samples []Sample, s Sample) []Sample {
+	if n := len(samples); n > 0 && s.At.Sub(samples[n-1].At) < sampleEvery {
+		return samples
 	}
-	if len(p.samples) == samplesKept {
-		p.samples = append(p.samples[:0], p.samples[1:]...)
-	}
-	p.samples = append(p.samples, s)
+	return append(slices.Clone(samples[max(0, len(samples)-samplesKept+1):]), s)
 }
 
 // Vitals are what is known of a running process besides its state.
@@ -56,8 +54,8 @@ func (o *Orchestrator) Vitals(sessionID string) (Vitals, bool) {
 	}
 	p.mu.Lock()
 	v := Vitals{
-		ProcessID: p.processID, HeardAt: p.heard, Samples: append([]Sample(nil), p.samples...), Adopted: p.leftover != nil, Reached: p.conn != nil || p.leftover == nil,
-		Resumed: p.plan.Resume != "", Questions: len(p.questions), Unreadable: p.unreadable, Offset: p.offset, Unwritten: p.itemBytes, RulesRevoked: len(p.taken),
+		ProcessID: p.processID, HeardAt: p.state.lastMessage, Samples: p.state.samples, Adopted: p.leftover != nil, Reached: p.conn != nil || p.leftover == nil,
+		Resumed: p.plan.Resume != "", Questions: len(p.questions), Unreadable: p.unreadable, Offset: p.state.offset, Unwritten: p.itemBytes, RulesRevoked: len(p.taken),
 	}
 	for _, toolName := range p.transcript.RunningCalls() {
 		v.Calls = append(v.Calls, toolName)

@@ -1,0 +1,73 @@
+package orchestrator
+
+import (
+	"context"
+
+	"github.com/sayso-dev/sayso/session"
+)
+
+// snapshot returns the present state.
+func (p *process) snapshot() state {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state
+}
+
+// handle changes the state for an event, performs the effects and returns the state
+// right after the event.
+func (p *process) handle(ctx context.Context, e event) state {
+	p.mu.Lock()
+	effects := p.transition(e)
+	after := p.state
+	p.mu.Unlock()
+	p.perform(ctx, effects)
+	return after
+}
+
+// transition changes the state for an event. It is called with the lock held; the
+// effects are for the caller to perform without it.
+func (p *process) transition(e event) (effects []effect) {
+	p.state, effects = transition(p.state, e)
+	return effects
+}
+
+// perform does what must be done because of an event.
+func (p *process) perform(ctx context.Context, effects []effect) {
+	for _, f := range effects {
+		switch f := f.(type) {
+		case wakeWriter:
+			p.wakeWriter()
+		case wakeSender:
+			p.wakeSender()
+		case notify:
+			p.o.o.Bell.Ring(p.session.SessionID)
+		case settleCalls:
+			for _, call := range f.calls {
+				p.handle(ctx, resultReceived{call.ToolUseID})
+				p.finishElicitations(call.ToolUseID)
+				p.noteFinishedCall(call)
+			}
+			p.handle(ctx, lineSettled{f.offset})
+		case storeStart:
+			begun := true
+			if _, err := p.o.o.Store.UpdateSession(ctx, p.session.SessionID, session.Patch{Begun: &begun}); err != nil {
+				p.log.Error("cannot remember that the session has begun", "error", err)
+			} else {
+				p.handle(ctx, startWasStored{})
+			}
+		case storeDelivery:
+			if err := p.o.o.Store.SetDelivery(ctx, f.requestID, f.delivery); err != nil {
+				p.log.Error("cannot note that an answer was consumed", "error", err)
+			}
+		case endProcess:
+			p.kill(false, false, f.reason)
+		case judgeUnlessAsking:
+			if p.asksOverMCP(ctx) { // it waits for a person, too
+				f.judged.stuck, f.judged.reason = "", ""
+			}
+			p.handle(ctx, f.judged)
+		case logIllegalMove:
+			p.log.Error("refused an illegal change of state", "from", f.from, "to", f.to)
+		}
+	}
+}
