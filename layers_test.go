@@ -89,7 +89,7 @@ var packages = map[string]rule{
 
 	"orchestrator": {
 		layer:    3,
-		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "orchestrator/admission", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace"},
+		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes; the layers below also work while nothing runs",
 	},
@@ -97,6 +97,11 @@ var packages = map[string]rule{
 		layer:  3,
 		ours:   []string{"internal/project"},
 		closed: "processes are admitted where they are started: ask the orchestrator for the limits",
+	},
+	"orchestrator/grants": {
+		layer:  3,
+		ours:   []string{"claude", "claude/config", "claude/rule", "pending"},
+		closed: "grants are revoked by the orchestrator, which also tells the running processes",
 	},
 	"orchestrator/launch": {
 		layer:    3,

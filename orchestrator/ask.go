@@ -71,7 +71,9 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 		}
 		var forgotten []pending.Grant
 		if decision.Allow && r.ToolName != questionTool {
-			decision.UpdatedPermissions, forgotten = p.withTaken(decision.UpdatedPermissions, granted)
+			p.mu.Lock()
+			decision.UpdatedPermissions, forgotten = p.revoked.Approval(decision.UpdatedPermissions, granted)
+			p.mu.Unlock()
 		}
 		decision.Sent = func(err error) {
 			p.answerSent(settled, err)
@@ -85,7 +87,7 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 			p.wakeWriter()
 			p.perform(context.Background(), effects)
 			if reached {
-				p.forgot(ctx, forgotten)
+				p.settleRevoked(ctx, forgotten)
 			}
 		}
 	}

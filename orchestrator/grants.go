@@ -2,18 +2,13 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/claude/config"
-	"github.com/sayso-dev/sayso/claude/rule"
+	"github.com/sayso-dev/sayso/orchestrator/grants"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -88,22 +83,12 @@ func (o *Orchestrator) RevokeFound(ctx context.Context, g pending.Grant, by pend
 // revoke goes from the file to the processes to the store: what dies in between
 // is done again by whoever asks again.
 func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.Actor) (done Revocation, err error) {
-	for _, path := range o.settingsFiles(g.Scope, g.Folder) {
-		var taken bool
-		err := o.o.CLI.As(func() (err error) {
-			taken, err = takeFromFile(ctx, path, g)
-			return err
-		})
-		if err != nil {
-			return done, &InvalidError{Field: "grant", Sentence: fmt.Sprintf("The rule could not be taken out of a settings file, so it holds on: %v.", err)}
-		}
-		if taken {
-			done.Files = append(done.Files, path)
-		}
+	if done.Files, err = o.settingsFiles().Remove(ctx, g); err != nil {
+		return done, &InvalidError{Field: "grant", Sentence: fmt.Sprintf("The rule could not be taken out of a settings file, so it holds on: %v.", err)}
 	}
 	now := time.Now()
-	for _, p := range o.concerned(g) {
-		asks, err := p.takeBack(ctx, g)
+	for _, p := range o.processesObeying(g) {
+		asks, err := p.revoke(ctx, g)
 		switch {
 		case err != nil && !errors.Is(err, ErrNotRunning):
 			p.log.WarnContext(ctx, "cannot make Claude ask again at once", "rule", g.Rule, "error", err)
@@ -124,93 +109,25 @@ func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.A
 	return done, nil
 }
 
-// takeFromFile takes what a grant allows out of a settings file; a file that is
-// not there holds nothing.
-func takeFromFile(ctx context.Context, path string, g pending.Grant) (taken bool, err error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	err = config.Update(ctx, path, func(data []byte) (after []byte, err error) {
-		switch g.Kind {
-		case pending.GrantRule:
-			after, err = config.WithoutRule(data, g.Rule)
-		case pending.GrantDirectory:
-			after, err = config.WithoutDirectory(data, g.Rule)
-		default:
-			mode, _ := json.Marshal(g.Rule) // a string is always encoded
-			now, err := config.Get(data, "permissions", "defaultMode")
-			if err != nil || string(now) != string(mode) {
-				return data, nil
-			}
-			return config.Set(data, nil, "permissions", "defaultMode")
-		}
-		taken = string(after) != string(data)
-		return after, err
-	})
-	return taken, err
+// settingsFiles returns the settings files of the CLI.
+func (o *Orchestrator) settingsFiles() grants.Files {
+	return grants.Files{Getenv: o.o.CLI.Getenv, As: o.o.CLI.As}
 }
 
-// settingsFiles are those in which a grant of that scope may be. Of a folder in a
-// Git repository 2.1.197 keeps its own, 2.1.329 the repository's.
-func (o *Orchestrator) settingsFiles(scope pending.Scope, folder string) []string {
-	name := "settings.json"
-	switch scope {
-	case pending.ScopeUser:
-		return []string{config.Settings(o.o.CLI.Getenv, o.o.CLI.Getenv("HOME"))}
-	case pending.ScopeLocal:
-		name = "settings.local.json"
-	case pending.ScopeProject:
-	default:
-		return nil
-	}
-	if folder == "" {
-		return nil
-	}
-	files := []string{filepath.Join(folder, ".claude", name)}
-	if root, err := config.Project(folder); err == nil && root != folder {
-		files = append(files, filepath.Join(root, ".claude", name))
-	}
-	return files
+// processesObeying returns the running processes in which a grant holds.
+func (o *Orchestrator) processesObeying(g pending.Grant) []*process {
+	root := grants.Project(g.Folder)
+	return slices.DeleteFunc(o.all(), func(p *process) bool { return !p.grantee().Obeys(g, root) })
 }
 
-// concerned are the running processes in which a grant holds.
-func (o *Orchestrator) concerned(g pending.Grant) []*process {
-	o.mu.Lock()
-	running := make([]*process, 0, len(o.processes))
-	for _, p := range o.processes {
-		running = append(running, p)
-	}
-	o.mu.Unlock()
-	root := projectOf(g.Folder)
-	return slices.DeleteFunc(running, func(p *process) bool { return !p.goesBy(g, root) })
+// grantee describes the process for package grants.
+func (p *process) grantee() grants.Process {
+	return grants.Process{SessionID: p.session.SessionID, ProcessID: p.processID, Folder: p.session.CWD}
 }
 
-// goesBy reports whether a grant holds in the process. root is the project of its
-// folder.
-func (p *process) goesBy(g pending.Grant, root string) bool {
-	switch g.Scope {
-	case pending.ScopeUser:
-		return true
-	case pending.ScopeSession:
-		return g.SessionID == p.session.SessionID && (g.ProcessID == "" || g.ProcessID == p.processID)
-	}
-	return g.Folder == p.session.CWD || projectOf(p.session.CWD) == root
-}
-
-func projectOf(folder string) string {
-	if root, err := config.Project(folder); err == nil {
-		return root
-	}
-	return folder
-}
-
-// takeBack makes the process ask again for what a grant allowed. asks says that it
+// revoke makes the process ask again for what a grant allowed. asks reports whether it
 // does so from now on.
-//
-// The CLI has no request that takes a rule away. A rule to ask, which outranks
-// one to allow, does at once what people want; the rule itself goes with the next
-// approval, see [process.withTaken].
-func (p *process) takeBack(ctx context.Context, g pending.Grant) (asks bool, err error) {
+func (p *process) revoke(ctx context.Context, g pending.Grant) (asks bool, err error) {
 	if g.Kind == pending.GrantMode {
 		if p.snapshot().row.PermissionMode != g.Rule {
 			return false, nil
@@ -218,9 +135,7 @@ func (p *process) takeBack(ctx context.Context, g pending.Grant) (asks bool, err
 		return true, p.setPermissionMode(ctx, "default")
 	}
 	p.mu.Lock()
-	if !slices.ContainsFunc(p.taken, func(t pending.Grant) bool { return sameGrant(t, g) }) {
-		p.taken = append(p.taken, g)
-	}
+	p.revoked.Add(g)
 	p.mu.Unlock()
 	if g.Kind != pending.GrantRule {
 		return false, nil
@@ -228,12 +143,7 @@ func (p *process) takeBack(ctx context.Context, g pending.Grant) (asks bool, err
 	return true, p.askAgain(ctx)
 }
 
-func sameGrant(a, b pending.Grant) bool {
-	return a.Kind == b.Kind && a.Rule == b.Rule && a.Scope == b.Scope
-}
-
-// askAgain tells the CLI the rules that were taken back and that it may still
-// know.
+// askAgain makes the CLI ask for what the revoked rules allowed.
 func (p *process) askAgain(ctx context.Context) error {
 	client := p.clientNow()
 	if client == nil {
@@ -248,80 +158,30 @@ func (p *process) askAgain(ctx context.Context) error {
 		return ctx.Err()
 	}
 	p.mu.Lock()
-	var ask []string
-	for _, g := range p.taken {
-		if g.Kind == pending.GrantRule {
-			ask = append(ask, g.Rule)
-		}
-	}
+	settings := p.revoked.Settings()
 	p.mu.Unlock()
-	settings := map[string]any{"permissions": nil}
-	if len(ask) > 0 {
-		settings["permissions"] = map[string]any{"ask": ask}
-	}
 	if err := client.ApplySettings(ctx, settings); err != nil {
 		return fmt.Errorf("orchestrator: make Claude ask again: %w", err)
 	}
 	return nil
 }
 
-// withTaken adds to what an approval grants that the CLI forget what was taken
-// back, and returns what will have been settled once the CLI has it: of rules in
-// files the CLI learns from the file, and the rest is said here.
-func (p *process) withTaken(granted json.RawMessage, answer []pending.Grant) (json.RawMessage, []pending.Grant) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var settled []pending.Grant
-	var list []json.RawMessage
-	for _, g := range p.taken {
-		again := slices.ContainsFunc(answer, func(a pending.Grant) bool { return sameGrant(a, g) })
-		if g.Scope != pending.ScopeSession && !again {
-			continue
-		}
-		settled = append(settled, g)
-		if g.Scope == pending.ScopeSession {
-			list = append(list, removal(g))
-		}
-	}
-	if len(list) == 0 {
-		return granted, settled
-	}
-	var more []json.RawMessage
-	_ = json.Unmarshal(granted, &more) // it is a list, or nothing
-	return transcript.Encode(append(list, more...)), settled
-}
-
-// removal is the update of permissions that makes the CLI forget a grant.
-func removal(g pending.Grant) json.RawMessage {
-	if g.Kind == pending.GrantDirectory {
-		return transcript.Encode(map[string]any{"type": "removeDirectories", "directories": []string{g.Rule}, "destination": g.Scope})
-	}
-	r := rule.Parse(g.Rule)
-	value := map[string]any{"toolName": r.Tool}
-	if r.Content != "" {
-		value["ruleContent"] = r.Content
-	}
-	return transcript.Encode(map[string]any{"type": "removeRules", "rules": []any{value}, "behavior": "allow", "destination": g.Scope})
-}
-
-// forgot notes that the CLI got an approval with what it must forget.
-func (p *process) forgot(ctx context.Context, settled []pending.Grant) {
+// settleRevoked notes that the CLI got an approval that makes it forget grants.
+func (p *process) settleRevoked(ctx context.Context, settled []pending.Grant) {
 	if len(settled) == 0 {
 		return
 	}
 	p.mu.Lock()
-	p.taken = slices.DeleteFunc(p.taken, func(g pending.Grant) bool {
-		return slices.ContainsFunc(settled, func(s pending.Grant) bool { return sameGrant(s, g) })
-	})
+	p.revoked.Settle(settled)
 	p.mu.Unlock()
 	if err := p.askAgain(ctx); err != nil && !errors.Is(err, claude.ErrClosed) && !errors.Is(err, ErrNotRunning) {
 		p.log.WarnContext(ctx, "Claude may ask for what was granted again", "error", err)
 	}
 }
 
-// relearn makes an adopted process ask again for what was taken back since it
-// began: only the former server knew.
-func (p *process) relearn(ctx context.Context) {
+// restoreRevoked makes an adopted process ask again for what was revoked since it
+// started, which only the earlier server knew.
+func (p *process) restoreRevoked(ctx context.Context) {
 	since := p.snapshot().row.StartedAt
 	if since.IsZero() {
 		return
@@ -332,17 +192,17 @@ func (p *process) relearn(ctx context.Context) {
 		return
 	}
 	for _, g := range list {
-		if g.Kind == pending.GrantMode || !p.goesBy(g, projectOf(g.Folder)) {
+		if g.Kind == pending.GrantMode || !p.grantee().Obeys(g, grants.Project(g.Folder)) {
 			continue
 		}
 		p.mu.Lock()
-		p.taken = append(p.taken, g)
+		p.revoked.Add(g)
 		p.mu.Unlock()
 	}
 	p.mu.Lock()
-	some := len(p.taken) > 0
+	none := p.revoked.Len() == 0
 	p.mu.Unlock()
-	if !some {
+	if none {
 		return
 	}
 	if err := p.askAgain(ctx); err != nil {
@@ -360,9 +220,7 @@ func (o *Orchestrator) grantsChanged(ctx context.Context) {
 	o.inForce.Store(&list)
 }
 
-// countGrantUse counts a call that ran without asking for the grants that cover it. The
-// CLI names none of them: 2.1.329 says that a rule was the reason, 2.1.197 not
-// even that.
+// countGrantUse counts a call that ran without asking for the grants that cover it.
 func (p *process) countGrantUse(call transcript.FinishedCall, m *claude.User) {
 	list := p.o.inForce.Load()
 	if list == nil || call.ToolName == "" || call.Failed {
@@ -371,28 +229,19 @@ func (p *process) countGrantUse(call transcript.FinishedCall, m *claude.User) {
 	s := p.snapshot()
 	_, asked := s.memo.Answered[call.ToolUseID]
 	_, asking := s.inFlight[call.ToolUseID]
-	mode := s.row.PermissionMode
-	if asked || asking || mode == "bypassPermissions" {
+	if asked || asking || s.row.PermissionMode == bypass {
 		return
 	}
-	used := rule.Call{Tool: call.ToolName, Input: call.Input, Dir: p.session.CWD, Home: p.o.o.CLI.Getenv("HOME")}
-	for _, g := range *list {
-		if g.Kind != pending.GrantRule || !rule.Parse(g.Rule).Covers(used) || !p.goesBy(g, projectOf(g.Folder)) {
-			continue
-		}
-		why, told := m.Permission(call.ToolUseID)
-		if told && (why.Decision != "accept" || why.Reason != "rule" && why.Reason != "subcommandResults") {
-			return
-		}
-		if !told && mode == "acceptEdits" && rule.Parse("Edit").Covers(used) {
-			return
-		}
-		p.mu.Lock()
+	used := p.grantee().Used(*list, grants.Call{
+		ToolUseID: call.ToolUseID, Tool: call.ToolName, Input: call.Input, Mode: s.row.PermissionMode, Home: p.o.o.CLI.Getenv("HOME"),
+	}, m)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, id := range used {
 		if p.uses == nil {
 			p.uses = map[string]int{}
 		}
-		p.uses[g.GrantID]++
-		p.mu.Unlock()
+		p.uses[id]++
 	}
 }
 
@@ -415,17 +264,11 @@ func (p *process) flushUses(ctx context.Context) {
 	}
 }
 
-// FoundGrant is what a settings file allows.
-type FoundGrant struct {
-	pending.Grant
-	File string
-}
-
-// Found is what the settings files allow, and which of them cannot be read.
-type Found struct {
-	Grants   []FoundGrant
-	Problems []string // sentences
-}
+// Found and FoundGrant are what settings files allow.
+type (
+	Found      = grants.Found
+	FoundGrant = grants.FoundGrant
+)
 
 // foldersLooked bounds for how many sessions the settings of their folder are
 // looked at, those of the latest first.
@@ -435,41 +278,8 @@ const foldersLooked = 200
 // of sessions allow.
 func (o *Orchestrator) FoundGrants(ctx context.Context) (Found, error) {
 	var found Found
-	seen := map[string]bool{}
-	look := func(scope pending.Scope, folder string) {
-		for _, path := range o.settingsFiles(scope, folder) {
-			if seen[path] {
-				continue
-			}
-			seen[path] = true
-			var data []byte
-			err := o.o.CLI.As(func() (err error) {
-				data, err = os.ReadFile(path)
-				return err
-			})
-			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && folder != "" {
-				continue
-			}
-			var rules, directories []string
-			if err == nil {
-				rules, directories, err = config.Granted(data)
-			}
-			if err != nil {
-				found.Problems = append(found.Problems, fmt.Sprintf("%s could not be read: %v.", path, err))
-				continue
-			}
-			add := func(kind pending.GrantKind, texts []string) {
-				for _, text := range texts {
-					g := FoundGrant{pending.Grant{Kind: kind, Rule: text, Scope: scope, Folder: folder}, path}
-					g.GrantID = pending.FoundGrantID(g.Grant)
-					found.Grants = append(found.Grants, g)
-				}
-			}
-			add(pending.GrantRule, rules)
-			add(pending.GrantDirectory, directories)
-		}
-	}
-	look(pending.ScopeUser, "")
+	files := o.settingsFiles()
+	files.Find(&found, pending.ScopeUser, "")
 	page, _, err := o.o.Store.Sessions(ctx, session.Query{Archived: true, Limit: foldersLooked})
 	if err != nil {
 		return Found{}, fmt.Errorf("orchestrator: list sessions: %w", err)
@@ -478,8 +288,8 @@ func (o *Orchestrator) FoundGrants(ctx context.Context) (Found, error) {
 		if s.Kind == session.Agent || s.CWD == "" {
 			continue
 		}
-		look(pending.ScopeLocal, s.CWD)
-		look(pending.ScopeProject, s.CWD)
+		files.Find(&found, pending.ScopeLocal, s.CWD)
+		files.Find(&found, pending.ScopeProject, s.CWD)
 	}
 	return found, nil
 }

@@ -78,7 +78,7 @@ func (p *process) greet(ctx context.Context, client *claude.Client, over <-chan 
 	p.learnCost(ctx, client)
 	if p.leftover != nil {
 		p.reconcile(ctx, hello, asked)
-		p.relearn(ctx)
+		p.restoreRevoked(ctx)
 	}
 	return nil
 }

@@ -15,9 +15,9 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/orchestrator/grants"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
-	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/shim"
 )
@@ -59,7 +59,7 @@ type process struct {
 	firstNoise       string                    // the first of them
 	offs             []string                  // requests that the CLI withdrew before it answered initialize
 	cuts             []transcript.FinishedCall // that may have asked over MCP
-	taken            []pending.Grant           // that were taken back and that the CLI may still know
+	revoked          grants.Revoked            // grants that the CLI may still know
 	uses             map[string]int            // of grants, by id, that are not stored yet
 }
 

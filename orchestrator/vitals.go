@@ -55,7 +55,7 @@ func (o *Orchestrator) Vitals(sessionID string) (Vitals, bool) {
 	p.mu.Lock()
 	v := Vitals{
 		ProcessID: p.processID, HeardAt: p.state.lastMessage, Samples: p.state.samples, Adopted: p.leftover != nil, Reached: p.conn != nil || p.leftover == nil,
-		Resumed: p.plan.Resume != "", Questions: len(p.questions), Unreadable: p.unreadable, Offset: p.state.offset, Unwritten: p.itemBytes, RulesRevoked: len(p.taken),
+		Resumed: p.plan.Resume != "", Questions: len(p.questions), Unreadable: p.unreadable, Offset: p.state.offset, Unwritten: p.itemBytes, RulesRevoked: p.revoked.Len(),
 	}
 	for _, toolName := range p.transcript.RunningCalls() {
 		v.Calls = append(v.Calls, toolName)
