@@ -201,7 +201,7 @@ func TestEveryFaultHasItsCells(t *testing.T) {
 
 func hasTest(t *testing.T, folder, function string) bool {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("..", "..", folder, "*_test.go"))
+	paths, err := filepath.Glob(filepath.Join("..", "..", "..", folder, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
