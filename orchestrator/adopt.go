@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []
 			return nil, nil, err
 		}
 		s.State, s.StateChangedAt = session.Dead, time.Now()
-		s.KillReason, s.PID, s.Memory, s.CPU, s.Stuck = orElse(s.KillReason, reason), 0, 0, 0, ""
+		s.KillReason, s.PID, s.Memory, s.CPU, s.Stuck = cmp.Or(s.KillReason, reason), 0, 0, 0, ""
 		if _, err := o.o.Store.SaveProcess(ctx, s); err != nil {
 			return nil, nil, err
 		}
@@ -92,8 +93,8 @@ func (o *Orchestrator) settleMessage(ctx context.Context, s session.ProcessState
 	return err
 }
 
-// clear ends and removes what is left of processes, all at once.
-func (o *Orchestrator) clear(ctx context.Context, strays []launch.Leftover) {
+// removeStrays ends and removes what is left of processes, all at once.
+func (o *Orchestrator) removeStrays(ctx context.Context, strays []launch.Leftover) {
 	var clearing sync.WaitGroup
 	defer clearing.Wait()
 	for _, left := range strays {
@@ -136,7 +137,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 		mark = session.Mark{} // nothing of it was taken in yet
 	}
 	plan := launchOf(s)
-	if plan.Former, err = o.owesFormer(ctx, id, state.Requests); err != nil {
+	if plan.Earlier, err = o.owesEarlier(ctx, id, state.Requests); err != nil {
 		return nil, err
 	}
 	p := newProcess(o, s, plan)
@@ -197,7 +198,7 @@ func (p *process) recallAllowed(r pending.Request) {
 	if !ok || r.AskerToolUseID == "" {
 		return
 	}
-	p.append(p.transcript.Allow(r.AskerToolUseID, input))
+	p.queueItems(p.transcript.Allow(r.AskerToolUseID, input))
 }
 
 // reconcile holds what is stored against what the CLI says it waits for, which
@@ -256,20 +257,20 @@ func (p *process) reconcile(ctx context.Context, hello *claude.InitializeRespons
 // it: only what comes as can_use_tool.
 func listed(r pending.Request) bool { return r.Source == pending.SourceClaude }
 
-// withdrawn takes note of what the CLI waits for no longer, on the read loop. Only
+// noteWithdrawn takes note of what the CLI waits for no longer, on the read loop. Only
 // reconcile looks at it.
-func (p *process) withdrawn(requestID string) {
+func (p *process) noteWithdrawn(requestID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.leftover != nil && !p.state.initialized {
-		p.offs = append(p.offs, requestID)
+		p.withdrawnIDs = append(p.withdrawnIDs, requestID)
 	}
 }
 
 func (p *process) wasWithdrawn(requestID string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Contains(p.offs, requestID)
+	return slices.Contains(p.withdrawnIDs, requestID)
 }
 
 // recordMissing writes the records of requests that ended in the instant in
@@ -281,7 +282,7 @@ func (p *process) recordMissing(ctx context.Context) {
 		return
 	}
 	for _, r := range missing {
-		p.put(session.ResolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
+		p.addItems(session.ResolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
 	}
 }
 
@@ -298,6 +299,6 @@ func (p *process) withdraw(ctx context.Context, r pending.Request, reason string
 	}
 	r.Status = pending.Withdrawn
 	r.Resolution = &pending.Resolution{Status: r.Status, Reason: reason, At: time.Now()}
-	p.put(session.ResolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
+	p.addItems(session.ResolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
 	return false
 }

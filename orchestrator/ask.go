@@ -60,7 +60,7 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 		p.mu.Lock()
 		effects := p.transition(answerGiven{r.ToolUseID, answered{RequestID: settled.RequestID, ToolName: r.ToolName, At: time.Now()}})
 		if input, ok := transcript.InputAllowedBy(settled); ok {
-			p.append(p.transcript.Allow(r.ToolUseID, input))
+			p.queueItems(p.transcript.Allow(r.ToolUseID, input))
 		}
 		p.mu.Unlock()
 		p.perform(ctx, effects)
@@ -81,7 +81,7 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 			p.mu.Lock()
 			effects := p.transition(answerSent{r.ToolUseID, reached})
 			if !reached {
-				p.append(p.transcript.UndoAllow(r.ToolUseID))
+				p.queueItems(p.transcript.UndoAllow(r.ToolUseID))
 			}
 			p.mu.Unlock()
 			p.wakeWriter()
@@ -116,12 +116,12 @@ func (p *process) await(ctx context.Context, q *question, req pending.Request) (
 
 	// A request that the store cannot take now waits for it, and Claude with it, as
 	// it would for a person.
-	err = p.insist(waiting, "a request of Claude", func() (err error) {
+	err = p.retryStore(waiting, "a request of Claude", func() (err error) {
 		settled, err = p.settle(waiting, req)
 		return err
 	})
 	if settled.Resolution != nil {
-		p.put(session.ResolvedItem(settled, p.speaker(req.AgentID), time.Now()))
+		p.addItems(session.ResolvedItem(settled, p.speaker(req.AgentID), time.Now()))
 	}
 	if err != nil && ctx.Err() != nil {
 		return settled, claude.ErrNoAnswer // the CLI waits no longer
@@ -149,8 +149,8 @@ func (p *process) answerSent(settled pending.Request, err error) {
 
 // settle finds what a person answered to a former process, or asks.
 func (p *process) settle(ctx context.Context, req pending.Request) (pending.Request, error) {
-	settled, carried, err := p.carry(ctx, &req)
-	if carried || passing(err) {
+	settled, carried, err := p.carryAnswer(ctx, &req)
+	if carried || isTemporary(err) {
 		return settled, err
 	}
 	if err != nil {

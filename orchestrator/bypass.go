@@ -88,15 +88,15 @@ func (o *Orchestrator) rights(ctx context.Context) (rights, error) {
 	return r, nil
 }
 
-func (r rights) spare(userID, folder string) bool {
+func (r rights) mayBypass(userID, folder string) bool {
 	who, known := r.people[userID]
 	return known && r.book.May(who, project.Bypass, project.Place{ProjectID: r.book.Of(folder)}) == nil
 }
 
-// maySpare reports whether somebody may have Claude ask nobody in a folder.
-func (o *Orchestrator) maySpare(ctx context.Context, userID, folder string) (bool, error) {
+// mayBypass reports whether somebody may have Claude ask nobody in a folder.
+func (o *Orchestrator) mayBypass(ctx context.Context, userID, folder string) (bool, error) {
 	r, err := o.rights(ctx)
-	return err == nil && r.spare(userID, folder), err
+	return err == nil && r.mayBypass(userID, folder), err
 }
 
 // watchRights looks at the rights again and again until ctx ends, and has Claude ask
@@ -114,12 +114,12 @@ func (o *Orchestrator) watchRights(ctx context.Context) {
 			return
 		case <-pause.C:
 		}
-		for _, p := range o.unspared(ctx) {
+		for _, p := range o.withoutRight(ctx) {
 			if p.asking.CompareAndSwap(false, true) {
 				telling.Go(func() {
 					defer p.asking.Store(false)
-					if _, is := p.sparedBy(); is { // it was not told since the look
-						p.endSparing(ctx)
+					if _, is := p.bypassingFor(); is { // it was not told since the look
+						p.endBypass(ctx)
 					}
 				})
 			}
@@ -127,12 +127,12 @@ func (o *Orchestrator) watchRights(ctx context.Context) {
 	}
 }
 
-// unspared lists the processes that ask nobody, and for which nobody stands any more
+// withoutRight lists the processes that ask nobody, and for which nobody stands any more
 // who may want that.
-func (o *Orchestrator) unspared(ctx context.Context) (list []*process) {
+func (o *Orchestrator) withoutRight(ctx context.Context) (list []*process) {
 	var sparing []*process
 	for _, p := range o.all() {
-		if _, is := p.sparedBy(); is {
+		if _, is := p.bypassingFor(); is {
 			sparing = append(sparing, p)
 		}
 	}
@@ -147,15 +147,15 @@ func (o *Orchestrator) unspared(ctx context.Context) (list []*process) {
 		return nil
 	}
 	for _, p := range sparing {
-		if by, is := p.sparedBy(); is && !r.spare(by, p.session.CWD) {
+		if by, is := p.bypassingFor(); is && !r.mayBypass(by, p.session.CWD) {
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
-// sparedBy is whose right a process lives by that asks nobody.
-func (p *process) sparedBy() (userID string, is bool) {
+// bypassingFor returns whose right a process lives by that asks nobody.
+func (p *process) bypassingFor() (userID string, is bool) {
 	s := p.snapshot()
 	if !s.asksNobody() {
 		return "", false
@@ -163,8 +163,8 @@ func (p *process) sparedBy() (userID string, is bool) {
 	return cmp.Or(s.memo.SparedBy, p.session.OwnerID), true // an old server did not store it
 }
 
-// endSparing has Claude ask from now on, and ends it when it does not take that.
-func (p *process) endSparing(ctx context.Context) {
+// endBypass has Claude ask from now on, and ends it when it does not take that.
+func (p *process) endBypass(ctx context.Context) {
 	mode := "default"
 	err := p.setPermissionMode(ctx, mode)
 	switch {

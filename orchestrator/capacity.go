@@ -100,7 +100,7 @@ func (o *Orchestrator) resumeWaiting(ctx context.Context) {
 		err := o.resumeQueued(ctx, sessionID)
 		switch {
 		case err == nil, ctx.Err() != nil, errors.Is(err, session.ErrNotFound), errors.Is(err, ErrRunning), errors.Is(err, ErrClosing):
-		case passing(err):
+		case isTemporary(err):
 			o.admission.Wait(sessionID)
 		default:
 			o.o.Log.ErrorContext(ctx, "cannot resume a session that waited for capacity", "session_id", sessionID, "error", err)
@@ -121,5 +121,5 @@ func (o *Orchestrator) resumeQueued(ctx context.Context, sessionID string) error
 	if err != nil {
 		return err
 	}
-	return o.sayWhy(ctx, sessionID, o.launch(ctx, s, launchOf(s)))
+	return o.explainDelay(ctx, sessionID, o.launch(ctx, s, launchOf(s)))
 }

@@ -28,8 +28,8 @@ type elicited struct {
 	abandoned chan struct{}
 }
 
-// arrived takes note of a request of the CLI, on its read loop.
-func (p *process) arrived(requestID, subtype string, body json.RawMessage) {
+// noteRequest takes note of a request of the CLI, on its read loop.
+func (p *process) noteRequest(requestID, subtype string, body json.RawMessage) {
 	if subtype != "elicitation" {
 		return
 	}
@@ -54,8 +54,8 @@ var notInToolName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 // toolNameOf is the part of a tool's name that stands for its MCP server.
 func toolNameOf(server string) string { return notInToolName.ReplaceAllString(server, "_") }
 
-// leftElicited are the elicitations that a former server left without an answer.
-func (p *process) leftElicited() map[string]json.RawMessage {
+// openElicitations returns the elicitations that a former server left without an answer.
+func (p *process) openElicitations() map[string]json.RawMessage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	open := make(map[string]json.RawMessage, len(p.elicited))
@@ -99,10 +99,10 @@ func (p *process) elicitationConsumed(requestID string) {
 	}
 }
 
-// elicitationOver forgets an elicitation for which nothing more is to be said. One
+// closeElicitation forgets an elicitation for which nothing more is to be said. One
 // whose answer reached the CLI is kept until its calls are over; without calls
 // nothing else will tell that the CLI acted on it.
-func (p *process) elicitationOver(askerRequestID, answered string) {
+func (p *process) closeElicitation(askerRequestID, answered string) {
 	p.mu.Lock()
 	e := p.elicited[askerRequestID]
 	kept := p.state.detached || e != nil && answered != "" && len(e.Calls) > 0
@@ -129,7 +129,7 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 	}
 	q := p.beginQuestion(abandoned)
 	over := func(answered string) {
-		p.elicitationOver(r.RequestID, answered)
+		p.closeElicitation(r.RequestID, answered)
 		p.endQuestion(q)
 	}
 	settled, err := p.await(ctx, q, p.elicitation(r))

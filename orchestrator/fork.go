@@ -12,14 +12,14 @@ import (
 
 // Fork starts a new session that knows all this one has said.
 func (o *Orchestrator) Fork(ctx context.Context, sessionID string, by pending.Actor) (string, error) {
-	from, err := o.ours(ctx, sessionID)
+	from, err := o.ownSession(ctx, sessionID)
 	if err != nil {
 		return "", err
 	}
 	if !from.Begun {
 		return "", &InvalidError{Field: "session_id", Sentence: "Claude has not said anything in this session yet, so there is nothing to fork."}
 	}
-	settings, err := o.admit(ctx, from)
+	settings, err := o.nextSettings(ctx, from)
 	if err != nil {
 		return "", err
 	}

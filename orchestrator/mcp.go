@@ -56,23 +56,23 @@ func (p *process) noteFinishedCall(c transcript.FinishedCall) {
 		return
 	}
 	p.mu.Lock()
-	p.cuts = append(p.cuts, c)
+	p.finishedCalls = append(p.finishedCalls, c)
 	p.mu.Unlock()
-	wake(p.cutting)
+	wake(p.callsFinished)
 }
 
-// endCuts withdraws what was asked by calls that are over, until ctx ends with the
+// withdrawFinished withdraws what was asked by calls that are over, until ctx ends with the
 // CLI.
-func (p *process) endCuts(ctx context.Context) {
+func (p *process) withdrawFinished(ctx context.Context) {
 	for {
 		select {
-		case <-p.cutting:
+		case <-p.callsFinished:
 		case <-ctx.Done():
 			return // what is left goes with the process
 		}
 		p.mu.Lock()
-		cuts := p.cuts
-		p.cuts = nil
+		cuts := p.finishedCalls
+		p.finishedCalls = nil
 		p.mu.Unlock()
 		p.withdrawMCP(ctx, stoppedWaiting, func(r pending.Request) bool { return callOf(cuts, r) >= 0 })
 		p.recordMCP(ctx, cuts)
@@ -100,7 +100,7 @@ func (p *process) recordMCP(ctx context.Context, over []transcript.FinishedCall)
 		if i >= 0 {
 			agentID = over[i].AgentID
 		}
-		p.put(session.ResolvedItem(r, agentID, r.Resolution.At))
+		p.addItems(session.ResolvedItem(r, agentID, r.Resolution.At))
 		if i < 0 || r.Resolution.Answer == nil {
 			continue
 		}
@@ -112,7 +112,7 @@ func (p *process) recordMCP(ctx context.Context, over []transcript.FinishedCall)
 
 // withdrawMCP withdraws what the process asked over MCP, as far as it is meant.
 func (p *process) withdrawMCP(ctx context.Context, reason string, meant func(pending.Request) bool) {
-	err := p.insist(ctx, "the end of questions over MCP", func() error {
+	err := p.retryStore(ctx, "the end of questions over MCP", func() error {
 		return p.o.withdrawMCP(ctx, p.session.SessionID, reason, meant)
 	})
 	if err != nil && ctx.Err() == nil {

@@ -19,7 +19,7 @@ type memo struct {
 	Spoke bool `json:"spoke,omitempty"`
 	// Ended is the message whose turn has ended last.
 	Ended string `json:"ended,omitempty"`
-	// SparedBy is the user id of whoever had Claude ask nobody; see endSparing.
+	// SparedBy is the user id of whoever had Claude ask nobody; see endBypass.
 	SparedBy string `json:"spared_by,omitempty"`
 }
 

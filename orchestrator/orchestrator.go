@@ -69,7 +69,7 @@ type Orchestrator struct {
 	settled  chan struct{} // closed by Run once what a former server left is settled
 	closing  chan struct{} // closed by Run when it begins to end
 
-	rung      chan struct{} // sessions are in touched; capacity 1, never closed
+	answered  chan struct{} // sessions are in touched; capacity 1, never closed
 	admission *admission.Control
 	starter   *launch.Starter
 
@@ -85,7 +85,7 @@ func New(o Options) *Orchestrator {
 		launches:  make(chan *process),
 		settled:   make(chan struct{}),
 		closing:   make(chan struct{}),
-		rung:      make(chan struct{}, 1),
+		answered:  make(chan struct{}, 1),
 		processes: make(map[string]*process),
 		touched:   make(map[string]bool),
 	}
@@ -115,7 +115,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		running.Go(func() {
 			p.run(ctx)
 			o.remove(p)
-			o.goOn(ctx, p)
+			o.continueSession(ctx, p)
 		})
 	}
 	for _, p := range adopted {
@@ -125,7 +125,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	// What is in the way of a new process of its session goes first; none of it
 	// holds up what was adopted.
 	running.Go(func() {
-		o.clear(ctx, strays)
+		o.removeStrays(ctx, strays)
 		close(o.settled)
 	})
 	ticker := time.NewTicker(o.rules().Limits.Sample)
@@ -139,7 +139,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 			return nil
 		case p := <-o.launches:
 			drive(p)
-		case <-o.rung:
+		case <-o.answered:
 			running.Go(func() { o.resumeAnswered(ctx) })
 		case <-o.admission.Freed():
 			running.Go(func() { o.resumeWaiting(ctx) })
@@ -151,9 +151,9 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	}
 }
 
-// ours is a session in which this server may run Claude. The error is an
+// ownSession returns a session in which this server may run Claude. The error is an
 // [InvalidError] for one that holds only what an outsider asks.
-func (o *Orchestrator) ours(ctx context.Context, sessionID string) (session.Session, error) {
+func (o *Orchestrator) ownSession(ctx context.Context, sessionID string) (session.Session, error) {
 	s, err := o.o.Store.Session(ctx, sessionID)
 	if err == nil && s.Kind != session.Ours {
 		err = &InvalidError{Field: "session_id", Sentence: "Claude does not run here for this session: it holds what an agent elsewhere asks. Its questions can be answered."}

@@ -38,10 +38,10 @@ type process struct {
 	kills chan killRequest // capacity 1, never closed
 	dirty chan struct{}    // something waits to be written; capacity 1, never closed
 	gone  chan struct{}    // closed by the orchestrator when the process is forgotten
-	// cutting: something is in cuts; capacity 1, never closed.
-	cutting chan struct{}
-	telling chan struct{} // the turn to tell which rules were taken back; capacity 1, never closed
-	asking  atomic.Bool   // it is being told to ask again
+	// callsFinished: something is in cuts; capacity 1, never closed.
+	callsFinished chan struct{}
+	telling       chan struct{} // the turn to tell which rules were taken back; capacity 1, never closed
+	asking        atomic.Bool   // it is being told to ask again
 
 	mu         sync.Mutex // protects following
 	state      state      // changed by transition alone
@@ -57,8 +57,8 @@ type process struct {
 	skillsRestricted bool
 	unreadable       int                       // lines that were no message
 	firstNoise       string                    // the first of them
-	offs             []string                  // requests that the CLI withdrew before it answered initialize
-	cuts             []transcript.FinishedCall // that may have asked over MCP
+	withdrawnIDs     []string                  // requests that the CLI withdrew before it answered initialize
+	finishedCalls    []transcript.FinishedCall // that may have asked over MCP
 	revoked          grants.Revoked            // grants that the CLI may still know
 	uses             map[string]int            // of grants, by id, that are not stored yet
 }
@@ -72,24 +72,24 @@ func newProcess(o *Orchestrator, s session.Session, plan launchPlan) *process {
 	now := time.Now()
 	p := &process{
 		o: o, session: s, plan: plan,
-		processID:  uuid.NewString(),
-		log:        o.o.Log.With("session_id", s.SessionID),
-		feed:       make(chan struct{}, 1),
-		kills:      make(chan killRequest, 1),
-		dirty:      make(chan struct{}, 1),
-		gone:       make(chan struct{}),
-		cutting:    make(chan struct{}, 1),
-		telling:    make(chan struct{}, 1),
-		questions:  make(map[*question]struct{}),
-		elicited:   make(map[string]*elicited),
-		transcript: transcript.New(),
+		processID:     uuid.NewString(),
+		log:           o.o.Log.With("session_id", s.SessionID),
+		feed:          make(chan struct{}, 1),
+		kills:         make(chan killRequest, 1),
+		dirty:         make(chan struct{}, 1),
+		gone:          make(chan struct{}),
+		callsFinished: make(chan struct{}, 1),
+		telling:       make(chan struct{}, 1),
+		questions:     make(map[*question]struct{}),
+		elicited:      make(map[string]*elicited),
+		transcript:    transcript.New(),
 	}
 	p.written = sync.NewCond(&p.mu)
 	p.state = state{row: session.ProcessState{
 		SessionID: s.SessionID, ProjectID: s.ProjectID, State: session.Starting,
 		StartedAt: now, StateChangedAt: now, Model: s.Model, PermissionMode: s.PermissionMode,
 		ProcessID: p.processID, NodeID: o.o.NodeID, Demo: s.Demo,
-	}, unsaved: true, turnSince: now, lastActivity: now, startStored: s.Begun, earlierQuestions: plan.ContinueTurn || plan.Former}
+	}, unsaved: true, turnSince: now, lastActivity: now, startStored: s.Begun, earlierQuestions: plan.ContinueTurn || plan.Earlier}
 	p.state.memo = memo{Answered: map[string]answered{}, SparedBy: plan.By.UserID}
 	return p
 }
@@ -119,10 +119,10 @@ func (p *process) run(ctx context.Context) {
 	kept, _ := p.conn.(launch.JournaledConn)
 	p.mu.Unlock()
 	if kept != nil {
-		defer p.drop(kept)
+		defer p.detachFrom(kept)
 	}
 	if !detached {
-		p.bury(ctx, stop, reason)
+		p.finalize(ctx, stop, reason)
 	}
 	p.mu.Lock()
 	p.transition(writingEnded{})
@@ -130,7 +130,7 @@ func (p *process) run(ctx context.Context) {
 	p.mu.Unlock()
 	close(stopWriting)
 	writing.Wait()
-	if err := p.insist(ctx, "the last state of the process", func() error { return p.flush(lasting) }); err != nil {
+	if err := p.retryStore(ctx, "the last state of the process", func() error { return p.flush(lasting) }); err != nil {
 		p.log.Error("cannot write the last state of the process", "error", err)
 		return
 	}
@@ -148,18 +148,11 @@ func (p *process) run(ctx context.Context) {
 	}
 }
 
-// drop ends the connection to a process that is kept elsewhere.
-func (p *process) drop(conn launch.JournaledConn) {
+// detachFrom ends the connection to a process that is kept elsewhere.
+func (p *process) detachFrom(conn launch.JournaledConn) {
 	if err := conn.Detach(); err != nil {
 		p.log.Warn("letting go of Claude was not clean", "error", err)
 	}
-}
-
-func orElse(s, other string) string {
-	if s != "" {
-		return s
-	}
-	return other
 }
 
 // startAndDrive starts the CLI, or takes it over, drives it until it is gone or
@@ -167,7 +160,7 @@ func orElse(s, other string) string {
 // ended it.
 func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 	if p.leftover != nil {
-		conn, err := p.takeOver(ctx)
+		conn, err := p.attach(ctx)
 		if err == nil {
 			return p.drive(ctx, lasting, conn)
 		}
@@ -204,7 +197,7 @@ func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
 			p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
 		}
 	}
-	if err := p.recheck(ctx); err != nil {
+	if err := p.recheckSettings(ctx); err != nil {
 		return nil, err
 	}
 	spec.UserSettingsOnly = p.plan.settings.leaveOut
@@ -231,11 +224,11 @@ func startSentence(err error) string {
 	return fmt.Sprintf("Claude could not be started: %v.", err)
 }
 
-// hungPatience is how long a shim that does not answer may go on so: a machine
+// hungTimeout is how long a shim that does not answer may go on so: a machine
 // that is short of time, as after its start, is no reason to end a session.
-const hungPatience = 10 * time.Second
+const hungTimeout = 10 * time.Second
 
-func (p *process) takeOver(ctx context.Context) (launch.Conn, error) {
+func (p *process) attach(ctx context.Context) (launch.Conn, error) {
 	if err := failpoint.Hit("adopt.before_attach"); err != nil {
 		return nil, err
 	}
@@ -243,7 +236,7 @@ func (p *process) takeOver(ctx context.Context) (launch.Conn, error) {
 		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
 	}
 	conn, err := p.leftover.Attach(ctx, p.snapshot().offset)
-	for began := time.Now(); errors.Is(err, shim.ErrHung) && time.Since(began) < hungPatience; {
+	for began := time.Now(); errors.Is(err, shim.ErrHung) && time.Since(began) < hungTimeout; {
 		p.log.WarnContext(ctx, "the process that a former server left does not answer yet", "error", err)
 		p.handle(ctx, attachDelayed{})
 		select {
@@ -270,10 +263,10 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 	client := claude.NewClient(conn, claude.Options{
 		CanUseTool:   p.ask,
 		Elicitation:  p.elicit,
-		HookCallback: p.beforeTool,
-		Open:         p.leftElicited(),
-		OnRequest:    p.arrived,
-		OnWithdrawn:  p.withdrawn,
+		HookCallback: p.handleToolHook,
+		Open:         p.openElicitations(),
+		OnRequest:    p.noteRequest,
+		OnWithdrawn:  p.noteWithdrawn,
 		OnMessage:    p.handleMessage,
 		OnUnreadable: p.handleUnreadable,
 	})
@@ -286,7 +279,7 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 	over := make(chan struct{}) // closed when the CLI is gone and all it asked is settled
 	life, endLife := context.WithCancel(lasting)
 	defer endLife()
-	tasks.Go(func() { p.endCuts(life) })
+	tasks.Go(func() { p.withdrawFinished(life) })
 	tasks.Go(func() {
 		defer close(over)
 		defer endLife()
@@ -300,11 +293,11 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 			_ = conn.Kill() // a CLI that cannot be heard must not go on
 		}
 	})
-	tasks.Go(func() { p.end(ctx, over) })
-	startError := p.greet(lasting, client, over)
+	tasks.Go(func() { p.awaitEnd(ctx, over) })
+	startError := p.initialize(lasting, client, over)
 	if startError == nil {
 		p.handle(lasting, initializeDone{})
-		p.serve(lasting, over)
+		p.sendMessages(lasting, over)
 	} else if !errors.Is(startError, errGone) && !p.snapshot().detached {
 		p.log.ErrorContext(ctx, "Claude did not start properly", "error", startError)
 		_ = conn.Kill()

@@ -12,7 +12,7 @@ import (
 
 // Resume starts a dead session again. A turn that was cut off goes on by itself.
 func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.Actor) error {
-	s, err := o.ours(ctx, sessionID)
+	s, err := o.ownSession(ctx, sessionID)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (o *Orchestrator) Touch(sessionID string) {
 	}
 	o.mu.Unlock()
 	if !running {
-		wake(o.rung)
+		wake(o.answered)
 	}
 }
 
@@ -71,29 +71,29 @@ func (o *Orchestrator) resumeIfAnswered(ctx context.Context, sessionID string) e
 	l := launchOf(s)
 	l.ContinueTurn = l.Resume != ""
 	if err := o.launch(ctx, s, l); !errors.Is(err, ErrRunning) && !errors.Is(err, ErrClosing) {
-		return o.sayWhy(ctx, sessionID, err)
+		return o.explainDelay(ctx, sessionID, err)
 	}
 	return nil
 }
 
-// goOn starts the session again when a message or an answer came in while its
+// continueSession starts the session again when a message or an answer came in while its
 // process was on its way out, so that neither waits for a process that will not
 // come. It cannot go round for ever: a process that came up takes at least one
 // message, and an answer counts for the death that it came with.
-func (o *Orchestrator) goOn(ctx context.Context, p *process) {
+func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 	if ctx.Err() != nil {
 		return
 	}
-	if p.neverSaved() {
-		if err := o.beginAfresh(ctx, p); err != nil && !errors.Is(err, ErrClosing) {
+	if p.hasNoTranscript() {
+		if err := o.restartAfresh(ctx, p); err != nil && !errors.Is(err, ErrClosing) {
 			p.log.ErrorContext(ctx, "cannot begin the session afresh", "error", err)
 		}
 		return
 	}
-	if !p.leavesWork() {
+	if !p.continuesAfterExit() {
 		return
 	}
-	err := p.insist(ctx, "what came in while the process ended", func() error {
+	err := p.retryStore(ctx, "what came in while the process ended", func() error {
 		queue, err := o.o.Store.QueuedMessages(ctx, p.session.SessionID)
 		if err != nil {
 			return err
@@ -106,8 +106,8 @@ func (o *Orchestrator) goOn(ctx context.Context, p *process) {
 			}
 			l := launchOf(s)
 			l.By = queue[0].By
-			l.ContinueTurn = l.Resume != "" && p.leavesTurn(queue[0])
-			return o.sayWhy(ctx, s.SessionID, o.launch(ctx, s, l))
+			l.ContinueTurn = l.Resume != "" && p.continuesTurn(queue[0])
+			return o.explainDelay(ctx, s.SessionID, o.launch(ctx, s, l))
 		}
 		if !o.rules().ResumeOnAnswer {
 			return nil
@@ -128,9 +128,9 @@ func (o *Orchestrator) goOn(ctx context.Context, p *process) {
 // noticeDeath is how long it may take to see that a CLI has died.
 const noticeDeath = time.Second
 
-// beginAfresh starts a session again that Claude has no transcript of: it was
+// restartAfresh starts a session again that Claude has no transcript of: it was
 // killed before it had written one. What was said to it is said again.
-func (o *Orchestrator) beginAfresh(ctx context.Context, p *process) error {
+func (o *Orchestrator) restartAfresh(ctx context.Context, p *process) error {
 	begun := false
 	if _, err := o.o.Store.UpdateSession(ctx, p.session.SessionID, session.Patch{Begun: &begun}); err != nil {
 		return err
@@ -145,5 +145,5 @@ func (o *Orchestrator) beginAfresh(ctx context.Context, p *process) error {
 	}
 	l := launchOf(s)
 	l.By = p.plan.By
-	return o.sayWhy(ctx, s.SessionID, o.launch(ctx, s, l))
+	return o.explainDelay(ctx, s.SessionID, o.launch(ctx, s, l))
 }

@@ -53,10 +53,10 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 		return "", err
 	}
 	defer release()
-	if _, err := o.settle(ctx, s, false, r.Consent, r.By); err != nil {
+	if _, err := o.settleTrust(ctx, s, false, r.Consent, r.By); err != nil {
 		return "", err
 	}
-	if err := o.mayTakeUp(r); err != nil {
+	if err := o.checkImport(r); err != nil {
 		return "", err
 	}
 	err = o.o.Store.CreateSession(ctx, s)
@@ -74,7 +74,7 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 		}
 	}
 	if r.Resume != "" {
-		if err := o.takeUp(ctx, s, r.Resume); err != nil {
+		if err := o.importTranscript(ctx, s, r.Resume); err != nil {
 			return "", err
 		}
 	}

@@ -20,9 +20,9 @@ type launchPlan struct {
 	SessionID string
 	// ContinueTurn has a turn that was cut off go on by itself.
 	ContinueTurn bool
-	// Former: a process of the session died with questions that this one may ask
+	// Earlier: a process of the session died with questions that this one may ask
 	// again.
-	Former bool
+	Earlier bool
 	// By is whoever wants the process; zero when the session goes on by itself.
 	By pending.Actor
 	// Retell: Claude does not know the conversation. What a process was told that is
@@ -49,18 +49,18 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	if !s.Demo && !o.rules().Roots.Hold(s.CWD) {
 		return &InvalidError{Field: "cwd", Sentence: fmt.Sprintf("%s is outside the folders that this server may work in now (%s).", s.CWD, strings.Join(o.rules().Roots, ", "))}
 	}
-	if plan.settings, err = o.admit(ctx, s); err != nil {
+	if plan.settings, err = o.nextSettings(ctx, s); err != nil {
 		return err
 	}
 	if s.PermissionMode == bypass {
-		if may, err := o.maySpare(ctx, plan.By.UserID, s.CWD); err != nil {
+		if may, err := o.mayBypass(ctx, plan.By.UserID, s.CWD); err != nil {
 			return fmt.Errorf("orchestrator: launch: %w", err)
 		} else if !may {
 			return errAsksNobody
 		}
 	}
 	var waits bool
-	if plan.Former, waits, err = o.leftOver(ctx, s.SessionID); err != nil {
+	if plan.Earlier, waits, err = o.openQuestions(ctx, s.SessionID); err != nil {
 		return fmt.Errorf("orchestrator: launch: %w", err)
 	}
 	plan.ContinueTurn = plan.ContinueTurn || waits && plan.Resume == s.SessionID
@@ -97,7 +97,7 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 			o.remove(p)
 			return fmt.Errorf("orchestrator: launch: %w", err)
 		}
-		p.put(transcript.Note("unsaved:"+p.processID, "warning", "Claude ended before it had saved the last message, so the message is said again.", time.Now()))
+		p.addItems(transcript.Note("unsaved:"+p.processID, "warning", "Claude ended before it had saved the last message, so the message is said again.", time.Now()))
 	}
 	// Whoever asked for the process finds it starting, not still dead.
 	if err := p.flush(ctx); err != nil {

@@ -68,8 +68,8 @@ type settingsPlan struct {
 	variables map[string]string // with leaveOut
 }
 
-// look reads what the CLI would take from a folder.
-func (o *Orchestrator) look(ctx context.Context, cwd string) (folder.Found, error) {
+// readFolder reads what the CLI would take from a folder.
+func (o *Orchestrator) readFolder(ctx context.Context, cwd string) (folder.Found, error) {
 	allowed, err := o.allowedIn(ctx, cwd)
 	if err != nil {
 		return folder.Found{}, err
@@ -105,8 +105,8 @@ func (o *Orchestrator) allowedIn(ctx context.Context, cwd string) (map[string][]
 
 // settle decides what a process takes from its folder: an [UntrustedError] when
 // nobody has said that yet. What a person says is stored, and on record.
-func (o *Orchestrator) settle(ctx context.Context, s session.Session, out bool, c Consent, by pending.Actor) (settingsPlan, error) {
-	found, err := o.look(ctx, s.CWD)
+func (o *Orchestrator) settleTrust(ctx context.Context, s session.Session, out bool, c Consent, by pending.Actor) (settingsPlan, error) {
+	found, err := o.readFolder(ctx, s.CWD)
 	if err != nil {
 		return settingsPlan{}, err
 	}
@@ -190,10 +190,10 @@ func (o *Orchestrator) Distrust(ctx context.Context, folder, digest string, by p
 	return known, nil
 }
 
-// recheck looks again in the moment before the CLI is started: what was trusted may
+// recheckSettings looks again in the moment before the CLI is started: what was trusted may
 // have been changed since.
-func (p *process) recheck(ctx context.Context) error {
-	found, err := p.o.look(ctx, p.session.CWD)
+func (p *process) recheckSettings(ctx context.Context) error {
+	found, err := p.o.readFolder(ctx, p.session.CWD)
 	if err != nil {
 		return err
 	}
@@ -233,11 +233,11 @@ func itemOf(i folder.Item) FolderItem {
 // Consent takes what a person says about the settings of a session's folder. It
 // holds from the next process on.
 func (o *Orchestrator) Consent(ctx context.Context, sessionID string, c Consent, by pending.Actor) error {
-	s, err := o.ours(ctx, sessionID)
+	s, err := o.ownSession(ctx, sessionID)
 	if err != nil {
 		return err
 	}
-	if _, err := o.settle(ctx, s, false, c, by); err != nil {
+	if _, err := o.settleTrust(ctx, s, false, c, by); err != nil {
 		return err
 	}
 	if err := o.o.Store.LeaveOut(ctx, sessionID, c.LeaveOut); err != nil {
@@ -246,22 +246,22 @@ func (o *Orchestrator) Consent(ctx context.Context, sessionID string, c Consent,
 	return nil
 }
 
-// admit decides for a session that is there what its next process takes.
-func (o *Orchestrator) admit(ctx context.Context, s session.Session) (settingsPlan, error) {
+// nextSettings decides for a session that is there what its next process takes.
+func (o *Orchestrator) nextSettings(ctx context.Context, s session.Session) (settingsPlan, error) {
 	out, err := o.o.Store.LeftOut(ctx, s.SessionID)
 	if err != nil {
 		return settingsPlan{}, fmt.Errorf("orchestrator: settings of a session: %w", err)
 	}
-	return o.settle(ctx, s, out, Consent{}, pending.Actor{})
+	return o.settleTrust(ctx, s, out, Consent{}, pending.Actor{})
 }
 
 // changedMeanwhile is what people read of a session that would have gone on by
 // itself.
 const changedMeanwhile = "The settings of this session's folder are not those that somebody trusted, so Claude was not started by itself. Resume the session to look at them."
 
-// sayWhy has a session that does not go on by itself say why. It does so once:
+// explainDelay has a session that does not go on by itself say why. It does so once:
 // whoever is told of a change would try again.
-func (o *Orchestrator) sayWhy(ctx context.Context, sessionID string, why error) error {
+func (o *Orchestrator) explainDelay(ctx context.Context, sessionID string, why error) error {
 	var full *project.LimitError
 	sentence := changedMeanwhile
 	switch {

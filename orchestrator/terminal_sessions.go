@@ -146,8 +146,8 @@ func (o *Orchestrator) readSaved(s claude.Saved, end, size int64) ([]session.Ite
 	return items.Items(), begin, nil
 }
 
-// mayTakeUp refuses to resume what runs elsewhere: two CLIs would write one file.
-func (o *Orchestrator) mayTakeUp(r StartRequest) error {
+// checkImport refuses to resume what runs elsewhere: two CLIs would write one file.
+func (o *Orchestrator) checkImport(r StartRequest) error {
 	if r.Resume == "" || r.Fork {
 		return nil
 	}
@@ -166,9 +166,9 @@ func (o *Orchestrator) mayTakeUp(r StartRequest) error {
 	return nil
 }
 
-// takeUp copies what was said before a conversation came here to its transcript. A
+// importTranscript copies what was said before a conversation came here to its transcript. A
 // conversation of another folder than the session's is none of its business.
-func (o *Orchestrator) takeUp(ctx context.Context, s session.Session, resume string) error {
+func (o *Orchestrator) importTranscript(ctx context.Context, s session.Session, resume string) error {
 	from, folder, err := o.findSaved(resume)
 	if err != nil || folder != s.CWD {
 		return nil // the CLI says itself when it knows nothing of it

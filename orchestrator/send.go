@@ -23,12 +23,12 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 	if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 {
 		return &InvalidError{Field: "text", Sentence: "The message is empty."}
 	}
-	s, err := o.ours(ctx, m.SessionID)
+	s, err := o.ownSession(ctx, m.SessionID)
 	if err != nil {
 		return err
 	}
 	if o.process(m.SessionID) == nil { // what cannot be said need not wait
-		if _, err := o.admit(ctx, s); err != nil {
+		if _, err := o.nextSettings(ctx, s); err != nil {
 			return err
 		}
 		release, err := o.reserve(ctx, s)
@@ -63,7 +63,7 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 	l.By = m.By
 	// Without room the message waits: it is in the queue by now.
 	if err := o.launch(ctx, s, l); err != nil && !errors.Is(err, ErrRunning) {
-		return o.sayWhy(ctx, m.SessionID, err)
+		return o.explainDelay(ctx, m.SessionID, err)
 	}
 	return nil
 }
@@ -111,8 +111,8 @@ const continueGrace = 5 * time.Second
 // resendPause is how long a message waits that could not be sent.
 const resendPause = time.Second
 
-// serve sends what people say, one message a turn, until the CLI is gone.
-func (p *process) serve(ctx context.Context, over <-chan struct{}) {
+// sendMessages sends what people say, one message a turn, until the CLI is gone.
+func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
 	timer := time.NewTimer(continueGrace)
 	defer timer.Stop()
 	send := func() bool {
@@ -137,7 +137,7 @@ func (p *process) serve(ctx context.Context, over <-chan struct{}) {
 			if p.snapshot().turnEnded {
 				p.handle(ctx, turnEndTaken{})
 				hold = false
-				p.endFormer(ctx)
+				p.endEarlierQuestions(ctx)
 			}
 			p.repeatInterrupt(ctx)
 		case <-timer.C:
@@ -196,7 +196,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 		if !begin() {
 			return false, nil // somebody takes it back
 		}
-		p.put(transcript.UserMessage(m, time.Now()))
+		p.addItems(transcript.UserMessage(m, time.Now()))
 		if err := p.flush(ctx); err != nil {
 			return false, err
 		}
@@ -211,7 +211,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	}
 	if ended && !repeated {
 		begin() // the turn that ended was another's
-		p.put(transcript.UserMessage(m, time.Now()))
+		p.addItems(transcript.UserMessage(m, time.Now()))
 	}
 	if _, err := p.o.o.Store.MarkSent(ctx, m.MessageID, time.Now()); err != nil {
 		return true, fmt.Errorf("take message from the queue: %w", err)

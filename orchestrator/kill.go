@@ -65,9 +65,9 @@ func (p *process) kill(force, byPerson bool, reason string) {
 	}
 }
 
-// end waits for a reason to end the CLI and then does so. It returns when the
+// awaitEnd waits for a reason to end the CLI and then does so. It returns when the
 // CLI is gone, whoever ended it.
-func (p *process) end(ctx context.Context, over <-chan struct{}) {
+func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
 	var k killRequest
 	select {
 	case <-over:
@@ -159,6 +159,6 @@ func (p *process) detach() bool {
 	if !ok {
 		return false
 	}
-	p.drop(kept)
+	p.detachFrom(kept)
 	return true
 }

@@ -25,7 +25,7 @@ func (p *process) handleMessage(m claude.Message) {
 	p.transcript.Ending = cmp.Or(p.state.stopReason, p.state.row.KillReason) // an earlier server began to end it
 	e.change = p.transcript.Apply(m, e.at)
 	e.earlyInterrupt = p.transcript.Interrupt != nil && p.transcript.Interrupt.Early
-	p.append(e.change.Items)
+	p.queueItems(e.change.Items)
 	effects := p.transition(e)
 	p.mu.Unlock()
 	if user, ok := m.(*claude.User); ok { // only these bring results
@@ -46,7 +46,7 @@ const (
 // key, so that a line that is read again is no second note.
 func (p *process) noteReused(what []byte, text string) {
 	key := "reused:" + uuid.NewSHA1(uuid.NameSpaceOID, what).String()
-	p.put(transcript.Note(key, "error", text, time.Now()))
+	p.addItems(transcript.Note(key, "error", text, time.Now()))
 }
 
 // handleUnreadable takes in a line of the CLI that is no message.

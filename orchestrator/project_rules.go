@@ -39,16 +39,16 @@ func initialization() claude.InitializeRequest {
 	}}
 }
 
-// beforeTool makes the CLI ask for a call that rules of the project keep for some people.
+// handleToolHook makes the CLI ask for a call that rules of the project keep for some people.
 // It never fails: 2.1.197 lets a call run whose hook does.
-func (p *process) beforeTool(ctx context.Context, r claude.HookRequest) (output json.RawMessage, err error) {
+func (p *process) handleToolHook(ctx context.Context, r claude.HookRequest) (output json.RawMessage, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			p.log.ErrorContext(ctx, "cannot compare a call with the rules of the project", "error", cause)
 			output, err = hookOutput("ask", unknownRules), nil
 		}
 	}()
-	decision, why, err := p.keptFor(ctx, r.Input)
+	decision, why, err := p.toolRuling(ctx, r.Input)
 	if err != nil {
 		if ctx.Err() == nil {
 			p.log.ErrorContext(ctx, "cannot compare a call with the rules of the project", "error", err)
@@ -71,11 +71,11 @@ func hookOutput(decision, why string) json.RawMessage {
 	}})
 }
 
-// keptFor says why a call must be asked for; decision is "" when the rules of the project
+// toolRuling says why a call must be asked for; decision is "" when the rules of the project
 // say nothing about it. A command whose relative names mean something else where the shell
 // is than in the folder of the session, for a rule, is given back to Claude to be written
 // plainly: people would decide about another one than they see.
-func (p *process) keptFor(ctx context.Context, input json.RawMessage) (decision, why string, err error) {
+func (p *process) toolRuling(ctx context.Context, input json.RawMessage) (decision, why string, err error) {
 	var call struct {
 		Tool  string          `json:"tool_name"`
 		Input json.RawMessage `json:"tool_input"`

@@ -11,10 +11,10 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// leftOver reports whether a process that died left questions, answered or not,
+// openQuestions reports whether a process that died left questions, answered or not,
 // that the next one may ask again, and whether Claude waits for any of them: what
 // it may have heard it has perhaps done.
-func (o *Orchestrator) leftOver(ctx context.Context, sessionID string) (any, waits bool, err error) {
+func (o *Orchestrator) openQuestions(ctx context.Context, sessionID string) (any, waits bool, err error) {
 	open, err := o.o.Registry.Open(ctx, sessionID)
 	if err != nil || len(open) > 0 {
 		return len(open) > 0, len(open) > 0, err
@@ -26,9 +26,9 @@ func (o *Orchestrator) leftOver(ctx context.Context, sessionID string) (any, wai
 	return len(given) > 0, waits, err
 }
 
-// owesFormer is leftOver for a process that runs: what it asked itself does not
+// owesEarlier is openQuestions for a process that runs: what it asked itself does not
 // count. requests are those of the session that can be answered.
-func (o *Orchestrator) owesFormer(ctx context.Context, id launch.ID, requests []pending.Request) (bool, error) {
+func (o *Orchestrator) owesEarlier(ctx context.Context, id launch.ID, requests []pending.Request) (bool, error) {
 	given, err := o.unconsumed(ctx, id.SessionID)
 	if err != nil {
 		return false, err
@@ -37,7 +37,7 @@ func (o *Orchestrator) owesFormer(ctx context.Context, id launch.ID, requests []
 		slices.ContainsFunc(given, func(r pending.Request) bool { return r.ProcessID != id.ProcessID }), nil
 }
 
-// carry looks whether a person has answered this very question to the process
+// carryAnswer looks whether a person has answered this very question to the process
 // before this one, which died without hearing it. Then the answer is carried
 // over, and nobody is asked again. An answer to the same tool with another input
 // is shown beside the new question, and so is one that the process may have heard
@@ -45,11 +45,11 @@ func (o *Orchestrator) owesFormer(ctx context.Context, id launch.ID, requests []
 // carried is false when a person must be asked.
 //
 // Only the turn that was cut off is asked again, so this holds until its end.
-func (p *process) carry(ctx context.Context, req *pending.Request) (settled pending.Request, carried bool, err error) {
+func (p *process) carryAnswer(ctx context.Context, req *pending.Request) (settled pending.Request, carried bool, err error) {
 	if !p.snapshot().earlierQuestions {
 		return pending.Request{}, false, nil
 	}
-	answers, err := p.formerAnswers(ctx)
+	answers, err := p.earlierAnswers(ctx)
 	if err != nil {
 		return pending.Request{}, false, err
 	}
@@ -82,7 +82,7 @@ func (p *process) carry(ctx context.Context, req *pending.Request) (settled pend
 	for _, old := range open {
 		if old.Status == pending.Orphaned && old.ProcessID != p.processID && old.ToolName == req.ToolName && old.Source == req.Source && transcript.SameInput(old.ToolInput, req.ToolInput) {
 			if p.withdraw(ctx, old, "Claude asked this again after it was resumed.") {
-				return p.carry(ctx, req) // it was answered in this very moment
+				return p.carryAnswer(ctx, req) // it was answered in this very moment
 			}
 			break
 		}
@@ -90,9 +90,9 @@ func (p *process) carry(ctx context.Context, req *pending.Request) (settled pend
 	return pending.Request{}, false, nil
 }
 
-// formerAnswers lists what people answered and a former process was not seen to
+// earlierAnswers lists what people answered and a former process was not seen to
 // act on; of those that are Delivered it may have heard.
-func (p *process) formerAnswers(ctx context.Context) ([]pending.Request, error) {
+func (p *process) earlierAnswers(ctx context.Context) ([]pending.Request, error) {
 	given, err := p.o.unconsumed(ctx, p.session.SessionID)
 	if err != nil {
 		return nil, fmt.Errorf("orchestrator: answers to the former process: %w", err)
@@ -106,33 +106,33 @@ func (p *process) formerAnswers(ctx context.Context) ([]pending.Request, error) 
 	return former, nil
 }
 
-// endFormer lets go of what a former process asked, once the turn that was cut
+// endEarlierQuestions lets go of what a former process asked, once the turn that was cut
 // off is over: what was not asked again by then never will be.
-func (p *process) endFormer(ctx context.Context) {
+func (p *process) endEarlierQuestions(ctx context.Context) {
 	if !p.snapshot().earlierQuestions {
 		return
 	}
 	p.handle(ctx, earlierQuestions{false})
 	for more := true; more; {
 		var all bool
-		if more, all = p.dropFormer(ctx); !all {
+		if more, all = p.dropEarlier(ctx); !all {
 			p.handle(ctx, earlierQuestions{true}) // the end of the next turn tries again
 		}
 	}
 }
 
-// dropFormer lets go of what is there now. It reports whether there is more, an
+// dropEarlier lets go of what is there now. It reports whether there is more, an
 // answer that came in this very moment, and whether the store took all of it.
-func (p *process) dropFormer(ctx context.Context) (more, all bool) {
+func (p *process) dropEarlier(ctx context.Context) (more, all bool) {
 	all = true
-	answers, err := p.formerAnswers(ctx)
+	answers, err := p.earlierAnswers(ctx)
 	if err != nil {
 		all = false
 		p.log.ErrorContext(ctx, "cannot read the answers to the former process", "error", err)
 	}
 	for _, old := range answers {
 		if old.Delivery == pending.Queued { // else it was recorded when it was given
-			p.put(session.ResolvedItem(old, p.speaker(old.AgentID), old.Resolution.At))
+			p.addItems(session.ResolvedItem(old, p.speaker(old.AgentID), old.Resolution.At))
 		}
 		if err := p.o.o.Store.SetDelivery(ctx, old.RequestID, pending.Dropped); err != nil {
 			p.log.ErrorContext(ctx, "cannot drop an answer that nobody asked for again", "error", err)
@@ -155,9 +155,9 @@ func (p *process) dropFormer(ctx context.Context) (more, all bool) {
 	return more, all
 }
 
-// settleHeard notes which answers a dead process may have heard, although the
+// settleDelivered notes which answers a dead process may have heard, although the
 // server that gave them did not live to note it. Those are not carried.
-func (p *process) settleHeard(ctx context.Context) error {
+func (p *process) settleDelivered(ctx context.Context) error {
 	var wrote func(requestID string) (bool, error)
 	if p.conn == nil && p.leftover != nil {
 		wrote = p.leftover.Wrote

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -9,9 +10,9 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// bury settles what a dead process leaves: its calls, its requests, its state.
+// finalize settles what a dead process leaves: its calls, its requests, its state.
 // stop says why it was ended, reason why it died if nobody ended it.
-func (p *process) bury(ctx context.Context, stop, reason string) {
+func (p *process) finalize(ctx context.Context, stop, reason string) {
 	p.mu.Lock()
 	abandoned, byPerson := p.transcript.CloseCalls(true), p.state.endedByPerson
 	if i := p.transcript.Interrupt; i != nil && !i.Refused {
@@ -21,26 +22,26 @@ func (p *process) bury(ctx context.Context, stop, reason string) {
 	if stop != "" && byPerson {
 		abandoned = append(abandoned, transcript.Note("ended:"+p.processID, "info", stop, time.Now()))
 	}
-	p.put(abandoned...)
+	p.addItems(abandoned...)
 	// What a person ended asks no more. What died by itself leaves its questions:
 	// they can be answered, and the answers kept for when the session goes on.
 	lasting := context.WithoutCancel(ctx)
-	err := p.insist(ctx, "what a dead process has heard", func() error { return p.settleHeard(lasting) })
+	err := p.retryStore(ctx, "what a dead process has heard", func() error { return p.settleDelivered(lasting) })
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot settle what a dead process has heard", "error", err)
 	}
-	err = p.insist(ctx, "the end of the requests of a dead process", func() (err error) {
+	err = p.retryStore(ctx, "the end of the requests of a dead process", func() (err error) {
 		if byPerson {
 			_, err = p.o.o.Registry.WithdrawAll(lasting, p.session.SessionID, stop)
-		} else if err = p.o.endMCP(lasting, p.session.SessionID, orElse(stop, reason)); err == nil {
-			_, err = p.o.o.Registry.Orphan(lasting, p.session.SessionID, orElse(stop, reason))
+		} else if err = p.o.endMCP(lasting, p.session.SessionID, cmp.Or(stop, reason)); err == nil {
+			_, err = p.o.o.Registry.Orphan(lasting, p.session.SessionID, cmp.Or(stop, reason))
 		}
 		return err
 	})
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot settle the requests of a dead process", "error", err)
 	}
-	err = p.insist(ctx, "the end of the token of a dead process", func() error { return p.o.starter.RevokeTokens(lasting, p.session.SessionID) })
+	err = p.retryStore(ctx, "the end of the token of a dead process", func() error { return p.o.starter.RevokeTokens(lasting, p.session.SessionID) })
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot end the token of a dead process", "error", err)
 	}
@@ -62,7 +63,7 @@ func (p *process) settleMessage(ctx context.Context) {
 	if id == "" || !s.memo.Spoke || !s.working() {
 		return
 	}
-	err := p.insist(ctx, "that a message was said", func() error {
+	err := p.retryStore(ctx, "that a message was said", func() error {
 		_, err := p.o.o.Store.MarkSent(ctx, id, time.Now())
 		return err
 	})
@@ -71,27 +72,27 @@ func (p *process) settleMessage(ctx context.Context) {
 	}
 }
 
-// neverSaved reports whether the CLI could not resume because it knows nothing of
+// hasNoTranscript reports whether the CLI could not resume because it knows nothing of
 // the conversation.
-func (p *process) neverSaved() bool {
+func (p *process) hasNoTranscript() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.conn != nil && !p.state.initialized && p.state.stopReason == "" && p.plan.Resume == p.session.SessionID &&
 		strings.Contains(p.conn.Stderr(), "No conversation found")
 }
 
-// leavesWork reports whether the session should go on with what is queued now
+// continuesAfterExit reports whether the session should go on with what is queued now
 // that the process is gone: not when a person ended it or it never came up. One
 // that ended while no server was there to see it may have come up.
-func (p *process) leavesWork() bool {
+func (p *process) continuesAfterExit() bool {
 	s := p.snapshot()
 	return (s.initialized || p.leftover != nil) && !s.endedByPerson
 }
 
-// leavesTurn reports whether the turn that the process died in is to go on before
+// continuesTurn reports whether the turn that the process died in is to go on before
 // the next message is said: once, for a turn may be what it dies of, and not when
 // the next message may be the turn's own.
-func (p *process) leavesTurn(next session.Message) bool {
+func (p *process) continuesTurn(next session.Message) bool {
 	s := p.snapshot()
 	return s.diedInTurn && !p.plan.ContinueTurn && s.memo.Sending != next.MessageID
 }

@@ -21,8 +21,8 @@ var (
 // goneGrace is how long it may take to see the end of a CLI that takes no line.
 const goneGrace = 2 * time.Second
 
-// greet initialises the CLI. Until it has answered, nothing is sent.
-func (p *process) greet(ctx context.Context, client *claude.Client, over <-chan struct{}) error {
+// initialize initialises the CLI. Until it has answered, nothing is sent.
+func (p *process) initialize(ctx context.Context, client *claude.Client, over <-chan struct{}) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.o.rules().Limits.Start, errNoAnswer)
 	defer cancel()
 	stop := make(chan struct{})

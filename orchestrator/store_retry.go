@@ -12,18 +12,18 @@ import (
 // store cannot take it: the disk is full, or the database away.
 const storePause = time.Second
 
-// passing reports whether the same call to the store may succeed later.
-func passing(err error) bool {
+// isTemporary reports whether the same call to the store may succeed later.
+func isTemporary(err error) bool {
 	return errors.Is(err, pending.ErrUnavailable) || errors.Is(err, pending.ErrUnknownOutcome)
 }
 
-// insist does what the store must take, again and again while it cannot; what is
+// retryStore does what the store must take, again and again while it cannot; what is
 // left undone when ctx ends is done by the next server. The error is that of the
 // last attempt.
-func (p *process) insist(ctx context.Context, what string, do func() error) error {
+func (p *process) retryStore(ctx context.Context, what string, do func() error) error {
 	for told := false; ; told = true {
 		err := do()
-		if err == nil || !passing(err) || ctx.Err() != nil {
+		if err == nil || !isTemporary(err) || ctx.Err() != nil {
 			return err
 		}
 		if !told {

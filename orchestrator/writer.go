@@ -16,14 +16,14 @@ import (
 // it the reader waits, and with it, through the pipe, the CLI.
 const maxUnwritten = 16 << 20
 
-// put has transcript items written. It waits when too much waits already.
-func (p *process) put(items ...session.Item) {
+// addItems has transcript items written. It waits when too much waits already.
+func (p *process) addItems(items ...session.Item) {
 	if len(items) == 0 {
 		return
 	}
 	p.awaitCapacity()
 	p.mu.Lock()
-	p.append(items)
+	p.queueItems(items)
 	p.mu.Unlock()
 	p.wakeWriter()
 }
@@ -37,8 +37,8 @@ func (p *process) awaitCapacity() {
 	}
 }
 
-// append is called with the lock held.
-func (p *process) append(items []session.Item) {
+// queueItems is called with the lock held.
+func (p *process) queueItems(items []session.Item) {
 	for _, it := range items {
 		p.itemBytes += len(it.Body)
 	}
