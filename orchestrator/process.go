@@ -22,8 +22,8 @@ import (
 	"github.com/sayso-dev/sayso/shim"
 )
 
-// process is one incarnation of a session's CLI. Its state changes only in
-// update, which has the row written and the bell rung.
+// process is one process of a session's CLI. Its state changes in transition alone;
+// the writer stores it and notifies.
 type process struct {
 	o         *Orchestrator
 	session   session.Session
@@ -34,14 +34,14 @@ type process struct {
 
 	died time.Time // set by run, read after it
 
-	feed  chan struct{}    // something may be sendable; capacity 1, never closed
+	feed  chan struct{}    // wakes sendMessages; capacity 1, never closed
 	kills chan killRequest // capacity 1, never closed
-	dirty chan struct{}    // something waits to be written; capacity 1, never closed
+	dirty chan struct{}    // wakes the writer; capacity 1, never closed
 	gone  chan struct{}    // closed by the orchestrator when the process is forgotten
-	// callsFinished: something is in cuts; capacity 1, never closed.
+	// callsFinished signals that finishedCalls is not empty; capacity 1, never closed.
 	callsFinished chan struct{}
-	telling       chan struct{} // the turn to tell which rules were taken back; capacity 1, never closed
-	asking        atomic.Bool   // it is being told to ask again
+	telling       chan struct{} // held while the CLI is told which rules were revoked; capacity 1, never closed
+	asking        atomic.Bool   // endBypass runs
 
 	mu         sync.Mutex // protects following
 	state      state      // changed by transition alone
@@ -53,7 +53,7 @@ type process struct {
 	client     *claude.Client
 	questions  map[*question]struct{} // that wait for a person
 	elicited   map[string]*elicited   // by request id of the CLI, until answered
-	// skillsRestricted: the CLI was told not to run the commands that skills hold.
+	// skillsRestricted is set once the CLI was told not to run commands of skills.
 	skillsRestricted bool
 	unreadable       int                       // lines that were no message
 	firstNoise       string                    // the first of them

@@ -5,40 +5,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/sayso-dev/sayso/internal/workspace"
 )
-
-// maxLooked is the largest file that is shown beside a request, in bytes.
-const maxLooked = 512 << 10
-
-// Look is a file as it is now, and when the running Claude of a session last read
-// or wrote it; zero when it was not seen to.
-type Look struct {
-	workspace.File
-	TouchedAt time.Time
-}
-
-// LookAt reads a file for the people of a session: inside its folder and the
-// workspace roots alone.
-func (o *Orchestrator) LookAt(ctx context.Context, sessionID, path string) (Look, error) {
-	s, err := o.o.Store.Session(ctx, sessionID)
-	if err != nil {
-		return Look{}, err
-	}
-	var look Look
-	if p := o.process(sessionID); p != nil {
-		p.mu.Lock()
-		look.TouchedAt = p.transcript.Touched[path]
-		p.mu.Unlock()
-	}
-	err = o.o.CLI.As(func() (err error) {
-		look.File, err = o.rules().Roots.ReadFile(s.CWD, path, maxLooked)
-		return err
-	})
-	return look, err
-}
 
 // SettingsRules are the permission rules of one file of the CLI's settings.
 type SettingsRules struct {
