@@ -126,7 +126,7 @@ check: frontend/node_modules/.package-lock.json e2e/node_modules/.package-lock.j
 	npm run --silent --prefix frontend lint
 	npm run --silent --prefix frontend typecheck
 	npm run --silent --prefix e2e typecheck
-	go test -run '^(TestGoldenMessages|TestTypeScript|TestSchema)$$' ./wsapi
+	go test -run '^(TestGoldenMessages|TestTypeScript|TestSchema)$$' ./wire
 	@scripts/vulncheck --may-be-away
 
 .PHONY: release

@@ -145,7 +145,7 @@ var attackList = []attack{
 	// A command called low.
 	proved(92, "a command that writes or runs code and is called low, so that a batch approves it unseen", "review.TestAttacksAreNotLow", "review.TestLowHasNoEffectInItsText", "review.TestEverydayIsLow", "wsapi.TestRiskAndBatch"),
 	proved(93, "the same, executed: what is called low is run and watched", "review.TestLowCommandsOnlyRead", "review.TestExecutionIsWatched"),
-	proved(94, "reading the server's own files, or secrets through links, as if it were of low risk", "review.TestPrivateIsNotLow", "wsapi.TestLevelFollowsLinks"),
+	proved(94, "reading the server's own files, or secrets through links, as if it were of low risk", "review.TestPrivateIsNotLow", "decision.TestLevelFollowsLinks"),
 	proved(95, "a spelling of a command that hides which programs it runs", "review.TestInvocationsFindProgram", "review.TestInvocationsIncomplete", "review.TestInvocationsFolders"),
 
 	// Rules, and two people who are two.
@@ -207,7 +207,7 @@ var attackList = []attack{
 	proved(126, "a second server on a database in use, a database that is not whole, a signal during the start, a look that changes what it looks at", "store.TestOneServerForADatabase", "cmd/sayso.TestOneServerForAPostgres", "cmd/sayso.TestSecondServerIsRefused", "store.TestWhatIsMissingIsNamed", "store.TestOpeningEndsAnywhere", "cmd/sayso.TestStoppedWhileStarting", "store.TestLookingChangesNothing", "cmd/sayso.TestLookingLeavesEverythingAsItIs", "cmd/sayso.TestCommandsThatAreNotWhole"),
 
 	// The contract.
-	proved(127, "an answer that does not say which session or what kind of request it means; a command or body with any field missing, null, of another type, beyond its bounds or twice", "wsapi.TestEveryFaultOfACommandIsRefused", "wsapi.TestEveryFaultOfABodyIsRefused", "wsapi.TestStrictJSON", "wsapi.TestAnswerOverREST"),
+	proved(127, "an answer that does not say which session or what kind of request it means; a command or body with any field missing, null, of another type, beyond its bounds or twice", "wsapi.TestEveryFaultOfACommandIsRefused", "wsapi.TestEveryFaultOfABodyIsRefused", "wire.TestStrictJSON", "wsapi.TestAnswerOverREST"),
 	proved(128, "an option together with a text of one's own, two options, or both forms of an answer, where one answer is taken, by every way to answer", "pending.TestAnswersThatDoNotFitTheQuestions", "wsapi.TestPromptManagerSubmitAnswer", "wsapi.TestMAXSIMAnswer"),
 	proved(129, "the stream of one project under the number of another; what an agent sends with a fault in any field", "mcpapi.TestPromptManager9InvalidStreamToken", "wsapi.TestPromptManagerSubmitAnswer", "mcpapi.TestEveryFaultOfAToolCallIsRefused", "mcpapi.TestEveryFaultOfAnAdapterBodyIsRefused", "mcpapi.TestUnknownFieldsOfAgentsPass"),
 	proved(130, "requests piped into sayso mcp, whose stdin ends before their answers", "cmd/sayso.TestMCPAnswersWhatWasPipedIntoIt", "mcpapi.TestPromptManagerAnswersWhatItReadBeforeTheEndOfItsInput", "mcpapi.TestPromptManagerEndsWithACancelledRequest"),

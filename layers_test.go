@@ -30,7 +30,7 @@ type rule struct {
 var packages = map[string]rule{
 	"cmd/sayso": {
 		layer:    5,
-		ours:     []string{"internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "session", "shim", "store", "internal/workspace", "wsapi"},
+		ours:     []string{"internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "session", "shim", "store", "wire", "internal/workspace", "wsapi"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "golang.org/x/crypto/acme", "golang.org/x/sync"},
 		closed:   "it is the top layer: it wires the packages together and nothing imports it",
 	},
@@ -80,10 +80,22 @@ var packages = map[string]rule{
 		external: []string{"github.com/google/uuid", "github.com/modelcontextprotocol/go-sdk"},
 		closed:   "it is an edge: what agents see is decided here, and one edge does not call another",
 	},
+	"wire": {
+		layer:    4,
+		ours:     []string{"internal/account", "internal/alert", "internal/project", "internal/review", "pending", "session"},
+		external: []string{"github.com/go-playground/validator/v10"},
+		closed:   "it is the browser's JSON: only the edges that speak it know it, and agents have a JSON of their own",
+	},
+	"wire/wiretest": {
+		layer:    4,
+		testOnly: true,
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/decision", "internal/project", "internal/review", "pending", "session", "wire"},
+		closed:   "it holds samples of messages, for tests only",
+	},
 	"wsapi": {
 		layer:    4,
-		ours:     []string{"internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/failpoint", "internal/oidc", "orchestrator", "pending", "internal/project", "internal/review", "session", "internal/workspace"},
-		external: []string{"github.com/coder/websocket", "github.com/go-playground/validator/v10", "github.com/go-webauthn/webauthn", "github.com/google/uuid"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/decision", "internal/failpoint", "internal/oidc", "orchestrator", "pending", "internal/project", "internal/review", "session", "wire", "internal/workspace"},
+		external: []string{"github.com/coder/websocket", "github.com/go-webauthn/webauthn", "github.com/google/uuid"},
 		closed:   "it is an edge: the browser's JSON is known here alone, and one edge does not call another",
 	},
 
@@ -189,6 +201,16 @@ var packages = map[string]rule{
 		layer:  1,
 		ours:   []string{"pending"},
 		closed: "ask the orchestrator for folders: it knows the roots in force",
+	},
+	"internal/access": {
+		layer:  1,
+		ours:   []string{"internal/account", "pending", "internal/project", "session"},
+		closed: "the edges check what a person may do; the layers below act for the person they are given",
+	},
+	"internal/decision": {
+		layer:  1,
+		ours:   []string{"pending", "internal/review"},
+		closed: "the edges ask it; the stores and pending do not know it",
 	},
 	"internal/project": {
 		layer:  1,

@@ -17,7 +17,7 @@ import type {
 import { root } from './machine.ts'
 
 const golden = <T>(name: string): T =>
-  JSON.parse(readFileSync(`${root}wsapi/testdata/messages/${name}.json`, 'utf8')) as T
+  JSON.parse(readFileSync(`${root}wire/testdata/messages/${name}.json`, 'utf8')) as T
 
 export class Stage {
   /** Of the one session that is on stage. */

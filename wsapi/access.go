@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
@@ -28,16 +29,6 @@ func (s *Server) book(ctx context.Context) (*project.Book, error) {
 	return project.NewBook(projects, people).On(s.o.Disk), nil
 }
 
-// person is who acts, as projects know them.
-func person(who account.Identity) project.Person {
-	return project.Person{UserID: who.User.UserID, Role: who.User.Role, Most: who.Credential.Role}
-}
-
-// placeOf is where a session is.
-func placeOf(ses session.Session) project.Place {
-	return project.Place{ProjectID: ses.InProject, OwnerID: ses.OwnerID, Mode: ses.PermissionMode, Tools: ses.AllowedTools}
-}
-
 // may returns a session in which a person may do something. One that they may not
 // see is [session.ErrNotFound], as one that is not there.
 func (s *Server) may(ctx context.Context, who account.Identity, action project.Action, sessionID string) (session.Session, error) {
@@ -55,7 +46,7 @@ func (s *Server) see(ctx context.Context, who account.Identity, action project.A
 	if err != nil {
 		return session.Session{}, nil, err
 	}
-	err = book.May(person(who), action, placeOf(ses))
+	err = book.May(access.Person(who), action, access.PlaceOf(ses))
 	if errors.Is(err, project.ErrHidden) {
 		return session.Session{}, nil, session.ErrNotFound
 	}
@@ -89,12 +80,12 @@ func (s *Server) mayStart(ctx context.Context, who account.Identity, folder, mod
 		return err
 	}
 	in := project.Place{ProjectID: book.Of(folder)}
-	err = book.May(person(who), project.Start, in)
+	err = book.May(access.Person(who), project.Start, in)
 	if errors.Is(err, project.ErrHidden) {
 		return refuse(http.StatusForbidden, "forbidden", "You may not start sessions in this folder.")
 	}
 	if err != nil {
 		return err
 	}
-	return book.MayLoosen(person(who), in, mode, tools)
+	return book.MayLoosen(access.Person(who), in, mode, tools)
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/internal/account"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // TestAccountEventsAreOnRecord: attack 120. Who gave whom which way in, took it away,
@@ -19,21 +19,21 @@ func TestAccountEventsAreOnRecord(t *testing.T) {
 	h.person("Ada", account.Admin)
 	ada := h.signIn("Ada", from("192.0.2.7"))
 	at := from("192.0.2.7")
-	var bob wsapi.Person
-	h.call("POST", "/api/users", wsapi.PersonCreate{Name: "Bob", Role: account.Viewer, Password: password}, ada, at).into(t, &bob)
+	var bob wire.Person
+	h.call("POST", "/api/users", wire.PersonCreate{Name: "Bob", Role: account.Viewer, Password: password}, ada, at).into(t, &bob)
 	path := "/api/users/" + bob.UserID
 	role, words, yes, no := account.Member, "another four words", true, false
-	for _, change := range []wsapi.PersonChange{{Role: &role}, {Password: &words}, {Disabled: &yes}, {Disabled: &no}} {
+	for _, change := range []wire.PersonChange{{Role: &role}, {Password: &words}, {Disabled: &yes}, {Disabled: &no}} {
 		if a := h.call("PATCH", path, change, ada, at); a.status != 200 {
 			t.Fatalf("got %d %s", a.status, a.body)
 		}
 	}
 	link := h.linkFor(bob.UserID, ada, at)
-	bobs := signedIn(h.call("POST", "/api/login", wsapi.Login{Token: link.Token}, from("192.0.2.8")))
-	token := h.madeToken(wsapi.TokenCreate{Name: "build", ExpiresIn: 60}, bobs)
+	bobs := signedIn(h.call("POST", "/api/login", wire.Login{Token: link.Token}, from("192.0.2.8")))
+	token := h.madeToken(wire.TokenCreate{Name: "build", ExpiresIn: 60}, bobs)
 	h.call("DELETE", "/api/tokens/"+token.Token.TokenID, nil, ada, at)
 	h.call("POST", "/api/logout", "{}", bobs)
-	checkRefusal(t, h.call("POST", "/api/login", wsapi.Login{Username: "bob", Password: "a wrong password"}, from("203.0.113.1")), 401, "not_signed_in")
+	checkRefusal(t, h.call("POST", "/api/login", wire.Login{Username: "bob", Password: "a wrong password"}, from("203.0.113.1")), 401, "not_signed_in")
 	for _, want := range []struct{ what, by, whom, from string }{
 		{"user_created", "Ada", "Bob", "192.0.2.7"},
 		{"role_changed", "Ada", "Bob", "192.0.2.7"},
@@ -74,9 +74,9 @@ func TestGuessesDoNotFillTheTrail(t *testing.T) {
 	}
 	const typed = "canary of a password"
 	for i := range 500 {
-		h.call("POST", "/api/login", wsapi.Login{Username: fmt.Sprint(typed, i), Password: "x"}, from(fmt.Sprintf("203.0.%d.%d", i/250, i%250)))
+		h.call("POST", "/api/login", wire.Login{Username: fmt.Sprint(typed, i), Password: "x"}, from(fmt.Sprintf("203.0.%d.%d", i/250, i%250)))
 		h.call("GET", "/api/me", nil, bearer(typed), from("203.0.113.9"))
-		h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: typed}, from("203.0.113.9"))
+		h.call("POST", "/api/login", wire.Login{Username: "Ada", Password: typed}, from("203.0.113.9"))
 	}
 	after, err := h.recorded("")
 	if err != nil {

@@ -9,15 +9,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // postLogin exchanges the secret of a sign-in link, an API token, or a name and a
 // password for a cookie. The sign-in that the browser had ends, so that nobody can
 // prepare one for another person.
 func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	var body Login
+	var body wire.Login
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func tooManyAttempts(wait time.Duration) *refusal {
 	return ref
 }
 
-func (s *Server) signIn(ctx context.Context, r *http.Request, body Login) (who account.Identity, secret string, err error) {
+func (s *Server) signIn(ctx context.Context, r *http.Request, body wire.Login) (who account.Identity, secret string, err error) {
 	where, from := device(r.UserAgent()), s.remoteAddress(r)
 	if body.Username != "" {
 		who, secret, err = s.o.Directory.SignInByPassword(r.Context(), body.Username, body.Password, where, from)
@@ -155,7 +157,7 @@ func (s *Server) getMe(w http.ResponseWriter, r *http.Request, who account.Ident
 // postSetUp makes the first admin of a server that has none but the one that its
 // start made up.
 func (s *Server) postSetUp(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body SetUp
+	var body wire.SetUp
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -194,7 +196,7 @@ func whole(who account.Identity) error {
 }
 
 func (s *Server) postPassword(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body NewPassword
+	var body wire.NewPassword
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -240,11 +242,11 @@ func (s *Server) getSignIns(w http.ResponseWriter, r *http.Request, who account.
 	if err != nil {
 		return err
 	}
-	list := SignInList{SignIns: make([]SignIn, 0, len(all))}
+	list := wire.SignInList{SignIns: make([]wire.SignIn, 0, len(all))}
 	for _, c := range all {
-		list.SignIns = append(list.SignIns, SignIn{
-			SignInID: c.CredentialID, Device: c.Name, Address: c.Address, CreatedAt: seconds(c.CreatedAt),
-			LastUsedAt: optionalSeconds(c.LastUsedAt), ExpiresAt: optionalSeconds(c.ExpiresAt),
+		list.SignIns = append(list.SignIns, wire.SignIn{
+			SignInID: c.CredentialID, Device: c.Name, Address: c.Address, CreatedAt: wire.Seconds(c.CreatedAt),
+			LastUsedAt: wire.SecondsOrNull(c.LastUsedAt), ExpiresAt: wire.SecondsOrNull(c.ExpiresAt),
 			Current: c.CredentialID == who.Credential.CredentialID, Method: c.Method,
 		})
 	}
@@ -283,7 +285,7 @@ func (s *Server) getTokens(w http.ResponseWriter, r *http.Request, who account.I
 	if err != nil {
 		return err
 	}
-	list := TokenList{Tokens: make([]Token, 0, len(tokens))}
+	list := wire.TokenList{Tokens: make([]wire.Token, 0, len(tokens))}
 	for _, t := range tokens {
 		list.Tokens = append(list.Tokens, wireToken(t))
 	}
@@ -292,7 +294,7 @@ func (s *Server) getTokens(w http.ResponseWriter, r *http.Request, who account.I
 }
 
 func (s *Server) postToken(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body TokenCreate
+	var body wire.TokenCreate
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -314,7 +316,7 @@ func (s *Server) postToken(w http.ResponseWriter, r *http.Request, who account.I
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusCreated, TokenCreated{Token: wireToken(made), Secret: secret})
+	writeJSON(w, http.StatusCreated, wire.TokenCreated{Token: wireToken(made), Secret: secret})
 	return nil
 }
 
@@ -343,7 +345,7 @@ func (s *Server) getUsers(w http.ResponseWriter, r *http.Request, _ account.Iden
 	if err != nil {
 		return err
 	}
-	list := PersonList{Users: make([]Person, 0, len(all))}
+	list := wire.PersonList{Users: make([]wire.Person, 0, len(all))}
 	for _, u := range all {
 		list.Users = append(list.Users, wirePerson(u))
 	}
@@ -352,7 +354,7 @@ func (s *Server) getUsers(w http.ResponseWriter, r *http.Request, _ account.Iden
 }
 
 func (s *Server) postUser(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body PersonCreate
+	var body wire.PersonCreate
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -368,7 +370,7 @@ func (s *Server) postUser(w http.ResponseWriter, r *http.Request, who account.Id
 }
 
 func (s *Server) patchUser(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body PersonChange
+	var body wire.PersonChange
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -402,7 +404,7 @@ func (s *Server) patchUser(w http.ResponseWriter, r *http.Request, who account.I
 		if err := own.Check(); err != nil {
 			return err
 		}
-		if err := s.o.Store.SetUserLimits(ctx, id, now.Name, own, actor(who)); err != nil {
+		if err := s.o.Store.SetUserLimits(ctx, id, now.Name, own, access.Actor(who)); err != nil {
 			return err
 		}
 		s.o.Driver.LimitsChanged()
@@ -436,13 +438,13 @@ func (s *Server) postSignInLink(w http.ResponseWriter, r *http.Request, who acco
 	if last := who.Credential.Until(); !last.IsZero() && last.Before(ends) {
 		ends = last
 	}
-	writeJSON(w, http.StatusCreated, SignInLink{Token: secret, ExpiresAt: seconds(ends)})
+	writeJSON(w, http.StatusCreated, wire.SignInLink{Token: secret, ExpiresAt: wire.Seconds(ends)})
 	return nil
 }
 
-func (s *Server) wireMe(ctx context.Context, who account.Identity) (Me, error) {
-	me := Me{
-		User: User{Name: who.User.Name, Role: who.User.Role}, UserID: who.User.UserID, HasPassword: who.User.HasPassword,
+func (s *Server) wireMe(ctx context.Context, who account.Identity) (wire.Me, error) {
+	me := wire.Me{
+		User: wire.User{Name: who.User.Name, Role: who.User.Role}, UserID: who.User.UserID, HasPassword: who.User.HasPassword,
 	}
 	if s.o.NoSetUp || who.User.HasPassword || who.Credential.Kind != account.Cookie || who.Credential.Limited() {
 		return me, nil
@@ -450,7 +452,7 @@ func (s *Server) wireMe(ctx context.Context, who account.Identity) (Me, error) {
 	var err error
 	if who.User.Role == account.Admin {
 		if me.SetUp, err = s.o.Directory.Unclaimed(ctx); err != nil {
-			return Me{}, err
+			return wire.Me{}, err
 		}
 	}
 	if !me.SetUp {
@@ -459,16 +461,16 @@ func (s *Server) wireMe(ctx context.Context, who account.Identity) (Me, error) {
 	return me, err
 }
 
-func wirePerson(u account.User) Person {
-	return Person{
-		UserID: u.UserID, Name: u.Name, Role: u.Role, Disabled: u.Disabled, HasPassword: u.HasPassword, CreatedAt: seconds(u.CreatedAt),
+func wirePerson(u account.User) wire.Person {
+	return wire.Person{
+		UserID: u.UserID, Name: u.Name, Role: u.Role, Disabled: u.Disabled, HasPassword: u.HasPassword, CreatedAt: wire.Seconds(u.CreatedAt),
 	}
 }
 
-func wireToken(t account.Identity) Token {
-	return Token{
+func wireToken(t account.Identity) wire.Token {
+	return wire.Token{
 		TokenID: t.Credential.CredentialID, Name: t.Credential.Name, User: t.User.Name, Role: t.User.Role,
-		CreatedAt: seconds(t.Credential.CreatedAt), ExpiresAt: optionalSeconds(t.Credential.ExpiresAt),
-		LastUsedAt: optionalSeconds(t.Credential.LastUsedAt), Revoked: t.Credential.Revoked,
+		CreatedAt: wire.Seconds(t.Credential.CreatedAt), ExpiresAt: wire.SecondsOrNull(t.Credential.ExpiresAt),
+		LastUsedAt: wire.SecondsOrNull(t.Credential.LastUsedAt), Revoked: t.Credential.Revoked,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -36,7 +37,7 @@ func TestSignIn(t *testing.T) {
 			h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *wsapi.Options) { o.TLS = row.tls })
 			secret := h.link()
 			a := h.call("POST", "/api/login", map[string]string{"token": secret}, header("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0"))
-			var me wsapi.Me
+			var me wire.Me
 			a.into(t, &me)
 			if a.status != 200 || me.User.Role != account.Admin || me.User.Name != "admin" {
 				t.Fatalf("got %d %s, want the admin", a.status, a.body)
@@ -86,7 +87,7 @@ func TestSignInWithAToken(t *testing.T) {
 	if a.status != 200 || cookie == "" || strings.Contains(cookie, h.token(account.Viewer)) {
 		t.Fatalf("got %d %s with %q, want a cookie of its own", a.status, a.body, cookie)
 	}
-	var me wsapi.Me
+	var me wire.Me
 	h.call("GET", "/api/me", nil, signedIn(a)).into(t, &me)
 	if me.User.Role != account.Viewer {
 		t.Fatalf("got %+v, want the token's user", me.User)
@@ -136,7 +137,7 @@ func TestSignInIsLimited(t *testing.T) {
 	a := h.call("POST", "/api/login", `{"token":"guess"}`, header("X-Forwarded-For", "203.0.113.9"))
 	checkRefusal(t, a, 429, "too_many_attempts")
 	// Who has an address or a token is let in, whoever else fails where they are.
-	if a := h.call("POST", "/api/login", wsapi.Login{Token: h.link()}); a.status != 200 {
+	if a := h.call("POST", "/api/login", wire.Login{Token: h.link()}); a.status != 200 {
 		t.Errorf("a good sign-in link: got %d %s", a.status, a.body)
 	}
 	if n, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || n < 1 || n > 60 {
@@ -150,13 +151,13 @@ func TestSignInIsLimited(t *testing.T) {
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
-	var made wsapi.TokenCreated
-	a := h.as(account.Admin, "POST", "/api/tokens", wsapi.TokenCreate{Name: "dashboard", Role: account.Viewer, ExpiresIn: 3600})
+	var made wire.TokenCreated
+	a := h.as(account.Admin, "POST", "/api/tokens", wire.TokenCreate{Name: "dashboard", Role: account.Viewer, ExpiresIn: 3600})
 	a.into(t, &made)
 	if a.status != 201 || len(made.Secret) != 64 || made.Role != account.Viewer || made.ExpiresAt == nil {
 		t.Fatalf("got %d %s, want a viewer's token that runs out", a.status, a.body)
 	}
-	var me wsapi.Me
+	var me wire.Me
 	h.call("GET", "/api/me", nil, bearer(made.Secret)).into(t, &me)
 	if me.User.Name != "dashboard" || me.User.Role != account.Viewer {
 		t.Fatalf("the token acts as %+v", me.User)

@@ -10,6 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // The ways to answer of the MAXSIM bridge and of the PromptManager, over our own:
@@ -36,7 +37,7 @@ func (s *Server) postMCPAnswer(w http.ResponseWriter, r *http.Request, who accou
 	}
 	c := responseTo(row)
 	if slices.ContainsFunc(one.Options, func(o pending.Option) bool { return o.Value == body.Answer }) {
-		c.Responses = []Response{{ID: one.ID, Values: []string{body.Answer}}}
+		c.Responses = []wire.Response{{ID: one.ID, Values: []string{body.Answer}}}
 	} else {
 		c.Answers = map[string]string{one.Question: body.Answer} // a label, or a text
 	}
@@ -89,7 +90,7 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 	if err != nil {
 		return err
 	}
-	answer := Response{ID: one.ID}
+	answer := wire.Response{ID: one.ID}
 	var labels []string
 	for _, at := range body.SelectedOptions {
 		if at < 0 || at >= len(one.Options) {
@@ -114,7 +115,7 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 		if slices.ContainsFunc(one.Options, func(o pending.Option) bool { return o.Label == answer.Text }) {
 			return refuse(http.StatusUnprocessableEntity, "invalid_answer", "The fields \"answer\" and \"selectedOptions\" name different options.")
 		}
-		c.Responses = []Response{answer}
+		c.Responses = []wire.Response{answer}
 	}
 	s.answerCommand(w, r, commandSpecs["pending_request_response"], c, who, http.StatusOK)
 	return nil
@@ -136,6 +137,6 @@ func onlyQuestion(row pending.Request) (pending.Question, error) {
 }
 
 // responseTo is the command that answers a request, still without an answer.
-func responseTo(row pending.Request) *PendingRequestResponse {
-	return &PendingRequestResponse{SessionID: row.SessionID, RequestID: row.RequestID, RequestType: row.RequestType}
+func responseTo(row pending.Request) *wire.PendingRequestResponse {
+	return &wire.PendingRequestResponse{SessionID: row.SessionID, RequestID: row.RequestID, RequestType: row.RequestType}
 }

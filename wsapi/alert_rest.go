@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // looking tells the alerts what a tab shows.
-func (s *Server) looking(t *tab, c *Looking) {
+func (s *Server) looking(t *tab, c *wire.Looking) {
 	if s.o.Alerts == nil {
 		return
 	}
@@ -64,12 +66,12 @@ func (s *Server) getAlerts(w http.ResponseWriter, r *http.Request, who account.I
 		return err
 	}
 	c := v.Choices
-	out := Alerts{PushKey: v.PushKey, Targets: make([]AlertTarget, 0, len(v.Targets)), Choices: AlertChoices{
-		Wanted:      AlertWanted{Waiting: ways(c, alert.Waiting), Finished: ways(c, alert.Finished), Died: ways(c, alert.Died)},
+	out := wire.Alerts{PushKey: v.PushKey, Targets: make([]wire.AlertTarget, 0, len(v.Targets)), Choices: wire.AlertChoices{
+		Wanted:      wire.AlertWanted{Waiting: ways(c, alert.Waiting), Finished: ways(c, alert.Finished), Died: ways(c, alert.Died)},
 		AllSessions: c.AllSessions, ShowText: c.ShowText, RemindAfter: c.RemindAfter, EscalateAfter: c.EscalateAfter, Language: c.Language,
 	}}
 	if c.Quiet != (alert.Quiet{}) {
-		out.Choices.Quiet = &AlertQuiet{From: c.Quiet.From, To: c.Quiet.To, Zone: c.Quiet.Zone}
+		out.Choices.Quiet = &wire.AlertQuiet{From: c.Quiet.From, To: c.Quiet.To, Zone: c.Quiet.Zone}
 	}
 	for _, t := range v.Targets {
 		out.Targets = append(out.Targets, wireTarget(t))
@@ -88,7 +90,7 @@ func (s *Server) patchAlertChoices(w http.ResponseWriter, r *http.Request, who a
 	if err != nil {
 		return err
 	}
-	var body AlertChoices
+	var body wire.AlertChoices
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -115,7 +117,7 @@ func (s *Server) postAlertTarget(w http.ResponseWriter, r *http.Request, who acc
 	if err != nil {
 		return err
 	}
-	var body AlertTargetCreate
+	var body wire.AlertTargetCreate
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -137,7 +139,7 @@ func (s *Server) postAlertTarget(w http.ResponseWriter, r *http.Request, who acc
 			return refuseField("auth", "This is no key of a browser.")
 		}
 	}
-	made, err := s.o.Alerts.Add(context.WithoutCancel(r.Context()), t, actor(who))
+	made, err := s.o.Alerts.Add(context.WithoutCancel(r.Context()), t, access.Actor(who))
 	if err != nil {
 		return err
 	}
@@ -158,7 +160,7 @@ func (s *Server) deleteAlertTarget(w http.ResponseWriter, r *http.Request, who a
 	if err := whole(who); err != nil {
 		return err
 	}
-	if err := s.o.Alerts.Remove(context.WithoutCancel(r.Context()), userID, r.PathValue("id"), actor(who)); err != nil {
+	if err := s.o.Alerts.Remove(context.WithoutCancel(r.Context()), userID, r.PathValue("id"), access.Actor(who)); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -180,13 +182,13 @@ func (s *Server) postAlertTest(w http.ResponseWriter, r *http.Request, who accou
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, AlertTest{Problem: problem})
+	writeJSON(w, http.StatusOK, wire.AlertTest{Problem: problem})
 	return nil
 }
 
-func wireTarget(t alert.Target) AlertTarget {
-	return AlertTarget{
-		TargetID: t.TargetID, Way: t.Way, Name: t.Name, CreatedAt: seconds(t.CreatedAt),
-		SentAt: optionalSeconds(t.SentAt), Problem: t.Problem,
+func wireTarget(t alert.Target) wire.AlertTarget {
+	return wire.AlertTarget{
+		TargetID: t.TargetID, Way: t.Way, Name: t.Name, CreatedAt: wire.Seconds(t.CreatedAt),
+		SentAt: wire.SecondsOrNull(t.SentAt), Problem: t.Problem,
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/alert"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 func TestAlertsOfAPerson(t *testing.T) {
@@ -20,7 +20,7 @@ func TestAlertsOfAPerson(t *testing.T) {
 	place := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	defer place.Close()
 
-	var before wsapi.Alerts
+	var before wire.Alerts
 	h.as(account.Viewer, "GET", "/api/alerts", nil).into(t, &before)
 	if before.PushKey == "" || len(before.Targets) != 0 || len(before.Choices.Wanted.Waiting) != 3 || before.Choices.Quiet != nil {
 		t.Fatalf("got %+v, want what nobody chose yet", before)
@@ -28,15 +28,15 @@ func TestAlertsOfAPerson(t *testing.T) {
 	chosen := before.Choices
 	chosen.ShowText, chosen.RemindAfter, chosen.Language = true, 5, "de"
 	chosen.Wanted.Waiting = []alert.Way{alert.Webhook}
-	chosen.Quiet = &wsapi.AlertQuiet{From: "22:00", To: "07:00", Zone: "Europe/Berlin"}
+	chosen.Quiet = &wire.AlertQuiet{From: "22:00", To: "07:00", Zone: "Europe/Berlin"}
 	if a := h.as(account.Member, "PATCH", "/api/alerts/choices", chosen); a.status != http.StatusNoContent {
 		t.Fatalf("got %d %s", a.status, a.body)
 	}
 	const secret = "a secret of sixteen or more"
-	made := h.as(account.Member, "POST", "/api/alerts/targets", wsapi.AlertTargetCreate{Way: alert.Webhook, URL: place.URL + "/hidden", Secret: secret})
-	var target wsapi.AlertTarget
+	made := h.as(account.Member, "POST", "/api/alerts/targets", wire.AlertTargetCreate{Way: alert.Webhook, URL: place.URL + "/hidden", Secret: secret})
+	var target wire.AlertTarget
 	made.into(t, &target)
-	var after wsapi.Alerts
+	var after wire.Alerts
 	shown := h.as(account.Member, "GET", "/api/alerts", nil)
 	shown.into(t, &after)
 	if !reflect.DeepEqual(after.Choices, chosen) || len(after.Targets) != 1 || after.Targets[0].Name != strings.TrimPrefix(place.URL, "http://") {
@@ -48,7 +48,7 @@ func TestAlertsOfAPerson(t *testing.T) {
 		}
 	}
 
-	test := func() (out wsapi.AlertTest) {
+	test := func() (out wire.AlertTest) {
 		h.as(account.Member, "POST", "/api/alerts/targets/"+target.TargetID+"/test", nil).into(t, &out)
 		return out
 	}
@@ -61,7 +61,7 @@ func TestAlertsOfAPerson(t *testing.T) {
 	}
 
 	// Nothing of it is anybody else's.
-	var other wsapi.Alerts
+	var other wire.Alerts
 	h.as(account.Admin, "GET", "/api/alerts", nil).into(t, &other)
 	if len(other.Targets) != 0 || other.Choices.ShowText {
 		t.Errorf("an admin sees %+v", other)
@@ -81,15 +81,15 @@ func TestAlertsOfTheServerAreForAdmins(t *testing.T) {
 		body         any
 	}{
 		{"GET", "/api/alerts", nil},
-		{"PATCH", "/api/alerts/choices", wsapi.AlertChoices{}},
-		{"POST", "/api/alerts/targets", wsapi.AlertTargetCreate{Way: alert.Ntfy, URL: "https://ntfy.example.org/t"}},
+		{"PATCH", "/api/alerts/choices", wire.AlertChoices{}},
+		{"POST", "/api/alerts/targets", wire.AlertTargetCreate{Way: alert.Ntfy, URL: "https://ntfy.example.org/t"}},
 		{"DELETE", "/api/alerts/targets/x", nil},
 		{"POST", "/api/alerts/targets/x/test", nil},
 	} {
 		checkRefusal(t, h.as(account.Member, c.method, c.path+"?of=server", c.body), 403, "forbidden")
 		checkRefusal(t, h.as(account.Admin, c.method, c.path+"?of=everybody", c.body), 400, "invalid")
 	}
-	if a := h.as(account.Admin, "POST", "/api/alerts/targets?of=server", wsapi.AlertTargetCreate{Way: alert.Ntfy, URL: "https://ntfy.example.org/t"}); a.status != http.StatusCreated {
+	if a := h.as(account.Admin, "POST", "/api/alerts/targets?of=server", wire.AlertTargetCreate{Way: alert.Ntfy, URL: "https://ntfy.example.org/t"}); a.status != http.StatusCreated {
 		t.Errorf("got %d %s", a.status, a.body)
 	}
 }
@@ -97,7 +97,7 @@ func TestAlertsOfTheServerAreForAdmins(t *testing.T) {
 func TestAlertsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
-	for _, body := range []wsapi.AlertTargetCreate{
+	for _, body := range []wire.AlertTargetCreate{
 		{Way: alert.Webhook, URL: "https://example.org/", Secret: "short"},
 		{Way: alert.Webhook, URL: "gopher://example.org/", Secret: "a secret of sixteen or more"},
 		{Way: alert.Push, URL: "https://push.example.org/", P256DH: "AAAA", Auth: "AAAA"},
@@ -107,10 +107,10 @@ func TestAlertsThatCannotBe(t *testing.T) {
 			t.Errorf("%+v: got %d %s", body, a.status, a.body)
 		}
 	}
-	for _, c := range []wsapi.AlertChoices{
-		{RemindAfter: -1}, {EscalateAfter: 1 << 20}, {Wanted: wsapi.AlertWanted{Died: []alert.Way{"pigeon"}}},
-		{Quiet: &wsapi.AlertQuiet{From: "22:00", To: "25:00", Zone: "Europe/Berlin"}},
-		{Quiet: &wsapi.AlertQuiet{From: "22:00", To: "07:00", Zone: "../../etc/passwd"}},
+	for _, c := range []wire.AlertChoices{
+		{RemindAfter: -1}, {EscalateAfter: 1 << 20}, {Wanted: wire.AlertWanted{Died: []alert.Way{"pigeon"}}},
+		{Quiet: &wire.AlertQuiet{From: "22:00", To: "25:00", Zone: "Europe/Berlin"}},
+		{Quiet: &wire.AlertQuiet{From: "22:00", To: "07:00", Zone: "../../etc/passwd"}},
 	} {
 		checkRefusal(t, h.as(account.Member, "PATCH", "/api/alerts/choices", c), 400, "invalid")
 	}

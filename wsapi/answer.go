@@ -10,43 +10,45 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude/rule"
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
-// do passes the answer on. A repetition is recognised by pending, which stores
+// answer passes an answer on. A repetition is recognised by pending, which stores
 // the command with the answer; so the ack needs no row of its own.
-func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+func (s *Server) answer(ctx context.Context, c *wire.PendingRequestResponse, who account.Identity) (wire.Outcome, error) {
 	if err := givenBy(c.UserID, who); err != nil {
-		return Outcome{}, err
+		return wire.Outcome{}, err
 	}
 	row, ses, book, err := s.seeRequest(ctx, who, project.See, c.RequestID)
 	if err != nil {
-		return Outcome{}, err
+		return wire.Outcome{}, err
 	}
 	if c.SessionID == "" { // over REST: the address names the request
 		c.SessionID = row.SessionID
 	}
 	if c.Batch || len(c.Together) > 0 {
 		if err := s.mayBatch(ctx, who, c, row, ses); err != nil {
-			return Outcome{}, err
+			return wire.Outcome{}, err
 		}
 	}
 	var two bool
 	var mistrusted string
 	if !row.Status.Final() && c.SessionID == row.SessionID {
 		given := pending.Answer{Decision: c.Decision, UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions)}
-		if two, mistrusted, err = s.mayAnswer(ctx, book, person(who), given, row, ses); err != nil {
-			return Outcome{}, err
+		if two, mistrusted, err = s.mayAnswer(ctx, book, access.Person(who), given, row, ses); err != nil {
+			return wire.Outcome{}, err
 		}
 	}
 	sub := pending.Submission{
 		Seen: row, RequestID: c.RequestID, SessionID: c.SessionID, RequestType: c.RequestType, InputHash: c.InputHash,
-		CommandID: c.CommandID, Actor: actor(who), CredentialID: who.Credential.CredentialID,
+		CommandID: c.CommandID, Actor: access.Actor(who), CredentialID: who.Credential.CredentialID,
 		Decision: c.Decision, Message: c.Message, Interrupt: c.Interrupt,
 		UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions),
 		Answers: c.Answers, Two: two, Mistrusted: mistrusted,
@@ -60,12 +62,12 @@ func (c *PendingRequestResponse) do(ctx context.Context, s *Server, who account.
 		sub.Responses = append(sub.Responses, pending.Response{ID: r.ID, Values: r.Values, Text: r.Text})
 	}
 	if err := failpoint.Hit("answer.received"); err != nil {
-		return Outcome{}, err
+		return wire.Outcome{}, err
 	}
 	now, err := s.o.Requests.Answer(ctx, sub)
-	var out Outcome
+	var out wire.Outcome
 	if err == nil && now.Held.Stands() {
-		out.HeldUntil = optionalSeconds(now.Held.Until)
+		out.HeldUntil = wire.SecondsOrNull(now.Held.Until)
 	}
 	if err == nil {
 		s.learnFrom(ctx, who, c)
@@ -89,7 +91,7 @@ const mostTogether = 20
 
 // mayBatch refuses an answer that is one of several given at once, and needs a look
 // of its own.
-func (s *Server) mayBatch(ctx context.Context, who account.Identity, c *PendingRequestResponse, row pending.Request, ses session.Session) error {
+func (s *Server) mayBatch(ctx context.Context, who account.Identity, c *wire.PendingRequestResponse, row pending.Request, ses session.Session) error {
 	switch {
 	case !c.Batch:
 		return refuseField("together", `The field "together" goes with "batch".`)
@@ -97,7 +99,7 @@ func (s *Server) mayBatch(ctx context.Context, who account.Identity, c *PendingR
 		return refuseField("batch", "Together with others a tool can only be approved, as it was asked and this once. Answer this request on its own.")
 	case row.Policy.Restricts():
 		return refuse(http.StatusUnprocessableEntity, "not_in_a_batch", "Claude Code demands that this is decided on its own. Open it, and decide about it there.")
-	case s.levels.of(row, ses.CWD) != review.Low:
+	case s.levels.Of(row, ses.CWD) != review.Low:
 		return refuse(http.StatusUnprocessableEntity, "not_low_risk", "This is not of low risk, so it cannot be approved together with others. Open it, and decide about it on its own.")
 	case len(c.Together) == 0:
 		return nil
@@ -121,7 +123,7 @@ func (s *Server) mayBatch(ctx context.Context, who account.Identity, c *PendingR
 }
 
 // learnFrom keeps the words of an answer for the next time.
-func (s *Server) learnFrom(ctx context.Context, who account.Identity, c *PendingRequestResponse) {
+func (s *Server) learnFrom(ctx context.Context, who account.Identity, c *wire.PendingRequestResponse) {
 	err := error(nil)
 	if c.Decision == pending.Deny {
 		err = s.learn(ctx, who, account.ReasonPlace, c.Message)
@@ -138,7 +140,7 @@ func (s *Server) learnFrom(ctx context.Context, who account.Identity, c *Pending
 // that another person must approve, too; mistrusted is whoever has approved and may
 // no longer.
 func (s *Server) mayAnswer(ctx context.Context, book *project.Book, me project.Person, given pending.Answer, row pending.Request, ses session.Session) (two bool, mistrusted string, err error) {
-	in := placeOf(ses)
+	in := access.PlaceOf(ses)
 	if row.RequestType != pending.ToolApproval || given.Decision != pending.Allow {
 		return false, "", book.May(me, project.Answer, in)
 	}
@@ -249,22 +251,22 @@ func (s *Server) named(ctx context.Context, who account.Identity, action project
 	return r, err
 }
 
-// do takes back the first of two approvals.
-func (c *WithdrawApproval) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+// withdrawApproval takes back the first of two approvals.
+func (s *Server) withdrawApproval(ctx context.Context, c *wire.WithdrawApproval, who account.Identity) (wire.Outcome, error) {
 	r, err := s.named(ctx, who, project.See, c.SessionID, c.RequestID)
 	if err != nil {
-		return Outcome{}, err
+		return wire.Outcome{}, err
 	}
-	return Outcome{}, s.o.Requests.Unapprove(ctx, r.SessionID, c.RequestID, actor(who))
+	return wire.Outcome{}, s.o.Requests.Unapprove(ctx, r.SessionID, c.RequestID, access.Actor(who))
 }
 
-// do takes back an answer that is held.
-func (c *Undo) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+// undo takes back an answer that is held.
+func (s *Server) undo(ctx context.Context, c *wire.Undo, who account.Identity) (wire.Outcome, error) {
 	r, err := s.named(ctx, who, project.See, c.SessionID, c.RequestID)
 	if err != nil {
-		return Outcome{}, err
+		return wire.Outcome{}, err
 	}
-	return Outcome{}, s.o.Requests.Undo(ctx, r.SessionID, c.RequestID, c.Answer, actor(who))
+	return wire.Outcome{}, s.o.Requests.Undo(ctx, r.SessionID, c.RequestID, c.Answer, access.Actor(who))
 }
 
 // MayCount says whether a held answer may count now that its time has passed:
@@ -309,7 +311,7 @@ func (s *Server) MayCount(ctx context.Context, row pending.Request) (why string,
 	case errors.Is(err, project.ErrHidden), r.status == http.StatusForbidden:
 		return "They may not answer this any more.", nil
 	case r.status < 500:
-		return closed(r.body.Message), nil
+		return wire.Sentence(r.body.Message), nil
 	}
 	return "", err
 }
@@ -326,22 +328,22 @@ func (s *Server) credentialLives(ctx context.Context, credentialID string) (bool
 // extendBy is how much longer one press waits.
 const extendBy = 5 * time.Minute
 
-func (c *Extend) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+func (s *Server) extend(ctx context.Context, c *wire.Extend, who account.Identity) (wire.Outcome, error) {
 	if _, err := s.named(ctx, who, project.Tend, c.SessionID, c.RequestID); err != nil {
-		return Outcome{}, err
+		return wire.Outcome{}, err
 	}
 	to, err := s.o.Requests.Extend(ctx, c.RequestID, extendBy)
 	var no *pending.InvalidError
 	var over *pending.NotOpenError
 	switch {
 	case errors.As(err, &no):
-		return Outcome{}, refuse(http.StatusUnprocessableEntity, "cannot_extend", no.Sentence)
+		return wire.Outcome{}, refuse(http.StatusUnprocessableEntity, "cannot_extend", no.Sentence)
 	case errors.As(err, &over):
 		r := s.code(err)
 		r.body.Message = "This request is no longer open, so it cannot wait longer."
-		return Outcome{}, r
+		return wire.Outcome{}, r
 	}
-	return Outcome{ExpiresAt: optionalSeconds(to)}, err
+	return wire.Outcome{ExpiresAt: wire.SecondsOrNull(to)}, err
 }
 
 func unlessNull(raw json.RawMessage) json.RawMessage {

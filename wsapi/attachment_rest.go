@@ -11,6 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/attachment"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 const uploadLimit = 33 << 20 // attachment.MaxSize in base64
@@ -21,7 +22,7 @@ const attachmentPolicy = "default-src 'none'; sandbox; frame-ancestors 'none'; b
 
 // postAttachment keeps a file, so that a message may name it.
 func (s *Server) postAttachment(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var up Upload
+	var up wire.Upload
 	if err := readBody(r, &up); err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func (s *Server) attachmentFor(ctx context.Context, id, sessionID string, who ac
 
 // attached are the attachments of a message. Those that came inside the command
 // are kept under ids that follow from it, so that its repetition keeps nothing new.
-func (s *Server) attached(ctx context.Context, list []Attachment, sessionID, commandID string, who account.Identity) ([]session.Attachment, error) {
+func (s *Server) attached(ctx context.Context, list []wire.Attachment, sessionID, commandID string, who account.Identity) ([]session.Attachment, error) {
 	var out []session.Attachment
 	total := 0
 	for i, given := range list {

@@ -9,12 +9,12 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 func (h *house) upload(role account.Role, name string, data []byte) session.AttachmentInfo {
 	h.t.Helper()
-	a := h.as(role, "POST", "/api/attachments", wsapi.Upload{Name: name, Data: data})
+	a := h.as(role, "POST", "/api/attachments", wire.Upload{Name: name, Data: data})
 	if a.status != 201 {
 		h.t.Fatalf("upload: got %d %s", a.status, a.body)
 	}
@@ -72,24 +72,24 @@ func TestAttachmentsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	id := h.session("one")
-	checkRefusal(t, h.as(account.Member, "POST", "/api/attachments", wsapi.Upload{Name: "a.png", Data: []byte{0, 1, 2}}), 422, "invalid_attachment")
-	checkRefusal(t, h.as(account.Member, "POST", "/api/attachments", wsapi.Upload{Name: "a.png"}), 400, "invalid")
+	checkRefusal(t, h.as(account.Member, "POST", "/api/attachments", wire.Upload{Name: "a.png", Data: []byte{0, 1, 2}}), 422, "invalid_attachment")
+	checkRefusal(t, h.as(account.Member, "POST", "/api/attachments", wire.Upload{Name: "a.png"}), 400, "invalid")
 	for _, where := range []string{uuid.NewString(), "..%2Fsayso.db", "x"} {
 		checkRefusal(t, h.as(account.Admin, "GET", "/api/attachments/"+where, nil), 404, "no_attachment")
 	}
-	say := func(role account.Role, list ...wsapi.Attachment) answer {
+	say := func(role account.Role, list ...wire.Attachment) answer {
 		return h.as(role, "POST", "/api/sessions/"+id+"/messages", map[string]any{"text": "Look", "attachments": list})
 	}
-	checkRefusal(t, say(account.Member, wsapi.Attachment{AttachmentID: uuid.NewString()}), 404, "no_attachment")
-	checkRefusal(t, say(account.Member, wsapi.Attachment{AttachmentID: "x"}), 400, "invalid")
-	checkRefusal(t, say(account.Member, wsapi.Attachment{AttachmentID: uuid.NewString(), Data: picture}), 400, "invalid")
-	checkRefusal(t, say(account.Member, wsapi.Attachment{Name: "a.png", Data: []byte{0}}), 422, "invalid_attachment")
+	checkRefusal(t, say(account.Member, wire.Attachment{AttachmentID: uuid.NewString()}), 404, "no_attachment")
+	checkRefusal(t, say(account.Member, wire.Attachment{AttachmentID: "x"}), 400, "invalid")
+	checkRefusal(t, say(account.Member, wire.Attachment{AttachmentID: uuid.NewString(), Data: picture}), 400, "invalid")
+	checkRefusal(t, say(account.Member, wire.Attachment{Name: "a.png", Data: []byte{0}}), 422, "invalid_attachment")
 
 	// Somebody else's file is there for nobody until it is said somewhere.
 	mine := h.upload(account.Member, "mine.png", picture)
 	checkRefusal(t, h.as(account.Admin, "GET", "/api/attachments/"+mine.AttachmentID, nil), 404, "no_attachment")
-	checkRefusal(t, say(account.Admin, wsapi.Attachment{AttachmentID: mine.AttachmentID}), 404, "no_attachment")
-	if a := say(account.Member, wsapi.Attachment{AttachmentID: mine.AttachmentID}); a.status != 202 {
+	checkRefusal(t, say(account.Admin, wire.Attachment{AttachmentID: mine.AttachmentID}), 404, "no_attachment")
+	if a := say(account.Member, wire.Attachment{AttachmentID: mine.AttachmentID}); a.status != 202 {
 		t.Fatalf("got %d %s", a.status, a.body)
 	}
 	if a := h.as(account.Viewer, "GET", "/api/attachments/"+mine.AttachmentID, nil); a.status != 200 {
@@ -97,7 +97,7 @@ func TestAttachmentsThatAreRefused(t *testing.T) {
 	}
 
 	large := h.upload(account.Member, "large.txt", bytes.Repeat([]byte("text "), 4<<20))
-	checkRefusal(t, say(account.Member, wsapi.Attachment{AttachmentID: large.AttachmentID}, wsapi.Attachment{AttachmentID: large.AttachmentID}), 422, "invalid_attachment")
+	checkRefusal(t, say(account.Member, wire.Attachment{AttachmentID: large.AttachmentID}, wire.Attachment{AttachmentID: large.AttachmentID}), 422, "invalid_attachment")
 }
 
 // TestInlineAttachmentIsKeptOnce: the same command again keeps no second file, and
@@ -106,13 +106,13 @@ func TestInlineAttachmentIsKeptOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	id := h.session("one")
-	body := map[string]any{"command_id": uuid.NewString(), "text": "Look", "attachments": []wsapi.Attachment{{Name: "a.pdf", MediaType: "image/png", Data: document}}}
+	body := map[string]any{"command_id": uuid.NewString(), "text": "Look", "attachments": []wire.Attachment{{Name: "a.pdf", MediaType: "image/png", Data: document}}}
 	for range 2 {
 		if a := h.as(account.Member, "POST", "/api/sessions/"+id+"/messages", body); a.status != 202 {
 			t.Fatalf("got %d %s", a.status, a.body)
 		}
 	}
-	var list wsapi.MessageList
+	var list wire.MessageList
 	h.as(account.Viewer, "GET", "/api/sessions/"+id+"/messages", nil).into(t, &list)
 	if len(list.Messages) != 1 || len(list.Messages[0].Attachments) != 1 {
 		t.Fatalf("got %+v", list)

@@ -22,6 +22,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -97,7 +98,7 @@ func TestTokenOfAnAgentIsNobody(t *testing.T) {
 	if _, resp, err := h.tryDial(t.Context(), bearer(secret)); err == nil || resp == nil || resp.StatusCode != 401 {
 		t.Errorf("the WebSocket: %v, %v, want 401", resp, err)
 	}
-	checkRefusal(t, h.call("POST", "/api/login", wsapi.Login{Token: secret}), 401, "not_signed_in")
+	checkRefusal(t, h.call("POST", "/api/login", wire.Login{Token: secret}), 401, "not_signed_in")
 	if asked := h.driver.asked(); len(asked) != 0 {
 		t.Errorf("an agent did %v", asked)
 	}
@@ -136,12 +137,12 @@ func TestSignInTakesNoIdOfTheBrowsers(t *testing.T) {
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
 	h.person("Ada", account.Member)
 	planted := "sayso=" + strings.Repeat("a", 64)
-	a := h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: password}, header("Cookie", planted))
+	a := h.call("POST", "/api/login", wire.Login{Username: "Ada", Password: password}, header("Cookie", planted))
 	if set := a.header.Get("Set-Cookie"); a.status != 200 || strings.HasPrefix(set, planted) {
 		t.Fatalf("got %d with %q, want a cookie of our own", a.status, set)
 	}
 	checkRefusal(t, h.call("GET", "/api/me", nil, header("Cookie", planted)), 401, "not_signed_in")
-	checkRefusal(t, h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: password}, header("Origin", "http://evil.com")), 403, "wrong_origin")
+	checkRefusal(t, h.call("POST", "/api/login", wire.Login{Username: "Ada", Password: password}, header("Origin", "http://evil.com")), 403, "wrong_origin")
 }
 
 // TestRequestOfAnotherSessionIsNoneAtAll: attack 39. Whoever guesses an id in the
@@ -152,7 +153,7 @@ func TestRequestOfAnotherSessionIsNoneAtAll(t *testing.T) {
 	mine, other := h.session("mine"), h.session("other")
 	r, _ := h.ask(other, "a", nil)
 	tab := h.open(account.Member)
-	ack := func(requestID string) *wsapi.ErrorBody {
+	ack := func(requestID string) *wire.ErrorBody {
 		f := allow(r)
 		f["session_id"], f["request_id"] = mine, requestID
 		return tab.do("pending_request_response", f).Error
@@ -170,10 +171,10 @@ func TestSignInEndsOnTheSocketOfItsBrowser(t *testing.T) {
 	for name, end := range map[string]func(h *house, mine, other way) answer{
 		"signed out": func(h *house, mine, _ way) answer { return h.call("POST", "/api/logout", "{}", mine) },
 		"another password": func(h *house, _, other way) answer {
-			return h.call("POST", "/api/me/password", wsapi.NewPassword{CurrentPassword: password, Password: "five more words of mine"}, other)
+			return h.call("POST", "/api/me/password", wire.NewPassword{CurrentPassword: password, Password: "five more words of mine"}, other)
 		},
 		"ended from elsewhere": func(h *house, mine, other way) answer {
-			var list wsapi.SignInList
+			var list wire.SignInList
 			h.call("GET", "/api/sign_ins", nil, mine).into(h.t, &list)
 			for _, s := range list.SignIns {
 				if s.Current {
@@ -201,10 +202,10 @@ func TestSignInEndsOnTheSocketOfItsBrowser(t *testing.T) {
 			if a := end(h, mine, other); a.status != 204 {
 				t.Fatalf("got %d %s", a.status, a.body)
 			}
-			if code, last := gone.closed(); code != wsapi.CloseSignedOut || last["code"] != "signed_out" {
-				t.Errorf("got close %d after %v, want %d", code, last, wsapi.CloseSignedOut)
+			if code, last := gone.closed(); code != wire.CloseSignedOut || last["code"] != "signed_out" {
+				t.Errorf("got close %d after %v, want %d", code, last, wire.CloseSignedOut)
 			}
-			if a := stays.do("ping", nil); a.Result != wsapi.Applied {
+			if a := stays.do("ping", nil); a.Result != wire.Applied {
 				t.Errorf("the other browser: %+v", a)
 			}
 		})
@@ -242,8 +243,8 @@ func TestLogKeepsNoSecretAndNoForgery(t *testing.T) {
 	link, token := h.link(), h.token(account.Admin)
 	cookie := h.signIn("Ada")
 	const forged = "time=2026-01-01T00:00:00Z level=ERROR msg=forged"
-	h.call("POST", "/api/login", wsapi.Login{Token: link}, header("User-Agent", "\x1b[31m"+forged))
-	h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: "a canary of a password"})
+	h.call("POST", "/api/login", wire.Login{Token: link}, header("User-Agent", "\x1b[31m"+forged))
+	h.call("POST", "/api/login", wire.Login{Username: "Ada", Password: "a canary of a password"})
 	h.call("GET", "/api/me?token="+token, nil)
 	h.call("GET", "/api/%0a"+strings.ReplaceAll(forged, " ", "%20"), nil, bearer(token))
 	h.call("PATCH", "/api/sessions/x%0a"+strings.ReplaceAll(forged, " ", "%20"), `{"title":"a canary of a title"}`, bearer(token))
@@ -289,7 +290,7 @@ func TestFramesThatBreakTheProtocol(t *testing.T) {
 	if code, _ := tab.closed(); code != websocket.StatusMessageTooBig && code != -1 {
 		t.Errorf("got close %d, want %d", code, websocket.StatusMessageTooBig)
 	}
-	if a := h.open(account.Viewer).do("ping", nil); a.Result != wsapi.Applied {
+	if a := h.open(account.Viewer).do("ping", nil); a.Result != wire.Applied {
 		t.Errorf("another tab: %+v", a)
 	}
 }
@@ -328,7 +329,7 @@ func TestGuessedTokensAreLimited(t *testing.T) {
 			if a := h.call("GET", "/api/me", nil, bearer(unused)); a.status != 200 {
 				t.Errorf("a token that was never used: got %d", a.status)
 			}
-			checkRefusal(t, h.call("POST", "/api/login", wsapi.Login{Username: "admin", Password: password}), 429, "too_many_attempts")
+			checkRefusal(t, h.call("POST", "/api/login", wire.Login{Username: "admin", Password: password}), 429, "too_many_attempts")
 			if a := h.call("GET", "/api/me", nil, bearer(used)); a.status != 200 {
 				t.Errorf("a token that was good: got %d", a.status)
 			}
@@ -472,7 +473,7 @@ func TestPingFlood(t *testing.T) {
 	var err error
 	for i := 0; err == nil; i++ {
 		if _, err = deaf.Write(flood); i%100 == 0 {
-			if a := other.do("ping", nil); a.Result != wsapi.Applied {
+			if a := other.do("ping", nil); a.Result != wire.Applied {
 				t.Fatalf("another tab: %+v", a)
 			}
 		}
@@ -481,7 +482,7 @@ func TestPingFlood(t *testing.T) {
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		t.Fatal("the connection goes on")
 	}
-	if a := other.do("ping", nil); a.Result != wsapi.Applied {
+	if a := other.do("ping", nil); a.Result != wire.Applied {
 		t.Errorf("another tab: %+v", a)
 	}
 }

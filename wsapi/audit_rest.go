@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 const (
@@ -22,14 +23,6 @@ const (
 	// next one goes on from there.
 	auditScan = 20_000
 )
-
-// AuditState says how far the audit trail was found to be what was written.
-type AuditState struct {
-	Verified int64   `json:"verified"` // the last entry that follows the one before; 0 for none
-	First    int64   `json:"first"`    // the first that is there; those before were removed as the retention says
-	At       float64 `json:"at"`
-	Problem  string  `json:"problem"` // "" when the trail is whole
-}
 
 // auditFilter is what of an entry the filters look at.
 type auditFilter struct {
@@ -59,7 +52,7 @@ func (s *Server) getAudit(w http.ResponseWriter, r *http.Request, _ account.Iden
 	if err != nil {
 		return err
 	}
-	page := AuditPage{Entries: make([]AuditEntry, 0, len(entries)), Next: after}
+	page := wire.AuditPage{Entries: make([]wire.AuditEntry, 0, len(entries)), Next: after}
 	for _, e := range entries {
 		page.Entries, page.Next = append(page.Entries, wireAudit(e)), e.Seq
 	}
@@ -67,26 +60,26 @@ func (s *Server) getAudit(w http.ResponseWriter, r *http.Request, _ account.Iden
 	return nil
 }
 
-func wireAudit(e account.AuditEntry) AuditEntry {
-	return AuditEntry{Seq: e.Seq, Hash: hex.EncodeToString(e.Hash), Entry: e.Body}
+func wireAudit(e account.AuditEntry) wire.AuditEntry {
+	return wire.AuditEntry{Seq: e.Seq, Hash: hex.EncodeToString(e.Hash), Entry: e.Body}
 }
 
 func (s *Server) getNewestAudit(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
-	before, err := number(query.Get("before"), "before", 0, maxSafeInteger)
+	before, err := number(query.Get("before"), "before", 0, wire.MaxSafeInteger)
 	if err != nil {
 		return err
 	}
-	since, err := number(query.Get("since"), "since", 0, maxSafeInteger)
+	since, err := number(query.Get("since"), "since", 0, wire.MaxSafeInteger)
 	if err != nil {
 		return err
 	}
-	until, err := number(query.Get("until"), "until", maxSafeInteger, maxSafeInteger)
+	until, err := number(query.Get("until"), "until", wire.MaxSafeInteger, wire.MaxSafeInteger)
 	if err != nil {
 		return err
 	}
 	person, sessionID, what := query.Get("person"), query.Get("session_id"), query.Get("what")
-	page := AuditPage{Entries: []AuditEntry{}, Next: before}
+	page := wire.AuditPage{Entries: []wire.AuditEntry{}, Next: before}
 	for seen := 0; len(page.Entries) < auditPage && seen < auditScan; {
 		entries, err := s.o.Store.AuditBefore(r.Context(), page.Next, auditPage)
 		if err != nil {
@@ -117,7 +110,7 @@ func (s *Server) getNewestAudit(w http.ResponseWriter, r *http.Request) error {
 
 // getAuditState reads the whole trail and holds each entry against the one before.
 func (s *Server) getAuditState(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	var state AuditState
+	var state wire.AuditState
 	err := account.WalkAudit(r.Context(), s.o.Store, func(e account.AuditEntry) error {
 		if state.First == 0 {
 			state.First = e.Seq
@@ -135,7 +128,7 @@ func (s *Server) getAuditState(w http.ResponseWriter, r *http.Request, _ account
 	case err != nil:
 		return err
 	}
-	state.At = seconds(time.Now())
+	state.At = wire.Seconds(time.Now())
 	writeJSON(w, http.StatusOK, state)
 	return nil
 }

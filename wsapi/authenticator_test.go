@@ -10,7 +10,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // authenticator is a device that makes one passkey and signs with it. What it says
@@ -61,7 +61,7 @@ type challenge struct {
 
 func readChallenge(t testing.TB, a answer) challenge {
 	t.Helper()
-	var c wsapi.PasskeyChallenge
+	var c wire.PasskeyChallenge
 	a.into(t, &c)
 	var o challenge
 	if err := json.Unmarshal(c.PublicKey, &o); err != nil || o.Challenge == "" {
@@ -71,7 +71,7 @@ func readChallenge(t testing.TB, a answer) challenge {
 }
 
 func (a *authenticator) clientData(kind, challenge string) []byte {
-	return wsapi.Encode(map[string]any{"type": kind, "challenge": challenge, "origin": a.origin, "crossOrigin": false})
+	return wire.Encode(map[string]any{"type": kind, "challenge": challenge, "origin": a.origin, "crossOrigin": false})
 }
 
 func (a *authenticator) data(flags byte) []byte {
@@ -127,7 +127,7 @@ func (a *authenticator) get(o challenge) json.RawMessage {
 }
 
 func (a *authenticator) credential(response map[string]any) json.RawMessage {
-	return wsapi.Encode(map[string]any{
+	return wire.Encode(map[string]any{
 		"id": b64.EncodeToString(a.id), "rawId": b64.EncodeToString(a.id), "type": "public-key", "response": response, "clientExtensionResults": map[string]any{},
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // Sizes and times of what a request brings.
@@ -127,7 +128,7 @@ func readBody(r *http.Request, dst any) error {
 	if err := decodeBody(r, dst); err != nil {
 		return err
 	}
-	return checkShape(dst)
+	return wire.CheckShape(dst)
 }
 
 // decodeBody decodes the JSON body of a request into dst. named are the fields that
@@ -151,7 +152,7 @@ func decodeBody(r *http.Request, dst any, named ...string) error {
 	} else if media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" || !utf8Charset(params) {
 		return refuse(http.StatusUnsupportedMediaType, "unsupported_media_type", "Send the body as application/json.")
 	}
-	if err := decodeStrict(data, dst, named...); err != nil {
+	if err := wire.Decode(data, dst, named...); err != nil {
 		return misshapen(err)
 	}
 	return nil
@@ -159,9 +160,9 @@ func decodeBody(r *http.Request, dst any, named ...string) error {
 
 // misshapen is the refusal of what decodeStrict did not take.
 func misshapen(err error) *refusal {
-	var missing *missingError
-	if errors.As(err, &missing) {
-		return refuseField(missing.field, err.Error())
+	var field *wire.FieldError
+	if errors.As(err, &field) {
+		return refuseField(field.Field, field.Sentence)
 	}
 	return refuse(http.StatusBadRequest, "invalid", err.Error())
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -137,7 +138,7 @@ func TestAnnouncedMessagesKeepNobodyOut(t *testing.T) {
 			began := time.Now()
 			tab := h.open(role)
 			a := tab.do("send_message", map[string]any{"session_id": id, "text": strings.Repeat("y", 2*wsapi.SmallLimit)})
-			if a.Result != wsapi.Applied {
+			if a.Result != wire.Applied {
 				t.Errorf("%s: %+v, %+v", role, a, a.Error)
 			}
 			return time.Since(began)

@@ -13,29 +13,29 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // madeToken makes a token and returns it with its secret.
-func (h *house) madeToken(body wsapi.TokenCreate, ways ...way) wsapi.TokenCreated {
+func (h *house) madeToken(body wire.TokenCreate, ways ...way) wire.TokenCreated {
 	h.t.Helper()
 	a := h.call("POST", "/api/tokens", body, ways...)
 	if a.status != http.StatusCreated {
 		h.t.Fatalf("make a token: got %d %s", a.status, a.body)
 	}
-	var made wsapi.TokenCreated
+	var made wire.TokenCreated
 	a.into(h.t, &made)
 	return made
 }
 
 // linkFor makes a sign-in link for a user.
-func (h *house) linkFor(userID string, ways ...way) wsapi.SignInLink {
+func (h *house) linkFor(userID string, ways ...way) wire.SignInLink {
 	h.t.Helper()
 	a := h.call("POST", "/api/users/"+userID+"/sign_in_link", "{}", ways...)
 	if a.status != http.StatusCreated {
 		h.t.Fatalf("make a sign-in link: got %d %s", a.status, a.body)
 	}
-	var made wsapi.SignInLink
+	var made wire.SignInLink
 	a.into(h.t, &made)
 	return made
 }
@@ -45,7 +45,7 @@ func (h *house) linkFor(userID string, ways ...way) wsapi.SignInLink {
 // would: users, passwords, passkeys, roles.
 func TestATokenBegetsNoMoreThanItself(t *testing.T) {
 	t.Parallel()
-	for name, limits := range map[string]wsapi.TokenCreate{
+	for name, limits := range map[string]wire.TokenCreate{
 		"scope":               {Name: "scope", Scope: account.Admin},
 		"expiry":              {Name: "expiry", ExpiresIn: 300},
 		"a lesser scope":      {Name: "lesser", Scope: account.Member},
@@ -63,7 +63,7 @@ func TestATokenBegetsNoMoreThanItself(t *testing.T) {
 			}
 			bounded := func(what string, ways ...way) {
 				t.Helper()
-				var me wsapi.Me
+				var me wire.Me
 				a := h.call("GET", "/api/me", nil, ways...)
 				if a.status != 200 {
 					t.Errorf("%s: got %d %s", what, a.status, a.body)
@@ -77,16 +77,16 @@ func TestATokenBegetsNoMoreThanItself(t *testing.T) {
 				no, admin, words := false, account.Admin, "four words of somebody"
 				_ = yes
 				for call, body := range map[string]any{
-					"POST /api/users":                          wsapi.PersonCreate{Name: "Eve " + what, Role: account.Member, Password: words},
-					"PATCH /api/users/" + bob.UserID:           wsapi.PersonChange{Password: &words},
-					"PATCH /api/users/" + ada.UserID:           wsapi.PersonChange{Password: &words},
-					"PATCH /api/users/" + ada.UserID + "?":     wsapi.PersonChange{Role: &admin},
-					"PATCH /api/users/" + bob.UserID + "?":     wsapi.PersonChange{Disabled: &no},
-					"POST /api/me/password":                    wsapi.NewPassword{CurrentPassword: password, Password: words},
-					"POST /api/tokens":                         wsapi.TokenCreate{Name: "robot " + what, Role: account.Viewer},
-					"POST /api/passkeys/challenge":             wsapi.PasskeyNew{CurrentPassword: password},
-					"POST /api/links/begin":                    wsapi.LinkNew{CurrentPassword: password},
-					"POST /api/set_up":                         wsapi.SetUp{Name: "Eve", Password: words},
+					"POST /api/users":                          wire.PersonCreate{Name: "Eve " + what, Role: account.Member, Password: words},
+					"PATCH /api/users/" + bob.UserID:           wire.PersonChange{Password: &words},
+					"PATCH /api/users/" + ada.UserID:           wire.PersonChange{Password: &words},
+					"PATCH /api/users/" + ada.UserID + "?":     wire.PersonChange{Role: &admin},
+					"PATCH /api/users/" + bob.UserID + "?":     wire.PersonChange{Disabled: &no},
+					"POST /api/me/password":                    wire.NewPassword{CurrentPassword: password, Password: words},
+					"POST /api/tokens":                         wire.TokenCreate{Name: "robot " + what, Role: account.Viewer},
+					"POST /api/passkeys/challenge":             wire.PasskeyNew{CurrentPassword: password},
+					"POST /api/links/begin":                    wire.LinkNew{CurrentPassword: password},
+					"POST /api/set_up":                         wire.SetUp{Name: "Eve", Password: words},
 					"DELETE /api/tokens/" + root.Token.TokenID: nil,
 				} {
 					method, path, _ := strings.Cut(call, " ")
@@ -106,31 +106,31 @@ func TestATokenBegetsNoMoreThanItself(t *testing.T) {
 			}
 			mine := bearer(root.Secret)
 			bounded("the token", mine)
-			child := h.madeToken(wsapi.TokenCreate{Name: "child"}, mine)
+			child := h.madeToken(wire.TokenCreate{Name: "child"}, mine)
 			ends("a token of the token", child.Token.ExpiresAt)
 			bounded("a token of the token", bearer(child.Secret))
 			if most != account.Admin {
-				if a := h.call("POST", "/api/tokens", wsapi.TokenCreate{Name: "more", Scope: account.Admin}, mine); a.status < 400 {
+				if a := h.call("POST", "/api/tokens", wire.TokenCreate{Name: "more", Scope: account.Admin}, mine); a.status < 400 {
 					t.Errorf("a token with a wider scope: got %d", a.status)
 				}
 			}
-			in := h.call("POST", "/api/login", wsapi.Login{Token: child.Secret})
+			in := h.call("POST", "/api/login", wire.Login{Token: child.Secret})
 			cookie := signedIn(in)
 			bounded("a cookie of that", cookie)
-			var list wsapi.SignInList
+			var list wire.SignInList
 			h.call("GET", "/api/sign_ins", nil, cookie).into(t, &list)
 			for _, one := range list.SignIns {
 				if one.Current {
 					ends("a cookie of that", one.ExpiresAt)
 				}
 			}
-			third := h.madeToken(wsapi.TokenCreate{Name: "third", ExpiresIn: 86_400}, cookie)
+			third := h.madeToken(wire.TokenCreate{Name: "third", ExpiresIn: 86_400}, cookie)
 			ends("a token of the cookie", third.Token.ExpiresAt)
 			bounded("a token of the cookie", bearer(third.Secret))
 			if most == account.Admin {
 				link := h.linkFor(ada.UserID, bearer(third.Secret))
 				ends("a link of that", &link.ExpiresAt)
-				theirs := signedIn(h.call("POST", "/api/login", wsapi.Login{Token: link.Token}))
+				theirs := signedIn(h.call("POST", "/api/login", wire.Login{Token: link.Token}))
 				bounded("who came by the link", theirs)
 			}
 		})
@@ -155,11 +155,11 @@ func TestATokenTakesItsTreeWithIt(t *testing.T) {
 			ada, bob := h.person("Ada", account.Admin), h.person("Bob", account.Member)
 			admin := bearer(h.token(account.Admin))
 			hers, his := h.signIn("Ada"), h.signIn("Bob")
-			root := h.madeToken(wsapi.TokenCreate{Name: "root"}, hers)
-			child := h.madeToken(wsapi.TokenCreate{Name: "child"}, bearer(root.Secret))
-			cookie := signedIn(h.call("POST", "/api/login", wsapi.Login{Token: child.Secret}))
-			bobs := signedIn(h.call("POST", "/api/login", wsapi.Login{Token: h.linkFor(bob.UserID, cookie).Token}))
-			grandchild := h.madeToken(wsapi.TokenCreate{Name: "grandchild"}, bobs)
+			root := h.madeToken(wire.TokenCreate{Name: "root"}, hers)
+			child := h.madeToken(wire.TokenCreate{Name: "child"}, bearer(root.Secret))
+			cookie := signedIn(h.call("POST", "/api/login", wire.Login{Token: child.Secret}))
+			bobs := signedIn(h.call("POST", "/api/login", wire.Login{Token: h.linkFor(bob.UserID, cookie).Token}))
+			grandchild := h.madeToken(wire.TokenCreate{Name: "grandchild"}, bobs)
 			unused := h.linkFor(bob.UserID, bearer(child.Secret))
 			tree := map[string]way{"the token": bearer(root.Secret), "its token": bearer(child.Secret), "a cookie of that": cookie, "who came by its link": bobs, "a token of theirs": bearer(grandchild.Secret)}
 			own := header("Origin", h.web.URL)
@@ -177,10 +177,10 @@ func TestATokenTakesItsTreeWithIt(t *testing.T) {
 				checkRefusal(t, h.call("GET", "/api/me", nil, way), 401, "not_signed_in")
 				_ = what
 			}
-			if a := h.call("POST", "/api/login", wsapi.Login{Token: unused.Token}, from("198.51.100.7")); a.status < 400 {
+			if a := h.call("POST", "/api/login", wire.Login{Token: unused.Token}, from("198.51.100.7")); a.status < 400 {
 				t.Errorf("its unused link: got %d", a.status)
 			}
-			if code, word := tab.closed(); code != wsapi.CloseSignedOut {
+			if code, word := tab.closed(); code != wire.CloseSignedOut {
 				t.Errorf("the tab: closed with %d %s", code, word)
 			}
 			if took := time.Since(began); took > 5*time.Second {
@@ -203,7 +203,7 @@ func TestWhatDoesNotCountYetEndsWithItsCredential(t *testing.T) {
 	ana, ben, cleo := h.someone("Ana", account.Member), h.someone("Ben", account.Member), h.someone("Cleo", account.Member)
 	admin := bearer(h.token(account.Admin))
 	held, _ := h.ask(h.session("api"), "one", nil)
-	token := h.madeToken(wsapi.TokenCreate{Name: "short"}, ana.way)
+	token := h.madeToken(wire.TokenCreate{Name: "short"}, ana.way)
 	yes := func(ms int) map[string]any {
 		return map[string]any{"request_type": "tool_approval", "decision": "allow", "command_id": uuid.NewString(), "undo_ms": ms}
 	}
@@ -226,10 +226,10 @@ func TestWhatDoesNotCountYetEndsWithItsCredential(t *testing.T) {
 	}
 
 	p := h.project("web", "/work/web")
-	members := []wsapi.ProjectMember{member(ana, account.Member), member(ben, account.Member), member(cleo, account.Member)}
-	h.changed(p, wsapi.ProjectChange{Members: &members, Rules: &[]wsapi.ProjectRule{{Tool: "Bash", Effect: project.TwoPeople}}})
+	members := []wire.ProjectMember{member(ana, account.Member), member(ben, account.Member), member(cleo, account.Member)}
+	h.changed(p, wire.ProjectChange{Members: &members, Rules: &[]wire.ProjectRule{{Tool: "Bash", Effect: project.TwoPeople}}})
 	two, _ := h.ask(h.session("web"), "two", nil)
-	token = h.madeToken(wsapi.TokenCreate{Name: "first"}, ana.way)
+	token = h.madeToken(wire.TokenCreate{Name: "first"}, ana.way)
 	if a := answer(two, bearer(token.Secret), 0); a.status >= 300 {
 		t.Fatalf("first approval: got %d %s", a.status, a.body)
 	}

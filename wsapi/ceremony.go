@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"github.com/sayso-dev/sayso/wire"
 	"net/http"
 	"sync"
 	"time"
@@ -54,7 +55,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, what string, v an
 	c := s.ceremonies
 	nonce := make([]byte, c.seal.NonceSize())
 	_, _ = rand.Read(nonce) // never fails
-	text := c.seal.Seal(nonce, nonce, encode(sealed{Until: time.Now().Add(ceremonyLife), Value: encode(v)}), []byte(what))
+	text := c.seal.Seal(nonce, nonce, wire.Encode(sealed{Until: time.Now().Add(ceremonyLife), Value: wire.Encode(v)}), []byte(what))
 	http.SetCookie(w, s.ceremony(r, what, base64.RawURLEncoding.EncodeToString(text), int(ceremonyLife.Seconds())))
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // Largest messages and bodies, in bytes. What is not named has smallLimit.
@@ -21,25 +22,14 @@ const (
 // the longest.
 const commandTimeout = time.Minute
 
-// A command is one of the structs of commands.go.
-type command interface {
-	// id returns the command_id and the session it is about, "" when none.
-	id() (commandID, sessionID string)
-}
-
-// A deed is a command that both doors take. The others are about the tab that
-// gives them.
-type deed interface {
-	command
-	// do carries the command out for a person who may do so.
-	do(ctx context.Context, s *Server, who account.Identity) (Outcome, error)
-}
-
 // commandSpec says how a command is treated, over REST and on the socket.
 type commandSpec struct {
 	role  account.Role
 	limit int64
-	make  func() command
+	make  func() wire.Command
+	// do carries the command out for a person who may do so. It is nil for the
+	// commands about the tab that gives them.
+	do func(ctx context.Context, s *Server, c wire.Command, who account.Identity) (wire.Outcome, error)
 	// kept: its ack is stored, so that a repetition gets the same one. The others
 	// may be repeated as they are.
 	kept bool
@@ -54,32 +44,39 @@ type commandSpec struct {
 }
 
 var commandSpecs = map[string]commandSpec{
-	"pending_request_response": {role: account.Member, limit: answerLimit, make: func() command { return new(PendingRequestResponse) }},
-	"send_message":             {role: account.Member, limit: speechLimit, action: project.Run, make: func() command { return new(SendMessage) }, kept: true, slow: true, ordered: true, process: true},
-	"create_session":           {role: account.Member, limit: speechLimit, make: func() command { return new(CreateSession) }, kept: true, slow: true},
-	"resume_session":           {role: account.Member, action: project.Run, make: func() command { return new(ResumeSession) }, kept: true, slow: true, ordered: true, process: true},
-	"fork_session":             {role: account.Member, action: project.Start, make: func() command { return new(ForkSession) }, kept: true, slow: true, process: true},
-	"interrupt":                {role: account.Member, action: project.Tend, make: func() command { return new(Interrupt) }, kept: true, slow: true, process: true},
-	"kill_process":             {role: account.Member, action: project.End, make: func() command { return new(KillProcess) }, kept: true, slow: true, process: true},
-	"set_model":                {role: account.Member, action: project.Run, make: func() command { return new(SetModel) }, kept: true, slow: true, ordered: true, process: true},
-	"set_permission_mode":      {role: account.Member, action: project.Tend, make: func() command { return new(SetPermissionMode) }, kept: true, slow: true, ordered: true, process: true},
-	"extend":                   {role: account.Member, make: func() command { return new(Extend) }, kept: true},
-	"undo":                     {role: account.Member, make: func() command { return new(Undo) }, kept: true},
-	"withdraw_approval":        {role: account.Member, make: func() command { return new(WithdrawApproval) }},
-	"draft":                    {role: account.Member, make: func() command { return new(Draft) }},
-	"subscribe":                {role: account.Viewer, action: project.See, make: func() command { return new(Subscribe) }},
-	"unsubscribe":              {role: account.Viewer, make: func() command { return new(Unsubscribe) }},
-	"typing":                   {role: account.Viewer, action: project.See, make: func() command { return new(Typing) }},
-	"looking":                  {role: account.Viewer, make: func() command { return new(Looking) }},
-	"noticed":                  {role: account.Viewer, make: func() command { return new(Noticed) }},
-	"ping":                     {role: account.Viewer, make: func() command { return new(Ping) }},
+	"pending_request_response": {role: account.Member, limit: answerLimit, make: func() wire.Command { return new(wire.PendingRequestResponse) }, do: action((*Server).answer)},
+	"send_message":             {role: account.Member, limit: speechLimit, action: project.Run, make: func() wire.Command { return new(wire.SendMessage) }, do: action((*Server).sendMessage), kept: true, slow: true, ordered: true, process: true},
+	"create_session":           {role: account.Member, limit: speechLimit, make: func() wire.Command { return new(wire.CreateSession) }, do: action((*Server).createSession), kept: true, slow: true},
+	"resume_session":           {role: account.Member, action: project.Run, make: func() wire.Command { return new(wire.ResumeSession) }, do: action((*Server).resumeSession), kept: true, slow: true, ordered: true, process: true},
+	"fork_session":             {role: account.Member, action: project.Start, make: func() wire.Command { return new(wire.ForkSession) }, do: action((*Server).forkSession), kept: true, slow: true, process: true},
+	"interrupt":                {role: account.Member, action: project.Tend, make: func() wire.Command { return new(wire.Interrupt) }, do: action((*Server).interrupt), kept: true, slow: true, process: true},
+	"kill_process":             {role: account.Member, action: project.End, make: func() wire.Command { return new(wire.KillProcess) }, do: action((*Server).killProcess), kept: true, slow: true, process: true},
+	"set_model":                {role: account.Member, action: project.Run, make: func() wire.Command { return new(wire.SetModel) }, do: action((*Server).setModel), kept: true, slow: true, ordered: true, process: true},
+	"set_permission_mode":      {role: account.Member, action: project.Tend, make: func() wire.Command { return new(wire.SetPermissionMode) }, do: action((*Server).setPermissionMode), kept: true, slow: true, ordered: true, process: true},
+	"extend":                   {role: account.Member, make: func() wire.Command { return new(wire.Extend) }, do: action((*Server).extend), kept: true},
+	"undo":                     {role: account.Member, make: func() wire.Command { return new(wire.Undo) }, do: action((*Server).undo), kept: true},
+	"withdraw_approval":        {role: account.Member, make: func() wire.Command { return new(wire.WithdrawApproval) }, do: action((*Server).withdrawApproval)},
+	"draft":                    {role: account.Member, make: func() wire.Command { return new(wire.Draft) }, do: action((*Server).saveDraft)},
+	"subscribe":                {role: account.Viewer, action: project.See, make: func() wire.Command { return new(wire.Subscribe) }},
+	"unsubscribe":              {role: account.Viewer, make: func() wire.Command { return new(wire.Unsubscribe) }},
+	"typing":                   {role: account.Viewer, action: project.See, make: func() wire.Command { return new(wire.Typing) }},
+	"looking":                  {role: account.Viewer, make: func() wire.Command { return new(wire.Looking) }},
+	"noticed":                  {role: account.Viewer, make: func() wire.Command { return new(wire.Noticed) }},
+	"ping":                     {role: account.Viewer, make: func() wire.Command { return new(wire.Ping) }},
+}
+
+// action adapts a method for one type of command.
+func action[C wire.Command](do func(*Server, context.Context, C, account.Identity) (wire.Outcome, error)) func(context.Context, *Server, wire.Command, account.Identity) (wire.Outcome, error) {
+	return func(ctx context.Context, s *Server, c wire.Command, who account.Identity) (wire.Outcome, error) {
+		return do(s, ctx, c.(C), who)
+	}
 }
 
 func (spec commandSpec) most() int64 { return max(spec.limit, smallLimit) }
 
 // perform checks a command and carries it out, once.
-func (s *Server) perform(ctx context.Context, spec commandSpec, c deed, who account.Identity) settled {
-	commandID, _ := c.id()
+func (s *Server) perform(ctx context.Context, spec commandSpec, c wire.Command, who account.Identity) settled {
+	commandID := c.ID()
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	run := func() settled {
@@ -87,7 +84,7 @@ func (s *Server) perform(ctx context.Context, spec commandSpec, c deed, who acco
 		if err != nil {
 			return s.refused(ctx, commandID, err)
 		}
-		out.Result = Applied
+		out.Result = wire.Applied
 		return settled{Status: http.StatusOK, Outcome: out}
 	}
 	var end settled
@@ -99,7 +96,7 @@ func (s *Server) perform(ctx context.Context, spec commandSpec, c deed, who acco
 	default:
 		end = run()
 	}
-	if _, ok := c.(*PendingRequestResponse); ok {
+	if _, ok := c.(*wire.PendingRequestResponse); ok {
 		s.counts.countAnswer(end.Outcome.Result)
 	}
 	end.Outcome.CommandID = commandID
@@ -108,26 +105,25 @@ func (s *Server) perform(ctx context.Context, spec commandSpec, c deed, who acco
 
 // carryOut does what a command says, if the person may have it done, unless it
 // needs a process where none can be.
-func (s *Server) carryOut(ctx context.Context, spec commandSpec, c deed, who account.Identity) (Outcome, error) {
+func (s *Server) carryOut(ctx context.Context, spec commandSpec, c wire.Command, who account.Identity) (wire.Outcome, error) {
 	if spec.action != "" {
-		_, sessionID := c.id()
-		ses, err := s.may(ctx, who, spec.action, sessionID)
+		ses, err := s.may(ctx, who, spec.action, wire.SessionOf(c))
 		switch {
 		case err != nil:
-			return Outcome{}, err
+			return wire.Outcome{}, err
 		case spec.process && ses.Kind != session.Ours:
-			return Outcome{}, notOurs(ses.Kind)
+			return wire.Outcome{}, notOurs(ses.Kind)
 		}
 	}
-	return c.do(ctx, s, who)
+	return spec.do(ctx, s, c, who)
 }
 
 // admit checks role and shape.
-func (s *Server) admit(spec commandSpec, c command, who account.Identity) error {
+func (s *Server) admit(spec commandSpec, c wire.Command, who account.Identity) error {
 	if !who.User.Role.AtLeast(spec.role) {
 		return forbidden(spec.role)
 	}
-	return checkShape(c)
+	return wire.CheckShape(c)
 }
 
 func (s *Server) refused(ctx context.Context, commandID string, err error) settled {
@@ -135,25 +131,5 @@ func (s *Server) refused(ctx context.Context, commandID string, err error) settl
 	report(ctx, s.o.Log, "command refused", r)
 	body := r.body
 	return settled{Status: r.status, retry: r.retry, passing: !r.final(),
-		Outcome: Outcome{CommandID: commandID, Result: r.result, Error: &body, Resolved: r.resolved}}
+		Outcome: wire.Outcome{CommandID: commandID, Result: r.result, Error: &body, Resolved: r.resolved}}
 }
-
-func (c *PendingRequestResponse) id() (string, string) { return c.CommandID, c.SessionID }
-func (c *Extend) id() (string, string)                 { return c.CommandID, c.SessionID }
-func (c *Undo) id() (string, string)                   { return c.CommandID, c.SessionID }
-func (c *WithdrawApproval) id() (string, string)       { return c.CommandID, c.SessionID }
-func (c *SendMessage) id() (string, string)            { return c.CommandID, c.SessionID }
-func (c *CreateSession) id() (string, string)          { return c.CommandID, "" }
-func (c *ResumeSession) id() (string, string)          { return c.CommandID, c.SessionID }
-func (c *ForkSession) id() (string, string)            { return c.CommandID, c.SessionID }
-func (c *Interrupt) id() (string, string)              { return c.CommandID, c.SessionID }
-func (c *KillProcess) id() (string, string)            { return c.CommandID, c.SessionID }
-func (c *SetModel) id() (string, string)               { return c.CommandID, c.SessionID }
-func (c *SetPermissionMode) id() (string, string)      { return c.CommandID, c.SessionID }
-func (c *Draft) id() (string, string)                  { return c.CommandID, c.SessionID }
-func (c *Subscribe) id() (string, string)              { return c.CommandID, c.SessionID }
-func (c *Unsubscribe) id() (string, string)            { return c.CommandID, c.SessionID }
-func (c *Typing) id() (string, string)                 { return c.CommandID, c.SessionID }
-func (c *Looking) id() (string, string)                { return c.CommandID, "" }
-func (c *Noticed) id() (string, string)                { return c.CommandID, "" }
-func (c *Ping) id() (string, string)                   { return c.CommandID, "" }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/wire"
+	"github.com/sayso-dev/sayso/wire/wiretest"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -66,7 +68,7 @@ func faultsOf(t *testing.T, typ reflect.Type, message map[string]any, named ...s
 				spelled := strings.ToUpper(name[:1]) + name[1:]
 				add(where+" in another case", "", func(m map[string]any) { delete(at(m), name); at(m)[spelled] = value })
 			}
-			words, enumerated := unions[inner]
+			words, enumerated := wiretest.Unions[inner]
 			for rule := range strings.SplitSeq(rules, ",") {
 				key, parameter, _ := strings.Cut(rule, "=")
 				switch key {
@@ -127,7 +129,7 @@ func faultsOf(t *testing.T, typ reflect.Type, message map[string]any, named ...s
 				list, _ := value.([]any)
 				if elem := inner.Elem(); elem.Kind() == reflect.Struct && len(list) > 0 {
 					walk(elem, func(m map[string]any) map[string]any { return at(m)[name].([]any)[0].(map[string]any) }, where+".")
-				} else if _, ok := unions[elem]; ok {
+				} else if _, ok := wiretest.Unions[elem]; ok {
 					add(where+" holds a word that is none", "", set([]any{"nobody_knows_this"}))
 				}
 			case inner.Kind() == reflect.Map:
@@ -166,7 +168,7 @@ func clone(v any) any {
 func asObject(t *testing.T, v any) map[string]any {
 	t.Helper()
 	var m map[string]any
-	if err := json.Unmarshal(wsapi.Encode(v), &m); err != nil {
+	if err := json.Unmarshal(wire.Encode(v), &m); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -181,7 +183,7 @@ func TestEveryFaultOfACommandIsRefused(t *testing.T) {
 	r, _ := h.ask(id, "one", nil)
 	tab := h.open(account.Admin)
 	seen, count := map[string]bool{}, 0
-	for file, c := range commands() {
+	for file, c := range wiretest.Commands() {
 		message := asObject(t, c)
 		kind := message["type"].(string)
 		seen[kind] = true
@@ -197,7 +199,7 @@ func TestEveryFaultOfACommandIsRefused(t *testing.T) {
 			count++
 			f.message["command_id"] = uuid.NewString()
 			a := tab.do(kind, f.message)
-			if a.Result != wsapi.Rejected || a.Error == nil || a.Error.Code != "invalid" && a.Error.Code != "unknown_type" {
+			if a.Result != wire.Rejected || a.Error == nil || a.Error.Code != "invalid" && a.Error.Code != "unknown_type" {
 				t.Errorf("%s, %s: got %s %+v", file, f.name, a.Result, a.Error)
 			} else if f.field != "" && strings.ReplaceAll(a.Error.Field, "[0]", "") != f.field && !strings.Contains(a.Error.Message, strconv.Quote(f.field)) {
 				t.Errorf("%s, %s: blames %q: %s", file, f.name, a.Error.Field, a.Error.Message)
@@ -227,27 +229,27 @@ func TestEveryFaultOfABodyIsRefused(t *testing.T) {
 	r, _ := h.ask(id, "one", nil)
 	text, yes, number, cost := "x", true, 1, 1.0
 	role := account.Member
-	people := wsapi.Whom{Role: account.Member, People: []string{}}
+	people := wire.Whom{Role: account.Member, People: []string{}}
 	count := 0
 	for address, body := range map[string]any{
-		"POST /api/login":                               wsapi.Login{Username: "ada", Password: "x"},
-		"POST /api/set_up":                              wsapi.SetUp{Name: "ada", Password: "x"},
-		"POST /api/me/password":                         wsapi.NewPassword{CurrentPassword: "x", Password: "x"},
-		"POST /api/users":                               wsapi.PersonCreate{Name: "x", Role: role, Password: "x"},
-		"PATCH /api/users/x":                            wsapi.PersonChange{Role: &role, Disabled: &yes, Password: &text, Limits: &wsapi.OwnLimits{Cost: &cost}},
-		"POST /api/tokens":                              wsapi.TokenCreate{Name: "x", Role: role, ExpiresIn: 60},
-		"POST /api/projects":                            wsapi.ProjectCreate{Name: "x", Folders: []string{"/x"}, Members: []wsapi.ProjectMember{{UserID: "x", Role: role}}},
-		"PATCH /api/projects/x":                         wsapi.ProjectChange{Version: 1, Start: &people, Rules: &[]wsapi.ProjectRule{{Tool: "Bash", Effect: "deny", People: []string{}}}, Limits: &wsapi.Limits{}, AskTimeout: &number},
-		"PATCH /api/sessions/" + id:                     wsapi.SessionPatch{Title: &text, Archived: &yes},
-		"POST /api/attachments":                         wsapi.Upload{Name: "x", Data: []byte("x")},
-		"POST /api/templates":                           wsapi.TemplateText{Text: "x", Name: &text, Place: "reason"},
-		"PATCH /api/preferences":                        wsapi.PreferencesChange{Keys: map[string]string{"send": "x"}, SingleKeys: &yes, Language: &text},
-		"PATCH /api/alerts/choices":                     wsapi.AlertChoices{Quiet: &wsapi.AlertQuiet{}, Wanted: wsapi.AlertWanted{Waiting: []alert.Way{}, Finished: []alert.Way{}, Died: []alert.Way{}}},
-		"POST /api/alerts/targets":                      wsapi.AlertTargetCreate{Way: "webhook", URL: "http://127.0.0.1", Priority: 1},
-		"POST /api/grants/revoke":                       wsapi.GrantRevoke{GrantID: "x"},
-		"POST /api/trusted_folders/revoke":              wsapi.TrustRevoke{Folder: "/x", Digest: "x"},
-		"PATCH /api/settings":                           wsapi.SettingChange{Name: "x", Value: "x"},
-		"POST /api/pending/" + r.RequestID + "/preview": wsapi.PreviewQuestion{ToolInput: json.RawMessage(`{}`)},
+		"POST /api/login":                               wire.Login{Username: "ada", Password: "x"},
+		"POST /api/set_up":                              wire.SetUp{Name: "ada", Password: "x"},
+		"POST /api/me/password":                         wire.NewPassword{CurrentPassword: "x", Password: "x"},
+		"POST /api/users":                               wire.PersonCreate{Name: "x", Role: role, Password: "x"},
+		"PATCH /api/users/x":                            wire.PersonChange{Role: &role, Disabled: &yes, Password: &text, Limits: &wire.OwnLimits{Cost: &cost}},
+		"POST /api/tokens":                              wire.TokenCreate{Name: "x", Role: role, ExpiresIn: 60},
+		"POST /api/projects":                            wire.ProjectCreate{Name: "x", Folders: []string{"/x"}, Members: []wire.ProjectMember{{UserID: "x", Role: role}}},
+		"PATCH /api/projects/x":                         wire.ProjectChange{Version: 1, Start: &people, Rules: &[]wire.ProjectRule{{Tool: "Bash", Effect: "deny", People: []string{}}}, Limits: &wire.Limits{}, AskTimeout: &number},
+		"PATCH /api/sessions/" + id:                     wire.SessionPatch{Title: &text, Archived: &yes},
+		"POST /api/attachments":                         wire.Upload{Name: "x", Data: []byte("x")},
+		"POST /api/templates":                           wire.TemplateText{Text: "x", Name: &text, Place: "reason"},
+		"PATCH /api/preferences":                        wire.PreferencesChange{Keys: map[string]string{"send": "x"}, SingleKeys: &yes, Language: &text},
+		"PATCH /api/alerts/choices":                     wire.AlertChoices{Quiet: &wire.AlertQuiet{}, Wanted: wire.AlertWanted{Waiting: []alert.Way{}, Finished: []alert.Way{}, Died: []alert.Way{}}},
+		"POST /api/alerts/targets":                      wire.AlertTargetCreate{Way: "webhook", URL: "http://127.0.0.1", Priority: 1},
+		"POST /api/grants/revoke":                       wire.GrantRevoke{GrantID: "x"},
+		"POST /api/trusted_folders/revoke":              wire.TrustRevoke{Folder: "/x", Digest: "x"},
+		"PATCH /api/settings":                           wire.SettingChange{Name: "x", Value: "x"},
+		"POST /api/pending/" + r.RequestID + "/preview": wire.PreviewQuestion{ToolInput: json.RawMessage(`{}`)},
 	} {
 		method, path, _ := strings.Cut(address, " ")
 		for _, f := range faultsOf(t, reflect.TypeOf(body), asObject(t, body)) {

@@ -2,7 +2,6 @@ package wsapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,58 +14,38 @@ import (
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
-// KeptDraft is what the person of this tab has half written, on whichever device.
-// It comes to their tabs alone: all there are on a new connection, and each when
-// it changes. At tells which of two is newer.
-type KeptDraft struct {
-	Type      string          `json:"type" ts:"'draft'"`
-	SessionID string          `json:"session_id"`
-	RequestID string          `json:"request_id,omitempty"` // absent for the message to the session
-	Value     json.RawMessage `json:"value"`                // null when it was taken away
-	At        float64         `json:"at"`
-	// CommandID is of the command that changed it, so that a tab knows its own;
-	// absent on a new connection.
-	CommandID string `json:"command_id,omitempty"`
-}
-
-func keptDraft(d account.Draft, commandID string) KeptDraft {
-	return KeptDraft{
-		Type: "draft", SessionID: d.SessionID, RequestID: d.RequestID, Value: rawOr(d.Value, "null"),
-		At: seconds(d.ChangedAt), CommandID: commandID,
-	}
-}
-
-func (c *Draft) do(ctx context.Context, s *Server, who account.Identity) (Outcome, error) {
+func (s *Server) saveDraft(ctx context.Context, c *wire.Draft, who account.Identity) (wire.Outcome, error) {
 	d := account.Draft{UserID: who.User.UserID, SessionID: c.SessionID, RequestID: c.RequestID, Value: unlessNull(c.Value), ChangedAt: time.Now()}
 	switch {
 	case len(d.Value) > account.MaxDraftBytes:
-		return Outcome{}, refuse(http.StatusRequestEntityTooLarge, "too_large", "This is too long to follow you to another device. It is kept on this one.")
+		return wire.Outcome{}, refuse(http.StatusRequestEntityTooLarge, "too_large", "This is too long to follow you to another device. It is kept on this one.")
 	case d.RequestID != "":
 		r, _, err := s.mayRequest(ctx, who, project.Tend, d.RequestID)
 		switch {
 		case err != nil:
-			return Outcome{}, err
+			return wire.Outcome{}, err
 		case d.SessionID != "" && r.SessionID != d.SessionID:
-			return Outcome{}, pending.ErrNotFound
+			return wire.Outcome{}, pending.ErrNotFound
 		case r.Status.Final():
-			return Outcome{}, &pending.NotOpenError{Request: r}
+			return wire.Outcome{}, &pending.NotOpenError{Request: r}
 		}
 		d.SessionID = r.SessionID
 	default:
 		if _, err := s.may(ctx, who, project.Tend, d.SessionID); err != nil {
-			return Outcome{}, err
+			return wire.Outcome{}, err
 		}
 	}
 	err := s.o.Store.PutDraft(ctx, d)
 	if errors.Is(err, account.ErrNotFound) {
-		return Outcome{}, session.ErrNotFound
+		return wire.Outcome{}, session.ErrNotFound
 	}
 	if err == nil {
-		s.hub.tellPerson(d.UserID, d.SessionID+"/"+d.RequestID, encode(keptDraft(d, c.CommandID)))
+		s.hub.tellPerson(d.UserID, d.SessionID+"/"+d.RequestID, wire.Encode(wire.NewKeptDraft(d, c.CommandID)))
 	}
-	return Outcome{}, err
+	return wire.Outcome{}, err
 }
 
 // tellPerson puts a frame about something of one person before their tabs; a
@@ -101,35 +80,11 @@ func (t *tab) bringDrafts(ctx context.Context) {
 	for _, d := range drafts {
 		what := d.SessionID + "/" + d.RequestID
 		if t.private[what] == nil {
-			t.private[what] = encode(keptDraft(d, ""))
+			t.private[what] = wire.Encode(wire.NewKeptDraft(d, ""))
 		}
 	}
 	t.mu.Unlock()
 	poke(t.wake)
-}
-
-// Template is something that a person said to Claude and may say again.
-type Template struct {
-	TemplateID string                `json:"template_id"`
-	Name       string                `json:"name,omitempty"`                             // of one made by hand; absent: learned from what was said
-	Place      account.TemplatePlace `json:"place" ts:"'reason' | 'answer' | 'message'"` // where it was said
-	Text       string                `json:"text"`
-	Uses       int                   `json:"uses"`
-	UsedAt     float64               `json:"used_at"`
-}
-
-// TemplateList is what GET /api/templates answers, the last used first.
-type TemplateList struct {
-	Templates []Template `json:"templates"`
-}
-
-// TemplateText is a new template, or another text and name for one. Without a name
-// it counts as said, for a refusal unless another place is given, and keeps the
-// name it has.
-type TemplateText struct {
-	Text  string                `json:"text" validate:"required,max=2000"`
-	Name  *string               `json:"name,omitempty" validate:"omitempty,max=60"`
-	Place account.TemplatePlace `json:"place,omitempty" validate:"omitempty,oneof=reason answer message"`
 }
 
 func (s *Server) getTemplates(w http.ResponseWriter, r *http.Request, who account.Identity) error {
@@ -137,16 +92,16 @@ func (s *Server) getTemplates(w http.ResponseWriter, r *http.Request, who accoun
 	if err != nil {
 		return err
 	}
-	all := TemplateList{Templates: make([]Template, 0, len(list))}
+	all := wire.TemplateList{Templates: make([]wire.Template, 0, len(list))}
 	for _, t := range list {
-		all.Templates = append(all.Templates, Template{TemplateID: t.TemplateID, Name: t.Name, Place: t.Place, Text: t.Text, Uses: t.Uses, UsedAt: seconds(t.UsedAt)})
+		all.Templates = append(all.Templates, wire.Template{TemplateID: t.TemplateID, Name: t.Name, Place: t.Place, Text: t.Text, Uses: t.Uses, UsedAt: wire.Seconds(t.UsedAt)})
 	}
 	writeJSON(w, http.StatusOK, all)
 	return nil
 }
 
 func (s *Server) postTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body TemplateText
+	var body wire.TemplateText
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -180,7 +135,7 @@ func (s *Server) postTemplate(w http.ResponseWriter, r *http.Request, who accoun
 }
 
 func (s *Server) patchTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body TemplateText
+	var body wire.TemplateText
 	if err := readBody(r, &body); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/internal/account"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // TestDraftsFollowTheirPerson: what is half written comes to every tab of its
@@ -26,7 +26,7 @@ func TestDraftsFollowTheirPerson(t *testing.T) {
 		}
 	}
 	half := map[string]any{"reason": "Use pn"}
-	if a := desk.do("draft", map[string]any{"request_id": r.RequestID, "value": half}); a.Result != wsapi.Applied {
+	if a := desk.do("draft", map[string]any{"request_id": r.RequestID, "value": half}); a.Result != wire.Applied {
 		t.Fatalf("got %+v", a)
 	}
 	if f := phone.until("the draft", about(r.RequestID)); fmt.Sprint(f["value"]) != fmt.Sprint(half) || f["command_id"] == "" {
@@ -74,12 +74,12 @@ func TestDraftsThatAreRefused(t *testing.T) {
 		"unknown session":   {map[string]any{"session_id": "none", "value": 1}, "not_found"},
 		"of another's form": {map[string]any{"request_id": r.RequestID, "session_id": h.session("two"), "value": 1}, "not_found"},
 	} {
-		if a := tab.do("draft", row.fields); a.Result == wsapi.Applied || a.Error == nil || a.Error.Code != row.code {
+		if a := tab.do("draft", row.fields); a.Result == wire.Applied || a.Error == nil || a.Error.Code != row.code {
 			t.Errorf("%s: got %+v %+v, want %s", name, a, a.Error, row.code)
 		}
 	}
 	tab.do("pending_request_response", map[string]any{"session_id": id, "request_id": r.RequestID, "request_type": r.RequestType, "decision": "deny", "message": "Not now"})
-	if a := tab.do("draft", map[string]any{"request_id": r.RequestID, "value": 1}); a.Result == wsapi.Applied {
+	if a := tab.do("draft", map[string]any{"request_id": r.RequestID, "value": 1}); a.Result == wire.Applied {
 		t.Errorf("of a request that is answered: got %+v", a)
 	}
 }
@@ -91,9 +91,9 @@ func TestTemplatesAreLearned(t *testing.T) {
 	h := newHouse(t)
 	id := h.session("one")
 	tab := h.open(account.Member)
-	list := func(role account.Role) []wsapi.Template {
+	list := func(role account.Role) []wire.Template {
 		t.Helper()
-		var l wsapi.TemplateList
+		var l wire.TemplateList
 		h.as(role, "GET", "/api/templates", nil).into(t, &l)
 		return l.Templates
 	}
@@ -112,8 +112,8 @@ func TestTemplatesAreLearned(t *testing.T) {
 	if a := h.as(account.Admin, "DELETE", path, nil); a.status != 404 {
 		t.Errorf("removed by another: %d", a.status)
 	}
-	h.as(account.Member, "PATCH", path, wsapi.TemplateText{Text: "Use pnpm"})
-	h.as(account.Member, "POST", "/api/templates", wsapi.TemplateText{Text: "Tests first"})
+	h.as(account.Member, "PATCH", path, wire.TemplateText{Text: "Use pnpm"})
+	h.as(account.Member, "POST", "/api/templates", wire.TemplateText{Text: "Tests first"})
 	if got = list(account.Member); len(got) != 2 || got[0].Text != "Tests first" || got[1].Text != "Use pnpm" {
 		t.Errorf("got %+v", got)
 	}
@@ -121,7 +121,7 @@ func TestTemplatesAreLearned(t *testing.T) {
 		t.Errorf("removed: %d", a.status)
 	}
 	for name, text := range map[string]string{"empty": "", "blank": "  ", "too long": strings.Repeat("x", account.MaxTemplateBytes+1)} {
-		if a := h.as(account.Member, "PATCH", path, wsapi.TemplateText{Text: text}); a.status < 400 {
+		if a := h.as(account.Member, "PATCH", path, wire.TemplateText{Text: text}); a.status < 400 {
 			t.Errorf("%s: got %d", name, a.status)
 		}
 	}

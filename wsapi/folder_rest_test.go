@@ -12,16 +12,16 @@ import (
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 func TestFoldersAreListed(t *testing.T) {
 	t.Parallel()
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
-	var list wsapi.FolderList
+	var list wire.FolderList
 	got := h.as(account.Member, "GET", "/api/folders?prefix=%2Fw%2F&hidden=true&limit=7", nil)
 	got.into(t, &list)
-	if want := []wsapi.Folder{{Path: "/w/two", Recent: true}, {Path: "/w/one"}}; got.status != 200 || !list.More || !slices.Equal(list.Folders, want) {
+	if want := []wire.Folder{{Path: "/w/two", Recent: true}, {Path: "/w/one"}}; got.status != 200 || !list.More || !slices.Equal(list.Folders, want) {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if asked := h.driver.asked(); len(asked) != 1 || !strings.HasSuffix(asked[0], `: "/w/" hidden=true limit=7`) {
@@ -45,9 +45,9 @@ func TestAFolderThatNobodyTrusts(t *testing.T) {
 		Items:  []orchestrator.FolderItem{{Kind: "hook", Danger: "runs", File: "/w/.claude/settings.json", Name: "Stop", Text: "touch a", New: true}},
 		Before: &workspace.Trust{By: pending.Actor{Name: "Ada"}, At: time.Unix(10, 0)},
 	})
-	want := wsapi.FolderTrust{
-		Folder: "/w", Digest: "sha256:1", Gone: []wsapi.FolderItem{}, Told: []string{}, Before: &wsapi.TrustedBy{By: "Ada", At: 10},
-		Items: []wsapi.FolderItem{{Kind: "hook", Danger: "runs", File: "/w/.claude/settings.json", Name: "Stop", Text: "touch a", New: true}},
+	want := wire.FolderTrust{
+		Folder: "/w", Digest: "sha256:1", Gone: []wire.FolderItem{}, Told: []string{}, Before: &wire.TrustedBy{By: "Ada", At: 10},
+		Items: []wire.FolderItem{{Kind: "hook", Danger: "runs", File: "/w/.claude/settings.json", Name: "Stop", Text: "touch a", New: true}},
 	}
 	message := map[string]any{"text": "go on"}
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestAFolderThatNobodyTrusts(t *testing.T) {
 		for k, v := range c.fields {
 			with[k] = v
 		}
-		if a := tab.do(c.command, with); a.Result != wsapi.Rejected || a.Error == nil || a.Error.Code != "folder_untrusted" || !reflect.DeepEqual(*a.Error.FolderTrust, want) {
+		if a := tab.do(c.command, with); a.Result != wire.Rejected || a.Error == nil || a.Error.Code != "folder_untrusted" || !reflect.DeepEqual(*a.Error.FolderTrust, want) {
 			t.Errorf("%s: got %+v", c.command, a)
 		}
 	}
@@ -97,11 +97,11 @@ func TestAFolderThatNobodyTrusts(t *testing.T) {
 // Trusted folders are listed with what was seen of them, and distrusted by admins.
 func TestTrustedFolders(t *testing.T) {
 	h := newHouse(t)
-	var list wsapi.TrustedFolderList
+	var list wire.TrustedFolderList
 	h.as(account.Admin, "GET", "/api/trusted_folders", nil).into(t, &list)
-	want := wsapi.TrustedFolderList{Folders: []wsapi.TrustedFolder{{
+	want := wire.TrustedFolderList{Folders: []wire.TrustedFolder{{
 		Folder: "/w", Digest: "sha256:1", By: "Ada", TrustedAt: 10,
-		Items: []wsapi.FolderItem{{Kind: "hook", Danger: "runs", File: "/w/.claude/settings.json", Name: "Stop", Text: "touch a"}},
+		Items: []wire.FolderItem{{Kind: "hook", Danger: "runs", File: "/w/.claude/settings.json", Name: "Stop", Text: "touch a"}},
 	}}}
 	if !reflect.DeepEqual(list, want) {
 		t.Errorf("got %+v, want %+v", list, want)

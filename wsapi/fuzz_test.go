@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -44,7 +45,7 @@ func sane(t *testing.T, rec *httptest.ResponseRecorder) {
 	if rec.Code < http.StatusBadRequest {
 		return
 	}
-	var r wsapi.Refusal
+	var r wire.Refusal
 	if err := json.Unmarshal(rec.Body.Bytes(), &r); err != nil || r.Error.Code == "" || r.Error.Message == "" {
 		t.Fatalf("%d without a sentence: %s", rec.Code, rec.Body)
 	}

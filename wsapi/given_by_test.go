@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/internal/account"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // TestCommandOfAnotherPerson: what a browser kept for one person and sends with the
@@ -35,7 +35,7 @@ func TestCommandOfAnotherPerson(t *testing.T) {
 	} {
 		fields["user_id"] = ana.id
 		ack := b.do(kind, fields)
-		if ack.Result != wsapi.Rejected || ack.Error.Code != "other_person" {
+		if ack.Result != wire.Rejected || ack.Error.Code != "other_person" {
 			t.Fatalf("%s of another: %+v", kind, ack)
 		}
 	}

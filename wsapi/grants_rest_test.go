@@ -10,7 +10,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 func TestGrantsBelongToWhoMadeThem(t *testing.T) {
@@ -26,7 +26,7 @@ func TestGrantsBelongToWhoMadeThem(t *testing.T) {
 	}
 	_, _ = ada, bob
 
-	var hers, his, all wsapi.GrantList
+	var hers, his, all wire.GrantList
 	h.call("GET", "/api/grants", nil, adas).into(t, &hers)
 	h.call("GET", "/api/grants", nil, bobs).into(t, &his)
 	h.as(account.Admin, "GET", "/api/grants", nil).into(t, &all)
@@ -35,7 +35,7 @@ func TestGrantsBelongToWhoMadeThem(t *testing.T) {
 	}
 	g := hers.Grants[0]
 	// The file does not hold it: the driver of these tests has another.
-	if g.Rule != "Bash(make *)" || g.By != "Ada" || g.SessionTitle != "Granting" || g.State != wsapi.GrantMissing || g.RequestID != r.RequestID {
+	if g.Rule != "Bash(make *)" || g.By != "Ada" || g.SessionTitle != "Granting" || g.State != wire.GrantMissing || g.RequestID != r.RequestID {
 		t.Errorf("got %+v", g)
 	}
 	for name, c := range map[string]struct {
@@ -43,17 +43,17 @@ func TestGrantsBelongToWhoMadeThem(t *testing.T) {
 		way    way
 		status int
 	}{
-		"another's":            {wsapi.GrantRevoke{GrantID: g.GrantID}, bobs, http.StatusNotFound},
-		"another's answer":     {wsapi.GrantRevoke{RequestID: r.RequestID}, bobs, http.StatusNotFound},
-		"none":                 {wsapi.GrantRevoke{GrantID: "none"}, adas, http.StatusNotFound},
-		"a file's, no admin":   {wsapi.GrantRevoke{Found: &wsapi.FoundGrant{Rule: "x"}}, adas, http.StatusForbidden},
-		"nothing named":        {wsapi.GrantRevoke{}, adas, http.StatusBadRequest},
-		"two named":            {wsapi.GrantRevoke{GrantID: "a", RequestID: "b"}, adas, http.StatusBadRequest},
-		"hers":                 {wsapi.GrantRevoke{GrantID: g.GrantID}, adas, http.StatusOK},
-		"her answer's":         {wsapi.GrantRevoke{RequestID: r.RequestID}, adas, http.StatusOK},
-		"a file's, as admin":   {wsapi.GrantRevoke{Found: &all.Found[0]}, bearer(h.token(account.Admin)), http.StatusOK},
-		"another's, as admin":  {wsapi.GrantRevoke{GrantID: g.GrantID}, bearer(h.token(account.Admin)), http.StatusOK},
-		"as one who only sees": {wsapi.GrantRevoke{GrantID: g.GrantID}, bearer(h.token(account.Viewer)), http.StatusForbidden},
+		"another's":            {wire.GrantRevoke{GrantID: g.GrantID}, bobs, http.StatusNotFound},
+		"another's answer":     {wire.GrantRevoke{RequestID: r.RequestID}, bobs, http.StatusNotFound},
+		"none":                 {wire.GrantRevoke{GrantID: "none"}, adas, http.StatusNotFound},
+		"a file's, no admin":   {wire.GrantRevoke{Found: &wire.FoundGrant{Rule: "x"}}, adas, http.StatusForbidden},
+		"nothing named":        {wire.GrantRevoke{}, adas, http.StatusBadRequest},
+		"two named":            {wire.GrantRevoke{GrantID: "a", RequestID: "b"}, adas, http.StatusBadRequest},
+		"hers":                 {wire.GrantRevoke{GrantID: g.GrantID}, adas, http.StatusOK},
+		"her answer's":         {wire.GrantRevoke{RequestID: r.RequestID}, adas, http.StatusOK},
+		"a file's, as admin":   {wire.GrantRevoke{Found: &all.Found[0]}, bearer(h.token(account.Admin)), http.StatusOK},
+		"another's, as admin":  {wire.GrantRevoke{GrantID: g.GrantID}, bearer(h.token(account.Admin)), http.StatusOK},
+		"as one who only sees": {wire.GrantRevoke{GrantID: g.GrantID}, bearer(h.token(account.Viewer)), http.StatusForbidden},
 	} {
 		if a := h.call("POST", "/api/grants/revoke", c.body, c.way); a.status != c.status {
 			t.Errorf("%s: got %d %s, want %d", name, a.status, a.body, c.status)
@@ -72,7 +72,7 @@ func TestGrantsBelongToWhoMadeThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.call("GET", "/api/grants?revoked=true", nil, adas).into(t, &hers)
-	if len(hers.Grants) != 1 || hers.Grants[0].State != wsapi.GrantRevoked || *hers.Grants[0].RevokedBy != "Ada" {
+	if len(hers.Grants) != 1 || hers.Grants[0].State != wire.GrantRevoked || *hers.Grants[0].RevokedBy != "Ada" {
 		t.Errorf("got %+v", hers)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // counting runs the server's watch over held answers until the test ends.
@@ -55,9 +55,9 @@ func TestHeldAnswer(t *testing.T) {
 	checkRefusal(t, give(ana, "undo", map[string]any{}), 409, "nothing_held")
 	first := uuid.NewString()
 	for range 2 {
-		var out wsapi.Outcome
+		var out wire.Outcome
 		give(ana, "response", yes(first, 10_000)).into(t, &out)
-		if out.Result != wsapi.Applied || out.HeldUntil == nil {
+		if out.Result != wire.Applied || out.HeldUntil == nil {
 			t.Fatalf("got %+v", out)
 		}
 	}
@@ -117,14 +117,14 @@ func TestDenialOverAHeldApproval(t *testing.T) {
 				no := map[string]any{"decision": "deny", "message": "Not today.", "session_id": r.SessionID, "request_type": r.RequestType}
 				checkRefusal(t, h.call("POST", path+"/response", no, vera.way), 403, "forbidden")
 				if over == "REST" {
-					var out wsapi.Outcome
+					var out wire.Outcome
 					h.call("POST", path+"/response", no, people[by].way).into(t, &out)
-					if out.Result != wsapi.Applied || out.HeldUntil != nil {
+					if out.Result != wire.Applied || out.HeldUntil != nil {
 						t.Fatalf("got %+v", out)
 					}
 				} else {
 					no["request_id"] = r.RequestID
-					if ack := h.openAs(people[by]).do("pending_request_response", no); ack.Result != wsapi.Applied {
+					if ack := h.openAs(people[by]).do("pending_request_response", no); ack.Result != wire.Applied {
 						t.Fatalf("got %+v", ack)
 					}
 				}
@@ -163,7 +163,7 @@ func TestHeldAnswerOfSomebodyRemoved(t *testing.T) {
 	if got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
-	h.changed(p, wsapi.ProjectChange{Members: &[]wsapi.ProjectMember{member(ben, account.Member)}})
+	h.changed(p, wire.ProjectChange{Members: &[]wire.ProjectMember{member(ben, account.Member)}})
 	b := h.openAs(ben)
 	h.counting()
 	b.until("why it does not count", func(f map[string]any) bool {

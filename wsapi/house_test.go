@@ -30,6 +30,8 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/wire"
+	"github.com/sayso-dev/sayso/wire/wiretest"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -185,7 +187,7 @@ func signedIn(a answer) way {
 
 // withPageKey adds the page key of a sign-in, if an answer has one.
 func withPageKey(a answer) way {
-	var me wsapi.Me
+	var me wire.Me
 	_ = json.Unmarshal(a.body, &me)
 	return func(r *http.Request) {
 		if me.PageKey != "" {
@@ -276,7 +278,7 @@ func (h *house) ask(sessionID, askerID string, change func(*pending.Request)) (p
 
 // questions makes a request an AskUserQuestion.
 func questions(r *pending.Request) {
-	q := questionRequest()
+	q := wiretest.QuestionRequest()
 	r.RequestType, r.ToolName, r.ToolInput, r.Form = q.RequestType, q.ToolName, q.ToolInput, q.Form
 }
 
@@ -295,9 +297,9 @@ func (a answer) into(t testing.TB, v any) {
 }
 
 // refusal returns the error of a refusal.
-func (a answer) refusal(t testing.TB) wsapi.ErrorBody {
+func (a answer) refusal(t testing.TB) wire.ErrorBody {
 	t.Helper()
-	var r wsapi.Refusal
+	var r wire.Refusal
 	a.into(t, &r)
 	return r.Error
 }
@@ -323,7 +325,7 @@ func (h *house) call(method, path string, body any, ways ...way) answer {
 	case string:
 		reader = strings.NewReader(b)
 	default:
-		reader = bytes.NewReader(wsapi.Encode(b))
+		reader = bytes.NewReader(wire.Encode(b))
 	}
 	base := "http://127.0.0.1:8787"
 	if h.web != nil {
@@ -766,20 +768,20 @@ func (b *browser) give(kind string, fields map[string]any) string {
 	for k, v := range fields {
 		c[k] = v
 	}
-	if err := b.conn.Write(b.t.Context(), websocket.MessageText, wsapi.Encode(c)); err != nil {
+	if err := b.conn.Write(b.t.Context(), websocket.MessageText, wire.Encode(c)); err != nil {
 		b.t.Fatal(err)
 	}
 	return c["command_id"].(string)
 }
 
 // do sends a command and returns its ack.
-func (b *browser) do(kind string, fields map[string]any) wsapi.Ack {
+func (b *browser) do(kind string, fields map[string]any) wire.Ack {
 	b.t.Helper()
 	return b.ack(b.give(kind, fields))
 }
 
 // ack reads on to the ack of a command; what came before it is still to be read.
-func (b *browser) ack(commandID string) wsapi.Ack {
+func (b *browser) ack(commandID string) wire.Ack {
 	b.t.Helper()
 	var before []map[string]any
 	f := b.until("the ack", func(f map[string]any) bool {
@@ -790,8 +792,8 @@ func (b *browser) ack(commandID string) wsapi.Ack {
 		return false
 	})
 	b.queue = append(before, b.queue...)
-	var a wsapi.Ack
-	if err := json.Unmarshal(wsapi.Encode(f), &a); err != nil {
+	var a wire.Ack
+	if err := json.Unmarshal(wire.Encode(f), &a); err != nil {
 		b.t.Fatal(err)
 	}
 	return a

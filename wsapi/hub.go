@@ -9,9 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // Times and sizes of the hub.
@@ -26,10 +28,6 @@ const (
 	pieceBytes      = 1 << 20                // of items, after which a transcript frame ends
 )
 
-// maxSafeInteger is the largest version that JavaScript can tell from the next.
-// The last frame about a deleted session carries it: nothing can come after.
-const maxSafeInteger = 1<<53 - 1
-
 // A Hub turns bells into frames. Each change is read, encoded and put before
 // every tab once; what a tab has not fetched yet is replaced by what is newer.
 type Hub struct {
@@ -41,16 +39,16 @@ type Hub struct {
 	suspect chan struct{} // capacity 1: something could not be stored
 	closing chan struct{} // closed when Run begins to end
 
-	mu      sync.Mutex // protects following; never held over I/O
-	running bool
-	notice  NoticeCode                       // what stands in the way of storing
-	rung    map[string]struct{}              // sessions whose bell rang since Run looked
-	feeds   map[string]*feed                 // sessions that run, wait, or are read by a tab
-	tabs    map[*tab]bool                    // true once the tab has its first snapshot
-	buried  map[string]string                // sessions that are being deleted, with their projects
-	deeds   map[*context.CancelFunc]struct{} // commands under way
-	served  sync.WaitGroup                   // tabs
-	retryAt time.Time                        // after the store failed; zero when it did not
+	mu       sync.Mutex // protects following; never held over I/O
+	running  bool
+	notice   wire.NoticeCode                  // what stands in the way of storing
+	rung     map[string]struct{}              // sessions whose bell rang since Run looked
+	feeds    map[string]*feed                 // sessions that run, wait, or are read by a tab
+	tabs     map[*tab]bool                    // true once the tab has its first snapshot
+	buried   map[string]string                // sessions that are being deleted, with their projects
+	commands map[*context.CancelFunc]struct{} // commands under way
+	served   sync.WaitGroup                   // tabs
+	retryAt  time.Time                        // after the store failed; zero when it did not
 }
 
 // feed is what the tabs are told about one session. The hub's mutex protects it.
@@ -68,7 +66,7 @@ type feed struct {
 	next  time.Time // not before
 	piece *piece    // of the last round, shared by the readers
 
-	live      *Live
+	live      *wire.Live
 	liveRound int64 // counts the changes of live
 
 	// Presence.
@@ -79,9 +77,9 @@ type feed struct {
 func newHub(s *Server) *Hub {
 	return &Hub{
 		s: s, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
-		closing: make(chan struct{}), notice: NoNotice,
+		closing: make(chan struct{}), notice: wire.NoNotice,
 		rung: map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, buried: map[string]string{},
-		deeds: map[*context.CancelFunc]struct{}{},
+		commands: map[*context.CancelFunc]struct{}{},
 	}
 }
 
@@ -127,7 +125,7 @@ func (h *Hub) Run(ctx context.Context) error {
 
 	h.mu.Lock()
 	h.running = false
-	for cancel := range h.deeds {
+	for cancel := range h.commands {
 		(*cancel)()
 	}
 	h.mu.Unlock()
@@ -153,12 +151,12 @@ func (h *Hub) during(ctx context.Context) (_ context.Context, done func()) {
 	if !h.running {
 		cancel()
 	}
-	h.deeds[&cancel] = struct{}{}
+	h.commands[&cancel] = struct{}{}
 	return ctx, func() {
 		cancel()
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.deeds, &cancel)
+		delete(h.commands, &cancel)
 	}
 }
 
@@ -222,7 +220,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 		}
 		delete(h.buried, sessionID)
 		h.mu.Unlock()
-		state = session.ProcessState{SessionID: sessionID, Version: maxSafeInteger, State: session.Dead, InProject: inProject}
+		state = session.ProcessState{SessionID: sessionID, Version: wire.MaxSafeInteger, State: session.Dead, InProject: inProject}
 		err = nil
 	}
 	// Read after the state, so that it is not older than the change that the state's
@@ -249,14 +247,14 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 	// What each person is told, nil for nothing.
 	frames := map[project.Person][]byte{}
 	for who := range people {
-		if state.InProject != "" && book.May(who, project.See, place(state)) != nil {
+		if state.InProject != "" && book.May(who, project.See, access.PlaceOfProcess(state)) != nil {
 			continue
 		}
 		frames[who] = []byte{}
 		if changed {
-			w := wireProcessState(state, book, who, &h.s.levels)
+			w := wire.NewProcessState(state, access.PlaceOfProcess(state), book, who, &h.s.levels)
 			w.Deleted = deleted
-			frames[who] = encode(w)
+			frames[who] = wire.Encode(w)
 		}
 	}
 
@@ -301,7 +299,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 // is that can be taken back.
 func audience(t *tab, state session.ProcessState) project.Person {
 	if state.InProject != "" || slices.ContainsFunc(state.Requests, func(r pending.Request) bool { return r.Held != nil }) {
-		return person(t.who)
+		return access.Person(t.who)
 	}
 	return project.Person{}
 }
@@ -379,8 +377,8 @@ func (h *Hub) join(t *tab) bool {
 		return false
 	}
 	h.tabs[t] = false
-	if h.notice != NoNotice {
-		t.putNotice(noticeFrame(h.notice))
+	if h.notice != wire.NoNotice {
+		t.putNotice(wire.Encode(wire.NewNotice(h.notice)))
 	}
 	h.served.Add(1)
 	poke(h.wake)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -160,8 +161,8 @@ func TestSlowTabIsTold(t *testing.T) {
 		time.Sleep(wsapi.WriteDeadline + time.Second)
 		slow.resume()
 		synctest.Wait()
-		if code := slow.code(); code != wsapi.CloseTooSlow {
-			t.Fatalf("got close %d, want %d", code, wsapi.CloseTooSlow)
+		if code := slow.code(); code != wire.CloseTooSlow {
+			t.Fatalf("got close %d, want %d", code, wire.CloseTooSlow)
 		}
 	})
 }
@@ -295,7 +296,7 @@ func TestTranscriptPiecesAreBounded(t *testing.T) {
 		synctest.Wait()
 		seen := map[float64]bool{}
 		for _, f := range tab.of("transcript") {
-			if n := len(wsapi.Encode(f)); n > 2<<20 {
+			if n := len(wire.Encode(f)); n > 2<<20 {
 				t.Errorf("a piece of %d bytes", n)
 			}
 			for _, it := range f["items"].([]any) {
@@ -389,7 +390,7 @@ func TestPresence(t *testing.T) {
 }
 
 func equal(a, b []any) bool {
-	return slices.Equal(wsapi.Encode(a), wsapi.Encode(b))
+	return slices.Equal(wire.Encode(a), wire.Encode(b))
 }
 
 // flaky is a store that fails while told to.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // watchIdentities looks whether the people behind the open sockets may still be
@@ -45,13 +47,13 @@ func (h *Hub) recheckSoon() { poke(h.recheck) }
 func (t *tab) recognise(now account.Identity, err error) bool {
 	switch {
 	case errors.Is(err, account.ErrRefused):
-		t.end(CloseSignedOut, ErrorFrame{Type: "error", Code: "signed_out", Message: "You are signed out. Sign in again."})
+		t.end(wire.CloseSignedOut, wire.ErrorFrame{Type: "error", Code: "signed_out", Message: "You are signed out. Sign in again."})
 		return false
 	case err != nil:
 		return true // the store does not answer; what needs it is refused by itself
 	case now.User.Role != t.who.User.Role:
 		// A new connection tells the tab its new role.
-		t.end(CloseGoingAway, ErrorFrame{Type: "error", Code: "role_changed", Message: "What you may do here was changed."})
+		t.end(wire.CloseGoingAway, wire.ErrorFrame{Type: "error", Code: "role_changed", Message: "What you may do here was changed."})
 		return false
 	}
 	return true
@@ -67,8 +69,8 @@ func (h *Hub) recheckProjects(ctx context.Context) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for t, welcomed := range h.tabs {
-		if welcomed && t.hidden != hiddenKey(book, person(t.who)) {
-			t.end(CloseGoingAway, ErrorFrame{Type: "error", Code: "access_changed", Message: "What you may see here was changed."})
+		if welcomed && t.hidden != hiddenKey(book, access.Person(t.who)) {
+			t.end(wire.CloseGoingAway, wire.ErrorFrame{Type: "error", Code: "access_changed", Message: "What you may see here was changed."})
 		}
 	}
 }

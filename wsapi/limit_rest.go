@@ -3,8 +3,10 @@ package wsapi
 import (
 	"net/http"
 
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // getLimits says what whoever asks may take, and takes.
@@ -14,15 +16,15 @@ func (s *Server) getLimits(w http.ResponseWriter, r *http.Request, who account.I
 		return err
 	}
 	me := who.User.UserID
-	of := func(l project.Limits, u project.Use) LimitUse {
-		return LimitUse{Limits: wireLimits(l), Use: wireUse(u)}
+	of := func(l project.Limits, u project.Use) wire.LimitUse {
+		return wire.LimitUse{Limits: wireLimits(l), Use: wireUse(u)}
 	}
-	list := LimitList{Mine: of(b.Of(me), b.UseOf(me, taken)), Projects: []ProjectLimit{}, NextDay: seconds(b.NextDay())}
-	for _, p := range b.Visible(person(who)) {
+	list := wire.LimitList{Mine: of(b.Of(me), b.UseOf(me, taken)), Projects: []wire.ProjectLimit{}, NextDay: wire.Seconds(b.NextDay())}
+	for _, p := range b.Visible(access.Person(who)) {
 		if p.Limits == (project.Limits{}) && p.EachLimit == (project.Limits{}) {
 			continue
 		}
-		list.Projects = append(list.Projects, ProjectLimit{
+		list.Projects = append(list.Projects, wire.ProjectLimit{
 			ProjectID: p.ProjectID, Name: p.Name, Folders: p.Folders,
 			All: of(p.Limits, b.UseIn(p.ProjectID, "", taken)), Mine: of(p.EachLimit, b.UseIn(p.ProjectID, me, taken)),
 		})
@@ -35,8 +37,8 @@ func (s *Server) getLimits(w http.ResponseWriter, r *http.Request, who account.I
 			return err
 		}
 		for _, u := range people {
-			list.People = append(list.People, PersonLimit{
-				UserID: u.UserID, Name: u.Name, Limits: wireLimits(b.Of(u.UserID)), Use: wireUse(b.UseOf(u.UserID, taken)), Own: OwnLimits(b.Different(u.UserID)),
+			list.People = append(list.People, wire.PersonLimit{
+				UserID: u.UserID, Name: u.Name, Limits: wireLimits(b.Of(u.UserID)), Use: wireUse(b.UseOf(u.UserID, taken)), Own: wire.OwnLimits(b.Different(u.UserID)),
 			})
 		}
 	}
@@ -44,20 +46,20 @@ func (s *Server) getLimits(w http.ResponseWriter, r *http.Request, who account.I
 	return nil
 }
 
-func wireLimits(l project.Limits) Limits {
-	return Limits{Sessions: l.Sessions, Memory: l.Memory, Cost: &l.Cost}
+func wireLimits(l project.Limits) wire.Limits {
+	return wire.Limits{Sessions: l.Sessions, Memory: l.Memory, Cost: &l.Cost}
 }
 
-func wireUse(u project.Use) ProjectUse {
+func wireUse(u project.Use) wire.ProjectUse {
 	cost := u.Cost()
-	return ProjectUse{Sessions: u.Sessions, Memory: u.Memory, Cost: &cost}
+	return wire.ProjectUse{Sessions: u.Sessions, Memory: u.Memory, Cost: &cost}
 }
 
-// over is the limits after a change of these.
-func (l Limits) over(now project.Limits) project.Limits {
-	next := project.Limits{Sessions: l.Sessions, Memory: l.Memory, Cost: now.Cost}
-	if l.Cost != nil {
-		next.Cost = *l.Cost
+// changed returns the limits after a change of them.
+func changed(now project.Limits, to wire.Limits) project.Limits {
+	next := project.Limits{Sessions: to.Sessions, Memory: to.Memory, Cost: now.Cost}
+	if to.Cost != nil {
+		next.Cost = *to.Cost
 	}
 	return next
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // TestLimitsAreShown: everybody sees theirs and those of their projects, an admin
@@ -19,8 +19,8 @@ func TestLimitsAreShown(t *testing.T) {
 	ana, ben := h.someone("Ana", account.Member), h.someone("Ben", account.Member)
 	p := h.project("api", "/work/api", member(ana, account.Member))
 	ten := 10.0
-	h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{Sessions: 4, Cost: &ten}})
-	var started wsapi.Outcome
+	h.changed(p, wire.ProjectChange{Limits: &wire.Limits{Sessions: 4, Cost: &ten}})
+	var started wire.Outcome
 	h.call("POST", "/api/sessions", `{"cwd":"/work/api","prompt":"x"}`, ana.way).into(t, &started)
 	for _, p := range []any{session.ProcessState{SessionID: started.SessionID, State: session.UserTurn, Memory: 7}, session.Progress{Spent: 500_000, SpentAt: time.Now()}} {
 		var err error
@@ -34,7 +34,7 @@ func TestLimitsAreShown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	see := func(way way) (list wsapi.LimitList) {
+	see := func(way way) (list wire.LimitList) {
 		h.call("GET", "/api/limits", nil, way).into(t, &list)
 		return list
 	}

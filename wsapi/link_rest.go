@@ -7,6 +7,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/oidc"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // A flow that links is none that signs in, and the other way round.
@@ -24,7 +25,7 @@ type linking struct {
 // be linked. Whoever has only got hold of a browser that is signed in must not be
 // able to stay.
 func (s *Server) postLinkBegin(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body LinkNew
+	var body wire.LinkNew
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -42,13 +43,13 @@ func (s *Server) postLinkBegin(w http.ResponseWriter, r *http.Request, who accou
 		return s.oidcRefusal(r, err)
 	}
 	s.begin(w, r, linkCeremony, linking{Flow: flow, UserID: who.User.UserID, CredentialID: who.Credential.CredentialID})
-	writeJSON(w, http.StatusOK, OIDCBegun{Address: address})
+	writeJSON(w, http.StatusOK, wire.OIDCBegun{Address: address})
 	return nil
 }
 
 // postLink takes what the browser brought back, as postOIDCLogin does.
 func (s *Server) postLink(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body OIDCLogin
+	var body wire.OIDCLogin
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (s *Server) getLinks(w http.ResponseWriter, r *http.Request, who account.Id
 	if err != nil {
 		return err
 	}
-	list := LinkList{Links: make([]Link, 0, len(all))}
+	list := wire.LinkList{Links: make([]wire.Link, 0, len(all))}
 	for _, l := range all {
 		list.Links = append(list.Links, wireLink(l))
 	}
@@ -125,6 +126,6 @@ func wrongPassword() error {
 	return ref
 }
 
-func wireLink(l account.Link) Link {
-	return Link{LinkID: l.ID(), Issuer: l.Issuer, CreatedAt: seconds(l.CreatedAt), ByHand: l.ByHand}
+func wireLink(l account.Link) wire.Link {
+	return wire.Link{LinkID: l.ID(), Issuer: l.Issuer, CreatedAt: wire.Seconds(l.CreatedAt), ByHand: l.ByHand}
 }

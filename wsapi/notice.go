@@ -4,34 +4,15 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/sayso-dev/sayso/wire"
 )
 
-// NoticeCode says what stands in the way of everything that must be stored.
-type NoticeCode string
-
-// What can stand in the way.
-const (
-	NoNotice    NoticeCode = "none"
-	ReadOnly    NoticeCode = "read_only"   // the disk takes no writes
-	Unavailable NoticeCode = "unavailable" // the database does not answer
-	Broken      NoticeCode = "broken"      // the disk failed; only a restart helps
-)
-
-// words are the sentences for each code: the notice, and the refusal of what
-// could not be stored.
-var words = map[NoticeCode]struct{ notice, refusal string }{
-	ReadOnly: {
-		"The disk of the server is full or takes no writes. Until there is space nothing can be answered, sent or started; sessions wait, nothing is lost, and a session can still be ended.",
-		"The disk of the server is full or takes no writes, so this could not be stored. Nothing was changed; try again once there is space.",
-	},
-	Unavailable: {
-		"The database of the server does not answer. Until it does nothing can be answered, sent or started; sessions wait, and a session can still be ended.",
-		"The server cannot store anything now. Nothing was changed; try again in a moment.",
-	},
-	Broken: {
-		"The disk failed under the database of the server, so nothing more is stored until the server is restarted on a sound disk. Sessions wait, and a session can still be ended.",
-		"The disk failed under the database of the server, and it is unknown whether this was stored. Look again once the server was restarted.",
-	},
+// notStoredMessages are the sentences of the refusal of what could not be stored.
+var notStoredMessages = map[wire.NoticeCode]string{
+	wire.ReadOnly:    "The disk of the server is full or takes no writes, so this could not be stored. Nothing was changed; try again once there is space.",
+	wire.Unavailable: "The server cannot store anything now. Nothing was changed; try again in a moment.",
+	wire.Broken:      "The disk failed under the database of the server, and it is unknown whether this was stored. Look again once the server was restarted.",
 }
 
 const (
@@ -41,7 +22,7 @@ const (
 
 // trouble names what an error of the store means for everything else that must
 // be stored; "" for an error that says nothing about it.
-func (s *Server) trouble(err error) NoticeCode {
+func (s *Server) trouble(err error) wire.NoticeCode {
 	if err == nil || s.o.Trouble == nil {
 		return ""
 	}
@@ -49,8 +30,8 @@ func (s *Server) trouble(err error) NoticeCode {
 }
 
 // notStored is the refusal of what the store could not take.
-func notStored(code NoticeCode) *refusal {
-	r := refuse(http.StatusServiceUnavailable, string(code), words[code].refusal)
+func notStored(code wire.NoticeCode) *refusal {
+	r := refuse(http.StatusServiceUnavailable, string(code), notStoredMessages[code])
 	r.retry = time.Second
 	return r
 }
@@ -75,7 +56,7 @@ func (h *Hub) checkStore(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, checkDeadline)
 	defer cancel()
 	err := h.s.o.Store.Ping(asking)
-	code := NoNotice
+	code := wire.NoNotice
 	if err != nil {
 		if code = h.s.trouble(err); code == "" {
 			return // it took too long, or the server ends: nothing is known
@@ -86,7 +67,7 @@ func (h *Hub) checkStore(ctx context.Context) {
 	h.notice = code
 	if code != before {
 		for t := range h.tabs {
-			t.putNotice(noticeFrame(code))
+			t.putNotice(wire.Encode(wire.NewNotice(code)))
 		}
 	}
 	h.mu.Unlock()
@@ -99,15 +80,11 @@ func (h *Hub) checkStore(ctx context.Context) {
 	}
 }
 
-func noticeFrame(code NoticeCode) []byte {
-	return encode(Notice{Type: "notice", Code: code, Message: words[code].notice})
-}
-
 // stores reports whether things can be stored, as far as is known.
 func (h *Hub) stores() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.notice == NoNotice
+	return h.notice == wire.NoNotice
 }
 
 // putNotice has the tab told what stands in the way.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -51,12 +52,12 @@ func sick(s *sickStore) func(*wsapi.Options) {
 	return func(o *wsapi.Options) {
 		s.Store, s.Requests = o.Store, o.Requests
 		o.Store, o.Requests = s, s
-		o.Trouble = func(err error) wsapi.NoticeCode {
+		o.Trouble = func(err error) wire.NoticeCode {
 			switch {
 			case errors.Is(err, errFull):
-				return wsapi.ReadOnly
+				return wire.ReadOnly
 			case errors.Is(err, errAway):
-				return wsapi.Unavailable
+				return wire.Unavailable
 			}
 			return ""
 		}
@@ -123,7 +124,7 @@ func TestRefusedWhileReadOnly(t *testing.T) {
 	command := allow(r)
 	command["command_id"] = "018f3a52-0000-4000-8000-00000000f011"
 	ack := tab.do("pending_request_response", command)
-	if ack.Result != wsapi.Rejected || ack.Error == nil || ack.Error.Code != "read_only" || !strings.Contains(ack.Error.Message, "Nothing was changed") {
+	if ack.Result != wire.Rejected || ack.Error == nil || ack.Error.Code != "read_only" || !strings.Contains(ack.Error.Message, "Nothing was changed") {
 		t.Errorf("got %+v, want it rejected as read_only", ack)
 	}
 	tab.until("the notice", isNotice("read_only"))
@@ -142,7 +143,7 @@ func TestRefusedWhileReadOnly(t *testing.T) {
 		t.Error("the metrics do not say that nothing is stored")
 	}
 	store.fall(nil)
-	if ack := tab.do("pending_request_response", command); ack.Result != wsapi.Applied {
+	if ack := tab.do("pending_request_response", command); ack.Result != wire.Applied {
 		t.Errorf("the same command again: %+v", ack)
 	}
 	if got := <-answered; got.Status != pending.Answered {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/oidc"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 const oidcCeremony = "oidc"
@@ -46,7 +47,7 @@ func (s *Server) postOIDCBegin(w http.ResponseWriter, r *http.Request, _ account
 		return s.oidcRefusal(r, err)
 	}
 	s.begin(w, r, oidcCeremony, flow)
-	writeJSON(w, http.StatusOK, OIDCBegun{Address: address})
+	writeJSON(w, http.StatusOK, wire.OIDCBegun{Address: address})
 	return nil
 }
 
@@ -54,7 +55,7 @@ func (s *Server) postOIDCBegin(w http.ResponseWriter, r *http.Request, _ account
 // and not from the provider's redirect, so that nothing changes by a GET and the
 // cookie can stay SameSite=Strict.
 func (s *Server) postOIDCLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	var body OIDCLogin
+	var body wire.OIDCLogin
 	if err := readBody(r, &body); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/oidc"
 	"github.com/sayso-dev/sayso/internal/oidc/oidctest"
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -40,10 +41,10 @@ func withProvider(t testing.TB, p *oidctest.Provider) *house {
 var publicHost = host("sayso.example")
 
 // visit goes to the provider and comes back with what it gave.
-func visit(h *house, p *oidctest.Provider) (wsapi.OIDCLogin, way) {
+func visit(h *house, p *oidctest.Provider) (wire.OIDCLogin, way) {
 	h.t.Helper()
 	begun := h.call("POST", "/api/login/oidc/begin", "{}", publicHost)
-	var at wsapi.OIDCBegun
+	var at wire.OIDCBegun
 	begun.into(h.t, &at)
 	if begun.status != 200 || !strings.HasPrefix(at.Address, p.URL+"/authorize?") {
 		h.t.Fatalf("begin: got %d %s", begun.status, begun.body)
@@ -54,7 +55,7 @@ func visit(h *house, p *oidctest.Provider) (wsapi.OIDCLogin, way) {
 		}
 	}
 	back := p.SignIn(at.Address)
-	return wsapi.OIDCLogin{Code: back.Get("code"), State: back.Get("state")}, cookiesOf(begun)
+	return wire.OIDCLogin{Code: back.Get("code"), State: back.Get("state")}, cookiesOf(begun)
 }
 
 func enterBy(h *house, p *oidctest.Provider, ways ...way) answer {
@@ -69,9 +70,9 @@ func groups(p *oidctest.Provider, subject, name string, values ...string) {
 	})
 }
 
-func meOf(h *house, a answer) wsapi.Me {
+func meOf(h *house, a answer) wire.Me {
 	h.t.Helper()
-	var me wsapi.Me
+	var me wire.Me
 	a.into(h.t, &me)
 	if a.status != 200 {
 		h.t.Fatalf("got %d %s", a.status, a.body)
@@ -91,7 +92,7 @@ func TestSignInAtAProvider(t *testing.T) {
 	if me.User.Name != "Ada 2" || me.User.Role != account.Member || me.SetUp {
 		t.Errorf("got %+v, want a member who is not the Ada that was there", me)
 	}
-	var list wsapi.SignInList
+	var list wire.SignInList
 	h.call("GET", "/api/sign_ins", nil, publicHost, cookiesOf(first)).into(t, &list)
 	if len(list.SignIns) != 1 || list.SignIns[0].Method != account.ByOIDC {
 		t.Errorf("got %+v", list.SignIns)
@@ -156,14 +157,14 @@ func TestADeadProviderStopsNobody(t *testing.T) {
 	h.person("Ada", account.Member)
 	checkRefusal(t, h.call("POST", "/api/login/oidc/begin", "{}", publicHost), 502, "oidc_unreachable")
 	h.signIn("Ada")
-	var ways wsapi.SignInWays
+	var ways wire.SignInWays
 	h.call("GET", "/api/login", nil, publicHost).into(t, &ways)
 	if ways.OIDC == nil || ways.OIDC.Name != "Example" {
 		t.Errorf("got %+v", ways)
 	}
 	without := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
 	checkRefusal(t, without.call("POST", "/api/login/oidc/begin", "{}"), 404, "not_found")
-	checkRefusal(t, without.call("POST", "/api/login/oidc", wsapi.OIDCLogin{Code: "x", State: "y"}), 404, "not_found")
+	checkRefusal(t, without.call("POST", "/api/login/oidc", wire.OIDCLogin{Code: "x", State: "y"}), 404, "not_found")
 }
 
 // TestProviderClaimsTheServer: whoever came by a provider can come again.
@@ -181,16 +182,16 @@ func TestProviderClaimsTheServer(t *testing.T) {
 }
 
 // link goes to the provider for who is signed in, and comes back.
-func link(h *house, p *oidctest.Provider, body any, who way) (answer, wsapi.OIDCLogin, way) {
+func link(h *house, p *oidctest.Provider, body any, who way) (answer, wire.OIDCLogin, way) {
 	h.t.Helper()
 	begun := h.call("POST", "/api/links/begin", body, publicHost, who)
 	if begun.status != 200 {
-		return begun, wsapi.OIDCLogin{}, nil
+		return begun, wire.OIDCLogin{}, nil
 	}
-	var at wsapi.OIDCBegun
+	var at wire.OIDCBegun
 	begun.into(h.t, &at)
 	back := p.SignIn(at.Address)
-	return begun, wsapi.OIDCLogin{Code: back.Get("code"), State: back.Get("state")}, cookiesOf(begun)
+	return begun, wire.OIDCLogin{Code: back.Get("code"), State: back.Get("state")}, cookiesOf(begun)
 }
 
 // TestLinkingAnIdentity: who has an account adds an identity to it, signs in with
@@ -225,7 +226,7 @@ func TestLinkingAnIdentity(t *testing.T) {
 
 	_, mine, cookie = link(h, p, known, ada)
 	made := h.call("POST", "/api/links", mine, publicHost, ada, cookie)
-	var l wsapi.Link
+	var l wire.Link
 	made.into(t, &l)
 	if made.status != 201 || l.Issuer != p.URL || !l.ByHand {
 		t.Fatalf("got %d %s", made.status, made.body)
@@ -274,7 +275,7 @@ func TestTheLastWayInStays(t *testing.T) {
 	h := withProvider(t, p)
 	groups(p, "1", "Ada", "dev")
 	ada := cookiesOf(enterBy(h, p))
-	var list wsapi.LinkList
+	var list wire.LinkList
 	h.call("GET", "/api/links", nil, publicHost, ada).into(t, &list)
 	if len(list.Links) != 1 || list.Links[0].ByHand || list.Provider == nil || *list.Provider != "Example" {
 		t.Fatalf("got %+v", list)
@@ -286,11 +287,11 @@ func TestTheLastWayInStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin := cookiesOf(h.call("POST", "/api/login", wsapi.Login{Token: secret}, publicHost))
+	admin := cookiesOf(h.call("POST", "/api/login", wire.Login{Token: secret}, publicHost))
 	groups(p, "2", "Admin")
 	_, mine, cookie := link(h, p, "{}", admin)
 	made := h.call("POST", "/api/links", mine, publicHost, admin, cookie)
-	var l wsapi.Link
+	var l wire.Link
 	made.into(t, &l)
 	checkRefusal(t, h.call("DELETE", "/api/links/"+l.LinkID, nil, publicHost, admin), 400, "invalid")
 }

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // settled is how a command ended, as it is stored.
 type settled struct {
-	Status  int     `json:"status"`
-	Outcome Outcome `json:"outcome"`
+	Status  int          `json:"status"`
+	Outcome wire.Outcome `json:"outcome"`
 
 	retry   time.Duration
 	passing bool // the same command may end otherwise next time, so it is not stored
@@ -77,7 +78,7 @@ func (o *onceOnly) lookUpOrRun(ctx context.Context, userID, commandID string, ru
 	}
 	// What was done is done, also when its ack cannot be kept: the ids that
 	// follow from the command make a repetition harmless.
-	kept, err := o.store.SaveCommand(ctx, userID, commandID, encode(end), time.Now())
+	kept, err := o.store.SaveCommand(ctx, userID, commandID, wire.Encode(end), time.Now())
 	var first settled
 	if err == nil && json.Unmarshal(kept, &first) == nil {
 		return first
@@ -87,5 +88,5 @@ func (o *onceOnly) lookUpOrRun(ctx context.Context, userID, commandID string, ru
 
 func unavailable() settled {
 	r := goingAway()
-	return settled{Status: r.status, passing: true, retry: r.retry, Outcome: Outcome{Result: Rejected, Error: &r.body}}
+	return settled{Status: r.status, passing: true, retry: r.retry, Outcome: wire.Outcome{Result: wire.Rejected, Error: &r.body}}
 }

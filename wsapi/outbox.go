@@ -8,6 +8,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // write sends the outbox whenever there is something in it: hello, then what
@@ -15,9 +16,9 @@ import (
 func (t *tab) write(ctx context.Context) {
 	defer t.close()
 	o := t.hub.s.o
-	hello := encode(Hello{
-		Type: "hello", Protocol: Protocol, ServerVersion: o.Version, NodeID: o.NodeID,
-		User: User{Name: t.who.User.Name, Role: t.who.User.Role}, UserID: t.who.User.UserID, ServerTime: seconds(time.Now()),
+	hello := wire.Encode(wire.Hello{
+		Type: "hello", Protocol: wire.Protocol, ServerVersion: o.Version, NodeID: o.NodeID,
+		User: wire.User{Name: t.who.User.Name, Role: t.who.User.Role}, UserID: t.who.User.UserID, ServerTime: wire.Seconds(time.Now()),
 	})
 	if !t.send(ctx, hello) {
 		return
@@ -194,8 +195,8 @@ func (t *tab) send(ctx context.Context, message []byte) bool {
 	slow := time.AfterFunc(writeDeadline, func() {
 		defer close(told)
 		t.hub.slow.Add(1)
-		t.end(CloseTooSlow, ErrorFrame{})
-		t.shut(CloseTooSlow, "") // waits for its turn behind the message
+		t.end(wire.CloseTooSlow, wire.ErrorFrame{})
+		t.shut(wire.CloseTooSlow, "") // waits for its turn behind the message
 	})
 	err := failpoint.Hit("frame.before_send")
 	if err == nil {
@@ -235,7 +236,7 @@ func (t *tab) putPresence(sessionID string, frame []byte) {
 
 // Toast puts what waits where the person of the tab does not look.
 func (t *tab) Toast(requestIDs []string, more int) {
-	frame := encode(Toasts{Type: "toasts", RequestIDs: requestIDs, More: more})
+	frame := wire.Encode(wire.Toasts{Type: "toasts", RequestIDs: requestIDs, More: more})
 	t.mu.Lock()
 	t.toasts = frame
 	t.mu.Unlock()

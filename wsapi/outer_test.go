@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -40,14 +41,14 @@ func TestBehindAProxy(t *testing.T) {
 	h := proxied(t)
 	h.person("Ada", account.Member)
 	proxy, public := from("192.0.2.10"), host("sayso.example")
-	a := h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: password}, proxy, public,
+	a := h.call("POST", "/api/login", wire.Login{Username: "Ada", Password: password}, proxy, public,
 		header("Origin", "https://sayso.example"), header("X-Forwarded-For", "198.51.100.7, 203.0.113.9, 10.1.2.3"))
 	set := a.header.Get("Set-Cookie")
 	if a.status != 200 || !strings.HasPrefix(set, "__Host-sayso=") || !strings.Contains(set, "; Secure") || a.header.Get("Strict-Transport-Security") == "" {
 		t.Fatalf("got %d with cookie %q, want one that only TLS carries", a.status, set)
 	}
 	cookie := signedIn(a)
-	var list wsapi.SignInList
+	var list wire.SignInList
 	h.call("GET", "/api/sign_ins", nil, proxy, public, cookie).into(t, &list)
 	if len(list.SignIns) != 1 || list.SignIns[0].Address != "203.0.113.9" {
 		t.Fatalf("got %+v, want the last address that is no proxy of ours", list)
@@ -69,12 +70,12 @@ func TestForwardedHeadersOfStrangers(t *testing.T) {
 	h.person("Ada", account.Member)
 	checkRefusal(t, h.call("GET", "/healthz", nil, from("203.0.113.9"), host("sayso.example"), header("X-Forwarded-For", "127.0.0.1")), 403, "not_by_proxy")
 	checkRefusal(t, h.call("GET", "/healthz", nil, from("192.0.2.10"), host("evil.example"), header("X-Forwarded-Host", "sayso.example")), 421, "wrong_host")
-	local := h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: password}, from("127.0.0.1"), header("X-Forwarded-Proto", "https"), header("X-Forwarded-For", "203.0.113.9"))
+	local := h.call("POST", "/api/login", wire.Login{Username: "Ada", Password: password}, from("127.0.0.1"), header("X-Forwarded-Proto", "https"), header("X-Forwarded-For", "203.0.113.9"))
 	set := local.header.Get("Set-Cookie")
 	if local.status != 200 || !strings.HasPrefix(set, "sayso=") || local.header.Get("Strict-Transport-Security") != "" {
 		t.Fatalf("got %d with cookie %q, want the request taken as it came", local.status, set)
 	}
-	var list wsapi.SignInList
+	var list wire.SignInList
 	h.call("GET", "/api/sign_ins", nil, signedIn(local)).into(t, &list)
 	if len(list.SignIns) != 1 || list.SignIns[0].Address != "127.0.0.1" {
 		t.Fatalf("got %+v, want the address of the connection", list)
@@ -92,7 +93,7 @@ func TestForwardedHeadersOfStrangers(t *testing.T) {
 func TestSetUpThroughAProxy(t *testing.T) {
 	t.Parallel()
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *wsapi.Options) { o.PublicURL = "https://sayso.example" })
-	login := wsapi.Login{Token: h.link()}
+	login := wire.Login{Token: h.link()}
 	checkRefusal(t, h.call("POST", "/api/login", login, host("sayso.example")), 403, "not_set_up")
 	if a := h.call("POST", "/api/login", login, host("localhost:8787")); a.status != http.StatusOK {
 		t.Fatalf("on the machine itself: got %d %s", a.status, a.body)

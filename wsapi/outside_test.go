@@ -10,7 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // outside stores a session of another kind than ours.
@@ -54,7 +54,7 @@ func TestASessionOfOutsidersTakesOnlyAnswers(t *testing.T) {
 				with[k] = v
 			}
 			a := tab.do(name, with)
-			if a.Result != wsapi.Rejected || a.Error == nil || a.Error.Code != "not_ours" || a.Error.Message == "" {
+			if a.Result != wire.Rejected || a.Error == nil || a.Error.Code != "not_ours" || a.Error.Message == "" {
 				t.Errorf("%s of a session of kind %s: got %+v", name, kind, a)
 			}
 		}
@@ -71,13 +71,13 @@ func TestASessionOfOutsidersTakesOnlyAnswers(t *testing.T) {
 			t.Errorf("the state of a session of kind %s: kind %v, asker %v", kind, f["kind"], first["asker"])
 		}
 		if a := tab.do("pending_request_response", map[string]any{"session_id": id, "request_id": r.RequestID,
-			"request_type": "ask_user_question", "answers": map[string]string{"Which format?": "Summary", "Which parts?": "Web"}}); a.Result != wsapi.Applied {
+			"request_type": "ask_user_question", "answers": map[string]string{"Which format?": "Summary", "Which parts?": "Web"}}); a.Result != wire.Applied {
 			t.Fatalf("an answer: got %+v", a)
 		}
 		if got := <-answered; got.Status != pending.Answered {
 			t.Errorf("the asker got %s", got.Status)
 		}
-		var listed wsapi.SessionList
+		var listed wire.SessionList
 		h.as(account.Viewer, "GET", "/api/sessions", nil).into(t, &listed)
 		found := false
 		for _, s := range listed.Sessions {
@@ -103,7 +103,7 @@ func TestExtend(t *testing.T) {
 
 	command := tab.give("extend", map[string]any{"session_id": id, "request_id": r.RequestID})
 	a := tab.ack(command)
-	if a.Result != wsapi.Applied || a.ExpiresAt == nil || *a.ExpiresAt-was != 300 {
+	if a.Result != wire.Applied || a.ExpiresAt == nil || *a.ExpiresAt-was != 300 {
 		t.Fatalf("got %+v, want five minutes after %v", a, was)
 	}
 	for _, b := range []*browser{tab, other} {
@@ -117,7 +117,7 @@ func TestExtend(t *testing.T) {
 	}
 
 	path := "/api/pending/" + r.RequestID + "/extend"
-	var out wsapi.Outcome
+	var out wire.Outcome
 	for range 4 {
 		got := h.as(account.Member, "POST", path, `{}`)
 		if got.status != http.StatusOK {
@@ -133,7 +133,7 @@ func TestExtend(t *testing.T) {
 			last = *out.ExpiresAt
 			continue
 		}
-		var refused wsapi.Outcome
+		var refused wire.Outcome
 		got.into(t, &refused)
 		if got.status != http.StatusUnprocessableEntity || refused.Error.Code != "cannot_extend" {
 			t.Fatalf("past the longest wait: got %d %s", got.status, got.body)
@@ -153,14 +153,14 @@ func TestExtend(t *testing.T) {
 	checkRefusal(t, h.as(account.Member, "POST", path, `{"request_id":"other"}`), http.StatusBadRequest, "invalid")
 
 	endless, _ := h.ask(id, "b", nil)
-	if a := tab.do("extend", map[string]any{"request_id": endless.RequestID}); a.Result != wsapi.Rejected || a.Error.Code != "cannot_extend" {
+	if a := tab.do("extend", map[string]any{"request_id": endless.RequestID}); a.Result != wire.Rejected || a.Error.Code != "cannot_extend" {
 		t.Errorf("without a deadline: got %+v", a)
 	}
-	if a := tab.do("pending_request_response", map[string]any{"session_id": r.SessionID, "request_id": r.RequestID, "request_type": "ask_user_question", "decision": "deny"}); a.Result != wsapi.Applied {
+	if a := tab.do("pending_request_response", map[string]any{"session_id": r.SessionID, "request_id": r.RequestID, "request_type": "ask_user_question", "decision": "deny"}); a.Result != wire.Applied {
 		t.Fatalf("declined: got %+v", a)
 	}
 	<-answered
-	if a := tab.do("extend", map[string]any{"request_id": r.RequestID}); a.Result != wsapi.AlreadyResolved || a.Resolved == nil || a.Resolved.Outcome != pending.Denied {
+	if a := tab.do("extend", map[string]any{"request_id": r.RequestID}); a.Result != wire.AlreadyResolved || a.Resolved == nil || a.Resolved.Outcome != pending.Denied {
 		t.Errorf("after it was declined: got %+v", a)
 	}
 }
@@ -178,7 +178,7 @@ func TestWhatBecameOfARequest(t *testing.T) {
 	h := newHouse(t)
 	id := h.session("one")
 	r, _ := h.ask(id, "a", nil)
-	var fate wsapi.RequestFate
+	var fate wire.RequestFate
 	h.as(account.Viewer, "GET", "/api/pending/"+r.RequestID, nil).into(t, &fate)
 	if fate.Status != pending.Open || fate.Resolved != nil || fate.SessionID != id {
 		t.Errorf("open: got %+v", fate)

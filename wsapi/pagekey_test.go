@@ -12,7 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/sayso-dev/sayso/internal/account"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // stolen is a sign-in as another server on this host gets it: the cookie alone.
@@ -66,7 +66,7 @@ func TestACookieAloneIsWorthNothing(t *testing.T) {
 		}
 	}
 	checkRefusal(t, approve(mine, func(r *http.Request) { r.AddCookie(&http.Cookie{Name: "sayso", Value: "planted"}) }), 400, "two_cookies")
-	checkRefusal(t, h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: password}, header("Cookie", "sayso=a; sayso=b")), 400, "two_cookies")
+	checkRefusal(t, h.call("POST", "/api/login", wire.Login{Username: "Ada", Password: password}, header("Cookie", "sayso=a; sayso=b")), 400, "two_cookies")
 	if a := approve(mine); a.status >= 300 {
 		t.Errorf("with its own key: got %d %s", a.status, a.body)
 	}
@@ -117,12 +117,12 @@ func TestEveryWayInGivesAPageKey(t *testing.T) {
 	k := newKeyring(t, h, "Ada")
 	k.register("laptop")
 	for name, in := range map[string]answer{
-		"password": h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: password}),
-		"token":    h.call("POST", "/api/login", wsapi.Login{Token: h.token(account.Viewer)}),
-		"link":     h.call("POST", "/api/login", wsapi.Login{Token: h.link()}),
+		"password": h.call("POST", "/api/login", wire.Login{Username: "Ada", Password: password}),
+		"token":    h.call("POST", "/api/login", wire.Login{Token: h.token(account.Viewer)}),
+		"link":     h.call("POST", "/api/login", wire.Login{Token: h.link()}),
 		"passkey":  k.enter(),
 	} {
-		var me wsapi.Me
+		var me wire.Me
 		in.into(t, &me)
 		if in.status != 200 || len(me.PageKey) != 64 {
 			t.Errorf("%s: got %d %s, want a page key", name, in.status, in.body)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // The ceremonies of passkeys; a challenge of one is none of the others.
@@ -102,9 +103,9 @@ func (s *Server) relyingParty(r *http.Request) (*webauthn.WebAuthn, error) {
 // getLogin says how one can sign in here, to whoever asks.
 func (s *Server) getLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	problem := s.passkeyProblem(r)
-	ways := SignInWays{Passkey: PasskeyWay{Available: problem == "", Problem: optional(problem)}}
+	ways := wire.SignInWays{Passkey: wire.PasskeyWay{Available: problem == "", Problem: wire.OrNull(problem)}}
 	if s.o.OIDC != nil {
-		ways.OIDC = &OIDCWay{Name: s.o.OIDC.Name}
+		ways.OIDC = &wire.OIDCWay{Name: s.o.OIDC.Name}
 	}
 	writeJSON(w, http.StatusOK, ways)
 	return nil
@@ -124,14 +125,14 @@ func (s *Server) postPasskeyChallenge(w http.ResponseWriter, r *http.Request, _ 
 		return err
 	}
 	s.begin(w, r, signInCeremony, kept)
-	writeJSON(w, http.StatusOK, PasskeyChallenge{PublicKey: encode(options.Response)})
+	writeJSON(w, http.StatusOK, wire.PasskeyChallenge{PublicKey: wire.Encode(options.Response)})
 	return nil
 }
 
 // postPasskeyLogin ends it. Whatever is wrong with a passkey, the answer is the
 // same: it tells nobody who is known here.
 func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	var body PasskeyLogin
+	var body wire.PasskeyLogin
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -180,7 +181,7 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 		return ref
 	}
 	count := signed.Response.AuthenticatorData.Counter
-	who, secret, err := s.o.Directory.SignInByPasskey(ctx, passkey, count, encode(key), device(r.UserAgent()), s.remoteAddress(r))
+	who, secret, err := s.o.Directory.SignInByPasskey(ctx, passkey, count, wire.Encode(key), device(r.UserAgent()), s.remoteAddress(r))
 	if errors.Is(err, account.ErrCloned) {
 		s.o.Log.WarnContext(ctx, "a passkey was refused: its counter did not grow, there may be a copy of it", "user", passkey.UserID, "passkey", passkey.PasskeyID)
 		ref := refuse(http.StatusForbidden, "passkey_copied", "This passkey was refused: it counts backwards, as a copy of it would. Sign in another way, remove it, and make a new one.")
@@ -197,7 +198,7 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 // postPasskeyNew begins to make a passkey. Whoever has only got hold of a browser
 // that is signed in must not be able to stay.
 func (s *Server) postPasskeyNew(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body PasskeyNew
+	var body wire.PasskeyNew
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -224,12 +225,12 @@ func (s *Server) postPasskeyNew(w http.ResponseWriter, r *http.Request, who acco
 		return err
 	}
 	s.begin(w, r, registerCeremony, kept)
-	writeJSON(w, http.StatusOK, PasskeyChallenge{PublicKey: encode(options.Response)})
+	writeJSON(w, http.StatusOK, wire.PasskeyChallenge{PublicKey: wire.Encode(options.Response)})
 	return nil
 }
 
 func (s *Server) postPasskey(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body PasskeyCreate
+	var body wire.PasskeyCreate
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -251,7 +252,7 @@ func (s *Server) postPasskey(w http.ResponseWriter, r *http.Request, who account
 
 // newPasskey ends a ceremony that makes a passkey. What it kept is read into kept,
 // of which session is a part.
-func (s *Server) newPasskey(w http.ResponseWriter, r *http.Request, who account.Identity, body PasskeyCreate, ceremony string, kept any, session *webauthn.SessionData) (account.Passkey, error) {
+func (s *Server) newPasskey(w http.ResponseWriter, r *http.Request, who account.Identity, body wire.PasskeyCreate, ceremony string, kept any, session *webauthn.SessionData) (account.Passkey, error) {
 	rp, err := s.relyingParty(r)
 	if err != nil {
 		return account.Passkey{}, err
@@ -276,7 +277,7 @@ func (s *Server) newPasskey(w http.ResponseWriter, r *http.Request, who account.
 		return account.Passkey{}, ref
 	}
 	key.Attestation = webauthn.CredentialAttestation{} // nobody asked for it
-	return account.Passkey{KeyID: key.ID, RPID: session.RelyingPartyID, Data: encode(key), SignCount: key.Authenticator.SignCount}, nil
+	return account.Passkey{KeyID: key.ID, RPID: session.RelyingPartyID, Data: wire.Encode(key), SignCount: key.Authenticator.SignCount}, nil
 }
 
 // settingUp is what a set-up by passkey was begun with: the device shows the name
@@ -289,7 +290,7 @@ type settingUp struct {
 // postPasskeySetUpBegin begins to make the first admin with a passkey instead of a
 // password.
 func (s *Server) postPasskeySetUpBegin(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body PasskeySetUp
+	var body wire.PasskeySetUp
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -313,12 +314,12 @@ func (s *Server) postPasskeySetUpBegin(w http.ResponseWriter, r *http.Request, w
 		return err
 	}
 	s.begin(w, r, setUpCeremony, settingUp{Session: *session, Name: who.User.Name})
-	writeJSON(w, http.StatusOK, PasskeyChallenge{PublicKey: encode(options.Response)})
+	writeJSON(w, http.StatusOK, wire.PasskeyChallenge{PublicKey: wire.Encode(options.Response)})
 	return nil
 }
 
 func (s *Server) postPasskeySetUp(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body PasskeyCreate
+	var body wire.PasskeyCreate
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -347,7 +348,7 @@ func (s *Server) getPasskeys(w http.ResponseWriter, r *http.Request, who account
 	if err != nil {
 		return err
 	}
-	list := PasskeyList{Passkeys: make([]Passkey, 0, len(all)), Problem: optional(s.passkeyProblem(r))}
+	list := wire.PasskeyList{Passkeys: make([]wire.Passkey, 0, len(all)), Problem: wire.OrNull(s.passkeyProblem(r))}
 	for _, p := range all {
 		list.Passkeys = append(list.Passkeys, wirePasskey(p))
 	}
@@ -374,9 +375,9 @@ func inBrowser(who account.Identity) error {
 	return nil
 }
 
-func wirePasskey(p account.Passkey) Passkey {
-	return Passkey{
-		PasskeyID: p.PasskeyID, Name: p.Name, Domain: strings.ToLower(p.RPID), CreatedAt: seconds(p.CreatedAt),
-		LastUsedAt: optionalSeconds(p.LastUsedAt),
+func wirePasskey(p account.Passkey) wire.Passkey {
+	return wire.Passkey{
+		PasskeyID: p.PasskeyID, Name: p.Name, Domain: strings.ToLower(p.RPID), CreatedAt: wire.Seconds(p.CreatedAt),
+		LastUsedAt: wire.SecondsOrNull(p.LastUsedAt),
 	}
 }

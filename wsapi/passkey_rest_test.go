@@ -11,6 +11,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -54,15 +55,15 @@ func newKeyring(t testing.TB, h *house, name string) *keyring {
 }
 
 // register makes a passkey and returns it.
-func (k *keyring) register(name string) wsapi.Passkey {
+func (k *keyring) register(name string) wire.Passkey {
 	k.t.Helper()
-	begun := k.post("/api/passkeys/challenge", wsapi.PasskeyNew{CurrentPassword: password}, k.cookie)
+	begun := k.post("/api/passkeys/challenge", wire.PasskeyNew{CurrentPassword: password}, k.cookie)
 	o := readChallenge(k.t, begun)
-	made := k.post("/api/passkeys", wsapi.PasskeyCreate{Name: name, Credential: k.device.create(o)}, cookiesOf(begun, k.cookie))
+	made := k.post("/api/passkeys", wire.PasskeyCreate{Name: name, Credential: k.device.create(o)}, cookiesOf(begun, k.cookie))
 	if made.status != http.StatusCreated {
 		k.t.Fatalf("register: got %d %s", made.status, made.body)
 	}
-	var p wsapi.Passkey
+	var p wire.Passkey
 	made.into(k.t, &p)
 	return p
 }
@@ -72,15 +73,15 @@ func (k *keyring) enter(ways ...way) answer {
 	k.t.Helper()
 	begun := k.post("/api/login/passkey/challenge", "{}", ways...)
 	o := readChallenge(k.t, begun)
-	return k.post("/api/login/passkey", wsapi.PasskeyLogin{Credential: k.device.get(o)}, append(ways, cookiesOf(begun))...)
+	return k.post("/api/login/passkey", wire.PasskeyLogin{Credential: k.device.get(o)}, append(ways, cookiesOf(begun))...)
 }
 
 func TestPasskey(t *testing.T) {
 	t.Parallel()
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
 	k := newKeyring(t, h, "Ada")
-	checkRefusal(t, k.post("/api/passkeys/challenge", wsapi.PasskeyNew{CurrentPassword: "another password"}, k.cookie), 403, "wrong_password")
-	begun := k.post("/api/passkeys/challenge", wsapi.PasskeyNew{CurrentPassword: password}, k.cookie)
+	checkRefusal(t, k.post("/api/passkeys/challenge", wire.PasskeyNew{CurrentPassword: "another password"}, k.cookie), 403, "wrong_password")
+	begun := k.post("/api/passkeys/challenge", wire.PasskeyNew{CurrentPassword: password}, k.cookie)
 	if o := readChallenge(t, begun); o.RP.ID != "localhost" || o.Selection.Resident != "required" || o.Selection.Verification != "required" {
 		t.Errorf("got %s, want a discoverable passkey that verifies its user", begun.body)
 	}
@@ -88,24 +89,24 @@ func TestPasskey(t *testing.T) {
 	if p.Name != "Ada's laptop" || p.Domain != "localhost" || p.LastUsedAt != nil {
 		t.Errorf("got %+v", p)
 	}
-	again := readChallenge(t, k.post("/api/passkeys/challenge", wsapi.PasskeyNew{CurrentPassword: password}, k.cookie))
+	again := readChallenge(t, k.post("/api/passkeys/challenge", wire.PasskeyNew{CurrentPassword: password}, k.cookie))
 	if len(again.Exclude) != 1 || again.Exclude[0].ID != b64.EncodeToString(k.device.id) {
 		t.Errorf("got %+v, want the one that is there excluded", again.Exclude)
 	}
 
 	in := k.enter(from("192.0.2.7"))
-	var me wsapi.Me
+	var me wire.Me
 	in.into(t, &me)
 	if in.status != 200 || me.User.Name != "Ada" || me.User.Role != account.Member {
 		t.Fatalf("got %d %s, want Ada", in.status, in.body)
 	}
 	mine := cookiesOf(in)
-	var list wsapi.SignInList
+	var list wire.SignInList
 	h.call("GET", "/api/sign_ins", nil, k.at, mine).into(t, &list)
 	if last := list.SignIns[len(list.SignIns)-1]; last.Method != account.ByPasskey || !last.Current || last.Address != "192.0.2.7" || list.SignIns[0].Method != account.ByPassword {
 		t.Errorf("got %+v", list.SignIns)
 	}
-	var keys wsapi.PasskeyList
+	var keys wire.PasskeyList
 	h.call("GET", "/api/passkeys", nil, k.at, mine).into(t, &keys)
 	if len(keys.Passkeys) != 1 || keys.Passkeys[0].LastUsedAt == nil || keys.Problem != nil {
 		t.Errorf("got %+v", keys)
@@ -149,7 +150,7 @@ func TestPasskeysThatAreRefused(t *testing.T) {
 		k.server = wsapi.New(wsapi.Options{Directory: h.directory, Log: slog.New(slog.DiscardHandler)})
 		begun := k.post("/api/login/passkey/challenge", "{}")
 		credential := other.get(readChallenge(t, begun))
-		a := k.post("/api/login/passkey", wsapi.PasskeyLogin{Credential: credential}, cookiesOf(begun))
+		a := k.post("/api/login/passkey", wire.PasskeyLogin{Credential: credential}, cookiesOf(begun))
 		if a.status != 401 || a.refusal(t).Code != "not_signed_in" {
 			t.Errorf("%s: got %d %s", name, a.status, a.body)
 		}
@@ -179,7 +180,7 @@ func TestChallengesAreUsedOnce(t *testing.T) {
 	k := newKeyring(t, h, "Ada")
 	k.register("laptop")
 	begun := k.post("/api/login/passkey/challenge", "{}")
-	body := wsapi.PasskeyLogin{Credential: k.device.get(readChallenge(t, begun))}
+	body := wire.PasskeyLogin{Credential: k.device.get(readChallenge(t, begun))}
 	checkBegin := func(what string, a answer) {
 		t.Helper()
 		if a.status != 400 || a.refusal(t).Code != "begin_again" {
@@ -193,7 +194,7 @@ func TestChallengesAreUsedOnce(t *testing.T) {
 	}
 	value := cookiesOf(begun)
 	renamed := func(r *http.Request) { value(r); swap(r, "sayso-passkey-sign-in", "sayso-passkey-new") }
-	checkBegin("the other ceremony", k.post("/api/passkeys", wsapi.PasskeyCreate{Name: "x", Credential: k.device.create(challenge{Challenge: "eA"})}, k.cookie, renamed))
+	checkBegin("the other ceremony", k.post("/api/passkeys", wire.PasskeyCreate{Name: "x", Credential: k.device.create(challenge{Challenge: "eA"})}, k.cookie, renamed))
 	if a := k.post("/api/login/passkey", body, value); a.status != 200 {
 		t.Fatalf("got %d %s", a.status, a.body)
 	}
@@ -213,7 +214,7 @@ func TestChallengesRunOut(t *testing.T) {
 		s := wsapi.New(wsapi.Options{Directory: account.NewDirectory((*sqlite.Store)(nil)), Log: slog.New(slog.DiscardHandler)})
 		k := &keyring{house: &house{t: t, server: s}, at: host("localhost:8787"), device: newAuthenticator(t, localOrigin, "localhost")}
 		begun := k.post("/api/login/passkey/challenge", "{}")
-		body := wsapi.PasskeyLogin{Credential: k.device.get(readChallenge(t, begun))}
+		body := wire.PasskeyLogin{Credential: k.device.get(readChallenge(t, begun))}
 		time.Sleep(5*time.Minute + time.Second)
 		checkUncookied(t, k.post("/api/login/passkey", body, cookiesOf(begun)), 400, "begin_again")
 	})
@@ -275,7 +276,7 @@ func TestWherePasskeysWork(t *testing.T) {
 		{secret, "sayso.example:8443", ""},
 		{secret, "intranet", "needs a domain"},
 	} {
-		var ways wsapi.SignInWays
+		var ways wire.SignInWays
 		row.h.call("GET", "/api/login", nil, host(row.host)).into(t, &ways)
 		problem := ""
 		if ways.Passkey.Problem != nil {
@@ -342,7 +343,7 @@ func TestPasskeyEndsOnOpenSockets(t *testing.T) {
 	if a := h.call("DELETE", "/api/passkeys/"+p.PasskeyID, nil, k.cookie); a.status != 204 {
 		t.Fatalf("got %d %s", a.status, a.body)
 	}
-	if code, last := tab.closed(); code != wsapi.CloseSignedOut || last["code"] != "signed_out" {
-		t.Errorf("got close %d after %v, want %d", code, last, wsapi.CloseSignedOut)
+	if code, last := tab.closed(); code != wire.CloseSignedOut || last["code"] != "signed_out" {
+		t.Errorf("got close %d after %v, want %d", code, last, wire.CloseSignedOut)
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who account.Identity) error {
@@ -19,7 +21,7 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who account.
 		return err
 	}
 	sessions := map[string]session.Session{}
-	list := PendingList{PendingRequests: make([]PendingRequest, 0, len(open))}
+	list := wire.PendingList{PendingRequests: make([]wire.PendingRequest, 0, len(open))}
 	for _, req := range open {
 		ses, known := sessions[req.SessionID]
 		if !known {
@@ -28,13 +30,13 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who account.
 			}
 			sessions[req.SessionID] = ses
 		}
-		if ses.SessionID == "" || book.May(person(who), project.See, placeOf(ses)) != nil {
+		if ses.SessionID == "" || book.May(access.Person(who), project.See, access.PlaceOf(ses)) != nil {
 			continue
 		}
-		one := PendingRequest{SessionID: req.SessionID, SessionTitle: ses.Title, Request: wireRequest(req)}
-		one.Approval = wireApproval(req, ses.CWD, placeOf(ses), book, person(who))
-		one.Held = wireHeld(req.Held, person(who))
-		one.Risk = s.levels.of(req, ses.CWD)
+		one := wire.PendingRequest{SessionID: req.SessionID, SessionTitle: ses.Title, Request: wire.NewRequest(req)}
+		one.Approval = wire.NewApprovalRule(req, ses.CWD, access.PlaceOf(ses), book, access.Person(who))
+		one.Held = wire.NewHeldAnswer(req.Held, access.Person(who))
+		one.Risk = s.levels.Of(req, ses.CWD)
 		list.PendingRequests = append(list.PendingRequests, one)
 	}
 	writeJSON(w, http.StatusOK, list)
@@ -46,37 +48,37 @@ func (s *Server) getRequest(w http.ResponseWriter, r *http.Request, who account.
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, RequestFate{
+	writeJSON(w, http.StatusOK, wire.RequestFate{
 		RequestID: req.RequestID, SessionID: req.SessionID, Status: req.Status,
-		ExpiresAt: optionalSeconds(req.ExpiresAt), Resolved: wireResolved(req),
+		ExpiresAt: wire.SecondsOrNull(req.ExpiresAt), Resolved: wire.NewResolved(req),
 	})
 	return nil
 }
 
 func (s *Server) postExtend(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	c := new(Extend)
+	c := new(wire.Extend)
 	return s.postRequestCommand(w, r, who, "extend", c, &c.RequestID)
 }
 
 func (s *Server) postWithdraw(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	c := new(WithdrawApproval)
+	c := new(wire.WithdrawApproval)
 	return s.postRequestCommand(w, r, who, "withdraw_approval", c, &c.RequestID)
 }
 
 func (s *Server) postUndo(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	c := new(Undo)
+	c := new(wire.Undo)
 	return s.postRequestCommand(w, r, who, "undo", c, &c.RequestID)
 }
 
 func (s *Server) postResponse(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	c := new(PendingRequestResponse)
+	c := new(wire.PendingRequestResponse)
 	return s.postRequestCommand(w, r, who, "pending_request_response", c, &c.RequestID)
 }
 
 // postRequestCommand carries out a command about the request that the address
 // names. named is the request_id of c, which may be left out of the body and must
 // not name another.
-func (s *Server) postRequestCommand(w http.ResponseWriter, r *http.Request, who account.Identity, kind string, c deed, named *string) error {
+func (s *Server) postRequestCommand(w http.ResponseWriter, r *http.Request, who account.Identity, kind string, c wire.Command, named *string) error {
 	if err := decodeBody(r, c, "request_id", "session_id"); err != nil {
 		return err
 	}

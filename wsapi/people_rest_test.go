@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/internal/account"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 const password = "four words of mine"
@@ -33,7 +33,7 @@ func (h *house) person(name string, role account.Role) account.User {
 // signIn signs a user in and returns the Cookie header.
 func (h *house) signIn(name string, ways ...way) way {
 	h.t.Helper()
-	a := h.call("POST", "/api/login", wsapi.Login{Username: name, Password: password}, ways...)
+	a := h.call("POST", "/api/login", wire.Login{Username: name, Password: password}, ways...)
 	if a.status != 200 {
 		h.t.Fatalf("sign in as %s: got %d %s", name, a.status, a.body)
 	}
@@ -45,12 +45,12 @@ func TestSignInByPassword(t *testing.T) {
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
 	h.person("Ada", account.Member)
 	cookie := h.signIn("ada", from("192.0.2.1"), header("User-Agent", "Firefox/140.0 (X11; Linux)"))
-	var me wsapi.Me
+	var me wire.Me
 	h.call("GET", "/api/me", nil, cookie).into(t, &me)
 	if me.User.Name != "Ada" || me.User.Role != account.Member || !me.HasPassword || me.SetUp {
 		t.Fatalf("got %+v, want Ada", me)
 	}
-	var list wsapi.SignInList
+	var list wire.SignInList
 	h.call("GET", "/api/sign_ins", nil, cookie).into(t, &list)
 	if len(list.SignIns) != 1 || list.SignIns[0].Device != "Firefox on Linux" || list.SignIns[0].Address != "192.0.2.1" || !list.SignIns[0].Current {
 		t.Fatalf("got %+v, want this browser", list)
@@ -68,7 +68,7 @@ func TestNoUserIsToldFromAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := ""
-	for i, login := range []wsapi.Login{
+	for i, login := range []wire.Login{
 		{Username: "Ada", Password: "not my password"}, {Username: "admin", Password: password},
 		{Username: "Gone", Password: password}, {Username: "Nobody", Password: password},
 	} {
@@ -90,10 +90,10 @@ func TestAnAccountIsLimitedFromManyAddresses(t *testing.T) {
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
 	h.person("Ada", account.Member)
 	for i := range account.DefaultLimits.PerAccount * account.AccountFactor {
-		a := h.call("POST", "/api/login", wsapi.Login{Username: "Ada", Password: "guess"}, from(fmt.Sprintf("192.0.2.%d", i)))
+		a := h.call("POST", "/api/login", wire.Login{Username: "Ada", Password: "guess"}, from(fmt.Sprintf("192.0.2.%d", i)))
 		checkRefusal(t, a, 401, "not_signed_in")
 	}
-	checkRefusal(t, h.call("POST", "/api/login", wsapi.Login{Username: "ADA", Password: password}, from("192.0.2.100")), 429, "too_many_attempts")
+	checkRefusal(t, h.call("POST", "/api/login", wire.Login{Username: "ADA", Password: password}, from("192.0.2.100")), 429, "too_many_attempts")
 	h.person("Bob", account.Member)
 	h.signIn("Bob", from("192.0.2.100"))
 }
@@ -101,28 +101,28 @@ func TestAnAccountIsLimitedFromManyAddresses(t *testing.T) {
 func TestSetUp(t *testing.T) {
 	t.Parallel()
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
-	link := wsapi.Login{Token: h.link()}
+	link := wire.Login{Token: h.link()}
 	checkRefusal(t, h.call("POST", "/api/login", link, from("192.0.2.1")), 403, "not_set_up")
 	var cookies []way
-	for _, l := range []wsapi.Login{link, {Token: h.link()}} {
+	for _, l := range []wire.Login{link, {Token: h.link()}} {
 		a := h.call("POST", "/api/login", l, from("::1"))
-		var me wsapi.Me
+		var me wire.Me
 		a.into(t, &me)
 		if a.status != 200 || !me.SetUp || me.HasPassword {
 			t.Fatalf("got %d %s, want to be asked to set up", a.status, a.body)
 		}
 		cookies = append(cookies, signedIn(a))
 	}
-	late := wsapi.Login{Token: h.link()}
-	checkRefusal(t, h.call("POST", "/api/set_up", wsapi.SetUp{Name: "Ada", Password: "short"}, cookies[0]), 400, "invalid")
-	a := h.call("POST", "/api/set_up", wsapi.SetUp{Name: "Ada", Password: password}, cookies[0])
-	var me wsapi.Me
+	late := wire.Login{Token: h.link()}
+	checkRefusal(t, h.call("POST", "/api/set_up", wire.SetUp{Name: "Ada", Password: "short"}, cookies[0]), 400, "invalid")
+	a := h.call("POST", "/api/set_up", wire.SetUp{Name: "Ada", Password: password}, cookies[0])
+	var me wire.Me
 	a.into(t, &me)
 	if a.status != 200 || me.User.Name != "Ada" || me.User.Role != account.Admin || !me.HasPassword || me.SetUp {
 		t.Fatalf("got %d %s, want Ada", a.status, a.body)
 	}
-	checkRefusal(t, h.call("POST", "/api/set_up", wsapi.SetUp{Name: "Eve", Password: password}, cookies[1]), 401, "not_signed_in")
-	checkRefusal(t, h.call("POST", "/api/set_up", wsapi.SetUp{Name: "Eve", Password: password}, cookies[0]), 409, "changed")
+	checkRefusal(t, h.call("POST", "/api/set_up", wire.SetUp{Name: "Eve", Password: password}, cookies[1]), 401, "not_signed_in")
+	checkRefusal(t, h.call("POST", "/api/set_up", wire.SetUp{Name: "Eve", Password: password}, cookies[0]), 409, "changed")
 	checkRefusal(t, h.call("POST", "/api/login", late), 401, "not_signed_in")
 	h.signIn("Ada", from("192.0.2.1"))
 }
@@ -130,7 +130,7 @@ func TestSetUp(t *testing.T) {
 func TestATokenDoesNotSetUp(t *testing.T) {
 	t.Parallel()
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
-	a := h.as(account.Admin, "POST", "/api/set_up", wsapi.SetUp{Name: "Eve", Password: password})
+	a := h.as(account.Admin, "POST", "/api/set_up", wire.SetUp{Name: "Eve", Password: password})
 	checkRefusal(t, a, 403, "forbidden")
 }
 
@@ -140,7 +140,7 @@ func TestPasswordChange(t *testing.T) {
 	h.person("Ada", account.Member)
 	mine, other := h.signIn("Ada"), h.signIn("Ada")
 	change := func(present, next string) answer {
-		return h.call("POST", "/api/me/password", wsapi.NewPassword{CurrentPassword: present, Password: next}, mine)
+		return h.call("POST", "/api/me/password", wire.NewPassword{CurrentPassword: present, Password: next}, mine)
 	}
 	checkRefusal(t, change("wrong", "five more words of mine"), 403, "wrong_password")
 	checkRefusal(t, change(password, "short"), 400, "invalid")
@@ -161,7 +161,7 @@ func TestSignInsAreOnesOwn(t *testing.T) {
 	h.person("Ada", account.Member)
 	h.person("Bob", account.Admin)
 	ada, ada2, bob := h.signIn("Ada"), h.signIn("Ada"), h.signIn("Bob")
-	var list wsapi.SignInList
+	var list wire.SignInList
 	h.call("GET", "/api/sign_ins", nil, ada).into(t, &list)
 	if len(list.SignIns) != 2 {
 		t.Fatalf("got %+v, want two", list)
@@ -181,13 +181,13 @@ func TestSignInsAreOnesOwn(t *testing.T) {
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
-	var ada wsapi.Person
-	a := h.as(account.Admin, "POST", "/api/users", wsapi.PersonCreate{Name: "Ada", Role: account.Member, Password: password})
+	var ada wire.Person
+	a := h.as(account.Admin, "POST", "/api/users", wire.PersonCreate{Name: "Ada", Role: account.Member, Password: password})
 	a.into(t, &ada)
 	if a.status != 201 || !ada.HasPassword || strings.Contains(string(a.body), password) {
 		t.Fatalf("got %d %s", a.status, a.body)
 	}
-	checkRefusal(t, h.as(account.Admin, "POST", "/api/users", wsapi.PersonCreate{Name: "ada", Role: account.Member}), 400, "invalid")
+	checkRefusal(t, h.as(account.Admin, "POST", "/api/users", wire.PersonCreate{Name: "ada", Role: account.Member}), 400, "invalid")
 	checkRefusal(t, h.as(account.Admin, "POST", "/api/users", `{"name":"Eve","role":"root"}`), 400, "invalid")
 	checkRefusal(t, h.as(account.Admin, "PATCH", "/api/users/none", `{"role":"viewer"}`), 404, "not_found")
 	cookie := h.signIn("Ada")
@@ -203,14 +203,14 @@ func TestPeople(t *testing.T) {
 	checkRefusal(t, h.call("GET", "/api/me", nil, cookie), 401, "not_signed_in")
 	checkRefusal(t, h.as(account.Admin, "POST", "/api/users/"+ada.UserID+"/sign_in_link", nil), 409, "disabled")
 	patch(`{"disabled":false,"password":"five more words of mine"}`)
-	var link wsapi.SignInLink
+	var link wire.SignInLink
 	a = h.as(account.Admin, "POST", "/api/users/"+ada.UserID+"/sign_in_link", nil)
 	a.into(t, &link)
 	if a.status != 201 {
 		t.Fatalf("got %d %s", a.status, a.body)
 	}
-	var me wsapi.Me
-	h.call("POST", "/api/login", wsapi.Login{Token: link.Token}).into(t, &me)
+	var me wire.Me
+	h.call("POST", "/api/login", wire.Login{Token: link.Token}).into(t, &me)
 	if me.User.Name != "Ada" || me.User.Role != account.Viewer {
 		t.Fatalf("the link signs in as %+v", me)
 	}
@@ -232,21 +232,21 @@ func TestOwnTokens(t *testing.T) {
 	h.person("Ada", account.Member)
 	h.person("Bob", account.Member)
 	ada, bob := h.signIn("Ada"), h.signIn("Bob")
-	var made wsapi.TokenCreated
-	a := h.call("POST", "/api/tokens", wsapi.TokenCreate{Name: "phone", Scope: account.Viewer, ExpiresIn: 60}, ada)
+	var made wire.TokenCreated
+	a := h.call("POST", "/api/tokens", wire.TokenCreate{Name: "phone", Scope: account.Viewer, ExpiresIn: 60}, ada)
 	a.into(t, &made)
 	if a.status != 201 || made.User != "Ada" || made.Role != account.Viewer || made.ExpiresAt == nil {
 		t.Fatalf("got %d %s", a.status, a.body)
 	}
 	scoped := bearer(made.Secret)
 	checkRefusal(t, h.call("POST", "/api/sessions", `{"cwd":"/","prompt":"x"}`, scoped), 403, "forbidden")
-	checkRefusal(t, h.call("POST", "/api/tokens", wsapi.TokenCreate{Name: "x", Scope: account.Member}, scoped), 400, "invalid")
-	checkRefusal(t, h.call("POST", "/api/tokens", wsapi.TokenCreate{Name: "x", Role: account.Viewer}, ada), 403, "forbidden")
-	checkRefusal(t, h.call("POST", "/api/tokens", wsapi.TokenCreate{Name: "x", Role: account.Viewer, Scope: account.Viewer}, ada), 400, "invalid")
-	checkRefusal(t, h.call("POST", "/api/me/password", wsapi.NewPassword{CurrentPassword: password, Password: "five more words"}, scoped), 403, "forbidden")
+	checkRefusal(t, h.call("POST", "/api/tokens", wire.TokenCreate{Name: "x", Scope: account.Member}, scoped), 400, "invalid")
+	checkRefusal(t, h.call("POST", "/api/tokens", wire.TokenCreate{Name: "x", Role: account.Viewer}, ada), 403, "forbidden")
+	checkRefusal(t, h.call("POST", "/api/tokens", wire.TokenCreate{Name: "x", Role: account.Viewer, Scope: account.Viewer}, ada), 400, "invalid")
+	checkRefusal(t, h.call("POST", "/api/me/password", wire.NewPassword{CurrentPassword: password, Password: "five more words"}, scoped), 403, "forbidden")
 	checkRefusal(t, h.call("DELETE", "/api/tokens/"+made.TokenID, nil, scoped), 403, "forbidden")
 	checkRefusal(t, h.call("DELETE", "/api/tokens/"+made.TokenID, nil, bob), 404, "not_found")
-	var list wsapi.TokenList
+	var list wire.TokenList
 	h.call("GET", "/api/tokens", nil, bob).into(t, &list)
 	if len(list.Tokens) != 0 {
 		t.Errorf("Bob sees %+v", list)
@@ -276,7 +276,7 @@ func TestAuditOverREST(t *testing.T) {
 			t.Fatalf("got %d %s", a.status, a.body)
 		}
 	}
-	var page wsapi.AuditPage
+	var page wire.AuditPage
 	h.as(account.Admin, "GET", "/api/audit", nil).into(t, &page)
 	last := page.Next
 	var previous []byte
@@ -309,7 +309,7 @@ func TestAdminsSeeAndEndTheSignInsOfOthers(t *testing.T) {
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
 	ada, bob := h.person("Ada", account.Member), h.person("Bob", account.Member)
 	adas, bobs := h.signIn("Ada"), h.signIn("Bob")
-	var list wsapi.SignInList
+	var list wire.SignInList
 	h.as(account.Admin, "GET", "/api/sign_ins?user_id="+ada.UserID, nil).into(t, &list)
 	if len(list.SignIns) != 1 || list.SignIns[0].Current {
 		t.Fatalf("got %+v, want hers", list)

@@ -9,7 +9,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // TestWhatTheCLIDemandsIsObeyed: what it says must be decided by itself is never of low
@@ -39,9 +39,9 @@ func TestWhatTheCLIDemandsIsObeyed(t *testing.T) {
 			call("Bash", `{"command":"ls"}`)(r)
 			r.Policy = &c.policy
 		})
-		var list wsapi.PendingList
+		var list wire.PendingList
 		h.as(account.Member, "GET", "/api/pending", nil).into(t, &list)
-		at := slices.IndexFunc(list.PendingRequests, func(w wsapi.PendingRequest) bool { return w.RequestID == r.RequestID })
+		at := slices.IndexFunc(list.PendingRequests, func(w wire.PendingRequest) bool { return w.RequestID == r.RequestID })
 		if at < 0 {
 			t.Fatal("it is not listed")
 		}

@@ -6,37 +6,25 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
-
-// Preferences are what a person chose for themselves; they follow to every device.
-type Preferences struct {
-	Keys       map[string]string `json:"keys"`        // what to press, by the name of what it does, where it is not as it comes
-	SingleKeys bool              `json:"single_keys"` // whether keys of one character do anything
-	Language   string            `json:"language"`    // that the app was shown in last; that of alerts, too
-}
-
-// PreferencesChange holds what is to be another now; what is absent stays.
-type PreferencesChange struct {
-	Keys       map[string]string `json:"keys,omitempty" validate:"omitempty,max=100,dive,keys,min=1,max=40,endkeys,max=40"`
-	SingleKeys *bool             `json:"single_keys,omitempty"`
-	Language   *string           `json:"language,omitempty" validate:"omitempty,max=16"`
-}
 
 func (s *Server) getPreferences(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	p, err := s.o.Store.Preferences(r.Context(), who.User.UserID)
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, Preferences{Keys: p.Keys, SingleKeys: p.SingleKeys, Language: p.Language})
+	writeJSON(w, http.StatusOK, wire.Preferences{Keys: p.Keys, SingleKeys: p.SingleKeys, Language: p.Language})
 	return nil
 }
 
 func (s *Server) patchPreferences(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body PreferencesChange
+	var body wire.PreferencesChange
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -48,36 +36,6 @@ func (s *Server) patchPreferences(w http.ResponseWriter, r *http.Request, who ac
 		s.o.Alerts.Refresh()
 	}
 	return s.getPreferences(w, r, who)
-}
-
-// LatelyList is what happened in the sessions that a person may see since they
-// looked; only those in which something did.
-type LatelyList struct {
-	Sessions []Lately `json:"sessions"`
-}
-
-// Lately counts what happened in one session.
-type Lately struct {
-	SessionID string `json:"session_id"`
-	Edits     int    `json:"edits"`
-	Files     int    `json:"files"`
-	Commands  int    `json:"commands"`
-	Tests     int    `json:"tests"`
-	Failed    int    `json:"failed"`
-	Answered  int    `json:"answered"`
-	Turns     int    `json:"turns"`
-	First     string `json:"first"` // key of the first block
-}
-
-// WaitList is how long Claude waited for people since a moment.
-type WaitList struct {
-	Waits []Waited `json:"waits"`
-}
-
-// Waited is how long it did in one session, in seconds.
-type Waited struct {
-	SessionID string  `json:"session_id"`
-	Waited    float64 `json:"waited"`
 }
 
 // longestLook is how far back either looks.
@@ -104,7 +62,7 @@ func (s *Server) seen(ctx context.Context, who account.Identity) (func(sessionID
 	}
 	return func(id string) bool {
 		ses, err := s.o.Store.Session(ctx, id)
-		return err == nil && book.May(person(who), project.See, placeOf(ses)) == nil
+		return err == nil && book.May(access.Person(who), project.See, access.PlaceOf(ses)) == nil
 	}, nil
 }
 
@@ -126,10 +84,10 @@ func (s *Server) getLately(w http.ResponseWriter, r *http.Request, who account.I
 	}); err != nil {
 		return err
 	}
-	list := LatelyList{Sessions: []Lately{}}
+	list := wire.LatelyList{Sessions: []wire.Lately{}}
 	for id, l := range all {
 		if l.Anything() && sees(id) {
-			list.Sessions = append(list.Sessions, Lately{
+			list.Sessions = append(list.Sessions, wire.Lately{
 				SessionID: id, Edits: l.Edits, Files: l.Files, Commands: l.Commands, Tests: l.Tests, Failed: l.Failed,
 				Answered: l.Answered, Turns: l.Turns, First: l.First,
 			})
@@ -153,10 +111,10 @@ func (s *Server) getWaits(w http.ResponseWriter, r *http.Request, who account.Id
 	if err != nil {
 		return err
 	}
-	list := WaitList{Waits: []Waited{}}
+	list := wire.WaitList{Waits: []wire.Waited{}}
 	for id, d := range pending.Waited(waits, since, now) {
 		if sees(id) {
-			list.Waits = append(list.Waits, Waited{SessionID: id, Waited: d.Seconds()})
+			list.Waits = append(list.Waits, wire.Waited{SessionID: id, Waited: d.Seconds()})
 		}
 	}
 	writeJSON(w, http.StatusOK, list)

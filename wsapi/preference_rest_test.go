@@ -8,7 +8,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // TestPreferencesFollow: what a person chose is theirs on every device, and what a
@@ -16,7 +16,7 @@ import (
 func TestPreferencesFollow(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	of := func(role account.Role) (p wsapi.Preferences) {
+	of := func(role account.Role) (p wire.Preferences) {
 		t.Helper()
 		h.as(role, "GET", "/api/preferences", nil).into(t, &p)
 		return p
@@ -25,8 +25,8 @@ func TestPreferencesFollow(t *testing.T) {
 		t.Errorf("of who chose nothing: %+v", p)
 	}
 	off, german := false, "de"
-	h.as(account.Member, "PATCH", "/api/preferences", wsapi.PreferencesChange{Keys: map[string]string{"approve": "j"}, Language: &german})
-	h.as(account.Member, "PATCH", "/api/preferences", wsapi.PreferencesChange{SingleKeys: &off})
+	h.as(account.Member, "PATCH", "/api/preferences", wire.PreferencesChange{Keys: map[string]string{"approve": "j"}, Language: &german})
+	h.as(account.Member, "PATCH", "/api/preferences", wire.PreferencesChange{SingleKeys: &off})
 	if p := of(account.Member); p.SingleKeys || p.Keys["approve"] != "j" || p.Language != "de" {
 		t.Errorf("got %+v", p)
 	}
@@ -38,7 +38,7 @@ func TestPreferencesFollow(t *testing.T) {
 		many[fmt.Sprint(i)] = "x"
 	}
 	for name, keys := range map[string]map[string]string{"too many": many, "no name": {"": "x"}, "too long": {"approve": string(make([]byte, 41))}} {
-		if a := h.as(account.Member, "PATCH", "/api/preferences", wsapi.PreferencesChange{Keys: keys}); a.status != 400 {
+		if a := h.as(account.Member, "PATCH", "/api/preferences", wire.PreferencesChange{Keys: keys}); a.status != 400 {
 			t.Errorf("%s: got %d", name, a.status)
 		}
 	}
@@ -50,21 +50,21 @@ func TestOwnTemplates(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	name, blank, place := " Tests ", "  ", account.MessagePlace
-	var list wsapi.TemplateList
-	h.as(account.Member, "POST", "/api/templates", wsapi.TemplateText{Name: &name, Text: " Run the tests ", Place: place}).into(t, &list)
+	var list wire.TemplateList
+	h.as(account.Member, "POST", "/api/templates", wire.TemplateText{Name: &name, Text: " Run the tests ", Place: place}).into(t, &list)
 	if len(list.Templates) != 1 || list.Templates[0].Name != "Tests" || list.Templates[0].Text != "Run the tests" || list.Templates[0].Place != place {
 		t.Fatalf("got %+v", list)
 	}
 	path := "/api/templates/" + list.Templates[0].TemplateID
-	h.as(account.Member, "PATCH", path, wsapi.TemplateText{Text: "Run all tests"}).into(t, &list)
+	h.as(account.Member, "PATCH", path, wire.TemplateText{Text: "Run all tests"}).into(t, &list)
 	if got := list.Templates[0]; got.Name != "Tests" || got.Text != "Run all tests" {
 		t.Errorf("without a name it keeps its own: %+v", got)
 	}
-	if a := h.as(account.Member, "POST", "/api/templates", wsapi.TemplateText{Name: &blank, Text: "x"}); a.status != 400 {
+	if a := h.as(account.Member, "POST", "/api/templates", wire.TemplateText{Name: &blank, Text: "x"}); a.status != 400 {
 		t.Errorf("without a name: %d", a.status)
 	}
-	h.as(account.Member, "POST", "/api/templates", wsapi.TemplateText{Text: "As you like", Place: account.AnswerPlace}).into(t, &list)
-	h.as(account.Member, "POST", "/api/templates", wsapi.TemplateText{Text: "As you like"}).into(t, &list)
+	h.as(account.Member, "POST", "/api/templates", wire.TemplateText{Text: "As you like", Place: account.AnswerPlace}).into(t, &list)
+	h.as(account.Member, "POST", "/api/templates", wire.TemplateText{Text: "As you like"}).into(t, &list)
 	if len(list.Templates) != 3 || list.Templates[0].Place != account.ReasonPlace || list.Templates[1].Place != account.AnswerPlace {
 		t.Errorf("the same words at two places: %+v", list)
 	}
@@ -84,7 +84,7 @@ func TestWhileAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.ask(id, "q", nil)
-	var lately wsapi.LatelyList
+	var lately wire.LatelyList
 	h.as(account.Viewer, "GET", fmt.Sprintf("/api/lately?since=%f", before), nil).into(t, &lately)
 	if len(lately.Sessions) != 1 || lately.Sessions[0].SessionID != id || lately.Sessions[0].Edits != 1 || lately.Sessions[0].Turns != 1 || lately.Sessions[0].First != "a" {
 		t.Errorf("got %+v", lately)
@@ -93,7 +93,7 @@ func TestWhileAway(t *testing.T) {
 	if len(lately.Sessions) != 0 {
 		t.Errorf("later: %+v", lately)
 	}
-	var waits wsapi.WaitList
+	var waits wire.WaitList
 	h.as(account.Viewer, "GET", fmt.Sprintf("/api/waits?since=%f", before), nil).into(t, &waits)
 	if len(waits.Waits) != 1 || waits.Waits[0].SessionID != id || waits.Waits[0].Waited <= 0 {
 		t.Errorf("got %+v", waits)

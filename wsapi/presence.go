@@ -1,6 +1,7 @@
 package wsapi
 
 import (
+	"github.com/sayso-dev/sayso/wire"
 	"maps"
 	"sort"
 	"time"
@@ -9,7 +10,7 @@ import (
 // presence lists who reads a session, each person once, and says when the first
 // of them stops typing; zero when nobody types.
 func (f *feed) presence(now time.Time) (frame []byte, expiry time.Time) {
-	people := map[string]ViewerInfo{}
+	people := map[string]wire.ViewerInfo{}
 	for t, r := range f.readers {
 		name := t.who.User.Name
 		v := people[name]
@@ -25,12 +26,12 @@ func (f *feed) presence(now time.Time) (frame []byte, expiry time.Time) {
 		}
 		people[name] = v
 	}
-	p := Presence{Type: "presence", SessionID: f.sessionID, Viewers: make([]ViewerInfo, 0, len(people))}
+	p := wire.Presence{Type: "presence", SessionID: f.sessionID, Viewers: make([]wire.ViewerInfo, 0, len(people))}
 	for v := range maps.Values(people) {
 		p.Viewers = append(p.Viewers, v)
 	}
 	sort.Slice(p.Viewers, func(i, j int) bool { return p.Viewers[i].Name < p.Viewers[j].Name })
-	return encode(p), expiry
+	return wire.Encode(p), expiry
 }
 
 // presenceChanged makes a presence frame due. The caller holds mu.

@@ -13,7 +13,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 func TestPreviewOfACommand(t *testing.T) {
@@ -24,13 +24,13 @@ func TestPreviewOfACommand(t *testing.T) {
 		r.ToolInput = json.RawMessage(`{"command":"ls -la && git push --force && frob 😀"}`)
 		r.PermissionSuggestions = json.RawMessage(`[{"type":"addRules","behavior":"allow","destination":"localSettings","rules":[{"toolName":"Bash","ruleContent":"git push:*"}]},{"type":"addDirectories","directories":["/"]},{"type":"setMode","mode":"acceptEdits"}]`)
 	})
-	var p wsapi.Preview
+	var p wire.Preview
 	got := h.as(account.Viewer, "GET", "/api/pending/"+r.RequestID+"/preview", nil)
 	got.into(t, &p)
 	if got.status != 200 || p.Level != review.High || len(p.Command.Steps) != 3 || p.File != nil {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
-	if !slices.ContainsFunc(p.Command.Marks, func(m wsapi.RiskMark) bool {
+	if !slices.ContainsFunc(p.Command.Marks, func(m wire.RiskMark) bool {
 		return m.Kind == review.GitForce && m.From == 10 && m.To == 26
 	}) {
 		t.Errorf("marks %+v", p.Command.Marks)
@@ -38,13 +38,13 @@ func TestPreviewOfACommand(t *testing.T) {
 	if len(p.Rules) != 2 || p.Rules[0].Rule != "Bash(git push:*)" || p.Rules[0].Level != review.High || p.Rules[0].WouldAllow[0] != "git push --force" || p.Rules[1].Suggestion != 1 || p.Rules[1].Level != review.High {
 		t.Errorf("rules %+v", p.Rules)
 	}
-	want := []wsapi.SettingRule{{Rule: "Bash(ls:*)", Behavior: "allow", Source: "user"}, {Rule: "Bash(git push:*)", Behavior: "ask", Source: "project"}}
+	want := []wire.SettingRule{{Rule: "Bash(ls:*)", Behavior: "allow", Source: "user"}, {Rule: "Bash(git push:*)", Behavior: "ask", Source: "project"}}
 	if !slices.Equal(p.Why.Rules, want) || !slices.Equal(p.Why.Smallest, []string{"Bash(git push --force)", "Bash(frob 😀)"}) || p.Why.PermissionMode != "default" {
 		t.Errorf("why %+v", p.Why)
 	}
 
 	// As it is edited, with nothing of the settings.
-	p = wsapi.Preview{}
+	p = wire.Preview{}
 	got = h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/preview", map[string]any{"tool_input": map[string]any{"command": "ls"}})
 	got.into(t, &p)
 	if got.status != 200 || p.Level != review.Low || len(p.Command.Steps) != 1 || p.Why != nil {
@@ -84,7 +84,7 @@ func TestPreviewOfAnEdit(t *testing.T) {
 			r.ToolInput, _ = json.Marshal(map[string]any{"file_path": path, "old_string": old, "new_string": "c"})
 		}
 	}
-	preview := func(id string) (p wsapi.Preview) {
+	preview := func(id string) (p wire.Preview) {
 		t.Helper()
 		got := h.as(account.Viewer, "GET", "/api/pending/"+id+"/preview", nil)
 		if got.status != 200 {
@@ -125,7 +125,7 @@ func TestPreviewShowsNoFileOfAHiddenProject(t *testing.T) {
 		r.ToolName, r.ToolInput = "Write", json.RawMessage(`{"file_path":"/work/secret/a.txt","content":"x"}`)
 	})
 	for role, want := range map[account.Role]review.ChangeState{account.Admin: review.Changes, account.Member: review.NotShown} {
-		var p wsapi.Preview
+		var p wire.Preview
 		got := h.as(role, "GET", "/api/pending/"+r.RequestID+"/preview", nil)
 		got.into(t, &p)
 		if got.status != 200 || p.File == nil || p.File.State != want || want == review.NotShown && strings.Contains(string(got.body), "of the project") {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // getProcesses is the admin's table: what runs, and what is gone with questions
@@ -21,21 +22,21 @@ func (s *Server) getProcesses(w http.ResponseWriter, r *http.Request, _ account.
 		return err
 	}
 	samples := r.URL.Query().Get("samples") == "true"
-	list := ProcessList{Processes: make([]Process, 0, len(states))}
+	list := wire.ProcessList{Processes: make([]wire.Process, 0, len(states))}
 	for _, p := range states {
-		row := Process{
+		row := wire.Process{
 			SessionID: p.SessionID, Title: p.Title, PID: p.PID, State: p.State, Memory: p.Memory, CPU: p.CPU,
-			StartedAt: seconds(p.StartedAt), OpenRequests: len(p.Requests), Tabs: s.hub.watchers(p.SessionID),
-			WaitsFor: optional(waitsFor(p)), NodeID: p.NodeID,
+			StartedAt: wire.Seconds(p.StartedAt), OpenRequests: len(p.Requests), Tabs: s.hub.watchers(p.SessionID),
+			WaitsFor: wire.OrNull(waitsFor(p)), NodeID: p.NodeID,
 		}
 		if !p.StartedAt.IsZero() {
 			row.Age = time.Since(p.StartedAt).Seconds()
 		}
 		v, here := s.o.Driver.Vitals(p.SessionID)
-		row.HeardAt, row.Trouble = optionalSeconds(v.HeardAt), s.troubleOf(p, here, v.Reached)
+		row.HeardAt, row.Trouble = wire.SecondsOrNull(v.HeardAt), s.troubleOf(p, here, v.Reached)
 		if samples {
 			for _, m := range v.Samples {
-				row.Samples = append(row.Samples, ProcessSample{At: seconds(m.At), Memory: m.Memory, CPU: m.CPU})
+				row.Samples = append(row.Samples, wire.ProcessSample{At: wire.Seconds(m.At), Memory: m.Memory, CPU: m.CPU})
 			}
 		}
 		list.Processes = append(list.Processes, row)
@@ -46,20 +47,20 @@ func (s *Server) getProcesses(w http.ResponseWriter, r *http.Request, _ account.
 
 // troubleOf says what is wrong with a process; nil for nothing. here says that
 // this server drives it.
-func (s *Server) troubleOf(p session.ProcessState, here, reached bool) *ProcessTrouble {
+func (s *Server) troubleOf(p session.ProcessState, here, reached bool) *wire.ProcessTrouble {
 	switch {
 	case p.Kind != session.Ours:
 		return nil
 	case p.Running() && !here && p.NodeID != s.o.NodeID:
-		return &ProcessTrouble{Unreachable, fmt.Sprintf("The server %s drives it, and this one cannot reach it. Look there.", p.NodeID)}
+		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: fmt.Sprintf("The server %s drives it, and this one cannot reach it. Look there.", p.NodeID)}
 	case p.Running() && !here:
-		return &ProcessTrouble{Unreachable, "This server does not know the process any more. Restart the server, or resume the session."}
+		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: "This server does not know the process any more. Restart the server, or resume the session."}
 	case p.Running() && !reached:
-		return &ProcessTrouble{Unreachable, reasonOr(p.Stuck, "The keeper of the process has not answered since the server was restarted.")}
+		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: wire.ReasonOr(p.Stuck, "The keeper of the process has not answered since the server was restarted.")}
 	case p.Running() && p.Stuck != "":
-		return &ProcessTrouble{Stuck, p.Stuck}
+		return &wire.ProcessTrouble{Kind: wire.Stuck, Reason: p.Stuck}
 	case !p.Running() && len(p.Requests) > 0:
-		return &ProcessTrouble{Orphan, "Claude is gone, and what it asked can still be answered. The answer is kept and given when the session is resumed."}
+		return &wire.ProcessTrouble{Kind: wire.Orphan, Reason: "Claude is gone, and what it asked can still be answered. The answer is kept and given when the session is resumed."}
 	}
 	return nil
 }
@@ -148,7 +149,7 @@ func (s *Server) getDiagnostics(w http.ResponseWriter, r *http.Request, _ accoun
 			fmt.Fprintf(&b, "\n## stderr, the last lines\n\n%s\n", v.Stderr)
 		}
 	}
-	writeJSON(w, http.StatusOK, Diagnostics{Text: strings.ToValidUTF8(b.String(), "\uFFFD")})
+	writeJSON(w, http.StatusOK, wire.Diagnostics{Text: strings.ToValidUTF8(b.String(), "\uFFFD")})
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 func TestProcessesShowWhatIsWrong(t *testing.T) {
@@ -43,21 +43,21 @@ func TestProcessesShowWhatIsWrong(t *testing.T) {
 	}
 	h.setState(gone, session.Dead)
 
-	var list wsapi.ProcessList
+	var list wire.ProcessList
 	h.as(account.Admin, "GET", "/api/processes?samples=true", nil).into(t, &list)
-	got := map[string]wsapi.Process{}
+	got := map[string]wire.Process{}
 	for _, p := range list.Processes {
 		got[p.Title] = p
 	}
 	if p := got["well"]; p.Trouble != nil || len(p.Samples) != 1 || p.Samples[0].Memory != 7 || p.HeardAt == nil {
 		t.Errorf("well: %+v", p)
 	}
-	for title, want := range map[string]wsapi.TroubleKind{"stuck": wsapi.Stuck, "lost": wsapi.Unreachable, "silent": wsapi.Unreachable, "gone": wsapi.Orphan} {
+	for title, want := range map[string]wire.TroubleKind{"stuck": wire.Stuck, "lost": wire.Unreachable, "silent": wire.Unreachable, "gone": wire.Orphan} {
 		if p := got[title]; p.Trouble == nil || p.Trouble.Kind != want || p.Trouble.Reason == "" {
 			t.Errorf("%s: %+v, want %s", title, p.Trouble, want)
 		}
 	}
-	var plain wsapi.ProcessList
+	var plain wire.ProcessList
 	h.as(account.Admin, "GET", "/api/processes", nil).into(t, &plain)
 	for _, p := range plain.Processes {
 		if len(p.Samples) > 0 {
@@ -65,7 +65,7 @@ func TestProcessesShowWhatIsWrong(t *testing.T) {
 		}
 	}
 
-	var report wsapi.Diagnostics
+	var report wire.Diagnostics
 	h.as(account.Admin, "GET", "/api/processes/"+running["well"]+"/diagnostics", nil).into(t, &report)
 	for _, want := range []string{"sayso: ", running["well"], "assistant_turn", "the last words", "journal taken in"} {
 		if !strings.Contains(report.Text, want) {

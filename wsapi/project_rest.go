@@ -8,8 +8,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // getProjects lists the projects that a person may see.
@@ -18,9 +20,9 @@ func (s *Server) getProjects(w http.ResponseWriter, r *http.Request, who account
 	if err != nil {
 		return err
 	}
-	list := ProjectList{Projects: []Project{}}
-	for _, p := range book.Visible(person(who)) {
-		list.Projects = append(list.Projects, wireProject(p, book, person(who)))
+	list := wire.ProjectList{Projects: []wire.Project{}}
+	for _, p := range book.Visible(access.Person(who)) {
+		list.Projects = append(list.Projects, wireProject(p, book, access.Person(who)))
 	}
 	writeJSON(w, http.StatusOK, list)
 	return nil
@@ -31,21 +33,21 @@ func (s *Server) getProject(w http.ResponseWriter, r *http.Request, who account.
 	if err != nil {
 		return err
 	}
-	out := wireProject(p, book, person(who))
+	out := wireProject(p, book, access.Person(who))
 	bounds, taken, err := s.o.Driver.Bounds(r.Context())
 	if err != nil {
 		return err
 	}
 	use := wireUse(bounds.UseIn(p.ProjectID, "", taken))
 	out.Use = &use
-	if book.May(person(who), project.Manage, project.Place{ProjectID: p.ProjectID}) == nil {
+	if book.May(access.Person(who), project.Manage, project.Place{ProjectID: p.ProjectID}) == nil {
 		people, err := s.o.Directory.Users(r.Context())
 		if err != nil {
 			return err
 		}
 		for _, u := range people {
 			if !u.Disabled {
-				out.People = append(out.People, ProjectPerson{UserID: u.UserID, Name: u.Name, ServerRole: u.Role})
+				out.People = append(out.People, wire.ProjectPerson{UserID: u.UserID, Name: u.Name, ServerRole: u.Role})
 			}
 		}
 	}
@@ -63,11 +65,11 @@ func (s *Server) mayProject(ctx context.Context, who account.Identity, action pr
 	if !known {
 		return project.Project{}, nil, project.ErrNotFound
 	}
-	return p, book, book.May(person(who), action, project.Place{ProjectID: projectID})
+	return p, book, book.May(access.Person(who), action, project.Place{ProjectID: projectID})
 }
 
 func (s *Server) postProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body ProjectCreate
+	var body wire.ProjectCreate
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -82,17 +84,17 @@ func (s *Server) postProject(w http.ResponseWriter, r *http.Request, who account
 	if err != nil {
 		return err
 	}
-	touched, err := s.o.Store.CreateProject(ctx, p, actor(who))
+	touched, err := s.o.Store.CreateProject(ctx, p, access.Actor(who))
 	if err != nil {
 		return err
 	}
 	s.hub.projectsChanged(ctx, touched)
-	writeJSON(w, http.StatusCreated, wireProject(p, project.NewBook([]project.Project{p}, people), person(who)))
+	writeJSON(w, http.StatusCreated, wireProject(p, project.NewBook([]project.Project{p}, people), access.Person(who)))
 	return nil
 }
 
 func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var body ProjectChange
+	var body wire.ProjectChange
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
@@ -126,10 +128,10 @@ func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, who accoun
 		}
 	}
 	if body.Limits != nil {
-		p.Limits = body.Limits.over(p.Limits)
+		p.Limits = changed(p.Limits, *body.Limits)
 	}
 	if body.EachLimits != nil {
-		p.EachLimit = body.EachLimits.over(p.EachLimit)
+		p.EachLimit = changed(p.EachLimit, *body.EachLimits)
 	}
 	change(&p.AskTimeout, body.AskTimeout)
 	people, err := s.o.Directory.Users(ctx)
@@ -139,20 +141,20 @@ func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, who accoun
 	if p, err = project.Check(p, people); err != nil {
 		return err
 	}
-	p, touched, err := s.o.Store.ChangeProject(ctx, p, actor(who))
+	p, touched, err := s.o.Store.ChangeProject(ctx, p, access.Actor(who))
 	if err != nil {
 		return err
 	}
 	s.hub.projectsChanged(ctx, touched)
 	s.o.Driver.LimitsChanged() // also when folders moved to other limits
-	writeJSON(w, http.StatusOK, wireProject(p, project.NewBook([]project.Project{p}, people), person(who)))
+	writeJSON(w, http.StatusOK, wireProject(p, project.NewBook([]project.Project{p}, people), access.Person(who)))
 	return nil
 }
 
 // deleteProject forgets a project. Its sessions stay, for everybody to see.
 func (s *Server) deleteProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ctx := context.WithoutCancel(r.Context())
-	touched, err := s.o.Store.DeleteProject(ctx, r.PathValue("id"), actor(who))
+	touched, err := s.o.Store.DeleteProject(ctx, r.PathValue("id"), access.Actor(who))
 	if err != nil {
 		return err
 	}
@@ -168,7 +170,7 @@ func change[T any](field *T, to *T) {
 	}
 }
 
-func members(list []ProjectMember) []project.Member {
+func members(list []wire.ProjectMember) []project.Member {
 	out := []project.Member{}
 	for _, m := range list {
 		out = append(out, project.Member{UserID: m.UserID, Role: m.Role})
@@ -176,21 +178,21 @@ func members(list []ProjectMember) []project.Member {
 	return out
 }
 
-func wireProject(p project.Project, book *project.Book, who project.Person) Project {
+func wireProject(p project.Project, book *project.Book, who project.Person) wire.Project {
 	in := project.Place{ProjectID: p.ProjectID}
-	out := Project{
-		ProjectID: p.ProjectID, Name: p.Name, Folders: p.Folders, Members: []ProjectMember{}, Start: Whom(p.Start), Answer: Whom(p.Answer),
-		Rules: []ProjectRule{}, Bypass: p.Bypass, Limits: wireLimits(p.Limits), EachLimits: wireLimits(p.EachLimit), AskTimeout: p.AskTimeout, Version: p.Version,
-		CreatedAt: seconds(p.CreatedAt), Role: book.RoleIn(who, p.ProjectID), Rights: book.Rights(who, in),
+	out := wire.Project{
+		ProjectID: p.ProjectID, Name: p.Name, Folders: p.Folders, Members: []wire.ProjectMember{}, Start: wire.Whom(p.Start), Answer: wire.Whom(p.Answer),
+		Rules: []wire.ProjectRule{}, Bypass: p.Bypass, Limits: wireLimits(p.Limits), EachLimits: wireLimits(p.EachLimit), AskTimeout: p.AskTimeout, Version: p.Version,
+		CreatedAt: wire.Seconds(p.CreatedAt), Role: book.RoleIn(who, p.ProjectID), Rights: book.Rights(who, in),
 		Names: map[string]string{},
 	}
 	named := slices.Concat(p.Start.People, p.Answer.People, p.Bypass)
 	for _, m := range p.Members {
-		out.Members = append(out.Members, ProjectMember{UserID: m.UserID, Role: m.Role})
+		out.Members = append(out.Members, wire.ProjectMember{UserID: m.UserID, Role: m.Role})
 		named = append(named, m.UserID)
 	}
 	for _, rule := range p.Rules {
-		out.Rules = append(out.Rules, ProjectRule(rule))
+		out.Rules = append(out.Rules, wire.ProjectRule(rule))
 		named = append(named, rule.People...)
 	}
 	names := book.NameList(named)

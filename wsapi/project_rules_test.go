@@ -11,7 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // TestTwoPeopleAreTwo: an approval does not count as the second one when one of the two
@@ -57,7 +57,7 @@ func TestTwoPeopleAreTwo(t *testing.T) {
 				t.Fatal(err)
 			}
 			pr := h.project("api", "/work/api", member(as, account.Member), member(p.cleo, account.Member))
-			h.changed(pr, wsapi.ProjectChange{Rules: &[]wsapi.ProjectRule{{Tool: "Bash", Effect: project.TwoPeople}}})
+			h.changed(pr, wire.ProjectChange{Rules: &[]wire.ProjectRule{{Tool: "Bash", Effect: project.TwoPeople}}})
 			id := h.session("api")
 			say := func(who someone, r pending.Request) answer {
 				return h.call("POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"request_type": "tool_approval", "session_id": id, "decision": "allow", "command_id": uuid.NewString()}, who.way)
@@ -112,7 +112,7 @@ func TestTwoTokensOfOneHand(t *testing.T) {
 		two = append(two, someone{made.User.UserID, bearer(secret)})
 	}
 	p := h.project("api", "/work/api", member(two[0], account.Member), member(two[1], account.Member))
-	h.changed(p, wsapi.ProjectChange{Rules: &[]wsapi.ProjectRule{{Tool: "Bash", Effect: project.TwoPeople}}})
+	h.changed(p, wire.ProjectChange{Rules: &[]wire.ProjectRule{{Tool: "Bash", Effect: project.TwoPeople}}})
 	id := h.session("api")
 	r, _ := h.ask(id, "one", nil)
 	body := map[string]any{"request_type": "tool_approval", "session_id": id, "decision": "allow"}
@@ -133,11 +133,11 @@ func TestNothingLoosensRules(t *testing.T) {
 	h := newHouse(t)
 	ana := h.someone("Ana", account.Member)
 	ops := h.project("ops", "/work/ops", member(ana, account.Member))
-	h.changed(ops, wsapi.ProjectChange{Rules: &[]wsapi.ProjectRule{{Tool: "Write", Pattern: "deploy/**", Effect: project.TwoPeople}, {Tool: "Bash", Pattern: "git push*", Effect: project.Deny}}})
+	h.changed(ops, wire.ProjectChange{Rules: &[]wire.ProjectRule{{Tool: "Write", Pattern: "deploy/**", Effect: project.TwoPeople}, {Tool: "Bash", Pattern: "git push*", Effect: project.Deny}}})
 	sub := h.project("sub", "/work/play/sub", member(ana, account.Member))
-	h.changed(sub, wsapi.ProjectChange{Rules: &[]wsapi.ProjectRule{{Tool: "mcp__db__*", Effect: project.Allow, People: []string{ana.id}}}})
+	h.changed(sub, wire.ProjectChange{Rules: &[]wire.ProjectRule{{Tool: "mcp__db__*", Effect: project.Allow, People: []string{ana.id}}}})
 	hidden := h.project("hidden", "/work/hidden")
-	h.changed(hidden, wsapi.ProjectChange{Rules: &[]wsapi.ProjectRule{{Tool: "WebFetch", Effect: project.Deny}}})
+	h.changed(hidden, wire.ProjectChange{Rules: &[]wire.ProjectRule{{Tool: "WebFetch", Effect: project.Deny}}})
 	play := h.project("play", "/work/play", member(ana, account.Member))
 
 	for _, tool := range []string{"Edit", "Edit(/**)", "Write", "Write(x)", "MultiEdit", "NotebookEdit", "Edit(src/**)", "Bash", "Bash(ls)", "Bash(git *)"} {

@@ -15,6 +15,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -49,32 +50,32 @@ func (h *house) openAs(who someone) *browser {
 }
 
 // project makes one over a folder.
-func (h *house) project(name, folder string, members ...wsapi.ProjectMember) wsapi.Project {
+func (h *house) project(name, folder string, members ...wire.ProjectMember) wire.Project {
 	h.t.Helper()
-	got := h.as(account.Admin, "POST", "/api/projects", wsapi.ProjectCreate{Name: name, Folders: []string{folder}, Members: members})
+	got := h.as(account.Admin, "POST", "/api/projects", wire.ProjectCreate{Name: name, Folders: []string{folder}, Members: members})
 	if got.status != http.StatusCreated {
 		h.t.Fatalf("make project: got %d %s", got.status, got.body)
 	}
-	var p wsapi.Project
+	var p wire.Project
 	got.into(h.t, &p)
 	return p
 }
 
 // changed changes a project as an admin and returns it as it is then.
-func (h *house) changed(p wsapi.Project, change wsapi.ProjectChange) wsapi.Project {
+func (h *house) changed(p wire.Project, change wire.ProjectChange) wire.Project {
 	h.t.Helper()
 	change.Version = p.Version
 	got := h.as(account.Admin, "PATCH", "/api/projects/"+p.ProjectID, change)
 	if got.status != http.StatusOK {
 		h.t.Fatalf("change project: got %d %s", got.status, got.body)
 	}
-	var now wsapi.Project
+	var now wire.Project
 	got.into(h.t, &now)
 	return now
 }
 
-func member(who someone, role account.Role) wsapi.ProjectMember {
-	return wsapi.ProjectMember{UserID: who.id, Role: role}
+func member(who someone, role account.Role) wire.ProjectMember {
+	return wire.ProjectMember{UserID: who.id, Role: role}
 }
 
 // commandBodies are bodies that a route takes, so that it comes to the question
@@ -207,8 +208,8 @@ func TestWhatIsNotYoursIsNotThere(t *testing.T) {
 		got := b.do(name, fields(hidden, request.RequestID))
 		none := b.do(name, fields(uuid.NewString(), uuid.NewString()))
 		got.CommandID, none.CommandID = "", ""
-		if got.Result == wsapi.Applied && name != "typing" || string(wsapi.Encode(got)) != string(wsapi.Encode(none)) {
-			t.Errorf("%s: hidden is %s, and not there %s", name, wsapi.Encode(got), wsapi.Encode(none))
+		if got.Result == wire.Applied && name != "typing" || string(wire.Encode(got)) != string(wire.Encode(none)) {
+			t.Errorf("%s: hidden is %s, and not there %s", name, wire.Encode(got), wire.Encode(none))
 		}
 	}
 	// Bells of the hidden session are heard by nobody else; of the other by all.
@@ -217,7 +218,7 @@ func TestWhatIsNotYoursIsNotThere(t *testing.T) {
 	h.setState(other, session.UserTurn)
 	b.until("the open session", func(f map[string]any) bool { return f["session_id"] == other && f["state"] == "user_turn" })
 	for _, f := range b.all {
-		clean("a frame", wsapi.Encode(f))
+		clean("a frame", wire.Encode(f))
 	}
 	asked := slices.DeleteFunc(h.driver.asked(), func(s string) bool { return strings.HasPrefix(s, "folders of") })
 	if len(asked) != 0 {
@@ -247,7 +248,7 @@ func TestMembershipReachesOpenTabs(t *testing.T) {
 
 	p := h.project("api", "/work/api")
 	code, last := b.closed()
-	if code != wsapi.CloseGoingAway || last["code"] != "access_changed" {
+	if code != wire.CloseGoingAway || last["code"] != "access_changed" {
 		t.Fatalf("got %v %v", code, last)
 	}
 	b = h.openAs(ana)
@@ -258,8 +259,8 @@ func TestMembershipReachesOpenTabs(t *testing.T) {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 
-	p = h.changed(p, wsapi.ProjectChange{Members: &[]wsapi.ProjectMember{member(ana, account.Viewer)}})
-	if code, last := b.closed(); code != wsapi.CloseGoingAway || last["code"] != "access_changed" {
+	p = h.changed(p, wire.ProjectChange{Members: &[]wire.ProjectMember{member(ana, account.Viewer)}})
+	if code, last := b.closed(); code != wire.CloseGoingAway || last["code"] != "access_changed" {
 		t.Fatalf("got %v %v", code, last)
 	}
 	b = h.openAs(ana)
@@ -270,19 +271,19 @@ func TestMembershipReachesOpenTabs(t *testing.T) {
 	version := list[0].(map[string]any)["version"].(float64)
 
 	// What one may do there changes without a new connection.
-	if a := b.do("send_message", map[string]any{"session_id": id, "text": "x"}); a.Result != wsapi.Rejected || a.Error.Code != "forbidden" {
+	if a := b.do("send_message", map[string]any{"session_id": id, "text": "x"}); a.Result != wire.Rejected || a.Error.Code != "forbidden" {
 		t.Errorf("a viewer of the project speaks: %+v", a)
 	}
-	p = h.changed(p, wsapi.ProjectChange{Members: &[]wsapi.ProjectMember{member(ana, account.Member)}})
+	p = h.changed(p, wire.ProjectChange{Members: &[]wire.ProjectMember{member(ana, account.Member)}})
 	b.until("the new rights", func(f map[string]any) bool {
 		return f["type"] == "process_state" && f["session_id"] == id && f["version"].(float64) > version && slices.Contains(f["rights"].([]any), any("run"))
 	})
-	if a := b.do("send_message", map[string]any{"session_id": id, "text": "x"}); a.Result != wsapi.Applied {
+	if a := b.do("send_message", map[string]any{"session_id": id, "text": "x"}); a.Result != wire.Applied {
 		t.Errorf("a member does not speak: %+v", a.Error)
 	}
 
 	// A folder less: the session is everybody's again, and nobody is told of rights.
-	h.changed(p, wsapi.ProjectChange{Folders: &[]string{"/work/else"}})
+	h.changed(p, wire.ProjectChange{Folders: &[]string{"/work/else"}})
 	b.until("the default project", func(f map[string]any) bool {
 		return f["type"] == "process_state" && f["session_id"] == id && f["rights"] == nil && f["project_name"] == nil
 	})
@@ -296,8 +297,8 @@ func TestFolderThatJoinsAHiddenProject(t *testing.T) {
 	p := h.project("api", "/work/else")
 	h.session("api")
 	b := h.openAs(ana)
-	h.changed(p, wsapi.ProjectChange{Folders: &[]string{"/work/api"}})
-	if code, last := b.closed(); code != wsapi.CloseGoingAway || last["code"] != "access_changed" {
+	h.changed(p, wire.ProjectChange{Folders: &[]string{"/work/api"}})
+	if code, last := b.closed(); code != wire.CloseGoingAway || last["code"] != "access_changed" {
 		t.Fatalf("got %v %v", code, last)
 	}
 }
@@ -308,9 +309,9 @@ func TestRightsAndRulesOfAnswers(t *testing.T) {
 	ana, ben, cleo := h.someone("Ana", account.Member), h.someone("Ben", account.Member), h.someone("Cleo", account.Member)
 	p := h.project("api-server", "/work/api", member(ana, account.Member), member(ben, account.Member), member(cleo, account.Viewer))
 	id := h.session("api")
-	p = h.changed(p, wsapi.ProjectChange{
-		Rules: &[]wsapi.ProjectRule{{Tool: "Bash", Effect: project.Allow, People: []string{ana.id}}, {Tool: "Write", Effect: project.Deny}},
-		Start: &wsapi.Whom{Role: account.Admin},
+	p = h.changed(p, wire.ProjectChange{
+		Rules: &[]wire.ProjectRule{{Tool: "Bash", Effect: project.Allow, People: []string{ana.id}}, {Tool: "Write", Effect: project.Deny}},
+		Start: &wire.Whom{Role: account.Admin},
 	})
 	command, answered := h.ask(id, "one", nil)
 	file, denied := h.ask(id, "two", func(r *pending.Request) {
@@ -335,7 +336,7 @@ func TestRightsAndRulesOfAnswers(t *testing.T) {
 	checkRefusal(t, h.call("POST", "/api/sessions/"+id+"/permission_mode", `{"permission_mode":"bypassPermissions"}`, ana.way), 403, "forbidden")
 	checkRefusal(t, h.call("POST", "/api/sessions", `{"cwd":"/work/api","prompt":"x"}`, ana.way), 403, "forbidden")
 	checkRefusal(t, h.call("POST", "/api/sessions/"+id+"/fork", `{}`, ana.way), 403, "forbidden")
-	p = h.changed(p, wsapi.ProjectChange{Start: &wsapi.Whom{Role: account.Member}})
+	p = h.changed(p, wire.ProjectChange{Start: &wire.Whom{Role: account.Member}})
 	checkRefusal(t, h.call("POST", "/api/sessions", `{"cwd":"/work/api","prompt":"x","allowed_tools":["Bash(ls)"]}`, ana.way), 403, "forbidden")
 	checkRefusal(t, h.call("POST", "/api/sessions", `{"cwd":"/work/api","prompt":"x","permission_mode":"acceptEdits"}`, ana.way), 403, "forbidden")
 	checkRefusal(t, h.call("POST", "/api/sessions", `{"cwd":"/work/api","prompt":"x","permission_mode":"bypassPermissions"}`, ana.way), 403, "forbidden")
@@ -356,7 +357,7 @@ func TestRightsAndRulesOfAnswers(t *testing.T) {
 
 	// The right to have Claude ask nobody is given by name, and by an admin of the
 	// server.
-	h.changed(p, wsapi.ProjectChange{Bypass: &[]string{ana.id}, Rules: &[]wsapi.ProjectRule{}})
+	h.changed(p, wire.ProjectChange{Bypass: &[]string{ana.id}, Rules: &[]wire.ProjectRule{}})
 	if got := h.call("POST", "/api/sessions", `{"cwd":"/work/api","prompt":"x","permission_mode":"bypassPermissions"}`, ana.way); got.status != 201 {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
@@ -382,7 +383,7 @@ func TestProjectsOverREST(t *testing.T) {
 	h := newHouse(t)
 	ana, ben := h.someone("Ana", account.Member), h.someone("Ben", account.Member)
 	p := h.project("api", "/src/api", member(ana, account.Admin), member(ben, account.Member))
-	one := func(who someone) (out wsapi.Project) {
+	one := func(who someone) (out wire.Project) {
 		h.call("GET", "/api/projects/"+p.ProjectID, nil, who.way).into(t, &out)
 		return out
 	}
@@ -464,7 +465,7 @@ func TestProjectsOfElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, last := b.closed(); code != wsapi.CloseGoingAway || last["code"] != "access_changed" {
+	if code, last := b.closed(); code != wire.CloseGoingAway || last["code"] != "access_changed" {
 		t.Fatalf("got %v %v", code, last)
 	}
 }
@@ -477,7 +478,7 @@ func TestTwoPeople(t *testing.T) {
 	ana, ben, cleo := h.someone("Ana", account.Member), h.someone("Ben", account.Member), h.someone("Cleo", account.Member)
 	p := h.project("api", "/work/api", member(ana, account.Member), member(ben, account.Member), member(cleo, account.Member))
 	id := h.session("api")
-	p = h.changed(p, wsapi.ProjectChange{Rules: &[]wsapi.ProjectRule{{Tool: "Bash", Effect: project.TwoPeople}}})
+	p = h.changed(p, wire.ProjectChange{Rules: &[]wire.ProjectRule{{Tool: "Bash", Effect: project.TwoPeople}}})
 	r, answered := h.ask(id, "one", nil)
 	give := func(who someone, path string, body map[string]any) answer {
 		return h.call("POST", "/api/pending/"+r.RequestID+"/"+path, body, who.way)
@@ -519,7 +520,7 @@ func TestTwoPeople(t *testing.T) {
 	if got := give(ana, "response", yes(uuid.NewString())); got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
-	h.changed(p, wsapi.ProjectChange{Members: &[]wsapi.ProjectMember{member(ben, account.Member), member(cleo, account.Member)}})
+	h.changed(p, wire.ProjectChange{Members: &[]wire.ProjectMember{member(ben, account.Member), member(cleo, account.Member)}})
 	if got := give(ben, "response", yes(uuid.NewString())); got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
@@ -538,7 +539,7 @@ func TestTwoPeople(t *testing.T) {
 	if done := <-answered; done.Status != pending.Answered || done.ResolvedBy() != "Ben and Cleo" {
 		t.Errorf("got %s by %s", done.Status, done.ResolvedBy())
 	}
-	var fate wsapi.RequestFate
+	var fate wire.RequestFate
 	h.call("GET", "/api/pending/"+r.RequestID, nil, ben.way).into(t, &fate)
 	if fate.Resolved == nil || fate.Resolved.Summary != "Approved by Ben and Cleo." {
 		t.Errorf("got %+v", fate.Resolved)
@@ -564,8 +565,8 @@ func TestLimitsOfAProject(t *testing.T) {
 	ana, ben := h.someone("Ana", account.Member), h.someone("Ben", account.Member)
 	p := h.project("api", "/work/api", member(ana, account.Member), member(ben, account.Member))
 	running := h.session("api")
-	p = h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{Sessions: 1}})
-	var shown wsapi.Project
+	p = h.changed(p, wire.ProjectChange{Limits: &wire.Limits{Sessions: 1}})
+	var shown wire.Project
 	h.call("GET", "/api/projects/"+p.ProjectID, nil, ana.way).into(t, &shown)
 	if shown.Use == nil || shown.Use.Sessions != 1 || shown.Limits.Sessions != 1 {
 		t.Errorf("got %+v of %+v", shown.Use, shown.Limits)
@@ -593,20 +594,20 @@ func TestLimitsOfAProject(t *testing.T) {
 
 	// How long a question waits is for an admin of the project to say.
 	seconds := func(n int) *int { return &n }
-	if p = h.changed(p, wsapi.ProjectChange{AskTimeout: seconds(120)}); p.AskTimeout != 120 {
+	if p = h.changed(p, wire.ProjectChange{AskTimeout: seconds(120)}); p.AskTimeout != 120 {
 		t.Errorf("got %d", p.AskTimeout)
 	}
-	checkRefusal(t, h.as(account.Admin, "PATCH", "/api/projects/"+p.ProjectID, wsapi.ProjectChange{Version: p.Version, AskTimeout: seconds(5)}), 400, "invalid")
-	if p = h.changed(p, wsapi.ProjectChange{AskTimeout: seconds(0)}); p.AskTimeout != 0 {
+	checkRefusal(t, h.as(account.Admin, "PATCH", "/api/projects/"+p.ProjectID, wire.ProjectChange{Version: p.Version, AskTimeout: seconds(5)}), 400, "invalid")
+	if p = h.changed(p, wire.ProjectChange{AskTimeout: seconds(0)}); p.AskTimeout != 0 {
 		t.Errorf("got %d", p.AskTimeout)
 	}
 
 	// Of one person: the session that runs is the admin's.
-	p = h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{}, EachLimits: &wsapi.Limits{Sessions: 1}})
+	p = h.changed(p, wire.ProjectChange{Limits: &wire.Limits{}, EachLimits: &wire.Limits{Sessions: 1}})
 	if got := start(ben); got.status != 201 {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
-	p = h.changed(p, wsapi.ProjectChange{EachLimits: &wsapi.Limits{}, Limits: &wsapi.Limits{Memory: 1 << 20}})
+	p = h.changed(p, wire.ProjectChange{EachLimits: &wire.Limits{}, Limits: &wire.Limits{Memory: 1 << 20}})
 	if _, err := h.store.SaveProcess(t.Context(), session.ProcessState{SessionID: running, State: session.UserTurn, Memory: 2 << 20}); err != nil {
 		t.Fatal(err)
 	}
@@ -614,8 +615,8 @@ func TestLimitsOfAProject(t *testing.T) {
 	checkRefusal(t, got, 429, "limit_reached")
 	// Of costs, which a change that says nothing of them leaves as they are.
 	dollar := 1.0
-	p = h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{Cost: &dollar}})
-	p = h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{}})
+	p = h.changed(p, wire.ProjectChange{Limits: &wire.Limits{Cost: &dollar}})
+	p = h.changed(p, wire.ProjectChange{Limits: &wire.Limits{}})
 	if p.Limits.Cost == nil || *p.Limits.Cost != 1 {
 		t.Errorf("got %+v", p.Limits)
 	}
@@ -628,7 +629,7 @@ func TestLimitsOfAProject(t *testing.T) {
 		t.Errorf("got %q", m)
 	}
 	none := 0.0
-	h.changed(p, wsapi.ProjectChange{Limits: &wsapi.Limits{Cost: &none}})
+	h.changed(p, wire.ProjectChange{Limits: &wire.Limits{Cost: &none}})
 	if got := start(ana); got.status != 201 {
 		t.Errorf("got %d %s", got.status, got.body)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // reading is the place of one tab in one transcript. The tab's mutex protects
@@ -99,14 +100,14 @@ func (h *Hub) read(ctx context.Context, f *feed, after int64) *piece {
 	}
 	live, ok := h.s.o.Driver.Live(f.sessionID)
 	page = cut(page, after)
-	frame := Transcript{
+	frame := wire.Transcript{
 		Type: "transcript", SessionID: f.sessionID, From: after, Next: page.Next, More: page.More,
-		Items: wireItems(page.Items), Total: page.Total,
+		Items: wire.NewItems(page.Items), Total: page.Total,
 	}
 	if !page.More {
-		frame.Live = wireLive(live, ok)
+		frame.Live = wire.NewLive(live, ok)
 	}
-	p.frame, p.next, p.more, p.empty = encode(frame), page.Next, page.More, len(page.Items) == 0
+	p.frame, p.next, p.more, p.empty = wire.Encode(frame), page.Next, page.More, len(page.Items) == 0
 	h.mu.Lock()
 	if !page.More && !sameLive(f.live, frame.Live) {
 		f.live = frame.Live
@@ -145,7 +146,7 @@ func cut(page session.Page, after int64) session.Page {
 	return page
 }
 
-func sameLive(a, b *Live) bool {
+func sameLive(a, b *wire.Live) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

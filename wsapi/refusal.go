@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
@@ -17,15 +16,16 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // refusal is an error as a client sees it. The chain that led to it is for the
 // log alone.
 type refusal struct {
 	status   int
-	result   AckResult // Rejected unless said
-	body     ErrorBody
-	resolved *Resolved
+	result   wire.AckResult // Rejected unless said
+	body     wire.ErrorBody
+	resolved *wire.Resolved
 	retry    time.Duration // with 429 and 503
 	allow    string        // with 405
 	cause    error
@@ -41,7 +41,7 @@ func (r *refusal) Error() string {
 func (r *refusal) Unwrap() error { return r.cause }
 
 func refuse(status int, code, message string) *refusal {
-	return &refusal{status: status, result: Rejected, body: ErrorBody{Code: code, Message: message}}
+	return &refusal{status: status, result: wire.Rejected, body: wire.ErrorBody{Code: code, Message: message}}
 }
 
 func refuseField(field, message string) *refusal {
@@ -96,23 +96,26 @@ func (s *Server) code(err error) *refusal {
 		forbids  *project.ForbiddenError
 		shape    *project.InvalidError
 		full     *project.LimitError
+		field    *wire.FieldError
 	)
 	switch {
 	case errors.As(err, &ready):
 		return ready
+	case errors.As(err, &field):
+		r = refuseField(field.Field, field.Sentence)
 	case errors.As(err, &notOpen):
 		r = refuse(http.StatusConflict, "already_resolved", "")
-		r.result, r.resolved = AlreadyResolved, wireResolved(notOpen.Request)
+		r.result, r.resolved = wire.AlreadyResolved, wire.NewResolved(notOpen.Request)
 		if status := notOpen.Request.Status; status != pending.Answered && status != pending.Denied {
-			r.result, r.body.Code = Stale, "stale"
+			r.result, r.body.Code = wire.Stale, "stale"
 		}
 		r.body.Message = "This request is no longer open. Your answer was not sent."
 		if r.resolved != nil {
-			r.body.Message = closed(r.resolved.Summary) + " Your answer was not sent."
+			r.body.Message = wire.Sentence(r.resolved.Summary) + " Your answer was not sent."
 		}
 	case errors.Is(err, pending.ErrStale):
 		r = refuse(http.StatusConflict, "stale", "Claude asks something else now than what was shown to you. Look at the request again.")
-		r.result = Stale
+		r.result = wire.Stale
 	case errors.Is(err, pending.ErrAnotherNeeded):
 		r = refuse(http.StatusConflict, "another_needed", "You have approved this. One more person must approve it, too.")
 	case errors.As(err, &held):
@@ -129,7 +132,7 @@ func (s *Server) code(err error) *refusal {
 		r = refuse(http.StatusConflict, "not_approved", "There is no approval of yours to take back.")
 	case errors.Is(err, pending.ErrNotFound):
 		r = refuse(http.StatusNotFound, "not_found", "This request is not there, or not yours to see. Nothing was sent.")
-		r.result = Stale
+		r.result = wire.Stale
 	case errors.As(err, &forbids):
 		r = refuse(http.StatusForbidden, "forbidden", forbids.Sentence)
 	case errors.Is(err, project.ErrHidden), errors.Is(err, project.ErrNotFound):
@@ -229,98 +232,16 @@ func writeRefusal(w http.ResponseWriter, r *refusal, body any) {
 		w.Header().Set("Connection", "close")
 	}
 	if body == nil {
-		body = Refusal{Error: r.body}
+		body = wire.Refusal{Error: r.body}
 	}
 	writeJSON(w, r.status, body)
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
-	data := encode(v)
+	data := wire.Encode(v)
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 	w.WriteHeader(status)
 	_, _ = w.Write(data) // a client that has gone needs no answer
-}
-
-// wireResolved says who resolved a request, with what and when; nil while it
-// can still be answered.
-func wireResolved(r pending.Request) *Resolved {
-	res := r.Resolution
-	if res == nil {
-		return nil
-	}
-	w := &Resolved{Outcome: res.Status, By: optional(r.ResolvedBy()), Device: optional(res.Actor.Device), At: seconds(res.At)}
-	by := ""
-	if res.Actor.Name != "" {
-		by = " by " + r.ResolvedBy()
-	}
-	switch res.Status {
-	case pending.Answered:
-		w.Summary = "Approved" + by + "."
-		if r.RequestType == pending.AskUserQuestion {
-			w.Summary = "Answered" + by + spoken(res.Answer) + "."
-		} else if res.Answer != nil && len(res.Answer.UpdatedInput) > 0 {
-			w.Summary = "Approved" + by + " with changes."
-		}
-	case pending.Denied:
-		verb := "Denied"
-		if r.RequestType == pending.AskUserQuestion {
-			verb = "Declined"
-		}
-		w.Summary = verb + by + "."
-		if res.Answer != nil && res.Answer.Message != "" {
-			w.Summary = verb + by + ": " + shorten(res.Answer.Message)
-		}
-	case pending.Withdrawn:
-		w.Summary = reasonOr(res.Reason, "Claude withdrew this request.")
-	case pending.Expired:
-		w.Summary = reasonOr(res.Reason, "Time ran out before anybody answered.")
-	default:
-		w.Summary = reasonOr(res.Reason, "This request is no longer open.")
-	}
-	return w
-}
-
-// spoken is what was answered, for a summary.
-func spoken(a *pending.Answer) string {
-	if a == nil {
-		return ""
-	}
-	var parts []string
-	for _, r := range a.Responses {
-		parts = append(parts, r.Values...)
-		if r.Text != "" {
-			parts = append(parts, r.Text)
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return ": " + shorten(strings.Join(parts, ", "))
-}
-
-// shorten makes one line of what a person wrote.
-func shorten(s string) string {
-	const most = 200 // bytes
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
-// closed is a text with a full stop at its end.
-func closed(s string) string {
-	if strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") || strings.HasSuffix(s, "…") {
-		return s
-	}
-	return s + "."
-}
-
-func reasonOr(reason, otherwise string) string {
-	if reason == "" {
-		return otherwise
-	}
-	return reason
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/internal/account"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // TestARightThatEndsEndsAtEveryDoor: attacks 34, 36 and 38. However a right ends,
@@ -18,7 +18,7 @@ func TestARightThatEndsEndsAtEveryDoor(t *testing.T) {
 		user    account.User
 		way     way // of the browser that loses it
 		id      string
-		p       wsapi.Project
+		p       wire.Project
 		signIn  account.Identity
 		another way // of the same person
 	}
@@ -33,18 +33,18 @@ func TestARightThatEndsEndsAtEveryDoor(t *testing.T) {
 			must(t, r.h.call("DELETE", "/api/sign_ins/"+r.signIn.Credential.CredentialID, nil, r.another), 204)
 		}, 401, 401, "signed_out"},
 		"another password": {func(t *testing.T, r right) {
-			must(t, r.h.call("POST", "/api/me/password", wsapi.NewPassword{CurrentPassword: password, Password: "another one of mine"}, r.another), 204)
+			must(t, r.h.call("POST", "/api/me/password", wire.NewPassword{CurrentPassword: password, Password: "another one of mine"}, r.another), 204)
 		}, 401, 401, "signed_out"},
 		"shut out": {func(t *testing.T, r right) {
 			out := true
-			must(t, r.h.as(account.Admin, "PATCH", "/api/users/"+r.user.UserID, wsapi.PersonChange{Disabled: &out}), 200)
+			must(t, r.h.as(account.Admin, "PATCH", "/api/users/"+r.user.UserID, wire.PersonChange{Disabled: &out}), 200)
 		}, 401, 401, "signed_out"},
 		"demoted": {func(t *testing.T, r right) {
 			role := account.Viewer
-			must(t, r.h.as(account.Admin, "PATCH", "/api/users/"+r.user.UserID, wsapi.PersonChange{Role: &role}), 200)
+			must(t, r.h.as(account.Admin, "PATCH", "/api/users/"+r.user.UserID, wire.PersonChange{Role: &role}), 200)
 		}, 200, 403, "role_changed"},
 		"out of the project": {func(_ *testing.T, r right) {
-			r.h.changed(r.p, wsapi.ProjectChange{Members: &[]wsapi.ProjectMember{}})
+			r.h.changed(r.p, wire.ProjectChange{Members: &[]wire.ProjectMember{}})
 		}, 404, 404, "access_changed"},
 	}
 	for name, row := range rows {
@@ -56,7 +56,7 @@ func TestARightThatEndsEndsAtEveryDoor(t *testing.T) {
 			first, second := h.signIn("Ada"), h.signIn("Ada")
 			r := right{h: h, user: ada, id: h.session("api"), way: func(r *http.Request) { first(r); own(r) }, another: second}
 			r.p = h.project("api", "/work/api")
-			r.p = h.changed(r.p, wsapi.ProjectChange{Members: &[]wsapi.ProjectMember{member(someone{id: ada.UserID}, account.Member)}})
+			r.p = h.changed(r.p, wire.ProjectChange{Members: &[]wire.ProjectMember{member(someone{id: ada.UserID}, account.Member)}})
 			list, err := h.directory.SignIns(t.Context(), ada.UserID)
 			if err != nil || len(list) != 2 {
 				t.Fatalf("%d sign-ins: %v", len(list), err)
@@ -64,7 +64,7 @@ func TestARightThatEndsEndsAtEveryDoor(t *testing.T) {
 			r.signIn.Credential = list[0]
 
 			where := "/api/sessions/" + r.id
-			speak := wsapi.SendMessage{Text: "x"}
+			speak := wire.SendMessage{Text: "x"}
 			must(t, h.call("GET", where, nil, r.way), 200)
 			must(t, h.call("POST", where+"/messages", speak, r.way), 202)
 			tab := h.openAs(someone{way: r.way})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // policy says who may use a route.
@@ -324,48 +325,23 @@ func wrongMethod(group []route) *refusal {
 func commandRoute(name string) func(*Server, http.ResponseWriter, *http.Request, account.Identity) error {
 	return func(s *Server, w http.ResponseWriter, r *http.Request, who account.Identity) error {
 		spec := commandSpecs[name]
-		c := spec.make().(deed)
+		c := spec.make()
 		if err := decodeBody(r, c, "session_id"); err != nil {
 			return err
 		}
-		if err := setSession(c, r.PathValue("id")); err != nil {
-			return err
+		id, named := r.PathValue("id"), c.Session()
+		if *named != "" && *named != id {
+			return refuseField("session_id", "The body names another session than the address.")
 		}
+		*named = id
 		s.answerCommand(w, r, spec, c, who, http.StatusAccepted)
 		return nil
 	}
 }
 
-// setSession takes the session from the path; a body that names another one is
-// a mistake of its sender.
-func setSession(c deed, sessionID string) error {
-	var field *string
-	switch c := c.(type) {
-	case *SendMessage:
-		field = &c.SessionID
-	case *ResumeSession:
-		field = &c.SessionID
-	case *ForkSession:
-		field = &c.SessionID
-	case *Interrupt:
-		field = &c.SessionID
-	case *KillProcess:
-		field = &c.SessionID
-	case *SetModel:
-		field = &c.SessionID
-	case *SetPermissionMode:
-		field = &c.SessionID
-	}
-	if *field != "" && *field != sessionID {
-		return refuseField("session_id", "The body names another session than the address.")
-	}
-	*field = sessionID
-	return nil
-}
-
 // answerCommand carries a command out and answers with its outcome. The end of
 // the connection does not end the command: what a person has decided counts.
-func (s *Server) answerCommand(w http.ResponseWriter, r *http.Request, spec commandSpec, c deed, who account.Identity, good int) {
+func (s *Server) answerCommand(w http.ResponseWriter, r *http.Request, spec commandSpec, c wire.Command, who account.Identity, good int) {
 	end := s.perform(context.WithoutCancel(r.Context()), spec, c, who)
 	if end.Status == http.StatusOK {
 		writeJSON(w, good, end.Outcome)

@@ -10,6 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // Bounds of a search.
@@ -36,7 +37,7 @@ func (s *Server) getSearch(w http.ResponseWriter, r *http.Request, who account.I
 	if err != nil {
 		return err
 	}
-	before, err := number(query.Get("cursor"), "cursor", 0, maxSafeInteger)
+	before, err := number(query.Get("cursor"), "cursor", 0, wire.MaxSafeInteger)
 	if err != nil {
 		return err
 	}
@@ -50,8 +51,8 @@ func (s *Server) getSearch(w http.ResponseWriter, r *http.Request, who account.I
 	return nil
 }
 
-func (s *Server) search(ctx context.Context, q session.Search, most int, who account.Identity) (SearchResults, error) {
-	list := SearchResults{Results: []SearchResult{}}
+func (s *Server) search(ctx context.Context, q session.Search, most int, who account.Identity) (wire.SearchResults, error) {
+	list := wire.SearchResults{Results: []wire.SearchResult{}}
 	if len(q.Words) == 0 {
 		return list, nil
 	}
@@ -65,7 +66,7 @@ func (s *Server) search(ctx context.Context, q session.Search, most int, who acc
 	for looked := 0; looked < hitsLooked; looked += hitsRead {
 		hits, next, err := s.o.Store.SearchTranscripts(ctx, q)
 		if err != nil {
-			return SearchResults{}, err
+			return wire.SearchResults{}, err
 		}
 		for _, hit := range hits {
 			place, known := places[hit.SessionID]
@@ -75,11 +76,11 @@ func (s *Server) search(ctx context.Context, q session.Search, most int, who acc
 				case errors.Is(err, session.ErrNotFound):
 					place = -1
 				case err != nil:
-					return SearchResults{}, err
+					return wire.SearchResults{}, err
 				default:
 					place = len(list.Results)
-					list.Results = append(list.Results, SearchResult{
-						SessionID: hit.SessionID, Title: hit.Title, CWD: hit.CWD, Archived: hit.Archived, Hits: []SearchHit{},
+					list.Results = append(list.Results, wire.SearchResult{
+						SessionID: hit.SessionID, Title: hit.Title, CWD: hit.CWD, Archived: hit.Archived, Hits: []wire.SearchHit{},
 					})
 				}
 				places[hit.SessionID] = place
@@ -92,8 +93,8 @@ func (s *Server) search(ctx context.Context, q session.Search, most int, who acc
 				result.More = true
 				continue
 			}
-			result.Hits = append(result.Hits, SearchHit{
-				Seq: hit.Item.Seq, Key: hit.Item.Key, Kind: hit.Item.Kind, At: seconds(hit.Item.At),
+			result.Hits = append(result.Hits, wire.SearchHit{
+				Seq: hit.Item.Seq, Key: hit.Item.Key, Kind: hit.Item.Kind, At: wire.Seconds(hit.Item.At),
 				Excerpt: session.Excerpt(session.TextOf(hit.Item), q.Words),
 			})
 		}
@@ -107,7 +108,7 @@ func (s *Server) search(ctx context.Context, q session.Search, most int, who acc
 			break
 		}
 	}
-	slices.SortStableFunc(list.Results, func(a, b SearchResult) int {
+	slices.SortStableFunc(list.Results, func(a, b wire.SearchResult) int {
 		switch {
 		case a.Hits[0].At > b.Hits[0].At:
 			return -1

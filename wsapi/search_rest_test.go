@@ -10,7 +10,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 func (h *house) words(id, key, text string) {
@@ -32,13 +32,13 @@ func TestSearch(t *testing.T) {
 		h.words(one, fmt.Sprint("k", i), fmt.Sprintf("The heron number %d <b>stands</b>.", i))
 	}
 	h.words(other, "k", strings.Repeat("long ", 100)+"a heron"+strings.Repeat(" after", 100))
-	find := func(query string) wsapi.SearchResults {
+	find := func(query string) wire.SearchResults {
 		t.Helper()
 		a := h.as(account.Viewer, "GET", "/api/search?"+query, nil)
 		if a.status != 200 {
 			t.Fatalf("%s: got %d %s", query, a.status, a.body)
 		}
-		var list wsapi.SearchResults
+		var list wire.SearchResults
 		a.into(t, &list)
 		return list
 	}
@@ -46,7 +46,7 @@ func TestSearch(t *testing.T) {
 	if len(list.Results) != 2 || list.Next != nil {
 		t.Fatalf("got %+v", list)
 	}
-	by := map[string]wsapi.SearchResult{}
+	by := map[string]wire.SearchResult{}
 	for _, r := range list.Results {
 		by[r.SessionID] = r
 	}
@@ -79,17 +79,17 @@ func TestSearchFindsNothingOfOthers(t *testing.T) {
 		who  someone
 		want int
 	}{{ana, 2}, {ben, 1}} {
-		var list wsapi.SearchResults
+		var list wire.SearchResults
 		h.call("GET", "/api/search?q=heron", nil, row.who.way).into(t, &list)
 		if len(list.Results) != row.want {
 			t.Errorf("%s finds %+v, want %d", row.who.id, list, row.want)
 		}
 	}
 	var info session.AttachmentInfo
-	h.call("POST", "/api/attachments", wsapi.Upload{Name: "a.png", Data: picture}, ana.way).into(t, &info)
-	if a := h.call("POST", "/api/sessions/"+hidden+"/messages", map[string]any{"text": "x", "attachments": []wsapi.Attachment{{AttachmentID: info.AttachmentID}}}, ana.way); a.status != 202 {
+	h.call("POST", "/api/attachments", wire.Upload{Name: "a.png", Data: picture}, ana.way).into(t, &info)
+	if a := h.call("POST", "/api/sessions/"+hidden+"/messages", map[string]any{"text": "x", "attachments": []wire.Attachment{{AttachmentID: info.AttachmentID}}}, ana.way); a.status != 202 {
 		t.Fatalf("got %d %s", a.status, a.body)
 	}
 	checkRefusal(t, h.call("GET", "/api/attachments/"+info.AttachmentID, nil, ben.way), 404, "no_attachment")
-	checkRefusal(t, h.call("POST", "/api/sessions/"+open+"/messages", map[string]any{"text": "x", "attachments": []wsapi.Attachment{{AttachmentID: info.AttachmentID}}}, ben.way), 404, "no_attachment")
+	checkRefusal(t, h.call("POST", "/api/sessions/"+open+"/messages", map[string]any{"text": "x", "attachments": []wire.Attachment{{AttachmentID: info.AttachmentID}}}, ben.way), 404, "no_attachment")
 }

@@ -16,6 +16,8 @@
 // [Server.Touch] never blocks.
 package wsapi
 
+//go:generate go generate ../wire
+
 import (
 	"context"
 	"log/slog"
@@ -30,11 +32,13 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/alert"
 	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/internal/decision"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // Store is what the door reads. Changes go through [Requests] and [Driver], but
@@ -165,7 +169,7 @@ type Options struct {
 	NoSetUp bool
 	// Trouble names errors of Store that hold for whatever else is to be stored;
 	// it is "" for all others. It may be nil.
-	Trouble func(error) NoticeCode
+	Trouble func(error) wire.NoticeCode
 	Version string
 	NodeID  string
 	Log     *slog.Logger
@@ -182,7 +186,7 @@ type Server struct {
 	handler    http.Handler
 	started    time.Time
 	counts     counters
-	levels     riskLevels
+	levels     decision.RiskLevels
 	hosts      atomic.Pointer[[]string] // that are allowed
 }
 
@@ -193,9 +197,9 @@ type counters struct {
 	faults   atomic.Int64
 }
 
-var ackResults = [4]AckResult{Applied, AlreadyResolved, Stale, Rejected}
+var ackResults = [4]wire.AckResult{wire.Applied, wire.AlreadyResolved, wire.Stale, wire.Rejected}
 
-func (c *counters) countAnswer(result AckResult) {
+func (c *counters) countAnswer(result wire.AckResult) {
 	for i, r := range ackResults {
 		if r == result {
 			c.answers[i].Add(1)
@@ -206,7 +210,7 @@ func (c *counters) countAnswer(result AckResult) {
 // New returns a server over its options. Its WebSocket works while Run does.
 func New(o Options) *Server {
 	s := &Server{o: o, commands: newOnceOnly(o.Store), ceremonies: newCeremonies(), turns: newTurns(), started: time.Now()}
-	s.levels.private = o.Private
+	s.levels.Private = o.Private
 	s.SetAllowedHosts(o.AllowedHosts)
 	s.limiter.SetLimits(o.SignInLimits)
 	s.hub = newHub(s)
@@ -249,9 +253,4 @@ func derivedID(what, userID, commandID string) string {
 		return uuid.NewString()
 	}
 	return uuid.NewSHA1(derivedNamespace, []byte(what+"/"+userID+"/"+commandID)).String()
-}
-
-// actor is a person as the record of an answer shows them.
-func actor(id account.Identity) pending.Actor {
-	return pending.Actor{UserID: id.User.UserID, Name: id.User.Name, Device: id.Device(), Address: id.From}
 }

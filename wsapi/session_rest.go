@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // Sizes of a page.
@@ -19,7 +21,7 @@ const (
 )
 
 func (s *Server) postSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	c := new(CreateSession)
+	c := new(wire.CreateSession)
 	if err := decodeBody(r, c); err != nil {
 		return err
 	}
@@ -38,16 +40,16 @@ func (s *Server) getSessions(w http.ResponseWriter, r *http.Request, who account
 		return err
 	}
 	page, next, err := s.o.Store.Sessions(r.Context(), session.Query{
-		Hidden: book.Hidden(person(who)), Text: query.Get("q"), Archived: query.Get("archived") == "true", Cursor: query.Get("cursor"), Limit: int(limit),
+		Hidden: book.Hidden(access.Person(who)), Text: query.Get("q"), Archived: query.Get("archived") == "true", Cursor: query.Get("cursor"), Limit: int(limit),
 	})
 	if err != nil {
 		return err
 	}
-	list := SessionList{Sessions: make([]Session, 0, len(page)), Next: optional(next)}
+	list := wire.SessionList{Sessions: make([]wire.Session, 0, len(page)), Next: wire.OrNull(next)}
 	for _, ses := range page {
 		// A project that was made since the book was read has members, too.
-		if book.May(person(who), project.See, placeOf(ses)) == nil {
-			list.Sessions = append(list.Sessions, wireSession(ses, book, person(who)))
+		if book.May(access.Person(who), project.See, access.PlaceOf(ses)) == nil {
+			list.Sessions = append(list.Sessions, wireSession(ses, book, access.Person(who)))
 		}
 	}
 	writeJSON(w, http.StatusOK, list)
@@ -80,15 +82,15 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request, who account.
 	if err != nil {
 		return err
 	}
-	out := wireSession(ses, book, person(who))
-	ws := wireProcessState(state, book, person(who), &s.levels)
+	out := wireSession(ses, book, access.Person(who))
+	ws := wire.NewProcessState(state, access.PlaceOfProcess(state), book, access.Person(who), &s.levels)
 	out.ProcessState = &ws
 	writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
 func (s *Server) patchSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var p SessionPatch
+	var p wire.SessionPatch
 	if err := readBody(r, &p); err != nil {
 		return err
 	}
@@ -105,7 +107,7 @@ func (s *Server) patchSession(w http.ResponseWriter, r *http.Request, who accoun
 		return err
 	}
 	s.o.Bell.Ring(id)
-	writeJSON(w, http.StatusOK, wireSession(ses, book, person(who)))
+	writeJSON(w, http.StatusOK, wireSession(ses, book, access.Person(who)))
 	return nil
 }
 
@@ -128,7 +130,7 @@ func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request, who accou
 
 func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
-	after, err := number(query.Get("after"), "after", 0, maxSafeInteger)
+	after, err := number(query.Get("after"), "after", 0, wire.MaxSafeInteger)
 	if err != nil {
 		return err
 	}
@@ -144,7 +146,7 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, who accou
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, TranscriptPage{Items: wireItems(page.Items), Next: page.Next, More: page.More, Total: page.Total})
+	writeJSON(w, http.StatusOK, wire.TranscriptPage{Items: wire.NewItems(page.Items), Next: page.Next, More: page.More, Total: page.Total})
 	return nil
 }
 
@@ -158,9 +160,9 @@ func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, who account
 	if err != nil {
 		return err
 	}
-	list := MessageList{Messages: make([]QueuedMessage, 0, len(queue))}
+	list := wire.MessageList{Messages: make([]wire.QueuedMessage, 0, len(queue))}
 	for _, m := range queue {
-		q := QueuedMessage{MessageID: m.MessageID, Text: m.Text, Attachments: []session.AttachmentInfo{}, By: m.By.Name, CreatedAt: seconds(m.CreatedAt)}
+		q := wire.QueuedMessage{MessageID: m.MessageID, Text: m.Text, Attachments: []session.AttachmentInfo{}, By: m.By.Name, CreatedAt: wire.Seconds(m.CreatedAt)}
 		for _, a := range m.Attachments {
 			q.Attachments = append(q.Attachments, a.Info())
 		}
@@ -195,22 +197,22 @@ func (s *Server) getEnvironment(w http.ResponseWriter, r *http.Request, _ accoun
 	if roots == nil {
 		roots = []string{}
 	}
-	writeJSON(w, http.StatusOK, Environment{
-		Claude:        ClaudeInfo{Path: e.ClaudePath, Version: e.ClaudeVersion, SignedIn: e.SignedIn, Problem: optional(e.Problem)},
+	writeJSON(w, http.StatusOK, wire.Environment{
+		Claude:        wire.ClaudeInfo{Path: e.ClaudePath, Version: e.ClaudeVersion, SignedIn: e.SignedIn, Problem: wire.OrNull(e.Problem)},
 		DemoAvailable: e.DemoAvailable, WorkspaceRoots: roots, Home: e.Home,
 	})
 	return nil
 }
 
-func wireSession(s session.Session, book *project.Book, who project.Person) Session {
+func wireSession(s session.Session, book *project.Book, who project.Person) wire.Session {
 	tools := s.AllowedTools
 	if tools == nil {
 		tools = []string{}
 	}
-	in := placeOf(s)
-	return Session{
-		SessionID: s.SessionID, ProjectID: effective(s.InProject, s.ProjectID), ProjectName: nameOf(book, in), Rights: rights(book, who, in), Title: s.Title, CWD: s.CWD, Model: s.Model,
+	in := access.PlaceOf(s)
+	return wire.Session{
+		SessionID: s.SessionID, ProjectID: wire.ProjectID(s.InProject, s.ProjectID), ProjectName: wire.ProjectName(book, in), Rights: wire.Rights(book, who, in), Title: s.Title, CWD: s.CWD, Model: s.Model,
 		PermissionMode: s.PermissionMode, AllowedTools: tools, Archived: s.Archived, Demo: s.Demo, Kind: s.Kind,
-		CreatedAt: seconds(s.CreatedAt), UpdatedAt: seconds(s.UpdatedAt), Items: s.Items,
+		CreatedAt: wire.Seconds(s.CreatedAt), UpdatedAt: wire.Seconds(s.UpdatedAt), Items: s.Items,
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -35,8 +36,8 @@ func TestCreateSessionOnce(t *testing.T) {
 	for range cap(ids) {
 		wg.Go(func() {
 			a := h.as(account.Member, "POST", "/api/sessions", body)
-			var out wsapi.Outcome
-			if err := json.Unmarshal(a.body, &out); err != nil || a.status != 201 || out.Result != wsapi.Applied {
+			var out wire.Outcome
+			if err := json.Unmarshal(a.body, &out); err != nil || a.status != 201 || out.Result != wire.Applied {
 				t.Errorf("got %d %s, %v", a.status, a.body, err)
 			}
 			ids <- out.SessionID
@@ -57,7 +58,7 @@ func TestCreateSessionOnce(t *testing.T) {
 		t.Fatalf("started %v, want one session", asked)
 	}
 	other := h.as(account.Admin, "POST", "/api/sessions", body)
-	var out wsapi.Outcome
+	var out wire.Outcome
 	other.into(t, &out)
 	if out.SessionID == first {
 		t.Error("another person's command of the same id gave the same session")
@@ -100,9 +101,9 @@ func TestFaultsAreNotRemembered(t *testing.T) {
 	t.Parallel()
 	passing := errors.New("locked")
 	h := quietHouse(t, func(o *wsapi.Options) {
-		o.Trouble = func(err error) wsapi.NoticeCode {
+		o.Trouble = func(err error) wire.NoticeCode {
 			if errors.Is(err, passing) {
-				return wsapi.Unavailable
+				return wire.Unavailable
 			}
 			return ""
 		}
@@ -135,12 +136,12 @@ func TestSessionLifeOverREST(t *testing.T) {
 	h := quietHouse(t)
 	id := h.session("Login page")
 	h.session("Other")
-	var list wsapi.SessionList
+	var list wire.SessionList
 	h.as(account.Viewer, "GET", "/api/sessions?limit=1", nil).into(t, &list)
 	if len(list.Sessions) != 1 || list.Next == nil {
 		t.Fatalf("got %+v, want one of two and a cursor", list)
 	}
-	var rest wsapi.SessionList
+	var rest wire.SessionList
 	h.as(account.Viewer, "GET", "/api/sessions?cursor="+*list.Next, nil).into(t, &rest)
 	if len(rest.Sessions) != 1 || rest.Sessions[0].SessionID == list.Sessions[0].SessionID || rest.Next != nil {
 		t.Fatalf("got %+v, want the other one", rest)
@@ -152,13 +153,13 @@ func TestSessionLifeOverREST(t *testing.T) {
 	checkRefusal(t, h.as(account.Viewer, "GET", "/api/sessions?limit=-1", nil), 400, "invalid")
 	checkRefusal(t, h.as(account.Viewer, "GET", "/api/sessions?cursor=none", nil), 400, "invalid")
 
-	var ses wsapi.Session
+	var ses wire.Session
 	h.as(account.Member, "PATCH", "/api/sessions/"+id, `{"title":"Log in","archived":true}`).into(t, &ses)
 	if ses.Title != "Log in" || !ses.Archived {
 		t.Fatalf("got %+v", ses)
 	}
 	checkRefusal(t, h.as(account.Member, "PATCH", "/api/sessions/"+id, `{"title":""}`), 400, "invalid")
-	var read wsapi.Session
+	var read wire.Session
 	h.as(account.Viewer, "GET", "/api/sessions/"+id, nil).into(t, &read)
 	if read.ProcessState == nil || read.ProcessState.Title != "Log in" || read.ProcessState.State != session.AssistantTurn {
 		t.Fatalf("got %+v, want it with its state", read)
@@ -179,7 +180,7 @@ func TestTranscriptOverREST(t *testing.T) {
 	h := quietHouse(t)
 	id := h.session("one")
 	h.say(id, 5, "x")
-	var all []wsapi.TranscriptPage
+	var all []wire.TranscriptPage
 	after := int64(0)
 	for {
 		a := h.as(account.Viewer, "GET", fmt.Sprintf("/api/sessions/%s/transcript?after=%d&limit=2", id, after), nil)
@@ -198,7 +199,7 @@ func TestTranscriptOverREST(t *testing.T) {
 				t.Fatalf("got item %v, want the fields of its body beside the others", it)
 			}
 		}
-		all = append(all, wsapi.TranscriptPage{Items: make([]wsapi.Item, len(page.Items)), Next: page.Next})
+		all = append(all, wire.TranscriptPage{Items: make([]wire.Item, len(page.Items)), Next: page.Next})
 		after = page.Next
 		if !page.More {
 			break
@@ -214,7 +215,7 @@ func (h *house) say(sessionID string, n int, text string) {
 	h.t.Helper()
 	var items []session.Item
 	for range n {
-		items = append(items, session.Item{Key: uuid.NewString(), At: time.Now(), Kind: session.ItemText, Body: wsapi.Encode(session.TextBody{Text: text})})
+		items = append(items, session.Item{Key: uuid.NewString(), At: time.Now(), Kind: session.ItemText, Body: wire.Encode(session.TextBody{Text: text})})
 	}
 	if err := h.store.PutItems(h.t.Context(), sessionID, items); err != nil {
 		h.t.Fatal(err)
@@ -266,7 +267,7 @@ func TestCommandsOverREST(t *testing.T) {
 		status int
 		asked  string
 	}{
-		{account.Member, "/messages", map[string]any{"text": "Hi", "attachments": []wsapi.Attachment{{Name: "a.txt", MediaType: "text/plain", Data: []byte("x")}}}, 202, `"Hi" 1`},
+		{account.Member, "/messages", map[string]any{"text": "Hi", "attachments": []wire.Attachment{{Name: "a.txt", MediaType: "text/plain", Data: []byte("x")}}}, 202, `"Hi" 1`},
 		{account.Member, "/messages", map[string]any{"text": "Hi", "session_id": id}, 202, `"Hi" 0`},
 		{account.Member, "/interrupt", nil, 202, "interrupt " + id},
 		{account.Admin, "/kill", `{"force":true}`, 202, "kill " + id + " true Ended by admin-user."},
@@ -294,7 +295,7 @@ func TestCommandsOverREST(t *testing.T) {
 		{account.Member, "/messages", `{}`, 400, "invalid"},
 		{account.Member, "/messages", map[string]any{"text": "x", "session_id": "another"}, 400, "invalid"},
 		{account.Member, "/messages", map[string]any{"text": "x", "command_id": "no uuid"}, 400, "invalid"},
-		{account.Member, "/messages", map[string]any{"text": "x", "attachments": []wsapi.Attachment{{Name: "a", MediaType: "image/svg+xml", Data: []byte("x")}}}, 400, "invalid"},
+		{account.Member, "/messages", map[string]any{"text": "x", "attachments": []wire.Attachment{{Name: "a", MediaType: "image/svg+xml", Data: []byte("x")}}}, 400, "invalid"},
 		{account.Member, "/permission_mode", `{}`, 400, "invalid"},
 		{account.Member, "/model", `{"model":{}}`, 400, "invalid"},
 	} {
@@ -326,7 +327,7 @@ func TestAnswerOverREST(t *testing.T) {
 	bash, answered := h.ask(id, "a", nil)
 	question, _ := h.ask(id, "b", questions)
 
-	var list wsapi.PendingList
+	var list wire.PendingList
 	h.as(account.Viewer, "GET", "/api/pending", nil).into(t, &list)
 	if len(list.PendingRequests) != 2 || list.PendingRequests[0].RequestID != bash.RequestID ||
 		list.PendingRequests[0].SessionTitle != "one" || list.PendingRequests[1].Form == nil {
@@ -351,9 +352,9 @@ func TestAnswerOverREST(t *testing.T) {
 	command := map[string]any{"type": "pending_request_response", "session_id": bash.SessionID, "request_type": "tool_approval", "decision": "allow", "command_id": uuid.NewString(), "updated_input": map[string]any{"command": "touch b"}}
 	for range 3 {
 		a := h.as(account.Member, "POST", path, command)
-		var out wsapi.Outcome
+		var out wire.Outcome
 		a.into(t, &out)
-		if a.status != 200 || out.Result != wsapi.Applied {
+		if a.status != 200 || out.Result != wire.Applied {
 			t.Fatalf("got %d %s, want applied, every time", a.status, a.body)
 		}
 	}
@@ -362,9 +363,9 @@ func TestAnswerOverREST(t *testing.T) {
 	}
 	a := h.as(account.Admin, "POST", path, `{"request_type":"tool_approval","decision":"deny"}`)
 	checkRefusal(t, a, 409, "already_resolved")
-	var out wsapi.Outcome
+	var out wire.Outcome
 	a.into(t, &out)
-	if out.Result != wsapi.AlreadyResolved || out.Resolved == nil || *out.Resolved.By != "member-user" ||
+	if out.Result != wire.AlreadyResolved || out.Resolved == nil || *out.Resolved.By != "member-user" ||
 		out.Resolved.Outcome != pending.Answered || out.Resolved.At == 0 || out.Resolved.Summary != "Approved by member-user with changes." {
 		t.Fatalf("got %s, want who, what and when", a.body)
 	}
@@ -398,13 +399,13 @@ func TestHealth(t *testing.T) {
 			t.Errorf("metrics lack %q:\n%s", line, a.body)
 		}
 	}
-	var list wsapi.ProcessList
+	var list wire.ProcessList
 	h.as(account.Admin, "GET", "/api/processes", nil).into(t, &list)
 	if len(list.Processes) != 1 || list.Processes[0].PID != 4711 || list.Processes[0].OpenRequests != 1 || *list.Processes[0].WaitsFor != "A person, to answer Bash." {
 		t.Errorf("got %+v", list)
 	}
 	h.driver.next = orchestrator.Environment{Problem: "There is no claude.", Home: "/home/a", DemoAvailable: true}
-	var env wsapi.Environment
+	var env wire.Environment
 	h.as(account.Viewer, "GET", "/api/environment", nil).into(t, &env)
 	if env.Claude.Problem == nil || *env.Claude.Problem != "There is no claude." || !env.DemoAvailable || env.WorkspaceRoots == nil {
 		t.Errorf("got %+v", env)

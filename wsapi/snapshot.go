@@ -4,8 +4,10 @@ import (
 	"context"
 	"strings"
 
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // welcome gives the tabs that came since the last round everything that runs or
@@ -37,7 +39,7 @@ func (h *Hub) welcome(ctx context.Context) {
 		if welcomed {
 			continue
 		}
-		who := person(t.who)
+		who := access.Person(t.who)
 		what, known := told[who]
 		if !known {
 			what = newSnapshot(states, book, who, &h.s.levels)
@@ -58,19 +60,19 @@ type snapshot struct {
 	hidden  string
 }
 
-func newSnapshot(states []session.ProcessState, book *project.Book, who project.Person, read *riskLevels) snapshot {
+func newSnapshot(states []session.ProcessState, book *project.Book, who project.Person, read wire.Levels) snapshot {
 	s := snapshot{reports: map[string]progress{}, hidden: hiddenKey(book, who)}
-	all := ActiveProcesses{Type: "active_processes", Processes: make([]ProcessState, 0, len(states))}
+	all := wire.ActiveProcesses{Type: "active_processes", Processes: make([]wire.ProcessState, 0, len(states))}
 	for _, p := range states {
-		if book.May(who, project.See, place(p)) != nil {
+		if book.May(who, project.See, access.PlaceOfProcess(p)) != nil {
 			continue
 		}
-		all.Processes = append(all.Processes, wireProcessState(p, book, who, read))
+		all.Processes = append(all.Processes, wire.NewProcessState(p, access.PlaceOfProcess(p), book, who, read))
 		if p.Lifecycle != nil {
 			s.reports[p.SessionID] = newProgress(p.SessionID, p.Lifecycle)
 		}
 	}
-	s.frame = encode(all)
+	s.frame = wire.Encode(all)
 	return s
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // upgrade keeps the connection that the library takes over.
@@ -53,12 +54,12 @@ func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.I
 		states: map[string][]byte{}, presence: map[string][]byte{}, private: map[string][]byte{}, progress: map[string]progress{}, readings: map[string]*reading{},
 	}
 	if p := r.URL.Query().Get("protocol"); p != "" && p != "1" {
-		t.end(CloseOldVersion, ErrorFrame{Type: "error", Code: "old_protocol", Message: "This page is out of date. Load it again."})
+		t.end(wire.CloseOldVersion, wire.ErrorFrame{Type: "error", Code: "old_protocol", Message: "This page is out of date. Load it again."})
 		t.close()
 		return nil
 	}
 	if !s.hub.join(t) {
-		t.end(CloseGoingAway, ErrorFrame{Type: "error", Code: "unavailable", Message: "The server takes no more connections now. Try again in a moment."})
+		t.end(wire.CloseGoingAway, wire.ErrorFrame{Type: "error", Code: "unavailable", Message: "The server takes no more connections now. Try again in a moment."})
 		t.close()
 		return nil
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -36,7 +37,7 @@ func TestTwoTabsOneWinner(t *testing.T) {
 			t.Fatalf("got %v, want the request %s", first, r.RequestID)
 		}
 	}
-	if a := ada.do("pending_request_response", deny(r, "Use pnpm")); a.Result != wsapi.Applied {
+	if a := ada.do("pending_request_response", deny(r, "Use pnpm")); a.Result != wire.Applied {
 		t.Fatalf("got %+v, want applied", a)
 	}
 	got := <-answered
@@ -49,7 +50,7 @@ func TestTwoTabsOneWinner(t *testing.T) {
 		}
 	}
 	a := grace.do("pending_request_response", allow(r))
-	if a.Result != wsapi.AlreadyResolved || a.Resolved == nil || a.Resolved.Outcome != pending.Denied ||
+	if a.Result != wire.AlreadyResolved || a.Resolved == nil || a.Resolved.Outcome != pending.Denied ||
 		a.Resolved.By == nil || *a.Resolved.By != "admin-user" || a.Resolved.At == 0 || a.Resolved.Summary != "Denied by admin-user: Use pnpm" {
 		t.Fatalf("the loser got %+v, want who, what and when", a)
 	}
@@ -68,14 +69,14 @@ func TestOppositeAnswersAtOneInstant(t *testing.T) {
 		wg.Go(func() { commands[0] = ada.give("pending_request_response", allow(r)) })
 		wg.Go(func() { commands[1] = grace.give("pending_request_response", deny(r, "no")) })
 		wg.Wait()
-		acks := []wsapi.Ack{ada.ack(commands[0]), grace.ack(commands[1])}
+		acks := []wire.Ack{ada.ack(commands[0]), grace.ack(commands[1])}
 		names, outcomes := []string{"admin-user", "member-user"}, []pending.Status{pending.Answered, pending.Denied}
 		winner := 0
-		if acks[1].Result == wsapi.Applied {
+		if acks[1].Result == wire.Applied {
 			winner = 1
 		}
 		lost := acks[1-winner]
-		if acks[winner].Result != wsapi.Applied || lost.Result != wsapi.AlreadyResolved ||
+		if acks[winner].Result != wire.Applied || lost.Result != wire.AlreadyResolved ||
 			lost.Resolved == nil || *lost.Resolved.By != names[winner] || lost.Resolved.Outcome != outcomes[winner] {
 			t.Fatalf("round %d: got %+v and %+v, want one winner and the loser told of them", i, acks[0], acks[1])
 		}
@@ -195,7 +196,7 @@ func TestStaleAnswers(t *testing.T) {
 	other := h.session("other")
 
 	a := tab.do("pending_request_response", allow(gone))
-	if a.Result != wsapi.Stale || a.Resolved == nil || a.Resolved.Outcome != pending.Withdrawn || a.Resolved.By != nil ||
+	if a.Result != wire.Stale || a.Resolved == nil || a.Resolved.Outcome != pending.Withdrawn || a.Resolved.By != nil ||
 		a.Resolved.At == 0 || a.Resolved.Summary != "Claude withdrew this request." {
 		t.Errorf("withdrawn: got %+v, want stale with what and when", a)
 	}
@@ -206,12 +207,12 @@ func TestStaleAnswers(t *testing.T) {
 	misrouted := allow(open)
 	misrouted["session_id"] = other
 	for name, fields := range map[string]map[string]any{"unknown": unknown, "another input": hash, "of another session": misrouted} {
-		if a := tab.do("pending_request_response", fields); a.Result != wsapi.Stale || a.Error == nil || a.Error.Message == "" {
+		if a := tab.do("pending_request_response", fields); a.Result != wire.Stale || a.Error == nil || a.Error.Message == "" {
 			t.Errorf("%s: got %+v, want stale with a sentence", name, a)
 		}
 	}
 	empty := map[string]any{"session_id": id, "request_id": open.RequestID, "request_type": "tool_approval"}
-	if a := tab.do("pending_request_response", empty); a.Result != wsapi.Rejected || a.Error.Code != "invalid_answer" {
+	if a := tab.do("pending_request_response", empty); a.Result != wire.Rejected || a.Error.Code != "invalid_answer" {
 		t.Errorf("no decision: got %+v, want rejected", a)
 	}
 	if open, err := h.registry.Open(t.Context(), id); err != nil || len(open) != 1 {
@@ -230,24 +231,24 @@ func TestRepeatedAnswer(t *testing.T) {
 	command := allow(r)
 	command["command_id"] = uuid.NewString()
 	for _, tab := range []*browser{first, first, second} {
-		if a := tab.do("pending_request_response", command); a.Result != wsapi.Applied || a.CommandID != command["command_id"] {
+		if a := tab.do("pending_request_response", command); a.Result != wire.Applied || a.CommandID != command["command_id"] {
 			t.Fatalf("got %+v, want applied again", a)
 		}
 	}
 	<-answered
 	send := map[string]any{"session_id": id, "text": "Go on", "command_id": uuid.NewString()}
-	var acks []wsapi.Ack
+	var acks []wire.Ack
 	for _, tab := range []*browser{first, first, second} {
 		acks = append(acks, tab.do("send_message", send))
 	}
-	if acks[0].Result != wsapi.Applied || acks[0].MessageID == "" || !reflect.DeepEqual(acks[0], acks[1]) || !reflect.DeepEqual(acks[0], acks[2]) {
+	if acks[0].Result != wire.Applied || acks[0].MessageID == "" || !reflect.DeepEqual(acks[0], acks[1]) || !reflect.DeepEqual(acks[0], acks[2]) {
 		t.Errorf("got %+v, want the same ack three times", acks)
 	}
 	if asked := h.driver.asked(); len(asked) != 1 {
 		t.Errorf("sent %v, want one message", asked)
 	}
 	other := h.open(account.Admin)
-	if a := other.do("pending_request_response", command); a.Result != wsapi.AlreadyResolved {
+	if a := other.do("pending_request_response", command); a.Result != wire.AlreadyResolved {
 		t.Errorf("another person with the same command id got %+v", a)
 	}
 }
@@ -281,7 +282,7 @@ func TestCommandsOnTheSocket(t *testing.T) {
 	} {
 		a := tab.do(row.kind, row.fields)
 		asked := strings.Join(h.driver.asked(), "\n")
-		if a.Result != wsapi.Applied || !strings.HasSuffix(asked, row.asked) {
+		if a.Result != wire.Applied || !strings.HasSuffix(asked, row.asked) {
 			t.Errorf("%s: got %+v and %s, want %q", row.kind, a, asked, row.asked)
 		}
 		if (row.kind == "create_session" || row.kind == "fork_session") && a.SessionID == "" {
@@ -350,7 +351,7 @@ func TestRolesOnTheSocket(t *testing.T) {
 			fields["permission_mode"] = "plan"
 		}
 		a := viewer.do(kind, fields)
-		if need == "viewer" && a.Result != wsapi.Applied || need != "viewer" && (a.Result != wsapi.Rejected || a.Error.Code != "forbidden") {
+		if need == "viewer" && a.Result != wire.Applied || need != "viewer" && (a.Result != wire.Rejected || a.Error.Code != "forbidden") {
 			t.Errorf("%s from a viewer: got %+v", kind, a)
 		}
 	}
@@ -358,7 +359,7 @@ func TestRolesOnTheSocket(t *testing.T) {
 		t.Errorf("a viewer did %v", asked)
 	}
 	member := h.open(account.Member)
-	if a := member.do("kill_process", map[string]any{"session_id": id}); a.Result != wsapi.Rejected || a.Error.Code != "forbidden" {
+	if a := member.do("kill_process", map[string]any{"session_id": id}); a.Result != wire.Rejected || a.Error.Code != "forbidden" {
 		t.Errorf("a member ended another person's session: %+v", a)
 	}
 }
@@ -377,34 +378,34 @@ func TestSignInEndsOnOpenSockets(t *testing.T) {
 			if err := h.directory.RevokeToken(t.Context(), id.Credential.CredentialID); err != nil {
 				t.Fatal(err)
 			}
-		}, wsapi.CloseSignedOut, "signed_out"},
+		}, wire.CloseSignedOut, "signed_out"},
 		{"revoked by another program", func(t *testing.T, h *house, id account.Identity) {
 			if err := h.store.RevokeCredential(t.Context(), id.Credential.CredentialID); err != nil {
 				t.Fatal(err)
 			}
-		}, wsapi.CloseSignedOut, "signed_out"},
+		}, wire.CloseSignedOut, "signed_out"},
 		{"shut out", func(t *testing.T, h *house, id account.Identity) {
 			if err := h.directory.SetDisabled(t.Context(), id.User.UserID, true); err != nil {
 				t.Fatal(err)
 			}
-		}, wsapi.CloseSignedOut, "signed_out"},
+		}, wire.CloseSignedOut, "signed_out"},
 		{"shut out by another program", func(t *testing.T, h *house, id account.Identity) {
 			out := true
 			if _, err := h.store.ChangeUser(t.Context(), id.User.UserID, account.UserChange{Disabled: &out}); err != nil {
 				t.Fatal(err)
 			}
-		}, wsapi.CloseSignedOut, "signed_out"},
+		}, wire.CloseSignedOut, "signed_out"},
 		{"demoted here", func(t *testing.T, h *house, id account.Identity) {
 			if err := h.directory.SetRole(t.Context(), id.User.UserID, account.Viewer); err != nil {
 				t.Fatal(err)
 			}
-		}, wsapi.CloseGoingAway, "role_changed"},
+		}, wire.CloseGoingAway, "role_changed"},
 		{"demoted by another program", func(t *testing.T, h *house, id account.Identity) {
 			id.User.Role = account.Viewer
 			if err := h.store.PutUser(t.Context(), id.User); err != nil {
 				t.Fatal(err)
 			}
-		}, wsapi.CloseGoingAway, "role_changed"},
+		}, wire.CloseGoingAway, "role_changed"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -423,7 +424,7 @@ func TestSignInEndsOnOpenSockets(t *testing.T) {
 			if took := time.Since(start); took > 2*time.Second {
 				t.Errorf("closed after %v, want about a second", took)
 			}
-			if a := other.do("ping", nil); a.Result != wsapi.Applied {
+			if a := other.do("ping", nil); a.Result != wire.Applied {
 				t.Errorf("another person's tab: %+v", a)
 			}
 		})
@@ -446,8 +447,8 @@ func TestDemotedBetweenTwoCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	tab.give("interrupt", map[string]any{"session_id": id})
-	if code, _ := tab.closed(); code != wsapi.CloseGoingAway {
-		t.Errorf("got close %d, want %d", code, wsapi.CloseGoingAway)
+	if code, _ := tab.closed(); code != wire.CloseGoingAway {
+		t.Errorf("got close %d, want %d", code, wire.CloseGoingAway)
 	}
 	if asked := h.driver.asked(); len(asked) != 0 {
 		t.Errorf("a demoted member did %v", asked)
@@ -473,8 +474,8 @@ func TestServerGoesAway(t *testing.T) {
 	h.driver.mu.Unlock()
 	tab.give("kill_process", map[string]any{"session_id": id})
 	cancel()
-	if code, _ := tab.closed(); code != wsapi.CloseGoingAway {
-		t.Errorf("got close %d, want %d", code, wsapi.CloseGoingAway)
+	if code, _ := tab.closed(); code != wire.CloseGoingAway {
+		t.Errorf("got close %d, want %d", code, wire.CloseGoingAway)
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -523,8 +524,8 @@ func TestLargeMessagesArrive(t *testing.T) {
 	id := h.session("one")
 	tab := h.open(account.Member)
 	data := bytes.Repeat([]byte("picture "), 128<<10) // 1 MB
-	a := tab.do("send_message", map[string]any{"session_id": id, "text": "Look", "attachments": []wsapi.Attachment{{Name: "a.png", MediaType: "image/png", Data: data}}})
-	if a.Result != wsapi.Applied {
+	a := tab.do("send_message", map[string]any{"session_id": id, "text": "Look", "attachments": []wire.Attachment{{Name: "a.png", MediaType: "image/png", Data: data}}})
+	if a.Result != wire.Applied {
 		t.Fatalf("got %+v, %+v", a, a.Error)
 	}
 	queued, err := h.store.QueuedMessages(t.Context(), id)
@@ -538,7 +539,7 @@ func TestLargeMessagesArrive(t *testing.T) {
 	r, answered := h.ask(id, "w", nil)
 	fields := allow(r)
 	fields["updated_input"] = map[string]any{"command": strings.Repeat("x", 1<<20)}
-	if a := tab.do("pending_request_response", fields); a.Result != wsapi.Applied {
+	if a := tab.do("pending_request_response", fields); a.Result != wire.Applied {
 		t.Fatalf("got %+v, %+v", a, a.Error)
 	}
 	if got := <-answered; len(got.Resolution.Answer.UpdatedInput) < 1<<20 {
@@ -557,7 +558,7 @@ func TestOldProtocol(t *testing.T) {
 	}
 	defer func() { _ = conn.CloseNow() }()
 	b := &browser{t: t, conn: conn}
-	if code, last := b.closed(); code != wsapi.CloseOldVersion || last["code"] != "old_protocol" {
+	if code, last := b.closed(); code != wire.CloseOldVersion || last["code"] != "old_protocol" {
 		t.Errorf("got close %d after %v", code, last)
 	}
 }
@@ -575,11 +576,11 @@ func TestAnswersDoNotWaitForKills(t *testing.T) {
 	h.driver.block = block
 	h.driver.mu.Unlock()
 	kill := tab.give("kill_process", map[string]any{"session_id": id})
-	if a := tab.do("pending_request_response", allow(r)); a.Result != wsapi.Applied {
+	if a := tab.do("pending_request_response", allow(r)); a.Result != wire.Applied {
 		t.Fatalf("got %+v, %+v", a, a.Error)
 	}
 	close(block)
-	if a := tab.ack(kill); a.Result != wsapi.Applied {
+	if a := tab.ack(kill); a.Result != wire.Applied {
 		t.Fatalf("got %+v, %+v", a, a.Error)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // Times and sizes of one tab.
@@ -68,7 +69,7 @@ type progress struct {
 }
 
 func newProgress(sessionID string, l *session.Lifecycle) progress {
-	return progress{at: l.At, frame: encode(wireLifecycle(sessionID, l))}
+	return progress{at: l.At, frame: wire.Encode(wire.NewLifecycle(sessionID, l))}
 }
 
 // serve runs the tab until it ends and leaves nothing behind.
@@ -83,18 +84,18 @@ func (t *tab) serve(ctx context.Context) {
 	own.Go(func() { t.ping(ctx) })
 	own.Go(func() { t.bringDrafts(ctx) })
 	t.read(ctx)
-	t.end(CloseGoingAway, ErrorFrame{}) // the writer stops; the connection is gone
+	t.end(wire.CloseGoingAway, wire.ErrorFrame{}) // the writer stops; the connection is gone
 	own.Wait()
 	t.work.Wait()
 }
 
 // end asks the writer to close the connection. A message that the tab does not
 // take cannot keep it open.
-func (t *tab) end(code websocket.StatusCode, why ErrorFrame) {
+func (t *tab) end(code websocket.StatusCode, why wire.ErrorFrame) {
 	t.endOnce.Do(func() {
 		t.code = code
 		if why.Type != "" {
-			t.last = encode(why)
+			t.last = wire.Encode(why)
 		}
 		close(t.ending)
 	})
@@ -102,8 +103,8 @@ func (t *tab) end(code websocket.StatusCode, why ErrorFrame) {
 
 // close ends the connection with the code and, before it, the last frame.
 func (t *tab) close() {
-	t.end(CloseGoingAway, ErrorFrame{})       // unless there is a better reason
-	cut := time.AfterFunc(cutAfter, t.cancel) // the last frame and the close together
+	t.end(wire.CloseGoingAway, wire.ErrorFrame{}) // unless there is a better reason
+	cut := time.AfterFunc(cutAfter, t.cancel)     // the last frame and the close together
 	defer cut.Stop()
 	if t.last != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), cutAfter)

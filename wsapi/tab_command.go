@@ -17,6 +17,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // read takes commands until the connection ends.
@@ -143,17 +144,17 @@ func (t *tab) command(ctx context.Context, data []byte) bool {
 	}
 	reject := func(ref *refusal) bool {
 		body := ref.body
-		return t.ack(ctx, Ack{CommandID: head.CommandID, Result: ref.result, Error: &body})
+		return t.ack(ctx, wire.Ack{CommandID: head.CommandID, Result: ref.result, Error: &body})
 	}
 	spec, known := commandSpecs[head.Type]
 	if !known {
-		if err := decodeStrict(data, &map[string]any{}); err != nil {
+		if err := wire.Decode(data, &map[string]any{}); err != nil {
 			return reject(refuse(http.StatusBadRequest, "invalid", err.Error()))
 		}
 		return reject(refuse(http.StatusBadRequest, "unknown_type", "The server does not know this command."))
 	}
 	c := spec.make()
-	if err := decodeStrict(data, c); err != nil {
+	if err := wire.Decode(data, c); err != nil {
 		return reject(misshapen(err))
 	}
 	if _, err := uuid.Parse(head.CommandID); err != nil || len(head.CommandID) != 36 {
@@ -166,26 +167,24 @@ func (t *tab) command(ctx context.Context, data []byte) bool {
 	if err != nil {
 		return reject(t.hub.s.code(err))
 	}
-	switch c := c.(type) {
-	case deed:
+	if spec.do != nil {
 		return t.perform(ctx, spec, c, who)
-	default:
-		if err := t.hub.s.admit(spec, c, who); err != nil {
-			return reject(t.hub.s.code(err))
-		}
-		return t.own(ctx, c, who, reject)
 	}
+	if err := t.hub.s.admit(spec, c, who); err != nil {
+		return reject(t.hub.s.code(err))
+	}
+	return t.own(ctx, c, who, reject)
 }
 
 // perform carries out a command that both doors take. The slow ones run aside,
 // so that an answer never waits for them.
-func (t *tab) perform(ctx context.Context, spec commandSpec, c deed, who account.Identity) bool {
+func (t *tab) perform(ctx context.Context, spec commandSpec, c wire.Command, who account.Identity) bool {
 	run := func() bool {
 		// A command that has begun outlives its tab, but not the server.
-		deed, done := t.hub.during(context.WithoutCancel(ctx))
+		commandCtx, done := t.hub.during(context.WithoutCancel(ctx))
 		defer done()
-		out := t.hub.s.perform(deed, spec, c, who).Outcome
-		return t.ack(ctx, Ack{
+		out := t.hub.s.perform(commandCtx, spec, c, who).Outcome
+		return t.ack(ctx, wire.Ack{
 			CommandID: out.CommandID, Result: out.Result, Error: out.Error, Resolved: out.Resolved,
 			SessionID: out.SessionID, MessageID: out.MessageID, ExpiresAt: out.ExpiresAt, HeldUntil: out.HeldUntil,
 		})
@@ -200,7 +199,7 @@ func (t *tab) perform(ctx context.Context, spec commandSpec, c deed, who account
 	}
 	var before, done chan struct{}
 	if spec.ordered {
-		_, sessionID := c.id()
+		sessionID := wire.SessionOf(c)
 		t.sweep()
 		before, done = t.behind[sessionID], make(chan struct{})
 		t.behind[sessionID] = done
@@ -233,10 +232,10 @@ func (t *tab) sweep() {
 }
 
 // own carries out a command that is about the tab itself.
-func (t *tab) own(ctx context.Context, c command, who account.Identity, reject func(*refusal) bool) bool {
-	commandID, sessionID := c.id()
+func (t *tab) own(ctx context.Context, c wire.Command, who account.Identity, reject func(*refusal) bool) bool {
+	commandID, sessionID := c.ID(), wire.SessionOf(c)
 	switch c := c.(type) {
-	case *Subscribe:
+	case *wire.Subscribe:
 		ses, err := t.hub.s.may(ctx, who, project.See, sessionID)
 		if err != nil {
 			if !errors.Is(err, session.ErrNotFound) {
@@ -244,7 +243,7 @@ func (t *tab) own(ctx context.Context, c command, who account.Identity, reject f
 			}
 			return reject(t.hub.s.code(err))
 		}
-		if !t.ack(ctx, Ack{CommandID: commandID, Result: Applied}) {
+		if !t.ack(ctx, wire.Ack{CommandID: commandID, Result: wire.Applied}) {
 			return false
 		}
 		t.hub.subscribe(t, sessionID, c.After)
@@ -252,28 +251,28 @@ func (t *tab) own(ctx context.Context, c command, who account.Identity, reject f
 			t.putProgress(sessionID, newProgress(sessionID, ses.Lifecycle))
 		}
 		return true
-	case *Unsubscribe:
+	case *wire.Unsubscribe:
 		t.hub.unsubscribe(t, sessionID)
-	case *Typing:
+	case *wire.Typing:
 		t.hub.typing(t, sessionID, c.RequestID)
-	case *Looking:
+	case *wire.Looking:
 		t.hub.s.looking(t, c)
-	case *Noticed:
+	case *wire.Noticed:
 		t.hub.s.noticed(t, c.RequestID)
 	}
-	return t.ack(ctx, Ack{CommandID: commandID, Result: Applied})
+	return t.ack(ctx, wire.Ack{CommandID: commandID, Result: wire.Applied})
 }
 
 // ack queues the answer to a command. It waits when the tab does not take its
 // acks; then the tab's commands wait, and memory does not grow.
-func (t *tab) ack(ctx context.Context, a Ack) bool {
+func (t *tab) ack(ctx context.Context, a wire.Ack) bool {
 	a.Type = "ack"
 	if failpoint.Hit("ack.before_send") != nil {
 		t.cancel()
 		return false
 	}
 	select {
-	case t.acks <- encode(a):
+	case t.acks <- wire.Encode(a):
 		if failpoint.Hit("ack.after_send") != nil {
 			t.cancel()
 			return false

@@ -7,6 +7,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // Whoever may start a session in a folder could have Claude read what was said
@@ -21,7 +22,7 @@ func (s *Server) getTerminalSessions(w http.ResponseWriter, r *http.Request, who
 	if err != nil {
 		return err
 	}
-	list := TerminalSessionList{Sessions: []TerminalSession{}}
+	list := wire.TerminalSessionList{Sessions: []wire.TerminalSession{}}
 	may := map[string]bool{} // by folder
 	for _, one := range saved {
 		allowed, known := may[one.CWD]
@@ -37,8 +38,8 @@ func (s *Server) getTerminalSessions(w http.ResponseWriter, r *http.Request, who
 	return nil
 }
 
-func wireTerminalSession(s orchestrator.SavedSession) TerminalSession {
-	return TerminalSession{SessionID: s.SessionID, Title: s.Title, CWD: s.CWD, ChangedAt: seconds(s.ChangedAt), Size: s.Size, Running: s.Running}
+func wireTerminalSession(s orchestrator.SavedSession) wire.TerminalSession {
+	return wire.TerminalSession{SessionID: s.SessionID, Title: s.Title, CWD: s.CWD, ChangedAt: wire.Seconds(s.ChangedAt), Size: s.Size, Running: s.Running}
 }
 
 func (s *Server) terminalSession(r *http.Request, who account.Identity) (orchestrator.SavedSession, error) {
@@ -59,7 +60,7 @@ func (s *Server) getTerminalSession(w http.ResponseWriter, r *http.Request, who 
 }
 
 func (s *Server) getTerminalTranscript(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	before, err := number(r.URL.Query().Get("before"), "before", -1, maxSafeInteger)
+	before, err := number(r.URL.Query().Get("before"), "before", -1, wire.MaxSafeInteger)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (s *Server) getTerminalTranscript(w http.ResponseWriter, r *http.Request, w
 	if err != nil {
 		return err
 	}
-	out := TerminalPage{Items: wireItems(page.Items)}
+	out := wire.TerminalPage{Items: wire.NewItems(page.Items)}
 	if page.Before > 0 {
 		out.Before = &page.Before
 	}

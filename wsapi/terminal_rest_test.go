@@ -6,7 +6,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/orchestrator"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // TestTerminalSessions: they are those of folders where one may start sessions.
@@ -22,9 +22,9 @@ func TestTerminalSessions(t *testing.T) {
 		who  someone
 		want int
 	}{{ana, 2}, {ben, 1}} {
-		var list wsapi.TerminalSessionList
+		var list wire.TerminalSessionList
 		h.call("GET", "/api/terminal_sessions", nil, row.who.way).into(t, &list)
-		if len(list.Sessions) != row.want || list.Sessions[0] != (wsapi.TerminalSession{SessionID: "open", Title: "Fix it", CWD: "/work/open", ChangedAt: 7, Size: 42, Running: true}) {
+		if len(list.Sessions) != row.want || list.Sessions[0] != (wire.TerminalSession{SessionID: "open", Title: "Fix it", CWD: "/work/open", ChangedAt: 7, Size: 42, Running: true}) {
 			t.Errorf("got %+v, want %d", list, row.want)
 		}
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -395,14 +396,14 @@ func privateFiles(s settings) []string {
 
 // classifyStoreError names errors of the store that hold for everything that must be
 // stored, "" for the others.
-func classifyStoreError(err error) wsapi.NoticeCode {
+func classifyStoreError(err error) wire.NoticeCode {
 	switch {
 	case errors.Is(err, store.ErrBroken):
-		return wsapi.Broken
+		return wire.Broken
 	case errors.Is(err, store.ErrReadOnly):
-		return wsapi.ReadOnly
+		return wire.ReadOnly
 	case errors.Is(err, store.ErrUnavailable):
-		return wsapi.Unavailable
+		return wire.Unavailable
 	}
 	return ""
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/orchestrator"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // retentionEvery is how often old entries of the audit trail are looked for.
@@ -79,17 +79,17 @@ func (rs *runtimeSettings) changedOver(s settings) settings {
 }
 
 // List implements [wsapi.Settings].
-func (rs *runtimeSettings) List(ctx context.Context) ([]wsapi.SettingInfo, error) {
+func (rs *runtimeSettings) List(ctx context.Context) ([]wire.SettingInfo, error) {
 	rs.mu.Lock()
 	now := rs.now()
-	var list []wsapi.SettingInfo
+	var list []wire.SettingInfo
 	for _, changeable := range []bool{true, false} { // what can be changed comes first
 		for _, row := range settingsTable {
 			if row.screen == nil || row.screen.changeable != changeable {
 				continue
 			}
 			e := row.screen
-			info := wsapi.SettingInfo{Name: row.screenName(), Kind: e.kind, Title: e.title, Words: e.words, Choices: e.choices, Changeable: changeable}
+			info := wire.SettingInfo{Name: row.screenName(), Kind: e.kind, Title: e.title, Words: e.words, Choices: e.choices, Changeable: changeable}
 			if info.Value = row.format(now); e.show != nil {
 				info.Value = e.show(now)
 			}
@@ -102,8 +102,8 @@ func (rs *runtimeSettings) List(ctx context.Context) ([]wsapi.SettingInfo, error
 	}
 	rs.mu.Unlock()
 	return append(list,
-		wsapi.SettingInfo{Name: "version", Kind: wsapi.SettingText, Title: "sayso", Words: "The version that runs.", Value: versionText()},
-		wsapi.SettingInfo{Name: "claude_version", Kind: wsapi.SettingText, Title: "Claude Code", Words: "The CLI that sessions run on.", Value: rs.claude(ctx)}), nil
+		wire.SettingInfo{Name: "version", Kind: wire.SettingText, Title: "sayso", Words: "The version that runs.", Value: versionText()},
+		wire.SettingInfo{Name: "claude_version", Kind: wire.SettingText, Title: "Claude Code", Words: "The CLI that sessions run on.", Value: rs.claude(ctx)}), nil
 }
 
 // Change implements [wsapi.Settings].

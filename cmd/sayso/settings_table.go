@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // setting is one row of the table that flags, environment variables, the settings
@@ -28,7 +28,7 @@ type setting struct {
 // screenEntry is a row of the settings screen.
 type screenEntry struct {
 	title, words string
-	kind         wsapi.SettingKind
+	kind         wire.SettingKind
 	choices      []string
 	changeable   bool                  // by admins, while the server runs
 	show         func(settings) string // nil for the value itself
@@ -47,16 +47,16 @@ const (
 var settingsTable = []setting{
 	{name: "listen", field: func(s *settings) any { return &s.Listen },
 		help:   "Address to listen on. Anything but loopback needs `tls-cert` and `tls-key`, `acme-domain` or `trusted-proxy`",
-		screen: &screenEntry{title: "Listens on", words: "The address under which this server takes connections.", kind: wsapi.SettingText}},
+		screen: &screenEntry{title: "Listens on", words: "The address under which this server takes connections.", kind: wire.SettingText}},
 	{name: "public-url", field: func(s *settings) any { return &s.PublicURL },
 		help:   "Address by which browsers reach the server through a proxy, such as `https://sayso.example.org`",
-		screen: &screenEntry{title: "Public address", words: "How browsers reach it through a proxy.", kind: wsapi.SettingText}},
+		screen: &screenEntry{title: "Public address", words: "How browsers reach it through a proxy.", kind: wire.SettingText}},
 	{name: "allowed-host", field: func(s *settings) any { return &s.AllowedHosts }, reload: true, standsIn: "the address it listens on",
 		help:   "Host names by which browsers reach the server",
-		screen: &screenEntry{title: "Allowed hosts", words: "Names under which browsers may ask for it, besides those of this machine.", kind: wsapi.SettingListed}},
+		screen: &screenEntry{title: "Allowed hosts", words: "Names under which browsers may ask for it, besides those of this machine.", kind: wire.SettingListed}},
 	{name: "trusted-proxy", field: func(s *settings) any { return &s.TrustedProxies },
 		help:   "Addresses or networks of proxies whose `X-Forwarded-For` is believed",
-		screen: &screenEntry{title: "Trusted proxies", words: "Who may say for whom it speaks.", kind: wsapi.SettingListed}},
+		screen: &screenEntry{title: "Trusted proxies", words: "Who may say for whom it speaks.", kind: wire.SettingListed}},
 	{name: "tls-cert", field: func(s *settings) any { return &s.TLSCert }, help: "Certificate file, for HTTPS"},
 	{name: "tls-key", field: func(s *settings) any { return &s.TLSKey }, help: "Key file of the certificate"},
 	{name: "acme-domain", field: func(s *settings) any { return &s.ACME.Domains }, see: "acme",
@@ -78,12 +78,12 @@ var settingsTable = []setting{
 		help: "Role of people without another: `viewer`, `member` or `admin`"},
 	{name: "workspace-root", field: func(s *settings) any { return &s.WorkspaceRoots }, reload: true, standsIn: "the home folder",
 		help:   "Folders in which sessions may work",
-		screen: &screenEntry{title: "Workspace roots", words: "Sessions work in these folders and below, and nowhere else.", kind: wsapi.SettingListed}},
+		screen: &screenEntry{title: "Workspace roots", words: "Sessions work in these folders and below, and nowhere else.", kind: wire.SettingListed}},
 	{name: "state-dir", field: func(s *settings) any { return &s.StateDir }, standsIn: "`$XDG_STATE_HOME/sayso`, else `~/.local/state/sayso`",
 		help: "Folder for the database and all other state"},
 	{name: "database", field: func(s *settings) any { return &s.Database }, standsIn: "`sqlite:` in the state folder",
 		help: "`sqlite:PATH` or `postgres://…`",
-		screen: &screenEntry{title: "Database", words: "The kind of database that remembers everything.", kind: wsapi.SettingText, show: func(s settings) string {
+		screen: &screenEntry{title: "Database", words: "The kind of database that remembers everything.", kind: wire.SettingText, show: func(s settings) string {
 			if strings.HasPrefix(s.Database, "postgres") {
 				return "PostgreSQL"
 			}
@@ -96,20 +96,20 @@ var settingsTable = []setting{
 	{name: "sandbox", field: func(s *settings) any { return &s.Sandbox }, see: "sandbox", help: "`none` or `bubblewrap`, which hides the state of the server from Claude (Linux)"},
 	{name: "node-id", field: func(s *settings) any { return &s.NodeID }, standsIn: "the host's name",
 		help:   "Name of this server",
-		screen: &screenEntry{title: "Name of this server", words: "How it names itself among several.", kind: wsapi.SettingText}},
+		screen: &screenEntry{title: "Name of this server", words: "How it names itself among several.", kind: wire.SettingText}},
 	{name: "log-level", field: func(s *settings) any { return &s.LogLevel }, reload: true,
 		help:   "`debug`, `info`, `warn` or `error`",
-		screen: &screenEntry{title: "Log level", words: "How much it writes down of what it does.", kind: wsapi.SettingText}},
+		screen: &screenEntry{title: "Log level", words: "How much it writes down of what it does.", kind: wire.SettingText}},
 	{name: "log-format", field: func(s *settings) any { return &s.LogFormat }, help: "`text` or `json`"},
 	{name: "resume-on-answer", field: func(s *settings) any { return &s.ResumeOnAnswer }, reload: true,
 		help:   "Whether answering a request resumes its session when Claude has died",
-		screen: &screenEntry{title: "Resume on an answer", words: "Whether a session whose Claude has died goes on by itself once somebody answers what it asked.", kind: wsapi.SettingSwitch, changeable: true}},
+		screen: &screenEntry{title: "Resume on an answer", words: "Whether a session whose Claude has died goes on by itself once somebody answers what it asked.", kind: wire.SettingSwitch, changeable: true}},
 	{name: "ask", field: func(s *settings) any { return &s.Ask.Enabled }, reload: true,
 		help: "Whether sessions get MCP tools to ask people, in addition to Claude's own"},
 	{name: "ask-timeout", field: func(s *settings) any { return &s.Ask.Timeout }, reload: true,
 		check:  func(s settings) error { return checkTimeout(s.Ask.Timeout) },
 		help:   "Time such a question may wait, `30s` to `15m`; `0` for no limit",
-		screen: &screenEntry{title: "Time for a question over MCP", words: "How long ask_user and the like wait for a person, 30s to 15m; 0s is for ever. What the settings file says of a folder holds there.", kind: wsapi.SettingDuration, changeable: true}},
+		screen: &screenEntry{title: "Time for a question over MCP", words: "How long ask_user and the like wait for a person, 30s to 15m; 0s is for ever. What the settings file says of a folder holds there.", kind: wire.SettingDuration, changeable: true}},
 	{name: "ask-question-answer", field: func(s *settings) any { return &s.Ask.QuestionAnswer }, reload: true,
 		check: func(s settings) error {
 			if s.Ask.QuestionAnswer != answerText && s.Ask.QuestionAnswer != answerJSON {
@@ -118,33 +118,33 @@ var settingsTable = []setting{
 			return nil
 		},
 		help:   "Result of the tool `ask_question`: `json` for `{\"answer\":…}`, `text` for the answer alone",
-		screen: &screenEntry{title: "Answer of ask_question", words: "Whether the MCP tool ask_question returns the bare text of the answer, or JSON that holds it.", kind: wsapi.SettingChoice, choices: []string{answerJSON, answerText}, changeable: true}},
+		screen: &screenEntry{title: "Answer of ask_question", words: "Whether the MCP tool ask_question returns the bare text of the answer, or JSON that holds it.", kind: wire.SettingChoice, choices: []string{answerJSON, answerText}, changeable: true}},
 	{name: "idle-limit", field: func(s *settings) any { return &s.IdleLimit }, reload: true,
 		help:   "Ends a process after this time without a message; `0` for never",
-		screen: &screenEntry{title: "Idle limit", words: "A process to which nobody wrote for so long is ended; the next message resumes it. 0s is never.", kind: wsapi.SettingDuration, changeable: true}},
+		screen: &screenEntry{title: "Idle limit", words: "A process to which nobody wrote for so long is ended; the next message resumes it. 0s is never.", kind: wire.SettingDuration, changeable: true}},
 	{name: "silent-limit", field: func(s *settings) any { return &s.SilentLimit }, reload: true,
 		help:   "Ends a process that works this long without activity; `0` for never",
-		screen: &screenEntry{title: "Silent limit", words: "A process that works and gives no sign of life for so long is ended. 0s is never.", kind: wsapi.SettingDuration, changeable: true}},
+		screen: &screenEntry{title: "Silent limit", words: "A process that works and gives no sign of life for so long is ended. 0s is never.", kind: wire.SettingDuration, changeable: true}},
 	{name: "absolute-limit", field: func(s *settings) any { return &s.AbsoluteLimit }, reload: true,
 		help:   "Maximum age of a process; `0` for no limit",
-		screen: &screenEntry{title: "Absolute limit", words: "A process is ended after so long, unless it waits for a person. 0s is never.", kind: wsapi.SettingDuration, changeable: true}},
+		screen: &screenEntry{title: "Absolute limit", words: "A process is ended after so long, unless it waits for a person. 0s is never.", kind: wire.SettingDuration, changeable: true}},
 	{name: "start-limit", field: func(s *settings) any { return &s.StartLimit }, reload: true, help: "Time the CLI may take to start"},
 	{name: "user-sessions", field: func(s *settings) any { return &s.UserSessions }, maximum: maxSessions, reload: true,
 		help:   "Maximum sessions of one person running at once, in all projects; `0` for no limit",
-		screen: &screenEntry{title: "Sessions of a person", words: "How many sessions of one person may run at once. 0 is any number. The People page sets other limits for some.", kind: wsapi.SettingNumber, changeable: true}},
+		screen: &screenEntry{title: "Sessions of a person", words: "How many sessions of one person may run at once. 0 is any number. The People page sets other limits for some.", kind: wire.SettingNumber, changeable: true}},
 	{name: "user-memory", field: func(s *settings) any { return &s.UserMemory }, maximum: maxMemory, reload: true,
 		help:   "Memory of those sessions in MB above which none starts; `0` for no limit",
-		screen: &screenEntry{title: "Memory of a person", words: "How many megabytes of memory the sessions of one person may take; none starts above it. 0 is any amount.", kind: wsapi.SettingNumber, changeable: true}},
+		screen: &screenEntry{title: "Memory of a person", words: "How many megabytes of memory the sessions of one person may take; none starts above it. 0 is any amount.", kind: wire.SettingNumber, changeable: true}},
 	{name: "user-cost", field: func(s *settings) any { return &s.UserCost }, maximum: maxCost, reload: true,
 		help:   "Cost per person and day (from 00:00 UTC) in US dollars above which no turn starts; `0` for no limit",
-		screen: &screenEntry{title: "Cost of a person", words: "How many US dollars the sessions of one person may cost a day, which begins at 00:00 UTC. Above it no turn begins; one that runs is not cut off. 0 is any amount.", kind: wsapi.SettingNumber, changeable: true}},
+		screen: &screenEntry{title: "Cost of a person", words: "How many US dollars the sessions of one person may cost a day, which begins at 00:00 UTC. Above it no turn begins; one that runs is not cut off. 0 is any amount.", kind: wire.SettingNumber, changeable: true}},
 	{name: "sign-in-failures", field: func(s *settings) any { return &s.SignInFailures }, maximum: maxFailures,
 		help: "Failed sign-ins per minute to one account from one address; 6 times as many per hour, 5 times as many from all addresses together"},
 	{name: "address-sign-in-failures", field: func(s *settings) any { return &s.AddressSignInFailures }, maximum: maxFailures,
 		help: "The same for all accounts from one address, which an office may share. Valid tokens and sign-in addresses are never delayed"},
 	{name: "audit-days", field: func(s *settings) any { return &s.AuditDays }, maximum: maxAuditDays, reload: true, see: "audit",
 		help:   "Days to keep entries of the audit trail; `0` keeps all",
-		screen: &screenEntry{title: "Keep the record of answers", words: "Entries of the audit trail that are older than so many days are removed, and that they were is sealed in the chain. 0 keeps all.", kind: wsapi.SettingDays, changeable: true}},
+		screen: &screenEntry{title: "Keep the record of answers", words: "Entries of the audit trail that are older than so many days are removed, and that they were is sealed in the chain. 0 keeps all.", kind: wire.SettingDays, changeable: true}},
 	{name: "alert-private", field: func(s *settings) any { return &s.AlertPrivate },
 		help: "Allows notifications to addresses of this machine and private networks, also without encryption"},
 }

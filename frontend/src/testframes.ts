@@ -6,7 +6,7 @@ import type { Item, ProcessState, Request, Transcript } from '@/wsapi/messages.g
 // the Go tests write, so that they keep to the shape of the wire.
 export function golden<T>(name: string): T {
   return JSON.parse(
-    readFileSync(join(import.meta.dirname, '../../wsapi/testdata/messages', name + '.json'), 'utf8'),
+    readFileSync(join(import.meta.dirname, '../../wire/testdata/messages', name + '.json'), 'utf8'),
   ) as T
 }
 

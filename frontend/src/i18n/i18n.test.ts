@@ -173,6 +173,9 @@ describe('what the server says', () => {
   it('has German words for every sentence', () => {
     const ROOMS = [
       'wsapi',
+      'wire',
+      'internal/decision',
+      'internal/access',
       'pending',
       'orchestrator',
       'internal/account',
@@ -182,7 +185,7 @@ describe('what the server says', () => {
       'internal/attachment',
     ]
     // What only scripts, the log, metrics or Claude get to read.
-    const ELSEWHERE = /^(strictjson|validate|health|adapters_rest|mcp|ask|words|hook)\.go$/
+    const ELSEWHERE = /^(decode|shape|health|adapters_rest|mcp|ask|words|hook)\.go$/
     const NOT_SHOWN = [
       'The parameter',
       'The body ',

@@ -5,7 +5,7 @@ import { empty, reduce } from '@/core/reducer'
 import type { Ack, Command, PendingRequestResponse, ServerFrame } from './messages.gen'
 
 // The same files that the Go tests write and read.
-const folder = join(import.meta.dirname, '../../../wsapi/testdata/messages')
+const folder = join(import.meta.dirname, '../../../wire/testdata/messages')
 const golden = new Map(
   readdirSync(folder).map((name) => [
     name.replace(/\.json$/, ''),

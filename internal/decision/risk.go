@@ -1,10 +1,14 @@
-package wsapi
+// Package decision decides who may answer a request, which requests may be approved
+// together, and whether an answer that was held still counts. The edges ask it; the
+// stores and package pending do not know it.
+package decision
 
 import (
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,26 +20,26 @@ import (
 // open, so that a frame reads only what is new.
 const maxLevels = 4096
 
-// riskLevels remembers how much harm what is asked can do. It stands in every frame of a
+// RiskLevels remembers how much harm what is asked can do. It stands in every frame of a
 // session for every tab, and is read once.
-type riskLevels struct {
-	private []string // what is never of low risk to read: the server's own files
+type RiskLevels struct {
+	Private []string // what is never of low risk to read: the server's own files
 
 	mu         sync.Mutex // protects following; not held while one is read
 	young, old map[levelKey]func() review.Level
 }
 
-// place is where the tool calls of a session run.
-func (l *riskLevels) place(cwd string) review.Place {
-	return review.Place{Dir: cwd, Private: l.private, Files: disk{}}
+// Place is where the tool calls of a session run.
+func (l *RiskLevels) Place(cwd string) review.Place {
+	return review.Place{Dir: cwd, Private: l.Private, Files: disk{}}
 }
 
 // levelKey is all that a level follows from, with what the links on disk lead to when it
 // is first asked for: the hash is that of the input.
 type levelKey struct{ requestID, inputHash, blockedPath, cwd string }
 
-// of is the level of a request that was asked in cwd, "" of what is no tool call.
-func (l *riskLevels) of(r pending.Request, cwd string) review.Level {
+// Of returns the level of a request that was asked in cwd, "" of what is no tool call.
+func (l *RiskLevels) Of(r pending.Request, cwd string) review.Level {
 	if r.RequestType != pending.ToolApproval {
 		return ""
 	}
@@ -44,7 +48,7 @@ func (l *riskLevels) of(r pending.Request, cwd string) review.Level {
 	level, known := l.young[key]
 	if !known {
 		if level, known = l.old[key]; !known {
-			level = sync.OnceValue(func() review.Level { return levelOf(r, l.place(cwd)) })
+			level = sync.OnceValue(func() review.Level { return LevelOf(r, l.Place(cwd)) })
 		}
 		if len(l.young) >= maxLevels || l.young == nil {
 			l.young, l.old = map[levelKey]func() review.Level{}, l.young
@@ -55,19 +59,19 @@ func (l *riskLevels) of(r pending.Request, cwd string) review.Level {
 	return level()
 }
 
-// levelOf reads the level. Only Claude's own tools are known: what another asker
+// LevelOf reads the level. Only Claude's own tools are known: what another asker
 // calls by the same name may be anything.
-func levelOf(r pending.Request, at review.Place) review.Level {
+func LevelOf(r pending.Request, at review.Place) review.Level {
 	level := at.ToolLevel(r.ToolName, r.ToolInput)
 	if r.Source != pending.SourceClaude {
-		level = higher(level, review.Medium)
+		level = Higher(level, review.Medium)
 	}
 	if r.Policy.Restricts() {
-		level = higher(level, review.Medium)
+		level = Higher(level, review.Medium)
 	}
 	if r.BlockedPath != "" {
 		// The CLI has followed the links that the input does not show.
-		level = higher(level, at.LookLevel(r.BlockedPath))
+		level = Higher(level, at.LookLevel(r.BlockedPath))
 	}
 	return level
 }
@@ -111,4 +115,10 @@ func (disk) Match(pattern string) ([]string, bool) {
 	}
 	list, err := filepath.Glob(pattern)
 	return list, err == nil && len(list) <= maxMatches
+}
+
+var levels = []review.Level{review.Low, review.Medium, review.High}
+
+func Higher(a, b review.Level) review.Level {
+	return levels[max(slices.Index(levels, a), slices.Index(levels, b))]
 }

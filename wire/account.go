@@ -1,4 +1,4 @@
-package wsapi
+package wire
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package wsapi_test
+package wire_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
+	"github.com/sayso-dev/sayso/wire/wiretest"
 )
 
 const schemaFile = "testdata/schema.json"
@@ -19,12 +20,12 @@ const schemaFile = "testdata/schema.json"
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	s := newSchema(t)
-	checkGolden(t, filepath.FromSlash(schemaFile), indent(t, wsapi.Encode(s.document())))
-	for name, v := range frames() {
-		s.check(t, name, decoded(t, wsapi.Encode(v)), object{"$ref": "#/$defs/ServerFrame"})
+	checkGolden(t, filepath.FromSlash(schemaFile), indent(t, wire.Encode(s.document())))
+	for name, v := range wiretest.Frames() {
+		s.check(t, name, decoded(t, wire.Encode(v)), object{"$ref": "#/$defs/ServerFrame"})
 	}
-	for name, v := range commands() {
-		s.check(t, name, decoded(t, wsapi.Encode(v)), object{"$ref": "#/$defs/Command"})
+	for name, v := range wiretest.Commands() {
+		s.check(t, name, decoded(t, wire.Encode(v)), object{"$ref": "#/$defs/Command"})
 	}
 	for name, wrong := range map[string]string{
 		"unknown type":      `{"type":"shutdown","command_id":"x"}`,
@@ -51,15 +52,15 @@ type schema struct {
 func newSchema(t testing.TB) *schema {
 	s := &schema{t: t, defs: map[string]any{}}
 	var server, tab []any
-	for _, v := range frames() {
+	for _, v := range wiretest.Frames() {
 		server = append(server, s.of(reflect.TypeOf(v), true))
 	}
-	for _, v := range commands() {
+	for _, v := range wiretest.Commands() {
 		tab = append(tab, s.of(reflect.TypeOf(v).Elem(), false))
 	}
 	s.defs["ServerFrame"] = object{"oneOf": unique(server)}
 	s.defs["Command"] = object{"oneOf": unique(tab)}
-	for _, v := range wsapi.RESTBodies() {
+	for _, v := range wiretest.RESTBodies() {
 		s.of(reflect.TypeOf(v), true)
 	}
 	return s
@@ -88,12 +89,12 @@ func (s *schema) of(typ reflect.Type, open bool) object {
 	switch {
 	case typ == reflect.TypeFor[json.RawMessage]():
 		return object{}
-	case typ == reflect.TypeFor[wsapi.Item]():
+	case typ == reflect.TypeFor[wire.Item]():
 		return s.item()
 	case typ == reflect.TypeFor[[]byte]():
 		return object{"type": "string", "contentEncoding": "base64"}
 	}
-	if values, ok := unions[typ]; ok {
+	if values, ok := wiretest.Unions[typ]; ok {
 		return object{"enum": values}
 	}
 	switch typ.Kind() {

@@ -1,4 +1,4 @@
-package wsapi
+package wire
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-playground/validator/v10"
+	validator "github.com/go-playground/validator/v10"
 )
 
 // shapes checks the validate tags; what an answer or an order means is checked
@@ -21,8 +21,12 @@ var shapes = sync.OnceValue(func() *validator.Validate {
 	return v
 })
 
-// checkShape holds a decoded body against its tags.
-func checkShape(v any) error {
+// withoutHeads removes the names of the embedded heads of commands from a path.
+var withoutHeads = strings.NewReplacer("SessionHead.", "", "RequestHead.", "", "Head.", "", "FolderConsent.", "")
+
+// CheckShape validates a decoded body against its tags. It returns a [FieldError]
+// for the first field that does not fit.
+func CheckShape(v any) error {
 	err := shapes().Struct(v)
 	var faults validator.ValidationErrors
 	if !errors.As(err, &faults) {
@@ -33,6 +37,7 @@ func checkShape(v any) error {
 	if _, below, ok := strings.Cut(field, "."); ok {
 		field = below
 	}
+	field = withoutHeads.Replace(field)
 	sentence := fmt.Sprintf("The field %q is not right.", field)
 	switch f.Tag() {
 	case "required", "required_without", "required_without_all", "required_with":
@@ -53,5 +58,5 @@ func checkShape(v any) error {
 	case "eq":
 		sentence = fmt.Sprintf("The field %q must be %q.", field, f.Param())
 	}
-	return refuseField(field, sentence)
+	return &FieldError{Field: field, Sentence: sentence}
 }

@@ -1,4 +1,4 @@
-package wsapi
+package wire
 
 import (
 	"github.com/sayso-dev/sayso/internal/account"

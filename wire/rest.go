@@ -1,4 +1,4 @@
-package wsapi
+package wire
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 )
 
 // The bodies of REST that are no command: here those of requests, refusals and the
-// audit trail, elsewhere those of one subject, as account_messages.go.
+// audit trail, elsewhere those of one subject, as account.go.
 
 // Outcome answers a command that came over REST.
 type Outcome struct {

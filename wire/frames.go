@@ -1,4 +1,13 @@
-package wsapi
+// Package wire holds the JSON that browsers and scripts exchange with the server, as
+// docs/wire.md describes it: the frames and commands of the WebSocket, the bodies of
+// REST, and their conversion from the types of the packages below.
+//
+// The structs are the source. Their JSON Schema (testdata/schema.json), the
+// TypeScript types (frontend/src/wsapi/messages.gen.ts) and the golden messages
+// (testdata/messages) are written by go generate and checked by the tests.
+package wire
+
+//go:generate go test -run "^(TestGoldenMessages|TestTypeScript|TestSchema)$" -update .
 
 import (
 	"bytes"
@@ -13,8 +22,6 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
-
-//go:generate go test -run "^(TestGoldenMessages|TestTypeScript|TestSchema)$" -update .
 
 // Protocol is the version of the wire that [Hello] announces. It changes only
 // when an old tab could no longer work; optional fields do not change it.
@@ -263,7 +270,7 @@ type Item struct {
 func (it Item) MarshalJSON() ([]byte, error) {
 	body := bytes.TrimSpace(it.Body)
 	if len(body) < 2 || body[0] != '{' || body[len(body)-1] != '}' || !json.Valid(body) {
-		return nil, fmt.Errorf("wsapi: body of transcript item %s is no JSON object", it.Key)
+		return nil, fmt.Errorf("wire: body of transcript item %s is no JSON object", it.Key)
 	}
 	var b []byte
 	b = append(b, `{"seq":`...)
@@ -271,14 +278,14 @@ func (it Item) MarshalJSON() ([]byte, error) {
 	b = append(b, `,"rev":`...)
 	b = strconv.AppendInt(b, it.Rev, 10)
 	b = append(b, `,"key":`...)
-	b = append(b, encode(it.Key)...)
+	b = append(b, Encode(it.Key)...)
 	b = append(b, `,"at":`...)
-	b = strconv.AppendFloat(b, seconds(it.At), 'f', -1, 64)
+	b = strconv.AppendFloat(b, Seconds(it.At), 'f', -1, 64)
 	b = append(b, `,"kind":`...)
-	b = append(b, encode(string(it.Kind))...)
+	b = append(b, Encode(string(it.Kind))...)
 	if it.Kind != session.ItemSubagent {
 		b = append(b, `,"agent_id":`...)
-		b = append(b, encode(optional(it.AgentID))...)
+		b = append(b, Encode(OrNull(it.AgentID))...)
 	}
 	if inner := bytes.TrimSpace(body[1 : len(body)-1]); len(inner) > 0 {
 		b = append(b, ',')

@@ -1,4 +1,4 @@
-package wsapi_test
+package wire_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 type sample struct {
@@ -97,7 +97,7 @@ func TestStrictJSON(t *testing.T) {
 			t.Parallel()
 			var s sample
 			start := time.Now()
-			err := wsapi.DecodeStrict([]byte(row.text), &s)
+			err := wire.Decode([]byte(row.text), &s)
 			switch {
 			case row.want == "" && err != nil:
 				t.Errorf("got %v, want it taken", err)
@@ -122,13 +122,13 @@ func FuzzStrictJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var strict, loose sample
-		if wsapi.DecodeStrict(data, &strict) != nil {
+		if wire.Decode(data, &strict) != nil {
 			return
 		}
 		if err := json.Unmarshal(data, &loose); err != nil {
 			t.Fatalf("took what is no JSON: %v", err)
 		}
-		if got, want := wsapi.Encode(strict), wsapi.Encode(loose); string(got) != string(want) {
+		if got, want := wire.Encode(strict), wire.Encode(loose); string(got) != string(want) {
 			t.Fatalf("got %s, want %s", got, want)
 		}
 	})

@@ -1,4 +1,4 @@
-package wsapi
+package wire
 
 import (
 	"bytes"
@@ -24,19 +24,23 @@ func sentencef(format string, args ...any) error { return sentence(fmt.Sprintf(f
 // flat; a tool input that was edited is the deepest thing there is.
 const maxDepth = 32
 
-// missingError refuses a message without a field that it needs.
-type missingError struct{ field string }
+// FieldError refuses a message for one of its fields.
+type FieldError struct{ Field, Sentence string }
 
-func (e *missingError) Error() string { return fmt.Sprintf("The field %q is missing.", clip(e.field)) }
+func (e *FieldError) Error() string { return e.Sentence }
 
-// decodeStrict reads one JSON object into the struct that dst points to. Unlike
+func missing(field string) error {
+	return &FieldError{Field: field, Sentence: fmt.Sprintf("The field %q is missing.", clip(field))}
+}
+
+// Decode reads one JSON object into the struct that dst points to. Unlike
 // encoding/json it refuses unknown fields, fields spelled in another case,
 // repeated fields at any depth, missing fields and null for them, null in lists and
 // maps, deep nesting, invalid UTF-8 and anything after the object: two readers of
 // one message must never understand two things. absent names fields of the object
 // that may be missing nevertheless. The error is a sentence for the sender, a
-// [missingError] where a field is missing.
-func decodeStrict(data []byte, dst any, absent ...string) error {
+// [FieldError] where a field is missing.
+func Decode(data []byte, dst any, absent ...string) error {
 	if !utf8.Valid(data) {
 		return sentence("The body is not valid UTF-8.")
 	}
@@ -113,7 +117,7 @@ func walkObject(dec *json.Decoder, t reflect.Type, path string, depth int, absen
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if fields[name].required && !said[name] && !slices.Contains(absent, name) {
-			return &missingError{strings.TrimPrefix(path+"."+name, ".")}
+			return missing(strings.TrimPrefix(path+"."+name, "."))
 		}
 	}
 	return nil
