@@ -92,9 +92,20 @@ var packages = map[string]rule{
 		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/decision", "internal/project", "internal/review", "pending", "session", "wire"},
 		closed:   "it holds samples of messages, for tests only",
 	},
+	"internal/refusal": {
+		layer:  4,
+		ours:   []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "internal/decision", "orchestrator", "pending", "internal/project", "session", "wire"},
+		closed: "it says to browsers what went wrong: only the edges that speak to them need it",
+	},
+	"internal/command": {
+		layer:    4,
+		ours:     []string{"internal/access", "internal/account", "internal/attachment", "internal/decision", "internal/failpoint", "internal/project", "internal/refusal", "orchestrator", "pending", "session", "wire"},
+		external: []string{"github.com/google/uuid"},
+		closed:   "it carries out what people command, the same over REST and on the WebSocket",
+	},
 	"wsapi": {
 		layer:    4,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/decision", "internal/failpoint", "internal/oidc", "orchestrator", "pending", "internal/project", "internal/review", "session", "wire", "internal/workspace"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/failpoint", "internal/oidc", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace"},
 		external: []string{"github.com/coder/websocket", "github.com/go-webauthn/webauthn", "github.com/google/uuid"},
 		closed:   "it is an edge: the browser's JSON is known here alone, and one edge does not call another",
 	},
@@ -209,7 +220,7 @@ var packages = map[string]rule{
 	},
 	"internal/decision": {
 		layer:  1,
-		ours:   []string{"pending", "internal/review"},
+		ours:   []string{"internal/access", "internal/account", "pending", "internal/project", "internal/review", "claude/rule", "session"},
 		closed: "the edges ask it; the stores and pending do not know it",
 	},
 	"internal/project": {
@@ -324,7 +335,7 @@ var standardWhy = map[string]struct {
 	only []string
 }{
 	"os/exec":      {"processes are started by the orchestrator and the shim; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "orchestrator/launch", "shim"}},
-	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"internal/alert", "internal/oidc", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
+	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"internal/alert", "internal/oidc", "internal/command", "internal/refusal", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
 	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "migrations"}},
 	"plugin":       {"nothing is loaded at run time", nil},
 	"net/rpc":      {"the wire format is JSON, described in docs/integrating/websocket.md", nil},

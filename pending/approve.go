@@ -25,8 +25,8 @@ func (r *Registry) approve(ctx context.Context, row Request, s Submission, res R
 				return row, nil
 			}
 			return row, &NotOpenError{Request: row}
-		case first != nil && first.Actor.UserID == s.Mistrusted:
-			now, _, err := r.store.UnapproveRequest(ctx, row.RequestID, s.Mistrusted, s.Actor)
+		case first != nil && first.Actor.UserID == s.InvalidatedApproverID:
+			now, _, err := r.store.UnapproveRequest(ctx, row.RequestID, s.InvalidatedApproverID, s.Actor)
 			if err != nil {
 				return row, failed(err)
 			}

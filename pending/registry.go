@@ -315,7 +315,7 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 	if ctx.Err() != nil {
 		return row, fmt.Errorf("pending: answer %s: %w", s.RequestID, context.Cause(ctx))
 	}
-	if s.Two && answer.Decision == Allow && row.RequestType == ToolApproval {
+	if s.RequireSecondApproval && answer.Decision == Allow && row.RequestType == ToolApproval {
 		return r.approve(ctx, row, s, res)
 	}
 	// From here on the answer is worth more than the connection it came over.

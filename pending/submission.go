@@ -22,15 +22,16 @@ type Submission struct {
 	// count when that has ended meanwhile.
 	CredentialID string
 
-	// Two: an approval needs another person's beside. Mistrusted is a user whose
-	// approval does not count any more, "" for nobody.
-	Two        bool
-	Mistrusted string
+	// RequireSecondApproval: an approval needs another person's beside.
+	// InvalidatedApproverID is a user whose approval does not count any more, "" for
+	// nobody.
+	RequireSecondApproval bool
+	InvalidatedApproverID string
 	// MayJoin returns why the approval does not count as the second one beside another
 	// person's, nil when it does, and when any does.
 	MayJoin func(first Approval) error
 	// Hold is for how long the answer is kept back so that it can be taken back; 0
-	// for not at all. Two does without.
+	// for not at all. It has no effect with RequireSecondApproval.
 	Hold time.Duration
 
 	Decision           Decision // "" means Allow for questions; required for a tool approval

@@ -12,6 +12,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -81,7 +82,7 @@ func (s *Server) attempt(r *http.Request, name string) (succeeded func(), err er
 // noteFailure puts a sign-in on record that was refused, if it was for who asked.
 func (s *Server) noteFailure(r *http.Request, name string, err error, method account.Method) {
 	limited := false
-	switch ref := s.code(err); ref.status {
+	switch ref := s.refusals.Of(err); ref.Status {
 	case http.StatusTooManyRequests:
 		limited = true
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -93,9 +94,9 @@ func (s *Server) noteFailure(r *http.Request, name string, err error, method acc
 	}
 }
 
-func tooManyAttempts(wait time.Duration) *refusal {
-	ref := refuse(http.StatusTooManyRequests, "too_many_attempts", "Too many failed sign-ins from your address, or to this account. Wait a little, then try again.")
-	ref.retry = wait
+func tooManyAttempts(wait time.Duration) *refusal.Refusal {
+	ref := refusal.New(http.StatusTooManyRequests, "too_many_attempts", "Too many failed sign-ins from your address, or to this account. Wait a little, then try again.")
+	ref.Retry = wait
 	return ref
 }
 
@@ -104,7 +105,7 @@ func (s *Server) signIn(ctx context.Context, r *http.Request, body wire.Login) (
 	if body.Username != "" {
 		who, secret, err = s.o.Directory.SignInByPassword(r.Context(), body.Username, body.Password, where, from)
 		if errors.Is(err, account.ErrRefused) {
-			err = refuse(http.StatusUnauthorized, "not_signed_in", "This name and password do not go together.")
+			err = refusal.New(http.StatusUnauthorized, "not_signed_in", "This name and password do not go together.")
 		}
 		return who, secret, err
 	}
@@ -120,12 +121,12 @@ func (s *Server) signIn(ctx context.Context, r *http.Request, body wire.Login) (
 			return account.Identity{}, "", err
 		}
 		if unclaimed {
-			return account.Identity{}, "", refuse(http.StatusForbidden, "not_set_up", "This server is not set up yet. Open its sign-in address on the machine it runs on, or give the first admin a password there with: sayso user passwd admin.")
+			return account.Identity{}, "", refusal.New(http.StatusForbidden, "not_set_up", "This server is not set up yet. Open its sign-in address on the machine it runs on, or give the first admin a password there with: sayso user passwd admin.")
 		}
 	}
 	who, secret, err = s.o.Directory.SignIn(ctx, body.Token, where, from)
 	if errors.Is(err, account.ErrRefused) {
-		err = refuse(http.StatusUnauthorized, "not_signed_in", "This sign-in link does not work any more: it can be used once, within ten minutes. Ask for a new one.")
+		err = refusal.New(http.StatusUnauthorized, "not_signed_in", "This sign-in link does not work any more: it can be used once, within ten minutes. Ask for a new one.")
 	}
 	return who, secret, err
 }
@@ -135,7 +136,7 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request, who account.
 		return err
 	}
 	if who.Credential.Kind != account.Cookie {
-		return refuse(http.StatusBadRequest, "invalid", "An API token does not sign out. Revoke it under /api/tokens.")
+		return refusal.New(http.StatusBadRequest, "invalid", "An API token does not sign out. Revoke it under /api/tokens.")
 	}
 	if err := s.o.Directory.SignOut(context.WithoutCancel(r.Context()), who); err != nil {
 		return err
@@ -180,7 +181,7 @@ func (s *Server) postSetUp(w http.ResponseWriter, r *http.Request, who account.I
 // setsUp refuses an API token what belongs to the first browser.
 func setsUp(who account.Identity) error {
 	if who.Credential.Kind != account.Cookie || who.Credential.Limited() {
-		return refuse(http.StatusForbidden, "forbidden", "A server is set up in a browser, with the address that its start printed.")
+		return refusal.New(http.StatusForbidden, "forbidden", "A server is set up in a browser, with the address that its start printed.")
 	}
 	return nil
 }
@@ -190,7 +191,7 @@ func setsUp(who account.Identity) error {
 // what outlives it.
 func whole(who account.Identity) error {
 	if who.Credential.Limited() {
-		return refuse(http.StatusForbidden, "forbidden", "A token that has a scope or expires cannot do this. Sign in in a browser, without a token.")
+		return refusal.New(http.StatusForbidden, "forbidden", "A token that has a scope or expires cannot do this. Sign in in a browser, without a token.")
 	}
 	return nil
 }
@@ -309,7 +310,7 @@ func (s *Server) postToken(w http.ResponseWriter, r *http.Request, who account.I
 	case body.Role == "":
 		made, secret, err = s.o.Directory.CreateOwnToken(ctx, who, body.Name, body.Scope, life)
 	case !who.User.Role.AtLeast(account.Admin):
-		err = forbidden(account.Admin)
+		err = refusal.Forbidden(account.Admin)
 	default:
 		made, secret, err = s.o.Directory.CreateToken(ctx, who.User, body.Name, body.Role, life)
 	}
@@ -425,11 +426,11 @@ func (s *Server) postSignInLink(w http.ResponseWriter, r *http.Request, who acco
 		return err
 	}
 	if user.Disabled {
-		return refuse(http.StatusConflict, "disabled", "This person is shut out. Let them in again first.")
+		return refusal.New(http.StatusConflict, "disabled", "This person is shut out. Let them in again first.")
 	}
 	secret, err := s.o.Directory.NewSignInLink(ctx, id)
 	if errors.Is(err, account.ErrNotFound) {
-		return notSignedIn() // what it was to be made with has just ended
+		return refusal.NotSignedIn() // what it was to be made with has just ended
 	}
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
@@ -27,7 +28,7 @@ func (s *Server) postMCPAnswer(w http.ResponseWriter, r *http.Request, who accou
 	if err := readBody(r, body); err != nil {
 		return err
 	}
-	row, _, err := s.mayRequest(r.Context(), who, project.See, body.QuestionID)
+	row, _, _, err := s.guard.Request(r.Context(), who, project.See, body.QuestionID)
 	if err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func (s *Server) postMCPAnswer(w http.ResponseWriter, r *http.Request, who accou
 	} else {
 		c.Answers = map[string]string{one.Question: body.Answer} // a label, or a text
 	}
-	s.answerCommand(w, r, commandSpecs["pending_request_response"], c, who, http.StatusOK)
+	s.answerCommand(w, r, "pending_request_response", c, who, http.StatusOK)
 	return nil
 }
 
@@ -60,7 +61,7 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 	}
 	number, ok := account.ParseStreamProject(r.URL.Query()["p"])
 	if !ok {
-		return refuseField("p", "The parameter p must be the number of a project.")
+		return refusal.Field("p", "The parameter p must be the number of a project.")
 	}
 	stream, err := s.o.Directory.Agent(r.Context(), body.StreamToken)
 	if errors.Is(err, account.ErrRefused) || err == nil && !stream.OfProject(number) {
@@ -69,7 +70,7 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 	if err != nil {
 		return err
 	}
-	if _, err := s.may(r.Context(), who, project.See, stream.SessionID); err != nil {
+	if _, _, err := s.guard.Session(r.Context(), who, project.See, stream.SessionID); err != nil {
 		if errors.Is(err, session.ErrNotFound) {
 			return unknownStream()
 		}
@@ -84,7 +85,7 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 			(body.QuestionID == "" || strings.HasSuffix(row.AskerRequestID, "/"+body.QuestionID))
 	})
 	if i < 0 {
-		return refuse(http.StatusConflict, "stale", "No question of this stream waits for an answer. Your answer was not sent.")
+		return refusal.New(http.StatusConflict, "stale", "No question of this stream waits for an answer. Your answer was not sent.")
 	}
 	one, err := onlyQuestion(rows[i])
 	if err != nil {
@@ -94,7 +95,7 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 	var labels []string
 	for _, at := range body.SelectedOptions {
 		if at < 0 || at >= len(one.Options) {
-			return refuse(http.StatusUnprocessableEntity, "invalid_answer", "There is no such option.")
+			return refusal.New(http.StatusUnprocessableEntity, "invalid_answer", "There is no such option.")
 		}
 		answer.Values = append(answer.Values, one.Options[at].Value)
 		labels = append(labels, one.Options[at].Label)
@@ -113,16 +114,16 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 			answer.Text = text
 		}
 		if slices.ContainsFunc(one.Options, func(o pending.Option) bool { return o.Label == answer.Text }) {
-			return refuse(http.StatusUnprocessableEntity, "invalid_answer", "The fields \"answer\" and \"selectedOptions\" name different options.")
+			return refusal.New(http.StatusUnprocessableEntity, "invalid_answer", "The fields \"answer\" and \"selectedOptions\" name different options.")
 		}
 		c.Responses = []wire.Response{answer}
 	}
-	s.answerCommand(w, r, commandSpecs["pending_request_response"], c, who, http.StatusOK)
+	s.answerCommand(w, r, "pending_request_response", c, who, http.StatusOK)
 	return nil
 }
 
-func unknownStream() *refusal {
-	return refuse(http.StatusForbidden, "forbidden", "This stream is unknown here, or it has ended.")
+func unknownStream() *refusal.Refusal {
+	return refusal.New(http.StatusForbidden, "forbidden", "This stream is unknown here, or it has ended.")
 }
 
 // onlyQuestion is the one question of a request that these ways can answer.
@@ -131,7 +132,7 @@ func onlyQuestion(row pending.Request) (pending.Question, error) {
 		return pending.Question{}, pending.ErrNotFound
 	}
 	if row.Form == nil || len(row.Form.Questions) != 1 {
-		return pending.Question{}, refuse(http.StatusUnprocessableEntity, "invalid_answer", "This form is not one question. Answer it in the web app.")
+		return pending.Question{}, refusal.New(http.StatusUnprocessableEntity, "invalid_answer", "This form is not one question. Answer it in the web app.")
 	}
 	return row.Form.Questions[0], nil
 }

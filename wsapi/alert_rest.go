@@ -9,6 +9,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -42,18 +43,18 @@ func (s *Server) noticed(t *tab, requestID string) {
 // those of the server, for admins.
 func (s *Server) alertsOf(r *http.Request, who account.Identity) (userID string, err error) {
 	if s.o.Alerts == nil {
-		return "", refuse(http.StatusNotFound, "not_found", "There is nothing at this address.")
+		return "", refusal.New(http.StatusNotFound, "not_found", "There is nothing at this address.")
 	}
 	switch r.URL.Query().Get("of") {
 	case "":
 		return who.User.UserID, nil
 	case "server":
 		if !who.User.Role.AtLeast(account.Admin) {
-			return "", forbidden(account.Admin)
+			return "", refusal.Forbidden(account.Admin)
 		}
 		return "", nil
 	}
-	return "", refuseField("of", "The parameter \"of\" must be \"server\", or absent.")
+	return "", refusal.Field("of", "The parameter \"of\" must be \"server\", or absent.")
 }
 
 func (s *Server) getAlerts(w http.ResponseWriter, r *http.Request, who account.Identity) error {
@@ -133,10 +134,10 @@ func (s *Server) postAlertTarget(w http.ResponseWriter, r *http.Request, who acc
 			t.Name = who.Device()
 		}
 		if t.Address.P256DH, err = unpadded(body.P256DH); err != nil {
-			return refuseField("p256dh", "This is no key of a browser.")
+			return refusal.Field("p256dh", "This is no key of a browser.")
 		}
 		if t.Address.Auth, err = unpadded(body.Auth); err != nil {
-			return refuseField("auth", "This is no key of a browser.")
+			return refusal.Field("auth", "This is no key of a browser.")
 		}
 	}
 	made, err := s.o.Alerts.Add(context.WithoutCancel(r.Context()), t, access.Actor(who))

@@ -1,16 +1,12 @@
 package wsapi
 
 import (
-	"context"
-	"fmt"
 	"mime"
 	"net/http"
 	"strconv"
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/attachment"
-	"github.com/sayso-dev/sayso/internal/project"
-	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -26,7 +22,7 @@ func (s *Server) postAttachment(w http.ResponseWriter, r *http.Request, who acco
 	if err := readBody(r, &up); err != nil {
 		return err
 	}
-	a, err := s.keep(r.Context(), "", who, up.Name, up.Data)
+	a, err := s.commands.KeepAttachment(r.Context(), "", who, up.Name, up.Data)
 	if err != nil {
 		return err
 	}
@@ -34,18 +30,10 @@ func (s *Server) postAttachment(w http.ResponseWriter, r *http.Request, who acco
 	return nil
 }
 
-func (s *Server) keep(ctx context.Context, id string, who account.Identity, name string, data []byte) (session.KeptAttachment, error) {
-	if s.o.Attachments == nil {
-		return session.KeptAttachment{}, refuse(http.StatusNotFound, "not_found", "This server takes no attachments.")
-	}
-	// Half a file is none, and the sweep would find what a lost connection leaves.
-	return s.o.Attachments.Keep(context.WithoutCancel(ctx), id, who.User.UserID, name, data)
-}
-
 // getAttachment serves a file to whoever attached it and to whoever may see a
 // session that uses it. Only raster images are shown by the browser itself.
 func (s *Server) getAttachment(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	a, err := s.attachmentFor(r.Context(), r.PathValue("id"), "", who)
+	a, err := s.commands.Attachment(r.Context(), r.PathValue("id"), "", who)
 	if err != nil {
 		return err
 	}
@@ -77,49 +65,4 @@ func disposition(how, name string) string {
 		return d
 	}
 	return how
-}
-
-// attachmentFor is an attachment that a person may use: their own, one that the
-// session they write in uses already, or one of a session that they may see.
-func (s *Server) attachmentFor(ctx context.Context, id, sessionID string, who account.Identity) (session.KeptAttachment, error) {
-	if s.o.Attachments == nil {
-		return session.KeptAttachment{}, session.ErrNoAttachment
-	}
-	a, err := s.o.Store.Attachment(ctx, id)
-	if err != nil || a.OwnerID == who.User.UserID {
-		return a, err
-	}
-	for _, used := range a.Sessions {
-		if used == sessionID {
-			return a, nil
-		}
-		if _, err := s.may(ctx, who, project.See, used); err == nil {
-			return a, nil
-		}
-	}
-	return session.KeptAttachment{}, session.ErrNoAttachment
-}
-
-// attached are the attachments of a message. Those that came inside the command
-// are kept under ids that follow from it, so that its repetition keeps nothing new.
-func (s *Server) attached(ctx context.Context, list []wire.Attachment, sessionID, commandID string, who account.Identity) ([]session.Attachment, error) {
-	var out []session.Attachment
-	total := 0
-	for i, given := range list {
-		var a session.KeptAttachment
-		var err error
-		if given.AttachmentID != "" {
-			a, err = s.attachmentFor(ctx, given.AttachmentID, sessionID, who)
-		} else {
-			a, err = s.keep(ctx, derivedID("attachment "+strconv.Itoa(i), who.User.UserID, commandID), who, given.Name, given.Data)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if total += a.Size; total > attachment.MaxTotal {
-			return nil, &attachment.InvalidError{Sentence: fmt.Sprintf("The attachments of one message may have %d MB together. Send some of them in another message.", attachment.MaxTotal>>20)}
-		}
-		out = append(out, session.Attachment{AttachmentID: a.AttachmentID, Name: a.Name, MediaType: a.MediaType, Size: a.Size})
-	}
-	return out, nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -45,7 +46,7 @@ func (s *Server) getAudit(w http.ResponseWriter, r *http.Request, _ account.Iden
 	if text := query.Get("after"); text != "" {
 		var err error
 		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < 0 {
-			return refuseField("after", "The number of an entry is not negative.")
+			return refusal.Field("after", "The number of an entry is not negative.")
 		}
 	}
 	entries, err := s.o.Store.Audit(r.Context(), after, auditPage)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -20,8 +22,6 @@ const (
 	// bodyTimeout is how long a body may take, whoever sends it: what is small comes
 	// with the head of its request, or soon after.
 	bodyTimeout = 15 * time.Second
-	// largeTimeout is how long a large one may take, if it keeps coming.
-	largeTimeout = time.Minute
 	// turnTimeout is how long a large body waits until others were read.
 	turnTimeout = time.Minute
 )
@@ -73,9 +73,9 @@ func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, rt route, who
 	large := &largeBody{ReadCloser: r.Body, until: t.until, leave: func() {}, turn: func() (leave func(), ok bool) {
 		ctx, cancel := context.WithTimeout(r.Context(), turnTimeout)
 		defer cancel()
-		return s.turns.take(ctx, who.User.UserID)
+		return s.large.Acquire(ctx, who.User.UserID)
 	}}
-	large.pace.begin()
+	large.pace.Begin()
 	r.Body = large
 	return func() { large.leave() }, nil
 }
@@ -86,40 +86,40 @@ type largeBody struct {
 	turn  func() (leave func(), ok bool)
 	until func(time.Time)
 
-	pace  pace
+	pace  command.Pace
 	taken bool   // its turn
 	leave func() // for others
 }
 
 func (l *largeBody) Read(b []byte) (int, error) {
-	if l.pace.got > smallLimit && !l.taken {
+	if l.pace.Got > command.SmallLimit && !l.taken {
 		leave, ok := l.turn()
 		if !ok {
 			return 0, noTurn()
 		}
 		l.taken, l.leave = true, leave
-		l.pace.begin()
-		l.until(l.pace.due())
+		l.pace.Begin()
+		l.until(l.pace.Due())
 	}
-	if !l.taken && len(b) > smallLimit {
-		b = b[:smallLimit] // no more before its turn
+	if !l.taken && len(b) > command.SmallLimit {
+		b = b[:command.SmallLimit] // no more before its turn
 	}
 	n, err := l.ReadCloser.Read(b)
-	l.pace.got += int64(n)
+	l.pace.Got += int64(n)
 	if err == nil {
-		l.until(l.pace.due())
+		l.until(l.pace.Due())
 	}
 	return n, err
 }
 
-func noTurn() *refusal {
-	r := refuse(http.StatusServiceUnavailable, "busy", "Other large messages and files are being taken in. Try again in a moment.")
-	r.retry = 5 * time.Second
+func noTurn() *refusal.Refusal {
+	r := refusal.New(http.StatusServiceUnavailable, "busy", "Other large messages and files are being taken in. Try again in a moment.")
+	r.Retry = 5 * time.Second
 	return r
 }
 
-func tooLarge(limit int64) *refusal {
-	return refuse(http.StatusRequestEntityTooLarge, "too_large", "The body is larger than "+strconv.FormatInt(limit>>10, 10)+" KB, which is the most that is taken here.")
+func tooLarge(limit int64) *refusal.Refusal {
+	return refusal.New(http.StatusRequestEntityTooLarge, "too_large", "The body is larger than "+strconv.FormatInt(limit>>10, 10)+" KB, which is the most that is taken here.")
 }
 
 // readBody decodes the JSON body of a request into dst and checks its shape. An
@@ -136,35 +136,26 @@ func readBody(r *http.Request, dst any) error {
 func decodeBody(r *http.Request, dst any, named ...string) error {
 	data, err := io.ReadAll(r.Body)
 	var large *http.MaxBytesError
-	var ref *refusal
+	var ref *refusal.Refusal
 	switch {
 	case errors.As(err, &ref):
 		return ref
 	case errors.As(err, &large):
 		return tooLarge(large.Limit)
 	case err != nil:
-		ref := refuse(http.StatusBadRequest, "bad_request", "The body did not arrive whole.")
-		ref.cause = err
+		ref := refusal.New(http.StatusBadRequest, "bad_request", "The body did not arrive whole.")
+		ref.Cause = err
 		return ref
 	}
 	if len(data) == 0 {
 		data = []byte("{}")
 	} else if media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" || !utf8Charset(params) {
-		return refuse(http.StatusUnsupportedMediaType, "unsupported_media_type", "Send the body as application/json.")
+		return refusal.New(http.StatusUnsupportedMediaType, "unsupported_media_type", "Send the body as application/json.")
 	}
 	if err := wire.Decode(data, dst, named...); err != nil {
-		return misshapen(err)
+		return refusal.Misshapen(err)
 	}
 	return nil
-}
-
-// misshapen is the refusal of what decodeStrict did not take.
-func misshapen(err error) *refusal {
-	var field *wire.FieldError
-	if errors.As(err, &field) {
-		return refuseField(field.Field, field.Sentence)
-	}
-	return refuse(http.StatusBadRequest, "invalid", err.Error())
 }
 
 func utf8Charset(params map[string]string) bool {

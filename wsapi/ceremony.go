@@ -6,10 +6,12 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"github.com/sayso-dev/sayso/wire"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // ceremonyLife is how long a person may take between the two calls of a sign-in
@@ -67,7 +69,7 @@ func (s *Server) ceremony(r *http.Request, what, value string, maxAge int) *http
 
 // finish returns what begin was given, once.
 func (s *Server) finish(w http.ResponseWriter, r *http.Request, what string, v any) error {
-	over := refuse(http.StatusBadRequest, "begin_again", "This took too long, or was begun in another browser or before the server was restarted. Try again.")
+	over := refusal.New(http.StatusBadRequest, "begin_again", "This took too long, or was begun in another browser or before the server was restarted. Try again.")
 	cookie, err := r.Cookie(ceremonyCookie(s, r, what))
 	if err != nil {
 		return over

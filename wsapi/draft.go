@@ -11,41 +11,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/internal/account"
-	"github.com/sayso-dev/sayso/internal/project"
-	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
 
-func (s *Server) saveDraft(ctx context.Context, c *wire.Draft, who account.Identity) (wire.Outcome, error) {
-	d := account.Draft{UserID: who.User.UserID, SessionID: c.SessionID, RequestID: c.RequestID, Value: unlessNull(c.Value), ChangedAt: time.Now()}
-	switch {
-	case len(d.Value) > account.MaxDraftBytes:
-		return wire.Outcome{}, refuse(http.StatusRequestEntityTooLarge, "too_large", "This is too long to follow you to another device. It is kept on this one.")
-	case d.RequestID != "":
-		r, _, err := s.mayRequest(ctx, who, project.Tend, d.RequestID)
-		switch {
-		case err != nil:
-			return wire.Outcome{}, err
-		case d.SessionID != "" && r.SessionID != d.SessionID:
-			return wire.Outcome{}, pending.ErrNotFound
-		case r.Status.Final():
-			return wire.Outcome{}, &pending.NotOpenError{Request: r}
-		}
-		d.SessionID = r.SessionID
-	default:
-		if _, err := s.may(ctx, who, project.Tend, d.SessionID); err != nil {
-			return wire.Outcome{}, err
-		}
-	}
-	err := s.o.Store.PutDraft(ctx, d)
-	if errors.Is(err, account.ErrNotFound) {
-		return wire.Outcome{}, session.ErrNotFound
-	}
-	if err == nil {
-		s.hub.tellPerson(d.UserID, d.SessionID+"/"+d.RequestID, wire.Encode(wire.NewKeptDraft(d, c.CommandID)))
-	}
-	return wire.Outcome{}, err
+// draftChanged brings a draft to all tabs of its person.
+func (h *Hub) draftChanged(d account.Draft, commandID string) {
+	h.tellPerson(d.UserID, d.SessionID+"/"+d.RequestID, wire.Encode(wire.NewKeptDraft(d, commandID)))
 }
 
 // tellPerson puts a frame about something of one person before their tabs; a
@@ -110,7 +82,7 @@ func (s *Server) postTemplate(w http.ResponseWriter, r *http.Request, who accoun
 		place = account.ReasonPlace
 	}
 	if body.Name == nil {
-		if err := s.learn(r.Context(), who, place, body.Text); err != nil {
+		if err := s.commands.Learn(r.Context(), who, place, body.Text); err != nil {
 			return err
 		}
 		return s.getTemplates(w, r, who)
@@ -118,15 +90,15 @@ func (s *Server) postTemplate(w http.ResponseWriter, r *http.Request, who accoun
 	name, text := strings.TrimSpace(*body.Name), strings.TrimSpace(body.Text)
 	switch {
 	case name == "":
-		return refuseField("name", "A template needs a name.")
+		return refusal.Field("name", "A template needs a name.")
 	case text == "":
-		return refuseField("text", "A template needs a text.")
+		return refusal.Field("text", "A template needs a text.")
 	}
 	err := s.o.Store.KeepTemplate(r.Context(), account.Template{
 		UserID: who.User.UserID, TemplateID: uuid.NewString(), Name: name, Place: place, Text: text, UsedAt: time.Now(),
 	})
 	if errors.Is(err, account.ErrTooMany) {
-		return refuseField("name", fmt.Sprintf("You have %d templates of your own already. Remove one first.", account.MaxOwnTemplates))
+		return refusal.Field("name", fmt.Sprintf("You have %d templates of your own already. Remove one first.", account.MaxOwnTemplates))
 	}
 	if err != nil {
 		return err
@@ -140,7 +112,7 @@ func (s *Server) patchTemplate(w http.ResponseWriter, r *http.Request, who accou
 		return err
 	}
 	if strings.TrimSpace(body.Text) == "" {
-		return refuseField("text", "A template needs a text.")
+		return refusal.Field("text", "A template needs a text.")
 	}
 	name := ""
 	if body.Name != nil {
@@ -168,19 +140,4 @@ func (s *Server) deleteTemplate(w http.ResponseWriter, r *http.Request, who acco
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-// learn keeps what a person said, so that they can say it again.
-func (s *Server) learn(ctx context.Context, who account.Identity, place account.TemplatePlace, text string) error {
-	text = strings.TrimSpace(text)
-	if text == "" || len(text) > account.MaxTemplateBytes {
-		return nil
-	}
-	known := text
-	if place != account.ReasonPlace {
-		known = string(place) + "/" + text
-	}
-	return s.o.Store.LearnTemplate(ctx, account.Template{
-		UserID: who.User.UserID, TemplateID: derivedID("template", who.User.UserID, known), Place: place, Text: text, UsedAt: time.Now(),
-	})
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/refusal"
 )
 
 // contentSecurityPolicy lets the app load nothing but itself and turn text into
@@ -35,9 +36,9 @@ func (s *Server) edges(next http.Handler) http.Handler {
 			if fault == http.ErrAbortHandler { //nolint:errorlint // a panic value, compared as net/http does
 				panic(fault)
 			}
-			s.counts.faults.Add(1)
+			s.faults.Add(1)
 			s.o.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "panic", fault, "stack", string(debug.Stack()))
-			writeRefusal(w, refuse(http.StatusInternalServerError, "internal", "Something went wrong on the server. Try again; its log says more."), nil)
+			writeRefusal(w, refusal.New(http.StatusInternalServerError, "internal", "Something went wrong on the server. Try again; its log says more."), nil)
 		}()
 		boundBody(w, r)
 		s.setHeaders(w.Header(), r)
@@ -46,7 +47,7 @@ func (s *Server) edges(next http.Handler) http.Handler {
 			// what follows on this connection is not heard, see RFC 9112, section 6.1.
 			w.Header().Set("Connection", "close")
 		}
-		for _, check := range []func(*http.Request) *refusal{s.checkPeer, s.checkHost} {
+		for _, check := range []func(*http.Request) *refusal.Refusal{s.checkPeer, s.checkHost} {
 			if ref := check(r); ref != nil {
 				s.answerRefusal(w, r, ref)
 				return
@@ -69,18 +70,18 @@ func (s *Server) setHeaders(h http.Header, r *http.Request) {
 	}
 }
 
-func (s *Server) answerRefusal(w http.ResponseWriter, r *http.Request, ref *refusal) {
-	s.counts.refusals.Add(1)
-	report(r.Context(), s.o.Log, "request refused", ref)
+func (s *Server) answerRefusal(w http.ResponseWriter, r *http.Request, ref *refusal.Refusal) {
+	s.refused.Add(1)
+	refusal.Report(r.Context(), s.o.Log, "request refused", ref)
 	writeRefusal(w, ref, nil)
 }
 
 // checkHost lets only names pass that are ours: a page of another name that was
 // made to resolve to this machine has its own name in Host.
-func (s *Server) checkHost(r *http.Request) *refusal {
+func (s *Server) checkHost(r *http.Request) *refusal.Refusal {
 	// An absolute URI takes the place of Host, and net/http hides what Host said.
 	if r.Host == "" || r.URL.Host != "" {
-		return refuse(http.StatusBadRequest, "bad_request", "The request names no host, or two.")
+		return refusal.New(http.StatusBadRequest, "bad_request", "The request names no host, or two.")
 	}
 	name := hostName(r.Host)
 	for _, allowed := range *s.hosts.Load() {
@@ -88,7 +89,7 @@ func (s *Server) checkHost(r *http.Request) *refusal {
 			return nil
 		}
 	}
-	return refuse(http.StatusMisdirectedRequest, "wrong_host",
+	return refusal.New(http.StatusMisdirectedRequest, "wrong_host",
 		"This server is not known by the host name of the address. Use another address, or allow the name with --allowed-host.")
 }
 
@@ -113,8 +114,8 @@ var sameOrigin = http.NewCrossOriginProtection()
 // checkOrigin refuses what another site's page makes a browser send. A browser
 // that shows a cookie on an upgrade must say where it comes from: nothing else
 // guards a WebSocket.
-func (s *Server) checkOrigin(r *http.Request, upgrade, byCookie bool) *refusal {
-	wrong := refuse(http.StatusForbidden, "wrong_origin", "Another site sent this request, so it was refused. Open sayso at its own address.")
+func (s *Server) checkOrigin(r *http.Request, upgrade, byCookie bool) *refusal.Refusal {
+	wrong := refusal.New(http.StatusForbidden, "wrong_origin", "Another site sent this request, so it was refused. Open sayso at its own address.")
 	origins := r.Header.Values("Origin")
 	switch {
 	case len(origins) > 1, len(origins) == 1 && origins[0] != s.origin(r):
@@ -138,14 +139,14 @@ func safe(method string) bool {
 // an address, where logs and histories keep it.
 var secretsInQuery = []string{"token", "access_token", "api_token", "api_key", "apikey", "auth", "authorization", "password", "secret"}
 
-func checkQuery(u *url.URL) *refusal {
+func checkQuery(u *url.URL) *refusal.Refusal {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return refuse(http.StatusBadRequest, "bad_request", "The query of the address cannot be read.")
+		return refusal.New(http.StatusBadRequest, "bad_request", "The query of the address cannot be read.")
 	}
 	for name := range query {
 		if slices.Contains(secretsInQuery, strings.ToLower(name)) {
-			return refuse(http.StatusBadRequest, "secret_in_url", "A credential must not be in an address. Send it in the Authorization header, and make a new one: this one may be in a log.")
+			return refusal.New(http.StatusBadRequest, "secret_in_url", "A credential must not be in an address. Send it in the Authorization header, and make a new one: this one may be in a log.")
 		}
 	}
 	return nil
@@ -196,21 +197,21 @@ func pageKey(r *http.Request) string {
 // checkCookies refuses a request with two of our cookies. One of them was put there
 // by another server of this host, and which one a browser names first is theirs to
 // choose.
-func (s *Server) checkCookies(r *http.Request) *refusal {
+func (s *Server) checkCookies(r *http.Request) *refusal.Refusal {
 	if len(r.CookiesNamed(s.cookieName(r))) < 2 {
 		return nil
 	}
-	return refuse(http.StatusBadRequest, "two_cookies", "Your browser sent 2 sign-in cookies, so the request was refused. Delete the cookies of this address, then sign in again.")
+	return refusal.New(http.StatusBadRequest, "two_cookies", "Your browser sent 2 sign-in cookies, so the request was refused. Delete the cookies of this address, then sign in again.")
 }
 
 // authenticate says who sends a request. An Authorization header is taken at its
 // word: with a wrong one, a good cookie beside it does not help.
-func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie bool, ref *refusal) {
+func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie bool, ref *refusal.Refusal) {
 	kind, secret := account.Cookie, ""
 	if values := r.Header.Values("Authorization"); len(values) > 0 {
 		scheme, rest, _ := strings.Cut(values[0], " ")
 		if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
-			return account.Identity{}, false, notSignedIn()
+			return account.Identity{}, false, refusal.NotSignedIn()
 		}
 		kind, secret = account.APIToken, strings.TrimSpace(rest)
 	} else if c, err := r.Cookie(s.cookieName(r)); err == nil {
@@ -221,7 +222,7 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 		}
 	}
 	if secret == "" {
-		return account.Identity{}, byCookie, notSignedIn()
+		return account.Identity{}, byCookie, refusal.NotSignedIn()
 	}
 	hash, from := account.Hash(secret), s.remoteAddress(r)
 	who, err := s.o.Directory.Identify(r.Context(), kind, secret)
@@ -237,10 +238,10 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 	}
 	switch {
 	case errors.Is(err, account.ErrRefused):
-		s.noteFailure(r, "", notSignedIn(), map[bool]account.Method{false: account.ByToken}[byCookie])
-		return account.Identity{}, byCookie, notSignedIn()
+		s.noteFailure(r, "", refusal.NotSignedIn(), map[bool]account.Method{false: account.ByToken}[byCookie])
+		return account.Identity{}, byCookie, refusal.NotSignedIn()
 	case err != nil:
-		return account.Identity{}, byCookie, s.code(err)
+		return account.Identity{}, byCookie, s.refusals.Of(err)
 	}
 	who.From = from
 	return who, byCookie, nil

@@ -1,6 +1,7 @@
 package wsapi
 
 import (
+	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -26,8 +27,9 @@ func Routes() []RouteInfo {
 // CommandRoles is the table of commands.
 func CommandRoles() map[string]string {
 	roles := map[string]string{}
-	for name, spec := range commandSpecs {
-		roles[name] = string(spec.role)
+	for _, kind := range command.Kinds() {
+		spec, _ := command.Find(kind)
+		roles[kind] = string(spec.Role)
 	}
 	return roles
 }
@@ -35,17 +37,17 @@ func CommandRoles() map[string]string {
 // CommandLimits is the largest message of each command, in bytes.
 func CommandLimits() map[string]int64 {
 	limits := map[string]int64{}
-	for name, spec := range commandSpecs {
-		limits[name] = spec.most()
+	for _, kind := range command.Kinds() {
+		limits[kind] = maxBytes(kind)
 	}
 	return limits
 }
 
 // Limits and times that tests wait for.
 const (
-	SmallLimit      = smallLimit
-	LargeOfOne      = largeOfOne
-	AnswerLimit     = answerLimit
+	SmallLimit      = command.SmallLimit
+	LargeOfOne      = command.MaxLargePerUser
+	AnswerLimit     = command.AnswerLimit
 	MaxSafeInteger  = wire.MaxSafeInteger
 	WriteDeadline   = writeDeadline
 	TranscriptEvery = transcriptEvery

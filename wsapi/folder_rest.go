@@ -6,8 +6,9 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/internal/workspace"
-	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -17,16 +18,6 @@ const (
 	longestTyped = 4096 // bytes of a path, as for the folder of a session
 )
 
-func wireFolderItems(list []orchestrator.FolderItem) []wire.FolderItem {
-	out := make([]wire.FolderItem, 0, len(list))
-	for _, i := range list {
-		out = append(out, wire.FolderItem{
-			Kind: wire.FolderItemKind(i.Kind), Danger: wire.FolderDanger(i.Danger), File: i.File, Name: i.Name, Text: i.Text, Cut: i.Cut, New: i.New,
-		})
-	}
-	return out
-}
-
 // getTrustedFolders lists the folders whose settings somebody trusts.
 func (s *Server) getTrustedFolders(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	all, err := s.o.Driver.TrustedFolders(r.Context())
@@ -35,7 +26,7 @@ func (s *Server) getTrustedFolders(w http.ResponseWriter, r *http.Request, _ acc
 	}
 	list := wire.TrustedFolderList{Folders: make([]wire.TrustedFolder, 0, len(all))}
 	for _, t := range all {
-		list.Folders = append(list.Folders, wire.TrustedFolder{Folder: t.Folder, Digest: t.Digest, By: t.By, TrustedAt: wire.Seconds(t.At), Items: wireFolderItems(t.Items)})
+		list.Folders = append(list.Folders, wire.TrustedFolder{Folder: t.Folder, Digest: t.Digest, By: t.By, TrustedAt: wire.Seconds(t.At), Items: refusal.NewFolderItems(t.Items)})
 	}
 	writeJSON(w, http.StatusOK, list)
 	return nil
@@ -47,39 +38,17 @@ func (s *Server) postDistrust(w http.ResponseWriter, r *http.Request, who accoun
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), commandTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
 	known, err := s.o.Driver.Distrust(ctx, body.Folder, body.Digest, access.Actor(who))
 	if err != nil {
 		return err
 	}
 	if !known {
-		return refuse(http.StatusNotFound, "not_found", "This folder is not trusted in that way any more. Look at the list again.")
+		return refusal.New(http.StatusNotFound, "not_found", "This folder is not trusted in that way any more. Look at the list again.")
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-// wireTrust is what a person must look at.
-func wireTrust(e *orchestrator.UntrustedError) *wire.FolderTrust {
-	w := &wire.FolderTrust{
-		Folder: e.Folder, Digest: e.Digest, Items: wireFolderItems(e.Items), Gone: wireFolderItems(e.Gone), Told: e.Told, CanLeaveOut: !e.CannotLeaveOut,
-	}
-	if w.Told == nil {
-		w.Told = []string{}
-	}
-	if e.Before != nil {
-		w.Before = &wire.TrustedBy{By: e.Before.By.Name, At: wire.Seconds(e.Before.At)}
-	}
-	return w
-}
-
-// consent has what a person says about the settings of a session's folder stored.
-func (s *Server) consent(ctx context.Context, sessionID string, given wire.FolderConsent, who account.Identity) error {
-	if given == (wire.FolderConsent{}) {
-		return nil
-	}
-	return s.o.Driver.Consent(ctx, sessionID, orchestrator.Consent{Trust: given.Trust, LeaveOut: given.WithoutSettings}, access.Actor(who))
 }
 
 // getFolders completes what somebody types as the folder of a new session.
@@ -91,7 +60,7 @@ func (s *Server) getFolders(w http.ResponseWriter, r *http.Request, who account.
 	}
 	prefix := query.Get("prefix")
 	if len(prefix) > longestTyped {
-		return refuseField("prefix", "The path is longer than a path can be.")
+		return refusal.Field("prefix", "The path is longer than a path can be.")
 	}
 	found, err := s.o.Driver.Folders(r.Context(), who.User.UserID, workspace.Search{
 		Prefix: prefix, Hidden: query.Get("hidden") == "true", Limit: max(int(limit), 1),
@@ -99,7 +68,7 @@ func (s *Server) getFolders(w http.ResponseWriter, r *http.Request, who account.
 	if err != nil {
 		return err
 	}
-	book, err := s.book(r.Context())
+	book, err := s.guard.Book(r.Context())
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -36,7 +38,7 @@ func (s *Server) getGrants(w http.ResponseWriter, r *http.Request, who account.I
 	}
 	running := map[string]string{} // process ids by session
 	titles := map[string]string{}
-	book, err := s.book(r.Context())
+	book, err := s.guard.Book(r.Context())
 	if err != nil {
 		return err
 	}
@@ -61,7 +63,7 @@ func (s *Server) getGrants(w http.ResponseWriter, r *http.Request, who account.I
 	list := wire.GrantList{Grants: make([]wire.Grant, 0, len(grants)), Found: []wire.FoundGrant{}, Problems: []string{}}
 	for _, g := range grants {
 		if _, known := titles[g.SessionID]; !known && g.SessionID != "" {
-			ses, err := s.may(r.Context(), who, project.See, g.SessionID)
+			ses, _, err := s.guard.Session(r.Context(), who, project.See, g.SessionID)
 			if err != nil && !errors.Is(err, session.ErrNotFound) {
 				return err
 			}
@@ -107,11 +109,11 @@ func (s *Server) postGrantRevoke(w http.ResponseWriter, r *http.Request, who acc
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), commandTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
 	done, err := s.revokeGrant(ctx, body, who)
 	if errors.Is(err, pending.ErrNotFound) {
-		return refuse(http.StatusNotFound, "not_found", "There is no such grant, or it is not yours to see.")
+		return refusal.New(http.StatusNotFound, "not_found", "There is no such grant, or it is not yours to see.")
 	}
 	if err != nil {
 		return err
@@ -130,7 +132,7 @@ func (s *Server) postGrantRevoke(w http.ResponseWriter, r *http.Request, who acc
 func (s *Server) revokeGrant(ctx context.Context, body wire.GrantRevoke, who account.Identity) (orchestrator.Revocation, error) {
 	if f := body.Found; f != nil {
 		if !who.User.Role.AtLeast(account.Admin) {
-			return orchestrator.Revocation{}, forbidden(account.Admin)
+			return orchestrator.Revocation{}, refusal.Forbidden(account.Admin)
 		}
 		return s.o.Driver.RevokeFound(ctx, pending.Grant{Kind: f.Kind, Rule: f.Rule, Scope: f.Scope, Folder: f.Folder}, access.Actor(who))
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -22,13 +24,13 @@ func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request, _ account.Ide
 // answers.
 func (s *Server) getReady(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	if !s.hub.open() {
-		return goingAway()
+		return refusal.GoingAway()
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
 	if _, _, err := s.o.Store.Sessions(ctx, session.Query{Limit: 1}); err != nil {
-		ref := refuse(http.StatusServiceUnavailable, "unavailable", "The database does not answer.")
-		ref.retry, ref.cause = time.Second, err
+		ref := refusal.New(http.StatusServiceUnavailable, "unavailable", "The database does not answer.")
+		ref.Retry, ref.Cause = time.Second, err
 		return ref
 	}
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
@@ -68,11 +70,11 @@ func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request, _ account.Id
 	one("sayso_sessions_memory_bytes", "gauge", "Memory of all Claude process trees.", memory)
 	one("sayso_tabs", "gauge", "Open WebSockets.", s.hub.count())
 	head("sayso_answers_total", "counter", "Answers people sent, by result.")
-	for i, result := range ackResults {
-		fmt.Fprintf(&b, "sayso_answers_total{result=%q} %d\n", result, s.counts.answers[i].Load())
+	for _, result := range command.Results {
+		fmt.Fprintf(&b, "sayso_answers_total{result=%q} %d\n", result, s.commands.Answers(result))
 	}
-	one("sayso_refusals_total", "counter", "HTTP requests refused.", s.counts.refusals.Load())
-	one("sayso_faults_total", "counter", "HTTP requests that failed inside the server.", s.counts.faults.Load())
+	one("sayso_refusals_total", "counter", "HTTP requests refused.", s.refused.Load())
+	one("sayso_faults_total", "counter", "HTTP requests that failed inside the server.", s.faults.Load())
 	one("sayso_slow_tabs_total", "counter", "WebSockets cut because they were too slow.", s.hub.slow.Load())
 	stores := 0
 	if s.hub.stores() {

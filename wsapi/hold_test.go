@@ -18,7 +18,7 @@ import (
 func (h *house) counting() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- h.registry.RunHolds(ctx, h.server.MayCount) }()
+	go func() { ended <- h.registry.RunHolds(ctx, h.server.Rules().WhyHeldEnds) }()
 	h.t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

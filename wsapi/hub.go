@@ -227,7 +227,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 	// version may be of.
 	book := project.NewBook(nil, nil)
 	if err == nil && state.InProject != "" {
-		book, err = h.s.book(ctx)
+		book, err = h.s.guard.Book(ctx)
 	}
 	if err != nil {
 		h.failed(ctx, "read session for tabs", err)
@@ -252,7 +252,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 		}
 		frames[who] = []byte{}
 		if changed {
-			w := wire.NewProcessState(state, access.PlaceOfProcess(state), book, who, &h.s.levels)
+			w := wire.NewProcessState(state, access.PlaceOfProcess(state), book, who, h.s.rules.Levels)
 			w.Deleted = deleted
 			frames[who] = wire.Encode(w)
 		}

@@ -62,7 +62,7 @@ func (t *tab) recognise(now account.Identity, err error) bool {
 // recheckProjects ends the tabs of people to whom something was hidden or shown:
 // the next connection tells them what there is now.
 func (h *Hub) recheckProjects(ctx context.Context) {
-	book, err := h.s.book(ctx)
+	book, err := h.s.guard.Book(ctx)
 	if err != nil {
 		return // what needs the store is refused by itself
 	}

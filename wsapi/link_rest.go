@@ -7,6 +7,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/oidc"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -64,7 +65,7 @@ func (s *Server) postLink(w http.ResponseWriter, r *http.Request, who account.Id
 		return err
 	}
 	if kept.UserID != who.User.UserID || kept.CredentialID != who.Credential.CredentialID {
-		return refuse(http.StatusForbidden, "begun_by_another", "Somebody else began this, or another sign-in did. Begin again under your account.")
+		return refusal.New(http.StatusForbidden, "begun_by_another", "Somebody else began this, or another sign-in did. Begin again under your account.")
 	}
 	person, err := s.o.OIDC.Provider.Finish(r.Context(), kept.Flow, body.State, body.Code)
 	if err != nil {
@@ -121,8 +122,8 @@ func (s *Server) provesOwner(r *http.Request, who account.Identity, password str
 }
 
 func wrongPassword() error {
-	ref := refuse(http.StatusForbidden, "wrong_password", "This is not your present password. Nothing was changed.")
-	ref.body.Field = "current_password"
+	ref := refusal.New(http.StatusForbidden, "wrong_password", "This is not your present password. Nothing was changed.")
+	ref.Body.Field = "current_password"
 	return ref
 }
 

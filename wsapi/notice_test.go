@@ -52,7 +52,7 @@ func sick(s *sickStore) func(*wsapi.Options) {
 	return func(o *wsapi.Options) {
 		s.Store, s.Requests = o.Store, o.Requests
 		o.Store, o.Requests = s, s
-		o.Trouble = func(err error) wire.NoticeCode {
+		o.ClassifyStoreError = func(err error) wire.NoticeCode {
 			switch {
 			case errors.Is(err, errFull):
 				return wire.ReadOnly

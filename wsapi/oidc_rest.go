@@ -7,6 +7,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/oidc"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -26,10 +27,10 @@ type OIDC struct {
 // back to another address than this one.
 func (s *Server) oidcHere(r *http.Request) error {
 	if s.o.OIDC == nil {
-		return refuse(http.StatusNotFound, "not_found", "This server knows no identity provider.")
+		return refusal.New(http.StatusNotFound, "not_found", "This server knows no identity provider.")
 	}
 	if s.origin(r) != s.o.PublicURL {
-		return refuse(http.StatusConflict, "no_oidc_here", "The identity provider knows this server as "+s.o.PublicURL+". Open sayso there.")
+		return refusal.New(http.StatusConflict, "no_oidc_here", "The identity provider knows this server as "+s.o.PublicURL+". Open sayso there.")
 	}
 	return nil
 }
@@ -83,12 +84,12 @@ func (s *Server) postOIDCLogin(w http.ResponseWriter, r *http.Request, _ account
 	who, secret, err := s.o.Directory.SignInByOIDC(ctx, account.Vouched{
 		Issuer: person.Issuer, Subject: person.Subject, Name: person.Name, Role: s.o.OIDC.RoleOf(person.Roles),
 	}, device(r.UserAgent()), s.remoteAddress(r))
-	var ref *refusal
+	var ref *refusal.Refusal
 	switch {
 	case errors.Is(err, account.ErrNoRole):
-		ref = refuse(http.StatusForbidden, "no_role", "You signed in at "+s.o.OIDC.Name+", but nothing there gives you a role here. Ask an admin which group you need.")
+		ref = refusal.New(http.StatusForbidden, "no_role", "You signed in at "+s.o.OIDC.Name+", but nothing there gives you a role here. Ask an admin which group you need.")
 	case errors.Is(err, account.ErrRefused):
-		ref = refuse(http.StatusForbidden, "shut_out", "You are shut out of this server. Ask an admin.")
+		ref = refusal.New(http.StatusForbidden, "shut_out", "You are shut out of this server. Ask an admin.")
 	case err != nil:
 		return err
 	default:
@@ -96,7 +97,7 @@ func (s *Server) postOIDCLogin(w http.ResponseWriter, r *http.Request, _ account
 		return s.letIn(ctx, w, r, who, secret)
 	}
 	succeeded() // the provider vouched for them
-	ref.cause = err
+	ref.Cause = err
 	s.noteFailure(r, "", ref, account.ByOIDC)
 	return ref
 }
@@ -104,19 +105,19 @@ func (s *Server) postOIDCLogin(w http.ResponseWriter, r *http.Request, _ account
 // oidcRefusal is what people are told; the log says more, because it is mostly for
 // who set the server up.
 func (s *Server) oidcRefusal(r *http.Request, err error) error {
-	var ref *refusal
+	var ref *refusal.Refusal
 	name := s.o.OIDC.Name
 	switch {
 	case errors.Is(err, oidc.ErrUnreachable):
-		ref = refuse(http.StatusBadGateway, "oidc_unreachable", name+" cannot be reached now. Try again later, or sign in another way.")
+		ref = refusal.New(http.StatusBadGateway, "oidc_unreachable", name+" cannot be reached now. Try again later, or sign in another way.")
 	case errors.Is(err, oidc.ErrRefused):
-		ref = refuse(http.StatusUnauthorized, "oidc_refused", name+" did not confirm this sign-in. Try again; if it stays so, an admin must look at the server's log.")
+		ref = refusal.New(http.StatusUnauthorized, "oidc_refused", name+" did not confirm this sign-in. Try again; if it stays so, an admin must look at the server's log.")
 	case errors.Is(err, oidc.ErrInvalid):
-		ref = refuse(http.StatusUnauthorized, "oidc_invalid", "What "+name+" said about you could not be verified, so you were not signed in. Try again; if it stays so, an admin must look at the server's log.")
+		ref = refusal.New(http.StatusUnauthorized, "oidc_invalid", "What "+name+" said about you could not be verified, so you were not signed in. Try again; if it stays so, an admin must look at the server's log.")
 	default:
 		return err
 	}
-	ref.cause = err
+	ref.Cause = err
 	s.o.Log.WarnContext(r.Context(), "sign-in at the identity provider failed", "error", err)
 	return ref
 }

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/sayso-dev/sayso/internal/refusal"
 )
 
 // ParsePublicURL reads the address under which browsers reach the server from
@@ -67,11 +69,11 @@ func peer(r *http.Request) netip.Addr {
 
 // checkPeer refuses who comes past the proxy to a server that is only safe behind
 // it.
-func (s *Server) checkPeer(r *http.Request) *refusal {
+func (s *Server) checkPeer(r *http.Request) *refusal.Refusal {
 	if a := peer(r); !s.o.ProxiesOnly || s.trusts(a) || a.IsLoopback() {
 		return nil
 	}
-	return refuse(http.StatusForbidden, "not_by_proxy", "This server is reached through its proxy only. Open it at its public address.")
+	return refusal.New(http.StatusForbidden, "not_by_proxy", "This server is reached through its proxy only. Open it at its public address.")
 }
 
 // remoteAddress is where a request comes from. Only a proxy of ours is believed

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -83,7 +84,7 @@ func (s *Server) passkeyProblem(r *http.Request) string {
 // relyingParty is who passkeys at the address of a request are for.
 func (s *Server) relyingParty(r *http.Request) (*webauthn.WebAuthn, error) {
 	if problem := s.passkeyProblem(r); problem != "" {
-		return nil, refuse(http.StatusConflict, "no_passkeys_here", problem)
+		return nil, refusal.New(http.StatusConflict, "no_passkeys_here", problem)
 	}
 	timeout := webauthn.TimeoutConfig{Enforce: true, Timeout: ceremonyLife, TimeoutUVD: ceremonyLife}
 	return webauthn.New(&webauthn.Config{
@@ -142,8 +143,8 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 	}
 	signed, err := protocol.ParseCredentialRequestResponseBytes(body.Credential)
 	if err != nil {
-		ref := refuseField("credential", "The field \"credential\" is not what a browser gives for a passkey.")
-		ref.cause = err
+		ref := refusal.Field("credential", "The field \"credential\" is not what a browser gives for a passkey.")
+		ref.Cause = err
 		return ref
 	}
 	var kept webauthn.SessionData
@@ -175,8 +176,8 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 		return fault
 	}
 	if err != nil {
-		ref := refuse(http.StatusUnauthorized, "not_signed_in", "This passkey is not known here, or was removed. Sign in another way.")
-		ref.cause = err
+		ref := refusal.New(http.StatusUnauthorized, "not_signed_in", "This passkey is not known here, or was removed. Sign in another way.")
+		ref.Cause = err
 		s.noteFailure(r, "", ref, account.ByPasskey)
 		return ref
 	}
@@ -184,8 +185,8 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 	who, secret, err := s.o.Directory.SignInByPasskey(ctx, passkey, count, wire.Encode(key), device(r.UserAgent()), s.remoteAddress(r))
 	if errors.Is(err, account.ErrCloned) {
 		s.o.Log.WarnContext(ctx, "a passkey was refused: its counter did not grow, there may be a copy of it", "user", passkey.UserID, "passkey", passkey.PasskeyID)
-		ref := refuse(http.StatusForbidden, "passkey_copied", "This passkey was refused: it counts backwards, as a copy of it would. Sign in another way, remove it, and make a new one.")
-		ref.cause = err
+		ref := refusal.New(http.StatusForbidden, "passkey_copied", "This passkey was refused: it counts backwards, as a copy of it would. Sign in another way, remove it, and make a new one.")
+		ref.Cause = err
 		return ref
 	}
 	if err != nil {
@@ -259,8 +260,8 @@ func (s *Server) newPasskey(w http.ResponseWriter, r *http.Request, who account.
 	}
 	made, err := protocol.ParseCredentialCreationResponseBytes(body.Credential)
 	if err != nil {
-		ref := refuseField("credential", "The field \"credential\" is not what a browser gives for a new passkey.")
-		ref.cause = err
+		ref := refusal.Field("credential", "The field \"credential\" is not what a browser gives for a new passkey.")
+		ref.Cause = err
 		return account.Passkey{}, ref
 	}
 	if err := s.finish(w, r, ceremony, kept); err != nil {
@@ -272,8 +273,8 @@ func (s *Server) newPasskey(w http.ResponseWriter, r *http.Request, who account.
 	}
 	key, err := rp.CreateCredential(owner, *session, made)
 	if err != nil {
-		ref := refuseField("credential", "The browser made a passkey that cannot be used here. Try another device.")
-		ref.cause = err
+		ref := refusal.Field("credential", "The browser made a passkey that cannot be used here. Try another device.")
+		ref.Cause = err
 		return account.Passkey{}, ref
 	}
 	key.Attestation = webauthn.CredentialAttestation{} // nobody asked for it
@@ -370,7 +371,7 @@ func (s *Server) deletePasskey(w http.ResponseWriter, r *http.Request, who accou
 // inBrowser refuses an API token what only makes sense in a browser.
 func inBrowser(who account.Identity) error {
 	if who.Credential.Kind != account.Cookie || who.Credential.Limited() {
-		return refuse(http.StatusForbidden, "forbidden", "This is done in a browser that is signed in, not with an API token.")
+		return refusal.New(http.StatusForbidden, "forbidden", "This is done in a browser that is signed in, not with an API token.")
 	}
 	return nil
 }

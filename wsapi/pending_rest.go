@@ -7,12 +7,13 @@ import (
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
 
 func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	book, err := s.book(r.Context())
+	book, err := s.guard.Book(r.Context())
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who account.
 		one := wire.PendingRequest{SessionID: req.SessionID, SessionTitle: ses.Title, Request: wire.NewRequest(req)}
 		one.Approval = wire.NewApprovalRule(req, ses.CWD, access.PlaceOf(ses), book, access.Person(who))
 		one.Held = wire.NewHeldAnswer(req.Held, access.Person(who))
-		one.Risk = s.levels.Of(req, ses.CWD)
+		one.Risk = s.rules.Levels.Of(req, ses.CWD)
 		list.PendingRequests = append(list.PendingRequests, one)
 	}
 	writeJSON(w, http.StatusOK, list)
@@ -44,7 +45,7 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who account.
 }
 
 func (s *Server) getRequest(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	req, _, err := s.mayRequest(r.Context(), who, project.See, r.PathValue("id"))
+	req, _, _, err := s.guard.Request(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -84,9 +85,9 @@ func (s *Server) postRequestCommand(w http.ResponseWriter, r *http.Request, who 
 	}
 	id := r.PathValue("id")
 	if *named != "" && *named != id {
-		return refuseField("request_id", "The body names another request than the address.")
+		return refusal.Field("request_id", "The body names another request than the address.")
 	}
 	*named = id
-	s.answerCommand(w, r, commandSpecs[kind], c, who, http.StatusOK)
+	s.answerCommand(w, r, kind, c, who, http.StatusOK)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
@@ -45,7 +46,7 @@ const longestLook = 7 * 24 * time.Hour
 func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
 	at, err := strconv.ParseFloat(r.URL.Query().Get("since"), 64)
 	if err != nil || !(at >= 0 && at < 1<<40) {
-		return time.Time{}, refuseField("since", "The parameter \"since\" must be a time in Unix seconds.")
+		return time.Time{}, refusal.Field("since", "The parameter \"since\" must be a time in Unix seconds.")
 	}
 	since := time.UnixMicro(int64(at * 1e6))
 	if oldest := now.Add(-longestLook); since.Before(oldest) {
@@ -56,7 +57,7 @@ func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
 
 // seen says which of some sessions a person may see.
 func (s *Server) seen(ctx context.Context, who account.Identity) (func(sessionID string) bool, error) {
-	book, err := s.book(ctx)
+	book, err := s.guard.Book(ctx)
 	if err != nil {
 		return nil, err
 	}

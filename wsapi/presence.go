@@ -1,10 +1,11 @@
 package wsapi
 
 import (
-	"github.com/sayso-dev/sayso/wire"
 	"maps"
 	"sort"
 	"time"
+
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // presence lists who reads a session, each person once, and says when the first

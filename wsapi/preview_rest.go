@@ -30,7 +30,7 @@ func decided(w http.ResponseWriter, r pending.Request) bool {
 }
 
 func (s *Server) getPreview(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	req, ses, err := s.mayRequest(r.Context(), who, project.See, r.PathValue("id"))
+	req, ses, _, err := s.guard.Request(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *Server) postPreview(w http.ResponseWriter, r *http.Request, who account
 	if err := readBody(r, &q); err != nil {
 		return err
 	}
-	req, _, err := s.mayRequest(r.Context(), who, project.See, r.PathValue("id"))
+	req, _, _, err := s.guard.Request(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -85,8 +85,8 @@ func (s *Server) preview(ctx context.Context, who account.Identity, req pending.
 	switch file := review.FilePath(req.ToolName, req.ToolInput); {
 	case req.RequestType != pending.ToolApproval:
 	case req.ToolName == "Bash":
-		found := s.levels.Place(ses.CWD).ReadCommand(review.CommandOf(req.ToolInput))
-		p.Level = decision.Higher(found.Level, decision.LevelOf(req, s.levels.Place(ses.CWD)))
+		found := s.rules.Levels.Place(ses.CWD).ReadCommand(review.CommandOf(req.ToolInput))
+		p.Level = decision.Higher(found.Level, decision.LevelOf(req, s.rules.Levels.Place(ses.CWD)))
 		p.Command = &wire.CommandPreview{Steps: []wire.CommandStep{}, Marks: []wire.RiskMark{}, Problem: found.Problem}
 		for _, st := range found.Steps {
 			p.Command.Steps = append(p.Command.Steps, wire.CommandStep(st))
@@ -111,7 +111,7 @@ func (s *Server) preview(ctx context.Context, who account.Identity, req pending.
 			p.Level = decision.Higher(review.Medium, p.Level)
 		}
 	default:
-		p.Level = decision.LevelOf(req, s.levels.Place(ses.CWD))
+		p.Level = decision.LevelOf(req, s.rules.Levels.Place(ses.CWD))
 	}
 	return p, nil
 }
@@ -119,7 +119,7 @@ func (s *Server) preview(ctx context.Context, who account.Identity, req pending.
 // maySeeFile reports whether the file of a request is one that this person may be
 // shown: Claude may name one of a project that they do not see.
 func (s *Server) maySeeFile(ctx context.Context, who account.Identity, ses session.Session, file string) (bool, error) {
-	book, err := s.book(ctx)
+	book, err := s.guard.Book(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -11,12 +11,13 @@ import (
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
 
 // getProjects lists the projects that a person may see.
 func (s *Server) getProjects(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	book, err := s.book(r.Context())
+	book, err := s.guard.Book(r.Context())
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (s *Server) getProject(w http.ResponseWriter, r *http.Request, who account.
 
 // mayProject returns a project in which a person may do something.
 func (s *Server) mayProject(ctx context.Context, who account.Identity, action project.Action, projectID string) (project.Project, *project.Book, error) {
-	book, err := s.book(ctx)
+	book, err := s.guard.Book(ctx)
 	if err != nil {
 		return project.Project{}, nil, err
 	}
@@ -106,7 +107,7 @@ func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, who accoun
 	// Which folders there are and who need not be asked concerns people outside of
 	// the project; what it may take concerns the server.
 	if (body.Name != nil || body.Folders != nil || body.Bypass != nil || body.Limits != nil || body.EachLimits != nil) && !who.User.Role.AtLeast(account.Admin) {
-		return refuse(http.StatusForbidden, "forbidden", "Name, folders, limits and the right to run without asking are for an admin of the server to change.")
+		return refusal.New(http.StatusForbidden, "forbidden", "Name, folders, limits and the right to run without asking are for an admin of the server to change.")
 	}
 	p.Version = body.Version
 	change(&p.Name, body.Name)

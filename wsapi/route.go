@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -86,14 +88,14 @@ func routes() []route {
 		{method: "DELETE", pattern: "/api/templates/{id}", policy: asMember, serve: (*Server).deleteTemplate},
 
 		{method: "GET", pattern: "/api/sessions", policy: signedIn, serve: (*Server).getSessions},
-		{method: "POST", pattern: "/api/sessions", policy: asMember, limit: speechLimit, serve: (*Server).postSession},
+		{method: "POST", pattern: "/api/sessions", policy: asMember, limit: command.SpeechLimit, serve: (*Server).postSession},
 		{method: "GET", pattern: "/api/sessions/{id}", policy: signedIn, serve: (*Server).getSession},
 		{method: "PATCH", pattern: "/api/sessions/{id}", policy: asMember, serve: (*Server).patchSession},
 		{method: "DELETE", pattern: "/api/sessions/{id}", policy: asMember, serve: (*Server).deleteSession},
 		{method: "GET", pattern: "/api/sessions/{id}/transcript", policy: signedIn, serve: (*Server).getTranscript},
 		{method: "GET", pattern: "/api/sessions/{id}/messages", policy: signedIn, serve: (*Server).getMessages},
 		{method: "DELETE", pattern: "/api/sessions/{id}/messages/{message_id}", policy: asMember, serve: (*Server).deleteMessage},
-		{method: "POST", pattern: "/api/sessions/{id}/messages", policy: asMember, limit: speechLimit, serve: commandRoute("send_message")},
+		{method: "POST", pattern: "/api/sessions/{id}/messages", policy: asMember, limit: command.SpeechLimit, serve: commandRoute("send_message")},
 		{method: "POST", pattern: "/api/sessions/{id}/interrupt", policy: asMember, serve: commandRoute("interrupt")},
 		{method: "POST", pattern: "/api/sessions/{id}/kill", policy: asMember, serve: commandRoute("kill_process")},
 		{method: "POST", pattern: "/api/sessions/{id}/resume", policy: asMember, serve: commandRoute("resume_session")},
@@ -119,11 +121,11 @@ func routes() []route {
 		{method: "GET", pattern: "/api/pending", policy: signedIn, serve: (*Server).getPending},
 		{method: "GET", pattern: "/api/pending/{id}", policy: signedIn, serve: (*Server).getRequest},
 		{method: "GET", pattern: "/api/pending/{id}/preview", policy: signedIn, serve: (*Server).getPreview},
-		{method: "POST", pattern: "/api/pending/{id}/preview", policy: asMember, limit: answerLimit, serve: (*Server).postPreview},
+		{method: "POST", pattern: "/api/pending/{id}/preview", policy: asMember, limit: command.AnswerLimit, serve: (*Server).postPreview},
 		{method: "POST", pattern: "/api/pending/{id}/undo", policy: asMember, serve: (*Server).postUndo},
 		{method: "POST", pattern: "/api/pending/{id}/withdraw_approval", policy: asMember, serve: (*Server).postWithdraw},
 		{method: "POST", pattern: "/api/pending/{id}/extend", policy: asMember, serve: (*Server).postExtend},
-		{method: "POST", pattern: "/api/pending/{id}/response", policy: asMember, limit: answerLimit, serve: (*Server).postResponse},
+		{method: "POST", pattern: "/api/pending/{id}/response", policy: asMember, limit: command.AnswerLimit, serve: (*Server).postResponse},
 		{method: "POST", pattern: "/api/mcp-answer", policy: asMember, serve: (*Server).postMCPAnswer},
 		{method: "POST", pattern: "/claude/submit-answer", policy: asMember, serve: (*Server).postSubmitAnswer},
 
@@ -182,7 +184,7 @@ func (s *Server) mux() http.Handler {
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, group []route) {
 	limitAnswer(w)
 	if err := s.serveRoute(w, r, group); err != nil {
-		s.answerRefusal(w, r, s.code(err))
+		s.answerRefusal(w, r, s.refusals.Of(err))
 	}
 }
 
@@ -194,7 +196,7 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []rout
 	var who account.Identity
 	var byCookie bool
 	if !open {
-		var ref *refusal
+		var ref *refusal.Refusal
 		if who, byCookie, ref = s.authenticate(r); ref != nil {
 			return ref
 		}
@@ -206,7 +208,7 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []rout
 	if ref := s.checkOrigin(r, r.URL.Path == "/ws", byCookie); ref != nil {
 		return ref
 	}
-	nothing := refuse(http.StatusNotFound, "not_found", "There is nothing at this address.")
+	nothing := refusal.New(http.StatusNotFound, "not_found", "There is nothing at this address.")
 	if len(group) == 0 {
 		return nothing
 	}
@@ -218,7 +220,7 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []rout
 		if rt.hidden {
 			return nothing
 		}
-		return forbidden(account.Role(rt.policy))
+		return refusal.Forbidden(account.Role(rt.policy))
 	}
 	done, err := s.limitBody(w, r, rt, who)
 	if err != nil {
@@ -307,7 +309,7 @@ func choose(group []route, method string) (route, bool) {
 	return route{}, false
 }
 
-func wrongMethod(group []route) *refusal {
+func wrongMethod(group []route) *refusal.Refusal {
 	var allow []string
 	for _, rt := range group {
 		allow = append(allow, rt.method)
@@ -316,52 +318,53 @@ func wrongMethod(group []route) *refusal {
 		}
 	}
 	sort.Strings(allow)
-	ref := refuse(http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method.")
-	ref.allow = strings.Join(allow, ", ")
+	ref := refusal.New(http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method.")
+	ref.Allow = strings.Join(allow, ", ")
 	return ref
 }
 
 // commandRoute serves the REST form of a command about the session of the path.
 func commandRoute(name string) func(*Server, http.ResponseWriter, *http.Request, account.Identity) error {
 	return func(s *Server, w http.ResponseWriter, r *http.Request, who account.Identity) error {
-		spec := commandSpecs[name]
-		c := spec.make()
+		spec, _ := command.Find(name)
+		c := spec.New()
 		if err := decodeBody(r, c, "session_id"); err != nil {
 			return err
 		}
 		id, named := r.PathValue("id"), c.Session()
 		if *named != "" && *named != id {
-			return refuseField("session_id", "The body names another session than the address.")
+			return refusal.Field("session_id", "The body names another session than the address.")
 		}
 		*named = id
-		s.answerCommand(w, r, spec, c, who, http.StatusAccepted)
+		s.answerCommand(w, r, name, c, who, http.StatusAccepted)
 		return nil
 	}
 }
 
 // answerCommand carries a command out and answers with its outcome. The end of
 // the connection does not end the command: what a person has decided counts.
-func (s *Server) answerCommand(w http.ResponseWriter, r *http.Request, spec commandSpec, c wire.Command, who account.Identity, good int) {
-	end := s.perform(context.WithoutCancel(r.Context()), spec, c, who)
+func (s *Server) answerCommand(w http.ResponseWriter, r *http.Request, kind string, c wire.Command, who account.Identity, good int) {
+	spec, _ := command.Find(kind)
+	end := s.commands.Perform(context.WithoutCancel(r.Context()), spec, c, who)
 	if end.Status == http.StatusOK {
 		writeJSON(w, good, end.Outcome)
 		return
 	}
-	s.counts.refusals.Add(1)
-	writeRefusal(w, &refusal{status: end.Status, retry: end.retry}, end.Outcome)
+	s.refused.Add(1)
+	writeRefusal(w, &refusal.Refusal{Status: end.Status, Retry: end.Retry}, end.Outcome)
 }
 
 // serveApp serves the web app. It holds no secret, so it needs no sign-in.
 func (s *Server) serveApp(w http.ResponseWriter, r *http.Request) {
 	limitAnswer(w)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		ref := refuse(http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method.")
-		ref.allow = "GET, HEAD"
+		ref := refusal.New(http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method.")
+		ref.Allow = "GET, HEAD"
 		s.answerRefusal(w, r, ref)
 		return
 	}
 	if s.o.App == nil {
-		s.answerRefusal(w, r, refuse(http.StatusNotFound, "not_found", "There is nothing at this address."))
+		s.answerRefusal(w, r, refusal.New(http.StatusNotFound, "not_found", "There is nothing at this address."))
 		return
 	}
 	s.o.App.ServeHTTP(w, r)

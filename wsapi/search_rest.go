@@ -9,6 +9,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
@@ -31,7 +32,7 @@ func (s *Server) getSearch(w http.ResponseWriter, r *http.Request, who account.I
 	query := r.URL.Query()
 	text := query.Get("q")
 	if len([]rune(text)) > searchLength {
-		return refuseField("q", "A search has at most "+strconv.Itoa(searchLength)+" characters.")
+		return refusal.Field("q", "A search has at most "+strconv.Itoa(searchLength)+" characters.")
 	}
 	limit, err := number(query.Get("limit"), "limit", foundDef, maxFound)
 	if err != nil {
@@ -71,7 +72,7 @@ func (s *Server) search(ctx context.Context, q session.Search, most int, who acc
 		for _, hit := range hits {
 			place, known := places[hit.SessionID]
 			if !known {
-				_, err := s.may(ctx, who, project.See, hit.SessionID)
+				_, _, err := s.guard.Session(ctx, who, project.See, hit.SessionID)
 				switch {
 				case errors.Is(err, session.ErrNotFound):
 					place = -1

@@ -27,13 +27,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/alert"
 	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/decision"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
@@ -167,57 +168,53 @@ type Options struct {
 	// NoSetUp keeps the web app from beginning with a page that makes the first
 	// admin, as for a demo.
 	NoSetUp bool
-	// Trouble names errors of Store that hold for whatever else is to be stored;
-	// it is "" for all others. It may be nil.
-	Trouble func(error) wire.NoticeCode
-	Version string
-	NodeID  string
-	Log     *slog.Logger
+	// ClassifyStoreError names errors of Store that hold for whatever else is to be
+	// stored; it returns "" for all others. It may be nil.
+	ClassifyStoreError func(error) wire.NoticeCode
+	Version            string
+	NodeID             string
+	Log                *slog.Logger
 }
 
 // Server is the door. It is an http.Handler.
 type Server struct {
 	o          Options
 	hub        *Hub
+	guard      *access.Guard
+	rules      *decision.Rules
+	refusals   *refusal.Table
+	commands   *command.Executor
+	large      *command.Slots // to send something large
 	limiter    account.SignInLimiter
-	commands   *onceOnly
 	ceremonies *ceremonies
-	turns      *turns // to send something large
 	handler    http.Handler
 	started    time.Time
-	counts     counters
-	levels     decision.RiskLevels
+	refused    atomic.Int64             // requests
+	faults     atomic.Int64             // requests that failed inside the server
 	hosts      atomic.Pointer[[]string] // that are allowed
-}
-
-// counters are what /metrics shows beside the state of things.
-type counters struct {
-	answers  [4]atomic.Int64 // by ackResults
-	refusals atomic.Int64
-	faults   atomic.Int64
-}
-
-var ackResults = [4]wire.AckResult{wire.Applied, wire.AlreadyResolved, wire.Stale, wire.Rejected}
-
-func (c *counters) countAnswer(result wire.AckResult) {
-	for i, r := range ackResults {
-		if r == result {
-			c.answers[i].Add(1)
-		}
-	}
 }
 
 // New returns a server over its options. Its WebSocket works while Run does.
 func New(o Options) *Server {
-	s := &Server{o: o, commands: newOnceOnly(o.Store), ceremonies: newCeremonies(), turns: newTurns(), started: time.Now()}
-	s.levels.Private = o.Private
+	s := &Server{o: o, ceremonies: newCeremonies(), large: command.NewSlots(), started: time.Now()}
+	s.guard = access.NewGuard(o.Store, o.Directory, o.Disk)
+	s.rules = decision.New(s.guard, o.Directory, o.Private)
+	s.refusals = &refusal.Table{ClassifyStoreError: o.ClassifyStoreError}
 	s.SetAllowedHosts(o.AllowedHosts)
 	s.limiter.SetLimits(o.SignInLimits)
 	s.hub = newHub(s)
+	s.refusals.OnStoreProblem = s.hub.checkStoreSoon
+	s.commands = command.New(command.Options{
+		Guard: s.guard, Rules: s.rules, Store: o.Store, Requests: o.Requests, Driver: o.Driver, Refusals: s.refusals,
+		Attachments: o.Attachments, OnDraft: s.hub.draftChanged, Log: o.Log,
+	})
 	o.Directory.OnChange(s.hub.recheckSoon)
 	s.handler = s.edges(s.mux())
 	return s
 }
+
+// Rules decides about answers; see [pending.Registry.RunHolds].
+func (s *Server) Rules() *decision.Rules { return s.rules }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
@@ -240,17 +237,3 @@ func (s *Server) SetAllowedHosts(hosts []string) {
 
 // Touch says that a session changed. It never blocks.
 func (s *Server) Touch(sessionID string) { s.hub.Touch(sessionID) }
-
-// derivedNamespace keeps the ids that follow from a command apart from all
-// other UUIDv5.
-var derivedNamespace = uuid.MustParse("0f1c8a52-7a86-5d0f-8a8e-5f4f7d0b6c21")
-
-// derivedID is the id of the thing that a command of a user makes: the same
-// command given again after a crash makes the same thing. Without a command id
-// it is random.
-func derivedID(what, userID, commandID string) string {
-	if commandID == "" {
-		return uuid.NewString()
-	}
-	return uuid.NewSHA1(derivedNamespace, []byte(what+"/"+userID+"/"+commandID)).String()
-}

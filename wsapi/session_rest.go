@@ -8,7 +8,9 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
@@ -25,7 +27,7 @@ func (s *Server) postSession(w http.ResponseWriter, r *http.Request, who account
 	if err := decodeBody(r, c); err != nil {
 		return err
 	}
-	s.answerCommand(w, r, commandSpecs["create_session"], c, who, http.StatusCreated)
+	s.answerCommand(w, r, "create_session", c, who, http.StatusCreated)
 	return nil
 }
 
@@ -35,7 +37,7 @@ func (s *Server) getSessions(w http.ResponseWriter, r *http.Request, who account
 	if err != nil {
 		return err
 	}
-	book, err := s.book(r.Context())
+	book, err := s.guard.Book(r.Context())
 	if err != nil {
 		return err
 	}
@@ -63,14 +65,14 @@ func number(text, name string, otherwise, most int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, refuseField(name, "The parameter "+strconv.Quote(name)+" must be a number from 0 on.")
+		return 0, refusal.Field(name, "The parameter "+strconv.Quote(name)+" must be a number from 0 on.")
 	}
 	return min(n, most), nil
 }
 
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	id := r.PathValue("id")
-	ses, err := s.may(r.Context(), who, project.See, id)
+	ses, _, err := s.guard.Session(r.Context(), who, project.See, id)
 	if err != nil {
 		return err
 	}
@@ -78,12 +80,12 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request, who account.
 	if err != nil {
 		return err
 	}
-	book, err := s.book(r.Context())
+	book, err := s.guard.Book(r.Context())
 	if err != nil {
 		return err
 	}
 	out := wireSession(ses, book, access.Person(who))
-	ws := wire.NewProcessState(state, access.PlaceOfProcess(state), book, access.Person(who), &s.levels)
+	ws := wire.NewProcessState(state, access.PlaceOfProcess(state), book, access.Person(who), s.rules.Levels)
 	out.ProcessState = &ws
 	writeJSON(w, http.StatusOK, out)
 	return nil
@@ -95,10 +97,10 @@ func (s *Server) patchSession(w http.ResponseWriter, r *http.Request, who accoun
 		return err
 	}
 	id := r.PathValue("id")
-	if _, err := s.may(r.Context(), who, project.Tend, id); err != nil {
+	if _, _, err := s.guard.Session(r.Context(), who, project.Tend, id); err != nil {
 		return err
 	}
-	book, err := s.book(r.Context())
+	book, err := s.guard.Book(r.Context())
 	if err != nil {
 		return err
 	}
@@ -112,10 +114,10 @@ func (s *Server) patchSession(w http.ResponseWriter, r *http.Request, who accoun
 }
 
 func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), commandTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
 	id := r.PathValue("id")
-	ses, err := s.may(ctx, who, project.End, id)
+	ses, _, err := s.guard.Session(ctx, who, project.End, id)
 	if err != nil {
 		return err
 	}
@@ -139,7 +141,7 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, who accou
 		return err
 	}
 	id := r.PathValue("id")
-	if _, err := s.may(r.Context(), who, project.See, id); err != nil {
+	if _, _, err := s.guard.Session(r.Context(), who, project.See, id); err != nil {
 		return err
 	}
 	page, err := s.o.Store.Transcript(r.Context(), id, after, max(int(limit), 1))
@@ -153,7 +155,7 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, who accou
 // getMessages lists what waits until Claude is done.
 func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	id := r.PathValue("id")
-	if _, err := s.may(r.Context(), who, project.See, id); err != nil {
+	if _, _, err := s.guard.Session(r.Context(), who, project.See, id); err != nil {
 		return err
 	}
 	queue, err := s.o.Store.QueuedMessages(r.Context(), id)
@@ -174,10 +176,10 @@ func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, who account
 
 // deleteMessage takes back a message that Claude has not got yet.
 func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), commandTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
 	id := r.PathValue("id")
-	if _, err := s.may(ctx, who, project.Tend, id); err != nil {
+	if _, _, err := s.guard.Session(ctx, who, project.Tend, id); err != nil {
 		return err
 	}
 	removed, err := s.o.Driver.Unqueue(ctx, id, r.PathValue("message_id"))
@@ -185,7 +187,7 @@ func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request, who accou
 		return err
 	}
 	if !removed {
-		return refuse(http.StatusConflict, "not_queued", "This message does not wait any longer: Claude has it, or somebody took it back.")
+		return refusal.New(http.StatusConflict, "not_queued", "This message does not wait any longer: Claude has it, or somebody took it back.")
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -101,7 +101,7 @@ func TestFaultsAreNotRemembered(t *testing.T) {
 	t.Parallel()
 	passing := errors.New("locked")
 	h := quietHouse(t, func(o *wsapi.Options) {
-		o.Trouble = func(err error) wire.NoticeCode {
+		o.ClassifyStoreError = func(err error) wire.NoticeCode {
 			if errors.Is(err, passing) {
 				return wire.Unavailable
 			}

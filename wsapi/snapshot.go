@@ -27,7 +27,7 @@ func (h *Hub) welcome(ctx context.Context) {
 		h.failed(ctx, "read active sessions for tabs", err)
 		return
 	}
-	book, err := h.s.book(ctx) // after the states, as in refresh
+	book, err := h.s.guard.Book(ctx) // after the states, as in refresh
 	if err != nil {
 		h.failed(ctx, "read projects for tabs", err)
 		return
@@ -42,7 +42,7 @@ func (h *Hub) welcome(ctx context.Context) {
 		who := access.Person(t.who)
 		what, known := told[who]
 		if !known {
-			what = newSnapshot(states, book, who, &h.s.levels)
+			what = newSnapshot(states, book, who, h.s.rules.Levels)
 			told[who] = what
 		}
 		h.tabs[t], t.hidden = true, what.hidden

@@ -8,6 +8,8 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -27,12 +29,12 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // getSocket turns a request into a tab and serves it until it ends.
 func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	if r.Header.Get("Upgrade") == "" {
-		ref := refuse(http.StatusUpgradeRequired, "upgrade_required", "This address is for WebSockets.")
+		ref := refusal.New(http.StatusUpgradeRequired, "upgrade_required", "This address is for WebSockets.")
 		w.Header().Set("Upgrade", "websocket")
 		return ref
 	}
 	if !s.hub.open() {
-		return goingAway()
+		return refusal.GoingAway()
 	}
 	// The origin was checked by checkOrigin, exactly; compression costs more than
 	// it saves, because the library compresses for each connection anew.
@@ -45,7 +47,7 @@ func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.I
 		return nil // Accept has answered
 	}
 	defer func() { _ = conn.CloseNow() }()
-	conn.SetReadLimit(speechLimit + smallLimit)
+	conn.SetReadLimit(command.SpeechLimit + command.SmallLimit)
 	t := &tab{
 		hub: s.hub, conn: conn, wire: up.wire, who: who,
 		wake: make(chan struct{}, 1), acks: make(chan []byte, ackQueue),

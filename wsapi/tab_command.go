@@ -14,8 +14,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
@@ -40,24 +42,24 @@ func (t *tab) read(ctx context.Context) {
 // readOne takes one message. Most must be small; a large one waits for its turn
 // among all that is large, and must keep coming. What it is, it may say at its end.
 func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
-	data, err := io.ReadAll(io.LimitReader(r, smallLimit+1))
+	data, err := io.ReadAll(io.LimitReader(r, command.SmallLimit+1))
 	if err != nil {
 		return false
 	}
-	if len(data) > smallLimit {
+	if len(data) > command.SmallLimit {
 		tooBig := func() bool {
 			t.shut(websocket.StatusMessageTooBig, "command too large")
 			return false
 		}
-		most := int64(speechLimit)
+		most := int64(command.SpeechLimit)
 		if kind, said := typeOfBegun(data); said {
-			most = commandSpecs[kind].most()
+			most = maxBytes(kind)
 		}
-		if !t.who.User.Role.AtLeast(account.Member) || most <= smallLimit {
+		if !t.who.User.Role.AtLeast(account.Member) || most <= command.SmallLimit {
 			return tooBig()
 		}
 		t.taking.Store(true)
-		leave, ok := t.hub.s.turns.take(ctx, t.who.User.UserID)
+		leave, ok := t.hub.s.large.Acquire(ctx, t.who.User.UserID)
 		if !ok {
 			return false
 		}
@@ -67,7 +69,7 @@ func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
 		if err != nil {
 			return false
 		}
-		if spec := commandSpecs[typeOf(data)]; int64(len(data)) > spec.most() {
+		if int64(len(data)) > maxBytes(typeOf(data)) {
 			return tooBig()
 		}
 	}
@@ -78,24 +80,30 @@ func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
 	return t.command(ctx, data)
 }
 
+// maxBytes returns the largest message of a type, in bytes.
+func maxBytes(kind string) int64 {
+	spec, _ := command.Find(kind)
+	return spec.MaxBytes()
+}
+
 // readLarge reads the rest of a large message. One that does not keep coming ends
 // the connection.
 func (t *tab) readLarge(begun []byte, r io.Reader) ([]byte, error) {
-	var p pace
-	p.begin()
-	late := time.AfterFunc(time.Until(p.due()), func() { _ = t.conn.CloseNow() })
+	var p command.Pace
+	p.Begin()
+	late := time.AfterFunc(time.Until(p.Due()), func() { _ = t.conn.CloseNow() })
 	defer late.Stop()
 	all := bytes.NewBuffer(begun)
 	for {
-		n, err := io.CopyN(all, r, smallLimit/4)
+		n, err := io.CopyN(all, r, command.SmallLimit/4)
 		if err == io.EOF {
 			return all.Bytes(), nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		p.got += n
-		late.Reset(time.Until(p.due()))
+		p.Got += n
+		late.Reset(time.Until(p.Due()))
 	}
 }
 
@@ -142,54 +150,54 @@ func (t *tab) command(ctx context.Context, data []byte) bool {
 	if len(head.CommandID) > 64 {
 		head.CommandID = ""
 	}
-	reject := func(ref *refusal) bool {
-		body := ref.body
-		return t.ack(ctx, wire.Ack{CommandID: head.CommandID, Result: ref.result, Error: &body})
+	reject := func(ref *refusal.Refusal) bool {
+		body := ref.Body
+		return t.ack(ctx, wire.Ack{CommandID: head.CommandID, Result: ref.Result, Error: &body})
 	}
-	spec, known := commandSpecs[head.Type]
+	spec, known := command.Find(head.Type)
 	if !known {
 		if err := wire.Decode(data, &map[string]any{}); err != nil {
-			return reject(refuse(http.StatusBadRequest, "invalid", err.Error()))
+			return reject(refusal.New(http.StatusBadRequest, "invalid", err.Error()))
 		}
-		return reject(refuse(http.StatusBadRequest, "unknown_type", "The server does not know this command."))
+		return reject(refusal.New(http.StatusBadRequest, "unknown_type", "The server does not know this command."))
 	}
-	c := spec.make()
+	c := spec.New()
 	if err := wire.Decode(data, c); err != nil {
-		return reject(misshapen(err))
+		return reject(refusal.Misshapen(err))
 	}
 	if _, err := uuid.Parse(head.CommandID); err != nil || len(head.CommandID) != 36 {
-		return reject(refuseField("command_id", "A command needs a command_id, which is a UUID."))
+		return reject(refusal.Field("command_id", "A command needs a command_id, which is a UUID."))
 	}
 	who, err := t.hub.s.o.Directory.Renew(ctx, t.who)
 	if !t.recognise(who, err) {
 		return false
 	}
 	if err != nil {
-		return reject(t.hub.s.code(err))
+		return reject(t.hub.s.refusals.Of(err))
 	}
-	if spec.do != nil {
+	if spec.IsShared() {
 		return t.perform(ctx, spec, c, who)
 	}
-	if err := t.hub.s.admit(spec, c, who); err != nil {
-		return reject(t.hub.s.code(err))
+	if err := t.hub.s.commands.Admit(spec, c, who); err != nil {
+		return reject(t.hub.s.refusals.Of(err))
 	}
 	return t.own(ctx, c, who, reject)
 }
 
 // perform carries out a command that both doors take. The slow ones run aside,
 // so that an answer never waits for them.
-func (t *tab) perform(ctx context.Context, spec commandSpec, c wire.Command, who account.Identity) bool {
+func (t *tab) perform(ctx context.Context, spec command.Spec, c wire.Command, who account.Identity) bool {
 	run := func() bool {
 		// A command that has begun outlives its tab, but not the server.
 		commandCtx, done := t.hub.during(context.WithoutCancel(ctx))
 		defer done()
-		out := t.hub.s.perform(commandCtx, spec, c, who).Outcome
+		out := t.hub.s.commands.Perform(commandCtx, spec, c, who).Outcome
 		return t.ack(ctx, wire.Ack{
 			CommandID: out.CommandID, Result: out.Result, Error: out.Error, Resolved: out.Resolved,
 			SessionID: out.SessionID, MessageID: out.MessageID, ExpiresAt: out.ExpiresAt, HeldUntil: out.HeldUntil,
 		})
 	}
-	if !spec.slow {
+	if !spec.Slow {
 		return run()
 	}
 	select {
@@ -198,7 +206,7 @@ func (t *tab) perform(ctx context.Context, spec commandSpec, c wire.Command, who
 		return false
 	}
 	var before, done chan struct{}
-	if spec.ordered {
+	if spec.Ordered {
 		sessionID := wire.SessionOf(c)
 		t.sweep()
 		before, done = t.behind[sessionID], make(chan struct{})
@@ -232,16 +240,16 @@ func (t *tab) sweep() {
 }
 
 // own carries out a command that is about the tab itself.
-func (t *tab) own(ctx context.Context, c wire.Command, who account.Identity, reject func(*refusal) bool) bool {
+func (t *tab) own(ctx context.Context, c wire.Command, who account.Identity, reject func(*refusal.Refusal) bool) bool {
 	commandID, sessionID := c.ID(), wire.SessionOf(c)
 	switch c := c.(type) {
 	case *wire.Subscribe:
-		ses, err := t.hub.s.may(ctx, who, project.See, sessionID)
+		ses, _, err := t.hub.s.guard.Session(ctx, who, project.See, sessionID)
 		if err != nil {
 			if !errors.Is(err, session.ErrNotFound) {
-				report(ctx, t.hub.s.o.Log, "subscribe", t.hub.s.code(err))
+				refusal.Report(ctx, t.hub.s.o.Log, "subscribe", t.hub.s.refusals.Of(err))
 			}
-			return reject(t.hub.s.code(err))
+			return reject(t.hub.s.refusals.Of(err))
 		}
 		if !t.ack(ctx, wire.Ack{CommandID: commandID, Result: wire.Applied}) {
 			return false

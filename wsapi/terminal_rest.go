@@ -14,7 +14,7 @@ import (
 // there, so they may see it here; nobody else.
 
 func (s *Server) mayTakeUp(ctx context.Context, who account.Identity, saved orchestrator.SavedSession) bool {
-	return s.mayStart(ctx, who, saved.CWD, "default", nil) == nil
+	return s.guard.Start(ctx, who, saved.CWD, "default", nil) == nil
 }
 
 func (s *Server) getTerminalSessions(w http.ResponseWriter, r *http.Request, who account.Identity) error {

@@ -259,8 +259,8 @@ func (a *app) connect(ctx context.Context) (err error) {
 		OIDC:      a.provider,
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),
 		Settings: a.runtime, Version: versionText(), NodeID: s.NodeID, Log: a.log, NoSetUp: a.in.demo,
-		SignInLimits: account.Limits{PerAccount: s.SignInFailures, PerAddress: s.AddressSignInFailures},
-		Trouble:      classifyStoreError, Private: privateFiles(s),
+		SignInLimits:       account.Limits{PerAccount: s.SignInFailures, PerAddress: s.AddressSignInFailures},
+		ClassifyStoreError: classifyStoreError, Private: privateFiles(s),
 	})
 	notifier.Listen(a.edge.Touch)
 	notifier.Listen(a.orchestrator.Touch)
@@ -328,7 +328,7 @@ func (a *app) Run(ctx context.Context) error {
 		start(edges, edgesCtx, "database", a.exclusive.Run)
 	}
 	start(edges, edgesCtx, "tabs", a.edge.Run)
-	start(edges, edgesCtx, "held answers", func(ctx context.Context) error { return a.requests.RunHolds(ctx, a.edge.MayCount) })
+	start(edges, edgesCtx, "held answers", func(ctx context.Context) error { return a.requests.RunHolds(ctx, a.edge.Rules().WhyHeldEnds) })
 	start(edges, edgesCtx, "alerts", a.alerts.Run)
 	start(edges, edgesCtx, "agents", a.agents.Run)
 	start(sessions, sessionsCtx, "processes", a.orchestrator.Run)

@@ -159,12 +159,14 @@ describe('what the server says', () => {
   })
 
   it('has German words for every code of a refusal', () => {
-    const go = join(process.cwd(), '../wsapi')
-    const codes = readdirSync(go)
-      .filter((f) => f.endsWith('.go') && !f.endsWith('_test.go'))
-      .flatMap((f) =>
-        [...readFileSync(join(go, f), 'utf8').matchAll(/refuse\(http\.Status\w+, "(\w+)"/g)].map((m) => m[1]!),
-      )
+    const codes = ['wsapi', 'internal/refusal', 'internal/command'].flatMap((folder) => {
+      const go = join(process.cwd(), '..', folder)
+      return readdirSync(go)
+        .filter((f) => f.endsWith('.go') && !f.endsWith('_test.go'))
+        .flatMap((f) =>
+          [...readFileSync(join(go, f), 'utf8').matchAll(/\bNew\(http\.Status\w+, "(\w+)"/g)].map((m) => m[1]!),
+        )
+    })
     expect(codes.length).toBeGreaterThan(20)
     expect([...new Set(codes)].filter((c) => !Object.hasOwn(CODES, c)).toSorted()).toEqual([])
   })
@@ -176,6 +178,8 @@ describe('what the server says', () => {
       'wire',
       'internal/decision',
       'internal/access',
+      'internal/refusal',
+      'internal/command',
       'pending',
       'orchestrator',
       'internal/account',
@@ -241,7 +245,7 @@ describe('what the server says', () => {
           const code = readFileSync(join(folder, f), 'utf8')
             .replace(/^\s*\/\/.*$/gm, '')
             .replace(/Log\.\w+\(.*$|\.log\.\w+\(.*$/gm, '')
-          return [...code.matchAll(/(refuse\(http\.Status\w+, "(\w+)",\s*)?"((?:[^"\\\n]|\\.)*)"/g)].flatMap((m) => {
+          return [...code.matchAll(/((?:refusal\.)?New\(http\.Status\w+, "(\w+)",\s*)?"((?:[^"\\\n]|\\.)*)"/g)].flatMap((m) => {
             const text = m[3]!.replaceAll('\\"', '"')
             if (!/^([A-Z%“]).* .*[.?]$/.test(text) || NOT_SHOWN.some((n) => text.startsWith(n))) return []
             // A code that says all that the sentence says.

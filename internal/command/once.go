@@ -1,4 +1,4 @@
-package wsapi
+package command
 
 import (
 	"context"
@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// settled is how a command ended, as it is stored.
-type settled struct {
+// Result is how a command ended, as it is stored.
+type Result struct {
 	Status  int          `json:"status"`
 	Outcome wire.Outcome `json:"outcome"`
 
-	retry   time.Duration
-	passing bool // the same command may end otherwise next time, so it is not stored
+	Retry   time.Duration `json:"-"` // with 429 and 503
+	passing bool          // the same command may end otherwise next time, so it is not stored
 }
 
 // onceOnly carries out a command of a user once and answers repetitions from
@@ -31,14 +32,14 @@ type onceOnly struct {
 
 type running struct {
 	done chan struct{} // closed when end is set
-	end  settled
+	end  Result
 }
 
 func newOnceOnly(store Store) *onceOnly {
 	return &onceOnly{store: store, running: map[string]*running{}}
 }
 
-func (o *onceOnly) do(ctx context.Context, userID, commandID string, run func() settled) settled {
+func (o *onceOnly) do(ctx context.Context, userID, commandID string, run func() Result) Result {
 	key := userID + "/" + commandID
 	o.mu.Lock()
 	if r, ok := o.running[key]; ok {
@@ -63,8 +64,8 @@ func (o *onceOnly) do(ctx context.Context, userID, commandID string, run func() 
 	return r.end
 }
 
-func (o *onceOnly) lookUpOrRun(ctx context.Context, userID, commandID string, run func() settled) settled {
-	var end settled
+func (o *onceOnly) lookUpOrRun(ctx context.Context, userID, commandID string, run func() Result) Result {
+	var end Result
 	stored, err := o.store.Command(ctx, userID, commandID)
 	switch {
 	case err == nil && json.Unmarshal(stored, &end) == nil:
@@ -79,14 +80,14 @@ func (o *onceOnly) lookUpOrRun(ctx context.Context, userID, commandID string, ru
 	// What was done is done, also when its ack cannot be kept: the ids that
 	// follow from the command make a repetition harmless.
 	kept, err := o.store.SaveCommand(ctx, userID, commandID, wire.Encode(end), time.Now())
-	var first settled
+	var first Result
 	if err == nil && json.Unmarshal(kept, &first) == nil {
 		return first
 	}
 	return end
 }
 
-func unavailable() settled {
-	r := goingAway()
-	return settled{Status: r.status, passing: true, retry: r.retry, Outcome: wire.Outcome{Result: wire.Rejected, Error: &r.body}}
+func unavailable() Result {
+	r := refusal.GoingAway()
+	return Result{Status: r.Status, passing: true, Retry: r.Retry, Outcome: wire.Outcome{Result: wire.Rejected, Error: &r.Body}}
 }

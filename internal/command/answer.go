@@ -1,0 +1,145 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/decision"
+	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// answer passes an answer on. A repetition is recognised by pending, which stores
+// the command with the answer; so the ack needs no row of its own.
+func (e *Executor) answer(ctx context.Context, c *wire.PendingRequestResponse, who account.Identity) (wire.Outcome, error) {
+	if err := access.GivenBy(c.UserID, who); err != nil {
+		return wire.Outcome{}, err
+	}
+	row, ses, book, err := e.o.Guard.Request(ctx, who, project.See, c.RequestID)
+	if err != nil {
+		return wire.Outcome{}, err
+	}
+	if c.SessionID == "" { // over REST: the address names the request
+		c.SessionID = row.SessionID
+	}
+	switch {
+	case c.Batch:
+		b := decision.Batch{Decision: c.Decision, Changed: len(unlessNull(c.UpdatedInput)) > 0 || len(unlessNull(c.UpdatedPermissions)) > 0, Together: c.Together}
+		if err := e.o.Rules.MayBatch(ctx, who, b, row, ses); err != nil {
+			return wire.Outcome{}, err
+		}
+	case len(c.Together) > 0:
+		return wire.Outcome{}, refusal.Field("together", `The field "together" goes with "batch".`)
+	}
+	var permission decision.Permission
+	if !row.Status.Final() && c.SessionID == row.SessionID {
+		given := pending.Answer{Decision: c.Decision, UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions)}
+		if permission, err = e.o.Rules.MayAnswer(ctx, book, access.Person(who), given, row, ses); err != nil {
+			return wire.Outcome{}, err
+		}
+	}
+	sub := pending.Submission{
+		Seen: row, RequestID: c.RequestID, SessionID: c.SessionID, RequestType: c.RequestType, InputHash: c.InputHash,
+		CommandID: c.CommandID, Actor: access.Actor(who), CredentialID: who.Credential.CredentialID,
+		Decision: c.Decision, Message: c.Message, Interrupt: c.Interrupt,
+		UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions),
+		Answers: c.Answers, RequireSecondApproval: permission.RequireSecondApproval, InvalidatedApproverID: permission.InvalidatedApproverID,
+		MayJoin: func(first pending.Approval) error { return e.o.Rules.MayJoin(ctx, who, first) },
+		Hold:    time.Duration(c.UndoMS) * time.Millisecond,
+	}
+	if c.Responses != nil {
+		sub.Responses = []pending.Response{} // an empty answer is not none
+	}
+	for _, r := range c.Responses {
+		sub.Responses = append(sub.Responses, pending.Response{ID: r.ID, Values: r.Values, Text: r.Text})
+	}
+	if err := failpoint.Hit("answer.received"); err != nil {
+		return wire.Outcome{}, err
+	}
+	now, err := e.o.Requests.Answer(ctx, sub)
+	var out wire.Outcome
+	if err == nil && now.Held.Stands() {
+		out.HeldUntil = wire.SecondsOrNull(now.Held.Until)
+	}
+	if err == nil {
+		e.learnFrom(ctx, who, c)
+	}
+	return out, failpoint.After("answer.handled", err)
+}
+
+// learnFrom keeps the words of an answer for the next time.
+func (e *Executor) learnFrom(ctx context.Context, who account.Identity, c *wire.PendingRequestResponse) {
+	err := error(nil)
+	if c.Decision == pending.Deny {
+		err = e.Learn(ctx, who, account.ReasonPlace, c.Message)
+	}
+	for _, r := range c.Responses {
+		err = errors.Join(err, e.Learn(ctx, who, account.AnswerPlace, r.Text))
+	}
+	if err != nil {
+		e.o.Log.WarnContext(ctx, "what was said is not kept for the next time", "error", err)
+	}
+}
+
+// named is a request with which who may do this, and of the session, when that is said.
+func (e *Executor) named(ctx context.Context, who account.Identity, action project.Action, sessionID, requestID string) (pending.Request, error) {
+	r, _, _, err := e.o.Guard.Request(ctx, who, action, requestID)
+	if err == nil && sessionID != "" && r.SessionID != sessionID {
+		err = pending.ErrNotFound
+	}
+	return r, err
+}
+
+// withdrawApproval takes back the first of two approvals.
+func (e *Executor) withdrawApproval(ctx context.Context, c *wire.WithdrawApproval, who account.Identity) (wire.Outcome, error) {
+	r, err := e.named(ctx, who, project.See, c.SessionID, c.RequestID)
+	if err != nil {
+		return wire.Outcome{}, err
+	}
+	return wire.Outcome{}, e.o.Requests.Unapprove(ctx, r.SessionID, c.RequestID, access.Actor(who))
+}
+
+// undo takes back an answer that is held.
+func (e *Executor) undo(ctx context.Context, c *wire.Undo, who account.Identity) (wire.Outcome, error) {
+	r, err := e.named(ctx, who, project.See, c.SessionID, c.RequestID)
+	if err != nil {
+		return wire.Outcome{}, err
+	}
+	return wire.Outcome{}, e.o.Requests.Undo(ctx, r.SessionID, c.RequestID, c.Answer, access.Actor(who))
+}
+
+// extendBy is how much longer one press waits.
+const extendBy = 5 * time.Minute
+
+func (e *Executor) extend(ctx context.Context, c *wire.Extend, who account.Identity) (wire.Outcome, error) {
+	if _, err := e.named(ctx, who, project.Tend, c.SessionID, c.RequestID); err != nil {
+		return wire.Outcome{}, err
+	}
+	to, err := e.o.Requests.Extend(ctx, c.RequestID, extendBy)
+	var no *pending.InvalidError
+	var over *pending.NotOpenError
+	switch {
+	case errors.As(err, &no):
+		return wire.Outcome{}, refusal.New(http.StatusUnprocessableEntity, "cannot_extend", no.Sentence)
+	case errors.As(err, &over):
+		r := e.o.Refusals.Of(err)
+		r.Body.Message = "This request is no longer open, so it cannot wait longer."
+		return wire.Outcome{}, r
+	}
+	return wire.Outcome{ExpiresAt: wire.SecondsOrNull(to)}, err
+}
+
+func unlessNull(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}

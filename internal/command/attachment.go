@@ -1,0 +1,69 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// KeepAttachment stores a file under an id, a random one for "".
+func (e *Executor) KeepAttachment(ctx context.Context, id string, who account.Identity, name string, data []byte) (session.KeptAttachment, error) {
+	if e.o.Attachments == nil {
+		return session.KeptAttachment{}, refusal.New(http.StatusNotFound, "not_found", "This server takes no attachments.")
+	}
+	// Half a file is none, and the sweep would find what a lost connection leaves.
+	return e.o.Attachments.Keep(context.WithoutCancel(ctx), id, who.User.UserID, name, data)
+}
+
+// Attachment returns an attachment that a person may use: their own, one that the
+// session they write in uses already, or one of a session that they may see.
+func (e *Executor) Attachment(ctx context.Context, id, sessionID string, who account.Identity) (session.KeptAttachment, error) {
+	if e.o.Attachments == nil {
+		return session.KeptAttachment{}, session.ErrNoAttachment
+	}
+	a, err := e.o.Store.Attachment(ctx, id)
+	if err != nil || a.OwnerID == who.User.UserID {
+		return a, err
+	}
+	for _, used := range a.Sessions {
+		if used == sessionID {
+			return a, nil
+		}
+		if _, _, err := e.o.Guard.Session(ctx, who, project.See, used); err == nil {
+			return a, nil
+		}
+	}
+	return session.KeptAttachment{}, session.ErrNoAttachment
+}
+
+// attached are the attachments of a message. Those that came inside the command
+// are kept under ids that follow from it, so that its repetition keeps nothing new.
+func (e *Executor) attached(ctx context.Context, list []wire.Attachment, sessionID, commandID string, who account.Identity) ([]session.Attachment, error) {
+	var out []session.Attachment
+	total := 0
+	for i, given := range list {
+		var a session.KeptAttachment
+		var err error
+		if given.AttachmentID != "" {
+			a, err = e.Attachment(ctx, given.AttachmentID, sessionID, who)
+		} else {
+			a, err = e.KeepAttachment(ctx, derivedID("attachment "+strconv.Itoa(i), who.User.UserID, commandID), who, given.Name, given.Data)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if total += a.Size; total > attachment.MaxTotal {
+			return nil, &attachment.InvalidError{Sentence: fmt.Sprintf("The attachments of one message may have %d MB together. Send some of them in another message.", attachment.MaxTotal>>20)}
+		}
+		out = append(out, session.Attachment{AttachmentID: a.AttachmentID, Name: a.Name, MediaType: a.MediaType, Size: a.Size})
+	}
+	return out, nil
+}

@@ -1,0 +1,176 @@
+// Package command carries out what people have done to sessions and requests, the same
+// over REST and on the WebSocket: each command is checked, done once, and answered the
+// same when it is repeated.
+package command
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/internal/decision"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// Store keeps what commands leave behind.
+type Store interface {
+	Session(ctx context.Context, sessionID string) (session.Session, error)
+	Attachment(ctx context.Context, attachmentID string) (session.KeptAttachment, error)
+	Command(ctx context.Context, userID, commandID string) (ack []byte, err error)
+	SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) (kept []byte, err error)
+	PutDraft(ctx context.Context, d account.Draft) error
+	LearnTemplate(ctx context.Context, t account.Template) error
+}
+
+// Requests takes answers; see pending.Registry.
+type Requests interface {
+	Answer(ctx context.Context, s pending.Submission) (pending.Request, error)
+	Unapprove(ctx context.Context, sessionID, requestID string, by pending.Actor) error
+	Undo(ctx context.Context, sessionID, requestID, commandID string, by pending.Actor) error
+	Extend(ctx context.Context, requestID string, by time.Duration) (time.Time, error)
+}
+
+// Driver runs Claude; see orchestrator.Orchestrator.
+type Driver interface {
+	Start(ctx context.Context, r orchestrator.StartRequest) (sessionID string, err error)
+	Send(ctx context.Context, m session.Message) error
+	Interrupt(ctx context.Context, sessionID string, by pending.Actor) error
+	Kill(ctx context.Context, sessionID string, force bool, reason string) error
+	Resume(ctx context.Context, sessionID string, by pending.Actor) error
+	Fork(ctx context.Context, sessionID string, by pending.Actor) (newSessionID string, err error)
+	SetModel(ctx context.Context, sessionID, model string) error
+	SetPermissionMode(ctx context.Context, sessionID, mode string, by pending.Actor) error
+	Consent(ctx context.Context, sessionID string, c orchestrator.Consent, by pending.Actor) error
+}
+
+// Options configures an [Executor]. What may be nil says so; the rest is required.
+type Options struct {
+	Guard    *access.Guard
+	Rules    *decision.Rules
+	Store    Store
+	Requests Requests
+	Driver   Driver
+	Refusals *refusal.Table
+	// Attachments stores uploaded files. Nil where none is taken.
+	Attachments *attachment.Shelf
+	// OnDraft is called after a draft was stored, with the id of the command that
+	// changed it. It must not block, and may be nil.
+	OnDraft func(d account.Draft, commandID string)
+	Log     *slog.Logger
+}
+
+// An Executor carries out commands. It is safe for concurrent use.
+type Executor struct {
+	o       Options
+	once    *onceOnly
+	answers [4]atomic.Int64 // by Results
+}
+
+// New returns an executor.
+func New(o Options) *Executor { return &Executor{o: o, once: newOnceOnly(o.Store)} }
+
+// Results are the ways in which a command may end.
+var Results = [4]wire.AckResult{wire.Applied, wire.AlreadyResolved, wire.Stale, wire.Rejected}
+
+// Answers returns how many answers ended with a result since the start.
+func (e *Executor) Answers(result wire.AckResult) int64 {
+	for i, r := range Results {
+		if r == result {
+			return e.answers[i].Load()
+		}
+	}
+	return 0
+}
+
+func (e *Executor) countAnswer(result wire.AckResult) {
+	for i, r := range Results {
+		if r == result {
+			e.answers[i].Add(1)
+		}
+	}
+}
+
+// Perform checks a command and carries it out, once. The end of ctx cuts it short.
+func (e *Executor) Perform(ctx context.Context, spec Spec, c wire.Command, who account.Identity) Result {
+	commandID := c.ID()
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	run := func() Result {
+		out, err := e.carryOut(ctx, spec, c, who)
+		if err != nil {
+			return e.refused(ctx, commandID, err)
+		}
+		out.Result = wire.Applied
+		return Result{Status: http.StatusOK, Outcome: out}
+	}
+	var end Result
+	switch err := e.Admit(spec, c, who); {
+	case err != nil:
+		end = e.refused(ctx, commandID, err)
+	case spec.kept && commandID != "":
+		end = e.once.do(ctx, who.User.UserID, commandID, run)
+	default:
+		end = run()
+	}
+	if _, ok := c.(*wire.PendingRequestResponse); ok {
+		e.countAnswer(end.Outcome.Result)
+	}
+	end.Outcome.CommandID = commandID
+	return end
+}
+
+// carryOut does what a command says, if the person may have it done, unless it
+// needs a process where none can be.
+func (e *Executor) carryOut(ctx context.Context, spec Spec, c wire.Command, who account.Identity) (wire.Outcome, error) {
+	if spec.action != "" {
+		ses, _, err := e.o.Guard.Session(ctx, who, spec.action, wire.SessionOf(c))
+		switch {
+		case err != nil:
+			return wire.Outcome{}, err
+		case spec.process && ses.Kind != session.Ours:
+			return wire.Outcome{}, refusal.NotOurs(ses.Kind)
+		}
+	}
+	return spec.do(ctx, e, c, who)
+}
+
+// Admit checks the role of a person and the shape of a command.
+func (e *Executor) Admit(spec Spec, c wire.Command, who account.Identity) error {
+	if !who.User.Role.AtLeast(spec.Role) {
+		return refusal.Forbidden(spec.Role)
+	}
+	return wire.CheckShape(c)
+}
+
+func (e *Executor) refused(ctx context.Context, commandID string, err error) Result {
+	r := e.o.Refusals.Of(err)
+	refusal.Report(ctx, e.o.Log, "command refused", r)
+	body := r.Body
+	return Result{Status: r.Status, Retry: r.Retry, passing: !r.Final(),
+		Outcome: wire.Outcome{CommandID: commandID, Result: r.Result, Error: &body, Resolved: r.Resolved}}
+}
+
+// derivedNamespace keeps the ids that follow from a command apart from all
+// other UUIDv5.
+var derivedNamespace = uuid.MustParse("0f1c8a52-7a86-5d0f-8a8e-5f4f7d0b6c21")
+
+// derivedID is the id of the thing that a command of a user makes: the same
+// command given again after a crash makes the same thing. Without a command id
+// it is random.
+func derivedID(what, userID, commandID string) string {
+	if commandID == "" {
+		return uuid.NewString()
+	}
+	return uuid.NewSHA1(derivedNamespace, []byte(what+"/"+userID+"/"+commandID)).String()
+}

@@ -1,0 +1,230 @@
+package decision
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/sayso-dev/sayso/claude/rule"
+	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/review"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// MaxBatch bounds what one confirmation approves, in requests: no more than a person
+// reads.
+const MaxBatch = 20
+
+// Why a request cannot be approved together with others.
+var (
+	// ErrBatchPlain: only an approval of a tool can be one of several, as it was asked
+	// and without a rule.
+	ErrBatchPlain = errors.New("not a plain approval of a tool")
+	// ErrBatchAlone: the asker demands that it is decided on its own.
+	ErrBatchAlone = errors.New("to be decided on its own")
+	// ErrBatchRisk: it is not of low risk.
+	ErrBatchRisk = errors.New("not of low risk")
+	// ErrBatchMixed: the requests are too many, named twice, or of several tools.
+	ErrBatchMixed = errors.New("not one batch")
+)
+
+// Link says how two people are not independent of each other.
+type Link int
+
+// The links between the two people of a double approval.
+const (
+	LinkMadeYours  Link = iota + 1 // the first made a way to sign in as the second
+	LinkMadeTheirs                 // the second made a way to sign in as the first
+	LinkMadeBoth                   // somebody made a way to sign in as the first, and the token of the second
+)
+
+// DependentError refuses an approval as the second one beside another person's.
+type DependentError struct {
+	Link  Link
+	First string // name of whoever approved first
+}
+
+func (e *DependentError) Error() string { return "not independent of " + e.First }
+
+// Directory knows people and what they came with.
+type Directory interface {
+	User(ctx context.Context, userID string) (account.User, error)
+	Lives(ctx context.Context, credentialID string) (bool, error)
+	CredentialMakers(ctx context.Context, userID string) ([]string, error)
+}
+
+// Rules decides about answers by the projects, people and credentials as they are at
+// each question.
+type Rules struct {
+	Levels *RiskLevels
+
+	guard     *access.Guard
+	directory Directory
+}
+
+// New returns the rules of a server. private are its own files and folders, absolute,
+// which no request of low risk reads.
+func New(guard *access.Guard, directory Directory, private []string) *Rules {
+	return &Rules{Levels: &RiskLevels{Private: private}, guard: guard, directory: directory}
+}
+
+// Permission says on which conditions an answer is taken.
+type Permission struct {
+	// RequireSecondApproval: another person must approve, too.
+	RequireSecondApproval bool
+	// InvalidatedApproverID is whoever has approved first and may no longer, "" for nobody.
+	InvalidatedApproverID string
+}
+
+// MayAnswer checks an answer against the rights and rules of the project of its
+// session. The error is [project.ErrHidden] or a [project.ForbiddenError] when the
+// person may not give it.
+func (r *Rules) MayAnswer(ctx context.Context, book *project.Book, me project.Person, given pending.Answer, row pending.Request, ses session.Session) (Permission, error) {
+	in := access.PlaceOf(ses)
+	if row.RequestType != pending.ToolApproval || given.Decision != pending.Allow {
+		return Permission{}, book.May(me, project.Answer, in)
+	}
+	call := project.Call{Tool: row.ToolName, Input: row.ToolInput, CWD: ses.CWD}
+	ruling := book.Approval(in, call, given.UpdatedInput)
+	if err := book.MayApprove(me, in, ruling, row.ToolName); err != nil {
+		return Permission{}, err
+	}
+	for _, g := range granted(given.UpdatedPermissions) {
+		if err := book.MayGrant(me, in, g.reach, ses.CWD, g.mode, g.tools); err != nil {
+			return Permission{}, err
+		}
+	}
+	p := Permission{RequireSecondApproval: ruling.Effect == project.TwoPeople}
+	if first := row.Approval; first != nil {
+		user, err := r.directory.User(ctx, first.Actor.UserID)
+		if err != nil && !errors.Is(err, account.ErrNotFound) {
+			return Permission{}, err
+		}
+		them := project.Person{UserID: user.UserID, Role: user.Role}
+		alive, problem := r.credentialLives(ctx, first.CredentialID)
+		if problem != nil {
+			return Permission{}, problem
+		}
+		if !alive || err != nil || user.Disabled || book.MayApprove(them, in, ruling, row.ToolName) != nil {
+			p.InvalidatedApproverID = first.Actor.UserID
+		}
+	}
+	return p, nil
+}
+
+// Batch is an answer that is one of several given with one confirmation.
+type Batch struct {
+	Decision pending.Decision
+	Changed  bool     // with another input, or with permissions
+	Together []string // ids of all that the confirmation approves; none from a tab that does not say so
+}
+
+// MayBatch checks that an answer can be one of several. The error is one of the
+// ErrBatch values when it cannot.
+func (r *Rules) MayBatch(ctx context.Context, who account.Identity, b Batch, row pending.Request, ses session.Session) error {
+	switch {
+	case row.RequestType != pending.ToolApproval || b.Decision != pending.Allow || b.Changed:
+		return ErrBatchPlain
+	case row.Policy.Restricts():
+		return ErrBatchAlone
+	case r.Levels.Of(row, ses.CWD) != review.Low:
+		return ErrBatchRisk
+	case len(b.Together) == 0:
+		return nil
+	}
+	ids := slices.Compact(slices.Sorted(slices.Values(b.Together)))
+	if len(b.Together) > MaxBatch || len(ids) != len(b.Together) || !slices.Contains(ids, row.RequestID) {
+		return ErrBatchMixed
+	}
+	for _, id := range ids {
+		other, _, _, err := r.guard.Request(ctx, who, project.See, id)
+		switch {
+		case errors.Is(err, pending.ErrNotFound): // its session was deleted since; the others stand
+		case err != nil:
+			return err
+		case other.ToolName != row.ToolName:
+			return ErrBatchMixed
+		}
+	}
+	return nil
+}
+
+// MayJoin checks that the approval of a person counts as the second one beside
+// another's. It returns a [DependentError] when one of the two can act as the other, or
+// somebody else as both, because they made a way to sign in.
+func (r *Rules) MayJoin(ctx context.Context, who account.Identity, first pending.Approval) error {
+	mine, err := r.directory.CredentialMakers(ctx, who.User.UserID)
+	if err != nil {
+		return err
+	}
+	theirs, err := r.directory.CredentialMakers(ctx, first.Actor.UserID)
+	if err != nil && !errors.Is(err, account.ErrNotFound) {
+		return err
+	}
+	made := who.Credential.CreatedBy
+	switch {
+	case slices.Contains(mine, first.Actor.UserID):
+		return &DependentError{Link: LinkMadeYours, First: first.Actor.Name}
+	case slices.Contains(theirs, who.User.UserID):
+		return &DependentError{Link: LinkMadeTheirs, First: first.Actor.Name}
+	case (who.Credential.Kind == account.APIToken || who.Credential.Bound) && made != "" && slices.Contains(theirs, made):
+		return &DependentError{Link: LinkMadeBoth, First: first.Actor.Name}
+	}
+	return nil
+}
+
+// credentialLives reports whether what somebody came with is still good; what is not
+// known is.
+func (r *Rules) credentialLives(ctx context.Context, credentialID string) (bool, error) {
+	if credentialID == "" {
+		return true, nil
+	}
+	return r.directory.Lives(ctx, credentialID)
+}
+
+// grant is what Claude is spared asking by a permission that goes with an approval.
+type grant struct {
+	reach project.Reach
+	mode  string
+	tools []string
+}
+
+// granted reads the permissions that go with an approval. What has a wrong shape is
+// refused by package pending; what nobody knows is taken for what holds everywhere.
+func granted(permissions json.RawMessage) (all []grant) {
+	var list []struct {
+		Type        string        `json:"type"`
+		Mode        string        `json:"mode"`
+		Behavior    string        `json:"behavior"`
+		Destination pending.Scope `json:"destination"`
+		Rules       []struct {
+			ToolName    string `json:"toolName"`
+			RuleContent string `json:"ruleContent"`
+		} `json:"rules"`
+	}
+	_ = json.Unmarshal(permissions, &list)
+	for _, p := range list {
+		g := grant{reach: project.ReachUser}
+		switch p.Destination {
+		case pending.ScopeSession:
+			g.reach = project.ReachSession
+		case pending.ScopeLocal, pending.ScopeProject:
+			g.reach = project.ReachFolder
+		}
+		if p.Type == "setMode" && p.Mode != "default" && p.Mode != "plan" {
+			g.mode = p.Mode
+		}
+		if p.Type == "addRules" && (p.Behavior == "deny" || p.Behavior == "ask") {
+			continue
+		}
+		for _, r := range p.Rules {
+			g.tools = append(g.tools, rule.Rule{Tool: r.ToolName, Content: r.RuleContent}.String())
+		}
+		all = append(all, g)
+	}
+	return all
+}
