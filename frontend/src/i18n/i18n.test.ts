@@ -245,18 +245,20 @@ describe('what the server says', () => {
           const code = readFileSync(join(folder, f), 'utf8')
             .replace(/^\s*\/\/.*$/gm, '')
             .replace(/Log\.\w+\(.*$|\.log\.\w+\(.*$/gm, '')
-          return [...code.matchAll(/((?:refusal\.)?New\(http\.Status\w+, "(\w+)",\s*)?"((?:[^"\\\n]|\\.)*)"/g)].flatMap((m) => {
-            const text = m[3]!.replaceAll('\\"', '"')
-            if (!/^([A-Z%“]).* .*[.?]$/.test(text) || NOT_SHOWN.some((n) => text.startsWith(n))) return []
-            // A code that says all that the sentence says.
-            if (
-              m[2] &&
-              !['invalid', 'invalid_answer', 'not_found', 'exists', 'forbidden'].includes(m[2]) &&
-              Object.hasOwn(CODES, m[2])
-            )
-              return []
-            return said(sample(text)) === sample(text) ? [`${room}/${f}: ${text}`] : []
-          })
+          return [...code.matchAll(/((?:refusal\.)?New\(http\.Status\w+, "(\w+)",\s*)?"((?:[^"\\\n]|\\.)*)"/g)].flatMap(
+            (m) => {
+              const text = m[3]!.replaceAll('\\"', '"')
+              if (!/^([A-Z%“]).* .*[.?]$/.test(text) || NOT_SHOWN.some((n) => text.startsWith(n))) return []
+              // A code that says all that the sentence says.
+              if (
+                m[2] &&
+                !['invalid', 'invalid_answer', 'not_found', 'exists', 'forbidden'].includes(m[2]) &&
+                Object.hasOwn(CODES, m[2])
+              )
+                return []
+              return said(sample(text)) === sample(text) ? [`${room}/${f}: ${text}`] : []
+            },
+          )
         })
     })
     expect(untold.toSorted()).toEqual([])
