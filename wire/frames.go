@@ -1,5 +1,5 @@
 // Package wire holds the JSON that browsers and scripts exchange with the server, as
-// docs/wire.md describes it: the frames and commands of the WebSocket, the bodies of
+// docs/integrating describes it: the frames and commands of the WebSocket, the bodies of
 // REST, and their conversion from the types of the packages below.
 //
 // The structs are the source. Their JSON Schema (testdata/schema.json), the
