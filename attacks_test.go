@@ -117,7 +117,7 @@ var attackList = []attack{
 	proved(69, "calls that break the protocol", "mcpapi.TestMalformedRequests"),
 	{number: 70, what: "state that a client hands back", cannot: "The door hands out none; a ticket is looked up in the session of its token."},
 	proved(71, "a flood of questions", "mcpapi.TestFlood", "mcpapi.TestFloodOutlivesTheServer"),
-	proved(72, "questions that pretend", "mcpapi.TestHostileQuestions", "mcpapi.TestAskerIsNamed", "frontend/src/pending/hidden.test.ts: what cannot be seen is named where it stands"),
+	proved(72, "questions that pretend", "mcpapi.TestHostileQuestions", "mcpapi.TestAskerIsNamed", "frontend/src/text/hidden.test.ts: what cannot be seen is named where it stands"),
 	proved(73, "results in the wrong session", "mcpapi.TestSessionsNeverSeeEachOther"),
 	proved(74, "ids of odd types", "mcpapi.TestIDsComeBack"),
 
@@ -130,9 +130,9 @@ var attackList = []attack{
 	proved(80, "forged lines in the log", "wsapi.TestLogKeepsNoSecretAndNoForgery"),
 	proved(81, "secrets in logs and figures", "wsapi.TestLogKeepsNoSecretAndNoForgery", "shim.TestWhatTheCLIGets"),
 	proved(82, "figures and profiles for strangers", "wsapi.TestEveryRouteRefuses/7.82 figures for a viewer", "wsapi.TestEveryRouteRefuses/7.82 figures for a member", "wsapi.TestEveryRouteRefuses/7.21", "wsapi.TestPathsThatAreNotThere"),
-	proved(83, "text that is slow to show", "frontend/src/ui/effort.test.ts: a megabyte of markdown takes bounded effort", "frontend/src/ui/effort.test.ts: twice the text takes about twice the steps",
-		"frontend/src/ui/effort.test.ts: a megabyte is few elements", "review.TestBounds"),
-	proved(84, "markup in what Claude says", "frontend/src/ui/markdown.test.ts: raw HTML is text", "frontend/src/ui/markdown.test.ts: links lead to the web only"),
+	proved(83, "text that is slow to show", "frontend/src/text/effort.test.ts: a megabyte of markdown takes bounded effort", "frontend/src/text/effort.test.ts: twice the text takes about twice the steps",
+		"frontend/src/text/effort.test.ts: a megabyte is few elements", "review.TestBounds"),
+	proved(84, "markup in what Claude says", "frontend/src/text/markdown.test.ts: raw HTML is text", "frontend/src/text/markdown.test.ts: links lead to the web only"),
 	proved(85, "being led elsewhere after signing in", "frontend/src/account/SignIn.test.ts: is no place to go on to"),
 	{number: 86, what: "weaknesses in what we build on", proofs: []string{"cmd/sayso.TestReleaseCanBeVerified"},
 		open: "govulncheck was seen to find a weakness in a database made up for it and none in an empty one; the real one, and npm's, did not answer where this was built. No release was made yet, so there is no key of ours to verify one with."},
@@ -158,9 +158,9 @@ var attackList = []attack{
 
 	// What is shown is all there is.
 	proved(102, "a plan or a question of which a part is not shown", "frontend/src/pending/shown.test.ts: shows every letter, digit and sign of what is approved, or says which line it does not", "frontend/src/pending/shown.test.ts: says which line is not shown, and nothing of one that is", "frontend/src/pending/shown.test.ts: lists what it does not show, whatever it is called"),
-	proved(103, "characters that hide, turn or pile up in any text of a card", "frontend/src/pending/shown.test.ts: invisible and turning characters are marked, in words and in code", "frontend/src/pending/hidden.test.ts: letters that are drawn as nothing are marked, in words too"),
+	proved(103, "characters that hide, turn or pile up in any text of a card", "frontend/src/pending/shown.test.ts: invisible and turning characters are marked, in words and in code", "frontend/src/text/hidden.test.ts: letters that are drawn as nothing are marked, in words too"),
 	proved(104, "a field of a tool call that its card does not know", "frontend/src/pending/shown.test.ts: shows each field of its input, those that are not known among them", "frontend/src/pending/shown.test.ts: shows a known field that is not what it expects", "frontend/src/pending/shown.test.ts: an Edit that also has a list of edits shows the edit that runs"),
-	proved(105, "a difference too large to be compared, and approving what only rushed past", "frontend/src/pending/compare.test.ts: the clock has no part in it", "frontend/src/pending/compare.test.ts: 500 lines of which a third changed are counted right", "frontend/src/pending/seen.test.ts: the end alone is not the whole: what was jumped over is still to be seen"),
+	proved(105, "a difference too large to be compared, and approving what only rushed past", "frontend/src/text/compare.test.ts: the clock has no part in it", "frontend/src/text/compare.test.ts: 500 lines of which a third changed are counted right", "frontend/src/pending/seen.test.ts: the end alone is not the whole: what was jumped over is still to be seen"),
 
 	// What the CLI says, and what was edited.
 	proved(106, "an edited approval that is told afterwards as what was proposed", "orchestrator.TestTranscriptShowsWhatRan", "orchestrator.TestCallOfAHookShowsWhatRan",
@@ -186,8 +186,8 @@ var attackList = []attack{
 		"frontend/src/pending/danger.test.ts: is short and can be typed, whatever the text and its marks are", "frontend/src/pending/press.test.ts: what is held counts at the end of its moment",
 		"e2e/tests/cards.spec.ts: what can do much harm is marked, and takes more than one press"),
 	proved(113, "an approval by a slip of the finger that counts at once", "frontend/src/pending/undoing.test.ts: covers by default every approval by touch, and on the desk all above low risk and in bulk"),
-	proved(114, "what one person decided or wrote, sent or shown with the sign-in of the next", "frontend/src/wsapi/socket.test.ts: what one decided without a connection is sent for them, and with nobody else’s sign-in",
-		"frontend/src/core/owner.test.ts: an outbox sends what its person decided, and has it again when they come back", "frontend/src/core/owner.test.ts: what is half written is shown to whoever wrote it, and to nobody else",
+	proved(114, "what one person decided or wrote, sent or shown with the sign-in of the next", "frontend/src/connection/socket.test.ts: what one decided without a connection is sent for them, and with nobody else’s sign-in",
+		"frontend/src/connection/owner.test.ts: an outbox sends what its person decided, and has it again when they come back", "frontend/src/connection/owner.test.ts: what is half written is shown to whoever wrote it, and to nobody else",
 		"wsapi.TestCommandOfAnotherPerson"),
 
 	// Credentials stay within their bounds.

@@ -13,7 +13,7 @@ import type {
   ProcessState,
   Request,
   ServerFrame,
-} from '../frontend/src/wsapi/messages.gen.ts'
+} from '../frontend/src/wire/messages.gen.ts'
 import { root } from './machine.ts'
 
 const golden = <T>(name: string): T =>

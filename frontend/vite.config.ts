@@ -10,14 +10,14 @@ const chunks = [
   ['app', '/src/main.ts'],
   ['session', '/src/session/SessionView.vue'],
   ['cards', '/src/pending/cards.ts'],
-  ['text', '/src/ui/markdown.ts'],
+  ['text', '/src/text/markdown.ts'],
   // What stands around each session, a moment after it.
   ...[
-    'wsapi/NoticeBar.vue',
+    'shell/NoticeBar.vue',
     'session/Lately.vue',
     'environment/EnvironmentBanner.vue',
     'inbox/InboxLink.vue',
-    'keys/Keyboard.vue',
+    'shell/Keyboard.vue',
     'admin/AdminLink.vue',
     'session/SessionMenu.vue',
     'session/CatchUp.vue',

@@ -18,7 +18,7 @@ import (
 // written ones are not current.
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
-	checkGolden(t, filepath.Join("..", "frontend", "src", "wsapi", "messages.gen.ts"), []byte(typescript(t)))
+	checkGolden(t, filepath.Join("..", "frontend", "src", "wire", "messages.gen.ts"), []byte(typescript(t)))
 }
 
 func typescript(t *testing.T) string {

@@ -14,7 +14,7 @@ import (
 )
 
 // contentSecurityPolicy lets the app load nothing but itself and turn text into
-// markup only through the policies named, of frontend/src/ui/markdown.ts, those
+// markup only through the policies named, of frontend/src/text/markdown.ts, those
 // that name our own workers, and of Vue: everything Claude says is hostile.
 const contentSecurityPolicy = "default-src 'self'; script-src 'self'; style-src 'self'; worker-src 'self'; " +
 	"connect-src 'self'; img-src 'self' blob: data:; font-src 'self'; object-src 'none'; base-uri 'none'; " +

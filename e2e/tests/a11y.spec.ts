@@ -13,7 +13,7 @@ import type {
   Session,
   Template,
   TerminalSession,
-} from '../../frontend/src/wsapi/messages.gen.ts'
+} from '../../frontend/src/wire/messages.gen.ts'
 import { expectAccessible } from '../a11y.ts'
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'

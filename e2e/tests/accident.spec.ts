@@ -1,7 +1,7 @@
 import { devices } from '@playwright/test'
 
 import { command as risk, tool } from '../../frontend/src/testcards.ts'
-import type { Request } from '../../frontend/src/wsapi/messages.gen.ts'
+import type { Request } from '../../frontend/src/wire/messages.gen.ts'
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { Stage } from '../stage.ts'

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import type { Locator } from '@playwright/test'
 
 import { command, FORMS, KINDS, tool } from '../../frontend/src/testcards.ts'
-import type { Preview, ProcessState, Request } from '../../frontend/src/wsapi/messages.gen.ts'
+import type { Preview, ProcessState, Request } from '../../frontend/src/wire/messages.gen.ts'
 import { expect, test } from '../fixtures.ts'
 import { Stage } from '../stage.ts'
 

@@ -4,7 +4,7 @@ import type { Locator } from '@playwright/test'
 
 import { App } from '../app.ts'
 import { awayMessages, expect, signInContext, test } from '../fixtures.ts'
-import type { Request } from '../../frontend/src/wsapi/messages.gen.ts'
+import type { Request } from '../../frontend/src/wire/messages.gen.ts'
 import { bash, prompt, text } from '../script.ts'
 import { Stage } from '../stage.ts'
 

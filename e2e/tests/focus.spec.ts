@@ -1,7 +1,7 @@
 import type { Locator, Page } from '@playwright/test'
 
 import { FORMS, KINDS, request as asked } from '../../frontend/src/testcards.ts'
-import type { Person, PersonLimit, Project, ProjectChange, SignIn } from '../../frontend/src/wsapi/messages.gen.ts'
+import type { Person, PersonLimit, Project, ProjectChange, SignIn } from '../../frontend/src/wire/messages.gen.ts'
 import { expect, test } from '../fixtures.ts'
 import { Hands } from '../hands.ts'
 import { Stage } from '../stage.ts'

@@ -12,7 +12,7 @@ import {
   type Refusal,
   type SignIn,
   type TrustedFolder,
-} from '../../frontend/src/wsapi/messages.gen.ts'
+} from '../../frontend/src/wire/messages.gen.ts'
 import { DESK, expectAccessible, PHONE } from '../a11y.ts'
 import { expect, test } from '../fixtures.ts'
 import { root } from '../machine.ts'

@@ -1,7 +1,7 @@
 import { devices, type CDPSession, type Page } from '@playwright/test'
 
 import { asks, command as risk, file, lines, question, tool } from '../../frontend/src/testcards.ts'
-import type { HeldAnswer, PendingRequestResponse, Request, ServerFrame } from '../../frontend/src/wsapi/messages.gen.ts'
+import type { HeldAnswer, PendingRequestResponse, Request, ServerFrame } from '../../frontend/src/wire/messages.gen.ts'
 import { expect, test } from '../fixtures.ts'
 import { Stage } from '../stage.ts'
 

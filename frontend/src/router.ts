@@ -1,5 +1,5 @@
 import { createRouter, createWebHistory } from 'vue-router'
-import Shell from './Shell.vue'
+import Shell from './shell/Shell.vue'
 
 export const router = createRouter({
   history: createWebHistory(),

@@ -1,4 +1,4 @@
-import type { FilePreview, Preview, Question, Request, RiskMark } from './wsapi/messages.gen'
+import type { FilePreview, Preview, Question, Request, RiskMark } from './wire/messages.gen'
 
 // Every kind of card: what is asked, and what the server says of it. The unit
 // tests mount them, the browser tests show them in the built app.

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Item, ProcessState, Request, Transcript } from '@/wsapi/messages.gen'
+import type { Item, ProcessState, Request, Transcript } from './wire/messages.gen'
 
 // Frames of what a died process leaves behind, made from the golden ones that
 // the Go tests write, so that they keep to the shape of the wire.

@@ -1,7 +1,7 @@
-import { rest, RefusedError } from '@/wsapi/rest'
-import { sentence } from '@/wsapi/sentence'
+import { rest, RefusedError } from '@/connection/rest'
+import { sentence } from '@/connection/sentence'
 import { t } from '@/i18n'
-import type { Login, Me } from '@/wsapi/messages.gen'
+import type { Login, Me } from '@/wire/messages.gen'
 
 /** Signs in; who that is, or a sentence when it failed. */
 export async function signIn(body: Login): Promise<Me | string> {

@@ -24,8 +24,8 @@ import type {
   Link,
   LinkList,
   LinkNew,
-} from '@/wsapi/messages.gen'
-import { call, signedIn } from '@/wsapi/rest'
+} from '@/wire/messages.gen'
+import { call, signedIn } from '@/connection/rest'
 
 const one = (path: string, id: string) => `${path}/${encodeURIComponent(id)}`
 

@@ -1,5 +1,5 @@
 import type { Component } from 'vue'
-import type { Role } from '@/wsapi/messages.gen'
+import type { Role } from '@/wire/messages.gen'
 import { words } from './words'
 
 export interface Page {
@@ -44,7 +44,7 @@ export const PAGES: readonly Page[] = [
       return words.pages.projects
     },
     role: 'viewer',
-    load: () => import('@/project/Projects.vue'),
+    load: () => import('./Projects.vue'),
   },
   {
     name: 'grants',
@@ -79,6 +79,3 @@ export const PAGES: readonly Page[] = [
     load: () => import('./Settings.vue'),
   },
 ]
-
-const RANK: Record<Role, number> = { viewer: 1, member: 2, admin: 3 }
-export const atLeast = (role: Role, want: Role) => RANK[role] >= RANK[want]

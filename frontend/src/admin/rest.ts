@@ -13,8 +13,8 @@ import type {
   SignInList,
   TrustedFolderList,
   TrustRevoke,
-} from '@/wsapi/messages.gen'
-import { call } from '@/wsapi/rest'
+} from '@/wire/messages.gen'
+import { call } from '@/connection/rest'
 
 const one = (path: string, id: string) => `${path}/${encodeURIComponent(id)}`
 const query = (values: Record<string, string>) => {

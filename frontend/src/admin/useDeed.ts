@@ -1,5 +1,5 @@
 import { ref } from 'vue'
-import { sentence } from '@/wsapi/sentence'
+import { sentence } from '@/connection/sentence'
 
 /** One thing at a time that a person has the server do, and what became of it. */
 export function useDeed(after: () => Promise<void> = async () => undefined) {

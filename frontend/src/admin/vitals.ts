@@ -1,6 +1,6 @@
 import { onBeforeUnmount, onMounted, shallowRef } from 'vue'
-import type { Process, ProcessSample } from '@/wsapi/messages.gen'
-import { sentence } from '@/wsapi/sentence'
+import type { Process, ProcessSample } from '@/wire/messages.gen'
+import { sentence } from '@/connection/sentence'
 import { admin } from './rest'
 
 // The states themselves come over the WebSocket. What only the server knows of a

@@ -1,6 +1,6 @@
 import { shallowRef } from 'vue'
-import type { Environment } from '@/wsapi/messages.gen'
-import { rest } from '@/wsapi/rest'
+import type { Environment } from '@/wire/messages.gen'
+import { rest } from '@/connection/rest'
 
 /** What sessions can run on here; null until the server has said. */
 export const environment = shallowRef<Environment | null>(null)

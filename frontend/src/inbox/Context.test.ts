@@ -1,11 +1,11 @@
 import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, expect, test, vi } from 'vitest'
-import type { Known } from '@/core/reducer'
-import { useSessions } from '@/session/sessions'
+import type { Known } from '@/state/reducer'
+import { useSessions } from '@/state/sessions'
 import { golden } from '@/testframes'
-import { portKey, type Port } from '@/wsapi/port'
-import type { ProcessState } from '@/wsapi/messages.gen'
+import { portKey, type Port } from '@/connection/port'
+import type { ProcessState } from '@/wire/messages.gen'
 import Context from './Context.vue'
 
 enableAutoUnmount(afterEach)

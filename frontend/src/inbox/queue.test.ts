@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { asks, process, question, request } from '@/pending/testdock'
-import type { Known } from '@/core/reducer'
-import type { Request } from '@/wsapi/messages.gen'
+import type { Known } from '@/state/reducer'
+import type { Request } from '@/wire/messages.gen'
 import { after, batchable, matches, mayJoin, MOST, NO_FILTER, ordered } from './queue'
 
 const session: Known = { ...process([]), updated_at: 1 }

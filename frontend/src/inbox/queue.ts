@@ -1,7 +1,7 @@
-import type { Known } from '@/core/reducer'
+import type { Known } from '@/state/reducer'
 import { needsOwnLook, obstacle, type Facts } from '@/pending/decide'
 import { may, mayApprove } from '@/project/rights'
-import type { Level, Request, Role } from '@/wsapi/messages.gen'
+import type { Level, Request, Role } from '@/wire/messages.gen'
 
 /** One line of the inbox. */
 export interface Waiting {

@@ -1,5 +1,5 @@
 import { reactive } from 'vue'
-import { onOwner, ownKey } from '@/core/owner'
+import { onOwner, ownKey } from '@/connection/owner'
 
 const key = () => ownKey('snoozed')
 const SNOOZE_MS = 10 * 60_000

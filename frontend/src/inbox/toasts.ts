@@ -1,5 +1,5 @@
 import { ref, shallowRef } from 'vue'
-import { onOwner } from '@/core/owner'
+import { onOwner } from '@/connection/owner'
 
 /**
  * The requests of which a toast was closed here, by request_id. A server that was

@@ -1,5 +1,5 @@
-import type { WaitList } from '@/wsapi/messages.gen'
-import { call } from '@/wsapi/rest'
+import type { WaitList } from '@/wire/messages.gen'
+import { call } from '@/connection/rest'
 
 /** How long Claude waited for people in a session since midnight here, in seconds. `skew` is how far the server's clock is ahead. */
 export async function waitedToday(sessionID: string, skew: number): Promise<number> {

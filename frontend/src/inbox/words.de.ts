@@ -52,11 +52,6 @@ export const words: typeof english = {
   back: 'Zurück zum Eingang',
   nextOne: 'Nächste Anfrage',
   handOff: 'Auf dem Telefon öffnen',
-  handOffCode: 'Ein QR-Code der Adresse darunter',
-  handOffCopy: 'Die Adresse kopieren',
-  handOffHint: 'Sie enthält kein Passwort: Wer sie öffnet, meldet sich selbst an.',
-  handOffHere:
-    'Diese Adresse führt nur auf diesen Rechner. Ein Telefon braucht die, unter der der Server von außen zu erreichen ist.',
   kept: 'Dein Text steht im Nachrichtenfeld der Sitzung.',
   fate: {
     over: 'Diese Anfrage ist nicht mehr offen.',

@@ -51,11 +51,6 @@ export const words = {
   back: 'Back to the inbox',
   nextOne: 'Next request',
   handOff: 'Open on the phone',
-  handOffCode: 'A QR code of the address below',
-  handOffCopy: 'Copy the address',
-  handOffHint: 'It holds no password: whoever opens it signs in as themselves.',
-  handOffHere:
-    'This address leads to this machine only. A phone needs the one that the server is reached at from outside.',
   kept: 'Your text is in the message field of the session.',
   fate: {
     over: 'This request is no longer open.',

@@ -1,6 +1,6 @@
 import { flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
-import { setOwner } from '@/core/owner'
+import { setOwner } from '@/connection/owner'
 import { follow } from './mine'
 import { remap, remapped } from './table'
 

@@ -1,9 +1,9 @@
 import { ref, watch } from 'vue'
-import { onOwner, owner } from '@/core/owner'
+import { onOwner, owner } from '@/connection/owner'
 import { language } from '@/i18n'
-import type { Preferences, PreferencesChange } from '@/wsapi/messages.gen'
-import { call } from '@/wsapi/rest'
-import { sentence } from '@/wsapi/sentence'
+import type { Preferences, PreferencesChange } from '@/wire/messages.gen'
+import { call } from '@/connection/rest'
+import { sentence } from '@/connection/sentence'
 import { setSingleKeys, singleKeys } from './single'
 import { cleaned, remap, remapped } from './table'
 

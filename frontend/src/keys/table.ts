@@ -6,7 +6,7 @@
 // The rows of a card are heard by the card itself, which knows when it may decide.
 
 import { shallowRef } from 'vue'
-import { onOwner, ownKey } from '@/core/owner'
+import { onOwner, ownKey } from '@/connection/owner'
 import { singleKeys } from './single'
 
 export type Scope = 'everywhere' | 'session' | 'card' | 'inbox'

@@ -1,6 +1,6 @@
 import { nextTick } from 'vue'
 import { beforeEach, expect, test, vi } from 'vitest'
-import type { Request } from '@/wsapi/messages.gen'
+import type { Request } from '@/wire/messages.gen'
 import { answeredAll, armed, button, dock, has, looked, newHour, request } from './testdock'
 
 // After a decision nothing that can be decided comes to where the finger or the

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Form, Question } from '@/wsapi/messages.gen'
+import type { Form, Question } from '@/wire/messages.gen'
 import {
   answered,
   blank,

@@ -1,4 +1,4 @@
-import type { Form, Question, Request, Response } from '@/wsapi/messages.gen'
+import type { Form, Question, Request, Response } from '@/wire/messages.gen'
 
 /** What a person has filled in for one question so far. */
 export interface QuestionDraft {

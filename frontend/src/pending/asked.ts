@@ -1,4 +1,4 @@
-import type { Request } from '@/wsapi/messages.gen'
+import type { Request } from '@/wire/messages.gen'
 import { serverOf } from './asker'
 import { asInput, type ToolInput } from './edit'
 

@@ -1,5 +1,5 @@
 import { t } from '@/i18n'
-import type { Request } from '@/wsapi/messages.gen'
+import type { Request } from '@/wire/messages.gen'
 
 /** What is needed of a session to name its Claude. */
 export interface Home {

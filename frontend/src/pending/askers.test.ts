@@ -1,10 +1,10 @@
 import { enableAutoUnmount, flushPromises, type VueWrapper } from '@vue/test-utils'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
-import { engine } from '@/ui/engine'
-import { RefusedError, rest } from '@/wsapi/rest'
-import type { Question, Request } from '@/wsapi/messages.gen'
-import { shown } from './hidden'
+import { engine } from '@/text/engine'
+import { RefusedError, rest } from '@/connection/rest'
+import type { Question, Request } from '@/wire/messages.gen'
+import { shown } from '@/text/hidden'
 import { reasonOf } from './title'
 import { armed, asks, button, dock, has, key, newHour, NOW, off, question, request } from './testdock'
 
@@ -171,7 +171,7 @@ describe('a form', () => {
   })
 
   test('shows the preview of what is chosen, as markdown with which nothing can be done', async () => {
-    engine.value = await import('@/ui/markdown')
+    engine.value = await import('@/text/markdown')
     const q = question('q', 'select', ['A', 'B'])
     q.options[0]!.preview = '# One'
     q.options[1]!.preview = '**Two** [x](https://evil.example) ![i](https://evil.example/i.png) <b>raw</b>'
@@ -188,7 +188,7 @@ describe('a form', () => {
   })
 
   test('renders questions and descriptions inertly, with hidden characters shown', async () => {
-    engine.value = await import('@/ui/markdown')
+    engine.value = await import('@/text/markdown')
     const q = question('q', 'select', ['A\u202e'], {
       question: 'Use `go` **now**?\u200b',
       description: 'See [here](javascript:alert(1))',

@@ -5,7 +5,7 @@ import { askedDifferently, orphaned, questionAskedDifferently } from '@/testfram
 import { command, file, NOTHING } from '@/testcards'
 import { arrive } from '@/testsetup'
 import { narrow } from '@/ui/narrow'
-import type { ProcessState, Request } from '@/wsapi/messages.gen'
+import type { ProcessState, Request } from '@/wire/messages.gen'
 import RequestDock from './RequestDock.vue'
 import {
   answeredAll,

@@ -1,6 +1,6 @@
-import { compare, MOST_STEPS } from './compare'
-import { numbered } from './diff'
-import { MOST_LINES } from './few'
+import { compare, MOST_STEPS } from '@/text/compare'
+import { numbered } from '@/text/diff'
+import { MOST_LINES } from '@/text/few'
 
 interface Word {
   kind: 'same' | 'add' | 'del'

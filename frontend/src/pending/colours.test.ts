@@ -2,8 +2,9 @@ import { flushPromises, mount } from '@vue/test-utils'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { wordsOf } from './changes'
-import { placesOfLines, placesOfText, placesOfWords, type Place } from './colours'
-import { diffOf } from './diff'
+import { placesOfLines, placesOfText, placesOfWords } from './colours'
+import type { Place } from './painting'
+import { diffOf } from '@/text/diff'
 import DiffText from './DiffText.vue'
 
 const text = fc
@@ -80,7 +81,7 @@ describe('each piece that is shown is found where it stands in the texts that we
 })
 
 const page = vi.hoisted(() => ({ registry: new Map<string, Set<StaticRange>>(), told: [] as (() => void)[] }))
-vi.mock('@/ui/highlight', () => ({
+vi.mock('@/text/highlight', () => ({
   paints: () => true,
   languageOf: (path: string) => path.split('.').at(-1),
   highlightOf: (name: string) => page.registry.get(name) ?? page.registry.set(name, new Set()).get(name)!,

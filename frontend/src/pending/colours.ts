@@ -1,26 +1,9 @@
 import { onBeforeUnmount, watch, type Ref } from 'vue'
-import type { DiffLine } from './diff'
+import type { DiffLine } from '@/text/diff'
+import type { Painting, Place } from './painting'
 
 // Where the pieces of a difference stand in the two texts that were compared: these
 // are coloured whole, as the language of a line can depend on all lines before it.
-
-/** Where the text of one element begins, in characters. */
-export interface Place {
-  side: 'before' | 'after'
-  from: number
-}
-
-/** What is to be coloured: the children of an element, in their order. */
-export interface Painting {
-  /** Of the file; its name says the language. */
-  path: string
-  before: string
-  after: string
-  /** Of each child; null for one that has no text of either. */
-  places: readonly (Place | null)[]
-  /** Lines of a difference, in which words are marked too. */
-  lines?: readonly DiffLine[]
-}
 
 // Beyond this, in characters of both texts, it stays plain: nobody reads so much in a
 // card, and each piece in a colour is work for every frame.

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { RiskMark } from '@/wsapi/messages.gen'
+import type { RiskMark } from '@/wire/messages.gen'
 import { dangerousWord } from './danger'
 
 const mark = (text: string, part: string, more: Partial<RiskMark> = {}): RiskMark => ({

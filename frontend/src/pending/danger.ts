@@ -1,4 +1,4 @@
-import type { RiskMark } from '@/wsapi/messages.gen'
+import type { RiskMark } from '@/wire/messages.gen'
 
 const RANK = { low: 1, medium: 2, high: 3 }
 const MAX_CHARS = 40

@@ -1,4 +1,4 @@
-import type { Level, Request } from '@/wsapi/messages.gen'
+import type { Level, Request } from '@/wire/messages.gen'
 import type { Phase } from './phase'
 
 // The one rule that says whether a request may be decided now. Buttons, keys, the

@@ -1,8 +1,8 @@
 import { reactive } from 'vue'
-import { answerTo } from '@/core/outbox'
-import { onOwner } from '@/core/owner'
-import type { useSessions } from '@/session/sessions'
-import type { Request } from '@/wsapi/messages.gen'
+import { answerTo } from '@/wire/commands'
+import { onOwner } from '@/connection/owner'
+import type { useSessions } from '@/state/sessions'
+import type { Request } from '@/wire/messages.gen'
 
 /** Whether this person has decided a request that is still there: the answer is in flight, is held, or is the first of two. */
 export function decidedHere(store: ReturnType<typeof useSessions>, r: Request): boolean {

@@ -1,6 +1,6 @@
 import { onScopeDispose, ref, shallowReactive, watch, type Ref } from 'vue'
-import { Drafts } from '@/core/drafts'
-import { onOwner } from '@/core/owner'
+import { Drafts } from '@/connection/drafts'
+import { onOwner } from '@/connection/owner'
 
 export const drafts = new Drafts(localStorage)
 

@@ -1,7 +1,7 @@
 import { standardKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands'
 import { Compartment, EditorState } from '@codemirror/state'
 import { EditorView, highlightSpecialChars, keymap, lineNumbers, type KeyBinding } from '@codemirror/view'
-import { codeOf, HIDDEN, nameOf } from './hidden'
+import { codeOf, HIDDEN, nameOf } from '@/text/hidden'
 import { words } from './words'
 
 /** What may be changed about an editor while it is open. */

@@ -1,18 +1,5 @@
-import { createApp } from 'vue'
-import { useSessions } from '@/session/sessions'
-import { call } from '@/wsapi/rest'
-import HeldToast from './HeldToast.vue'
-
-let shown = false
-
-/** Offers, from now on, to take back what the server holds of this person's answers. */
-export function offerBack(): void {
-  if (shown) return
-  shown = true
-  const host = document.createElement('div')
-  document.body.append(host)
-  createApp(HeldToast, { store: useSessions() }).mount(host)
-}
+import { useSessions } from '@/state/sessions'
+import { call } from '@/connection/rest'
 
 /** Takes back the answers that are seen here to be held, and none given since; each that cannot be is an error, the first of which is thrown. */
 export async function takeBack(requestIDs: readonly string[]): Promise<void> {

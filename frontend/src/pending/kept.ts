@@ -1,4 +1,4 @@
-import type { Request } from '@/wsapi/messages.gen'
+import type { Request } from '@/wire/messages.gen'
 import { joined, type FormDraft } from './answer'
 import { drafts } from './drafts'
 

@@ -1,4 +1,4 @@
-import type { LineEnds } from '@/wsapi/messages.gen'
+import type { LineEnds } from '@/wire/messages.gen'
 
 /** How the lines of a text end, '' when there is one line without an end. */
 export type Ends = LineEnds | ''

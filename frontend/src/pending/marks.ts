@@ -1,5 +1,5 @@
-import type { RiskMark } from '@/wsapi/messages.gen'
-import { few } from './few'
+import type { RiskMark } from '@/wire/messages.gen'
+import { few } from '@/text/few'
 
 interface Segment {
   text: string

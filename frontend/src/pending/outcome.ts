@@ -1,6 +1,6 @@
 import { t } from '@/i18n'
-import { useSessions } from '@/session/sessions'
-import type { Request, Resolved } from '@/wsapi/messages.gen'
+import { useSessions } from '@/state/sessions'
+import type { Request, Resolved } from '@/wire/messages.gen'
 import { whoOf } from './asker'
 
 /** What is said of a request that ended otherwise than by this tab. */

@@ -1,8 +1,8 @@
-import { highlightOf, languageOf, paints, spansOf } from '@/ui/highlight'
-import { KINDS, type Spans } from '@/ui/kinds'
+import { highlightOf, languageOf, paints, spansOf } from '@/text/highlight'
+import { KINDS, type Spans } from '@/text/kinds'
 import { wordsOf } from './changes'
-import type { Painting, Place } from './colours'
-import type { DiffLine } from './diff'
+import type { Painting, Place } from './painting'
+import type { DiffLine } from '@/text/diff'
 
 // Paints a difference with CSS custom highlights, as ui/highlight.ts does a block of
 // code: over text that is there already.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Entry } from '@/core/outbox'
-import type { Ack } from '@/wsapi/messages.gen'
+import type { Entry } from '@/wire/commands'
+import type { Ack } from '@/wire/messages.gen'
 import { phaseOf } from './phase'
 
 const entry = (sent_at: number | null): Entry => ({

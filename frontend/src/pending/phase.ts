@@ -1,6 +1,6 @@
-import { answerTo, type Entry } from '@/core/outbox'
+import { answerTo, type Entry } from '@/wire/commands'
 import { t } from '@/i18n'
-import type { Ack } from '@/wsapi/messages.gen'
+import type { Ack } from '@/wire/messages.gen'
 
 /** Where the answer of this tab to a request stands. */
 export type Phase =

@@ -5,7 +5,7 @@ import { command, file, KINDS, lines, NOTHING, tool } from '@/testcards'
 import { arrive } from '@/testsetup'
 import { PAYLOADS } from '@/testpayloads'
 import { batchable } from '@/inbox/queue'
-import type { Request, RiskMark } from '@/wsapi/messages.gen'
+import type { Request, RiskMark } from '@/wire/messages.gen'
 import { findings, segments } from './marks'
 import { headings } from './plan'
 import {

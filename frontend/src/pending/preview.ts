@@ -1,7 +1,7 @@
 import { computed, onScopeDispose, ref, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
-import type { Preview, Request } from '@/wsapi/messages.gen'
-import { onOwner } from '@/core/owner'
-import { call, RefusedError } from '@/wsapi/rest'
+import type { Preview, Request } from '@/wire/messages.gen'
+import { onOwner } from '@/connection/owner'
+import { call, RefusedError } from '@/connection/rest'
 import type { ToolInput } from './edit'
 
 /** How long after the last key an edited input is looked at again. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Known } from '@/core/reducer'
-import type { Request } from '@/wsapi/messages.gen'
+import type { Known } from '@/state/reducer'
+import type { Request } from '@/wire/messages.gen'
 import { resumingOf } from './resuming'
 
 const LEFT = 1_000_000

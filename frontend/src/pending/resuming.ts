@@ -1,4 +1,4 @@
-import type { Departed, Known } from '@/core/reducer'
+import type { Departed, Known } from '@/state/reducer'
 
 // A server that resumes by itself does so at once; one that does not, never.
 const RESUMES_WITHIN_MS = 15_000

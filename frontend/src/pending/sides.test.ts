@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { DiffLine } from './diff'
+import type { DiffLine } from '@/text/diff'
 import { rowsOf } from './sides'
 
 const rows = (kinds: string) =>

@@ -1,6 +1,6 @@
 import { ref } from 'vue'
 import { single } from '@/ui/narrow'
-import type { DiffLine } from './diff'
+import type { DiffLine } from '@/text/diff'
 
 const KEY = 'sayso:diff'
 

@@ -2,12 +2,14 @@ import { mount, type VueWrapper } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { vi } from 'vitest'
 import { nextTick, ref } from 'vue'
-import { useSessions } from '@/session/sessions'
+import { useSessions } from '@/state/sessions'
 import { asks as form, request as card } from '@/testcards'
 import { arrive } from '@/testsetup'
-import type { Ack, Preview, ProcessState, Question, Request } from '@/wsapi/messages.gen'
-import { portKey, type Answer, type Port } from '@/wsapi/port'
-import { loaded, Visit } from './forms'
+import type { Ack, Preview, ProcessState, Question, Request } from '@/wire/messages.gen'
+import ToastHost from '@/ui/ToastHost.vue'
+import { portKey, type Answer, type Port } from '@/connection/port'
+import { loaded } from './loadForms'
+import { Visit } from './visit'
 import { AFTER_EDIT_MS } from './preview'
 import RequestDock from './RequestDock.vue'
 
@@ -79,6 +81,8 @@ export function newHour(): void {
   NOW += 3_600_000
 }
 
+let toasts: VueWrapper | null = null
+
 /** A dock on a store that the test speaks to in the place of the socket. */
 export function dock(requests: Request[], role: 'viewer' | 'member' = 'member') {
   const pinia = createPinia()
@@ -137,6 +141,8 @@ export function dock(requests: Request[], role: 'viewer' | 'member' = 'member') 
     },
     { attachTo: document.body, global: { plugins: [pinia], provide: { [portKey as symbol]: port } } },
   )
+  toasts?.unmount()
+  toasts = mount(ToastHost, { attachTo: document.body, global: { plugins: [pinia] } })
   return {
     wrapper,
     store,

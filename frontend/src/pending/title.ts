@@ -1,9 +1,9 @@
 import { t } from '@/i18n'
 import type { IconName } from '@/ui/Icon.vue'
-import type { Request } from '@/wsapi/messages.gen'
+import type { Request } from '@/wire/messages.gen'
 import { whoOf } from './asker'
 import { asInput } from './edit'
-import { shownPath } from './path'
+import { shownPath } from '@/text/path'
 
 /** What a request is about: for the head of its card and the line in a list. */
 export interface Title {

@@ -1,9 +1,9 @@
 import { createPinia, setActivePinia } from 'pinia'
 import { effectScope, nextTick } from 'vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { useSessions } from '@/session/sessions'
-import type { KeptDraft } from '@/wsapi/messages.gen'
-import type { Port } from '@/wsapi/port'
+import { useSessions } from '@/state/sessions'
+import type { KeptDraft } from '@/wire/messages.gen'
+import type { Port } from '@/connection/port'
 import { drafts, live, merges, useDraft } from './drafts'
 import { settle, travel, wordsOf } from './travel'
 

@@ -1,7 +1,7 @@
 import { watch } from 'vue'
-import type { useSessions } from '@/session/sessions'
-import type { KeptDraft } from '@/wsapi/messages.gen'
-import type { Port } from '@/wsapi/port'
+import type { useSessions } from '@/state/sessions'
+import type { KeptDraft } from '@/wire/messages.gen'
+import type { Port } from '@/connection/port'
 import { changed, drafts, live, merges } from './drafts'
 
 // What a person half wrote follows them to every device: it goes to the server a

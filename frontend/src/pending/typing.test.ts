@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { nextTick } from 'vue'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { arrive } from '@/testsetup'
-import type { Request } from '@/wsapi/messages.gen'
+import type { Request } from '@/wire/messages.gen'
 import { armed, asks, dock, newHour, question, request } from './testdock'
 
 // Somebody types a message while cards come, go and ask. Whatever the keys are

@@ -1,4 +1,4 @@
-import type { Level } from '@/wsapi/messages.gen'
+import type { Level } from '@/wire/messages.gen'
 import { kept } from '@/ui/appearance'
 
 /**

@@ -1,5 +1,5 @@
 import { onScopeDispose, ref, shallowRef, watch, watchEffect, type Ref } from 'vue'
-import { useSessions } from '@/session/sessions'
+import { useSessions } from '@/state/sessions'
 import { armedFrom } from './decide'
 
 // When the window was last come back to. One listener for all cards.

@@ -1,6 +1,6 @@
 import { t } from '@/i18n'
 import { bytes } from '@/ui/numbers'
-import type { Limits, LimitUse, ProjectUse } from '@/wsapi/messages.gen'
+import type { Limits, LimitUse, ProjectUse } from '@/wire/messages.gen'
 import { words } from './words'
 
 /** What is taken of each limit that is set, in words. */

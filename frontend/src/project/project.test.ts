@@ -1,10 +1,10 @@
 import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Project, Request } from '@/wsapi/messages.gen'
+import type { Project, Request } from '@/wire/messages.gen'
 import ApprovalRule from './ApprovalRule.vue'
 import { projectOf } from './limits'
 import LimitsTaken from './LimitsTaken.vue'
-import OneProject from './OneProject.vue'
+import OneProject from '@/admin/OneProject.vue'
 import PeopleChoice from './PeopleChoice.vue'
 import { may, mayApprove } from './rights'
 

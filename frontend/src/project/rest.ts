@@ -1,5 +1,5 @@
-import type { LimitList, Project, ProjectChange, ProjectCreate, ProjectList } from '@/wsapi/messages.gen'
-import { call } from '@/wsapi/rest'
+import type { LimitList, Project, ProjectChange, ProjectCreate, ProjectList } from '@/wire/messages.gen'
+import { call } from '@/connection/rest'
 
 const one = (id: string) => `/api/projects/${encodeURIComponent(id)}`
 

@@ -1,4 +1,4 @@
-import type { Action, Request, Role } from '@/wsapi/messages.gen'
+import type { Action, Request, Role } from '@/wire/messages.gen'
 
 /** Whether a person may do something in a session. Outside of projects the role on the server says it. */
 export const may = (session: { rights?: readonly Action[] | null }, right: Action, role: Role | undefined): boolean =>

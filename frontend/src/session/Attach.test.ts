@@ -1,6 +1,6 @@
 import { flushPromises, mount } from '@vue/test-utils'
 import { expect, test, vi } from 'vitest'
-import type { AttachmentInfo } from '@/wsapi/messages.gen'
+import type { AttachmentInfo } from '@/wire/messages.gen'
 import Attach from './Attach.vue'
 import * as attachments from './attachments'
 

@@ -6,11 +6,11 @@ import { createMemoryHistory, createRouter } from 'vue-router'
 import { perform } from '@/keys/deeds'
 import { golden } from '@/testframes'
 import { single } from '@/ui/narrow'
-import type { Item, ProcessState } from '@/wsapi/messages.gen'
+import type { Item, ProcessState } from '@/wire/messages.gen'
 import Beside from './Beside.vue'
 import { drawer, toggle } from './beside'
 import Outline from './Outline.vue'
-import { useSessions } from './sessions'
+import { useSessions } from '@/state/sessions'
 
 enableAutoUnmount(afterEach)
 

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { drafts } from '@/pending/drafts'
 import { orphaned } from '@/testframes'
-import { portKey, type Port } from '@/wsapi/port'
+import { portKey, type Port } from '@/connection/port'
 import Composer from './Composer.vue'
-import { useSessions } from './sessions'
+import { useSessions } from '@/state/sessions'
 
 const pinia = createPinia()
 const said: string[] = []

@@ -5,9 +5,9 @@ import { nextTick, ref } from 'vue'
 import { golden } from '@/testframes'
 import { polite } from '@/ui/announce'
 import { spoken } from '@/ui/appearance'
-import type { Item, ProcessState, Transcript } from '@/wsapi/messages.gen'
+import type { Item, ProcessState, Transcript } from '@/wire/messages.gen'
 import { readAloud } from './aloud'
-import { useSessions } from './sessions'
+import { useSessions } from '@/state/sessions'
 
 const { pending_request: _, ...base } = golden<ProcessState>('process_state.idle')
 const id = base.session_id

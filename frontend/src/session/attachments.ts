@@ -1,6 +1,6 @@
-import { UnreachableError, RefusedError } from '@/wsapi/rest'
-import { keyHeaders } from '@/wsapi/pagekey'
-import type { AttachmentInfo, Refusal } from '@/wsapi/messages.gen'
+import { UnreachableError, RefusedError } from '@/connection/rest'
+import { keyHeaders } from '@/connection/pagekey'
+import type { AttachmentInfo, Refusal } from '@/wire/messages.gen'
 
 /** What the server takes; see docs/integrating/websocket.md. Sizes are bytes. */
 export const MAX_SIZE = 24 << 20

@@ -3,7 +3,7 @@ import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { defineComponent, h, nextTick } from 'vue'
 import { arrive } from '@/testsetup'
-import type { Item, Request } from '@/wsapi/messages.gen'
+import type { Item, Request } from '@/wire/messages.gen'
 import AgentGroup from './items/AgentGroup.vue'
 import CallGroup from './items/CallGroup.vue'
 import TodoStrip from './items/TodoStrip.vue'
@@ -32,7 +32,7 @@ const call = (more: Partial<ToolCall>): Item => ({
 async function show(item: Item) {
   const it = mount(TranscriptItem, { props: { item, cwd: '/w' }, attachTo: document.body })
   // The engines of words and of details come on their own.
-  await import('@/ui/markdown')
+  await import('@/text/markdown')
   await import('./items/ToolDetail.vue')
   await import('./items/Attachments.vue')
   await flushPromises()

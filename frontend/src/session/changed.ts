@@ -1,4 +1,4 @@
-import { diffOf } from '@/pending/diff'
+import { diffOf } from '@/text/diff'
 import { asInput } from '@/pending/edit'
 import type { ToolCall } from './rows'
 

@@ -1,5 +1,5 @@
 import { computed, inject, provide, type ComputedRef, type InjectionKey } from 'vue'
-import type { Item } from '@/wsapi/messages.gen'
+import type { Item } from '@/wire/messages.gen'
 import type { ToolCall } from './rows'
 
 const key: InjectionKey<ComputedRef<ReadonlySet<string>>> = Symbol('denied')

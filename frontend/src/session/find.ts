@@ -1,4 +1,4 @@
-import type { Item } from '@/wsapi/messages.gen'
+import type { Item } from '@/wire/messages.gen'
 import { textOfItem } from './itemtext'
 
 // Items are replaced when they change, so the words of one are its for good.

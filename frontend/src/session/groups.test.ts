@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Known } from '@/core/reducer'
-import type { Request } from '@/wsapi/messages.gen'
+import type { Known } from '@/state/reducer'
+import type { Request } from '@/wire/messages.gen'
 import { grouped } from './groups'
 import { look } from './seen'
 

@@ -1,4 +1,4 @@
-import type { Known } from '@/core/reducer'
+import type { Known } from '@/state/reducer'
 import { unseen } from './seen'
 
 export const GROUPS = ['waiting', 'running', 'your_turn', 'idle', 'ended'] as const

@@ -3,7 +3,7 @@ import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { defineComponent, h } from 'vue'
 import { PAYLOADS } from '@/testpayloads'
-import type { Item } from '@/wsapi/messages.gen'
+import type { Item } from '@/wire/messages.gen'
 import AgentGroup from './items/AgentGroup.vue'
 import LiveBlock from './items/LiveBlock.vue'
 import TodoStrip from './items/TodoStrip.vue'
@@ -111,7 +111,7 @@ test.each(PAYLOADS.map((p, i) => [i, p] as const))(
   'payload %i is words in every field',
   async (_, payload) => {
     const warned = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    await Promise.all([import('@/ui/markdown'), import('./items/ToolDetail.vue')])
+    await Promise.all([import('@/text/markdown'), import('./items/ToolDetail.vue')])
     const page = mount(Page, { props: { words: payload }, attachTo: document.body })
     await flushPromises()
     ;(globalThis as { ran?: unknown }).ran = undefined

@@ -1,4 +1,4 @@
-import type { Item } from '@/wsapi/messages.gen'
+import type { Item } from '@/wire/messages.gen'
 import { textOf } from './items/ansi'
 
 const strings = (value: unknown): string[] => {

@@ -3,9 +3,9 @@ import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { golden } from '@/testframes'
-import type { ProcessState } from '@/wsapi/messages.gen'
+import type { ProcessState } from '@/wire/messages.gen'
 import Lately from './Lately.vue'
-import { useSessions } from './sessions'
+import { useSessions } from '@/state/sessions'
 
 enableAutoUnmount(afterEach)
 

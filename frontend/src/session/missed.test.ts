@@ -2,11 +2,11 @@ import { enableAutoUnmount, mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
-import type { Item } from '@/wsapi/messages.gen'
+import type { Item } from '@/wire/messages.gen'
 import CatchUp from './CatchUp.vue'
 import { missedOf } from './missed'
 import { seenOf, setSeen } from './seen'
-import { useSessions } from './sessions'
+import { useSessions } from '@/state/sessions'
 
 enableAutoUnmount(afterEach)
 beforeEach(() => {

@@ -1,4 +1,4 @@
-import type { Item } from '@/wsapi/messages.gen'
+import type { Item } from '@/wire/messages.gen'
 
 /** What happened in a transcript while nobody looked. */
 export interface Missed {

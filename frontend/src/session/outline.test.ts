@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Item } from '@/wsapi/messages.gen'
+import type { Item } from '@/wire/messages.gen'
 import { changedIn } from './changed'
 import { agentsIn, contextIn, spentIn, touchedIn } from './outline'
 import { checklistIn, type ToolCall } from './rows'

@@ -1,6 +1,6 @@
-import { shownPath } from '@/pending/path'
+import { shownPath } from '@/text/path'
 import { asInput } from '@/pending/edit'
-import type { Item, Request } from '@/wsapi/messages.gen'
+import type { Item, Request } from '@/wire/messages.gen'
 import { rowsOf, type Subagent, type ToolCall } from './rows'
 
 // What is told beside a transcript about all of it. The server sends a transcript

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Item } from '@/wsapi/messages.gen'
+import type { Item } from '@/wire/messages.gen'
 import { holding, rowsOf, runsOf, stepsOf } from './rows'
 
 const text = (seq: number, agent_id: string | null): Item => ({

@@ -1,4 +1,4 @@
-import type { Item, Live, Todo } from '@/wsapi/messages.gen'
+import type { Item, Live, Todo } from '@/wire/messages.gen'
 
 export type ToolCall = Extract<Item, { kind: 'tool_call' }>
 export type Subagent = Extract<Item, { kind: 'subagent' }>

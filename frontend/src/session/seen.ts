@@ -1,5 +1,5 @@
 import { shallowRef } from 'vue'
-import { onOwner, ownKey } from '@/core/owner'
+import { onOwner, ownKey } from '@/connection/owner'
 
 // How far a person has read each session, on this device.
 

@@ -3,7 +3,7 @@ import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import LiveBlock from './items/LiveBlock.vue'
-import { useSessions } from './sessions'
+import { useSessions } from '@/state/sessions'
 
 enableAutoUnmount(afterEach)
 beforeEach(() => {

@@ -1,4 +1,4 @@
-import { shownPath } from '@/pending/path'
+import { shownPath } from '@/text/path'
 import type { IconName } from '@/ui/Icon.vue'
 
 const str = (v: unknown): string => (typeof v === 'string' ? v : '')

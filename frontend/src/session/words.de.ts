@@ -106,6 +106,11 @@ export const words: typeof english = {
     start: 'Starten, ohne zu fragen',
   },
   handOff: 'Auf dem Telefon öffnen',
+  handOffCode: 'Ein QR-Code der Adresse darunter',
+  handOffCopy: 'Die Adresse kopieren',
+  handOffHint: 'Sie enthält kein Passwort: Wer sie öffnet, meldet sich selbst an.',
+  handOffHere:
+    'Diese Adresse führt nur auf diesen Rechner. Ein Telefon braucht die, unter der der Server von außen zu erreichen ist.',
   said: 'Etwas noch einmal sagen',
   fork: 'Abzweigen',
   archive: 'Archivieren',

@@ -106,6 +106,11 @@ export const words = {
     start: 'Start without asking',
   },
   handOff: 'Open on the phone',
+  handOffCode: 'A QR code of the address below',
+  handOffCopy: 'Copy the address',
+  handOffHint: 'It holds no password: whoever opens it signs in as themselves.',
+  handOffHere:
+    'This address leads to this machine only. A phone needs the one that the server is reached at from outside.',
   said: 'Say something again',
   fork: 'Fork',
   archive: 'Archive',

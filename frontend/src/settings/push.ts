@@ -1,5 +1,5 @@
-import { sharePageKey } from '@/wsapi/pagekey'
-import type { AlertTargetCreate } from '@/wsapi/messages.gen'
+import { sharePageKey } from '@/connection/pagekey'
+import type { AlertTargetCreate } from '@/wire/messages.gen'
 
 const WORKER = '/push.js'
 

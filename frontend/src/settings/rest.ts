@@ -1,5 +1,5 @@
-import type { AlertChoices, Alerts, AlertTarget, AlertTargetCreate, AlertTest } from '@/wsapi/messages.gen'
-import { call } from '@/wsapi/rest'
+import type { AlertChoices, Alerts, AlertTarget, AlertTargetCreate, AlertTest } from '@/wire/messages.gen'
+import { call } from '@/connection/rest'
 
 /** Whose alerts: one's own, or those of the server. */
 export type Whose = 'mine' | 'server'

@@ -1,5 +1,5 @@
 import type { ToolInput } from '../edit'
-import { shownPath } from '../path'
+import { shownPath } from '@/text/path'
 
 // What each view of a tool shows by itself. Whatever else an input has, fields that
 // nobody here knows among it, is listed below the view: nothing is approved unseen.

@@ -1,0 +1,161 @@
+import { withTrust } from './trust'
+import { forgetPageKey, keepPageKey, keyHeaders } from './pagekey'
+import type {
+  CreateSession,
+  Environment,
+  FolderList,
+  FolderTrust,
+  Login,
+  Me,
+  MessageList,
+  Outcome,
+  Refusal,
+  RequestFate,
+  SearchResults,
+  Session,
+  SessionList,
+  SessionPatch,
+  TerminalPage,
+  TerminalSession,
+  TerminalSessionList,
+  TranscriptPage,
+} from '@/wire/messages.gen'
+
+/** A refusal of the server, with its sentence for the person. */
+export class RefusedError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly field: string | null,
+    readonly trust: FolderTrust | null = null,
+  ) {
+    super(message)
+    this.name = 'RefusedError'
+  }
+}
+
+/** The server could not be reached, or what answered was not the server. */
+export class UnreachableError extends Error {
+  constructor(options?: ErrorOptions) {
+    super('unreachable', options)
+    this.name = 'UnreachableError'
+  }
+}
+
+/** One call of REST; a {@link RefusedError} or {@link UnreachableError} when it fails. */
+export async function call<T>(method: string, path: string, body?: object): Promise<T> {
+  const init: RequestInit = {
+    method,
+    credentials: 'same-origin',
+    headers: { Accept: 'application/json', ...keyHeaders() },
+  }
+  if (body !== undefined) {
+    init.body = JSON.stringify(body)
+    init.headers = { ...init.headers, 'Content-Type': 'application/json' }
+  }
+  let response: globalThis.Response
+  let text: string
+  try {
+    response = await fetch(path, init)
+    text = await response.text()
+  } catch (err) {
+    throw new UnreachableError({ cause: err })
+  }
+  let value: unknown = null
+  try {
+    value = text === '' ? null : JSON.parse(text)
+  } catch (err) {
+    throw new UnreachableError({ cause: err })
+  }
+  if (!response.ok) {
+    const error = (value as Refusal | null)?.error
+    throw new RefusedError(
+      response.status,
+      error?.code ?? '',
+      error?.message ?? '',
+      error?.field ?? null,
+      error?.folder_trust ?? null,
+    )
+  }
+  return value as T
+}
+
+/** A file of the server. */
+export async function file(path: string): Promise<globalThis.Response> {
+  let response: globalThis.Response
+  try {
+    response = await fetch(path, { credentials: 'same-origin', headers: keyHeaders() })
+  } catch (err) {
+    throw new UnreachableError({ cause: err })
+  }
+  if (response.ok) return response
+  const error = ((await response.json().catch(() => null)) as Refusal | null)?.error
+  throw new RefusedError(response.status, error?.code ?? '', error?.message ?? '', error?.field ?? null)
+}
+
+/** Saves a file of the server as a download of this name. Nothing of it is shown as a page. */
+export async function save(path: string, name: string): Promise<void> {
+  const bytes = await (await file(path)).arrayBuffer()
+  const address = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }))
+  const link = document.createElement('a')
+  link.href = address
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(address), 60_000) // some browsers read it later
+}
+
+/** What every way to sign in ends with: the page keeps its key. */
+export async function signedIn(answer: Promise<Me>): Promise<Me> {
+  const me = await answer
+  if (me.page_key) keepPageKey(me.page_key)
+  return me
+}
+
+const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
+
+export const rest = {
+  login: (body: Login) => signedIn(call<Me>('POST', '/api/login', body)),
+  logout: () => call<null>('POST', '/api/logout', {}).finally(forgetPageKey),
+  environment: () => call<Environment>('GET', '/api/environment'),
+  sessions: (limit: number) => call<SessionList>('GET', `/api/sessions?limit=${limit}`),
+  transcript: (id: string, after: number) =>
+    call<TranscriptPage>('GET', `${session(id)}/transcript?after=${after}&limit=500`),
+  session: (id: string) => call<Session>('GET', session(id)),
+  create: (body: Omit<CreateSession, 'type'>) =>
+    withTrust((more) => call<Outcome>('POST', '/api/sessions', { ...body, ...more })),
+  interrupt: (id: string) => call<Outcome>('POST', `${session(id)}/interrupt`, {}),
+  kill: (id: string) => call<Outcome>('POST', `${session(id)}/kill`, {}),
+  resume: (id: string) => withTrust((more) => call<Outcome>('POST', `${session(id)}/resume`, more)),
+  extend: (requestID: string) => call<Outcome>('POST', `/api/pending/${encodeURIComponent(requestID)}/extend`, {}),
+  pending: (requestID: string) => call<RequestFate>('GET', `/api/pending/${encodeURIComponent(requestID)}`),
+  queue: (id: string) => call<MessageList>('GET', `${session(id)}/messages`),
+  unqueue: (id: string, messageID: string) =>
+    call<null>('DELETE', `${session(id)}/messages/${encodeURIComponent(messageID)}`),
+  findSessions: (words: string, cursor: string | null) =>
+    call<SessionList>(
+      'GET',
+      '/api/sessions?' +
+        new URLSearchParams({ archived: 'true', limit: '50', q: words, ...(cursor ? { cursor } : {}) }).toString(),
+    ),
+  terminalSessions: () => call<TerminalSessionList>('GET', '/api/terminal_sessions'),
+  terminalSession: (id: string) => call<TerminalSession>('GET', `/api/terminal_sessions/${encodeURIComponent(id)}`),
+  terminalTranscript: (id: string, before: number | null) =>
+    call<TerminalPage>(
+      'GET',
+      `/api/terminal_sessions/${encodeURIComponent(id)}/transcript${before === null ? '' : `?before=${before}`}`,
+    ),
+  search: (words: string, cursor: string | null) =>
+    call<SearchResults>(
+      'GET',
+      '/api/search?' + new URLSearchParams({ archived: 'true', q: words, ...(cursor ? { cursor } : {}) }).toString(),
+    ),
+  folders: (prefix: string) =>
+    call<FolderList>('GET', '/api/folders?' + new URLSearchParams({ prefix, limit: '20' }).toString()),
+  change: (id: string, patch: SessionPatch) => call<Session>('PATCH', session(id), patch),
+  fork: (id: string, commandID: string) =>
+    withTrust((more) => call<Outcome>('POST', `${session(id)}/fork`, { command_id: commandID, ...more })),
+  setModel: (id: string, model: string) => call<Outcome>('POST', `${session(id)}/model`, { model }),
+  setPermissionMode: (id: string, mode: string) =>
+    call<Outcome>('POST', `${session(id)}/permission_mode`, { permission_mode: mode }),
+}

@@ -1,0 +1,80 @@
+import { onScopeDispose, watchEffect } from 'vue'
+import type { Known } from '@/state/reducer'
+import { t } from '@/i18n'
+import { titleOf } from './title'
+import { useSessions } from '@/state/sessions'
+import { announce, leads } from '@/ui/announce'
+import { sound } from '@/ui/appearance'
+import type { Request } from '@/wire/messages.gen'
+
+/** What is said of a request that waits. */
+export function saidOf({ session, request }: { session: Known; request: Request }): string {
+  const name = session.title || t.session.untitled
+  const question = request.request_type === 'ask_user_question'
+  return (
+    (question ? t.attention.question(name) : t.attention.approval(name, titleOf(request).title)) + leads.there(question)
+  )
+}
+
+// The title and the icon are for who looks elsewhere: a card of this page is drawn first,
+// and the browser takes as long for a new icon as for half of one. A hidden page draws nothing.
+const LATEST_MS = 500
+const whenIdle = globalThis.requestIdleCallback ?? ((then: () => void) => setTimeout(then, LATEST_MS / 10))
+
+/** Keeps title, favicon and live regions at what waits for the person. */
+export function watchAttention(current: () => string | undefined): void {
+  const store = useSessions()
+  const known = new Set<string>()
+  let first = true
+
+  let told = { title: '', href: '' }
+  let telling = false
+  let over = false
+  function tell() {
+    telling = false
+    if (over) return
+    document.title = told.title
+    const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
+    if (icon && icon.getAttribute('href') !== told.href) icon.setAttribute('href', told.href)
+  }
+  onScopeDispose(() => (over = true))
+
+  watchEffect(() => {
+    const count = store.requests.length
+    const id = current()
+    const session = id === undefined ? undefined : store.session(id)
+    // A tab that shows no session names the one that has waited longest.
+    const name = (session ?? store.requests[0]?.session)?.title
+    const title = [count > 0 ? `(${count})` : '', name ? `${name} · sayso` : 'sayso'].filter(Boolean).join(' ')
+    const href = `/favicon${
+      count > 0
+        ? '-waiting'
+        : session?.state === 'dead'
+          ? '-dead'
+          : store.all.some((s) => s.state === 'assistant_turn' || s.state === 'starting')
+            ? '-running'
+            : ''
+    }.svg`
+    told = { title, href }
+    if (document.hidden) tell()
+    else if (!telling) {
+      telling = true
+      whenIdle(tell, { timeout: LATEST_MS })
+    }
+  })
+
+  watchEffect(() => {
+    const fresh = store.requests.filter(({ request }) => !known.has(request.request_id))
+    for (const { request } of fresh) known.add(request.request_id)
+    if (!store.state.complete) return
+    if (first) {
+      first = false
+      if (store.requests.length > 0) announce(t.attention.waiting(store.requests.length))
+      return
+    }
+    const newest = fresh.at(-1)
+    if (!newest) return
+    if (sound.value === 'on') void import('@/ui/sound').then((s) => s.tick())
+    announce(saidOf(newest), true)
+  })
+}

@@ -1,0 +1,166 @@
+import { enableAutoUnmount, mount } from '@vue/test-utils'
+import { createPinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { defineComponent } from 'vue'
+import { createMemoryHistory, createRouter } from 'vue-router'
+import KeyHint from '@/pending/KeyHint.vue'
+import { leads } from '@/ui/announce'
+import { taken, useDeeds } from '@/keys/deeds'
+import { setSingleKeys } from '@/keys/single'
+import { keepEarly, takeEarly } from '@/keys/early'
+import { LATER } from '@/keys/keyboard'
+import Keyboard from './Keyboard.vue'
+import { ids, remap, table, writtenOf } from '@/keys/table'
+
+enableAutoUnmount(afterEach)
+
+test('a session can be begun by key as soon as it is known who one is', async () => {
+  const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/', component: { template: '' } }] })
+  const keys = mount(Keyboard, {
+    props: { mayRun: false },
+    attachTo: document.body,
+    global: { plugins: [createPinia(), router] },
+  })
+  expect(taken('create')).toBe(false)
+  await keys.setProps({ mayRun: true })
+  expect(taken('create')).toBe(true)
+  document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'c', bubbles: true }))
+  expect(keys.emitted('create')).toHaveLength(1)
+  await keys.setProps({ mayRun: false })
+  expect(taken('create')).toBe(false)
+})
+
+test('what is said of a request ends with the key that leads there now', () => {
+  const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/', component: { template: '' } }] })
+  expect(leads.there(false)).toBe('')
+  const keys = mount(Keyboard, { props: { mayRun: false }, global: { plugins: [createPinia(), router] } })
+  expect(leads.there(false)).toBe(' Press Alt+period to review.')
+  remap({ toRequest: 'Alt+r' })
+  expect(leads.there(true)).toBe(' Press Alt+r to answer.')
+  remap({ toRequest: 'w' })
+  setSingleKeys(false)
+  expect(leads.there(true)).toBe('')
+  keys.unmount()
+  expect(leads.there(true)).toBe('')
+  setSingleKeys(true)
+  remap({})
+})
+
+test('the hint under the message names the keys there are', async () => {
+  const hint = mount(KeyHint)
+  expect(hint.text()).toBe('Alt+. goes to the request. Alt+, comes back here.')
+  remap({ toRequest: 'w' })
+  setSingleKeys(false)
+  await hint.vm.$nextTick()
+  expect(hint.text()).toBe('Alt+, comes back here.')
+  expect(writtenOf('sides')).toBe('')
+  setSingleKeys(true)
+  remap({})
+  expect(writtenOf('sides')).toBe('d')
+})
+
+const press = (key: string, more: KeyboardEventInit = {}, at: Element = document.body) =>
+  at.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }))
+
+/** Mounts a part of the page that does something with keys. */
+const part = (deeds: Parameters<typeof useDeeds>[0]) =>
+  mount(defineComponent({ setup: () => useDeeds(deeds), render: () => null }))
+
+function keyboard() {
+  const router = createRouter({
+    history: createMemoryHistory(),
+    routes: [{ path: '/:any*', component: { template: '' } }],
+  })
+  const keys = mount(Keyboard, {
+    props: { mayRun: true },
+    attachTo: document.body,
+    global: { plugins: [createPinia(), router] },
+  })
+  return { keys, router }
+}
+
+describe('a key that is pressed before anybody hears it', () => {
+  beforeEach(keepEarly)
+  afterEach(() => {
+    takeEarly()
+    vi.useRealTimers()
+  })
+
+  test('does once what it does', () => {
+    press('c')
+    expect(keyboard().keys.emitted('create')).toHaveLength(1)
+  })
+
+  test('two for one, the second of them in time or not', async () => {
+    press('g')
+    const { router } = keyboard()
+    press('i')
+    await vi.waitFor(() => expect(router.currentRoute.value.path).toBe('/inbox'))
+  })
+
+  test('or before it is known who one is, waits for that', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { keys } = keyboard()
+    await keys.setProps({ mayRun: false })
+    press('c')
+    vi.advanceTimersByTime(100)
+    expect(keys.emitted('create')).toBeUndefined()
+    await keys.setProps({ mayRun: true })
+    vi.advanceTimersByTime(100)
+    expect(keys.emitted('create')).toHaveLength(1)
+  })
+
+  test('waits for the part of the page that takes it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    press('/')
+    keyboard()
+    let there = false
+    const search = vi.fn<() => unknown>(() => (there ? undefined : 'later'))
+    part({ search })
+    vi.advanceTimersByTime(200)
+    expect(search).toHaveBeenCalled()
+    there = true
+    search.mockClear()
+    vi.advanceTimersByTime(500)
+    expect(search).toHaveBeenCalledOnce()
+  })
+
+  test('never decides, chooses or puts off', () => {
+    for (const id of LATER) expect(['everywhere', 'session']).toContain(table[id].scope)
+    const deed = vi.fn<() => void>()
+    part(Object.fromEntries(ids.filter((id) => !LATER.includes(id)).map((id) => [id, deed])))
+    for (const key of ['y', 'n', 'N', 'Y', 'x', 'z', 'a', 'e', '1', 'Enter', 'Escape']) press(key)
+    press('Enter', { ctrlKey: true })
+    keyboard()
+    expect(deed).not.toHaveBeenCalled()
+  })
+
+  test('opens nothing after what it opened: that was meant for what was not there yet', () => {
+    const search = vi.fn<() => void>()
+    part({ search })
+    for (const key of '/cc') press(key)
+    const { keys } = keyboard()
+    expect(search).toHaveBeenCalledOnce()
+    expect(keys.emitted('create')).toBeUndefined()
+  })
+
+  test('is nothing when one wrote, and when one has done another thing since then', () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    document.body.innerHTML = '<input type="password">'
+    press('c', {}, document.querySelector('input')!)
+    press('/')
+    expect(keyboard().keys.emitted('create')).toBeUndefined()
+    press('Shift')
+    const search = vi.fn<() => void>()
+    part({ search })
+    vi.advanceTimersByTime(1_000)
+    expect(search).not.toHaveBeenCalled()
+  })
+
+  test('is nothing on another page', () => {
+    press('c')
+    history.replaceState(null, '', '/elsewhere')
+    expect(keyboard().keys.emitted('create')).toBeUndefined()
+    history.replaceState(null, '', '/')
+  })
+})

@@ -1,0 +1,80 @@
+import { ownKey } from '@/connection/owner'
+import { atLeast } from '@/account/roles'
+import { PAGES } from '@/admin/pages'
+import type { Role } from '@/wire/messages.gen'
+import { words } from '@/keys/words'
+
+/** Something that the palette can do. */
+export interface Entry {
+  id: string
+  group: 'action' | 'session' | 'setting'
+  text: string
+  /** More to find it by, shown beside it. */
+  also?: string
+  caps?: string[][]
+  run(): void
+}
+
+/** The pages of the admin area that somebody of a role may see. */
+export const pagesFor = (role: Role | undefined, go: (path: string) => void): Entry[] =>
+  PAGES.filter((p) => role !== undefined && atLeast(role, p.role)).map((p) => ({
+    id: 'page:' + p.name,
+    group: 'setting',
+    text: p.title,
+    also: p.name === 'grants' ? words.palette.rules : words.palette.admin,
+    run: () => go(`/admin/${p.name}`),
+  }))
+
+/**
+ * How well an entry matches what was typed; the smaller the better, null when it
+ * does not. Every word must be somewhere; the beginning of a word counts most.
+ */
+export function rank(text: string, typed: string): number | null {
+  const here = text.toLowerCase()
+  let sum = 0
+  for (const word of typed.toLowerCase().split(/\s+/).filter(Boolean)) {
+    const at = here.indexOf(word)
+    if (at < 0) return null
+    sum +=
+      at === 0 ? 0 : new RegExp(`[^\\p{L}\\p{N}]${word.replace(/[^\p{L}\p{N}]/gu, '\\$&')}`, 'u').test(here) ? 1 : 2
+  }
+  return sum
+}
+
+/** What matches, best first; of equals what was used last, then in the order given. */
+export function found(entries: readonly Entry[], typed: string, recent: readonly string[]): Entry[] {
+  const age = (e: Entry) => {
+    const at = recent.indexOf(e.id)
+    return at < 0 ? recent.length : at
+  }
+  return entries
+    .flatMap((entry, i) => {
+      const score = rank(`${entry.text} ${entry.also ?? ''}`, typed)
+      return score === null ? [] : [{ entry, score, i }]
+    })
+    .toSorted((a, b) => a.score - b.score || age(a.entry) - age(b.entry) || a.i - b.i)
+    .map((m) => m.entry)
+}
+
+const key = () => ownKey('palette')
+const REMEMBERED = 12
+
+export function recentIDs(): string[] {
+  try {
+    const list: unknown = JSON.parse(localStorage.getItem(key()) ?? '[]')
+    return Array.isArray(list) ? list.filter((id) => typeof id === 'string') : []
+  } catch {
+    return []
+  }
+}
+
+export function remember(id: string): void {
+  try {
+    localStorage.setItem(
+      key(),
+      JSON.stringify([id, ...recentIDs().filter((other) => other !== id)].slice(0, REMEMBERED)),
+    )
+  } catch {
+    // What was used last is then not remembered, nothing else.
+  }
+}

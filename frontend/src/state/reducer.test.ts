@@ -1,0 +1,334 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Item, ProcessState, Request, ServerFrame, Transcript } from '@/wire/messages.gen'
+import { empty, merge, reduce, type Context, type Listing, type State } from './reducer'
+
+const context: Context = { now: 1_000_000, commandOf: () => undefined }
+const run = (frames: (ServerFrame | Listing)[], from: State = empty, c: Context = context) =>
+  frames.reduce((s, f) => reduce(s, f, c), from)
+
+function request(id: string): Request {
+  return {
+    request_id: id,
+    request_type: 'tool_approval',
+    source: 'claude',
+    tool_name: 'Bash',
+    tool_input: { command: 'ls' },
+    input_hash: 'sha256:' + id,
+    created_at: 1,
+    expires_at: null,
+    status: 'open',
+    agent_id: null,
+    agent_type: null,
+    title: null,
+    description: null,
+    decision_reason: null,
+    blocked_path: null,
+    tool_use_id: null,
+    permission_suggestions: [],
+    draft: null,
+  }
+}
+
+function process(id: string, version: number, more: Partial<ProcessState> = {}): ProcessState {
+  return {
+    type: 'process_state',
+    version,
+    session_id: id,
+    project_id: 'p',
+    title: `${id} at ${version}`,
+    cwd: '/w',
+    state: 'assistant_turn',
+    started_at: 1,
+    state_changed_at: version,
+    model: '',
+    permission_mode: 'default',
+    memory: 0,
+    cpu: 0,
+    node_id: 'n',
+    error: null,
+    kill_reason: null,
+    stuck: null,
+    queued_messages: 0,
+    pending_requests: [],
+    ...more,
+  }
+}
+
+function item(seq: number, rev: number): Item {
+  return { seq, rev, key: 'k' + seq, at: seq, kind: 'text', agent_id: null, text: `${seq} at ${rev}` }
+}
+
+function piece(from: number, next: number, items: Item[]): Transcript {
+  return { type: 'transcript', session_id: 's', from, next, items, total: 9, live: null }
+}
+
+describe('process_state', () => {
+  test('an older version is dropped', () => {
+    const state = run([process('s', 2), process('s', 1)])
+    expect(state.sessions.get('s')?.title).toBe('s at 2')
+  })
+
+  test('any order, with repeats, ends at the newest of each session', () => {
+    const frames = ['a', 'b', 'c'].flatMap((id) => [1, 2, 3, 4].map((v) => process(id, v)))
+    const want = run(frames).sessions
+    fc.assert(
+      fc.property(
+        fc.shuffledSubarray(frames, { minLength: frames.length }),
+        fc.array(fc.constantFrom(...frames), { maxLength: 8 }),
+        (order, repeats) => {
+          const got = run([...order.slice(0, 6), ...repeats, ...order.slice(6)]).sessions
+          for (const id of ['a', 'b', 'c']) expect(got.get(id)?.title).toBe(want.get(id)?.title)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test('a deleted session stays gone whatever comes late', () => {
+    const state = run([process('s', 3, { deleted: true, state: 'dead' }), process('s', 2)])
+    expect(state.sessions.get('s')?.deleted).toBe(true)
+  })
+
+  test('a request that outlived its process does not leave because of it', () => {
+    const gone = (r: Request) =>
+      run([
+        process('s', 1, { pending_requests: [r], state: r.status === 'orphaned' ? 'dead' : 'assistant_turn' }),
+        process('s', 2, { state: 'dead', error: 'Exit code 1.' }),
+      ]).departed.get('a')?.died
+    expect(gone({ ...request('a'), status: 'orphaned' })).toBeNull()
+    expect(gone(request('a'))).toBe('Exit code 1.')
+  })
+
+  test('a batch is its frames in order', () => {
+    expect(run([{ type: 'batch', frames: [process('a', 1), process('b', 1)] }]).sessions.size).toBe(2)
+  })
+
+  test('a frame of a newer server is ignored', () => {
+    expect(run([{ type: 'weather' } as unknown as ServerFrame])).toBe(empty)
+  })
+})
+
+describe('active_processes', () => {
+  test('is the full set: who is not in it does not run and asks nothing', () => {
+    const state = run([
+      process('gone', 5, { pending_requests: [request('r')] }),
+      process('there', 5),
+      { type: 'active_processes', processes: [process('there', 6)] },
+    ])
+    expect(state.sessions.get('gone')).toMatchObject({ state: 'dead', pending_requests: [] })
+    expect(state.sessions.get('there')?.version).toBe(6)
+    expect(state.departed.get('r')?.session_id).toBe('gone')
+  })
+
+  test('what was concluded gives way to what the server says of the same version', () => {
+    const state = run([process('s', 5), { type: 'active_processes', processes: [] }, process('s', 5)])
+    expect(state.sessions.get('s')?.state).toBe('assistant_turn')
+  })
+
+  test('a newer state that came first is kept', () => {
+    const state = run([process('s', 7), { type: 'active_processes', processes: [process('s', 6)] }])
+    expect(state.sessions.get('s')?.version).toBe(7)
+  })
+
+  test('tabs that missed different frames agree after it', () => {
+    const history = [1, 2, 3, 4, 5].map((v) => process('s', v, { pending_requests: v % 2 ? [request('r' + v)] : [] }))
+    const last: ServerFrame = { type: 'active_processes', processes: [history[4]!, process('t', 1)] }
+    fc.assert(
+      fc.property(fc.subarray(history), (seen) => {
+        const { sessions } = run([...seen, last])
+        expect(sessions.get('s')?.pending_requests.map((r) => r.request_id)).toEqual(['r5'])
+        expect([...sessions.keys()].toSorted()).toEqual(['s', 't'])
+      }),
+    )
+  })
+})
+
+describe('requests that leave', () => {
+  test('one that is gone from the state has departed', () => {
+    const state = run([
+      process('s', 1, { pending_requests: [request('a'), request('b')] }),
+      process('s', 2, { pending_requests: [request('b')] }),
+    ])
+    expect([...state.departed.keys()]).toEqual(['a'])
+    expect(state.departed.get('a')).toMatchObject({ left_at: context.now, died: null })
+  })
+
+  test('the death of the process says why', () => {
+    const state = run([
+      process('s', 1, { pending_requests: [request('a')] }),
+      process('s', 2, { state: 'dead', error: 'exit 1' }),
+    ])
+    expect(state.departed.get('a')?.died).toBe('exit 1')
+  })
+
+  test('who answered comes with the transcript', () => {
+    const state = run([
+      piece(0, 1, [
+        {
+          seq: 1,
+          rev: 1,
+          key: 'k',
+          at: 5,
+          agent_id: null,
+          kind: 'resolved',
+          request_id: 'a',
+          request_type: 'tool_approval',
+          tool_name: 'Bash',
+          outcome: 'denied',
+          by: 'grace',
+          summary: 'Denied',
+          waited: 1,
+        },
+      ]),
+    ])
+    expect(state.resolutions.get('a')).toEqual({
+      outcome: 'denied',
+      by: 'grace',
+      device: null,
+      at: 5,
+      summary: 'Denied',
+    })
+  })
+
+  test('an ack to an answer is kept by request, with who was first', () => {
+    const resolved = { outcome: 'denied' as const, by: 'grace', device: null, at: 5, summary: 'Denied' }
+    const state = run([{ type: 'ack', command_id: 'c', result: 'already_resolved', resolved }], empty, {
+      now: 1,
+      commandOf: () => ({
+        type: 'pending_request_response',
+        command_id: 'c',
+        session_id: 's',
+        request_id: 'a',
+        request_type: 'tool_approval',
+      }),
+    })
+    expect(state.acks.get('a')?.result).toBe('already_resolved')
+    expect(state.resolutions.get('a')).toEqual(resolved)
+  })
+
+  test('an ack to a command of another tab changes nothing', () => {
+    expect(run([{ type: 'ack', command_id: 'c', result: 'applied' }])).toBe(empty)
+  })
+
+  test('a refused message keeps its words', () => {
+    const state = run(
+      [{ type: 'ack', command_id: 'c', result: 'rejected', error: { code: 'x', message: 'No process.' } }],
+      empty,
+      {
+        now: 1,
+        commandOf: () => ({ type: 'send_message', command_id: 'c', session_id: 's', text: 'hello' }),
+      },
+    )
+    expect(state.refused.get('s')).toEqual({ command_id: 'c', text: 'hello', message: 'No process.' })
+  })
+})
+
+describe('transcript', () => {
+  test('a revision replaces its item, whatever order they come in', () => {
+    const all = [1, 2, 3, 4].flatMap((seq) => [item(seq, seq), item(seq, seq + 10)])
+    fc.assert(
+      fc.property(fc.shuffledSubarray(all, { minLength: all.length }), (order) => {
+        const got = order.reduce<readonly Item[]>((items, it) => merge(items, [it]), [])
+        expect(got.map((it) => [it.seq, it.rev])).toEqual([
+          [1, 11],
+          [2, 12],
+          [3, 13],
+          [4, 14],
+        ])
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test('a piece from before the cursor is dropped', () => {
+    const state = run([piece(0, 5, [item(1, 5)]), piece(0, 3, [item(1, 3)])])
+    expect(state.transcripts.get('s')).toMatchObject({ cursor: 5, items: [{ rev: 5 }] })
+  })
+
+  test('the live block is replaced whole and goes', () => {
+    const live = { kind: 'text' as const, text: 'I am', agent_id: null }
+    const growing = run([{ ...piece(0, 1, [item(1, 1)]), live }])
+    expect(growing.transcripts.get('s')?.live).toEqual(live)
+    expect(run([piece(1, 2, [item(2, 2)])], growing).transcripts.get('s')?.live).toBeNull()
+  })
+})
+
+describe('a transcript over a bad line', () => {
+  // The server's side: items are written and written again, and each writing is a rev.
+  const written = fc.array(fc.nat(6), { minLength: 1, maxLength: 30 })
+  const history = (seqs: number[]) => seqs.map((n, i) => item(n + 1, i + 1))
+  const truth = (all: Item[]) => [...new Map(all.map((it) => [it.seq, it])).values()].toSorted((a, b) => a.seq - b.seq)
+  const frame = (all: Item[], from: number, next: number): Transcript =>
+    piece(from, next, truth(all.filter((it) => it.rev > from && it.rev <= next)))
+
+  test('whatever is lost, late, repeated or out of order, the next subscription ends at what the server has', () => {
+    fc.assert(
+      fc.property(
+        written,
+        fc.array(fc.tuple(fc.nat(30), fc.nat(30), fc.boolean()), { maxLength: 20 }),
+        (seqs, sent) => {
+          const all = history(seqs)
+          // Frames of this and of earlier connections, in any order; some never came.
+          const frames = sent
+            .filter(([, , came]) => came)
+            .map(([a, b]) => {
+              const [from, next] = [Math.min(a, b, all.length), Math.min(Math.max(a, b), all.length)]
+              return frame(all, from, next)
+            })
+          let state = run(frames)
+          const cursor = state.transcripts.get('s')?.cursor ?? 0
+          state = run([frame(all, cursor, all.length)], state)
+          expect(state.transcripts.get('s')?.items).toEqual(truth(all))
+          expect(state.transcripts.get('s')?.cursor).toBe(all.length)
+        },
+      ),
+      { numRuns: 500 },
+    )
+  }, 60_000)
+
+  test('a frame that begins behind a gap is not taken, so that the cursor still tells what is missing', () => {
+    expect(run([piece(5, 9, [item(9, 9)])]).transcripts.has('s')).toBe(false)
+    expect(run([piece(0, 3, [item(1, 3)]), piece(5, 9, [item(9, 9)])]).transcripts.get('s')?.cursor).toBe(3)
+  })
+})
+
+describe('hello and the list', () => {
+  const hello = (server_version: string): ServerFrame => ({
+    type: 'hello',
+    protocol: 1,
+    server_version,
+    node_id: 'n',
+    user: { name: 'ada', role: 'admin' },
+    server_time: 1_030,
+  })
+
+  test('the skew of the clocks is known', () => {
+    expect(run([hello('1')]).skew).toBe(30)
+  })
+
+  test('another version of the server is noticed, the first one is not', () => {
+    expect(run([hello('1'), hello('1')]).updated).toBe(false)
+    expect(run([hello('1'), hello('2')]).updated).toBe(true)
+  })
+
+  test('a list adds what is not known and overrules nothing', () => {
+    const entry = {
+      session_id: 's',
+      project_id: 'p',
+      title: 'old title',
+      cwd: '/w',
+      model: '',
+      permission_mode: 'default',
+      allowed_tools: [],
+      archived: false,
+      demo: false,
+      created_at: 1,
+      updated_at: 9,
+    }
+    const state = run([process('s', 4), { type: 'listing', sessions: [entry, { ...entry, session_id: 't' }] }])
+    expect(state.sessions.get('s')).toMatchObject({ title: 's at 4', state: 'assistant_turn', updated_at: 9 })
+    expect(state.sessions.get('t')).toMatchObject({ state: 'dead', version: 0 })
+    expect(run([process('t', 1)], state).sessions.get('t')?.state).toBe('assistant_turn')
+  })
+})

@@ -1,0 +1,388 @@
+import type {
+  Ack,
+  Attachment,
+  Hello,
+  Item,
+  KeptDraft,
+  Lifecycle,
+  Live,
+  ProcessState,
+  Request,
+  Resolved,
+  ServerFrame,
+  Session,
+  Transcript,
+  User,
+  ViewerInfo,
+} from '@/wire/messages.gen'
+import type { DurableCommand } from '@/wire/commands'
+
+/** A session as this tab knows it. */
+export interface Known extends ProcessState {
+  /** Last sign of life, Unix seconds; orders what has ended. */
+  updated_at: number
+  /**
+   * Not told by the server but concluded from its absence among the active
+   * ones, or known from the list alone: a state of the same version is newer.
+   */
+  assumed?: boolean
+}
+
+export interface Script {
+  readonly items: readonly Item[]
+  /** To go on from after a reconnect. */
+  readonly cursor: number
+  readonly total: number
+  readonly live: Live | null
+  /** Whether the server has more to send at once. */
+  readonly more: boolean
+}
+
+/** A request that was there and is gone. */
+export interface Departed {
+  readonly request: Request
+  readonly session_id: string
+  /** This machine's clock, milliseconds. */
+  readonly left_at: number
+  /** Why the process that asked ended, when the request left with it. */
+  readonly died: string | null
+}
+
+export interface State {
+  readonly user: User | null
+  readonly serverVersion: string
+  /** Whether the server now runs another version than the one this page came from. */
+  readonly updated: boolean
+  /** Server's clock minus ours, seconds. */
+  readonly skew: number
+  /** Why the server can store nothing, a sentence; '' when it can. */
+  readonly notice: string
+  /** What waits where the person does not look, by request_id, and how many more than are named. */
+  readonly toasts: { readonly ids: readonly string[]; readonly more: number }
+  /** Whether the full set of active sessions has arrived once. */
+  readonly complete: boolean
+  readonly sessions: ReadonlyMap<string, Known>
+  readonly transcripts: ReadonlyMap<string, Script>
+  readonly departed: ReadonlyMap<string, Departed>
+  /** How requests ended, by request_id, from transcripts and acks. */
+  readonly resolutions: ReadonlyMap<string, Resolved>
+  /** The last ack to an answer of this tab, by request_id. */
+  readonly acks: ReadonlyMap<string, Ack>
+  /** The last message of this tab that was refused, by session_id. */
+  readonly refused: ReadonlyMap<string, Refused>
+  /** Who looks at a session, by session_id. */
+  readonly viewers: ReadonlyMap<string, readonly ViewerInfo[]>
+  /** How far an agent last said it has come, by session_id. */
+  readonly lifecycles: ReadonlyMap<string, Lifecycle>
+  /** What this person has half written on any device, by session and request. */
+  readonly drafts: ReadonlyMap<string, KeptDraft>
+}
+
+interface Refused {
+  readonly command_id: string
+  readonly text: string
+  readonly attachments?: readonly Attachment[]
+  readonly message: string
+}
+
+export const empty: State = {
+  user: null,
+  serverVersion: '',
+  updated: false,
+  skew: 0,
+  notice: '',
+  toasts: { ids: [], more: 0 },
+  complete: false,
+  sessions: new Map(),
+  transcripts: new Map(),
+  departed: new Map(),
+  resolutions: new Map(),
+  acks: new Map(),
+  refused: new Map(),
+  viewers: new Map(),
+  lifecycles: new Map(),
+  drafts: new Map(),
+}
+
+/** What REST told, in the form of a frame. */
+export interface Listing {
+  type: 'listing'
+  sessions: Session[]
+}
+
+export interface Context {
+  /** Milliseconds. */
+  now: number
+  /** The command of this tab that an ack answers. */
+  commandOf(commandID: string): DurableCommand | undefined
+}
+
+// How many requests of the past a tab remembers, for the notices of the last
+// few seconds.
+const MAX_DEPARTED = 100
+
+/**
+ * The state after a frame. Frames may come twice, late and out of order: a
+ * version, a cursor or a rev decides what is newer, never the order of arrival.
+ */
+export function reduce(state: State, frame: ServerFrame | Listing, context: Context): State {
+  switch (frame.type) {
+    case 'batch':
+      return frame.frames.reduce((s, f) => reduce(s, f, context), state)
+    case 'hello':
+      return hello(state, frame, context)
+    case 'active_processes':
+      return active(state, frame.processes, context)
+    case 'process_state':
+      return process(state, frame, context)
+    case 'transcript':
+      return transcript(state, frame)
+    case 'ack':
+      return ack(state, frame, context)
+    case 'listing':
+      return listing(state, frame.sessions)
+    case 'presence':
+      return { ...state, viewers: new Map(state.viewers).set(frame.session_id, frame.viewers) }
+    case 'lifecycle': {
+      const known = state.lifecycles.get(frame.session_id)
+      if (known && known.at > frame.at) return state
+      return { ...state, lifecycles: new Map(state.lifecycles).set(frame.session_id, frame) }
+    }
+    case 'draft': {
+      const key = `${frame.session_id}/${frame.request_id ?? ''}`
+      if ((state.drafts.get(key)?.at ?? 0) > frame.at) return state
+      return { ...state, drafts: new Map(state.drafts).set(key, frame) }
+    }
+    case 'notice':
+      return { ...state, notice: frame.message }
+    case 'toasts':
+      return { ...state, toasts: { ids: frame.request_ids, more: frame.more ?? 0 } }
+    case 'error':
+      // What may be seen is another now: the next connection tells what there is.
+      return frame.code === 'access_changed'
+        ? { ...empty, user: state.user, serverVersion: state.serverVersion, updated: state.updated, skew: state.skew }
+        : state
+    default:
+      // A newer server may say more than this page knows.
+      frame satisfies never
+      return state
+  }
+}
+
+function hello(state: State, frame: Hello, context: Context): State {
+  return {
+    ...state,
+    user: frame.user,
+    serverVersion: frame.server_version,
+    updated: state.updated || (state.serverVersion !== '' && state.serverVersion !== frame.server_version),
+    skew: frame.server_time - context.now / 1000,
+    // A new connection is told when there is one.
+    notice: '',
+    toasts: empty.toasts,
+  }
+}
+
+function process(state: State, next: ProcessState, context: Context): State {
+  const known = state.sessions.get(next.session_id)
+  if (known && (next.version < known.version || (next.version === known.version && !known.assumed))) return state
+  const sessions = new Map(state.sessions)
+  if (next.deleted) {
+    // The version stays, so that an older state cannot bring the session back.
+    sessions.set(next.session_id, { ...next, updated_at: next.state_changed_at })
+    const transcripts = new Map(state.transcripts)
+    transcripts.delete(next.session_id)
+    return { ...depart(state, known, next, context), sessions, transcripts }
+  }
+  sessions.set(next.session_id, { ...next, updated_at: Math.max(next.state_changed_at, known?.updated_at ?? 0) })
+  return { ...depart(unheld(state, known, next), known, next, context), sessions }
+}
+
+/** The ack to an answer that was held and taken back says nothing any more. */
+function unheld(state: State, before: Known | undefined, next: ProcessState): State {
+  const held = new Set(before?.pending_requests.filter((r) => r.held && !r.held.dropped).map((r) => r.request_id))
+  const back = next.pending_requests.filter((r) => held.has(r.request_id) && (!r.held || r.held.dropped))
+  if (back.length === 0) return state
+  const acks = new Map(state.acks)
+  for (const r of back) acks.delete(r.request_id)
+  return { ...state, acks }
+}
+
+function active(state: State, processes: ProcessState[], context: Context): State {
+  let after = state
+  for (const p of processes) after = process(after, p, context)
+  const present = new Set(processes.map((p) => p.session_id))
+  const gone = [...after.sessions.values()].filter(
+    (s) => !present.has(s.session_id) && !s.deleted && (s.state !== 'dead' || s.pending_requests.length > 0),
+  )
+  if (gone.length === 0) return { ...after, complete: true }
+  const sessions = new Map(after.sessions)
+  let departed = after
+  for (const s of gone) {
+    const ended: Known = {
+      ...s,
+      state: 'dead',
+      pending_requests: [],
+      queued_messages: 0,
+      memory: 0,
+      cpu: 0,
+      assumed: true,
+    }
+    delete ended.pending_request
+    sessions.set(s.session_id, ended)
+    departed = depart(departed, s, ended, context)
+  }
+  return { ...departed, sessions, complete: true }
+}
+
+function depart(state: State, before: Known | undefined, next: ProcessState, context: Context): State {
+  if (!before || before.pending_requests.length === 0) return state
+  const still = new Set(next.pending_requests.map((r) => r.request_id))
+  const left = before.pending_requests.filter((r) => !still.has(r.request_id))
+  if (left.length === 0) return state
+  const departed = new Map(state.departed)
+  // No process of an outsider ends: its session is dead whenever nothing is open.
+  const died = next.state === 'dead' && !next.kind ? (next.error ?? next.kill_reason ?? '') : null
+  for (const request of left) {
+    // An orphaned one had outlived the process: its end is not why it left.
+    departed.set(request.request_id, {
+      request,
+      session_id: next.session_id,
+      left_at: context.now,
+      died: request.status === 'orphaned' ? null : died,
+    })
+  }
+  trim(departed)
+  return { ...state, departed }
+}
+
+function transcript(state: State, frame: Transcript): State {
+  const known = state.transcripts.get(frame.session_id)
+  if (known && frame.next < known.cursor) return state
+  // Behind a gap: taken, it would hide from the next subscription what is missing.
+  if (frame.from > (known?.cursor ?? 0)) return state
+  const items = merge(known?.items ?? [], frame.items)
+  const transcripts = new Map(state.transcripts)
+  transcripts.set(frame.session_id, {
+    items,
+    cursor: frame.next,
+    total: frame.total,
+    live: frame.live ?? null,
+    more: frame.more === true,
+  })
+  const ended = frame.items.filter((it) => it.kind === 'resolved')
+  if (ended.length === 0) return { ...state, transcripts }
+  const resolutions = new Map(state.resolutions)
+  for (const it of ended) {
+    resolutions.set(it.request_id, {
+      outcome: it.outcome as Resolved['outcome'],
+      by: it.by ?? null,
+      device: it.device ?? null,
+      at: it.at,
+      summary: it.summary,
+    })
+  }
+  return { ...state, transcripts, resolutions }
+}
+
+/** Upserts by key, in the order of seq; of two revisions the higher stays. */
+export function merge(items: readonly Item[], changes: readonly Item[]): readonly Item[] {
+  if (changes.length === 0) return items
+  const out = items.slice()
+  for (const it of changes) {
+    const last = out[out.length - 1]
+    if (!last || it.seq > last.seq) {
+      out.push(it)
+      continue
+    }
+    const at = position(out, it.seq)
+    const there = out[at]
+    if (there?.seq === it.seq) {
+      if (it.rev >= there.rev) out[at] = it
+    } else out.splice(at, 0, it)
+  }
+  return out
+}
+
+function position(items: readonly Item[], seq: number): number {
+  let low = 0
+  let high = items.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (items[middle]!.seq < seq) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function ack(state: State, frame: Ack, context: Context): State {
+  const command = context.commandOf(frame.command_id)
+  if (command?.type === 'send_message' && frame.result !== 'applied') {
+    const refused = {
+      command_id: frame.command_id,
+      text: command.text,
+      message: frame.error?.message ?? '',
+      ...(command.attachments ? { attachments: command.attachments } : {}),
+    }
+    return { ...state, refused: new Map(state.refused).set(command.session_id, refused) }
+  }
+  if (command?.type !== 'pending_request_response') return state
+  const acks = new Map(state.acks)
+  acks.set(command.request_id, frame)
+  trim(acks)
+  if (!frame.resolved) return { ...state, acks }
+  const resolutions = new Map(state.resolutions)
+  resolutions.set(command.request_id, frame.resolved)
+  return { ...state, acks, resolutions }
+}
+
+function listing(state: State, list: Session[]): State {
+  const sessions = new Map(state.sessions)
+  for (const s of list) {
+    const known = sessions.get(s.session_id)
+    if (known) {
+      // A list carries no version, so it may add to what is known and never replace it.
+      sessions.set(s.session_id, {
+        ...known,
+        updated_at: Math.max(known.updated_at, s.updated_at),
+        items: Math.max(known.items ?? 0, s.items ?? 0),
+      })
+      continue
+    }
+    sessions.set(s.session_id, {
+      type: 'process_state',
+      version: 0,
+      session_id: s.session_id,
+      project_id: s.project_id,
+      title: s.title,
+      cwd: s.cwd,
+      state: 'dead',
+      started_at: 0,
+      state_changed_at: s.updated_at,
+      model: s.model,
+      permission_mode: s.permission_mode,
+      memory: 0,
+      cpu: 0,
+      node_id: '',
+      error: null,
+      kill_reason: null,
+      stuck: null,
+      queued_messages: 0,
+      pending_requests: [],
+      demo: s.demo,
+      archived: s.archived,
+      items: s.items ?? 0,
+      ...(s.kind ? { kind: s.kind } : {}),
+      ...(s.rights ? { rights: s.rights } : {}),
+      updated_at: s.updated_at,
+      assumed: true,
+    })
+  }
+  return { ...state, sessions }
+}
+
+function trim(map: Map<string, unknown>): void {
+  for (const key of map.keys()) {
+    if (map.size <= MAX_DEPARTED) return
+    map.delete(key)
+  }
+}

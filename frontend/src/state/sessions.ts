@@ -1,0 +1,76 @@
+import { defineStore } from 'pinia'
+import { computed, shallowRef } from 'vue'
+import type { Status } from './status'
+import type { Entry } from '@/wire/commands'
+import {
+  empty,
+  reduce,
+  type Context,
+  type Departed,
+  type Known,
+  type Listing,
+  type Script,
+  type State,
+} from './reducer'
+import type { Lifecycle, Request, Resolved, ServerFrame, ViewerInfo } from '@/wire/messages.gen'
+
+const NO_VIEWERS: readonly ViewerInfo[] = []
+
+/**
+ * What this tab knows. Only wsapi/socket.ts writes it, with what the server
+ * said; components read, and ask through the port.
+ */
+export const useSessions = defineStore('sessions', () => {
+  const state = shallowRef<State>(empty)
+  const status = shallowRef<Status>({ kind: 'stopped' })
+  const outbox = shallowRef<readonly Entry[]>([])
+  // The page slept: nothing is decided on what was there before.
+  const stale = shallowRef(false)
+
+  const all = computed<Known[]>(() => [...state.value.sessions.values()].filter((s) => !s.deleted))
+  const waiting = computed(() => all.value.filter((s) => s.pending_requests.length > 0))
+  const requests = computed<{ session: Known; request: Request }[]>(() =>
+    waiting.value
+      .flatMap((session) => session.pending_requests.map((request) => ({ session, request })))
+      .toSorted((a, b) => a.request.created_at - b.request.created_at),
+  )
+  const connected = computed(() => status.value.kind === 'open')
+
+  return {
+    state,
+    status,
+    outbox,
+    stale,
+    all,
+    waiting,
+    requests,
+    connected,
+
+    session: (id: string): Known | undefined => {
+      const found = state.value.sessions.get(id)
+      return found?.deleted ? undefined : found
+    },
+    transcript: (id: string): Script | undefined => state.value.transcripts.get(id),
+    resolution: (requestID: string): Resolved | undefined => state.value.resolutions.get(requestID),
+    departedFrom: (id: string): Departed[] => [...state.value.departed.values()].filter((d) => d.session_id === id),
+    lifecycle: (id: string): Lifecycle | undefined => state.value.lifecycles.get(id),
+    viewers: (id: string): readonly ViewerInfo[] => state.value.viewers.get(id) ?? NO_VIEWERS,
+
+    apply(frames: readonly (ServerFrame | Listing)[], context: Context) {
+      state.value = frames.reduce((s, frame) => reduce(s, frame, context), state.value)
+    },
+    setStatus(next: Status) {
+      status.value = next
+    },
+    setStale(is: boolean) {
+      stale.value = is
+    },
+    setOutbox(entries: readonly Entry[]) {
+      outbox.value = entries
+    },
+    forget() {
+      // How old the page is has nothing to do with who uses it.
+      state.value = { ...empty, serverVersion: state.value.serverVersion, updated: state.value.updated }
+    },
+  }
+})

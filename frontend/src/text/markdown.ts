@@ -1,0 +1,411 @@
+import DOMPurify, { type Config } from 'dompurify'
+import { Marked, type Token, type Tokens, type TokensList } from 'marked'
+import remend from 'remend'
+import { compare } from './compare'
+import { numbered } from './diff'
+import { bounded, withEffort } from './effort'
+
+// Wanted as soon as there is markdown, and not before.
+export { default as CodeBlock } from './CodeBlock.vue'
+export { colour, uncolour } from './highlight'
+
+// Trusted Types: this policy is the only way of this app's own to make HTML out
+// of text, and it is reached only behind DOMPurify. The server's
+// Content-Security-Policy names it: trusted-types sayso-markdown sayso-worker vue.
+const policy = window.trustedTypes?.createPolicy('sayso-markdown', { createHTML: (html) => html })
+
+const escape = (text: string) =>
+  text.replace(/[&<>"']/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[c]!)
+
+/** An address that a link may lead to, or null: relative ones lead nowhere in a transcript. */
+export function safeLink(href: string): string | null {
+  try {
+    const url = new URL(href)
+    return ['http:', 'https:', 'mailto:'].includes(url.protocol) ? url.href : null
+  } catch {
+    return null
+  }
+}
+
+function link(href: string, inner: string): string {
+  const url = safeLink(href)
+  if (url === null) return inner
+  return `<a href="${escape(url)}" title="${escape(url)}" target="_blank" rel="noopener noreferrer">${inner}</a>`
+}
+
+const marked = new Marked({
+  gfm: true,
+  renderer: {
+    // Raw HTML is text: what Claude writes is shown, never run.
+    html: (token: Tokens.HTML | Tokens.Tag) => escape(token.text),
+    link(token: Tokens.Link) {
+      return link(token.href, this.parser.parseInline(token.tokens))
+    },
+    // A remote image would tell its server that someone reads.
+    image: (token: Tokens.Image) => link(token.href, escape(`[image: ${token.text || token.href}]`)),
+    checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ '),
+    // What scrolls sideways must be reachable without a pointer.
+    code: (token: Tokens.Code) => `<pre tabindex="0"><code>${escape(token.text)}\n</code></pre>\n`,
+    table(token: Tokens.Table) {
+      const row = (cells: Tokens.TableCell[], tag: string) =>
+        `<tr>${cells.map((c) => `<${tag}>${this.parser.parseInline(c.tokens)}</${tag}>`).join('')}</tr>`
+      const body = token.rows.map((r) => row(r, 'td')).join('')
+      return `<table><thead>${row(token.header, 'th')}</thead><tbody>${body}</tbody></table>`
+    },
+  },
+})
+
+marked.use(withEffort)
+
+const trusted = policy ? { TRUSTED_TYPES_POLICY: policy as never } : {}
+
+// One for each set of rules: given with a call, they would be read anew each time,
+// which takes longer than most texts.
+function cleaner(rules: Config) {
+  const one = DOMPurify(window)
+  one.setConfig({ ...rules, ...trusted })
+  return one
+}
+
+const CLEAN = {
+  ALLOWED_TAGS: [
+    'a',
+    'blockquote',
+    'br',
+    'code',
+    'del',
+    'em',
+    'h1',
+    'h2',
+    'h3',
+    'h4',
+    'h5',
+    'h6',
+    'hr',
+    'li',
+    'ol',
+    'p',
+    'pre',
+    'strong',
+    'table',
+    'tbody',
+    'td',
+    'th',
+    'thead',
+    'tr',
+    'ul',
+  ],
+  ALLOWED_ATTR: ['href', 'title', 'target', 'rel', 'start', 'tabindex'],
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  ...(policy ? { RETURN_TRUSTED_TYPE: true } : {}),
+}
+const clean = cleaner(CLEAN)
+
+/** HTML that may be shown; a TrustedHTML where the browser knows such. */
+export type SafeHTML = string | TrustedHTML
+
+/** One block of a text: HTML, or code that stays text and is coloured by highlight.ts. */
+export type Block = { html: SafeHTML } | { code: string; lang: string }
+
+const CACHED = 2_000
+const cache = new Map<string, SafeHTML>()
+
+function htmlOf(token: Token, links: TokensList['links']): SafeHTML {
+  // A definition elsewhere can change what a block means.
+  const key = Object.keys(links).length === 0 ? token.raw : null
+  const known = key === null ? undefined : cache.get(key)
+  if (known !== undefined) return known
+  const list = Object.assign([token], { links }) as TokensList
+  const safe = clean.sanitize(marked.parser(list)) as unknown as SafeHTML
+  if (key !== null) {
+    if (cache.size >= CACHED) cache.delete(cache.keys().next().value!)
+    cache.set(key, safe)
+  }
+  return safe
+}
+
+const shown = (t: Token) => t.type !== 'space' && t.type !== 'def'
+
+function blockOf(token: Token, links: TokensList['links']): Block {
+  if (token.type !== 'code') return { html: htmlOf(token, links) }
+  const { text, lang } = token as Tokens.Code
+  return { code: text, lang: /^\S{0,40}/.exec(lang ?? '')![0].toLowerCase() }
+}
+
+const tokensOf = (text: string) => bounded(text, () => marked.lexer(text))
+
+/** A text as it was written. */
+const asItIs = (text: string): Block => ({ code: text, lang: '' })
+
+/**
+ * The blocks of a markdown text, each cleaned on its own and remembered. A text
+ * made to be slow is one block, as it was written.
+ */
+export function blocks(text: string): Block[] {
+  const tokens = tokensOf(text)
+  if (!tokens) return [asItIs(text)]
+  return tokens.filter(shown).map((t) => blockOf(t, tokens.links))
+}
+
+// An end that is longer, and not settled, is shown as it is while it grows: it would
+// be read from its begin for each piece that comes.
+const LONGEST_END = 50_000
+// Of a longer one nothing is closed.
+const LONGEST_CLOSED = 8_000
+
+/**
+ * Growing reads a text that grows at its end, and reads again only that end: what
+ * lies before its last two blocks, the nearer of which may yet merge with what
+ * comes ("- a" and then "- b" is one list), can no longer change.
+ */
+export class Growing {
+  private before = ''
+  private settled: Block[] = []
+  private last: Block[] = []
+  private text: string | null = null
+  private slow: string | null = null // since this text its end is not read any more
+
+  /** end closes what is half written at the end of a text. */
+  constructor(private readonly end: (text: string) => string = closed) {}
+
+  /** The blocks of text; ends that Claude has not closed yet are closed for show. */
+  take(text: string): Block[] {
+    if (text === this.text) return this.last
+    this.text = text
+    // marked makes one character of a line end, so the places would not agree.
+    if (text.includes('\r')) return (this.last = blocks(text))
+    if (!text.startsWith(this.slow ?? this.before)) {
+      this.before = ''
+      this.settled = []
+      this.slow = null
+    }
+    const rest = text.slice(this.before.length)
+    const tokens = this.slow !== null ? null : tokensOf(rest)
+    const defines = tokens !== null && Object.keys(tokens.links).length > 0
+    if (defines) {
+      // which means something to what is settled already
+      this.before = ''
+      this.settled = []
+    } else if (tokens) this.settle(tokens)
+    const end = text.slice(this.before.length)
+    if (!tokens || end.length > LONGEST_END) {
+      this.slow ??= text // else each piece that comes would be as slow again
+      return (this.last = [...this.settled, asItIs(end)])
+    }
+    return (this.last = defines ? blocks(text) : [...this.settled, ...blocks(this.end(end))])
+  }
+
+  private settle(tokens: Token[]): void {
+    const firm = firmTokens(tokens)
+    if (firm === 0) return
+    const done = tokens.slice(0, firm)
+    this.before += done.map((t) => t.raw).join('')
+    this.settled.push(...done.filter(shown).map((t) => blockOf(t, {})))
+  }
+}
+
+// How many of the tokens stay as they are whatever is appended: those before the
+// last two blocks, back to a blank line.
+function firmTokens(tokens: Token[]): number {
+  let at = tokens.length
+  for (let open = 0; at > 0 && open < 2;) {
+    at--
+    if (shown(tokens[at]!)) open++
+  }
+  while (at > 0 && !/\n[ \t]*\n$/.test(tokens[at - 1]!.raw)) at--
+  return at
+}
+
+// Only the last paragraph can hold what is half written.
+function closed(text: string): string {
+  if (text.length > LONGEST_CLOSED) return text
+  return remend(text, {
+    linkMode: 'text-only',
+    images: false,
+    htmlTags: false,
+    katex: false,
+    comparisonOperators: false,
+    singleTilde: false,
+  })
+}
+
+// What an asker writes stands beside buttons that decide, so nothing in it can
+// be pressed or looks like a part of the page, and nothing of it is left out: a link is
+// its words and where it leads, an image and a definition are what was written, escapes
+// and entities stay, and code has the words after its fence above it.
+const MOST_COLUMNS = 8 // more do not fit on a phone
+const MOST_NESTED = 10 // deeper there is no room left beside the indents
+
+/** What stands after the words of a link: where it leads. */
+function target({ raw, text }: Tokens.Link): string | null {
+  const words = `[${text}]`
+  return raw.startsWith(words) ? raw.slice(words.length) : null
+}
+
+function quietly(headings: boolean): Marked {
+  const quiet = new Marked({
+    gfm: true,
+    renderer: {
+      text(token: Tokens.Text | Tokens.Escape) {
+        return 'tokens' in token && token.tokens ? this.parser.parseInline(token.tokens) : escape(token.raw)
+      },
+      html: (token: Tokens.HTML | Tokens.Tag) => (token.block ? `<p>${escape(token.raw)}</p>\n` : escape(token.raw)),
+      def: (token: Tokens.Def) => `<p>${escape(token.raw)}</p>\n`,
+      link(token: Tokens.Link) {
+        if (!token.raw.startsWith('[')) return escape(token.text)
+        const to = target(token)
+        if (to === null) return escape(token.raw)
+        return this.parser.parseInline(token.tokens) + (to === '' ? '' : ` ${escape(to)}`)
+      },
+      image: (token: Tokens.Image) => escape(token.raw),
+      heading(token: Tokens.Heading) {
+        const words = this.parser.parseInline(token.tokens)
+        return headings ? `<h${token.depth}>${words}</h${token.depth}>\n` : `<p><strong>${words}</strong></p>\n`
+      },
+      checkbox: (token: Tokens.Checkbox) => escape(token.raw),
+      code(token: Tokens.Code) {
+        const info =
+          token.codeBlockStyle === 'indented'
+            ? ''
+            : (/^ {0,3}(?:`{3,}|~{3,})([^\n]*)/.exec(token.raw)?.[1]?.trim() ?? '')
+        return `${info === '' ? '' : `<p><small>${escape(info)}</small></p>\n`}<pre><code>${escape(token.text)}\n</code></pre>\n`
+      },
+      list(token: Tokens.List) {
+        const tag = token.ordered ? 'ol' : 'ul'
+        const items = token.items.map((item) => {
+          // As it was written: the browser would count on.
+          const number = token.ordered ? /^\s*(\d{1,3})[.)]/.exec(item.raw)?.[1] : undefined
+          return this.listitem(item).replace(/^<li/, number === undefined ? '<li' : `<li value="${Number(number)}"`)
+        })
+        return `<${tag}>\n${items.join('')}</${tag}>\n`
+      },
+      table(token: Tokens.Table) {
+        if (token.header.length > MOST_COLUMNS) return `<pre>${escape(token.raw)}</pre>\n`
+        const row = (cells: Tokens.TableCell[], tag: string) =>
+          `<tr>${cells.map((c) => `<${tag}>${this.parser.parseInline(c.tokens)}</${tag}>`).join('')}</tr>`
+        return `<table><thead>${row(token.header, 'th')}</thead><tbody>${token.rows.map((r) => row(r, 'td')).join('')}</tbody></table>`
+      },
+    },
+  })
+  quiet.use(withEffort)
+  return quiet
+}
+
+const quiet = quietly(false)
+const quietWithHeadings = quietly(true)
+
+const cleanQuiet = cleaner({
+  ALLOWED_TAGS: [...CLEAN.ALLOWED_TAGS.filter((tag) => tag !== 'a'), 'small'],
+  ALLOWED_ATTR: ['value'],
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  RETURN_DOM_FRAGMENT: true,
+})
+
+/** How a text of an asker is shown: as a part of a line, as paragraphs, or as a document with headings. */
+export type Layout = 'line' | 'text' | 'document'
+
+/** A markdown text as elements with which nothing can be done but reading them. */
+export function inert(text: string, layout: Layout = 'text'): DocumentFragment {
+  const reader = layout === 'document' ? quietWithHeadings : quiet
+  const html = bounded(
+    text,
+    () => (layout === 'line' ? reader.parseInline(text, { async: false }) : reader.parse(text, { async: false })),
+    MOST_NESTED,
+  )
+  if (html === null) return plainly(text, layout === 'line')
+  return cleanQuiet.sanitize(html) as unknown as DocumentFragment
+}
+
+/** A text as it was written, as elements. */
+export function plainly(text: string, inline: boolean): DocumentFragment {
+  const all = document.createDocumentFragment()
+  if (inline) {
+    all.append(text)
+    return all
+  }
+  const pre = document.createElement('pre')
+  pre.textContent = text
+  all.append(pre)
+  return all
+}
+
+/** One line of a text of which something is not shown. */
+export interface Missing {
+  /** Its number, from 1. */
+  line: number
+  text: string
+}
+
+// What markdown is written with, and blanks: of these it may take any.
+const MARKUP = /[ \t\n*_#`~>|\-+=[\]()\\:<.!\u00a0\u202f\u3000]|\r(?=\n)/g
+// More are no list that anybody reads.
+const MOST_MISSING = 100
+
+/**
+ * missing names the lines of a text of which a letter, digit or sign is not among
+ * what is shown of it, in the same order; null when so little agrees that the text is
+ * better shown as it was written.
+ */
+export function missing(text: string, shown: Node): Missing[] | null {
+  const readText = readable(shown)
+  if (text.replace(MARKUP, '') === readText.replace(MARKUP, '')) return []
+  // By words first, and what is between them by characters: alone, these agree by chance.
+  const [written, read] = [wordsIn(text), wordsIn(readText)]
+  const words = compare(
+    ...numbered(
+      written.map((w) => w.text),
+      read.map((w) => w.text),
+    ),
+  )
+  let { coarse } = words
+  const lines = new Set<number>()
+  let [i, j] = [0, 0]
+  for (const [x, y] of [...words.same, [written.length, read.length] as const]) {
+    const gap = written.slice(i, x).flatMap((w) => Array.from(w.text, (c) => ({ char: c, line: w.line })))
+    const there = compare(
+      ...numbered(
+        gap.map((c) => c.char),
+        [
+          ...read
+            .slice(j, y)
+            .map((w) => w.text)
+            .join(''),
+        ],
+      ),
+    )
+    coarse ||= there.coarse
+    const found = new Set(there.same.map(([k]) => k))
+    gap.forEach((c, k) => !found.has(k) && lines.add(c.line))
+    ;[i, j] = [x + 1, y + 1]
+  }
+  if (coarse || lines.size > MOST_MISSING) return null
+  const all = text.split('\n')
+  return [...lines].map((line) => ({ line: line + 1, text: all[line]! }))
+}
+
+/** What stands between markup and blanks, with the line that it is in, from 0. */
+function wordsIn(text: string): { text: string; line: number }[] {
+  const out: { text: string; line: number }[] = []
+  let line = 0
+  let from = 0
+  const put = (to: number) => void (to > from && out.push({ text: text.slice(from, to), line }))
+  for (const match of text.matchAll(MARKUP)) {
+    put(match.index)
+    from = match.index + 1
+    if (match[0] === '\n') line++
+  }
+  put(text.length)
+  return out
+}
+
+const WITHIN_A_WORD = /^(EM|STRONG|DEL|CODE|SMALL)$/
+
+/** The text of elements as a person reads it, with the numbers of lists. */
+function readable(node: Node): string {
+  if (node instanceof Text) return node.data
+  let text = node instanceof HTMLLIElement && node.hasAttribute('value') ? `${node.getAttribute('value')} ` : ''
+  for (const child of node.childNodes) text += readable(child)
+  return node instanceof Element && !WITHIN_A_WORD.test(node.tagName) ? `${text}\n` : text
+}
