@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
+/** Whether everything runs, as in `make test-all`, or what `make test` has time for. */
+export const everything = Boolean(process.env.SAYSO_TEST_ALL)
+
 export function program(name: string): string {
   const path = `${root}bin/${name}`
   if (!existsSync(path)) throw new Error(`${path} is not there; run make build`)

@@ -1,6 +1,6 @@
 import { defineConfig } from '@playwright/test'
 
-import { chromium, chromiumArguments, claude } from './machine.ts'
+import { chromium, chromiumArguments, claude, everything } from './machine.ts'
 import type { ServerOptions } from './fixtures.ts'
 
 export const base = {
@@ -24,10 +24,20 @@ export default defineConfig<object, ServerOptions>({
   forbidOnly: true,
   reporter: 'list',
   // What moves for ever is drawn without a graphics card here: a tenth of a processor for each open page.
-  use: { ...base, screenshot: 'only-on-failure', contextOptions: { reducedMotion: 'reduce' } },
+  use: {
+    ...base,
+    screenshot: 'only-on-failure',
+    trace: 'on-first-retry',
+    contextOptions: { reducedMotion: 'reduce' },
+  },
   projects: [
     { name: 'claude-2.1.329', use: { claudePath: claude('2.1.329', 'SAYSO_TEST_CLAUDE_NEW') } },
-    // A test tagged @newest is about the app, the same with whatever CLI: once is enough.
-    { name: 'claude-2.1.197', grepInvert: /@newest/, use: { claudePath: claude('2.1.197', 'SAYSO_TEST_CLAUDE_OLD') } },
+    // In `make test` the older CLI runs what is tagged @older; in `make test-all` every test but those
+    // tagged @newest, which are about the app and the same with whatever CLI.
+    {
+      name: 'claude-2.1.197',
+      ...(everything ? { grepInvert: /@newest/ } : { grep: /@older/ }),
+      use: { claudePath: claude('2.1.197', 'SAYSO_TEST_CLAUDE_OLD') },
+    },
   ],
 })

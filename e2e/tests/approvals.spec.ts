@@ -5,7 +5,7 @@ import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { bash, prompt, text, write } from '../script.ts'
 
-test('approve, and the file exists', async ({ page, context, folder, rest }) => {
+test('approve, and the file exists @older', async ({ page, context, folder, rest }) => {
   const file = join(folder, 'approved')
   const id = await rest.start(prompt('Make a file.', [bash(`touch ${file}`)], [text('I made it.')]), { cwd: folder })
   const desk = await App.openSession(page, id)
@@ -32,7 +32,7 @@ test('a file is written as the diff shows it', async ({ page, folder, rest }) =>
   expect(readFileSync(file, 'utf8')).toBe('one\ntwo\n')
 })
 
-test('deny with a reason, and Claude reads it', async ({ page, context, folder, rest }) => {
+test('deny with a reason, and Claude reads it @older', async ({ page, context, folder, rest }) => {
   const file = join(folder, 'denied')
   const id = await rest.start(
     prompt('Make a file.', [bash(`touch ${file}`)], [text('You said: {{last_tool_result}}')]),

@@ -12,7 +12,7 @@ import { REST } from '../wire.ts'
 const sayso = (name: string, input: Record<string, unknown>) => tool(`mcp__sayso__${name}`, input)
 const heard = [text('Heard: {{tool_results}}')]
 
-test('ask_user with one question: chosen in the browser, told in words', async ({ page, folder, rest }) => {
+test('ask_user with one question: chosen in the browser, told in words @older', async ({ page, folder, rest }) => {
   const id = await rest.start(
     prompt(
       'Ask.',

@@ -6,7 +6,7 @@ const format = question('Which format do you want?', 'Format', ['Summary', 'Full
 const parts = question('Which parts?', 'Parts', ['Intro', 'Body', 'End'], true)
 const heard = [text('You said: {{last_tool_result}}')]
 
-test('a question with one answer', async ({ page, context, folder, rest }) => {
+test('a question with one answer @older', async ({ page, context, folder, rest }) => {
   const id = await rest.start(prompt('Ask me.', [ask(format)], heard), { cwd: folder })
   const desk = await App.openSession(page, id)
   const phone = await App.openSession(await context.newPage(), id)
