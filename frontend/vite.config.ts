@@ -69,5 +69,8 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'build/**/*.test.ts'],
     setupFiles: ['src/testsetup.ts'],
     restoreMocks: true,
+    // Computing a long test takes more than the usual 5 s on a busy machine.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
   },
 })
