@@ -18,10 +18,10 @@ import (
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
-// doorsOfAgents are the addresses that no route of wsapi describes, with the method
-// that they take. All are for agents alone. A door that is not here fails the test:
-// that there is one more is said on purpose.
-var doorsOfAgents = map[string]struct {
+// agentPaths lists the paths that no route of wsapi describes, with the method that
+// each takes. All are for agents alone. A path that is missing here fails the test, so
+// that nobody adds one without a policy.
+var agentPaths = map[string]struct {
 	method, query, body string
 	refuses             int // a stranger
 }{
@@ -34,7 +34,7 @@ var doorsOfAgents = map[string]struct {
 	"/claude/poll-answer":    {"GET", "p=1&streamToken=SECRET", "", 403},
 }
 
-// TestDoorsOfAgents: attacks 3, 7, 13, 21, 23 and 41 at the doors that serve wires
+// TestDoorsOfAgents: attacks 3, 7, 13, 21, 23 and 41 at the handlers that serve wires
 // in. No stranger, no page and no credential of a person gets through.
 func TestDoorsOfAgents(t *testing.T) {
 	t.Parallel()
@@ -55,16 +55,16 @@ func TestDoorsOfAgents(t *testing.T) {
 	bell, log := &session.LocalBell{}, slog.New(slog.DiscardHandler)
 	registry := pending.NewRegistry(opened, bell)
 	agents := mcpapi.New(mcpapi.Options{Requests: registry, Store: opened, Directory: directory, Bell: bell, Log: log})
-	doors := agentHandlers(agents, agents.Adapters(mcpapi.AdapterOptions{
+	handlers := agentHandlers(agents, agents.Adapters(mcpapi.AdapterOptions{
 		Store: opened, Requests: registry, Directory: directory, Bell: bell, Log: log,
 	}))
-	for path := range doors {
-		if _, ok := doorsOfAgents[path]; !ok {
-			t.Errorf("%s is a door without a policy", path)
+	for path := range handlers {
+		if _, ok := agentPaths[path]; !ok {
+			t.Errorf("%s is a path without a policy", path)
 		}
 	}
-	door := wsapi.New(wsapi.Options{
-		Store: opened, Requests: registry, Directory: directory, Bell: bell, Agents: doors, Log: log,
+	edge := wsapi.New(wsapi.Options{
+		Store: opened, Requests: registry, Directory: directory, Bell: bell, Agents: handlers, Log: log,
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -76,7 +76,7 @@ func TestDoorsOfAgents(t *testing.T) {
 		}
 	}()
 	ask := func(path, secret string, change func(*http.Request)) *httptest.ResponseRecorder {
-		at := doorsOfAgents[path]
+		at := agentPaths[path]
 		r := httptest.NewRequest(at.method, path, strings.NewReader(strings.Replace(at.body, "SECRET", secret, 1)))
 		r.Host = "127.0.0.1:8787"
 		r.URL.Host, r.URL.Scheme, r.URL.RawQuery = "", "", strings.Replace(at.query, "SECRET", secret, 1)
@@ -87,16 +87,16 @@ func TestDoorsOfAgents(t *testing.T) {
 		}
 		change(r)
 		answer := httptest.NewRecorder()
-		door.ServeHTTP(answer, r)
+		edge.ServeHTTP(answer, r)
 		return answer
 	}
 	as := func(*http.Request) {}
 	for ask("/hook/ask", "", as).Code == http.StatusServiceUnavailable {
 		runtime.Gosched() // Run is on its way
 	}
-	for path, at := range doorsOfAgents {
-		if doors[path] == nil {
-			t.Errorf("the door %s is gone", path)
+	for path, at := range agentPaths {
+		if handlers[path] == nil {
+			t.Errorf("the path %s is gone", path)
 			continue
 		}
 		for name, row := range map[string]struct {

@@ -27,7 +27,7 @@ func (a *app) announce(ctx context.Context) error {
 			return err
 		}
 		// Its link is good nowhere else.
-		fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this address, once, within %s:\n\n    %s\n\n", localAddress(s), signInLife, signInAddress(waysTo(s).here, secret))
+		fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this address, once, within %s:\n\n    %s\n\n", localAddress(s), signInLinkTTL, signInAddress(waysTo(s).here, secret))
 		if !a.in.demo {
 			fmt.Fprint(stdout, "It makes you the first admin, so open it on this machine. Nobody else can sign in yet.\n\n")
 		}

@@ -374,7 +374,7 @@ func (a *app) shutDown(ctx context.Context) {
 // reserveDisk keeps space for answers until ctx ends.
 func (a *app) reserveDisk(ctx context.Context) error {
 	if err := a.store.Reserve(ctx); err != nil && ctx.Err() == nil {
-		a.log.Debug("answers may wait for the disk to find room", "error", err)
+		a.log.Debug("cannot reserve disk space for answers", "error", err)
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func (a asking) in(folder string, inProject int) (enabled bool, timeout time.Dur
 	return enabled, timeout
 }
 
-// askingPolicy tells the door for agents what the settings and the projects say now.
+// askingPolicy decides, from the settings and the projects, how agents may ask.
 type askingPolicy struct {
 	projects func(context.Context) ([]project.Project, error)
 	now      atomic.Pointer[asking]

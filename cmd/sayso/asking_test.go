@@ -149,10 +149,10 @@ func TestSessionsOfThisMachineFindTheServer(t *testing.T) {
 			t.Errorf("%s: %s at %s", name, l.Addr(), at)
 		}
 	}
-	door := only(agentsPath, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	handler := only(agentsPath, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	for path, want := range map[string]int{"/mcp": 204, "/": 404, "/api/sessions": 404, "/mcp/": 404, "/mcp/../api/sessions": 404} {
 		w := httptest.NewRecorder()
-		door.ServeHTTP(w, httptest.NewRequest("POST", path, nil))
+		handler.ServeHTTP(w, httptest.NewRequest("POST", path, nil))
 		if w.Code != want {
 			t.Errorf("%s: got %d, want %d", path, w.Code, want)
 		}

@@ -16,7 +16,7 @@ var (
 	inlineCode  = regexp.MustCompile("`([^`\n]+)`")
 	commandLine = regexp.MustCompile(`(?:^|[\s(;&|])sayso((?: +[^\s#;&|<>)]+)*)`)
 	verbWord    = regexp.MustCompile(`^[a-z][a-z-]*$`)
-	flagName    = regexp.MustCompile(`(?m)^ +-([a-z-]+)`)
+	flagName    = regexp.MustCompile(`(?m)^ +--?([a-z][a-z-]*)`)
 )
 
 // internalVerbs are run by sayso itself and have no help.

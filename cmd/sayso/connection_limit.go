@@ -9,25 +9,25 @@ import (
 // Connections that the server holds at once. A tab is one; a browser opens a few
 // more while it loads the app.
 const (
-	maxConnections  = 4096
-	maxFromOnePlace = 256 // of one address, or one IPv6 network of 64 bits
+	maxConnections           = 4096
+	maxConnectionsPerNetwork = 256 // of one address, or one IPv6 network of 64 bits
 )
 
-// limited closes connections that are too many as soon as they come: waiting would
-// let whoever holds many keep everybody else out.
-type limited struct {
+// limitedListener closes connections above its limits as soon as they come: waiting
+// would let whoever holds many keep everybody else out.
+type limitedListener struct {
 	net.Listener
-	most, fromOne int
-	free          func(netip.Addr) bool // addresses that many people share
+	max, maxPerNetwork int
+	unlimited          func(netip.Addr) bool // addresses that many people share
 
-	mu    sync.Mutex // protects following
-	total int
-	from  map[netip.Prefix]int
+	mu         sync.Mutex // protects following
+	total      int
+	perNetwork map[netip.Prefix]int
 }
 
-func limitConnections(l net.Listener, proxies []netip.Prefix) *limited {
-	return &limited{Listener: l, most: maxConnections, fromOne: maxFromOnePlace, from: map[netip.Prefix]int{},
-		free: func(a netip.Addr) bool {
+func limitConnections(l net.Listener, proxies []netip.Prefix) *limitedListener {
+	return &limitedListener{Listener: l, max: maxConnections, maxPerNetwork: maxConnectionsPerNetwork, perNetwork: map[netip.Prefix]int{},
+		unlimited: func(a netip.Addr) bool {
 			for _, p := range proxies {
 				if p.Contains(a) {
 					return true
@@ -38,22 +38,22 @@ func limitConnections(l net.Listener, proxies []netip.Prefix) *limited {
 }
 
 // Accept returns the next connection that is not too many.
-func (l *limited) Accept() (net.Conn, error) {
+func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		place, counted := l.place(conn)
-		if l.enter(place, counted) {
-			return &counting{Conn: conn, leave: sync.OnceFunc(func() { l.left(place, counted) })}, nil
+		network, counted := l.networkOf(conn)
+		if l.acquire(network, counted) {
+			return &countedConn{Conn: conn, release: sync.OnceFunc(func() { l.release(network, counted) })}, nil
 		}
 		conn.Close()
 	}
 }
 
-// place is what counts as one address; false when it is not counted.
-func (l *limited) place(conn net.Conn) (netip.Prefix, bool) {
+// networkOf returns what counts as one address; false when it is not counted.
+func (l *limitedListener) networkOf(conn net.Conn) (netip.Prefix, bool) {
 	tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
 	if !ok {
 		return netip.Prefix{}, false
@@ -64,49 +64,49 @@ func (l *limited) place(conn net.Conn) (netip.Prefix, bool) {
 		bits = 32
 	}
 	p, err := a.Prefix(bits)
-	return p, err == nil && !l.free(a)
+	return p, err == nil && !l.unlimited(a)
 }
 
-func (l *limited) enter(place netip.Prefix, counted bool) bool {
+func (l *limitedListener) acquire(network netip.Prefix, counted bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.total >= l.most || counted && l.from[place] >= l.fromOne {
+	if l.total >= l.max || counted && l.perNetwork[network] >= l.maxPerNetwork {
 		return false
 	}
 	l.total++
 	if counted {
-		l.from[place]++
+		l.perNetwork[network]++
 	}
 	return true
 }
 
-func (l *limited) left(place netip.Prefix, counted bool) {
+func (l *limitedListener) release(network netip.Prefix, counted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.total--
 	if !counted {
 		return
 	}
-	if l.from[place]--; l.from[place] == 0 {
-		delete(l.from, place)
+	if l.perNetwork[network]--; l.perNetwork[network] == 0 {
+		delete(l.perNetwork, network)
 	}
 }
 
-type counting struct {
+type countedConn struct {
 	net.Conn
-	leave func()
+	release func()
 }
 
-// CloseWrite lets the web server finish what it says before it hangs up on who
-// still sends.
-func (c *counting) CloseWrite() error {
+// CloseWrite lets the web server send the rest of its answer before it closes a
+// connection on which a client still sends.
+func (c *countedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return nil
 }
 
-func (c *counting) Close() error {
-	defer c.leave()
+func (c *countedConn) Close() error {
+	defer c.release()
 	return c.Conn.Close()
 }

@@ -47,7 +47,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	times(4, "127.0.0.1")
 	times(1, "203.0.113.2")
 	l := limitConnections(in, []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")})
-	l.most, l.fromOne = 15, 3
+	l.max, l.maxPerNetwork = 15, 3
 	var open []net.Conn
 	for {
 		conn, err := l.Accept()

@@ -63,7 +63,7 @@ func mcpVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return err
 	}
 	f := &forwarder{
-		path: *connect, out: stdout, life: uuid.NewString(),
+		path: *connect, out: stdout, processID: uuid.NewString(),
 		client: &http.Client{Transport: &http.Transport{Proxy: nil}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		calls:  map[string]*carried{},
 	}
@@ -106,9 +106,9 @@ const (
 
 // forwarder carries messages of JSON-RPC between a pipe and the server.
 type forwarder struct {
-	path   string
-	client *http.Client
-	life   string // tells the calls of this process from those of another
+	path      string
+	client    *http.Client
+	processID string // tells the calls of this process from those of another
 
 	outMu sync.Mutex
 	out   io.Writer
@@ -346,7 +346,7 @@ func (f *forwarder) describe(h http.Header, m envelope) {
 		h.Set("Mcp-Protocol-Version", version)
 	}
 	if m.Method == "tools/call" {
-		h.Set(mcpapi.KeyHeader, f.life+"/"+digestOf(m.ID))
+		h.Set(mcpapi.KeyHeader, f.processID+"/"+digestOf(m.ID))
 	}
 }
 

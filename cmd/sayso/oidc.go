@@ -92,8 +92,8 @@ func (o oidcSettings) roleOf(values []string) account.Role {
 	return best
 }
 
-// provider is the door's view of the identity provider, nil without one. Nothing
-// is asked of it yet.
+// provider returns the identity provider for the edges, nil without one. It makes no
+// request.
 func (o oidcSettings) provider(publicURL string) (*wsapi.OIDC, error) {
 	if !o.used() {
 		return nil, nil

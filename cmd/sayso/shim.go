@@ -7,5 +7,5 @@ import (
 )
 
 // shimVerb is the verb that the server starts for itself, once for each session:
-// people have no use for it. It is told everything on stdin.
+// people have no use for it. Its parameters come on stdin.
 func shimVerb(_ []string) error { return shim.Main(os.Stdin, os.Stdout) }

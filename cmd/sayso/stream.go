@@ -36,7 +36,7 @@ func streamVerb(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	project := flags.String("project", ".", "folder of the project")
 	number := flags.Int("p", 1, "number of the project, as the PromptManager counts")
 	timeout := flags.Int("timeout", 300, "seconds that a person has for an answer, 30 to 900")
-	life := flags.Duration("expires", 24*time.Hour, "how long the stream is good for")
+	ttl := flags.Duration("expires", 24*time.Hour, "how long the stream is good for")
 	stateDir := flags.String("state-dir", "", "state folder of the server")
 	database := flags.String("database", "", "database of the server")
 	if err := flags.Parse(args); err != nil {
@@ -50,7 +50,7 @@ func streamVerb(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		return errors.New("mcp stream needs one argument: the file to write")
 	case *timeout < 30 || *timeout > 900:
 		return errors.New("--timeout: give 30 to 900 seconds")
-	case *number < 0 || *life <= 0:
+	case *number < 0 || *ttl <= 0:
 		return errors.New("-p and --expires must not be negative")
 	}
 	h := home{stateDir: *stateDir, database: *database, stderr: stderr}
@@ -79,7 +79,7 @@ func streamVerb(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err := opened.CreateSession(ctx, s); err != nil && !errors.Is(err, session.ErrExists) {
 		return err
 	}
-	token, err := directory.MintStream(ctx, s.SessionID, who, int64(*number), *life)
+	token, err := directory.MintStream(ctx, s.SessionID, who, int64(*number), *ttl)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	agent := flags.String("agent", "", "make the token of an agent of this name: it can ask people over MCP and do nothing else")
 	name := flags.String("name", "", "name of the token, shown to others")
 	role := flags.String("role", "", "viewer, member or admin (default: as the first admin)")
-	life := flags.Duration("expires", 0, "how long the token is good for, such as 720h (default: until revoked)")
+	ttl := flags.Duration("expires", 0, "how long the token is good for, such as 720h (default: until revoked)")
 	stateDir := flags.String("state-dir", "", "state folder of the server")
 	database := flags.String("database", "", "database of the server")
 	if err := flags.Parse(args); err != nil {
@@ -81,7 +81,7 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return nil
 	}
 	if *agent != "" {
-		secret, err := agentToken(ctx, opened, directory, admin, *agent, *life)
+		secret, err := agentToken(ctx, opened, directory, admin, *agent, *ttl)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *name == "" {
 		return errors.New("give the token a name with --name, ask for a sign-in address with --sign-in, or for the token of an agent with --agent NAME")
 	}
-	_, secret, err := directory.CreateToken(ctx, admin, *name, account.Role(*role), *life)
+	_, secret, err := directory.CreateToken(ctx, admin, *name, account.Role(*role), *ttl)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ var agentNamespace = uuid.MustParse("3b9de1c2-54a7-5f0a-8c86-9e2f1d7a6b40")
 
 // agentToken makes a token for an agent outside, in the session of its name: the
 // next token of that name asks in the same.
-func agentToken(ctx context.Context, sessions session.Store, directory *account.Directory, owner account.User, name string, life time.Duration) (string, error) {
+func agentToken(ctx context.Context, sessions session.Store, directory *account.Directory, owner account.User, name string, ttl time.Duration) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len(name) > 100 {
 		return "", errors.New("--agent needs a name of 1 to 100 characters, by which people know who asks")
@@ -119,7 +119,7 @@ func agentToken(ctx context.Context, sessions session.Store, directory *account.
 	if err != nil && !errors.Is(err, session.ErrExists) {
 		return "", err
 	}
-	secret, err := directory.MintAgent(ctx, id, name, life)
+	secret, err := directory.MintAgent(ctx, id, name, ttl)
 	if err == nil {
 		err = directory.NoteAgentToken(ctx, owner, name)
 	}
@@ -186,5 +186,5 @@ func localAddress(s settings) string {
 	return scheme + "://" + s.Listen
 }
 
-// signInLife is said to people in words.
-var signInLife = fmt.Sprintf("%.0f minutes", account.SignInLinkLife.Round(time.Minute).Minutes())
+// signInLinkTTL is how long a sign-in address is valid, in words.
+var signInLinkTTL = fmt.Sprintf("%.0f minutes", account.SignInLinkLife.Round(time.Minute).Minutes())

@@ -88,7 +88,7 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 			return err
 		}
 		fmt.Fprintln(stdout, signInAddress(knownWays(s).outside, secret))
-		fmt.Fprintf(stderr, "%s signs in with this address, once, within %s. For a password: sayso user passwd NAME\n", made.Name, signInLife)
+		fmt.Fprintf(stderr, "%s signs in with this address, once, within %s. For a password: sayso user passwd NAME\n", made.Name, signInLinkTTL)
 		return nil
 	}
 	people, err := directory.Users(ctx)
