@@ -15,9 +15,9 @@ import (
 
 // Times of an [Exclusive].
 const (
-	tryEvery  = 100 * time.Millisecond // while another server ends
-	lookEvery = 2 * time.Second        // whether the lock is still ours
-	mayTake   = 10 * time.Second       // to connect, and to look
+	retryInterval  = 100 * time.Millisecond // while another server ends
+	checkInterval  = 2 * time.Second        // whether the lock is still ours
+	connectTimeout = 10 * time.Second       // to connect, and to check
 )
 
 // lockClass is the first key of the lock, "sayo"; the second is of the schema.
@@ -49,16 +49,16 @@ func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, e
 	for name, value := range map[string]string{"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"} {
 		e.config.RuntimeParams[name] = value
 	}
-	for began := time.Now(); ; {
+	for start := time.Now(); ; {
 		err := e.take(ctx)
 		if err == nil {
 			return e, nil
 		}
-		if !errors.Is(err, sqlstore.ErrInUse) || time.Since(began) >= wait {
+		if !errors.Is(err, sqlstore.ErrInUse) || time.Since(start) >= wait {
 			return nil, fmt.Errorf("postgres: database %s at %s: %w", e.config.Database, e.config.Host, err)
 		}
 		select {
-		case <-time.After(tryEvery):
+		case <-time.After(retryInterval):
 		case <-ctx.Done():
 			return nil, fmt.Errorf("postgres: %w", ctx.Err())
 		}
@@ -67,7 +67,7 @@ func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, e
 
 // take connects, where there is no connection, and tries for the lock.
 func (e *Exclusive) take(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, mayTake)
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(ctx, e.config)
 	if err != nil {
@@ -113,13 +113,13 @@ func (e *Exclusive) take(ctx context.Context) (err error) {
 func (e *Exclusive) Run(ctx context.Context) error {
 	for {
 		select {
-		case <-time.After(lookEvery):
+		case <-time.After(checkInterval):
 		case <-ctx.Done():
 			return nil
 		}
 		if e.conn != nil {
-			look, cancel := context.WithTimeout(ctx, mayTake)
-			err := e.conn.Ping(look)
+			check, cancel := context.WithTimeout(ctx, connectTimeout)
+			err := e.conn.Ping(check)
 			cancel()
 			if err == nil || ctx.Err() != nil {
 				continue
@@ -138,7 +138,7 @@ func (e *Exclusive) Close() error {
 	if e.conn == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), mayTake)
+	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
 	return e.conn.Close(ctx)
 }

@@ -40,9 +40,9 @@ import (
 // pool_max_conns: enough that a slow search never holds up an answer.
 const maxConns = 16
 
-// oldest is the least server version, as server_version_num: the oldest that is
+// minVersion is the server version, as server_version_num, that is needed: the oldest that is
 // still maintained.
-const oldest = 140000
+const minVersion = 140000
 
 // Store is a [github.com/sayso-dev/sayso/store.Store] in a PostgreSQL database.
 type Store struct {
@@ -58,7 +58,7 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 	return open(ctx, dsn, nil, migrations.Apply)
 }
 
-// OpenReadOnly is Open to look at the database: it changes nothing, and fails with an
+// OpenReadOnly is Open for reading: it changes nothing, and fails with an
 // error of migrations.Check when its schema is not that of this program. Every write
 // fails.
 func OpenReadOnly(ctx context.Context, dsn string) (*Store, error) {
@@ -94,8 +94,8 @@ func begin(ctx context.Context, pool *pgxpool.Pool, schema func(context.Context,
 		return fmt.Errorf("cannot connect: %w", lost(ctx, err))
 	}
 	switch {
-	case version < oldest:
-		return fmt.Errorf("the server is version %d.%d and must be %d or newer", version/10000, version%10000, oldest/10000)
+	case version < minVersion:
+		return fmt.Errorf("the server is version %d.%d and must be %d or newer", version/10000, version%10000, minVersion/10000)
 	case fsync != "on":
 		return errors.New("the server runs with fsync off, so a power cut could lose answers; switch fsync on")
 	case encoding != "UTF8":

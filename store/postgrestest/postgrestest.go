@@ -57,10 +57,10 @@ type cluster struct {
 	once    sync.Once
 	failure error
 
-	dir    string
-	keeper *exec.Cmd
-	life   io.Closer // closing it ends the cluster
-	log    string    // path of the server's log
+	dir        string
+	supervisor *exec.Cmd
+	stdin      io.Closer // closing it ends the cluster
+	log        string    // path of the server's log
 
 	mu   sync.Mutex
 	made int // databases and schemas so far; guarded by mu
@@ -145,9 +145,9 @@ func (c *cluster) address(database string) string {
 	return "postgres:///" + database + "?" + url.Values{"host": {c.dir}, "user": {"sayso"}}.Encode()
 }
 
-// keep runs the server and ends it, and its folder, when the pipe at its stdin
+// supervise runs the server and ends it, and its folder, when the pipe at its stdin
 // ends. A signal to the terminal's process group is for the tests, not for it.
-const keep = `trap '' INT TERM HUP
+const supervise = `trap '' INT TERM HUP
 dir=$1; shift
 "$@" </dev/null >>"$dir/log" 2>&1 &
 server=$!
@@ -180,14 +180,14 @@ func (c *cluster) start(settings ...string) (err error) {
 		return errors.Join(fmt.Errorf("postgrestest: initdb: %w: %s", err, bytes.TrimSpace(out)), os.RemoveAll(c.dir))
 	}
 
-	c.keeper = exec.Command("/bin/sh", "-c", keep, "sh", c.dir, filepath.Join(bin, "postgres"), "-D", data)
+	c.supervisor = exec.Command("/bin/sh", "-c", supervise, "sh", c.dir, filepath.Join(bin, "postgres"), "-D", data)
 	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + c.dir, "max_connections=200", "max_wal_size=256MB"}, settings...) {
-		c.keeper.Args = append(c.keeper.Args, "-c", setting)
+		c.supervisor.Args = append(c.supervisor.Args, "-c", setting)
 	}
-	asUser(c.keeper, c.dir, as)
-	c.life, err = c.keeper.StdinPipe()
+	asUser(c.supervisor, c.dir, as)
+	c.stdin, err = c.supervisor.StdinPipe()
 	if err == nil {
-		err = c.keeper.Start()
+		err = c.supervisor.Start()
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("postgrestest: %w", err), os.RemoveAll(c.dir))
@@ -208,10 +208,10 @@ func (c *cluster) start(settings ...string) (err error) {
 
 // stop ends the cluster and removes it.
 func (c *cluster) stop() error {
-	if c.keeper == nil || c.keeper.Process == nil {
+	if c.supervisor == nil || c.supervisor.Process == nil {
 		return nil
 	}
-	return errors.Join(c.life.Close(), c.keeper.Wait())
+	return errors.Join(c.stdin.Close(), c.supervisor.Wait())
 }
 
 // binaries finds the folder with initdb and postgres.

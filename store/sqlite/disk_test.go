@@ -106,7 +106,7 @@ func fillDisk(path string) error {
 	if err := st.Ping(ctx); err != nil {
 		return fmt.Errorf("that there is room again is not seen: %w", err)
 	}
-	if left, err := filepath.Glob(path + "-room*"); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(path + "-probe*"); err != nil || len(left) > 0 {
 		return fmt.Errorf("left behind: %s, %w", left, err)
 	}
 	if err := st.PutItems(ctx, "s1", many); err != nil {

@@ -54,7 +54,7 @@ func (s *Store) checkFreeSpace() error {
 
 // tryToWrite writes beside the database what a write may need, and takes it away.
 func (s *Store) tryToWrite() (err error) {
-	path := s.path + "-room"
+	path := s.path + "-probe"
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

@@ -21,8 +21,8 @@ func (n *noProjects) creating() (end func()) {
 	}
 }
 
-// look is called before a read, and found when it has found none.
-func (n *noProjects) look() (found func()) {
+// beginRead is called before a read, and foundNone when the read has found none.
+func (n *noProjects) beginRead() (foundNone func()) {
 	made := n.made.Load()
 	return func() { n.none.Store(made + 1) }
 }

@@ -29,10 +29,10 @@ func (s *Store) Projects(ctx context.Context) ([]project.Project, error) {
 	if s.noProjects.known() && !s.isClosed() && ctx.Err() == nil {
 		return nil, nil
 	}
-	found := s.noProjects.look()
+	foundNone := s.noProjects.beginRead()
 	list, err := s.Shared.Projects(ctx)
 	if err == nil && len(list) == 0 {
-		found()
+		foundNone()
 	}
 	return list, err
 }

@@ -72,9 +72,9 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return open(ctx, path, "rwc", migrations.Apply)
 }
 
-// OpenReadOnly opens the database at path to look at it. It makes no file, changes
+// OpenReadOnly opens the database at path for reading. It makes no file, changes
 // none and applies no migration: [fs.ErrNotExist], or an error of migrations.Check, when
-// there is nothing to look at. Every write fails.
+// there is nothing to read. Every write fails.
 func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	path, err := place(path)
 	if err == nil {

@@ -94,68 +94,70 @@ func NewRequestValues(r pending.Request, bind Bind) ([]any, error) {
 // exact is a string as bytes that are never NULL.
 func exact(s string) []byte { return append([]byte{}, s...) }
 
-// requestColumn is a column of requests and where [RequestRow] takes it. A column
-// that may be NULL is taken as bytes, and so are some others.
+// requestColumn is a column of requests and where [RequestRow] takes it.
 type requestColumn struct {
-	name string
-	dest func(*RequestRow) any
+	name     string
+	nullable bool
+	dest     func(*RequestRow) any
 }
 
 var requestColumns = []requestColumn{
-	{"request_id", func(x *RequestRow) any { return &x.r.RequestID }},
-	{"session_id", func(x *RequestRow) any { return &x.r.SessionID }},
-	{"status", func(x *RequestRow) any { return (*string)(&x.r.Status) }},
-	{"delivery", func(x *RequestRow) any { return (*string)(&x.r.Delivery) }},
-	{"created_at", func(x *RequestRow) any { return &x.createdAt }},
-	{"expires_at", func(x *RequestRow) any { return &x.expiresAt }},
-	{"request_type", func(x *RequestRow) any { return (*string)(&x.r.RequestType) }},
-	{"source", func(x *RequestRow) any { return (*string)(&x.r.Source) }},
-	{"asker_request_id", func(x *RequestRow) any { return &x.askerRequestID }},
-	{"asker_tool_use_id", func(x *RequestRow) any { return &x.toolUseID }},
-	{"tool_name", func(x *RequestRow) any { return &x.r.ToolName }},
-	{"input_hash", func(x *RequestRow) any { return &x.r.InputHash }},
-	{"agent_id", func(x *RequestRow) any { return &x.r.AgentID }},
-	{"agent_type", func(x *RequestRow) any { return &x.r.AgentType }},
-	{"title", func(x *RequestRow) any { return &x.r.Title }},
-	{"description", func(x *RequestRow) any { return &x.r.Description }},
-	{"decision_reason", func(x *RequestRow) any { return &x.r.DecisionReason }},
-	{"blocked_path", func(x *RequestRow) any { return &x.path }},
-	{"by_user_id", func(x *RequestRow) any { return &x.res.Actor.UserID }},
-	{"by_name", func(x *RequestRow) any { return &x.res.Actor.Name }},
-	{"by_device", func(x *RequestRow) any { return &x.res.Actor.Device }},
-	{"reason", func(x *RequestRow) any { return &x.res.Reason }},
-	{"resolved_at", func(x *RequestRow) any { return &x.resolvedAt }},
-	{"command_id", func(x *RequestRow) any { return &x.res.CommandID }},
-	{"process_id", func(x *RequestRow) any { return &x.r.ProcessID }},
-	{"carried_from", func(x *RequestRow) any { return &x.res.CarriedFrom }},
-	{"asker", func(x *RequestRow) any { return &x.r.Asker }},
-	{"approver_id", func(x *RequestRow) any { return &x.first.Actor.UserID }},
-	{"approver_name", func(x *RequestRow) any { return &x.first.Actor.Name }},
-	{"approver_device", func(x *RequestRow) any { return &x.first.Actor.Device }},
-	{"approver_command", func(x *RequestRow) any { return &x.first.CommandID }},
-	{"approver_credential", func(x *RequestRow) any { return &x.first.CredentialID }},
-	{"approved_at", func(x *RequestRow) any { return &x.approvedAt }},
-	{"taken_back", func(x *RequestRow) any { return &x.takenBack }},
-	{"held", func(x *RequestRow) any { return &x.held }},
-	{"answer", func(x *RequestRow) any { return &x.answer }},
-	{"form", func(x *RequestRow) any { return &x.form }},
-	{"permission_suggestions", func(x *RequestRow) any { return &x.suggestions }},
-	{"tool_input", func(x *RequestRow) any { return &x.raw }},
-	{"earlier", func(x *RequestRow) any { return &x.earlier }},
-	{"earlier_tool_input", func(x *RequestRow) any { return &x.earlierInput }},
-	{"policy", func(x *RequestRow) any { return &x.policy }},
+	{"request_id", false, func(x *RequestRow) any { return &x.r.RequestID }},
+	{"session_id", false, func(x *RequestRow) any { return &x.r.SessionID }},
+	{"status", false, func(x *RequestRow) any { return (*string)(&x.r.Status) }},
+	{"delivery", false, func(x *RequestRow) any { return (*string)(&x.r.Delivery) }},
+	{"created_at", false, func(x *RequestRow) any { return &x.createdAt }},
+	{"expires_at", false, func(x *RequestRow) any { return &x.expiresAt }},
+	{"request_type", false, func(x *RequestRow) any { return (*string)(&x.r.RequestType) }},
+	{"source", false, func(x *RequestRow) any { return (*string)(&x.r.Source) }},
+	{"asker_request_id", false, func(x *RequestRow) any { return &x.askerRequestID }},
+	{"asker_tool_use_id", false, func(x *RequestRow) any { return &x.toolUseID }},
+	{"tool_name", false, func(x *RequestRow) any { return &x.r.ToolName }},
+	{"input_hash", false, func(x *RequestRow) any { return &x.r.InputHash }},
+	{"agent_id", false, func(x *RequestRow) any { return &x.r.AgentID }},
+	{"agent_type", false, func(x *RequestRow) any { return &x.r.AgentType }},
+	{"title", false, func(x *RequestRow) any { return &x.r.Title }},
+	{"description", false, func(x *RequestRow) any { return &x.r.Description }},
+	{"decision_reason", false, func(x *RequestRow) any { return &x.r.DecisionReason }},
+	{"blocked_path", false, func(x *RequestRow) any { return &x.path }},
+	{"by_user_id", false, func(x *RequestRow) any { return &x.res.Actor.UserID }},
+	{"by_name", false, func(x *RequestRow) any { return &x.res.Actor.Name }},
+	{"by_device", false, func(x *RequestRow) any { return &x.res.Actor.Device }},
+	{"reason", false, func(x *RequestRow) any { return &x.res.Reason }},
+	{"resolved_at", false, func(x *RequestRow) any { return &x.resolvedAt }},
+	{"command_id", false, func(x *RequestRow) any { return &x.res.CommandID }},
+	{"process_id", false, func(x *RequestRow) any { return &x.r.ProcessID }},
+	{"carried_from", false, func(x *RequestRow) any { return &x.res.CarriedFrom }},
+	{"asker", false, func(x *RequestRow) any { return &x.r.Asker }},
+	{"approver_id", false, func(x *RequestRow) any { return &x.first.Actor.UserID }},
+	{"approver_name", false, func(x *RequestRow) any { return &x.first.Actor.Name }},
+	{"approver_device", false, func(x *RequestRow) any { return &x.first.Actor.Device }},
+	{"approver_command", false, func(x *RequestRow) any { return &x.first.CommandID }},
+	{"approver_credential", false, func(x *RequestRow) any { return &x.first.CredentialID }},
+	{"approved_at", false, func(x *RequestRow) any { return &x.approvedAt }},
+	{"taken_back", false, func(x *RequestRow) any { return &x.takenBack }},
+	{"held", true, func(x *RequestRow) any { return &x.held }},
+	{"answer", true, func(x *RequestRow) any { return &x.answer }},
+	{"form", true, func(x *RequestRow) any { return &x.form }},
+	{"permission_suggestions", true, func(x *RequestRow) any { return &x.suggestions }},
+	{"tool_input", true, func(x *RequestRow) any { return &x.raw }},
+	{"earlier", true, func(x *RequestRow) any { return &x.earlier }},
+	{"earlier_tool_input", true, func(x *RequestRow) any { return &x.earlierInput }},
+	{"policy", true, func(x *RequestRow) any { return &x.policy }},
 }
 
 // RequestColumns is the select list of [RequestRow.Dest].
 var RequestColumns = joinColumns(func(c requestColumn) string { return c.name })
 
 // joinedRequestColumns is the same for a request r that an outer join may not
-// have found; then every column is the zero value of its type.
+// have found; then every column that is not nullable is the zero value of its type.
+// It also spares the SQLite driver from asking for the declared type of a column.
 var joinedRequestColumns = joinColumns(func(c requestColumn) string {
-	switch c.dest(&RequestRow{}).(type) {
-	case *[]byte:
+	_, isNumber := c.dest(&RequestRow{}).(*int64)
+	switch {
+	case c.nullable:
 		return "r." + c.name
-	case *int64:
+	case isNumber:
 		return "COALESCE(r." + c.name + ", 0)"
 	}
 	return "COALESCE(r." + c.name + ", '')"

@@ -1,0 +1,25 @@
+package sqlstore
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sayso-dev/sayso/migrations"
+)
+
+// TestNullableColumns compares which columns of a request may be NULL with the
+// schema: one that is marked wrongly could not be read after an outer join.
+func TestNullableColumns(t *testing.T) {
+	schema := migrations.Columns()
+	for _, c := range requestColumns {
+		i := slices.IndexFunc(schema, func(line string) bool { return strings.HasPrefix(line, "requests."+c.name+" ") })
+		if i < 0 {
+			t.Errorf("no column %s", c.name)
+			continue
+		}
+		if nullable := strings.HasSuffix(schema[i], " null"); nullable != c.nullable {
+			t.Errorf("%s: nullable is %t, want %t", c.name, c.nullable, nullable)
+		}
+	}
+}
