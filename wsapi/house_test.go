@@ -81,7 +81,7 @@ func (b *bell) Ring(sessionID string) {
 func newHouse(t testing.TB, change ...func(*wsapi.Options)) *house {
 	t.Helper()
 	h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"), change...)
-	h.web = httptest.NewServer(h.server)
+	h.web = httptest.NewServer(checkStatuses(t, h.server))
 	h.client = h.web.Client()
 	t.Cleanup(h.web.Close)
 	h.run()
@@ -354,7 +354,7 @@ func (h *house) call(method, path string, body any, ways ...way) answer {
 		if r.Body == nil {
 			r.Body = http.NoBody
 		}
-		h.server.ServeHTTP(rec, r)
+		checkStatuses(h.t, h.server).ServeHTTP(rec, r)
 		return answer{rec.Code, rec.Header(), rec.Body.Bytes()}
 	}
 	resp, err := h.client.Do(r)

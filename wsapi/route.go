@@ -49,6 +49,7 @@ func routes() []route {
 		{method: "GET", pattern: "/readyz", policy: anybody, serve: (*Server).getReady},
 		{method: "GET", pattern: "/metrics", policy: asAdmin, hidden: true, serve: (*Server).getMetrics},
 		{method: "GET", pattern: "/ws", policy: signedIn, serve: (*Server).getSocket},
+		{method: "GET", pattern: "/api/openapi.json", policy: anybody, serve: (*Server).getOpenAPI},
 
 		{method: "POST", pattern: "/api/login", policy: anybody, serve: (*Server).postLogin},
 		{method: "GET", pattern: "/api/login", policy: anybody, serve: (*Server).getLogin},

@@ -21,6 +21,7 @@ var policies = map[string]string{
 	"GET /readyz":                                     "anybody",
 	"GET /metrics":                                    "admin",
 	"GET /ws":                                         "viewer",
+	"GET /api/openapi.json":                           "anybody",
 	"POST /api/login":                                 "anybody",
 	"POST /api/logout":                                "viewer",
 	"GET /api/me":                                     "viewer",
