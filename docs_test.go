@@ -81,6 +81,19 @@ var (
 	makefileRule = regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):`)
 )
 
+// TestPagesNameTheirReader fails when a page of docs does not begin with whom it is for.
+func TestPagesNameTheirReader(t *testing.T) {
+	t.Parallel()
+	for _, file := range documents(t) {
+		if strings.HasPrefix(filepath.ToSlash(file), "docs/adr/0") || !strings.HasPrefix(filepath.ToSlash(file), "docs/") {
+			continue
+		}
+		if lines := strings.SplitN(read(t, file), "\n", 4); len(lines) < 3 || !strings.HasPrefix(lines[2], "For ") {
+			t.Errorf("%s does not say in its first line whom it is for", file)
+		}
+	}
+}
+
 // TestNamesInDocuments fails when a document names a target of make, a call of REST, a
 // file of this repository or a variable that does not exist.
 func TestNamesInDocuments(t *testing.T) {
