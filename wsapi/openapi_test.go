@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
@@ -149,7 +150,7 @@ func openAPIDocument(t *testing.T) map[string]any {
 	document := map[string]any{
 		"openapi": "3.1.0",
 		"info": map[string]any{
-			"title": "sayso", "version": fmt.Sprint(wsapi.Protocol),
+			"title": "sayso", "version": fmt.Sprint(wire.Protocol),
 			"description": "Times are Unix seconds, sizes are bytes. Responses may gain fields; requests refuse unknown fields.",
 		},
 		"security": []any{map[string]any{"token": []string{}}, map[string]any{"cookie": []string{}, "page_key": []string{}}},
