@@ -73,7 +73,7 @@ func TestGuessesDoNotFillTheTrail(t *testing.T) {
 		t.Fatal(err)
 	}
 	const typed = "canary of a password"
-	for i := range 500 {
+	for i := range 100 { // each from another address: far more than the trail takes in an hour
 		h.call("POST", "/api/login", wire.Login{Username: fmt.Sprint(typed, i), Password: "x"}, from(fmt.Sprintf("203.0.%d.%d", i/250, i%250)))
 		h.call("GET", "/api/me", nil, bearer(typed), from("203.0.113.9"))
 		h.call("POST", "/api/login", wire.Login{Username: "Ada", Password: typed}, from("203.0.113.9"))
@@ -83,7 +83,7 @@ func TestGuessesDoNotFillTheTrail(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(after) - len(before); n == 0 || n > 60 {
-		t.Errorf("1500 guesses wrote %d entries, want some and at most 60", n)
+		t.Errorf("300 guesses wrote %d entries, want some and at most 60", n)
 	}
 	for _, e := range after {
 		if strings.Contains(string(e.Body), "canary") {
