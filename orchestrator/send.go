@@ -187,15 +187,17 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	if err := p.restrictSkills(ctx); err != nil {
 		return false, err
 	}
-	begin := func() (begun bool) {
-		return !slices.Contains(p.handle(ctx, turnStarted{m.MessageID, time.Now()}).withheld, m.MessageID)
-	}
 	if !ended {
-		// Stored before it is said: then a server that adopts the process knows whose
-		// turn goes on, and whose has ended, wherever this one dies.
-		if !begin() {
+		s := p.handle(ctx, turnStarted{messageID: m.MessageID, at: time.Now()})
+		if slices.Contains(s.withheld, m.MessageID) {
 			return false, nil // somebody takes it back
 		}
+		// A turn that goes on may end at any moment: begun once more, it would never end.
+		ended = s.memo.Ended == m.MessageID
+	}
+	if !ended {
+		// Stored before it is sent: then a server that adopts the process knows whose
+		// turn goes on, and whose has ended, wherever this one dies.
 		p.addItems(transcript.UserMessage(m, time.Now()))
 		if err := p.flush(ctx); err != nil {
 			return false, err
@@ -210,7 +212,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 		return false, fmt.Errorf("send user message: %w", err)
 	}
 	if ended && !repeated {
-		begin() // the turn that ended was another's
+		p.handle(ctx, turnStarted{messageID: m.MessageID, at: time.Now(), anew: true})
 		p.addItems(transcript.UserMessage(m, time.Now()))
 	}
 	if _, err := p.o.o.Store.MarkSent(ctx, m.MessageID, time.Now()); err != nil {

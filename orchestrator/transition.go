@@ -33,6 +33,7 @@ type (
 	turnStarted    struct {
 		messageID string
 		at        time.Time
+		anew      bool // also after a turn ended that was taken for this message's
 	}
 	turnEndTaken     struct{}
 	messageWithheld  struct{ messageID string }
@@ -146,7 +147,7 @@ func transition(s state, e event) (state, []effect) {
 		}
 		save()
 	case turnStarted:
-		if slices.Contains(s.withheld, e.messageID) {
+		if slices.Contains(s.withheld, e.messageID) || s.memo.Ended == e.messageID && !e.anew {
 			return s, nil
 		}
 		do(s.move(session.AssistantTurn, e.at)...)

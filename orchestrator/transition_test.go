@@ -67,14 +67,25 @@ func TestTransition(t *testing.T) {
 			}, []effect{wakeWriter{}, storeStart{}},
 		},
 		"a message is sent": {
-			in(session.UserTurn), turnStarted{"m1", at},
+			in(session.UserTurn), turnStarted{messageID: "m1", at: at},
 			func(s *state) {
 				s.row.State, s.row.StateChangedAt, s.unsaved, s.memo.Sending = session.AssistantTurn, at, true, "m1"
 			},
 			[]effect{wakeWriter{}},
 		},
+		"a turn that has ended does not begin once more": {
+			state{row: session.ProcessState{State: session.UserTurn}, memo: memo{Ended: "m1"}}, turnStarted{messageID: "m1", at: at}, func(*state) {}, nil,
+		},
+		"a turn begins though another's end was taken for its own": {
+			state{row: session.ProcessState{State: session.UserTurn}, memo: memo{Ended: "m1"}}, turnStarted{messageID: "m1", at: at, anew: true},
+			func(s *state) {
+				s.row.State, s.row.StateChangedAt, s.unsaved, s.memo.Sending = session.AssistantTurn, at, true, "m1"
+				s.turnSince, s.lastActivity = at, at
+			},
+			[]effect{wakeWriter{}},
+		},
 		"a message that is taken back is not sent": {
-			state{row: session.ProcessState{State: session.UserTurn}, withheld: []string{"m1"}}, turnStarted{"m1", at}, func(*state) {}, nil,
+			state{row: session.ProcessState{State: session.UserTurn}, withheld: []string{"m1"}}, turnStarted{messageID: "m1", at: at}, func(*state) {}, nil,
 		},
 		"a message that is being sent cannot be taken back": {
 			state{memo: memo{Sending: "m1"}}, messageWithheld{"m1"}, func(*state) {}, nil,
@@ -114,7 +125,7 @@ func TestTransition(t *testing.T) {
 			}, []effect{wakeWriter{}},
 		},
 		"nothing revives it": {
-			state{row: session.ProcessState{State: session.Dead}}, turnStarted{"m1", at},
+			state{row: session.ProcessState{State: session.Dead}}, turnStarted{messageID: "m1", at: at},
 			func(s *state) { s.unsaved, s.memo.Sending = true, "m1" },
 			[]effect{logIllegalMove{session.Dead, session.AssistantTurn}, wakeWriter{}},
 		},
