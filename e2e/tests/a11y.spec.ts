@@ -438,7 +438,7 @@ test('what is found, and what a folder would do, can be used by everybody', once
   await dialog.getByRole('textbox', { name: /What should Claude do/ }).fill('Look.')
   await page.keyboard.press('Control+Enter')
   await expect(page.getByText('ANTHROPIC_BASE_URL')).toBeVisible()
-  await expectAccessible(page, 'what a folder would do', 'body > div:last-child dialog')
+  await expectAccessible(page, 'what a folder would do', 'dialog[open]')
   await page.keyboard.press('Escape')
   await dialog.getByLabel('Permission mode').selectOption('bypassPermissions')
   await expect(dialog.getByText('Claude will ask nobody.')).toBeVisible()
