@@ -3,7 +3,7 @@
 // the end.
 
 /** The height of a strip, in pixels. */
-const STRIP_PX = 20
+export const STRIP_PX = 20
 /** How long a strip must be in view altogether, in milliseconds. */
 export const LOOK_MS = 200
 // What is left below the last line: the padding of its box.

@@ -1,5 +1,5 @@
 import { onBeforeUnmount, onMounted, ref, type Ref } from 'vue'
-import { LOOK_MS, Strips, type Span } from './seen'
+import { LOOK_MS, STRIP_PX, Strips, type Span } from './seen'
 
 // One line of what was read stays on the screen.
 const OVERLAP_PX = 20
@@ -18,6 +18,8 @@ export function useSeen(
   seen: Readonly<Ref<boolean>>
   /** How many lines were not seen. */
   left: Readonly<Ref<number>>
+  /** Whether scrolling is needed to see all: what is in view was seen, and it is not all. */
+  stalled: Readonly<Ref<boolean>>
   /** Begins anew: what was seen is another text now. */
   restart(): void
   /** Brings the next part into view that was not seen. */
@@ -25,6 +27,7 @@ export function useSeen(
 } {
   const seen = ref(false)
   const left = ref(1)
+  const stalled = ref(false)
   const strips = new Strips()
   let arrived: IntersectionObserver | undefined
   let resized: ResizeObserver | undefined
@@ -70,7 +73,9 @@ export function useSeen(
     first = unseen.top
     left.value = unseen.lines
     view = inView()
-    if (view && strips.needs(view)) timer = setTimeout(look, LOOK_MS)
+    const needs = view !== null && strips.needs(view)
+    if (needs) timer = setTimeout(look, LOOK_MS)
+    else stalled.value = true
   }
 
   function stop(): void {
@@ -85,6 +90,7 @@ export function useSeen(
     stop()
     strips.reset()
     seen.value = false
+    stalled.value = false
     view = null
     onScreen = false
     if (!body.value) return
@@ -93,6 +99,7 @@ export function useSeen(
       if (!onScreen) {
         if (view) strips.add(view, performance.now() - since)
         view = null
+        stalled.value = true
         clearTimeout(timer)
       } else look()
     })
@@ -106,13 +113,21 @@ export function useSeen(
   function next(): void {
     look()
     if (seen.value || !body.value || !content.value) return
-    const rect = body.value.getBoundingClientRect()
-    const scale = body.value.offsetHeight > 0 ? rect.height / body.value.offsetHeight : 1
-    const by = (content.value.getBoundingClientRect().top + first - OVERLAP_PX - Math.max(rect.top, 0)) / (scale || 1)
-    let scroller: Element | null = body.value
-    while (scroller && !(clips(scroller) && scroller.scrollHeight > scroller.clientHeight + 1))
-      scroller = scroller.parentElement
-    ;(scroller ?? document.scrollingElement)?.scrollBy({ top: by })
+    // The innermost scroller shows the line at its top; those around it follow only
+    // where they cut it off.
+    const scale = body.value.offsetHeight > 0 ? body.value.getBoundingClientRect().height / body.value.offsetHeight : 1
+    let inner = true
+    for (let el: Element | null = body.value; el; el = el.parentElement) {
+      const page = el === document.documentElement
+      if (!page && !(clips(el) && el.scrollHeight > el.clientHeight + 1)) continue
+      const box = page ? { top: 0, bottom: innerHeight } : el.getBoundingClientRect()
+      const line = content.value.getBoundingClientRect().top + first
+      if (inner || line < box.top || line + STRIP_PX > box.bottom) {
+        const overlap = Math.max(0, Math.min(OVERLAP_PX, (box.bottom - box.top - STRIP_PX) / 2))
+        el.scrollBy({ top: (line - overlap - box.top) / (scale || 1) })
+      }
+      inner = false
+    }
   }
 
   onMounted(() => {
@@ -124,5 +139,5 @@ export function useSeen(
     stop()
     resized?.disconnect()
   })
-  return { seen, left, restart, next }
+  return { seen, left, stalled, restart, next }
 }
