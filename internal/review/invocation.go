@@ -287,7 +287,7 @@ func evaluatesAgain(file *syntax.File) (found bool) {
 				n.Slice != nil && !(literalArithmetic(n.Slice.Offset) && (n.Slice.Length == nil || literalArithmetic(n.Slice.Length)))
 		case *syntax.Assign:
 			// declare -i, and declare with a text that is computed.
-			found = found || n.Index != nil && !number(n.Index) || n.Naked && n.Value != nil && !regexp.MustCompile(`^-[aAfFgprtux]*$`).MatchString(n.Value.Lit())
+			found = found || n.Index != nil && !number(n.Index) || n.Naked && n.Value != nil && !plainDeclaration.MatchString(n.Value.Lit())
 		case *syntax.UnaryTest:
 			found = found || n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar
 		case *syntax.BinaryTest:
@@ -327,6 +327,9 @@ func evaluatesArguments(name string, args []field) bool {
 func plainAwk(args []field) bool {
 	return len(args) > 0 && args[0].plain() && awkPrints.MatchString(args[0].text) || len(args) > 1 && args[0].plain() && strings.HasPrefix(args[0].text, "-F") && plainAwk(args[1:])
 }
+
+// plainDeclaration matches the options of a declaration that evaluate nothing.
+var plainDeclaration = regexp.MustCompile(`^-[aAfFgprtux]*$`)
 
 var awkPrints = regexp.MustCompile(`^\{ *print( *\$(\d+|NF|NR) *,?)* *\}$`)
 

@@ -110,7 +110,7 @@ func (c *readerCall) parse() bool {
 			over = true
 			continue
 		}
-		if c.spec.count && regexp.MustCompile(`^-[0-9]+$`).MatchString(a.text) {
+		if c.spec.count && lineCount.MatchString(a.text) {
 			continue
 		}
 		if c.spec.exact || strings.HasPrefix(a.text, "--") {
@@ -212,6 +212,7 @@ func (c *readerCall) assign(plain []operand) bool {
 }
 
 var (
+	lineCount   = regexp.MustCompile(`^-[0-9]+$`)
 	numberValue = regexp.MustCompile(`^[-+]?([0-9]+(\.[0-9]+)?|\.[0-9]+)[A-Za-z]{0,3}$`)
 	wordValue   = regexp.MustCompile(`^[A-Za-z0-9_\[][A-Za-z0-9_.+:,-]*$`)
 )
@@ -497,8 +498,10 @@ func sourceGlob(pattern string) bool {
 func path1(s string) string { return s[strings.LastIndex(s, "/")+1:] }
 
 var (
-	secretWords = regexp.MustCompile(`(?i)secret|passw|passphrase|pwd|token|credential|bearer|private|database_url|dsn|(^|[^a-z])(key|api|aws|auth|begin|rsa|pass|user)([^a-z]|$)|api_?key|access_?key|_key|_url|key_`)
-	searchWord  = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]{2,}`)
+	secretWords   = regexp.MustCompile(`(?i)secret|passw|passphrase|pwd|token|credential|bearer|private|database_url|dsn|(^|[^a-z])(key|api|aws|auth|begin|rsa|pass|user)([^a-z]|$)|api_?key|access_?key|_key|_url|key_`)
+	searchWord    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]{2,}`)
+	repeatedGroup = regexp.MustCompile(`\)\\?[*?{]`)
+	patternParts  = regexp.MustCompile(`\\?\||\n`)
 	// optional is what a text need not contain: a letter that may be left out, a class.
 	optional = regexp.MustCompile(`\[[^\]]*\][*+?{]?|\\?.[*?{]|\\[A-Za-z.]`)
 )
@@ -506,10 +509,10 @@ var (
 // needsWord reports whether each line that a pattern fits has a word in it that is
 // none of those that secrets stand beside.
 func needsWord(pattern string) bool {
-	if strings.Contains(pattern, "(") && regexp.MustCompile(`\)\\?[*?{]`).MatchString(pattern) || secretWords.MatchString(pattern) {
+	if strings.Contains(pattern, "(") && repeatedGroup.MatchString(pattern) || secretWords.MatchString(pattern) {
 		return false
 	}
-	for _, one := range regexp.MustCompile(`\\?\||\n`).Split(pattern, -1) {
+	for _, one := range patternParts.Split(pattern, -1) {
 		if !searchWord.MatchString(optional.ReplaceAllString(one, " ")) {
 			return false
 		}
