@@ -1,4 +1,4 @@
-// Package mcpapi is the door for agents: MCP over streamable HTTP, as wire.md
+// Package mcpapi is the door for agents: MCP over streamable HTTP, as docs/integrating
 // says. An agent can ask people through it, in the words of each of the systems
 // that sayso stands in for, and never answer.
 //

@@ -77,7 +77,7 @@ type Attachment struct {
 }
 
 // PendingRequestResponse answers a request. Answers is the short form keyed by
-// question text, Responses the exact form; see wire.md.
+// question text, Responses the exact form; see docs/integrating/live.md.
 type PendingRequestResponse struct {
 	Type string `json:"type" ts:"'pending_request_response'" validate:"omitempty,eq=pending_request_response"`
 	Head

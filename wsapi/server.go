@@ -1,5 +1,5 @@
 // Package wsapi is the door for people: the REST calls, the WebSocket, sign-in,
-// the static web app, health and metrics, as wire.md says. It is the only
+// the static web app, health and metrics, as docs/integrating describes. It is the only
 // package that knows the browser's JSON.
 //
 // # State, not events
