@@ -134,7 +134,7 @@ var packages = map[string]rule{
 	},
 	"orchestrator/transcript": {
 		layer:  3,
-		ours:   []string{"claude", "pending", "session"},
+		ours:   []string{"claude", "internal/lazyregexp", "pending", "session"},
 		closed: "it reads the CLI's messages; everybody else reads the items it builds, from the store",
 	},
 
@@ -157,7 +157,7 @@ var packages = map[string]rule{
 	},
 	"store/sqlstore": {
 		layer:  2,
-		ours:   []string{"internal/account", "internal/alert", "pending", "internal/project", "session", "internal/workspace"},
+		ours:   []string{"internal/account", "internal/alert", "internal/lazyregexp", "pending", "internal/project", "session", "internal/workspace"},
 		closed: "it is what the engines share among themselves",
 	},
 	"store/storetest": {
@@ -194,7 +194,7 @@ var packages = map[string]rule{
 	},
 	"session": {
 		layer:    1,
-		ours:     []string{"pending"},
+		ours:     []string{"internal/lazyregexp", "pending"},
 		external: []string{"github.com/google/uuid"},
 	},
 	"pending": {
@@ -225,7 +225,7 @@ var packages = map[string]rule{
 	},
 	"internal/project": {
 		layer:  1,
-		ours:   []string{"internal/account", "claude/rule", "pending", "internal/review"},
+		ours:   []string{"internal/account", "claude/rule", "internal/lazyregexp", "pending", "internal/review"},
 		closed: "the edges check project permissions; the orchestrator needs only limits and rules",
 	},
 	"internal/account": {
@@ -236,7 +236,7 @@ var packages = map[string]rule{
 
 	"internal/review": {
 		layer:    0,
-		ours:     []string{"claude/rule"},
+		ours:     []string{"claude/rule", "internal/lazyregexp"},
 		external: []string{"mvdan.cc/sh/v3"},
 		closed:   "it rates the risk of a tool call for people; nothing is allowed by it",
 	},
@@ -291,6 +291,10 @@ var packages = map[string]rule{
 		layer:  0,
 		ours:   []string{"internal/failpoint"},
 		closed: "only the orchestrator attaches to a shim and only cmd/sayso is one; it knows lines, not messages",
+	},
+	"internal/lazyregexp": {
+		layer:  0,
+		closed: "regular expressions that each shim would otherwise compile; list a package that keeps some at package level",
 	},
 	"internal/failpoint": {
 		layer:  0,

@@ -127,8 +127,10 @@ func Apply(ctx context.Context, db *sql.DB, d Dialect) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := lacking(ctx, tx, d, all[:applied]); err != nil {
-		return err
+	if applied < len(all) {
+		if err := missingTable(ctx, tx, d, all[:applied]); err != nil {
+			return err
+		}
 	}
 	now := time.Now().UnixMicro()
 	for _, m := range all[applied:] {
@@ -139,7 +141,7 @@ func Apply(ctx context.Context, db *sql.DB, d Dialect) (err error) {
 			return fmt.Errorf("migrations: record %04d_%s: %w", m.Number, m.Name, err)
 		}
 	}
-	if err := lacking(ctx, tx, d, all); err != nil {
+	if err := missingColumn(ctx, tx, d); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
@@ -164,7 +166,7 @@ func Check(ctx context.Context, db *sql.DB, d Dialect) error {
 	case applied < len(all):
 		return fmt.Errorf("%w: it is at version %d and this program at %d; sayso serve brings it up to date", ErrOlder, applied, len(all))
 	}
-	return lacking(ctx, db, d, all)
+	return missingColumn(ctx, db, d)
 }
 
 // queryer is a database or a transaction.
@@ -254,16 +256,13 @@ func tablesOf(steps []Migration) []string {
 	return tables
 }
 
-// lacking reports a table that the steps have made and that is gone, or, when they are
-// all that this program knows, a column.
-func lacking(ctx context.Context, q queryer, d Dialect, steps []Migration) error {
-	tables := `SELECT lower(name) FROM sqlite_master WHERE type = 'table'`
-	fields := `SELECT lower(t.name || '.' || c.name) FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'`
+// missingTable reports a table that the steps have made and that is gone.
+func missingTable(ctx context.Context, q queryer, d Dialect, steps []Migration) error {
+	query := `SELECT lower(name) FROM sqlite_master WHERE type = 'table'`
 	if d == Postgres {
-		tables = `SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()`
-		fields = `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = current_schema()`
+		query = `SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()`
 	}
-	found, err := column(ctx, q, tables)
+	found, err := column(ctx, q, query)
 	if err != nil {
 		return fmt.Errorf("migrations: list tables: %w", err)
 	}
@@ -272,16 +271,44 @@ func lacking(ctx context.Context, q queryer, d Dialect, steps []Migration) error
 			return missing("the table " + table)
 		}
 	}
-	if all, err := All(d); err != nil || len(steps) < len(all) {
-		return err
+	return nil
+}
+
+// searchTable serves searches; its columns differ by dialect, so that Columns has none.
+const searchTable = "transcript_index"
+
+// missingColumn reports a table or a column of the newest schema that is gone.
+func missingColumn(ctx context.Context, q queryer, d Dialect) error {
+	query := `SELECT lower(t.name), lower(t.name || '.' || c.name) FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'`
+	if d == Postgres {
+		query = `SELECT table_name::text, table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = current_schema()`
 	}
-	if found, err = column(ctx, q, fields); err != nil {
+	found := map[string]bool{}
+	rows, err := q.QueryContext(ctx, query)
+	if err != nil {
 		return fmt.Errorf("migrations: list columns: %w", err)
 	}
-	for _, want := range Columns() {
-		name, _, _ := strings.Cut(want, " ")
-		if !slices.Contains(found, name) {
-			table, field, _ := strings.Cut(name, ".")
+	defer rows.Close()
+	for rows.Next() {
+		var table, name string
+		if err := rows.Scan(&table, &name); err != nil {
+			return fmt.Errorf("migrations: list columns: %w", err)
+		}
+		found[table], found[name] = true, true
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("migrations: list columns: %w", err)
+	}
+	if !found[searchTable] {
+		return missing("the table " + searchTable)
+	}
+	for _, line := range Columns() {
+		name, _, _ := strings.Cut(line, " ")
+		table, field, _ := strings.Cut(name, ".")
+		switch {
+		case !found[table]:
+			return missing("the table " + table)
+		case !found[name]:
 			return missing("the column " + field + " of the table " + table)
 		}
 	}

@@ -3,7 +3,8 @@ package session
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
+
+	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
 // Lately counts what happened in a session since somebody looked.
@@ -27,7 +28,7 @@ var Counted = []ItemKind{ItemToolCall, ItemResolved, ItemResult}
 
 // runners are programs that run tests, as they stand in commands; a guess on which
 // only words hang.
-var runners = regexp.MustCompile(`\b(?:go test|(?:npm|pnpm|yarn|bun)(?: run)? test|make (?:test|check)|cargo (?:test|nextest)|pytest|vitest|jest|playwright test|mvn test|gradle test|rspec|phpunit|dotnet test|ctest)\b`)
+var runners = lazyregexp.New(`\b(?:go test|(?:npm|pnpm|yarn|bun)(?: run)? test|make (?:test|check)|cargo (?:test|nextest)|pytest|vitest|jest|playwright test|mvn test|gradle test|rspec|phpunit|dotnet test|ctest)\b`)
 
 // Add counts an item of the session; in any order, each once.
 func (l *Lately) Add(it Item) {

@@ -2,10 +2,10 @@ package project
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/sayso-dev/sayso/internal/lazyregexp"
 	"github.com/sayso-dev/sayso/internal/review"
 )
 
@@ -374,7 +374,7 @@ func operands(v review.Invocation) (names []string, known bool) {
 }
 
 // sedWrites is what may be a command of sed that writes a file.
-var sedWrites = regexp.MustCompile(`[wW]\s*[^\s;}]`)
+var sedWrites = lazyregexp.New(`[wW]\s*[^\s;}]`)
 
 // copies are the programs of which all operands, or the last one, are files that they
 // write; writers do something else to them; unpackers write files whose names are in

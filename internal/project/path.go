@@ -4,9 +4,10 @@ import (
 	"net"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
 // fileParts are the names of a file: where it is in the file system and where its
@@ -119,8 +120,8 @@ const maxLinks = 20
 // procLinks are what the kernel says of a process: its folder and its root. Claude
 // names it from inside, so the folder is that of the session.
 var (
-	procLinks  = regexp.MustCompile(`^/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/(cwd|root)(?:/|$)`)
-	procOthers = regexp.MustCompile(`^/(?:proc/(?:self|thread-self|\d+)(?:/task/\d+)?/(?:fd|map_files|exe)|dev/fd)(?:/|$)`)
+	procLinks  = lazyregexp.New(`^/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/(cwd|root)(?:/|$)`)
+	procOthers = lazyregexp.New(`^/(?:proc/(?:self|thread-self|\d+)(?:/task/\d+)?/(?:fd|map_files|exe)|dev/fd)(?:/|$)`)
 )
 
 // withoutProc replaces the kernel's links to a process's folder, which is dir, and to its

@@ -1,9 +1,10 @@
 package review
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
 // interpreter runs code of another language.
@@ -69,7 +70,7 @@ func (c *call) interpreter(letters string) {
 	}
 }
 
-var runsPrograms = regexp.MustCompile(`(?i)system|subprocess|popen|\bexec|spawn|child_process|shell_exec|passthru|backtick|%x|\beval\b|__import__|rmtree|unlink|os\.remove|rmsync|rm_rf|urlopen|requests\.|fetch\(|socket|https?:|b64decode|from_base64|do shell script|` + "`")
+var runsPrograms = lazyregexp.New(`(?i)system|subprocess|popen|\bexec|spawn|child_process|shell_exec|passthru|backtick|%x|\beval\b|__import__|rmtree|unlink|os\.remove|rmsync|rm_rf|urlopen|requests\.|fetch\(|socket|https?:|b64decode|from_base64|do shell script|` + "`")
 
 // code is what stands behind the option of an interpreter that takes code.
 func (c *call) code(option int) {
@@ -113,7 +114,7 @@ func (c *call) module(rest []field) {
 	}
 }
 
-var awkRuns = regexp.MustCompile(`system\s*\(|\|\s*getline|getline\s*<|\|\s*"|"\s*\||\|&|print[^;}]*>|/inet/`)
+var awkRuns = lazyregexp.New(`system\s*\(|\|\s*getline|getline\s*<|\|\s*"|"\s*\||\|&|print[^;}]*>|/inet/`)
 
 func (c *call) awk() {
 	for _, a := range c.args {
@@ -171,8 +172,8 @@ func (c *call) tar() {
 	c.mark(Overwrite, Low, "Packs or unpacks files.")
 }
 
-var dropsData = regexp.MustCompile(`(?i)\b(drop|truncate|delete\s+from|flushall|flushdb|dropdatabase|deletemany|\.remove\()`)
-var databaseRuns = regexp.MustCompile(`(?i)(^|\s)(\.shell|\.system|\.import|\.load|\.output|\.once|\\!|\\copy|\\o|system\b)|copy\s.*(program|to)\s|load_extension|into\s+(out|dump)file`)
+var dropsData = lazyregexp.New(`(?i)\b(drop|truncate|delete\s+from|flushall|flushdb|dropdatabase|deletemany|\.remove\()`)
+var databaseRuns = lazyregexp.New(`(?i)(^|\s)(\.shell|\.system|\.import|\.load|\.output|\.once|\\!|\\copy|\\o|system\b)|copy\s.*(program|to)\s|load_extension|into\s+(out|dump)file`)
 
 func (c *call) database() {
 	for _, a := range c.args {

@@ -3,9 +3,10 @@ package review
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
 func (c *call) rm() {
@@ -122,8 +123,8 @@ func (c *call) rsync() {
 	}
 }
 
-var sedRuns = regexp.MustCompile(`(^|[;{}\n/0-9$!\s])e(\s|$|;)|/[gipmIM0-9]*e[gipmIM0-9w]*(\s*$|\s*[;}\n])`)
-var sedWrites = regexp.MustCompile(`(^|[;{}\n/0-9$!\s])[wW]\s+\S|/[gipmIM0-9e]*w\s+\S`)
+var sedRuns = lazyregexp.New(`(^|[;{}\n/0-9$!\s])e(\s|$|;)|/[gipmIM0-9]*e[gipmIM0-9w]*(\s*$|\s*[;}\n])`)
+var sedWrites = lazyregexp.New(`(^|[;{}\n/0-9$!\s])[wW]\s+\S|/[gipmIM0-9e]*w\s+\S`)
 
 func (c *call) sed() {
 	if c.has("i", "in-place") {

@@ -2,11 +2,12 @@ package review
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
 // Argument is one argument of a program, as the program would get it: quotes,
@@ -329,9 +330,9 @@ func plainAwk(args []field) bool {
 }
 
 // plainDeclaration matches the options of a declaration that evaluate nothing.
-var plainDeclaration = regexp.MustCompile(`^-[aAfFgprtux]*$`)
+var plainDeclaration = lazyregexp.New(`^-[aAfFgprtux]*$`)
 
-var awkPrints = regexp.MustCompile(`^\{ *print( *\$(\d+|NF|NR) *,?)* *\}$`)
+var awkPrints = lazyregexp.New(`^\{ *print( *\$(\d+|NF|NR) *,?)* *\}$`)
 
 // gitDir follows git -C, each from where the one before leads.
 func (w *walker) gitDir(args []field, dir string) string {

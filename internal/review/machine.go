@@ -1,12 +1,13 @@
 package review
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
-var opensFile = regexp.MustCompile(`(^|,)[ugoa]*[+=][rwxXt]*s|^[2467][0-7]{3}$|^0?[0-7]?77[67]$|o\+?=?[rx]*w|^a?[+]r?wx?$|^a\+rw`)
+var opensFile = lazyregexp.New(`(^|,)[ugoa]*[+=][rwxXt]*s|^[2467][0-7]{3}$|^0?[0-7]?77[67]$|o\+?=?[rx]*w|^a?[+]r?wx?$|^a\+rw`)
 
 func (c *call) chmodMode() {
 	for _, a := range c.args {

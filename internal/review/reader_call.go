@@ -1,11 +1,12 @@
 package review
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
 // readerCall is a call of a program of the list, its options told from its operands.
@@ -212,9 +213,9 @@ func (c *readerCall) assign(plain []operand) bool {
 }
 
 var (
-	lineCount   = regexp.MustCompile(`^-[0-9]+$`)
-	numberValue = regexp.MustCompile(`^[-+]?([0-9]+(\.[0-9]+)?|\.[0-9]+)[A-Za-z]{0,3}$`)
-	wordValue   = regexp.MustCompile(`^[A-Za-z0-9_\[][A-Za-z0-9_.+:,-]*$`)
+	lineCount   = lazyregexp.New(`^-[0-9]+$`)
+	numberValue = lazyregexp.New(`^[-+]?([0-9]+(\.[0-9]+)?|\.[0-9]+)[A-Za-z]{0,3}$`)
+	wordValue   = lazyregexp.New(`^[A-Za-z0-9_\[][A-Za-z0-9_.+:,-]*$`)
 )
 
 // is checks an operand, or the value of an option, by its kind.
@@ -498,12 +499,12 @@ func sourceGlob(pattern string) bool {
 func path1(s string) string { return s[strings.LastIndex(s, "/")+1:] }
 
 var (
-	secretWords   = regexp.MustCompile(`(?i)secret|passw|passphrase|pwd|token|credential|bearer|private|database_url|dsn|(^|[^a-z])(key|api|aws|auth|begin|rsa|pass|user)([^a-z]|$)|api_?key|access_?key|_key|_url|key_`)
-	searchWord    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]{2,}`)
-	repeatedGroup = regexp.MustCompile(`\)\\?[*?{]`)
-	patternParts  = regexp.MustCompile(`\\?\||\n`)
+	secretWords   = lazyregexp.New(`(?i)secret|passw|passphrase|pwd|token|credential|bearer|private|database_url|dsn|(^|[^a-z])(key|api|aws|auth|begin|rsa|pass|user)([^a-z]|$)|api_?key|access_?key|_key|_url|key_`)
+	searchWord    = lazyregexp.New(`[A-Za-z_][A-Za-z0-9_]{2,}`)
+	repeatedGroup = lazyregexp.New(`\)\\?[*?{]`)
+	patternParts  = lazyregexp.New(`\\?\||\n`)
 	// optional is what a text need not contain: a letter that may be left out, a class.
-	optional = regexp.MustCompile(`\[[^\]]*\][*+?{]?|\\?.[*?{]|\\[A-Za-z.]`)
+	optional = lazyregexp.New(`\[[^\]]*\][*+?{]?|\\?.[*?{]|\\[A-Za-z.]`)
 )
 
 // needsWord reports whether each line that a pattern fits has a word in it that is

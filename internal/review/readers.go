@@ -1,9 +1,10 @@
 package review
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
 // kind is what an operand of a program, or the value of an option, stands for. Only
@@ -253,8 +254,8 @@ func noFolders(c *readerCall) string {
 	return ""
 }
 
-var plainConversions = regexp.MustCompile(`%[-0-9.]*[sbqc%]`)
-var numbers = regexp.MustCompile(`^[-+]?[0-9]+(\.[0-9]+)?$`)
+var plainConversions = lazyregexp.New(`%[-0-9.]*[sbqc%]`)
+var numbers = lazyregexp.New(`^[-+]?[0-9]+(\.[0-9]+)?$`)
 
 // printfFormat: some shells evaluate what %d prints.
 func printfFormat(c *readerCall) string {
@@ -327,7 +328,7 @@ func dateFormat(c *readerCall) string {
 	return ""
 }
 
-var jqReads = regexp.MustCompile(`(?i)env|import|include|modulemeta|get_search_list|input_filename|debug|stderr|halt|\$__`)
+var jqReads = lazyregexp.New(`(?i)env|import|include|modulemeta|get_search_list|input_filename|debug|stderr|halt|\$__`)
 
 func jqFilter(c *readerCall) string {
 	if !c.operands[0].plain() || jqReads.MatchString(c.operands[0].text) {
@@ -342,7 +343,7 @@ const (
 	sedCommand = `(?:` + sedAddress + `(?:,(?:` + sedAddress + `|\+[0-9]+))?)? *!? *(?:[pdq=]|s/` + sedRegexp + `/(?:[^/\\\n]|\\[^\n])*/[gpI0-9]*)`
 )
 
-var sedReads = regexp.MustCompile(`^ *` + sedCommand + `(?: *; *` + sedCommand + `)* *;? *$`)
+var sedReads = lazyregexp.New(`^ *` + sedCommand + `(?: *; *` + sedCommand + `)* *;? *$`)
 
 func sedScript(c *readerCall) string {
 	scripts := append(c.values("-e"), c.values("--expression")...)
@@ -359,7 +360,7 @@ func sedScript(c *readerCall) string {
 	return ""
 }
 
-var awkPrintsFields = regexp.MustCompile(`^ *(?:NR *(?:==|>=|<=|!=|<|>|%) *[0-9]+(?: *&& *NR *(?:==|>=|<=|<|>) *[0-9]+)?|/[A-Za-z0-9 _.,:;-]+/)? *(?:\{ *print(?: *(?:\$[0-9]+|\$NF|NR|NF|"(?:[A-Za-z0-9 _.,:;/=-]|\\[tn])*") *,?)* *;? *\} *)?$`)
+var awkPrintsFields = lazyregexp.New(`^ *(?:NR *(?:==|>=|<=|!=|<|>|%) *[0-9]+(?: *&& *NR *(?:==|>=|<=|<|>) *[0-9]+)?|/[A-Za-z0-9 _.,:;-]+/)? *(?:\{ *print(?: *(?:\$[0-9]+|\$NF|NR|NF|"(?:[A-Za-z0-9 _.,:;/=-]|\\[tn])*") *,?)* *;? *\} *)?$`)
 
 func awkProgram(c *readerCall) string {
 	if !c.operands[0].plain() || c.operands[0].text == "" || !awkPrintsFields.MatchString(c.operands[0].text) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
 // Place is where a tool call runs, and what it must not read there.
@@ -188,7 +190,7 @@ func (r *reading) checked(at operand, why string) {
 	r.no(at.node, kind, why)
 }
 
-var loopName = regexp.MustCompile(`^[a-z][a-z0-9]{0,7}$`)
+var loopName = lazyregexp.New(`^[a-z][a-z0-9]{0,7}$`)
 
 // loop checks for x in …; do …; done. Names in capitals, and long ones, can be those
 // of variables that programs act on.
@@ -281,7 +283,7 @@ func (r *reading) tested(x syntax.TestExpr) []operand {
 
 // programName is how a program of the list can be written: without a folder, quotes
 // and expansions.
-var programName = regexp.MustCompile(`^[a-z0-9\[:]+$`)
+var programName = lazyregexp.New(`^[a-z0-9\[:]+$`)
 
 func (r *reading) call(c *syntax.CallExpr, piped bool) {
 	for _, a := range c.Assigns {
@@ -396,7 +398,7 @@ func (r *reading) word(word *syntax.Word) ([]operand, bool) {
 	return out, true
 }
 
-var simpleBraces = regexp.MustCompile(`^[A-Za-z0-9_./*-]*\{[A-Za-z0-9_.,/*-]+\}[A-Za-z0-9_./*-]*$`)
+var simpleBraces = lazyregexp.New(`^[A-Za-z0-9_./*-]*\{[A-Za-z0-9_.,/*-]+\}[A-Za-z0-9_./*-]*$`)
 
 // unescaped leaves out what a backslash takes the meaning of.
 func unescaped(value string) string {
@@ -502,7 +504,7 @@ func (r *reading) parts(parts []syntax.WordPart, heredoc bool) (plain bool) {
 	return plain
 }
 
-var simpleEscapes = regexp.MustCompile(`^(?:[^\\]|\\[ntr\\'"])*$`)
+var simpleEscapes = lazyregexp.New(`^(?:[^\\]|\\[ntr\\'"])*$`)
 
 func paramName(p *syntax.ParamExp) string {
 	if p.Param == nil {

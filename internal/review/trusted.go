@@ -2,9 +2,10 @@ package review
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
 // sensitive says why a file is worth a second look when it is written, "" when it
@@ -50,7 +51,7 @@ var secretFiles = set(".netrc", "_netrc", ".npmrc", ".yarnrc.yml", ".pypirc", ".
 // secretEnds are how names of files with keys and passwords end.
 var secretEnds = []string{".pem", ".key", ".p12", ".pfx", ".p8", ".jks", ".ppk", ".kdb", ".kdbx", ".keystore", ".keychain", ".keychain-db", ".gpg", ".pgp", ".age", ".ovpn", ".asc", ".crt.key", ".der", ".env", ".tfstate", ".tfstate.backup", ".tfvars", ".tfvars.json", ".secret", ".secrets", ".token", ".passwd", ".password", ".htpasswd", ".pkcs12", ".kwallet", ".agilekeychain", ".mobileprovision", ".rdp"}
 
-var secretName = regexp.MustCompile(`^\.env([._-].*)?$|^env\.(local|prod.*|dev.*|stag.*)$|^id_[a-z0-9_]+$|^(client_)?secrets?([._-].*)?\.[a-z]+$|^.*[._-]secrets?\.[a-z]+$|^service[-_]?account.*\.json$|^.*[-_]?(passwords?|credentials?)\.(txt|json|ya?ml|toml|ini|cfg|conf|csv|xml)$|^.*-key\.json$|^.*\.kubeconfig$`)
+var secretName = lazyregexp.New(`^\.env([._-].*)?$|^env\.(local|prod.*|dev.*|stag.*)$|^id_[a-z0-9_]+$|^(client_)?secrets?([._-].*)?\.[a-z]+$|^.*[._-]secrets?\.[a-z]+$|^service[-_]?account.*\.json$|^.*[-_]?(passwords?|credentials?)\.(txt|json|ya?ml|toml|ini|cfg|conf|csv|xml)$|^.*-key\.json$|^.*\.kubeconfig$`)
 
 // secret reports whether a path looks like one that holds secrets.
 func secret(full string) bool {

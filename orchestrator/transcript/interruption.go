@@ -1,11 +1,11 @@
 package transcript
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/lazyregexp"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -61,7 +61,7 @@ func isInterruptionMarker(text string) bool {
 }
 
 // rejected matches the result that the CLI makes for a call that it cut off.
-var rejected = regexp.MustCompile(`(?is)^\s*(<tool_use_error>)?(error: )*(the user doesn't want to (proceed with this tool use|take this action right now)|the request was withdrawn before a person decided|` +
+var rejected = lazyregexp.New(`(?is)^\s*(<tool_use_error>)?(error: )*(the user doesn't want to (proceed with this tool use|take this action right now)|the request was withdrawn before a person decided|` +
 	`request interrupted|\[request interrupted by user|interrupted by user|tool permission (request failed|stream closed)|.{0,80}stream closed before response received|request was aborted|the operation was aborted|aborterror)`)
 
 // resultText returns what people read as the result of a call that failed with text.
@@ -74,7 +74,7 @@ func (i interruption) resultText(text string) string {
 
 // internal matches lines that the CLI prints for its developers: diagnostics and
 // stack traces.
-var internal = regexp.MustCompile(`^\s*(\[ede_diagnostic\]|at .+(:\d+:\d+|\(native\)|<anonymous>)\)?$|undefined$|null$|\[object Object\]$)|\$bunfs`)
+var internal = lazyregexp.New(`^\s*(\[ede_diagnostic\]|at .+(:\d+:\d+|\(native\)|<anonymous>)\)?$|undefined$|null$|\[object Object\]$)|\$bunfs`)
 
 // errorText returns what people read of the errors of a turn that failed.
 func (i interruption) errorText(m *claude.Result) string {

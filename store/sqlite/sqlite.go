@@ -46,7 +46,7 @@ type Store struct {
 	path    string
 	writes  *writer
 	reads   *sql.DB
-	queries map[*sqlstore.Statement]*sql.Stmt // of reads; never changed after Open
+	queries sync.Map // *sql.Stmt of reads by *sqlstore.Statement, prepared on first use
 
 	turn   chan struct{} // holds one value while somebody writes
 	closed chan struct{} // closed by Close
@@ -88,7 +88,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 
 // open opens a file that is there, and has its schema looked after.
 func open(ctx context.Context, path, mode string, schema func(context.Context, *sql.DB, migrations.Dialect) error) (_ *Store, err error) {
-	s := &Store{path: path, queries: map[*sqlstore.Statement]*sql.Stmt{}, turn: make(chan struct{}, 1), closed: make(chan struct{})}
+	s := &Store{path: path, turn: make(chan struct{}, 1), closed: make(chan struct{})}
 	s.Shared = sqlstore.NewShared(sqlstore.Engine{Dialect: sqlstore.SQLite, Bind: bind, Query: s.query, Apply: s.apply})
 	defer func() {
 		if err != nil {
@@ -107,13 +107,6 @@ func open(ctx context.Context, path, mode string, schema func(context.Context, *
 		return nil, err
 	}
 	s.reads = pool(path, mode, readOnly, readers)
-	for _, q := range sqlstore.Queries(sqlstore.SQLite) {
-		stmt, err := s.reads.PrepareContext(ctx, q.Text(sqlstore.SQLite))
-		if err != nil {
-			return nil, err
-		}
-		s.queries[q.Statement] = stmt
-	}
 	return s, nil
 }
 
@@ -175,8 +168,8 @@ func (s *Store) isClosed() bool {
 // WAL into the database.
 func (s *Store) free() error {
 	var errs []error
-	for _, stmt := range s.queries {
-		errs = append(errs, stmt.Close())
+	for _, stmt := range s.queries.Range {
+		errs = append(errs, stmt.(*sql.Stmt).Close())
 	}
 	if s.reads != nil {
 		errs = append(errs, s.reads.Close())

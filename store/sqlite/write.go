@@ -241,7 +241,7 @@ func (s *Store) apply(ctx context.Context, c sqlstore.Change) error {
 			}
 		}
 		for _, step := range c.Steps {
-			if step.Statement.Text(sqlstore.SQLite) == "" {
+			if !step.Statement.In(sqlstore.SQLite) {
 				continue
 			}
 			n, err := t.exec(ctx, step.Statement, step.Args...)
@@ -345,16 +345,33 @@ func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan f
 // all they know with every commit.
 func (s *Store) reader(ctx context.Context, q sqlstore.Query) (stmt *sql.Stmt, free func(), err error) {
 	if !q.OnAnswerPath {
-		return s.queries[q.Statement], func() {}, nil
+		stmt, err = s.prepared(ctx, q)
+		return stmt, func() {}, err
 	}
 	select {
 	case s.turn <- struct{}{}:
 	default: // somebody writes, or the store is closed: readers never wait for that
-		return s.queries[q.Statement], func() {}, nil
+		stmt, err = s.prepared(ctx, q)
+		return stmt, func() {}, err
 	}
 	free = func() { <-s.turn }
 	if stmt, err = s.writes.stmt(ctx, q.Statement); err != nil {
 		free()
 	}
 	return stmt, free, err
+}
+
+// prepared returns the statement for a read beside the writer.
+func (s *Store) prepared(ctx context.Context, q sqlstore.Query) (*sql.Stmt, error) {
+	if stmt, ok := s.queries.Load(q.Statement); ok {
+		return stmt.(*sql.Stmt), nil
+	}
+	stmt, err := s.reads.PrepareContext(ctx, q.Text(sqlstore.SQLite))
+	if err != nil {
+		return nil, err
+	}
+	if first, loaded := s.queries.LoadOrStore(q.Statement, stmt); loaded {
+		return first.(*sql.Stmt), stmt.Close() // another read prepared it at the same time
+	}
+	return stmt, nil
 }

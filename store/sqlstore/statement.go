@@ -2,10 +2,10 @@ package sqlstore
 
 import (
 	"iter"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
 // Dialect is the SQL of one of the two databases.
@@ -24,48 +24,45 @@ type Statement struct {
 	unmatched error     // fails the transaction when no row is changed; nil for none
 }
 
+// In reports whether a dialect has the statement.
+func (s *Statement) In(d Dialect) bool { return s.texts[d] != "" }
+
 // Text returns the statement in a dialect, "" where it has none.
-func (s *Statement) Text(d Dialect) string { return s.texts[d] }
+func (s *Statement) Text(d Dialect) string {
+	if d == SQLite {
+		return unnumbered(s.texts[d])
+	}
+	return s.texts[d]
+}
 
 // Unmatched is the error that ends the transaction when the statement changes no
 // row, nil when that is no error. PostgreSQL then returns one row with the number
 // of changed rows.
 func (s *Statement) Unmatched() error { return s.unmatched }
 
-// Query is a statement that only reads. SQLite prepares every one when it opens.
+// Query is a statement that only reads.
 type Query struct {
 	*Statement
 	OnAnswerPath bool // every answer runs it, and it reads a few rows at most
 }
 
-var (
-	statements []*Statement // all, in the order of their definition
-	queries    []Query
-)
+var statements []*Statement // all, in the order of their definition
 
 // Statements returns all statements of a dialect, queries included.
 func Statements(d Dialect) iter.Seq[*Statement] {
 	return func(yield func(*Statement) bool) {
 		for _, s := range statements {
-			if s.texts[d] != "" && !yield(s) {
+			if s.In(d) && !yield(s) {
 				return
 			}
 		}
 	}
 }
 
-// Queries returns the queries of a dialect.
-func Queries(d Dialect) []Query {
-	return slices.DeleteFunc(slices.Clone(queries), func(q Query) bool { return q.texts[d] == "" })
-}
-
 // Define defines a statement of one dialect.
 func Define(d Dialect, text string) *Statement {
 	s := &Statement{}
 	s.texts[d] = text
-	if d == SQLite {
-		s.texts[d] = unnumbered(text)
-	}
 	statements = append(statements, s)
 	return s
 }
@@ -100,9 +97,7 @@ func query(text string) Query { return queryBoth(text, text) }
 
 // queryBoth defines a query that differs by dialect.
 func queryBoth(sqlite, postgres string) Query {
-	q := Query{Statement: defineBoth(sqlite, postgres)}
-	queries = append(queries, q)
-	return q
+	return Query{Statement: defineBoth(sqlite, postgres)}
 }
 
 // onAnswerPath marks a query that every answer runs.
@@ -111,7 +106,7 @@ func (q Query) onAnswerPath() Query {
 	return q
 }
 
-var parameter = regexp.MustCompile(`\$\d+`)
+var parameter = lazyregexp.New(`\$\d+`)
 
 // unnumbered replaces $1, $2, … by ? where each stands once and in order: the
 // SQLite driver looks up a numbered parameter by comparing names.
