@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RiskMark } from '@/wire/messages.gen'
-import { dangerousWord } from './danger'
+import { confirmationWord, dangerousWord } from './danger'
 
 const mark = (text: string, part: string, more: Partial<RiskMark> = {}): RiskMark => ({
   from: text.indexOf(part),
@@ -55,5 +55,19 @@ describe('the word that is typed', () => {
       ),
       { numRuns: 1_000 },
     )
+  })
+})
+
+describe('the word that confirms an input', () => {
+  test('is the dangerous one of a command', () => {
+    const command = 'rm -rf build'
+    expect(confirmationWord({ command }, [mark(command, command)], 'Bash')).toBe('rm')
+  })
+
+  test('is the name of a file that can be typed, else the tool', () => {
+    expect(confirmationWord({ file_path: '/w/etc/passwd' }, [], 'Write')).toBe('passwd')
+    expect(confirmationWord({ notebook_path: '/w/a.ipynb' }, [], 'NotebookEdit')).toBe('a.ipynb')
+    expect(confirmationWord({ file_path: '/w/größe.txt' }, [], 'Write')).toBe('Write')
+    expect(confirmationWord({}, [], 'mcp__shop__pay')).toBe('mcp__shop__pay')
   })
 })

@@ -1,4 +1,5 @@
 import type { RiskMark } from '@/wire/messages.gen'
+import type { ToolInput } from './edit'
 
 const RANK = { low: 1, medium: 2, high: 3 }
 const MAX_CHARS = 40
@@ -30,6 +31,14 @@ export function dangerousWord(text: string, marks: readonly RiskMark[]): string 
   const program = base(words[0] ?? '')
   const found = program === 'git' ? gitWord(words.slice(1)) || program : program
   return typeable(found) ? found : typeable(program) ? program : ''
+}
+
+/** confirmationWord returns what is typed to confirm an input: its dangerous word, the name of its file, or the tool. */
+export function confirmationWord(input: ToolInput, marks: readonly RiskMark[], tool: string): string {
+  const file = String(input['file_path'] ?? input['notebook_path'] ?? '')
+    .split('/')
+    .at(-1)!
+  return dangerousWord(String(input['command'] ?? ''), marks) || (/^[\x21-\x7e]{1,40}$/.test(file) ? file : tool)
 }
 
 function gitWord(words: string[]): string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { editableText, withText } from './edit'
+import { descriptionOf, editableText, withText } from './edit'
 
 describe('editing an input', () => {
   test('a command is edited as text and the rest stays', () => {
@@ -38,4 +38,11 @@ describe('editing an input', () => {
   test('a known tool with an unknown input falls back to JSON', () => {
     expect(editableText('Bash', { cmd: 'ls' })).toBe('{\n  "cmd": "ls"\n}')
   })
+})
+
+test('a description is given only where the input does not show it', () => {
+  expect(descriptionOf({ description: 'Run the tests' }, { command: 'make test' })).toBe('Run the tests')
+  expect(descriptionOf({ description: 'Run the tests' }, { description: 'Run the tests' })).toBe('')
+  expect(descriptionOf({ description: 'a.go' }, { file_path: '/w/a.go' })).toBe('')
+  expect(descriptionOf({ description: null }, {})).toBe('')
 })

@@ -13,6 +13,13 @@ export function asInput(input: unknown): ToolInput {
   return typeof input === 'object' && input !== null && !Array.isArray(input) ? (input as ToolInput) : {}
 }
 
+/** descriptionOf returns what a request says of its input beyond what the input shows itself. */
+export function descriptionOf({ description }: { description: string | null }, input: ToolInput): string {
+  // The CLI describes a command as Claude did, and a file by its name.
+  if (!description || description === input['description']) return ''
+  return String(input['file_path'] ?? '').endsWith(description) ? '' : description
+}
+
 /** The field that is edited as text, or null for JSON. */
 export function editedField(tool: string, input: ToolInput): string | null {
   const field = FIELD[tool]

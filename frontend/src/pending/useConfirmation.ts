@@ -1,0 +1,87 @@
+import { nextTick, onBeforeUnmount, ref, watch, type Ref } from 'vue'
+import type { Request } from '@/wire/messages.gen'
+import { byTouch } from './guard'
+import { HOLD_MS, spendKey } from './hold'
+import type { Phase } from './phase'
+import type { MayDecide } from './useCardKeys'
+
+/**
+ * useConfirmation asks for what can do much harm to be confirmed: by a word that is
+ * typed, or by the key that approves being held for HOLD_MS. required tells whether
+ * the request needs it; approve is called once, after decide.ts was asked again.
+ */
+export function useConfirmation(
+  request: Request,
+  phase: Readonly<Ref<Phase>>,
+  required: Readonly<Ref<boolean>>,
+  card: Readonly<Ref<{ focus(): void; may: MayDecide } | null>>,
+  approve: (touch: boolean) => void,
+): {
+  confirming: Readonly<Ref<boolean>>
+  /** Whether a key is held right now. */
+  holding: Readonly<Ref<boolean>>
+  /** Whether the field for the word takes the focus. */
+  focusWord: Readonly<Ref<boolean>>
+  startConfirming: () => void
+  stopConfirming: () => void
+  /** Begins to hold a key; the card hears of its first stroke alone. */
+  holdKey: () => void
+} {
+  const confirming = ref(false)
+  const holding = ref(false)
+  const focusWord = ref(false)
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  // A confirmation that was given is over, and so is its field, in which Ctrl+Z would
+  // be about letters.
+  watch(
+    () => phase.value.kind,
+    (kind) => {
+      if (kind !== 'held') return
+      confirming.value = false
+      const focused = document.activeElement?.closest<HTMLElement>('[data-request-id]')
+      if (focused?.dataset['requestId'] === request.request_id) void nextTick(() => card.value?.focus())
+    },
+  )
+  watch(required, (is) => !is && (confirming.value = false))
+
+  function release() {
+    holding.value = false
+    clearTimeout(timer)
+    removeEventListener('keyup', release)
+    removeEventListener('blur', release)
+  }
+  onBeforeUnmount(release)
+
+  function holdKey() {
+    if (holding.value) return
+    focusWord.value = false
+    confirming.value = true
+    holding.value = true
+    addEventListener('keyup', release)
+    addEventListener('blur', release)
+    timer = setTimeout(() => {
+      if (!holding.value) return
+      release()
+      if (!card.value?.may('approve', { confirmed: true })) return
+      spendKey()
+      approve(byTouch())
+    }, HOLD_MS)
+  }
+
+  return {
+    confirming,
+    holding,
+    focusWord,
+    startConfirming() {
+      // The keyboard of a phone would cover what is confirmed.
+      focusWord.value = !matchMedia('(pointer: coarse)').matches
+      confirming.value = true
+    },
+    stopConfirming() {
+      confirming.value = false
+      card.value?.focus()
+    },
+    holdKey,
+  }
+}

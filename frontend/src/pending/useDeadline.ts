@@ -1,0 +1,59 @@
+import { computed, reactive, ref, watch } from 'vue'
+import { rest } from '@/connection/rest'
+import { sentence } from '@/connection/sentence'
+import { t } from '@/i18n'
+import { useSessions } from '@/state/sessions'
+import { announce } from '@/ui/announce'
+import { useNow } from '@/ui/clock'
+import { duration } from '@/ui/numbers'
+import type { Request } from '@/wire/messages.gen'
+
+/** The server extends no request beyond this. */
+const MAX_S = 1_800
+/** Announced with so many seconds left, not every second. */
+const ANNOUNCE_AT_S = [300, 60, 20]
+
+export interface Deadline {
+  /** Seconds until the request expires; null when it does not. */
+  readonly left: number | null
+  readonly extendable: boolean
+  readonly extending: boolean
+  /** Why the last attempt to extend it failed; '' when it did not. */
+  readonly problem: string
+  extend(): Promise<void>
+}
+
+/** useDeadline counts down to the expiry of a request, announces it, and extends it. */
+export function useDeadline(request: () => Request, answerable: () => boolean): Deadline {
+  const store = useSessions()
+  const now = useNow(1000)
+  const left = computed(() => {
+    const { expires_at } = request()
+    return expires_at === null ? null : expires_at - now.value / 1000 - store.state.skew
+  })
+  const extendable = computed(() => {
+    const { expires_at, created_at } = request()
+    return expires_at !== null && answerable() && expires_at - created_at < MAX_S - 1
+  })
+  const extending = ref(false)
+  const problem = ref('')
+
+  watch(left, (seconds, before) => {
+    if (seconds === null || typeof before !== 'number') return
+    const passed = ANNOUNCE_AT_S.find((s) => seconds <= s && before > s)
+    if (passed !== undefined) announce(t.pending.closesSoon(duration(passed)), passed === ANNOUNCE_AT_S.at(-1))
+  })
+
+  async function extend() {
+    extending.value = true
+    problem.value = ''
+    try {
+      await rest.extend(request().request_id)
+    } catch (err) {
+      problem.value = sentence(err)
+    }
+    extending.value = false
+  }
+
+  return reactive({ left, extendable, extending, problem, extend })
+}
