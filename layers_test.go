@@ -30,7 +30,7 @@ type rule struct {
 var packages = map[string]rule{
 	"cmd/sayso": {
 		layer:    5,
-		ours:     []string{"internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "frontend", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "session", "shim", "store", "wire", "internal/workspace", "wsapi"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "session", "shim", "store", "wire", "internal/workspace", "wsapi"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "golang.org/x/crypto/acme", "golang.org/x/sync"},
 		closed:   "it is the top layer: it wires the packages together and nothing imports it",
 	},
@@ -105,9 +105,22 @@ var packages = map[string]rule{
 	},
 	"wsapi": {
 		layer:    4,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/failpoint", "internal/oidc", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace"},
-		external: []string{"github.com/coder/websocket", "github.com/go-webauthn/webauthn", "github.com/google/uuid"},
-		closed:   "it is an edge: the browser's JSON is known here alone, and one edge does not call another",
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/command", "internal/decision", "internal/failpoint", "pending", "internal/project", "internal/refusal", "session", "wire"},
+		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},
+		closed:   "it is the live edge: one edge does not call another",
+	},
+	"httpapi": {
+		layer:    4,
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/oidc", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace"},
+		external: []string{"github.com/go-webauthn/webauthn", "github.com/google/uuid"},
+		closed:   "it is the edge over HTTP: one edge does not call another",
+	},
+	"internal/apitest": {
+		layer:    4,
+		testOnly: true,
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "internal/command", "internal/decision", "httpapi", "orchestrator", "pending", "internal/project", "internal/refusal", "session", "store/sqlite", "wire", "wire/wiretest", "internal/workspace", "wsapi"},
+		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},
+		closed:   "it runs both edges for tests only",
 	},
 
 	"orchestrator": {
@@ -318,7 +331,7 @@ var externalWhy = map[string]string{
 	"golang.org/x/crypto/acme":               "certificates are obtained in cmd/sayso, which listens",
 	"golang.org/x/sync":                      "the parts of the server are run as groups in cmd/sayso",
 	"golang.org/x/oauth2":                    "OpenID Connect is spoken in oidc alone",
-	"github.com/go-webauthn/webauthn":        "passkey ceremonies are handled in wsapi alone",
+	"github.com/go-webauthn/webauthn":        "passkey ceremonies are handled in httpapi alone",
 	"github.com/jackc/pgx/v5":                "PostgreSQL is spoken in store/postgres alone",
 	"modernc.org/sqlite":                     "SQLite is spoken in store/sqlite alone",
 	"github.com/BurntSushi/toml":             "settings are read in cmd/sayso and passed down as values",
@@ -339,7 +352,7 @@ var standardWhy = map[string]struct {
 	only []string
 }{
 	"os/exec":      {"processes are started by the orchestrator and the shim; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "orchestrator/launch", "shim"}},
-	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"internal/alert", "internal/oidc", "internal/command", "internal/refusal", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
+	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"internal/alert", "internal/oidc", "internal/command", "internal/refusal", "httpapi", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
 	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "migrations"}},
 	"plugin":       {"nothing is loaded at run time", nil},
 	"net/rpc":      {"the wire format is JSON, described in docs/integrating/websocket.md", nil},
@@ -347,7 +360,7 @@ var standardWhy = map[string]struct {
 
 // testTools are what tests may import beside their own package, what it may import,
 // every lower layer, the packages of the same folder, and every testOnly package.
-var testTools = []string{"go.uber.org/goleak", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/google/uuid"}
+var testTools = []string{"github.com/coder/websocket", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/google/uuid"}
 
 // forbidden returns why a file of a package may not import a path, or "" when it may.
 func forbidden(from, imported string, isTest bool) string {

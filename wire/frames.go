@@ -27,6 +27,9 @@ import (
 // when an old tab could no longer work; optional fields do not change it.
 const Protocol = 1
 
+// SocketProtocol is the WebSocket subprotocol of tabs.
+const SocketProtocol = "sayso"
+
 // The frames that the server sends to a tab. Times are Unix seconds. A pointer
 // is null on the wire when there is nothing to say; omitempty fields are absent.
 

@@ -21,11 +21,11 @@ func BenchmarkFanOut(b *testing.B) {
 	for _, tabs := range []int{1, 20, 100} {
 		b.Run(fmt.Sprintf("tabs=%d", tabs), func(b *testing.B) {
 			h, wait := fanOut(b, tabs)
-			id := h.session("one")
+			id := h.NewSession("one")
 			wait()
 			b.ResetTimer()
 			for range b.N {
-				h.setState(id, session.AssistantTurn)
+				h.SetState(id, session.AssistantTurn)
 				wait()
 			}
 		})
@@ -34,14 +34,14 @@ func BenchmarkFanOut(b *testing.B) {
 
 // fanOut opens tabs over loopback TCP that read without looking. wait returns
 // once each has had one more message since it was called last.
-func fanOut(b *testing.B, tabs int) (h *house, wait func()) {
+func fanOut(b *testing.B, tabs int) (h *harness, wait func()) {
 	b.Helper()
-	h = newHouse(b)
-	token := h.token(account.Viewer)
+	h = newHarness(b)
+	token := h.Token(account.Viewer)
 	var got int64 // guarded by more.L
 	more := sync.NewCond(&sync.Mutex{})
 	for range tabs {
-		conn, _, err := websocket.Dial(b.Context(), "ws"+h.web.URL[len("http"):]+"/ws", &websocket.DialOptions{
+		conn, _, err := websocket.Dial(b.Context(), "ws"+h.Web.URL[len("http"):]+"/ws", &websocket.DialOptions{
 			HTTPClient: &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: time.Second}).DialContext}},
 			HTTPHeader: http.Header{"Authorization": {"Bearer " + token}},
 		})

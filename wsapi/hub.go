@@ -1,16 +1,38 @@
+// Package wsapi is the live edge for browsers: the WebSocket on which tabs learn of
+// every change and send commands, as docs/integrating/live.md describes.
+//
+// # State, not events
+//
+// A tab gets the current state, never a log of events. Its outbox is a set of sessions
+// that changed, a cursor for each transcript it reads, and a bounded queue of acks; so a
+// slow tab skips what is out of date and never makes another one wait. A frame is built
+// and encoded once for each change and shared by all tabs.
+//
+// # Concurrency
+//
+// [Hub.Run] turns changes into frames and owns every WebSocket until it returns; before
+// and after, [Hub.ServeTab] refuses. [Hub.Touch] never blocks.
 package wsapi
+
+//go:generate go generate ../wire
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/decision"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
@@ -28,10 +50,48 @@ const (
 	pieceBytes      = 1 << 20                // of items, after which a transcript frame ends
 )
 
-// A Hub turns bells into frames. Each change is read, encoded and put before
-// every tab once; what a tab has not fetched yet is replaced by what is newer.
+// Store is what the hub reads.
+type Store interface {
+	ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error)
+	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
+	Transcript(ctx context.Context, sessionID string, after int64, limit int) (session.Page, error)
+	Drafts(ctx context.Context, userID string) ([]account.Draft, error)
+	// Ping reports why nothing can be stored, nil when all is well. The hub calls it
+	// every second.
+	Ping(ctx context.Context) error
+}
+
+// Processes knows what Claude is writing; see orchestrator.Orchestrator.
+type Processes interface {
+	Live(sessionID string) (session.Live, bool)
+}
+
+// People says whether whoever opened a tab may still be there; see account.Directory.
+type People interface {
+	Renew(ctx context.Context, who account.Identity) (account.Identity, error)
+	OnChange(f func())
+}
+
+// Options configures a [Hub]. What may be nil says so; the rest is required.
+type Options struct {
+	Store     Store
+	Processes Processes
+	People    People
+	Guard     *access.Guard
+	Rules     *decision.Rules
+	Commands  *command.Executor
+	Refusals  *refusal.Table
+	// Alerts learns what each tab shows. It may be nil.
+	Alerts  *alert.Alerter
+	Version string
+	NodeID  string
+	Log     *slog.Logger
+}
+
+// A Hub turns changes of sessions into frames. Each change is read, encoded and put
+// before every tab once; what a tab has not fetched yet is replaced by what is newer.
 type Hub struct {
-	s    *Server
+	o    Options
 	slow atomic.Int64 // tabs cut because they were too slow
 
 	wake    chan struct{} // capacity 1: there is something for Run
@@ -45,7 +105,7 @@ type Hub struct {
 	rung     map[string]struct{}              // sessions whose bell rang since Run looked
 	feeds    map[string]*feed                 // sessions that run, wait, or are read by a tab
 	tabs     map[*tab]bool                    // true once the tab has its first snapshot
-	buried   map[string]string                // sessions that are being deleted, with their projects
+	deleting map[string]string                // sessions that are being deleted, with their projects
 	commands map[*context.CancelFunc]struct{} // commands under way
 	served   sync.WaitGroup                   // tabs
 	retryAt  time.Time                        // after the store failed; zero when it did not
@@ -74,13 +134,19 @@ type feed struct {
 	presenceNext time.Time
 }
 
-func newHub(s *Server) *Hub {
-	return &Hub{
-		s: s, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
+// New returns a hub, which serves tabs while Run does. It registers with the people,
+// commands and refusals of its options to hear of their changes.
+func New(o Options) *Hub {
+	h := &Hub{
+		o: o, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
 		closing: make(chan struct{}), notice: wire.NoNotice,
-		rung: map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, buried: map[string]string{},
+		rung: map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, deleting: map[string]string{},
 		commands: map[*context.CancelFunc]struct{}{},
 	}
+	o.People.OnChange(h.recheckSoon)
+	o.Commands.OnDraft(h.draftChanged)
+	o.Refusals.OnStoreProblem = h.checkStoreSoon
+	return h
 }
 
 // Touch says that a session changed. It never blocks.
@@ -98,7 +164,8 @@ func poke(c chan struct{}) {
 	}
 }
 
-// Run serves tabs until ctx ends. It can run once.
+// Run serves tabs until ctx ends, then closes every WebSocket with 1001 and returns
+// once the last of them is gone. It can run once.
 func (h *Hub) Run(ctx context.Context) error {
 	h.mu.Lock()
 	h.running = true
@@ -135,8 +202,8 @@ func (h *Hub) Run(ctx context.Context) error {
 	return nil
 }
 
-// open reports whether tabs are served.
-func (h *Hub) open() bool {
+// Running reports whether tabs are served.
+func (h *Hub) Running() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.running
@@ -160,15 +227,18 @@ func (h *Hub) during(ctx context.Context) (_ context.Context, done func()) {
 	}
 }
 
-// count returns the number of tabs.
-func (h *Hub) count() int {
+// Tabs returns the number of tabs.
+func (h *Hub) Tabs() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.tabs)
 }
 
-// watchers returns how many tabs read a session.
-func (h *Hub) watchers(sessionID string) int {
+// SlowTabs returns how many tabs were cut since the start because they were too slow.
+func (h *Hub) SlowTabs() int64 { return h.slow.Load() }
+
+// Readers returns how many tabs read a session.
+func (h *Hub) Readers(sessionID string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if f := h.feeds[sessionID]; f != nil {
@@ -202,7 +272,7 @@ func (h *Hub) failed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	h.s.o.Log.ErrorContext(ctx, what, "error", err)
+	h.o.Log.ErrorContext(ctx, what, "error", err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.retryAt = time.Now().Add(retryAfter)
@@ -210,15 +280,15 @@ func (h *Hub) failed(ctx context.Context, what string, err error) {
 
 // refresh reads a session and tells every tab that may see it when it changed.
 func (h *Hub) refresh(ctx context.Context, sessionID string) {
-	state, err := h.s.o.Store.ProcessState(ctx, sessionID)
+	state, err := h.o.Store.ProcessState(ctx, sessionID)
 	deleted := errors.Is(err, session.ErrNotFound)
 	if deleted {
 		h.mu.Lock()
-		inProject := h.buried[sessionID]
+		inProject := h.deleting[sessionID]
 		if f := h.feeds[sessionID]; f != nil {
 			inProject = f.inProject
 		}
-		delete(h.buried, sessionID)
+		delete(h.deleting, sessionID)
 		h.mu.Unlock()
 		state = session.ProcessState{SessionID: sessionID, Version: wire.MaxSafeInteger, State: session.Dead, InProject: inProject}
 		err = nil
@@ -227,7 +297,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 	// version may be of.
 	book := project.NewBook(nil, nil)
 	if err == nil && state.InProject != "" {
-		book, err = h.s.guard.Book(ctx)
+		book, err = h.o.Guard.Book(ctx)
 	}
 	if err != nil {
 		h.failed(ctx, "read session for tabs", err)
@@ -252,7 +322,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 		}
 		frames[who] = []byte{}
 		if changed {
-			w := wire.NewProcessState(state, access.PlaceOfProcess(state), book, who, h.s.rules.Levels)
+			w := wire.NewProcessState(state, access.PlaceOfProcess(state), book, who, h.o.Rules.Levels)
 			w.Deleted = deleted
 			frames[who] = wire.Encode(w)
 		}
@@ -322,13 +392,13 @@ func (h *Hub) forgetIfIdle(f *feed) {
 	}
 }
 
-// buries notes the project of a session that is about to be deleted, so that only
+// Deleting notes the project of a session that is about to be deleted, so that only
 // those hear of it who could see it.
-func (h *Hub) buries(sessionID, inProject string) {
+func (h *Hub) Deleting(sessionID, inProject string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.running && inProject != "" {
-		h.buried[sessionID] = inProject
+		h.deleting[sessionID] = inProject
 	}
 }
 
@@ -354,7 +424,7 @@ func (h *Hub) tellDue(now time.Time) {
 	}
 }
 
-// untilDue is how long there is nothing to do unless a bell rings.
+// untilDue returns how long there is nothing to do unless a session changes.
 func (h *Hub) untilDue() (time.Duration, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

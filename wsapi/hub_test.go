@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -18,74 +17,23 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/apitest"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
-// pipes is a listener whose connections are in memory, so that time can stand
-// still around them: a write waits until the other end reads.
-type pipes struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8787} }
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	select {
-	case p.conns <- theirs:
-		return ours, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// inBubble runs a test in a house where time moves only when everybody waits.
-func inBubble(t *testing.T, test func(t *testing.T, h *house), change ...func(*wsapi.Options)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"), change...)
-		p := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
-		h.web = &httptest.Server{URL: "http://127.0.0.1:8787", Listener: p, Config: &http.Server{Handler: h.server}}
-		client := &http.Client{Transport: &http.Transport{DialContext: p.dial}}
-		h.client = client
-		served := make(chan struct{})
-		go func() { defer close(served); _ = h.web.Config.Serve(p) }()
-		t.Cleanup(func() {
-			client.CloseIdleConnections()
-			_ = h.web.Config.Close()
-			<-served
-		})
-		h.run()
-		synctest.Wait()
-		test(t, h)
-	})
-}
-
 func TestBellsCoalesce(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
-		id := h.session("one")
+	inBubble(t, func(t *testing.T, h *harness) {
+		id := h.NewSession("one")
 		reading := h.collect(account.Viewer)
 		stalled := h.collect(account.Member)
 		stalled.pause()
 		for range 1000 {
-			h.setState(id, session.AssistantTurn)
+			h.SetState(id, session.AssistantTurn)
 		}
-		want, err := h.store.ProcessState(t.Context(), id)
+		want, err := h.Store.ProcessState(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,19 +55,19 @@ func TestBellsCoalesce(t *testing.T) {
 
 func TestSlowTabIsCutAndDelaysNobody(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
-		ids := []string{h.session("a"), h.session("b"), h.session("c")}
+	inBubble(t, func(t *testing.T, h *harness) {
+		ids := []string{h.NewSession("a"), h.NewSession("b"), h.NewSession("c")}
 		reading, slow := h.collect(account.Viewer), h.collect(account.Member)
 		synctest.Wait()
 		slow.pause()
 		start := time.Now()
 		for second := range 9 {
 			for _, id := range ids {
-				h.setState(id, session.AssistantTurn)
+				h.SetState(id, session.AssistantTurn)
 			}
 			synctest.Wait()
 			for _, id := range ids {
-				want, err := h.store.ProcessState(t.Context(), id)
+				want, err := h.Store.ProcessState(t.Context(), id)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -152,12 +100,12 @@ func TestSlowTabIsCutAndDelaysNobody(t *testing.T) {
 // hears why the connection ends.
 func TestSlowTabIsTold(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
-		id := h.session("a")
+	inBubble(t, func(t *testing.T, h *harness) {
+		id := h.NewSession("a")
 		slow := h.collect(account.Member)
 		synctest.Wait()
 		slow.pause()
-		h.setState(id, session.UserTurn)
+		h.SetState(id, session.UserTurn)
 		time.Sleep(wsapi.WriteDeadline + time.Second)
 		slow.resume()
 		synctest.Wait()
@@ -169,7 +117,7 @@ func TestSlowTabIsTold(t *testing.T) {
 
 func TestSlowTabsCommandsWait(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
+	inBubble(t, func(t *testing.T, h *harness) {
 		tab := h.collect(account.Member)
 		synctest.Wait()
 		tab.pause()
@@ -178,7 +126,7 @@ func TestSlowTabsCommandsWait(t *testing.T) {
 		go func() {
 			n := 0
 			for ; n < 10_000; n++ {
-				if err := tab.conn.Write(ctx, websocket.MessageText, []byte(`{"type":"ping","command_id":"018f3a52-0000-4000-8000-00000000c0de"}`)); err != nil {
+				if err := tab.Conn.Write(ctx, websocket.MessageText, []byte(`{"type":"ping","command_id":"018f3a52-0000-4000-8000-00000000c0de"}`)); err != nil {
 					break
 				}
 			}
@@ -194,7 +142,7 @@ func TestSlowTabsCommandsWait(t *testing.T) {
 
 func TestDeadTabIsFound(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
+	inBubble(t, func(t *testing.T, h *harness) {
 		tab := h.collect(account.Member)
 		synctest.Wait()
 		tab.pause() // nothing is read any more, so no ping is answered
@@ -208,19 +156,19 @@ func TestDeadTabIsFound(t *testing.T) {
 func TestServerStopsWithAStuckTab(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := openHouse(t, filepath.Join(t.TempDir(), "sayso.db"))
-		p := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
-		h.web = &httptest.Server{URL: "http://127.0.0.1:8787", Listener: p, Config: &http.Server{Handler: h.server}}
-		h.client = &http.Client{Transport: &http.Transport{DialContext: p.dial}}
-		go func() { _ = h.web.Config.Serve(p) }()
+		h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+		p := apitest.NewPipes()
+		h.Web = &httptest.Server{URL: "http://127.0.0.1:8787", Listener: p, Config: &http.Server{Handler: h.Server}}
+		h.Client = &http.Client{Transport: &http.Transport{DialContext: p.Dial}}
+		go func() { _ = h.Web.Config.Serve(p) }()
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { defer close(done); _ = h.server.Run(ctx) }()
+		go func() { defer close(done); _ = h.Hub.Run(ctx) }()
 		synctest.Wait()
 		tab := h.collect(account.Member)
 		synctest.Wait()
 		tab.pause()
-		h.session("a")
+		h.NewSession("a")
 		synctest.Wait()
 		start := time.Now()
 		stop()
@@ -228,19 +176,19 @@ func TestServerStopsWithAStuckTab(t *testing.T) {
 		if took := time.Since(start); took > 15*time.Second {
 			t.Errorf("the server took %v to stop, want the stuck tab cut", took)
 		}
-		h.client.CloseIdleConnections()
-		_ = h.web.Config.Close()
+		h.Client.CloseIdleConnections()
+		_ = h.Web.Config.Close()
 	})
 }
 
 func TestTranscript(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
-		id := h.session("one")
-		h.say(id, 450, "x")
+	inBubble(t, func(t *testing.T, h *harness) {
+		id := h.NewSession("one")
+		h.AppendText(id, 450, "x")
 		tab := h.collect(account.Viewer)
 		synctest.Wait()
-		tab.give("subscribe", map[string]any{"session_id": id})
+		tab.Send("subscribe", map[string]any{"session_id": id})
 		synctest.Wait()
 		var items []any
 		cursor := 0.0
@@ -255,7 +203,7 @@ func TestTranscript(t *testing.T) {
 		if len(items) != 450 || len(pieces) < 2 {
 			t.Fatalf("got %d items in %d pieces, want 450 in several", len(items), len(pieces))
 		}
-		h.say(id, 1, "new")
+		h.AppendText(id, 1, "new")
 		synctest.Wait()
 		last := tab.last("transcript")
 		if list := last["items"].([]any); last["from"] != cursor || len(list) != 1 || list[0].(map[string]any)["text"] != "new" {
@@ -264,17 +212,17 @@ func TestTranscript(t *testing.T) {
 		// A tab that was away reads on from its cursor, and one that has
 		// everything is told so.
 		again := h.collect(account.Viewer)
-		again.give("subscribe", map[string]any{"session_id": id, "after": cursor})
-		again.give("subscribe", map[string]any{"session_id": id, "after": last["next"]})
+		again.Send("subscribe", map[string]any{"session_id": id, "after": cursor})
+		again.Send("subscribe", map[string]any{"session_id": id, "after": last["next"]})
 		synctest.Wait()
 		got := again.of("transcript")
 		if n := len(got); n == 0 || got[n-1]["from"] != last["next"] || len(got[n-1]["items"].([]any)) != 0 || got[n-1]["live"] != nil {
 			t.Fatalf("got %v, want an empty piece at the end", got)
 		}
-		tab.give("unsubscribe", map[string]any{"session_id": id})
+		tab.Send("unsubscribe", map[string]any{"session_id": id})
 		synctest.Wait()
 		before := len(tab.of("transcript"))
-		h.say(id, 1, "unseen")
+		h.AppendText(id, 1, "unseen")
 		time.Sleep(time.Second)
 		if after := len(tab.of("transcript")); after != before {
 			t.Error("a tab that left the session was told of its transcript")
@@ -284,15 +232,15 @@ func TestTranscript(t *testing.T) {
 
 func TestTranscriptPiecesAreBounded(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
-		id := h.session("one")
+	inBubble(t, func(t *testing.T, h *harness) {
+		id := h.NewSession("one")
 		large := make([]byte, 60<<10)
 		for i := range large {
 			large[i] = 'x'
 		}
-		h.say(id, 40, string(large))
+		h.AppendText(id, 40, string(large))
 		tab := h.collect(account.Viewer)
-		tab.give("subscribe", map[string]any{"session_id": id})
+		tab.Send("subscribe", map[string]any{"session_id": id})
 		synctest.Wait()
 		seen := map[float64]bool{}
 		for _, f := range tab.of("transcript") {
@@ -311,23 +259,23 @@ func TestTranscriptPiecesAreBounded(t *testing.T) {
 
 func TestLiveBlockIsThrottledAndStatesAreNot(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
-		id := h.session("one")
+	inBubble(t, func(t *testing.T, h *harness) {
+		id := h.NewSession("one")
 		tab := h.collect(account.Viewer)
-		tab.give("subscribe", map[string]any{"session_id": id})
+		tab.Send("subscribe", map[string]any{"session_id": id})
 		time.Sleep(time.Second)
 		before := len(tab.of("transcript"))
 		text := ""
 		for range 1000 { // one second of a token each millisecond
 			text += "x"
-			h.driver.say(id, text)
+			h.Driver.Write(id, text)
 			time.Sleep(time.Millisecond)
 		}
 		frames := tab.of("transcript")[before:]
 		if n := len(frames); n < 15 || n > 22 {
 			t.Errorf("got %d live frames in a second, want about 20", n)
 		}
-		h.setState(id, session.UserTurn)
+		h.SetState(id, session.UserTurn)
 		synctest.Wait() // no time passes
 		if last := tab.last("process_state"); last["state"] != "user_turn" {
 			t.Errorf("the state waits behind the live block: %v", last)
@@ -338,10 +286,10 @@ func TestLiveBlockIsThrottledAndStatesAreNot(t *testing.T) {
 		if live := last["live"].(map[string]any); live["text"] != text || live["kind"] != "text" || len(last["items"].([]any)) != 0 {
 			t.Errorf("got %v, want the whole live block", last)
 		}
-		h.driver.mu.Lock()
-		delete(h.driver.live, id)
-		h.driver.mu.Unlock()
-		h.say(id, 1, text)
+		h.Driver.Mu.Lock()
+		delete(h.Driver.Writing, id)
+		h.Driver.Mu.Unlock()
+		h.AppendText(id, 1, text)
 		time.Sleep(wsapi.TranscriptEvery)
 		synctest.Wait()
 		if last := tab.last("transcript"); last["live"] != nil || len(last["items"].([]any)) != 1 {
@@ -352,11 +300,11 @@ func TestLiveBlockIsThrottledAndStatesAreNot(t *testing.T) {
 
 func TestPresence(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
-		id := h.session("one")
+	inBubble(t, func(t *testing.T, h *harness) {
+		id := h.NewSession("one")
 		ada, adaToo, grace := h.collect(account.Admin), h.collect(account.Admin), h.collect(account.Member)
 		for _, tab := range []*collector{ada, adaToo, grace} {
-			tab.give("subscribe", map[string]any{"session_id": id})
+			tab.Send("subscribe", map[string]any{"session_id": id})
 		}
 		time.Sleep(2 * time.Second)
 		viewers := func() []any { return ada.last("presence")["viewers"].([]any) }
@@ -366,7 +314,7 @@ func TestPresence(t *testing.T) {
 		}
 		before := len(ada.of("presence"))
 		for range 30 { // someone types for three seconds
-			grace.give("typing", map[string]any{"session_id": id, "request_id": "r"})
+			grace.Send("typing", map[string]any{"session_id": id, "request_id": "r"})
 			time.Sleep(100 * time.Millisecond)
 		}
 		want[1] = map[string]any{"name": "member-user", "typing": true, "request_id": "r"}
@@ -381,7 +329,7 @@ func TestPresence(t *testing.T) {
 		if got := viewers(); !equal(got, want) {
 			t.Fatalf("got %v, want nobody typing any more", got)
 		}
-		_ = grace.conn.CloseNow()
+		_ = grace.Conn.CloseNow()
 		time.Sleep(2 * time.Second)
 		if got := viewers(); !equal(got, want[:1]) {
 			t.Fatalf("got %v, want member-user gone", got)
@@ -440,14 +388,14 @@ func (f *flaky) Transcript(ctx context.Context, id string, after int64, limit in
 func TestStoreComesBack(t *testing.T) {
 	t.Parallel()
 	f := &flaky{}
-	inBubble(t, func(t *testing.T, h *house) {
-		id := h.session("one")
+	inBubble(t, func(t *testing.T, h *harness) {
+		id := h.NewSession("one")
 		tab := h.collect(account.Viewer)
-		tab.give("subscribe", map[string]any{"session_id": id})
+		tab.Send("subscribe", map[string]any{"session_id": id})
 		time.Sleep(time.Second)
 		f.set(true)
-		h.setState(id, session.UserTurn)
-		h.say(id, 1, "x")
+		h.SetState(id, session.UserTurn)
+		h.AppendText(id, 1, "x")
 		newcomer := h.collect(account.Viewer)
 		time.Sleep(3 * time.Second)
 		if last := tab.last("process_state"); last != nil && last["state"] == "user_turn" {
@@ -464,9 +412,9 @@ func TestStoreComesBack(t *testing.T) {
 		if newcomer.last("active_processes") == nil {
 			t.Error("the newcomer was forgotten")
 		}
-	}, func(o *wsapi.Options) {
-		f.Store = o.Store
-		o.Store = f
+	}, func(o *apitest.Options) {
+		f.Store = o.Hub.Store
+		o.Hub.Store = f
 	})
 }
 
@@ -474,8 +422,8 @@ func TestStoreComesBack(t *testing.T) {
 // has the state of the world, whatever happens meanwhile.
 func TestFirstFramesAreMessagesOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
-		id := h.session("one")
+	inBubble(t, func(t *testing.T, h *harness) {
+		id := h.NewSession("one")
 		stop := make(chan struct{})
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -484,20 +432,20 @@ func TestFirstFramesAreMessagesOfTheirOwn(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					h.setState(id, session.AssistantTurn)
+					h.SetState(id, session.AssistantTurn)
 				}
 			}
 		})
 		for range 20 {
-			b := h.dial(account.Viewer)
+			b := h.Dial(account.Viewer)
 			for _, want := range []string{"hello", "active_processes"} {
-				_, data, err := b.conn.Read(t.Context())
+				_, data, err := b.Conn.Read(t.Context())
 				var f struct{ Type string }
 				if err != nil || json.Unmarshal(data, &f) != nil || f.Type != want {
 					t.Fatalf("got %s, %v, want %s", data, err, want)
 				}
 			}
-			_ = b.conn.CloseNow()
+			_ = b.Conn.CloseNow()
 		}
 		close(stop)
 		wg.Wait()
@@ -506,7 +454,7 @@ func TestFirstFramesAreMessagesOfTheirOwn(t *testing.T) {
 
 // collector is a tab that reads by itself until it is paused.
 type collector struct {
-	*browser
+	*apitest.Tab
 	mu     sync.Mutex
 	gate   chan struct{} // closed while reading
 	frames []map[string]any
@@ -514,9 +462,9 @@ type collector struct {
 	err    error
 }
 
-func (h *house) collect(role account.Role) *collector {
-	h.t.Helper()
-	c := &collector{browser: h.dial(role), gate: make(chan struct{})}
+func (h *harness) collect(role account.Role) *collector {
+	h.T.Helper()
+	c := &collector{Tab: h.Dial(role), gate: make(chan struct{})}
 	close(c.gate)
 	done := make(chan struct{})
 	go func() {
@@ -526,7 +474,7 @@ func (h *house) collect(role account.Role) *collector {
 			gate := c.gate
 			c.mu.Unlock()
 			<-gate
-			_, data, err := c.conn.Read(context.Background())
+			_, data, err := c.Conn.Read(context.Background())
 			c.mu.Lock()
 			if err != nil {
 				c.err = err
@@ -548,8 +496,8 @@ func (h *house) collect(role account.Role) *collector {
 			c.mu.Unlock()
 		}
 	}()
-	h.t.Cleanup(func() {
-		_ = c.conn.CloseNow()
+	h.T.Cleanup(func() {
+		_ = c.Conn.CloseNow()
 		c.resume()
 		<-done
 	})
@@ -562,7 +510,7 @@ func (c *collector) pause() {
 	c.mu.Lock()
 	c.gate = make(chan struct{})
 	c.mu.Unlock()
-	c.give("ping", nil)
+	c.Send("ping", nil)
 	synctest.Wait()
 }
 
@@ -625,4 +573,4 @@ func (c *collector) code() websocket.StatusCode {
 }
 
 // tabs is how many WebSockets the server has.
-func (h *house) tabs() int { return h.server.Tabs() }
+func (h *harness) tabs() int { return h.Hub.Tabs() }

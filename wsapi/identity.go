@@ -32,7 +32,7 @@ func (h *Hub) watchIdentities(ctx context.Context) {
 		h.mu.Unlock()
 		h.recheckProjects(ctx)
 		for _, tabs := range byCredential {
-			now, err := h.s.o.Directory.Renew(ctx, tabs[0].who)
+			now, err := h.o.People.Renew(ctx, tabs[0].who)
 			for _, t := range tabs {
 				t.recognise(now, err)
 			}
@@ -62,7 +62,7 @@ func (t *tab) recognise(now account.Identity, err error) bool {
 // recheckProjects ends the tabs of people to whom something was hidden or shown:
 // the next connection tells them what there is now.
 func (h *Hub) recheckProjects(ctx context.Context) {
-	book, err := h.s.guard.Book(ctx)
+	book, err := h.o.Guard.Book(ctx)
 	if err != nil {
 		return // what needs the store is refused by itself
 	}
@@ -75,10 +75,10 @@ func (h *Hub) recheckProjects(ctx context.Context) {
 	}
 }
 
-// projectsChanged takes in a change of a project that concerns these sessions.
-func (h *Hub) projectsChanged(ctx context.Context, touched []string) {
+// ProjectsChanged shows the tabs a change of projects that concerns these sessions.
+func (h *Hub) ProjectsChanged(ctx context.Context, touched []string) {
 	h.recheckProjects(ctx)
-	states, err := h.s.o.Store.ActiveProcesses(ctx)
+	states, err := h.o.Store.ActiveProcesses(ctx)
 	h.mu.Lock()
 	told := map[string]bool{}
 	for _, p := range states {

@@ -31,10 +31,10 @@ func (h *Hub) watchStore(ctx context.Context) {
 func (h *Hub) checkStore(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, checkDeadline)
 	defer cancel()
-	err := h.s.o.Store.Ping(asking)
+	err := h.o.Store.Ping(asking)
 	code := wire.NoNotice
 	if err != nil {
-		if code = h.s.refusals.StoreProblem(err); code == "" {
+		if code = h.o.Refusals.StoreProblem(err); code == "" {
 			return // it took too long, or the server ends: nothing is known
 		}
 	}
@@ -50,17 +50,17 @@ func (h *Hub) checkStore(ctx context.Context) {
 	switch {
 	case code == before:
 	case err != nil:
-		h.s.o.Log.ErrorContext(ctx, "nothing can be stored", "code", code, "error", err)
+		h.o.Log.ErrorContext(ctx, "nothing can be stored", "code", code, "error", err)
 	default:
-		h.s.o.Log.InfoContext(ctx, "everything can be stored again")
+		h.o.Log.InfoContext(ctx, "everything can be stored again")
 	}
 }
 
 // checkStoreSoon looks at once whether anything can be stored.
 func (h *Hub) checkStoreSoon() { poke(h.suspect) }
 
-// stores reports whether things can be stored, as far as is known.
-func (h *Hub) stores() bool {
+// CanStore reports whether answers can be stored, as far as is known.
+func (h *Hub) CanStore() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.notice == wire.NoNotice

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/apitest"
+	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
@@ -24,7 +26,7 @@ var (
 // sickStore is a store, and whoever answers through it, that fails when told to.
 type sickStore struct {
 	wsapi.Store
-	wsapi.Requests
+	command.Requests
 	mu   sync.Mutex
 	pain error
 }
@@ -48,11 +50,11 @@ func (s *sickStore) Answer(ctx context.Context, sub pending.Submission) (pending
 	return s.Requests.Answer(ctx, sub)
 }
 
-func sick(s *sickStore) func(*wsapi.Options) {
-	return func(o *wsapi.Options) {
-		s.Store, s.Requests = o.Store, o.Requests
-		o.Store, o.Requests = s, s
-		o.ClassifyStoreError = func(err error) wire.NoticeCode {
+func sick(s *sickStore) func(*apitest.Options) {
+	return func(o *apitest.Options) {
+		s.Store, s.Requests = o.Hub.Store, o.Command.Requests
+		o.Hub.Store, o.Command.Requests = s, s
+		o.Refusals.ClassifyStoreError = func(err error) wire.NoticeCode {
 			switch {
 			case errors.Is(err, errFull):
 				return wire.ReadOnly
@@ -75,37 +77,37 @@ func isNotice(code string) func(map[string]any) bool {
 func TestNotice(t *testing.T) {
 	t.Parallel()
 	store := &sickStore{}
-	inBubble(t, func(t *testing.T, h *house) {
-		early := h.open(account.Viewer)
+	inBubble(t, func(t *testing.T, h *harness) {
+		early := h.OpenTab(account.Viewer)
 		store.fall(errFull)
 		began := time.Now()
-		early.until("the notice", isNotice("read_only"))
+		early.Until("the notice", isNotice("read_only"))
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("the notice came after %s", took)
 		}
-		late := h.open(account.Viewer)
-		if f := late.next(); !isNotice("read_only")(f) {
+		late := h.OpenTab(account.Viewer)
+		if f := late.Next(); !isNotice("read_only")(f) {
 			t.Errorf("a new tab got %v first, want the notice", f)
 		}
 		store.fall(errors.New("the server ends"))
 		time.Sleep(3 * time.Second)
 		store.fall(errAway)
-		for _, b := range []*browser{early, late} {
-			if f := b.next(); !isNotice("unavailable")(f) {
+		for _, b := range []*apitest.Tab{early, late} {
+			if f := b.Next(); !isNotice("unavailable")(f) {
 				t.Errorf("got %v, want the other notice, and none from an error that says nothing", f)
 			}
 		}
 		store.fall(nil)
-		for _, b := range []*browser{early, late} {
-			if f := b.next(); !isNotice("none")(f) {
+		for _, b := range []*apitest.Tab{early, late} {
+			if f := b.Next(); !isNotice("none")(f) {
 				t.Errorf("got %v, want the end of the notice", f)
 			}
 		}
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		fresh := h.open(account.Viewer)
-		fresh.give("ping", nil)
-		if f := fresh.next(); f["type"] != "ack" {
+		fresh := h.OpenTab(account.Viewer)
+		fresh.Send("ping", nil)
+		if f := fresh.Next(); f["type"] != "ack" {
 			t.Errorf("a tab that has nothing to be told got %v", f)
 		}
 	}, sick(store))
@@ -116,34 +118,34 @@ func TestNotice(t *testing.T) {
 func TestRefusedWhileReadOnly(t *testing.T) {
 	t.Parallel()
 	store := &sickStore{}
-	h := newHouse(t, sick(store))
-	id := h.session("one")
-	r, answered := h.ask(id, "a", nil)
-	tab := h.open(account.Member)
+	h := newHarness(t, sick(store))
+	id := h.NewSession("one")
+	r, answered := h.Ask(id, "a", nil)
+	tab := h.OpenTab(account.Member)
 	store.fall(errFull)
-	command := allow(r)
+	command := apitest.Allow(r)
 	command["command_id"] = "018f3a52-0000-4000-8000-00000000f011"
-	ack := tab.do("pending_request_response", command)
+	ack := tab.Do("pending_request_response", command)
 	if ack.Result != wire.Rejected || ack.Error == nil || ack.Error.Code != "read_only" || !strings.Contains(ack.Error.Message, "Nothing was changed") {
 		t.Errorf("got %+v, want it rejected as read_only", ack)
 	}
-	tab.until("the notice", isNotice("read_only"))
-	a := h.as(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow"})
-	checkRefusal(t, a, 503, "read_only")
-	if a.header.Get("Retry-After") == "" {
+	tab.Until("the notice", isNotice("read_only"))
+	a := h.CallAs(account.Member, "POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow"})
+	apitest.CheckRefusal(t, a, 503, "read_only")
+	if a.Header.Get("Retry-After") == "" {
 		t.Error("503 without Retry-After")
 	}
-	if a := h.as(account.Viewer, "GET", "/api/sessions", nil); a.status != 200 {
-		t.Errorf("the list: got %d", a.status)
+	if a := h.CallAs(account.Viewer, "GET", "/api/sessions", nil); a.Status != 200 {
+		t.Errorf("the list: got %d", a.Status)
 	}
-	if a := h.as(account.Admin, "POST", "/api/sessions/"+id+"/kill", nil); a.status != 202 {
-		t.Errorf("kill: got %d %s", a.status, a.body)
+	if a := h.CallAs(account.Admin, "POST", "/api/sessions/"+id+"/kill", nil); a.Status != 202 {
+		t.Errorf("kill: got %d %s", a.Status, a.Body)
 	}
-	if a := h.as(account.Admin, "GET", "/metrics", nil); !strings.Contains(string(a.body), "\nsayso_storing 0\n") {
+	if a := h.CallAs(account.Admin, "GET", "/metrics", nil); !strings.Contains(string(a.Body), "\nsayso_storing 0\n") {
 		t.Error("the metrics do not say that nothing is stored")
 	}
 	store.fall(nil)
-	if ack := tab.do("pending_request_response", command); ack.Result != wire.Applied {
+	if ack := tab.Do("pending_request_response", command); ack.Result != wire.Applied {
 		t.Errorf("the same command again: %+v", ack)
 	}
 	if got := <-answered; got.Status != pending.Answered {

@@ -15,7 +15,7 @@ import (
 // runs, then what changes.
 func (t *tab) write(ctx context.Context) {
 	defer t.close()
-	o := t.hub.s.o
+	o := t.hub.o
 	hello := wire.Encode(wire.Hello{
 		Type: "hello", Protocol: wire.Protocol, ServerVersion: o.Version, NodeID: o.NodeID,
 		User: wire.User{Name: t.who.User.Name, Role: t.who.User.Role}, UserID: t.who.User.UserID, ServerTime: wire.Seconds(time.Now()),

@@ -8,21 +8,22 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/apitest"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
 
 // outside stores a session of another kind than ours.
-func (h *house) outside(kind session.Kind) string {
-	h.t.Helper()
+func (h *harness) outside(kind session.Kind) string {
+	h.T.Helper()
 	id, now := uuid.NewString(), time.Now()
-	err := h.store.CreateSession(h.t.Context(), session.Session{
+	err := h.Store.CreateSession(h.T.Context(), session.Session{
 		SessionID: id, ProjectID: "project", Title: "agent Reviewer", CWD: "/work", PermissionMode: "default", Kind: kind,
-		OwnerID: h.admin.UserID, CreatedAt: now, UpdatedAt: now,
+		OwnerID: h.Admin.UserID, CreatedAt: now, UpdatedAt: now,
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	return id
 }
@@ -30,7 +31,7 @@ func (h *house) outside(kind session.Kind) string {
 // within makes a request one of an outside agent with a deadline.
 func within(d time.Duration) func(*pending.Request) {
 	return func(r *pending.Request) {
-		questions(r)
+		apitest.AsQuestions(r)
 		r.Source, r.Asker, r.CreatedAt = pending.SourceMCP, "agent Reviewer over MCP", time.Now()
 		r.ExpiresAt = r.CreatedAt.Add(d)
 	}
@@ -44,8 +45,8 @@ var processCommands = map[string]map[string]any{
 
 func TestASessionOfOutsidersTakesOnlyAnswers(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	tab := h.open(account.Admin)
+	h := newHarness(t)
+	tab := h.OpenTab(account.Admin)
 	for _, kind := range []session.Kind{session.Agent, session.Terminal} {
 		id := h.outside(kind)
 		for name, fields := range processCommands {
@@ -53,7 +54,7 @@ func TestASessionOfOutsidersTakesOnlyAnswers(t *testing.T) {
 			for k, v := range fields {
 				with[k] = v
 			}
-			a := tab.do(name, with)
+			a := tab.Do(name, with)
 			if a.Result != wire.Rejected || a.Error == nil || a.Error.Code != "not_ours" || a.Error.Message == "" {
 				t.Errorf("%s of a session of kind %s: got %+v", name, kind, a)
 			}
@@ -62,15 +63,15 @@ func TestASessionOfOutsidersTakesOnlyAnswers(t *testing.T) {
 			"messages": `{"text":"x"}`, "resume": `{}`, "fork": `{}`, "interrupt": `{}`, "kill": `{}`, "model": `{"model":"opus"}`,
 			"permission_mode": `{"permission_mode":"plan"}`,
 		} {
-			checkRefusal(t, h.as(account.Admin, "POST", "/api/sessions/"+id+"/"+path, body), http.StatusConflict, "not_ours")
+			apitest.CheckRefusal(t, h.CallAs(account.Admin, "POST", "/api/sessions/"+id+"/"+path, body), http.StatusConflict, "not_ours")
 		}
-		r, answered := h.ask(id, "a", within(time.Hour))
-		f := tab.state(id, 1)
+		r, answered := h.Ask(id, "a", within(time.Hour))
+		f := tab.AwaitState(id, 1)
 		first := f["pending_request"].(map[string]any)
 		if f["kind"] != string(kind) || first["asker"] != "agent Reviewer over MCP" {
 			t.Errorf("the state of a session of kind %s: kind %v, asker %v", kind, f["kind"], first["asker"])
 		}
-		if a := tab.do("pending_request_response", map[string]any{"session_id": id, "request_id": r.RequestID,
+		if a := tab.Do("pending_request_response", map[string]any{"session_id": id, "request_id": r.RequestID,
 			"request_type": "ask_user_question", "answers": map[string]string{"Which format?": "Summary", "Which parts?": "Web"}}); a.Result != wire.Applied {
 			t.Fatalf("an answer: got %+v", a)
 		}
@@ -78,7 +79,7 @@ func TestASessionOfOutsidersTakesOnlyAnswers(t *testing.T) {
 			t.Errorf("the asker got %s", got.Status)
 		}
 		var listed wire.SessionList
-		h.as(account.Viewer, "GET", "/api/sessions", nil).into(t, &listed)
+		h.CallAs(account.Viewer, "GET", "/api/sessions", nil).Decode(t, &listed)
 		found := false
 		for _, s := range listed.Sessions {
 			found = found || s.SessionID == id && s.Kind == kind
@@ -87,56 +88,56 @@ func TestASessionOfOutsidersTakesOnlyAnswers(t *testing.T) {
 			t.Errorf("the list does not tell the kind %s: %+v", kind, listed)
 		}
 	}
-	if asked := h.driver.asked(); len(asked) != 0 {
+	if asked := h.Driver.Calls(); len(asked) != 0 {
 		t.Errorf("the driver was asked for %v", asked)
 	}
 }
 
 func TestExtend(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	id := h.session("one")
-	tab, other := h.open(account.Member), h.open(account.Viewer)
-	r, answered := h.ask(id, "a", within(time.Minute))
-	was := *deadline(tab.state(id, 1))
-	other.state(id, 1)
+	h := newHarness(t)
+	id := h.NewSession("one")
+	tab, other := h.OpenTab(account.Member), h.OpenTab(account.Viewer)
+	r, answered := h.Ask(id, "a", within(time.Minute))
+	was := *deadline(tab.AwaitState(id, 1))
+	other.AwaitState(id, 1)
 
-	command := tab.give("extend", map[string]any{"session_id": id, "request_id": r.RequestID})
-	a := tab.ack(command)
+	command := tab.Send("extend", map[string]any{"session_id": id, "request_id": r.RequestID})
+	a := tab.AwaitAck(command)
 	if a.Result != wire.Applied || a.ExpiresAt == nil || *a.ExpiresAt-was != 300 {
 		t.Fatalf("got %+v, want five minutes after %v", a, was)
 	}
-	for _, b := range []*browser{tab, other} {
-		if got := deadline(b.state(id, 1)); got == nil || *got != *a.ExpiresAt {
+	for _, b := range []*apitest.Tab{tab, other} {
+		if got := deadline(b.AwaitState(id, 1)); got == nil || *got != *a.ExpiresAt {
 			t.Fatalf("the tabs see %v, want %v", got, *a.ExpiresAt)
 		}
 	}
 	// A repetition of the same command is no second extension.
-	if again := tab.do("extend", map[string]any{"command_id": command, "session_id": id, "request_id": r.RequestID}); again.ExpiresAt == nil || *again.ExpiresAt != *a.ExpiresAt {
+	if again := tab.Do("extend", map[string]any{"command_id": command, "session_id": id, "request_id": r.RequestID}); again.ExpiresAt == nil || *again.ExpiresAt != *a.ExpiresAt {
 		t.Fatalf("repeated: got %+v, want the first ack", again)
 	}
 
 	path := "/api/pending/" + r.RequestID + "/extend"
 	var out wire.Outcome
 	for range 4 {
-		got := h.as(account.Member, "POST", path, `{}`)
-		if got.status != http.StatusOK {
-			t.Fatalf("got %d %s", got.status, got.body)
+		got := h.CallAs(account.Member, "POST", path, `{}`)
+		if got.Status != http.StatusOK {
+			t.Fatalf("got %d %s", got.Status, got.Body)
 		}
-		got.into(t, &out)
+		got.Decode(t, &out)
 	}
 	last := *out.ExpiresAt
 	for range 2 { // 1 + 5·5 minutes, and what is left of 30
-		got := h.as(account.Member, "POST", path, nil)
-		if got.status == http.StatusOK {
-			got.into(t, &out)
+		got := h.CallAs(account.Member, "POST", path, nil)
+		if got.Status == http.StatusOK {
+			got.Decode(t, &out)
 			last = *out.ExpiresAt
 			continue
 		}
 		var refused wire.Outcome
-		got.into(t, &refused)
-		if got.status != http.StatusUnprocessableEntity || refused.Error.Code != "cannot_extend" {
-			t.Fatalf("past the longest wait: got %d %s", got.status, got.body)
+		got.Decode(t, &refused)
+		if got.Status != http.StatusUnprocessableEntity || refused.Error.Code != "cannot_extend" {
+			t.Fatalf("past the longest wait: got %d %s", got.Status, got.Body)
 		}
 	}
 	if want := float64(r.CreatedAt.Add(30*time.Minute).UnixMicro()) / 1e6; last != want {
@@ -144,23 +145,23 @@ func TestExtend(t *testing.T) {
 	}
 
 	// Named with another session it is as if it were not there.
-	if a := tab.do("extend", map[string]any{"session_id": h.session("two"), "request_id": r.RequestID}); a.Error == nil || a.Error.Code != "not_found" {
+	if a := tab.Do("extend", map[string]any{"session_id": h.NewSession("two"), "request_id": r.RequestID}); a.Error == nil || a.Error.Code != "not_found" {
 		t.Errorf("as a request of another session: got %+v", a)
 	}
-	if a := tab.do("extend", map[string]any{"request_id": uuid.NewString()}); a.Error == nil || a.Error.Code != "not_found" {
+	if a := tab.Do("extend", map[string]any{"request_id": uuid.NewString()}); a.Error == nil || a.Error.Code != "not_found" {
 		t.Errorf("an unknown request: got %+v", a)
 	}
-	checkRefusal(t, h.as(account.Member, "POST", path, `{"request_id":"other"}`), http.StatusBadRequest, "invalid")
+	apitest.CheckRefusal(t, h.CallAs(account.Member, "POST", path, `{"request_id":"other"}`), http.StatusBadRequest, "invalid")
 
-	endless, _ := h.ask(id, "b", nil)
-	if a := tab.do("extend", map[string]any{"request_id": endless.RequestID}); a.Result != wire.Rejected || a.Error.Code != "cannot_extend" {
+	endless, _ := h.Ask(id, "b", nil)
+	if a := tab.Do("extend", map[string]any{"request_id": endless.RequestID}); a.Result != wire.Rejected || a.Error.Code != "cannot_extend" {
 		t.Errorf("without a deadline: got %+v", a)
 	}
-	if a := tab.do("pending_request_response", map[string]any{"session_id": r.SessionID, "request_id": r.RequestID, "request_type": "ask_user_question", "decision": "deny"}); a.Result != wire.Applied {
+	if a := tab.Do("pending_request_response", map[string]any{"session_id": r.SessionID, "request_id": r.RequestID, "request_type": "ask_user_question", "decision": "deny"}); a.Result != wire.Applied {
 		t.Fatalf("declined: got %+v", a)
 	}
 	<-answered
-	if a := tab.do("extend", map[string]any{"request_id": r.RequestID}); a.Result != wire.AlreadyResolved || a.Resolved == nil || a.Resolved.Outcome != pending.Denied {
+	if a := tab.Do("extend", map[string]any{"request_id": r.RequestID}); a.Result != wire.AlreadyResolved || a.Resolved == nil || a.Resolved.Outcome != pending.Denied {
 		t.Errorf("after it was declined: got %+v", a)
 	}
 }
@@ -175,42 +176,42 @@ func deadline(f map[string]any) *float64 {
 
 func TestWhatBecameOfARequest(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	id := h.session("one")
-	r, _ := h.ask(id, "a", nil)
+	h := newHarness(t)
+	id := h.NewSession("one")
+	r, _ := h.Ask(id, "a", nil)
 	var fate wire.RequestFate
-	h.as(account.Viewer, "GET", "/api/pending/"+r.RequestID, nil).into(t, &fate)
+	h.CallAs(account.Viewer, "GET", "/api/pending/"+r.RequestID, nil).Decode(t, &fate)
 	if fate.Status != pending.Open || fate.Resolved != nil || fate.SessionID != id {
 		t.Errorf("open: got %+v", fate)
 	}
-	if err := h.registry.Withdraw(t.Context(), r.RequestID, "Claude stopped waiting (its own time limit)."); err != nil {
+	if err := h.Registry.Withdraw(t.Context(), r.RequestID, "Claude stopped waiting (its own time limit)."); err != nil {
 		t.Fatal(err)
 	}
-	h.as(account.Viewer, "GET", "/api/pending/"+r.RequestID, nil).into(t, &fate)
+	h.CallAs(account.Viewer, "GET", "/api/pending/"+r.RequestID, nil).Decode(t, &fate)
 	if fate.Resolved == nil || fate.Resolved.Outcome != pending.Withdrawn || fate.Resolved.Summary != "Claude stopped waiting (its own time limit)." {
 		t.Errorf("withdrawn: got %+v", fate.Resolved)
 	}
-	checkRefusal(t, h.as(account.Viewer, "GET", "/api/pending/"+uuid.NewString(), nil), http.StatusNotFound, "not_found")
+	apitest.CheckRefusal(t, h.CallAs(account.Viewer, "GET", "/api/pending/"+uuid.NewString(), nil), http.StatusNotFound, "not_found")
 }
 
 func TestLifecycle(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	id, ended := h.session("one"), h.session("two")
-	h.setState(ended, session.Dead)
-	tab := h.open(account.Viewer)
+	h := newHarness(t)
+	id, ended := h.NewSession("one"), h.NewSession("two")
+	h.SetState(ended, session.Dead)
+	tab := h.OpenTab(account.Viewer)
 	report := func(sessionID, event string, step float64) {
 		t.Helper()
 		total := 5.0
 		l := session.Lifecycle{EventType: event, PhaseName: "Hook Bridge", PhaseNumber: "33", Step: &step, TotalSteps: &total, At: time.Now()}
-		if err := h.store.SetLifecycle(t.Context(), sessionID, l); err != nil {
+		if err := h.Store.SetLifecycle(t.Context(), sessionID, l); err != nil {
 			t.Fatal(err)
 		}
-		h.bell.Ring(sessionID)
+		h.Notifier.Ring(sessionID)
 	}
-	until := func(b *browser, sessionID string, step float64) map[string]any {
+	until := func(b *apitest.Tab, sessionID string, step float64) map[string]any {
 		t.Helper()
-		return b.until("a lifecycle frame", func(f map[string]any) bool {
+		return b.Until("a lifecycle frame", func(f map[string]any) bool {
 			return f["type"] == "lifecycle" && f["session_id"] == sessionID && f["step"] == step
 		})
 	}
@@ -226,11 +227,11 @@ func TestLifecycle(t *testing.T) {
 
 	// Who comes later is told the last one: of what runs at once, of the rest on
 	// subscribing.
-	late := h.open(account.Viewer)
+	late := h.OpenTab(account.Viewer)
 	until(late, id, 2)
-	late.do("subscribe", map[string]any{"session_id": ended})
+	late.Do("subscribe", map[string]any{"session_id": ended})
 	until(late, ended, 3)
-	for _, f := range late.all {
+	for _, f := range late.Frames {
 		if f["type"] == "lifecycle" && f["session_id"] == id && f["step"] != 2.0 {
 			t.Errorf("an outdated frame: %v", f)
 		}

@@ -88,7 +88,7 @@ func (h *Hub) read(ctx context.Context, f *feed, after int64) *piece {
 	// Others wait for this read, so it must not end with this tab.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	page, err := h.s.o.Store.Transcript(ctx, f.sessionID, after, pieceItems)
+	page, err := h.o.Store.Transcript(ctx, f.sessionID, after, pieceItems)
 	if err != nil && !errors.Is(err, session.ErrNotFound) {
 		p.err = err
 		h.mu.Lock()
@@ -98,7 +98,7 @@ func (h *Hub) read(ctx context.Context, f *feed, after int64) *piece {
 		h.mu.Unlock()
 		return p
 	}
-	live, ok := h.s.o.Driver.Live(f.sessionID)
+	live, ok := h.o.Processes.Live(f.sessionID)
 	page = cut(page, after)
 	frame := wire.Transcript{
 		Type: "transcript", SessionID: f.sessionID, From: after, Next: page.Next, More: page.More,

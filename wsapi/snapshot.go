@@ -22,12 +22,12 @@ func (h *Hub) welcome(ctx context.Context) {
 	if !newcomers {
 		return
 	}
-	states, err := h.s.o.Store.ActiveProcesses(ctx)
+	states, err := h.o.Store.ActiveProcesses(ctx)
 	if err != nil {
 		h.failed(ctx, "read active sessions for tabs", err)
 		return
 	}
-	book, err := h.s.guard.Book(ctx) // after the states, as in refresh
+	book, err := h.o.Guard.Book(ctx) // after the states, as in refresh
 	if err != nil {
 		h.failed(ctx, "read projects for tabs", err)
 		return
@@ -42,7 +42,7 @@ func (h *Hub) welcome(ctx context.Context) {
 		who := access.Person(t.who)
 		what, known := told[who]
 		if !known {
-			what = newSnapshot(states, book, who, h.s.rules.Levels)
+			what = newSnapshot(states, book, who, h.o.Rules.Levels)
 			told[who] = what
 		}
 		h.tabs[t], t.hidden = true, what.hidden

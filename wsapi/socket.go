@@ -26,30 +26,32 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, buffered, err
 }
 
-// getSocket turns a request into a tab and serves it until it ends.
-func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+// ServeTab turns a request into a tab and serves it until it ends. The caller has
+// authenticated who and checked the origin. An error is the refusal of a request that
+// was not answered.
+func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	if r.Header.Get("Upgrade") == "" {
 		ref := refusal.New(http.StatusUpgradeRequired, "upgrade_required", "This address is for WebSockets.")
 		w.Header().Set("Upgrade", "websocket")
 		return ref
 	}
-	if !s.hub.open() {
+	if !h.Running() {
 		return refusal.GoingAway()
 	}
-	// The origin was checked by checkOrigin, exactly; compression costs more than
-	// it saves, because the library compresses for each connection anew.
+	// The caller has checked the origin, exactly; compression costs more than it saves,
+	// because the library compresses for each connection anew.
 	up := &upgrade{ResponseWriter: w}
 	conn, err := websocket.Accept(up, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, Subprotocols: []string{socketProtocol}, CompressionMode: websocket.CompressionDisabled,
+		InsecureSkipVerify: true, Subprotocols: []string{wire.SocketProtocol}, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
-		s.o.Log.DebugContext(r.Context(), "upgrade failed", "error", err)
+		h.o.Log.DebugContext(r.Context(), "upgrade failed", "error", err)
 		return nil // Accept has answered
 	}
 	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(command.SpeechLimit + command.SmallLimit)
 	t := &tab{
-		hub: s.hub, conn: conn, wire: up.wire, who: who,
+		hub: h, conn: conn, wire: up.wire, who: who,
 		wake: make(chan struct{}, 1), acks: make(chan []byte, ackQueue),
 		slots: make(chan struct{}, slowCommands), behind: map[string]chan struct{}{},
 		ending: make(chan struct{}), cancel: func() {},
@@ -60,7 +62,7 @@ func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.I
 		t.close()
 		return nil
 	}
-	if !s.hub.join(t) {
+	if !h.join(t) {
 		t.end(wire.CloseGoingAway, wire.ErrorFrame{Type: "error", Code: "unavailable", Message: "The server takes no more connections now. Try again in a moment."})
 		t.close()
 		return nil

@@ -75,7 +75,7 @@ func newProgress(sessionID string, l *session.Lifecycle) progress {
 // serve runs the tab until it ends and leaves nothing behind.
 func (t *tab) serve(ctx context.Context) {
 	defer t.hub.leave(t)
-	defer t.hub.s.left(t)
+	defer t.left()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.cancel = cancel

@@ -59,7 +59,7 @@ func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
 			return tooBig()
 		}
 		t.taking.Store(true)
-		leave, ok := t.hub.s.large.Acquire(ctx, t.who.User.UserID)
+		leave, ok := t.hub.o.Commands.AcquireLarge(ctx, t.who.User.UserID)
 		if !ok {
 			return false
 		}
@@ -168,18 +168,18 @@ func (t *tab) command(ctx context.Context, data []byte) bool {
 	if _, err := uuid.Parse(head.CommandID); err != nil || len(head.CommandID) != 36 {
 		return reject(refusal.Field("command_id", "A command needs a command_id, which is a UUID."))
 	}
-	who, err := t.hub.s.o.Directory.Renew(ctx, t.who)
+	who, err := t.hub.o.People.Renew(ctx, t.who)
 	if !t.recognise(who, err) {
 		return false
 	}
 	if err != nil {
-		return reject(t.hub.s.refusals.Of(err))
+		return reject(t.hub.o.Refusals.Of(err))
 	}
 	if spec.IsShared() {
 		return t.perform(ctx, spec, c, who)
 	}
-	if err := t.hub.s.commands.Admit(spec, c, who); err != nil {
-		return reject(t.hub.s.refusals.Of(err))
+	if err := t.hub.o.Commands.Admit(spec, c, who); err != nil {
+		return reject(t.hub.o.Refusals.Of(err))
 	}
 	return t.own(ctx, c, who, reject)
 }
@@ -191,7 +191,7 @@ func (t *tab) perform(ctx context.Context, spec command.Spec, c wire.Command, wh
 		// A command that has begun outlives its tab, but not the server.
 		commandCtx, done := t.hub.during(context.WithoutCancel(ctx))
 		defer done()
-		out := t.hub.s.commands.Perform(commandCtx, spec, c, who).Outcome
+		out := t.hub.o.Commands.Perform(commandCtx, spec, c, who).Outcome
 		return t.ack(ctx, wire.Ack{
 			CommandID: out.CommandID, Result: out.Result, Error: out.Error, Resolved: out.Resolved,
 			SessionID: out.SessionID, MessageID: out.MessageID, ExpiresAt: out.ExpiresAt, HeldUntil: out.HeldUntil,
@@ -244,12 +244,12 @@ func (t *tab) own(ctx context.Context, c wire.Command, who account.Identity, rej
 	commandID, sessionID := c.ID(), wire.SessionOf(c)
 	switch c := c.(type) {
 	case *wire.Subscribe:
-		ses, _, err := t.hub.s.guard.Session(ctx, who, project.See, sessionID)
+		ses, _, err := t.hub.o.Guard.Session(ctx, who, project.See, sessionID)
 		if err != nil {
 			if !errors.Is(err, session.ErrNotFound) {
-				refusal.Report(ctx, t.hub.s.o.Log, "subscribe", t.hub.s.refusals.Of(err))
+				refusal.Report(ctx, t.hub.o.Log, "subscribe", t.hub.o.Refusals.Of(err))
 			}
-			return reject(t.hub.s.refusals.Of(err))
+			return reject(t.hub.o.Refusals.Of(err))
 		}
 		if !t.ack(ctx, wire.Ack{CommandID: commandID, Result: wire.Applied}) {
 			return false
@@ -264,9 +264,9 @@ func (t *tab) own(ctx context.Context, c wire.Command, who account.Identity, rej
 	case *wire.Typing:
 		t.hub.typing(t, sessionID, c.RequestID)
 	case *wire.Looking:
-		t.hub.s.looking(t, c)
+		t.looking(c)
 	case *wire.Noticed:
-		t.hub.s.noticed(t, c.RequestID)
+		t.noticed(c.RequestID)
 	}
 	return t.ack(ctx, wire.Ack{CommandID: commandID, Result: wire.Applied})
 }

@@ -10,15 +10,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sayso-dev/sayso/httpapi"
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
-	"github.com/sayso-dev/sayso/wsapi"
 )
 
-// agentPaths lists the paths that no route of wsapi describes, with the method that
+// agentPaths lists the paths that no route of httpapi describes, with the method that
 // each takes. All are for agents alone. A path that is missing here fails the test, so
 // that nobody adds one without a policy.
 var agentPaths = map[string]struct {
@@ -63,8 +64,8 @@ func TestDoorsOfAgents(t *testing.T) {
 			t.Errorf("%s is a path without a policy", path)
 		}
 	}
-	edge := wsapi.New(wsapi.Options{
-		Store: opened, Requests: registry, Directory: directory, Bell: bell, Agents: handlers, Log: log,
+	edge := httpapi.New(httpapi.Options{
+		Store: opened, Requests: registry, Directory: directory, Refusals: &refusal.Table{}, Bell: bell, Agents: handlers, Log: log,
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

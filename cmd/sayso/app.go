@@ -17,9 +17,14 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/scriptedmodel"
 	"github.com/sayso-dev/sayso/frontend"
+	"github.com/sayso-dev/sayso/httpapi"
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/alert"
 	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/decision"
+	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
@@ -43,8 +48,8 @@ type app struct {
 	level    *slog.LevelVar
 	closers  []func() // in the order of opening
 
-	certificate *certificate // nil without --tls-cert
-	provider    *wsapi.OIDC  // nil without an identity provider
+	certificate *certificate  // nil without --tls-cert
+	provider    *httpapi.OIDC // nil without an identity provider
 
 	stateLock, databaseLock *os.File // the latter is nil for PostgreSQL
 	exclusive               store.Exclusive
@@ -67,7 +72,9 @@ type app struct {
 	requests     *pending.Registry
 	orchestrator *orchestrator.Orchestrator
 	agents       *mcpapi.Server
-	edge         *wsapi.Server
+	rules        *decision.Rules
+	tabs         *wsapi.Hub
+	edge         *httpapi.Server
 	certificates *issued // nil without ACME
 	endpoints    []endpoint
 }
@@ -252,17 +259,29 @@ func (a *app) connect(ctx context.Context) (err error) {
 	adapters := a.agents.Adapters(mcpapi.AdapterOptions{
 		Store: a.store, Requests: a.requests, Directory: a.directory, Bell: notifier, Log: a.log,
 	})
-	a.edge = wsapi.New(wsapi.Options{
-		Store: a.store, Requests: a.requests, Driver: a.orchestrator, Disk: a.orchestrator.Disk(),
+	guard := access.NewGuard(a.store, a.directory, a.orchestrator.Disk())
+	a.rules = decision.New(guard, a.directory, privateFiles(s))
+	refusals := &refusal.Table{ClassifyStoreError: classifyStoreError}
+	commands := command.New(command.Options{
+		Guard: guard, Rules: a.rules, Store: a.store, Requests: a.requests, Driver: a.orchestrator,
+		Refusals: refusals, Attachments: a.attachments, Log: a.log,
+	})
+	a.tabs = wsapi.New(wsapi.Options{
+		Store: a.store, Processes: a.orchestrator, People: a.directory, Guard: guard, Rules: a.rules,
+		Commands: commands, Refusals: refusals, Alerts: a.alerts,
+		Version: versionText(), NodeID: s.NodeID, Log: a.log,
+	})
+	a.edge = httpapi.New(httpapi.Options{
+		Store: a.store, Requests: a.requests, Driver: a.orchestrator, Live: a.tabs,
+		Guard: guard, Rules: a.rules, Commands: commands, Refusals: refusals,
 		Directory: a.directory, Attachments: a.attachments, Alerts: a.alerts, Bell: notifier,
 		App: frontend.Handler(), Agents: agentHandlers(a.agents, adapters), AllowedHosts: s.AllowedHosts, TLS: s.tls(),
 		OIDC:      a.provider,
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),
 		Settings: a.runtime, Version: versionText(), NodeID: s.NodeID, Log: a.log, NoSetUp: a.in.demo,
-		SignInLimits:       account.Limits{PerAccount: s.SignInFailures, PerAddress: s.AddressSignInFailures},
-		ClassifyStoreError: classifyStoreError, Private: privateFiles(s),
+		SignInLimits: account.Limits{PerAccount: s.SignInFailures, PerAddress: s.AddressSignInFailures},
 	})
-	notifier.Listen(a.edge.Touch)
+	notifier.Listen(a.tabs.Touch)
 	notifier.Listen(a.orchestrator.Touch)
 	notifier.Listen(a.alerts.Touch)
 	a.runtime.claude = func(ctx context.Context) string { return a.orchestrator.Environment(ctx).ClaudeVersion }
@@ -327,8 +346,8 @@ func (a *app) Run(ctx context.Context) error {
 	if a.exclusive != nil {
 		start(edges, edgesCtx, "database", a.exclusive.Run)
 	}
-	start(edges, edgesCtx, "tabs", a.edge.Run)
-	start(edges, edgesCtx, "held answers", func(ctx context.Context) error { return a.requests.RunHolds(ctx, a.edge.Rules().WhyHeldEnds) })
+	start(edges, edgesCtx, "tabs", a.tabs.Run)
+	start(edges, edgesCtx, "held answers", func(ctx context.Context) error { return a.requests.RunHolds(ctx, a.rules.WhyHeldEnds) })
 	start(edges, edgesCtx, "alerts", a.alerts.Run)
 	start(edges, edgesCtx, "agents", a.agents.Run)
 	start(sessions, sessionsCtx, "processes", a.orchestrator.Run)

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/sayso-dev/sayso/internal/account"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/httpapi"
 )
 
 const auditUsage = `usage:
@@ -69,7 +69,7 @@ func audit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if verb != "export" {
 			return nil
 		}
-		return wsapi.WriteAuditLine(out, e)
+		return httpapi.WriteAuditLine(out, e)
 	})
 	if flushed := out.Flush(); err == nil {
 		err = flushed

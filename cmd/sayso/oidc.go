@@ -10,7 +10,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/oidc"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/httpapi"
 )
 
 // oidcSettings say at which identity provider people sign in.
@@ -94,7 +94,7 @@ func (o oidcSettings) roleOf(values []string) account.Role {
 
 // provider returns the identity provider for the edges, nil without one. It makes no
 // request.
-func (o oidcSettings) provider(publicURL string) (*wsapi.OIDC, error) {
+func (o oidcSettings) provider(publicURL string) (*httpapi.OIDC, error) {
 	if !o.used() {
 		return nil, nil
 	}
@@ -106,7 +106,7 @@ func (o oidcSettings) provider(publicURL string) (*wsapi.OIDC, error) {
 		}
 		secret = strings.TrimSpace(string(text))
 	}
-	return &wsapi.OIDC{
+	return &httpapi.OIDC{
 		Provider: oidc.New(oidc.Config{
 			Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: secret, RedirectURL: publicURL + "/sign-in/oidc",
 			Scopes: o.Scopes, RoleClaim: o.RoleClaim,

@@ -78,7 +78,7 @@ func (rs *runtimeSettings) changedOver(s settings) settings {
 	return s
 }
 
-// List implements [wsapi.Settings].
+// List implements [httpapi.Settings].
 func (rs *runtimeSettings) List(ctx context.Context) ([]wire.SettingInfo, error) {
 	rs.mu.Lock()
 	now := rs.now()
@@ -106,7 +106,7 @@ func (rs *runtimeSettings) List(ctx context.Context) ([]wire.SettingInfo, error)
 		wire.SettingInfo{Name: "claude_version", Kind: wire.SettingText, Title: "Claude Code", Words: "The CLI that sessions run on.", Value: rs.claude(ctx)}), nil
 }
 
-// Change implements [wsapi.Settings].
+// Change implements [httpapi.Settings].
 func (rs *runtimeSettings) Change(ctx context.Context, name, value string, by account.Identity) error {
 	for _, row := range settingsTable {
 		if row.screenName() != name || !row.changeable() {

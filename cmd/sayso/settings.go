@@ -17,7 +17,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/orchestrator"
-	"github.com/sayso-dev/sayso/wsapi"
+	"github.com/sayso-dev/sayso/httpapi"
 )
 
 // settings is what the server runs with. settingsTable says how each of them is set.
@@ -224,7 +224,7 @@ func (s *settings) complete() error {
 		return errors.New("--tls-cert and --tls-key belong together; give both")
 	}
 	if s.PublicURL != "" {
-		if s.PublicURL, err = wsapi.ParsePublicURL(s.PublicURL); err != nil {
+		if s.PublicURL, err = httpapi.ParsePublicURL(s.PublicURL); err != nil {
 			return fmt.Errorf("--public-url: %w", err)
 		}
 	}

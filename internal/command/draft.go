@@ -41,8 +41,8 @@ func (e *Executor) saveDraft(ctx context.Context, c *wire.Draft, who account.Ide
 	if errors.Is(err, account.ErrNotFound) {
 		return wire.Outcome{}, session.ErrNotFound
 	}
-	if err == nil && e.o.OnDraft != nil {
-		e.o.OnDraft(d, c.CommandID)
+	if err == nil && e.onDraft != nil {
+		e.onDraft(d, c.CommandID)
 	}
 	return wire.Outcome{}, err
 }

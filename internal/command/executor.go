@@ -64,21 +64,32 @@ type Options struct {
 	Refusals *refusal.Table
 	// Attachments stores uploaded files. Nil where none is taken.
 	Attachments *attachment.Shelf
-	// OnDraft is called after a draft was stored, with the id of the command that
-	// changed it. It must not block, and may be nil.
-	OnDraft func(d account.Draft, commandID string)
-	Log     *slog.Logger
+	Log         *slog.Logger
 }
 
 // An Executor carries out commands. It is safe for concurrent use.
 type Executor struct {
 	o       Options
 	once    *onceOnly
-	answers [4]atomic.Int64 // by Results
+	large   *slots
+	onDraft func(d account.Draft, commandID string) // nil until OnDraft
+	answers [4]atomic.Int64                         // by Results
 }
 
 // New returns an executor.
-func New(o Options) *Executor { return &Executor{o: o, once: newOnceOnly(o.Store)} }
+func New(o Options) *Executor {
+	return &Executor{o: o, once: newOnceOnly(o.Store), large: newSlots()}
+}
+
+// OnDraft has f called after a draft was stored, with the id of the command that changed
+// it. f must not block. OnDraft must be called before the first command.
+func (e *Executor) OnDraft(f func(d account.Draft, commandID string)) { e.onDraft = f }
+
+// AcquireLarge waits for a slot in which a person may send something large; ok is false
+// when ctx ends before it comes. release may be called more than once.
+func (e *Executor) AcquireLarge(ctx context.Context, userID string) (release func(), ok bool) {
+	return e.large.acquire(ctx, userID)
+}
 
 // Results are the ways in which a command may end.
 var Results = [4]wire.AckResult{wire.Applied, wire.AlreadyResolved, wire.Stale, wire.Rejected}

@@ -21,19 +21,18 @@ const (
 	paceRate  = 32 << 10 // bytes a second
 )
 
-// Slots bound how many large messages and bodies are taken in at once.
-type Slots struct {
+// slots bound how many large messages and bodies are taken in at once.
+type slots struct {
 	mu      sync.Mutex // protects following
 	taken   int
 	of      map[string]int // by user id
 	changed chan struct{}  // closed when somebody leaves
 }
 
-func NewSlots() *Slots { return &Slots{of: map[string]int{}, changed: make(chan struct{})} }
+func newSlots() *slots { return &slots{of: map[string]int{}, changed: make(chan struct{})} }
 
-// Acquire waits for a slot for a person; false when ctx ends before it comes. release may
-// be called more than once.
-func (t *Slots) Acquire(ctx context.Context, userID string) (release func(), ok bool) {
+// acquire waits for a slot for a person; see [Executor.AcquireLarge].
+func (t *slots) acquire(ctx context.Context, userID string) (release func(), ok bool) {
 	for {
 		t.mu.Lock()
 		free := t.taken < maxConcurrentLarge && t.of[userID] < MaxLargePerUser
@@ -54,7 +53,7 @@ func (t *Slots) Acquire(ctx context.Context, userID string) (release func(), ok 
 	}
 }
 
-func (t *Slots) release(userID string) {
+func (t *slots) release(userID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.taken--

@@ -159,7 +159,7 @@ describe('what the server says', () => {
   })
 
   it('has German words for every code of a refusal', () => {
-    const codes = ['wsapi', 'internal/refusal', 'internal/command'].flatMap((folder) => {
+    const codes = ['wsapi', 'httpapi', 'internal/refusal', 'internal/command'].flatMap((folder) => {
       const go = join(process.cwd(), '..', folder)
       return readdirSync(go)
         .filter((f) => f.endsWith('.go') && !f.endsWith('_test.go'))
@@ -175,6 +175,7 @@ describe('what the server says', () => {
   it('has German words for every sentence', () => {
     const ROOMS = [
       'wsapi',
+      'httpapi',
       'wire',
       'internal/decision',
       'internal/access',

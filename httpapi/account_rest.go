@@ -1,0 +1,477 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// postLogin exchanges the secret of a sign-in link, an API token, or a name and a
+// password for a cookie. The sign-in that the browser had ends, so that nobody can
+// prepare one for another person.
+func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	var body wire.Login
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	ctx := context.WithoutCancel(r.Context()) // a link is used up once; its cookie must be stored
+	succeeded := func() {}
+	var err error
+	if body.Username != "" {
+		if succeeded, err = s.attempt(r, body.Username); err != nil {
+			return err
+		}
+	}
+	who, secret, err := s.signIn(ctx, r, body)
+	if body.Username == "" && err != nil {
+		// A token or link that is good is taken, whoever else fails at its address.
+		if _, wait := s.attempt(r, ""); wait != nil {
+			err = wait
+		}
+	}
+	if err != nil {
+		s.noteFailure(r, body.Username, err, map[bool]account.Method{true: account.ByPassword, false: account.ByLink}[body.Username != ""])
+		return err
+	}
+	succeeded()
+	return s.letIn(ctx, w, r, who, secret)
+}
+
+// letIn ends a sign-in that was a good one, in whatever way: the browser gets its
+// cookie, the page its key, and the sign-in that the browser had ends.
+func (s *Server) letIn(ctx context.Context, w http.ResponseWriter, r *http.Request, who account.Identity, secret string) error {
+	if c, err := r.Cookie(s.cookieName(r)); err == nil {
+		if err := s.o.Directory.ReplaceCookie(ctx, c.Value); err != nil {
+			s.o.Log.ErrorContext(ctx, "end the former sign-in", "error", err)
+		}
+	}
+	s.limiter.Tried(s.remoteAddress(r), account.Hash(secret), true)
+	me, err := s.wireMe(ctx, who)
+	if err != nil {
+		return err
+	}
+	cookie, pageKey := account.SplitCookie(secret)
+	me.PageKey = pageKey
+	http.SetCookie(w, s.cookie(r, cookie, int(math.Ceil(time.Until(who.Credential.ExpiresAt).Seconds()))))
+	writeJSON(w, http.StatusOK, me)
+	return nil
+}
+
+// attempt counts an attempt to prove who one is, with the account it is about,
+// "" for none.
+func (s *Server) attempt(r *http.Request, name string) (succeeded func(), err error) {
+	succeeded, wait, ok := s.limiter.Begin(s.remoteAddress(r), name)
+	if !ok {
+		err := tooManyAttempts(wait)
+		s.noteFailure(r, name, err, "")
+		return nil, err
+	}
+	return succeeded, nil
+}
+
+// noteFailure puts a sign-in on record that was refused, if it was for who asked.
+func (s *Server) noteFailure(r *http.Request, name string, err error, method account.Method) {
+	limited := false
+	switch ref := s.o.Refusals.Of(err); ref.Status {
+	case http.StatusTooManyRequests:
+		limited = true
+	case http.StatusUnauthorized, http.StatusForbidden:
+	default:
+		return
+	}
+	if err := s.o.Directory.NoteFailure(context.WithoutCancel(r.Context()), name, s.remoteAddress(r), method, limited); err != nil {
+		s.o.Log.ErrorContext(r.Context(), "a failed sign-in is not on record", "error", err)
+	}
+}
+
+func tooManyAttempts(wait time.Duration) *refusal.Refusal {
+	ref := refusal.New(http.StatusTooManyRequests, "too_many_attempts", "Too many failed sign-ins from your address, or to this account. Wait a little, then try again.")
+	ref.Retry = wait
+	return ref
+}
+
+func (s *Server) signIn(ctx context.Context, r *http.Request, body wire.Login) (who account.Identity, secret string, err error) {
+	where, from := device(r.UserAgent()), s.remoteAddress(r)
+	if body.Username != "" {
+		who, secret, err = s.o.Directory.SignInByPassword(r.Context(), body.Username, body.Password, where, from)
+		if errors.Is(err, account.ErrRefused) {
+			err = refusal.New(http.StatusUnauthorized, "not_signed_in", "This name and password do not go together.")
+		}
+		return who, secret, err
+	}
+	who, secret, err = s.o.Directory.SignInByToken(ctx, body.Token, where, from)
+	if !errors.Is(err, account.ErrRefused) {
+		return who, secret, err
+	}
+	// Whoever comes first to a server without people owns it, so that must be
+	// somebody at the machine.
+	if ip, err := netip.ParseAddr(from); err != nil || !ip.IsLoopback() || !slices.Contains(loopbackNames, hostName(r.Host)) {
+		unclaimed, err := s.o.Directory.Unclaimed(ctx)
+		if err != nil {
+			return account.Identity{}, "", err
+		}
+		if unclaimed {
+			return account.Identity{}, "", refusal.New(http.StatusForbidden, "not_set_up", "This server is not set up yet. Open its sign-in address on the machine it runs on, or give the first admin a password there with: sayso user passwd admin.")
+		}
+	}
+	who, secret, err = s.o.Directory.SignIn(ctx, body.Token, where, from)
+	if errors.Is(err, account.ErrRefused) {
+		err = refusal.New(http.StatusUnauthorized, "not_signed_in", "This sign-in link does not work any more: it can be used once, within ten minutes. Ask for a new one.")
+	}
+	return who, secret, err
+}
+
+func (s *Server) postLogout(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	if err := readBody(r, &struct{}{}); err != nil {
+		return err
+	}
+	if who.Credential.Kind != account.Cookie {
+		return refusal.New(http.StatusBadRequest, "invalid", "An API token does not sign out. Revoke it under /api/tokens.")
+	}
+	if err := s.o.Directory.SignOut(context.WithoutCancel(r.Context()), who); err != nil {
+		return err
+	}
+	http.SetCookie(w, s.cookie(r, "", -1))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) getMe(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	me, err := s.wireMe(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, me)
+	return nil
+}
+
+// postSetUp makes the first admin of a server that has none but the one that its
+// start made up.
+func (s *Server) postSetUp(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body wire.SetUp
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if err := setsUp(who); err != nil {
+		return err
+	}
+	user, err := s.o.Directory.SetUp(context.WithoutCancel(r.Context()), who, body.Name, body.Password)
+	if err != nil {
+		return err
+	}
+	who.User = user
+	me, err := s.wireMe(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, me)
+	return nil
+}
+
+// setsUp refuses an API token what belongs to the first browser.
+func setsUp(who account.Identity) error {
+	if who.Credential.Kind != account.Cookie || who.Credential.Limited() {
+		return refusal.New(http.StatusForbidden, "forbidden", "A server is set up in a browser, with the address that its start printed.")
+	}
+	return nil
+}
+
+// whole refuses a token that was given less than its user may, or for a time, and
+// what was made with it: it must not get more by what it changes, nor leave behind
+// what outlives it.
+func whole(who account.Identity) error {
+	if who.Credential.Limited() {
+		return refusal.New(http.StatusForbidden, "forbidden", "A token that has a scope or expires cannot do this. Sign in in a browser, without a token.")
+	}
+	return nil
+}
+
+func (s *Server) postPassword(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body wire.NewPassword
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if err := whole(who); err != nil {
+		return err
+	}
+	succeeded, err := s.attempt(r, who.User.Name)
+	if err != nil {
+		return err
+	}
+	err = s.o.Directory.ChangePassword(context.WithoutCancel(r.Context()), who, body.CurrentPassword, body.Password)
+	if errors.Is(err, account.ErrRefused) {
+		return wrongPassword()
+	}
+	succeeded() // the present password was right, or there was none
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// whose is the user that a call about sign-ins is about: oneself, or for admins
+// the one that ?user_id names.
+func (s *Server) whose(r *http.Request, who account.Identity) (userID string, err error) {
+	userID = r.URL.Query().Get("user_id")
+	if userID == "" || userID == who.User.UserID {
+		return who.User.UserID, nil
+	}
+	if !who.User.Role.AtLeast(account.Admin) {
+		return "", account.ErrNotFound
+	}
+	_, err = s.o.Directory.User(r.Context(), userID)
+	return userID, err
+}
+
+func (s *Server) getSignIns(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	userID, err := s.whose(r, who)
+	if err != nil {
+		return err
+	}
+	all, err := s.o.Directory.SignIns(r.Context(), userID)
+	if err != nil {
+		return err
+	}
+	list := wire.SignInList{SignIns: make([]wire.SignIn, 0, len(all))}
+	for _, c := range all {
+		list.SignIns = append(list.SignIns, wire.SignIn{
+			SignInID: c.CredentialID, Device: c.Name, Address: c.Address, CreatedAt: wire.Seconds(c.CreatedAt),
+			LastUsedAt: wire.SecondsOrNull(c.LastUsedAt), ExpiresAt: wire.SecondsOrNull(c.ExpiresAt),
+			Current: c.CredentialID == who.Credential.CredentialID, Method: c.Method,
+		})
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (s *Server) deleteSignIn(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	if err := whole(who); err != nil {
+		return err
+	}
+	userID, err := s.whose(r, who)
+	if err != nil {
+		return err
+	}
+	if err := s.o.Directory.EndSignIn(context.WithoutCancel(r.Context()), userID, r.PathValue("id")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// tokens lists the tokens that a person may see: their own, or all.
+func (s *Server) tokens(ctx context.Context, who account.Identity) ([]account.Identity, error) {
+	all, err := s.o.Directory.Tokens(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(t account.Identity) bool {
+		return t.User.UserID != who.User.UserID && !who.User.Role.AtLeast(account.Admin)
+	}), nil
+}
+
+func (s *Server) getTokens(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	tokens, err := s.tokens(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	list := wire.TokenList{Tokens: make([]wire.Token, 0, len(tokens))}
+	for _, t := range tokens {
+		list.Tokens = append(list.Tokens, wireToken(t))
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (s *Server) postToken(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body wire.TokenCreate
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	ctx := context.WithoutCancel(r.Context())
+	life := time.Duration(body.ExpiresIn * float64(time.Second))
+	var made account.Identity
+	var secret string
+	var err error
+	switch {
+	case body.Role != "" && whole(who) != nil:
+		err = whole(who)
+	case body.Role == "":
+		made, secret, err = s.o.Directory.CreateOwnToken(ctx, who, body.Name, body.Scope, life)
+	case !who.User.Role.AtLeast(account.Admin):
+		err = refusal.Forbidden(account.Admin)
+	default:
+		made, secret, err = s.o.Directory.CreateToken(ctx, who.User, body.Name, body.Role, life)
+	}
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, wire.TokenCreated{Token: wireToken(made), Secret: secret})
+	return nil
+}
+
+func (s *Server) deleteToken(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	if err := whole(who); err != nil {
+		return err
+	}
+	ctx := context.WithoutCancel(r.Context())
+	tokens, err := s.tokens(ctx, who)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if !slices.ContainsFunc(tokens, func(t account.Identity) bool { return t.Credential.CredentialID == id }) {
+		return account.ErrNotFound
+	}
+	if err := s.o.Directory.RevokeToken(ctx, id); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) getUsers(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	all, err := s.o.Directory.Users(r.Context())
+	if err != nil {
+		return err
+	}
+	list := wire.PersonList{Users: make([]wire.Person, 0, len(all))}
+	for _, u := range all {
+		list.Users = append(list.Users, wirePerson(u))
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (s *Server) postUser(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body wire.PersonCreate
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if err := whole(who); err != nil {
+		return err
+	}
+	made, err := s.o.Directory.CreateUser(context.WithoutCancel(r.Context()), body.Name, body.Role, body.Password)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, wirePerson(made))
+	return nil
+}
+
+func (s *Server) patchUser(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body wire.PersonChange
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if body.Password != nil || body.Role != nil || body.Disabled != nil && !*body.Disabled {
+		if err := whole(who); err != nil {
+			return err
+		}
+	}
+	ctx, id := context.WithoutCancel(r.Context()), r.PathValue("id")
+	if body.Password != nil {
+		if _, err := s.o.Directory.ResetPassword(ctx, id, *body.Password); err != nil {
+			return err
+		}
+	}
+	if body.Role != nil {
+		if err := s.o.Directory.SetRole(ctx, id, *body.Role); err != nil {
+			return err
+		}
+	}
+	if body.Disabled != nil {
+		if err := s.o.Directory.SetDisabled(ctx, id, *body.Disabled); err != nil {
+			return err
+		}
+	}
+	now, err := s.o.Directory.User(ctx, id)
+	if err != nil {
+		return err
+	}
+	if body.Limits != nil {
+		own := project.Override(*body.Limits)
+		if err := own.Check(); err != nil {
+			return err
+		}
+		if err := s.o.Store.SetUserLimits(ctx, id, now.Name, own, access.Actor(who)); err != nil {
+			return err
+		}
+		s.o.Driver.LimitsChanged()
+	}
+	writeJSON(w, http.StatusOK, wirePerson(now))
+	return nil
+}
+
+// postSignInLink lets an admin bring a person in who has no password, or has
+// forgotten it.
+func (s *Server) postSignInLink(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	if err := readBody(r, &struct{}{}); err != nil {
+		return err
+	}
+	ctx, id := context.WithoutCancel(r.Context()), r.PathValue("id")
+	user, err := s.o.Directory.User(ctx, id)
+	if err != nil {
+		return err
+	}
+	if user.Disabled {
+		return refusal.New(http.StatusConflict, "disabled", "This person is shut out. Let them in again first.")
+	}
+	secret, err := s.o.Directory.NewSignInLink(ctx, id)
+	if errors.Is(err, account.ErrNotFound) {
+		return refusal.NotSignedIn() // what it was to be made with has just ended
+	}
+	if err != nil {
+		return err
+	}
+	ends := time.Now().Add(account.SignInLinkLife)
+	if last := who.Credential.Until(); !last.IsZero() && last.Before(ends) {
+		ends = last
+	}
+	writeJSON(w, http.StatusCreated, wire.SignInLink{Token: secret, ExpiresAt: wire.Seconds(ends)})
+	return nil
+}
+
+func (s *Server) wireMe(ctx context.Context, who account.Identity) (wire.Me, error) {
+	me := wire.Me{
+		User: wire.User{Name: who.User.Name, Role: who.User.Role}, UserID: who.User.UserID, HasPassword: who.User.HasPassword,
+	}
+	if s.o.NoSetUp || who.User.HasPassword || who.Credential.Kind != account.Cookie || who.Credential.Limited() {
+		return me, nil
+	}
+	var err error
+	if who.User.Role == account.Admin {
+		if me.SetUp, err = s.o.Directory.Unclaimed(ctx); err != nil {
+			return wire.Me{}, err
+		}
+	}
+	if !me.SetUp {
+		me.NeedsWay, err = s.o.Directory.NeedsWay(ctx, who)
+	}
+	return me, err
+}
+
+func wirePerson(u account.User) wire.Person {
+	return wire.Person{
+		UserID: u.UserID, Name: u.Name, Role: u.Role, Disabled: u.Disabled, HasPassword: u.HasPassword, CreatedAt: wire.Seconds(u.CreatedAt),
+	}
+}
+
+func wireToken(t account.Identity) wire.Token {
+	return wire.Token{
+		TokenID: t.Credential.CredentialID, Name: t.Credential.Name, User: t.User.Name, Role: t.User.Role,
+		CreatedAt: wire.Seconds(t.Credential.CreatedAt), ExpiresAt: wire.SecondsOrNull(t.Credential.ExpiresAt),
+		LastUsedAt: wire.SecondsOrNull(t.Credential.LastUsedAt), Revoked: t.Credential.Revoked,
+	}
+}

@@ -1,0 +1,169 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// alertsOf says whose alerts a request is about: one's own, or with ?of=server
+// those of the server, for admins.
+func (s *Server) alertsOf(r *http.Request, who account.Identity) (userID string, err error) {
+	if s.o.Alerts == nil {
+		return "", refusal.New(http.StatusNotFound, "not_found", "There is nothing at this address.")
+	}
+	switch r.URL.Query().Get("of") {
+	case "":
+		return who.User.UserID, nil
+	case "server":
+		if !who.User.Role.AtLeast(account.Admin) {
+			return "", refusal.Forbidden(account.Admin)
+		}
+		return "", nil
+	}
+	return "", refusal.Field("of", "The parameter \"of\" must be \"server\", or absent.")
+}
+
+func (s *Server) getAlerts(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	userID, err := s.alertsOf(r, who)
+	if err != nil {
+		return err
+	}
+	v, err := s.o.Alerts.View(r.Context(), userID)
+	if err != nil {
+		return err
+	}
+	c := v.Choices
+	out := wire.Alerts{PushKey: v.PushKey, Targets: make([]wire.AlertTarget, 0, len(v.Targets)), Choices: wire.AlertChoices{
+		Wanted:      wire.AlertWanted{Waiting: ways(c, alert.Waiting), Finished: ways(c, alert.Finished), Died: ways(c, alert.Died)},
+		AllSessions: c.AllSessions, ShowText: c.ShowText, RemindAfter: c.RemindAfter, EscalateAfter: c.EscalateAfter, Language: c.Language,
+	}}
+	if c.Quiet != (alert.Quiet{}) {
+		out.Choices.Quiet = &wire.AlertQuiet{From: c.Quiet.From, To: c.Quiet.To, Zone: c.Quiet.Zone}
+	}
+	for _, t := range v.Targets {
+		out.Targets = append(out.Targets, wireTarget(t))
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// ways is never null on the wire.
+func ways(c alert.Choices, o alert.Occasion) []alert.Way {
+	return append([]alert.Way{}, c.Wanted[o]...)
+}
+
+func (s *Server) patchAlertChoices(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	userID, err := s.alertsOf(r, who)
+	if err != nil {
+		return err
+	}
+	var body wire.AlertChoices
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if err := whole(who); err != nil {
+		return err
+	}
+	c := alert.Choices{
+		Wanted:      map[alert.Occasion][]alert.Way{alert.Waiting: body.Wanted.Waiting, alert.Finished: body.Wanted.Finished, alert.Died: body.Wanted.Died},
+		AllSessions: body.AllSessions, ShowText: body.ShowText, RemindAfter: body.RemindAfter,
+		EscalateAfter: body.EscalateAfter, Language: body.Language,
+	}
+	if body.Quiet != nil {
+		c.Quiet = alert.Quiet{From: body.Quiet.From, To: body.Quiet.To, Zone: body.Quiet.Zone}
+	}
+	if err := s.o.Alerts.Choose(context.WithoutCancel(r.Context()), userID, c); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) postAlertTarget(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	userID, err := s.alertsOf(r, who)
+	if err != nil {
+		return err
+	}
+	var body wire.AlertTargetCreate
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if err := whole(who); err != nil {
+		return err
+	}
+	t := alert.Target{
+		UserID: userID, Way: body.Way, Name: body.Name,
+		Address: alert.Address{URL: body.URL, Secret: body.Secret, Priority: body.Priority},
+	}
+	if body.Way == alert.Push {
+		if t.Name == "" {
+			t.Name = who.Device()
+		}
+		if t.Address.P256DH, err = unpadded(body.P256DH); err != nil {
+			return refusal.Field("p256dh", "This is no key of a browser.")
+		}
+		if t.Address.Auth, err = unpadded(body.Auth); err != nil {
+			return refusal.Field("auth", "This is no key of a browser.")
+		}
+	}
+	made, err := s.o.Alerts.Add(context.WithoutCancel(r.Context()), t, access.Actor(who))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, wireTarget(made))
+	return nil
+}
+
+// unpadded reads base64url, which some browsers pad.
+func unpadded(text string) ([]byte, error) {
+	return base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))
+}
+
+func (s *Server) deleteAlertTarget(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	userID, err := s.alertsOf(r, who)
+	if err != nil {
+		return err
+	}
+	if err := whole(who); err != nil {
+		return err
+	}
+	if err := s.o.Alerts.Remove(context.WithoutCancel(r.Context()), userID, r.PathValue("id"), access.Actor(who)); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) postAlertTest(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	userID, err := s.alertsOf(r, who)
+	if err != nil {
+		return err
+	}
+	if err := readBody(r, &struct{}{}); err != nil {
+		return err
+	}
+	if err := whole(who); err != nil {
+		return err
+	}
+	problem, err := s.o.Alerts.Test(r.Context(), userID, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, wire.AlertTest{Problem: problem})
+	return nil
+}
+
+func wireTarget(t alert.Target) wire.AlertTarget {
+	return wire.AlertTarget{
+		TargetID: t.TargetID, Way: t.Way, Name: t.Name, CreatedAt: wire.Seconds(t.CreatedAt),
+		SentAt: wire.SecondsOrNull(t.SentAt), Problem: t.Problem,
+	}
+}

@@ -1,0 +1,167 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+const (
+	// auditPage is the most entries of the audit trail in one answer.
+	auditPage = 100
+	// auditScan is the most entries that one question with filters looks at; the
+	// next one goes on from there.
+	auditScan = 20_000
+)
+
+// auditFilter is what of an entry the filters look at.
+type auditFilter struct {
+	What      string    `json:"what"`
+	At        time.Time `json:"at"`
+	SessionID string    `json:"session_id"`
+	By        struct {
+		Name string `json:"name"`
+	} `json:"by"`
+}
+
+// getAudit reads the trail from an entry on; with newest=true backwards, and only
+// what the filters let through: person, session_id, what, since and until.
+func (s *Server) getAudit(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	query := r.URL.Query()
+	if query.Get("newest") == "true" {
+		return s.getNewestAudit(w, r)
+	}
+	after := int64(0)
+	if text := query.Get("after"); text != "" {
+		var err error
+		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < 0 {
+			return refusal.Field("after", "The number of an entry is not negative.")
+		}
+	}
+	entries, err := s.o.Store.Audit(r.Context(), after, auditPage)
+	if err != nil {
+		return err
+	}
+	page := wire.AuditPage{Entries: make([]wire.AuditEntry, 0, len(entries)), Next: after}
+	for _, e := range entries {
+		page.Entries, page.Next = append(page.Entries, wireAudit(e)), e.Seq
+	}
+	writeJSON(w, http.StatusOK, page)
+	return nil
+}
+
+func wireAudit(e account.AuditEntry) wire.AuditEntry {
+	return wire.AuditEntry{Seq: e.Seq, Hash: hex.EncodeToString(e.Hash), Entry: e.Body}
+}
+
+func (s *Server) getNewestAudit(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	before, err := number(query.Get("before"), "before", 0, wire.MaxSafeInteger)
+	if err != nil {
+		return err
+	}
+	since, err := number(query.Get("since"), "since", 0, wire.MaxSafeInteger)
+	if err != nil {
+		return err
+	}
+	until, err := number(query.Get("until"), "until", wire.MaxSafeInteger, wire.MaxSafeInteger)
+	if err != nil {
+		return err
+	}
+	person, sessionID, what := query.Get("person"), query.Get("session_id"), query.Get("what")
+	page := wire.AuditPage{Entries: []wire.AuditEntry{}, Next: before}
+	for seen := 0; len(page.Entries) < auditPage && seen < auditScan; {
+		entries, err := s.o.Store.AuditBefore(r.Context(), page.Next, auditPage)
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			page.Next = 0
+			break
+		}
+		for _, e := range entries {
+			seen++
+			page.Next = e.Seq
+			var f auditFilter
+			_ = json.Unmarshal(e.Body, &f) // what cannot be read fits no filter
+			at := f.At.Unix()
+			if (person == "" || strings.EqualFold(f.By.Name, person)) && (sessionID == "" || f.SessionID == sessionID) &&
+				(what == "" || f.What == what) && (f.At.IsZero() || at >= since && at <= until) {
+				page.Entries = append(page.Entries, wireAudit(e))
+			}
+			if len(page.Entries) == auditPage {
+				break
+			}
+		}
+	}
+	writeJSON(w, http.StatusOK, page)
+	return nil
+}
+
+// getAuditState reads the whole trail and holds each entry against the one before.
+func (s *Server) getAuditState(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	var state wire.AuditState
+	err := account.WalkAudit(r.Context(), s.o.Store, func(e account.AuditEntry) error {
+		if state.First == 0 {
+			state.First = e.Seq
+		}
+		state.Verified = e.Seq
+		return nil
+	})
+	switch {
+	case errors.Is(err, account.ErrTampered):
+		state.Problem = fmt.Sprintf("Entry %d is the last that follows the one before it.", state.Verified)
+		if state.Verified == 0 {
+			state.Problem = "The beginning of the trail is not what was written."
+		}
+		s.o.Log.ErrorContext(r.Context(), "the audit trail was changed", "error", err)
+	case err != nil:
+		return err
+	}
+	state.At = wire.Seconds(time.Now())
+	writeJSON(w, http.StatusOK, state)
+	return nil
+}
+
+// getAuditExport is the whole trail, one JSON object on a line, as sayso audit
+// export prints it.
+func (s *Server) getAuditExport(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Content-Disposition", `attachment; filename="sayso-audit.jsonl"`)
+	w.Header().Set("Cache-Control", "no-store")
+	out := bufio.NewWriter(w)
+	written := 0
+	err := account.WalkAudit(r.Context(), s.o.Store, func(e account.AuditEntry) error {
+		if written++; written%auditPage == 0 {
+			limitAnswer(w) // each page has its own time
+		}
+		return WriteAuditLine(out, e)
+	})
+	if err != nil && written == 0 && !errors.Is(err, account.ErrTampered) {
+		w.Header().Del("Content-Disposition")
+		return err
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		// Whoever reads the lines sees where they end to follow each other.
+		s.o.Log.ErrorContext(r.Context(), "the export of the audit trail ends early", "error", err)
+	}
+	_ = out.Flush() // a client that has gone needs no answer
+	return nil
+}
+
+// WriteAuditLine writes an entry as it was hashed, byte for byte.
+func WriteAuditLine(out *bufio.Writer, e account.AuditEntry) error {
+	_, err := fmt.Fprintf(out, `{"seq":%d,"hash":"%s","entry":%s}`+"\n", e.Seq, hex.EncodeToString(e.Hash), e.Body)
+	return err
+}

@@ -1,0 +1,270 @@
+package httpapi
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// contentSecurityPolicy lets the app load nothing but itself and turn text into
+// markup only through the policies named, of frontend/src/text/markdown.ts, those
+// that name our own workers, and of Vue: everything Claude says is hostile.
+const contentSecurityPolicy = "default-src 'self'; script-src 'self'; style-src 'self'; worker-src 'self'; " +
+	"connect-src 'self'; img-src 'self' blob: data:; font-src 'self'; object-src 'none'; base-uri 'none'; " +
+	"form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types sayso-markdown sayso-push sayso-worker vue"
+
+const permissionsPolicy = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), " +
+	"magnetometer=(), microphone=(), midi=(), payment=(), usb=()"
+
+// edges wraps the routes in what every request passes, outermost first: headers
+// that every answer carries, then whose server this is. Who the sender is and
+// what they may do follows for each route, see dispatch.
+func (s *Server) edges(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			fault := recover()
+			if fault == nil {
+				return
+			}
+			if fault == http.ErrAbortHandler { //nolint:errorlint // a panic value, compared as net/http does
+				panic(fault)
+			}
+			s.faults.Add(1)
+			s.o.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "panic", fault, "stack", string(debug.Stack()))
+			writeRefusal(w, refusal.New(http.StatusInternalServerError, "internal", "Something went wrong on the server. Try again; its log says more."), nil)
+		}()
+		boundBody(w, r)
+		s.setHeaders(w.Header(), r)
+		if len(r.TransferEncoding) > 0 {
+			// A length beside it is gone by now, and a proxy may have gone by that. So
+			// what follows on this connection is not heard, see RFC 9112, section 6.1.
+			w.Header().Set("Connection", "close")
+		}
+		for _, check := range []func(*http.Request) *refusal.Refusal{s.checkPeer, s.checkHost} {
+			if ref := check(r); ref != nil {
+				s.answerRefusal(w, r, ref)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) setHeaders(h http.Header, r *http.Request) {
+	h.Set("Content-Security-Policy", contentSecurityPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Permissions-Policy", permissionsPolicy)
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	if s.https(r) {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+func (s *Server) answerRefusal(w http.ResponseWriter, r *http.Request, ref *refusal.Refusal) {
+	s.refused.Add(1)
+	refusal.Report(r.Context(), s.o.Log, "request refused", ref)
+	writeRefusal(w, ref, nil)
+}
+
+// checkHost lets only names pass that are ours: a page of another name that was
+// made to resolve to this machine has its own name in Host.
+func (s *Server) checkHost(r *http.Request) *refusal.Refusal {
+	// An absolute URI takes the place of Host, and net/http hides what Host said.
+	if r.Host == "" || r.URL.Host != "" {
+		return refusal.New(http.StatusBadRequest, "bad_request", "The request names no host, or two.")
+	}
+	name := hostName(r.Host)
+	for _, allowed := range *s.hosts.Load() {
+		if r.Host == allowed || name == strings.Trim(allowed, "[]") {
+			return nil
+		}
+	}
+	return refusal.New(http.StatusMisdirectedRequest, "wrong_host",
+		"This server is not known by the host name of the address. Use another address, or allow the name with --allowed-host.")
+}
+
+// hostName is a host without its port and brackets.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+// origin is the one origin from which our own pages speak.
+func (s *Server) origin(r *http.Request) string {
+	if s.https(r) {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+var sameOrigin = http.NewCrossOriginProtection()
+
+// checkOrigin refuses what another site's page makes a browser send. A browser
+// that shows a cookie on an upgrade must say where it comes from: nothing else
+// guards a WebSocket.
+func (s *Server) checkOrigin(r *http.Request, upgrade, byCookie bool) *refusal.Refusal {
+	wrong := refusal.New(http.StatusForbidden, "wrong_origin", "Another site sent this request, so it was refused. Open sayso at its own address.")
+	origins := r.Header.Values("Origin")
+	switch {
+	case len(origins) > 1, len(origins) == 1 && origins[0] != s.origin(r):
+		if upgrade || !safe(r.Method) {
+			return wrong
+		}
+	case len(origins) == 0 && upgrade && byCookie:
+		return wrong
+	}
+	if err := sameOrigin.Check(r); err != nil {
+		return wrong
+	}
+	return nil
+}
+
+func safe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// secretsInQuery are the names under which people would put a credential into
+// an address, where logs and histories keep it.
+var secretsInQuery = []string{"token", "access_token", "api_token", "api_key", "apikey", "auth", "authorization", "password", "secret"}
+
+func checkQuery(u *url.URL) *refusal.Refusal {
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return refusal.New(http.StatusBadRequest, "bad_request", "The query of the address cannot be read.")
+	}
+	for name := range query {
+		if slices.Contains(secretsInQuery, strings.ToLower(name)) {
+			return refusal.New(http.StatusBadRequest, "secret_in_url", "A credential must not be in an address. Send it in the Authorization header, and make a new one: this one may be in a log.")
+		}
+	}
+	return nil
+}
+
+// cookieName is that of the sign-in. With TLS its prefix makes the browser
+// insist on Secure, Path=/ and no Domain.
+func (s *Server) cookieName(r *http.Request) string {
+	if s.https(r) {
+		return "__Host-sayso"
+	}
+	return "sayso"
+}
+
+func (s *Server) cookie(r *http.Request, value string, maxAge int) *http.Cookie {
+	return &http.Cookie{
+		Name: s.cookieName(r), Value: value, Path: "/", MaxAge: maxAge,
+		HttpOnly: true, Secure: s.https(r), SameSite: http.SameSiteStrictMode,
+	}
+}
+
+// pageKeyHeader and pageKeyProtocol carry the key that goes with a cookie: browsers
+// let pages add no header to a WebSocket, but let them name subprotocols.
+const (
+	pageKeyHeader   = "X-Sayso-Page-Key"
+	pageKeyProtocol = wire.SocketProtocol + ".page-key."
+)
+
+// pageKey is the one key of a request, "" when it has none or several.
+func pageKey(r *http.Request) string {
+	keys := r.Header.Values(pageKeyHeader)
+	if r.Header.Get("Upgrade") != "" {
+		for _, line := range r.Header.Values("Sec-WebSocket-Protocol") {
+			for one := range strings.SplitSeq(line, ",") {
+				if key, found := strings.CutPrefix(strings.TrimSpace(one), pageKeyProtocol); found {
+					keys = append(keys, key)
+				}
+			}
+		}
+	}
+	if len(keys) != 1 {
+		return ""
+	}
+	return keys[0]
+}
+
+// checkCookies refuses a request with two of our cookies. One of them was put there
+// by another server of this host, and which one a browser names first is theirs to
+// choose.
+func (s *Server) checkCookies(r *http.Request) *refusal.Refusal {
+	if len(r.CookiesNamed(s.cookieName(r))) < 2 {
+		return nil
+	}
+	return refusal.New(http.StatusBadRequest, "two_cookies", "Your browser sent 2 sign-in cookies, so the request was refused. Delete the cookies of this address, then sign in again.")
+}
+
+// authenticate says who sends a request. An Authorization header is taken at its
+// word: with a wrong one, a good cookie beside it does not help.
+func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie bool, ref *refusal.Refusal) {
+	kind, secret := account.Cookie, ""
+	if values := r.Header.Values("Authorization"); len(values) > 0 {
+		scheme, rest, _ := strings.Cut(values[0], " ")
+		if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
+			return account.Identity{}, false, refusal.NotSignedIn()
+		}
+		kind, secret = account.APIToken, strings.TrimSpace(rest)
+	} else if c, err := r.Cookie(s.cookieName(r)); err == nil {
+		byCookie = true
+		// Without a key it is no guess, and worth as little as no cookie.
+		if key := pageKey(r); key != "" {
+			secret = account.JoinCookie(c.Value, key)
+		}
+	}
+	if secret == "" {
+		return account.Identity{}, byCookie, refusal.NotSignedIn()
+	}
+	hash, from := account.Hash(secret), s.remoteAddress(r)
+	who, err := s.o.Directory.Identify(r.Context(), kind, secret)
+	if errors.Is(err, account.ErrRefused) {
+		// Who has the secret is let in, whoever else fails at their address.
+		if wait := s.limiter.Try(from, hash); wait > 0 {
+			s.noteFailure(r, "", tooManyAttempts(wait), "")
+			return account.Identity{}, byCookie, tooManyAttempts(wait)
+		}
+	}
+	if err == nil || errors.Is(err, account.ErrRefused) {
+		s.limiter.Tried(from, hash, err == nil)
+	}
+	switch {
+	case errors.Is(err, account.ErrRefused):
+		s.noteFailure(r, "", refusal.NotSignedIn(), map[bool]account.Method{false: account.ByToken}[byCookie])
+		return account.Identity{}, byCookie, refusal.NotSignedIn()
+	case err != nil:
+		return account.Identity{}, byCookie, s.o.Refusals.Of(err)
+	}
+	who.From = from
+	return who, byCookie, nil
+}
+
+// device is how a person recognises a browser of theirs.
+func device(userAgent string) string {
+	find := func(names ...string) string {
+		for _, pair := range names {
+			mark, name, _ := strings.Cut(pair, "=")
+			if strings.Contains(userAgent, mark) {
+				return name
+			}
+		}
+		return ""
+	}
+	browser := find("Edg/=Edge", "OPR/=Opera", "Firefox/=Firefox", "HeadlessChrome=Chrome", "Chrome/=Chrome", "CriOS=Chrome", "FxiOS=Firefox", "Safari/=Safari")
+	system := find("iPhone=iPhone", "iPad=iPad", "Android=Android", "Windows=Windows", "Mac OS X=macOS", "CrOS=ChromeOS", "Linux=Linux")
+	switch {
+	case browser != "" && system != "":
+		return browser + " on " + system
+	case browser != "":
+		return browser
+	}
+	return system
+}

@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+const (
+	maxFolders   = 200
+	foldersDef   = 50
+	longestTyped = 4096 // bytes of a path, as for the folder of a session
+)
+
+// getTrustedFolders lists the folders whose settings somebody trusts.
+func (s *Server) getTrustedFolders(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	all, err := s.o.Driver.TrustedFolders(r.Context())
+	if err != nil {
+		return err
+	}
+	list := wire.TrustedFolderList{Folders: make([]wire.TrustedFolder, 0, len(all))}
+	for _, t := range all {
+		list.Folders = append(list.Folders, wire.TrustedFolder{Folder: t.Folder, Digest: t.Digest, By: t.By, TrustedAt: wire.Seconds(t.At), Items: refusal.NewFolderItems(t.Items)})
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+// postDistrust takes a trust back. Sessions that run there go on as they are.
+func (s *Server) postDistrust(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body wire.TrustRevoke
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
+	defer cancel()
+	known, err := s.o.Driver.Distrust(ctx, body.Folder, body.Digest, access.Actor(who))
+	if err != nil {
+		return err
+	}
+	if !known {
+		return refusal.New(http.StatusNotFound, "not_found", "This folder is not trusted in that way any more. Look at the list again.")
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// getFolders completes what somebody types as the folder of a new session.
+func (s *Server) getFolders(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	query := r.URL.Query()
+	limit, err := number(query.Get("limit"), "limit", foldersDef, maxFolders)
+	if err != nil {
+		return err
+	}
+	prefix := query.Get("prefix")
+	if len(prefix) > longestTyped {
+		return refusal.Field("prefix", "The path is longer than a path can be.")
+	}
+	found, err := s.o.Driver.Folders(r.Context(), who.User.UserID, workspace.Search{
+		Prefix: prefix, Hidden: query.Get("hidden") == "true", Limit: max(int(limit), 1),
+	})
+	if err != nil {
+		return err
+	}
+	book, err := s.o.Guard.Book(r.Context())
+	if err != nil {
+		return err
+	}
+	list := wire.FolderList{Folders: make([]wire.Folder, 0, len(found.Folders)), More: found.More}
+	for _, f := range found.Folders {
+		if book.RoleIn(access.Person(who), book.Of(f.Path)) == "" {
+			continue // the folder of a project that they may not see
+		}
+		list.Folders = append(list.Folders, wire.Folder{Path: f.Path, Recent: f.Recent})
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}

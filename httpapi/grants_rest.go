@@ -1,0 +1,150 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// getGrants lists one's own grants, all of them to an admin.
+func (s *Server) getGrants(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	query := r.URL.Query()
+	q := pending.GrantQuery{RequestID: query.Get("request_id"), All: query.Get("revoked") == "true"}
+	admin := who.User.Role.AtLeast(account.Admin)
+	if !admin {
+		q.UserID = who.User.UserID
+	}
+	grants, err := s.o.Store.Grants(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	found, err := s.o.Driver.FoundGrants(r.Context())
+	if err != nil {
+		return err
+	}
+	active, err := s.o.Store.ActiveProcesses(r.Context())
+	if err != nil {
+		return err
+	}
+	running := map[string]string{} // process ids by session
+	titles := map[string]string{}
+	book, err := s.o.Guard.Book(r.Context())
+	if err != nil {
+		return err
+	}
+	for _, p := range active {
+		titles[p.SessionID] = ""
+		if book.May(access.Person(who), project.See, access.PlaceOfProcess(p)) == nil {
+			titles[p.SessionID] = p.Title
+		}
+		if p.Running() {
+			running[p.SessionID] = p.ProcessID
+		}
+	}
+	type spot struct {
+		kind         pending.GrantKind
+		rule, folder string
+		scope        pending.Scope
+	}
+	inFile, ours := map[spot]bool{}, map[spot]bool{}
+	for _, f := range found.Grants {
+		inFile[spot{f.Kind, f.Rule, f.Folder, f.Scope}] = true
+	}
+	list := wire.GrantList{Grants: make([]wire.Grant, 0, len(grants)), Found: []wire.FoundGrant{}, Problems: []string{}}
+	for _, g := range grants {
+		if _, known := titles[g.SessionID]; !known && g.SessionID != "" {
+			ses, _, err := s.o.Guard.Session(r.Context(), who, project.See, g.SessionID)
+			if err != nil && !errors.Is(err, session.ErrNotFound) {
+				return err
+			}
+			titles[g.SessionID] = ses.Title
+		}
+		at := spot{g.Kind, g.Rule, g.Folder, g.Scope}
+		if g.Scope == pending.ScopeUser {
+			at.folder = ""
+		}
+		state := wire.GrantInForce
+		switch {
+		case !g.RevokedAt.IsZero():
+			state = wire.GrantRevoked
+		case g.Scope == pending.ScopeSession && g.ProcessID != "" && running[g.SessionID] != g.ProcessID:
+			state = wire.GrantEnded
+		case g.Scope != pending.ScopeSession && g.Kind != pending.GrantMode && !inFile[at]:
+			state = wire.GrantMissing
+		}
+		if state == wire.GrantInForce {
+			ours[at] = true
+		}
+		list.Grants = append(list.Grants, wire.Grant{
+			GrantID: g.GrantID, Kind: g.Kind, Rule: g.Rule, Scope: g.Scope, Folder: g.Folder, SessionID: g.SessionID, SessionTitle: titles[g.SessionID],
+			RequestID: g.RequestID, ToolName: g.ToolName, By: g.By.Name, Device: g.By.Device, GrantedAt: wire.Seconds(g.At), Uses: g.Uses,
+			LastUsedAt: wire.SecondsOrNull(g.LastUsedAt), State: state, RevokedAt: wire.SecondsOrNull(g.RevokedAt), RevokedBy: wire.OrNull(g.RevokedBy),
+		})
+	}
+	if admin && q.RequestID == "" {
+		list.Problems = append(list.Problems, found.Problems...)
+		for _, f := range found.Grants {
+			if !ours[spot{f.Kind, f.Rule, f.Folder, f.Scope}] {
+				list.Found = append(list.Found, wire.FoundGrant{Kind: f.Kind, Rule: f.Rule, Scope: f.Scope, Folder: f.Folder, File: f.File})
+			}
+		}
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+// postGrantRevoke takes grants back: one's own, or any as an admin.
+func (s *Server) postGrantRevoke(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body wire.GrantRevoke
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
+	defer cancel()
+	done, err := s.revokeGrant(ctx, body, who)
+	if errors.Is(err, pending.ErrNotFound) {
+		return refusal.New(http.StatusNotFound, "not_found", "There is no such grant, or it is not yours to see.")
+	}
+	if err != nil {
+		return err
+	}
+	out := wire.Revocation{Revoked: done.Grants, Files: done.Files, Asking: done.Asking, Until: done.Until}
+	if out.Files == nil {
+		out.Files = []string{}
+	}
+	if out.Until == nil {
+		out.Until = []string{}
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) revokeGrant(ctx context.Context, body wire.GrantRevoke, who account.Identity) (orchestrator.Revocation, error) {
+	if f := body.Found; f != nil {
+		if !who.User.Role.AtLeast(account.Admin) {
+			return orchestrator.Revocation{}, refusal.Forbidden(account.Admin)
+		}
+		return s.o.Driver.RevokeFound(ctx, pending.Grant{Kind: f.Kind, Rule: f.Rule, Scope: f.Scope, Folder: f.Folder}, access.Actor(who))
+	}
+	grants, err := s.o.Store.Grants(ctx, pending.GrantQuery{GrantID: body.GrantID, RequestID: body.RequestID, All: true})
+	if err != nil {
+		return orchestrator.Revocation{}, err
+	}
+	if len(grants) == 0 || grants[0].By.UserID != who.User.UserID && !who.User.Role.AtLeast(account.Admin) {
+		return orchestrator.Revocation{}, pending.ErrNotFound
+	}
+	if body.RequestID != "" {
+		return s.o.Driver.RevokeAnswer(ctx, body.RequestID, access.Actor(who))
+	}
+	return s.o.Driver.RevokeGrant(ctx, body.GrantID, access.Actor(who))
+}

@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/oidc"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+const oidcCeremony = "oidc"
+
+// OIDC is an identity provider at which people sign in.
+type OIDC struct {
+	Provider *oidc.Provider
+	// Name is what people call it.
+	Name string
+	// RoleOf is the role of whoever has these values in the role claim, "" for
+	// none.
+	RoleOf func(values []string) account.Role
+}
+
+// oidcHere refuses when there is no provider, or when it would send the browser
+// back to another address than this one.
+func (s *Server) oidcHere(r *http.Request) error {
+	if s.o.OIDC == nil {
+		return refusal.New(http.StatusNotFound, "not_found", "This server knows no identity provider.")
+	}
+	if s.origin(r) != s.o.PublicURL {
+		return refusal.New(http.StatusConflict, "no_oidc_here", "The identity provider knows this server as "+s.o.PublicURL+". Open sayso there.")
+	}
+	return nil
+}
+
+// postOIDCBegin says where the browser is to sign in.
+func (s *Server) postOIDCBegin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	if err := readBody(r, &struct{}{}); err != nil {
+		return err
+	}
+	if err := s.oidcHere(r); err != nil {
+		return err
+	}
+	address, flow, err := s.o.OIDC.Provider.Begin(r.Context())
+	if err != nil {
+		return s.oidcRefusal(r, err)
+	}
+	s.begin(w, r, oidcCeremony, flow)
+	writeJSON(w, http.StatusOK, wire.OIDCBegun{Address: address})
+	return nil
+}
+
+// postOIDCLogin takes what the browser brought back. It comes from our own page
+// and not from the provider's redirect, so that nothing changes by a GET and the
+// cookie can stay SameSite=Strict.
+func (s *Server) postOIDCLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	var body wire.OIDCLogin
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if err := s.oidcHere(r); err != nil {
+		return err
+	}
+	var flow oidc.Flow
+	if err := s.finish(w, r, oidcCeremony, &flow); err != nil {
+		return err
+	}
+	succeeded, err := s.attempt(r, "")
+	if err != nil {
+		return err
+	}
+	ctx := context.WithoutCancel(r.Context())
+	person, err := s.o.OIDC.Provider.Finish(r.Context(), flow, body.State, body.Code)
+	if errors.Is(err, oidc.ErrUnreachable) {
+		succeeded() // nobody guessed
+	}
+	if err != nil {
+		err = s.oidcRefusal(r, err)
+		s.noteFailure(r, "", err, account.ByOIDC)
+		return err
+	}
+	who, secret, err := s.o.Directory.SignInByOIDC(ctx, account.Vouched{
+		Issuer: person.Issuer, Subject: person.Subject, Name: person.Name, Role: s.o.OIDC.RoleOf(person.Roles),
+	}, device(r.UserAgent()), s.remoteAddress(r))
+	var ref *refusal.Refusal
+	switch {
+	case errors.Is(err, account.ErrNoRole):
+		ref = refusal.New(http.StatusForbidden, "no_role", "You signed in at "+s.o.OIDC.Name+", but nothing there gives you a role here. Ask an admin which group you need.")
+	case errors.Is(err, account.ErrRefused):
+		ref = refusal.New(http.StatusForbidden, "shut_out", "You are shut out of this server. Ask an admin.")
+	case err != nil:
+		return err
+	default:
+		succeeded()
+		return s.letIn(ctx, w, r, who, secret)
+	}
+	succeeded() // the provider vouched for them
+	ref.Cause = err
+	s.noteFailure(r, "", ref, account.ByOIDC)
+	return ref
+}
+
+// oidcRefusal is what people are told; the log says more, because it is mostly for
+// who set the server up.
+func (s *Server) oidcRefusal(r *http.Request, err error) error {
+	var ref *refusal.Refusal
+	name := s.o.OIDC.Name
+	switch {
+	case errors.Is(err, oidc.ErrUnreachable):
+		ref = refusal.New(http.StatusBadGateway, "oidc_unreachable", name+" cannot be reached now. Try again later, or sign in another way.")
+	case errors.Is(err, oidc.ErrRefused):
+		ref = refusal.New(http.StatusUnauthorized, "oidc_refused", name+" did not confirm this sign-in. Try again; if it stays so, an admin must look at the server's log.")
+	case errors.Is(err, oidc.ErrInvalid):
+		ref = refusal.New(http.StatusUnauthorized, "oidc_invalid", "What "+name+" said about you could not be verified, so you were not signed in. Try again; if it stays so, an admin must look at the server's log.")
+	default:
+		return err
+	}
+	ref.Cause = err
+	s.o.Log.WarnContext(r.Context(), "sign-in at the identity provider failed", "error", err)
+	return ref
+}

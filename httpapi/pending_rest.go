@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	book, err := s.o.Guard.Book(r.Context())
+	if err != nil {
+		return err
+	}
+	open, err := s.o.Requests.Open(r.Context(), "")
+	if err != nil {
+		return err
+	}
+	sessions := map[string]session.Session{}
+	list := wire.PendingList{PendingRequests: make([]wire.PendingRequest, 0, len(open))}
+	for _, req := range open {
+		ses, known := sessions[req.SessionID]
+		if !known {
+			if ses, err = s.o.Store.Session(r.Context(), req.SessionID); err != nil && !errors.Is(err, session.ErrNotFound) {
+				return err
+			}
+			sessions[req.SessionID] = ses
+		}
+		if ses.SessionID == "" || book.May(access.Person(who), project.See, access.PlaceOf(ses)) != nil {
+			continue
+		}
+		one := wire.PendingRequest{SessionID: req.SessionID, SessionTitle: ses.Title, Request: wire.NewRequest(req)}
+		one.Approval = wire.NewApprovalRule(req, ses.CWD, access.PlaceOf(ses), book, access.Person(who))
+		one.Held = wire.NewHeldAnswer(req.Held, access.Person(who))
+		one.Risk = s.o.Rules.Levels.Of(req, ses.CWD)
+		list.PendingRequests = append(list.PendingRequests, one)
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (s *Server) getRequest(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	req, _, _, err := s.o.Guard.Request(r.Context(), who, project.See, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, wire.RequestFate{
+		RequestID: req.RequestID, SessionID: req.SessionID, Status: req.Status,
+		ExpiresAt: wire.SecondsOrNull(req.ExpiresAt), Resolved: wire.NewResolved(req),
+	})
+	return nil
+}
+
+func (s *Server) postExtend(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	c := new(wire.Extend)
+	return s.postRequestCommand(w, r, who, "extend", c, &c.RequestID)
+}
+
+func (s *Server) postWithdraw(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	c := new(wire.WithdrawApproval)
+	return s.postRequestCommand(w, r, who, "withdraw_approval", c, &c.RequestID)
+}
+
+func (s *Server) postUndo(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	c := new(wire.Undo)
+	return s.postRequestCommand(w, r, who, "undo", c, &c.RequestID)
+}
+
+func (s *Server) postResponse(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	c := new(wire.PendingRequestResponse)
+	return s.postRequestCommand(w, r, who, "pending_request_response", c, &c.RequestID)
+}
+
+// postRequestCommand carries out a command about the request that the address
+// names. named is the request_id of c, which may be left out of the body and must
+// not name another.
+func (s *Server) postRequestCommand(w http.ResponseWriter, r *http.Request, who account.Identity, kind string, c wire.Command, named *string) error {
+	if err := decodeBody(r, c, "request_id", "session_id"); err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if *named != "" && *named != id {
+		return refusal.Field("request_id", "The body names another request than the address.")
+	}
+	*named = id
+	s.answerCommand(w, r, kind, c, who, http.StatusOK)
+	return nil
+}

@@ -1,0 +1,161 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// getProcesses is the admin's table: what runs, and what is gone with questions
+// that wait. ?samples=true adds the last five minutes.
+func (s *Server) getProcesses(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	states, err := s.o.Store.ActiveProcesses(r.Context())
+	if err != nil {
+		return err
+	}
+	samples := r.URL.Query().Get("samples") == "true"
+	list := wire.ProcessList{Processes: make([]wire.Process, 0, len(states))}
+	for _, p := range states {
+		row := wire.Process{
+			SessionID: p.SessionID, Title: p.Title, PID: p.PID, State: p.State, Memory: p.Memory, CPU: p.CPU,
+			StartedAt: wire.Seconds(p.StartedAt), OpenRequests: len(p.Requests), Tabs: s.o.Live.Readers(p.SessionID),
+			WaitsFor: wire.OrNull(waitsFor(p)), NodeID: p.NodeID,
+		}
+		if !p.StartedAt.IsZero() {
+			row.Age = time.Since(p.StartedAt).Seconds()
+		}
+		v, here := s.o.Driver.Vitals(p.SessionID)
+		row.HeardAt, row.Trouble = wire.SecondsOrNull(v.HeardAt), s.troubleOf(p, here, v.Reached)
+		if samples {
+			for _, m := range v.Samples {
+				row.Samples = append(row.Samples, wire.ProcessSample{At: wire.Seconds(m.At), Memory: m.Memory, CPU: m.CPU})
+			}
+		}
+		list.Processes = append(list.Processes, row)
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+// troubleOf says what is wrong with a process; nil for nothing. here says that
+// this server drives it.
+func (s *Server) troubleOf(p session.ProcessState, here, reached bool) *wire.ProcessTrouble {
+	switch {
+	case p.Kind != session.Ours:
+		return nil
+	case p.Running() && !here && p.NodeID != s.o.NodeID:
+		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: fmt.Sprintf("The server %s drives it, and this one cannot reach it. Look there.", p.NodeID)}
+	case p.Running() && !here:
+		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: "This server does not know the process any more. Restart the server, or resume the session."}
+	case p.Running() && !reached:
+		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: wire.ReasonOr(p.Stuck, "The keeper of the process has not answered since the server was restarted.")}
+	case p.Running() && p.Stuck != "":
+		return &wire.ProcessTrouble{Kind: wire.Stuck, Reason: p.Stuck}
+	case !p.Running() && len(p.Requests) > 0:
+		return &wire.ProcessTrouble{Kind: wire.Orphan, Reason: "Claude is gone, and what it asked can still be answered. The answer is kept and given when the session is resumed."}
+	}
+	return nil
+}
+
+// waitsFor says in one sentence why a process does nothing.
+func waitsFor(p session.ProcessState) string {
+	switch {
+	case len(p.Requests) == 1:
+		return "A person, to answer " + p.Requests[0].ToolName + "."
+	case len(p.Requests) > 1:
+		return "A person, to answer " + strconv.Itoa(len(p.Requests)) + " requests."
+	case p.Stuck != "":
+		return p.Stuck
+	case p.State == session.UserTurn:
+		return "A person, to say something."
+	}
+	return ""
+}
+
+// getDiagnostics is what somebody needs to know who looks for a fault: versions,
+// state, counters and the last words on stderr. No input, no answer, no secret.
+func (s *Server) getDiagnostics(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	id := r.PathValue("id")
+	p, err := s.o.Store.ProcessState(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	v, here := s.o.Driver.Vitals(id)
+	claude := s.o.Driver.Environment(r.Context())
+	var b strings.Builder
+	line := func(name string, value any) {
+		if text := fmt.Sprint(value); text != "" {
+			fmt.Fprintf(&b, "%s: %s\n", name, text)
+		}
+	}
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format(time.RFC3339) + fmt.Sprintf(" (%s ago)", time.Since(t).Round(time.Second))
+	}
+	b.WriteString("# sayso diagnostics\n\n")
+	line("time", time.Now().UTC().Format(time.RFC3339))
+	line("sayso", s.o.Version)
+	line("claude", claude.ClaudeVersion)
+	line("platform", runtime.GOOS+"/"+runtime.GOARCH+" "+runtime.Version())
+	line("node", s.o.NodeID)
+	line("server up", time.Since(s.started).Round(time.Second))
+	b.WriteString("\n## session\n\n")
+	line("session", p.SessionID)
+	line("process", fmt.Sprintf("%s pid %d on %s", orNone(p.ProcessID), p.PID, orNone(p.NodeID)))
+	line("driven here", here)
+	line("state", fmt.Sprintf("%s, version %d, since %s", p.State, p.Version, at(p.StateChangedAt)))
+	line("started", at(p.StartedAt))
+	line("last heard", at(v.HeardAt))
+	line("mode", p.PermissionMode)
+	line("model", p.Model)
+	if t := s.troubleOf(p, here, v.Reached); t != nil {
+		line(string(t.Kind), t.Reason)
+	}
+	line("error", p.Error)
+	line("killed", p.KillReason)
+	line("memory", fmt.Sprintf("%d MB", p.Memory>>20))
+	line("cpu", fmt.Sprintf("%.2f cores", p.CPU))
+	line("tabs", s.o.Live.Readers(id))
+	line("queued messages", p.QueuedMessages)
+	for _, q := range p.Requests {
+		line("request", fmt.Sprintf("%s %s %s %s of %s, since %s", q.RequestID, q.Status, q.RequestType, q.ToolName, q.Source, at(q.CreatedAt)))
+	}
+	if here {
+		b.WriteString("\n## process\n\n")
+		line("adopted", v.Adopted)
+		line("resumed", v.Resumed)
+		line("questions that wait", v.Questions)
+		slices.Sort(v.Calls)
+		line("tools that run or wait", strings.Join(v.Calls, ", "))
+		line("lines that were no message", v.Unreadable)
+		line("journal taken in", fmt.Sprintf("%d bytes", v.Offset))
+		line("transcript that waits for the store", fmt.Sprintf("%d bytes", v.Unwritten))
+		line("rules taken back that it may know", v.RulesRevoked)
+		if n := len(v.Samples); n > 0 {
+			first, last := v.Samples[0], v.Samples[n-1]
+			line("memory over the last minutes", fmt.Sprintf("%d MB to %d MB in %s", first.Memory>>20, last.Memory>>20, last.At.Sub(first.At).Round(time.Second)))
+		}
+		if v.Stderr != "" {
+			fmt.Fprintf(&b, "\n## stderr, the last lines\n\n%s\n", v.Stderr)
+		}
+	}
+	writeJSON(w, http.StatusOK, wire.Diagnostics{Text: strings.ToValidUTF8(b.String(), "\uFFFD")})
+	return nil
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}

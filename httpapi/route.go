@@ -1,0 +1,377 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// policy says who may use a route.
+type policy string
+
+const (
+	anybody  policy = "anybody"
+	signedIn policy = policy(account.Viewer)
+	asMember policy = policy(account.Member)
+	asAdmin  policy = policy(account.Admin)
+)
+
+// Limits of a request.
+const (
+	// answerTimeout is longer than the slowest command; then whoever does not take
+	// the answer has had their time.
+	answerTimeout = 2 * time.Minute
+)
+
+// route is one row of the table of REST.
+type route struct {
+	method  string
+	pattern string
+	policy  policy
+	limit   int64 // of the body in bytes; 0: bodyLimit
+	hidden  bool  // to who is signed in and may not use it there is nothing
+	serve   func(s *Server, w http.ResponseWriter, r *http.Request, who account.Identity) error
+}
+
+// routes is the whole surface but the static app. A route without a policy does
+// not pass the tests.
+func routes() []route {
+	return []route{
+		{method: "GET", pattern: "/healthz", policy: anybody, serve: (*Server).getHealth},
+		{method: "GET", pattern: "/readyz", policy: anybody, serve: (*Server).getReady},
+		{method: "GET", pattern: "/metrics", policy: asAdmin, hidden: true, serve: (*Server).getMetrics},
+		{method: "GET", pattern: "/ws", policy: signedIn, serve: (*Server).getSocket},
+		{method: "GET", pattern: "/api/openapi.json", policy: anybody, serve: (*Server).getOpenAPI},
+
+		{method: "POST", pattern: "/api/login", policy: anybody, serve: (*Server).postLogin},
+		{method: "GET", pattern: "/api/login", policy: anybody, serve: (*Server).getLogin},
+		{method: "POST", pattern: "/api/login/passkey/challenge", policy: anybody, serve: (*Server).postPasskeyChallenge},
+		{method: "POST", pattern: "/api/login/passkey", policy: anybody, serve: (*Server).postPasskeyLogin},
+		{method: "POST", pattern: "/api/login/oidc/begin", policy: anybody, serve: (*Server).postOIDCBegin},
+		{method: "POST", pattern: "/api/login/oidc", policy: anybody, serve: (*Server).postOIDCLogin},
+		{method: "GET", pattern: "/api/links", policy: signedIn, serve: (*Server).getLinks},
+		{method: "POST", pattern: "/api/links/begin", policy: signedIn, serve: (*Server).postLinkBegin},
+		{method: "POST", pattern: "/api/links", policy: signedIn, serve: (*Server).postLink},
+		{method: "DELETE", pattern: "/api/links/{id}", policy: signedIn, serve: (*Server).deleteLink},
+		{method: "GET", pattern: "/api/passkeys", policy: signedIn, serve: (*Server).getPasskeys},
+		{method: "POST", pattern: "/api/passkeys/challenge", policy: signedIn, serve: (*Server).postPasskeyNew},
+		{method: "POST", pattern: "/api/passkeys", policy: signedIn, serve: (*Server).postPasskey},
+		{method: "DELETE", pattern: "/api/passkeys/{id}", policy: signedIn, serve: (*Server).deletePasskey},
+		{method: "POST", pattern: "/api/logout", policy: signedIn, serve: (*Server).postLogout},
+		{method: "GET", pattern: "/api/me", policy: signedIn, serve: (*Server).getMe},
+		{method: "POST", pattern: "/api/set_up", policy: asAdmin, serve: (*Server).postSetUp},
+		{method: "POST", pattern: "/api/set_up/passkey/challenge", policy: asAdmin, serve: (*Server).postPasskeySetUpBegin},
+		{method: "POST", pattern: "/api/set_up/passkey", policy: asAdmin, serve: (*Server).postPasskeySetUp},
+		{method: "POST", pattern: "/api/me/password", policy: signedIn, serve: (*Server).postPassword},
+		{method: "GET", pattern: "/api/sign_ins", policy: signedIn, serve: (*Server).getSignIns},
+		{method: "DELETE", pattern: "/api/sign_ins/{id}", policy: signedIn, serve: (*Server).deleteSignIn},
+		{method: "GET", pattern: "/api/environment", policy: signedIn, serve: (*Server).getEnvironment},
+		{method: "GET", pattern: "/api/folders", policy: asMember, serve: (*Server).getFolders},
+
+		// What a person chose, what happened while they were away, and how long Claude waited.
+		{method: "GET", pattern: "/api/preferences", policy: signedIn, serve: (*Server).getPreferences},
+		{method: "PATCH", pattern: "/api/preferences", policy: signedIn, serve: (*Server).patchPreferences},
+		{method: "GET", pattern: "/api/lately", policy: signedIn, serve: (*Server).getLately},
+		{method: "GET", pattern: "/api/waits", policy: signedIn, serve: (*Server).getWaits},
+
+		// What a person said to Claude before, for themselves alone.
+		{method: "GET", pattern: "/api/templates", policy: signedIn, serve: (*Server).getTemplates},
+		{method: "POST", pattern: "/api/templates", policy: asMember, serve: (*Server).postTemplate},
+		{method: "PATCH", pattern: "/api/templates/{id}", policy: asMember, serve: (*Server).patchTemplate},
+		{method: "DELETE", pattern: "/api/templates/{id}", policy: asMember, serve: (*Server).deleteTemplate},
+
+		{method: "GET", pattern: "/api/sessions", policy: signedIn, serve: (*Server).getSessions},
+		{method: "POST", pattern: "/api/sessions", policy: asMember, limit: command.SpeechLimit, serve: (*Server).postSession},
+		{method: "GET", pattern: "/api/sessions/{id}", policy: signedIn, serve: (*Server).getSession},
+		{method: "PATCH", pattern: "/api/sessions/{id}", policy: asMember, serve: (*Server).patchSession},
+		{method: "DELETE", pattern: "/api/sessions/{id}", policy: asMember, serve: (*Server).deleteSession},
+		{method: "GET", pattern: "/api/sessions/{id}/transcript", policy: signedIn, serve: (*Server).getTranscript},
+		{method: "GET", pattern: "/api/sessions/{id}/messages", policy: signedIn, serve: (*Server).getMessages},
+		{method: "DELETE", pattern: "/api/sessions/{id}/messages/{message_id}", policy: asMember, serve: (*Server).deleteMessage},
+		{method: "POST", pattern: "/api/sessions/{id}/messages", policy: asMember, limit: command.SpeechLimit, serve: commandRoute("send_message")},
+		{method: "POST", pattern: "/api/sessions/{id}/interrupt", policy: asMember, serve: commandRoute("interrupt")},
+		{method: "POST", pattern: "/api/sessions/{id}/kill", policy: asMember, serve: commandRoute("kill_process")},
+		{method: "POST", pattern: "/api/sessions/{id}/resume", policy: asMember, serve: commandRoute("resume_session")},
+		{method: "POST", pattern: "/api/sessions/{id}/fork", policy: asMember, serve: commandRoute("fork_session")},
+		{method: "POST", pattern: "/api/sessions/{id}/model", policy: asMember, serve: commandRoute("set_model")},
+		{method: "POST", pattern: "/api/sessions/{id}/permission_mode", policy: asMember, serve: commandRoute("set_permission_mode")},
+
+		{method: "GET", pattern: "/api/terminal_sessions", policy: asMember, serve: (*Server).getTerminalSessions},
+		{method: "GET", pattern: "/api/terminal_sessions/{id}", policy: asMember, serve: (*Server).getTerminalSession},
+		{method: "GET", pattern: "/api/terminal_sessions/{id}/transcript", policy: asMember, serve: (*Server).getTerminalTranscript},
+		{method: "GET", pattern: "/api/search", policy: signedIn, serve: (*Server).getSearch},
+
+		{method: "POST", pattern: "/api/attachments", policy: asMember, limit: uploadLimit, serve: (*Server).postAttachment},
+		{method: "GET", pattern: "/api/attachments/{id}", policy: signedIn, serve: (*Server).getAttachment},
+
+		// One's own; with ?of=server those of the server, for admins.
+		{method: "GET", pattern: "/api/alerts", policy: signedIn, serve: (*Server).getAlerts},
+		{method: "PATCH", pattern: "/api/alerts/choices", policy: signedIn, serve: (*Server).patchAlertChoices},
+		{method: "POST", pattern: "/api/alerts/targets", policy: signedIn, serve: (*Server).postAlertTarget},
+		{method: "DELETE", pattern: "/api/alerts/targets/{id}", policy: signedIn, serve: (*Server).deleteAlertTarget},
+		{method: "POST", pattern: "/api/alerts/targets/{id}/test", policy: signedIn, serve: (*Server).postAlertTest},
+
+		{method: "GET", pattern: "/api/pending", policy: signedIn, serve: (*Server).getPending},
+		{method: "GET", pattern: "/api/pending/{id}", policy: signedIn, serve: (*Server).getRequest},
+		{method: "GET", pattern: "/api/pending/{id}/preview", policy: signedIn, serve: (*Server).getPreview},
+		{method: "POST", pattern: "/api/pending/{id}/preview", policy: asMember, limit: command.AnswerLimit, serve: (*Server).postPreview},
+		{method: "POST", pattern: "/api/pending/{id}/undo", policy: asMember, serve: (*Server).postUndo},
+		{method: "POST", pattern: "/api/pending/{id}/withdraw_approval", policy: asMember, serve: (*Server).postWithdraw},
+		{method: "POST", pattern: "/api/pending/{id}/extend", policy: asMember, serve: (*Server).postExtend},
+		{method: "POST", pattern: "/api/pending/{id}/response", policy: asMember, limit: command.AnswerLimit, serve: (*Server).postResponse},
+		{method: "POST", pattern: "/api/mcp-answer", policy: asMember, serve: (*Server).postMCPAnswer},
+		{method: "POST", pattern: "/claude/submit-answer", policy: asMember, serve: (*Server).postSubmitAnswer},
+
+		// Which projects and what in them is decided for each by package project.
+		{method: "GET", pattern: "/api/limits", policy: signedIn, serve: (*Server).getLimits},
+		{method: "GET", pattern: "/api/projects", policy: signedIn, serve: (*Server).getProjects},
+		{method: "POST", pattern: "/api/projects", policy: asAdmin, serve: (*Server).postProject},
+		{method: "GET", pattern: "/api/projects/{id}", policy: signedIn, serve: (*Server).getProject},
+		{method: "PATCH", pattern: "/api/projects/{id}", policy: asMember, serve: (*Server).patchProject},
+		{method: "DELETE", pattern: "/api/projects/{id}", policy: asAdmin, serve: (*Server).deleteProject},
+
+		{method: "GET", pattern: "/api/processes", policy: asAdmin, serve: (*Server).getProcesses},
+		{method: "GET", pattern: "/api/processes/{id}/diagnostics", policy: asAdmin, serve: (*Server).getDiagnostics},
+		// One's own tokens; admins also see and end those of others.
+		{method: "GET", pattern: "/api/tokens", policy: signedIn, serve: (*Server).getTokens},
+		{method: "POST", pattern: "/api/tokens", policy: signedIn, serve: (*Server).postToken},
+		{method: "DELETE", pattern: "/api/tokens/{id}", policy: signedIn, serve: (*Server).deleteToken},
+		// One's own grants; admins also see and take back those of others.
+		{method: "GET", pattern: "/api/grants", policy: asMember, serve: (*Server).getGrants},
+		{method: "POST", pattern: "/api/grants/revoke", policy: asMember, serve: (*Server).postGrantRevoke},
+		{method: "GET", pattern: "/api/trusted_folders", policy: asAdmin, serve: (*Server).getTrustedFolders},
+		{method: "POST", pattern: "/api/trusted_folders/revoke", policy: asAdmin, serve: (*Server).postDistrust},
+		{method: "GET", pattern: "/api/audit", policy: asAdmin, serve: (*Server).getAudit},
+		{method: "GET", pattern: "/api/audit/state", policy: asAdmin, serve: (*Server).getAuditState},
+		{method: "GET", pattern: "/api/audit/export", policy: asAdmin, serve: (*Server).getAuditExport},
+		{method: "GET", pattern: "/api/settings", policy: asAdmin, serve: (*Server).getSettings},
+		{method: "PATCH", pattern: "/api/settings", policy: asAdmin, serve: (*Server).patchSettings},
+		{method: "GET", pattern: "/api/users", policy: asAdmin, serve: (*Server).getUsers},
+		{method: "POST", pattern: "/api/users", policy: asAdmin, serve: (*Server).postUser},
+		{method: "PATCH", pattern: "/api/users/{id}", policy: asAdmin, serve: (*Server).patchUser},
+		{method: "POST", pattern: "/api/users/{id}/sign_in_link", policy: asAdmin, serve: (*Server).postSignInLink},
+	}
+}
+
+// getSocket turns the request into a WebSocket and serves it until it ends.
+func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	return s.o.Live.ServeTab(w, r, who)
+}
+
+// mux hands a request to the routes of its path.
+func (s *Server) mux() http.Handler {
+	byPattern := map[string][]route{}
+	for _, rt := range routes() {
+		byPattern[rt.pattern] = append(byPattern[rt.pattern], rt)
+	}
+	mux := http.NewServeMux()
+	for pattern, group := range byPattern {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.dispatch(w, r, group) })
+	}
+	for path, door := range s.o.Agents {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { s.serveAgent(w, r, door) })
+	}
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) { s.dispatch(w, r, nil) })
+	mux.HandleFunc("/", s.serveApp)
+	return mux
+}
+
+// dispatch takes a request through authentication, cross-origin refusal,
+// authorisation and the limits of its route, in this order. group holds the
+// routes of one path, none when there is nothing at the path.
+func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, group []route) {
+	limitAnswer(w)
+	if err := s.serveRoute(w, r, group); err != nil {
+		s.answerRefusal(w, r, s.o.Refusals.Of(err))
+	}
+}
+
+func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []route) error {
+	open := len(group) > 0 && !slices.ContainsFunc(group, func(rt route) bool { return rt.policy != anybody })
+	if ref := s.checkCookies(r); ref != nil {
+		return ref
+	}
+	var who account.Identity
+	var byCookie bool
+	if !open {
+		var ref *refusal.Refusal
+		if who, byCookie, ref = s.authenticate(r); ref != nil {
+			return ref
+		}
+		r = r.WithContext(account.WithActor(r.Context(), who))
+	}
+	if ref := checkQuery(r.URL); ref != nil {
+		return ref
+	}
+	if ref := s.checkOrigin(r, r.URL.Path == "/ws", byCookie); ref != nil {
+		return ref
+	}
+	nothing := refusal.New(http.StatusNotFound, "not_found", "There is nothing at this address.")
+	if len(group) == 0 {
+		return nothing
+	}
+	rt, ok := choose(group, r.Method)
+	if !ok {
+		return wrongMethod(group)
+	}
+	if rt.policy != anybody && !who.User.Role.AtLeast(account.Role(rt.policy)) {
+		if rt.hidden {
+			return nothing
+		}
+		return refusal.Forbidden(account.Role(rt.policy))
+	}
+	done, err := s.limitBody(w, r, rt, who)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return rt.serve(s, w, r, who)
+}
+
+// serveAgent hands a request to the door of an agent. Agents are no pages, so
+// whatever another site's page sends is refused, reading included.
+func (s *Server) serveAgent(w http.ResponseWriter, r *http.Request, door http.Handler) {
+	if ref := checkQuery(r.URL); ref != nil {
+		s.answerRefusal(w, r, ref)
+		return
+	}
+	if ref := s.checkOrigin(r, true, false); ref != nil {
+		s.answerRefusal(w, r, ref)
+		return
+	}
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	secret = strings.TrimSpace(secret)
+	if secret == "" || !strings.EqualFold(scheme, "Bearer") {
+		door.ServeHTTP(w, r)
+		return
+	}
+	// The door finds out who it is, and the limit on guesses is ours.
+	hash, from := account.Hash(secret), s.remoteAddress(r)
+	_, unknown := s.o.Directory.Agent(r.Context(), secret)
+	if wait := s.limiter.Try(from, hash); wait > 0 && unknown != nil {
+		s.answerRefusal(w, r, tooManyAttempts(wait))
+		return
+	}
+	door.ServeHTTP(&watched{ResponseWriter: w, first: func(status int) {
+		s.limiter.Tried(from, hash, status != http.StatusUnauthorized)
+	}}, r)
+}
+
+// watched tells the first status of an answer.
+type watched struct {
+	http.ResponseWriter
+	first func(status int)
+}
+
+func (w *watched) WriteHeader(status int) {
+	if w.first != nil {
+		w.first(status)
+		w.first = nil
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	if w.first != nil {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Flush is what streams ask for.
+func (w *watched) Flush() {
+	if f, ok := w.ResponseWriter.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// Unwrap is for http.ResponseController.
+func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// limitAnswer bounds how long the sender may take to read the answer. Taking over
+// the connection, as a WebSocket does, ends it.
+func limitAnswer(w http.ResponseWriter) {
+	// A transport without deadlines is none that strangers reach.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout))
+}
+
+func choose(group []route, method string) (route, bool) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	for _, rt := range group {
+		if rt.method == method {
+			return rt, true
+		}
+	}
+	return route{}, false
+}
+
+func wrongMethod(group []route) *refusal.Refusal {
+	var allow []string
+	for _, rt := range group {
+		allow = append(allow, rt.method)
+		if rt.method == http.MethodGet {
+			allow = append(allow, http.MethodHead)
+		}
+	}
+	sort.Strings(allow)
+	ref := refusal.New(http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method.")
+	ref.Allow = strings.Join(allow, ", ")
+	return ref
+}
+
+// commandRoute serves the REST form of a command about the session of the path.
+func commandRoute(name string) func(*Server, http.ResponseWriter, *http.Request, account.Identity) error {
+	return func(s *Server, w http.ResponseWriter, r *http.Request, who account.Identity) error {
+		spec, _ := command.Find(name)
+		c := spec.New()
+		if err := decodeBody(r, c, "session_id"); err != nil {
+			return err
+		}
+		id, named := r.PathValue("id"), c.Session()
+		if *named != "" && *named != id {
+			return refusal.Field("session_id", "The body names another session than the address.")
+		}
+		*named = id
+		s.answerCommand(w, r, name, c, who, http.StatusAccepted)
+		return nil
+	}
+}
+
+// answerCommand carries a command out and answers with its outcome. The end of
+// the connection does not end the command: what a person has decided counts.
+func (s *Server) answerCommand(w http.ResponseWriter, r *http.Request, kind string, c wire.Command, who account.Identity, good int) {
+	spec, _ := command.Find(kind)
+	end := s.o.Commands.Perform(context.WithoutCancel(r.Context()), spec, c, who)
+	if end.Status == http.StatusOK {
+		writeJSON(w, good, end.Outcome)
+		return
+	}
+	s.refused.Add(1)
+	writeRefusal(w, &refusal.Refusal{Status: end.Status, Retry: end.Retry}, end.Outcome)
+}
+
+// serveApp serves the web app. It holds no secret, so it needs no sign-in.
+func (s *Server) serveApp(w http.ResponseWriter, r *http.Request) {
+	limitAnswer(w)
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		ref := refusal.New(http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method.")
+		ref.Allow = "GET, HEAD"
+		s.answerRefusal(w, r, ref)
+		return
+	}
+	if s.o.App == nil {
+		s.answerRefusal(w, r, refusal.New(http.StatusNotFound, "not_found", "There is nothing at this address."))
+		return
+	}
+	s.o.App.ServeHTTP(w, r)
+}

@@ -1,0 +1,122 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// Bounds of a search.
+const (
+	searchLength  = 500 // characters of what is searched
+	foundDef      = 20  // sessions in an answer
+	maxFound      = 50
+	hitsOfSession = 3
+	hitsRead      = 200  // at once
+	hitsLooked    = 4000 // for one answer
+	indexedAtOnce = 200  // items
+	indexedAtMost = 20   // steps before a search answers with what it knows
+)
+
+// getSearch finds what was said in the transcripts of the sessions that a person
+// may see.
+func (s *Server) getSearch(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	query := r.URL.Query()
+	text := query.Get("q")
+	if len([]rune(text)) > searchLength {
+		return refusal.Field("q", "A search has at most "+strconv.Itoa(searchLength)+" characters.")
+	}
+	limit, err := number(query.Get("limit"), "limit", foundDef, maxFound)
+	if err != nil {
+		return err
+	}
+	before, err := number(query.Get("cursor"), "cursor", 0, wire.MaxSafeInteger)
+	if err != nil {
+		return err
+	}
+	list, err := s.search(r.Context(), session.Search{
+		Words: session.WordsAsked(text), Archived: query.Get("archived") == "true", Before: before, Limit: hitsRead,
+	}, max(int(limit), 1), who)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (s *Server) search(ctx context.Context, q session.Search, most int, who account.Identity) (wire.SearchResults, error) {
+	list := wire.SearchResults{Results: []wire.SearchResult{}}
+	if len(q.Words) == 0 {
+		return list, nil
+	}
+	// What was said a moment ago is found too, unless there is very much of it.
+	for range indexedAtMost {
+		if more, err := s.o.Store.IndexTranscripts(ctx, indexedAtOnce); err != nil || !more {
+			break // then it answers with what it knows
+		}
+	}
+	places := map[string]int{} // of sessions in the list; -1 for one that may not be seen
+	for looked := 0; looked < hitsLooked; looked += hitsRead {
+		hits, next, err := s.o.Store.SearchTranscripts(ctx, q)
+		if err != nil {
+			return wire.SearchResults{}, err
+		}
+		for _, hit := range hits {
+			place, known := places[hit.SessionID]
+			if !known {
+				_, _, err := s.o.Guard.Session(ctx, who, project.See, hit.SessionID)
+				switch {
+				case errors.Is(err, session.ErrNotFound):
+					place = -1
+				case err != nil:
+					return wire.SearchResults{}, err
+				default:
+					place = len(list.Results)
+					list.Results = append(list.Results, wire.SearchResult{
+						SessionID: hit.SessionID, Title: hit.Title, CWD: hit.CWD, Archived: hit.Archived, Hits: []wire.SearchHit{},
+					})
+				}
+				places[hit.SessionID] = place
+			}
+			if place < 0 {
+				continue
+			}
+			result := &list.Results[place]
+			if len(result.Hits) == hitsOfSession {
+				result.More = true
+				continue
+			}
+			result.Hits = append(result.Hits, wire.SearchHit{
+				Seq: hit.Item.Seq, Key: hit.Item.Key, Kind: hit.Item.Kind, At: wire.Seconds(hit.Item.At),
+				Excerpt: session.Excerpt(session.TextOf(hit.Item), q.Words),
+			})
+		}
+		if next == 0 {
+			break
+		}
+		q.Before = next
+		if len(list.Results) >= most {
+			cursor := strconv.FormatInt(next, 10)
+			list.Next = &cursor
+			break
+		}
+	}
+	slices.SortStableFunc(list.Results, func(a, b wire.SearchResult) int {
+		switch {
+		case a.Hits[0].At > b.Hits[0].At:
+			return -1
+		case a.Hits[0].At < b.Hits[0].At:
+			return 1
+		}
+		return 0
+	})
+	return list, nil
+}

@@ -1,0 +1,191 @@
+// Package httpapi is the edge for browsers and scripts over HTTP: REST, sign-in, the web
+// app's files, health and metrics, as docs/integrating describes. What tabs see live is
+// the work of [Live], to which it hands each WebSocket that it has authenticated.
+//
+// [Server] is an http.Handler and has no goroutines of its own.
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/decision"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Store is what the handlers read. Changes go through [command.Executor] and [Driver],
+// but for titles, projects and what is a person's own.
+type Store interface {
+	Session(ctx context.Context, sessionID string) (session.Session, error)
+	Sessions(ctx context.Context, q session.Query) (page []session.Session, next string, err error)
+	UpdateSession(ctx context.Context, sessionID string, p session.Patch) (session.Session, error)
+	ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error)
+	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
+	Transcript(ctx context.Context, sessionID string, after int64, limit int) (session.Page, error)
+	Fresh(ctx context.Context, since time.Time, each func(sessionID string, it session.Item)) error
+	Waits(ctx context.Context, since time.Time) ([]pending.Wait, error)
+	IndexTranscripts(ctx context.Context, most int) (more bool, err error)
+	SearchTranscripts(ctx context.Context, q session.Search) (hits []session.Hit, next int64, err error)
+	QueuedMessages(ctx context.Context, sessionID string) ([]session.Message, error)
+	Grants(ctx context.Context, q pending.GrantQuery) ([]pending.Grant, error)
+	account.Desk
+	// Audit reads the audit trail in order, from the entry after one on.
+	Audit(ctx context.Context, after int64, limit int) ([]account.AuditEntry, error)
+	account.Trail
+	account.SettingStore
+	Projects(ctx context.Context) ([]project.Project, error)
+	CreateProject(ctx context.Context, p project.Project, by pending.Actor) (touched []string, err error)
+	ChangeProject(ctx context.Context, p project.Project, by pending.Actor) (now project.Project, touched []string, err error)
+	DeleteProject(ctx context.Context, projectID string, by pending.Actor) (touched []string, err error)
+	SetUserLimits(ctx context.Context, userID, name string, o project.Override, by pending.Actor) error
+}
+
+// Requests lists what waits; see pending.Registry.
+type Requests interface {
+	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
+}
+
+// Live keeps the tabs up to date; see wsapi.Hub.
+type Live interface {
+	// ServeTab turns a request into a WebSocket and serves it until it ends.
+	ServeTab(w http.ResponseWriter, r *http.Request, who account.Identity) error
+	// Running reports whether tabs are served.
+	Running() bool
+	// CanStore reports whether answers can be stored, as far as is known.
+	CanStore() bool
+	// Tabs returns the number of tabs.
+	Tabs() int
+	// SlowTabs returns how many tabs were cut because they were too slow.
+	SlowTabs() int64
+	// Readers returns how many tabs read a session.
+	Readers(sessionID string) int
+	// Deleting notes the project of a session that is about to be deleted.
+	Deleting(sessionID, projectID string)
+	// ProjectsChanged shows the tabs a change of projects that concerns these sessions.
+	ProjectsChanged(ctx context.Context, sessionIDs []string)
+}
+
+// Driver runs Claude; see orchestrator.Orchestrator.
+type Driver interface {
+	Unqueue(ctx context.Context, sessionID, messageID string) (removed bool, err error)
+	Delete(ctx context.Context, sessionID string) error
+	RevokeGrant(ctx context.Context, grantID string, by pending.Actor) (orchestrator.Revocation, error)
+	RevokeAnswer(ctx context.Context, requestID string, by pending.Actor) (orchestrator.Revocation, error)
+	RevokeFound(ctx context.Context, g pending.Grant, by pending.Actor) (orchestrator.Revocation, error)
+	FoundGrants(ctx context.Context) (orchestrator.Found, error)
+	Vitals(sessionID string) (orchestrator.Vitals, bool)
+	Environment(ctx context.Context) orchestrator.Environment
+	LookAt(ctx context.Context, sessionID, path string) (orchestrator.Look, error)
+	PermissionRules(ctx context.Context, sessionID string) ([]orchestrator.SettingsRules, error)
+	Bounds(ctx context.Context) (*project.Bounds, []project.Taken, error)
+	LimitsChanged()
+	TrustedFolders(ctx context.Context) ([]orchestrator.TrustedFolder, error)
+	Distrust(ctx context.Context, folder, digest string, by pending.Actor) (known bool, err error)
+	SavedSessions(ctx context.Context) ([]orchestrator.SavedSession, error)
+	SavedSession(sessionID string) (orchestrator.SavedSession, error)
+	SavedTranscript(sessionID string, before int64) (orchestrator.SavedPage, error)
+	Folders(ctx context.Context, userID string, s workspace.Search) (workspace.Listing, error)
+}
+
+// Options configures a [Server]. What may be nil says so; the rest is required.
+type Options struct {
+	Store     Store
+	Requests  Requests
+	Driver    Driver
+	Live      Live
+	Guard     *access.Guard
+	Rules     *decision.Rules
+	Commands  *command.Executor
+	Refusals  *refusal.Table
+	Directory *account.Directory
+	// Attachments holds uploaded files. Nil where none is taken.
+	Attachments *attachment.Shelf
+	// Alerts alerts people outside the app. It may be nil.
+	Alerts *alert.Alerter
+	// Settings are what the server runs with; nil when there are none to show.
+	Settings Settings
+	// Bell is rung after a change that a handler made itself.
+	Bell session.Bell
+	// App serves the web app at every path without a route. It may be nil.
+	App http.Handler
+	// Agents are the handlers for agents by path, such as "/mcp". What they get has
+	// passed the checks of host, query and origin. They authenticate by themselves, and
+	// must accept no credential of a person. It may be nil.
+	Agents map[string]http.Handler
+	// AllowedHosts are the names under which browsers may reach the server, with or
+	// without a port, compared exactly. The loopback names are always allowed. See
+	// [Server.SetAllowedHosts].
+	AllowedHosts []string
+	// TLS says that browsers reach the server by https.
+	TLS bool
+	// PublicURL is the address under which browsers reach the server through a
+	// proxy, as [ParsePublicURL] returns it; its host is allowed. It may be "".
+	PublicURL string
+	// OIDC is the identity provider at which people sign in; it may be nil. It needs
+	// PublicURL, to which it sends browsers back.
+	OIDC *OIDC
+	// TrustedProxies are those whose X-Forwarded-For is believed. No other forwarded
+	// header is ever read: the proxy passes Host on as it came.
+	TrustedProxies []netip.Prefix
+	// ProxiesOnly refuses everybody else who does not come from this machine.
+	ProxiesOnly bool
+	// SignInLimits bound failed sign-ins; zero for [account.DefaultLimits].
+	SignInLimits account.Limits
+	// NoSetUp keeps the web app from beginning with a page that makes the first
+	// admin, as for a demo.
+	NoSetUp bool
+	Version string
+	NodeID  string
+	Log     *slog.Logger
+}
+
+// Server serves HTTP. It is an http.Handler.
+type Server struct {
+	o          Options
+	limiter    account.SignInLimiter
+	ceremonies *ceremonies
+	handler    http.Handler
+	started    time.Time
+	refused    atomic.Int64             // requests
+	faults     atomic.Int64             // requests that failed inside the server
+	hosts      atomic.Pointer[[]string] // that are allowed
+}
+
+// New returns a server.
+func New(o Options) *Server {
+	s := &Server{o: o, ceremonies: newCeremonies(), started: time.Now()}
+	s.SetAllowedHosts(o.AllowedHosts)
+	s.limiter.SetLimits(o.SignInLimits)
+	s.handler = s.edges(s.mux())
+	return s
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// loopbackNames are the names of this machine that are always allowed.
+var loopbackNames = []string{"127.0.0.1", "localhost", "::1"}
+
+// SetAllowedHosts changes Options.AllowedHosts for the requests to come.
+func (s *Server) SetAllowedHosts(hosts []string) {
+	all := append(slices.Clone(loopbackNames), hosts...)
+	if public := s.publicHost(); public != "" {
+		all = append(all, public)
+	}
+	s.hosts.Store(&all)
+}

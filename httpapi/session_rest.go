@@ -1,0 +1,220 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// Sizes of a page.
+const (
+	maxSessions   = 200
+	maxTranscript = 500
+	transcriptDef = 200
+)
+
+func (s *Server) postSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	c := new(wire.CreateSession)
+	if err := decodeBody(r, c); err != nil {
+		return err
+	}
+	s.answerCommand(w, r, "create_session", c, who, http.StatusCreated)
+	return nil
+}
+
+func (s *Server) getSessions(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	query := r.URL.Query()
+	limit, err := number(query.Get("limit"), "limit", 50, maxSessions)
+	if err != nil {
+		return err
+	}
+	book, err := s.o.Guard.Book(r.Context())
+	if err != nil {
+		return err
+	}
+	page, next, err := s.o.Store.Sessions(r.Context(), session.Query{
+		Hidden: book.Hidden(access.Person(who)), Text: query.Get("q"), Archived: query.Get("archived") == "true", Cursor: query.Get("cursor"), Limit: int(limit),
+	})
+	if err != nil {
+		return err
+	}
+	list := wire.SessionList{Sessions: make([]wire.Session, 0, len(page)), Next: wire.OrNull(next)}
+	for _, ses := range page {
+		// A project that was made since the book was read has members, too.
+		if book.May(access.Person(who), project.See, access.PlaceOf(ses)) == nil {
+			list.Sessions = append(list.Sessions, wireSession(ses, book, access.Person(who)))
+		}
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+// number reads a limit or cursor of a query.
+func number(text, name string, otherwise, most int64) (int64, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, refusal.Field(name, "The parameter "+strconv.Quote(name)+" must be a number from 0 on.")
+	}
+	return min(n, most), nil
+}
+
+func (s *Server) getSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	id := r.PathValue("id")
+	ses, _, err := s.o.Guard.Session(r.Context(), who, project.See, id)
+	if err != nil {
+		return err
+	}
+	state, err := s.o.Store.ProcessState(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	book, err := s.o.Guard.Book(r.Context())
+	if err != nil {
+		return err
+	}
+	out := wireSession(ses, book, access.Person(who))
+	ws := wire.NewProcessState(state, access.PlaceOfProcess(state), book, access.Person(who), s.o.Rules.Levels)
+	out.ProcessState = &ws
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) patchSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var p wire.SessionPatch
+	if err := readBody(r, &p); err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if _, _, err := s.o.Guard.Session(r.Context(), who, project.Tend, id); err != nil {
+		return err
+	}
+	book, err := s.o.Guard.Book(r.Context())
+	if err != nil {
+		return err
+	}
+	ses, err := s.o.Store.UpdateSession(context.WithoutCancel(r.Context()), id, session.Patch{Title: p.Title, Archived: p.Archived})
+	if err != nil {
+		return err
+	}
+	s.o.Bell.Ring(id)
+	writeJSON(w, http.StatusOK, wireSession(ses, book, access.Person(who)))
+	return nil
+}
+
+func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
+	defer cancel()
+	id := r.PathValue("id")
+	ses, _, err := s.o.Guard.Session(ctx, who, project.End, id)
+	if err != nil {
+		return err
+	}
+	s.o.Live.Deleting(id, ses.InProject)
+	if err := s.o.Driver.Delete(ctx, id); err != nil && !errors.Is(err, session.ErrNotFound) {
+		return err
+	}
+	s.o.Bell.Ring(id)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	query := r.URL.Query()
+	after, err := number(query.Get("after"), "after", 0, wire.MaxSafeInteger)
+	if err != nil {
+		return err
+	}
+	limit, err := number(query.Get("limit"), "limit", transcriptDef, maxTranscript)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if _, _, err := s.o.Guard.Session(r.Context(), who, project.See, id); err != nil {
+		return err
+	}
+	page, err := s.o.Store.Transcript(r.Context(), id, after, max(int(limit), 1))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, wire.TranscriptPage{Items: wire.NewItems(page.Items), Next: page.Next, More: page.More, Total: page.Total})
+	return nil
+}
+
+// getMessages lists what waits until Claude is done.
+func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	id := r.PathValue("id")
+	if _, _, err := s.o.Guard.Session(r.Context(), who, project.See, id); err != nil {
+		return err
+	}
+	queue, err := s.o.Store.QueuedMessages(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	list := wire.MessageList{Messages: make([]wire.QueuedMessage, 0, len(queue))}
+	for _, m := range queue {
+		q := wire.QueuedMessage{MessageID: m.MessageID, Text: m.Text, Attachments: []session.AttachmentInfo{}, By: m.By.Name, CreatedAt: wire.Seconds(m.CreatedAt)}
+		for _, a := range m.Attachments {
+			q.Attachments = append(q.Attachments, a.Info())
+		}
+		list.Messages = append(list.Messages, q)
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+// deleteMessage takes back a message that Claude has not got yet.
+func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
+	defer cancel()
+	id := r.PathValue("id")
+	if _, _, err := s.o.Guard.Session(ctx, who, project.Tend, id); err != nil {
+		return err
+	}
+	removed, err := s.o.Driver.Unqueue(ctx, id, r.PathValue("message_id"))
+	if err != nil {
+		return err
+	}
+	if !removed {
+		return refusal.New(http.StatusConflict, "not_queued", "This message does not wait any longer: Claude has it, or somebody took it back.")
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) getEnvironment(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	e := s.o.Driver.Environment(r.Context())
+	roots := e.WorkspaceRoots
+	if roots == nil {
+		roots = []string{}
+	}
+	writeJSON(w, http.StatusOK, wire.Environment{
+		Claude:        wire.ClaudeInfo{Path: e.ClaudePath, Version: e.ClaudeVersion, SignedIn: e.SignedIn, Problem: wire.OrNull(e.Problem)},
+		DemoAvailable: e.DemoAvailable, WorkspaceRoots: roots, Home: e.Home,
+	})
+	return nil
+}
+
+func wireSession(s session.Session, book *project.Book, who project.Person) wire.Session {
+	tools := s.AllowedTools
+	if tools == nil {
+		tools = []string{}
+	}
+	in := access.PlaceOf(s)
+	return wire.Session{
+		SessionID: s.SessionID, ProjectID: wire.ProjectID(s.InProject, s.ProjectID), ProjectName: wire.ProjectName(book, in), Rights: wire.Rights(book, who, in), Title: s.Title, CWD: s.CWD, Model: s.Model,
+		PermissionMode: s.PermissionMode, AllowedTools: tools, Archived: s.Archived, Demo: s.Demo, Kind: s.Kind,
+		CreatedAt: wire.Seconds(s.CreatedAt), UpdatedAt: wire.Seconds(s.UpdatedAt), Items: s.Items,
+	}
+}

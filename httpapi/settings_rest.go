@@ -1,0 +1,44 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// Settings are what the server runs with. Errors of Change are an
+// [orchestrator.InvalidError] for a value that does not fit, and
+// [account.ErrNotFound] for what cannot be changed here.
+type Settings interface {
+	List(ctx context.Context) ([]wire.SettingInfo, error)
+	Change(ctx context.Context, name, value string, by account.Identity) error
+}
+
+func (s *Server) getSettings(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	list := wire.SettingList{Settings: []wire.SettingInfo{}}
+	if s.o.Settings != nil {
+		found, err := s.o.Settings.List(r.Context())
+		if err != nil {
+			return err
+		}
+		list.Settings = append(list.Settings, found...)
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (s *Server) patchSettings(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body wire.SettingChange
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if s.o.Settings == nil {
+		return account.ErrNotFound
+	}
+	if err := s.o.Settings.Change(context.WithoutCancel(r.Context()), body.Name, body.Value, who); err != nil {
+		return err
+	}
+	return s.getSettings(w, r, who)
+}

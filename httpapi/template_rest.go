@@ -1,0 +1,98 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+func (s *Server) getTemplates(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	list, err := s.o.Store.Templates(r.Context(), who.User.UserID)
+	if err != nil {
+		return err
+	}
+	all := wire.TemplateList{Templates: make([]wire.Template, 0, len(list))}
+	for _, t := range list {
+		all.Templates = append(all.Templates, wire.Template{TemplateID: t.TemplateID, Name: t.Name, Place: t.Place, Text: t.Text, Uses: t.Uses, UsedAt: wire.Seconds(t.UsedAt)})
+	}
+	writeJSON(w, http.StatusOK, all)
+	return nil
+}
+
+func (s *Server) postTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body wire.TemplateText
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	place := body.Place
+	if place == "" {
+		place = account.ReasonPlace
+	}
+	if body.Name == nil {
+		if err := s.o.Commands.Learn(r.Context(), who, place, body.Text); err != nil {
+			return err
+		}
+		return s.getTemplates(w, r, who)
+	}
+	name, text := strings.TrimSpace(*body.Name), strings.TrimSpace(body.Text)
+	switch {
+	case name == "":
+		return refusal.Field("name", "A template needs a name.")
+	case text == "":
+		return refusal.Field("text", "A template needs a text.")
+	}
+	err := s.o.Store.KeepTemplate(r.Context(), account.Template{
+		UserID: who.User.UserID, TemplateID: uuid.NewString(), Name: name, Place: place, Text: text, UsedAt: time.Now(),
+	})
+	if errors.Is(err, account.ErrTooMany) {
+		return refusal.Field("name", fmt.Sprintf("You have %d templates of your own already. Remove one first.", account.MaxOwnTemplates))
+	}
+	if err != nil {
+		return err
+	}
+	return s.getTemplates(w, r, who)
+}
+
+func (s *Server) patchTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var body wire.TemplateText
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	if strings.TrimSpace(body.Text) == "" {
+		return refusal.Field("text", "A template needs a text.")
+	}
+	name := ""
+	if body.Name != nil {
+		name = strings.TrimSpace(*body.Name)
+	} else {
+		list, err := s.o.Store.Templates(r.Context(), who.User.UserID)
+		if err != nil {
+			return err
+		}
+		for _, t := range list {
+			if t.TemplateID == r.PathValue("id") {
+				name = t.Name
+			}
+		}
+	}
+	if err := s.o.Store.ChangeTemplate(r.Context(), who.User.UserID, r.PathValue("id"), name, strings.TrimSpace(body.Text)); err != nil {
+		return err
+	}
+	return s.getTemplates(w, r, who)
+}
+
+func (s *Server) deleteTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	if err := s.o.Store.ChangeTemplate(r.Context(), who.User.UserID, r.PathValue("id"), "", ""); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,81 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// Whoever may start a session in a folder could have Claude read what was said
+// there, so they may see it here; nobody else.
+
+func (s *Server) mayTakeUp(ctx context.Context, who account.Identity, saved orchestrator.SavedSession) bool {
+	return s.o.Guard.Start(ctx, who, saved.CWD, "default", nil) == nil
+}
+
+func (s *Server) getTerminalSessions(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	saved, err := s.o.Driver.SavedSessions(r.Context())
+	if err != nil {
+		return err
+	}
+	list := wire.TerminalSessionList{Sessions: []wire.TerminalSession{}}
+	may := map[string]bool{} // by folder
+	for _, one := range saved {
+		allowed, known := may[one.CWD]
+		if !known {
+			allowed = s.mayTakeUp(r.Context(), who, one)
+			may[one.CWD] = allowed
+		}
+		if allowed {
+			list.Sessions = append(list.Sessions, wireTerminalSession(one))
+		}
+	}
+	writeJSON(w, http.StatusOK, list)
+	return nil
+}
+
+func wireTerminalSession(s orchestrator.SavedSession) wire.TerminalSession {
+	return wire.TerminalSession{SessionID: s.SessionID, Title: s.Title, CWD: s.CWD, ChangedAt: wire.Seconds(s.ChangedAt), Size: s.Size, Running: s.Running}
+}
+
+func (s *Server) terminalSession(r *http.Request, who account.Identity) (orchestrator.SavedSession, error) {
+	saved, err := s.o.Driver.SavedSession(r.PathValue("id"))
+	if err == nil && !s.mayTakeUp(r.Context(), who, saved) {
+		err = session.ErrNotFound
+	}
+	return saved, err
+}
+
+func (s *Server) getTerminalSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	saved, err := s.terminalSession(r, who)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, wireTerminalSession(saved))
+	return nil
+}
+
+func (s *Server) getTerminalTranscript(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	before, err := number(r.URL.Query().Get("before"), "before", -1, wire.MaxSafeInteger)
+	if err != nil {
+		return err
+	}
+	saved, err := s.terminalSession(r, who)
+	if err != nil {
+		return err
+	}
+	page, err := s.o.Driver.SavedTranscript(saved.SessionID, before)
+	if err != nil {
+		return err
+	}
+	out := wire.TerminalPage{Items: wire.NewItems(page.Items)}
+	if page.Before > 0 {
+		out.Before = &page.Before
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}

@@ -1,0 +1,72 @@
+package apitest
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+// Pipes is a listener whose connections are in memory, so that time can stand
+// still around them: a write waits until the other end reads.
+type Pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+// NewPipes returns a listener to which only [Pipes.Dial] connects.
+func NewPipes() *Pipes { return &Pipes{conns: make(chan net.Conn), done: make(chan struct{})} }
+
+// Accept implements [net.Listener].
+func (p *Pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements [net.Listener].
+func (p *Pipes) Close() error { p.once.Do(func() { close(p.done) }); return nil }
+
+// Addr implements [net.Listener].
+func (p *Pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8787} }
+
+// Dial is the DialContext of a transport.
+func (p *Pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case p.conns <- theirs:
+		return ours, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// InBubble runs a test with a harness where time moves only when everybody waits.
+func InBubble(t *testing.T, test func(t *testing.T, h *Harness), change ...func(*Options)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h := Open(t, filepath.Join(t.TempDir(), "sayso.db"), change...)
+		p := NewPipes()
+		h.Web = &httptest.Server{URL: "http://127.0.0.1:8787", Listener: p, Config: &http.Server{Handler: h.Server}}
+		client := &http.Client{Transport: &http.Transport{DialContext: p.Dial}}
+		h.Client = client
+		served := make(chan struct{})
+		go func() { defer close(served); _ = h.Web.Config.Serve(p) }()
+		t.Cleanup(func() {
+			client.CloseIdleConnections()
+			_ = h.Web.Config.Close()
+			<-served
+		})
+		h.Run()
+		synctest.Wait()
+		test(t, h)
+	})
+}

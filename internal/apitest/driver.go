@@ -1,0 +1,295 @@
+package apitest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Driver stands for the orchestrator: it stores what it is told.
+type Driver struct {
+	harness   *Harness
+	Mu        sync.Mutex
+	done      []string // what was asked of it
+	Saved     []orchestrator.SavedSession
+	Writing   map[string]session.Live
+	Files     map[string]orchestrator.Look
+	fail      error         // returned by everything while set
+	BlockKill chan struct{} // Kill waits for it when set
+	Claude    orchestrator.Environment
+	Measured  map[string]orchestrator.Vitals // by session; set before the first call
+}
+
+func (d *Driver) note(format string, args ...any) error {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if d.fail != nil {
+		return d.fail
+	}
+	d.done = append(d.done, fmt.Sprintf(format, args...))
+	return nil
+}
+
+func (d *Driver) Calls() []string {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return append([]string(nil), d.done...)
+}
+
+func (d *Driver) FailWith(err error) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	d.fail = err
+}
+
+func (d *Driver) Start(ctx context.Context, r orchestrator.StartRequest) (string, error) {
+	folder := cmp.Or(r.CWD, "/w")
+	if r.Permit != nil {
+		if err := r.Permit(folder, r.PermissionMode); err != nil {
+			return "", err
+		}
+	}
+	if err := d.admit(ctx, "", folder, r.By.UserID); err != nil {
+		return "", err
+	}
+	consent := ""
+	if r.Consent != (orchestrator.Consent{}) {
+		consent = fmt.Sprintf(" consent=%+v", r.Consent)
+	}
+	if err := d.note("start %s %q demo=%v%s", r.SessionID, r.Prompt, r.Demo, consent); err != nil {
+		return "", err
+	}
+	now := time.Now()
+	err := d.harness.Store.CreateSession(ctx, session.Session{
+		SessionID: r.SessionID, Title: "t", CWD: folder, PermissionMode: "default", OwnerID: r.By.UserID, CreatedAt: now, UpdatedAt: now,
+	})
+	return r.SessionID, err
+}
+
+func (d *Driver) Send(ctx context.Context, m session.Message) error {
+	s, err := d.harness.Store.Session(ctx, m.SessionID)
+	if err != nil {
+		return err
+	}
+	if err := d.admit(ctx, m.SessionID, s.CWD, s.OwnerID); err != nil {
+		return err
+	}
+	if err := d.note("send %s %s %q %d", m.SessionID, m.MessageID, m.Text, len(m.Attachments)); err != nil {
+		return err
+	}
+	_, err = d.harness.Store.QueueMessage(ctx, m)
+	d.harness.Notifier.Ring(m.SessionID)
+	return err
+}
+
+func (d *Driver) Interrupt(_ context.Context, sessionID string, _ pending.Actor) error {
+	return d.note("interrupt %s", sessionID)
+}
+
+func (d *Driver) Kill(ctx context.Context, sessionID string, force bool, reason string) error {
+	if err := d.note("kill %s %v %s", sessionID, force, reason); err != nil {
+		return err
+	}
+	d.Mu.Lock()
+	block := d.BlockKill
+	d.Mu.Unlock()
+	if block != nil {
+		select {
+		case <-block:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (d *Driver) Unqueue(ctx context.Context, sessionID, messageID string) (bool, error) {
+	if err := d.note("unqueue %s %s", sessionID, messageID); err != nil {
+		return false, err
+	}
+	return d.harness.Store.RemoveQueued(ctx, messageID)
+}
+
+func (d *Driver) Resume(ctx context.Context, sessionID string, by pending.Actor) error {
+	if s, err := d.harness.Store.Session(ctx, sessionID); err == nil {
+		if err := d.admit(ctx, sessionID, s.CWD, s.OwnerID); err != nil {
+			return err
+		}
+	}
+	return d.note("resume %s by %s", sessionID, by.Name)
+}
+
+func (d *Driver) Fork(ctx context.Context, sessionID string, by pending.Actor) (string, error) {
+	if s, err := d.harness.Store.Session(ctx, sessionID); err == nil {
+		if err := d.admit(ctx, "", s.CWD, by.UserID); err != nil {
+			return "", err
+		}
+	}
+	return "forked-" + sessionID, d.note("fork %s", sessionID)
+}
+
+func (d *Driver) Delete(ctx context.Context, sessionID string) error {
+	if err := d.note("delete %s", sessionID); err != nil {
+		return err
+	}
+	return d.harness.Store.DeleteSession(ctx, sessionID)
+}
+
+// Bounds returns those of the store; a person for whom no other is set has
+// [Harness.UserLimits].
+func (d *Driver) Bounds(ctx context.Context) (*project.Bounds, []project.Taken, error) {
+	b, err := project.ReadBounds(ctx, d.harness.Store, d.harness.UserLimits, time.Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	states, err := d.harness.Store.ActiveProcesses(ctx)
+	var taken []project.Taken
+	for _, p := range states {
+		if p.Running() {
+			taken = append(taken, project.Taken{Folder: p.CWD, OwnerID: p.OwnerID, Memory: p.Memory})
+		}
+	}
+	return b, taken, err
+}
+
+// admit checks the limits, as the orchestrator does before it starts a process.
+func (d *Driver) admit(ctx context.Context, sessionID, folder, ownerID string) error {
+	if state, err := d.harness.Store.ProcessState(ctx, sessionID); err == nil && state.Running() {
+		return nil
+	}
+	b, taken, err := d.Bounds(ctx)
+	if err != nil {
+		return err
+	}
+	return b.Room(folder, ownerID, taken)
+}
+
+func (d *Driver) LimitsChanged() {}
+
+func (d *Driver) SetModel(_ context.Context, sessionID, model string) error {
+	return d.note("model %s %s", sessionID, model)
+}
+
+func (d *Driver) SetPermissionMode(_ context.Context, sessionID, mode string, _ pending.Actor) error {
+	return d.note("mode %s %s", sessionID, mode)
+}
+
+func (d *Driver) RevokeGrant(_ context.Context, grantID string, by pending.Actor) (orchestrator.Revocation, error) {
+	return orchestrator.Revocation{Grants: 1, Asking: 2}, d.note("revoke %s by %s", grantID, by.Name)
+}
+
+func (d *Driver) RevokeAnswer(_ context.Context, requestID string, by pending.Actor) (orchestrator.Revocation, error) {
+	return orchestrator.Revocation{Grants: 1}, d.note("revoke answer %s by %s", requestID, by.Name)
+}
+
+func (d *Driver) RevokeFound(_ context.Context, g pending.Grant, by pending.Actor) (orchestrator.Revocation, error) {
+	return orchestrator.Revocation{Grants: 1, Files: []string{"/w/.claude/settings.json"}}, d.note("revoke found %s by %s", g.Rule, by.Name)
+}
+
+func (d *Driver) FoundGrants(context.Context) (orchestrator.Found, error) {
+	g := pending.Grant{Kind: pending.GrantRule, Rule: "Bash(make *)", Scope: pending.ScopeProject, Folder: "/w"}
+	return orchestrator.Found{Grants: []orchestrator.FoundGrant{{Grant: g, File: "/w/.claude/settings.json"}}}, nil
+}
+
+func (d *Driver) TrustedFolders(context.Context) ([]orchestrator.TrustedFolder, error) {
+	return []orchestrator.TrustedFolder{{
+		Folder: "/w", Digest: "sha256:1", By: "Ada", At: time.Unix(10, 0),
+		Items: []orchestrator.FolderItem{{Kind: "hook", Danger: "runs", File: "/w/.claude/settings.json", Name: "Stop", Text: "touch a"}},
+	}}, nil
+}
+
+func (d *Driver) Distrust(_ context.Context, folder, digest string, by pending.Actor) (bool, error) {
+	if folder != "/w" || digest != "sha256:1" {
+		return false, nil
+	}
+	return true, d.note("distrust %s %s by %s", folder, digest, by.Name)
+}
+
+func (d *Driver) Vitals(sessionID string) (orchestrator.Vitals, bool) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	v, ok := d.Measured[sessionID]
+	return v, ok
+}
+
+func (d *Driver) Live(sessionID string) (session.Live, bool) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	l, ok := d.Writing[sessionID]
+	return l, ok
+}
+
+func (d *Driver) Write(sessionID, text string) {
+	d.Mu.Lock()
+	d.Writing[sessionID] = session.Live{Kind: session.ItemText, Text: text}
+	d.Mu.Unlock()
+	d.harness.Notifier.Ring(sessionID)
+}
+
+func (d *Driver) Environment(context.Context) orchestrator.Environment {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.Claude
+}
+
+// LookAt finds what a test put there.
+func (d *Driver) LookAt(_ context.Context, sessionID, path string) (orchestrator.Look, error) {
+	if err := d.note("look of %s at %s", sessionID, path); err != nil {
+		return orchestrator.Look{}, err
+	}
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	look, ok := d.Files[path]
+	if !ok {
+		look.State = workspace.FileMissing
+	}
+	return look, nil
+}
+
+func (d *Driver) PermissionRules(context.Context, string) ([]orchestrator.SettingsRules, error) {
+	return []orchestrator.SettingsRules{
+		{Source: "user", Allow: []string{"Bash(ls:*)", "Read"}, Deny: []string{"Bash(sudo:*)"}},
+		{Source: "project", Ask: []string{"Bash(git push:*)"}},
+	}, nil
+}
+
+func (d *Driver) Consent(_ context.Context, sessionID string, c orchestrator.Consent, by pending.Actor) error {
+	return d.note("consent %s %+v by %s", sessionID, c, by.Name)
+}
+
+func (d *Driver) SavedSessions(context.Context) ([]orchestrator.SavedSession, error) {
+	return d.Saved, nil
+}
+
+func (d *Driver) SavedSession(sessionID string) (orchestrator.SavedSession, error) {
+	for _, s := range d.Saved {
+		if s.SessionID == sessionID {
+			return s, nil
+		}
+	}
+	return orchestrator.SavedSession{}, session.ErrNotFound
+}
+
+func (d *Driver) SavedTranscript(_ string, before int64) (orchestrator.SavedPage, error) {
+	return orchestrator.SavedPage{Items: []session.Item{{Key: "k", Seq: 1, Rev: 1, Kind: session.ItemText, Body: []byte(`{"text":"said"}`)}}, Before: max(before-1, 0)}, nil
+}
+
+// Folders lists the folders of a server whose only root is /w.
+func (d *Driver) Folders(_ context.Context, userID string, s workspace.Search) (workspace.Listing, error) {
+	if err := d.note("folders of %s: %q hidden=%v limit=%d", userID, s.Prefix, s.Hidden, s.Limit); err != nil {
+		return workspace.Listing{}, err
+	}
+	if s.Prefix != "" && !strings.HasPrefix(s.Prefix, "/w") {
+		return workspace.Listing{}, &orchestrator.InvalidError{Field: "prefix", Sentence: "It is outside."}
+	}
+	return workspace.Listing{Folders: []workspace.Folder{{Path: "/w/two", Recent: true}, {Path: "/w/one"}}, More: true}, nil
+}

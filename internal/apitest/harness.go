@@ -1,0 +1,495 @@
+// Package apitest runs both edges for browsers over a database, with a [Driver] that
+// stands for the orchestrator, and gives tests a client of REST and of the WebSocket.
+package apitest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/httpapi"
+	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/decision"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/wire"
+	"github.com/sayso-dev/sayso/wire/wiretest"
+	"github.com/sayso-dev/sayso/wsapi"
+)
+
+// Harness is a server with everything below it but Claude.
+type Harness struct {
+	T           testing.TB
+	Store       *sqlite.Store
+	Registry    *pending.Registry
+	Driver      *Driver
+	Attachments *attachment.Shelf
+	Directory   *account.Directory
+	Admin       account.User
+	Notifier    *Notifier
+	Hub         *wsapi.Hub
+	Rules       *decision.Rules
+	Server      *httpapi.Server
+	Web         *httptest.Server // nil without sockets
+	Client      *http.Client     // of web
+	UserLimits  project.Limits   // of each person
+
+	mu     sync.Mutex // protects following
+	Tokens map[account.Role]string
+}
+
+// Options configures the parts of a [Harness]: the HTTP edge, which it embeds, and what
+// differs for commands and the hub. The harness sets their guard, rules and log.
+type Options struct {
+	httpapi.Options
+	Command command.Options
+	Hub     wsapi.Options
+}
+
+// Notifier tells everybody who listens.
+type Notifier struct {
+	mu        sync.Mutex
+	listeners []func(string)
+}
+
+func (b *Notifier) Listen(f func(string)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.listeners = append(b.listeners, f)
+}
+
+func (b *Notifier) Ring(sessionID string) {
+	b.mu.Lock()
+	listeners := b.listeners
+	b.mu.Unlock()
+	for _, f := range listeners {
+		f(sessionID)
+	}
+}
+
+// New returns a harness whose hub runs until the test ends.
+func New(t testing.TB, change ...func(*Options)) *Harness {
+	t.Helper()
+	h := Open(t, filepath.Join(t.TempDir(), "sayso.db"), change...)
+	h.Web = httptest.NewServer(CheckStatuses(t, h.Server))
+	h.Client = h.Web.Client()
+	t.Cleanup(h.Web.Close)
+	h.Run()
+	for h.Call("GET", "/readyz", nil).Status != http.StatusOK {
+		runtime.Gosched() // Run is on its way
+	}
+	return h
+}
+
+// Open returns a harness on a database without running anything.
+func Open(t testing.TB, path string, change ...func(*Options)) *Harness {
+	t.Helper()
+	h := &Harness{T: t, Notifier: &Notifier{}, Tokens: map[account.Role]string{}}
+	var err error
+	if h.Store, err = sqlite.Open(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	h.Registry = pending.NewRegistry(h.Store, h.Notifier)
+	h.Driver = &Driver{harness: h, Writing: map[string]session.Live{}}
+	h.Directory = account.NewDirectory(h.Store)
+	if h.Admin, err = h.Directory.Prepare(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	shelf, err := attachment.Open(filepath.Join(filepath.Dir(path), "attachments"), h.Store, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = shelf.Close() })
+	h.Attachments = shelf
+	key, err := alert.OpenKey(filepath.Join(filepath.Dir(path), "push-key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	alerts := alert.New(alert.Options{Store: h.Store, Key: key, Private: true, Log: log})
+	o := Options{
+		Options: httpapi.Options{
+			Store: h.Store, Requests: h.Registry, Driver: h.Driver, Directory: h.Directory, Bell: h.Notifier,
+			Refusals: &refusal.Table{}, Attachments: shelf, Alerts: alerts,
+			App:     http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<title>sayso</title>") }),
+			Version: "0.0.0-test", NodeID: "node-1", Log: log,
+		},
+		Command: command.Options{Store: h.Store, Requests: h.Registry, Driver: h.Driver, Attachments: shelf},
+		Hub:     wsapi.Options{Store: h.Store, Processes: h.Driver, People: h.Directory, Alerts: alerts},
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	guard := access.NewGuard(h.Store, h.Directory, project.Disk{})
+	h.Rules = decision.New(guard, h.Directory, nil)
+	o.Command.Guard, o.Command.Rules, o.Command.Refusals, o.Command.Log = guard, h.Rules, o.Refusals, o.Log
+	commands := command.New(o.Command)
+	o.Hub.Guard, o.Hub.Rules, o.Hub.Commands, o.Hub.Refusals = guard, h.Rules, commands, o.Refusals
+	o.Hub.Version, o.Hub.NodeID, o.Hub.Log = o.Version, o.NodeID, o.Log
+	h.Hub = wsapi.New(o.Hub)
+	o.Guard, o.Rules, o.Commands, o.Live = guard, h.Rules, commands, h.Hub
+	h.Server = httpapi.New(o.Options)
+	h.Notifier.Listen(h.Hub.Touch)
+	h.Notifier.Listen(h.Registry.Wake)
+	return h
+}
+
+// Run runs the hub until the test ends.
+func (h *Harness) Run() {
+	h.T.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.Hub.Run(ctx) }()
+	h.T.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			h.T.Error(err)
+		}
+	})
+}
+
+// Token returns an API token of a user of this role.
+func (h *Harness) Token(role account.Role) string {
+	h.T.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t, ok := h.Tokens[role]; ok {
+		return t
+	}
+	_, secret, err := h.Directory.CreateToken(h.T.Context(), h.Admin, string(role)+"-user", role, 0)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	h.Tokens[role] = secret
+	return secret
+}
+
+// AuditEntries are the entries of the audit trail whose what begins so.
+func (h *Harness) AuditEntries(what string) (list []account.AuditEntry, err error) {
+	err = account.WalkAudit(h.T.Context(), h.Store, func(e account.AuditEntry) error {
+		if strings.Contains(string(e.Body), `"what":"`+what) {
+			list = append(list, e)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// SignedIn is the sign-in that an answer made: its cookie with its page key.
+func SignedIn(a Response) RequestOption {
+	cookie, _, _ := strings.Cut(a.Header.Get("Set-Cookie"), ";")
+	return func(r *http.Request) {
+		r.Header.Set("Cookie", cookie)
+		WithPageKey(a)(r)
+	}
+}
+
+// WithPageKey adds the page key of a sign-in, if an answer has one.
+func WithPageKey(a Response) RequestOption {
+	var me wire.Me
+	_ = json.Unmarshal(a.Body, &me)
+	return func(r *http.Request) {
+		if me.PageKey != "" {
+			r.Header.Set("X-Sayso-Page-Key", me.PageKey)
+		}
+	}
+}
+
+// Cookie signs the admin in.
+func (h *Harness) Cookie() RequestOption {
+	h.T.Helper()
+	link, err := h.Directory.NewSignInLink(h.T.Context(), h.Admin.UserID)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	a := h.Call("POST", "/api/login", map[string]string{"token": link}, Anonymous)
+	if a.Status != http.StatusOK {
+		h.T.Fatalf("sign in: got %d %s", a.Status, a.Body)
+	}
+	return SignedIn(a)
+}
+
+// NewSession stores a session with a running process and returns its id.
+func (h *Harness) NewSession(title string) string {
+	h.T.Helper()
+	id := uuid.NewString()
+	now := time.Now()
+	err := h.Store.CreateSession(h.T.Context(), session.Session{
+		SessionID: id, ProjectID: "project", Title: title, CWD: "/work/" + title, PermissionMode: "default",
+		OwnerID: h.Admin.UserID, CreatedAt: now, UpdatedAt: now,
+	})
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	h.SetState(id, session.AssistantTurn)
+	return id
+}
+
+// SetState writes the state of a session's process and rings.
+func (h *Harness) SetState(id string, state session.State) {
+	h.T.Helper()
+	now := time.Now()
+	_, err := h.Store.SaveProcess(h.T.Context(), session.ProcessState{
+		SessionID: id, State: state, StartedAt: now, StateChangedAt: now, PermissionMode: "default",
+		NodeID: "node-1", PID: 4711, ProcessID: "process",
+	})
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	h.Notifier.Ring(id)
+}
+
+// Ask asks a question in a session until the test ends, and returns the stored
+// request and a channel that receives it once it is answered.
+func (h *Harness) Ask(sessionID, askerID string, change func(*pending.Request)) (pending.Request, <-chan pending.Request) {
+	h.T.Helper()
+	input := json.RawMessage(`{"command":"touch ` + askerID + `"}`)
+	r := pending.Request{
+		RequestID: pending.NewRequestID(sessionID, "process", askerID), SessionID: sessionID,
+		RequestType: pending.ToolApproval, Source: pending.SourceClaude, AskerRequestID: askerID,
+		ToolName: "Bash", ToolInput: input,
+	}
+	if change != nil {
+		change(&r)
+	}
+	r.InputHash = pending.HashInput(r.ToolInput)
+	ctx, cancel := context.WithCancel(context.Background())
+	answered := make(chan pending.Request, 1)
+	opened := make(chan struct{})
+	var once sync.Once
+	h.Notifier.Listen(func(id string) {
+		if id == sessionID {
+			once.Do(func() { close(opened) })
+		}
+	})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		got, err := h.Registry.Ask(ctx, r)
+		if err == nil {
+			answered <- got
+		}
+	}()
+	<-opened
+	h.T.Cleanup(func() { cancel(); <-done })
+	return r, answered
+}
+
+// AsQuestions makes a request an AskUserQuestion.
+func AsQuestions(r *pending.Request) {
+	q := wiretest.QuestionRequest()
+	r.RequestType, r.ToolName, r.ToolInput, r.Form = q.RequestType, q.ToolName, q.ToolInput, q.Form
+}
+
+// Response is what came back from REST.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+func (a Response) Decode(t testing.TB, v any) {
+	t.Helper()
+	if err := json.Unmarshal(a.Body, v); err != nil {
+		t.Fatalf("body %q: %v", a.Body, err)
+	}
+}
+
+// Refusal returns the error of a refusal.
+func (a Response) Refusal(t testing.TB) wire.ErrorBody {
+	t.Helper()
+	var r wire.Refusal
+	a.Decode(t, &r)
+	return r.Error
+}
+
+type RequestOption func(*http.Request)
+
+var Anonymous RequestOption = func(*http.Request) {}
+
+func Bearer(token string) RequestOption {
+	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
+}
+
+func Header(name, value string) RequestOption {
+	return func(r *http.Request) { r.Header.Set(name, value) }
+}
+
+// Call sends one request; body may be nil, text or something to encode.
+func (h *Harness) Call(method, path string, body any, ways ...RequestOption) Response {
+	h.T.Helper()
+	var reader io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		reader = strings.NewReader(b)
+	default:
+		reader = bytes.NewReader(wire.Encode(b))
+	}
+	base := "http://127.0.0.1:8787"
+	if h.Web != nil {
+		base = h.Web.URL
+	}
+	r, err := http.NewRequestWithContext(h.T.Context(), method, base+path, reader)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, w := range ways {
+		w(r)
+	}
+	if h.Web == nil {
+		rec := httptest.NewRecorder()
+		r.RequestURI = path
+		if r.RemoteAddr == "" {
+			r.RemoteAddr = "127.0.0.1:50000"
+		}
+		r.URL.Host, r.URL.Scheme = "", ""
+		if r.Header.Get("X-Absolute") != "" {
+			r.URL.Host, r.URL.Scheme = r.Host, "http"
+		}
+		if r.Body == nil {
+			r.Body = http.NoBody
+		}
+		CheckStatuses(h.T, h.Server).ServeHTTP(rec, r)
+		return Response{rec.Code, rec.Header(), rec.Body.Bytes()}
+	}
+	resp, err := h.Client.Do(r)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return Response{resp.StatusCode, resp.Header, data}
+}
+
+// CallAs calls with the token of a role.
+func (h *Harness) CallAs(role account.Role, method, path string, body any, ways ...RequestOption) Response {
+	h.T.Helper()
+	return h.Call(method, path, body, append([]RequestOption{Bearer(h.Token(role))}, ways...)...)
+}
+
+// Allow is the body of an approval.
+func Allow(r pending.Request) map[string]any {
+	return map[string]any{"session_id": r.SessionID, "request_id": r.RequestID, "request_type": "tool_approval", "input_hash": r.InputHash, "decision": "allow"}
+}
+
+func Deny(r pending.Request, message string) map[string]any {
+	m := Allow(r)
+	m["decision"], m["message"] = "deny", message
+	return m
+}
+
+// AppendText writes n items of text into a transcript and notifies.
+func (h *Harness) AppendText(sessionID string, n int, text string) {
+	h.T.Helper()
+	var items []session.Item
+	for range n {
+		items = append(items, session.Item{Key: uuid.NewString(), At: time.Now(), Kind: session.ItemText, Body: wire.Encode(session.TextBody{Text: text})})
+	}
+	if err := h.Store.PutItems(h.T.Context(), sessionID, items); err != nil {
+		h.T.Fatal(err)
+	}
+	h.Notifier.Ring(sessionID)
+}
+
+// CheckRefusal checks a response against what every refusal must be.
+func CheckRefusal(t *testing.T, got Response, status int, code string) {
+	t.Helper()
+	if got.Status != status {
+		t.Fatalf("got %d %s, want %d", got.Status, got.Body, status)
+	}
+	e := got.Refusal(t)
+	if e.Code != code {
+		t.Errorf("got code %q, want %q", e.Code, code)
+	}
+	if m := []rune(e.Message); len(m) == 0 || !unicode.IsUpper(m[0]) && m[0] != '“' || !strings.ContainsRune(".?…", m[len(m)-1]) {
+		t.Errorf("message is no sentence: %q", e.Message)
+	}
+	if status == 405 && got.Header.Get("Allow") == "" {
+		t.Error("405 without Allow")
+	}
+	for _, name := range []string{"Access-Control-Allow-Origin", "Set-Cookie"} {
+		if v := got.Header.Get(name); v != "" {
+			t.Errorf("a refusal carries %s: %s", name, v)
+		}
+	}
+	CheckHeaders(t, got)
+}
+
+// CommandRoles returns the role that each command needs.
+func CommandRoles() map[string]string {
+	roles := map[string]string{}
+	for _, kind := range command.Kinds() {
+		spec, _ := command.Find(kind)
+		roles[kind] = string(spec.Role)
+	}
+	return roles
+}
+
+// CommandLimits returns the largest message of each command, in bytes.
+func CommandLimits() map[string]int64 {
+	limits := map[string]int64{}
+	for _, kind := range command.Kinds() {
+		spec, _ := command.Find(kind)
+		limits[kind] = spec.MaxBytes()
+	}
+	return limits
+}
+
+// CheckHeaders holds an answer against the headers that every answer carries.
+func CheckHeaders(t *testing.T, got Response) {
+	t.Helper()
+	csp := got.Header.Get("Content-Security-Policy")
+	for _, part := range []string{
+		"default-src 'self'", "script-src 'self'", "style-src 'self'", "worker-src 'self'", "connect-src 'self'",
+		"img-src 'self' blob: data:", "object-src 'none'", "base-uri 'none'", "frame-ancestors 'none'",
+		"require-trusted-types-for 'script'",
+	} {
+		if !slices.Contains(strings.Split(csp, "; "), part) {
+			t.Errorf("Content-Security-Policy lacks %q: %s", part, csp)
+		}
+	}
+	for name, want := range map[string]string{
+		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+	} {
+		if v := got.Header.Get(name); v != want {
+			t.Errorf("%s is %q, want %q", name, v, want)
+		}
+	}
+	if got.Header.Get("Permissions-Policy") == "" {
+		t.Error("no Permissions-Policy")
+	}
+}

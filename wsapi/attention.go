@@ -1,0 +1,32 @@
+package wsapi
+
+import (
+	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// looking tells the alerts what a tab shows.
+func (t *tab) looking(c *wire.Looking) {
+	if t.hub.o.Alerts == nil {
+		return
+	}
+	look := alert.Look{Looks: c.Looking}
+	if c.Showing != nil {
+		look.Showing = &alert.Showing{SessionID: c.Showing.SessionID, Inbox: c.Showing.Inbox}
+	}
+	t.hub.o.Alerts.Looking(t, t.who.User.UserID, look)
+}
+
+// left tells the alerts that a tab is gone.
+func (t *tab) left() {
+	if t.hub.o.Alerts != nil {
+		t.hub.o.Alerts.Left(t)
+	}
+}
+
+// noticed tells the alerts that a person knows that a request waits.
+func (t *tab) noticed(requestID string) {
+	if t.hub.o.Alerts != nil {
+		t.hub.o.Alerts.Noticed(t.who.User.UserID, requestID)
+	}
+}
