@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/httpapi"
+	"github.com/sayso-dev/sayso/internal/account"
 )
 
 const auditUsage = `usage:

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sayso-dev/sayso/httpapi"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/oidc"
-	"github.com/sayso-dev/sayso/httpapi"
 )
 
 // oidcSettings say at which identity provider people sign in.

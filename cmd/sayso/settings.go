@@ -15,9 +15,9 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/sayso-dev/sayso/httpapi"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/orchestrator"
-	"github.com/sayso-dev/sayso/httpapi"
 )
 
 // settings is what the server runs with. settingsTable says how each of them is set.
