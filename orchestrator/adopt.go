@@ -165,7 +165,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 			}
 		}
 		if heard {
-			p.state.memo.Answered[r.AskerToolUseID] = answered{RequestID: r.RequestID, ToolName: r.ToolName, At: r.Resolution.At}
+			p.state.memo.Answered = p.state.memo.Answered.with(answered{ToolUseID: r.AskerToolUseID, RequestID: r.RequestID, ToolName: r.ToolName, At: r.Resolution.At})
 			p.recallAllowed(r)
 		}
 	}

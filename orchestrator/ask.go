@@ -58,7 +58,7 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 	}
 	if byPerson {
 		p.mu.Lock()
-		effects := p.transition(answerGiven{r.ToolUseID, answered{RequestID: settled.RequestID, ToolName: r.ToolName, At: time.Now()}})
+		effects := p.transition(answerGiven{answered{ToolUseID: r.ToolUseID, RequestID: settled.RequestID, ToolName: r.ToolName, At: time.Now()}})
 		if input, ok := transcript.InputAllowedBy(settled); ok {
 			p.queueItems(p.transcript.Allow(r.ToolUseID, input))
 		}

@@ -227,7 +227,7 @@ func (p *process) countGrantUse(call transcript.FinishedCall, m *claude.User) {
 		return
 	}
 	s := p.snapshot()
-	_, asked := s.memo.Answered[call.ToolUseID]
+	_, asked := s.memo.Answered.find(call.ToolUseID)
 	_, asking := s.inFlight[call.ToolUseID]
 	if asked || asking || s.row.PermissionMode == bypass {
 		return

@@ -48,7 +48,7 @@ func (p *process) measure(ctx context.Context, now time.Time, u usage, limits Li
 	p.mu.Lock()
 	e := sampled{at: now, usage: u, limits: limits, questions: len(p.questions), retrying: p.transcript.Retrying()}
 	e.tool, e.toolSince, _ = p.transcript.OldestCall(func(toolUseID string) (time.Time, bool) {
-		a, asked := p.state.memo.Answered[toolUseID]
+		a, asked := p.state.memo.Answered.find(toolUseID)
 		return a.At, asked
 	})
 	effects := p.transition(e)

@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 )
@@ -11,8 +10,8 @@ import (
 // memo is what a server that adopts the process must know besides the transcript. It
 // is stored with the position in the journal.
 type memo struct {
-	Answered map[string]answered `json:"answered"` // by tool_use id, until its result
-	Begun    bool                `json:"begun"`    // Claude knows the conversation
+	Answered answeredCalls `json:"answered"`
+	Begun    bool          `json:"begun"` // Claude knows the conversation
 	// Sending is the message for which the present turn was begun, "" when none was.
 	Sending string `json:"sending,omitempty"`
 	// Spoke is set once Claude has printed something in that turn.
@@ -21,13 +20,6 @@ type memo struct {
 	Ended string `json:"ended,omitempty"`
 	// SparedBy is the user id of whoever had Claude ask nobody; see endBypass.
 	SparedBy string `json:"spared_by,omitempty"`
-}
-
-// answered is a request whose answer was given to the CLI.
-type answered struct {
-	RequestID string    `json:"request_id"`
-	ToolName  string    `json:"tool_name"`
-	At        time.Time `json:"at"`
 }
 
 // storedMemo is the stored form: one object with the fields of both.
@@ -39,7 +31,7 @@ type storedMemo struct {
 
 // decodeMemo reads a stored memo, which may be empty.
 func decodeMemo(text []byte) (m storedMemo, err error) {
-	m.memo.Answered, m.Elicited = map[string]answered{}, map[string]*elicited{}
+	m.Elicited = map[string]*elicited{}
 	if len(text) == 0 {
 		return m, nil
 	}

@@ -32,7 +32,7 @@ func TestMemoKeepsItsStoredForm(t *testing.T) {
 			t.Errorf("%s is lost", name)
 		}
 	}
-	if len(after) != len(before) || m.Calls["t1"].Tool.ToolName != "Bash" || m.Answered["t1"].RequestID != "r1" || m.Elicited["e1"].abandoned == nil || *m.Cost != 7 {
+	if len(after) != len(before) || m.Calls["t1"].Tool.ToolName != "Bash" || m.Answered[0].ToolUseID != "t1" || m.Answered[0].RequestID != "r1" || m.Elicited["e1"].abandoned == nil || *m.Cost != 7 {
 		t.Errorf("got %s", again)
 	}
 }

@@ -90,7 +90,7 @@ func newProcess(o *Orchestrator, s session.Session, plan launchPlan) *process {
 		StartedAt: now, StateChangedAt: now, Model: s.Model, PermissionMode: s.PermissionMode,
 		ProcessID: p.processID, NodeID: o.o.NodeID, Demo: s.Demo,
 	}, unsaved: true, turnSince: now, lastActivity: now, startStored: s.Begun, earlierQuestions: plan.ContinueTurn || plan.Earlier}
-	p.state.memo = memo{Answered: map[string]answered{}, SparedBy: plan.By.UserID}
+	p.state.memo = memo{SparedBy: plan.By.UserID}
 	return p
 }
 

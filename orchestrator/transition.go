@@ -45,11 +45,8 @@ type (
 	memoChanged      struct{}
 	earlierQuestions struct{ open bool }
 	questionClosed   struct{ at time.Time }
-	answerGiven      struct {
-		toolUseID string
-		answered  answered
-	}
-	answerSent struct {
+	answerGiven      struct{ answered answered }
+	answerSent       struct {
 		toolUseID string
 		reached   bool
 	}
@@ -184,26 +181,26 @@ func transition(s state, e event) (state, []effect) {
 	case questionClosed:
 		s.lastActivity = e.at // while it waited for a person, it was not silent
 	case answerGiven:
-		s.memo.Answered = with(s.memo.Answered, e.toolUseID, e.answered)
-		s.inFlight = with(s.inFlight, e.toolUseID, false)
+		s.memo.Answered = s.memo.Answered.with(e.answered)
+		s.inFlight = with(s.inFlight, e.answered.ToolUseID, false)
 	case answerSent:
 		resultCame := s.inFlight[e.toolUseID]
 		s.inFlight = without(s.inFlight, e.toolUseID)
 		switch {
 		case !e.reached:
-			s.memo.Answered = without(s.memo.Answered, e.toolUseID)
+			s.memo.Answered = s.memo.Answered.without(e.toolUseID)
 		case resultCame:
 			return transition(s, resultReceived{e.toolUseID})
 		}
 	case answerDropped:
-		s.memo.Answered = without(s.memo.Answered, e.toolUseID)
+		s.memo.Answered = s.memo.Answered.without(e.toolUseID)
 	case resultReceived:
 		if _, sending := s.inFlight[e.toolUseID]; sending {
 			// A CLI whose input was closed also has a result, of its own making: whether
 			// the answer reached it is known once it was sent.
 			s.inFlight = with(s.inFlight, e.toolUseID, true)
-		} else if a, ok := s.memo.Answered[e.toolUseID]; ok {
-			s.memo.Answered = without(s.memo.Answered, e.toolUseID)
+		} else if a, ok := s.memo.Answered.find(e.toolUseID); ok {
+			s.memo.Answered = s.memo.Answered.without(e.toolUseID)
 			do(storeDelivery{a.RequestID, pending.Consumed})
 		}
 	case endRequested:

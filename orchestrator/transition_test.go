@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ func TestTransition(t *testing.T) {
 	received := func(c transcript.Change) messageReceived {
 		return messageReceived{change: c, at: at.Add(time.Second), offset: 90}
 	}
-	asked := answered{RequestID: "r1", ToolName: "Bash", At: at}
+	asked := answered{ToolUseID: "t1", RequestID: "r1", ToolName: "Bash", At: at}
 	call := transcript.FinishedCall{ToolUseID: "t1", ToolName: "Bash"}
 	for name, c := range map[string]struct {
 		from  state
@@ -92,20 +93,20 @@ func TestTransition(t *testing.T) {
 		},
 		"a message is taken back": {in(session.UserTurn), messageWithheld{"m1"}, func(s *state) { s.withheld = []string{"m1"} }, nil},
 		"an answer is consumed": {
-			state{memo: memo{Answered: map[string]answered{"t1": asked}}}, resultReceived{"t1"},
-			func(s *state) { s.memo.Answered = map[string]answered{} }, []effect{storeDelivery{"r1", pending.Consumed}},
+			state{memo: memo{Answered: answeredCalls{asked}}}, resultReceived{"t1"},
+			func(s *state) { s.memo.Answered = nil }, []effect{storeDelivery{"r1", pending.Consumed}},
 		},
 		"a result before its answer was sent waits": {
-			state{memo: memo{Answered: map[string]answered{"t1": asked}}, inFlight: map[string]bool{"t1": false}}, resultReceived{"t1"},
+			state{memo: memo{Answered: answeredCalls{asked}}, inFlight: map[string]bool{"t1": false}}, resultReceived{"t1"},
 			func(s *state) { s.inFlight = map[string]bool{"t1": true} }, nil,
 		},
 		"and counts once it was": {
-			state{memo: memo{Answered: map[string]answered{"t1": asked}}, inFlight: map[string]bool{"t1": true}}, answerSent{"t1", true},
-			func(s *state) { s.memo.Answered, s.inFlight = map[string]answered{}, map[string]bool{} }, []effect{storeDelivery{"r1", pending.Consumed}},
+			state{memo: memo{Answered: answeredCalls{asked}}, inFlight: map[string]bool{"t1": true}}, answerSent{"t1", true},
+			func(s *state) { s.memo.Answered, s.inFlight = nil, map[string]bool{} }, []effect{storeDelivery{"r1", pending.Consumed}},
 		},
 		"an answer that did not reach Claude is not consumed": {
-			state{memo: memo{Answered: map[string]answered{"t1": asked}}, inFlight: map[string]bool{"t1": true}}, answerSent{"t1", false},
-			func(s *state) { s.memo.Answered, s.inFlight = map[string]answered{}, map[string]bool{} }, nil,
+			state{memo: memo{Answered: answeredCalls{asked}}, inFlight: map[string]bool{"t1": true}}, answerSent{"t1", false},
+			func(s *state) { s.memo.Answered, s.inFlight = nil, map[string]bool{} }, nil,
 		},
 		"a person ends it": {
 			in(session.UserTurn), endRequested{"Ended by Ada.", true},
@@ -142,7 +143,7 @@ func TestTransition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			before := c.from
-			before.memo.Answered, before.inFlight = maps.Clone(c.from.memo.Answered), maps.Clone(c.from.inFlight)
+			before.memo.Answered, before.inFlight = slices.Clone(c.from.memo.Answered), maps.Clone(c.from.inFlight)
 			got, effects := transition(c.from, c.event)
 			if !reflect.DeepEqual(c.from, before) {
 				t.Errorf("the old state was changed to %+v", c.from)
@@ -175,7 +176,7 @@ func TestSampleAppliesLimits(t *testing.T) {
 		"retrying":        {session.AssistantTurn, nil, sampled{at: at.Add(2 * time.Minute), retrying: true}, usageJudged{stuck: "Waiting for the Claude API since 00:16:40 UTC: it was not to be reached, and Claude tries again."}},
 		"a person thinks": {session.AssistantTurn, nil, sampled{at: at.Add(30 * time.Hour), questions: 1}, usageJudged{}},
 		"an ignored answer": {
-			session.AssistantTurn, func(s *state) { s.memo.Answered = map[string]answered{"t1": {ToolName: "Bash", At: at}} },
+			session.AssistantTurn, func(s *state) { s.memo.Answered = answeredCalls{{ToolUseID: "t1", ToolName: "Bash", At: at}} },
 			sampled{at: at.Add(30 * time.Second)}, usageJudged{stuck: "Claude has not picked up the answer to Bash, which was delivered at 00:16:40 UTC. If this lasts, kill the session and resume it."},
 		},
 		"in good order": {session.AssistantTurn, nil, sampled{at: at.Add(time.Minute)}, usageJudged{}},

@@ -1,0 +1,69 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// answered is a request whose answer was given to the CLI.
+type answered struct {
+	ToolUseID string    `json:"-"`
+	RequestID string    `json:"request_id"`
+	ToolName  string    `json:"tool_name"`
+	At        time.Time `json:"at"`
+}
+
+// answeredCalls are the calls whose answer was given and whose result has not come. A
+// state shares its backing array with the state that follows it, so that an answer costs
+// no copy; only the newest state may grow it.
+type answeredCalls []answered
+
+func (c answeredCalls) find(toolUseID string) (answered, bool) {
+	i := c.index(toolUseID)
+	if i < 0 {
+		return answered{}, false
+	}
+	return c[i], true
+}
+
+func (c answeredCalls) index(toolUseID string) int {
+	return slices.IndexFunc(c, func(a answered) bool { return a.ToolUseID == toolUseID })
+}
+
+func (c answeredCalls) with(a answered) answeredCalls {
+	return append(c.without(a.ToolUseID), a)
+}
+
+func (c answeredCalls) without(toolUseID string) answeredCalls {
+	i := c.index(toolUseID)
+	if i < 0 {
+		return c
+	}
+	return slices.Concat(c[:i], c[i+1:])
+}
+
+// MarshalJSON writes an object by tool_use id: the form that earlier releases stored.
+func (c answeredCalls) MarshalJSON() ([]byte, error) {
+	byID := make(map[string]answered, len(c))
+	for _, a := range c {
+		byID[a.ToolUseID] = a
+	}
+	return json.Marshal(byID)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *answeredCalls) UnmarshalJSON(text []byte) error {
+	var byID map[string]answered
+	if err := json.Unmarshal(text, &byID); err != nil {
+		return err
+	}
+	*c = nil
+	for id, a := range byID {
+		a.ToolUseID = id
+		*c = append(*c, a)
+	}
+	slices.SortFunc(*c, func(a, b answered) int { return strings.Compare(a.ToolUseID, b.ToolUseID) })
+	return nil
+}
