@@ -131,6 +131,8 @@ func (w *stubOutput) ask(count int, gap time.Duration, file string, answers *buf
 			}
 		}
 		trips = append(trips, strconv.FormatInt(time.Since(started).Nanoseconds(), 10))
+		// The CLI runs the tool then; until its result the server keeps the answer in mind.
+		w.line(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"done"}]},"parent_tool_use_id":null,"session_id":%q,"uuid":"u"}`, w.ids, stubSession)
 		time.Sleep(gap)
 	}
 	return os.WriteFile(file, []byte(strings.Join(trips, "\n")), 0o600)

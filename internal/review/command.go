@@ -54,11 +54,11 @@ func ReadCommand(command, cwd string) Command { return Place{Dir: cwd}.ReadComma
 // ReadCommand reads a shell command that is to run in a place. It is of low risk only
 // when each part of it is known to only read files of the folder.
 func (p Place) ReadCommand(command string) Command {
-	out := findRisks(command, p.Dir)
+	out, file := parseRisks(command, p.Dir)
 	if out.Level != Low {
 		return out
 	}
-	if why := unproven(command, p); len(why) > 0 {
+	if why := unproven(command, file, p); len(why) > 0 {
 		out.Level, out.Marks = Medium, inOrder(append(out.Marks, why...))
 	}
 	return out
@@ -67,6 +67,12 @@ func (p Place) ReadCommand(command string) Command {
 // findRisks marks what can do harm in a command. What it calls low may still write
 // files and run programs of the project.
 func findRisks(command, cwd string) Command {
+	out, _ := parseRisks(command, cwd)
+	return out
+}
+
+// parseRisks is findRisks that also returns the syntax tree, nil if there is a problem.
+func parseRisks(command, cwd string) (Command, *syntax.File) {
 	w := newWalker(cwd)
 	w.hidden(command)
 	w.parse(command, nil, 0)
@@ -80,7 +86,7 @@ func findRisks(command, cwd string) Command {
 	out.Marks, out.Steps = w.marks, w.steps
 	out.Marks = inOrder(out.Marks)
 	out.Steps = out.Steps[:min(len(out.Steps), maxSteps)]
-	return out
+	return out, w.file
 }
 
 // inOrder sorts marks by where they begin and keeps as many as a tab is sent.
@@ -105,7 +111,7 @@ func (w *walker) firstWords(text string) []field {
 	if len(text) > MaxCommand/8 {
 		return nil
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	file, err := parseBash(text)
 	if err != nil || len(file.Stmts) == 0 {
 		return nil
 	}

@@ -17,8 +17,9 @@ type walker struct {
 	cwd  string // where the next command runs, "?" when that is computed
 
 	src   string
-	units []int  // of src: UTF-16 units before each byte; nil within a string
-	fixed *place // within a string: where that stands
+	file  *syntax.File // of the whole command
+	units []int        // of src: UTF-16 units before each byte; nil within a string
+	fixed *place       // within a string: where that stands
 	depth int
 
 	vars    map[string]string // what was assigned, where that is known
@@ -62,7 +63,7 @@ func (w *walker) parse(src string, at *place, depth int) found {
 	if at != nil {
 		*w.spent += len(src)
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
+	file, err := parseBash(src)
 	if err != nil {
 		w.unreadable("It is not a command that a shell would read as a whole.", at)
 		return found{}
@@ -71,7 +72,7 @@ func (w *walker) parse(src string, at *place, depth int) found {
 	inner := *w
 	inner.src, inner.fixed, inner.depth, inner.units = src, at, depth, nil
 	if at == nil {
-		inner.units = utf16Units(src)
+		w.file, inner.units = file, utf16Units(src)
 	}
 	f := inner.stmts(file.Stmts)
 	w.marks, w.steps, w.problem = inner.marks, inner.steps, cmp.Or(inner.problem, w.problem)
