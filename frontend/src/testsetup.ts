@@ -1,6 +1,7 @@
 import { afterEach, expect } from 'vitest'
 
-// What browsers have and jsdom has not.
+// What browsers have and jsdom has not. A test file that needs no page says `// @vitest-environment node`
+// in its first line: to make a page takes half a second.
 
 class Observer {
   observe(): void {}
@@ -35,14 +36,16 @@ Object.assign(globalThis, {
   IntersectionObserver: Intersections,
   matchMedia: () => ({ matches: false, addEventListener() {}, removeEventListener() {} }),
 })
-HTMLDialogElement.prototype.showModal ??= function (this: HTMLDialogElement) {
-  this.open = true
+if (typeof document !== 'undefined') {
+  HTMLDialogElement.prototype.showModal ??= function (this: HTMLDialogElement) {
+    this.open = true
+  }
+  HTMLDialogElement.prototype.close ??= function (this: HTMLDialogElement) {
+    this.open = false
+  }
+  Element.prototype.scrollTo ??= () => {}
+  Element.prototype.scrollIntoView ??= () => {}
 }
-HTMLDialogElement.prototype.close ??= function (this: HTMLDialogElement) {
-  this.open = false
-}
-Element.prototype.scrollTo ??= () => {}
-Element.prototype.scrollIntoView ??= () => {}
 
 // A warning of Vue fails the test that caused it.
 const vueWarnings: string[] = []

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { armedFrom, needsConfirmation, obstacle, STILL_MS, type Act, type Facts, type How, type Sight } from './decide'

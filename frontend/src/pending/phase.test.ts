@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { expect, test } from 'vitest'
 import type { Entry } from '@/wire/commands'
 import type { Ack } from '@/wire/messages.gen'

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { expect, test } from 'vitest'
 import type { Known } from '@/state/reducer'
 import type { Request } from '@/wire/messages.gen'

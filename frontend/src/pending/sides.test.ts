@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { expect, it } from 'vitest'
 import type { DiffLine } from '@/text/diff'
 import { rowsOf } from './sides'

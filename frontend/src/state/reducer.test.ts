@@ -1,3 +1,4 @@
+// @vitest-environment node
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Item, ProcessState, Request, ServerFrame, Transcript } from '@/wire/messages.gen'

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
 import { wordsOf } from '@/pending/changes'

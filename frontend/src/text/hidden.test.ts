@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { expect, test } from 'vitest'
 import { hiddenCount, needsMarks, pieces, shown } from './hidden'
 
