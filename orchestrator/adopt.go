@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
@@ -140,18 +138,24 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 	if plan.Earlier, err = o.owesEarlier(ctx, id, state.Requests); err != nil {
 		return nil, err
 	}
-	p := newProcess(o, s, plan)
-	p.leftover, p.processID = left, id.ProcessID
+	p := newProcess(o.node, s, plan, left)
 	p.state.offset, p.state.stored = mark.Offset, mark.Offset
 	known, err := decodeMemo(mark.Memo)
 	if err != nil {
 		return nil, err
 	}
 	p.transcript.Restore(known.Memo)
-	p.state.memo, p.elicited = known.memo, known.Elicited
+	p.state.memo = known.memo
+	p.elicitations.restore(known.Elicited)
 	given, err := o.unconsumed(ctx, id.SessionID)
 	if err != nil {
 		return nil, err
+	}
+	// recall takes over with which input an answer of a former server let a call run.
+	recall := func(r pending.Request) {
+		if input, ok := transcript.InputAllowedBy(r); ok && r.AskerToolUseID != "" {
+			p.queueItems(p.transcript.Allow(r.AskerToolUseID, input))
+		}
 	}
 	for _, r := range given {
 		if r.ProcessID != id.ProcessID || r.AskerToolUseID == "" {
@@ -166,7 +170,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 		}
 		if heard {
 			p.state.memo.Answered = p.state.memo.Answered.with(answered{ToolUseID: r.AskerToolUseID, RequestID: r.RequestID, ToolName: r.ToolName, At: r.Resolution.At})
-			p.recallAllowed(r)
+			recall(r)
 		}
 	}
 	// Those whose result is noted already may be read once more.
@@ -175,7 +179,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 		return nil, err
 	}
 	for _, r := range recent {
-		p.recallAllowed(r)
+		recall(r)
 	}
 	state.Requests, state.NodeID = nil, o.o.NodeID
 	p.state.row, p.state.unsaved = state, false
@@ -191,114 +195,13 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 // many more than are given while the progress of a process waits to be written.
 const recentlyConsumed = 200
 
-// recallAllowed takes over with which input an answer of a former server let a call
-// run. It is called before the process is driven.
-func (p *process) recallAllowed(r pending.Request) {
-	input, ok := transcript.InputAllowedBy(r)
-	if !ok || r.AskerToolUseID == "" {
-		return
-	}
-	p.queueItems(p.transcript.Allow(r.AskerToolUseID, input))
-}
-
-// reconcile holds what is stored against what the CLI says it waits for, which
-// is the authority: a request that it no longer waits for is withdrawn, or its
-// answer has reached it. Only requests from before the question to the CLI count;
-// later ones may be missing from its answer.
-func (p *process) reconcile(ctx context.Context, hello *claude.InitializeResponse, asked time.Time) {
-	if err := failpoint.Hit("reconcile.before"); err != nil {
-		p.log.ErrorContext(ctx, "cannot reconcile an adopted process", "error", err)
-		return
-	}
-	waits := map[string]bool{}
-	for _, r := range hello.PendingPermissionRequests {
-		waits[r.RequestID] = true
-	}
-	open, err := p.o.o.Registry.Open(ctx, p.session.SessionID)
+// owesEarlier is openQuestions for a process that runs: what it asked itself does not
+// count. requests are those of the session that can be answered.
+func (o *Orchestrator) owesEarlier(ctx context.Context, id launch.ID, requests []pending.Request) (bool, error) {
+	given, err := o.unconsumed(ctx, id.SessionID)
 	if err != nil {
-		p.log.ErrorContext(ctx, "cannot read the open requests of an adopted process", "error", err)
-		return
+		return false, err
 	}
-	late := map[string]bool{} // a person was quicker than we; Claude waited no longer even so
-	for _, r := range open {
-		if !listed(r) || r.ProcessID != p.processID || waits[r.AskerRequestID] || !r.CreatedAt.Before(asked) {
-			continue
-		}
-		late[r.RequestID] = p.withdraw(ctx, r, "Claude withdrew this request while the server was away.")
-	}
-	given, err := p.o.o.Store.UndeliveredRequests(ctx, p.session.SessionID)
-	if err != nil {
-		p.log.ErrorContext(ctx, "cannot read the answers that wait for an adopted process", "error", err)
-		return
-	}
-	for _, r := range given {
-		if !listed(r) || r.ProcessID != p.processID || waits[r.AskerRequestID] {
-			continue
-		}
-		reached := pending.Delivered
-		switch {
-		case late[r.RequestID], p.wasWithdrawn(r.AskerRequestID):
-			reached = pending.Dropped
-		case !r.Resolution.At.Before(asked):
-			continue
-		}
-		if err := p.o.o.Store.SetDelivery(ctx, r.RequestID, reached); err != nil {
-			p.log.ErrorContext(ctx, "cannot note what became of an answer", "request_id", r.RequestID, "delivery", reached, "error", err)
-		}
-	}
-	p.settleMCP(ctx, asked)
-	p.recordMissing(ctx)
-	if err := failpoint.Hit("reconcile.after"); err != nil {
-		p.log.ErrorContext(ctx, "cannot reconcile an adopted process", "error", err)
-	}
-}
-
-// listed reports whether the CLI lists a request of this kind while it waits for
-// it: only what comes as can_use_tool.
-func listed(r pending.Request) bool { return r.Source == pending.SourceClaude }
-
-// noteWithdrawn takes note of what the CLI waits for no longer, on the read loop. Only
-// reconcile looks at it.
-func (p *process) noteWithdrawn(requestID string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.leftover != nil && !p.state.initialized {
-		p.withdrawnIDs = append(p.withdrawnIDs, requestID)
-	}
-}
-
-func (p *process) wasWithdrawn(requestID string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Contains(p.withdrawnIDs, requestID)
-}
-
-// recordMissing writes the records of requests that ended in the instant in
-// which a server died, before it had written them.
-func (p *process) recordMissing(ctx context.Context) {
-	missing, err := p.o.o.Store.UnrecordedRequests(ctx, p.session.SessionID)
-	if err != nil {
-		p.log.ErrorContext(ctx, "cannot read the requests without a record", "error", err)
-		return
-	}
-	for _, r := range missing {
-		p.addItems(session.ResolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
-	}
-}
-
-// withdraw ends a request that no goroutine of this process waits for, and
-// records it. It reports whether a person was quicker.
-func (p *process) withdraw(ctx context.Context, r pending.Request, reason string) (late bool) {
-	err := p.o.o.Registry.Withdraw(ctx, r.RequestID, reason)
-	if errors.Is(err, pending.ErrNotOpen) {
-		return true
-	}
-	if err != nil {
-		p.log.ErrorContext(ctx, "cannot withdraw a request", "request_id", r.RequestID, "error", err)
-		return false
-	}
-	r.Status = pending.Withdrawn
-	r.Resolution = &pending.Resolution{Status: r.Status, Reason: reason, At: time.Now()}
-	p.addItems(session.ResolvedItem(r, p.speaker(r.AgentID), r.Resolution.At))
-	return false
+	return slices.ContainsFunc(requests, func(r pending.Request) bool { return r.Status == pending.Orphaned }) ||
+		slices.ContainsFunc(given, func(r pending.Request) bool { return r.ProcessID != id.ProcessID }), nil
 }

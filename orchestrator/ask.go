@@ -21,7 +21,7 @@ const questionTool = "AskUserQuestion"
 // ask puts a permission request of the CLI before a person and returns what
 // they decided. It runs on a goroutine of its own for each request.
 func (p *process) ask(ctx context.Context, r claude.ToolRequest) (claude.ToolDecision, error) {
-	q := p.beginQuestion(nil)
+	q := p.questions.begin(nil)
 	decision, err := p.decide(ctx, q, r)
 	if err != nil {
 		p.endQuestion(q)
@@ -39,13 +39,16 @@ func (p *process) ask(ctx context.Context, r claude.ToolRequest) (claude.ToolDec
 
 // decide waits for a person's decision.
 func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest) (claude.ToolDecision, error) {
-	settled, err := p.await(ctx, q, p.request(r))
+	p.mu.Lock()
+	agentType := p.transcript.Agents[r.AgentID].Name
+	p.mu.Unlock()
+	settled, err := p.await(ctx, q, p.requests.ofTool(r, agentType))
 	switch {
 	case errors.Is(err, claude.ErrNoAnswer):
 		return claude.ToolDecision{}, err
 	case errors.Is(err, pending.ErrConflict): // only the row is left of what the id was of
 		p.log.WarnContext(ctx, "Claude asks something else under the id of a request that has ended", "request_id", r.RequestID)
-		p.noteReused([]byte(r.RequestID+" "+pending.HashInput(r.Input)), reusedEnded)
+		p.requests.noteReused([]byte(r.RequestID+" "+pending.HashInput(r.Input)), reusedEnded)
 		return claude.ToolDecision{}, claude.ErrNoAnswer
 	}
 	if err != nil {
@@ -64,16 +67,14 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 		}
 		p.mu.Unlock()
 		p.perform(ctx, effects)
-		p.wakeWriter()
+		wake(p.dirty)
 		granted := pending.GrantsOf(settled, *settled.Resolution)
 		if len(granted) > 0 {
 			p.o.grantsChanged(ctx) // before the first use can come
 		}
 		var forgotten []pending.Grant
 		if decision.Allow && r.ToolName != questionTool {
-			p.mu.Lock()
-			decision.UpdatedPermissions, forgotten = p.revoked.Approval(decision.UpdatedPermissions, granted)
-			p.mu.Unlock()
+			decision.UpdatedPermissions, forgotten = p.revoked.approval(decision.UpdatedPermissions, granted)
 		}
 		decision.Sent = func(err error) {
 			p.answerSent(settled, err)
@@ -84,10 +85,10 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 				p.queueItems(p.transcript.UndoAllow(r.ToolUseID))
 			}
 			p.mu.Unlock()
-			p.wakeWriter()
+			wake(p.dirty)
 			p.perform(context.Background(), effects)
 			if reached {
-				p.settleRevoked(ctx, forgotten)
+				p.revoked.settle(ctx, forgotten)
 			}
 		}
 	}
@@ -116,7 +117,7 @@ func (p *process) await(ctx context.Context, q *question, req pending.Request) (
 
 	// A request that the store cannot take now waits for it, and Claude with it, as
 	// it would for a person.
-	err = p.retryStore(waiting, "a request of Claude", func() (err error) {
+	err = retryStore(waiting, p.log, "a request of Claude", func() (err error) {
 		settled, err = p.settle(waiting, req)
 		return err
 	})
@@ -142,61 +143,21 @@ func (p *process) answerSent(settled pending.Request, err error) {
 		p.log.Warn("an answer did not reach Claude", "request_id", settled.RequestID, "error", err)
 		return
 	}
-	if err := p.o.o.Store.SetDelivery(context.Background(), settled.RequestID, reached); err != nil {
-		p.log.Error("cannot note how far an answer has come", "error", err)
-	}
+	p.requests.setDelivery(context.Background(), settled.RequestID, reached)
 }
 
 // settle finds what a person answered to a former process, or asks.
 func (p *process) settle(ctx context.Context, req pending.Request) (pending.Request, error) {
-	settled, carried, err := p.carryAnswer(ctx, &req)
-	if carried || isTemporary(err) {
-		return settled, err
-	}
-	if err != nil {
-		p.log.ErrorContext(ctx, "cannot find out what was answered to the former process", "error", err)
+	if p.snapshot().earlierQuestions { // until the end of the turn that was cut off
+		settled, carried, err := p.requests.carryAnswer(ctx, &req)
+		if carried || isTemporary(err) {
+			return settled, err
+		}
+		if err != nil {
+			p.log.ErrorContext(ctx, "cannot find out what was answered to the former process", "error", err)
+		}
 	}
 	return p.o.o.Registry.Ask(ctx, req)
-}
-
-// request turns what the CLI asks into what a person sees.
-func (p *process) request(r claude.ToolRequest) pending.Request {
-	req := pending.Request{
-		RequestID:   pending.NewRequestID(p.session.SessionID, p.processID, r.RequestID),
-		SessionID:   p.session.SessionID,
-		RequestType: pending.ToolApproval, Source: pending.SourceClaude, ProcessID: p.processID,
-		AskerRequestID: r.RequestID, AskerToolUseID: r.ToolUseID,
-		ToolName: r.ToolName, ToolInput: r.Input, InputHash: pending.HashInput(r.Input),
-		AgentID: r.AgentID, Title: r.Title, Description: r.Description,
-		DecisionReason: r.DecisionReason, BlockedPath: r.BlockedPath,
-		PermissionSuggestions: r.PermissionSuggestions,
-		Policy:                policyOf(r),
-		CreatedAt:             time.Now(),
-	}
-	p.mu.Lock()
-	req.AgentType = p.transcript.Agents[r.AgentID].Name
-	p.mu.Unlock()
-	if r.ToolName == questionTool {
-		req.RequestType = pending.AskUserQuestion
-		form, err := pending.FormOfQuestions(r.Input)
-		if err != nil {
-			p.log.Warn("Claude asked a question that cannot be shown as a form", "error", err)
-		}
-		req.Form = form
-	}
-	return req
-}
-
-// policyOf is what the CLI demands of whoever decides, nil for nothing.
-func policyOf(r claude.ToolRequest) *pending.Policy {
-	p := pending.Policy{
-		DefaultToNo: r.DefaultToNo, SuppressAlwaysAllowRule: r.SuppressAlwaysAllowRule, RequiresUserInteraction: r.RequiresUserInteraction,
-		MatchedAskRule: (*pending.AskRule)(r.MatchedAskRule), ClassifierApprovable: r.ClassifierApprovable, MCPServer: (*pending.MCPServer)(r.MCPServer),
-	}
-	if p == (pending.Policy{}) {
-		return nil
-	}
-	return &p
 }
 
 // decisionOf turns a resolution into what the CLI is told; byPerson is false
@@ -245,8 +206,9 @@ func answeredInput(r pending.Request, a pending.Answer) json.RawMessage {
 // whyGone says to a person why a request is no longer asked.
 func (p *process) whyGone(q *question, cause error) error {
 	p.mu.Lock()
-	stop, byPerson, detached, by := p.state.stopReason, p.state.endedByPerson, p.state.detached, q.interruptedBy
+	stop, byPerson, detached := p.state.stopReason, p.state.endedByPerson, p.state.detached
 	p.mu.Unlock()
+	by := p.questions.interruptedBy(q)
 	switch {
 	case detached:
 		return pending.ErrDetached
@@ -267,34 +229,9 @@ type sentence string
 
 func (s sentence) Error() string { return string(s) }
 
-// question is one request of the process that waits for a person.
-type question struct {
-	interruptedBy string        // who interrupted the turn that asked, "" for nobody
-	over          chan struct{} // closed once the CLI was told, or nothing will be said
-	// abandoned is closed when the CLI was seen to wait no longer without saying so;
-	// nil for what it withdraws itself.
-	abandoned <-chan struct{}
-}
-
-func (p *process) beginQuestion(abandoned <-chan struct{}) *question {
-	q := &question{over: make(chan struct{}), abandoned: abandoned}
-	p.mu.Lock()
-	p.questions[q] = struct{}{}
-	p.mu.Unlock()
-	return q
-}
-
+// endQuestion ends a question. Until its end is noted it counts as open, so that no
+// limit applies in between.
 func (p *process) endQuestion(q *question) {
-	p.mu.Lock()
-	delete(p.questions, q)
-	p.transition(questionClosed{time.Now()})
-	p.mu.Unlock()
-	close(q.over)
-}
-
-// speaker is the id by which the transcript knows a subagent.
-func (p *process) speaker(agentID string) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.transcript.Agents[agentID].ToolUseID
+	p.handle(context.Background(), questionClosed{time.Now()})
+	p.questions.end(q)
 }

@@ -42,26 +42,10 @@ func (o *Orchestrator) reserve(ctx context.Context, s session.Session) (release 
 	return o.admission.Reserve(ctx, s.SessionID, s.CWD, s.OwnerID)
 }
 
-// admitTurn returns nil when another turn may start in the session, or a
-// [project.LimitError]. It waits until the cost of the turn before is stored.
-func (p *process) admitTurn(ctx context.Context) error {
-	if p.snapshot().cost > 0 {
-		if err := p.flush(ctx); err != nil {
-			return err
-		}
-	}
-	p.mu.Lock()
-	for p.state.storing > 0 && !p.state.ended {
-		p.written.Wait()
-	}
-	p.mu.Unlock()
-	return p.o.admission.AllowTurn(ctx, p.session.CWD, p.session.OwnerID)
-}
-
 // LimitsChanged tries again whatever waits for capacity.
 func (o *Orchestrator) LimitsChanged() {
 	for _, p := range o.all() {
-		p.wakeSender()
+		wake(p.feed)
 	}
 	o.admission.CapacityFreed()
 }

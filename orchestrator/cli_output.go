@@ -3,15 +3,14 @@ package orchestrator
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/grants"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
-	"github.com/sayso-dev/sayso/session"
 )
 
 // handleMessage takes in one message of the CLI, on its read loop.
@@ -36,47 +35,52 @@ func (p *process) handleMessage(m claude.Message) {
 	p.perform(context.Background(), effects)
 }
 
-// reused and reusedEnded are what people read of a question that nobody was asked.
-const (
-	reused      = "Claude asked for something else under the id of a request that was still open. That request stayed as it was; the other was not put before anybody, and nothing ran of it. If Claude waits for it, interrupt it."
-	reusedEnded = "Claude asked for something else under the id of a request that had ended. That request stays as it was settled; the other was not put before anybody, and nothing ran of it. If Claude waits for it, interrupt it."
-)
-
-// noteReused tells of a question under the id of another. what is asked makes the
-// key, so that a line that is read again is no second note.
-func (p *process) noteReused(what []byte, text string) {
-	key := "reused:" + uuid.NewSHA1(uuid.NameSpaceOID, what).String()
-	p.addItems(transcript.Note(key, "error", text, time.Now()))
-}
-
 // handleUnreadable takes in a line of the CLI that is no message.
 func (p *process) handleUnreadable(line []byte, err error) {
 	switch {
 	case errors.Is(err, claude.ErrReusedAnswered):
-		p.noteReused(line, reusedEnded)
+		p.requests.noteReused(line, reusedEnded)
 	case errors.Is(err, claude.ErrReused):
-		p.noteReused(line, reused)
+		p.requests.noteReused(line, reused)
 	}
 	text := string(line[:min(len(line), 200)])
-	p.mu.Lock()
-	p.unreadable++
-	count := p.unreadable
-	if count == 1 {
-		p.firstNoise = text
-	}
-	p.mu.Unlock()
 	const worthLogging = 10 // of one process: the log is not the place for a flood
-	if count <= worthLogging {
+	if p.noise.add(text) <= worthLogging {
 		p.log.Warn("Claude printed a line that is no message", "line", text, "error", err)
 	}
 }
 
-// Live returns the block that a running session streams.
-func (o *Orchestrator) Live(sessionID string) (session.Live, bool) {
-	if p := o.process(sessionID); p != nil {
-		if live := p.snapshot().live; live != nil {
-			return *live, true
-		}
+// handleRequest takes note of a request of the CLI, on its read loop.
+func (p *process) handleRequest(requestID, subtype string, body json.RawMessage) {
+	if subtype != "elicitation" {
+		return
 	}
-	return session.Live{}, false
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.elicitations.add(requestID, body, p.transcript.RunningCalls())
+}
+
+// handleWithdrawn takes note of what the CLI waits for no longer, on its read loop. Only
+// an adopted process that is not initialized yet must know.
+func (p *process) handleWithdrawn(requestID string) {
+	if p.leftover != nil && !p.snapshot().initialized {
+		p.requests.noteWithdrawn(requestID)
+	}
+}
+
+// countGrantUse counts a call that ran without asking for the grants that cover it.
+func (p *process) countGrantUse(call transcript.FinishedCall, m *claude.User) {
+	list := p.o.inForce.Load()
+	if list == nil || call.ToolName == "" || call.Failed {
+		return
+	}
+	s := p.snapshot()
+	_, asked := s.memo.Answered.find(call.ToolUseID)
+	_, asking := s.inFlight[call.ToolUseID]
+	if asked || asking || s.row.PermissionMode == bypass {
+		return
+	}
+	p.uses.add(p.grantee().Used(*list, grants.Call{
+		ToolUseID: call.ToolUseID, Tool: call.ToolName, Input: call.Input, Mode: s.row.PermissionMode, Home: p.o.o.CLI.Getenv("HOME"),
+	}, m))
 }

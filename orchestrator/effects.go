@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -36,16 +37,18 @@ func (p *process) perform(ctx context.Context, effects []effect) {
 	for _, f := range effects {
 		switch f := f.(type) {
 		case wakeWriter:
-			p.wakeWriter()
+			wake(p.dirty)
 		case wakeSender:
-			p.wakeSender()
+			wake(p.feed)
 		case notify:
 			p.o.o.Bell.Ring(p.session.SessionID)
 		case settleCalls:
 			for _, call := range f.calls {
 				p.handle(ctx, resultReceived{call.ToolUseID})
-				p.finishElicitations(call.ToolUseID)
-				p.noteFinishedCall(call)
+				for _, requestID := range p.elicitations.finishCall(call.ToolUseID) {
+					p.requests.setDelivery(ctx, requestID, pending.Consumed)
+				}
+				p.mcpCalls.finish(call)
 			}
 			p.handle(ctx, lineSettled{f.offset})
 		case storeStart:
@@ -62,7 +65,7 @@ func (p *process) perform(ctx context.Context, effects []effect) {
 		case endProcess:
 			p.kill(false, false, f.reason)
 		case judgeUnlessAsking:
-			if p.asksOverMCP(ctx) { // it waits for a person, too
+			if p.mcpCalls.asking(ctx) { // it waits for a person, too
 				f.judged.stuck, f.judged.reason = "", ""
 			}
 			p.handle(ctx, f.judged)

@@ -3,9 +3,12 @@ package orchestrator
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -26,11 +29,23 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 	// What a person ended asks no more. What died by itself leaves its questions:
 	// they can be answered, and the answers kept for when the session goes on.
 	lasting := context.WithoutCancel(ctx)
-	err := p.retryStore(ctx, "what a dead process has heard", func() error { return p.settleDelivered(lasting) })
+	var wrote func(requestID string) (bool, error)
+	if conn, ok := p.conn.(launch.JournaledConn); ok {
+		wrote = conn.Wrote
+	} else if p.conn == nil && p.leftover != nil {
+		wrote = p.leftover.Wrote
+	}
+	// Without a journal only this server wrote to it, and has noted that.
+	err := retryStore(ctx, p.log, "what a dead process has heard", func() error {
+		if wrote == nil {
+			return nil
+		}
+		return p.requests.settleDelivered(lasting, wrote)
+	})
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot settle what a dead process has heard", "error", err)
 	}
-	err = p.retryStore(ctx, "the end of the requests of a dead process", func() (err error) {
+	err = retryStore(ctx, p.log, "the end of the requests of a dead process", func() (err error) {
 		if byPerson {
 			_, err = p.o.o.Registry.WithdrawAll(lasting, p.session.SessionID, stop)
 		} else if err = p.o.endMCP(lasting, p.session.SessionID, cmp.Or(stop, reason)); err == nil {
@@ -41,11 +56,11 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot settle the requests of a dead process", "error", err)
 	}
-	err = p.retryStore(ctx, "the end of the token of a dead process", func() error { return p.o.starter.RevokeTokens(lasting, p.session.SessionID) })
+	err = retryStore(ctx, p.log, "the end of the token of a dead process", func() error { return p.o.starter.RevokeTokens(lasting, p.session.SessionID) })
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot end the token of a dead process", "error", err)
 	}
-	p.recordMissing(lasting)
+	p.requests.recordMissing(lasting)
 	p.settleMessage(lasting)
 	if stop != "" {
 		p.log.InfoContext(ctx, "the session's process was ended", "reason", stop)
@@ -63,7 +78,7 @@ func (p *process) settleMessage(ctx context.Context) {
 	if id == "" || !s.memo.Spoke || !s.working() {
 		return
 	}
-	err := p.retryStore(ctx, "that a message was said", func() error {
+	err := retryStore(ctx, p.log, "that a message was said", func() error {
 		_, err := p.o.o.Store.MarkSent(ctx, id, time.Now())
 		return err
 	})
@@ -95,4 +110,45 @@ func (p *process) continuesAfterExit() bool {
 func (p *process) continuesTurn(next session.Message) bool {
 	s := p.snapshot()
 	return s.diedInTurn && !p.plan.ContinueTurn && s.memo.Sending != next.MessageID
+}
+
+// exitSentence tells a person why a CLI exited that nobody ended.
+func (p *process) exitSentence(conn launch.Conn, startError error) string {
+	_, noise := p.noise.seen()
+	said := cmp.Or(lastLine(conn.Stderr()), noise)
+	if said != "" {
+		said = " It said: " + said
+	}
+	switch {
+	case errors.Is(startError, errRubbish):
+		return "The program does not speak Claude's protocol." + said
+	case errors.Is(startError, errNoAnswer):
+		return fmt.Sprintf("Claude did not answer within %s after it was started.%s", words(p.o.rules().Limits.Start), said)
+	case errors.Is(startError, errNobody):
+		path, _ := p.o.o.CLI.Find() // it ran just now
+		return launch.NotSignedIn(path)
+	case startError != nil && !errors.Is(startError, errGone):
+		return fmt.Sprintf("Claude did not start properly: %v.%s", startError, said)
+	}
+	when := "The Claude process ended by itself"
+	if p.leftover != nil && errors.Is(startError, errGone) {
+		when = "The Claude process ended while the server was away"
+	} else if errors.Is(startError, errGone) {
+		when = "Claude ended as soon as it was started"
+	}
+	if err := conn.ExitError(); err != nil {
+		return fmt.Sprintf("%s (%v).%s", when, err, said)
+	}
+	return when + "." + said
+}
+
+// lastLine returns the last line of a text, truncated to fit a banner.
+func lastLine(text string) string {
+	const limit = 300
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	line := []rune(strings.TrimSpace(lines[len(lines)-1]))
+	if len(line) > limit {
+		line = append(line[:limit-1], '…')
+	}
+	return string(line)
 }

@@ -25,7 +25,7 @@ func (o *Orchestrator) LookAt(ctx context.Context, sessionID, path string) (Look
 		return Look{}, err
 	}
 	var look Look
-	if p := o.process(sessionID); p != nil {
+	if p := o.find(sessionID); p != nil {
 		p.mu.Lock()
 		look.TouchedAt = p.transcript.Touched[path]
 		p.mu.Unlock()

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 )
 
 var (
@@ -39,10 +41,7 @@ func (p *process) initialize(ctx context.Context, client *claude.Client, over <-
 		for {
 			select {
 			case <-tick.C:
-				p.mu.Lock()
-				noise := p.unreadable
-				p.mu.Unlock()
-				if noise >= enoughNoise {
+				if lines, _ := p.noise.seen(); lines >= enoughNoise {
 					cancelRubbish(errRubbish)
 					return
 				}
@@ -72,13 +71,62 @@ func (p *process) initialize(ctx context.Context, client *claude.Client, over <-
 	if !launch.HasAccount(hello.Account) {
 		return errNobody
 	}
-	if err := p.restrictSkills(ctx); err != nil {
+	if err := p.toolRules.restrictSkills(ctx); err != nil {
 		return err
 	}
 	p.learnCost(ctx, client)
 	if p.leftover != nil {
-		p.reconcile(ctx, hello, asked)
-		p.restoreRevoked(ctx)
+		p.reconcile(ctx, hello.PendingPermissionRequests, asked)
+		p.revoked.restore(ctx, p.snapshot().row.StartedAt, p.grantee())
 	}
 	return nil
+}
+
+// reconcile settles what an adopted process asked while no server listened.
+func (p *process) reconcile(ctx context.Context, waiting []claude.ToolRequest, asked time.Time) {
+	err := failpoint.Hit("reconcile.before")
+	if err == nil {
+		err = p.requests.reconcile(ctx, waiting, asked)
+	}
+	if err != nil {
+		p.log.ErrorContext(ctx, "cannot reconcile an adopted process", "error", err)
+		return
+	}
+	running := map[string]bool{}
+	p.mu.Lock()
+	for id := range p.transcript.RunningCalls() {
+		running[id] = true
+	}
+	p.mu.Unlock()
+	p.mcpCalls.settle(ctx, running, asked)
+	p.requests.recordMissing(ctx)
+	if err := failpoint.Hit("reconcile.after"); err != nil {
+		p.log.ErrorContext(ctx, "cannot reconcile an adopted process", "error", err)
+	}
+}
+
+// learnCost asks a CLI that was resumed what it counts already. One that cannot say
+// counts from nothing.
+func (p *process) learnCost(ctx context.Context, client *claude.Client) {
+	p.mu.Lock()
+	known := p.transcript.Cost != nil
+	p.mu.Unlock()
+	if known {
+		return
+	}
+	var begun int64
+	if p.leftover != nil || p.plan.Resume != "" {
+		ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
+		defer cancel()
+		usd, err := client.SessionCost(ctx)
+		if err != nil {
+			p.log.DebugContext(ctx, "Claude does not say what it has cost so far", "error", err)
+		}
+		begun = transcript.Micros(usd)
+	}
+	p.mu.Lock()
+	if p.transcript.Cost == nil {
+		p.transcript.Cost = &begun
+	}
+	p.mu.Unlock()
 }

@@ -2,40 +2,10 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
-
-// Kill ends the process of a session and everything below it: in order, with
-// time to save its transcript, or at once with force. It returns when the end
-// has begun; killing what is dead changes nothing. reason is shown to people.
-func (o *Orchestrator) Kill(ctx context.Context, sessionID string, force bool, reason string) error {
-	p, err := o.running(ctx, sessionID)
-	if errors.Is(err, ErrNotRunning) {
-		o.admission.StopWaiting(sessionID) // nor start by itself
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	p.kill(force, true, reason)
-	return nil
-}
-
-// Delete ends a session and forgets it.
-func (o *Orchestrator) Delete(ctx context.Context, sessionID string) error {
-	if p := o.process(sessionID); p != nil {
-		p.kill(true, true, "The session was deleted.")
-		if err := p.awaitGone(ctx); err != nil {
-			return err
-		}
-	}
-	return o.o.Store.DeleteSession(ctx, sessionID)
-}
 
 // How long each step of an orderly end may take before the next one.
 const (
@@ -94,15 +64,13 @@ func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
 	// The open requests are refused first: then Claude hears a denial, and its
 	// transcript has a result for every tool it called, without which it could
 	// not be resumed.
-	p.mu.Lock()
-	asked := slices.Collect(maps.Keys(p.questions))
-	p.mu.Unlock()
+	asked := p.questions.list()
 	if _, err := p.o.o.Registry.WithdrawAll(lasting, p.session.SessionID, reason); err != nil {
 		p.log.Error("cannot withdraw the open requests", "error", err)
 	}
 	for _, q := range asked {
 		select {
-		case <-q.over:
+		case <-q.done:
 		case k = <-p.kills:
 			if k.force {
 				cancel() // what is left of the loop, too
@@ -159,6 +127,6 @@ func (p *process) detach() bool {
 	if !ok {
 		return false
 	}
-	p.detachFrom(kept)
+	detach(kept, p.log)
 	return true
 }

@@ -1,36 +1,11 @@
 package orchestrator
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	"github.com/sayso-dev/sayso/session"
 )
-
-// Limits bound what a process may take. A process with a request that waits for
-// a person is exempt from Idle, Silent and Absolute: people take their time.
-// Zero means no limit.
-type Limits struct {
-	Start    time.Duration // from spawn to the answer to initialize
-	Reply    time.Duration // for an answer of the CLI to interrupt and the like
-	Idle     time.Duration // waiting for a person's message
-	Silent   time.Duration // working without any sign of life
-	Absolute time.Duration // since its start
-	Stuck    time.Duration // working without a sign of life until people are told
-	PickUp   time.Duration // for the CLI to act on an answer until people are told
-	Sample   time.Duration // between two looks at the process table
-}
-
-// DefaultLimits are generous: a limit is there to free what was forgotten, and
-// an ended session goes on with the next message.
-func DefaultLimits() Limits {
-	return Limits{
-		Start: 60 * time.Second, Reply: 10 * time.Second,
-		Idle: time.Hour, Silent: 2 * time.Hour, Absolute: 24 * time.Hour,
-		Stuck: 2 * time.Minute, PickUp: 30 * time.Second, Sample: 2 * time.Second,
-	}
-}
 
 // What must change before a measurement is worth a new state for every tab.
 const (
@@ -42,19 +17,6 @@ const (
 	// least twice as much as before, until people are told.
 	grown = 512 << 20
 )
-
-// measure takes in a sample of the process tree and applies the limits.
-func (p *process) measure(ctx context.Context, now time.Time, u usage, limits Limits) {
-	p.mu.Lock()
-	e := sampled{at: now, usage: u, limits: limits, questions: len(p.questions), retrying: p.transcript.Retrying()}
-	e.tool, e.toolSince, _ = p.transcript.OldestCall(func(toolUseID string) (time.Time, bool) {
-		a, asked := p.state.memo.Answered.find(toolUseID)
-		return a.At, asked
-	})
-	effects := p.transition(e)
-	p.mu.Unlock()
-	p.perform(ctx, effects)
-}
 
 // ignoredAnswer names an answer that the CLI took and then gave no sign of life:
 // no line, no processor time, no child since.
@@ -137,27 +99,4 @@ func words(d time.Duration) string {
 		return count(int(d/time.Minute), "minute")
 	}
 	return count(int(d.Round(time.Second)/time.Second), "second")
-}
-
-// sample measures every process tree and applies the limits.
-func (o *Orchestrator) sample(ctx context.Context, now time.Time) {
-	running := o.all()
-	if len(running) == 0 {
-		return
-	}
-	table, err := readTable()
-	if err != nil {
-		o.o.Log.WarnContext(ctx, "cannot read the process table", "error", err)
-		return
-	}
-	roots := make([]int, 0, len(running))
-	for _, p := range running {
-		if pid := p.snapshot().row.PID; pid != 0 {
-			roots = append(roots, pid)
-		}
-	}
-	sums := sumTrees(table, roots)
-	for _, p := range running {
-		p.measure(ctx, now, sums[p.snapshot().row.PID], o.rules().Limits)
-	}
 }

@@ -7,71 +7,23 @@ package orchestrator
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/project"
-	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/admission"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
-	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Store stores sessions, requests, grants and trust.
-type Store interface {
-	session.Store
-	pending.GrantStore
-	workspace.Trusts
-	project.BoundsStore
-	SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error
-	UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
-	UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
-	ConsumedRequests(ctx context.Context, sessionID, processID string, limit int) ([]pending.Request, error)
-	// AddIncident puts an entry at the end of the audit trail.
-	AddIncident(ctx context.Context, body []byte) error
-}
-
-// Options configures an [Orchestrator]. All but Demo, MCP, Sandbox and Attachments are
-// required.
-type Options struct {
-	Store    Store
-	Registry *pending.Registry
-	Bell     session.Bell
-	Launcher launch.Launcher
-	CLI      *launch.CLI
-	Rules    Rules // at the start, see SetRules
-	NodeID   string
-	Demo     *Demo           // nil when there is no scripted model to run against
-	MCP      *launch.MCP     // nil when sessions do not ask over MCP
-	Sandbox  *launch.Sandbox // nil when CLIs run as this server does
-	// Attachments may be nil when no message names one by its id.
-	Attachments Attachments
-	Log         *slog.Logger
-}
-
-// Demo is the scripted model that demo sessions talk to.
-type Demo struct {
-	Environ map[string]string // on top of the CLI's environment
-	Folder  string            // where demo sessions work, made when missing
-	Prompt  string            // what is asked when the person asks nothing
-}
-
 // Orchestrator drives the Claude processes of this node.
 type Orchestrator struct {
-	o       Options
-	changed atomic.Pointer[Rules]           // that hold now; Options has those of the start
-	inForce atomic.Pointer[[]pending.Grant] // grants; nil before they were read
-
+	*node
 	launches chan *process // to Run, which owns every process
 	settled  chan struct{} // closed by Run once what a former server left is settled
 	closing  chan struct{} // closed by Run when it begins to end
 
-	answered  chan struct{} // sessions are in touched; capacity 1, never closed
-	admission *admission.Control
-	starter   *launch.Starter
+	answered chan struct{} // sessions are in touched; capacity 1, never closed
 
 	mu        sync.Mutex          // protects following
 	processes map[string]*process // running, by session id
@@ -81,7 +33,7 @@ type Orchestrator struct {
 // New returns an orchestrator that does nothing until Run.
 func New(o Options) *Orchestrator {
 	made := &Orchestrator{
-		o:         o,
+		node:      &node{o: o, starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}},
 		launches:  make(chan *process),
 		settled:   make(chan struct{}),
 		closing:   make(chan struct{}),
@@ -89,12 +41,17 @@ func New(o Options) *Orchestrator {
 		processes: make(map[string]*process),
 		touched:   make(map[string]bool),
 	}
-	made.starter = &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}
 	made.admission = admission.New(admission.Options{
 		Store: o.Store, EachPerson: func() project.Limits { return made.rules().EachPerson }, Running: made.usage,
 	})
 	made.SetRules(o.Rules)
 	return made
+}
+
+// SetRules changes the rules for all that is decided from now on.
+func (o *Orchestrator) SetRules(r Rules) {
+	o.changed.Store(&r)
+	o.LimitsChanged()
 }
 
 // Run settles what a former server left behind, then drives processes until ctx
@@ -169,7 +126,8 @@ func (o *Orchestrator) remove(p *process) {
 	o.admission.CapacityFreed()
 }
 
-func (o *Orchestrator) process(sessionID string) *process {
+// find returns the running process of a session, nil when it has none.
+func (o *Orchestrator) find(sessionID string) *process {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.processes[sessionID]
@@ -178,7 +136,7 @@ func (o *Orchestrator) process(sessionID string) *process {
 // running finds the process of a session: ErrNotRunning when it has none,
 // session.ErrNotFound when there is no such session.
 func (o *Orchestrator) running(ctx context.Context, sessionID string) (*process, error) {
-	if p := o.process(sessionID); p != nil {
+	if p := o.find(sessionID); p != nil {
 		return p, nil
 	}
 	if _, err := o.o.Store.Session(ctx, sessionID); err != nil {

@@ -2,11 +2,7 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,18 +10,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/internal/failpoint"
-	"github.com/sayso-dev/sayso/orchestrator/grants"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/shim"
 )
 
 // process is one process of a session's CLI. Its state changes in transition alone;
 // the writer stores it and notifies.
 type process struct {
-	o         *Orchestrator
+	o         *node
 	session   session.Session
 	plan      launchPlan
 	leftover  launch.Leftover // the process that is adopted; nil for one to be started
@@ -34,14 +27,20 @@ type process struct {
 
 	died time.Time // set by run, read after it
 
-	feed  chan struct{}    // wakes sendMessages; capacity 1, never closed
-	kills chan killRequest // capacity 1, never closed
-	dirty chan struct{}    // wakes the writer; capacity 1, never closed
-	gone  chan struct{}    // closed by the orchestrator when the process is forgotten
-	// callsFinished signals that finishedCalls is not empty; capacity 1, never closed.
-	callsFinished chan struct{}
-	telling       chan struct{} // held while the CLI is told which rules were revoked; capacity 1, never closed
-	asking        atomic.Bool   // endBypass runs
+	feed   chan struct{}    // wakes sendMessages; capacity 1, never closed
+	kills  chan killRequest // capacity 1, never closed
+	dirty  chan struct{}    // wakes the writer; capacity 1, never closed
+	gone   chan struct{}    // closed by the orchestrator when the process is forgotten
+	asking atomic.Bool      // endBypass runs
+
+	requests     *requests
+	questions    questions
+	elicitations elicitations
+	mcpCalls     *mcpCalls
+	toolRules    *toolRules
+	revoked      *revocations
+	uses         grantUses
+	noise        noise
 
 	mu         sync.Mutex // protects following
 	state      state      // changed by transition alone
@@ -51,16 +50,6 @@ type process struct {
 	itemBytes  int
 	conn       launch.Conn
 	client     *claude.Client
-	questions  map[*question]struct{} // that wait for a person
-	elicited   map[string]*elicited   // by request id of the CLI, until answered
-	// skillsRestricted is set once the CLI was told not to run commands of skills.
-	skillsRestricted bool
-	unreadable       int                       // lines that were no message
-	firstNoise       string                    // the first of them
-	withdrawnIDs     []string                  // requests that the CLI withdrew before it answered initialize
-	finishedCalls    []transcript.FinishedCall // that may have asked over MCP
-	revoked          grants.Revoked            // grants that the CLI may still know
-	uses             map[string]int            // of grants, by id, that are not stored yet
 }
 
 type killRequest struct {
@@ -68,22 +57,26 @@ type killRequest struct {
 	reason string
 }
 
-func newProcess(o *Orchestrator, s session.Session, plan launchPlan) *process {
+// newProcess returns a process to be started, or the one that leftover is.
+func newProcess(o *node, s session.Session, plan launchPlan, leftover launch.Leftover) *process {
 	now := time.Now()
 	p := &process{
-		o: o, session: s, plan: plan,
-		processID:     uuid.NewString(),
-		log:           o.o.Log.With("session_id", s.SessionID),
-		feed:          make(chan struct{}, 1),
-		kills:         make(chan killRequest, 1),
-		dirty:         make(chan struct{}, 1),
-		gone:          make(chan struct{}),
-		callsFinished: make(chan struct{}, 1),
-		telling:       make(chan struct{}, 1),
-		questions:     make(map[*question]struct{}),
-		elicited:      make(map[string]*elicited),
-		transcript:    transcript.New(),
+		o: o, session: s, plan: plan, leftover: leftover,
+		processID:  uuid.NewString(),
+		log:        o.o.Log.With("session_id", s.SessionID),
+		feed:       make(chan struct{}, 1),
+		kills:      make(chan killRequest, 1),
+		dirty:      make(chan struct{}, 1),
+		gone:       make(chan struct{}),
+		transcript: transcript.New(),
 	}
+	if leftover != nil {
+		p.processID = leftover.ID().ProcessID
+	}
+	p.requests = &requests{o: o, log: p.log, sessionID: s.SessionID, processID: p.processID, speaker: p.speaker, addItems: p.addItems}
+	p.mcpCalls = &mcpCalls{o: o, log: p.log, sessionID: s.SessionID, addItems: p.addItems, signal: make(chan struct{}, 1)}
+	p.toolRules = &toolRules{o: o, log: p.log, folder: s.CWD, client: p.clientNow}
+	p.revoked = &revocations{o: o, log: p.log, client: p.clientNow, telling: make(chan struct{}, 1)}
 	p.written = sync.NewCond(&p.mu)
 	p.state = state{row: session.ProcessState{
 		SessionID: s.SessionID, ProjectID: s.ProjectID, State: session.Starting,
@@ -102,215 +95,6 @@ func wake(c chan struct{}) {
 	}
 }
 
-// run is the whole life of the process. When it returns, the CLI is gone, its
-// requests are settled, and the row says dead and why.
-func (p *process) run(ctx context.Context) {
-	// Writing must go on while the server shuts down, until the last row is in.
-	lasting := context.WithoutCancel(ctx)
-	stopWriting := make(chan struct{})
-	var writing sync.WaitGroup
-	writing.Go(func() { p.write(lasting, stopWriting) })
-
-	reason := p.startAndDrive(ctx, lasting)
-	p.died = time.Now()
-
-	p.mu.Lock()
-	detached, stop := p.state.detached, p.state.stopReason
-	kept, _ := p.conn.(launch.JournaledConn)
-	p.mu.Unlock()
-	if kept != nil {
-		defer p.detachFrom(kept)
-	}
-	if !detached {
-		p.finalize(ctx, stop, reason)
-	}
-	p.mu.Lock()
-	p.transition(writingEnded{})
-	p.written.Broadcast()
-	p.mu.Unlock()
-	close(stopWriting)
-	writing.Wait()
-	if err := p.retryStore(ctx, "the last state of the process", func() error { return p.flush(lasting) }); err != nil {
-		p.log.Error("cannot write the last state of the process", "error", err)
-		return
-	}
-	if detached {
-		return
-	}
-	remove := func(context.Context) error { return nil }
-	if kept != nil {
-		remove = kept.Remove
-	} else if p.conn == nil && p.leftover != nil {
-		remove = p.leftover.Remove // it was never reached
-	}
-	if err := remove(lasting); err != nil {
-		p.log.Warn("cannot clear away what is left of the process", "error", err)
-	}
-}
-
-// detachFrom ends the connection to a process that is kept elsewhere.
-func (p *process) detachFrom(conn launch.JournaledConn) {
-	if err := conn.Detach(); err != nil {
-		p.log.Warn("letting go of Claude was not clean", "error", err)
-	}
-}
-
-// startAndDrive starts the CLI, or takes it over, drives it until it is gone or
-// let go of, and returns a sentence that says why it ended if it was not us who
-// ended it.
-func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
-	if p.leftover != nil {
-		conn, err := p.attach(ctx)
-		if err == nil {
-			return p.drive(ctx, lasting, conn)
-		}
-		if ctx.Err() != nil {
-			p.handle(lasting, detachSet{true}) // it was not reached because we go; the next server tries
-			return ""
-		}
-		p.log.ErrorContext(ctx, "cannot reach the process that a former server left", "error", err)
-		if err := p.leftover.End(lasting); err != nil {
-			p.log.ErrorContext(ctx, "cannot end what is left of the process", "error", err)
-		}
-		return "The Claude process could not be reached after the server was restarted, so it was ended."
-	}
-	conn, err := p.start(ctx)
-	if err == nil {
-		return p.drive(ctx, lasting, conn)
-	}
-	p.log.ErrorContext(ctx, "cannot start Claude", "error", err)
-	return startSentence(err)
-}
-
-// start starts the CLI.
-func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
-	s := p.session
-	spec := launch.Process{
-		ID: launch.ID{SessionID: s.SessionID, ProcessID: p.processID}, Folder: s.CWD,
-		NewSession: p.plan.SessionID, Resume: p.plan.Resume, Fork: p.plan.Fork, ContinueTurn: p.plan.ContinueTurn,
-		Model: s.Model, PermissionMode: s.PermissionMode, AllowBypass: s.PermissionMode == bypass, AllowedTools: s.AllowedTools,
-		Writable: p.o.rules().Roots, Environ: map[string]string{},
-	}
-	if p.o.rules().asksIn(s.CWD) {
-		if spec.Agent, err = p.o.starter.ConnectAgent(ctx, spec.ID); err != nil {
-			// A session in which Claude cannot ask over MCP is better than none.
-			p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
-		}
-	}
-	if err := p.recheckSettings(ctx); err != nil {
-		return nil, err
-	}
-	spec.UserSettingsOnly = p.plan.settings.leaveOut
-	maps.Copy(spec.Environ, p.plan.settings.variables)
-	if s.Demo && p.o.o.Demo != nil {
-		maps.Copy(spec.Environ, p.o.o.Demo.Environ)
-		spec.Own = []string{filepath.Dir(p.o.o.Demo.Folder)} // inside the state folder
-	}
-	return p.o.starter.Start(ctx, spec)
-}
-
-// startSentence tells a person why the CLI could not be started.
-func startSentence(err error) string {
-	var invalid *InvalidError
-	var failed *launch.Error
-	switch {
-	case errors.As(err, &invalid):
-		return invalid.Sentence
-	case errors.Is(err, ErrUntrusted):
-		return "The settings of the folder were changed in the moment in which Claude was to be started. Start again to look at them."
-	case errors.As(err, &failed):
-		return failed.Sentence()
-	}
-	return fmt.Sprintf("Claude could not be started: %v.", err)
-}
-
-// hungTimeout is how long a shim that does not answer may go on so: a machine
-// that is short of time, as after its start, is no reason to end a session.
-const hungTimeout = 10 * time.Second
-
-func (p *process) attach(ctx context.Context) (launch.Conn, error) {
-	if err := failpoint.Hit("adopt.before_attach"); err != nil {
-		return nil, err
-	}
-	if err := p.o.starter.ReconnectAgent(p.leftover.ID()); err != nil {
-		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
-	}
-	conn, err := p.leftover.Attach(ctx, p.snapshot().offset)
-	for began := time.Now(); errors.Is(err, shim.ErrHung) && time.Since(began) < hungTimeout; {
-		p.log.WarnContext(ctx, "the process that a former server left does not answer yet", "error", err)
-		p.handle(ctx, attachDelayed{})
-		select {
-		case <-time.After(time.Second):
-		case <-p.kills: // which is what comes of not answering
-			return nil, err
-		case <-ctx.Done():
-			return nil, err
-		}
-		conn, err = p.leftover.Attach(ctx, p.snapshot().offset)
-	}
-	if err != nil {
-		return nil, err
-	}
-	p.handle(ctx, attached{})
-	if err := failpoint.Hit("adopt.after_attach"); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
-}
-
-// drive talks to a running CLI until it is gone.
-func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason string) {
-	client := claude.NewClient(conn, claude.Options{
-		CanUseTool:   p.ask,
-		Elicitation:  p.elicit,
-		HookCallback: p.handleToolHook,
-		Open:         p.openElicitations(),
-		OnRequest:    p.noteRequest,
-		OnWithdrawn:  p.noteWithdrawn,
-		OnMessage:    p.handleMessage,
-		OnUnreadable: p.handleUnreadable,
-	})
-	p.mu.Lock()
-	p.conn, p.client = conn, client
-	p.mu.Unlock()
-	p.handle(lasting, connected{conn.PID()})
-
-	var tasks sync.WaitGroup
-	over := make(chan struct{}) // closed when the CLI is gone and all it asked is settled
-	life, endLife := context.WithCancel(lasting)
-	defer endLife()
-	tasks.Go(func() { p.withdrawFinished(life) })
-	tasks.Go(func() {
-		defer close(over)
-		defer endLife()
-		err := client.Run(lasting)
-		if errors.Is(err, shim.ErrFenced) {
-			p.log.WarnContext(ctx, "another server has taken the session over")
-			p.handle(lasting, detachSet{true})
-		}
-		if err != nil && !p.snapshot().detached {
-			p.log.WarnContext(ctx, "the connection to Claude broke", "error", err)
-			_ = conn.Kill() // a CLI that cannot be heard must not go on
-		}
-	})
-	tasks.Go(func() { p.awaitEnd(ctx, over) })
-	startError := p.initialize(lasting, client, over)
-	if startError == nil {
-		p.handle(lasting, initializeDone{})
-		p.sendMessages(lasting, over)
-	} else if !errors.Is(startError, errGone) && !p.snapshot().detached {
-		p.log.ErrorContext(ctx, "Claude did not start properly", "error", startError)
-		_ = conn.Kill()
-	}
-	tasks.Wait()
-	if p.snapshot().detached {
-		return ""
-	}
-	<-conn.Done()
-	_ = conn.Close()
-	return p.exitSentence(conn, startError)
-}
-
 func (p *process) clientNow() *claude.Client {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -325,5 +109,19 @@ func (p *process) awaitGone(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// speaker is the id by which the transcript knows a subagent.
+func (p *process) speaker(agentID string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.transcript.Agents[agentID].ToolUseID
+}
+
+// detach ends the connection to a process that outlives this server.
+func detach(conn launch.JournaledConn, log *slog.Logger) {
+	if err := conn.Detach(); err != nil {
+		log.Warn("letting go of Claude was not clean", "error", err)
 	}
 }

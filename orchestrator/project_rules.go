@@ -3,15 +3,13 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/claude/config"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
@@ -39,19 +37,30 @@ func initialization() claude.InitializeRequest {
 	}}
 }
 
-// handleToolHook makes the CLI ask for a call that rules of the project keep for some people.
+// toolRules makes the CLI of one process obey the rules of its project.
+type toolRules struct {
+	o      *node
+	log    *slog.Logger
+	folder string                // of the session
+	client func() *claude.Client // nil while none is connected
+
+	// skillsRestricted is set once the CLI was told not to run commands of skills.
+	skillsRestricted atomic.Bool
+}
+
+// handleHook makes the CLI ask for a call that rules of the project keep for some people.
 // It never fails: 2.1.197 lets a call run whose hook does.
-func (p *process) handleToolHook(ctx context.Context, r claude.HookRequest) (output json.RawMessage, err error) {
+func (t *toolRules) handleHook(ctx context.Context, r claude.HookRequest) (output json.RawMessage, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			p.log.ErrorContext(ctx, "cannot compare a call with the rules of the project", "error", cause)
+			t.log.ErrorContext(ctx, "cannot compare a call with the rules of the project", "error", cause)
 			output, err = hookOutput("ask", unknownRules), nil
 		}
 	}()
-	decision, why, err := p.toolRuling(ctx, r.Input)
+	decision, why, err := t.ruling(ctx, r.Input)
 	if err != nil {
 		if ctx.Err() == nil {
-			p.log.ErrorContext(ctx, "cannot compare a call with the rules of the project", "error", err)
+			t.log.ErrorContext(ctx, "cannot compare a call with the rules of the project", "error", err)
 		}
 		decision, why = "ask", unknownRules
 	}
@@ -71,11 +80,11 @@ func hookOutput(decision, why string) json.RawMessage {
 	}})
 }
 
-// toolRuling says why a call must be asked for; decision is "" when the rules of the project
+// ruling says why a call must be asked for; decision is "" when the rules of the project
 // say nothing about it. A command whose relative names mean something else where the shell
 // is than in the folder of the session, for a rule, is given back to Claude to be written
 // plainly: people would decide about another one than they see.
-func (p *process) toolRuling(ctx context.Context, input json.RawMessage) (decision, why string, err error) {
+func (t *toolRules) ruling(ctx context.Context, input json.RawMessage) (decision, why string, err error) {
 	var call struct {
 		Tool  string          `json:"tool_name"`
 		Input json.RawMessage `json:"tool_input"`
@@ -87,7 +96,7 @@ func (p *process) toolRuling(ctx context.Context, input json.RawMessage) (decisi
 	if strings.HasPrefix(call.Tool, launch.MCPToolPrefix) || call.Tool == questionTool {
 		return "", "", nil // it asks people
 	}
-	book, in, err := p.projectRules(ctx)
+	book, in, err := t.projectRules(ctx)
 	if err != nil || !book.Restricts(in) {
 		return "", "", err
 	}
@@ -96,11 +105,11 @@ func (p *process) toolRuling(ctx context.Context, input json.RawMessage) (decisi
 		return "", "", nil
 	}
 	if call.Tool == "Skill" || call.Tool == "SlashCommand" {
-		if err := p.restrictSkills(ctx); err != nil {
+		if err := t.restrictSkills(ctx); err != nil {
 			return "", "", err
 		}
 	}
-	seen := project.Call{Tool: call.Tool, Input: call.Input, CWD: p.session.CWD}
+	seen := project.Call{Tool: call.Tool, Input: call.Input, CWD: t.folder}
 	meant := seen
 	meant.Dir = call.CWD
 	shown, ruling := book.Approval(in, seen, nil), book.Approval(in, meant, nil)
@@ -120,115 +129,35 @@ var inner = map[string]bool{
 }
 
 // projectRules are the projects as they are now, and where the session is.
-func (p *process) projectRules(ctx context.Context) (*project.Book, project.Place, error) {
-	projects, err := p.o.o.Store.Projects(ctx)
+func (t *toolRules) projectRules(ctx context.Context) (*project.Book, project.Place, error) {
+	projects, err := t.o.o.Store.Projects(ctx)
 	if err != nil {
 		return nil, project.Place{}, fmt.Errorf("orchestrator: read projects: %w", err)
 	}
-	book := project.NewBook(projects, nil).On(p.o.Disk())
-	return book, project.Place{ProjectID: book.Of(p.session.CWD)}, nil
+	book := project.NewBook(projects, nil).On(t.o.Disk())
+	return book, project.Place{ProjectID: book.Of(t.folder)}, nil
 }
 
 // restrictSkills keeps the CLI from running the commands that skills and commands of its
 // own hold, when the project has rules: no hook sees those. It must come before a message,
 // which may name one.
-func (p *process) restrictSkills(ctx context.Context) error {
-	p.mu.Lock()
-	done, client := p.skillsRestricted, p.client
-	p.mu.Unlock()
-	if done {
+func (t *toolRules) restrictSkills(ctx context.Context) error {
+	if t.skillsRestricted.Load() {
 		return nil
 	}
-	book, in, err := p.projectRules(ctx)
+	book, in, err := t.projectRules(ctx)
 	if err != nil || !book.Restricts(in) {
 		return err
 	}
+	client := t.client()
 	if client == nil {
 		return ErrNotRunning
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
+	ctx, cancel := context.WithTimeout(ctx, t.o.rules().Limits.Reply)
 	defer cancel()
 	if err := client.ApplySettings(ctx, map[string]any{"disableSkillShellExecution": true}); err != nil {
 		return fmt.Errorf("orchestrator: keep skills from running commands: %w", err)
 	}
-	p.mu.Lock()
-	p.skillsRestricted = true
-	p.mu.Unlock()
+	t.skillsRestricted.Store(true)
 	return nil
-}
-
-// Disk returns how rules of projects look at the files of sessions: as the user of the
-// CLIs does.
-func (o *Orchestrator) Disk() project.Disk {
-	d := project.Disk{Resolve: func(file string) (real string) {
-		err := o.o.CLI.As(func() (err error) {
-			real, err = follow(file)
-			return err
-		})
-		if err != nil {
-			return ""
-		}
-		return real
-	}, Root: func(folder string) (root string) {
-		if o.o.CLI.As(func() (err error) {
-			root, err = config.Project(folder)
-			return err
-		}) != nil {
-			return folder
-		}
-		return root
-	}}
-	d.Home = o.o.CLI.Getenv("HOME")
-	return d
-}
-
-// maxLinks bounds how many symbolic links are followed for one name.
-const maxLinks = 255
-
-// errLoop: the links of a name do not come to an end.
-var errLoop = errors.New("too many symbolic links")
-
-// follow resolves the symbolic links of an absolute name as the kernel would, as far as
-// it exists; what does not is kept as it is named. Names of the kernel's own, below /proc,
-// mean another thing to another process, and are kept too.
-func follow(file string) (string, error) {
-	at, rest := "/", strings.Split(file, "/")
-	for links := 0; len(rest) > 0; {
-		name := rest[0]
-		rest = rest[1:]
-		switch name {
-		case "", ".":
-			continue
-		case "..":
-			at = filepath.Dir(at)
-			continue
-		}
-		next := filepath.Join(at, name)
-		if next == "/proc" {
-			return strings.Join(append([]string{next}, rest...), "/"), nil
-		}
-		info, err := os.Lstat(next)
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			at = next
-			continue
-		case err != nil:
-			return "", err
-		case info.Mode()&os.ModeSymlink == 0:
-			at = next
-			continue
-		}
-		if links++; links > maxLinks {
-			return "", errLoop
-		}
-		to, err := os.Readlink(next)
-		if err != nil {
-			return "", err
-		}
-		if filepath.IsAbs(to) {
-			at = "/"
-		}
-		rest = slices.Concat(strings.Split(to, "/"), rest)
-	}
-	return at, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -16,7 +17,7 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.
 	if err != nil {
 		return err
 	}
-	if p := o.process(sessionID); p != nil && p.snapshot().ended {
+	if p := o.find(sessionID); p != nil && p.snapshot().ended {
 		// It is read as dead before all it leaves is cleared away.
 		if err := p.awaitGone(ctx); err != nil {
 			return err
@@ -93,7 +94,7 @@ func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 	if !p.continuesAfterExit() {
 		return
 	}
-	err := p.retryStore(ctx, "what came in while the process ended", func() error {
+	err := retryStore(ctx, p.log, "what came in while the process ended", func() error {
 		queue, err := o.o.Store.QueuedMessages(ctx, p.session.SessionID)
 		if err != nil {
 			return err
@@ -146,4 +147,33 @@ func (o *Orchestrator) restartAfresh(ctx context.Context, p *process) error {
 	l := launchOf(s)
 	l.By = p.plan.By
 	return o.explainDelay(ctx, s.SessionID, o.launch(ctx, s, l))
+}
+
+// changedMeanwhile is what people read of a session that would have gone on by
+// itself.
+const changedMeanwhile = "The settings of this session's folder are not those that somebody trusted, so Claude was not started by itself. Resume the session to look at them."
+
+// explainDelay has a session that does not go on by itself say why. It does so once:
+// whoever is told of a change would try again.
+func (o *Orchestrator) explainDelay(ctx context.Context, sessionID string, why error) error {
+	var full *project.LimitError
+	sentence := changedMeanwhile
+	switch {
+	case errors.As(why, &full):
+		return o.waitForCapacity(ctx, sessionID, full)
+	case errors.Is(why, errAsksNobody):
+		sentence = asksNobody
+	case !errors.Is(why, ErrUntrusted):
+		return why
+	}
+	state, err := o.o.Store.ProcessState(ctx, sessionID)
+	if err != nil || state.Running() || state.Error == sentence {
+		return err
+	}
+	state.Error = sentence
+	if _, err := o.o.Store.SaveProcess(ctx, state); err != nil {
+		return err
+	}
+	o.o.Bell.Ring(sessionID)
+	return nil
 }

@@ -71,7 +71,7 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 		}
 		plan.ContinueTurn = lost == ""
 	}
-	p := newProcess(o, s, plan)
+	p := newProcess(o.node, s, plan, nil)
 	o.mu.Lock()
 	if _, ok := o.processes[s.SessionID]; ok {
 		o.mu.Unlock()
@@ -108,9 +108,9 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	case o.launches <- p:
 		return nil
 	case <-o.closing:
-		return p.neverRan(ctx, ErrClosing)
+		return o.neverRan(ctx, p, ErrClosing)
 	case <-ctx.Done():
-		return p.neverRan(ctx, ctx.Err())
+		return o.neverRan(ctx, p, ctx.Err())
 	}
 }
 
@@ -144,9 +144,24 @@ func (o *Orchestrator) unsaved(ctx context.Context, s session.Session) (messageI
 }
 
 // neverRan takes back a process that Run did not take over.
-func (p *process) neverRan(ctx context.Context, why error) error {
+func (o *Orchestrator) neverRan(ctx context.Context, p *process, why error) error {
 	p.handle(ctx, exited{stop: "The server was stopped.", at: time.Now()})
 	err := p.flush(context.WithoutCancel(ctx))
-	p.o.remove(p)
+	o.remove(p)
 	return errors.Join(why, err)
+}
+
+// openQuestions reports whether a process that died left questions, answered or not,
+// that the next one may ask again, and whether Claude waits for any of them: what
+// it may have heard it has perhaps done.
+func (o *Orchestrator) openQuestions(ctx context.Context, sessionID string) (any, waits bool, err error) {
+	open, err := o.o.Registry.Open(ctx, sessionID)
+	if err != nil || len(open) > 0 {
+		return len(open) > 0, len(open) > 0, err
+	}
+	given, err := o.unconsumed(ctx, sessionID)
+	for _, r := range given {
+		waits = waits || r.Delivery == pending.Queued
+	}
+	return len(given) > 0, waits, err
 }

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/sayso-dev/sayso/pending"
@@ -20,14 +21,14 @@ func isTemporary(err error) bool {
 // retryStore does what the store must take, again and again while it cannot; what is
 // left undone when ctx ends is done by the next server. The error is that of the
 // last attempt.
-func (p *process) retryStore(ctx context.Context, what string, do func() error) error {
+func retryStore(ctx context.Context, log *slog.Logger, what string, do func() error) error {
 	for told := false; ; told = true {
 		err := do()
 		if err == nil || !isTemporary(err) || ctx.Err() != nil {
 			return err
 		}
 		if !told {
-			p.log.ErrorContext(ctx, "the store cannot take it now; trying again until it can", "what", what, "error", err)
+			log.ErrorContext(ctx, "the store cannot take it now; trying again until it can", "what", what, "error", err)
 		}
 		select {
 		case <-time.After(storePause):

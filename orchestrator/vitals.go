@@ -1,32 +1,12 @@
 package orchestrator
 
 import (
-	"slices"
+	"context"
 	"strings"
 	"time"
+
+	"github.com/sayso-dev/sayso/session"
 )
-
-// Sample is what a process and all it runs took at one moment.
-type Sample struct {
-	At     time.Time
-	Memory uint64  // bytes resident
-	CPU    float64 // cores in use since the sample before
-}
-
-// The ring of samples is kept here and not in each tab, so that a new tab sees
-// the last minutes at once, and all see the same.
-const (
-	sampleEvery = 5 * time.Second
-	samplesKept = 60 // five minutes
-)
-
-// addSample returns a copy of samples with one more, unless the last is too recent.
-func addSample(samples []Sample, s Sample) []Sample {
-	if n := len(samples); n > 0 && s.At.Sub(samples[n-1].At) < sampleEvery {
-		return samples
-	}
-	return append(slices.Clone(samples[max(0, len(samples)-samplesKept+1):]), s)
-}
 
 // Vitals are what is known of a running process besides its state.
 type Vitals struct {
@@ -48,20 +28,21 @@ type Vitals struct {
 
 // Vitals looks at the process of a session; false when none runs here.
 func (o *Orchestrator) Vitals(sessionID string) (Vitals, bool) {
-	p := o.process(sessionID)
+	p := o.find(sessionID)
 	if p == nil {
 		return Vitals{}, false
 	}
 	p.mu.Lock()
 	v := Vitals{
 		ProcessID: p.processID, HeardAt: p.state.lastMessage, Samples: p.state.samples, Adopted: p.leftover != nil, Reached: p.conn != nil || p.leftover == nil,
-		Resumed: p.plan.Resume != "", Questions: len(p.questions), Unreadable: p.unreadable, Offset: p.state.offset, Unwritten: p.itemBytes, RulesRevoked: p.revoked.Len(),
+		Resumed: p.plan.Resume != "", Questions: p.questions.count(), Offset: p.state.offset, Unwritten: p.itemBytes, RulesRevoked: p.revoked.len(),
 	}
 	for _, toolName := range p.transcript.RunningCalls() {
 		v.Calls = append(v.Calls, toolName)
 	}
 	conn := p.conn
 	p.mu.Unlock()
+	v.Unreadable, _ = p.noise.seen()
 	if conn != nil {
 		v.Stderr = lastLines(o.o.CLI.Redact(conn.Stderr()), stderrLines)
 	}
@@ -74,4 +55,51 @@ const stderrLines = 20
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// Live returns the block that a running session streams.
+func (o *Orchestrator) Live(sessionID string) (session.Live, bool) {
+	if p := o.find(sessionID); p != nil {
+		if live := p.snapshot().live; live != nil {
+			return *live, true
+		}
+	}
+	return session.Live{}, false
+}
+
+// measure takes in a sample of the process tree and applies the limits.
+func (p *process) measure(ctx context.Context, now time.Time, u usage, limits Limits) {
+	questions := p.questions.count() // before the lock: see endQuestion
+	p.mu.Lock()
+	e := sampled{at: now, usage: u, limits: limits, questions: questions, retrying: p.transcript.Retrying()}
+	e.tool, e.toolSince, _ = p.transcript.OldestCall(func(toolUseID string) (time.Time, bool) {
+		a, asked := p.state.memo.Answered.find(toolUseID)
+		return a.At, asked
+	})
+	effects := p.transition(e)
+	p.mu.Unlock()
+	p.perform(ctx, effects)
+}
+
+// sample measures every process tree and applies the limits.
+func (o *Orchestrator) sample(ctx context.Context, now time.Time) {
+	running := o.all()
+	if len(running) == 0 {
+		return
+	}
+	table, err := readTable()
+	if err != nil {
+		o.o.Log.WarnContext(ctx, "cannot read the process table", "error", err)
+		return
+	}
+	roots := make([]int, 0, len(running))
+	for _, p := range running {
+		if pid := p.snapshot().row.PID; pid != 0 {
+			roots = append(roots, pid)
+		}
+	}
+	sums := sumTrees(table, roots)
+	for _, p := range running {
+		p.measure(ctx, now, sums[p.snapshot().row.PID], o.rules().Limits)
+	}
 }

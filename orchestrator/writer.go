@@ -25,7 +25,7 @@ func (p *process) addItems(items ...session.Item) {
 	p.mu.Lock()
 	p.queueItems(items)
 	p.mu.Unlock()
-	p.wakeWriter()
+	wake(p.dirty)
 }
 
 // awaitCapacity waits while too much waits for the store.
@@ -45,8 +45,6 @@ func (p *process) queueItems(items []session.Item) {
 	p.items = append(p.items, items...)
 }
 
-func (p *process) wakeWriter() { wake(p.dirty) }
-
 // write carries changes to the store until stop is closed, then what is left.
 func (p *process) write(ctx context.Context, stop <-chan struct{}) {
 	// A store that fails is tried again; nothing decided is dropped.
@@ -59,7 +57,7 @@ func (p *process) write(ctx context.Context, stop <-chan struct{}) {
 				p.log.ErrorContext(ctx, "cannot write the session's state", "error", err)
 				select {
 				case <-time.After(retry):
-					p.wakeWriter()
+					wake(p.dirty)
 				case <-stop:
 				}
 			}
@@ -100,7 +98,7 @@ func (p *process) flush(ctx context.Context) error {
 	}
 	kept, _ := p.conn.(launch.JournaledConn)
 	if kept != nil && (s.offset != s.stored || s.unsaved) {
-		progress.Mark = &session.Mark{ProcessID: p.processID, Offset: s.offset, Memo: transcript.Encode(storedMemo{p.transcript.Memo, s.memo, p.elicited})}
+		progress.Mark = &session.Mark{ProcessID: p.processID, Offset: s.offset, Memo: transcript.Encode(storedMemo{p.transcript.Memo, s.memo, p.elicitations.stored()})}
 	}
 	progress.Spent, progress.SpentAt = s.cost, s.costAt
 	p.items = nil
@@ -134,7 +132,11 @@ func (p *process) flush(ctx context.Context) error {
 	if progress.Mark != nil {
 		kept.Commit(progress.Mark.Offset)
 	}
-	p.flushUses(ctx)
+	if uses := p.uses.take(time.Now()); len(uses) > 0 {
+		if err := p.o.o.Store.UseGrants(ctx, uses); err != nil {
+			p.log.WarnContext(ctx, "cannot count the uses of grants", "error", err)
+		}
+	}
 	p.o.o.Bell.Ring(p.session.SessionID)
 	return nil
 }

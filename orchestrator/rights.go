@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,10 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/sayso-dev/sayso/internal/project"
-	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -60,9 +56,6 @@ func (o *Orchestrator) recordAsksNobody(ctx context.Context, s session.Session, 
 // ended. Rights end in many places, also outside of this server; the rows are looked
 // at while a process is in that mode, and only then.
 const rightsPause = 3 * time.Second
-
-// endedRight is what people read of a session whose process was told to ask again.
-const endedRight = "Whoever had Claude ask nobody in this session may do so no longer, so it asks again from here on."
 
 // rights are who may have Claude ask nobody, and where, at one moment.
 type rights struct {
@@ -152,37 +145,4 @@ func (o *Orchestrator) withoutRight(ctx context.Context) (list []*process) {
 		}
 	}
 	return list
-}
-
-// bypassingFor returns whose right a process lives by that asks nobody.
-func (p *process) bypassingFor() (userID string, is bool) {
-	s := p.snapshot()
-	if !s.asksNobody() {
-		return "", false
-	}
-	return cmp.Or(s.memo.SparedBy, p.session.OwnerID), true // an old server did not store it
-}
-
-// endBypass has Claude ask from now on, and ends it when it does not take that.
-func (p *process) endBypass(ctx context.Context) {
-	mode := "default"
-	err := p.setPermissionMode(ctx, mode)
-	switch {
-	case errors.Is(err, ErrNotRunning): // it is starting, and told at the next look
-		return
-	case err != nil && ctx.Err() != nil:
-		return
-	case err != nil:
-		p.log.WarnContext(ctx, "Claude cannot be told to ask again", "error", err)
-		p.kill(false, false, "Whoever had Claude ask nobody may do so no longer, and Claude could not be told to ask.")
-	default:
-		note := transcript.Note("asks-again:"+uuid.NewString(), "warning", endedRight, time.Now())
-		if err := p.o.o.Store.PutItems(ctx, p.session.SessionID, []session.Item{note}); err != nil {
-			p.log.ErrorContext(ctx, "cannot note that Claude asks again", "error", err)
-		}
-	}
-	if _, err := p.o.o.Store.UpdateSession(ctx, p.session.SessionID, session.Patch{PermissionMode: &mode}); err != nil {
-		p.log.ErrorContext(ctx, "cannot keep that Claude asks again", "error", err)
-	}
-	p.o.o.Bell.Ring(p.session.SessionID)
 }

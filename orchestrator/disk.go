@@ -1,0 +1,88 @@
+package orchestrator
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sayso-dev/sayso/claude/config"
+	"github.com/sayso-dev/sayso/internal/project"
+)
+
+// Disk returns how rules of projects look at the files of sessions: as the user of the
+// CLIs does.
+func (o *node) Disk() project.Disk {
+	d := project.Disk{Resolve: func(file string) (real string) {
+		err := o.o.CLI.As(func() (err error) {
+			real, err = follow(file)
+			return err
+		})
+		if err != nil {
+			return ""
+		}
+		return real
+	}, Root: func(folder string) (root string) {
+		if o.o.CLI.As(func() (err error) {
+			root, err = config.Project(folder)
+			return err
+		}) != nil {
+			return folder
+		}
+		return root
+	}}
+	d.Home = o.o.CLI.Getenv("HOME")
+	return d
+}
+
+// maxLinks bounds how many symbolic links are followed for one name.
+const maxLinks = 255
+
+// errLoop: the links of a name do not come to an end.
+var errLoop = errors.New("too many symbolic links")
+
+// follow resolves the symbolic links of an absolute name as the kernel would, as far as
+// it exists; what does not is kept as it is named. Names of the kernel's own, below /proc,
+// mean another thing to another process, and are kept too.
+func follow(file string) (string, error) {
+	at, rest := "/", strings.Split(file, "/")
+	for links := 0; len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, name)
+		if next == "/proc" {
+			return strings.Join(append([]string{next}, rest...), "/"), nil
+		}
+		info, err := os.Lstat(next)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			at = next
+			continue
+		case err != nil:
+			return "", err
+		case info.Mode()&os.ModeSymlink == 0:
+			at = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", errLoop
+		}
+		to, err := os.Readlink(next)
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(to) {
+			at = "/"
+		}
+		rest = slices.Concat(strings.Split(to, "/"), rest)
+	}
+	return at, nil
+}

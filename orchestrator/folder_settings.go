@@ -1,0 +1,148 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/sayso-dev/sayso/claude/folder"
+	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// ErrUntrusted is what every [UntrustedError] is.
+var ErrUntrusted = errors.New("nobody has trusted the settings of this folder as they are")
+
+// UntrustedError says what the CLI would take from a folder without asking anybody.
+type UntrustedError struct {
+	Folder string
+	// Digest names exactly these items; it comes back as the consent of a person.
+	Digest string
+	Items  []FolderItem
+	Gone   []FolderItem // that were trusted and are there no longer
+	Told   []string     // files that only tell the model something
+	Before *workspace.Trust
+	// CannotLeaveOut: a session without these settings would run some of it even so.
+	CannotLeaveOut bool
+}
+
+func (e *UntrustedError) Error() string        { return e.Sentence() }
+func (e *UntrustedError) Is(target error) bool { return target == ErrUntrusted }
+
+// Sentence says it to a person.
+func (e *UntrustedError) Sentence() string {
+	if e.Before != nil {
+		return fmt.Sprintf("The settings of %s have changed since they were trusted. Look at what they would run, then start again.", e.Folder)
+	}
+	return fmt.Sprintf("The folder %s has settings that would run programs or change what Claude may do. Look at them, then start again.", e.Folder)
+}
+
+// FolderItem is one thing that the CLI would take from a folder.
+type FolderItem struct {
+	Kind   string // hook, mcp_server, variable, helper, rule, setting, agent, command, skill, git, unreadable
+	Danger string // runs, redirects, permits, changes
+	File   string
+	Name   string // of the event, the server, the variable, the setting; may be ""
+	Text   string // the command, the value, the rule
+	Cut    bool   // Text is not whole
+	New    bool   // it was not there, or was another, when the folder was trusted last
+}
+
+// Consent is what a person says about the settings of a folder, having seen them.
+// The zero Consent says nothing.
+type Consent struct {
+	Trust    string // the digest of what they have seen and want
+	LeaveOut bool   // run without them
+}
+
+// settingsPlan is what a process takes from its folder.
+type settingsPlan struct {
+	digest    string // that was trusted; "" when there was nothing to trust
+	leaveOut  bool
+	variables map[string]string // with leaveOut
+}
+
+// readFolder reads what the CLI would take from a folder.
+func (o *node) readFolder(ctx context.Context, cwd string) (folder.Found, error) {
+	allowed, err := o.allowedIn(ctx, cwd)
+	if err != nil {
+		return folder.Found{}, err
+	}
+	var found folder.Found
+	err = o.o.CLI.As(func() (err error) {
+		found, err = folder.Read(cwd, folder.Known{Own: o.o.CLI.OwnFolders(), Home: o.o.CLI.Getenv("HOME"), Allowed: allowed})
+		return err
+	})
+	if err != nil {
+		return folder.Found{}, &InvalidError{Field: "cwd", Sentence: fmt.Sprintf("It cannot be told what the settings of %s would run, so Claude is not started there: %v.", cwd, err)}
+	}
+	return found, nil
+}
+
+// allowedIn are the rules in the settings of a folder that people granted here: who
+// had the CLI write one down need not be asked about it.
+func (o *node) allowedIn(ctx context.Context, cwd string) (map[string][]string, error) {
+	grants, err := o.o.Store.Grants(ctx, pending.GrantQuery{})
+	if err != nil {
+		return nil, fmt.Errorf("orchestrator: grants in a folder: %w", err)
+	}
+	allowed := map[string][]string{}
+	for _, g := range grants {
+		name := map[pending.Scope]string{pending.ScopeLocal: "settings.local.json", pending.ScopeProject: "settings.json"}[g.Scope]
+		if g.Folder == cwd && g.Kind == pending.GrantRule && g.RequestID != "" && g.RevokedAt.IsZero() && name != "" {
+			file := filepath.Join(cwd, ".claude", name)
+			allowed[file] = append(allowed[file], g.Rule)
+		}
+	}
+	return allowed, nil
+}
+
+func leavingOut(s session.Session, found folder.Found) (settingsPlan, error) {
+	variables, ok := found.LeaveOut()
+	if !ok && !s.Demo { // whose folder is ours
+		return settingsPlan{}, untrusted(s.CWD, found, nil)
+	}
+	return settingsPlan{leaveOut: true, variables: variables}, nil
+}
+
+// recheckSettings reads the folder again in the moment before the CLI is started: what
+// was trusted may have been changed since.
+func (o *node) recheckSettings(ctx context.Context, s session.Session, plan settingsPlan) (settingsPlan, error) {
+	found, err := o.readFolder(ctx, s.CWD)
+	switch {
+	case err != nil:
+		return plan, err
+	case plan.leaveOut:
+		return leavingOut(s, found)
+	case found.Digest != plan.digest && found.Digest != "":
+		return plan, untrusted(s.CWD, found, nil)
+	}
+	return plan, nil
+}
+
+func untrusted(cwd string, found folder.Found, before *workspace.Trust) error {
+	e := &UntrustedError{Folder: cwd, Digest: found.Digest, Told: found.Told, Before: before, CannotLeaveOut: found.Stubborn}
+	var trusted []folder.Item
+	if before != nil {
+		_ = json.Unmarshal(before.Items, &trusted) // of which nothing can be read, everything is new
+	}
+	for _, i := range found.Items {
+		item := itemOf(i)
+		item.New = before != nil && !slices.Contains(trusted, i)
+		e.Items = append(e.Items, item)
+	}
+	for _, i := range trusted {
+		if !slices.Contains(found.Items, i) {
+			e.Gone = append(e.Gone, itemOf(i))
+		}
+	}
+	return e
+}
+
+func itemOf(i folder.Item) FolderItem {
+	return FolderItem{Kind: string(i.Kind), Danger: string(i.Danger), File: i.File, Name: i.Name, Text: i.Text, Cut: i.Cut}
+}

@@ -1,0 +1,121 @@
+package orchestrator
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// stoppedWaiting is what people read of a question whose tool call has ended.
+const stoppedWaiting = "Claude stopped waiting for the answer."
+
+// mcpCalls ends the questions that tool calls of one process asked over MCP and no
+// longer wait for: the CLI cuts calls off by itself and tells nobody.
+type mcpCalls struct {
+	o         *node
+	log       *slog.Logger
+	sessionID string
+	addItems  func(...session.Item) // to the transcript
+	signal    chan struct{}         // finished is not empty; capacity 1, never closed
+
+	mu       sync.Mutex
+	finished []transcript.FinishedCall // that may have asked
+}
+
+// asking reports whether a tool call waits for a person.
+func (c *mcpCalls) asking(ctx context.Context) bool {
+	if c.o.o.MCP == nil {
+		return false
+	}
+	open, err := c.o.o.Registry.Open(ctx, c.sessionID)
+	if err != nil {
+		return true // who cannot be looked at is not ended for it
+	}
+	return slices.ContainsFunc(open, func(r pending.Request) bool { return overMCP(r) && r.Status == pending.Open })
+}
+
+// finish takes note that a tool call has its result, on the read loop.
+func (c *mcpCalls) finish(call transcript.FinishedCall) {
+	if c.o.o.MCP == nil || !strings.HasPrefix(call.ToolName, launch.MCPToolPrefix) {
+		return
+	}
+	c.mu.Lock()
+	c.finished = append(c.finished, call)
+	c.mu.Unlock()
+	wake(c.signal)
+}
+
+// run withdraws what finished calls asked, until ctx ends with the CLI.
+func (c *mcpCalls) run(ctx context.Context) {
+	for {
+		select {
+		case <-c.signal:
+		case <-ctx.Done():
+			return // what is left goes with the process
+		}
+		c.mu.Lock()
+		finished := c.finished
+		c.finished = nil
+		c.mu.Unlock()
+		c.withdraw(ctx, func(r pending.Request) bool { return callOf(finished, r) >= 0 })
+		c.record(ctx, finished)
+	}
+}
+
+// callOf is the place of the call that asked, -1 when it is none of them.
+func callOf(calls []transcript.FinishedCall, r pending.Request) int {
+	return slices.IndexFunc(calls, func(c transcript.FinishedCall) bool { return c.ToolUseID == r.AskerToolUseID })
+}
+
+// record writes the records of questions that have ended, whose asker knows no
+// transcript, and notes that the answers to finished calls were heard.
+func (c *mcpCalls) record(ctx context.Context, finished []transcript.FinishedCall) {
+	ended, err := c.o.o.Store.UnrecordedRequests(ctx, c.sessionID)
+	if err != nil && ctx.Err() == nil {
+		c.log.ErrorContext(ctx, "cannot read the requests without a record", "error", err)
+	}
+	for _, r := range ended {
+		if !overMCP(r) {
+			continue
+		}
+		i, agentID := callOf(finished, r), ""
+		if i >= 0 {
+			agentID = finished[i].AgentID
+		}
+		c.addItems(session.ResolvedItem(r, agentID, r.Resolution.At))
+		if i < 0 || r.Resolution.Answer == nil {
+			continue
+		}
+		if err := c.o.o.Store.SetDelivery(ctx, r.RequestID, pending.Consumed); err != nil && ctx.Err() == nil {
+			c.log.ErrorContext(ctx, "cannot note that an answer was consumed", "error", err)
+		}
+	}
+}
+
+// withdraw withdraws those open questions for which match returns true.
+func (c *mcpCalls) withdraw(ctx context.Context, match func(pending.Request) bool) {
+	err := retryStore(ctx, c.log, "the end of questions over MCP", func() error {
+		return c.o.withdrawMCP(ctx, c.sessionID, stoppedWaiting, match)
+	})
+	if err != nil && ctx.Err() == nil {
+		c.log.ErrorContext(ctx, "cannot withdraw what was asked over MCP", "error", err)
+	}
+}
+
+// settle withdraws what an adopted process asked in calls that had ended before this
+// server heard of them. A question of the last moment before asked is left alone: its
+// call may be about to come out.
+func (c *mcpCalls) settle(ctx context.Context, running map[string]bool, asked time.Time) {
+	const lastMoment = 5 * time.Second
+	c.withdraw(ctx, func(r pending.Request) bool {
+		return r.AskerToolUseID != "" && !running[r.AskerToolUseID] && r.CreatedAt.Before(asked.Add(-lastMoment))
+	})
+}

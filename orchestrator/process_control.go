@@ -1,0 +1,159 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/grants"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+func (p *process) interrupt(ctx context.Context, by pending.Actor) error {
+	p.mu.Lock()
+	client := p.client
+	if client == nil || !p.state.working() {
+		p.mu.Unlock()
+		return ErrNotRunning
+	}
+	i := p.transcript.Interrupt
+	if i == nil || i.Refused {
+		i = &transcript.Interrupt{By: by.Name, Key: "interrupt:" + uuid.NewString(), Early: !p.state.memo.Spoke}
+		p.transcript.Interrupt = i
+		p.transition(memoChanged{}) // a server that adopts the process must know who it was
+	}
+	p.mu.Unlock()
+	wake(p.dirty)
+	return p.sendInterrupt(ctx, client, i, by)
+}
+
+// repeatInterrupt tells the CLI again of an interrupt that came before the turn had
+// begun. It is called where messages are sent, so that it never reaches the next turn.
+func (p *process) repeatInterrupt(ctx context.Context) {
+	p.mu.Lock()
+	client, i := p.client, p.transcript.Interrupt
+	if i == nil || !i.Early || !p.state.interruptDue() {
+		p.mu.Unlock()
+		return
+	}
+	i.Early = false
+	effects := p.transition(memoChanged{})
+	p.mu.Unlock()
+	p.perform(ctx, effects)
+	if err := p.sendInterrupt(ctx, client, i, pending.Actor{Name: i.By}); err != nil {
+		p.log.WarnContext(ctx, "cannot repeat an interrupt", "error", err)
+	}
+}
+
+// sendInterrupt has the CLI interrupt the present turn, for by, and returns when it has
+// taken note.
+func (p *process) sendInterrupt(ctx context.Context, client *claude.Client, i *transcript.Interrupt, by pending.Actor) error {
+	p.questions.interrupt(by.Name)
+	ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
+	defer cancel()
+	// The CLI cuts its calls off and does not say for whom. A store that is away is no
+	// reason not to interrupt; the results of the calls then end what they asked.
+	if err := p.o.endMCP(ctx, p.session.SessionID, by.Name+" interrupted Claude."); err != nil {
+		p.log.ErrorContext(ctx, "cannot withdraw what was asked over MCP", "error", err)
+	}
+	err := client.Interrupt(ctx)
+	var refused *claude.RequestError
+	p.mu.Lock()
+	i.Refused = errors.As(err, &refused)
+	p.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("orchestrator: interrupt: %w", err)
+	}
+	return nil
+}
+
+func (p *process) setModel(ctx context.Context, model string) error {
+	client := p.clientNow()
+	if client == nil {
+		return ErrNotRunning
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
+	defer cancel()
+	if err := client.SetModel(ctx, model); err != nil {
+		return fmt.Errorf("orchestrator: set model: %w", err)
+	}
+	p.handle(ctx, modelSet{model})
+	return nil
+}
+
+func (p *process) setPermissionMode(ctx context.Context, mode string) error {
+	client := p.clientNow()
+	if client == nil {
+		return ErrNotRunning
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
+	defer cancel()
+	if err := client.SetPermissionMode(ctx, mode); err != nil {
+		return fmt.Errorf("orchestrator: set permission mode: %w", err)
+	}
+	p.handle(ctx, modeSet{mode})
+	return nil
+}
+
+// revoke makes the process ask again for what a grant allowed. asks reports whether it
+// does so from now on.
+func (p *process) revoke(ctx context.Context, g pending.Grant) (asks bool, err error) {
+	if g.Kind == pending.GrantMode {
+		if p.snapshot().row.PermissionMode != g.Rule {
+			return false, nil
+		}
+		return true, p.setPermissionMode(ctx, "default")
+	}
+	p.revoked.add(g)
+	if g.Kind != pending.GrantRule {
+		return false, nil
+	}
+	return true, p.revoked.askAgain(ctx)
+}
+
+// grantee describes the process for package grants.
+func (p *process) grantee() grants.Process {
+	return grants.Process{SessionID: p.session.SessionID, ProcessID: p.processID, Folder: p.session.CWD}
+}
+
+// bypassingFor returns whose right a process lives by that asks nobody.
+func (p *process) bypassingFor() (userID string, is bool) {
+	s := p.snapshot()
+	if !s.asksNobody() {
+		return "", false
+	}
+	return cmp.Or(s.memo.SparedBy, p.session.OwnerID), true // an old server did not store it
+}
+
+// endBypass has Claude ask from now on, and ends it when it does not take that.
+func (p *process) endBypass(ctx context.Context) {
+	mode := "default"
+	err := p.setPermissionMode(ctx, mode)
+	switch {
+	case errors.Is(err, ErrNotRunning): // it is starting, and told at the next look
+		return
+	case err != nil && ctx.Err() != nil:
+		return
+	case err != nil:
+		p.log.WarnContext(ctx, "Claude cannot be told to ask again", "error", err)
+		p.kill(false, false, "Whoever had Claude ask nobody may do so no longer, and Claude could not be told to ask.")
+	default:
+		note := transcript.Note("asks-again:"+uuid.NewString(), "warning", endedRight, time.Now())
+		if err := p.o.o.Store.PutItems(ctx, p.session.SessionID, []session.Item{note}); err != nil {
+			p.log.ErrorContext(ctx, "cannot note that Claude asks again", "error", err)
+		}
+	}
+	if _, err := p.o.o.Store.UpdateSession(ctx, p.session.SessionID, session.Patch{PermissionMode: &mode}); err != nil {
+		p.log.ErrorContext(ctx, "cannot keep that Claude asks again", "error", err)
+	}
+	p.o.o.Bell.Ring(p.session.SessionID)
+}
+
+// endedRight is what people read of a session whose process was told to ask again.
+const endedRight = "Whoever had Claude ask nobody in this session may do so no longer, so it asks again from here on."

@@ -1,0 +1,69 @@
+package orchestrator
+
+import (
+	"maps"
+	"slices"
+	"sync"
+)
+
+// question is one request of a process that waits for a person.
+type question struct {
+	done chan struct{} // closed once the CLI was told, or nothing will be said
+	// abandoned is closed when the CLI was seen to wait no longer without saying so;
+	// nil for what it withdraws itself.
+	abandoned <-chan struct{}
+}
+
+// questions are those of one process. It is safe for concurrent use.
+type questions struct {
+	mu   sync.Mutex
+	open map[*question]string // by whom the turn that asked was interrupted, "" for nobody
+}
+
+// begin adds a question.
+func (qs *questions) begin(abandoned <-chan struct{}) *question {
+	q := &question{done: make(chan struct{}), abandoned: abandoned}
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if qs.open == nil {
+		qs.open = map[*question]string{}
+	}
+	qs.open[q] = ""
+	return q
+}
+
+// end removes a question of which the CLI was told, or never will be.
+func (qs *questions) end(q *question) {
+	qs.mu.Lock()
+	delete(qs.open, q)
+	qs.mu.Unlock()
+	close(q.done)
+}
+
+// interrupt notes who interrupted the turn that asked the questions open now.
+func (qs *questions) interrupt(by string) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	for q := range qs.open {
+		qs.open[q] = by
+	}
+}
+
+// interruptedBy returns who interrupted the turn that asked, "" for nobody.
+func (qs *questions) interruptedBy(q *question) string {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	return qs.open[q]
+}
+
+func (qs *questions) list() []*question {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	return slices.Collect(maps.Keys(qs.open))
+}
+
+func (qs *questions) count() int {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	return len(qs.open)
+}

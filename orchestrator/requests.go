@@ -1,0 +1,325 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// requests are the rows of what one process asks, and of what earlier processes of its
+// session asked and left.
+type requests struct {
+	o                    *node
+	log                  *slog.Logger
+	sessionID, processID string
+	speaker              func(agentID string) string // the id by which the transcript knows a subagent
+	addItems             func(...session.Item)       // to the transcript
+
+	mu           sync.Mutex
+	withdrawnIDs []string // requests that the CLI withdrew before it answered initialize
+}
+
+// ofTool returns the request that people see when the CLI asks for a tool.
+func (rs *requests) ofTool(r claude.ToolRequest, agentType string) pending.Request {
+	req := pending.Request{
+		RequestID:   pending.NewRequestID(rs.sessionID, rs.processID, r.RequestID),
+		SessionID:   rs.sessionID,
+		RequestType: pending.ToolApproval, Source: pending.SourceClaude, ProcessID: rs.processID,
+		AskerRequestID: r.RequestID, AskerToolUseID: r.ToolUseID,
+		ToolName: r.ToolName, ToolInput: r.Input, InputHash: pending.HashInput(r.Input),
+		AgentID: r.AgentID, AgentType: agentType, Title: r.Title, Description: r.Description,
+		DecisionReason: r.DecisionReason, BlockedPath: r.BlockedPath,
+		PermissionSuggestions: r.PermissionSuggestions,
+		Policy:                policyOf(r),
+		CreatedAt:             time.Now(),
+	}
+	if r.ToolName == questionTool {
+		req.RequestType = pending.AskUserQuestion
+		form, err := pending.FormOfQuestions(r.Input)
+		if err != nil {
+			rs.log.Warn("Claude asked a question that cannot be shown as a form", "error", err)
+		}
+		req.Form = form
+	}
+	return req
+}
+
+// policyOf is what the CLI demands of whoever decides, nil for nothing.
+func policyOf(r claude.ToolRequest) *pending.Policy {
+	p := pending.Policy{
+		DefaultToNo: r.DefaultToNo, SuppressAlwaysAllowRule: r.SuppressAlwaysAllowRule, RequiresUserInteraction: r.RequiresUserInteraction,
+		MatchedAskRule: (*pending.AskRule)(r.MatchedAskRule), ClassifierApprovable: r.ClassifierApprovable, MCPServer: (*pending.MCPServer)(r.MCPServer),
+	}
+	if p == (pending.Policy{}) {
+		return nil
+	}
+	return &p
+}
+
+// ofElicitation returns the request that people see when an MCP server asks.
+func (rs *requests) ofElicitation(r claude.ElicitationRequest) pending.Request {
+	form, err := pending.FormOfElicitation(r.Raw)
+	if err != nil {
+		rs.log.Warn("an MCP server asked what cannot be shown as a form", "server", r.ServerName, "error", err)
+	}
+	return pending.Request{
+		RequestID:   pending.NewRequestID(rs.sessionID, rs.processID, r.RequestID),
+		SessionID:   rs.sessionID,
+		RequestType: pending.AskUserQuestion, Source: pending.SourceElicitation, ProcessID: rs.processID,
+		AskerRequestID: r.RequestID,
+		ToolName:       r.ServerName, ToolInput: r.Raw, InputHash: pending.HashInput(r.Raw), Form: form,
+		Title: r.Title, CreatedAt: time.Now(),
+	}
+}
+
+// setDelivery notes how far an answer has come.
+func (rs *requests) setDelivery(ctx context.Context, requestID string, d pending.Delivery) {
+	if err := rs.o.o.Store.SetDelivery(ctx, requestID, d); err != nil && ctx.Err() == nil {
+		rs.log.ErrorContext(ctx, "cannot store how far an answer has come", "request_id", requestID, "delivery", d, "error", err)
+	}
+}
+
+// withdraw ends a request that no goroutine of this process waits for, and
+// records it. It reports whether a person was quicker.
+func (rs *requests) withdraw(ctx context.Context, r pending.Request, reason string) (late bool) {
+	err := rs.o.o.Registry.Withdraw(ctx, r.RequestID, reason)
+	if errors.Is(err, pending.ErrNotOpen) {
+		return true
+	}
+	if err != nil {
+		rs.log.ErrorContext(ctx, "cannot withdraw a request", "request_id", r.RequestID, "error", err)
+		return false
+	}
+	r.Status = pending.Withdrawn
+	r.Resolution = &pending.Resolution{Status: r.Status, Reason: reason, At: time.Now()}
+	rs.record(r)
+	return false
+}
+
+// record writes into the transcript how a request ended.
+func (rs *requests) record(r pending.Request) {
+	rs.addItems(session.ResolvedItem(r, rs.speaker(r.AgentID), r.Resolution.At))
+}
+
+// recordMissing writes the records of requests that ended in the instant in
+// which a server died, before it had written them.
+func (rs *requests) recordMissing(ctx context.Context) {
+	missing, err := rs.o.o.Store.UnrecordedRequests(ctx, rs.sessionID)
+	if err != nil {
+		rs.log.ErrorContext(ctx, "cannot read the requests without a record", "error", err)
+		return
+	}
+	for _, r := range missing {
+		rs.record(r)
+	}
+}
+
+// noteWithdrawn remembers what the CLI waits for no longer, for reconcile.
+func (rs *requests) noteWithdrawn(requestID string) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.withdrawnIDs = append(rs.withdrawnIDs, requestID)
+}
+
+func (rs *requests) wasWithdrawn(requestID string) bool {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return slices.Contains(rs.withdrawnIDs, requestID)
+}
+
+// reconcile compares what is stored with what the CLI of an adopted process says it
+// waits for, which is the authority: a request that it no longer waits for is withdrawn,
+// or its answer has reached it. Only requests from before asked, when the CLI was asked,
+// count; later ones may be missing from what it says.
+func (rs *requests) reconcile(ctx context.Context, waiting []claude.ToolRequest, asked time.Time) error {
+	waits := map[string]bool{}
+	for _, r := range waiting {
+		waits[r.RequestID] = true
+	}
+	open, err := rs.o.o.Registry.Open(ctx, rs.sessionID)
+	if err != nil {
+		return fmt.Errorf("read open requests: %w", err)
+	}
+	late := map[string]bool{} // a person was quicker than we; Claude waited no longer even so
+	for _, r := range open {
+		if rs.listed(r) && !waits[r.AskerRequestID] && r.CreatedAt.Before(asked) {
+			late[r.RequestID] = rs.withdraw(ctx, r, "Claude withdrew this request while the server was away.")
+		}
+	}
+	given, err := rs.o.o.Store.UndeliveredRequests(ctx, rs.sessionID)
+	if err != nil {
+		return fmt.Errorf("read undelivered answers: %w", err)
+	}
+	for _, r := range given {
+		if !rs.listed(r) || waits[r.AskerRequestID] {
+			continue
+		}
+		if late[r.RequestID] || rs.wasWithdrawn(r.AskerRequestID) {
+			rs.setDelivery(ctx, r.RequestID, pending.Dropped)
+		} else if r.Resolution.At.Before(asked) {
+			rs.setDelivery(ctx, r.RequestID, pending.Delivered)
+		}
+	}
+	return nil
+}
+
+// listed reports whether the CLI lists a request while it waits for it: only what came
+// from this process as can_use_tool.
+func (rs *requests) listed(r pending.Request) bool {
+	return r.Source == pending.SourceClaude && r.ProcessID == rs.processID
+}
+
+// settleDelivered notes which answers a dead process may have heard, although the
+// server that gave them did not live to note it. Those are not carried.
+func (rs *requests) settleDelivered(ctx context.Context, wrote func(requestID string) (bool, error)) error {
+	given, err := rs.o.undelivered(ctx, rs.sessionID)
+	if err != nil {
+		return err
+	}
+	for _, r := range given {
+		if r.ProcessID != rs.processID {
+			continue
+		}
+		heard, err := wrote(r.AskerRequestID)
+		if err != nil {
+			rs.log.ErrorContext(ctx, "cannot read what was written to a dead process", "error", err)
+			heard = true // the careful side: a person decides
+		}
+		if !heard {
+			continue
+		}
+		if err := rs.o.o.Store.SetDelivery(ctx, r.RequestID, pending.Delivered); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryAnswer looks whether a person has answered this very question to the process
+// before this one, which died without hearing it. Then the answer is carried
+// over, and nobody is asked again. An answer to the same tool with another input
+// is shown beside the new question, and so is one that the process may have heard
+// before it died: what was allowed once must not run twice without another word.
+// carried is false when a person must be asked.
+func (rs *requests) carryAnswer(ctx context.Context, req *pending.Request) (settled pending.Request, carried bool, err error) {
+	answers, err := rs.earlierAnswers(ctx)
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	var similar *pending.Request
+	for i, old := range answers {
+		if old.ToolName != req.ToolName || old.RequestType != req.RequestType || old.Source != req.Source {
+			continue
+		}
+		if old.Delivery != pending.Queued || !transcript.SameInput(old.ToolInput, req.ToolInput) {
+			similar = &answers[i]
+			continue
+		}
+		settled, carried, err := rs.o.o.Registry.Carry(ctx, *req, old.RequestID)
+		if err != nil || carried {
+			return settled, carried, err
+		}
+	}
+	if similar != nil {
+		a := similar.Resolution
+		req.Earlier = &pending.Earlier{
+			RequestID: similar.RequestID, ToolInput: similar.ToolInput, Status: similar.Status,
+			Summary: a.Answer.Summary(*similar), By: a.Actor.Name, At: a.At, UpdatedInput: a.Answer.UpdatedInput,
+		}
+	}
+	// The same question that nobody has answered yet: the new one takes its place.
+	open, err := rs.o.o.Registry.Open(ctx, rs.sessionID)
+	if err != nil {
+		return pending.Request{}, false, err
+	}
+	for _, old := range open {
+		if rs.orphan(old) && old.ToolName == req.ToolName && old.Source == req.Source && transcript.SameInput(old.ToolInput, req.ToolInput) {
+			if rs.withdraw(ctx, old, "Claude asked this again after it was resumed.") {
+				return rs.carryAnswer(ctx, req) // it was answered in this very moment
+			}
+			break
+		}
+	}
+	return pending.Request{}, false, nil
+}
+
+// orphan reports whether a request was left by an earlier process.
+func (rs *requests) orphan(r pending.Request) bool {
+	return r.Status == pending.Orphaned && r.ProcessID != rs.processID
+}
+
+// earlierAnswers lists what people answered and a former process was not seen to
+// act on; of those that are Delivered it may have heard.
+func (rs *requests) earlierAnswers(ctx context.Context) ([]pending.Request, error) {
+	given, err := rs.o.unconsumed(ctx, rs.sessionID)
+	if err != nil {
+		return nil, fmt.Errorf("orchestrator: answers to the former process: %w", err)
+	}
+	return slices.DeleteFunc(given, func(r pending.Request) bool {
+		return r.ProcessID == rs.processID || r.Resolution == nil || r.Resolution.Answer == nil
+	}), nil
+}
+
+// dropEarlier lets go of what earlier processes asked and was not asked again. It
+// reports whether the store took all of it.
+func (rs *requests) dropEarlier(ctx context.Context) (all bool) {
+	all = true
+	for more := true; more; { // an answer may come in this very moment
+		var done bool
+		more, done = rs.dropEarlierOnce(ctx)
+		all = all && done
+	}
+	return all
+}
+
+func (rs *requests) dropEarlierOnce(ctx context.Context) (more, all bool) {
+	all = true
+	answers, err := rs.earlierAnswers(ctx)
+	if err != nil {
+		all = false
+		rs.log.ErrorContext(ctx, "cannot read the answers to the former process", "error", err)
+	}
+	for _, old := range answers {
+		if old.Delivery == pending.Queued { // else it was recorded when it was given
+			rs.record(old)
+		}
+		if err := rs.o.o.Store.SetDelivery(ctx, old.RequestID, pending.Dropped); err != nil {
+			rs.log.ErrorContext(ctx, "cannot drop an answer that nobody asked for again", "error", err)
+			all = false
+		}
+	}
+	open, err := rs.o.o.Registry.Open(ctx, rs.sessionID)
+	if err != nil {
+		rs.log.ErrorContext(ctx, "cannot read the orphaned questions", "error", err)
+		all = false
+	}
+	for _, old := range open {
+		if rs.orphan(old) && rs.withdraw(ctx, old, "Claude went on without asking this again.") {
+			more = true
+		}
+	}
+	return more, all
+}
+
+// reused and reusedEnded are what people read of a question that nobody was asked.
+const (
+	reused      = "Claude asked for something else under the id of a request that was still open. That request stayed as it was; the other was not put before anybody, and nothing ran of it. If Claude waits for it, interrupt it."
+	reusedEnded = "Claude asked for something else under the id of a request that had ended. That request stays as it was settled; the other was not put before anybody, and nothing ran of it. If Claude waits for it, interrupt it."
+)
+
+// noteReused writes into the transcript that a question came under the id of another.
+// what was asked makes the key, so that a line that is read again is no second note.
+func (rs *requests) noteReused(what []byte, text string) {
+	key := "reused:" + uuid.NewSHA1(uuid.NameSpaceOID, what).String()
+	rs.addItems(transcript.Note(key, "error", text, time.Now()))
+}

@@ -1,0 +1,133 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/grants"
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// revocations keeps a running CLI from using grants that were revoked since it started.
+type revocations struct {
+	o       *node
+	log     *slog.Logger
+	client  func() *claude.Client // nil while none is connected
+	telling chan struct{}         // held while the CLI is told which rules were revoked; capacity 1, never closed
+
+	mu   sync.Mutex
+	list grants.Revoked // that the CLI may still know
+}
+
+func (rv *revocations) add(g pending.Grant) {
+	rv.mu.Lock()
+	defer rv.mu.Unlock()
+	rv.list.Add(g)
+}
+
+func (rv *revocations) len() int {
+	rv.mu.Lock()
+	defer rv.mu.Unlock()
+	return rv.list.Len()
+}
+
+// approval is [grants.Revoked.Approval].
+func (rv *revocations) approval(updates json.RawMessage, granted []pending.Grant) (json.RawMessage, []pending.Grant) {
+	rv.mu.Lock()
+	defer rv.mu.Unlock()
+	return rv.list.Approval(updates, granted)
+}
+
+// askAgain makes the CLI ask for what the revoked rules allowed.
+func (rv *revocations) askAgain(ctx context.Context) error {
+	client := rv.client()
+	if client == nil {
+		return ErrNotRunning
+	}
+	ctx, cancel := context.WithTimeout(ctx, rv.o.rules().Limits.Reply)
+	defer cancel()
+	select { // one at a time, or an older list might come last
+	case rv.telling <- struct{}{}:
+		defer func() { <-rv.telling }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	rv.mu.Lock()
+	settings := rv.list.Settings()
+	rv.mu.Unlock()
+	if err := client.ApplySettings(ctx, settings); err != nil {
+		return fmt.Errorf("orchestrator: make Claude ask again: %w", err)
+	}
+	return nil
+}
+
+// settle notes that the CLI got an approval that makes it forget grants.
+func (rv *revocations) settle(ctx context.Context, settled []pending.Grant) {
+	if len(settled) == 0 {
+		return
+	}
+	rv.mu.Lock()
+	rv.list.Settle(settled)
+	rv.mu.Unlock()
+	if err := rv.askAgain(ctx); err != nil && !errors.Is(err, claude.ErrClosed) && !errors.Is(err, ErrNotRunning) {
+		rv.log.WarnContext(ctx, "Claude may ask for what was granted again", "error", err)
+	}
+}
+
+// restore makes an adopted process ask again for what was revoked since it started,
+// which only the earlier server knew.
+func (rv *revocations) restore(ctx context.Context, started time.Time, p grants.Process) {
+	if started.IsZero() {
+		return
+	}
+	list, err := rv.o.o.Store.Grants(ctx, pending.GrantQuery{RevokedSince: started})
+	if err != nil {
+		rv.log.ErrorContext(ctx, "cannot read which grants were revoked", "error", err)
+		return
+	}
+	for _, g := range list {
+		if g.Kind != pending.GrantMode && p.Obeys(g, grants.Project(g.Folder)) {
+			rv.add(g)
+		}
+	}
+	if rv.len() == 0 {
+		return
+	}
+	if err := rv.askAgain(ctx); err != nil {
+		rv.log.WarnContext(ctx, "Claude may go by rules that were revoked", "error", err)
+	}
+}
+
+// grantUses counts how often grants were used, until the store has it.
+type grantUses struct {
+	mu     sync.Mutex
+	counts map[string]int // by grant id
+}
+
+func (u *grantUses) add(grantIDs []string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, id := range grantIDs {
+		if u.counts == nil {
+			u.counts = map[string]int{}
+		}
+		u.counts[id]++
+	}
+}
+
+// take returns the uses counted since it was called last.
+func (u *grantUses) take(now time.Time) (uses []pending.GrantUse) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for id, n := range u.counts {
+		uses = append(uses, pending.GrantUse{GrantID: id, Uses: n, LastAt: now})
+	}
+	u.counts = nil
+	return uses
+}

@@ -1,0 +1,218 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/shim"
+)
+
+// run is the whole life of the process. When it returns, the CLI is gone, its
+// requests are settled, and the row says dead and why.
+func (p *process) run(ctx context.Context) {
+	// Writing must go on while the server shuts down, until the last row is in.
+	lasting := context.WithoutCancel(ctx)
+	stopWriting := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() { p.write(lasting, stopWriting) })
+
+	reason := p.startAndDrive(ctx, lasting)
+	p.died = time.Now()
+
+	p.mu.Lock()
+	detached, stop := p.state.detached, p.state.stopReason
+	kept, _ := p.conn.(launch.JournaledConn)
+	p.mu.Unlock()
+	if kept != nil {
+		defer detach(kept, p.log)
+	}
+	if !detached {
+		p.finalize(ctx, stop, reason)
+	}
+	p.mu.Lock()
+	p.transition(writingEnded{})
+	p.written.Broadcast()
+	p.mu.Unlock()
+	close(stopWriting)
+	writing.Wait()
+	if err := retryStore(ctx, p.log, "the last state of the process", func() error { return p.flush(lasting) }); err != nil {
+		p.log.Error("cannot write the last state of the process", "error", err)
+		return
+	}
+	if detached {
+		return
+	}
+	remove := func(context.Context) error { return nil }
+	if kept != nil {
+		remove = kept.Remove
+	} else if p.conn == nil && p.leftover != nil {
+		remove = p.leftover.Remove // it was never reached
+	}
+	if err := remove(lasting); err != nil {
+		p.log.Warn("cannot clear away what is left of the process", "error", err)
+	}
+}
+
+// startAndDrive starts the CLI, or takes it over, drives it until it is gone or
+// let go of, and returns a sentence that says why it ended if it was not us who
+// ended it.
+func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
+	if p.leftover != nil {
+		conn, err := p.attach(ctx)
+		if err == nil {
+			return p.drive(ctx, lasting, conn)
+		}
+		if ctx.Err() != nil {
+			p.handle(lasting, detachSet{true}) // it was not reached because we go; the next server tries
+			return ""
+		}
+		p.log.ErrorContext(ctx, "cannot reach the process that a former server left", "error", err)
+		if err := p.leftover.End(lasting); err != nil {
+			p.log.ErrorContext(ctx, "cannot end what is left of the process", "error", err)
+		}
+		return "The Claude process could not be reached after the server was restarted, so it was ended."
+	}
+	conn, err := p.start(ctx)
+	if err == nil {
+		return p.drive(ctx, lasting, conn)
+	}
+	p.log.ErrorContext(ctx, "cannot start Claude", "error", err)
+	return startSentence(err)
+}
+
+// start starts the CLI.
+func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
+	s := p.session
+	spec := launch.Process{
+		ID: launch.ID{SessionID: s.SessionID, ProcessID: p.processID}, Folder: s.CWD,
+		NewSession: p.plan.SessionID, Resume: p.plan.Resume, Fork: p.plan.Fork, ContinueTurn: p.plan.ContinueTurn,
+		Model: s.Model, PermissionMode: s.PermissionMode, AllowBypass: s.PermissionMode == bypass, AllowedTools: s.AllowedTools,
+		Writable: p.o.rules().Roots, Environ: map[string]string{},
+	}
+	if p.o.rules().asksIn(s.CWD) {
+		if spec.Agent, err = p.o.starter.ConnectAgent(ctx, spec.ID); err != nil {
+			// A session in which Claude cannot ask over MCP is better than none.
+			p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
+		}
+	}
+	if p.plan.settings, err = p.o.recheckSettings(ctx, s, p.plan.settings); err != nil {
+		return nil, err
+	}
+	spec.UserSettingsOnly = p.plan.settings.leaveOut
+	maps.Copy(spec.Environ, p.plan.settings.variables)
+	if s.Demo && p.o.o.Demo != nil {
+		maps.Copy(spec.Environ, p.o.o.Demo.Environ)
+		spec.Own = []string{filepath.Dir(p.o.o.Demo.Folder)} // inside the state folder
+	}
+	return p.o.starter.Start(ctx, spec)
+}
+
+// startSentence tells a person why the CLI could not be started.
+func startSentence(err error) string {
+	var invalid *InvalidError
+	var failed *launch.Error
+	switch {
+	case errors.As(err, &invalid):
+		return invalid.Sentence
+	case errors.Is(err, ErrUntrusted):
+		return "The settings of the folder were changed in the moment in which Claude was to be started. Start again to look at them."
+	case errors.As(err, &failed):
+		return failed.Sentence()
+	}
+	return fmt.Sprintf("Claude could not be started: %v.", err)
+}
+
+// hungTimeout is how long a shim that does not answer may go on so: a machine
+// that is short of time, as after its start, is no reason to end a session.
+const hungTimeout = 10 * time.Second
+
+func (p *process) attach(ctx context.Context) (launch.Conn, error) {
+	if err := failpoint.Hit("adopt.before_attach"); err != nil {
+		return nil, err
+	}
+	if err := p.o.starter.ReconnectAgent(p.leftover.ID()); err != nil {
+		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
+	}
+	conn, err := p.leftover.Attach(ctx, p.snapshot().offset)
+	for began := time.Now(); errors.Is(err, shim.ErrHung) && time.Since(began) < hungTimeout; {
+		p.log.WarnContext(ctx, "the process that a former server left does not answer yet", "error", err)
+		p.handle(ctx, attachDelayed{})
+		select {
+		case <-time.After(time.Second):
+		case <-p.kills: // which is what comes of not answering
+			return nil, err
+		case <-ctx.Done():
+			return nil, err
+		}
+		conn, err = p.leftover.Attach(ctx, p.snapshot().offset)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.handle(ctx, attached{})
+	if err := failpoint.Hit("adopt.after_attach"); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// drive talks to a running CLI until it is gone.
+func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason string) {
+	client := claude.NewClient(conn, claude.Options{
+		CanUseTool:   p.ask,
+		Elicitation:  p.elicit,
+		HookCallback: p.toolRules.handleHook,
+		Open:         p.elicitations.open(),
+		OnRequest:    p.handleRequest,
+		OnWithdrawn:  p.handleWithdrawn,
+		OnMessage:    p.handleMessage,
+		OnUnreadable: p.handleUnreadable,
+	})
+	p.mu.Lock()
+	p.conn, p.client = conn, client
+	p.mu.Unlock()
+	p.handle(lasting, connected{conn.PID()})
+
+	var tasks sync.WaitGroup
+	over := make(chan struct{}) // closed when the CLI is gone and all it asked is settled
+	alive, cancel := context.WithCancel(lasting)
+	defer cancel()
+	tasks.Go(func() { p.mcpCalls.run(alive) })
+	tasks.Go(func() {
+		defer close(over)
+		defer cancel()
+		err := client.Run(lasting)
+		if errors.Is(err, shim.ErrFenced) {
+			p.log.WarnContext(ctx, "another server has taken the session over")
+			p.handle(lasting, detachSet{true})
+		}
+		if err != nil && !p.snapshot().detached {
+			p.log.WarnContext(ctx, "the connection to Claude broke", "error", err)
+			_ = conn.Kill() // a CLI that cannot be heard must not go on
+		}
+	})
+	tasks.Go(func() { p.awaitEnd(ctx, over) })
+	startError := p.initialize(lasting, client, over)
+	if startError == nil {
+		p.handle(lasting, initializeDone{})
+		p.sendMessages(lasting, over)
+	} else if !errors.Is(startError, errGone) && !p.snapshot().detached {
+		p.log.ErrorContext(ctx, "Claude did not start properly", "error", startError)
+		_ = conn.Kill()
+	}
+	tasks.Wait()
+	if p.snapshot().detached {
+		return ""
+	}
+	<-conn.Done()
+	_ = conn.Close()
+	return p.exitSentence(conn, startError)
+}

@@ -1,0 +1,171 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// withhold keeps a message from being sent, and reports whether that was in time.
+func (p *process) withhold(messageID string) bool {
+	return slices.Contains(p.handle(context.Background(), messageWithheld{messageID}).withheld, messageID)
+}
+
+// continueGrace is how long a resumed CLI may take to go on with the turn that
+// was cut off. Only then is a new message sent: it would come in its way.
+const continueGrace = 5 * time.Second
+
+// resendPause is how long a message waits that could not be sent.
+const resendPause = time.Second
+
+// sendMessages sends what people say, one message a turn, until the CLI is gone.
+func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
+	timer := time.NewTimer(continueGrace)
+	defer timer.Stop()
+	send := func() bool {
+		sent, err := p.sendNext(ctx)
+		if full := (*project.LimitError)(nil); errors.As(err, &full) {
+			p.handle(ctx, throttled{full.Sentence})
+			timer.Reset(capacityInterval)
+		} else if err != nil {
+			p.log.ErrorContext(ctx, "cannot send the message", "error", err)
+			timer.Reset(resendPause)
+		}
+		return sent
+	}
+	p.repeatInterrupt(ctx) // for the server before this one
+	hold := p.plan.ContinueTurn
+	if hold || !send() {
+		p.handle(ctx, inputAwaited{time.Now()})
+	}
+	for {
+		select {
+		case <-p.feed:
+			if p.snapshot().turnEnded {
+				p.handle(ctx, turnEndTaken{})
+				hold = false
+				p.endEarlierQuestions(ctx)
+			}
+			p.repeatInterrupt(ctx)
+		case <-timer.C:
+			hold = hold && p.snapshot().working()
+		case <-over:
+			return
+		}
+		if !hold {
+			send()
+		}
+	}
+}
+
+// sendNext sends the oldest queued message if Claude waits for one.
+func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
+	s := p.snapshot()
+	ready := s.row.State == session.UserTurn || s.row.State == session.Starting
+	// A turn was begun for this message, and it is not known whether it was said:
+	// a server died in between, or the transport failed.
+	doubtful := ""
+	if s.working() {
+		doubtful = s.memo.Sending
+	}
+	client := p.clientNow()
+	if s.stopReason != "" || !ready && doubtful == "" {
+		return false, nil
+	}
+	queue, err := p.o.o.Store.QueuedMessages(ctx, p.session.SessionID)
+	if err != nil {
+		return false, err
+	}
+	if len(queue) == 0 {
+		p.handle(ctx, throttled{})
+		return false, nil
+	}
+	m := queue[0]
+	if doubtful != "" && m.MessageID != doubtful {
+		return false, nil // it was said, and noted
+	}
+	message := claude.UserMessage{UUID: m.MessageID, Text: m.Text, Blocks: p.o.blocks(m)}
+	ended := p.snapshot().memo.Ended == m.MessageID
+	if doubtful == "" && !ended {
+		if err := p.admitTurn(ctx); err != nil {
+			return false, err
+		}
+	}
+	if err := p.toolRules.restrictSkills(ctx); err != nil {
+		return false, err
+	}
+	if !ended {
+		s := p.handle(ctx, turnStarted{messageID: m.MessageID, at: time.Now()})
+		if slices.Contains(s.withheld, m.MessageID) {
+			return false, nil // somebody takes it back
+		}
+		// A turn that goes on may end at any moment: begun once more, it would never end.
+		ended = s.memo.Ended == m.MessageID
+	}
+	if !ended {
+		// Stored before it is sent: then a server that adopts the process knows whose
+		// turn goes on, and whose has ended, wherever this one dies.
+		p.addItems(transcript.UserMessage(m, time.Now()))
+		if err := p.flush(ctx); err != nil {
+			return false, err
+		}
+	}
+	err = failpoint.Hit("message.before_send")
+	if err == nil {
+		err = failpoint.After("message.after_send", client.SendUser(ctx, message))
+	}
+	repeated := errors.Is(err, launch.ErrRepeated)
+	if err != nil && !repeated {
+		return false, fmt.Errorf("send user message: %w", err)
+	}
+	if ended && !repeated {
+		p.handle(ctx, turnStarted{messageID: m.MessageID, at: time.Now(), anew: true})
+		p.addItems(transcript.UserMessage(m, time.Now()))
+	}
+	if _, err := p.o.o.Store.MarkSent(ctx, m.MessageID, time.Now()); err != nil {
+		return true, fmt.Errorf("take message from the queue: %w", err)
+	}
+	p.o.o.Bell.Ring(p.session.SessionID)
+	if ended && repeated {
+		wake(p.feed) // it is said and done; the next one
+		return false, nil
+	}
+	return true, nil
+}
+
+// endEarlierQuestions lets go of what a former process asked, once the turn that was cut
+// off is over: what was not asked again by then never will be.
+func (p *process) endEarlierQuestions(ctx context.Context) {
+	if !p.snapshot().earlierQuestions {
+		return
+	}
+	p.handle(ctx, earlierQuestions{false})
+	if !p.requests.dropEarlier(ctx) {
+		p.handle(ctx, earlierQuestions{true}) // the end of the next turn tries again
+	}
+}
+
+// admitTurn returns nil when another turn may start in the session, or a
+// [project.LimitError]. It waits until the cost of the turn before is stored.
+func (p *process) admitTurn(ctx context.Context) error {
+	if p.snapshot().cost > 0 {
+		if err := p.flush(ctx); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	for p.state.storing > 0 && !p.state.ended {
+		p.written.Wait()
+	}
+	p.mu.Unlock()
+	return p.o.admission.AllowTurn(ctx, p.session.CWD, p.session.OwnerID)
+}
