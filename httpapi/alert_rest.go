@@ -13,10 +13,15 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
+// alertHandlers serves the alerts of a person and of the server.
+type alertHandlers struct {
+	alerts *alert.Alerter
+}
+
 // alertsOf says whose alerts a request is about: one's own, or with ?of=server
 // those of the server, for admins.
-func (s *Server) alertsOf(r *http.Request, who account.Identity) (userID string, err error) {
-	if s.o.Alerts == nil {
+func (s *alertHandlers) alertsOf(r *http.Request, who account.Identity) (userID string, err error) {
+	if s.alerts == nil {
 		return "", refusal.New(http.StatusNotFound, "not_found", "There is nothing at this address.")
 	}
 	switch r.URL.Query().Get("of") {
@@ -31,12 +36,12 @@ func (s *Server) alertsOf(r *http.Request, who account.Identity) (userID string,
 	return "", refusal.Field("of", "The parameter \"of\" must be \"server\", or absent.")
 }
 
-func (s *Server) getAlerts(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *alertHandlers) getAlerts(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	userID, err := s.alertsOf(r, who)
 	if err != nil {
 		return err
 	}
-	v, err := s.o.Alerts.View(r.Context(), userID)
+	v, err := s.alerts.View(r.Context(), userID)
 	if err != nil {
 		return err
 	}
@@ -60,7 +65,7 @@ func ways(c alert.Choices, o alert.Occasion) []alert.Way {
 	return append([]alert.Way{}, c.Wanted[o]...)
 }
 
-func (s *Server) patchAlertChoices(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *alertHandlers) patchAlertChoices(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	userID, err := s.alertsOf(r, who)
 	if err != nil {
 		return err
@@ -80,14 +85,14 @@ func (s *Server) patchAlertChoices(w http.ResponseWriter, r *http.Request, who a
 	if body.Quiet != nil {
 		c.Quiet = alert.Quiet{From: body.Quiet.From, To: body.Quiet.To, Zone: body.Quiet.Zone}
 	}
-	if err := s.o.Alerts.Choose(context.WithoutCancel(r.Context()), userID, c); err != nil {
+	if err := s.alerts.Choose(context.WithoutCancel(r.Context()), userID, c); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (s *Server) postAlertTarget(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *alertHandlers) postAlertTarget(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	userID, err := s.alertsOf(r, who)
 	if err != nil {
 		return err
@@ -114,7 +119,7 @@ func (s *Server) postAlertTarget(w http.ResponseWriter, r *http.Request, who acc
 			return refusal.Field("auth", "This is no key of a browser.")
 		}
 	}
-	made, err := s.o.Alerts.Add(context.WithoutCancel(r.Context()), t, access.Actor(who))
+	made, err := s.alerts.Add(context.WithoutCancel(r.Context()), t, access.Actor(who))
 	if err != nil {
 		return err
 	}
@@ -127,7 +132,7 @@ func unpadded(text string) ([]byte, error) {
 	return base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))
 }
 
-func (s *Server) deleteAlertTarget(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *alertHandlers) deleteAlertTarget(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	userID, err := s.alertsOf(r, who)
 	if err != nil {
 		return err
@@ -135,14 +140,14 @@ func (s *Server) deleteAlertTarget(w http.ResponseWriter, r *http.Request, who a
 	if err := whole(who); err != nil {
 		return err
 	}
-	if err := s.o.Alerts.Remove(context.WithoutCancel(r.Context()), userID, r.PathValue("id"), access.Actor(who)); err != nil {
+	if err := s.alerts.Remove(context.WithoutCancel(r.Context()), userID, r.PathValue("id"), access.Actor(who)); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (s *Server) postAlertTest(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *alertHandlers) postAlertTest(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	userID, err := s.alertsOf(r, who)
 	if err != nil {
 		return err
@@ -153,7 +158,7 @@ func (s *Server) postAlertTest(w http.ResponseWriter, r *http.Request, who accou
 	if err := whole(who); err != nil {
 		return err
 	}
-	problem, err := s.o.Alerts.Test(r.Context(), userID, r.PathValue("id"))
+	problem, err := s.alerts.Test(r.Context(), userID, r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,15 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/wire"
 )
+
+// attachmentHandlers serves uploaded files.
+type attachmentHandlers struct {
+	commands    *command.Executor
+	attachments *attachment.Shelf
+}
 
 const uploadLimit = 33 << 20 // attachment.MaxSize in base64
 
@@ -17,12 +24,12 @@ const uploadLimit = 33 << 20 // attachment.MaxSize in base64
 const attachmentPolicy = "default-src 'none'; sandbox; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'"
 
 // postAttachment keeps a file, so that a message may name it.
-func (s *Server) postAttachment(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *attachmentHandlers) postAttachment(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var up wire.Upload
 	if err := readBody(r, &up); err != nil {
 		return err
 	}
-	a, err := s.o.Commands.KeepAttachment(r.Context(), "", who, up.Name, up.Data)
+	a, err := s.commands.KeepAttachment(r.Context(), "", who, up.Name, up.Data)
 	if err != nil {
 		return err
 	}
@@ -32,12 +39,12 @@ func (s *Server) postAttachment(w http.ResponseWriter, r *http.Request, who acco
 
 // getAttachment serves a file to whoever attached it and to whoever may see a
 // session that uses it. Only raster images are shown by the browser itself.
-func (s *Server) getAttachment(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	a, err := s.o.Commands.Attachment(r.Context(), r.PathValue("id"), "", who)
+func (s *attachmentHandlers) getAttachment(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	a, err := s.commands.Attachment(r.Context(), r.PathValue("id"), "", who)
 	if err != nil {
 		return err
 	}
-	data, err := s.o.Attachments.Read(a.AttachmentID)
+	data, err := s.attachments.Read(a.AttachmentID)
 	if err != nil {
 		return err
 	}

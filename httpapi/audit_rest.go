@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,6 +17,12 @@ import (
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
+
+// auditHandlers serves the audit trail.
+type auditHandlers struct {
+	store account.Trail
+	log   *slog.Logger
+}
 
 const (
 	// auditPage is the most entries of the audit trail in one answer.
@@ -37,7 +44,7 @@ type auditFilter struct {
 
 // getAudit reads the trail from an entry on; with newest=true backwards, and only
 // what the filters let through: person, session_id, what, since and until.
-func (s *Server) getAudit(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *auditHandlers) getAudit(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	query := r.URL.Query()
 	if query.Get("newest") == "true" {
 		return s.getNewestAudit(w, r)
@@ -49,7 +56,7 @@ func (s *Server) getAudit(w http.ResponseWriter, r *http.Request, _ account.Iden
 			return refusal.Field("after", "The number of an entry is not negative.")
 		}
 	}
-	entries, err := s.o.Store.Audit(r.Context(), after, auditPage)
+	entries, err := s.store.Audit(r.Context(), after, auditPage)
 	if err != nil {
 		return err
 	}
@@ -65,7 +72,7 @@ func wireAudit(e account.AuditEntry) wire.AuditEntry {
 	return wire.AuditEntry{Seq: e.Seq, Hash: hex.EncodeToString(e.Hash), Entry: e.Body}
 }
 
-func (s *Server) getNewestAudit(w http.ResponseWriter, r *http.Request) error {
+func (s *auditHandlers) getNewestAudit(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	before, err := number(query.Get("before"), "before", 0, wire.MaxSafeInteger)
 	if err != nil {
@@ -82,7 +89,7 @@ func (s *Server) getNewestAudit(w http.ResponseWriter, r *http.Request) error {
 	person, sessionID, what := query.Get("person"), query.Get("session_id"), query.Get("what")
 	page := wire.AuditPage{Entries: []wire.AuditEntry{}, Next: before}
 	for seen := 0; len(page.Entries) < auditPage && seen < auditScan; {
-		entries, err := s.o.Store.AuditBefore(r.Context(), page.Next, auditPage)
+		entries, err := s.store.AuditBefore(r.Context(), page.Next, auditPage)
 		if err != nil {
 			return err
 		}
@@ -110,9 +117,9 @@ func (s *Server) getNewestAudit(w http.ResponseWriter, r *http.Request) error {
 }
 
 // getAuditState reads the whole trail and holds each entry against the one before.
-func (s *Server) getAuditState(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *auditHandlers) getAuditState(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	var state wire.AuditState
-	err := account.WalkAudit(r.Context(), s.o.Store, func(e account.AuditEntry) error {
+	err := account.WalkAudit(r.Context(), s.store, func(e account.AuditEntry) error {
 		if state.First == 0 {
 			state.First = e.Seq
 		}
@@ -125,7 +132,7 @@ func (s *Server) getAuditState(w http.ResponseWriter, r *http.Request, _ account
 		if state.Verified == 0 {
 			state.Problem = "The beginning of the trail is not what was written."
 		}
-		s.o.Log.ErrorContext(r.Context(), "the audit trail was changed", "error", err)
+		s.log.ErrorContext(r.Context(), "the audit trail was changed", "error", err)
 	case err != nil:
 		return err
 	}
@@ -136,13 +143,13 @@ func (s *Server) getAuditState(w http.ResponseWriter, r *http.Request, _ account
 
 // getAuditExport is the whole trail, one JSON object on a line, as sayso audit
 // export prints it.
-func (s *Server) getAuditExport(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *auditHandlers) getAuditExport(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Content-Disposition", `attachment; filename="sayso-audit.jsonl"`)
 	w.Header().Set("Cache-Control", "no-store")
 	out := bufio.NewWriter(w)
 	written := 0
-	err := account.WalkAudit(r.Context(), s.o.Store, func(e account.AuditEntry) error {
+	err := account.WalkAudit(r.Context(), s.store, func(e account.AuditEntry) error {
 		if written++; written%auditPage == 0 {
 			limitAnswer(w) // each page has its own time
 		}
@@ -154,7 +161,7 @@ func (s *Server) getAuditExport(w http.ResponseWriter, r *http.Request, _ accoun
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		// Whoever reads the lines sees where they end to follow each other.
-		s.o.Log.ErrorContext(r.Context(), "the export of the audit trail ends early", "error", err)
+		s.log.ErrorContext(r.Context(), "the export of the audit trail ends early", "error", err)
 	}
 	_ = out.Flush() // a client that has gone needs no answer
 	return nil

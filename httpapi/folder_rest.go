@@ -9,8 +9,23 @@ import (
 	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/wire"
 )
+
+// folderDriver is what folderHandlers needs of the orchestrator.
+type folderDriver interface {
+	Distrust(ctx context.Context, folder, digest string, by pending.Actor) (known bool, err error)
+	Folders(ctx context.Context, userID string, s workspace.Search) (workspace.Listing, error)
+	TrustedFolders(ctx context.Context) ([]orchestrator.TrustedFolder, error)
+}
+
+// folderHandlers serves the folders in which sessions can start, and those that people trust.
+type folderHandlers struct {
+	driver folderDriver
+	guard  *access.Guard
+}
 
 const (
 	maxFolders   = 200
@@ -19,8 +34,8 @@ const (
 )
 
 // getTrustedFolders lists the folders whose settings somebody trusts.
-func (s *Server) getTrustedFolders(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	all, err := s.o.Driver.TrustedFolders(r.Context())
+func (s *folderHandlers) getTrustedFolders(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	all, err := s.driver.TrustedFolders(r.Context())
 	if err != nil {
 		return err
 	}
@@ -33,14 +48,14 @@ func (s *Server) getTrustedFolders(w http.ResponseWriter, r *http.Request, _ acc
 }
 
 // postDistrust takes a trust back. Sessions that run there go on as they are.
-func (s *Server) postDistrust(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *folderHandlers) postDistrust(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.TrustRevoke
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
-	known, err := s.o.Driver.Distrust(ctx, body.Folder, body.Digest, access.Actor(who))
+	known, err := s.driver.Distrust(ctx, body.Folder, body.Digest, access.Actor(who))
 	if err != nil {
 		return err
 	}
@@ -52,7 +67,7 @@ func (s *Server) postDistrust(w http.ResponseWriter, r *http.Request, who accoun
 }
 
 // getFolders completes what somebody types as the folder of a new session.
-func (s *Server) getFolders(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *folderHandlers) getFolders(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
 	limit, err := number(query.Get("limit"), "limit", foldersDef, maxFolders)
 	if err != nil {
@@ -62,13 +77,13 @@ func (s *Server) getFolders(w http.ResponseWriter, r *http.Request, who account.
 	if len(prefix) > longestTyped {
 		return refusal.Field("prefix", "The path is longer than a path can be.")
 	}
-	found, err := s.o.Driver.Folders(r.Context(), who.User.UserID, workspace.Search{
+	found, err := s.driver.Folders(r.Context(), who.User.UserID, workspace.Search{
 		Prefix: prefix, Hidden: query.Get("hidden") == "true", Limit: max(int(limit), 1),
 	})
 	if err != nil {
 		return err
 	}
-	book, err := s.o.Guard.Book(r.Context())
+	book, err := s.guard.Book(r.Context())
 	if err != nil {
 		return err
 	}

@@ -16,29 +16,50 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
+// grantStore holds what grantHandlers reads and writes.
+type grantStore interface {
+	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
+	Grants(ctx context.Context, q pending.GrantQuery) ([]pending.Grant, error)
+}
+
+// grantDriver is what grantHandlers needs of the orchestrator.
+type grantDriver interface {
+	FoundGrants(ctx context.Context) (orchestrator.Found, error)
+	RevokeAnswer(ctx context.Context, requestID string, by pending.Actor) (orchestrator.Revocation, error)
+	RevokeFound(ctx context.Context, g pending.Grant, by pending.Actor) (orchestrator.Revocation, error)
+	RevokeGrant(ctx context.Context, grantID string, by pending.Actor) (orchestrator.Revocation, error)
+}
+
+// grantHandlers serves what people allowed with an approval so that Claude does not ask again.
+type grantHandlers struct {
+	store  grantStore
+	driver grantDriver
+	guard  *access.Guard
+}
+
 // getGrants lists one's own grants, all of them to an admin.
-func (s *Server) getGrants(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *grantHandlers) getGrants(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
 	q := pending.GrantQuery{RequestID: query.Get("request_id"), All: query.Get("revoked") == "true"}
 	admin := who.User.Role.AtLeast(account.Admin)
 	if !admin {
 		q.UserID = who.User.UserID
 	}
-	grants, err := s.o.Store.Grants(r.Context(), q)
+	grants, err := s.store.Grants(r.Context(), q)
 	if err != nil {
 		return err
 	}
-	found, err := s.o.Driver.FoundGrants(r.Context())
+	found, err := s.driver.FoundGrants(r.Context())
 	if err != nil {
 		return err
 	}
-	active, err := s.o.Store.ActiveProcesses(r.Context())
+	active, err := s.store.ActiveProcesses(r.Context())
 	if err != nil {
 		return err
 	}
 	running := map[string]string{} // process ids by session
 	titles := map[string]string{}
-	book, err := s.o.Guard.Book(r.Context())
+	book, err := s.guard.Book(r.Context())
 	if err != nil {
 		return err
 	}
@@ -63,7 +84,7 @@ func (s *Server) getGrants(w http.ResponseWriter, r *http.Request, who account.I
 	list := wire.GrantList{Grants: make([]wire.Grant, 0, len(grants)), Found: []wire.FoundGrant{}, Problems: []string{}}
 	for _, g := range grants {
 		if _, known := titles[g.SessionID]; !known && g.SessionID != "" {
-			ses, _, err := s.o.Guard.Session(r.Context(), who, project.See, g.SessionID)
+			ses, _, err := s.guard.Session(r.Context(), who, project.See, g.SessionID)
 			if err != nil && !errors.Is(err, session.ErrNotFound) {
 				return err
 			}
@@ -104,7 +125,7 @@ func (s *Server) getGrants(w http.ResponseWriter, r *http.Request, who account.I
 }
 
 // postGrantRevoke takes grants back: one's own, or any as an admin.
-func (s *Server) postGrantRevoke(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *grantHandlers) postGrantRevoke(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.GrantRevoke
 	if err := readBody(r, &body); err != nil {
 		return err
@@ -129,14 +150,14 @@ func (s *Server) postGrantRevoke(w http.ResponseWriter, r *http.Request, who acc
 	return nil
 }
 
-func (s *Server) revokeGrant(ctx context.Context, body wire.GrantRevoke, who account.Identity) (orchestrator.Revocation, error) {
+func (s *grantHandlers) revokeGrant(ctx context.Context, body wire.GrantRevoke, who account.Identity) (orchestrator.Revocation, error) {
 	if f := body.Found; f != nil {
 		if !who.User.Role.AtLeast(account.Admin) {
 			return orchestrator.Revocation{}, refusal.Forbidden(account.Admin)
 		}
-		return s.o.Driver.RevokeFound(ctx, pending.Grant{Kind: f.Kind, Rule: f.Rule, Scope: f.Scope, Folder: f.Folder}, access.Actor(who))
+		return s.driver.RevokeFound(ctx, pending.Grant{Kind: f.Kind, Rule: f.Rule, Scope: f.Scope, Folder: f.Folder}, access.Actor(who))
 	}
-	grants, err := s.o.Store.Grants(ctx, pending.GrantQuery{GrantID: body.GrantID, RequestID: body.RequestID, All: true})
+	grants, err := s.store.Grants(ctx, pending.GrantQuery{GrantID: body.GrantID, RequestID: body.RequestID, All: true})
 	if err != nil {
 		return orchestrator.Revocation{}, err
 	}
@@ -144,7 +165,7 @@ func (s *Server) revokeGrant(ctx context.Context, body wire.GrantRevoke, who acc
 		return orchestrator.Revocation{}, pending.ErrNotFound
 	}
 	if body.RequestID != "" {
-		return s.o.Driver.RevokeAnswer(ctx, body.RequestID, access.Actor(who))
+		return s.driver.RevokeAnswer(ctx, body.RequestID, access.Actor(who))
 	}
-	return s.o.Driver.RevokeGrant(ctx, body.GrantID, access.Actor(who))
+	return s.driver.RevokeGrant(ctx, body.GrantID, access.Actor(who))
 }

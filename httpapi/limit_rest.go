@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/sayso-dev/sayso/internal/access"
@@ -9,9 +10,20 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
+// limitDriver is what limitHandlers needs of the orchestrator.
+type limitDriver interface {
+	Bounds(ctx context.Context) (*project.Bounds, []project.Taken, error)
+}
+
+// limitHandlers serves the limits of people and projects.
+type limitHandlers struct {
+	driver limitDriver
+	people access.People
+}
+
 // getLimits says what whoever asks may take, and takes.
-func (s *Server) getLimits(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	b, taken, err := s.o.Driver.Bounds(r.Context())
+func (s *limitHandlers) getLimits(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	b, taken, err := s.driver.Bounds(r.Context())
 	if err != nil {
 		return err
 	}
@@ -32,7 +44,7 @@ func (s *Server) getLimits(w http.ResponseWriter, r *http.Request, who account.I
 	if who.User.Role.AtLeast(account.Admin) {
 		everybody := wireLimits(b.Everybody())
 		list.Everybody = &everybody
-		people, err := s.o.Directory.Users(r.Context())
+		people, err := s.people.Users(r.Context())
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/alert"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/pending"
@@ -15,8 +16,24 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-func (s *Server) getPreferences(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	p, err := s.o.Store.Preferences(r.Context(), who.User.UserID)
+// preferenceStore holds what preferenceHandlers reads and writes.
+type preferenceStore interface {
+	ChangePreferences(ctx context.Context, userID string, change account.PreferencesChange) error
+	Fresh(ctx context.Context, since time.Time, each func(sessionID string, it session.Item)) error
+	Preferences(ctx context.Context, userID string) (account.Preferences, error)
+	Session(ctx context.Context, sessionID string) (session.Session, error)
+	Waits(ctx context.Context, since time.Time) ([]pending.Wait, error)
+}
+
+// preferenceHandlers serves what a person chose and what happened while they were away.
+type preferenceHandlers struct {
+	store  preferenceStore
+	guard  *access.Guard
+	alerts *alert.Alerter
+}
+
+func (s *preferenceHandlers) getPreferences(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	p, err := s.store.Preferences(r.Context(), who.User.UserID)
 	if err != nil {
 		return err
 	}
@@ -24,17 +41,17 @@ func (s *Server) getPreferences(w http.ResponseWriter, r *http.Request, who acco
 	return nil
 }
 
-func (s *Server) patchPreferences(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *preferenceHandlers) patchPreferences(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.PreferencesChange
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	err := s.o.Store.ChangePreferences(r.Context(), who.User.UserID, account.PreferencesChange{Keys: body.Keys, SingleKeys: body.SingleKeys, Language: body.Language})
+	err := s.store.ChangePreferences(r.Context(), who.User.UserID, account.PreferencesChange{Keys: body.Keys, SingleKeys: body.SingleKeys, Language: body.Language})
 	if err != nil {
 		return err
 	}
-	if body.Language != nil && s.o.Alerts != nil {
-		s.o.Alerts.Refresh()
+	if body.Language != nil && s.alerts != nil {
+		s.alerts.Refresh()
 	}
 	return s.getPreferences(w, r, who)
 }
@@ -56,18 +73,18 @@ func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
 }
 
 // seen says which of some sessions a person may see.
-func (s *Server) seen(ctx context.Context, who account.Identity) (func(sessionID string) bool, error) {
-	book, err := s.o.Guard.Book(ctx)
+func (s *preferenceHandlers) seen(ctx context.Context, who account.Identity) (func(sessionID string) bool, error) {
+	book, err := s.guard.Book(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return func(id string) bool {
-		ses, err := s.o.Store.Session(ctx, id)
+		ses, err := s.store.Session(ctx, id)
 		return err == nil && book.May(access.Person(who), project.See, access.PlaceOf(ses)) == nil
 	}, nil
 }
 
-func (s *Server) getLately(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *preferenceHandlers) getLately(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	since, err := sinceOf(r, time.Now())
 	if err != nil {
 		return err
@@ -77,7 +94,7 @@ func (s *Server) getLately(w http.ResponseWriter, r *http.Request, who account.I
 		return err
 	}
 	all := map[string]*session.Lately{}
-	if err := s.o.Store.Fresh(r.Context(), since, func(id string, it session.Item) {
+	if err := s.store.Fresh(r.Context(), since, func(id string, it session.Item) {
 		if all[id] == nil {
 			all[id] = &session.Lately{SessionID: id}
 		}
@@ -98,7 +115,7 @@ func (s *Server) getLately(w http.ResponseWriter, r *http.Request, who account.I
 	return nil
 }
 
-func (s *Server) getWaits(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *preferenceHandlers) getWaits(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	now := time.Now()
 	since, err := sinceOf(r, now)
 	if err != nil {
@@ -108,7 +125,7 @@ func (s *Server) getWaits(w http.ResponseWriter, r *http.Request, who account.Id
 	if err != nil {
 		return err
 	}
-	waits, err := s.o.Store.Waits(r.Context(), since)
+	waits, err := s.store.Waits(r.Context(), since)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,26 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
+// previewStore holds what previewHandlers reads and writes.
+type previewStore interface {
+	ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error)
+	Session(ctx context.Context, sessionID string) (session.Session, error)
+}
+
+// previewDriver is what previewHandlers needs of the orchestrator.
+type previewDriver interface {
+	LookAt(ctx context.Context, sessionID, path string) (orchestrator.Look, error)
+	PermissionRules(ctx context.Context, sessionID string) ([]orchestrator.SettingsRules, error)
+}
+
+// previewHandlers serves what a request would do if it were approved.
+type previewHandlers struct {
+	store  previewStore
+	driver previewDriver
+	guard  *access.Guard
+	rules  *decision.Rules
+}
+
 // decided answers a question about what is decided: there is nothing to be seen
 // before. That is no error, for a card may ask in the moment of the decision.
 func decided(w http.ResponseWriter, r pending.Request) bool {
@@ -29,8 +49,8 @@ func decided(w http.ResponseWriter, r pending.Request) bool {
 	return r.Status.Final()
 }
 
-func (s *Server) getPreview(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	req, ses, _, err := s.o.Guard.Request(r.Context(), who, project.See, r.PathValue("id"))
+func (s *previewHandlers) getPreview(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	req, ses, _, err := s.guard.Request(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -50,12 +70,12 @@ func (s *Server) getPreview(w http.ResponseWriter, r *http.Request, who account.
 
 // postPreview is the same for the input as a person edited it. It names no other
 // file than the request does: a preview is no way to read files.
-func (s *Server) postPreview(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *previewHandlers) postPreview(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var q wire.PreviewQuestion
 	if err := readBody(r, &q); err != nil {
 		return err
 	}
-	req, _, _, err := s.o.Guard.Request(r.Context(), who, project.See, r.PathValue("id"))
+	req, _, _, err := s.guard.Request(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -76,8 +96,8 @@ func (s *Server) postPreview(w http.ResponseWriter, r *http.Request, who account
 	return nil
 }
 
-func (s *Server) preview(ctx context.Context, who account.Identity, req pending.Request) (wire.Preview, error) {
-	ses, err := s.o.Store.Session(ctx, req.SessionID)
+func (s *previewHandlers) preview(ctx context.Context, who account.Identity, req pending.Request) (wire.Preview, error) {
+	ses, err := s.store.Session(ctx, req.SessionID)
 	if err != nil {
 		return wire.Preview{}, err
 	}
@@ -85,8 +105,8 @@ func (s *Server) preview(ctx context.Context, who account.Identity, req pending.
 	switch file := review.FilePath(req.ToolName, req.ToolInput); {
 	case req.RequestType != pending.ToolApproval:
 	case req.ToolName == "Bash":
-		found := s.o.Rules.Levels.Place(ses.CWD).ReadCommand(review.CommandOf(req.ToolInput))
-		p.Level = decision.Higher(found.Level, decision.LevelOf(req, s.o.Rules.Levels.Place(ses.CWD)))
+		found := s.rules.Levels.Place(ses.CWD).ReadCommand(review.CommandOf(req.ToolInput))
+		p.Level = decision.Higher(found.Level, decision.LevelOf(req, s.rules.Levels.Place(ses.CWD)))
 		p.Command = &wire.CommandPreview{Steps: []wire.CommandStep{}, Marks: []wire.RiskMark{}, Problem: found.Problem}
 		for _, st := range found.Steps {
 			p.Command.Steps = append(p.Command.Steps, wire.CommandStep(st))
@@ -98,7 +118,7 @@ func (s *Server) preview(ctx context.Context, who account.Identity, req pending.
 		look := orchestrator.Look{File: workspace.File{State: workspace.FileOutside}}
 		sees, err := s.maySeeFile(ctx, who, ses, file)
 		if err == nil && sees {
-			look, err = s.o.Driver.LookAt(ctx, req.SessionID, file)
+			look, err = s.driver.LookAt(ctx, req.SessionID, file)
 		}
 		if err != nil {
 			return wire.Preview{}, err
@@ -111,15 +131,15 @@ func (s *Server) preview(ctx context.Context, who account.Identity, req pending.
 			p.Level = decision.Higher(review.Medium, p.Level)
 		}
 	default:
-		p.Level = decision.LevelOf(req, s.o.Rules.Levels.Place(ses.CWD))
+		p.Level = decision.LevelOf(req, s.rules.Levels.Place(ses.CWD))
 	}
 	return p, nil
 }
 
 // maySeeFile reports whether the file of a request is one that this person may be
 // shown: Claude may name one of a project that they do not see.
-func (s *Server) maySeeFile(ctx context.Context, who account.Identity, ses session.Session, file string) (bool, error) {
-	book, err := s.o.Guard.Book(ctx)
+func (s *previewHandlers) maySeeFile(ctx context.Context, who account.Identity, ses session.Session, file string) (bool, error) {
+	book, err := s.guard.Book(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -175,15 +195,15 @@ func rulePreview(i int, rule string, r review.Reach) wire.RulePreview {
 }
 
 // why looks into the settings of the CLI for what speaks of a tool call.
-func (s *Server) why(ctx context.Context, req pending.Request, cwd string, p wire.Preview) (*wire.WhyAsked, error) {
+func (s *previewHandlers) why(ctx context.Context, req pending.Request, cwd string, p wire.Preview) (*wire.WhyAsked, error) {
 	if req.RequestType != pending.ToolApproval || req.Source == pending.SourceElicitation {
 		return nil, nil
 	}
-	state, err := s.o.Store.ProcessState(ctx, req.SessionID)
+	state, err := s.store.ProcessState(ctx, req.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.o.Driver.PermissionRules(ctx, req.SessionID)
+	files, err := s.driver.PermissionRules(ctx, req.SessionID)
 	if err != nil {
 		return nil, err
 	}

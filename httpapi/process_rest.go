@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -10,14 +11,37 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
 
+// processStore holds what processHandlers reads and writes.
+type processStore interface {
+	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
+	ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error)
+}
+
+// processDriver is what processHandlers needs of the orchestrator.
+type processDriver interface {
+	Environment(ctx context.Context) orchestrator.Environment
+	Vitals(sessionID string) (orchestrator.Vitals, bool)
+}
+
+// processHandlers serves what admins see of processes.
+type processHandlers struct {
+	store   processStore
+	driver  processDriver
+	live    Live
+	nodeID  string
+	version string
+	started time.Time
+}
+
 // getProcesses is the admin's table: what runs, and what is gone with questions
 // that wait. ?samples=true adds the last five minutes.
-func (s *Server) getProcesses(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	states, err := s.o.Store.ActiveProcesses(r.Context())
+func (s *processHandlers) getProcesses(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	states, err := s.store.ActiveProcesses(r.Context())
 	if err != nil {
 		return err
 	}
@@ -26,13 +50,13 @@ func (s *Server) getProcesses(w http.ResponseWriter, r *http.Request, _ account.
 	for _, p := range states {
 		row := wire.Process{
 			SessionID: p.SessionID, Title: p.Title, PID: p.PID, State: p.State, Memory: p.Memory, CPU: p.CPU,
-			StartedAt: wire.Seconds(p.StartedAt), OpenRequests: len(p.Requests), Tabs: s.o.Live.Readers(p.SessionID),
+			StartedAt: wire.Seconds(p.StartedAt), OpenRequests: len(p.Requests), Tabs: s.live.Readers(p.SessionID),
 			WaitsFor: wire.OrNull(waitsFor(p)), NodeID: p.NodeID,
 		}
 		if !p.StartedAt.IsZero() {
 			row.Age = time.Since(p.StartedAt).Seconds()
 		}
-		v, here := s.o.Driver.Vitals(p.SessionID)
+		v, here := s.driver.Vitals(p.SessionID)
 		row.HeardAt, row.Trouble = wire.SecondsOrNull(v.HeardAt), s.troubleOf(p, here, v.Reached)
 		if samples {
 			for _, m := range v.Samples {
@@ -47,11 +71,11 @@ func (s *Server) getProcesses(w http.ResponseWriter, r *http.Request, _ account.
 
 // troubleOf says what is wrong with a process; nil for nothing. here says that
 // this server drives it.
-func (s *Server) troubleOf(p session.ProcessState, here, reached bool) *wire.ProcessTrouble {
+func (s *processHandlers) troubleOf(p session.ProcessState, here, reached bool) *wire.ProcessTrouble {
 	switch {
 	case p.Kind != session.Ours:
 		return nil
-	case p.Running() && !here && p.NodeID != s.o.NodeID:
+	case p.Running() && !here && p.NodeID != s.nodeID:
 		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: fmt.Sprintf("The server %s drives it, and this one cannot reach it. Look there.", p.NodeID)}
 	case p.Running() && !here:
 		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: "This server does not know the process any more. Restart the server, or resume the session."}
@@ -82,14 +106,14 @@ func waitsFor(p session.ProcessState) string {
 
 // getDiagnostics is what somebody needs to know who looks for a fault: versions,
 // state, counters and the last words on stderr. No input, no answer, no secret.
-func (s *Server) getDiagnostics(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *processHandlers) getDiagnostics(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	id := r.PathValue("id")
-	p, err := s.o.Store.ProcessState(r.Context(), id)
+	p, err := s.store.ProcessState(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	v, here := s.o.Driver.Vitals(id)
-	claude := s.o.Driver.Environment(r.Context())
+	v, here := s.driver.Vitals(id)
+	claude := s.driver.Environment(r.Context())
 	var b strings.Builder
 	line := func(name string, value any) {
 		if text := fmt.Sprint(value); text != "" {
@@ -104,10 +128,10 @@ func (s *Server) getDiagnostics(w http.ResponseWriter, r *http.Request, _ accoun
 	}
 	b.WriteString("# sayso diagnostics\n\n")
 	line("time", time.Now().UTC().Format(time.RFC3339))
-	line("sayso", s.o.Version)
+	line("sayso", s.version)
 	line("claude", claude.ClaudeVersion)
 	line("platform", runtime.GOOS+"/"+runtime.GOARCH+" "+runtime.Version())
-	line("node", s.o.NodeID)
+	line("node", s.nodeID)
 	line("server up", time.Since(s.started).Round(time.Second))
 	b.WriteString("\n## session\n\n")
 	line("session", p.SessionID)
@@ -125,7 +149,7 @@ func (s *Server) getDiagnostics(w http.ResponseWriter, r *http.Request, _ accoun
 	line("killed", p.KillReason)
 	line("memory", fmt.Sprintf("%d MB", p.Memory>>20))
 	line("cpu", fmt.Sprintf("%.2f cores", p.CPU))
-	line("tabs", s.o.Live.Readers(id))
+	line("tabs", s.live.Readers(id))
 	line("queued messages", p.QueuedMessages)
 	for _, q := range p.Requests {
 		line("request", fmt.Sprintf("%s %s %s %s of %s, since %s", q.RequestID, q.Status, q.RequestType, q.ToolName, q.Source, at(q.CreatedAt)))

@@ -12,12 +12,35 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/wire"
 )
 
+// projectStore holds what projectHandlers reads and writes.
+type projectStore interface {
+	ChangeProject(ctx context.Context, p project.Project, by pending.Actor) (now project.Project, touched []string, err error)
+	CreateProject(ctx context.Context, p project.Project, by pending.Actor) (touched []string, err error)
+	DeleteProject(ctx context.Context, projectID string, by pending.Actor) (touched []string, err error)
+}
+
+// projectDriver is what projectHandlers needs of the orchestrator.
+type projectDriver interface {
+	Bounds(ctx context.Context) (*project.Bounds, []project.Taken, error)
+	LimitsChanged()
+}
+
+// projectHandlers serves projects.
+type projectHandlers struct {
+	store  projectStore
+	driver projectDriver
+	guard  *access.Guard
+	live   Live
+	people access.People
+}
+
 // getProjects lists the projects that a person may see.
-func (s *Server) getProjects(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	book, err := s.o.Guard.Book(r.Context())
+func (s *projectHandlers) getProjects(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	book, err := s.guard.Book(r.Context())
 	if err != nil {
 		return err
 	}
@@ -29,20 +52,20 @@ func (s *Server) getProjects(w http.ResponseWriter, r *http.Request, who account
 	return nil
 }
 
-func (s *Server) getProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *projectHandlers) getProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	p, book, err := s.mayProject(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	out := wireProject(p, book, access.Person(who))
-	bounds, taken, err := s.o.Driver.Bounds(r.Context())
+	bounds, taken, err := s.driver.Bounds(r.Context())
 	if err != nil {
 		return err
 	}
 	use := wireUse(bounds.UseIn(p.ProjectID, "", taken))
 	out.Use = &use
 	if book.May(access.Person(who), project.Manage, project.Place{ProjectID: p.ProjectID}) == nil {
-		people, err := s.o.Directory.Users(r.Context())
+		people, err := s.people.Users(r.Context())
 		if err != nil {
 			return err
 		}
@@ -57,8 +80,8 @@ func (s *Server) getProject(w http.ResponseWriter, r *http.Request, who account.
 }
 
 // mayProject returns a project in which a person may do something.
-func (s *Server) mayProject(ctx context.Context, who account.Identity, action project.Action, projectID string) (project.Project, *project.Book, error) {
-	book, err := s.o.Guard.Book(ctx)
+func (s *projectHandlers) mayProject(ctx context.Context, who account.Identity, action project.Action, projectID string) (project.Project, *project.Book, error) {
+	book, err := s.guard.Book(ctx)
 	if err != nil {
 		return project.Project{}, nil, err
 	}
@@ -69,13 +92,13 @@ func (s *Server) mayProject(ctx context.Context, who account.Identity, action pr
 	return p, book, book.May(access.Person(who), action, project.Place{ProjectID: projectID})
 }
 
-func (s *Server) postProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *projectHandlers) postProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.ProjectCreate
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
 	ctx := context.WithoutCancel(r.Context())
-	people, err := s.o.Directory.Users(ctx)
+	people, err := s.people.Users(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,16 +108,16 @@ func (s *Server) postProject(w http.ResponseWriter, r *http.Request, who account
 	if err != nil {
 		return err
 	}
-	touched, err := s.o.Store.CreateProject(ctx, p, access.Actor(who))
+	touched, err := s.store.CreateProject(ctx, p, access.Actor(who))
 	if err != nil {
 		return err
 	}
-	s.o.Live.ProjectsChanged(ctx, touched)
+	s.live.ProjectsChanged(ctx, touched)
 	writeJSON(w, http.StatusCreated, wireProject(p, project.NewBook([]project.Project{p}, people), access.Person(who)))
 	return nil
 }
 
-func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *projectHandlers) patchProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.ProjectChange
 	if err := readBody(r, &body); err != nil {
 		return err
@@ -135,32 +158,32 @@ func (s *Server) patchProject(w http.ResponseWriter, r *http.Request, who accoun
 		p.EachLimit = changed(p.EachLimit, *body.EachLimits)
 	}
 	change(&p.AskTimeout, body.AskTimeout)
-	people, err := s.o.Directory.Users(ctx)
+	people, err := s.people.Users(ctx)
 	if err != nil {
 		return err
 	}
 	if p, err = project.Check(p, people); err != nil {
 		return err
 	}
-	p, touched, err := s.o.Store.ChangeProject(ctx, p, access.Actor(who))
+	p, touched, err := s.store.ChangeProject(ctx, p, access.Actor(who))
 	if err != nil {
 		return err
 	}
-	s.o.Live.ProjectsChanged(ctx, touched)
-	s.o.Driver.LimitsChanged() // also when folders moved to other limits
+	s.live.ProjectsChanged(ctx, touched)
+	s.driver.LimitsChanged() // also when folders moved to other limits
 	writeJSON(w, http.StatusOK, wireProject(p, project.NewBook([]project.Project{p}, people), access.Person(who)))
 	return nil
 }
 
 // deleteProject forgets a project. Its sessions stay, for everybody to see.
-func (s *Server) deleteProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *projectHandlers) deleteProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ctx := context.WithoutCancel(r.Context())
-	touched, err := s.o.Store.DeleteProject(ctx, r.PathValue("id"), access.Actor(who))
+	touched, err := s.store.DeleteProject(ctx, r.PathValue("id"), access.Actor(who))
 	if err != nil {
 		return err
 	}
-	s.o.Live.ProjectsChanged(ctx, touched)
-	s.o.Driver.LimitsChanged()
+	s.live.ProjectsChanged(ctx, touched)
+	s.driver.LimitsChanged()
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -7,12 +7,25 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
+
+// searchStore holds what searchHandlers reads and writes.
+type searchStore interface {
+	IndexTranscripts(ctx context.Context, most int) (more bool, err error)
+	SearchTranscripts(ctx context.Context, q session.Search) (hits []session.Hit, next int64, err error)
+}
+
+// searchHandlers serves the search in transcripts.
+type searchHandlers struct {
+	store searchStore
+	guard *access.Guard
+}
 
 // Bounds of a search.
 const (
@@ -28,7 +41,7 @@ const (
 
 // getSearch finds what was said in the transcripts of the sessions that a person
 // may see.
-func (s *Server) getSearch(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *searchHandlers) getSearch(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
 	text := query.Get("q")
 	if len([]rune(text)) > searchLength {
@@ -52,27 +65,27 @@ func (s *Server) getSearch(w http.ResponseWriter, r *http.Request, who account.I
 	return nil
 }
 
-func (s *Server) search(ctx context.Context, q session.Search, most int, who account.Identity) (wire.SearchResults, error) {
+func (s *searchHandlers) search(ctx context.Context, q session.Search, most int, who account.Identity) (wire.SearchResults, error) {
 	list := wire.SearchResults{Results: []wire.SearchResult{}}
 	if len(q.Words) == 0 {
 		return list, nil
 	}
 	// What was said a moment ago is found too, unless there is very much of it.
 	for range indexedAtMost {
-		if more, err := s.o.Store.IndexTranscripts(ctx, indexedAtOnce); err != nil || !more {
+		if more, err := s.store.IndexTranscripts(ctx, indexedAtOnce); err != nil || !more {
 			break // then it answers with what it knows
 		}
 	}
 	places := map[string]int{} // of sessions in the list; -1 for one that may not be seen
 	for looked := 0; looked < hitsLooked; looked += hitsRead {
-		hits, next, err := s.o.Store.SearchTranscripts(ctx, q)
+		hits, next, err := s.store.SearchTranscripts(ctx, q)
 		if err != nil {
 			return wire.SearchResults{}, err
 		}
 		for _, hit := range hits {
 			place, known := places[hit.SessionID]
 			if !known {
-				_, _, err := s.o.Guard.Session(ctx, who, project.See, hit.SessionID)
+				_, _, err := s.guard.Session(ctx, who, project.See, hit.SessionID)
 				switch {
 				case errors.Is(err, session.ErrNotFound):
 					place = -1

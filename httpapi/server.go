@@ -22,36 +22,24 @@ import (
 	"github.com/sayso-dev/sayso/internal/decision"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
-	"github.com/sayso-dev/sayso/internal/workspace"
-	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Store is what the handlers read. Changes go through [command.Executor] and [Driver],
-// but for titles, projects and what is a person's own.
+// Store is what all handlers together read and write; each declares its part.
 type Store interface {
+	grantStore
+	projectStore
+	searchStore
+	preferenceStore
+	templateStore
+	account.Trail
+	previewStore
+	processStore
+	sessionStore
+	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 	Sessions(ctx context.Context, q session.Query) (page []session.Session, next string, err error)
-	UpdateSession(ctx context.Context, sessionID string, p session.Patch) (session.Session, error)
-	ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error)
-	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
-	Transcript(ctx context.Context, sessionID string, after int64, limit int) (session.Page, error)
-	Fresh(ctx context.Context, since time.Time, each func(sessionID string, it session.Item)) error
-	Waits(ctx context.Context, since time.Time) ([]pending.Wait, error)
-	IndexTranscripts(ctx context.Context, most int) (more bool, err error)
-	SearchTranscripts(ctx context.Context, q session.Search) (hits []session.Hit, next int64, err error)
-	QueuedMessages(ctx context.Context, sessionID string) ([]session.Message, error)
-	Grants(ctx context.Context, q pending.GrantQuery) ([]pending.Grant, error)
-	account.Desk
-	// Audit reads the audit trail in order, from the entry after one on.
-	Audit(ctx context.Context, after int64, limit int) ([]account.AuditEntry, error)
-	account.Trail
-	account.SettingStore
-	Projects(ctx context.Context) ([]project.Project, error)
-	CreateProject(ctx context.Context, p project.Project, by pending.Actor) (touched []string, err error)
-	ChangeProject(ctx context.Context, p project.Project, by pending.Actor) (now project.Project, touched []string, err error)
-	DeleteProject(ctx context.Context, projectID string, by pending.Actor) (touched []string, err error)
 	SetUserLimits(ctx context.Context, userID, name string, o project.Override, by pending.Actor) error
 }
 
@@ -80,26 +68,17 @@ type Live interface {
 	ProjectsChanged(ctx context.Context, sessionIDs []string)
 }
 
-// Driver runs Claude; see orchestrator.Orchestrator.
+// Driver is what all handlers together need of orchestrator.Orchestrator; each declares
+// its part.
 type Driver interface {
-	Unqueue(ctx context.Context, sessionID, messageID string) (removed bool, err error)
-	Delete(ctx context.Context, sessionID string) error
-	RevokeGrant(ctx context.Context, grantID string, by pending.Actor) (orchestrator.Revocation, error)
-	RevokeAnswer(ctx context.Context, requestID string, by pending.Actor) (orchestrator.Revocation, error)
-	RevokeFound(ctx context.Context, g pending.Grant, by pending.Actor) (orchestrator.Revocation, error)
-	FoundGrants(ctx context.Context) (orchestrator.Found, error)
-	Vitals(sessionID string) (orchestrator.Vitals, bool)
-	Environment(ctx context.Context) orchestrator.Environment
-	LookAt(ctx context.Context, sessionID, path string) (orchestrator.Look, error)
-	PermissionRules(ctx context.Context, sessionID string) ([]orchestrator.SettingsRules, error)
-	Bounds(ctx context.Context) (*project.Bounds, []project.Taken, error)
-	LimitsChanged()
-	TrustedFolders(ctx context.Context) ([]orchestrator.TrustedFolder, error)
-	Distrust(ctx context.Context, folder, digest string, by pending.Actor) (known bool, err error)
-	SavedSessions(ctx context.Context) ([]orchestrator.SavedSession, error)
-	SavedSession(sessionID string) (orchestrator.SavedSession, error)
-	SavedTranscript(sessionID string, before int64) (orchestrator.SavedPage, error)
-	Folders(ctx context.Context, userID string, s workspace.Search) (workspace.Listing, error)
+	grantDriver
+	folderDriver
+	limitDriver
+	projectDriver
+	terminalDriver
+	previewDriver
+	processDriver
+	sessionDriver
 }
 
 // Options configures a [Server]. What may be nil says so; the rest is required.
@@ -164,15 +143,52 @@ type Server struct {
 	refused    atomic.Int64             // requests
 	faults     atomic.Int64             // requests that failed inside the server
 	hosts      atomic.Pointer[[]string] // that are allowed
+
+	grantHandlers
+	folderHandlers
+	limitHandlers
+	projectHandlers
+	searchHandlers
+	terminalHandlers
+	preferenceHandlers
+	templateHandlers
+	auditHandlers
+	previewHandlers
+	alertHandlers
+	settingsHandlers
+	processHandlers
+	sessionHandlers
+	attachmentHandlers
 }
 
 // New returns a server.
 func New(o Options) *Server {
 	s := &Server{o: o, ceremonies: newCeremonies(), started: time.Now()}
+	s.setHandlers()
 	s.SetAllowedHosts(o.AllowedHosts)
 	s.limiter.SetLimits(o.SignInLimits)
 	s.handler = s.edges(s.mux())
 	return s
+}
+
+// setHandlers gives each group of handlers what it works with.
+func (s *Server) setHandlers() {
+	o := s.o
+	s.grantHandlers = grantHandlers{store: o.Store, driver: o.Driver, guard: o.Guard}
+	s.folderHandlers = folderHandlers{driver: o.Driver, guard: o.Guard}
+	s.limitHandlers = limitHandlers{driver: o.Driver, people: o.Directory}
+	s.projectHandlers = projectHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, live: o.Live, people: o.Directory}
+	s.searchHandlers = searchHandlers{store: o.Store, guard: o.Guard}
+	s.terminalHandlers = terminalHandlers{driver: o.Driver, guard: o.Guard}
+	s.preferenceHandlers = preferenceHandlers{store: o.Store, guard: o.Guard, alerts: o.Alerts}
+	s.templateHandlers = templateHandlers{store: o.Store, commands: o.Commands}
+	s.auditHandlers = auditHandlers{store: o.Store, log: o.Log}
+	s.previewHandlers = previewHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, rules: o.Rules}
+	s.alertHandlers = alertHandlers{alerts: o.Alerts}
+	s.settingsHandlers = settingsHandlers{settings: o.Settings}
+	s.processHandlers = processHandlers{store: o.Store, driver: o.Driver, live: o.Live, nodeID: o.NodeID, version: o.Version, started: s.started}
+	s.sessionHandlers = sessionHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, rules: o.Rules, live: o.Live, bell: o.Bell}
+	s.attachmentHandlers = attachmentHandlers{commands: o.Commands, attachments: o.Attachments}
 }
 
 // ServeHTTP answers one request.

@@ -9,11 +9,39 @@ import (
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/decision"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
+
+// sessionStore holds what sessionHandlers reads and writes.
+type sessionStore interface {
+	ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error)
+	QueuedMessages(ctx context.Context, sessionID string) ([]session.Message, error)
+	Sessions(ctx context.Context, q session.Query) (page []session.Session, next string, err error)
+	Transcript(ctx context.Context, sessionID string, after int64, limit int) (session.Page, error)
+	UpdateSession(ctx context.Context, sessionID string, p session.Patch) (session.Session, error)
+}
+
+// sessionDriver is what sessionHandlers needs of the orchestrator.
+type sessionDriver interface {
+	Delete(ctx context.Context, sessionID string) error
+	Environment(ctx context.Context) orchestrator.Environment
+	Unqueue(ctx context.Context, sessionID, messageID string) (removed bool, err error)
+}
+
+// sessionHandlers serves sessions, their transcripts and their queues.
+type sessionHandlers struct {
+	store  sessionStore
+	driver sessionDriver
+	guard  *access.Guard
+	rules  *decision.Rules
+	live   Live
+	bell   session.Bell
+}
 
 // Sizes of a page.
 const (
@@ -31,17 +59,17 @@ func (s *Server) postSession(w http.ResponseWriter, r *http.Request, who account
 	return nil
 }
 
-func (s *Server) getSessions(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *sessionHandlers) getSessions(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
 	limit, err := number(query.Get("limit"), "limit", 50, maxSessions)
 	if err != nil {
 		return err
 	}
-	book, err := s.o.Guard.Book(r.Context())
+	book, err := s.guard.Book(r.Context())
 	if err != nil {
 		return err
 	}
-	page, next, err := s.o.Store.Sessions(r.Context(), session.Query{
+	page, next, err := s.store.Sessions(r.Context(), session.Query{
 		Hidden: book.Hidden(access.Person(who)), Text: query.Get("q"), Archived: query.Get("archived") == "true", Cursor: query.Get("cursor"), Limit: int(limit),
 	})
 	if err != nil {
@@ -70,67 +98,67 @@ func number(text, name string, otherwise, most int64) (int64, error) {
 	return min(n, most), nil
 }
 
-func (s *Server) getSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *sessionHandlers) getSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	id := r.PathValue("id")
-	ses, _, err := s.o.Guard.Session(r.Context(), who, project.See, id)
+	ses, _, err := s.guard.Session(r.Context(), who, project.See, id)
 	if err != nil {
 		return err
 	}
-	state, err := s.o.Store.ProcessState(r.Context(), id)
+	state, err := s.store.ProcessState(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	book, err := s.o.Guard.Book(r.Context())
+	book, err := s.guard.Book(r.Context())
 	if err != nil {
 		return err
 	}
 	out := wireSession(ses, book, access.Person(who))
-	ws := wire.NewProcessState(state, access.PlaceOfProcess(state), book, access.Person(who), s.o.Rules.Levels)
+	ws := wire.NewProcessState(state, access.PlaceOfProcess(state), book, access.Person(who), s.rules.Levels)
 	out.ProcessState = &ws
 	writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-func (s *Server) patchSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *sessionHandlers) patchSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var p wire.SessionPatch
 	if err := readBody(r, &p); err != nil {
 		return err
 	}
 	id := r.PathValue("id")
-	if _, _, err := s.o.Guard.Session(r.Context(), who, project.Tend, id); err != nil {
+	if _, _, err := s.guard.Session(r.Context(), who, project.Tend, id); err != nil {
 		return err
 	}
-	book, err := s.o.Guard.Book(r.Context())
+	book, err := s.guard.Book(r.Context())
 	if err != nil {
 		return err
 	}
-	ses, err := s.o.Store.UpdateSession(context.WithoutCancel(r.Context()), id, session.Patch{Title: p.Title, Archived: p.Archived})
+	ses, err := s.store.UpdateSession(context.WithoutCancel(r.Context()), id, session.Patch{Title: p.Title, Archived: p.Archived})
 	if err != nil {
 		return err
 	}
-	s.o.Bell.Ring(id)
+	s.bell.Ring(id)
 	writeJSON(w, http.StatusOK, wireSession(ses, book, access.Person(who)))
 	return nil
 }
 
-func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *sessionHandlers) deleteSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
 	id := r.PathValue("id")
-	ses, _, err := s.o.Guard.Session(ctx, who, project.End, id)
+	ses, _, err := s.guard.Session(ctx, who, project.End, id)
 	if err != nil {
 		return err
 	}
-	s.o.Live.Deleting(id, ses.InProject)
-	if err := s.o.Driver.Delete(ctx, id); err != nil && !errors.Is(err, session.ErrNotFound) {
+	s.live.Deleting(id, ses.InProject)
+	if err := s.driver.Delete(ctx, id); err != nil && !errors.Is(err, session.ErrNotFound) {
 		return err
 	}
-	s.o.Bell.Ring(id)
+	s.bell.Ring(id)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *sessionHandlers) getTranscript(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
 	after, err := number(query.Get("after"), "after", 0, wire.MaxSafeInteger)
 	if err != nil {
@@ -141,10 +169,10 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, who accou
 		return err
 	}
 	id := r.PathValue("id")
-	if _, _, err := s.o.Guard.Session(r.Context(), who, project.See, id); err != nil {
+	if _, _, err := s.guard.Session(r.Context(), who, project.See, id); err != nil {
 		return err
 	}
-	page, err := s.o.Store.Transcript(r.Context(), id, after, max(int(limit), 1))
+	page, err := s.store.Transcript(r.Context(), id, after, max(int(limit), 1))
 	if err != nil {
 		return err
 	}
@@ -153,12 +181,12 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request, who accou
 }
 
 // getMessages lists what waits until Claude is done.
-func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *sessionHandlers) getMessages(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	id := r.PathValue("id")
-	if _, _, err := s.o.Guard.Session(r.Context(), who, project.See, id); err != nil {
+	if _, _, err := s.guard.Session(r.Context(), who, project.See, id); err != nil {
 		return err
 	}
-	queue, err := s.o.Store.QueuedMessages(r.Context(), id)
+	queue, err := s.store.QueuedMessages(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -175,14 +203,14 @@ func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, who account
 }
 
 // deleteMessage takes back a message that Claude has not got yet.
-func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *sessionHandlers) deleteMessage(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
 	id := r.PathValue("id")
-	if _, _, err := s.o.Guard.Session(ctx, who, project.Tend, id); err != nil {
+	if _, _, err := s.guard.Session(ctx, who, project.Tend, id); err != nil {
 		return err
 	}
-	removed, err := s.o.Driver.Unqueue(ctx, id, r.PathValue("message_id"))
+	removed, err := s.driver.Unqueue(ctx, id, r.PathValue("message_id"))
 	if err != nil {
 		return err
 	}
@@ -193,8 +221,8 @@ func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request, who accou
 	return nil
 }
 
-func (s *Server) getEnvironment(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	e := s.o.Driver.Environment(r.Context())
+func (s *sessionHandlers) getEnvironment(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	e := s.driver.Environment(r.Context())
 	roots := e.WorkspaceRoots
 	if roots == nil {
 		roots = []string{}

@@ -8,6 +8,11 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
+// settingsHandlers serves what the server runs with.
+type settingsHandlers struct {
+	settings Settings
+}
+
 // Settings are what the server runs with. Errors of Change are an
 // [orchestrator.InvalidError] for a value that does not fit, and
 // [account.ErrNotFound] for what cannot be changed here.
@@ -16,10 +21,10 @@ type Settings interface {
 	Change(ctx context.Context, name, value string, by account.Identity) error
 }
 
-func (s *Server) getSettings(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+func (s *settingsHandlers) getSettings(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	list := wire.SettingList{Settings: []wire.SettingInfo{}}
-	if s.o.Settings != nil {
-		found, err := s.o.Settings.List(r.Context())
+	if s.settings != nil {
+		found, err := s.settings.List(r.Context())
 		if err != nil {
 			return err
 		}
@@ -29,15 +34,15 @@ func (s *Server) getSettings(w http.ResponseWriter, r *http.Request, _ account.I
 	return nil
 }
 
-func (s *Server) patchSettings(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *settingsHandlers) patchSettings(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.SettingChange
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if s.o.Settings == nil {
+	if s.settings == nil {
 		return account.ErrNotFound
 	}
-	if err := s.o.Settings.Change(context.WithoutCancel(r.Context()), body.Name, body.Value, who); err != nil {
+	if err := s.settings.Change(context.WithoutCancel(r.Context()), body.Name, body.Value, who); err != nil {
 		return err
 	}
 	return s.getSettings(w, r, who)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,12 +11,26 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
 
-func (s *Server) getTemplates(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	list, err := s.o.Store.Templates(r.Context(), who.User.UserID)
+// templateStore holds what templateHandlers reads and writes.
+type templateStore interface {
+	ChangeTemplate(ctx context.Context, userID, templateID, name, text string) error
+	KeepTemplate(ctx context.Context, t account.Template) error
+	Templates(ctx context.Context, userID string) ([]account.Template, error)
+}
+
+// templateHandlers serves a person's saved replies.
+type templateHandlers struct {
+	store    templateStore
+	commands *command.Executor
+}
+
+func (s *templateHandlers) getTemplates(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	list, err := s.store.Templates(r.Context(), who.User.UserID)
 	if err != nil {
 		return err
 	}
@@ -27,7 +42,7 @@ func (s *Server) getTemplates(w http.ResponseWriter, r *http.Request, who accoun
 	return nil
 }
 
-func (s *Server) postTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *templateHandlers) postTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.TemplateText
 	if err := readBody(r, &body); err != nil {
 		return err
@@ -37,7 +52,7 @@ func (s *Server) postTemplate(w http.ResponseWriter, r *http.Request, who accoun
 		place = account.ReasonPlace
 	}
 	if body.Name == nil {
-		if err := s.o.Commands.Learn(r.Context(), who, place, body.Text); err != nil {
+		if err := s.commands.Learn(r.Context(), who, place, body.Text); err != nil {
 			return err
 		}
 		return s.getTemplates(w, r, who)
@@ -49,7 +64,7 @@ func (s *Server) postTemplate(w http.ResponseWriter, r *http.Request, who accoun
 	case text == "":
 		return refusal.Field("text", "A template needs a text.")
 	}
-	err := s.o.Store.KeepTemplate(r.Context(), account.Template{
+	err := s.store.KeepTemplate(r.Context(), account.Template{
 		UserID: who.User.UserID, TemplateID: uuid.NewString(), Name: name, Place: place, Text: text, UsedAt: time.Now(),
 	})
 	if errors.Is(err, account.ErrTooMany) {
@@ -61,7 +76,7 @@ func (s *Server) postTemplate(w http.ResponseWriter, r *http.Request, who accoun
 	return s.getTemplates(w, r, who)
 }
 
-func (s *Server) patchTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *templateHandlers) patchTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.TemplateText
 	if err := readBody(r, &body); err != nil {
 		return err
@@ -73,7 +88,7 @@ func (s *Server) patchTemplate(w http.ResponseWriter, r *http.Request, who accou
 	if body.Name != nil {
 		name = strings.TrimSpace(*body.Name)
 	} else {
-		list, err := s.o.Store.Templates(r.Context(), who.User.UserID)
+		list, err := s.store.Templates(r.Context(), who.User.UserID)
 		if err != nil {
 			return err
 		}
@@ -83,14 +98,14 @@ func (s *Server) patchTemplate(w http.ResponseWriter, r *http.Request, who accou
 			}
 		}
 	}
-	if err := s.o.Store.ChangeTemplate(r.Context(), who.User.UserID, r.PathValue("id"), name, strings.TrimSpace(body.Text)); err != nil {
+	if err := s.store.ChangeTemplate(r.Context(), who.User.UserID, r.PathValue("id"), name, strings.TrimSpace(body.Text)); err != nil {
 		return err
 	}
 	return s.getTemplates(w, r, who)
 }
 
-func (s *Server) deleteTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	if err := s.o.Store.ChangeTemplate(r.Context(), who.User.UserID, r.PathValue("id"), "", ""); err != nil {
+func (s *templateHandlers) deleteTemplate(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	if err := s.store.ChangeTemplate(r.Context(), who.User.UserID, r.PathValue("id"), "", ""); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

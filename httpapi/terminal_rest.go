@@ -4,21 +4,35 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
 
+// terminalDriver is what terminalHandlers needs of the orchestrator.
+type terminalDriver interface {
+	SavedSession(sessionID string) (orchestrator.SavedSession, error)
+	SavedSessions(ctx context.Context) ([]orchestrator.SavedSession, error)
+	SavedTranscript(sessionID string, before int64) (orchestrator.SavedPage, error)
+}
+
+// terminalHandlers serves the sessions that were begun in a terminal.
+type terminalHandlers struct {
+	driver terminalDriver
+	guard  *access.Guard
+}
+
 // Whoever may start a session in a folder could have Claude read what was said
 // there, so they may see it here; nobody else.
 
-func (s *Server) mayTakeUp(ctx context.Context, who account.Identity, saved orchestrator.SavedSession) bool {
-	return s.o.Guard.Start(ctx, who, saved.CWD, "default", nil) == nil
+func (s *terminalHandlers) mayTakeUp(ctx context.Context, who account.Identity, saved orchestrator.SavedSession) bool {
+	return s.guard.Start(ctx, who, saved.CWD, "default", nil) == nil
 }
 
-func (s *Server) getTerminalSessions(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	saved, err := s.o.Driver.SavedSessions(r.Context())
+func (s *terminalHandlers) getTerminalSessions(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	saved, err := s.driver.SavedSessions(r.Context())
 	if err != nil {
 		return err
 	}
@@ -42,15 +56,15 @@ func wireTerminalSession(s orchestrator.SavedSession) wire.TerminalSession {
 	return wire.TerminalSession{SessionID: s.SessionID, Title: s.Title, CWD: s.CWD, ChangedAt: wire.Seconds(s.ChangedAt), Size: s.Size, Running: s.Running}
 }
 
-func (s *Server) terminalSession(r *http.Request, who account.Identity) (orchestrator.SavedSession, error) {
-	saved, err := s.o.Driver.SavedSession(r.PathValue("id"))
+func (s *terminalHandlers) terminalSession(r *http.Request, who account.Identity) (orchestrator.SavedSession, error) {
+	saved, err := s.driver.SavedSession(r.PathValue("id"))
 	if err == nil && !s.mayTakeUp(r.Context(), who, saved) {
 		err = session.ErrNotFound
 	}
 	return saved, err
 }
 
-func (s *Server) getTerminalSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *terminalHandlers) getTerminalSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	saved, err := s.terminalSession(r, who)
 	if err != nil {
 		return err
@@ -59,7 +73,7 @@ func (s *Server) getTerminalSession(w http.ResponseWriter, r *http.Request, who 
 	return nil
 }
 
-func (s *Server) getTerminalTranscript(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *terminalHandlers) getTerminalTranscript(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	before, err := number(r.URL.Query().Get("before"), "before", -1, wire.MaxSafeInteger)
 	if err != nil {
 		return err
@@ -68,7 +82,7 @@ func (s *Server) getTerminalTranscript(w http.ResponseWriter, r *http.Request, w
 	if err != nil {
 		return err
 	}
-	page, err := s.o.Driver.SavedTranscript(saved.SessionID, before)
+	page, err := s.driver.SavedTranscript(saved.SessionID, before)
 	if err != nil {
 		return err
 	}
