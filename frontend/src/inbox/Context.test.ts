@@ -1,7 +1,7 @@
 import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, expect, test, vi } from 'vitest'
-import type { Known } from '@/state/reducer'
+import type { SessionState } from '@/state/reducer'
 import { useSessions } from '@/state/sessions'
 import { golden } from '@/testframes'
 import { portKey, type Port } from '@/connection/port'
@@ -15,7 +15,7 @@ test('how long Claude waited today is what the server counts, and is asked for a
   setActivePinia(createPinia())
   const store = useSessions()
   store.status = { kind: 'open' }
-  const session = { ...golden<ProcessState>('process_state.many_requests'), updated_at: 1 } as Known
+  const session = { ...golden<ProcessState>('process_state.many_requests'), updated_at: 1 } as SessionState
   const asked: string[] = []
   let waited = 14 * 60 + 5
   vi.stubGlobal(

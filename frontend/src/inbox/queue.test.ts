@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { asks, process, question, request } from '@/pending/testdock'
-import type { Known } from '@/state/reducer'
+import type { SessionState } from '@/state/reducer'
 import type { Request } from '@/wire/messages.gen'
 import { after, batchable, matches, mayJoin, MOST, NO_FILTER, ordered } from './queue'
 
-const session: Known = { ...process([]), updated_at: 1 }
+const session: SessionState = { ...process([]), updated_at: 1 }
 const waiting = (r: Request) => ({ session, request: r })
 const joins = (r: Request, selected: Request[]) => mayJoin(waiting(r), selected.map(waiting), 'member')
 const alone = (r: Request) => batchable(waiting(r), 'member')

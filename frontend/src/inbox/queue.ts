@@ -1,11 +1,11 @@
-import type { Known } from '@/state/reducer'
+import type { SessionState } from '@/state/reducer'
 import { needsOwnLook, obstacle, type Facts } from '@/pending/decide'
 import { may, mayApprove } from '@/project/rights'
 import type { Level, Request, Role } from '@/wire/messages.gen'
 
 /** One line of the inbox. */
 export interface Waiting {
-  session: Known
+  session: SessionState
   request: Request
 }
 

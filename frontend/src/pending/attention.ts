@@ -1,5 +1,5 @@
 import { onScopeDispose, watchEffect } from 'vue'
-import type { Known } from '@/state/reducer'
+import type { SessionState } from '@/state/reducer'
 import { t } from '@/i18n'
 import { titleOf } from './title'
 import { useSessions } from '@/state/sessions'
@@ -8,7 +8,7 @@ import { sound } from '@/ui/appearance'
 import type { Request } from '@/wire/messages.gen'
 
 /** What is said of a request that waits. */
-export function saidOf({ session, request }: { session: Known; request: Request }): string {
+export function saidOf({ session, request }: { session: SessionState; request: Request }): string {
   const name = session.title || t.session.untitled
   const question = request.request_type === 'ask_user_question'
   return (

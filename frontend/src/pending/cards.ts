@@ -3,7 +3,7 @@
 export { default as ToolApproval } from './ToolApproval.vue'
 export { default as QuestionForm } from './QuestionForm.vue'
 export { default as PlanApproval } from './PlanApproval.vue'
-export { default as DepartedNotice } from './DepartedNotice.vue'
+export { default as ClosedNotice } from './ClosedNotice.vue'
 export { default as DraftMerge } from './DraftMerge.vue'
 export { default as Outcome } from './Outcome.vue'
 export { default as KeyHint } from './KeyHint.vue'

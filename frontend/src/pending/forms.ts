@@ -4,7 +4,7 @@ type Name =
   | 'ToolApproval'
   | 'QuestionForm'
   | 'PlanApproval'
-  | 'DepartedNotice'
+  | 'ClosedNotice'
   | 'DraftMerge'
   | 'Outcome'
   | 'KeyHint'

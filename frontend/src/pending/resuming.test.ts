@@ -1,12 +1,12 @@
 // @vitest-environment node
 import { expect, test } from 'vitest'
-import type { Known } from '@/state/reducer'
+import type { SessionState } from '@/state/reducer'
 import type { Request } from '@/wire/messages.gen'
 import { resumingOf } from './resuming'
 
 const LEFT = 1_000_000
-const left = (status: Request['status'] = 'orphaned') => ({ request: { status } as Request, left_at: LEFT })
-const session = (state: Known['state'], changed = 900) => ({ state, state_changed_at: changed })
+const left = (status: Request['status'] = 'orphaned') => ({ request: { status } as Request, closed_at: LEFT })
+const session = (state: SessionState['state'], changed = 900) => ({ state, state_changed_at: changed })
 
 test('a dead session is resumed with the answer, and soon says so', () => {
   expect(resumingOf(left(), session('dead'), LEFT + 1_000, 0)).toBe('resuming')

@@ -1,4 +1,4 @@
-import type { Departed, Known } from '@/state/reducer'
+import type { ClosedRequest, SessionState } from '@/state/reducer'
 
 // A server that resumes by itself does so at once; one that does not, never.
 const RESUMES_WITHIN_MS = 15_000
@@ -10,14 +10,14 @@ const RESUMES_WITHIN_MS = 15_000
  * ours, seconds.
  */
 export function resumingOf(
-  departed: Pick<Departed, 'request' | 'left_at'>,
-  session: Pick<Known, 'state' | 'state_changed_at'>,
+  closed: Pick<ClosedRequest, 'request' | 'closed_at'>,
+  session: Pick<SessionState, 'state' | 'state_changed_at'>,
   now: number,
   skew: number,
 ): 'resuming' | 'kept' | null {
-  if (departed.request.status !== 'orphaned') return null
+  if (closed.request.status !== 'orphaned') return null
   if (session.state === 'starting') return 'resuming'
   if (session.state !== 'dead') return null
-  const diedAgain = session.state_changed_at > departed.left_at / 1000 + skew
-  return !diedAgain && now - departed.left_at < RESUMES_WITHIN_MS ? 'resuming' : 'kept'
+  const diedAgain = session.state_changed_at > closed.closed_at / 1000 + skew
+  return !diedAgain && now - closed.closed_at < RESUMES_WITHIN_MS ? 'resuming' : 'kept'
 }

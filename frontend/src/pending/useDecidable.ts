@@ -1,7 +1,7 @@
 import { computed, provide, ref, watch, type ComputedRef, type Ref } from 'vue'
 import { usePort } from '@/connection/port'
 import { may, mayApprove } from '@/project/rights'
-import type { Known } from '@/state/reducer'
+import type { SessionState } from '@/state/reducer'
 import { useSessions } from '@/state/sessions'
 import type { Level, Request } from '@/wire/messages.gen'
 import { obstacle, type Facts } from './decide'
@@ -11,7 +11,7 @@ import { useArming } from './useArming'
 
 /** What a card knows of the request that is to be decided; RequestCard has the same as props. */
 export interface Decidable {
-  readonly session: Known
+  readonly session: SessionState
   readonly request: Request
   readonly phase: Phase
   readonly gated: boolean

@@ -1,6 +1,6 @@
 import { computed, type ComputedRef } from 'vue'
 import { answerTo } from '@/wire/commands'
-import type { Known } from '@/state/reducer'
+import type { SessionState } from '@/state/reducer'
 import { may } from '@/project/rights'
 import { useSessions } from '@/state/sessions'
 import { useNow } from '@/ui/clock'
@@ -23,7 +23,7 @@ interface Pressed {
 }
 
 /** The state of this tab's answer to a request, and the way to give one. */
-export function useRequest(props: { session: Known; request: Request }): {
+export function useRequest(props: { session: SessionState; request: Request }): {
   phase: ComputedRef<Phase>
   /** Whether an answer may be given: none is on its way. */
   free: ComputedRef<boolean>

@@ -1,11 +1,18 @@
 import { expect, test } from 'vitest'
-import type { Known } from '@/state/reducer'
+import type { SessionState } from '@/state/reducer'
 import type { Request } from '@/wire/messages.gen'
 import { grouped } from './groups'
 import { look } from './seen'
 
-const session = (session_id: string, more: Partial<Known>): Known =>
-  ({ session_id, state: 'assistant_turn', state_changed_at: 1, updated_at: 1, pending_requests: [], ...more }) as Known
+const session = (session_id: string, more: Partial<SessionState>): SessionState =>
+  ({
+    session_id,
+    state: 'assistant_turn',
+    state_changed_at: 1,
+    updated_at: 1,
+    pending_requests: [],
+    ...more,
+  }) as SessionState
 const asks = (created_at: number) => [{ created_at } as Request]
 
 test('who waits comes first, longest first, whatever the process does', () => {

@@ -1,11 +1,11 @@
-import type { Known } from '@/state/reducer'
+import type { SessionState } from '@/state/reducer'
 import { unseen } from './seen'
 
 export const GROUPS = ['waiting', 'running', 'your_turn', 'idle', 'ended'] as const
 export type Group = (typeof GROUPS)[number]
 
 /** Idle is whose turn has ended as a person has seen: nothing runs, and nothing is new. */
-export function groupOf(s: Known): Group {
+export function groupOf(s: SessionState): Group {
   if (s.pending_requests.length > 0) return 'waiting'
   switch (s.state) {
     case 'starting':
@@ -19,16 +19,16 @@ export function groupOf(s: Known): Group {
 }
 
 /** The ids of each group in the order shown: who waits longest first, else newest first. */
-export function grouped(sessions: readonly Known[]): Record<Group, string[]> {
-  const groups: Record<Group, Known[]> = { waiting: [], running: [], your_turn: [], idle: [], ended: [] }
+export function grouped(sessions: readonly SessionState[]): Record<Group, string[]> {
+  const groups: Record<Group, SessionState[]> = { waiting: [], running: [], your_turn: [], idle: [], ended: [] }
   // What was archived comes back by itself when it runs or asks.
   for (const s of sessions) {
     const group = groupOf(s)
     if (!s.archived || group !== 'ended') groups[group].push(s)
   }
-  const ids = (list: Known[], compare: (a: Known, b: Known) => number) =>
+  const ids = (list: SessionState[], compare: (a: SessionState, b: SessionState) => number) =>
     list.toSorted(compare).map((s) => s.session_id)
-  const newest = (a: Known, b: Known) => order(b) - order(a) || (a.session_id < b.session_id ? -1 : 1)
+  const newest = (a: SessionState, b: SessionState) => order(b) - order(a) || (a.session_id < b.session_id ? -1 : 1)
   return {
     waiting: ids(groups.waiting, (a, b) => a.pending_requests[0]!.created_at - b.pending_requests[0]!.created_at),
     running: ids(groups.running, newest),
@@ -38,6 +38,6 @@ export function grouped(sessions: readonly Known[]): Record<Group, string[]> {
   }
 }
 
-function order(s: Known): number {
+function order(s: SessionState): number {
   return s.state === 'dead' ? s.updated_at : s.state_changed_at
 }

@@ -3,7 +3,7 @@ import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { nextTick, type Component } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
-import type { Known } from '@/state/reducer'
+import type { SessionState } from '@/state/reducer'
 import { carried, golden, notPickedUp, orphaned } from '@/testframes'
 import type { Ack, Item, Lifecycle, ProcessState, SendMessage } from '@/wire/messages.gen'
 import { portKey, type Port } from '@/connection/port'
@@ -58,7 +58,7 @@ const show = (component: Component, props: object) =>
     global: { plugins: [pinia, router], provide: { [portKey as symbol]: port } },
   })
 
-function known(frame: ProcessState): Known {
+function known(frame: ProcessState): SessionState {
   const store = useSessions()
   store.apply([{ ...frame, version: ++version }], { now: 0, commandOf: () => undefined })
   return store.session(frame.session_id)!
@@ -145,7 +145,7 @@ describe('the composer of a session that ended', () => {
 
 describe('a message that was refused', () => {
   let id = 0
-  async function refuse(session: Known, text: string) {
+  async function refuse(session: SessionState, text: string) {
     const command: SendMessage = {
       type: 'send_message',
       command_id: `refused-${++id}`,

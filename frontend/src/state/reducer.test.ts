@@ -96,7 +96,7 @@ describe('process_state', () => {
       run([
         process('s', 1, { pending_requests: [r], state: r.status === 'orphaned' ? 'dead' : 'assistant_turn' }),
         process('s', 2, { state: 'dead', error: 'Exit code 1.' }),
-      ]).departed.get('a')?.died
+      ]).closed.get('a')?.exit_reason
     expect(gone({ ...request('a'), status: 'orphaned' })).toBeNull()
     expect(gone(request('a'))).toBe('Exit code 1.')
   })
@@ -119,7 +119,7 @@ describe('active_processes', () => {
     ])
     expect(state.sessions.get('gone')).toMatchObject({ state: 'dead', pending_requests: [] })
     expect(state.sessions.get('there')?.version).toBe(6)
-    expect(state.departed.get('r')?.session_id).toBe('gone')
+    expect(state.closed.get('r')?.session_id).toBe('gone')
   })
 
   test('what was concluded gives way to what the server says of the same version', () => {
@@ -146,13 +146,13 @@ describe('active_processes', () => {
 })
 
 describe('requests that leave', () => {
-  test('one that is gone from the state has departed', () => {
+  test('one that is gone from the state is closed', () => {
     const state = run([
       process('s', 1, { pending_requests: [request('a'), request('b')] }),
       process('s', 2, { pending_requests: [request('b')] }),
     ])
-    expect([...state.departed.keys()]).toEqual(['a'])
-    expect(state.departed.get('a')).toMatchObject({ left_at: context.now, died: null })
+    expect([...state.closed.keys()]).toEqual(['a'])
+    expect(state.closed.get('a')).toMatchObject({ closed_at: context.now, exit_reason: null })
   })
 
   test('the death of the process says why', () => {
@@ -160,7 +160,7 @@ describe('requests that leave', () => {
       process('s', 1, { pending_requests: [request('a')] }),
       process('s', 2, { state: 'dead', error: 'exit 1' }),
     ])
-    expect(state.departed.get('a')?.died).toBe('exit 1')
+    expect(state.closed.get('a')?.exit_reason).toBe('exit 1')
   })
 
   test('who answered comes with the transcript', () => {

@@ -18,7 +18,7 @@ import type {
 import type { DurableCommand } from '@/wire/commands'
 
 /** A session as this tab knows it. */
-export interface Known extends ProcessState {
+export interface SessionState extends ProcessState {
   /** Last sign of life, Unix seconds; orders what has ended. */
   updated_at: number
   /**
@@ -28,7 +28,7 @@ export interface Known extends ProcessState {
   assumed?: boolean
 }
 
-export interface Script {
+export interface TranscriptState {
   readonly items: readonly Item[]
   /** To go on from after a reconnect. */
   readonly cursor: number
@@ -39,13 +39,13 @@ export interface Script {
 }
 
 /** A request that was there and is gone. */
-export interface Departed {
+export interface ClosedRequest {
   readonly request: Request
   readonly session_id: string
   /** This machine's clock, milliseconds. */
-  readonly left_at: number
+  readonly closed_at: number
   /** Why the process that asked ended, when the request left with it. */
-  readonly died: string | null
+  readonly exit_reason: string | null
 }
 
 export interface State {
@@ -61,9 +61,9 @@ export interface State {
   readonly toasts: { readonly ids: readonly string[]; readonly more: number }
   /** Whether the full set of active sessions has arrived once. */
   readonly complete: boolean
-  readonly sessions: ReadonlyMap<string, Known>
-  readonly transcripts: ReadonlyMap<string, Script>
-  readonly departed: ReadonlyMap<string, Departed>
+  readonly sessions: ReadonlyMap<string, SessionState>
+  readonly transcripts: ReadonlyMap<string, TranscriptState>
+  readonly closed: ReadonlyMap<string, ClosedRequest>
   /** How requests ended, by request_id, from transcripts and acks. */
   readonly resolutions: ReadonlyMap<string, Resolved>
   /** The last ack to an answer of this tab, by request_id. */
@@ -95,7 +95,7 @@ export const empty: State = {
   complete: false,
   sessions: new Map(),
   transcripts: new Map(),
-  departed: new Map(),
+  closed: new Map(),
   resolutions: new Map(),
   acks: new Map(),
   refused: new Map(),
@@ -119,7 +119,7 @@ export interface Context {
 
 // How many requests of the past a tab remembers, for the notices of the last
 // few seconds.
-const MAX_DEPARTED = 100
+const MAX_CLOSED = 100
 
 /**
  * The state after a frame. Frames may come twice, late and out of order: a
@@ -191,14 +191,14 @@ function process(state: State, next: ProcessState, context: Context): State {
     sessions.set(next.session_id, { ...next, updated_at: next.state_changed_at })
     const transcripts = new Map(state.transcripts)
     transcripts.delete(next.session_id)
-    return { ...depart(state, known, next, context), sessions, transcripts }
+    return { ...closeRequests(state, known, next, context), sessions, transcripts }
   }
   sessions.set(next.session_id, { ...next, updated_at: Math.max(next.state_changed_at, known?.updated_at ?? 0) })
-  return { ...depart(unheld(state, known, next), known, next, context), sessions }
+  return { ...closeRequests(unheld(state, known, next), known, next, context), sessions }
 }
 
 /** The ack to an answer that was held and taken back says nothing any more. */
-function unheld(state: State, before: Known | undefined, next: ProcessState): State {
+function unheld(state: State, before: SessionState | undefined, next: ProcessState): State {
   const held = new Set(before?.pending_requests.filter((r) => r.held && !r.held.dropped).map((r) => r.request_id))
   const back = next.pending_requests.filter((r) => held.has(r.request_id) && (!r.held || r.held.dropped))
   if (back.length === 0) return state
@@ -216,9 +216,9 @@ function active(state: State, processes: ProcessState[], context: Context): Stat
   )
   if (gone.length === 0) return { ...after, complete: true }
   const sessions = new Map(after.sessions)
-  let departed = after
+  let next = after
   for (const s of gone) {
-    const ended: Known = {
+    const ended: SessionState = {
       ...s,
       state: 'dead',
       pending_requests: [],
@@ -229,30 +229,30 @@ function active(state: State, processes: ProcessState[], context: Context): Stat
     }
     delete ended.pending_request
     sessions.set(s.session_id, ended)
-    departed = depart(departed, s, ended, context)
+    next = closeRequests(next, s, ended, context)
   }
-  return { ...departed, sessions, complete: true }
+  return { ...next, sessions, complete: true }
 }
 
-function depart(state: State, before: Known | undefined, next: ProcessState, context: Context): State {
+function closeRequests(state: State, before: SessionState | undefined, next: ProcessState, context: Context): State {
   if (!before || before.pending_requests.length === 0) return state
   const still = new Set(next.pending_requests.map((r) => r.request_id))
   const left = before.pending_requests.filter((r) => !still.has(r.request_id))
   if (left.length === 0) return state
-  const departed = new Map(state.departed)
+  const closed = new Map(state.closed)
   // No process of an outsider ends: its session is dead whenever nothing is open.
-  const died = next.state === 'dead' && !next.kind ? (next.error ?? next.kill_reason ?? '') : null
+  const exitReason = next.state === 'dead' && !next.kind ? (next.error ?? next.kill_reason ?? '') : null
   for (const request of left) {
     // An orphaned one had outlived the process: its end is not why it left.
-    departed.set(request.request_id, {
+    closed.set(request.request_id, {
       request,
       session_id: next.session_id,
-      left_at: context.now,
-      died: request.status === 'orphaned' ? null : died,
+      closed_at: context.now,
+      exit_reason: request.status === 'orphaned' ? null : exitReason,
     })
   }
-  trim(departed)
-  return { ...state, departed }
+  trim(closed)
+  return { ...state, closed }
 }
 
 function transcript(state: State, frame: Transcript): State {
@@ -382,7 +382,7 @@ function listing(state: State, list: Session[]): State {
 
 function trim(map: Map<string, unknown>): void {
   for (const key of map.keys()) {
-    if (map.size <= MAX_DEPARTED) return
+    if (map.size <= MAX_CLOSED) return
     map.delete(key)
   }
 }

@@ -6,10 +6,10 @@ import {
   empty,
   reduce,
   type Context,
-  type Departed,
-  type Known,
+  type ClosedRequest,
+  type SessionState,
   type Listing,
-  type Script,
+  type TranscriptState,
   type State,
 } from './reducer'
 import type { Lifecycle, Request, Resolved, ServerFrame, ViewerInfo } from '@/wire/messages.gen'
@@ -27,9 +27,9 @@ export const useSessions = defineStore('sessions', () => {
   // The page slept: nothing is decided on what was there before.
   const stale = shallowRef(false)
 
-  const all = computed<Known[]>(() => [...state.value.sessions.values()].filter((s) => !s.deleted))
+  const all = computed<SessionState[]>(() => [...state.value.sessions.values()].filter((s) => !s.deleted))
   const waiting = computed(() => all.value.filter((s) => s.pending_requests.length > 0))
-  const requests = computed<{ session: Known; request: Request }[]>(() =>
+  const requests = computed<{ session: SessionState; request: Request }[]>(() =>
     waiting.value
       .flatMap((session) => session.pending_requests.map((request) => ({ session, request })))
       .toSorted((a, b) => a.request.created_at - b.request.created_at),
@@ -46,13 +46,13 @@ export const useSessions = defineStore('sessions', () => {
     requests,
     connected,
 
-    session: (id: string): Known | undefined => {
+    session: (id: string): SessionState | undefined => {
       const found = state.value.sessions.get(id)
       return found?.deleted ? undefined : found
     },
-    transcript: (id: string): Script | undefined => state.value.transcripts.get(id),
+    transcript: (id: string): TranscriptState | undefined => state.value.transcripts.get(id),
     resolution: (requestID: string): Resolved | undefined => state.value.resolutions.get(requestID),
-    departedFrom: (id: string): Departed[] => [...state.value.departed.values()].filter((d) => d.session_id === id),
+    closedIn: (id: string): ClosedRequest[] => [...state.value.closed.values()].filter((d) => d.session_id === id),
     lifecycle: (id: string): Lifecycle | undefined => state.value.lifecycles.get(id),
     viewers: (id: string): readonly ViewerInfo[] => state.value.viewers.get(id) ?? NO_VIEWERS,
 

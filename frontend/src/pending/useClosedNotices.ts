@@ -1,0 +1,115 @@
+import { computed, ref, watch, type ComputedRef } from 'vue'
+import { t } from '@/i18n'
+import type { ClosedRequest, SessionState } from '@/state/reducer'
+import { useSessions } from '@/state/sessions'
+import { announce } from '@/ui/announce'
+import { useNow } from '@/ui/clock'
+import { answerTo } from '@/wire/commands'
+import type { Request } from '@/wire/messages.gen'
+import { drafts } from './drafts'
+import { keptText } from './kept'
+import { resumingOf } from './resuming'
+
+const NOTICE_MS = 6_000
+const MAX_NOTICES = 3
+
+/** A closed request of which the person is told. */
+export interface ClosedNotice {
+  closed: ClosedRequest
+  /** What the person had written for it and was not sent. */
+  unsent: string | null
+  /** Set for an answer of this tab that its asker has not received. */
+  answer: 'resuming' | 'kept' | null
+}
+
+const sameQuestion = (a: Request, b: Request) => a.tool_name === b.tool_name && a.input_hash === b.input_hash
+const draftKey = (id: string) => `request:${id}`
+
+/**
+ * useClosedNotices returns which requests of a session closed otherwise than by a
+ * decision that is seen in its place, and takes care of what was written for them.
+ * hasOutcome tells whether the place of a request shows what became of it.
+ */
+export function useClosedNotices(
+  session: () => SessionState,
+  only: () => string | undefined,
+  hasOutcome: (requestID: string) => boolean,
+): { notices: ComputedRef<ClosedNotice[]>; dismiss: (requestID: string) => void } {
+  const store = useSessions()
+  const now = useNow(1000)
+  const dismissed = ref(new Set<string>())
+  const open = computed(() => session().pending_requests)
+  const closed = computed(() => store.closedIn(session().session_id))
+
+  function noticeOf(one: ClosedRequest): ClosedNotice | null {
+    const { request } = one
+    const id = request.request_id
+    if (dismissed.value.has(id) || (only() && id !== only())) return null
+    const ack = store.state.acks.get(id)
+    // What was held when its question went, or was denied, never counted, and is told as if it was not given.
+    const outcome = store.state.resolutions.get(id)?.outcome ?? ''
+    const neverCounted =
+      ack?.held_until !== undefined &&
+      (['withdrawn', 'expired'].includes(outcome) || (outcome === 'denied' && request.held?.decision === 'allow'))
+    if (ack?.result === 'applied' && !neverCounted) {
+      const answer = resumingOf(one, session(), now.value, store.state.skew)
+      return answer && { closed: one, unsent: null, answer }
+    }
+    // Not known yet: the ack will tell whether another was first.
+    if (answerTo(store.outbox, id)) return null
+    // Claude, resumed, asks it again: the new card says it all.
+    if (request.status === 'orphaned' && open.value.some((r) => sameQuestion(r, request))) return null
+    const unsent = keptText(request)
+    const recent = now.value - one.closed_at < NOTICE_MS && !hasOutcome(id)
+    return recent || unsent !== null ? { closed: one, unsent, answer: null } : null
+  }
+
+  const notices = computed(() => {
+    const all = closed.value.flatMap((one) => noticeOf(one) ?? [])
+    // Of many that went at once the last are told, beside what waits and must not be
+    // pushed out of sight only the very last. The transcript tells of all.
+    const shownOpen = open.value.some((r) => !only() || r.request_id === only())
+    const max = shownOpen ? 1 : MAX_NOTICES
+    const passing = all.filter((n) => n.unsent === null && n.answer === null).slice(-max)
+    return all.filter((n) => n.unsent !== null || n.answer !== null || passing.includes(n))
+  })
+
+  const resuming = computed(() => notices.value.some((n) => n.answer === 'resuming'))
+  watch(resuming, (is) => is && announce(t.pending.resuming))
+
+  // What was half written for a question goes to the same question of the next
+  // process, before its card is made.
+  watch(
+    open,
+    (requests) => {
+      for (const { request } of closed.value) {
+        if (request.status !== 'orphaned') continue
+        const again = requests.find((r) => r.status === 'open' && sameQuestion(r, request))
+        const draft = drafts.get(draftKey(request.request_id))
+        if (!again || draft === null || drafts.get(draftKey(again.request_id)) !== null) continue
+        drafts.set(draftKey(again.request_id), draft)
+        drafts.remove(draftKey(request.request_id))
+      }
+    },
+    { immediate: true },
+  )
+
+  // What was sent and taken needs no draft any more.
+  watch(
+    () => [store.state.closed, store.state.acks],
+    () => {
+      for (const { request } of closed.value) {
+        if (store.state.acks.get(request.request_id)?.result === 'applied') drafts.remove(draftKey(request.request_id))
+      }
+    },
+    { immediate: true },
+  )
+
+  return {
+    notices,
+    dismiss(id) {
+      dismissed.value = new Set(dismissed.value).add(id)
+      drafts.remove(draftKey(id))
+    },
+  }
+}
