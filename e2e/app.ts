@@ -115,9 +115,9 @@ export class App {
     await card.getByRole('textbox').fill(command)
     // What is said of the edit comes a moment later and moves the buttons, which take
     // no press until its end was seen.
-    await expect(card.getByRole('group', { name: 'What you changed' })).toBeVisible()
+    await expect(card.getByRole('group', { name: 'Your changes' })).toBeVisible()
     await expect(
-      card.getByRole('paragraph').filter({ hasText: /^(Nothing risky was found in it\.|Look closely)$/ }),
+      card.getByRole('paragraph').filter({ hasText: /^(No risks detected|Medium risk)$/ }),
     ).toBeVisible()
     await this.approve(card)
   }

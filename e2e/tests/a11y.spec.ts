@@ -334,7 +334,7 @@ test('all that can stand around a session can be used by everybody', once, async
   await expectAccessible(page, 'the palette with results', 'dialog[open]')
   await page.keyboard.press('Escape')
   await menu.click()
-  await page.getByRole('button', { name: 'Open on the phone' }).click()
+  await page.getByRole('button', { name: 'Open on phone' }).click()
   await expect(dialog.getByRole('img')).toBeVisible()
   await expectAccessible(page, 'the way to the phone')
 })
@@ -531,7 +531,7 @@ test('what is gone, empty, away or not allowed can be used by everybody', once, 
   await expect(page.getByRole('alert').filter({ hasText: /\w/ })).toBeVisible()
   await expectAccessible(page, 'a plain page that is gone', 'main')
   await page.goto(`${url}/inbox`)
-  await expect(page.getByText('Nothing is waiting for you.').first()).toBeVisible()
+  await expect(page.getByText('You’re all caught up.').first()).toBeVisible()
   await expectAccessible(page, 'an empty inbox', 'main')
   stage.user = { name: 'eve', role: 'viewer' }
   await page.goto(`${url}/admin/people`)

@@ -175,7 +175,7 @@ test(
     await expect(entries.first().getByText('touch other').first()).toBeVisible()
     await expect(entries.first().getByText('touch one').first()).toBeVisible()
     await expect(entries.first().getByText(/· waited/)).toBeVisible()
-    await expect(entries.first().getByRole('link', { name: 'Open the session' })).toHaveAttribute(
+    await expect(entries.first().getByRole('link', { name: 'Open session' })).toHaveAttribute(
       'href',
       `/sessions/${id}`,
     )

@@ -276,7 +276,7 @@ test('an MCP server elicits through Claude: a number with its bounds, a default,
     await expect(day).toHaveValue('1')
     await day.fill('32')
     await card.getByRole('textbox', { name: 'Address' }).fill('ada@example.org')
-    await expect(card.getByText('This must be at most 31.')).toBeVisible()
+    await expect(card.getByText('Enter 31 or less.')).toBeVisible()
     await expect(app.submitButton(card)).toHaveAttribute('aria-disabled', 'true')
     await day.fill('12')
     await app.submit(card)

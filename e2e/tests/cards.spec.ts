@@ -31,7 +31,7 @@ test('an edit is compared with the file as it is, also while its card is open @n
   )
   const app = await App.openSession(page, id)
   const card = app.card()
-  await expect(card.getByText('Compared with the file as it is now')).toBeVisible()
+  await expect(card.getByText('Compared with the current file')).toBeVisible()
   await expect(card.locator('ins')).toHaveText(/^17\+added line: line seventeen\n$/)
   await expect(card.locator('del')).toHaveText(/^17−removed line: line 17\n$/)
   await expect(card.getByText('line 14')).toBeVisible()
@@ -39,17 +39,17 @@ test('an edit is compared with the file as it is, also while its card is open @n
   writeFileSync(file, lines.filter((l) => l !== 'line 17').join('\n') + '\n')
   await expect(async () => {
     await comeBack(page)
-    await expect(card.getByText('Text not found in the file as it is now. This will fail.')).toBeVisible({
+    await expect(card.getByText('Text not found in the current file. This will fail.')).toBeVisible({
       timeout: 1_500,
     })
   }).toPass()
-  await expect(card.getByText('The file was changed after Claude read it.')).toBeVisible()
-  await expect(card.getByText('The file on disk was changed just now. Look again before you approve.')).toBeVisible()
+  await expect(card.getByText('The file changed after Claude read it.')).toBeVisible()
+  await expect(card.getByText('The file on disk just changed. Review it again before you approve.')).toBeVisible()
 
   writeFileSync(file, 'line 17\n'.repeat(3))
   await expect(async () => {
     await comeBack(page)
-    await expect(card.getByText('Text found 3 times, but it must be there once. This will fail.')).toBeVisible({
+    await expect(card.getByText('Text found 3 times instead of once. This will fail.')).toBeVisible({
       timeout: 1_500,
     })
   }).toPass()
@@ -78,7 +78,7 @@ test('a difference is coloured when the colours come, and nothing of its card mo
   stage.show([edit])
   const app = App.of(page)
   const card = app.card()
-  await expect(card.getByText('Line ends change from CRLF to LF')).toBeVisible()
+  await expect(card.getByText('Line endings change from CRLF to LF')).toBeVisible()
   await expect(app.approveButton(card)).not.toHaveAttribute('aria-disabled')
   const look = () =>
     card.locator('.line').evaluateAll((all) => all.map((el) => [el.outerHTML, el.getBoundingClientRect().toJSON()]))
@@ -118,10 +118,10 @@ test('what can do much harm is marked, and takes more than one press @newest', a
   await expect(first.locator('mark')).toHaveText(`r''m -rf ${build}`)
   await expect(first.getByText('High risk').first()).toBeVisible()
   await expect(
-    first.getByRole('listitem').filter({ hasText: 'removes folders with all that is in them.' }),
+    first.getByRole('listitem').filter({ hasText: 'deletes folders and everything in them.' }),
   ).toBeVisible()
-  await first.getByText('Why am I asked?').click()
-  await expect(first.getByText('The mode of this session is')).toBeVisible()
+  await first.getByText('Why is Claude asking?').click()
+  await expect(first.getByText('This session’s permission mode is')).toBeVisible()
 
   // A press asks for more, in the place of Approve; the dangerous word, typed, is enough.
   await app.approve(first)
@@ -162,14 +162,14 @@ test.describe(() => {
     const other = await App.openSession(await context.newPage(), id)
     const card = app.card(build)
     const word = card.getByRole('textbox', { name: /^Type “rm”/ })
-    const held = 'Approved. It takes effect in a moment.'
+    const held = 'Approved. Sending shortly.'
     async function approve() {
       await app.approve(card)
       await word.fill('rm')
       await card.getByRole('button', { name: 'Approve it' }).click()
     }
     await approve()
-    await expect(page.getByRole('region', { name: 'Take back' }).getByRole('button', { name: 'Undo' })).toBeVisible()
+    await expect(page.getByRole('region', { name: 'Undo window' }).getByRole('button', { name: 'Undo' })).toBeVisible()
     await page.keyboard.press('Control+z')
     await expect(card.getByText(held)).toBeHidden()
     await expect(app.approveButton(card)).not.toHaveAttribute('aria-disabled')
@@ -208,10 +208,10 @@ test('a rule that goes with an approval says what it allows, and goes again with
   await expect(card.getByRole('combobox', { name: 'Holds for' })).toHaveValue('session')
   await app.approve(card)
   await expect(app.said('One.')).toBeVisible()
-  await expect(page.getByText('Claude does not ask again for')).toBeVisible()
+  await expect(page.getByText('Claude no longer asks for')).toBeVisible()
 
   await page.keyboard.press('Control+z')
-  await expect(page.getByText('Taken back. Claude asks again.')).toBeVisible()
+  await expect(page.getByText('Rule revoked. Claude asks again.')).toBeVisible()
   await app.send(prompt('Again.', [bash(`touch ${folder}/one`)], [text('Two.')]))
   await expect(app.card()).toBeVisible()
   await app.approve(app.card())
@@ -225,9 +225,9 @@ test('an edited command is looked at anew, and what changed is shown @newest', a
   await expect(card.getByText('High risk').first()).toBeVisible()
   await card.getByRole('button', { name: 'Edit', exact: true }).click()
   await card.getByRole('textbox', { name: 'Command' }).fill(`touch ${folder}/a`)
-  const difference = card.getByRole('group', { name: 'What you changed' })
+  const difference = card.getByRole('group', { name: 'Your changes' })
   await expect(difference.locator('ins')).toHaveText('added: touch')
-  await expect(card.getByText('Look closely').first()).toBeVisible()
+  await expect(card.getByText('Medium risk').first()).toBeVisible()
   await expect(card.getByText('High risk')).toHaveCount(0)
   await app.approve(card)
   await expect(app.said('Done.')).toBeVisible()
@@ -260,7 +260,7 @@ test('what is in a file is edited in an editor that hides nothing and changes no
   await page.keyboard.press('Escape')
   await expect(card).toBeFocused()
   expect(stage.commands.filter((c) => c.type === 'pending_request_response')).toEqual([])
-  await expect(card.getByRole('group', { name: 'What you changed' }).locator('ins').first()).toContainText('yn1?')
+  await expect(card.getByRole('group', { name: 'Your changes' }).locator('ins').first()).toContainText('yn1?')
 
   await editor.focus()
   await page.keyboard.press('Control+f')

@@ -62,7 +62,7 @@ test('with keys alone: what others do meanwhile takes the focus from nobody @new
   await hands.type('Half a ')
   // Somebody else's words for it are taken, and those of this page are kept.
   stage.send({ type: 'draft', session_id: stage.id, value: 'And theirs', at })
-  const theirs = page.getByRole('button', { name: 'Use that' })
+  const theirs = page.getByRole('button', { name: 'Use that draft' })
   await hands.activate(theirs, 'Shift+Tab')
   await hands.seen('after two drafts became one')
   await expect(composer).toBeFocused()
@@ -87,7 +87,7 @@ test('with keys alone: what others do meanwhile takes the focus from nobody @new
     value: { edit: 'theirs', reason: '', denying: false },
     at,
   })
-  await hands.activate(two.getByRole('button', { name: 'Keep what is here' }))
+  await hands.activate(two.getByRole('button', { name: 'Keep this draft' }))
   await hands.seen('after a draft was kept')
   await expect(two.getByRole('textbox')).toHaveValue(/ # mine/)
 })
@@ -355,7 +355,7 @@ test('at 400 % whatever decides can be reached with keys, and nothing lies over 
   await shows('plan', ...plan, [/^Keep planning$/, /ask before edits$/])
   card = await shows('form', FORMS['four questions']!, null, [/^Decline$/])
   stage.send({ type: 'toasts', request_ids: ['form'] })
-  const toast = page.getByRole('region', { name: 'Waits elsewhere' })
+  const toast = page.getByRole('region', { name: 'Other sessions' })
   await whole(toast)
   const apart = async () => {
     const [above, below] = [(await toast.boundingBox())!, (await page.locator('main > .view').boundingBox())!]
@@ -458,7 +458,7 @@ test('with keys alone: what goes once it was pressed leaves the focus somewhere 
     until: Date.now() / 1000 + 600,
   } as const
   stage.show([{ ...command, request_id: 'two', created_at: later(), held }])
-  const toast = page.getByRole('region', { name: 'Take back' })
+  const toast = page.getByRole('region', { name: 'Undo window' })
   await hands.activate(toast.getByRole('button', { name: 'Undo' }))
   stage.show([{ ...command, request_id: 'two', created_at: later() }])
   await expect(toast).toHaveCount(0)

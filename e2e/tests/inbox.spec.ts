@@ -64,7 +64,7 @@ test('with no mouse: from the inbox over five kinds of requests to a new session
   await page.keyboard.press('g')
   await page.keyboard.press('i')
   await expect(page).toHaveURL(/\/inbox/)
-  const region = page.getByRole('region', { name: 'The chosen request' })
+  const region = page.getByRole('region', { name: 'Selected request' })
   await expect(region.locator('code').getByText('touch ran').first()).toBeVisible()
   await page.keyboard.press('Alt+.')
 
@@ -83,7 +83,7 @@ test('with no mouse: from the inbox over five kinds of requests to a new session
   await decide('touch refused', 'n', /^Deny$/)
   await page.keyboard.type('Use another name')
   await page.keyboard.press('Control+Enter')
-  await expect(page.getByText('Nothing is waiting for you.').first()).toBeVisible()
+  await expect(page.getByText('You’re all caught up.').first()).toBeVisible()
 
   for (const [i, said] of ['Ran.', 'Written.', '"Table"', 'Off I go.', 'Use another name'].entries()) {
     await expect
@@ -132,7 +132,7 @@ test('several of low risk are approved at once, each on its own, and nothing els
   })
   await rest.start(prompt('Run', [bash('rm -rf notes')], [text('Done.')]), { cwd: folder, title: 'Run' })
   await page.goto(`${own.url}/inbox`)
-  const rows = page.getByRole('region', { name: 'Requests that wait' }).getByRole('listitem')
+  const rows = page.getByRole('region', { name: 'Pending requests' }).getByRole('listitem')
   await expect(rows).toHaveCount(5)
   await expect(rows.filter({ hasText: 'low risk' })).toHaveCount(3)
   await expect(rows.filter({ hasText: 'high risk' })).toContainText('rm -rf notes')
@@ -145,9 +145,9 @@ test('several of low risk are approved at once, each on its own, and nothing els
   await expect(rows).toHaveCount(1)
   await page.getByRole('combobox', { name: 'Risk' }).selectOption('Any')
   await expect(rows).toHaveCount(5)
-  await page.getByRole('button', { name: 'Select what is of low risk' }).click()
+  await page.getByRole('button', { name: 'Select low-risk requests' }).click()
   await page.keyboard.press('Shift+Y')
-  const dialog = page.getByRole('dialog', { name: 'Approve 3 requests of Bash?' })
+  const dialog = page.getByRole('dialog', { name: 'Approve 3 Bash requests?' })
   await expect(dialog.getByRole('listitem')).toHaveCount(3)
   for (const n of [1, 2, 3]) await expect(dialog.getByText(`cat <(echo made-${n})`)).toBeVisible()
   // One of them is answered elsewhere before the confirmation.
@@ -156,8 +156,8 @@ test('several of low risk are approved at once, each on its own, and nothing els
     decision: 'deny',
   })
   await dialog.getByRole('button', { name: 'Approve 2' }).click()
-  await expect(dialog.getByText('2 of 3 were approved.')).toBeVisible()
-  await expect(dialog.getByText('No longer open; nothing was sent')).toBeVisible()
+  await expect(dialog.getByText('2 of 3 approved.')).toBeVisible()
+  await expect(dialog.getByText('No longer open. Nothing was sent.')).toBeVisible()
   await dialog.getByRole('button', { name: 'Close' }).click()
   for (const i of [0, 2])
     await expect.poll(async () => JSON.stringify(await rest.transcript(ids[i]!))).toContain(`Heard: made-${i + 1}`)
@@ -188,7 +188,7 @@ test.describe('on a phone', () => {
       await expect.poll(async () => (await rest.state(id)).pending_requests.length).toBe(1)
     }
     const app = await App.home(page, own.url)
-    await page.getByRole('navigation', { name: 'Parts of sayso' }).getByRole('link', { name: /Inbox/ }).tap()
+    await page.getByRole('navigation', { name: 'Main navigation' }).getByRole('link', { name: /Inbox/ }).tap()
     await page
       .getByRole('main')
       .getByRole('link', { name: /touch first/ })
@@ -200,7 +200,7 @@ test.describe('on a phone', () => {
     expect(box.y + box.height).toBeGreaterThan(viewport.height * 0.75)
     await approve.tap()
     await app.approveButton(app.card('touch second')).tap()
-    await expect(page.getByText('Nothing is waiting for you.').first()).toBeVisible()
+    await expect(page.getByText('You’re all caught up.').first()).toBeVisible()
     expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0)
   })
 })
@@ -296,15 +296,15 @@ test('a request is put off and taken back, denied with a reason of before, and h
   // Put off with the mouse, it goes to the end of the list, stays answerable, and comes back.
   const rows = page.locator('[data-inbox-row]')
   await expect(rows.first()).toContainText('touch one')
-  await page.getByRole('button', { name: 'Put off 10 min' }).click()
-  await expect(rows.last()).toContainText(/touch one.*put off, 10 min left/s)
+  await page.getByRole('button', { name: 'Snooze 10 min' }).click()
+  await expect(rows.last()).toContainText(/touch one.*snoozed, 10 min left/s)
   await page.goto(`${own.url}/inbox/${request}`)
-  await expect(rows.last()).toContainText('put off')
-  await page.getByRole('button', { name: 'Take back' }).click()
+  await expect(rows.last()).toContainText('snoozed')
+  await page.getByRole('button', { name: 'Unsnooze' }).click()
   await expect(rows.first()).toContainText('touch one')
 
   // The code leads another browser to exactly this card.
-  await page.getByRole('button', { name: 'Open on the phone' }).click()
+  await page.getByRole('button', { name: 'Open on phone' }).click()
   const code = page.getByRole('img', { name: 'A QR code of the address below' })
   const [size, path] = await code.evaluate(
     (svg) =>

@@ -371,7 +371,7 @@ test('with keys alone: the inbox, and the admin area @newest', async ({ page, ha
 
   // Snoozed, it goes to the end and stays.
   await hands.press('j', 'z')
-  await expect(page.getByText(/^put off, \d+ min left/)).toBeVisible()
+  await expect(page.getByText(/^snoozed, \d+ min left/)).toBeVisible()
   // Batch: selected one by one, confirmed once.
   const checkbox = page.getByRole('checkbox', { name: /^Select: / })
   await expect(checkbox).toHaveCount(3)
@@ -380,7 +380,7 @@ test('with keys alone: the inbox, and the admin area @newest', async ({ page, ha
     await hands.press('Space')
   }
   await page.keyboard.press('Shift+Y')
-  const dialog = page.getByRole('dialog', { name: 'Approve 3 requests of Read?' })
+  const dialog = page.getByRole('dialog', { name: 'Approve 3 Read requests?' })
   await hands.activate(dialog.getByRole('button', { name: 'Approve 3' }))
   await hands.activate(dialog.getByRole('button', { name: 'Close' }))
   await expect.poll(() => rest.said(first)).toContain('Looked.')
@@ -391,7 +391,7 @@ test('with keys alone: the inbox, and the admin area @newest', async ({ page, ha
   await expect(app.card('rm later')).toBeFocused()
   await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
   await page.keyboard.press('y')
-  await expect(page.getByText('Nothing is waiting for you.').first()).toBeVisible()
+  await expect(page.getByText('You’re all caught up.').first()).toBeVisible()
   await expect.poll(() => rest.said(second)).toContain('Ran.')
 
   // The admin area: a process is killed from its menu.
@@ -549,7 +549,7 @@ shared(
     // To the phone, and back to where one was.
     const menu = main.getByRole('button', { name: 'More', exact: true })
     await hands.activate(menu, 'Shift+Tab')
-    await hands.activate(main.getByRole('button', { name: 'Open on the phone' }))
+    await hands.activate(main.getByRole('button', { name: 'Open on phone' }))
     await expect(dialog.getByRole('img')).toBeVisible()
     await page.keyboard.press('Escape')
     await expect(menu).toBeFocused()

@@ -289,7 +289,7 @@ test(
       at,
     })
     await expect(card.getByText('four')).toBeVisible()
-    await expect(card.getByRole('group', { name: 'What you changed' })).toBeVisible()
+    await expect(card.getByRole('group', { name: 'Your changes' })).toBeVisible()
     await expectAccessible(page, 'a file that is edited here and elsewhere', '[data-request-id=file]')
 
     // What can be taken back: a rule, and a decision.
@@ -307,8 +307,8 @@ test(
         held: { by: 'ada', mine: true, decision: 'allow', at: Date.now() / 1000, until: Date.now() / 1000 + 600 },
       },
     ])
-    await expect(page.getByText('Claude does not ask again for')).toBeVisible()
-    await expect(page.getByRole('region', { name: 'Take back' })).toBeVisible()
+    await expect(page.getByText('Claude no longer asks for')).toBeVisible()
+    await expect(page.getByRole('region', { name: 'Undo window' })).toBeVisible()
     await expectAccessible(page, 'what can be taken back', '.toast')
 
     await page.setViewportSize(PHONE)
@@ -320,7 +320,7 @@ test(
     await page.setViewportSize(DESK)
 
     stage.send({ type: 'toasts', request_ids: ['file'], more: 2 })
-    const waits = page.getByRole('region', { name: 'Waits elsewhere' })
+    const waits = page.getByRole('region', { name: 'Other sessions' })
     await expect(waits).toContainText('and 2 more')
     await expectAccessible(page, 'what waits elsewhere', '.toasts')
     stage.send({ type: 'toasts', request_ids: [] })
@@ -334,7 +334,7 @@ test(
       .getByRole('link', { name: /^Inbox/ })
       .first()
       .click()
-    await main.getByRole('button', { name: 'Select what is of low risk' }).click()
+    await main.getByRole('button', { name: 'Select low-risk requests' }).click()
     await main.getByRole('button', { name: 'Approve selected…' }).click()
     stage.deaf = true
     await dialog.getByRole('button', { name: 'Approve 4' }).click()

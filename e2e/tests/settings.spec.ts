@@ -208,7 +208,7 @@ test('who has sayso open elsewhere is told in a toast, in every tab, until someb
 }) => {
   const other = await context.newPage()
   const toast = (tab: typeof page, command: string) =>
-    tab.getByRole('region', { name: 'Waits elsewhere' }).getByRole('listitem').filter({ hasText: command })
+    tab.getByRole('region', { name: 'Other sessions' }).getByRole('listitem').filter({ hasText: command })
   for (const [tab, path] of [
     [page, '/settings'],
     [other, '/admin'],

@@ -239,7 +239,7 @@ export const words = {
     edited: 'edited',
     grants: 'Granted with it',
     raw: 'The entry as it was sealed',
-    open: 'Open the session',
+    open: 'Open session',
     nobody: 'nobody',
   },
 

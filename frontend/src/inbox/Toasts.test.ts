@@ -69,7 +69,7 @@ test('what waits elsewhere is said with its session and what is asked, and a way
   expect(it.html()).toBe('<!--v-if-->')
   wait('a', 'api-server', ['q1'])
   await tell(['q1'])
-  expect(it.find('section').attributes('aria-label')).toBe('Waits elsewhere')
+  expect(it.find('section').attributes('aria-label')).toBe('Other sessions')
   const li = it.find('li')
   expect(li.text()).toContain('api-server')
   expect(li.text()).toContain('Claude wants to run a command')

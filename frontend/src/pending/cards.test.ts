@@ -527,8 +527,8 @@ describe('questions', () => {
     await d.wrapper.findAll('input')[0]!.setValue()
     await key(d.wrapper, 'Enter', { ctrlKey: true })
     expect(d.wrapper.findAll('fieldset')[1]!.element.contains(document.activeElement)).toBe(true)
-    expect(d.wrapper.findAll('fieldset')[1]!.text()).toContain('This needs an answer.')
-    expect(d.wrapper.findAll('fieldset')[0]!.text()).not.toContain('This needs an answer.')
+    expect(d.wrapper.findAll('fieldset')[1]!.text()).toContain('Answer this question.')
+    expect(d.wrapper.findAll('fieldset')[0]!.text()).not.toContain('Answer this question.')
   })
 
   test('go out by id with all that was chosen', async () => {

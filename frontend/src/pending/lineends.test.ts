@@ -18,7 +18,7 @@ test.each([
   ['a\r\nb', 'crlf'],
   ['a\r\nb\n', 'mixed'],
   ['a\r\r\n', 'crlf'],
-])('%j has the line ends %j', (text, ends) => {
+])('%j has the line endings %j', (text, ends) => {
   expect(lineEndsOf(text)).toBe(ends)
 })
 
@@ -27,17 +27,17 @@ test.each([
   ['', '', null],
   ['', 'lf', null],
   ['crlf', '', null],
-  ['crlf', 'crlf', 'CRLF line ends kept'],
-  ['', 'crlf', 'CRLF line ends'],
-  ['mixed', 'mixed', 'Mixed line ends'],
-  ['crlf', 'lf', 'Line ends change from CRLF to LF'],
-  ['lf', 'crlf', 'Line ends change from LF to CRLF'],
-  ['mixed', 'crlf', 'Line ends change from mixed to CRLF'],
+  ['crlf', 'crlf', 'CRLF line endings (unchanged)'],
+  ['', 'crlf', 'CRLF line endings'],
+  ['mixed', 'mixed', 'Mixed line endings'],
+  ['crlf', 'lf', 'Line endings change from CRLF to LF'],
+  ['lf', 'crlf', 'Line endings change from LF to CRLF'],
+  ['mixed', 'crlf', 'Line endings change from mixed to CRLF'],
 ] as const)('from %j to %j is told as %j', (before, after, said) => {
   expect(endsNote(before, after)?.text ?? null).toBe(said)
 })
 
-describe('line ends are told once, in the head, and are not characters in each line', () => {
+describe('line endings are told once, in the head, and are not characters in each line', () => {
   const clean = (text: string) => {
     expect(text).not.toContain('CR\n')
     expect(text).not.toContain('hidden character')
@@ -45,7 +45,7 @@ describe('line ends are told once, in the head, and are not characters in each l
 
   test('of what a person changed', () => {
     const it = mount(WordDiff, { props: { before: 'one\r\ntwo\r\n', after: 'one\r\n2\r\n' } })
-    expect(it.get('.ends').text()).toBe('CRLF line ends kept')
+    expect(it.get('.ends').text()).toBe('CRLF line endings (unchanged)')
     expect(it.findAll('ins, del').map((e) => e.text())).toEqual(['removed: two', 'added: 2'])
     expect(it.findAll('.hidden')).toEqual([])
     clean(it.text())
@@ -53,7 +53,7 @@ describe('line ends are told once, in the head, and are not characters in each l
 
   test('of a person who took them away', () => {
     const it = mount(WordDiff, { props: { before: 'one\r\ntwo\r\n', after: 'one\n2\n' } })
-    expect(it.get('.ends').text()).toBe('Line ends change from CRLF to LF')
+    expect(it.get('.ends').text()).toBe('Line endings change from CRLF to LF')
     expect(it.findAll('.hidden')).toEqual([])
   })
 
@@ -64,21 +64,21 @@ describe('line ends are told once, in the head, and are not characters in each l
 
   test('of an edit as it was asked', () => {
     const it = mount(DiffText, { props: { before: 'one\r\ntwo\r\n', after: 'one\r\n2\r\n' } })
-    expect(it.get('.ends').text()).toBe('CRLF line ends kept')
+    expect(it.get('.ends').text()).toBe('CRLF line endings (unchanged)')
     expect(it.findAll('.hidden')).toEqual([])
     clean(it.text())
   })
 
   test('of a file that is new', () => {
     const it = mount(CodeText, { props: { text: 'one\r\ntwo\r\n', path: '/w/a.txt' } })
-    expect(it.get('.ends').text()).toBe('CRLF line ends')
+    expect(it.get('.ends').text()).toBe('CRLF line endings')
     expect(it.findAll('.hidden')).toEqual([])
     expect(it.findAll('code').map((l) => l.text())).toEqual(['one', 'two'])
   })
 
   test('of a file in the transcript, which is copied as it is', () => {
     const it = mount(CodeFile, { props: { path: '/w/a.ts', content: 'one\r\ntwo\r\n', cwd: '/w' } })
-    expect(it.text()).toContain('CRLF line ends')
+    expect(it.text()).toContain('CRLF line endings')
     expect(it.findAll('.hidden')).toEqual([])
     expect(it.findComponent({ name: 'CopyButton' }).props('text')).toBe('one\r\ntwo\r\n')
   })
@@ -88,21 +88,21 @@ describe('line ends are told once, in the head, and are not characters in each l
   })
 
   test.each([
-    [{ line_ends_before: 'crlf', line_ends_after: 'crlf', before: 'a\n', after: 'b\n' }, 'CRLF line ends kept', false],
+    [{ line_ends_before: 'crlf', line_ends_after: 'crlf', before: 'a\n', after: 'b\n' }, 'CRLF line endings (unchanged)', false],
     [
       { line_ends_before: 'crlf', line_ends_after: 'lf', before: 'a\n', after: 'b\n' },
-      'Line ends change from CRLF to LF',
+      'Line endings change from CRLF to LF',
       false,
     ],
-    [{ line_ends_before: 'crlf', line_ends_after: 'lf' }, 'Line ends change from CRLF to LF', true],
+    [{ line_ends_before: 'crlf', line_ends_after: 'lf' }, 'Line endings change from CRLF to LF', true],
   ] as const)('of the file on disk: %j', (more, said, only) => {
     const it = mount(DiskDiff, { props: { file: file({ line: 1, ...more }).file! } })
     expect(it.get('.ends').text()).toBe(said)
-    expect(it.text().includes('Nothing but the line ends would be different.')).toBe(only)
+    expect(it.text().includes('Only the line endings change.')).toBe(only)
   })
 })
 
-describe('an edit keeps the line ends', () => {
+describe('an edit keeps the line endings', () => {
   test('a text field that knows no CR gives them back', () => {
     expect(withText('Write', { content: 'a\r\nb\r\n' }, 'a\nB\n')).toMatchObject({
       changed: true,

@@ -137,7 +137,7 @@ describe('what Claude Code demands', () => {
 
   test('default_to_no: no single press approves, and denying comes first', async () => {
     const d = bash({ default_to_no: true })
-    expect(await shown(d)).toContain('Claude Code suggests to deny this unless you are sure.')
+    expect(await shown(d)).toContain('Claude Code recommends denying this unless you are sure.')
     expect(button(d.wrapper, 'Deny').classes()).toContain('primary')
     expect(button(d.wrapper, 'Approve').classes()).not.toContain('primary')
     for (const press of ['y', 'Enter', ' ']) {
@@ -157,7 +157,7 @@ describe('what Claude Code demands', () => {
     const offered = free.wrapper.findAll('[aria-expanded], summary, select').length
     free.wrapper.unmount()
     const d = bash({ suppress_always_allow_rule: true })
-    expect(await shown(d)).toContain('This can be approved once only.')
+    expect(await shown(d)).toContain('Approval applies only once.')
     expect(d.wrapper.findAll('[aria-expanded], summary, select').length).toBeLessThan(offered)
     await key(d.wrapper, 'a')
     await button(d.wrapper, 'Approve').trigger('click')
@@ -180,7 +180,7 @@ describe('what Claude Code demands', () => {
     expect(text).toMatch(/Asked because of the rule\s+Bash\(git push:\*/)
     expect(text).toContain('in your settings')
     expect(text).not.toContain('\u202e')
-    expect(text).toMatch(/Tool of the MCP server\s+my__server\s+from the settings of the project/)
+    expect(text).toMatch(/Tool from the MCP server\s+my__server\s+from the project settings/)
     expect(d.wrapper.find('h2').text()).toContain('do_it')
     expect(d.wrapper.find('h2').text()).not.toContain('server__do_it')
   })
@@ -245,7 +245,7 @@ describe('what can do much harm', () => {
     await nextTick()
     // The focus is on the card: in the field Ctrl+Z would take back letters.
     expect((document.activeElement as HTMLElement).dataset['requestId']).toBe('a')
-    expect(d.wrapper.text()).toContain('Approved. It takes effect in a moment.')
+    expect(d.wrapper.text()).toContain('Approved. Sending shortly.')
     expect(has(d.wrapper, 'Undo')).toBe(true)
     expect(off(d.wrapper, 'Approve')).toBe(true)
 
@@ -259,7 +259,7 @@ describe('what can do much harm', () => {
     await d.state([
       tool('Bash', { command: 'rm -rf a' }, { held: held({ by: 'Grace', mine: false, decision: 'deny' }) }),
     ])
-    expect(d.wrapper.text()).toContain('Grace denied this. It takes effect in a moment.')
+    expect(d.wrapper.text()).toContain('Grace denied this. Sending shortly.')
     expect(has(d.wrapper, 'Undo')).toBe(false)
     expect(off(d.wrapper, 'Approve')).toBe(true)
     await d.state([
@@ -269,7 +269,7 @@ describe('what can do much harm', () => {
         { held: held({ by: 'Grace', mine: false, dropped: 'They may not answer this any more.' }) },
       ),
     ])
-    expect(d.wrapper.text()).toContain('What Grace decided did not take effect. They may not answer this any more.')
+    expect(d.wrapper.text()).toContain('The decision by Grace was not used. They may not answer this any more.')
     await armed()
     expect(off(d.wrapper, 'Approve')).toBe(false)
   })

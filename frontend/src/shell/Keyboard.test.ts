@@ -48,11 +48,11 @@ test('what is said of a request ends with the key that leads there now', () => {
 
 test('the hint under the message names the keys there are', async () => {
   const hint = mount(KeyHint)
-  expect(hint.text()).toBe('Alt+. goes to the request. Alt+, comes back here.')
+  expect(hint.text()).toBe('Press Alt+. to go to the request. Press Alt+, to return here.')
   remap({ toRequest: 'w' })
   setSingleKeys(false)
   await hint.vm.$nextTick()
-  expect(hint.text()).toBe('Alt+, comes back here.')
+  expect(hint.text()).toBe('Press Alt+, to return here.')
   expect(writtenOf('sides')).toBe('')
   setSingleKeys(true)
   remap({})
