@@ -199,7 +199,7 @@ export class App {
       .getByText(/^(Ended|Failed)$/)
   problem = (sentence: RegExp) => this.page.getByText(sentence).filter({ visible: true }).first()
   reconnecting = () => this.page.getByText(/^Reconnecting|^No connection to the server/).first()
-  waitingForYou = () => this.page.getByRole('region', { name: /^Waiting for you/ })
+  waitingForYou = () => this.page.getByRole('region', { name: /^Needs you/ })
   // Decides whatever asks next with yes, or the first option.
   async sayYes() {
     // Reading an attribute goes on to no next request; expecting something does.

@@ -147,7 +147,7 @@ test('a session that waits for an approval', async ({ page, claudePath, request,
     await expect(app.card('go test')).toBeVisible()
     await shoot(page, 'session')
 
-    await page.getByRole('link', { name: 'Back to the sessions' }).click()
+    await page.getByRole('link', { name: 'Back to sessions' }).click()
     await shoot(page, 'list', 'phone')
 
     await page.goto(`${server.url}/inbox/${(await rest.state(id)).pending_requests[0]!.request_id}`)
@@ -157,7 +157,7 @@ test('a session that waits for an approval', async ({ page, claudePath, request,
     await expect(app.card('go test')).toBeVisible()
     for (const [keys, name, picture] of [
       ['Control+k', 'Search sessions and actions', 'palette'],
-      ['?', 'Keys', 'keys'],
+      ['?', 'Keyboard shortcuts', 'keys'],
       ['/', '', 'search'],
     ] as const) {
       await page.setViewportSize(sizes.desktop)

@@ -131,7 +131,7 @@ test('what opens above a page can be used by everybody', once, async ({ page, fo
   await page.getByRole('feed').focus()
   for (const [key, name] of [
     ['Control+k', 'Search sessions and actions'],
-    ['?', 'Keys'],
+    ['?', 'Keyboard shortcuts'],
     ['c', 'New session'],
   ] as const) {
     await page.keyboard.press(key)
@@ -303,14 +303,14 @@ test('all that can stand around a session can be used by everybody', once, async
   await expect(page.getByText('While you were away:')).toBeVisible()
   const menu = page.getByRole('button', { name: 'More', exact: true })
   await menu.click()
-  await page.getByRole('button', { name: 'Say something again' }).click()
+  await page.getByRole('button', { name: 'Saved replies' }).click()
   await expect(page.getByRole('button', { name: 'pnpm' })).toBeVisible()
   await page.getByRole('feed').focus()
   await page.keyboard.press('b')
-  await expect(page.getByRole('complementary', { name: 'About this session' }).getByText('src/main.go')).toBeVisible()
+  await expect(page.getByRole('complementary', { name: 'Session details' }).getByText('src/main.go')).toBeVisible()
   await page.getByRole('feed').focus()
   await page.keyboard.press('/')
-  const field = page.getByRole('searchbox', { name: 'Search in this transcript' })
+  const field = page.getByRole('searchbox', { name: 'Search this transcript' })
   await field.fill('fails')
   // However little is left for the transcript, nothing lies over the search.
   expect(
@@ -364,8 +364,8 @@ test('what is found, and what a folder would do, can be used by everybody', once
   })
   await page.goto(`${url}/terminal/t`)
   await expect(page.getByText('Three herons.')).toBeVisible()
-  await page.getByRole('button', { name: 'From terminals' }).click()
-  await expect(page.getByText('Runs in a terminal').first()).toBeVisible()
+  await page.getByRole('button', { name: 'Terminal sessions' }).click()
+  await expect(page.getByText('Running in a terminal').first()).toBeVisible()
   await expectAccessible(page, 'a session of a terminal')
 
   const session = {
@@ -420,7 +420,7 @@ test('what is found, and what a folder would do, can be used by everybody', once
   await page.goto(url)
   await page.getByText('While you were away:').click()
   await page.getByRole('searchbox', { name: 'Search sessions' }).fill('heron')
-  await expect(page.getByRole('region', { name: 'Found in transcripts' }).locator('mark')).toBeVisible()
+  await expect(page.getByRole('region', { name: 'Transcript results' }).locator('mark')).toBeVisible()
   await expectAccessible(page, 'what is found')
 
   await json(
@@ -441,7 +441,7 @@ test('what is found, and what a folder would do, can be used by everybody', once
   await expectAccessible(page, 'what a folder would do', 'dialog[open]')
   await page.keyboard.press('Escape')
   await dialog.getByLabel('Permission mode').selectOption('bypassPermissions')
-  await expect(dialog.getByText('Claude will ask nobody.')).toBeVisible()
+  await expect(dialog.getByText('Claude will run without approvals.')).toBeVisible()
   await expectAccessible(page, 'a session that asks nobody', 'dialog[open]')
 })
 

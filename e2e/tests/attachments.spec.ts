@@ -94,7 +94,7 @@ test('files reach the model, picked, pasted and dropped, over a reload and a cra
     await give(page, 'paste', 'notes.txt', 'text/plain', Buffer.from('Some notes.'))
     await expect(list.getByText('notes.txt')).toBeVisible()
     await app.send(prompt('Later.', attached))
-    const queue = page.getByRole('list', { name: 'Messages that wait' })
+    const queue = page.getByRole('list', { name: 'Queued messages' })
     await expect(queue.getByText('notes.txt')).toBeVisible()
     await queue.getByRole('button', { name: 'Edit' }).click()
     await expect(app.composer()).toHaveValue(/^Later\./)

@@ -205,7 +205,7 @@ test('a rule that goes with an approval says what it allows, and goes again with
   await expect(card.getByText('Exactly this:')).toBeVisible()
   const offer = card.getByRole('radio', { name: /^Always allow/ }).first()
   await offer.check()
-  await expect(card.getByRole('combobox', { name: 'Holds for' })).toHaveValue('session')
+  await expect(card.getByRole('combobox', { name: 'Applies to' })).toHaveValue('session')
   await app.approve(card)
   await expect(app.said('One.')).toBeVisible()
   await expect(page.getByText('Claude no longer asks for')).toBeVisible()

@@ -384,7 +384,7 @@ test('at 400 % whatever decides can be reached with keys, and nothing lies over 
   // The list has room for more than its head.
   await page.goto(url)
   await reach(page.getByRole('link', { name: /Fix the login/ }))
-  await reach(page.getByRole('button', { name: 'From terminals' }))
+  await reach(page.getByRole('button', { name: 'Terminal sessions' }))
 })
 
 test('with keys alone: what goes once it was pressed leaves the focus somewhere @newest', async ({
@@ -430,7 +430,7 @@ test('with keys alone: what goes once it was pressed leaves the focus somewhere 
   await hands.seen('after what happened meanwhile was read')
   await hands.to(page.getByRole('feed'))
   await hands.press('Home')
-  const jump = page.getByRole('button', { name: /^Jump to the end|^\d+ new/ })
+  const jump = page.getByRole('button', { name: /^Jump to end|^\d+ new/ })
   await expect(jump).toBeVisible()
   await hands.press('Alt+,')
   await hands.activate(jump, 'Shift+Tab')

@@ -112,7 +112,7 @@ test(
     await open()
     const mode = page.getByLabel('Permission mode')
     await expect(mode.getByRole('option')).toHaveCount(3)
-    await expect(mode.getByRole('option', { name: 'Ask nothing' })).toHaveCount(0)
+    await expect(mode.getByRole('option', { name: 'Bypass approvals' })).toHaveCount(0)
 
     const made = await (
       await http.post(`${server.url}/api/projects`, { data: { name: `free ${folder.slice(-8)}`, folders: [folder] } })
@@ -125,19 +125,19 @@ test(
       ).ok(),
     ).toBe(true)
     await open()
-    await mode.selectOption('Ask nothing')
-    const warning = page.getByRole('group', { name: 'Claude will ask nobody.' })
+    await mode.selectOption('Bypass approvals')
+    const warning = page.getByRole('group', { name: 'Claude will run without approvals.' })
     await expect(warning.getByText(folder)).toBeVisible()
-    const start = page.getByRole('button', { name: 'Start without asking' })
+    const start = page.getByRole('button', { name: 'Start without approvals' })
     await expect(start).toHaveAttribute('aria-disabled', 'true')
-    await warning.getByLabel('I want nobody to be asked in this session').check()
+    await warning.getByLabel('I want to run this session without approvals').check()
     await expect(start).not.toHaveAttribute('aria-disabled', 'true')
     // Elsewhere it is nobody's to choose, and what was chosen does not stay.
     await page
       .getByRole('textbox', { name: 'Folder' })
       .or(page.getByRole('combobox', { name: 'Folder' }))
       .fill('/tmp')
-    await expect(mode.getByRole('option', { name: 'Ask nothing' })).toHaveCount(0)
+    await expect(mode.getByRole('option', { name: 'Bypass approvals' })).toHaveCount(0)
     await expect(warning).toBeHidden()
     await expect(mode).toHaveValue('default')
     await http.dispose()

@@ -99,7 +99,7 @@ test('with no mouse: from the inbox over five kinds of requests to a new session
   await page.keyboard.press('Enter')
   await expect(page.getByRole('heading', { level: 1, name: 'Refuse it' })).toBeVisible()
   await page.keyboard.press('?')
-  await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible()
+  await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toBeVisible()
   await page.keyboard.press('Escape')
   await page.keyboard.press('Control+k')
   await page.keyboard.type('new sess')
@@ -168,7 +168,7 @@ test('several of low risk are approved at once, each on its own, and nothing els
   await page.addInitScript(() => localStorage.setItem('sayso:here', String(Date.now() - 600_000)))
   await page.goto(`${own.url}/inbox`)
   const lately = page.getByRole('region', { name: 'While you were away:' })
-  await expect(lately).toContainText(/3 requests settled.*2 approvals that wait/)
+  await expect(lately).toContainText(/3 requests resolved.*2 pending approvals/)
   await lately.getByText('While you were away:').click()
   await expect(lately.getByRole('link')).toHaveCount(5) // also those in which something waits, and nothing else
   await lately.getByRole('link', { name: 'Make 1' }).click()
@@ -305,7 +305,7 @@ test('a request is put off and taken back, denied with a reason of before, and h
 
   // The code leads another browser to exactly this card.
   await page.getByRole('button', { name: 'Open on phone' }).click()
-  const code = page.getByRole('img', { name: 'A QR code of the address below' })
+  const code = page.getByRole('img', { name: 'QR code for the link below' })
   const [size, path] = await code.evaluate(
     (svg) =>
       [(svg as unknown as SVGSVGElement).viewBox.baseVal.width, svg.querySelector('path')!.getAttribute('d')!] as const,

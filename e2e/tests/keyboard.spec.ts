@@ -271,7 +271,7 @@ test('with keys alone: a session from its start to its end @newest', async ({
   await expect(app.composer()).toBeFocused()
   await hands.type('Not this one.')
   await hands.press('Enter')
-  const queue = page.getByRole('list', { name: 'Messages that wait' })
+  const queue = page.getByRole('list', { name: 'Queued messages' })
   await hands.activate(queue.getByRole('button', { name: 'Remove: Not this one.' }), 'Shift+Tab')
   await expect(queue).toHaveCount(0)
   await hands.seen('after a queued message was removed')
@@ -285,7 +285,7 @@ test('with keys alone: a session from its start to its end @newest', async ({
   await hands.press('Alt+,')
   await hands.to(page.getByRole('feed'), 'Shift+Tab')
   await page.keyboard.press('/')
-  await expect(page.getByRole('searchbox', { name: 'Search in this transcript' })).toBeFocused()
+  await expect(page.getByRole('searchbox', { name: 'Search this transcript' })).toBeFocused()
   await hands.type('heron')
   await expect(page.getByRole('main').getByText(/^\d of \d/)).toBeVisible()
   await hands.press('Escape')
@@ -365,7 +365,7 @@ test('with keys alone: the inbox, and the admin area @newest', async ({ page, ha
   await expect(rows).toHaveCount(4)
 
   await page.keyboard.press('?')
-  await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible()
+  await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toBeVisible()
   await page.keyboard.press('Escape')
   await expect(page.getByRole('dialog')).toHaveCount(0)
 
@@ -461,9 +461,9 @@ shared(
 
     // Before everything else there are the ways past the list.
     await expect(card('one')).toBeVisible()
-    await hands.activate(page.getByRole('button', { name: 'To the message' }))
+    await hands.activate(page.getByRole('button', { name: 'Skip to message' }))
     await expect(composer).toBeFocused()
-    await hands.activate(page.getByRole('button', { name: 'To the request' }), 'Shift+Tab')
+    await hands.activate(page.getByRole('button', { name: 'Skip to request' }), 'Shift+Tab')
     await expect(card('one')).toBeFocused()
 
     // Somebody else writes the answer; taken over, it is decided here.
@@ -563,12 +563,12 @@ shared(
     await expect(page).toHaveURL(/block=k1/)
     await hands.to(page.getByRole('searchbox', { name: 'Search sessions' }), 'Shift+Tab')
     await hands.press('Escape')
-    await hands.activate(page.getByRole('button', { name: 'From terminals' }))
+    await hands.activate(page.getByRole('button', { name: 'Terminal sessions' }))
     await hands.seen('after the list was changed')
     await hands.to(page.getByRole('link', { name: /In a terminal/ }))
     await hands.press('Enter')
     await expect(page.getByText('Two cranes.')).toBeVisible()
-    await hands.activate(main.getByRole('button', { name: 'Go on here' }))
+    await hands.activate(main.getByRole('button', { name: 'Continue here' }))
     await expect(page).toHaveURL(`${url}/sessions/${stage.id}`)
     await hands.press('Alt+,')
     await expect(composer).toBeFocused()

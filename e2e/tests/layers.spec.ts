@@ -42,7 +42,7 @@ const LOOKED_AT: Record<string, string> = {
   'session/HandOff.vue': 'the way to the phone',
   'inbox/Inbox.vue': 'inbox',
   'inbox/Toasts.vue': 'what waits elsewhere',
-  'shell/KeySheet.vue': 'Keys',
+  'shell/KeySheet.vue': 'Keyboard shortcuts',
   'shell/Keyboard.vue': 'the ways past the list',
   'shell/Palette.vue': 'the palette with results',
   'pending/HeldToast.vue': 'what can be taken back',

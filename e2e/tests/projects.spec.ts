@@ -48,7 +48,7 @@ test('two people, one project: who sees it, who answers, and two who must approv
   await expect(members.getByText('Nobody belongs to it yet.')).toBeVisible()
 
   // Not his any more: it goes from the open tab, with a sentence, and stays away.
-  await expect(ben.tab.getByText('This session is not there, or not yours to see.')).toBeVisible()
+  await expect(ben.tab.getByText('This session doesn’t exist, or you don’t have access to it.')).toBeVisible()
   await expect(bens.card()).toHaveCount(0)
   await expect(ben.tab.getByRole('navigation').getByText('Make what two people want.')).toHaveCount(0)
 
@@ -90,7 +90,7 @@ test('two people, one project: who sees it, who answers, and two who must approv
   expect(existsSync(join(folder, 'for-two'))).toBe(true)
 
   await members.getByRole('button', { name: `Remove ${ben.name}` }).click()
-  await expect(ben.tab.getByText('This session is not there, or not yours to see.')).toBeVisible()
+  await expect(ben.tab.getByText('This session doesn’t exist, or you don’t have access to it.')).toBeVisible()
 
   await page.getByRole('button', { name: 'Delete the project' }).click()
   await page.getByRole('button', { name: `Yes, delete ${name}` }).click()
@@ -149,7 +149,7 @@ test('a limit is seen before it is reached, and the message above it waits @newe
   await expect(why).toContainText(
     'Claude goes on when the next day begins, at 00:00 UTC, or when an admin raises the limit.',
   )
-  await expect(tab.getByRole('list', { name: 'Messages that wait' }).getByText('And once more.')).toBeVisible()
+  await expect(tab.getByRole('list', { name: 'Queued messages' }).getByText('And once more.')).toBeVisible()
 
   // Nothing was lost: with a higher limit it is said at once.
   await limit('50')

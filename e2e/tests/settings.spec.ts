@@ -283,7 +283,7 @@ test(
       { cwd: folder },
     )
     await page.goto('/settings')
-    const section = page.getByRole('region', { name: 'Keys' })
+    const section = page.getByRole('region', { name: 'Keyboard shortcuts' })
     await section.getByText('Other keys').click()
     const approve = section.getByRole('listitem').filter({ hasText: /^\s*Approve once/ })
     const change = section.getByRole('button', { name: 'Change the key for: Approve once' })

@@ -36,8 +36,8 @@ test('a session of a terminal is listed, read, forked and taken up, also where i
   say(elsewhere, prompt('Keep this secret.', [text('Secret.')]))
 
   const app = await App.home(page, server.url)
-  await page.getByRole('button', { name: 'From terminals' }).click()
-  const list = page.getByRole('region', { name: 'From terminals' })
+  await page.getByRole('button', { name: 'Terminal sessions' }).click()
+  const list = page.getByRole('region', { name: 'Terminal sessions' })
   const found = list.getByRole('link').filter({ hasText: folder.split('/').at(-1)! })
   await expect(found).toContainText('Count the birds.')
   await expect(list.getByText('Keep this secret.')).toHaveCount(0)
@@ -88,7 +88,7 @@ test('a session of a terminal is listed, read, forked and taken up, also where i
   await page.goBack()
 
   await page.goBack()
-  await page.getByRole('button', { name: 'Go on here' }).click()
+  await page.getByRole('button', { name: 'Continue here' }).click()
   await expect(page).toHaveURL(/\/sessions\//)
   await expect(app.said('Three herons.')).toBeVisible()
   await app.send(prompt('Again.', [text('Going on.')]))

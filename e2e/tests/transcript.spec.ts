@@ -44,7 +44,7 @@ test('a transcript is searched, and read as a plain page @newest', async ({ page
   // The words are in the folded middle of an output that is not open.
   await page.getByRole('feed').focus()
   await page.keyboard.press('/')
-  const field = page.getByRole('searchbox', { name: 'Search in this transcript' })
+  const field = page.getByRole('searchbox', { name: 'Search this transcript' })
   await expect(field).toBeFocused()
   await field.fill('line 41')
   await expect(page.getByRole('main').getByText('1 of 1', { exact: true })).toBeVisible()
@@ -58,7 +58,7 @@ test('a transcript is searched, and read as a plain page @newest', async ({ page
   await more(page, 'Open as a plain page')
   await expect(page.getByRole('article', { name: 'Claude' }).getByText('needle')).toBeVisible()
   await expect(page.getByText('line 41', { exact: true })).toBeVisible()
-  await page.getByRole('link', { name: 'Back to the session' }).click()
+  await page.getByRole('link', { name: 'Back to session' }).click()
   await expect(app.composer()).toBeVisible()
 })
 
@@ -83,14 +83,14 @@ test('a search over all transcripts leads to the block @newest', async ({ page, 
 
   const field = page.getByRole('searchbox', { name: 'Search sessions' })
   await field.fill(`"${word.slice(0, 9).toUpperCase()} main.go*`)
-  const found = page.getByRole('region', { name: 'Found in transcripts' })
+  const found = page.getByRole('region', { name: 'Transcript results' })
   await expect(found.getByText('The bird')).toBeVisible()
   await expect(found.locator('mark').first()).toHaveText(word.slice(0, 9))
   await found.getByRole('link', { name: /^Claude Here stands/ }).click()
   await expect(page.getByRole('heading', { name: 'The bird' })).toBeVisible()
   await expect(app.said(`Here stands a ${word}`)).toBeInViewport()
   await field.fill(`${word} crane`)
-  await expect(found.getByText('Nothing found')).toBeVisible()
+  await expect(found.getByText('No results')).toBeVisible()
 })
 
 test('nothing in a transcript runs @newest', async ({ page, folder, rest }) => {
@@ -163,7 +163,7 @@ test('sessions are renamed, forked, archived and found again', async ({ page, fo
   await page.getByRole('searchbox', { name: 'Search sessions' }).fill('')
   await list.getByRole('button', { name: 'Archive' }).click()
   await expect(list.getByRole('region', { name: 'Archive' }).getByRole('link', { name: title })).toBeVisible()
-  await more(page, 'Take out of the archive')
+  await more(page, 'Unarchive')
   await expect(page.getByText('Archived', { exact: true })).toHaveCount(0)
 })
 
@@ -179,7 +179,7 @@ test('the model is switched and a queued message taken back while Claude runs', 
 
   await app.send('Not this one.')
   await app.send(prompt('But this.', [text('The third is done.')]))
-  const queue = page.getByRole('list', { name: 'Messages that wait' })
+  const queue = page.getByRole('list', { name: 'Queued messages' })
   await expect(queue.getByRole('listitem')).toHaveCount(2)
   await queue.getByRole('button', { name: 'Remove: Not this one.' }).click()
   await expect(queue.getByRole('listitem')).toHaveCount(1)
@@ -254,7 +254,7 @@ test('ten thousand blocks are few elements, and the last page is there @newest',
   await expect(page.getByText('func f9999() {}')).toBeInViewport()
 
   await page.keyboard.press('/')
-  await page.getByRole('searchbox', { name: 'Search in this transcript' }).fill('echo 5000')
+  await page.getByRole('searchbox', { name: 'Search this transcript' }).fill('echo 5000')
   await expect(page.locator('.row.tool_call').filter({ hasText: 'echo 5000' })).toBeVisible()
   expect(await elements()).toBeLessThan(2_000)
 })
@@ -293,8 +293,8 @@ test('what a session has done stands beside it, and leads to the block @newest',
 
   await page.getByRole('feed').focus()
   await page.keyboard.press('b')
-  const beside = page.getByRole('complementary', { name: 'About this session' })
-  await expect(beside.getByRole('heading', { name: 'About this session' })).toBeFocused()
+  const beside = page.getByRole('complementary', { name: 'Session details' })
+  await expect(beside.getByRole('heading', { name: 'Session details' })).toBeFocused()
   await beside.getByRole('button', { name: 'first.ts' }).click()
   await expect(page.getByRole('feed').getByText('new in first.ts')).toBeInViewport()
   await page.keyboard.press('Escape')
@@ -302,15 +302,15 @@ test('what a session has done stands beside it, and leads to the block @newest',
   await expect(page.getByRole('feed')).toBeFocused()
 
   // It is as it was left; on a phone it comes only when it is asked for.
-  await bar.getByRole('button', { name: 'About this session' }).click()
+  await bar.getByRole('button', { name: 'Session details' }).click()
   await page.reload()
   await expect(beside.getByRole('button', { name: 'last.ts' })).toBeVisible()
   await page.setViewportSize({ width: 390, height: 844 })
   await expect(beside).toHaveCount(0)
   await expect(bar).toHaveCount(0)
   await page.getByRole('button', { name: 'More', exact: true }).click()
-  await page.getByRole('button', { name: 'About this session' }).click()
-  const sheet = page.getByRole('dialog', { name: 'About this session' })
+  await page.getByRole('button', { name: 'Session details' }).click()
+  const sheet = page.getByRole('dialog', { name: 'Session details' })
   await sheet.getByRole('button', { name: 'first.ts' }).click()
   await expect(sheet).toHaveCount(0)
   await expect(page.getByRole('feed').getByText('new in first.ts')).toBeInViewport()

@@ -34,7 +34,7 @@ test('says all and offers the demo while nothing runs', () => {
 
 test('is one line beside a demo, which opens', async () => {
   const w = banner(true)
-  expect(w.text()).toContain('Sessions cannot run yet')
+  expect(w.text()).toContain('Claude Code isn’t set up')
   expect(w.text()).not.toContain('Claude Code is not signed in.')
   expect(button(w, 'Try the demo session')).toBeUndefined()
   await button(w, 'Details')!.trigger('click')
@@ -49,7 +49,7 @@ test('is hidden for this tab, until something else is wrong', async () => {
   expect(banner(true).text()).toBe('')
   expect(banner(false).text()).not.toBe('')
   environment.value = broken('Claude Code was not found.')
-  expect(banner(true).text()).toContain('Sessions cannot run yet')
+  expect(banner(true).text()).toContain('Claude Code isn’t set up')
 })
 
 test('is not there when sessions can run', () => {

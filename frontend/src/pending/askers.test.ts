@@ -59,7 +59,7 @@ describe('the asker', () => {
       'Claude has a question',
       'The agent has a question',
       'Claude wants to run a command',
-      'An MCP server asks for something',
+      'An MCP server requests input',
     ])
   })
 
@@ -230,7 +230,7 @@ describe('an elicitation', () => {
       }),
     ])
     await armed()
-    expect(name(d.wrapper, 'e')).toBe('An MCP server asks for something')
+    expect(name(d.wrapper, 'e')).toBe('An MCP server requests input')
     expect(d.wrapper.find('.said').text()).toContain('Where does the bill go?')
     expect(d.wrapper.text()).toContain('Your answer goes to the MCP server “billing”.')
     expect(legend(d.wrapper)).toContain('A whole number from 1 to 31')
@@ -327,13 +327,13 @@ describe('a deadline', () => {
     const extend = vi.spyOn(rest, 'extend').mockResolvedValue({ result: 'applied' })
     const d = dock([timed(125)])
     await armed()
-    expect(d.wrapper.find('.left').text()).toBe('closes in 2:05')
+    expect(d.wrapper.find('.left').text()).toBe('expires in 2:05')
     await tick(5_000)
-    expect(d.wrapper.find('.left').text()).toBe('closes in 2:00')
+    expect(d.wrapper.find('.left').text()).toBe('expires in 2:00')
     await button(d.wrapper, '+5 minutes').trigger('click')
     expect(extend).toHaveBeenCalledWith('a')
     await d.state([timed(125 + 300)])
-    expect(d.wrapper.find('.left').text()).toBe('closes in 7:00')
+    expect(d.wrapper.find('.left').text()).toBe('expires in 7:00')
   })
 
   test('that cannot be moved any more has no button, and a refusal is said', async () => {
@@ -364,7 +364,7 @@ describe('a deadline', () => {
     await d.state([])
     await nextTick()
     const notice = d.wrapper.find('.notice')
-    expect(notice.text()).toMatch(/Time ran out at .*\. Claude went on without an answer\./)
+    expect(notice.text()).toMatch(/Time ran out at .*\. Claude continued without an answer\./)
     expect(notice.find('.unsent').text()).toContain('half a name')
     expect(document.activeElement).toBe(notice.element)
     await tick(60_000)
@@ -410,7 +410,7 @@ describe('a deadline', () => {
     const d = await typed(timed(30, { asker: 'agent Reviewer over MCP' }))
     await tick(31_000)
     await d.state([], { kind: 'agent', state: 'dead' })
-    expect(d.wrapper.find('.notice').text()).toContain('The agent went on without an answer.')
+    expect(d.wrapper.find('.notice').text()).toContain('The agent continued without an answer.')
     expect(has(d.wrapper, 'Send as message')).toBe(false)
     expect(has(d.wrapper, 'Keep my text')).toBe(false)
     expect(has(d.wrapper, 'Copy')).toBe(true)

@@ -322,7 +322,7 @@ describe('a tool approval', () => {
 
   test('says how long a command may run in a span that can be grasped', () => {
     const { wrapper } = dock([request('a', { tool_input: { command: 'make', timeout: 600_000 } })])
-    expect(wrapper.text()).toContain('stops after 10 min')
+    expect(wrapper.text()).toContain('times out after 10 min')
   })
 
   test('of several that went by themselves one is told while others wait, and then the last three', async () => {
@@ -367,7 +367,7 @@ describe('a tool approval', () => {
     const d = dock([request('a')], 'viewer')
     await armed()
     expect(has(d.wrapper, 'Approve')).toBe(false)
-    expect(d.wrapper.text()).toContain('but not answer it')
+    expect(d.wrapper.text()).toContain('You can’t answer this request')
     await key(d.wrapper, 'y')
     expect(d.answers).toEqual([])
   })
@@ -733,7 +733,7 @@ describe('a request that another answered', () => {
     await d.state([request('b')])
     expect(d.wrapper.text()).toContain('Claude withdrew this request.')
     await d.state([], { state: 'dead', error: 'Exit code 1.' })
-    expect(d.wrapper.text()).toContain('The Claude process stopped before your answer. Nothing ran. Exit code 1.')
+    expect(d.wrapper.text()).toContain('The Claude process stopped before you answered. Nothing ran. Exit code 1.')
   })
 })
 
@@ -770,7 +770,7 @@ describe('what a died process asked', () => {
   test('says what happened, and is answered as ever', async () => {
     const d = await died(orphaned().pending_requests)
     expect(d.wrapper.findAll('section[role=group]')).toHaveLength(2)
-    expect(d.wrapper.text()).toContain('Claude stopped before it got an answer. Nothing ran. You can still answer')
+    expect(d.wrapper.text()).toContain('Claude stopped before you answered. Nothing ran. You can still answer')
     await button(d.wrapper, 'Approve').trigger('click')
     expect(d.answers).toHaveLength(1)
     await d.ack({ result: 'applied' })
@@ -797,7 +797,7 @@ describe('what a died process asked', () => {
     await d.state([], dead())
     vi.advanceTimersByTime(16_000)
     await nextTick()
-    expect(d.wrapper.text()).toContain('Your answer is kept. Claude gets it when this session is resumed.')
+    expect(d.wrapper.text()).toContain('Answer saved. Claude gets it when this session resumes.')
     await button(d.wrapper, 'Dismiss').trigger('click')
     expect(d.wrapper.text()).toBe('')
   })
@@ -805,7 +805,7 @@ describe('what a died process asked', () => {
   test('answered in another tab, it does not say that the process stopped before the answer', async () => {
     const d = await died([left('a')])
     await d.state([], dead())
-    expect(d.wrapper.text()).toContain('This was answered elsewhere, or Claude needs no answer any longer.')
+    expect(d.wrapper.text()).toContain('This was answered elsewhere, or Claude no longer needs an answer.')
     expect(d.wrapper.text()).not.toContain('Resuming')
   })
 
@@ -830,9 +830,9 @@ describe('what a died process asked', () => {
       'Before Claude stopped, Ada answered a similar request: Approved',
     )
     expect(d.wrapper.find('.earlier pre').exists()).toBe(false)
-    await button(d.wrapper, 'What was asked then').trigger('click')
+    await button(d.wrapper, 'Earlier request').trigger('click')
     expect(d.wrapper.find('.earlier ins').text()).toContain('/cache')
-    expect(button(d.wrapper, 'What was asked then').attributes('aria-expanded')).toBe('true')
+    expect(button(d.wrapper, 'Earlier request').attributes('aria-expanded')).toBe('true')
     await key(d.wrapper, 'y')
     expect(d.answers).toMatchObject([{ request_id: '44444444-4444-5444-8444-444444444444', decision: 'allow' }])
   })
@@ -843,7 +843,7 @@ describe('what a died process asked', () => {
     await d.state([{ ...r!, earlier: { ...r!.earlier!, tool_input: r!.tool_input } }])
     const text = d.wrapper.find('.earlier').text()
     expect(text).toContain('Before Claude stopped, Ada answered this request: Approved')
-    expect(text).toContain('Claude may have heard that and acted on it before it stopped.')
+    expect(text).toContain('Claude may have acted on that answer before it stopped.')
     expect(d.wrapper.find('.earlier button').exists()).toBe(false)
     expect(d.answers).toEqual([])
   })
@@ -857,7 +857,7 @@ describe('what a died process asked', () => {
         earlier: { ...r!.earlier!, tool_input: { command: 'rm \u202e<img src=x>' }, summary: '<b>Approved</b>' },
       },
     ])
-    await button(d.wrapper, 'What was asked then').trigger('click')
+    await button(d.wrapper, 'Earlier request').trigger('click')
     expect(d.wrapper.find('.earlier del .hidden').text()).toContain('RLO')
     expect(d.wrapper.find('.earlier img').exists()).toBe(false)
     expect(d.wrapper.find('.earlier b').exists()).toBe(false)
@@ -867,9 +867,9 @@ describe('what a died process asked', () => {
     const d = dock([])
     await d.state(questionAskedDifferently().pending_requests)
     expect(d.wrapper.find('.earlier').text()).toContain(
-      'Before Claude stopped, somebody answered a similar question: Declined: decide yourself',
+      'Before Claude stopped, someone answered a similar question: Declined: decide yourself',
     )
-    await button(d.wrapper, 'What was asked then').trigger('click')
+    await button(d.wrapper, 'Earlier request').trigger('click')
     expect(d.wrapper.find('.earlier').text()).toContain('Which form?')
     expect(d.wrapper.find('.earlier').text()).toContain('Short · Long')
   })

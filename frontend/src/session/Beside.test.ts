@@ -93,7 +93,7 @@ const press = async () => {
 
 test('the line under a session tells what it came to, and nothing of what nobody told', async () => {
   const it = await show()
-  expect(it.find('.bar').text()).toBe('About this session')
+  expect(it.find('.bar').text()).toBe('Session details')
   say(WORK)
   await nextTick()
   expect(it.findAll('.bar > span').map((s) => s.text())).toEqual(['1 turn', '$0.25', '1 file changed'])
@@ -104,7 +104,7 @@ test('the drawer is led to and back from, and the browser remembers it', async (
   const from = document.body.appendChild(document.createElement('input'))
   from.focus()
   await press()
-  expect(document.activeElement?.textContent).toBe('About this session')
+  expect(document.activeElement?.textContent).toBe('Session details')
   expect(it.find('.bar button').attributes('aria-expanded')).toBe('true')
   expect(localStorage.getItem('sayso:beside')).toBe('open')
   await it.find('aside').trigger('keydown', { key: 'Escape' })
@@ -137,7 +137,7 @@ test('where there is no room it is a sheet that opens only on a press', async ()
   expect(document.querySelector('dialog')).toBeNull()
   toggle()
   await flushPromises()
-  expect(document.querySelector('dialog h2')?.textContent).toBe('About this session')
+  expect(document.querySelector('dialog h2')?.textContent).toBe('Session details')
   single.value = false
   await flushPromises()
   expect(document.querySelector('dialog')).toBeNull()
@@ -176,7 +176,7 @@ test('each file and subagent leads to its block; details can be copied', async (
   expect(it.emitted('lead')).toEqual([['k1'], ['k3']])
   expect(it.find('dl').text()).toContain(id)
   expect(it.find('dl').text()).toContain('$0.25')
-  expect(it.findAll('dl button').map((b) => b.attributes('aria-label'))).toEqual(['Copy session id', 'Copy folder'])
+  expect(it.findAll('dl button').map((b) => b.attributes('aria-label'))).toEqual(['Copy session ID', 'Copy folder'])
 })
 
 test('the same block is led to a second time', async () => {

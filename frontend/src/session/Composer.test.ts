@@ -68,7 +68,7 @@ function composer(waiting: number) {
     w,
     field,
     elsewhere,
-    folded: () => w.text().includes('Draft kept:'),
+    folded: () => w.text().includes('Draft saved:'),
     button: () => w.find('button[type=submit]'),
     async wait(ms = 1_000) {
       vi.advanceTimersByTime(ms)

@@ -94,7 +94,7 @@ test('the end of a turn is said with what was done in it, not a word while it ru
   become('user_turn')
   expect(await after(5_000)).toEqual(['Claude finished in api-server.'])
   become('dead')
-  expect(await after(5_000)).toEqual(['The process of api-server has ended.'])
+  expect(await after(5_000)).toEqual(['The Claude process in api-server ended.'])
 })
 
 test('off, nothing is said of what Claude does', async () => {

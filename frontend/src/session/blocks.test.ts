@@ -118,7 +118,7 @@ describe('what ran is shown, not what was proposed', () => {
     const it = await show(call({ input: { command: 'ran' }, edited: true, proposed_input: { command: 'was' } }))
     await import('./items/EditedMark.vue')
     await flushPromises()
-    expect(it.text()).toContain('Changed before it ran')
+    expect(it.text()).toContain('Edited before it ran')
   })
 })
 
@@ -359,7 +359,7 @@ describe('a block of each kind', () => {
           output_tokens: 0,
         })
       ).text(),
-    ).toContain('The limit of turns was reached.')
+    ).toContain('The turn limit was reached.')
   })
 })
 
@@ -471,8 +471,8 @@ describe('a subagent', () => {
   })
 
   test('waits when one of its tool calls does', () => {
-    expect(group('running', [{ tool_use_id: 'asked' } as Request]).text()).toContain('Waiting for you')
-    expect(group('running', [{ tool_use_id: 'other' } as Request]).text()).not.toContain('Waiting for you')
+    expect(group('running', [{ tool_use_id: 'asked' } as Request]).text()).toContain('Needs you')
+    expect(group('running', [{ tool_use_id: 'other' } as Request]).text()).not.toContain('Needs you')
   })
 })
 

@@ -131,7 +131,7 @@ test('a session that did nothing but ask is named, too, until it was opened', as
     { now: Date.now(), commandOf: () => undefined },
   )
   await nextTick()
-  expect(it.find('li').text()).toBe('api-server 1 approval that waits')
+  expect(it.find('li').text()).toBe('api-server 1 pending approval')
   expect(it.findComponent(RouterLinkStub).props('to')).toEqual({ path: `/sessions/${asking.session_id}`, query: {} })
   await it.setProps({ open: asking.session_id, off: true })
   await it.setProps({ open: undefined, off: false })

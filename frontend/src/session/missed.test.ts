@@ -99,7 +99,7 @@ describe('the line', () => {
     const it = show(2, 30)
     await nextTick()
     expect(it.text()).toContain(
-      'While you were away: 2 edits in 2 files, 1 test run, 1 command, 1 request settled, 1 failed, and 1 turn ended',
+      'While you were away: 2 edits in 2 files, 1 test run, 1 command, 1 request resolved, 1 failed, and 1 turn ended',
     )
     await it.find('button').trigger('click')
     expect(it.emitted('lead')).toEqual([['k3']])

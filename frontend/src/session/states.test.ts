@@ -69,7 +69,7 @@ describe('a session that ended and still waits', () => {
     const header = show(SessionHeader, { session: known(orphaned()) })
     const words = header.find('h1').element.parentElement!.textContent
     expect(words).toContain('Failed')
-    expect(words).toContain('Waiting for you')
+    expect(words).toContain('Needs you')
     expect(header.find('.problem').text()).toContain('Claude ended by itself with exit code 1.')
     expect(header.find('.actions').text()).toBe('Resume')
   })
@@ -133,12 +133,12 @@ describe('the composer of a session that ended', () => {
       text: 'Go on',
     }
     useSessions().setOutbox([{ command, created_at: 0, sent_at: 0 }])
-    expect(show(Composer, { session }).text()).toContain('Resuming Claude with it…')
+    expect(show(Composer, { session }).text()).toContain('Resuming Claude…')
   })
 
   test('a message that nobody took yet waits for the resume', () => {
     expect(show(Composer, { session: known({ ...orphaned(), queued_messages: 1 }) }).text()).toContain(
-      '1 message waits until this session is resumed.',
+      '1 message queued until you resume this session.',
     )
   })
 })
@@ -168,7 +168,7 @@ describe('a message that was refused', () => {
     await refuse(session, 'Go on')
     expect(w.find('textarea').element.value).toBe('Go on')
     expect(w.find('[role=alert]').text()).toContain(
-      'Your message was not taken. Claude was not found. It is back in the field.',
+      'Message not sent. Claude was not found. It is back in the message field.',
     )
     await w.find('form').trigger('submit')
     expect(w.find('[role=alert]').exists()).toBe(false)
@@ -191,7 +191,7 @@ describe('a message that was refused', () => {
     await w.find('textarea').setValue('Another thought')
     await refuse(session, 'Go on')
     expect(w.find('textarea').element.value).toBe('Another thought')
-    const back = w.findAll('button').find((b) => b.text() === 'Put it back')!
+    const back = w.findAll('button').find((b) => b.text() === 'Restore message')!
     await back.trigger('click')
     expect(w.find('textarea').element.value).toBe('Another thought\n\nGo on')
   })
@@ -206,12 +206,12 @@ describe('the record of an answer that was given again', () => {
   test('says so to the one who gave it', () => {
     const text = show(TranscriptItem, { item: record('Ada'), cwd: '/w' }).text()
     expect(text).toContain('Carried over')
-    expect(text).toContain('Your earlier answer was given again after Claude was resumed')
+    expect(text).toContain('Your earlier answer was sent again after Claude resumed')
   })
 
   test('and to the others', () => {
     expect(show(TranscriptItem, { item: record('Grace'), cwd: '/w' }).text()).toContain(
-      'Grace’s earlier answer was given again',
+      'Grace’s earlier answer was sent again',
     )
   })
 
@@ -238,8 +238,8 @@ describe('a session of an outsider', () => {
   })
 
   test('waits, or has nothing open', () => {
-    expect(show(SessionHeader, { session: terminal() }).find('.chip').text()).toBe('Waiting for you')
-    expect(show(SessionHeader, { session: quiet() }).find('.chip').text()).toBe('Nothing open')
+    expect(show(SessionHeader, { session: terminal() }).find('.chip').text()).toBe('Needs you')
+    expect(show(SessionHeader, { session: quiet() }).find('.chip').text()).toBe('No open requests')
   })
 
   test('says in its row what it asks and where it is', () => {
