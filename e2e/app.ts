@@ -116,9 +116,7 @@ export class App {
     // What is said of the edit comes a moment later and moves the buttons, which take
     // no press until its end was seen.
     await expect(card.getByRole('group', { name: 'Your changes' })).toBeVisible()
-    await expect(
-      card.getByRole('paragraph').filter({ hasText: /^(No risks detected|Medium risk)$/ }),
-    ).toBeVisible()
+    await expect(card.getByRole('paragraph').filter({ hasText: /^(No risks detected|Medium risk)$/ })).toBeVisible()
     await this.approve(card)
   }
   async prepareDeny(card: Locator, reason: string) {

@@ -175,10 +175,7 @@ test(
     await expect(entries.first().getByText('touch other').first()).toBeVisible()
     await expect(entries.first().getByText('touch one').first()).toBeVisible()
     await expect(entries.first().getByText(/· waited/)).toBeVisible()
-    await expect(entries.first().getByRole('link', { name: 'Open session' })).toHaveAttribute(
-      'href',
-      `/sessions/${id}`,
-    )
+    await expect(entries.first().getByRole('link', { name: 'Open session' })).toHaveAttribute('href', `/sessions/${id}`)
     const download = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Export as JSON lines' }).click()
     const lines = readFileSync(await (await download).path(), 'utf8')

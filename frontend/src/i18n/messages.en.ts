@@ -111,8 +111,7 @@ export const en = {
     kindQuiet: 'No open requests',
     kindWords: {
       agent: 'An agent outside sayso. You can answer its requests but not send it messages.',
-      terminal:
-        'Claude running in a terminal. Answer its requests here or there. Send messages in the terminal.',
+      terminal: 'Claude running in a terminal. Answer its requests here or there. Send messages in the terminal.',
     },
     lifecycle: {
       label: 'Session progress',

@@ -88,7 +88,11 @@ describe('line endings are told once, in the head, and are not characters in eac
   })
 
   test.each([
-    [{ line_ends_before: 'crlf', line_ends_after: 'crlf', before: 'a\n', after: 'b\n' }, 'CRLF line endings (unchanged)', false],
+    [
+      { line_ends_before: 'crlf', line_ends_after: 'crlf', before: 'a\n', after: 'b\n' },
+      'CRLF line endings (unchanged)',
+      false,
+    ],
     [
       { line_ends_before: 'crlf', line_ends_after: 'lf', before: 'a\n', after: 'b\n' },
       'Line endings change from CRLF to LF',

@@ -51,8 +51,7 @@ export const words = {
     times: (n: number) => count(n, 'change', 'changes'),
     atLeast: 'at least',
     anew: (n: number) => `overwritten, ${count(n, 'line', 'lines')}`,
-    untold: (n: number) =>
-      `${count(n, 'change was', 'changes were')} too large to record, so the file is unknown.`,
+    untold: (n: number) => `${count(n, 'change was', 'changes were')} too large to record, so the file is unknown.`,
     more: (n: number) => `Show ${n} more`,
     agents: 'Subagents',
     noAgents: 'No subagents yet.',
@@ -109,8 +108,7 @@ export const words = {
   handOffCode: 'QR code for the link below',
   handOffCopy: 'Copy link',
   handOffHint: 'The link contains no password. Anyone who opens it must sign in.',
-  handOffHere:
-    'This link works only on this machine. On a phone, use the server’s public address.',
+  handOffHere: 'This link works only on this machine. On a phone, use the server’s public address.',
   said: 'Saved replies',
   fork: 'Fork',
   archive: 'Archive',
@@ -136,8 +134,7 @@ export const words = {
     words: 'Saved by Claude in a terminal. Continue it here, or fork it to leave the original unchanged.',
     runningWords: 'This conversation is running in a terminal. Fork it to continue here without affecting it.',
   },
-  mayNotStart: (project: string) =>
-    `You don’t have permission to start sessions in ${project}. Ask a project admin.`,
+  mayNotStart: (project: string) => `You don’t have permission to start sessions in ${project}. Ask a project admin.`,
   queueLabel: 'Queued messages',
   queueRemove: 'Remove',
   queueRemoveNamed: (text: string) => `Remove: ${text.slice(0, 60)}`,
@@ -155,8 +152,7 @@ export const words = {
     sending: (name: string) => `Uploading ${name}`,
     empty: (name: string) => `“${name}” is empty.`,
     tooLarge: (name: string, size: string, most: string) => `“${name}” is ${size}. The limit for one file is ${most}.`,
-    tooMuch: (most: string) =>
-      `Files in one message can total up to ${most}. Send the others in another message.`,
+    tooMuch: (most: string) => `Files in one message can total up to ${most}. Send the others in another message.`,
     tooMany: (most: number) => `A message can have up to ${most} files. Send the others in another message.`,
     failed: (name: string, why: string) => `“${name}” was not attached: ${why}`,
   },
