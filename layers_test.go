@@ -30,7 +30,7 @@ type rule struct {
 var packages = map[string]rule{
 	"cmd/sayso": {
 		layer:    5,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "session", "shim", "store", "wire", "internal/workspace", "wsapi"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "session", "shim", "store", "wire", "internal/workspace", "wsapi", "internal/problem"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "golang.org/x/crypto/acme", "golang.org/x/sync"},
 		closed:   "it is the top layer: it wires the packages together and nothing imports it",
 	},
@@ -82,7 +82,7 @@ var packages = map[string]rule{
 	},
 	"wire": {
 		layer:    4,
-		ours:     []string{"internal/account", "internal/alert", "internal/project", "internal/review", "pending", "session"},
+		ours:     []string{"internal/account", "internal/alert", "internal/project", "internal/review", "pending", "session", "internal/problem"},
 		external: []string{"github.com/go-playground/validator/v10"},
 		closed:   "it is the browser's JSON: only the edges that speak it know it, and agents have a JSON of their own",
 	},
@@ -94,44 +94,44 @@ var packages = map[string]rule{
 	},
 	"internal/refusal": {
 		layer:  4,
-		ours:   []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "internal/decision", "orchestrator", "pending", "internal/project", "session", "wire"},
+		ours:   []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "internal/decision", "orchestrator", "pending", "internal/project", "session", "wire", "internal/problem"},
 		closed: "it says to browsers what went wrong: only the edges that speak to them need it",
 	},
 	"internal/command": {
 		layer:    4,
-		ours:     []string{"internal/access", "internal/account", "internal/attachment", "internal/decision", "internal/failpoint", "internal/project", "internal/refusal", "orchestrator", "pending", "session", "wire"},
+		ours:     []string{"internal/access", "internal/account", "internal/attachment", "internal/decision", "internal/failpoint", "internal/project", "internal/refusal", "orchestrator", "pending", "session", "wire", "internal/problem"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it carries out what people command, the same over REST and on the WebSocket",
 	},
 	"wsapi": {
 		layer:    4,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/command", "internal/decision", "internal/failpoint", "pending", "internal/project", "internal/refusal", "session", "wire"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/command", "internal/decision", "internal/failpoint", "pending", "internal/project", "internal/refusal", "session", "wire", "internal/problem"},
 		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},
 		closed:   "it is the live edge: one edge does not call another",
 	},
 	"httpapi": {
 		layer:    4,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/oidc", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/oidc", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace", "internal/problem"},
 		external: []string{"github.com/go-webauthn/webauthn", "github.com/google/uuid"},
 		closed:   "it is the edge over HTTP: one edge does not call another",
 	},
 	"internal/apitest": {
 		layer:    4,
 		testOnly: true,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "internal/command", "internal/decision", "httpapi", "orchestrator", "pending", "internal/project", "internal/refusal", "session", "store/sqlite", "wire", "wire/wiretest", "internal/workspace", "wsapi"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "internal/command", "internal/decision", "httpapi", "orchestrator", "pending", "internal/project", "internal/refusal", "session", "store/sqlite", "wire", "wire/wiretest", "internal/workspace", "wsapi", "internal/problem"},
 		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},
 		closed:   "it runs both edges for tests only",
 	},
 
 	"orchestrator": {
 		layer:    3,
-		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace"},
+		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace", "internal/problem"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes; the layers below also work while nothing runs",
 	},
 	"orchestrator/admission": {
 		layer:  3,
-		ours:   []string{"internal/project"},
+		ours:   []string{"internal/project", "internal/problem"},
 		closed: "processes are admitted where they are started: ask the orchestrator for the limits",
 	},
 	"orchestrator/grants": {
@@ -195,13 +195,13 @@ var packages = map[string]rule{
 
 	"internal/alert": {
 		layer:    1,
-		ours:     []string{"pending", "session", "internal/ssrf"},
+		ours:     []string{"pending", "session", "internal/ssrf", "internal/problem"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it alerts people outside the app: only the API where they configure it and cmd/sayso need it",
 	},
 	"internal/attachment": {
 		layer:    1,
-		ours:     []string{"session"},
+		ours:     []string{"session", "internal/problem"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it stores uploaded files: only the API that receives them and cmd/sayso need it",
 	},
@@ -212,7 +212,7 @@ var packages = map[string]rule{
 	},
 	"pending": {
 		layer:    1,
-		ours:     []string{"claude/rule"},
+		ours:     []string{"claude/rule", "internal/problem"},
 		external: []string{"github.com/google/uuid"},
 	},
 	"pending/pendingtest": {
@@ -223,26 +223,27 @@ var packages = map[string]rule{
 	},
 	"internal/workspace": {
 		layer:  1,
-		ours:   []string{"pending"},
+		ours:   []string{"pending", "internal/problem"},
 		closed: "ask the orchestrator for folders: it knows the roots in force",
 	},
 	"internal/access": {
 		layer:  1,
-		ours:   []string{"internal/account", "pending", "internal/project", "session"},
+		ours:   []string{"internal/account", "pending", "internal/project", "session", "internal/problem"},
 		closed: "the edges check what a person may do; the layers below act for the person they are given",
 	},
 	"internal/decision": {
 		layer:  1,
-		ours:   []string{"internal/access", "internal/account", "pending", "internal/project", "internal/review", "claude/rule", "session"},
+		ours:   []string{"internal/access", "internal/account", "pending", "internal/project", "internal/review", "claude/rule", "session", "internal/problem"},
 		closed: "the edges ask it; the stores and pending do not know it",
 	},
 	"internal/project": {
 		layer:  1,
-		ours:   []string{"internal/account", "claude/rule", "internal/lazyregexp", "pending", "internal/review"},
+		ours:   []string{"internal/account", "claude/rule", "internal/lazyregexp", "pending", "internal/review", "internal/problem"},
 		closed: "the edges check project permissions; the orchestrator needs only limits and rules",
 	},
 	"internal/account": {
 		layer:    1,
+		ours:     []string{"internal/problem"},
 		external: []string{"github.com/google/uuid", "golang.org/x/crypto/argon2", "golang.org/x/text"},
 		closed:   "the edges authenticate; the layers below act for the person they are given",
 	},
@@ -252,6 +253,9 @@ var packages = map[string]rule{
 		ours:     []string{"claude/rule", "internal/lazyregexp"},
 		external: []string{"mvdan.cc/sh/v3"},
 		closed:   "it rates the risk of a tool call for people; nothing is allowed by it",
+	},
+	"internal/problem": {
+		layer: 0,
 	},
 	"internal/ssrf": {
 		layer:  0,

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -161,7 +162,7 @@ func TestRequestOfAnotherSessionIsNoneAtAll(t *testing.T) {
 		return tab.Do("pending_request_response", f).Error
 	}
 	there, nowhere := ack(r.RequestID), ack("018f3a52-0000-5000-8000-00000000c0de")
-	if there == nil || nowhere == nil || *there != *nowhere {
+	if there == nil || nowhere == nil || !reflect.DeepEqual(there, nowhere) {
 		t.Errorf("got %+v and %+v, want the same refusal", there, nowhere)
 	}
 }

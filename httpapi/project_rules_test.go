@@ -70,9 +70,9 @@ func TestTwoPeopleAreTwo(t *testing.T) {
 				}
 				got := say(order[1], r)
 				apitest.CheckRefusal(t, got, 409, "not_independent")
-				want := "Ana made or reset your password, a token or another way to sign in as you, so this does not count as the second approval. Ask another person, or approve again when that is a day ago and no such token is left."
+				want := "Ana created or reset your password, a token or another way to sign in as you, so this is not a second approval."
 				if i == 1 {
-					want = "You made or reset the password, a token or another way to sign in as "
+					want = "You created or reset the password, a token or another way to sign in as "
 				}
 				if m := got.Refusal(t).Message; !strings.HasPrefix(m, want) {
 					t.Errorf("got %q", m)
@@ -122,7 +122,7 @@ func TestTwoTokensOfOneHand(t *testing.T) {
 	}
 	got := h.Call("POST", "/api/pending/"+r.RequestID+"/response", body, two[1].way)
 	apitest.CheckRefusal(t, got, 409, "not_independent")
-	if m := got.Refusal(t).Message; !strings.HasPrefix(m, "Whoever made this token also made a way to sign in as one, who approved first, so this does not count as the second approval.") {
+	if m := got.Refusal(t).Message; !strings.HasPrefix(m, "The person who created this token also created a way to sign in as one, who approved first, so this is not a second approval.") {
 		t.Errorf("got %q", m)
 	}
 }
@@ -145,11 +145,11 @@ func TestNothingLoosensRules(t *testing.T) {
 		got := h.Call("POST", "/api/sessions", map[string]any{"cwd": "/work/ops", "prompt": "x", "allowed_tools": []string{"Read", tool}}, ana.way)
 		apitest.CheckRefusal(t, got, 403, "forbidden")
 		m := got.Refusal(t).Message
-		rule, things := "Write deploy/**: two people", "changes of files"
+		rule := "Write deploy/**"
 		if strings.HasPrefix(tool, "Bash") {
-			rule, things = "Bash git push*: nobody", "commands"
+			rule = "Bash git push*"
 		}
-		if m != "A rule of ops says who may approve "+things+" ("+rule+"), so Claude asks each time. Choose the mode that asks, and allow nothing beforehand." {
+		if m != "A rule of ops restricts who can approve this ("+rule+"). Choose a permission mode that asks, and allow nothing in advance." {
 			t.Errorf("%s: got %q", tool, m)
 		}
 	}
@@ -173,12 +173,12 @@ func TestNothingLoosensRules(t *testing.T) {
 		return h.Call("POST", "/api/pending/"+req.RequestID+"/response", map[string]any{"request_type": "tool_approval", "session_id": id, "decision": "allow", "updated_permissions": []any{permission}}, ana.way)
 	}
 	for _, c := range []struct{ tool, content, scope, want string }{
-		{"Edit", "/**", "userSettings", "This would hold in every folder, also in ops, where a rule says who may approve changes of files (Write deploy/**: two people). Allow it for this session only."},
-		{"Bash", "go test:*", "userSettings", "This would hold in every folder, also in ops, where a rule says who may approve commands (Bash git push*: nobody). Allow it for this session only."},
-		{"WebFetch", "domain:a.test", "userSettings", "This would hold in every folder, also in a project whose rules say who may approve WebFetch. Allow it for this session only."},
-		{"mcp__db__query", "", "projectSettings", "This would hold in this folder and those around it, also in sub, where a rule says who may approve mcp__db__* (mcp__db__*: Ana). Allow it for this session only."},
-		{"mcp__db__query", "", "localSettings", "This would hold in this folder and those around it, also in sub, where"},
-		{"mcp__db", "", "userSettings", "This would hold in every folder, also in sub, where"},
+		{"Edit", "/**", "userSettings", "This would also apply in ops, where a rule restricts who can approve this (Write deploy/**). Allow it for this session only."},
+		{"Bash", "go test:*", "userSettings", "This would also apply in ops, where a rule restricts who can approve this (Bash git push*). Allow it for this session only."},
+		{"WebFetch", "domain:a.test", "userSettings", "This would also apply in a project that restricts who can approve WebFetch. Allow it for this session only."},
+		{"mcp__db__query", "", "projectSettings", "This would also apply in sub, where a rule restricts who can approve this (mcp__db__*). Allow it for this session only."},
+		{"mcp__db__query", "", "localSettings", "This would also apply in sub, where"},
+		{"mcp__db", "", "userSettings", "This would also apply in sub, where"},
 		{"Edit", "/**", "localSettings", ""},
 		{"Edit", "/**", "session", ""},
 		{"mcp__db__query", "", "session", ""},

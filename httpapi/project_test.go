@@ -326,7 +326,7 @@ func TestRightsAndRulesOfAnswers(t *testing.T) {
 	apitest.CheckRefusal(t, say(cleo, command, yes), 403, "forbidden")
 	got := say(ben, command, yes)
 	apitest.CheckRefusal(t, got, 403, "forbidden")
-	if m := got.Refusal(t).Message; m != "Only Ana may approve commands in api-server." {
+	if m := got.Refusal(t).Message; m != "Only Ana can approve Bash in api-server." {
 		t.Errorf("got %q", m)
 	}
 	// What is kept for one is not given away by an approval of something else, nor
@@ -577,7 +577,7 @@ func TestLimitsOfAProject(t *testing.T) {
 	}
 	got := start(ana)
 	apitest.CheckRefusal(t, got, 429, "limit_reached")
-	if m := got.Refusal(t).Message; m != "All sessions of api together may be 1 at once, and so many run. End one of them first." {
+	if m := got.Refusal(t).Message; m != "Sessions in api are limited to 1 at a time. End one of them first." {
 		t.Errorf("got %q", m)
 	}
 	apitest.CheckRefusal(t, h.Call("POST", "/api/sessions/"+running+"/fork", `{}`, ana.way), 429, "limit_reached")
@@ -626,7 +626,7 @@ func TestLimitsOfAProject(t *testing.T) {
 	}
 	got = start(ana)
 	apitest.CheckRefusal(t, got, 429, "limit_reached")
-	if m := got.Refusal(t).Message; !strings.HasPrefix(m, "All sessions of api together may cost $1.00 a day, and today they have cost $1.25.") {
+	if m := got.Refusal(t).Message; !strings.HasPrefix(m, "Sessions in api are limited to $1.00 a day and have cost $1.25 today.") {
 		t.Errorf("got %q", m)
 	}
 	none := 0.0

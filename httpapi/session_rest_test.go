@@ -15,6 +15,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/apitest"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -294,10 +295,10 @@ func TestCommandsOverREST(t *testing.T) {
 	if a := h.CallAs(account.Member, "POST", "/api/sessions", `{"demo":true}`); a.Status != 201 {
 		t.Errorf("a demo needs nothing: got %d %s", a.Status, a.Body)
 	}
-	h.Driver.FailWith(&orchestrator.InvalidError{Field: "cwd", Sentence: "This folder does not exist."})
+	h.Driver.FailWith(problem.For("cwd", "folder_not_found", "folder", "/nowhere"))
 	a := h.CallAs(account.Member, "POST", "/api/sessions", `{"cwd":"/none","prompt":"x"}`)
 	apitest.CheckRefusal(t, a, 400, "invalid")
-	if e := a.Refusal(t); e.Field != "cwd" || e.Message != "This folder does not exist." {
+	if e := a.Refusal(t); e.Field != "cwd" || e.Reason != "folder_not_found" || e.Message != "There is no folder /nowhere on the server." {
 		t.Errorf("got %+v, want the sentence of the orchestrator", e)
 	}
 }

@@ -14,7 +14,7 @@ type settingsHandlers struct {
 }
 
 // Settings are what the server runs with. Errors of Change are an
-// [orchestrator.InvalidError] for a value that does not fit, and
+// [problem.Error] for a value that does not fit, and
 // [account.ErrNotFound] for what cannot be changed here.
 type Settings interface {
 	List(ctx context.Context) ([]wire.SettingInfo, error)

@@ -52,13 +52,13 @@ func (o *Orchestrator) LimitsChanged() {
 
 // waitForCapacity makes a dead session wait for capacity and shows why. It notifies
 // only when the reason changed, because a notification makes the session try again.
-func (o *Orchestrator) waitForCapacity(ctx context.Context, sessionID string, why *project.LimitError) error {
+func (o *Orchestrator) waitForCapacity(ctx context.Context, sessionID string, why string) error {
 	o.admission.Wait(sessionID)
 	state, err := o.o.Store.ProcessState(ctx, sessionID)
-	if err != nil || state.Running() || state.Held == why.Sentence {
+	if err != nil || state.Running() || state.Held == why {
 		return err
 	}
-	state.Held = why.Sentence
+	state.Held = why
 	if _, err := o.o.Store.SaveProcess(ctx, state); err != nil {
 		return err
 	}

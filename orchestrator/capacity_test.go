@@ -13,6 +13,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
@@ -45,8 +46,8 @@ func (b *bench) begins(by pending.Actor) (string, error) {
 
 func (b *bench) refused(err error, want string) {
 	b.t.Helper()
-	var full *project.LimitError
-	if !errors.As(err, &full) || !strings.Contains(full.Sentence, want) {
+	var full *problem.Error
+	if !errors.As(err, &full) || !strings.Contains(full.Message, want) {
 		b.t.Errorf("got %v, want a limit that says %q", err, want)
 	}
 }
@@ -93,7 +94,7 @@ func TestLastPlaceIsTakenOnce(t *testing.T) {
 						defer mu.Unlock()
 						if err == nil {
 							begun++
-						} else if !errors.Is(err, project.ErrLimit) {
+						} else if !errors.Is(err, problem.LimitReached) {
 							t.Errorf("refused with %v", err)
 						}
 					})
@@ -121,9 +122,9 @@ func TestLimitsOfAPerson(t *testing.T) {
 		first := b.start("hello")
 		b.wait(first, in(session.UserTurn))
 		_, err := b.begins(b.person)
-		b.refused(err, "may be 1 at once, and so many run. End one of them first.")
+		b.refused(err, "are limited to 1 at a time. End one of them first.")
 		_, err = b.Fork(b.t.Context(), first, b.person)
-		b.refused(err, "may be 1 at once")
+		b.refused(err, "are limited to 1 at a time")
 		ben := pending.Actor{UserID: "u2", Name: "Ben"}
 		if _, err := b.begins(ben); err != nil {
 			t.Errorf("another person: %v", err)
@@ -138,7 +139,7 @@ func TestLimitsOfAPerson(t *testing.T) {
 		}
 		b.wait(second, in(session.UserTurn))
 		_, err = b.begins(b.person)
-		b.refused(err, "may be 2 at once")
+		b.refused(err, "are limited to 2 at a time")
 
 		// A place that is given back is taken again: by a message, and then not by
 		// another way to start.
@@ -151,8 +152,8 @@ func TestLimitsOfAPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.wait(third, in(session.UserTurn))
-		b.refused(b.Resume(b.t.Context(), first, b.person), "may be 2 at once")
-		b.refused(b.send(first, "go on"), "may be 2 at once")
+		b.refused(b.Resume(b.t.Context(), first, b.person), "are limited to 2 at a time")
+		b.refused(b.send(first, "go on"), "are limited to 2 at a time")
 		if queue, err := b.store.QueuedMessages(b.t.Context(), first); err != nil || len(queue) != 0 {
 			t.Errorf("what was refused is queued: %v, %v", queue, err)
 		}
@@ -167,7 +168,7 @@ func TestMemoryOfAPerson(t *testing.T) {
 		first := b.start("hello")
 		b.wait(first, func(s session.ProcessState) bool { return s.Memory == 64<<20 })
 		_, err := b.begins(b.person)
-		b.refused(err, "may take 64 MB of memory, and they take 64 MB.")
+		b.refused(err, "are limited to 64 MB of memory and use 64 MB.")
 	}, each(project.Limits{Memory: 64 << 20}))
 }
 
@@ -207,11 +208,11 @@ func TestCostLimit(t *testing.T) {
 				b.answer(s.Requests[0], nil)
 				s = b.wait(id, func(s session.ProcessState) bool { return s.Held != "" })
 				if s.State != session.UserTurn || s.QueuedMessages != 1 ||
-					s.Held != "All sessions of Ada together may cost $2.00 a day, and today they have cost $3.00. Claude goes on when the next day begins, at 00:00 UTC, or when an admin raises the limit." {
+					s.Held != "Sessions of Ada are limited to $2.00 a day and have cost $3.00 today. Claude continues at 00:00 UTC or when an admin raises the limit." {
 					t.Errorf("held as %s with %d queued: %s", s.State, s.QueuedMessages, s.Held)
 				}
 				_, err := b.begins(b.person)
-				b.refused(err, "may cost $2.00 a day")
+				b.refused(err, "are limited to $2.00 a day")
 				goOn(b)
 				s = b.wait(id, asking(1))
 				if s.Held != "" || s.QueuedMessages != 0 {
@@ -321,7 +322,7 @@ func TestNothingGoesOnByItselfWithoutRoom(t *testing.T) {
 				b.wait(other, in(session.UserTurn))
 				waits(b, id, r)
 				s := b.wait(id, func(s session.ProcessState) bool { return s.Held != "" })
-				if s.State != session.Dead || !strings.Contains(s.Held, "may be 1 at once") {
+				if s.State != session.Dead || !strings.Contains(s.Held, "are limited to 1 at a time") {
 					t.Errorf("it is %s and says %q", s.State, s.Held)
 				}
 				if err := b.Kill(b.t.Context(), other, false, "Ended."); err != nil {
@@ -355,7 +356,7 @@ func TestWaitingForRoomOutlivesTheServer(t *testing.T) {
 				return err
 			}(),
 			func() error {
-				_, err := o.Store.SaveProcess(context.Background(), session.ProcessState{SessionID: id, State: session.Dead, NodeID: o.NodeID, StateChangedAt: now, PermissionMode: "default", Held: "There may be 1 at once."})
+				_, err := o.Store.SaveProcess(context.Background(), session.ProcessState{SessionID: id, State: session.Dead, NodeID: o.NodeID, StateChangedAt: now, PermissionMode: "default", Held: "They are limited to 1 at a time."})
 				return err
 			}(),
 		} {

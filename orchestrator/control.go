@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -44,7 +45,7 @@ func (o *Orchestrator) SetPermissionMode(ctx context.Context, sessionID, mode st
 	}
 	if p := o.find(sessionID); p != nil {
 		if mode == bypass && p.session.PermissionMode != bypass {
-			return &InvalidError{Field: "permission_mode", Sentence: "Claude takes this mode only when it starts. End the session first, then change its mode and resume it."}
+			return problem.For("permission_mode", "permission_mode_at_start")
 		}
 		if mode == bypass {
 			if err := o.recordAsksNobody(ctx, p.session, by); err != nil {

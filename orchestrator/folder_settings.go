@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/sayso-dev/sayso/claude/folder"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -30,15 +31,15 @@ type UntrustedError struct {
 	CannotLeaveOut bool
 }
 
-func (e *UntrustedError) Error() string        { return e.Sentence() }
+func (e *UntrustedError) Error() string        { return e.Problem().Message }
 func (e *UntrustedError) Is(target error) bool { return target == ErrUntrusted }
 
-// Sentence says it to a person.
-func (e *UntrustedError) Sentence() string {
+// Problem returns what a person reads.
+func (e *UntrustedError) Problem() *problem.Error {
 	if e.Before != nil {
-		return fmt.Sprintf("The settings of %s have changed since they were trusted. Look at what they would run, then start again.", e.Folder)
+		return problem.New("folder_changed_settings", "folder", e.Folder)
 	}
-	return fmt.Sprintf("The folder %s has settings that would run programs or change what Claude may do. Look at them, then start again.", e.Folder)
+	return problem.New("folder_new_settings", "folder", e.Folder)
 }
 
 // FolderItem is one thing that the CLI would take from a folder.
@@ -78,7 +79,7 @@ func (o *node) readFolder(ctx context.Context, cwd string) (folder.Found, error)
 		return err
 	})
 	if err != nil {
-		return folder.Found{}, &InvalidError{Field: "cwd", Sentence: fmt.Sprintf("It cannot be told what the settings of %s would run, so Claude is not started there: %v.", cwd, err)}
+		return folder.Found{}, problem.For("cwd", "folder_unreadable_settings", "folder", cwd, "detail", err.Error())
 	}
 	return found, nil
 }

@@ -2,9 +2,9 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 	"slices"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -16,18 +16,8 @@ const (
 	recentSearch = 500
 )
 
-// inField names the field of a request in which a folder was given that was
-// refused.
-func inField(field string, err error) error {
-	var refused *workspace.RefusedError
-	if errors.As(err, &refused) {
-		return &InvalidError{Field: field, Sentence: refused.Sentence}
-	}
-	return err
-}
-
 // Folders lists folders in which userID may start a session, those in which they
-// worked last before the others. The error is an [InvalidError] for a prefix that
+// worked last before the others. The error is a [problem.Error] for a prefix that
 // leads out of the workspace roots.
 func (o *Orchestrator) Folders(ctx context.Context, userID string, s workspace.Search) (workspace.Listing, error) {
 	var err error
@@ -39,7 +29,7 @@ func (o *Orchestrator) Folders(ctx context.Context, userID string, s workspace.S
 		list, err = o.rules().Roots.List(s)
 		return err
 	})
-	return list, inField("prefix", err)
+	return list, problem.In("prefix", err)
 }
 
 func (o *Orchestrator) recentFolders(ctx context.Context, userID string) ([]string, error) {

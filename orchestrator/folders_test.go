@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/session"
@@ -39,7 +40,7 @@ func TestFoldersThatSomebodyWorkedInComeFirst(t *testing.T) {
 				b.t.Errorf("%s: got %+v, %v, want %+v", user, got.Folders, err, want)
 			}
 		}
-		var invalid *orchestrator.InvalidError
+		var invalid *problem.Error
 		if _, err := b.Folders(b.t.Context(), "u1", workspace.Search{Prefix: "/etc/"}); !errors.As(err, &invalid) || invalid.Field != "prefix" {
 			b.t.Errorf("got %v, want a refusal", err)
 		}

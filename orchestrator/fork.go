@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -17,7 +18,7 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID string, by pending.Ac
 		return "", err
 	}
 	if !from.Begun {
-		return "", &InvalidError{Field: "session_id", Sentence: "Claude has not said anything in this session yet, so there is nothing to fork."}
+		return "", problem.For("session_id", "fork_empty")
 	}
 	settings, err := o.nextSettings(ctx, from)
 	if err != nil {

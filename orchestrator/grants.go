@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/orchestrator/grants"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -63,7 +64,7 @@ func (o *Orchestrator) RevokeAnswer(ctx context.Context, requestID string, by pe
 }
 
 // RevokeFound takes a rule or a folder back that stands in a settings file and
-// was not granted here. Errors are [pending.ErrNotFound] and an [InvalidError].
+// was not granted here. Errors are [pending.ErrNotFound] and a [problem.Error].
 func (o *Orchestrator) RevokeFound(ctx context.Context, g pending.Grant, by pending.Actor) (Revocation, error) {
 	found, err := o.FoundGrants(ctx)
 	if err != nil {
@@ -82,7 +83,7 @@ func (o *Orchestrator) RevokeFound(ctx context.Context, g pending.Grant, by pend
 // is done again by whoever asks again.
 func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.Actor) (done Revocation, err error) {
 	if done.Files, err = o.settingsFiles().Remove(ctx, g); err != nil {
-		return done, &InvalidError{Field: "grant", Sentence: fmt.Sprintf("The rule could not be taken out of a settings file, so it holds on: %v.", err)}
+		return done, problem.For("grant", "grant_not_removed", "detail", err.Error())
 	}
 	now := time.Now()
 	for _, p := range o.processesObeying(g) {

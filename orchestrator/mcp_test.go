@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
@@ -289,7 +290,7 @@ func TestNoProcessRunsForWhatOthersAsk(t *testing.T) {
 			"send":   b.Send(b.t.Context(), session.Message{MessageID: "m", SessionID: s.SessionID, Text: "hi", CreatedAt: time.Now()}),
 			"fork":   forked,
 		} {
-			var invalid *orchestrator.InvalidError
+			var invalid *problem.Error
 			if !errors.As(err, &invalid) {
 				t.Errorf("%s: %v, want a sentence", what, err)
 			}

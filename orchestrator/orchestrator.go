@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/orchestrator/admission"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
@@ -109,11 +110,11 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 }
 
 // ownSession returns a session in which this server may run Claude. The error is an
-// [InvalidError] for one that holds only what an outsider asks.
+// [problem.Error] for one that holds only what an outsider asks.
 func (o *Orchestrator) ownSession(ctx context.Context, sessionID string) (session.Session, error) {
 	s, err := o.o.Store.Session(ctx, sessionID)
 	if err == nil && s.Kind != session.Ours {
-		err = &InvalidError{Field: "session_id", Sentence: "Claude does not run here for this session: it holds what an agent elsewhere asks. Its questions can be answered."}
+		err = problem.For("session_id", "session_external")
 	}
 	return s, err
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
@@ -321,7 +322,7 @@ func TestInterruptWithdrawsWhatIsOpenAndKeepsTheSession(t *testing.T) {
 			t.Errorf("Claude heard %d answers to requests it withdrew", n)
 		}
 		for _, blank := range []string{"", " ", " \n\t"} {
-			var invalid *orchestrator.InvalidError
+			var invalid *problem.Error
 			if err := b.Send(b.t.Context(), session.Message{MessageID: "blank", SessionID: id, Text: blank, By: b.person, CreatedAt: time.Now()}); !errors.As(err, &invalid) || invalid.Field != "text" {
 				t.Errorf("%q: got %v", blank, err)
 			}
@@ -479,8 +480,8 @@ func TestStartRefusesWhatCannotWork(t *testing.T) {
 			r := orchestrator.StartRequest{CWD: b.folder, Prompt: "hello", By: b.person}
 			c.change(&r)
 			_, err := b.Start(b.t.Context(), r)
-			var invalid *orchestrator.InvalidError
-			if !errors.As(err, &invalid) || invalid.Field != c.field || !strings.HasSuffix(invalid.Sentence, ".") && !strings.HasSuffix(invalid.Sentence, "]") {
+			var invalid *problem.Error
+			if !errors.As(err, &invalid) || invalid.Field != c.field || !strings.HasSuffix(invalid.Message, ".") && !strings.HasSuffix(invalid.Message, "]") {
 				t.Errorf("%s: %v, want a sentence about %s", c.name, err, c.field)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -156,11 +156,10 @@ const changedMeanwhile = "The settings of this session's folder are not those th
 // explainDelay has a session that does not go on by itself say why. It does so once:
 // whoever is told of a change would try again.
 func (o *Orchestrator) explainDelay(ctx context.Context, sessionID string, why error) error {
-	var full *project.LimitError
 	sentence := changedMeanwhile
 	switch {
-	case errors.As(why, &full):
-		return o.waitForCapacity(ctx, sessionID, full)
+	case errors.Is(why, problem.LimitReached):
+		return o.waitForCapacity(ctx, sessionID, problem.Message(why))
 	case errors.Is(why, errAsksNobody):
 		sentence = asksNobody
 	case !errors.Is(why, ErrUntrusted):

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/shim"
 )
@@ -85,7 +86,7 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 		return p.drive(ctx, lasting, conn)
 	}
 	p.log.ErrorContext(ctx, "cannot start Claude", "error", err)
-	return startSentence(err)
+	return startMessage(err)
 }
 
 // start starts the CLI.
@@ -115,13 +116,13 @@ func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
 	return p.o.starter.Start(ctx, spec)
 }
 
-// startSentence tells a person why the CLI could not be started.
-func startSentence(err error) string {
-	var invalid *InvalidError
+// startMessage tells a person why the CLI could not be started.
+func startMessage(err error) string {
+	var invalid *problem.Error
 	var failed *launch.Error
 	switch {
 	case errors.As(err, &invalid):
-		return invalid.Sentence
+		return invalid.Message
 	case errors.Is(err, ErrUntrusted):
 		return "The settings of the folder were changed in the moment in which Claude was to be started. Start again to look at them."
 	case errors.As(err, &failed):

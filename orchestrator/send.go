@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -15,7 +16,7 @@ import (
 // known changes nothing.
 func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 	if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 {
-		return &InvalidError{Field: "text", Sentence: "The message is empty."}
+		return problem.For("text", "message_empty")
 	}
 	s, err := o.ownSession(ctx, m.SessionID)
 	if err != nil {

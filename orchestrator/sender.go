@@ -9,7 +9,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
-	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
@@ -33,8 +33,8 @@ func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
 	defer timer.Stop()
 	send := func() bool {
 		sent, err := p.sendNext(ctx)
-		if full := (*project.LimitError)(nil); errors.As(err, &full) {
-			p.handle(ctx, throttled{full.Sentence})
+		if errors.Is(err, problem.LimitReached) {
+			p.handle(ctx, throttled{problem.Message(err)})
 			timer.Reset(capacityInterval)
 		} else if err != nil {
 			p.log.ErrorContext(ctx, "cannot send the message", "error", err)
@@ -155,7 +155,7 @@ func (p *process) endEarlierQuestions(ctx context.Context) {
 }
 
 // admitTurn returns nil when another turn may start in the session, or a
-// [project.LimitError]. It waits until the cost of the turn before is stored.
+// [problem.Error] that is [problem.LimitReached]. It waits until the cost of the turn before is stored.
 func (p *process) admitTurn(ctx context.Context) error {
 	if p.snapshot().cost > 0 {
 		if err := p.flush(ctx); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -63,7 +64,7 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	again := errors.Is(err, session.ErrExists)
 	switch {
 	case again && r.Resume != "" && !r.Fork:
-		return "", &InvalidError{Field: "resume", Sentence: "This conversation is in the list already. Open it there and resume it."}
+		return "", problem.For("resume", "resume_listed")
 	case again && r.SessionID != "": // the same command: a server may have died half way through it
 	case err != nil:
 		return "", fmt.Errorf("orchestrator: create session: %w", err)
@@ -128,7 +129,7 @@ const (
 func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 	if r.Demo {
 		if o.o.Demo == nil {
-			return session.Session{}, &InvalidError{Field: "demo", Sentence: "This server has no demo."}
+			return session.Session{}, problem.For("demo", "no_demo")
 		}
 		if r.CWD == "" {
 			if err := o.o.CLI.As(func() error { return os.MkdirAll(o.o.Demo.Folder, 0o700) }); err != nil {
@@ -140,7 +141,7 @@ func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 			r.Title = "Demo"
 		}
 	} else if strings.TrimSpace(r.Prompt) == "" && len(r.Attachments) == 0 && r.Resume == "" {
-		return session.Session{}, &InvalidError{Field: "prompt", Sentence: "Say what Claude should do."}
+		return session.Session{}, problem.For("prompt", "prompt_missing")
 	}
 	roots := o.rules().Roots
 	if r.Demo {
@@ -148,7 +149,7 @@ func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 	}
 	cwd, err := o.resolve(roots, r.CWD)
 	if err != nil {
-		return session.Session{}, inField("cwd", err)
+		return session.Session{}, problem.In("cwd", err)
 	}
 	if r.PermissionMode == "" {
 		r.PermissionMode = "default"
@@ -169,7 +170,7 @@ func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 	id := r.SessionID
 	if r.Resume != "" {
 		if _, err := uuid.Parse(r.Resume); err != nil {
-			return session.Session{}, &InvalidError{Field: "resume", Sentence: "The conversation to resume is named by its id, a UUID."}
+			return session.Session{}, problem.For("resume", "resume_id")
 		}
 		if !r.Fork {
 			id = r.Resume // Claude goes on under the id it has
@@ -216,8 +217,7 @@ func checkPermissionMode(mode string) error {
 	if slices.Contains(permissionModes, mode) {
 		return nil
 	}
-	return &InvalidError{Field: "permission_mode", Sentence: fmt.Sprintf(
-		"The permission mode is one of %s.", strings.Join(permissionModes, ", "))}
+	return problem.For("permission_mode", "permission_mode_unknown", "modes", strings.Join(permissionModes, ", "))
 }
 
 // checkModel keeps out what the CLI could take for a flag or a shell for more
@@ -230,5 +230,5 @@ func checkModel(model string) error {
 	if ok {
 		return nil
 	}
-	return &InvalidError{Field: "model", Sentence: "A model's name consists of letters, digits and - . _ : / @ [ ]."}
+	return problem.For("model", "model_invalid")
 }

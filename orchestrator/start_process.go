@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -47,7 +48,7 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	}
 	defer release()
 	if !s.Demo && !o.rules().Roots.Hold(s.CWD) {
-		return &InvalidError{Field: "cwd", Sentence: fmt.Sprintf("%s is outside the folders that this server may work in now (%s).", s.CWD, strings.Join(o.rules().Roots, ", "))}
+		return problem.For("cwd", "folder_outside", "folder", s.CWD, "roots", strings.Join(o.rules().Roots, ", "))
 	}
 	if plan.settings, err = o.nextSettings(ctx, s); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
@@ -447,7 +448,7 @@ func TestRulesChangeWhileItRuns(t *testing.T) {
 			t.Errorf("it ended without a reason: %+v", s)
 		}
 		_, err := b.Start(b.t.Context(), orchestrator.StartRequest{CWD: b.folder, Prompt: "more", By: b.person})
-		var invalid *orchestrator.InvalidError
+		var invalid *problem.Error
 		if !errors.As(err, &invalid) || invalid.Field != "cwd" {
 			t.Errorf("a session outside of the new roots: %v", err)
 		}

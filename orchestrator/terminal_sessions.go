@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
@@ -125,7 +126,7 @@ func (o *Orchestrator) resolve(roots workspace.Roots, cwd string) (real string, 
 			return err
 		}
 		if _, err := os.Stat(real + "/."); err != nil && o.o.CLI != nil && o.o.CLI.RunAs != nil {
-			return &workspace.RefusedError{Sentence: fmt.Sprintf("Claude may not enter %s: it runs as the user %s here.", cwd, o.o.CLI.RunAs.Called())}
+			return problem.New("folder_no_access", "folder", cwd, "user", o.o.CLI.RunAs.Called())
 		}
 		return nil
 	})
@@ -161,7 +162,7 @@ func (o *Orchestrator) checkImport(r StartRequest) error {
 		return err
 	}
 	if running {
-		return &InvalidError{Field: "resume", Sentence: "This conversation runs in a terminal just now. End it there first, or fork it: a fork leaves the one in the terminal alone."}
+		return problem.For("resume", "resume_in_terminal")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/session"
@@ -95,7 +96,7 @@ func TestSavedConversations(t *testing.T) {
 		if err := os.WriteFile(status, fmt.Appendf(nil, `{"pid":%d,"sessionId":%q}`, os.Getpid(), running), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var invalid *orchestrator.InvalidError
+		var invalid *problem.Error
 		if _, err := b.Start(t.Context(), orchestrator.StartRequest{CWD: b.folder, Resume: running, By: b.person}); !errors.As(err, &invalid) || invalid.Field != "resume" {
 			t.Errorf("resumed what runs: %v", err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
@@ -241,7 +242,7 @@ func TestASessionOutsideOfTheRootsIsNotGoneOnWith(t *testing.T) {
 		}
 		b.wait(id, in(session.Dead))
 		b.SetRules(orchestrator.Rules{Roots: workspace.Roots{"/elsewhere"}, Limits: orchestrator.DefaultLimits()})
-		var invalid *orchestrator.InvalidError
+		var invalid *problem.Error
 		if err := b.Resume(b.t.Context(), id, b.person); !errors.As(err, &invalid) || invalid.Field != "cwd" {
 			b.t.Errorf("got %v, want a refusal", err)
 		}

@@ -2,11 +2,12 @@ package pending
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // DeniedAction is what an agent reads whose tool was denied without a reason: the
@@ -36,22 +37,22 @@ const separator = ", "
 // Normalise holds a submission against the request it answers and returns it in
 // the one form that is stored: labels are resolved to values, responses stand in
 // the order of the form, an edit that changes nothing is no edit. Every error is
-// an [InvalidError].
+// a [problem.Error] that is [ErrInvalid].
 //
 // It looks at neither ids nor hash nor status; that is [Registry.Answer].
 func Normalise(r Request, s Submission) (Answer, error) {
 	if s.RequestType != r.RequestType {
-		return Answer{}, invalid("The answer is of type %q, but the request is of type %q.", s.RequestType, r.RequestType)
+		return Answer{}, problem.New("answer_type", "got", string(s.RequestType), "want", string(r.RequestType))
 	}
-	if err := checkText("The message", s.Message); err != nil {
+	if err := checkMessage(s.Message); err != nil {
 		return Answer{}, err
 	}
 	if s.Decision != Deny {
 		switch {
 		case s.Message != "":
-			return Answer{}, invalid("A message goes only with a deny.")
+			return Answer{}, problem.New("answer_message_without_deny")
 		case s.Interrupt:
-			return Answer{}, invalid("Only a deny can also end the turn.")
+			return Answer{}, problem.New("answer_interrupt_without_deny")
 		}
 	}
 	switch r.RequestType {
@@ -60,20 +61,20 @@ func Normalise(r Request, s Submission) (Answer, error) {
 	case AskUserQuestion:
 		return normaliseQuestions(r, s)
 	}
-	return Answer{}, invalid("Requests of type %q cannot be answered.", r.RequestType)
+	return Answer{}, problem.New("answer_type_unknown", "type", string(r.RequestType))
 }
 
 func normaliseApproval(r Request, s Submission) (Answer, error) {
 	if len(s.Answers) > 0 || len(s.Responses) > 0 {
-		return Answer{}, invalid("Nothing was asked here: approve or deny the tool.")
+		return Answer{}, problem.New("answer_no_question")
 	}
 	switch s.Decision {
 	case Deny:
 		switch {
 		case !isNull(s.UpdatedInput):
-			return Answer{}, invalid("An edited input goes only with an approval.")
+			return Answer{}, problem.New("answer_input_without_allow")
 		case !isNull(s.UpdatedPermissions):
-			return Answer{}, invalid("Permissions go only with an approval.")
+			return Answer{}, problem.New("answer_rules_without_allow")
 		}
 		return Answer{Decision: Deny, Message: s.Message, Interrupt: s.Interrupt}, nil
 	case Allow:
@@ -86,13 +87,13 @@ func normaliseApproval(r Request, s Submission) (Answer, error) {
 			return Answer{}, err
 		}
 		if permissions != nil && r.Policy != nil && r.Policy.SuppressAlwaysAllowRule && r.ToolName != planTool {
-			return Answer{}, invalid("Claude Code allows no rule with this approval. Approve it this once.")
+			return Answer{}, problem.New("answer_rules_refused")
 		}
 		return Answer{Decision: Allow, UpdatedInput: input, UpdatedPermissions: permissions}, nil
 	case "":
-		return Answer{}, invalid("The answer must say allow or deny.")
+		return Answer{}, problem.New("answer_decision_missing")
 	}
-	return Answer{}, invalid("The decision is %q, but it must be allow or deny.", s.Decision)
+	return Answer{}, problem.New("answer_decision_unknown", "decision", line(string(s.Decision), nameRunes))
 }
 
 // normaliseInput returns the edited input, nil when nothing is edited. A person
@@ -103,19 +104,19 @@ func normaliseInput(original, edited json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if len(edited) > MaxUpdatedInputBytes {
-		return nil, invalid("The edited input is larger than %d MB.", MaxUpdatedInputBytes>>20)
+		return nil, problem.New("input_too_large", "max", MaxUpdatedInputBytes>>20)
 	}
 	value, err := decode(edited)
 	if err != nil {
-		return nil, invalid("The edited input cannot be read: %v.", err)
+		return nil, problem.New("input_malformed", "detail", err.Error())
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, invalid("The edited input must be a JSON object.")
+		return nil, problem.New("input_not_object")
 	}
 	asked, err := decode(original)
 	if err != nil {
-		return nil, invalid("The input of this tool cannot be edited: %v.", err)
+		return nil, problem.New("input_not_editable").WithCause(err)
 	}
 	if same(asked, value) {
 		return nil, nil
@@ -123,14 +124,14 @@ func normaliseInput(original, edited json.RawMessage) (json.RawMessage, error) {
 	known, ok := asked.(map[string]any)
 	switch {
 	case !ok:
-		return nil, invalid("The input of this tool cannot be edited.")
+		return nil, problem.New("input_not_editable")
 	case len(object) == 0:
 		// The CLI takes {} for "as asked", which is not what the person sees.
-		return nil, invalid("The edited input is empty.")
+		return nil, problem.New("input_empty")
 	}
 	for _, key := range sortedKeys(object) {
 		if _, ok := known[key]; !ok {
-			return nil, invalid("The edited input has the field “%s”, which was not asked for.", line(key, nameRunes))
+			return nil, problem.New("input_new_field", "name", line(key, nameRunes))
 		}
 	}
 	return compact(edited), nil
@@ -144,20 +145,20 @@ func normalisePermissions(suggested, granted json.RawMessage) (json.RawMessage, 
 		return nil, nil
 	}
 	if len(granted) > MaxPermissionsBytes {
-		return nil, invalid("The permissions are larger than %d MB.", MaxPermissionsBytes>>20)
+		return nil, problem.New("rules_too_large", "max", MaxPermissionsBytes>>20)
 	}
 	value, err := decode(granted)
 	if err != nil {
-		return nil, invalid("The permissions cannot be read: %v.", err)
+		return nil, problem.New("rules_malformed", "detail", err.Error())
 	}
 	list, ok := value.([]any)
 	switch {
 	case !ok:
-		return nil, invalid("The permissions must be a JSON list.")
+		return nil, problem.New("rules_not_a_list")
 	case len(list) == 0:
 		return nil, nil
 	case len(list) > MaxPermissions:
-		return nil, invalid("There are %d permissions, but at most %d can be granted at once.", len(list), MaxPermissions)
+		return nil, problem.New("rules_too_many", "count", len(list), "max", MaxPermissions)
 	}
 	var offers []any
 	if !isNull(suggested) {
@@ -169,11 +170,11 @@ func normalisePermissions(suggested, granted json.RawMessage) (json.RawMessage, 
 		grant, ok := item.(map[string]any)
 		switch {
 		case !ok:
-			return nil, invalid("Permission %d is not an object.", i+1)
+			return nil, problem.New("rules_not_an_object", "rule", i+1)
 		case grant["type"] == "setMode" && grant["mode"] == "bypassPermissions":
-			return nil, invalid("Permissions cannot be bypassed from here.")
+			return nil, problem.New("rules_bypass")
 		case !isSessionMode(grant) && !slices.ContainsFunc(offers, func(offer any) bool { return covers(offer, grant) }):
-			return nil, invalid("Permission %d was not offered with this request.", i+1)
+			return nil, problem.New("rules_not_offered", "rule", i+1)
 		}
 	}
 	return compact(granted), nil
@@ -219,22 +220,22 @@ func without(object map[string]any, key string) map[string]any {
 func normaliseQuestions(r Request, s Submission) (Answer, error) {
 	switch {
 	case !isNull(s.UpdatedInput):
-		return Answer{}, invalid("The input of a question cannot be edited, only answered.")
+		return Answer{}, problem.New("question_input_not_editable")
 	case !isNull(s.UpdatedPermissions):
-		return Answer{}, invalid("Permissions go only with the approval of a tool.")
+		return Answer{}, problem.New("rules_need_tool")
 	}
 	switch s.Decision {
 	case Allow, "":
 	case Deny:
 		if len(s.Answers) > 0 || len(s.Responses) > 0 {
-			return Answer{}, invalid("Answer the questions or decline them, not both.")
+			return Answer{}, problem.New("answer_twice")
 		}
 		return Answer{Decision: Deny, Message: s.Message, Interrupt: s.Interrupt}, nil
 	default:
-		return Answer{}, invalid("The decision is %q, but it must be allow or deny.", s.Decision)
+		return Answer{}, problem.New("answer_decision_unknown", "decision", line(string(s.Decision), nameRunes))
 	}
 	if r.Form == nil || len(r.Form.Questions) == 0 {
-		return Answer{}, invalid("The questions could not be read, so they can only be declined.")
+		return Answer{}, problem.New("questions_unreadable")
 	}
 	given, err := gather(r.Form, s)
 	if err != nil {
@@ -250,19 +251,19 @@ func normaliseQuestions(r Request, s Submission) (Answer, error) {
 		case !empty:
 			answer.Responses = append(answer.Responses, response)
 		case q.Required:
-			return Answer{}, invalidFor(q, "%s needs an answer.", name(q))
+			return Answer{}, problem.For(q.ID, "question_unanswered", "question", name(q))
 		}
 	}
 	if r.Source == SourceElicitation {
 		// All its questions may be optional: then an empty answer accepts, too, if it says
 		// that it is one.
 		if s.Decision == "" && s.Answers == nil && s.Responses == nil {
-			return Answer{}, invalid("Answer the questions, or decline.")
+			return Answer{}, problem.New("answer_missing")
 		}
 		return answer, fitElicitation(r, answer)
 	}
 	if len(answer.Responses) == 0 {
-		return Answer{}, invalid("Answer at least one question, or decline.")
+		return Answer{}, problem.New("answer_none")
 	}
 	return answer, nil
 }
@@ -279,17 +280,17 @@ func gather(form *Form, s Submission) (map[string]Response, error) {
 	for _, response := range s.Responses {
 		q, ok := byID[response.ID]
 		if !ok {
-			return nil, &InvalidError{QuestionID: response.ID, Sentence: fmt.Sprintf("There is no question with the id “%s”.", line(response.ID, nameRunes))}
+			return nil, problem.For(response.ID, "question_id_unknown", "id", line(response.ID, nameRunes))
 		}
 		if _, twice := given[q.ID]; twice {
-			return nil, invalidFor(q, "%s is answered twice.", name(q))
+			return nil, problem.For(q.ID, "question_answered_twice", "question", name(q))
 		}
 		given[q.ID] = response
 	}
 	for _, text := range sortedKeys(s.Answers) {
 		questions := byText[text]
 		if len(questions) == 0 {
-			return nil, invalid("There is no question “%s”.", line(text, nameRunes))
+			return nil, problem.New("question_unknown", "question", line(text, nameRunes))
 		}
 		open := slices.DeleteFunc(slices.Clone(questions), func(q Question) bool {
 			_, answered := given[q.ID]
@@ -297,9 +298,9 @@ func gather(form *Form, s Submission) (map[string]Response, error) {
 		})
 		switch {
 		case len(open) == 0:
-			return nil, invalidFor(questions[0], "%s is answered twice.", name(questions[0]))
+			return nil, problem.For(questions[0].ID, "question_answered_twice", "question", name(questions[0]))
 		case len(questions) > 1:
-			return nil, invalidFor(open[0], "%s is asked more than once; answer by question id, in “responses”.", name(open[0]))
+			return nil, problem.For(open[0].ID, "question_asked_twice", "question", name(open[0]))
 		default:
 			response, err := spell(open[0], s.Answers[text])
 			if err != nil {
@@ -315,8 +316,7 @@ func gather(form *Form, s Submission) (map[string]Response, error) {
 func spell(q Question, text string) (Response, error) {
 	response := Response{ID: q.ID}
 	// Before the search below, whose time grows with the length.
-	if err := checkText("The answer to "+name(q), text); err != nil {
-		err.QuestionID = q.ID
+	if err := checkAnswerText(q, text); err != nil {
 		return Response{}, err
 	}
 	switch q.Kind {
@@ -406,8 +406,7 @@ func split(q Question, text string) (values []string, rest string) {
 // normaliseResponse checks the response to one question. An unanswered one has
 // neither values nor text.
 func normaliseResponse(q Question, given Response) (Response, error) {
-	if err := checkText("The answer to "+name(q), given.Text); err != nil {
-		err.QuestionID = q.ID
+	if err := checkAnswerText(q, given.Text); err != nil {
 		return Response{}, err
 	}
 	response := Response{ID: q.ID, Values: []string{}, Text: given.Text}
@@ -417,7 +416,7 @@ func normaliseResponse(q Question, given Response) (Response, error) {
 	switch q.Kind {
 	case Text:
 		if len(given.Values) > 0 {
-			return Response{}, invalidFor(q, "%s has no options to choose from; answer with a text.", name(q))
+			return Response{}, problem.For(q.ID, "question_no_options", "question", name(q))
 		}
 		return response, nil
 	case Confirm:
@@ -432,28 +431,28 @@ func normaliseResponse(q Question, given Response) (Response, error) {
 				}
 			}
 		}
-		return Response{}, invalidFor(q, "%s takes yes or no.", name(q))
+		return Response{}, problem.For(q.ID, "question_yes_or_no", "question", name(q))
 	case Select, MultiSelect:
 	default:
-		return Response{}, invalidFor(q, "%s cannot be shown, so the questions can only be declined.", name(q))
+		return Response{}, problem.For(q.ID, "question_not_shown", "question", name(q))
 	}
 	for _, v := range given.Values {
 		o, ok := valued(q, v)
 		switch {
 		case !ok:
-			return Response{}, invalidFor(q, "“%s” is not an option of %s.", line(v, nameRunes), name(q))
+			return Response{}, problem.For(q.ID, "option_unknown", "option", line(v, nameRunes), "question", name(q))
 		case slices.Contains(response.Values, o.Value):
-			return Response{}, invalidFor(q, "“%s” is chosen twice in %s.", line(o.Label, nameRunes), name(q))
+			return Response{}, problem.For(q.ID, "option_twice", "option", line(o.Label, nameRunes), "question", name(q))
 		}
 		response.Values = append(response.Values, o.Value)
 	}
 	switch {
 	case response.Text != "" && !q.FreeText:
-		return Response{}, invalidFor(q, "“%s” is not an option of %s.", line(response.Text, nameRunes), name(q))
+		return Response{}, problem.For(q.ID, "option_unknown", "option", line(response.Text, nameRunes), "question", name(q))
 	case q.Kind == Select && len(response.Values) > 1:
-		return Response{}, invalidFor(q, "%s takes one option only.", name(q))
+		return Response{}, problem.For(q.ID, "question_one_option", "question", name(q))
 	case q.Kind == Select && len(response.Values) == 1 && response.Text != "":
-		return Response{}, invalidFor(q, "%s takes an option or a text of your own, not both.", name(q))
+		return Response{}, problem.For(q.ID, "question_option_or_text", "question", name(q))
 	}
 	return response, nil
 }
@@ -563,26 +562,33 @@ func inWords(q Question, r Response) string {
 	return strings.Join(words, separator)
 }
 
-func invalid(format string, args ...any) *InvalidError {
-	return &InvalidError{Sentence: fmt.Sprintf(format, args...)}
-}
+func name(q Question) string { return line(q.Question, nameRunes) }
 
-func invalidFor(q Question, format string, args ...any) *InvalidError {
-	return &InvalidError{QuestionID: q.ID, Sentence: fmt.Sprintf(format, args...)}
-}
-
-func name(q Question) string { return "“" + line(q.Question, nameRunes) + "”" }
-
-// checkText refuses what is too long, and what a database cannot keep.
-func checkText(what, text string) *InvalidError {
+// checkMessage refuses a message that is too long or that a database cannot keep.
+func checkMessage(text string) error {
 	switch {
 	case len(text) > MaxTextBytes:
-		return invalid("%s is longer than %d kB.", what, MaxTextBytes/1000)
-	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return invalid("%s holds characters that are not text.", what)
+		return problem.New("message_too_long", "max", MaxTextBytes/1000)
+	case !isText(text):
+		return problem.New("message_not_text")
 	}
 	return nil
 }
+
+// checkAnswerText refuses the text of an answer that is too long or that a database
+// cannot keep.
+func checkAnswerText(q Question, text string) error {
+	switch {
+	case len(text) > MaxTextBytes:
+		return problem.For(q.ID, "answer_too_long", "question", name(q), "max", MaxTextBytes/1000)
+	case !isText(text):
+		return problem.For(q.ID, "answer_not_text", "question", name(q))
+	}
+	return nil
+}
+
+// isText reports whether a database can keep a text.
+func isText(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 // line makes one line of at most limit characters out of a text from outside.
 func line(text string, limit int) string {

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -132,7 +133,7 @@ func TestTheShortFormReachesClaudeAsItWasSent(t *testing.T) {
 		r := questions("r1", "s1", pending.Question{Question: "Which?", Kind: pending.MultiSelect, Required: true, FreeText: true, Options: options(labels...)})
 		a, err := pending.Normalise(r, answers("Which?", text))
 		if err != nil {
-			if strings.Contains(err.Error(), "chosen twice") {
+			if strings.Contains(err.Error(), "selected twice") {
 				return // two readings, one of them with a label twice: to be sent by id
 			}
 			t.Fatalf("%q of %q: %v", text, labels, err)
@@ -155,16 +156,16 @@ func checkInvalid(t *testing.T, r pending.Request, cases map[string]invalidCase)
 	t.Helper()
 	for name, c := range cases {
 		a, err := pending.Normalise(r, c.s)
-		var invalid *pending.InvalidError
+		var invalid *problem.Error
 		if !errors.As(err, &invalid) {
 			t.Errorf("%s: got %+v, %v", name, a, err)
 			continue
 		}
-		if !strings.Contains(invalid.Sentence, c.says) || !strings.HasSuffix(invalid.Sentence, ".") || strings.ContainsAny(invalid.Sentence, "\n\r") {
-			t.Errorf("%s: says %q, want %q", name, invalid.Sentence, c.says)
+		if !strings.Contains(invalid.Message, c.says) || !strings.HasSuffix(invalid.Message, ".") || strings.ContainsAny(invalid.Message, "\n\r") {
+			t.Errorf("%s: says %q, want %q", name, invalid.Message, c.says)
 		}
-		if invalid.QuestionID != c.question {
-			t.Errorf("%s: blames %q, want %q", name, invalid.QuestionID, c.question)
+		if invalid.Field != c.question {
+			t.Errorf("%s: blames %q, want %q", name, invalid.Field, c.question)
 		}
 		if !reflect.DeepEqual(a, pending.Answer{}) {
 			t.Errorf("%s: an answer came with the error: %+v", name, a)
@@ -191,15 +192,15 @@ func TestAnswersThatDoNotFitTheQuestions(t *testing.T) {
 		"message with answers":    {with(func(s *pending.Submission) { s.Message = "hello" }), "message", ""},
 		"interrupt with answers":  {with(func(s *pending.Submission) { s.Interrupt = true }), "end the turn", ""},
 		"declined with answers":   {with(func(s *pending.Submission) { s.Decision = pending.Deny }), "not both", ""},
-		"edited input":            {with(func(s *pending.Submission) { s.UpdatedInput = []byte(`{}`) }), "cannot be edited", ""},
-		"permissions":             {with(func(s *pending.Submission) { s.UpdatedPermissions = []byte(`[]`) }), "Permissions", ""},
+		"edited input":            {with(func(s *pending.Submission) { s.UpdatedInput = []byte(`{}`) }), "can't be edited", ""},
+		"permissions":             {with(func(s *pending.Submission) { s.UpdatedPermissions = []byte(`[]`) }), "ermission rules", ""},
 		"allow without answers":   {pending.Submission{RequestType: pending.AskUserQuestion, Decision: pending.Allow}, "How should I format the output?", "format"},
 		"nothing at all":          {pending.Submission{RequestType: pending.AskUserQuestion}, "needs an answer", "format"},
 		"missing required":        {responses(picked("format", "Summary")), "“Which sections?” needs an answer", "sections"},
 		"blank text":              {responses(written("format", " \n\t"), picked("sections", "Intro")), "needs an answer", "format"},
 		"blank short form":        {answers("How should I format the output?", "", "Which sections?", "Intro"), "needs an answer", "format"},
 		"no values, no text":      {responses(picked("format"), picked("sections", "Intro")), "needs an answer", "format"},
-		"unknown id":              {and(picked("colour", "red")), "no question with the id “colour”", "colour"},
+		"unknown id":              {and(picked("colour", "red")), "no question with the ID “colour”", "colour"},
 		"unknown text":            {with(func(s *pending.Submission) { s.Answers = map[string]string{"Which colour?": "red"} }), "no question “Which colour?”", ""},
 		"id twice":                {and(picked("format", "Detailed")), "answered twice", "format"},
 		"two of a single select":  {responses(picked("format", "Summary", "Detailed"), picked("sections", "Intro")), "one option only", "format"},
@@ -208,9 +209,9 @@ func TestAnswersThatDoNotFitTheQuestions(t *testing.T) {
 		"option and own text":     {responses(pending.Response{ID: "format", Values: []string{"Summary"}, Text: "mine"}, picked("sections", "Intro")), "not both", "format"},
 		"short, option and own":   {answers("How should I format the output?", "Summary, mine", "Which sections?", "Intro"), "not both", "format"},
 		"short, two of a single":  {answers("How should I format the output?", "Summary, Detailed", "Which sections?", "Intro"), "one option only", "format"},
-		"short, one twice":        {answers("How should I format the output?", "Summary, Summary", "Which sections?", "Intro"), "chosen twice", "format"},
+		"short, one twice":        {answers("How should I format the output?", "Summary, Summary", "Which sections?", "Intro"), "selected twice", "format"},
 		"confirm and own text":    {and(pending.Response{ID: "sure", Values: []string{"yes"}, Text: "but"}), "yes or no", "sure"},
-		"option twice":            {responses(picked("format", "Summary"), picked("sections", "Intro", "Intro")), "chosen twice", "sections"},
+		"option twice":            {responses(picked("format", "Summary"), picked("sections", "Intro", "Intro")), "selected twice", "sections"},
 		"own text not allowed":    {and(written("region", "Asia")), "“Asia” is not an option", "region"},
 		"short text not allowed":  {with(func(s *pending.Submission) { s.Answers = map[string]string{"Which region?": "Asia"} }), "“Asia” is not an option", "region"},
 		"confirm with maybe":      {and(picked("sure", "maybe")), "yes or no", "sure"},
@@ -220,8 +221,8 @@ func TestAnswersThatDoNotFitTheQuestions(t *testing.T) {
 		"text with values":        {and(picked("name", "x")), "no options", "name"},
 		"text too long":           {and(written("name", long)), "longer than 100 kB", "name"},
 		"short text too long":     {with(func(s *pending.Submission) { s.Answers = map[string]string{"What is its name?": long} }), "longer than 100 kB", "name"},
-		"text not UTF-8":          {and(written("name", "\xff")), "not text", "name"},
-		"text with NUL":           {and(written("name", "a\x00b")), "not text", "name"},
+		"text not UTF-8":          {and(written("name", "\xff")), "invalid characters", "name"},
+		"text with NUL":           {and(written("name", "a\x00b")), "invalid characters", "name"},
 		"decline too long":        {pending.Submission{RequestType: pending.AskUserQuestion, Decision: pending.Deny, Message: long}, "longer than 100 kB", ""},
 	})
 }
@@ -347,15 +348,15 @@ func TestApprovalsThatAreRefused(t *testing.T) {
 	checkInvalid(t, editable(), map[string]invalidCase{
 		"no decision":                {allowed(func(s *pending.Submission) { s.Decision = "" }), "allow or deny", ""},
 		"unknown decision":           {allowed(func(s *pending.Submission) { s.Decision = "always" }), "allow or deny", ""},
-		"answers":                    {allowed(func(s *pending.Submission) { s.Answers = map[string]string{"a": "b"} }), "Nothing was asked", ""},
-		"responses":                  {allowed(func(s *pending.Submission) { s.Responses = []pending.Response{picked("q1", "a")} }), "Nothing was asked", ""},
+		"answers":                    {allowed(func(s *pending.Submission) { s.Answers = map[string]string{"a": "b"} }), "There is no question here", ""},
+		"responses":                  {allowed(func(s *pending.Submission) { s.Responses = []pending.Response{picked("q1", "a")} }), "There is no question here", ""},
 		"allowed with a message":     {allowed(func(s *pending.Submission) { s.Message = "ok" }), "message", ""},
 		"allowed with an interrupt":  {allowed(func(s *pending.Submission) { s.Interrupt = true }), "end the turn", ""},
 		"denied with an edit":        {denied(func(s *pending.Submission) { s.UpdatedInput = []byte(`{"command":"ls"}`) }), "edited input", ""},
-		"denied with permissions":    {denied(func(s *pending.Submission) { s.UpdatedPermissions = []byte(`[]`) }), "Permissions", ""},
+		"denied with permissions":    {denied(func(s *pending.Submission) { s.UpdatedPermissions = []byte(`[]`) }), "ermission rules", ""},
 		"denied at length":           {denied(func(s *pending.Submission) { s.Message = strings.Repeat("x", pending.MaxTextBytes+1) }), "longer than 100 kB", ""},
-		"denied with rubbish":        {denied(func(s *pending.Submission) { s.Message = "\xff" }), "not text", ""},
-		"edit not JSON":              {approve(`{"command":`, ""), "cannot be read", ""},
+		"denied with rubbish":        {denied(func(s *pending.Submission) { s.Message = "\xff" }), "invalid characters", ""},
+		"edit not JSON":              {approve(`{"command":`, ""), "can't be read", ""},
 		"edit not UTF-8":             {approve("{\"command\":\"\xff\"}", ""), "UTF-8", ""},
 		"edit a text":                {approve(`"ls"`, ""), "object", ""},
 		"edit a list":                {approve(`[]`, ""), "object", ""},
@@ -365,25 +366,25 @@ func TestApprovalsThatAreRefused(t *testing.T) {
 		"edit with a key twice":      {approve(`{"command":"ls","command":"rm -rf /"}`, ""), "there twice", ""},
 		"edit with a key twice, \\u": {approve(`{"command":"ls","\u0063ommand":"rm -rf /"}`, ""), "there twice", ""},
 		"edit with a key twice deep": {approve(`{"nested":{"a":1,"a":2}}`, ""), "there twice", ""},
-		"edit and more":              {approve(`{"command":"ls"}{"command":"rm"}`, ""), "cannot be read", ""},
+		"edit and more":              {approve(`{"command":"ls"}{"command":"rm"}`, ""), "can't be read", ""},
 		"edit too large":             {approve(`{"command":"`+strings.Repeat("x", pending.MaxUpdatedInputBytes)+`"}`, ""), "larger than 4 MB", ""},
-		"edit too deep":              {approve(`{"command":`+strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000)+`}`, ""), "cannot be read", ""},
-		"permissions not JSON":       {approve("", `[`), "cannot be read", ""},
+		"edit too deep":              {approve(`{"command":`+strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000)+`}`, ""), "can't be read", ""},
+		"permissions not JSON":       {approve("", `[`), "can't be read", ""},
 		"permissions an object":      {approve("", `{}`), "list", ""},
-		"permission a text":          {approve("", `["Bash"]`), "Permission 1 is not an object", ""},
+		"permission a text":          {approve("", `["Bash"]`), "Permission rule 1 is not an object", ""},
 		"permission empty":           {approve("", `[{}]`), "not offered", ""},
-		"permission broader":         {rule("git:*", "allow", "session"), "Permission 1 was not offered", ""},
+		"permission broader":         {rule("git:*", "allow", "session"), "Permission rule 1 was not offered", ""},
 		"permission turned around":   {rule("git push:*", "deny", "session"), "not offered", ""},
 		"destination unknown":        {rule("git push:*", "allow", "policySettings"), "not offered", ""},
 		"destination cliArg":         {rule("git push:*", "allow", "cliArg"), "not offered", ""},
 		"destination null":           {approve("", `[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"git push:*"}],"behavior":"allow","destination":null}]`), "not offered", ""},
-		"second not offered":         {approve("", `[{"type":"setMode","mode":"plan","destination":"session"},{"type":"addRules"}]`), "Permission 2", ""},
+		"second not offered":         {approve("", `[{"type":"setMode","mode":"plan","destination":"session"},{"type":"addRules"}]`), "Permission rule 2", ""},
 		"bypass, though suggested":   {approve("", `[{"type":"setMode","mode":"bypassPermissions","destination":"session"}]`), "bypassed", ""},
 		"bypass behind a double key": {approve("", `[{"type":"setMode","mode":"plan","mode":"bypassPermissions","destination":"session"}]`), "there twice", ""},
 		"mode unknown":               {approve("", `[{"type":"setMode","mode":"auto","destination":"session"}]`), "not offered", ""},
 		"mode for good":              {approve("", `[{"type":"setMode","mode":"acceptEdits","destination":"userSettings"}]`), "not offered", ""},
 		"mode with more":             {approve("", `[{"type":"setMode","mode":"plan","destination":"session","rules":[]}]`), "not offered", ""},
-		"permissions too many":       {approve("", `[`+strings.Repeat(`{"type":"setMode","mode":"plan","destination":"session"},`, pending.MaxPermissions)+`{}]`), "at most 100", ""},
+		"permissions too many":       {approve("", `[`+strings.Repeat(`{"type":"setMode","mode":"plan","destination":"session"},`, pending.MaxPermissions)+`{}]`), "Up to 100", ""},
 		"permissions too large":      {approve("", `["`+strings.Repeat("x", pending.MaxPermissionsBytes)+`"]`), "larger than 1 MB", ""},
 	})
 	plain := bash("r1", "s1")
@@ -393,7 +394,7 @@ func TestApprovalsThatAreRefused(t *testing.T) {
 	odd := bash("r1", "s1")
 	odd.ToolInput = json.RawMessage(`[1]`)
 	checkInvalid(t, odd, map[string]invalidCase{
-		"an input that cannot be edited": {approve(`{"a":1}`, ""), "cannot be edited", ""},
+		"an input that cannot be edited": {approve(`{"a":1}`, ""), "can't be edited", ""},
 	})
 }
 

@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // approve takes one of the two approvals that a request needs. The first is noted
 // and leaves the request open; the second, of another person, resolves it.
 func (r *Registry) approve(ctx context.Context, row Request, s Submission, res Resolution) (Request, error) {
 	if res.Answer.UpdatedInput != nil || res.Answer.UpdatedPermissions != nil {
-		return row, &InvalidError{Sentence: "Two people must approve this, so it is approved as it was asked, and no rule goes with it."}
+		return row, problem.New("two_people_plain")
 	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // MaxChoices bounds the choices of one property of an elicitation: a list of
@@ -89,12 +91,12 @@ func ElicitationResult(r Request, a Answer) (action string, content json.RawMess
 func fitElicitation(r Request, a Answer) error {
 	e, err := readElicitation(r.ToolInput)
 	if err != nil {
-		return invalid("The questions could not be read, so they can only be declined.")
+		return problem.New("questions_unreadable")
 	}
 	for _, p := range e.properties {
 		if said, ok := a.response(p.question.ID); ok {
 			if _, fits := p.value(said); !fits {
-				return invalidFor(p.question, "%s takes %s.", name(p.question), p.takes())
+				return problem.For(p.question.ID, "question_value", "question", name(p.question), "expected", p.takes())
 			}
 		}
 	}

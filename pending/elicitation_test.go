@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -174,8 +175,8 @@ func TestAnswersThatDoNotFitTheSchemaAreRefused(t *testing.T) {
 				s.Responses = append(s.Responses, response)
 			}
 			_, err := pending.Normalise(r, s)
-			var invalid *pending.InvalidError
-			if !errors.As(err, &invalid) || invalid.QuestionID != wrong.ID || !strings.HasSuffix(invalid.Sentence, ".") {
+			var invalid *problem.Error
+			if !errors.As(err, &invalid) || invalid.Field != wrong.ID || !strings.HasSuffix(invalid.Message, ".") {
 				t.Errorf("got %#v, want a sentence about %s", err, wrong.ID)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/pending/pendingtest"
 )
@@ -35,8 +36,8 @@ func TestExtendedDeadlineIsWaitedFor(t *testing.T) {
 				t.Fatalf("extended to %s, %v; want %d minutes", to.Sub(begin), err, want)
 			}
 		}
-		var invalid *pending.InvalidError
-		if _, err := n.Extend(t.Context(), "r1", 5*time.Minute); !errors.As(err, &invalid) || invalid.Sentence == "" {
+		var invalid *problem.Error
+		if _, err := n.Extend(t.Context(), "r1", 5*time.Minute); !errors.As(err, &invalid) || invalid.Message == "" {
 			t.Fatalf("beyond the limit: %v", err)
 		}
 		row, err := a.result()
@@ -55,7 +56,7 @@ func TestWhatHasNoDeadlineCannotBeExtended(t *testing.T) {
 		n := newNode(pendingtest.NewStore())
 		a := n.ask(t.Context(), questions("r1", "s1", pending.Question{Question: "Which?"}))
 		synctest.Wait()
-		if _, err := n.Extend(t.Context(), "r1", time.Minute); !errors.Is(err, pending.ErrInvalid) {
+		if _, err := n.Extend(t.Context(), "r1", time.Minute); !errors.Is(err, problem.CannotExtend) {
 			t.Fatalf("extended: %v", err)
 		}
 		if _, err := n.Extend(t.Context(), "r2", time.Minute); !errors.Is(err, pending.ErrNotFound) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -42,8 +43,8 @@ func FuzzNormalise(f *testing.F) {
 		s.RequestType = r.RequestType
 		a, err := pending.Normalise(r, s)
 		if err != nil {
-			var invalid *pending.InvalidError
-			if !errors.As(err, &invalid) || invalid.Sentence == "" || !utf8.ValidString(invalid.Sentence) || strings.ContainsAny(invalid.Sentence, "\r\n\u2028\u2029") {
+			var invalid *problem.Error
+			if !errors.As(err, &invalid) || invalid.Message == "" || !utf8.ValidString(invalid.Message) || strings.ContainsAny(invalid.Message, "\r\n\u2028\u2029") {
 				t.Fatalf("not a sentence: %T %q", err, err)
 			}
 			return

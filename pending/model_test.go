@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/pending/pendingtest"
 )
@@ -467,7 +468,7 @@ func (m *model) extend(t *rapid.T) {
 	case r.status.Final():
 		m.want(t, err, pending.ErrNotOpen)
 	case r.expiresAt.IsZero() || by <= 0:
-		m.want(t, err, pending.ErrInvalid)
+		m.want(t, err, problem.CannotExtend)
 	default:
 		m.want(t, err, nil)
 		r.expiresAt = r.expiresAt.Add(by)

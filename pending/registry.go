@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 const (
@@ -270,7 +272,7 @@ func (r *Registry) Carry(ctx context.Context, req Request, from string) (settled
 //     [ErrTakenBack] for one that was taken back,
 //   - [ErrNotFound] for an unknown request as for one of another session,
 //   - [ErrStale] when the answer was given to another input,
-//   - an [InvalidError] when it does not fit the question.
+//   - a [problem.Error] that is [ErrInvalid] when it does not fit the question.
 //
 // After any other error it is unknown whether the answer was stored; the same
 // command may be repeated.
@@ -302,7 +304,7 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 		return row, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrStale)
 	}
 	if s.Actor.UserID == "" {
-		return row, &InvalidError{Sentence: "Only a signed-in person can answer."}
+		return row, problem.New("answer_needs_person")
 	}
 	answer, err := Normalise(row, s)
 	if err != nil {
@@ -372,7 +374,7 @@ var errOutran = errors.New("the request was changed meanwhile")
 // Extend moves the deadline of a request by a time, at most to [MaxWait] after
 // its creation, and returns the new one. Who waits for the request waits as long.
 // A resolved request gives a [NotOpenError], one whose deadline cannot be moved an
-// [InvalidError].
+// [problem.Error] that is [problem.CannotExtend].
 func (r *Registry) Extend(ctx context.Context, requestID string, by time.Duration) (time.Time, error) {
 	row, err := r.store.Request(ctx, requestID)
 	if err != nil {
@@ -386,9 +388,9 @@ func (r *Registry) Extend(ctx context.Context, requestID string, by time.Duratio
 	case row.Status.Final():
 		return time.Time{}, &NotOpenError{Request: row}
 	case row.ExpiresAt.IsZero():
-		return time.Time{}, &InvalidError{Sentence: "This question has no deadline."}
+		return time.Time{}, problem.New("no_deadline")
 	case !to.After(row.ExpiresAt):
-		return row.ExpiresAt, &InvalidError{Sentence: "This question cannot wait any longer."}
+		return row.ExpiresAt, problem.New("deadline_at_maximum")
 	}
 	now, extended, err := r.store.ExtendRequest(ctx, requestID, to)
 	if extended || err != nil {

@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // Errors of this package. Doors map them to wire codes; ErrNotOpen and
-// ErrInvalid come with details, see [NotOpenError] and [InvalidError].
+// ErrInvalid come with details, see [NotOpenError] and [problem.Error].
 var (
-	ErrNotFound = errors.New("no such request")
-	ErrNotOpen  = errors.New("request is no longer open")
-	ErrInvalid  = errors.New("answer does not fit the question")
+	ErrNotFound       = errors.New("no such request")
+	ErrNotOpen        = errors.New("request is no longer open")
+	ErrInvalid  error = problem.InvalidAnswer // the answer does not fit the question
 	// ErrAnotherNeeded: this person has approved, and another must, too.
 	ErrAnotherNeeded = errors.New("another person must approve it, too")
 	// ErrNotApproved: there is no approval of this person to take back.
@@ -44,16 +46,6 @@ type HeldError struct{ Held Held }
 func (e *HeldError) Error() string {
 	return "an answer is held until " + e.Held.Until.Format(time.RFC3339Nano)
 }
-
-// InvalidError says in one sentence what is wrong with an answer, for the
-// person who gave it. It is an [ErrInvalid].
-type InvalidError struct {
-	QuestionID string // "" when no single question is to blame
-	Sentence   string
-}
-
-func (e *InvalidError) Error() string        { return e.Sentence }
-func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 
 // Store remembers requests. Both engines pass the contract of store/storetest.
 type Store interface {

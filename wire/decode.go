@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"reflect"
@@ -11,68 +10,56 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
-
-// sentence is an error whose text is shown to the person who caused it.
-type sentence string
-
-func (s sentence) Error() string { return string(s) }
-
-func sentencef(format string, args ...any) error { return sentence(fmt.Sprintf(format, args...)) }
 
 // maxDepth is how deeply a body from a client may nest. What people send is
 // flat; a tool input that was edited is the deepest thing there is.
 const maxDepth = 32
 
-// FieldError refuses a message for one of its fields.
-type FieldError struct{ Field, Sentence string }
-
-func (e *FieldError) Error() string { return e.Sentence }
-
-func missing(field string) error {
-	return &FieldError{Field: field, Sentence: fmt.Sprintf("The field %q is missing.", clip(field))}
-}
+func missing(field string) error { return problem.For(field, "field_missing", "name", clip(field)) }
 
 // Decode reads one JSON object into the struct that dst points to. Unlike
 // encoding/json it refuses unknown fields, fields spelled in another case,
 // repeated fields at any depth, missing fields and null for them, null in lists and
 // maps, deep nesting, invalid UTF-8 and anything after the object: two readers of
 // one message must never understand two things. absent names fields of the object
-// that may be missing nevertheless. The error is a sentence for the sender, a
-// [FieldError] where a field is missing.
+// that may be missing nevertheless. The error is a [problem.Error], with
+// the field where one is missing.
 func Decode(data []byte, dst any, absent ...string) error {
 	if !utf8.Valid(data) {
-		return sentence("The body is not valid UTF-8.")
+		return problem.New("body_not_utf8")
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	tok, err := dec.Token()
 	if err != nil {
-		return syntaxSentence(err)
+		return syntaxError(err)
 	}
 	if tok != json.Delim('{') {
-		return sentence("The body must be a JSON object.")
+		return problem.New("body_not_object")
 	}
 	if err := walkObject(dec, reflect.TypeOf(dst).Elem(), "", 1, absent...); err != nil {
 		return err
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return sentence("There is something after the JSON object.")
+		return problem.New("body_trailing")
 	}
 	if err := json.Unmarshal(data, dst); err != nil {
 		if t, ok := err.(*json.UnmarshalTypeError); ok {
-			return sentencef("The field %q must not be a %s.", t.Field, t.Value)
+			return problem.New("field_type", "name", t.Field, "type", t.Value)
 		}
-		return syntaxSentence(err)
+		return syntaxError(err)
 	}
 	return nil
 }
 
-func syntaxSentence(err error) error {
+func syntaxError(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return sentence("The JSON ends too early.")
+		return problem.New("body_truncated")
 	}
-	return sentence("The body is not valid JSON.")
+	return problem.New("body_not_json")
 }
 
 // walkObject reads the rest of an object whose '{' was taken. t is the Go type
@@ -84,12 +71,12 @@ func walkObject(dec *json.Decoder, t reflect.Type, path string, depth int, absen
 	for dec.More() {
 		tok, err := dec.Token()
 		if err != nil {
-			return syntaxSentence(err)
+			return syntaxError(err)
 		}
 		name := tok.(string) // the decoder allows nothing else as a key
 		where := strings.TrimPrefix(path+"."+name, ".")
 		if seen[name] {
-			return sentencef("The field %q is there twice.", clip(where))
+			return problem.New("field_twice", "name", clip(where))
 		}
 		seen[name] = true
 		var below reflect.Type
@@ -97,7 +84,7 @@ func walkObject(dec *json.Decoder, t reflect.Type, path string, depth int, absen
 		case fields != nil:
 			f, ok := fields[name]
 			if !ok {
-				return sentencef("The field %q is not known here.", clip(where))
+				return problem.New("field_unknown", "name", clip(where))
 			}
 			below = f.Type
 		case t != nil && t.Kind() == reflect.Map:
@@ -108,12 +95,12 @@ func walkObject(dec *json.Decoder, t reflect.Type, path string, depth int, absen
 		case err != nil:
 			return err
 		case null && fields == nil && !nullable(below):
-			return sentencef("The field %q must not be null.", clip(where))
+			return problem.New("field_null", "name", clip(where))
 		}
 		said[name] = !null || nullable(below)
 	}
 	if _, err := dec.Token(); err != nil {
-		return syntaxSentence(err)
+		return syntaxError(err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if fields[name].required && !said[name] && !slices.Contains(absent, name) {
@@ -132,7 +119,7 @@ func nullable(t reflect.Type) bool {
 func walkValue(dec *json.Decoder, t reflect.Type, path string, depth int) (null bool, err error) {
 	tok, err := dec.Token()
 	if err != nil {
-		return false, syntaxSentence(err)
+		return false, syntaxError(err)
 	}
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -142,7 +129,7 @@ func walkValue(dec *json.Decoder, t reflect.Type, path string, depth int) (null 
 	}
 	if tok == json.Delim('{') || tok == json.Delim('[') {
 		if depth == maxDepth {
-			return false, sentencef("The JSON is nested more than %d levels deep.", maxDepth)
+			return false, problem.New("body_too_deep", "max", maxDepth)
 		}
 	}
 	switch tok {
@@ -150,7 +137,7 @@ func walkValue(dec *json.Decoder, t reflect.Type, path string, depth int) (null 
 		return false, walkObject(dec, t, path, depth+1)
 	case json.Delim('['):
 		if t == byteList {
-			return false, sentencef("The field %q must be a text in base64.", clip(path))
+			return false, problem.New("field_base64", "name", clip(path))
 		}
 		var below reflect.Type
 		if t != nil && t.Kind() == reflect.Slice {
@@ -162,11 +149,11 @@ func walkValue(dec *json.Decoder, t reflect.Type, path string, depth int) (null 
 			case err != nil:
 				return false, err
 			case null && !nullable(below):
-				return false, sentencef("The field %q must not hold null.", clip(path))
+				return false, problem.New("field_holds_null", "name", clip(path))
 			}
 		}
 		if _, err := dec.Token(); err != nil {
-			return false, syntaxSentence(err)
+			return false, syntaxError(err)
 		}
 	}
 	return tok == nil, nil

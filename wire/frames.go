@@ -335,11 +335,13 @@ type Ack struct {
 	HeldUntil *float64   `json:"held_until,omitempty"` // of the answer that is held
 }
 
-// ErrorBody is a refusal: a code for programs, a sentence for people.
+// ErrorBody is a refusal: a code and a reason for programs, a sentence for people.
 type ErrorBody struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Field   string `json:"field,omitempty"` // of the command or body that is to blame
+	Code    string         `json:"code"`                                                             // the class of the error
+	Message string         `json:"message"`                                                          // in English
+	Field   string         `json:"field,omitempty"`                                                  // of the command or body that is to blame
+	Reason  string         `json:"reason,omitempty"`                                                 // the exact error; see docs/integrating/errors.md
+	Params  map[string]any `json:"params,omitempty" ts:"Record<string, string | number | string[]>"` // values in the message, by name
 	// FolderTrust comes with folder_untrusted.
 	FolderTrust *FolderTrust `json:"folder_trust,omitempty"`
 }

@@ -87,7 +87,7 @@ func (s *schema) document() object {
 // tolerated.
 func (s *schema) of(typ reflect.Type, open bool) object {
 	switch {
-	case typ == reflect.TypeFor[json.RawMessage]():
+	case typ == reflect.TypeFor[json.RawMessage](), typ == reflect.TypeFor[any]():
 		return object{}
 	case typ == reflect.TypeFor[wire.Item]():
 		return s.item()

@@ -2,12 +2,13 @@ package wire
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"sync"
 
 	validator "github.com/go-playground/validator/v10"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // shapes checks the validate tags; what an answer or an order means is checked
@@ -24,8 +25,8 @@ var shapes = sync.OnceValue(func() *validator.Validate {
 // withoutHeads removes the names of the embedded heads of commands from a path.
 var withoutHeads = strings.NewReplacer("SessionHead.", "", "RequestHead.", "", "Head.", "", "FolderConsent.", "")
 
-// CheckShape validates a decoded body against its tags. It returns a [FieldError]
-// for the first field that does not fit.
+// CheckShape validates a decoded body against its tags. It returns a
+// [problem.Error] for the first field that does not fit.
 func CheckShape(v any) error {
 	err := shapes().Struct(v)
 	var faults validator.ValidationErrors
@@ -38,25 +39,27 @@ func CheckShape(v any) error {
 		field = below
 	}
 	field = withoutHeads.Replace(field)
-	sentence := fmt.Sprintf("The field %q is not right.", field)
+	refuse := func(reason string, params ...any) error {
+		return problem.For(field, reason, append(params, "name", field)...)
+	}
 	switch f.Tag() {
 	case "required", "required_without", "required_without_all", "required_with":
-		sentence = fmt.Sprintf("The field %q is missing.", field)
+		return refuse("field_missing")
 	case "excluded_with", "excluded_without":
-		sentence = fmt.Sprintf("The field %q does not go with the others.", field)
+		return refuse("field_conflict")
 	case "max":
-		sentence = fmt.Sprintf("The field %q is too long.", field)
 		if k := f.Kind(); k == reflect.Float64 || k == reflect.Int64 {
-			sentence = fmt.Sprintf("The field %q is too large.", field)
+			return refuse("field_too_large")
 		}
+		return refuse("field_too_long")
 	case "min":
-		sentence = fmt.Sprintf("The field %q is too small.", field)
+		return refuse("field_too_small")
 	case "oneof":
-		sentence = fmt.Sprintf("The field %q must be one of: %s.", field, strings.ReplaceAll(f.Param(), " ", ", "))
+		return refuse("field_one_of", "values", strings.ReplaceAll(f.Param(), " ", ", "))
 	case "uuid":
-		sentence = fmt.Sprintf("The field %q must be a UUID.", field)
+		return refuse("field_uuid")
 	case "eq":
-		sentence = fmt.Sprintf("The field %q must be %q.", field, f.Param())
+		return refuse("field_equal", "value", f.Param())
 	}
-	return &FieldError{Field: field, Sentence: sentence}
+	return refuse("field_invalid")
 }

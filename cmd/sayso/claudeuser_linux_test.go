@@ -320,7 +320,7 @@ func TestTheServerReadsAsClaudesUser(t *testing.T) {
 		t.Errorf("a folder of root: %s", got)
 	}
 	var refused struct{ Error struct{ Message string } }
-	if got := s.status("POST", "/api/sessions", map[string]any{"cwd": h.work + "/roots", "prompt": "x"}, &refused); got != 400 || !strings.Contains(refused.Error.Message, "may not enter") {
+	if got := s.status("POST", "/api/sessions", map[string]any{"cwd": h.work + "/roots", "prompt": "x"}, &refused); got != 400 || !strings.Contains(refused.Error.Message, "can't enter") {
 		t.Errorf("%d %+v", got, refused)
 	}
 	var grants any

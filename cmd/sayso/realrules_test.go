@@ -137,7 +137,7 @@ func TestRealClaudeAsksForWhatAProjectKeeps(t *testing.T) {
 		}
 		for _, body := range []map[string]any{{"permission_mode": "acceptEdits"}, {"allowed_tools": []string{"Edit(/**)"}}} {
 			body["cwd"], body["prompt"], body["trust"] = h.work, "x", seen.Error.FolderTrust.Digest
-			const want = "A rule of ops says who may approve changes of files (Write deploy/**: two people), so Claude asks each time. Choose the mode that asks, and allow nothing beforehand."
+			const want = "A rule of ops restricts who can approve this (Write deploy/**). Choose a permission mode that asks, and allow nothing in advance."
 			if status := s.status("POST", "/api/sessions", body, &refused); status != 403 || refused.Error.Code != "forbidden" || refused.Error.Message != want {
 				t.Errorf("%v: got %d %+v", body, status, refused)
 			}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
-	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -116,7 +116,7 @@ func (rs *runtimeSettings) Change(ctx context.Context, name, value string, by ac
 		trial := rs.base
 		rs.mu.Unlock()
 		if err := row.parse(&trial, value); err != nil {
-			return &orchestrator.InvalidError{Field: name, Sentence: fmt.Sprintf("%s: %v.", row.screen.title, err)}
+			return problem.For(name, "setting_invalid", "setting", row.screen.title, "detail", err.Error())
 		}
 		one := account.Setting{Name: name, Value: value, ChangedBy: by.User.Name, ChangedAt: time.Now()}
 		body, err := json.Marshal(map[string]any{

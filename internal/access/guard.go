@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -87,7 +88,7 @@ func (g *Guard) Request(ctx context.Context, who account.Identity, action projec
 }
 
 // Start checks the start of a session in a folder, with all symlinks resolved. The
-// error is a [project.ForbiddenError] when it is not allowed.
+// error is a [problem.Error] when it is not allowed.
 func (g *Guard) Start(ctx context.Context, who account.Identity, folder, mode string, tools []string) error {
 	book, err := g.Book(ctx)
 	if err != nil {
@@ -96,7 +97,7 @@ func (g *Guard) Start(ctx context.Context, who account.Identity, folder, mode st
 	in := project.Place{ProjectID: book.Of(folder)}
 	err = book.May(Person(who), project.Start, in)
 	if errors.Is(err, project.ErrHidden) {
-		return &project.ForbiddenError{Sentence: "You may not start sessions in this folder."}
+		return problem.New("start_not_allowed")
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // Whatever Ada gives Bob to come in with, she may be who comes: for a day, or with a
@@ -147,8 +148,8 @@ func TestNamesThatCannotBeMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ada", "ＡＤＡ", "𝐀da", "A\u0434a", "\u0410da", "Αda"} {
-		if _, err := d.CreateUser(t.Context(), name, account.Member, ""); !errors.Is(err, account.ErrInvalid) {
-			t.Errorf("a user %q beside Ada: got %v, want ErrInvalid", name, err)
+		if _, err := d.CreateUser(t.Context(), name, account.Member, ""); !errors.Is(err, problem.Invalid) {
+			t.Errorf("a user %q beside Ada: got %v, want problem.Invalid", name, err)
 		}
 	}
 	for _, name := range []string{"Алиса", "Ελένη", "李雷", "Ada Lovelace", "O'Brien", "zoë"} {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // How long credentials live. An API token lives as long as its maker said.
@@ -311,7 +313,7 @@ func (d *Directory) CreateOwnToken(ctx context.Context, who Identity, name strin
 		return Identity{}, "", err
 	}
 	if scope != "" && !who.User.Role.AtLeast(scope) {
-		return Identity{}, "", &InvalidError{Field: "scope", Sentence: "A token cannot do more than its maker."}
+		return Identity{}, "", problem.For("scope", "token_role")
 	}
 	if scope == "" {
 		scope = who.Credential.Role
@@ -330,10 +332,10 @@ func (d *Directory) CreateOwnToken(ctx context.Context, who Identity, name strin
 func tokenName(name string) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" {
-		return "", &InvalidError{Field: "name", Sentence: "Give the token a name."}
+		return "", problem.For("name", "token_name_missing")
 	}
 	if name == bootstrapName {
-		return "", &InvalidError{Field: "name", Sentence: "This name is kept for the token of the server's settings. Choose another one."}
+		return "", problem.For("name", "token_name_reserved")
 	}
 	return name, nil
 }
@@ -350,7 +352,7 @@ func (d *Directory) CreateToken(ctx context.Context, maker User, name string, ro
 	owner := maker
 	if role != "" {
 		if !maker.Role.AtLeast(role) {
-			return Identity{}, "", &InvalidError{Field: "role", Sentence: "You cannot give a role above your own."}
+			return Identity{}, "", problem.For("role", "role_above_own")
 		}
 		users, err := d.store.Users(ctx)
 		if err != nil {
@@ -391,7 +393,7 @@ func (d *Directory) tokenMade(ctx context.Context, t Identity) error {
 }
 
 func nameTaken() error {
-	return &InvalidError{Field: "name", Sentence: "There is a user of that name already. Choose another one."}
+	return problem.For("name", "user_name_taken")
 }
 
 // Tokens lists all API tokens with their users.
@@ -517,17 +519,3 @@ func refused(what string, err error) error {
 	}
 	return fmt.Errorf("account: %s: %w", what, err)
 }
-
-// ErrInvalid: a request to the directory cannot be carried out as given; see
-// [InvalidError].
-var ErrInvalid = errors.New("account request cannot be carried out as given")
-
-// InvalidError says in one sentence what is wrong, for the person who asked. It
-// is an [ErrInvalid].
-type InvalidError struct {
-	Field    string
-	Sentence string
-}
-
-func (e *InvalidError) Error() string        { return e.Sentence }
-func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 func TestRoles(t *testing.T) {
@@ -291,8 +292,8 @@ func TestTokens(t *testing.T) {
 		{other.User, "x", account.Member, "role"},
 	} {
 		_, _, err := d.CreateToken(t.Context(), row.maker, row.name, row.role, 0)
-		var invalid *account.InvalidError
-		if !errors.As(err, &invalid) || !errors.Is(err, account.ErrInvalid) || invalid.Field != row.field || invalid.Error() == "" {
+		var invalid *problem.Error
+		if !errors.As(err, &invalid) || !errors.Is(err, problem.Invalid) || invalid.Field != row.field || invalid.Error() == "" {
 			t.Errorf("token %q of role %q: got %v, want the field %s refused", row.name, row.role, err, row.field)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // ErrNoRole: an identity provider vouches for a person, and none of what it says
@@ -129,7 +131,7 @@ func (d *Directory) Link(ctx context.Context, who Identity, v Vouched) (Link, er
 	}
 	for _, l := range have {
 		if l.Issuer == v.Issuer {
-			return Link{}, &InvalidError{Sentence: "You are linked there already. Unlink that first."}
+			return Link{}, problem.New("already_linked")
 		}
 	}
 	l := Link{Issuer: v.Issuer, Subject: v.Subject, UserID: who.User.UserID, CreatedAt: time.Now(), ByHand: true, CreatedBy: who.maker()}
@@ -138,7 +140,7 @@ func (d *Directory) Link(ctx context.Context, who Identity, v Vouched) (Link, er
 		err = d.store.AddLink(ctx, l, body)
 	}
 	if errors.Is(err, ErrExists) {
-		return Link{}, &InvalidError{Sentence: "Somebody here signs in with this identity already, so it cannot be yours too."}
+		return Link{}, problem.New("identity_taken")
 	}
 	if err != nil {
 		return Link{}, fmt.Errorf("account: link: %w", err)
@@ -158,7 +160,7 @@ func (d *Directory) Unlink(ctx context.Context, who Identity, linkID string) err
 			continue
 		}
 		if !l.ByHand {
-			return &InvalidError{Sentence: "This account came from there, and its role does. It cannot be unlinked."}
+			return problem.New("cannot_unlink")
 		}
 		if len(have) == 1 {
 			if err := d.keepsAWay(ctx, who.User.UserID, 0); err != nil {
@@ -187,7 +189,7 @@ func (d *Directory) keepsAWay(ctx context.Context, userID string, going int) err
 	}
 	keys, err := d.Passkeys(ctx, userID)
 	if err == nil && len(keys) <= going {
-		err = &InvalidError{Sentence: "This is your only way to sign in. Make another one first: a password or a passkey."}
+		err = problem.New("last_sign_in_way")
 	}
 	return err
 }

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // Limits of passkeys.
@@ -55,7 +57,7 @@ type PasskeyStore interface {
 
 // ProveOwner reports whether a person may add a way to sign in: they know their
 // password or, without one, have signed in just now. ErrRefused when they do not;
-// an [InvalidError] when the sign-in is too old.
+// a [problem.Error] when the sign-in is too old.
 func (d *Directory) ProveOwner(ctx context.Context, who Identity, password string) error {
 	stored, err := d.store.Password(ctx, who.User.UserID)
 	if err != nil {
@@ -66,7 +68,7 @@ func (d *Directory) ProveOwner(ctx context.Context, who Identity, password strin
 			return err
 		}
 		if time.Since(who.Credential.CreatedAt) > FreshSignIn {
-			return &InvalidError{Sentence: "For this your sign-in must be fresh. Sign out, sign in again, and come back here."}
+			return problem.New("sign_in_too_old")
 		}
 		return nil
 	}
@@ -93,7 +95,7 @@ func (d *Directory) notByToken(ctx context.Context, who Identity) error {
 	}
 	links, err := d.Links(ctx, who.User.UserID)
 	if err == nil && len(keys)+len(links) > 0 {
-		err = &InvalidError{Sentence: "For this, sign in without a token: with your passkey or at your identity provider."}
+		err = problem.New("sign_in_without_token")
 	}
 	return err
 }
@@ -118,11 +120,11 @@ func (d *Directory) AddPasskey(ctx context.Context, who Identity, name string, p
 		return Passkey{}, err
 	}
 	if len(have) >= maxPasskeys {
-		return Passkey{}, &InvalidError{Field: "name", Sentence: fmt.Sprintf("You have %d passkeys, which is the most. Remove one first.", maxPasskeys)}
+		return Passkey{}, problem.For("name", "too_many_passkeys", "max", maxPasskeys)
 	}
 	err = d.store.AddPasskey(ctx, p)
 	if errors.Is(err, ErrExists) {
-		return Passkey{}, &InvalidError{Sentence: "This passkey is here already."}
+		return Passkey{}, problem.New("passkey_exists")
 	}
 	if err != nil {
 		return Passkey{}, fmt.Errorf("account: add passkey: %w", err)
@@ -135,7 +137,7 @@ func named(p Passkey, who Identity, name string) (Passkey, error) {
 	name = strings.TrimSpace(name)
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
-		return Passkey{}, &InvalidError{Field: "name", Sentence: fmt.Sprintf("Give the passkey a name of 1 to %d bytes.", maxName)}
+		return Passkey{}, problem.For("name", "passkey_name", "max", maxName)
 	}
 	p.PasskeyID, p.UserID, p.Name, p.CreatedAt, p.CreatedBy = uuid.NewString(), who.User.UserID, name, time.Now(), who.maker()
 	return p, nil

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // Lengths of a password, the least in characters and the most in bytes.
@@ -97,16 +99,15 @@ func (d *Directory) derive(ctx context.Context, password string, salt []byte, ti
 
 // validPassword says what is wrong with a new password of a user.
 func validPassword(name, password string) error {
-	wrong := func(sentence string) error { return &InvalidError{Field: "password", Sentence: sentence} }
 	switch {
 	case !utf8.ValidString(password):
-		return wrong("The password is not valid text.")
+		return problem.For("password", "password_not_text")
 	case utf8.RuneCountInString(password) < MinPassword:
-		return wrong(fmt.Sprintf("A password needs at least %d characters. A few words that belong to nobody's life are good.", MinPassword))
+		return problem.For("password", "password_too_short", "min", MinPassword)
 	case len(password) > MaxPassword:
-		return wrong(fmt.Sprintf("A password has at most %d bytes.", MaxPassword))
+		return problem.For("password", "password_too_long", "max", MaxPassword)
 	case strings.EqualFold(password, name), strings.Count(password, password[:1]) == len(password):
-		return wrong("This password is the first that anybody would try. Choose another one.")
+		return problem.For("password", "password_too_easy")
 	}
 	return nil
 }

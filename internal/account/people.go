@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"golang.org/x/text/secure/precis"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // maxName is the length of a user's name in bytes.
@@ -139,7 +141,7 @@ func (d *Directory) setUp(ctx context.Context, who Identity, c UserChange) (User
 }
 
 // MaySetUp returns the name as it is stored, when who asks can become the first
-// admin under it; else ErrChanged or an [InvalidError].
+// admin under it; else ErrChanged or a [problem.Error].
 func (d *Directory) MaySetUp(ctx context.Context, who Identity, name string) (string, error) {
 	unclaimed, err := d.Unclaimed(ctx)
 	if err != nil {
@@ -257,7 +259,7 @@ func (d *Directory) CreateUser(ctx context.Context, name string, role Role, pass
 		return User{}, err
 	}
 	if rank[role] == 0 {
-		return User{}, &InvalidError{Field: "role", Sentence: "A role is viewer, member or admin."}
+		return User{}, problem.For("role", "role_unknown")
 	}
 	if password != "" {
 		if err := validPassword(name, password); err != nil {
@@ -281,7 +283,7 @@ func (d *Directory) CreateUser(ctx context.Context, name string, role Role, pass
 // SetRole changes what a user may do, also on their open connections.
 func (d *Directory) SetRole(ctx context.Context, userID string, role Role) error {
 	if rank[role] == 0 {
-		return &InvalidError{Field: "role", Sentence: "A role is viewer, member or admin."}
+		return problem.For("role", "role_unknown")
 	}
 	u, err := d.change(ctx, userID, UserChange{Role: &role})
 	if err == nil {
@@ -310,7 +312,7 @@ func (d *Directory) change(ctx context.Context, userID string, c UserChange) (Us
 	case errors.Is(err, ErrExists):
 		return User{}, nameTaken()
 	case errors.Is(err, ErrLastAdmin):
-		return User{}, &InvalidError{Field: "role", Sentence: "This is the last admin. Make somebody else an admin first."}
+		return User{}, problem.For("role", "last_admin")
 	case err != nil:
 		return User{}, fmt.Errorf("account: change user: %w", err)
 	}
@@ -323,10 +325,10 @@ func (d *Directory) validName(ctx context.Context, name, except string) (string,
 	name = strings.TrimSpace(name)
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
-		return "", &InvalidError{Field: "name", Sentence: fmt.Sprintf("A name has 1 to %d bytes of letters, digits, spaces and signs.", maxName)}
+		return "", problem.For("name", "user_name_invalid", "max", maxName)
 	}
 	if _, err := precis.Nickname.CompareKey(name); err != nil || mixesScripts(name) {
-		return "", &InvalidError{Field: "name", Sentence: "This name mixes alphabets or has characters that cannot be told apart from others. Choose another one."}
+		return "", problem.For("name", "user_name_confusing")
 	}
 	users, err := d.Users(ctx)
 	if err != nil {

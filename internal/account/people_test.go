@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 const goodPassword = "four words of mine"
@@ -70,7 +71,7 @@ func TestInvalidUsers(t *testing.T) {
 		{"Ada", strings.Repeat("ab", 10) + "\xff", account.Member, "password"},
 	} {
 		_, err := d.CreateUser(t.Context(), row.name, row.role, row.password)
-		var invalid *account.InvalidError
+		var invalid *problem.Error
 		if !errors.As(err, &invalid) || invalid.Field != row.field {
 			t.Errorf("%+v: got %v, want the field %s refused", row, err, row.field)
 		}
@@ -167,8 +168,8 @@ func TestChangeOfPasswordEndsOtherSignIns(t *testing.T) {
 	if err := d.ChangePassword(t.Context(), ids[0], "wrong", next); !errors.Is(err, account.ErrRefused) {
 		t.Fatalf("with a wrong password: got %v, want ErrRefused", err)
 	}
-	if err := d.ChangePassword(t.Context(), ids[0], goodPassword, "short"); !errors.Is(err, account.ErrInvalid) {
-		t.Fatalf("to a short one: got %v, want ErrInvalid", err)
+	if err := d.ChangePassword(t.Context(), ids[0], goodPassword, "short"); !errors.Is(err, problem.Invalid) {
+		t.Fatalf("to a short one: got %v, want problem.Invalid", err)
 	}
 	if err := d.ChangePassword(t.Context(), ids[0], goodPassword, next); err != nil {
 		t.Fatal(err)
@@ -236,8 +237,8 @@ func TestScope(t *testing.T) {
 	if id, err := d.Identify(t.Context(), account.Cookie, cookie); err != nil || id.User.Role != account.Viewer {
 		t.Errorf("a cookie of the token: got %+v, %v, want a viewer", id.User, err)
 	}
-	if _, _, err := d.CreateOwnToken(t.Context(), token, "more", account.Member, 0); !errors.Is(err, account.ErrInvalid) {
-		t.Errorf("a token above its maker: got %v, want ErrInvalid", err)
+	if _, _, err := d.CreateOwnToken(t.Context(), token, "more", account.Member, 0); !errors.Is(err, problem.Invalid) {
+		t.Errorf("a token above its maker: got %v, want problem.Invalid", err)
 	}
 	_, secret, err = d.CreateOwnToken(t.Context(), token, "same", "", 0)
 	if err != nil {

@@ -20,11 +20,6 @@ var (
 	ErrRefused = errors.New("the alert was refused")
 )
 
-// InvalidError says in a sentence what a person gave wrong.
-type InvalidError struct{ Field, Sentence string }
-
-func (e *InvalidError) Error() string { return e.Sentence }
-
 // Way says how a target is reached.
 type Way string
 

@@ -36,6 +36,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -680,7 +681,7 @@ func TestAddressesInside(t *testing.T) {
 		"https://[100::1]/", "https://192.88.99.1/", "https://203.0.113.1/", "https://255.255.255.255/", "https://[2606:4700::1%25eth0]/", "https://user:pw@example.org/", "ftp://example.org/", "example.org", "https:///x", "",
 	} {
 		_, err := a.Add(t.Context(), alert.Target{UserID: "ada", Way: alert.Ntfy, Address: alert.Address{URL: url}}, pending.Actor{UserID: "grace", Name: "Grace"})
-		var invalid *alert.InvalidError
+		var invalid *problem.Error
 		if !errors.As(err, &invalid) {
 			t.Errorf("%q: %v", url, err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/ssrf"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -37,6 +38,7 @@ const (
 	lastSends    = 3 * time.Second  // for what is under way when the server stops
 	remembered   = 7 * 24 * time.Hour
 	maxTargets   = 20 // of one person
+	minSecret    = 16 // bytes, of a webhook
 )
 
 // Person is somebody who may be told.
@@ -462,7 +464,7 @@ func (a *Alerter) settle(ctx context.Context, r result, now time.Time) {
 	}
 	var refused *refusedError
 	errors.As(r.err, &refused)
-	problem := ""
+	failure := ""
 	switch {
 	case r.err == nil:
 		d.State, d.SentAt = Sent, now
@@ -478,9 +480,9 @@ func (a *Alerter) settle(ctx context.Context, r result, now time.Time) {
 		d.State = Dropped // it is too old to take anything back
 	default:
 		d.SentAt = time.Time{}
-		problem = problemOf(r.err)
+		failure = failureOf(r.err)
 		pause := min(firstPause<<(d.Attempts-1), longestPause)
-		var invalid *InvalidError
+		var invalid *problem.Error
 		if refused != nil && refused.final() || errors.As(r.err, &invalid) || errors.Is(r.err, ssrf.ErrPrivate) || d.Attempts >= mostAttempts {
 			d.State = Failed
 		} else if refused != nil {
@@ -497,22 +499,22 @@ func (a *Alerter) settle(ctx context.Context, r result, now time.Time) {
 	if r.err == nil {
 		sentAt = now
 	}
-	if err := a.o.Store.MarkTarget(ctx, d.TargetID, sentAt, problem); err != nil && !errors.Is(err, ErrNotFound) {
+	if err := a.o.Store.MarkTarget(ctx, d.TargetID, sentAt, failure); err != nil && !errors.Is(err, ErrNotFound) {
 		a.o.Log.WarnContext(ctx, "cannot note what became of an alert", "error", err)
 	}
 }
 
-// problemOf is a sentence for people, without the address.
-func problemOf(err error) string {
+// failureOf is a sentence for people, without the address.
+func failureOf(err error) string {
 	var refused *refusedError
-	var invalid *InvalidError
+	var invalid *problem.Error
 	switch {
 	case errors.As(err, &refused):
 		return fmt.Sprintf("It answered %d %s.", refused.status, http.StatusText(refused.status))
 	case errors.As(err, &invalid):
-		return invalid.Sentence
+		return invalid.Message
 	case errors.Is(err, ssrf.ErrPrivate):
-		return "The address leads to this machine or a private network. The settings of the server can allow that."
+		return problem.New("url_private").Message
 	case errors.Is(err, context.DeadlineExceeded):
 		return "It did not answer in time."
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // Choices are what a person wants to be told of, where and when. Those of the
@@ -41,33 +43,33 @@ func DefaultChoices() Choices {
 // maxMinutes is a day: whoever wants it later does not want it.
 const maxMinutes = 24 * 60
 
-// check returns an *InvalidError for choices that cannot be kept.
+// check returns a *[problem.Error] for choices that cannot be kept.
 func (c Choices) check() error {
 	for occasion, kinds := range c.Wanted {
 		if occasion != Waiting && occasion != Finished && occasion != Died {
-			return &InvalidError{"wanted", fmt.Sprintf("There is no occasion %q.", string(occasion))}
+			return problem.For("wanted", "alert_unknown", "occasion", string(occasion))
 		}
 		for _, k := range kinds {
 			if k != Push && k != Webhook && k != Ntfy {
-				return &InvalidError{"wanted", fmt.Sprintf("There is no way %q to be told.", string(k))}
+				return problem.For("wanted", "channel_unknown", "channel", string(k))
 			}
 		}
 	}
 	if c.RemindAfter < 0 || c.RemindAfter > maxMinutes {
-		return &InvalidError{"remind_after", "A reminder comes after 1 to 1440 minutes, or never."}
+		return problem.For("remind_after", "reminder_range")
 	}
 	if c.EscalateAfter < 0 || c.EscalateAfter > maxMinutes {
-		return &InvalidError{"escalate_after", "A request goes on to others after 1 to 1440 minutes, or never."}
+		return problem.For("escalate_after", "escalation_range")
 	}
 	if c.Quiet == (Quiet{}) {
 		return nil
 	}
 	if _, err := time.LoadLocation(c.Quiet.Zone); err != nil || c.Quiet.Zone == "" || c.Quiet.Zone == "Local" {
-		return &InvalidError{"quiet", "The time zone is not known. Give it as Europe/Berlin."}
+		return problem.For("quiet", "time_zone_unknown")
 	}
 	for _, at := range []string{c.Quiet.From, c.Quiet.To} {
 		if _, err := time.Parse("15:04", at); err != nil {
-			return &InvalidError{"quiet", "A time is given as 22:00."}
+			return problem.For("quiet", "quiet_hours_time")
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -67,18 +68,18 @@ func (a *Alerter) Add(ctx context.Context, t Target, by pending.Actor) (Target, 
 	case Push:
 		_, err := ecdh.P256().NewPublicKey(t.Address.P256DH)
 		if err != nil || len(t.Address.Auth) != 16 || t.UserID == "" {
-			return Target{}, &InvalidError{"keys", "These are no keys of a browser."}
+			return Target{}, problem.For("keys", "push_keys")
 		}
 	case Webhook:
-		if len(t.Address.Secret) < 16 {
-			return Target{}, &InvalidError{"secret", "The secret has at least 16 characters."}
+		if len(t.Address.Secret) < minSecret {
+			return Target{}, problem.For("secret", "secret_too_short", "min", minSecret)
 		}
 	case Ntfy:
 		if t.Address.Priority < 0 || t.Address.Priority > 5 {
-			return Target{}, &InvalidError{"priority", "The priority is from 1 to 5."}
+			return Target{}, problem.For("priority", "priority_range")
 		}
 	default:
-		return Target{}, &InvalidError{"way", "There is no such way to be told."}
+		return Target{}, problem.For("way", "channel_unknown", "channel", string(t.Way))
 	}
 	all, err := a.o.Store.Targets(ctx)
 	if err != nil {
@@ -108,7 +109,7 @@ func (a *Alerter) Add(ctx context.Context, t Target, by pending.Actor) (Target, 
 		}
 	}
 	if n >= maxTargets {
-		return Target{}, &InvalidError{"way", "You have as many places to be told at as there can be. Remove one first."}
+		return Target{}, problem.For("way", "too_many_channels")
 	}
 	var record []byte
 	if !again {
@@ -144,7 +145,7 @@ func (a *Alerter) Remove(ctx context.Context, userID, targetID string, by pendin
 
 // Test tells a person at one place that they can be told there. What went wrong
 // comes as a sentence, "" when it was taken.
-func (a *Alerter) Test(ctx context.Context, userID, targetID string) (problem string, err error) {
+func (a *Alerter) Test(ctx context.Context, userID, targetID string) (failure string, err error) {
 	t, err := a.own(ctx, userID, targetID)
 	if err != nil {
 		return "", err
@@ -164,9 +165,9 @@ func (a *Alerter) Test(ctx context.Context, userID, targetID string) (problem st
 		Message{Kind: "show", Tag: "test", Title: say.test, Body: say.testBody, Path: "/settings", Renotify: true})
 	sentAt := time.Now()
 	if failed != nil {
-		problem, sentAt = problemOf(failed), time.Time{}
+		failure, sentAt = failureOf(failed), time.Time{}
 	}
-	return problem, a.o.Store.MarkTarget(ctx, targetID, sentAt, problem)
+	return failure, a.o.Store.MarkTarget(ctx, targetID, sentAt, failure)
 }
 
 func (a *Alerter) own(ctx context.Context, userID, targetID string) (Target, error) {

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/ssrf"
 )
 
@@ -73,14 +74,14 @@ func checkURL(text string, private bool) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || len(text) > 2000 || u.User != nil || u.Fragment != "":
-		return &InvalidError{"url", "This is no address. Give one such as https://example.org/path."}
+		return problem.For("url", "url_invalid")
 	case u.Scheme != "https" && (u.Scheme != "http" || !private):
-		return &InvalidError{"url", "The address must begin with https://."}
+		return problem.For("url", "url_not_https")
 	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	ip, err := netip.ParseAddr(host)
 	if !private && (err == nil && !ssrf.Public(ip) || host == "localhost" || strings.HasSuffix(host, ".localhost")) {
-		return &InvalidError{"url", "The address leads to this machine or a private network. The settings of the server can allow that."}
+		return problem.For("url", "url_private")
 	}
 	return nil
 }

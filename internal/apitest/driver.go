@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
@@ -289,7 +290,7 @@ func (d *Driver) Folders(_ context.Context, userID string, s workspace.Search) (
 		return workspace.Listing{}, err
 	}
 	if s.Prefix != "" && !strings.HasPrefix(s.Prefix, "/w") {
-		return workspace.Listing{}, &orchestrator.InvalidError{Field: "prefix", Sentence: "It is outside."}
+		return workspace.Listing{}, problem.For("prefix", "folder_outside", "folder", "/etc", "roots", "/srv")
 	}
 	return workspace.Listing{Folders: []workspace.Folder{{Path: "/w/two", Recent: true}, {Path: "/w/one"}}, More: true}, nil
 }

@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -30,11 +32,6 @@ const (
 	keepFile   = time.Hour          // a file whose row may be on its way
 	sweepEvery = time.Hour
 )
-
-// InvalidError says in one sentence why a file is not taken.
-type InvalidError struct{ Sentence string }
-
-func (e *InvalidError) Error() string { return e.Sentence }
 
 // Store is what is remembered of attachments; see [session.Store].
 type Store interface {
@@ -63,18 +60,18 @@ func Open(path string, store Store, log *slog.Logger) (*Shelf, error) {
 func (s *Shelf) Close() error { return s.folder.root.Close() }
 
 // Keep stores a file on disk and then its row. The same id again changes nothing;
-// "" makes a new one. The error is an [InvalidError] for what Claude does not take.
+// "" makes a new one. The error is a [problem.Error] for what Claude does not take.
 func (s *Shelf) Keep(ctx context.Context, id, ownerID, name string, data []byte) (session.KeptAttachment, error) {
 	name = nameOf(name)
 	if len(data) == 0 {
-		return session.KeptAttachment{}, &InvalidError{fmt.Sprintf("“%s” is empty.", name)}
+		return session.KeptAttachment{}, problem.For("attachments", "attachment_empty", "name", name)
 	}
 	if len(data) > MaxSize {
-		return session.KeptAttachment{}, &InvalidError{fmt.Sprintf("“%s” has %s; a file may have %s.", name, mega(len(data)), mega(MaxSize))}
+		return session.KeptAttachment{}, problem.For("attachments", "attachment_too_large", "name", name, "size", megabytes(len(data)), "max", megabytes(MaxSize))
 	}
 	media, err := MediaTypeOf(data)
 	if err != nil {
-		return session.KeptAttachment{}, &InvalidError{fmt.Sprintf("“%s” is %s. Claude takes PNG, JPEG, GIF and WebP images, PDFs, and text in UTF-8.", name, err)}
+		return session.KeptAttachment{}, problem.For("attachments", "attachment_type", "name", name).WithCause(err)
 	}
 	if id == "" {
 		id = uuid.NewString()
@@ -93,7 +90,8 @@ func (s *Shelf) Keep(ctx context.Context, id, ownerID, name string, data []byte)
 	return a, nil
 }
 
-func mega(n int) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
+// megabytes returns n bytes in MB with one decimal.
+func megabytes(n int) float64 { return math.Round(float64(n)/(1<<20)*10) / 10 }
 
 // Read returns the bytes; session.ErrNoAttachment when they are gone.
 func (s *Shelf) Read(id string) ([]byte, error) {

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -107,8 +108,8 @@ func TestKeep(t *testing.T) {
 		"empty": {}, "large.txt": []byte(strings.Repeat("x", attachment.MaxSize+1)), "program": {0, 1, 2},
 	} {
 		_, err := s.Keep(t.Context(), "", "u1", name, content)
-		var invalid *attachment.InvalidError
-		if !errors.As(err, &invalid) || !strings.Contains(invalid.Sentence, name) {
+		var invalid *problem.Error
+		if !errors.As(err, &invalid) || !strings.Contains(invalid.Message, name) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

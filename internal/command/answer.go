@@ -4,15 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/decision"
 	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
-	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/wire"
 )
@@ -37,7 +36,7 @@ func (e *Executor) answer(ctx context.Context, c *wire.PendingRequestResponse, w
 			return wire.Outcome{}, err
 		}
 	case len(c.Together) > 0:
-		return wire.Outcome{}, refusal.Field("together", `The field "together" goes with "batch".`)
+		return wire.Outcome{}, problem.For("together", "batch_together")
 	}
 	var permission decision.Permission
 	if !row.Status.Final() && c.SessionID == row.SessionID {
@@ -124,14 +123,9 @@ func (e *Executor) extend(ctx context.Context, c *wire.Extend, who account.Ident
 		return wire.Outcome{}, err
 	}
 	to, err := e.o.Requests.Extend(ctx, c.RequestID, extendBy)
-	var no *pending.InvalidError
-	var over *pending.NotOpenError
-	switch {
-	case errors.As(err, &no):
-		return wire.Outcome{}, refusal.New(http.StatusUnprocessableEntity, "cannot_extend", no.Sentence)
-	case errors.As(err, &over):
+	if errors.Is(err, pending.ErrNotOpen) {
 		r := e.o.Refusals.Of(err)
-		r.Body.Message = "This request is no longer open, so it cannot wait longer."
+		r.Body.Message, r.Body.Reason = problem.New("request_closed_extend").Message, "request_closed_extend"
 		return wire.Outcome{}, r
 	}
 	return wire.Outcome{ExpiresAt: wire.SecondsOrNull(to)}, err

@@ -2,14 +2,12 @@ package command
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"strconv"
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
-	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
@@ -17,7 +15,7 @@ import (
 // KeepAttachment stores a file under an id, a random one for "".
 func (e *Executor) KeepAttachment(ctx context.Context, id string, who account.Identity, name string, data []byte) (session.KeptAttachment, error) {
 	if e.o.Attachments == nil {
-		return session.KeptAttachment{}, refusal.New(http.StatusNotFound, "not_found", "This server takes no attachments.")
+		return session.KeptAttachment{}, problem.New("attachments_off")
 	}
 	// Half a file is none, and the sweep would find what a lost connection leaves.
 	return e.o.Attachments.Keep(context.WithoutCancel(ctx), id, who.User.UserID, name, data)
@@ -61,7 +59,7 @@ func (e *Executor) attached(ctx context.Context, list []wire.Attachment, session
 			return nil, err
 		}
 		if total += a.Size; total > attachment.MaxTotal {
-			return nil, &attachment.InvalidError{Sentence: fmt.Sprintf("The attachments of one message may have %d MB together. Send some of them in another message.", attachment.MaxTotal>>20)}
+			return nil, problem.For("attachments", "attachments_too_large", "max", attachment.MaxTotal>>20)
 		}
 		out = append(out, session.Attachment{AttachmentID: a.AttachmentID, Name: a.Name, MediaType: a.MediaType, Size: a.Size})
 	}

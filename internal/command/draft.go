@@ -3,13 +3,12 @@ package command
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
-	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
@@ -20,7 +19,7 @@ func (e *Executor) saveDraft(ctx context.Context, c *wire.Draft, who account.Ide
 	d := account.Draft{UserID: who.User.UserID, SessionID: c.SessionID, RequestID: c.RequestID, Value: unlessNull(c.Value), ChangedAt: time.Now()}
 	switch {
 	case len(d.Value) > account.MaxDraftBytes:
-		return wire.Outcome{}, refusal.New(http.StatusRequestEntityTooLarge, "too_large", "This is too long to follow you to another device. It is kept on this one.")
+		return wire.Outcome{}, problem.New("draft_too_long")
 	case d.RequestID != "":
 		r, _, _, err := e.o.Guard.Request(ctx, who, project.Tend, d.RequestID)
 		switch {

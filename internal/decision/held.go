@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
 )
@@ -65,9 +66,8 @@ func (r *Rules) Held(ctx context.Context, row pending.Request) (HeldOutcome, err
 		return HeldCounts, err
 	}
 	p, err := r.MayAnswer(ctx, book, project.Person{UserID: user.UserID, Role: user.Role}, h.Answer, row, ses)
-	var forbidden *project.ForbiddenError
 	switch {
-	case errors.Is(err, project.ErrHidden), errors.As(err, &forbidden):
+	case errors.Is(err, project.ErrHidden), errors.Is(err, problem.Forbidden):
 		return HeldRightLost, nil
 	case err != nil:
 		return HeldCounts, err

@@ -81,7 +81,7 @@ type Permission struct {
 }
 
 // MayAnswer checks an answer against the rights and rules of the project of its
-// session. The error is [project.ErrHidden] or a [project.ForbiddenError] when the
+// session. The error is [project.ErrHidden] or a [problem.Error] when the
 // person may not give it.
 func (r *Rules) MayAnswer(ctx context.Context, book *project.Book, me project.Person, given pending.Answer, row pending.Request, ses session.Session) (Permission, error) {
 	in := access.PlaceOf(ses)

@@ -3,32 +3,16 @@ package project
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // ErrHidden: to this person there is no such thing. Doors must not tell it from
 // what is not there.
 var ErrHidden = errors.New("not there, or not theirs to see")
-
-// ErrForbidden comes with details, see [ForbiddenError].
-var ErrForbidden = errors.New("not allowed in this project")
-
-// ForbiddenError says in one sentence why somebody may not do what they see. It
-// is an [ErrForbidden].
-type ForbiddenError struct {
-	Sentence string
-}
-
-func (e *ForbiddenError) Error() string        { return e.Sentence }
-func (e *ForbiddenError) Is(target error) bool { return target == ErrForbidden }
-
-func forbid(format string, args ...any) error {
-	return &ForbiddenError{Sentence: fmt.Sprintf(format, args...)}
-}
 
 // Action is something that a person may do in a project.
 type Action string
@@ -160,7 +144,7 @@ func (b *Book) RoleIn(who Person, projectID string) account.Role {
 }
 
 // May says whether somebody may do something: nil, [ErrHidden], or a
-// [ForbiddenError].
+// [problem.Error] that is [problem.Forbidden].
 func (b *Book) May(who Person, action Action, in Place) error {
 	role := b.RoleIn(who, in.ProjectID)
 	if !role.AtLeast(account.Viewer) {
@@ -172,9 +156,9 @@ func (b *Book) May(who Person, action Action, in Place) error {
 		case role.AtLeast(least):
 			return nil
 		case named && who.Role.AtLeast(least):
-			return forbid("This needs the role %s in %s. Ask an admin of the project for it.", least, p.Name)
+			return problem.New("project_role_needed", "role", least, "project", p.Name)
 		}
-		return forbid("This needs the role %s. Ask an admin for it.", least)
+		return problem.New("role_needed", "role", least)
 	}
 	switch action {
 	case See:
@@ -190,15 +174,15 @@ func (b *Book) May(who Person, action Action, in Place) error {
 		if err := need(account.Member); err != nil || !named {
 			return err
 		}
-		whom, what := p.Start, "start sessions"
+		whom, restricted := p.Start, problem.New("start_restricted", "people", b.NameList(p.Start.People), "project", p.Name)
 		if action == Answer {
-			whom, what = p.Answer, "answer"
+			whom, restricted = p.Answer, problem.New("answer_restricted", "people", b.NameList(p.Answer.People), "project", p.Name)
 		}
 		if err := need(whom.Role); err != nil {
 			return err
 		}
 		if len(whom.People) > 0 && !slices.Contains(whom.People, who.UserID) {
-			return forbid("Only %s may %s in %s.", b.Names(whom.People), what, p.Name)
+			return restricted
 		}
 		return nil
 	case End:
@@ -208,10 +192,10 @@ func (b *Book) May(who Person, action Action, in Place) error {
 		if in.OwnerID == who.UserID || role == account.Admin {
 			return nil
 		}
-		return forbid("Another person started this session. Ask them or an admin to end it.")
+		return problem.New("end_not_allowed")
 	case Manage:
 		if !named && !who.Role.AtLeast(account.Admin) {
-			return forbid("This needs the role %s. Ask an admin for it.", account.Admin)
+			return problem.New("role_needed", "role", account.Admin)
 		}
 		return need(account.Admin)
 	case Bypass:
@@ -222,9 +206,9 @@ func (b *Book) May(who Person, action Action, in Place) error {
 			return nil
 		}
 		if named && len(p.Bypass) > 0 {
-			return forbid("Only %s may run sessions in %s that ask nobody.", b.Names(p.Bypass), p.Name)
+			return problem.New("bypass_restricted", "people", b.NameList(p.Bypass), "project", p.Name)
 		}
-		return forbid("Nobody may run sessions here that ask nobody. An admin can give this right in a project.")
+		return problem.New("bypass_not_allowed")
 	}
 	return ErrHidden
 }
@@ -300,24 +284,13 @@ func (b *Book) MayApprove(who Person, in Place, r Ruling, tool string) error {
 	name := b.byID[in.ProjectID].Name
 	switch {
 	case r.Effect == Deny && r.Unread:
-		return forbid("This cannot be read to its end, so the strictest rule of %s decides: nobody may approve it. Deny it, and have Claude write it plainly.", name)
+		return problem.New("approve_unreadable", "project", name)
 	case r.Effect == Deny:
-		return forbid("The rules of %s let nobody approve this. It can only be denied.", name)
+		return problem.New("approve_not_allowed", "project", name)
 	case len(r.People) > 0 && !slices.Contains(r.People, who.UserID):
-		return forbid("Only %s may approve %s in %s.", b.Names(r.People), things(tool), name)
+		return problem.New("approve_restricted", "people", b.NameList(r.People), "tool", tool, "project", name)
 	}
 	return nil
-}
-
-// things is what is approved with a tool.
-func things(tool string) string {
-	switch tool {
-	case "Bash":
-		return "commands"
-	case "Edit", "MultiEdit", "Write", "NotebookEdit":
-		return "changes of files"
-	}
-	return tool
 }
 
 // MayLoosen says whether Claude may be spared asking for these tools, or put into
@@ -333,7 +306,7 @@ func (b *Book) MayLoosen(who Person, in Place, mode string, tools []string) erro
 	}
 	tools = spared(mode, tools)
 	if r, restricted := p.restricted(tools); restricted {
-		return forbid("A rule of %s says who may approve %s (%s), so Claude asks each time. Choose the mode that asks, and allow nothing beforehand.", p.Name, things(r.Tool), b.describe(r))
+		return problem.New("rule_restricts", "project", p.Name, "rule", r.call())
 	}
 	return nil
 }
@@ -358,10 +331,6 @@ func (b *Book) MayGrant(who Person, in Place, reach Reach, folder, mode string, 
 	if b.disk.Root != nil {
 		root = b.disk.Root(folder)
 	}
-	where := "every folder"
-	if reach == ReachFolder {
-		where = "this folder and those around it"
-	}
 	for _, p := range b.projects {
 		if p.ProjectID == in.ProjectID || reach == ReachFolder && !slices.ContainsFunc(p.Folders, func(f string) bool { return holds(f, root) || holds(root, f) || holds(folder, f) }) {
 			continue
@@ -370,9 +339,9 @@ func (b *Book) MayGrant(who Person, in Place, reach Reach, folder, mode string, 
 		switch {
 		case !restricted:
 		case b.RoleIn(who, p.ProjectID) == "":
-			return forbid("This would hold in %s, also in a project whose rules say who may approve %s. Allow it for this session only.", where, things(r.Tool))
+			return problem.New("rule_restricts_grant_hidden", "tool", r.Tool)
 		default:
-			return forbid("This would hold in %s, also in %s, where a rule says who may approve %s (%s). Allow it for this session only.", where, p.Name, things(r.Tool), b.describe(r))
+			return problem.New("rule_restricts_grant", "project", p.Name, "rule", r.call())
 		}
 	}
 	return nil
@@ -405,19 +374,8 @@ func (p Project) restricted(tools []string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// describe says a rule in words: "Write deploy/**: two people".
-func (b *Book) describe(r Rule) string {
-	text := strings.TrimSpace(r.Tool + " " + r.Pattern)
-	switch {
-	case r.Effect == Deny:
-		return text + ": nobody"
-	case r.Effect == TwoPeople && len(r.People) == 0:
-		return text + ": two people"
-	case r.Effect == TwoPeople:
-		return text + ": two of " + b.Names(r.People)
-	}
-	return text + ": " + b.Names(r.People)
-}
+// call returns the tool and the pattern of a rule.
+func (r Rule) call() string { return strings.TrimSpace(r.Tool + " " + r.Pattern) }
 
 // Names lists people in words: "Ana and Ben".
 func (b *Book) Names(userIDs []string) string {

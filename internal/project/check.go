@@ -1,7 +1,6 @@
 package project
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 )
 
 // Bounds of a project.
@@ -21,11 +21,7 @@ const (
 	maxPath    = 4096
 )
 
-func invalid(field, format string, args ...any) error {
-	return &InvalidError{Field: field, Sentence: fmt.Sprintf(format, args...)}
-}
-
-// Check makes a project normal and says what is wrong with it: an [InvalidError].
+// Check makes a project normal and says what is wrong with it: a [problem.Error].
 // people are those that there are.
 func Check(p Project, people []account.User) (Project, error) {
 	known := map[string]bool{}
@@ -35,9 +31,9 @@ func Check(p Project, people []account.User) (Project, error) {
 	p.Name = strings.TrimSpace(p.Name)
 	switch {
 	case p.Name == "":
-		return p, invalid("name", "Give the project a name.")
+		return p, problem.For("name", "project_name_missing")
 	case utf8.RuneCountInString(p.Name) > maxName || strings.ContainsFunc(p.Name, unicode.IsControl):
-		return p, invalid("name", "The name may have %d characters and no line breaks.", maxName)
+		return p, problem.For("name", "project_name_invalid", "max", maxName)
 	}
 	folders, err := checkFolders(p.Folders)
 	if err != nil {
@@ -45,17 +41,17 @@ func Check(p Project, people []account.User) (Project, error) {
 	}
 	p.Folders = folders
 	if len(p.Members) > maxMembers {
-		return p, invalid("members", "A project may have %d members.", maxMembers)
+		return p, problem.For("members", "members_max", "max", maxMembers)
 	}
 	seen := map[string]bool{}
 	for _, m := range p.Members {
 		switch {
 		case !known[m.UserID]:
-			return p, invalid("members", "One of the members is nobody here.")
+			return p, problem.For("members", "member_unknown")
 		case seen[m.UserID]:
-			return p, invalid("members", "One of the members is there twice.")
+			return p, problem.For("members", "member_twice")
 		case !m.Role.AtLeast(account.Viewer):
-			return p, invalid("members", "The role of a member is viewer, member or admin.")
+			return p, problem.For("members", "member_role")
 		}
 		seen[m.UserID] = true
 	}
@@ -65,10 +61,10 @@ func Check(p Project, people []account.User) (Project, error) {
 			w.Role = account.Member
 		}
 		if !w.Role.AtLeast(account.Member) {
-			return w, invalid(field, "This right is for members or for admins of the project.")
+			return w, problem.For(field, "right_role")
 		}
 		if slices.ContainsFunc(w.People, func(id string) bool { return !known[id] }) {
-			return w, invalid(field, "One of the people is nobody here.")
+			return w, problem.For(field, "person_unknown")
 		}
 		w.People = orNone(w.People)
 		return w, nil
@@ -80,31 +76,31 @@ func Check(p Project, people []account.User) (Project, error) {
 		return p, err
 	}
 	if len(p.Rules) > maxRules {
-		return p, invalid("rules", "A project may have %d rules.", maxRules)
+		return p, problem.For("rules", "rules_max", "max", maxRules)
 	}
 	rules := make([]Rule, 0, len(p.Rules))
 	for i, r := range p.Rules {
 		r.Tool, r.Pattern = strings.TrimSpace(r.Tool), strings.TrimSpace(r.Pattern)
 		switch {
 		case r.Tool == "":
-			return p, invalid("rules", "Rule %d names no tool. Write * for all.", i+1)
+			return p, problem.For("rules", "rule_no_tool", "rule", i+1)
 		case len(r.Tool) > maxPattern || len(r.Pattern) > maxPattern:
-			return p, invalid("rules", "Rule %d is too long.", i+1)
+			return p, problem.For("rules", "rule_too_long", "rule", i+1)
 		case r.Effect != Allow && r.Effect != Deny && r.Effect != TwoPeople:
-			return p, invalid("rules", "Rule %d must allow, deny or ask for two people.", i+1)
+			return p, problem.For("rules", "rule_effect", "rule", i+1)
 		case r.Effect == Deny && len(r.People) > 0:
-			return p, invalid("rules", "Rule %d lets nobody approve, so it names nobody.", i+1)
+			return p, problem.For("rules", "rule_deny_people", "rule", i+1)
 		case r.Effect == TwoPeople && len(r.People) == 1:
-			return p, invalid("rules", "Rule %d wants two people and names one.", i+1)
+			return p, problem.For("rules", "rule_two_people", "rule", i+1)
 		case slices.ContainsFunc(r.People, func(id string) bool { return !known[id] }):
-			return p, invalid("rules", "Rule %d names somebody who is nobody here.", i+1)
+			return p, problem.For("rules", "rule_person_unknown", "rule", i+1)
 		}
 		r.People = orNone(r.People)
 		rules = append(rules, r)
 	}
 	p.Rules = rules
 	if slices.ContainsFunc(p.Bypass, func(id string) bool { return !known[id] }) {
-		return p, invalid("bypass", "One of the people is nobody here.")
+		return p, problem.For("bypass", "person_unknown")
 	}
 	p.Bypass = orNone(p.Bypass)
 	for field, l := range map[string]Limits{"limits": p.Limits, "each_limits": p.EachLimit} {
@@ -113,30 +109,30 @@ func Check(p Project, people []account.User) (Project, error) {
 		}
 	}
 	if t := p.AskTimeout; t != 0 && t != AskForEver && (t < AskShortest || t > AskLongest) {
-		return p, invalid("ask_timeout", "A question waits from 30 seconds to 15 minutes, for ever, or as long as the server says.")
+		return p, problem.For("ask_timeout", "ask_timeout_range")
 	}
 	return p, nil
 }
 
 func checkFolders(list []string) ([]string, error) {
 	if len(list) == 0 {
-		return nil, invalid("folders", "Name at least one folder. Sessions that work in it belong to the project.")
+		return nil, problem.For("folders", "project_folders_missing")
 	}
 	if len(list) > maxFolders {
-		return nil, invalid("folders", "A project may have %d folders.", maxFolders)
+		return nil, problem.For("folders", "project_folders_max", "max", maxFolders)
 	}
 	folders := make([]string, 0, len(list))
 	for _, f := range list {
 		f = strings.TrimSpace(f)
 		switch {
 		case !path.IsAbs(f) || len(f) > maxPath || !utf8.ValidString(f) || strings.ContainsFunc(f, unicode.IsControl):
-			return nil, invalid("folders", "A folder is an absolute path on the server.")
+			return nil, problem.For("folders", "project_folder_invalid")
 		case path.Clean(f) == "/":
-			return nil, invalid("folders", "The whole disk is no project: what is in no project is shared already.")
+			return nil, problem.For("folders", "project_folder_root")
 		}
 		f = path.Clean(f)
 		if slices.Contains(folders, f) {
-			return nil, invalid("folders", "The folder %s is there twice.", f)
+			return nil, problem.For("folders", "project_folder_twice", "folder", f)
 		}
 		folders = append(folders, f)
 	}

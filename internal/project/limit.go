@@ -2,27 +2,14 @@ package project
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
 )
-
-// ErrLimit comes with details, see [LimitError].
-var ErrLimit = errors.New("limit reached")
-
-// LimitError says in one sentence which limit stands in the way, and what to do. It
-// is an [ErrLimit].
-type LimitError struct {
-	Sentence string
-}
-
-func (e *LimitError) Error() string        { return e.Sentence }
-func (e *LimitError) Is(target error) bool { return target == ErrLimit }
 
 // Limits bound what sessions may take. Zero is no limit.
 type Limits struct {
@@ -38,10 +25,10 @@ const (
 	maxLimitCost     = 1_000_000
 )
 
-// check says what is wrong with limits in a field: nil, or an [InvalidError].
+// check says what is wrong with limits in a field: nil, or a [problem.Error].
 func (l Limits) check(field string) error {
 	if l.Sessions < 0 || l.Sessions > maxLimitSessions || l.Memory > maxLimitMemory || !(l.Cost >= 0 && l.Cost <= maxLimitCost) {
-		return invalid(field, "A limit is a number from 0 on; 0 is none.")
+		return problem.For(field, "limit_range")
 	}
 	return nil
 }
@@ -67,7 +54,7 @@ func (o Override) Over(l Limits) Limits {
 	return l
 }
 
-// Check says what is wrong: nil, or an [InvalidError].
+// Check says what is wrong: nil, or a [problem.Error].
 func (o Override) Check() error { return o.Over(Limits{}).check("limits") }
 
 // Spending is what the sessions that one person started in a project have cost on
@@ -185,54 +172,52 @@ func (b *Bounds) use(taken []Taken, counts func(projectID, owner string) bool) (
 
 // bound is one limit with what is taken of it.
 type bound struct {
-	limits Limits
-	use    Use
-	whose  string // sessions, as a sentence begins
-	end    string // what to do when too many run
+	limits                 Limits
+	use                    Use
+	sessions, memory, cost string // reasons of errors
 }
 
 // over are the bounds that a session in a folder is in.
 func (b *Bounds) over(folder, ownerID string, taken []Taken) []bound {
-	who := b.Book.Names([]string{ownerID})
-	list := []bound{{b.Of(ownerID), b.UseOf(ownerID, taken), "All sessions of " + who + " together", "End one of them first."}}
+	list := []bound{{b.Of(ownerID), b.UseOf(ownerID, taken), "limit_person_sessions", "limit_person_memory", "limit_person_cost"}}
 	if p, ok := b.Book.Project(b.Book.Of(folder)); ok {
 		list = append(list,
-			bound{p.Limits, b.UseIn(p.ProjectID, "", taken), "All sessions of " + p.Name + " together", "End one of them first."},
-			bound{p.EachLimit, b.UseIn(p.ProjectID, ownerID, taken), "The sessions of one person in " + p.Name, "End one of those of " + who + " first."})
+			bound{p.Limits, b.UseIn(p.ProjectID, "", taken), "limit_project_sessions", "limit_project_memory", "limit_project_cost"},
+			bound{p.EachLimit, b.UseIn(p.ProjectID, ownerID, taken), "limit_each_sessions", "limit_each_memory", "limit_each_cost"})
 	}
 	return list
 }
 
 // Room says whether another process may start for a session in a folder: nil, or a
-// [LimitError]. taken are the other sessions that have one.
+// [problem.Error] that is [problem.LimitReached]. taken are the other sessions that have one.
 func (b *Bounds) Room(folder, ownerID string, taken []Taken) error {
 	for _, l := range b.over(folder, ownerID, taken) {
 		switch {
 		case l.limits.Sessions > 0 && l.use.Sessions >= l.limits.Sessions:
-			return &LimitError{Sentence: fmt.Sprintf("%s may be %d at once, and so many run. %s", l.whose, l.limits.Sessions, l.end)}
+			return b.reached(l.sessions, folder, ownerID, "max", l.limits.Sessions)
 		case l.limits.Memory > 0 && l.use.Memory >= l.limits.Memory:
-			return &LimitError{Sentence: fmt.Sprintf("%s may take %d MB of memory, and they take %d MB. %s", l.whose, l.limits.Memory>>20, l.use.Memory>>20, l.end)}
+			return b.reached(l.memory, folder, ownerID, "max", l.limits.Memory>>20, "used", l.use.Memory>>20)
 		}
 	}
 	return b.Turn(folder, ownerID)
 }
 
 // Turn says whether another turn may begin in a session in a folder: nil, or a
-// [LimitError].
+// [problem.Error] that is [problem.LimitReached].
 func (b *Bounds) Turn(folder, ownerID string) error {
 	for _, l := range b.over(folder, ownerID, nil) {
 		if l.limits.Cost > 0 && l.use.Micros >= int64(math.Round(l.limits.Cost*1e6)) {
-			return &LimitError{Sentence: fmt.Sprintf("%s may cost %s a day, and today they have cost %s. Claude goes on when the next day begins, at 00:00 UTC, or when an admin raises the limit.",
-				l.whose, dollars(l.limits.Cost), dollars(l.use.Cost()))}
+			return b.reached(l.cost, folder, ownerID, "max", l.limits.Cost, "used", l.use.Cost())
 		}
 	}
 	return nil
 }
 
-// dollars says an amount as people read it; of small ones more digits.
-func dollars(amount float64) string {
-	if amount != 0 && amount < 0.1 {
-		return "$" + strconv.FormatFloat(amount, 'f', 4, 64)
+// reached returns the error of a limit with the person and the project that it is about.
+func (b *Bounds) reached(reason, folder, ownerID string, params ...any) error {
+	params = append(params, "person", b.Book.Names([]string{ownerID}))
+	if p, ok := b.Book.Project(b.Book.Of(folder)); ok {
+		params = append(params, "project", p.Name)
 	}
-	return "$" + strconv.FormatFloat(amount, 'f', 2, 64)
+	return problem.New(reason, params...)
 }

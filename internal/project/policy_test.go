@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
 )
 
@@ -201,7 +202,7 @@ func TestAnEditIsHeldAgainstTheRulesToo(t *testing.T) {
 	}
 	r := b.Approval(in, call("Bash", "command", "git push"), nil)
 	err := b.MayApprove(project.Person{UserID: "cleo", Role: account.Admin}, in, r, "Bash")
-	if err == nil || err.Error() != "Only Ana and Ben may approve commands in api-server." {
+	if err == nil || err.Error() != "Only Ana and Ben can approve Bash in api-server." {
 		t.Errorf("got %v", err)
 	}
 	if err := b.MayApprove(project.Person{UserID: "ben", Role: account.Member}, in, r, "Bash"); err != nil {
@@ -242,7 +243,7 @@ func TestCheck(t *testing.T) {
 	} {
 		p := good()
 		row.change(&p)
-		var invalid *project.InvalidError
+		var invalid *problem.Error
 		if _, err := project.Check(p, users); !errors.As(err, &invalid) || invalid.Field != row.field {
 			t.Errorf("%s: got %v, want something about %s", name, err, row.field)
 		}

@@ -25,19 +25,7 @@ var (
 	ErrFolderTaken = errors.New("another project has this folder")
 	// ErrChanged: the project is not what the change takes it for.
 	ErrChanged = errors.New("project was changed meanwhile")
-	// ErrInvalid comes with details, see [InvalidError].
-	ErrInvalid = errors.New("project cannot be like this")
 )
-
-// InvalidError says in one sentence what is wrong with a project, for whoever
-// wrote it. It is an [ErrInvalid].
-type InvalidError struct {
-	Field    string
-	Sentence string
-}
-
-func (e *InvalidError) Error() string        { return e.Sentence }
-func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 
 // Project is a name over one or more folders. The JSON names are those of the
 // stored column.

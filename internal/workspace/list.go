@@ -47,7 +47,7 @@ type Search struct {
 
 // List lists folders inside the roots. A symbolic link that leads to a folder
 // inside the same root is one; none is followed out of it. The error is a
-// [RefusedError] for a prefix that leads elsewhere; a folder that is not there,
+// [problem.Error] for a prefix that leads elsewhere; a folder that is not there,
 // or cannot be read, has none below it.
 func (r Roots) List(s Search) (Listing, error) {
 	limit := s.Limit

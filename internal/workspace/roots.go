@@ -3,7 +3,6 @@
 package workspace
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,20 +10,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sayso-dev/sayso/internal/problem"
 )
-
-// ErrRefused is what every [RefusedError] is.
-var ErrRefused = errors.New("no folder to work in")
-
-// RefusedError says in one sentence why a folder cannot be had.
-type RefusedError struct{ Sentence string }
-
-func (e *RefusedError) Error() string        { return e.Sentence }
-func (e *RefusedError) Is(target error) bool { return target == ErrRefused }
-
-func refuse(format string, args ...any) error {
-	return &RefusedError{Sentence: fmt.Sprintf(format, args...)}
-}
 
 // Roots are the folders inside which sessions may work, absolute and with
 // symlinks resolved.
@@ -48,25 +36,25 @@ func NewRoots(folders []string) (Roots, error) {
 }
 
 // Resolve turns what a person typed into the real folder, without symbolic links,
-// or says what is wrong with a [RefusedError]. What lies at that path may be
+// or says what is wrong with a [problem.Error]. What lies at that path may be
 // another folder a moment later: whoever enters it looks again where it is.
 func (r Roots) Resolve(cwd string) (string, error) {
 	if cwd == "" {
-		return "", refuse("Say in which folder Claude should work.")
+		return "", problem.New("folder_missing")
 	}
 	cwd, err := typed(cwd)
 	if err != nil {
 		return "", err
 	}
 	if !filepath.IsAbs(cwd) {
-		return "", refuse("Give the folder as an absolute path; %s is not one.", cwd)
+		return "", problem.New("folder_not_absolute", "folder", cwd)
 	}
 	real, err := filepath.EvalSymlinks(cwd)
 	if err != nil {
-		return "", refuse("There is no folder %s on the server.", cwd)
+		return "", problem.New("folder_not_found", "folder", cwd)
 	}
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
-		return "", refuse("%s is not a folder.", cwd)
+		return "", problem.New("folder_not_a_folder", "folder", cwd)
 	}
 	if !r.Hold(real) {
 		return "", r.outside(cwd)
@@ -81,7 +69,7 @@ func (r Roots) Hold(real string) bool {
 }
 
 func (r Roots) outside(path string) error {
-	return refuse("%s is outside the folders that this server may work in (%s).", path, strings.Join(r, ", "))
+	return problem.New("folder_outside", "folder", path, "roots", strings.Join(r, ", "))
 }
 
 // below is the path of a folder as seen from a root, "." for the root itself.
@@ -97,17 +85,17 @@ func below(root, path string) (rest string, ok bool) {
 // seems to be.
 func typed(path string) (string, error) {
 	if !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
-		return "", refuse("The folder's name contains characters that cannot be in a path.")
+		return "", problem.New("folder_characters")
 	}
 	if path == "~" || strings.HasPrefix(path, "~/") {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", refuse("Give the folder as an absolute path.")
+			return "", problem.New("folder_no_home")
 		}
 		path = home + path[1:]
 	}
 	if slices.Contains(strings.Split(path, "/"), "..") {
-		return "", refuse("Give the folder without .. in its path.")
+		return "", problem.New("folder_dots")
 	}
 	return path, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
@@ -70,7 +71,7 @@ func TestResolve(t *testing.T) {
 		"/proc/self/root" + outside, "/proc/self/root", "/proc/self/cwd", root + "x", "~root", "/", "C:\\work",
 	} {
 		got, err := roots.Resolve(typed)
-		if !errors.Is(err, workspace.ErrRefused) || got != "" {
+		if !errors.Is(err, problem.Invalid) || got != "" {
 			t.Errorf("%q: got %q, %v, want a refusal", typed, got, err)
 		}
 	}
@@ -133,7 +134,7 @@ func TestList(t *testing.T) {
 		}
 	}
 	for _, prefix := range []string{outside, outside + "/", "/etc/", root + "/../", root + "/work/../..", "/proc/self/root/", root + "/\x00", "\xff", root + "x/"} {
-		if got, err := roots.List(workspace.Search{Prefix: prefix}); !errors.Is(err, workspace.ErrRefused) {
+		if got, err := roots.List(workspace.Search{Prefix: prefix}); !errors.Is(err, problem.Invalid) {
 			t.Errorf("prefix %q: got %q, %v, want a refusal", prefix, paths(got), err)
 		}
 	}

@@ -57,7 +57,7 @@ func (c *Control) Bounds(ctx context.Context) (*project.Bounds, []project.Taken,
 
 // Reserve keeps a slot for a process of a session until release is called. Checking
 // the limits and taking the slot are one step: of two callers that want the last slot,
-// one gets it. The error is a [project.LimitError] when there is none.
+// one gets it. The error is [problem.LimitReached] when there is none.
 func (c *Control) Reserve(ctx context.Context, sessionID, folder, ownerID string) (release func(), err error) {
 	bounds, err := c.bounds(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *Control) Reserve(ctx context.Context, sessionID, folder, ownerID string
 }
 
 // AllowTurn returns nil when another turn may start in a session, or a
-// [project.LimitError].
+// [problem.LimitReached].
 func (c *Control) AllowTurn(ctx context.Context, folder, ownerID string) error {
 	bounds, err := c.bounds(ctx)
 	if err != nil {

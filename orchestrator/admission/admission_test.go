@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/orchestrator/admission"
 	"github.com/sayso-dev/sayso/store/sqlite"
@@ -39,7 +40,7 @@ func TestReserveGivesTheLastSlotOnce(t *testing.T) {
 			_, err := c.Reserve(t.Context(), id, "/a", "ada")
 			if err == nil {
 				admitted.Add(1)
-			} else if !errors.Is(err, project.ErrLimit) {
+			} else if !errors.Is(err, problem.LimitReached) {
 				t.Error(err)
 			}
 		})
@@ -73,7 +74,7 @@ func TestReserveCountsASessionOnceUntilAllRelease(t *testing.T) {
 		t.Fatalf("one session took two slots: %v", err)
 	}
 	first()
-	if _, err := reserve("s3"); !errors.Is(err, project.ErrLimit) {
+	if _, err := reserve("s3"); !errors.Is(err, problem.LimitReached) {
 		t.Errorf("the slot of s1 was given away while it is still held: %v", err)
 	}
 	again()

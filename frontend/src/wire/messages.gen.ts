@@ -838,6 +838,8 @@ export interface ErrorBody {
   code: string
   message: string
   field?: string
+  reason?: string
+  params?: Record<string, string | number | string[]>
   folder_trust?: FolderTrust
 }
 
