@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 // The architecture of the web app: a file imports only from its own folder and from
 // folders further down this list, which begins at the bottom.
 const LAYERS = [
+  ['browser', 'what a browser keeps for the app'],
   ['i18n', 'languages and formats; the catalogues of the shell'],
   ['ui', 'controls and tokens that know nothing of sessions or requests'],
   ['text', 'markdown, code and differences, shown so that nothing in them is hidden'],

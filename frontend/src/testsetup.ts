@@ -31,10 +31,29 @@ export function arrive(): void {
   }
 }
 
+class MediaQuery extends EventTarget {
+  static all = new Map<string, MediaQuery>()
+  matches = false
+}
+
+/** mediaQuery returns the one list of a media query; it does not match until setMedia says so. */
+function mediaQuery(query: string): MediaQuery {
+  const list = MediaQuery.all.get(query) ?? new MediaQuery()
+  MediaQuery.all.set(query, list)
+  return list
+}
+
+/** setMedia makes a media query match or not, as turning a phone or resizing a window does. */
+export function setMedia(query: string, matches: boolean): void {
+  const list = mediaQuery(query)
+  list.matches = matches
+  list.dispatchEvent(Object.assign(new Event('change'), { matches }))
+}
+
 Object.assign(globalThis, {
   ResizeObserver: Observer,
   IntersectionObserver: Intersections,
-  matchMedia: () => ({ matches: false, addEventListener() {}, removeEventListener() {} }),
+  matchMedia: mediaQuery,
 })
 if (typeof document !== 'undefined') {
   HTMLDialogElement.prototype.showModal ??= function (this: HTMLDialogElement) {

@@ -317,6 +317,7 @@ export const de: Messages = {
     },
     questions: (n) => count(n, 'Frage', 'Fragen'),
     planReady: 'Plan fertig',
+    next: 'Nächste Anfrage',
 
     approve: 'Erlauben',
     deny: 'Ablehnen',

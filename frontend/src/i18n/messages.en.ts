@@ -295,6 +295,7 @@ export const en = {
     },
     questions: (n: number) => count(n, 'question', 'questions'),
     planReady: 'Plan ready',
+    next: 'Next request',
 
     approve: 'Approve',
     deny: 'Deny',

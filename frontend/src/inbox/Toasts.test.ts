@@ -8,7 +8,8 @@ import { golden } from '@/testframes'
 import { PAYLOADS } from '@/testpayloads'
 import { portKey, type Port } from '@/connection/port'
 import type { ProcessState } from '@/wire/messages.gen'
-import { narrow } from '@/ui/narrow'
+import { setMedia } from '@/testsetup'
+import { NARROW } from '@/ui/narrow'
 import Toasts from './Toasts.vue'
 import { came, closed } from './toasts'
 
@@ -50,7 +51,7 @@ const tell = async (ids: string[], more = 0) => {
 
 beforeEach(() => {
   noticed.length = 0
-  narrow.value = false
+  setMedia(NARROW, false)
   setActivePinia(createPinia())
   closed.value = new Set()
 })
@@ -90,7 +91,7 @@ test('three are shown, one on a phone, and the others counted', async () => {
   await tell(['q1', 'q2', 'q3', 'q4', 'q5'], 2)
   expect(it.findAll('li')).toHaveLength(3)
   expect(it.text()).toContain('and 4 more')
-  narrow.value = true
+  setMedia(NARROW, true)
   await nextTick()
   expect(it.findAll('li')).toHaveLength(1)
   expect(it.text()).toContain('and 6 more')

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { askedDifferently, orphaned, questionAskedDifferently } from '@/testframes'
 import { command, file, NOTHING } from '@/testcards'
-import { arrive } from '@/testsetup'
-import { narrow } from '@/ui/narrow'
+import { arrive, setMedia } from '@/testsetup'
+import { NARROW } from '@/ui/narrow'
 import type { ProcessState, Request } from '@/wire/messages.gen'
 import RequestDock from './RequestDock.vue'
 import {
@@ -32,7 +32,7 @@ beforeEach(() => {
   localStorage.clear()
 })
 afterEach(() => {
-  narrow.value = false
+  setMedia(NARROW, false)
   document.body.innerHTML = ''
   vi.useRealTimers()
 })
@@ -54,7 +54,7 @@ describe('a tool approval', () => {
   test('on a phone a long command can stay in its lines, once it was seen whole', async () => {
     const long = { tool_input: { command: 'cp ' + 'a'.repeat(80) + ' b' } }
     expect(has(dock([request('a', long)]).wrapper, 'Wrap lines')).toBe(false)
-    narrow.value = true
+    setMedia(NARROW, true)
     expect(has(dock([request('b')]).wrapper, 'Wrap lines')).toBe(false)
     const d = dock([request('c', long)])
     const wrap = button(d.wrapper, 'Wrap lines')
@@ -68,7 +68,7 @@ describe('a tool approval', () => {
   })
 
   test('on a phone what was sent is at the end of the card', async () => {
-    narrow.value = true
+    setMedia(NARROW, true)
     const d = dock([request('a')])
     const raw = button(d.wrapper, 'Raw JSON')
     expect(raw.element.closest('.body')).not.toBeNull()

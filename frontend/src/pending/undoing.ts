@@ -1,16 +1,16 @@
 import type { Level } from '@/wire/messages.gen'
-import { kept } from '@/ui/appearance'
+import { useChoice } from '@/ui/appearance'
 
 /**
  * What the undo window applies to: approvals by touch, above low risk and in bulk;
  * those of high risk and in bulk; every decision; nothing.
  */
 export const UNDO = ['usual', 'high', 'always', 'never'] as const
-export const undoing = kept('undo', UNDO)
+export const undoing = useChoice('undo', UNDO)
 
 /** How long the undo window is, in seconds. */
 export const UNDO_FOR = ['3', '5', '10'] as const
-export const undoFor = kept('undoFor', UNDO_FOR)
+export const undoFor = useChoice('undoFor', UNDO_FOR)
 
 /** How a decision was given. */
 export interface Given {

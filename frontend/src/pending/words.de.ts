@@ -222,7 +222,6 @@ export const words: typeof english = {
     edited: 'Erlaubt, bearbeitet',
     denied: 'Abgelehnt',
     answered: 'Beantwortet',
-    next: 'Nächste Anfrage',
   },
   undo: {
     press: 'Rückgängig',

@@ -233,7 +233,6 @@ export const words = {
     edited: 'Approved, edited',
     denied: 'Denied',
     answered: 'Answered',
-    next: 'Next request',
   },
   undo: {
     press: 'Undo',

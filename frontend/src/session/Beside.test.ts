@@ -5,7 +5,8 @@ import { nextTick } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import { perform } from '@/keys/deeds'
 import { golden } from '@/testframes'
-import { single } from '@/ui/narrow'
+import { setMedia } from '@/testsetup'
+import { SINGLE } from '@/ui/narrow'
 import type { Item, ProcessState } from '@/wire/messages.gen'
 import Beside from './Beside.vue'
 import { drawer, toggle } from './beside'
@@ -32,14 +33,14 @@ beforeEach(async () => {
   const store = useSessions()
   store.forget()
   store.apply([{ ...frame, version: ++version }], { now: 0, commandOf: () => undefined })
-  single.value = false
+  setMedia(SINGLE, false)
   await nextTick()
   if (drawer.value) toggle()
   localStorage.clear()
   await router.replace('/')
 })
 afterEach(() => {
-  single.value = false
+  setMedia(SINGLE, false)
   vi.unstubAllGlobals()
 })
 
@@ -130,7 +131,7 @@ test('a drawer that is open when the page comes, or is closed from elsewhere, ta
 test('where there is no room it is a sheet that opens only on a press', async () => {
   toggle()
   const it = await show()
-  single.value = true
+  setMedia(SINGLE, true)
   await flushPromises()
   expect(it.find('aside').exists()).toBe(false)
   expect(it.find('.bar').exists()).toBe(false)
@@ -138,7 +139,7 @@ test('where there is no room it is a sheet that opens only on a press', async ()
   toggle()
   await flushPromises()
   expect(document.querySelector('dialog h2')?.textContent).toBe('Session details')
-  single.value = false
+  setMedia(SINGLE, false)
   await flushPromises()
   expect(document.querySelector('dialog')).toBeNull()
   expect(it.find('aside').exists()).toBe(true)

@@ -1,13 +1,10 @@
-import { ref } from 'vue'
+import { useMediaQuery } from '@vueuse/core'
 
-const query = matchMedia('(max-width: 767px)')
+export const NARROW = '(max-width: 767px)'
+export const SINGLE = '(max-width: 1023px)'
 
 /** Whether the screen is as narrow as a phone's. */
-export const narrow = ref(query.matches)
-query.addEventListener('change', (ev) => (narrow.value = ev.matches))
-
-const medium = matchMedia('(max-width: 1023px)')
+export const narrow = useMediaQuery(NARROW)
 
 /** Whether there is room for a list or for what is chosen in it, not for both beside the rail. */
-export const single = ref(medium.matches)
-medium.addEventListener('change', (ev) => (single.value = ev.matches))
+export const single = useMediaQuery(SINGLE)

@@ -1,0 +1,43 @@
+import { expect, test, vi } from 'vitest'
+import { t } from '@/i18n'
+import { UnreachableError } from './rest'
+import { useAction } from './useAction'
+
+test('an action is busy until it has ended, and says what it did', async () => {
+  const { busy, done, run } = useAction()
+  let resolve: (text: string) => void = () => {}
+  const promise = new Promise<string>((r) => (resolve = r))
+  const running = run(() => promise)
+  expect(busy.value).toBe(true)
+  resolve('Saved')
+  expect(await running).toBe(true)
+  expect([busy.value, done.value]).toEqual([false, 'Saved'])
+})
+
+test('a second start while one runs does nothing', async () => {
+  const { run } = useAction()
+  let resolve = () => {}
+  const promise = new Promise<void>((r) => (resolve = r))
+  const running = run(() => promise)
+  const second = vi.fn<() => Promise<void>>()
+  expect(await run(second)).toBe(false)
+  expect(second).not.toHaveBeenCalled()
+  resolve()
+  expect(await running).toBe(true)
+})
+
+test('an error is shown until the next action starts', async () => {
+  const { busy, error, done, run } = useAction()
+  expect(await run(() => Promise.reject(new UnreachableError()))).toBe(false)
+  expect([busy.value, error.value, done.value]).toEqual([false, t.connection.unreachable, ''])
+  await run(async () => 'Saved')
+  expect([error.value, done.value]).toEqual(['', 'Saved'])
+})
+
+test('a page describes the errors of its own', async () => {
+  const { error, run } = useAction((err) => (err instanceof RangeError ? 'Too large' : ''))
+  await run(() => Promise.reject(new RangeError()))
+  expect(error.value).toBe('Too large')
+  await run(() => Promise.reject(new Error('known')))
+  expect(error.value).toBe('')
+})

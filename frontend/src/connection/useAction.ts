@@ -1,0 +1,30 @@
+import { ref } from 'vue'
+import { sentence } from './sentence'
+
+/**
+ * useAction runs actions of a person one at a time and keeps what to show of the last:
+ * busy while it runs, the error it failed with, or done, the sentence it returned.
+ * describe turns an error into the sentence to show; '' shows none.
+ */
+export function useAction(describe: (err: unknown) => string = sentence) {
+  const busy = ref(false)
+  const error = ref('')
+  const done = ref('')
+
+  /** run reports whether the action succeeded; an action that is started while one runs is dropped. */
+  async function run(action: () => Promise<string | void>): Promise<boolean> {
+    if (busy.value) return false
+    busy.value = true
+    error.value = done.value = ''
+    try {
+      done.value = (await action()) ?? ''
+      return true
+    } catch (err) {
+      error.value = describe(err)
+      return false
+    } finally {
+      busy.value = false
+    }
+  }
+  return { busy, error, done, run }
+}
