@@ -93,10 +93,10 @@ func (s *preferenceHandlers) getLately(w http.ResponseWriter, r *http.Request, w
 	if err != nil {
 		return err
 	}
-	all := map[string]*session.Lately{}
+	all := map[string]*session.CatchUp{}
 	if err := s.store.Fresh(r.Context(), since, func(id string, it session.Item) {
 		if all[id] == nil {
-			all[id] = &session.Lately{SessionID: id}
+			all[id] = &session.CatchUp{SessionID: id}
 		}
 		all[id].Add(it)
 	}); err != nil {
@@ -104,7 +104,7 @@ func (s *preferenceHandlers) getLately(w http.ResponseWriter, r *http.Request, w
 	}
 	list := wire.LatelyList{Sessions: []wire.Lately{}}
 	for id, l := range all {
-		if l.Anything() && sees(id) {
+		if l.HasActivity() && sees(id) {
 			list.Sessions = append(list.Sessions, wire.Lately{
 				SessionID: id, Edits: l.Edits, Files: l.Files, Commands: l.Commands, Tests: l.Tests, Failed: l.Failed,
 				Answered: l.Answered, Turns: l.Turns, First: l.First,

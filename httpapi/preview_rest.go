@@ -28,7 +28,7 @@ type previewStore interface {
 
 // previewDriver is what previewHandlers needs of the orchestrator.
 type previewDriver interface {
-	LookAt(ctx context.Context, sessionID, path string) (orchestrator.Look, error)
+	PreviewFile(ctx context.Context, sessionID, path string) (orchestrator.FilePreview, error)
 	PermissionRules(ctx context.Context, sessionID string) ([]orchestrator.SettingsRules, error)
 }
 
@@ -115,10 +115,10 @@ func (s *previewHandlers) preview(ctx context.Context, who account.Identity, req
 			p.Command.Marks = append(p.Command.Marks, wire.RiskMark(m))
 		}
 	case file != "":
-		look := orchestrator.Look{File: workspace.File{State: workspace.FileOutside}}
+		look := orchestrator.FilePreview{File: workspace.File{State: workspace.FileOutside}}
 		sees, err := s.maySeeFile(ctx, who, ses, file)
 		if err == nil && sees {
-			look, err = s.driver.LookAt(ctx, req.SessionID, file)
+			look, err = s.driver.PreviewFile(ctx, req.SessionID, file)
 		}
 		if err != nil {
 			return wire.Preview{}, err

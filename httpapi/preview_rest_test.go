@@ -73,7 +73,7 @@ func TestPreviewOfAnEdit(t *testing.T) {
 	id := h.NewSession("one")
 	at := time.Unix(1_763_000_000, 0)
 	h.Driver.Mu.Lock()
-	h.Driver.Files = map[string]orchestrator.Look{
+	h.Driver.Files = map[string]orchestrator.FilePreview{
 		"/work/one/a.txt":   {File: workspace.File{State: workspace.FileRead, Data: []byte("x\na\nb\n"), ModTime: at.Add(time.Second)}, TouchedAt: at},
 		"/work/one/of.root": {File: workspace.File{State: workspace.FileRead, Data: []byte("a secret")}},
 		"/etc/passwd":       {File: workspace.File{State: workspace.FileOutside}},
@@ -120,7 +120,7 @@ func TestPreviewShowsNoFileOfAHiddenProject(t *testing.T) {
 	h.project("secret", "/work/secret")
 	id := h.NewSession("one")
 	h.Driver.Mu.Lock()
-	h.Driver.Files = map[string]orchestrator.Look{"/work/secret/a.txt": {File: workspace.File{State: workspace.FileRead, Data: []byte("of the project")}}}
+	h.Driver.Files = map[string]orchestrator.FilePreview{"/work/secret/a.txt": {File: workspace.File{State: workspace.FileRead, Data: []byte("of the project")}}}
 	h.Driver.Mu.Unlock()
 	r, _ := h.Ask(id, "a", func(r *pending.Request) {
 		r.ToolName, r.ToolInput = "Write", json.RawMessage(`{"file_path":"/work/secret/a.txt","content":"x"}`)

@@ -56,7 +56,7 @@ func (s *searchHandlers) getSearch(w http.ResponseWriter, r *http.Request, who a
 		return err
 	}
 	list, err := s.search(r.Context(), session.Search{
-		Words: session.WordsAsked(text), Archived: query.Get("archived") == "true", Before: before, Limit: hitsRead,
+		Words: session.SearchWords(text), Archived: query.Get("archived") == "true", Before: before, Limit: hitsRead,
 	}, max(int(limit), 1), who)
 	if err != nil {
 		return err

@@ -98,8 +98,8 @@ type Options struct {
 	Alerts *alert.Alerter
 	// Settings are what the server runs with; nil when there are none to show.
 	Settings Settings
-	// Bell is rung after a change that a handler made itself.
-	Bell session.Bell
+	// Notifier is told of changes that handlers make themselves.
+	Notifier session.Notifier
 	// App serves the web app at every path without a route. It may be nil.
 	App http.Handler
 	// Agents are the handlers for agents by path, such as "/mcp". What they get has
@@ -187,7 +187,7 @@ func (s *Server) setHandlers() {
 	s.alertHandlers = alertHandlers{alerts: o.Alerts}
 	s.settingsHandlers = settingsHandlers{settings: o.Settings}
 	s.processHandlers = processHandlers{store: o.Store, driver: o.Driver, live: o.Live, nodeID: o.NodeID, version: o.Version, started: s.started}
-	s.sessionHandlers = sessionHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, rules: o.Rules, live: o.Live, bell: o.Bell}
+	s.sessionHandlers = sessionHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, rules: o.Rules, live: o.Live, notifier: o.Notifier}
 	s.attachmentHandlers = attachmentHandlers{commands: o.Commands, attachments: o.Attachments}
 }
 

@@ -35,12 +35,12 @@ type sessionDriver interface {
 
 // sessionHandlers serves sessions, their transcripts and their queues.
 type sessionHandlers struct {
-	store  sessionStore
-	driver sessionDriver
-	guard  *access.Guard
-	rules  *decision.Rules
-	live   Live
-	bell   session.Bell
+	store    sessionStore
+	driver   sessionDriver
+	guard    *access.Guard
+	rules    *decision.Rules
+	live     Live
+	notifier session.Notifier
 }
 
 // Sizes of a page.
@@ -136,7 +136,7 @@ func (s *sessionHandlers) patchSession(w http.ResponseWriter, r *http.Request, w
 	if err != nil {
 		return err
 	}
-	s.bell.Ring(id)
+	s.notifier.Notify(id)
 	writeJSON(w, http.StatusOK, wireSession(ses, book, access.Person(who)))
 	return nil
 }
@@ -153,7 +153,7 @@ func (s *sessionHandlers) deleteSession(w http.ResponseWriter, r *http.Request, 
 	if err := s.driver.Delete(ctx, id); err != nil && !errors.Is(err, session.ErrNotFound) {
 		return err
 	}
-	s.bell.Ring(id)
+	s.notifier.Notify(id)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -40,7 +40,7 @@ type AdapterOptions struct {
 	Store     AdapterStore
 	Requests  AdapterRequests
 	Directory *account.Directory
-	Bell      session.Bell
+	Notifier  session.Notifier
 	Log       *slog.Logger
 }
 

@@ -58,7 +58,7 @@ func (h *house) doors() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h.door)
 	adapters := h.door.Adapters(mcpapi.AdapterOptions{
-		Store: h.memory, Requests: h.registry, Directory: h.directory, Bell: h.bell, Log: slog.New(slog.DiscardHandler),
+		Store: h.memory, Requests: h.registry, Directory: h.directory, Notifier: h.notifier, Log: slog.New(slog.DiscardHandler),
 	})
 	for _, path := range adapters.Paths() {
 		mux.Handle(path, adapters)

@@ -142,7 +142,7 @@ func TestHostileQuestions(t *testing.T) {
 func TestCallsBeforeAndAfterRunAreTurnedAway(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		a := h.agent(session.Ours, "")
-		o := mcpapi.Options{Requests: h.registry, Store: h.memory, Directory: h.directory, Bell: h.bell}
+		o := mcpapi.Options{Requests: h.registry, Store: h.memory, Directory: h.directory, Notifier: h.notifier}
 		door := mcpapi.New(o)
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(`{}`))

@@ -237,7 +237,7 @@ func (a *Adapters) postHookNotice(w http.ResponseWriter, r *http.Request) error 
 	if err := a.o.Store.PutItems(r.Context(), s.SessionID, []session.Item{item}); err != nil {
 		return err
 	}
-	a.o.Bell.Ring(s.SessionID)
+	a.o.Notifier.Notify(s.SessionID)
 	reply(w, http.StatusOK, map[string]string{"status": "ok"})
 	return nil
 }

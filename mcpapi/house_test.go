@@ -94,19 +94,19 @@ func (m *memory) RevokeAgentTokens(_ context.Context, sessionID string, at time.
 	return 0, nil
 }
 
-// bell counts.
-type bell struct {
-	mu    sync.Mutex
-	rings map[string]int
+// notifier counts.
+type notifier struct {
+	mu       sync.Mutex
+	notified map[string]int
 }
 
-func (b *bell) Ring(id string) {
+func (b *notifier) Notify(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.rings == nil {
-		b.rings = map[string]int{}
+	if b.notified == nil {
+		b.notified = map[string]int{}
 	}
-	b.rings[id]++
+	b.notified[id]++
 }
 
 // house is a door with everything below it, reached over pipes so that its time
@@ -115,7 +115,7 @@ type house struct {
 	t         *testing.T
 	memory    *memory
 	directory *account.Directory
-	bell      *bell
+	notifier  *notifier
 	registry  *pending.Registry
 	door      *mcpapi.Server
 	policy    mcpapi.Policy
@@ -128,7 +128,7 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{t: t, memory: newMemory(), bell: &bell{}}
+		h := &house{t: t, memory: newMemory(), notifier: &notifier{}}
 		h.directory = account.NewDirectory(h.memory)
 		h.open()
 		defer func() { h.close() }()
@@ -138,9 +138,9 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 
 // open starts a server over the store of the house.
 func (h *house) open() {
-	h.registry = pending.NewRegistry(h.memory, h.bell)
+	h.registry = pending.NewRegistry(h.memory, h.notifier)
 	h.door = mcpapi.New(mcpapi.Options{
-		Requests: h.registry, Store: h.memory, Directory: h.directory, Bell: h.bell,
+		Requests: h.registry, Store: h.memory, Directory: h.directory, Notifier: h.notifier,
 		Policy: func(context.Context, session.Session) mcpapi.Policy { return h.policy }, Version: "0.0.0-test", Log: slog.New(slog.DiscardHandler),
 	})
 	pipes := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}

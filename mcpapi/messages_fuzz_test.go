@@ -38,11 +38,11 @@ func FuzzMessages(f *testing.F) {
 		f.Add([]byte(message), false)
 	}
 	memory := newMemory()
-	bell := &bell{}
+	notifier := &notifier{}
 	directory := account.NewDirectory(memory)
-	registry := pending.NewRegistry(memory, bell)
+	registry := pending.NewRegistry(memory, notifier)
 	door := mcpapi.New(mcpapi.Options{
-		Requests: registry, Store: memory, Directory: directory, Bell: bell,
+		Requests: registry, Store: memory, Directory: directory, Notifier: notifier,
 		Policy: func(context.Context, session.Session) mcpapi.Policy { return mcpapi.Policy{} }, Version: "0.0.0-test", Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, stop := context.WithCancel(context.Background())

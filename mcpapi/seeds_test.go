@@ -309,7 +309,7 @@ func TestMaxsimLifecycleAndStatus(t *testing.T) {
 			is(t, "stored", h.memory.sessions[a.sessionID].Lifecycle.EventType, kind)
 		}
 		a.call("submit_lifecycle_event", `{"event_type":"plan-started","phase_name":"Hook Bridge","phase_number":"33"}`).says(`{"status":"ok"}`)
-		if h.bell.rings[a.sessionID] == 0 {
+		if h.notifier.notified[a.sessionID] == 0 {
 			t.Fatal("nobody was told")
 		}
 		first, second := a.call("ask_question", lone("One?")), a.call("ask_user", lone("Two?"))

@@ -122,8 +122,8 @@ type Options struct {
 	Requests  Requests
 	Store     Store
 	Directory *account.Directory
-	// Bell is rung after a change that this door made itself.
-	Bell session.Bell
+	// Notifier is told of changes that this package makes itself.
+	Notifier session.Notifier
 	// Policy says what holds for the questions of a session. It may be nil.
 	Policy  func(context.Context, session.Session) Policy
 	Version string
@@ -197,7 +197,7 @@ func (s *Server) record(ctx context.Context, row pending.Request) {
 		// The next one that ends writes this record too.
 		s.o.Log.ErrorContext(ctx, "cannot record how a question of an agent ended", "request_id", row.RequestID, "error", err)
 	default:
-		s.o.Bell.Ring(row.SessionID)
+		s.o.Notifier.Notify(row.SessionID)
 	}
 }
 

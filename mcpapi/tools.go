@@ -209,7 +209,7 @@ func (s *Server) lifecycle(ctx context.Context, c *call, req *mcp.CallToolReques
 		s.o.Log.ErrorContext(ctx, "cannot store how far an agent has come", "error", err)
 		return failed("The event could not be stored because of a technical problem."), nil
 	}
-	s.o.Bell.Ring(c.session.SessionID)
+	s.o.Notifier.Notify(c.session.SessionID)
 	return said(`{"status":"ok"}`), nil
 }
 

@@ -67,7 +67,7 @@ func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []
 		if _, err := o.o.Store.SaveProcess(ctx, s); err != nil {
 			return nil, nil, err
 		}
-		o.o.Bell.Ring(s.SessionID)
+		o.o.Notifier.Notify(s.SessionID)
 	}
 	return adopted, strays, nil
 }

@@ -55,21 +55,21 @@ func (o *Orchestrator) LimitsChanged() {
 func (o *Orchestrator) waitForCapacity(ctx context.Context, sessionID string, why string) error {
 	o.admission.Wait(sessionID)
 	state, err := o.o.Store.ProcessState(ctx, sessionID)
-	if err != nil || state.Running() || state.Held == why {
+	if err != nil || state.Running() || state.Throttled == why {
 		return err
 	}
-	state.Held = why
+	state.Throttled = why
 	if _, err := o.o.Store.SaveProcess(ctx, state); err != nil {
 		return err
 	}
-	o.o.Bell.Ring(sessionID)
+	o.o.Notifier.Notify(sessionID)
 	return nil
 }
 
 // restoreWaiting makes the sessions wait that waited when the server before this one
 // stopped.
 func (o *Orchestrator) restoreWaiting(ctx context.Context) {
-	held, err := o.o.Store.HeldSessions(ctx)
+	held, err := o.o.Store.ThrottledSessions(ctx)
 	if err != nil {
 		o.o.Log.ErrorContext(ctx, "cannot see which sessions wait for capacity", "error", err)
 		return

@@ -206,17 +206,17 @@ func TestCostLimit(t *testing.T) {
 					t.Fatal(err)
 				}
 				b.answer(s.Requests[0], nil)
-				s = b.wait(id, func(s session.ProcessState) bool { return s.Held != "" })
+				s = b.wait(id, func(s session.ProcessState) bool { return s.Throttled != "" })
 				if s.State != session.UserTurn || s.QueuedMessages != 1 ||
-					s.Held != "Sessions of Ada are limited to $2.00 a day and have cost $3.00 today. Claude continues at 00:00 UTC or when an admin raises the limit." {
-					t.Errorf("held as %s with %d queued: %s", s.State, s.QueuedMessages, s.Held)
+					s.Throttled != "Sessions of Ada are limited to $2.00 a day and have cost $3.00 today. Claude continues at 00:00 UTC or when an admin raises the limit." {
+					t.Errorf("held as %s with %d queued: %s", s.State, s.QueuedMessages, s.Throttled)
 				}
 				_, err := b.begins(b.person)
 				b.refused(err, "are limited to $2.00 a day")
 				goOn(b)
 				s = b.wait(id, asking(1))
-				if s.Held != "" || s.QueuedMessages != 0 {
-					t.Errorf("went on with %d queued: %q", s.QueuedMessages, s.Held)
+				if s.Throttled != "" || s.QueuedMessages != 0 {
+					t.Errorf("went on with %d queued: %q", s.QueuedMessages, s.Throttled)
 				}
 			}, each(project.Limits{Cost: 2}))
 		})
@@ -321,16 +321,16 @@ func TestNothingGoesOnByItselfWithoutRoom(t *testing.T) {
 				other := b.start("another takes the place")
 				b.wait(other, in(session.UserTurn))
 				waits(b, id, r)
-				s := b.wait(id, func(s session.ProcessState) bool { return s.Held != "" })
-				if s.State != session.Dead || !strings.Contains(s.Held, "are limited to 1 at a time") {
-					t.Errorf("it is %s and says %q", s.State, s.Held)
+				s := b.wait(id, func(s session.ProcessState) bool { return s.Throttled != "" })
+				if s.State != session.Dead || !strings.Contains(s.Throttled, "are limited to 1 at a time") {
+					t.Errorf("it is %s and says %q", s.State, s.Throttled)
 				}
 				if err := b.Kill(b.t.Context(), other, false, "Ended."); err != nil {
 					t.Fatal(err)
 				}
 				s = b.wait(id, func(s session.ProcessState) bool { return s.State != session.Dead })
-				if s.Held != "" {
-					t.Errorf("it goes on and says %q", s.Held)
+				if s.Throttled != "" {
+					t.Errorf("it goes on and says %q", s.Throttled)
 				}
 			}, each(project.Limits{Sessions: 1}), func(o *orchestrator.Options) { o.Rules.ResumeOnAnswer = true })
 		})
@@ -343,8 +343,8 @@ func TestWaitingForRoomOutlivesTheServer(t *testing.T) {
 	id := uuid.NewString()
 	withBench(t, claudetest.Script{}, nil, func(b *bench) {
 		s := b.wait(id, in(session.UserTurn))
-		if s.Held != "" || s.QueuedMessages != 0 {
-			b.t.Errorf("it says %q, and %d messages wait", s.Held, s.QueuedMessages)
+		if s.Throttled != "" || s.QueuedMessages != 0 {
+			b.t.Errorf("it says %q, and %d messages wait", s.Throttled, s.QueuedMessages)
 		}
 	}, func(o *orchestrator.Options) {
 		cwd := o.Rules.Roots[0]
@@ -356,7 +356,7 @@ func TestWaitingForRoomOutlivesTheServer(t *testing.T) {
 				return err
 			}(),
 			func() error {
-				_, err := o.Store.SaveProcess(context.Background(), session.ProcessState{SessionID: id, State: session.Dead, NodeID: o.NodeID, StateChangedAt: now, PermissionMode: "default", Held: "They are limited to 1 at a time."})
+				_, err := o.Store.SaveProcess(context.Background(), session.ProcessState{SessionID: id, State: session.Dead, NodeID: o.NodeID, StateChangedAt: now, PermissionMode: "default", Throttled: "They are limited to 1 at a time."})
 				return err
 			}(),
 		} {

@@ -30,7 +30,7 @@ func (o *Orchestrator) SetModel(ctx context.Context, sessionID, model string) er
 		}
 	}
 	_, err := o.o.Store.UpdateSession(ctx, sessionID, session.Patch{Model: &model})
-	o.o.Bell.Ring(sessionID)
+	o.o.Notifier.Notify(sessionID)
 	return err
 }
 
@@ -58,7 +58,7 @@ func (o *Orchestrator) SetPermissionMode(ctx context.Context, sessionID, mode st
 		}
 	}
 	_, err := o.o.Store.UpdateSession(ctx, sessionID, session.Patch{PermissionMode: &mode})
-	o.o.Bell.Ring(sessionID)
+	o.o.Notifier.Notify(sessionID)
 	return err
 }
 

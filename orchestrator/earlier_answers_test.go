@@ -223,7 +223,7 @@ func TestAnswerThatCrossesWithAWithdrawalIsDropped(t *testing.T) {
 		}
 	}, func(o *orchestrator.Options) {
 		slow.Store = o.Store.(*sqlite.Store)
-		slow.registry = pending.NewRegistry(slow, o.Bell)
+		slow.registry = pending.NewRegistry(slow, o.Notifier)
 		o.Store, o.Registry = slow, slow.registry
 	})
 }

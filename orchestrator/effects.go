@@ -41,7 +41,7 @@ func (p *process) perform(ctx context.Context, effects []effect) {
 		case wakeSender:
 			wake(p.feed)
 		case notify:
-			p.o.o.Bell.Ring(p.session.SessionID)
+			p.o.o.Notifier.Notify(p.session.SessionID)
 		case settleCalls:
 			for _, call := range f.calls {
 				p.handle(ctx, resultReceived{call.ToolUseID})

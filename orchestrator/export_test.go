@@ -14,13 +14,13 @@ type Tree struct {
 func SetTree(pid int, t Tree) { trees.Store(pid, t) }
 
 func init() {
-	readTable = func() (map[int]taken, error) {
+	readTable = func() (map[int]tableEntry, error) {
 		table, err := processTable()
 		trees.Range(func(pid, tree any) bool {
 			t, root := tree.(Tree), pid.(int)
-			table[root] = taken{memory: t.Memory}
+			table[root] = tableEntry{memory: t.Memory}
 			for i := range t.Children {
-				table[root+1+i] = taken{parent: root}
+				table[root+1+i] = tableEntry{parent: root}
 			}
 			return true
 		})

@@ -10,21 +10,21 @@ import (
 // maxPreview bounds the files that are shown with a request, in bytes.
 const maxPreview = 512 << 10
 
-// Look is a file as it is now, and when the running Claude of a session last read or
+// FilePreview is a file as it is now, and when the running Claude of a session last read or
 // wrote it; zero when it did not.
-type Look struct {
+type FilePreview struct {
 	workspace.File
 	TouchedAt time.Time
 }
 
-// LookAt reads a file for the people of a session: inside its folder and the
+// PreviewFile reads a file for the people of a session: inside its folder and the
 // workspace roots alone.
-func (o *Orchestrator) LookAt(ctx context.Context, sessionID, path string) (Look, error) {
+func (o *Orchestrator) PreviewFile(ctx context.Context, sessionID, path string) (FilePreview, error) {
 	s, err := o.o.Store.Session(ctx, sessionID)
 	if err != nil {
-		return Look{}, err
+		return FilePreview{}, err
 	}
-	var look Look
+	var look FilePreview
 	if p := o.find(sessionID); p != nil {
 		p.mu.Lock()
 		look.TouchedAt = p.transcript.Touched[path]

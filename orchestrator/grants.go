@@ -125,9 +125,9 @@ type (
 	FoundGrant = grants.FoundGrant
 )
 
-// foldersLooked bounds for how many sessions the settings of their folder are
+// maxFoldersRead bounds for how many sessions the settings of their folder are
 // looked at, those of the latest first.
-const foldersLooked = 200
+const maxFoldersRead = 200
 
 // FoundGrants reads what the person's own settings file and those of the folders
 // of sessions allow.
@@ -135,7 +135,7 @@ func (o *Orchestrator) FoundGrants(ctx context.Context) (Found, error) {
 	var found Found
 	files := o.settingsFiles()
 	files.Find(&found, pending.ScopeUser, "")
-	page, _, err := o.o.Store.Sessions(ctx, session.Query{Archived: true, Limit: foldersLooked})
+	page, _, err := o.o.Store.Sessions(ctx, session.Query{Archived: true, Limit: maxFoldersRead})
 	if err != nil {
 		return Found{}, fmt.Errorf("orchestrator: list sessions: %w", err)
 	}

@@ -31,7 +31,7 @@ type Store interface {
 type Options struct {
 	Store    Store
 	Registry *pending.Registry
-	Bell     session.Bell
+	Notifier session.Notifier
 	Launcher launch.Launcher
 	CLI      *launch.CLI
 	Rules    Rules // at the start, see SetRules

@@ -56,9 +56,9 @@ func withBench(t *testing.T, script claudetest.Script, limits func(*orchestrator
 		if err != nil {
 			t.Fatal(err)
 		}
-		bell := &session.LocalBell{}
+		notifier := &session.LocalNotifier{}
 		b := &bench{
-			t: t, store: store, registry: pending.NewRegistry(store, bell), folder: folder,
+			t: t, store: store, registry: pending.NewRegistry(store, notifier), folder: folder,
 			launcher: &launcher{script: script}, person: pending.Actor{UserID: "u1", Name: "Ada", Device: "Firefox"},
 		}
 		l := orchestrator.DefaultLimits()
@@ -67,7 +67,7 @@ func withBench(t *testing.T, script claudetest.Script, limits func(*orchestrator
 			limits(&l)
 		}
 		options := orchestrator.Options{
-			Store: store, Registry: b.registry, Bell: bell, Launcher: b.launcher,
+			Store: store, Registry: b.registry, Notifier: notifier, Launcher: b.launcher,
 			CLI:   &launch.CLI{Path: "/bin/sh", Environ: os.Environ()},
 			Rules: orchestrator.Rules{Roots: workspace.Roots{folder}, Limits: l}, NodeID: "here", Log: slog.New(slog.DiscardHandler),
 		}
@@ -76,7 +76,7 @@ func withBench(t *testing.T, script claudetest.Script, limits func(*orchestrator
 		}
 		b.rules = options.Rules
 		b.Orchestrator = orchestrator.New(options)
-		bell.Listen(b.Touch)
+		notifier.Listen(b.Touch)
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {

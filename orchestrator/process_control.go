@@ -152,7 +152,7 @@ func (p *process) endBypass(ctx context.Context) {
 	if _, err := p.o.o.Store.UpdateSession(ctx, p.session.SessionID, session.Patch{PermissionMode: &mode}); err != nil {
 		p.log.ErrorContext(ctx, "cannot keep that Claude asks again", "error", err)
 	}
-	p.o.o.Bell.Ring(p.session.SessionID)
+	p.o.o.Notifier.Notify(p.session.SessionID)
 }
 
 // endedRight is what people read of a session whose process was told to ask again.

@@ -28,7 +28,7 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.
 	return o.launch(ctx, s, l)
 }
 
-// Touch says that a session changed; it is a listener of the bell and never
+// Touch says that a session changed; it is a listener of the notifier and never
 // blocks. Only sessions whose process is dead are of interest: an answer to what
 // they left behind may be there.
 func (o *Orchestrator) Touch(sessionID string) {
@@ -173,6 +173,6 @@ func (o *Orchestrator) explainDelay(ctx context.Context, sessionID string, why e
 	if _, err := o.o.Store.SaveProcess(ctx, state); err != nil {
 		return err
 	}
-	o.o.Bell.Ring(sessionID)
+	o.o.Notifier.Notify(sessionID)
 	return nil
 }

@@ -39,7 +39,7 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 	if !queued {
 		return nil
 	}
-	o.o.Bell.Ring(m.SessionID)
+	o.o.Notifier.Notify(m.SessionID)
 	for {
 		p := o.find(m.SessionID)
 		if p == nil {
@@ -85,7 +85,7 @@ func (o *Orchestrator) Unqueue(ctx context.Context, sessionID, messageID string)
 	if err != nil {
 		return false, fmt.Errorf("orchestrator: take back message: %w", err)
 	}
-	o.o.Bell.Ring(sessionID)
+	o.o.Notifier.Notify(sessionID)
 	if now := o.find(sessionID); now != nil {
 		// One that came up meanwhile may have read the queue before.
 		removed = removed && (now == p || now.withhold(messageID))

@@ -134,7 +134,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	if _, err := p.o.o.Store.MarkSent(ctx, m.MessageID, time.Now()); err != nil {
 		return true, fmt.Errorf("take message from the queue: %w", err)
 	}
-	p.o.o.Bell.Ring(p.session.SessionID)
+	p.o.o.Notifier.Notify(p.session.SessionID)
 	if ended && repeated {
 		wake(p.feed) // it is said and done; the next one
 		return false, nil

@@ -86,7 +86,7 @@ func (s *fullStore) SaveProgress(ctx context.Context, id string, p session.Progr
 func on(s *fullStore) func(*orchestrator.Options) {
 	return func(o *orchestrator.Options) {
 		s.Store = o.Store.(*sqlite.Store)
-		s.registry = pending.NewRegistry(s, o.Bell)
+		s.registry = pending.NewRegistry(s, o.Notifier)
 		o.Store, o.Registry = s, s.registry
 	}
 }

@@ -33,10 +33,10 @@ type SavedPage struct {
 }
 
 const (
-	mostSaved  = 500     // conversations that are looked at
-	savedPiece = 1 << 20 // bytes of a page
+	maxSaved      = 500     // conversations that are looked at
+	savedPageSize = 1 << 20 // bytes of a page
 	// Of a conversation that is taken up here this much is copied to its transcript.
-	takenUp = 8 << 20
+	maxImported = 8 << 20
 )
 
 // SavedSessions lists what was saved in folders inside the workspace roots, what
@@ -44,7 +44,7 @@ const (
 func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error) {
 	var all []claude.Saved
 	err := o.o.CLI.As(func() (err error) {
-		all, err = o.o.CLI.Saved().List(mostSaved)
+		all, err = o.o.CLI.Saved().List(maxSaved)
 		return err
 	})
 	if err != nil {
@@ -97,7 +97,7 @@ func (o *Orchestrator) SavedTranscript(sessionID string, before int64) (SavedPag
 		return SavedPage{}, err
 	}
 	var page SavedPage
-	page.Items, page.Before, err = o.readSaved(s, before, savedPiece)
+	page.Items, page.Before, err = o.readSaved(s, before, savedPageSize)
 	return page, err
 }
 
@@ -174,7 +174,7 @@ func (o *Orchestrator) importTranscript(ctx context.Context, s session.Session, 
 	if err != nil || folder != s.CWD {
 		return nil // the CLI says itself when it knows nothing of it
 	}
-	items, begin, err := o.readSaved(from, -1, takenUp)
+	items, begin, err := o.readSaved(from, -1, maxImported)
 	if err != nil {
 		o.o.Log.WarnContext(ctx, "cannot read what was said before", "session_id", s.SessionID, "error", err)
 		return nil

@@ -148,7 +148,7 @@ func transition(s state, e event) (state, []effect) {
 			return s, nil
 		}
 		do(s.move(session.AssistantTurn, e.at)...)
-		s.row.Held = ""
+		s.row.Throttled = ""
 		s.memo.Spoke = s.memo.Spoke && s.memo.Sending == e.messageID // sent again, Claude may be at work
 		s.memo.Sending = e.messageID
 		save()
@@ -162,8 +162,8 @@ func transition(s state, e event) (state, []effect) {
 		s.withheld = slices.DeleteFunc(slices.Clone(s.withheld), func(id string) bool { return id == e.messageID })
 		do(wakeSender{})
 	case throttled:
-		if s.row.Held != e.reason {
-			s.row.Held = e.reason
+		if s.row.Throttled != e.reason {
+			s.row.Throttled = e.reason
 			save()
 		}
 	case modelSet:
@@ -218,7 +218,7 @@ func transition(s state, e event) (state, []effect) {
 	case exited:
 		s.diedInTurn = s.row.State == session.AssistantTurn
 		do(s.move(session.Dead, e.at)...)
-		s.row.PID, s.row.Memory, s.row.CPU, s.row.Stuck, s.row.Held = 0, 0, 0, "", ""
+		s.row.PID, s.row.Memory, s.row.CPU, s.row.Stuck, s.row.Throttled = 0, 0, 0, "", ""
 		if e.stop != "" {
 			s.row.KillReason = e.stop
 		} else {

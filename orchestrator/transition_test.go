@@ -138,7 +138,7 @@ func TestTransition(t *testing.T) {
 			state{storing: 5, cost: 2, offset: 90, stored: 10}, saveEnded{row: true, offset: 90, cost: 5},
 			func(s *state) { s.storing, s.stored = 0, 90 }, nil,
 		},
-		"the same limit is shown once": {state{row: session.ProcessState{Held: "full"}}, throttled{"full"}, func(*state) {}, nil},
+		"the same limit is shown once": {state{row: session.ProcessState{Throttled: "full"}}, throttled{"full"}, func(*state) {}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

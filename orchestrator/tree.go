@@ -9,8 +9,8 @@ type usage struct {
 	processes int           // members of the tree, 0 when the root is gone
 }
 
-// taken is one entry of the process table.
-type taken struct {
+// tableEntry is one entry of the process table.
+type tableEntry struct {
 	parent int
 	memory uint64
 	cpu    time.Duration
@@ -22,7 +22,7 @@ var readTable = processTable
 // sumTrees adds up the tree under each root from one sample of the process
 // table. Reading the table once for all roots keeps the cost of sampling
 // independent of the number of sessions.
-func sumTrees(table map[int]taken, roots []int) map[int]usage {
+func sumTrees(table map[int]tableEntry, roots []int) map[int]usage {
 	children := make(map[int][]int, len(table))
 	for pid, t := range table {
 		children[t.parent] = append(children[t.parent], pid)
@@ -41,7 +41,7 @@ func sumTrees(table map[int]taken, roots []int) map[int]usage {
 }
 
 // descend lists root and everything below it.
-func descend(children map[int][]int, table map[int]taken, root int) []int {
+func descend(children map[int][]int, table map[int]tableEntry, root int) []int {
 	if _, ok := table[root]; !ok {
 		return nil
 	}

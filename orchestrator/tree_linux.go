@@ -12,7 +12,7 @@ import (
 const clockTick = time.Second / 100
 
 // processTable reads /proc once. A process that ends meanwhile is left out.
-func processTable() (map[int]taken, error) {
+func processTable() (map[int]tableEntry, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func processTable() (map[int]taken, error) {
 		return nil, err
 	}
 	page := uint64(os.Getpagesize())
-	table := make(map[int]taken, len(names))
+	table := make(map[int]tableEntry, len(names))
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
@@ -48,7 +48,7 @@ func processTable() (map[int]taken, error) {
 			n, _ := strconv.ParseUint(string(fields[i]), 10, 64)
 			return n
 		}
-		table[pid] = taken{
+		table[pid] = tableEntry{
 			parent: int(number(1)),
 			memory: number(21) * page,
 			// With the waited-for children, so that the sum does not fall when a

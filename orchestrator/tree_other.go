@@ -10,12 +10,12 @@ import (
 )
 
 // processTable asks ps, which is what macOS offers without cgo.
-func processTable() (map[int]taken, error) {
+func processTable() (map[int]tableEntry, error) {
 	out, err := exec.Command("ps", "-axo", "pid=,ppid=,rss=,time=").Output()
 	if err != nil {
 		return nil, err
 	}
-	table := map[int]taken{}
+	table := map[int]tableEntry{}
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Fields(line)
 		if len(fields) != 4 {
@@ -27,7 +27,7 @@ func processTable() (map[int]taken, error) {
 		if err1 != nil || err2 != nil || err3 != nil {
 			continue
 		}
-		table[pid] = taken{parent: parent, memory: rss << 10, cpu: spent(fields[3])}
+		table[pid] = tableEntry{parent: parent, memory: rss << 10, cpu: spent(fields[3])}
 	}
 	return table, nil
 }

@@ -86,7 +86,7 @@ func (p *process) gather(stop <-chan struct{}) {
 	}
 }
 
-// flush writes what has changed since the last time, then rings. Items, state
+// flush writes what has changed since the last time, then notifies. Items, state
 // and the place in the journal up to which they say it all go in one
 // transaction, so that a server that adopts the process goes on without a gap.
 func (p *process) flush(ctx context.Context) error {
@@ -137,7 +137,7 @@ func (p *process) flush(ctx context.Context) error {
 			p.log.WarnContext(ctx, "cannot count the uses of grants", "error", err)
 		}
 	}
-	p.o.o.Bell.Ring(p.session.SessionID)
+	p.o.o.Notifier.Notify(p.session.SessionID)
 	return nil
 }
 

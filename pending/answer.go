@@ -302,7 +302,7 @@ func gather(form *Form, s Submission) (map[string]Response, error) {
 		case len(questions) > 1:
 			return nil, problem.For(open[0].ID, "question_asked_twice", "question", name(open[0]))
 		default:
-			response, err := spell(open[0], s.Answers[text])
+			response, err := parseShortForm(open[0], s.Answers[text])
 			if err != nil {
 				return nil, err
 			}
@@ -312,8 +312,8 @@ func gather(form *Form, s Submission) (map[string]Response, error) {
 	return given, nil
 }
 
-// spell turns the short form of one answer into a response.
-func spell(q Question, text string) (Response, error) {
+// parseShortForm turns the short form of one answer into a response.
+func parseShortForm(q Question, text string) (Response, error) {
 	response := Response{ID: q.ID}
 	// Before the search below, whose time grows with the length.
 	if err := checkAnswerText(q, text); err != nil {

@@ -22,8 +22,8 @@ func (r *Registry) approve(ctx context.Context, row Request, s Submission, res R
 		first := row.Approval
 		switch {
 		case row.Status.Final():
-			r.hand(row)
-			if made(row, res) {
+			r.deliver(row)
+			if endedWith(row, res) {
 				return row, nil
 			}
 			return row, &NotOpenError{Request: row}
@@ -36,7 +36,7 @@ func (r *Registry) approve(ctx context.Context, row Request, s Submission, res R
 		case first == nil:
 			now, done, err := r.store.ApproveRequest(ctx, row.RequestID, Approval{Actor: s.Actor, At: res.At, CommandID: s.CommandID, CredentialID: s.CredentialID})
 			if done || err != nil {
-				r.bell.Ring(row.SessionID) // after an error too: it may have been done
+				r.notifier.Notify(row.SessionID) // after an error too: it may have been done
 			}
 			if done || err != nil {
 				return now, wrapped(err, failed)
@@ -55,8 +55,8 @@ func (r *Registry) approve(ctx context.Context, row Request, s Submission, res R
 			res.SecondTo = first.Actor.UserID
 			now, mine, err := r.resolve(ctx, row.SessionID, row.RequestID, res)
 			switch {
-			case errors.Is(err, errOutran):
-				if done, err := held(now, s); done || err != nil {
+			case errors.Is(err, errSuperseded):
+				if done, err := checkHeld(now, s); done || err != nil {
 					return now, err
 				}
 				row = now
@@ -81,7 +81,7 @@ func (r *Registry) Unapprove(ctx context.Context, sessionID, requestID string, b
 		var done bool
 		row, done, err = r.store.UnapproveRequest(ctx, requestID, by.UserID, by)
 		if done || err != nil {
-			r.bell.Ring(sessionID)
+			r.notifier.Notify(sessionID)
 		}
 		if err == nil && !done && !row.Status.Final() {
 			err = ErrNotApproved

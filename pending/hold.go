@@ -15,11 +15,11 @@ const MaxHold = 10 * time.Second
 // would not do.
 const holdRetry = time.Second
 
-// held says what a held answer means to one that comes in: done when it is the
-// same, an error when it bars it. A denial is barred by a denial alone.
-func held(row Request, s Submission) (done bool, err error) {
-	if slices.Contains(row.TakenBack, s.CommandID) {
-		return false, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrTakenBack)
+// checkHeld compares an answer that comes in with the one that is held: done when it is
+// the same, an error when the held one bars it. A denial is barred by a denial alone.
+func checkHeld(row Request, s Submission) (done bool, err error) {
+	if slices.Contains(row.Undone, s.CommandID) {
+		return false, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrUndone)
 	}
 	switch h := row.Held; {
 	case row.Status.Final() || !h.Stands():
@@ -33,15 +33,15 @@ func held(row Request, s Submission) (done bool, err error) {
 	}
 }
 
-// hold stores an answer that does not count yet. The error is errOutran when another
+// hold stores an answer that does not count yet. The error is errSuperseded when another
 // hold came or went meanwhile that does not bar this answer.
 func (r *Registry) hold(ctx context.Context, row Request, h Held) (Request, error) {
 	failed := func(err error) error { return fmt.Errorf("pending: hold the answer to %s: %w", row.RequestID, err) }
 	now, done, err := r.store.HoldRequest(ctx, row.RequestID, h)
 	if done || err != nil {
 		// After an error too: it may have been done.
-		r.bell.Ring(row.SessionID)
-		r.lookAtHeld()
+		r.notifier.Notify(row.SessionID)
+		r.wakeHolds()
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		// A store may lose its reply after it has committed.
@@ -60,13 +60,13 @@ func (r *Registry) hold(ctx context.Context, row Request, h Held) (Request, erro
 	case done:
 		return now, nil
 	case now.Status.Final():
-		r.hand(now)
-		if made(now, Resolution{CommandID: h.CommandID, Actor: h.Actor}) {
+		r.deliver(now)
+		if endedWith(now, Resolution{CommandID: h.CommandID, Actor: h.Actor}) {
 			return now, nil
 		}
 		return now, &NotOpenError{Request: now}
 	}
-	return now, errOutran
+	return now, errSuperseded
 }
 
 // Undo takes back an answer of a person while it is held; the request is open
@@ -76,7 +76,7 @@ func (r *Registry) hold(ctx context.Context, row Request, h Held) (Request, erro
 // for a request of another session, or a [NotOpenError] when it counts already.
 func (r *Registry) Undo(ctx context.Context, sessionID, requestID, commandID string, by Actor) error {
 	row, err := r.read(ctx, sessionID, requestID)
-	if err == nil && commandID != "" && slices.Contains(row.TakenBack, commandID) {
+	if err == nil && commandID != "" && slices.Contains(row.Undone, commandID) {
 		return nil
 	}
 	if err == nil && !row.Status.Final() {
@@ -91,7 +91,7 @@ func (r *Registry) Undo(ctx context.Context, sessionID, requestID, commandID str
 		if err != nil {
 			// A store may lose its reply after it has committed.
 			now, rerr := r.store.Request(ctx, requestID)
-			if rerr == nil && slices.Contains(now.TakenBack, h.CommandID) {
+			if rerr == nil && slices.Contains(now.Undone, h.CommandID) {
 				row, done, err = now, true, nil
 			}
 		}
@@ -103,7 +103,7 @@ func (r *Registry) Undo(ctx context.Context, sessionID, requestID, commandID str
 	case err != nil:
 		return fmt.Errorf("pending: undo %s: %w", requestID, err)
 	case row.Status.Final():
-		r.hand(row)
+		r.deliver(row)
 		return &NotOpenError{Request: row}
 	}
 	return nil
@@ -112,12 +112,12 @@ func (r *Registry) Undo(ctx context.Context, sessionID, requestID, commandID str
 func (r *Registry) unhold(ctx context.Context, row Request, by Actor, why string) (Request, bool, error) {
 	now, done, err := r.store.UnholdRequest(ctx, row.RequestID, row.Held.CommandID, by, why)
 	if done || err != nil {
-		r.bell.Ring(row.SessionID) // after an error too: it may have been done
+		r.notifier.Notify(row.SessionID) // after an error too: it may have been done
 	}
 	return now, done, err
 }
 
-func (r *Registry) lookAtHeld() {
+func (r *Registry) wakeHolds() {
 	select {
 	case r.held <- struct{}{}:
 	default:
@@ -138,12 +138,12 @@ func (r *Registry) RunHolds(ctx context.Context, may func(context.Context, Reque
 		case <-r.held:
 		case <-timer.C:
 		}
-		timer.Reset(r.letCount(ctx, may))
+		timer.Reset(r.countHolds(ctx, may))
 	}
 }
 
-// letCount lets all count whose time has passed, and says when to look again.
-func (r *Registry) letCount(ctx context.Context, may func(context.Context, Request) (string, error)) time.Duration {
+// countHolds lets all count whose time has passed, and says when to look again.
+func (r *Registry) countHolds(ctx context.Context, may func(context.Context, Request) (string, error)) time.Duration {
 	rows, err := r.store.HeldRequests(ctx)
 	if err != nil {
 		return holdRetry
@@ -182,7 +182,7 @@ func (r *Registry) release(ctx context.Context, row Request, may func(context.Co
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	_, _, err = r.resolve(ctx, row.SessionID, row.RequestID, res)
-	if errors.Is(err, errOutran) || errors.Is(err, ErrNotFound) {
+	if errors.Is(err, errSuperseded) || errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	return err

@@ -98,7 +98,7 @@ func TestAnswerThatWasTakenBackNeverCounts(t *testing.T) {
 		for _, hold := range []time.Duration{3 * time.Second, 0} {
 			s := holding("r", "s", "c")
 			s.Hold = hold
-			if _, err := n.Answer(t.Context(), s); !errors.Is(err, pending.ErrTakenBack) {
+			if _, err := n.Answer(t.Context(), s); !errors.Is(err, pending.ErrUndone) {
 				t.Fatalf("the command that was taken back: %v", err)
 			}
 		}

@@ -287,7 +287,7 @@ func (n node) told(t *testing.T, s pending.Submission) string {
 			return nameOf(notOpen.Request)
 		case errors.As(err, &barred):
 			return heldBy + nameOfHeld(barred.Held)
-		case errors.Is(err, pending.ErrTakenBack):
+		case errors.Is(err, pending.ErrUndone):
 			return tookBack
 		case tries < 100 && (errors.Is(err, pending.ErrUnavailable) || errors.Is(err, pendingtest.ErrFault)):
 			continue

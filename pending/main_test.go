@@ -15,37 +15,37 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bell counts the rings of each session.
-type bell struct {
-	mu    sync.Mutex
-	rings map[string]int
+// notifier counts the notified of each session.
+type notifier struct {
+	mu       sync.Mutex
+	notified map[string]int
 }
 
-func (b *bell) Ring(sessionID string) {
+func (b *notifier) Notify(sessionID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.rings == nil {
-		b.rings = map[string]int{}
+	if b.notified == nil {
+		b.notified = map[string]int{}
 	}
-	b.rings[sessionID]++
+	b.notified[sessionID]++
 }
 
-func (b *bell) count(sessionID string) int {
+func (b *notifier) count(sessionID string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.rings[sessionID]
+	return b.notified[sessionID]
 }
 
 // node is a registry as one server has it.
 type node struct {
 	*pending.Registry
-	store *pendingtest.Store
-	bell  *bell
+	store    *pendingtest.Store
+	notifier *notifier
 }
 
 func newNode(store *pendingtest.Store) node {
-	b := &bell{}
-	return node{Registry: pending.NewRegistry(store, b), store: store, bell: b}
+	b := &notifier{}
+	return node{Registry: pending.NewRegistry(store, b), store: store, notifier: b}
 }
 
 // asked is an Ask that runs.

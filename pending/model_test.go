@@ -27,7 +27,7 @@ import (
 //	I4  what can be answered is listed, oldest first, and nothing else is,
 //
 // and that an Ask waits exactly as long as its row is open, and that no change
-// goes without a ring.
+// goes without a notification.
 func TestRequestsBehaveAsTheirModel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestRequestsBehaveAsTheirModel(t *testing.T) {
 		// to be had in a bubble.
 		rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) {
 			m := &model{ctx: t.Context(), store: pendingtest.NewStore(), rows: map[string]*modelRow{},
-				first: map[string]pending.Request{}, versions: map[string]uint64{}, rings: map[string]int{}}
+				first: map[string]pending.Request{}, versions: map[string]uint64{}, notified: map[string]int{}}
 			m.restart(rt)
 			defer m.close()
 			rt.Repeat(map[string]func(*rapid.T){
@@ -65,7 +65,7 @@ type model struct {
 	order    []string                   // ids as opened
 	first    map[string]pending.Request // as first seen resolved
 	versions map[string]uint64          // of each session, at the last check
-	rings    map[string]int
+	notified map[string]int
 	stop     func() // ends the node's watch over what is held
 }
 
@@ -200,7 +200,7 @@ func (m *model) answer(t *rapid.T) {
 			t.Fatalf("told %+v and %s, want %s", notOpen, now.Status, r.status)
 		}
 	case r.takenBack[s.CommandID]:
-		m.want(t, err, pending.ErrTakenBack)
+		m.want(t, err, pending.ErrUndone)
 	case r.held != nil && !overrules && (r.held.CommandID != s.CommandID || r.held.Actor.UserID != s.Actor.UserID):
 		var other *pending.HeldError
 		if !errors.As(err, &other) || other.Held.Actor != r.held.Actor {
@@ -247,18 +247,18 @@ func (m *model) answered(r *modelRow, s pending.Submission) {
 	m.resolve(r, status, s.CommandID, s.Actor.UserID)
 }
 
-// answerElsewhere answers on another node, whose bell wakes this one.
+// answerElsewhere answers on another node, whose notifier wakes this one.
 func (m *model) answerElsewhere(t *rapid.T) {
 	id := m.anyID(t)
 	s := m.submission(t, id)
 	_, err := newNode(m.store).Answer(m.ctx, s)
 	m.node.Wake(sessionOf(id))
-	m.node.bell.Ring(sessionOf(id)) // it hears the other's bell
+	m.node.notifier.Notify(sessionOf(id)) // it hears the other's notifier
 	synctest.Wait()
 	switch r := m.rows[id]; {
 	case r == nil || r.status.Final():
 	case r.takenBack[s.CommandID]:
-		m.want(t, err, pending.ErrTakenBack)
+		m.want(t, err, pending.ErrUndone)
 	case r.held == nil, r.overruledBy(s):
 		m.want(t, err, nil)
 		m.answered(r, s)
@@ -436,7 +436,7 @@ func (m *model) restart(t *rapid.T) {
 		m.stop()
 	}
 	m.node = newNode(m.store)
-	m.rings = map[string]int{}
+	m.notified = map[string]int{}
 	ctx, cancel := context.WithCancel(m.ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -459,7 +459,7 @@ func (m *model) extend(t *rapid.T) {
 	}
 	to, err := on.Extend(m.ctx, id, by)
 	if elsewhere {
-		m.node.bell.Ring(sessionOf(id)) // late, and without a wake
+		m.node.notifier.Notify(sessionOf(id)) // late, and without a wake
 	}
 	synctest.Wait()
 	switch r := m.rows[id]; {
@@ -540,11 +540,11 @@ func (m *model) check(t *rapid.T) {
 		t.Fatalf("I4: listed %v, want %v", listed, open)
 	}
 	for _, sessionID := range []string{"s0", "s1"} {
-		version, rings := m.store.Version(sessionID), m.node.bell.count(sessionID)
-		if version != m.versions[sessionID] && rings == m.rings[sessionID] {
+		version, notified := m.store.Version(sessionID), m.node.notifier.count(sessionID)
+		if version != m.versions[sessionID] && notified == m.notified[sessionID] {
 			t.Fatalf("session %s changed without a ring", sessionID)
 		}
-		m.versions[sessionID], m.rings[sessionID] = version, rings
+		m.versions[sessionID], m.notified[sessionID] = version, notified
 	}
 }
 

@@ -28,11 +28,11 @@ const (
 	MaxWait = 30 * time.Minute
 )
 
-// Bell says that a session changed; the part of session.Bell that this package
+// Notifier announces that a session changed; the part of session.Notifier that this package
 // needs.
-type Bell interface {
-	// Ring never blocks on a listener's work.
-	Ring(sessionID string)
+type Notifier interface {
+	// Notify never blocks on a listener's work.
+	Notify(sessionID string)
 }
 
 // Registry is where askers wait and people answer. It has no policy: nobody
@@ -43,10 +43,10 @@ type Bell interface {
 //
 // Requests that it returns share memory with each other; treat them as read-only.
 type Registry struct {
-	store Store
-	bell  Bell
-	// ringSoon rings for what an asker who waits here has first to pass on.
-	ringSoon func(sessionID string)
+	store    Store
+	notifier Notifier
+	// notifyDeferred announces what an asker who waits here has first to pass on.
+	notifyDeferred func(sessionID string)
 
 	mu        sync.Mutex
 	byRequest map[string]map[*waiter]struct{}
@@ -56,20 +56,20 @@ type Registry struct {
 	held chan struct{}
 }
 
-// NewRegistry returns a registry over store that rings bell after every change. A
-// bell that can also RingSoon is rung so for what an asker hears first.
-func NewRegistry(store Store, bell interface{ Ring(sessionID string) }) *Registry {
-	ringSoon := bell.Ring
-	if b, ok := bell.(interface{ RingSoon(sessionID string) }); ok {
-		ringSoon = b.RingSoon
+// NewRegistry returns a registry over store that calls notifier after every
+// change. One that also has NotifyDeferred gets by that what an asker hears first.
+func NewRegistry(store Store, notifier Notifier) *Registry {
+	notifyDeferred := notifier.Notify
+	if n, ok := notifier.(interface{ NotifyDeferred(sessionID string) }); ok {
+		notifyDeferred = n.NotifyDeferred
 	}
 	return &Registry{
-		store:     store,
-		bell:      bell,
-		ringSoon:  ringSoon,
-		byRequest: map[string]map[*waiter]struct{}{},
-		bySession: map[string]map[*waiter]struct{}{},
-		held:      make(chan struct{}, 1),
+		store:          store,
+		notifier:       notifier,
+		notifyDeferred: notifyDeferred,
+		byRequest:      map[string]map[*waiter]struct{}{},
+		bySession:      map[string]map[*waiter]struct{}{},
+		held:           make(chan struct{}, 1),
 	}
 }
 
@@ -105,8 +105,8 @@ func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 
 	// Enlisted before the row exists: an answer given in the instant after the
 	// row is visible finds the waiter.
-	w := r.enlist(req.SessionID, req.RequestID)
-	defer r.dismiss(w)
+	w := r.addWaiter(req.SessionID, req.RequestID)
+	defer r.removeWaiter(w)
 
 	row, err := r.open(ctx, req)
 	if err != nil {
@@ -152,14 +152,14 @@ func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 		case errors.Is(err, ErrNotFound):
 			return row, fmt.Errorf("pending: ask %s: %w", req.RequestID, err)
 		default:
-			// Nobody may ring again for a change that this read missed.
+			// Nobody may notify again for a change that this read missed.
 			reread = time.After(pause)
 		}
 	}
 	return row, nil
 }
 
-// open stores the request and rings. A store that fails may have stored it all
+// open stores the request and notifies. A store that fails may have stored it all
 // the same, so the row decides.
 func (r *Registry) open(ctx context.Context, req Request) (Request, error) {
 	row, opened, err := r.store.OpenRequest(ctx, req)
@@ -185,7 +185,7 @@ func (r *Registry) open(ctx context.Context, req Request) (Request, error) {
 		return Request{}, ErrConflict
 	}
 	if opened {
-		r.bell.Ring(req.SessionID)
+		r.notifier.Notify(req.SessionID)
 	}
 	return row, nil
 }
@@ -254,7 +254,7 @@ func (r *Registry) Carry(ctx context.Context, req Request, from string) (settled
 		return Request{}, false, fmt.Errorf("pending: carry the answer of %s: %w", from, err)
 	}
 	if carried {
-		r.bell.Ring(req.SessionID)
+		r.notifier.Notify(req.SessionID)
 	}
 	return settled, carried, nil
 }
@@ -269,7 +269,7 @@ func (r *Registry) Carry(ctx context.Context, req Request, from string) (settled
 //     when the same person approves once more,
 //   - nil for an answer that is held, with the row still open; a [HeldError] while
 //     another answer is, unless this one denies what that approves;
-//     [ErrTakenBack] for one that was taken back,
+//     [ErrUndone] for one that was taken back,
 //   - [ErrNotFound] for an unknown request as for one of another session,
 //   - [ErrStale] when the answer was given to another input,
 //   - a [problem.Error] that is [ErrInvalid] when it does not fit the question.
@@ -291,13 +291,13 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 	}
 	res := Resolution{Status: Answered, Actor: s.Actor, At: time.Now(), CommandID: s.CommandID}
 	if row.Status.Final() {
-		r.hand(row)
-		if made(row, res) {
+		r.deliver(row)
+		if endedWith(row, res) {
 			return row, nil
 		}
 		return row, &NotOpenError{Request: row}
 	}
-	if done, err := held(row, s); done || err != nil {
+	if done, err := checkHeld(row, s); done || err != nil {
 		return row, err
 	}
 	if s.InputHash != "" && s.InputHash != row.InputHash {
@@ -326,10 +326,10 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 	const tries = 100 // somebody may hold answers and take them back meanwhile
 	for range tries {
 		now, err := r.give(ctx, row, s, res)
-		if !errors.Is(err, errOutran) {
+		if !errors.Is(err, errSuperseded) {
 			return now, err
 		}
-		if done, err := held(now, s); done || err != nil {
+		if done, err := checkHeld(now, s); done || err != nil {
 			return now, err
 		}
 		row = now
@@ -338,7 +338,7 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 }
 
 // give makes one attempt to resolve a request by an answer, or to hold it. A denial
-// that ends what somebody holds counts at once. The error is errOutran when a hold
+// that ends what somebody holds counts at once. The error is errSuperseded when a hold
 // came or went since row was read, or the command was taken back.
 func (r *Registry) give(ctx context.Context, row Request, s Submission, res Resolution) (Request, error) {
 	if row.Held.Yields(res.Answer.Decision) {
@@ -350,7 +350,7 @@ func (r *Registry) give(ctx context.Context, row Request, s Submission, res Reso
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return Request{}, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrNotFound)
-	case errors.Is(err, errOutran):
+	case errors.Is(err, errSuperseded):
 		return now, err
 	case err != nil:
 		return row, fmt.Errorf("pending: answer %s: %w", s.RequestID, err)
@@ -367,9 +367,9 @@ func wrapped(err error, wrap func(error) error) error {
 	return wrap(err)
 }
 
-// errOutran: the row is as answerable as before, but not by this resolution: the
+// errSuperseded: the row is as answerable as before, but not by this resolution: the
 // approval to which it is the second is gone, or another answer is held.
-var errOutran = errors.New("the request was changed meanwhile")
+var errSuperseded = errors.New("the request was changed meanwhile")
 
 // Extend moves the deadline of a request by a time, at most to [MaxWait] after
 // its creation, and returns the new one. Who waits for the request waits as long.
@@ -394,13 +394,13 @@ func (r *Registry) Extend(ctx context.Context, requestID string, by time.Duratio
 	}
 	now, extended, err := r.store.ExtendRequest(ctx, requestID, to)
 	if extended || err != nil {
-		r.bell.Ring(row.SessionID) // after an error too: it may have been done
+		r.notifier.Notify(row.SessionID) // after an error too: it may have been done
 	}
 	switch {
 	case err != nil:
 		return time.Time{}, fmt.Errorf("pending: extend %s: %w", requestID, err)
 	case now.Status.Final():
-		r.hand(now)
+		r.deliver(now)
 		return time.Time{}, &NotOpenError{Request: now}
 	}
 	r.wake(requestID)
@@ -456,7 +456,7 @@ func (r *Registry) read(ctx context.Context, sessionID, requestID string) (Reque
 }
 
 // resolve is the one way in which a request ends: the compare-and-set, then the
-// hand-over to the waiters here, then the bell. It returns the row as it stands,
+// hand-over to the waiters here, then the notifier. It returns the row as it stands,
 // always final, and whether res is what it ended with. An error leaves the
 // outcome open.
 func (r *Registry) resolve(ctx context.Context, sessionID, requestID string, res Resolution) (now Request, mine bool, err error) {
@@ -466,7 +466,7 @@ func (r *Registry) resolve(ctx context.Context, sessionID, requestID string, res
 		return Request{}, false, err
 	case err != nil:
 		// A store may lose its reply after it has committed.
-		defer r.bell.Ring(sessionID)
+		defer r.notifier.Notify(sessionID)
 		again, cancel := bounded(ctx)
 		defer cancel()
 		var rerr error
@@ -478,28 +478,28 @@ func (r *Registry) resolve(ctx context.Context, sessionID, requestID string, res
 		if !now.Status.Final() {
 			return now, false, err
 		}
-		won = made(now, res)
+		won = endedWith(now, res)
 	case !now.Status.Final() && res.Answer != nil:
-		return now, false, errOutran
+		return now, false, errSuperseded
 	case !now.Status.Final():
 		return now, false, fmt.Errorf("store left request %s %s", requestID, now.Status)
 	case won:
-		ring := r.bell.Ring
-		if r.waited(requestID) {
-			ring = r.ringSoon
+		notify := r.notifier.Notify
+		if r.hasWaiter(requestID) {
+			notify = r.notifyDeferred
 		}
-		defer ring(sessionID)
+		defer notify(sessionID)
 	}
-	r.hand(now)
+	r.deliver(now)
 	// Whoever waits goes on here and now, before anybody is told of it: woken on
 	// another processor, the answer would wait for that one to wake.
 	runtime.Gosched()
-	return now, won || res.CommandID != "" && made(now, res), nil
+	return now, won || res.CommandID != "" && endedWith(now, res), nil
 }
 
-// made reports whether the row ended with res: by the same command, or, where no
+// endedWith reports whether the row ended with res: by the same command, or, where no
 // person was involved, in the same way.
-func made(row Request, res Resolution) bool {
+func endedWith(row Request, res Resolution) bool {
 	if row.Resolution == nil {
 		return false
 	}

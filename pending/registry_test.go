@@ -47,8 +47,8 @@ func TestAskReturnsWhatAPersonAnswered(t *testing.T) {
 		if got := stored(t, n, "r1"); got.Status != pending.Open || got.CreatedAt.IsZero() || got.InputHash != pending.HashInput(got.ToolInput) {
 			t.Fatalf("stored %+v", got)
 		}
-		if got := n.bell.count("s1"); got != 1 {
-			t.Errorf("rings after opening: got %d, want 1", got)
+		if got := n.notifier.count("s1"); got != 1 {
+			t.Errorf("notified after opening: got %d, want 1", got)
 		}
 		now := mustAnswer(t, n, deny("r1", "s1", "c1", "use pnpm"))
 		row, err := a.result()
@@ -62,8 +62,8 @@ func TestAskReturnsWhatAPersonAnswered(t *testing.T) {
 				t.Errorf("%s has %+v with %+v", what, got, got.Resolution)
 			}
 		}
-		if got := n.bell.count("s1"); got != 2 {
-			t.Errorf("rings after the answer: got %d, want 2", got)
+		if got := n.notifier.count("s1"); got != 2 {
+			t.Errorf("notified after the answer: got %d, want 2", got)
 		}
 	})
 }
@@ -96,8 +96,8 @@ func TestEveryAskOfOneRequestGetsItsResolution(t *testing.T) {
 				t.Errorf("got %+v, %v", row, err)
 			}
 		}
-		if got := n.bell.count("s1"); got != 2 {
-			t.Errorf("rings: got %d, want 2", got)
+		if got := n.notifier.count("s1"); got != 2 {
+			t.Errorf("notified: got %d, want 2", got)
 		}
 	})
 }
@@ -128,8 +128,8 @@ func TestTheCauseOfTheEndSettlesTheRow(t *testing.T) {
 						t.Errorf("%s: %s %+v", what, got.Status, got.Resolution)
 					}
 				}
-				if got := n.bell.count("s1"); got != 2 {
-					t.Errorf("rings: got %d, want 2", got)
+				if got := n.notifier.count("s1"); got != 2 {
+					t.Errorf("notified: got %d, want 2", got)
 				}
 			})
 		})
@@ -349,8 +349,8 @@ func TestAnswersOfOneCommandAreApplied(t *testing.T) {
 		if _, err := a.result(); err != nil {
 			t.Error(err)
 		}
-		if got := n.bell.count("s1"); got != 2 {
-			t.Errorf("rings: got %d, want 2", got)
+		if got := n.notifier.count("s1"); got != 2 {
+			t.Errorf("notified: got %d, want 2", got)
 		}
 		stranger := allow("r1", "s1", "c1")
 		stranger.Actor = bob
@@ -409,7 +409,7 @@ func TestRefusedAnswersChangeNothing(t *testing.T) {
 				t.Errorf("%s: tells what it must not: %+v", name, row)
 			}
 		}
-		if a.returned() || stored(t, n, "r1").Status != pending.Open || n.bell.count("s1") != 1 {
+		if a.returned() || stored(t, n, "r1").Status != pending.Open || n.notifier.count("s1") != 1 {
 			t.Error("a refused answer left a trace")
 		}
 		s := allow("r1", "s1", "c1")
@@ -433,8 +433,8 @@ func TestAStoreThatLosesItsReplyLosesNoAnswer(t *testing.T) {
 		if row, err := a.result(); err != nil || row.Status != pending.Answered {
 			t.Errorf("asker: got %s, %v", row.Status, err)
 		}
-		if got := n.bell.count("s1"); got != 2 {
-			t.Errorf("rings: got %d, want 2", got)
+		if got := n.notifier.count("s1"); got != 2 {
+			t.Errorf("notified: got %d, want 2", got)
 		}
 	})
 }
@@ -488,7 +488,7 @@ func TestAStoreThatFailsAppliesNothing(t *testing.T) {
 
 // The write is done, but neither its reply nor a second look comes through. The
 // person is told that it is unknown; Claude gets the answer as soon as the store
-// can be read, with no further ring.
+// can be read, with no further notification.
 func TestAnAnswerOfUnknownOutcomeStillReachesItsAsker(t *testing.T) {
 	flow(t, func(t *testing.T, n node) {
 		a := n.ask(t.Context(), bash("r1", "s1"))
@@ -564,7 +564,7 @@ func TestAQuestionWhoseStoringIsUnknownIsAskedIfItIsThere(t *testing.T) {
 		})
 		a := n.ask(t.Context(), bash("r1", "s1"))
 		synctest.Wait()
-		if a.returned() || n.bell.count("s1") != 1 {
+		if a.returned() || n.notifier.count("s1") != 1 {
 			t.Fatal("the row is there, but nobody was told")
 		}
 		mustAnswer(t, n, allow("r1", "s1", "c1"))
@@ -744,8 +744,8 @@ func TestWithdraw(t *testing.T) {
 			t.Errorf("an unknown request: got %v", err)
 		}
 		_, _ = b.result()
-		if got := n.bell.count("s1"); got != 4 {
-			t.Errorf("rings: got %d, want 4", got)
+		if got := n.notifier.count("s1"); got != 4 {
+			t.Errorf("notified: got %d, want 4", got)
 		}
 	})
 }
@@ -854,15 +854,15 @@ func TestOpenListsWhatCanBeAnsweredOldestFirst(t *testing.T) {
 	})
 }
 
-// meddler is a bell whose listeners use the registry at once, in the ringing
-// goroutine: it would lock up if the registry rang with a lock held.
+// meddler is a notifier whose listeners use the registry at once, in the notifying
+// goroutine: it would lock up if the registry notified with a lock held.
 type meddler struct {
 	registry *pending.Registry
-	rings    int
+	notified int
 }
 
-func (m *meddler) Ring(sessionID string) {
-	m.rings++
+func (m *meddler) Notify(sessionID string) {
+	m.notified++
 	m.registry.Wake(sessionID)
 	_, _ = m.registry.Open(context.Background(), sessionID)
 }
@@ -879,23 +879,23 @@ func TestTheBellMayUseTheRegistry(t *testing.T) {
 		if _, err := a.result(); err != nil {
 			t.Error(err)
 		}
-		if m.rings != 2 {
-			t.Errorf("rings: got %d, want 2", m.rings)
+		if m.notified != 2 {
+			t.Errorf("notified: got %d, want 2", m.notified)
 		}
 	})
 }
 
-// hasty answers a request the moment its bell rings.
+// hasty answers a request the moment its notifier notified.
 type hasty struct {
 	registry *pending.Registry
 	answer   pending.Submission
 	err      error
-	rings    int
+	notified int
 }
 
-func (h *hasty) Ring(string) {
-	h.rings++
-	if h.rings == 1 {
+func (h *hasty) Notify(string) {
+	h.notified++
+	if h.notified == 1 {
 		_, h.err = h.registry.Answer(context.Background(), h.answer)
 	}
 }

@@ -9,7 +9,7 @@
 // # Concurrency
 //
 // Every exported method may be called from any goroutine. No lock is held across
-// a call to the store or to the bell.
+// a call to the store or to the notifier.
 package pending
 
 import (
@@ -119,9 +119,9 @@ type Request struct {
 	// Held is an answer that does not count yet, or what became of one; nil when
 	// there is none.
 	Held *Held
-	// TakenBack are the commands whose held answers were taken back: they do
+	// Undone are the commands whose held answers were taken back: they do
 	// nothing any more, however often they arrive.
-	TakenBack []string
+	Undone []string
 	// Resolution is set once Status is final.
 	Resolution *Resolution
 }

@@ -18,8 +18,8 @@ var (
 	ErrAnotherNeeded = errors.New("another person must approve it, too")
 	// ErrNotApproved: there is no approval of this person to take back.
 	ErrNotApproved = errors.New("no approval to take back")
-	// ErrTakenBack: the answer was held and taken back; its command does nothing.
-	ErrTakenBack = errors.New("the answer was taken back")
+	// ErrUndone: the answer was held and taken back; its command does nothing.
+	ErrUndone = errors.New("the answer was taken back")
 	// ErrNothingHeld: no answer of this person is held that they could take back.
 	ErrNothingHeld = errors.New("no answer to take back")
 	// ErrConflict: the asker used one id for two different requests.

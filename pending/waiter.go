@@ -11,7 +11,7 @@ type waiter struct {
 	woken chan struct{}
 }
 
-func (r *Registry) enlist(sessionID, requestID string) *waiter {
+func (r *Registry) addWaiter(sessionID, requestID string) *waiter {
 	w := &waiter{requestID: requestID, sessionID: sessionID, handed: make(chan Request, 1), woken: make(chan struct{}, 1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -20,22 +20,22 @@ func (r *Registry) enlist(sessionID, requestID string) *waiter {
 	return w
 }
 
-func (r *Registry) dismiss(w *waiter) {
+func (r *Registry) removeWaiter(w *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	remove(r.byRequest, w.requestID, w)
 	remove(r.bySession, w.sessionID, w)
 }
 
-// waited reports whether somebody waits here for a request.
-func (r *Registry) waited(requestID string) bool {
+// hasWaiter reports whether somebody waits here for a request.
+func (r *Registry) hasWaiter(requestID string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.byRequest[requestID]) > 0
 }
 
-// hand gives a resolved row to all who wait for it here.
-func (r *Registry) hand(row Request) {
+// deliver gives a resolved row to all who wait for it here.
+func (r *Registry) deliver(row Request) {
 	r.mu.Lock()
 	taken := r.byRequest[row.RequestID]
 	delete(r.byRequest, row.RequestID)

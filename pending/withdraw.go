@@ -57,7 +57,7 @@ func (r *Registry) WithdrawAll(ctx context.Context, sessionID, reason string) (i
 func (r *Registry) Orphan(ctx context.Context, sessionID, reason string) (int, error) {
 	n, err := r.store.OrphanRequests(ctx, sessionID, reason)
 	if n > 0 || err != nil {
-		r.bell.Ring(sessionID) // after an error too: it may have been done
+		r.notifier.Notify(sessionID) // after an error too: it may have been done
 	}
 	if err != nil {
 		return n, fmt.Errorf("pending: orphan requests of %s: %w", sessionID, err)

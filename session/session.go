@@ -104,9 +104,9 @@ type ProcessState struct {
 	Error      string // why it died by itself, a sentence; "" when it did not
 	KillReason string // why we ended it; "" when we did not
 	Stuck      string // what it seems to wait for; "" when it is not stuck
-	// Held is why what is queued is not said, or why a dead session does not go on by
+	// Throttled is why what is queued is not said, or why a dead session does not go on by
 	// itself: a sentence; "" when nothing is in the way.
-	Held string
+	Throttled string
 
 	Demo           bool
 	Archived       bool
@@ -214,8 +214,8 @@ func (a Attachment) Info() AttachmentInfo {
 	return AttachmentInfo{AttachmentID: a.AttachmentID, Name: a.Name, MediaType: a.MediaType, Size: max(a.Size, len(a.Data))}
 }
 
-// KeptAttachment is an attachment whose bytes are a file of ours.
-type KeptAttachment struct {
+// StoredAttachment is an attachment whose bytes are a file of ours.
+type StoredAttachment struct {
 	AttachmentInfo
 	OwnerID   string // who attached it
 	CreatedAt time.Time
@@ -242,7 +242,7 @@ type Query struct {
 
 // Search asks for items of transcripts that hold all of some words.
 type Search struct {
-	Words    []string // as [WordsAsked] returns them; none finds nothing
+	Words    []string // as [SearchWords] returns them; none finds nothing
 	Archived bool     // also in archived sessions
 	Before   int64    // the Next of the answer before; 0 to begin
 	Limit    int      // at most
@@ -255,11 +255,11 @@ type Hit struct {
 	Item                  Item
 }
 
-// Bell says that a session changed: its row, its requests or its transcript. It
+// Notifier announces that a session changed: its row, its requests or its transcript. It
 // carries only the id; who wants to know reads the row.
-type Bell interface {
-	// Ring never blocks on a listener's work.
-	Ring(sessionID string)
+type Notifier interface {
+	// Notify never blocks on a listener's work.
+	Notify(sessionID string)
 }
 
 // Store remembers sessions. Both engines pass the contract of store/storetest.
@@ -278,7 +278,7 @@ type Store interface {
 	DeleteSession(ctx context.Context, sessionID string) error
 
 	// SaveProcess writes the fields of p that describe the process (State to
-	// Held, not Requests, QueuedMessages, Title or CWD), and returns the new
+	// Throttled, not Requests, QueuedMessages, Title or CWD), and returns the new
 	// version. p.Version is ignored.
 	SaveProcess(ctx context.Context, p ProcessState) (version uint64, err error)
 	// ProcessState reads state, open requests and version in one transaction.
@@ -286,9 +286,9 @@ type Store interface {
 	// ActiveProcesses returns those that run or have a request to answer, in the
 	// order of StartedAt.
 	ActiveProcesses(ctx context.Context) ([]ProcessState, error)
-	// HeldSessions returns the ids of those whose process is dead and that say why
+	// ThrottledSessions returns the ids of those whose process is dead and that say why
 	// they do not go on by themselves, in no order.
-	HeldSessions(ctx context.Context) (sessionIDs []string, err error)
+	ThrottledSessions(ctx context.Context) (sessionIDs []string, err error)
 
 	// SaveProgress writes, in one transaction, what was taken in of the output of
 	// a process and what it has cost, and returns the session's version, which grows
@@ -342,9 +342,9 @@ type Store interface {
 	Unsend(ctx context.Context, messageID string) (bool, error)
 	// SaveAttachment stores what is known of a file that is on disk; a known id
 	// changes nothing.
-	SaveAttachment(ctx context.Context, a KeptAttachment) error
+	SaveAttachment(ctx context.Context, a StoredAttachment) error
 	// Attachment returns it with the sessions that use it; ErrNoAttachment.
-	Attachment(ctx context.Context, attachmentID string) (KeptAttachment, error)
+	Attachment(ctx context.Context, attachmentID string) (StoredAttachment, error)
 	// ShareAttachments makes a session use what another one uses.
 	ShareAttachments(ctx context.Context, from, to string) error
 	// ForgetAttachments drops those that no session uses, if one once did or if

@@ -10,9 +10,9 @@ import (
 
 // Bounds of what of a text can be found.
 const (
-	wordLength = 64   // characters of a word that count
-	mostWords  = 8000 // different ones of a text
-	mostAsked  = 32   // of a search
+	wordLength     = 64   // characters of a word that count
+	maxWords       = 8000 // different ones of a text
+	maxSearchWords = 32   // of a search
 )
 
 // Words are the words of a text by which it can be found, each once: runs of
@@ -28,14 +28,14 @@ func Words(text string) []string {
 			seen[word] = true
 			list = append(list, word)
 		}
-		return len(list) < mostWords
+		return len(list) < maxWords
 	})
 	return list
 }
 
-// WordsAsked are the words of a search; text that begins with each of them in some
+// SearchWords are the words of a search; text that begins with each of them in some
 // of its [Words] is found.
-func WordsAsked(search string) []string {
+func SearchWords(search string) []string {
 	var list []string
 	inRun := -1
 	eachWord(search, func(at int, word string) bool {
@@ -47,21 +47,21 @@ func WordsAsked(search string) []string {
 		if !slices.Contains(list, word) {
 			list = append(list, word)
 		}
-		return len(list) < mostAsked
+		return len(list) < maxSearchWords
 	})
 	return list
 }
 
 func isWord(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c) }
 
-// alone: a script that writes its words without spaces.
-func alone(c rune) bool {
+// isUnspaced reports whether a character is of a script that writes its words without spaces.
+func isUnspaced(c rune) bool {
 	return unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 func runLength(text string) int {
 	for i, c := range text {
-		if !isWord(c) || alone(c) {
+		if !isWord(c) || isUnspaced(c) {
 			if i == 0 {
 				return utf8.RuneLen(c)
 			}
@@ -81,7 +81,7 @@ func eachWord(text string, found func(at int, word string) bool) {
 		switch {
 		case c == utf8.RuneError || !isWord(c):
 			i += size
-		case alone(c):
+		case isUnspaced(c):
 			if !found(i, string(fold(c))) {
 				return
 			}

@@ -29,7 +29,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	for search, want := range map[string]string{"parseHTTPRequest main.go": "parsehttprequest main go", "漢字": "漢 字", "a A a": "a", "'; DROP": "drop"} {
-		if got := strings.Join(session.WordsAsked(search), " "); got != want {
+		if got := strings.Join(session.SearchWords(search), " "); got != want {
 			t.Errorf("search %q: got %q, want %q", search, got, want)
 		}
 	}
@@ -41,12 +41,12 @@ func TestWhatIsCopiedIsFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(0, 60, -1).Draw(t, "text")
 		words := session.Words(text)
-		for _, asked := range session.WordsAsked(text) {
+		for _, asked := range session.SearchWords(text) {
 			if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, asked) }) {
 				t.Fatalf("%q is not found by %q: %q", text, asked, words)
 			}
 		}
-		session.Excerpt(text, session.WordsAsked(text))
+		session.Excerpt(text, session.SearchWords(text))
 	})
 }
 

@@ -46,7 +46,7 @@ func NewProcessState(p session.ProcessState, in project.Place, book *project.Boo
 		State: p.State, StartedAt: Seconds(p.StartedAt), StateChangedAt: Seconds(p.StateChangedAt),
 		Model: p.Model, PermissionMode: p.PermissionMode,
 		Memory: p.Memory, CPU: p.CPU, NodeID: p.NodeID,
-		Error: OrNull(p.Error), KillReason: OrNull(p.KillReason), Stuck: OrNull(p.Stuck), Held: OrNull(p.Held),
+		Error: OrNull(p.Error), KillReason: OrNull(p.KillReason), Stuck: OrNull(p.Stuck), Held: OrNull(p.Throttled),
 		QueuedMessages:  p.QueuedMessages,
 		Items:           p.Items,
 		PendingRequests: make([]Request, 0, len(p.Requests)),

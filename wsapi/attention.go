@@ -10,23 +10,23 @@ func (t *tab) looking(c *wire.Looking) {
 	if t.hub.o.Alerts == nil {
 		return
 	}
-	look := alert.Look{Looks: c.Looking}
+	look := alert.Presence{Active: c.Looking}
 	if c.Showing != nil {
 		look.Showing = &alert.Showing{SessionID: c.Showing.SessionID, Inbox: c.Showing.Inbox}
 	}
-	t.hub.o.Alerts.Looking(t, t.who.User.UserID, look)
+	t.hub.o.Alerts.SetPresence(t, t.who.User.UserID, look)
 }
 
 // left tells the alerts that a tab is gone.
 func (t *tab) left() {
 	if t.hub.o.Alerts != nil {
-		t.hub.o.Alerts.Left(t)
+		t.hub.o.Alerts.RemoveTab(t)
 	}
 }
 
 // noticed tells the alerts that a person knows that a request waits.
 func (t *tab) noticed(requestID string) {
 	if t.hub.o.Alerts != nil {
-		t.hub.o.Alerts.Noticed(t.who.User.UserID, requestID)
+		t.hub.o.Alerts.MarkNoticed(t.who.User.UserID, requestID)
 	}
 }

@@ -102,7 +102,7 @@ type Hub struct {
 	mu       sync.Mutex // protects following; never held over I/O
 	running  bool
 	notice   wire.NoticeCode                  // what stands in the way of storing
-	rung     map[string]struct{}              // sessions whose bell rang since Run looked
+	changed  map[string]struct{}              // sessions that were announced since Run read them
 	feeds    map[string]*feed                 // sessions that run, wait, or are read by a tab
 	tabs     map[*tab]bool                    // true once the tab has its first snapshot
 	deleting map[string]string                // sessions that are being deleted, with their projects
@@ -140,7 +140,7 @@ func New(o Options) *Hub {
 	h := &Hub{
 		o: o, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
 		closing: make(chan struct{}), notice: wire.NoNotice,
-		rung: map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, deleting: map[string]string{},
+		changed: map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, deleting: map[string]string{},
 		commands: map[*context.CancelFunc]struct{}{},
 	}
 	o.People.OnChange(h.recheckSoon)
@@ -152,7 +152,7 @@ func New(o Options) *Hub {
 // Touch says that a session changed. It never blocks.
 func (h *Hub) Touch(sessionID string) {
 	h.mu.Lock()
-	h.rung[sessionID] = struct{}{}
+	h.changed[sessionID] = struct{}{}
 	h.mu.Unlock()
 	poke(h.wake)
 }
@@ -251,8 +251,8 @@ func (h *Hub) Readers(sessionID string) int {
 // newcomers, transcripts and presence.
 func (h *Hub) round(ctx context.Context) {
 	h.mu.Lock()
-	rung := h.rung
-	h.rung, h.retryAt = map[string]struct{}{}, time.Time{}
+	changed := h.changed
+	h.changed, h.retryAt = map[string]struct{}{}, time.Time{}
 	if len(h.tabs) == 0 {
 		// Nobody is told anything, and who comes is told everything.
 		clear(h.feeds)
@@ -260,7 +260,7 @@ func (h *Hub) round(ctx context.Context) {
 		return
 	}
 	h.mu.Unlock()
-	for sessionID := range rung {
+	for sessionID := range changed {
 		h.refresh(ctx, sessionID)
 	}
 	h.welcome(ctx)
@@ -302,7 +302,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 	if err != nil {
 		h.failed(ctx, "read session for tabs", err)
 		h.mu.Lock()
-		h.rung[sessionID] = struct{}{}
+		h.changed[sessionID] = struct{}{}
 		h.mu.Unlock()
 		return
 	}

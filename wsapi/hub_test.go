@@ -384,7 +384,7 @@ func (f *flaky) Transcript(ctx context.Context, id string, after int64, limit in
 	return f.Store.Transcript(ctx, id, after, limit)
 }
 
-// TestStoreComesBack: a bell that rang while the store was away is not lost.
+// TestStoreComesBack: a change that was announced while the store was away is not lost.
 func TestStoreComesBack(t *testing.T) {
 	t.Parallel()
 	f := &flaky{}

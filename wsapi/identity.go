@@ -87,7 +87,7 @@ func (h *Hub) ProjectsChanged(ctx context.Context, touched []string) {
 	for _, sessionID := range touched {
 		// Of those that have ended, tabs hear when they read them.
 		if err != nil || told[sessionID] || h.feeds[sessionID] != nil {
-			h.rung[sessionID] = struct{}{}
+			h.changed[sessionID] = struct{}{}
 		}
 	}
 	h.mu.Unlock()

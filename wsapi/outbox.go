@@ -148,7 +148,7 @@ func (t *tab) transcript(ctx context.Context, r *reading) (frame []byte, again b
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p.err != nil {
-		// The next bell, or the next turn of this tab's ping, looks again.
+		// The next notification, or the next turn of this tab's ping, looks again.
 		r.dirty = true
 		time.AfterFunc(retryAfter, func() { poke(t.wake) })
 		return nil, false

@@ -207,7 +207,7 @@ func TestLifecycle(t *testing.T) {
 		if err := h.Store.SetLifecycle(t.Context(), sessionID, l); err != nil {
 			t.Fatal(err)
 		}
-		h.Notifier.Ring(sessionID)
+		h.Notifier.Notify(sessionID)
 	}
 	until := func(b *apitest.Tab, sessionID string, step float64) map[string]any {
 		t.Helper()

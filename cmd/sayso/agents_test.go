@@ -53,11 +53,11 @@ func TestDoorsOfAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bell, log := &session.LocalBell{}, slog.New(slog.DiscardHandler)
-	registry := pending.NewRegistry(opened, bell)
-	agents := mcpapi.New(mcpapi.Options{Requests: registry, Store: opened, Directory: directory, Bell: bell, Log: log})
+	notifier, log := &session.LocalNotifier{}, slog.New(slog.DiscardHandler)
+	registry := pending.NewRegistry(opened, notifier)
+	agents := mcpapi.New(mcpapi.Options{Requests: registry, Store: opened, Directory: directory, Notifier: notifier, Log: log})
 	handlers := agentHandlers(agents, agents.Adapters(mcpapi.AdapterOptions{
-		Store: opened, Requests: registry, Directory: directory, Bell: bell, Log: log,
+		Store: opened, Requests: registry, Directory: directory, Notifier: notifier, Log: log,
 	}))
 	for path := range handlers {
 		if _, ok := agentPaths[path]; !ok {
@@ -65,7 +65,7 @@ func TestDoorsOfAgents(t *testing.T) {
 		}
 	}
 	edge := httpapi.New(httpapi.Options{
-		Store: opened, Requests: registry, Directory: directory, Refusals: &refusal.Table{}, Bell: bell, Agents: handlers, Log: log,
+		Store: opened, Requests: registry, Directory: directory, Refusals: &refusal.Table{}, Notifier: notifier, Agents: handlers, Log: log,
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -230,7 +230,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.policy = &askingPolicy{projects: a.store.Projects}
 	a.policy.set(now.Ask)
 
-	notifier := &session.LocalBell{}
+	notifier := &session.LocalNotifier{}
 	a.alerts = alert.New(alert.Options{
 		Store: a.store, Active: a.store.ActiveProcesses, State: a.store.ProcessState,
 		Owner: func(ctx context.Context, sessionID string) (string, error) {
@@ -245,7 +245,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	})
 	a.requests = pending.NewRegistry(a.store, notifier)
 	a.orchestrator = orchestrator.New(orchestrator.Options{
-		Store: a.store, Registry: a.requests, Bell: notifier,
+		Store: a.store, Registry: a.requests, Notifier: notifier,
 		Launcher: launch.Shims{Exe: a.in.exe, Root: shimsIn(s.StateDir), Epoch: epoch, Private: privateIn(s.StateDir), RunAs: a.runAs},
 		CLI:      &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe},
 		MCP:      &launch.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: a.directory},
@@ -253,11 +253,11 @@ func (a *app) connect(ctx context.Context) (err error) {
 		Rules:    rules, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, Log: a.log,
 	})
 	a.agents = mcpapi.New(mcpapi.Options{
-		Requests: a.requests, Store: a.store, Directory: a.directory, Bell: notifier,
+		Requests: a.requests, Store: a.store, Directory: a.directory, Notifier: notifier,
 		Policy: a.policy.of, Version: versionText(), Log: a.log,
 	})
 	adapters := a.agents.Adapters(mcpapi.AdapterOptions{
-		Store: a.store, Requests: a.requests, Directory: a.directory, Bell: notifier, Log: a.log,
+		Store: a.store, Requests: a.requests, Directory: a.directory, Notifier: notifier, Log: a.log,
 	})
 	guard := access.NewGuard(a.store, a.directory, a.orchestrator.Disk())
 	a.rules = decision.New(guard, a.directory, privateFiles(s))
@@ -274,7 +274,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.edge = httpapi.New(httpapi.Options{
 		Store: a.store, Requests: a.requests, Driver: a.orchestrator, Live: a.tabs,
 		Guard: guard, Rules: a.rules, Commands: commands, Refusals: refusals,
-		Directory: a.directory, Attachments: a.attachments, Alerts: a.alerts, Bell: notifier,
+		Directory: a.directory, Attachments: a.attachments, Alerts: a.alerts, Notifier: notifier,
 		App: frontend.Handler(), Agents: agentHandlers(a.agents, adapters), AllowedHosts: s.AllowedHosts, TLS: s.tls(),
 		OIDC:      a.provider,
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),

@@ -159,8 +159,8 @@ func TestSignOutAndRoleChangesAreAnnounced(t *testing.T) {
 	t.Parallel()
 	store := &memory{}
 	d := account.NewDirectory(store)
-	var rung int
-	d.OnChange(func() { rung++ })
+	var calls int
+	d.OnChange(func() { calls++ })
 	admin, err := d.Prepare(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -188,8 +188,8 @@ func TestSignOutAndRoleChangesAreAnnounced(t *testing.T) {
 	if _, err := d.Renew(t.Context(), id); !errors.Is(err, account.ErrRefused) {
 		t.Fatalf("after signing out: got %v, want ErrRefused", err)
 	}
-	if rung != 2 {
-		t.Fatalf("announced %d times, want 2", rung)
+	if calls != 2 {
+		t.Fatalf("announced %d times, want 2", calls)
 	}
 }
 

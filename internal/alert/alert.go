@@ -2,7 +2,7 @@
 // Web Push, by a webhook, by ntfy. It decides who is told, when and how often,
 // and remembers it, so that nobody is told twice, over a restart too.
 //
-// It only tells. What waits is read from the state, never taken from a bell, and
+// It only tells. What waits is read from the state, never taken from a notification, and
 // nothing can be answered here.
 package alert
 

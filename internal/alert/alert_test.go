@@ -467,11 +467,11 @@ func TestNobodyIsToldWhoLooks(t *testing.T) {
 	bubble(t, func(t *testing.T, r *room) {
 		r.device("ada", "one")
 		tab, other := &page{}, &page{}
-		r.alerter.Looking(tab, "ada", alert.Look{Looks: true})
-		r.alerter.Looking(other, "grace", alert.Look{Looks: true})
+		r.alerter.SetPresence(tab, "ada", alert.Presence{Active: true})
+		r.alerter.SetPresence(other, "grace", alert.Presence{Active: true})
 		r.ask("s", "q1")
 		expect(t, "while she looks", r.after(time.Hour))
-		r.alerter.Looking(tab, "ada", alert.Look{})
+		r.alerter.SetPresence(tab, "ada", alert.Presence{})
 		expect(t, "just after", r.after(4900*time.Millisecond))
 		expect(t, "when she has not looked for a while", r.after(200*time.Millisecond), show)
 		r.ask("s", "q2")

@@ -23,22 +23,22 @@ import (
 const (
 	// grace is how long nobody must have looked before anybody is told.
 	grace = 5 * time.Second
-	// settling is how long after a bell the alerter looks: nobody is told sooner than
-	// grace, and what the bell rang for is on its way to tabs and Claude meanwhile.
-	settling = 100 * time.Millisecond
+	// notifyDelay is how long after a notification the alerter reads: nobody is told
+	// sooner than grace, and the change is on its way to tabs and Claude meanwhile.
+	notifyDelay = 100 * time.Millisecond
 	// Of more than burst alerts within burstSpan one is made.
 	burst     = 3
 	burstSpan = 10 * time.Second
 
-	sendsAtOnce  = 8
-	mostAttempts = 8                // then a delivery has failed
-	firstPause   = 5 * time.Second  // after a failure, doubled each time
-	longestPause = 10 * time.Minute //
-	retryStore   = 5 * time.Second  // after the store failed
-	lastSends    = 3 * time.Second  // for what is under way when the server stops
-	remembered   = 7 * 24 * time.Hour
-	maxTargets   = 20 // of one person
-	minSecret    = 16 // bytes, of a webhook
+	maxConcurrentSends = 8
+	mostAttempts       = 8                // then a delivery has failed
+	firstPause         = 5 * time.Second  // after a failure, doubled each time
+	longestPause       = 10 * time.Minute //
+	retryStore         = 5 * time.Second  // after the store failed
+	lastSends          = 3 * time.Second  // for what is under way when the server stops
+	remembered         = 7 * 24 * time.Hour
+	maxTargets         = 20 // of one person
+	minSecret          = 16 // bytes, of a webhook
 )
 
 // Person is somebody who may be told.
@@ -75,13 +75,13 @@ type Alerter struct {
 	http *http.Client
 	wake chan struct{} // capacity 1
 
-	mu      sync.Mutex // never held over I/O
-	rung    map[string]struct{}
-	due     bool // Run will be woken for what rang
-	stale   bool // targets or choices changed
-	tabs    map[Tab]*watcher
-	looked  map[string]time.Time           // when a person looked last
-	noticed map[string]map[string]struct{} // by person: requests of which they know
+	mu         sync.Mutex // never held over I/O
+	changed    map[string]struct{}
+	due        bool // Run will be woken for what changed
+	stale      bool // targets or choices changed
+	tabs       map[Tab]*watcher
+	lastActive map[string]time.Time           // when a person looked last
+	noticed    map[string]map[string]struct{} // by person: requests of which they know
 
 	// Run's own.
 	known      map[string]session.ProcessState // sessions with open requests, or that run
@@ -103,26 +103,26 @@ type result struct {
 func New(o Options) *Alerter {
 	return &Alerter{
 		o: o, http: newHTTP(o.Private), wake: make(chan struct{}, 1),
-		rung: map[string]struct{}{}, stale: true, tabs: map[Tab]*watcher{}, looked: map[string]time.Time{},
+		changed: map[string]struct{}{}, stale: true, tabs: map[Tab]*watcher{}, lastActive: map[string]time.Time{},
 		noticed: map[string]map[string]struct{}{},
 		known:   map[string]session.ProcessState{}, owners: map[string]string{}, choices: map[string]Choices{},
-		deliveries: map[string]Delivery{}, sending: map[string]bool{}, results: make(chan result, sendsAtOnce),
+		deliveries: map[string]Delivery{}, sending: map[string]bool{}, results: make(chan result, maxConcurrentSends),
 	}
 }
 
 // Touch says that a session changed.
 func (a *Alerter) Touch(sessionID string) {
 	a.mu.Lock()
-	a.rung[sessionID] = struct{}{}
+	a.changed[sessionID] = struct{}{}
 	due := a.due
 	a.due = true
 	a.mu.Unlock()
 	if !due {
-		time.AfterFunc(settling, a.poke)
+		time.AfterFunc(notifyDelay, a.wakeRun)
 	}
 }
 
-func (a *Alerter) poke() {
+func (a *Alerter) wakeRun() {
 	select {
 	case a.wake <- struct{}{}:
 	default:
@@ -137,7 +137,7 @@ func (a *Alerter) refresh() {
 	a.mu.Lock()
 	a.stale = true
 	a.mu.Unlock()
-	a.poke()
+	a.wakeRun()
 }
 
 // Run tells people until ctx ends. It can run once.
@@ -208,13 +208,13 @@ func (a *Alerter) load(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range active {
-		a.rung[s.SessionID] = struct{}{}
+		a.changed[s.SessionID] = struct{}{}
 	}
 	// What was told of and was answered while nobody was there is looked at too.
 	for _, d := range list {
-		a.rung[d.SessionID] = struct{}{}
+		a.changed[d.SessionID] = struct{}{}
 	}
-	delete(a.rung, "")
+	delete(a.changed, "")
 	return nil
 }
 
@@ -227,7 +227,7 @@ func (a *Alerter) round(ctx, sends context.Context, now time.Time, senders *sync
 	if err != nil {
 		return time.Time{}, err
 	}
-	p := plan{a: a, now: now, waits: a.waits(), sights: a.sights(), toasts: map[string][]waiting{}}
+	p := plan{a: a, now: now, waits: a.waits(), attention: a.attentionByUser(), toasts: map[string][]waiting{}}
 	for _, person := range people {
 		p.person(person)
 	}
@@ -248,7 +248,7 @@ func (a *Alerter) round(ctx, sends context.Context, now time.Time, senders *sync
 			p.at(d.DueAt)
 			continue
 		}
-		if len(a.sending) >= sendsAtOnce {
+		if len(a.sending) >= maxConcurrentSends {
 			break // a result wakes Run
 		}
 		t, m, ok := a.compose(d)
@@ -299,13 +299,13 @@ func (a *Alerter) keep(ctx context.Context, d Delivery) error {
 // read takes in what changed: bells, targets, choices.
 func (a *Alerter) read(ctx context.Context, now time.Time) (err error) {
 	a.mu.Lock()
-	rung, stale := a.rung, a.stale
-	a.rung, a.due, a.stale = map[string]struct{}{}, false, false
+	changed, stale := a.changed, a.stale
+	a.changed, a.due, a.stale = map[string]struct{}{}, false, false
 	a.mu.Unlock()
 	defer func() {
 		if err != nil { // again the next time
 			a.mu.Lock()
-			maps.Copy(a.rung, rung)
+			maps.Copy(a.changed, changed)
 			a.stale = a.stale || stale
 			a.mu.Unlock()
 		}
@@ -332,7 +332,7 @@ func (a *Alerter) read(ctx context.Context, now time.Time) (err error) {
 			}
 		}
 	}
-	for id := range rung {
+	for id := range changed {
 		s, err := a.o.State(ctx, id)
 		if errors.Is(err, session.ErrNotFound) {
 			delete(a.known, id)
@@ -434,7 +434,7 @@ func (a *Alerter) passed(ctx context.Context, before, s session.ProcessState, no
 	}
 	for _, p := range people {
 		owner := a.owners[s.SessionID]
-		if a.looks(p.UserID) || !p.MayAnswer(s.SessionID) || owner != p.UserID && !a.choicesOf(p.UserID).AllSessions {
+		if a.isActive(p.UserID) || !p.MayAnswer(s.SessionID) || owner != p.UserID && !a.choicesOf(p.UserID).AllSessions {
 			continue
 		}
 		if err := tell(p.UserID); err != nil {

@@ -12,13 +12,13 @@ import (
 
 // plan is one look at what waits: what is to be sent now, and when to look again.
 type plan struct {
-	a      *Alerter
-	now    time.Time
-	waits  []waiting
-	sights map[string]*sight // by person
-	made   []Delivery
-	toasts map[string][]waiting // by person
-	next   time.Time
+	a         *Alerter
+	now       time.Time
+	waits     []waiting
+	attention map[string]*attention // by person
+	made      []Delivery
+	toasts    map[string][]waiting // by person
+	next      time.Time
 }
 
 // at wants another look at a time.
@@ -62,13 +62,13 @@ func (a *Alerter) waits() (list []waiting) {
 }
 
 // nothing is what somebody has before their eyes who was never here.
-var nothing sight
+var nothing attention
 
 // person plans what one person is told: in the page that they look at, in a toast
 // when that shows something else, and elsewhere when they do not look.
 func (p *plan) person(who Person) {
 	own := p.targetsOf(who.UserID)
-	sight := p.sights[who.UserID]
+	sight := p.attention[who.UserID]
 	if sight == nil {
 		sight = &nothing
 	}
@@ -97,12 +97,12 @@ func (p *plan) person(who Person) {
 			p.toasts[who.UserID] = append(p.toasts[who.UserID], w)
 		}
 		switch {
-		case len(own) == 0 || sight.looks && c.RemindAfter == 0:
+		case len(own) == 0 || sight.active && c.RemindAfter == 0:
 			continue
-		case sight.looks: // who was told in a toast is told elsewhere in the place of a reminder
+		case sight.active: // who was told in a toast is told elsewhere in the place of a reminder
 			since = since.Add(minutes(c.RemindAfter))
-		case sight.looked.After(since):
-			since = sight.looked.Add(grace)
+		case sight.lastActive.After(since):
+			since = sight.lastActive.Add(grace)
 		default:
 			since = since.Add(grace)
 		}

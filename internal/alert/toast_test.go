@@ -35,12 +35,12 @@ func (p *page) shows(t *testing.T, what string, want ...string) {
 }
 
 // at is where a tab with the focus is; away is one that cannot be seen.
-func at(sessionID string) alert.Look {
-	return alert.Look{Looks: true, Showing: &alert.Showing{SessionID: sessionID}}
+func at(sessionID string) alert.Presence {
+	return alert.Presence{Active: true, Showing: &alert.Showing{SessionID: sessionID}}
 }
 
-func away(sessionID string) alert.Look {
-	return alert.Look{Showing: &alert.Showing{SessionID: sessionID}}
+func away(sessionID string) alert.Presence {
+	return alert.Presence{Showing: &alert.Showing{SessionID: sessionID}}
 }
 
 func TestWhoLooksAtAnotherSessionSeesAToast(t *testing.T) {
@@ -48,19 +48,19 @@ func TestWhoLooksAtAnotherSessionSeesAToast(t *testing.T) {
 	bubble(t, func(t *testing.T, r *room) {
 		r.device("ada", "one")
 		tab := &page{}
-		r.alerter.Looking(tab, "ada", at("other"))
+		r.alerter.SetPresence(tab, "ada", at("other"))
 		r.ask("s", "q1")
 		expect(t, "while she looks elsewhere", r.after(time.Hour))
 		tab.shows(t, "while she looks elsewhere", "q1")
 		// She goes there, and it is in the page alone.
-		r.alerter.Looking(tab, "ada", at("s"))
+		r.alerter.SetPresence(tab, "ada", at("s"))
 		expect(t, "there", r.after(time.Hour))
 		tab.shows(t, "there")
 		// What she has seen is no news to her, as long as she looks at sayso at all.
-		r.alerter.Looking(tab, "ada", at("other"))
+		r.alerter.SetPresence(tab, "ada", at("other"))
 		expect(t, "back", r.after(time.Hour))
 		tab.shows(t, "back")
-		r.alerter.Looking(tab, "ada", away("other"))
+		r.alerter.SetPresence(tab, "ada", away("other"))
 		expect(t, "nowhere", r.after(6*time.Second), show)
 		r.answer("s", "q1")
 		expect(t, "answered", r.after(time.Second), "close q1: Answered / api-server")
@@ -71,8 +71,8 @@ func TestAToastGoesWhenItsRequestIsOver(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, r *room) {
 		tab, hers := &page{}, &page{} // Grace has nothing to do with sessions of Ada
-		r.alerter.Looking(tab, "ada", at(""))
-		r.alerter.Looking(hers, "grace", at(""))
+		r.alerter.SetPresence(tab, "ada", at(""))
+		r.alerter.SetPresence(hers, "grace", at(""))
 		r.ask("s", "q1", "q2")
 		r.after(time.Second)
 		tab.shows(t, "waiting", "q1", "q2")
@@ -80,7 +80,7 @@ func TestAToastGoesWhenItsRequestIsOver(t *testing.T) {
 		r.answer("s", "q1")
 		r.after(time.Second)
 		tab.shows(t, "one is answered", "q2")
-		r.alerter.Left(tab)
+		r.alerter.RemoveTab(tab)
 		r.answer("s", "q2")
 		r.after(time.Second)
 		tab.shows(t, "a tab that is gone is told nothing", "q2")
@@ -97,14 +97,14 @@ func TestAToastIsClosedInAllTabs(t *testing.T) {
 	bubble(t, func(t *testing.T, r *room) {
 		r.device("ada", "one")
 		here, there, old := &page{}, &page{}, &page{}
-		r.alerter.Looking(here, "ada", at("a"))
-		r.alerter.Looking(there, "ada", away("b"))
+		r.alerter.SetPresence(here, "ada", at("a"))
+		r.alerter.SetPresence(there, "ada", away("b"))
 		r.ask("s", "q1")
 		r.after(time.Second)
 		here.shows(t, "first", "q1")
 		there.shows(t, "first", "q1")
-		r.alerter.Noticed("ada", "q1")
-		r.alerter.Noticed("ada", "of no request")
+		r.alerter.MarkNoticed("ada", "q1")
+		r.alerter.MarkNoticed("ada", "of no request")
 		r.after(time.Second)
 		here.shows(t, "closed")
 		there.shows(t, "closed")
@@ -114,13 +114,13 @@ func TestAToastIsClosedInAllTabs(t *testing.T) {
 		here.shows(t, "of the session that the other tab shows without the focus", "q2")
 		there.shows(t, "of the session that it shows itself")
 		// A window that sees everything is looked at.
-		r.alerter.Looking(here, "ada", away("a"))
-		r.alerter.Looking(there, "ada", alert.Look{Looks: true, Showing: &alert.Showing{Inbox: true}})
+		r.alerter.SetPresence(here, "ada", away("a"))
+		r.alerter.SetPresence(there, "ada", alert.Presence{Active: true, Showing: &alert.Showing{Inbox: true}})
 		r.after(time.Second)
 		here.shows(t, "the inbox has it")
 		// One that does not say what it shows shows everything, and is told nothing.
-		r.alerter.Looking(there, "ada", away("b"))
-		r.alerter.Looking(old, "ada", alert.Look{Looks: true})
+		r.alerter.SetPresence(there, "ada", away("b"))
+		r.alerter.SetPresence(old, "ada", alert.Presence{Active: true})
 		r.ask("s", "q3")
 		expect(t, "an old tab looks", r.after(time.Hour))
 		here.shows(t, "an old tab looks")
@@ -139,7 +139,7 @@ func TestNobodyReactsToAToast(t *testing.T) {
 		r.device("ada", "two")
 		r.choose("ada", func(c *alert.Choices) { c.RemindAfter = 3 })
 		tab := &page{}
-		r.alerter.Looking(tab, "ada", at("other"))
+		r.alerter.SetPresence(tab, "ada", at("other"))
 		r.ask("s", "q1")
 		expect(t, "before the time has come", r.after(179*time.Second))
 		tab.shows(t, "before the time has come", "q1")
@@ -149,7 +149,7 @@ func TestNobodyReactsToAToast(t *testing.T) {
 			t.Errorf("both went to %s", first[0].to)
 		}
 		expect(t, "the reminder", r.after(3*time.Minute), "show q1: Still waiting: Approval needed: Bash / api-server", "show q1: Still waiting: Approval needed: Bash / api-server")
-		r.alerter.Looking(tab, "ada", away("other"))
+		r.alerter.SetPresence(tab, "ada", away("other"))
 		expect(t, "and no more", r.after(time.Hour))
 		r.answer("s", "q1")
 		expect(t, "the end", r.after(time.Second), "close q1: Answered / api-server", "close q1: Answered / api-server")
@@ -163,7 +163,7 @@ func TestToastsOfOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, r *room) {
 		tab := &page{}
 		r.choose("", func(c *alert.Choices) { c.EscalateAfter = 10 })
-		r.alerter.Looking(tab, "grace", at("other"))
+		r.alerter.SetPresence(tab, "grace", at("other"))
 		r.ask("s", "q1")
 		r.after(9 * time.Minute)
 		tab.shows(t, "not yet")
@@ -180,7 +180,7 @@ func TestToastsAreBounded(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, r *room) {
 		tab := &page{}
-		r.alerter.Looking(tab, "ada", at(""))
+		r.alerter.SetPresence(tab, "ada", at(""))
 		for i := range 23 {
 			r.ask("s", fmt.Sprintf("q%02d", i))
 		}

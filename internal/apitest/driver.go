@@ -23,7 +23,7 @@ type Driver struct {
 	done      []string // what was asked of it
 	Saved     []orchestrator.SavedSession
 	Writing   map[string]session.Live
-	Files     map[string]orchestrator.Look
+	Files     map[string]orchestrator.FilePreview
 	fail      error         // returned by everything while set
 	BlockKill chan struct{} // Kill waits for it when set
 	Claude    orchestrator.Environment
@@ -88,7 +88,7 @@ func (d *Driver) Send(ctx context.Context, m session.Message) error {
 		return err
 	}
 	_, err = d.harness.Store.QueueMessage(ctx, m)
-	d.harness.Notifier.Ring(m.SessionID)
+	d.harness.Notifier.Notify(m.SessionID)
 	return err
 }
 
@@ -233,7 +233,7 @@ func (d *Driver) Write(sessionID, text string) {
 	d.Mu.Lock()
 	d.Writing[sessionID] = session.Live{Kind: session.ItemText, Text: text}
 	d.Mu.Unlock()
-	d.harness.Notifier.Ring(sessionID)
+	d.harness.Notifier.Notify(sessionID)
 }
 
 func (d *Driver) Environment(context.Context) orchestrator.Environment {
@@ -242,10 +242,10 @@ func (d *Driver) Environment(context.Context) orchestrator.Environment {
 	return d.Claude
 }
 
-// LookAt finds what a test put there.
-func (d *Driver) LookAt(_ context.Context, sessionID, path string) (orchestrator.Look, error) {
+// PreviewFile finds what a test put there.
+func (d *Driver) PreviewFile(_ context.Context, sessionID, path string) (orchestrator.FilePreview, error) {
 	if err := d.note("look of %s at %s", sessionID, path); err != nil {
-		return orchestrator.Look{}, err
+		return orchestrator.FilePreview{}, err
 	}
 	d.Mu.Lock()
 	defer d.Mu.Unlock()

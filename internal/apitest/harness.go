@@ -79,7 +79,7 @@ func (b *Notifier) Listen(f func(string)) {
 	b.listeners = append(b.listeners, f)
 }
 
-func (b *Notifier) Ring(sessionID string) {
+func (b *Notifier) Notify(sessionID string) {
 	b.mu.Lock()
 	listeners := b.listeners
 	b.mu.Unlock()
@@ -135,7 +135,7 @@ func Open(t testing.TB, path string, change ...func(*Options)) *Harness {
 	alerts := alert.New(alert.Options{Store: h.Store, Key: key, Private: true, Log: log})
 	o := Options{
 		Options: httpapi.Options{
-			Store: h.Store, Requests: h.Registry, Driver: h.Driver, Directory: h.Directory, Bell: h.Notifier,
+			Store: h.Store, Requests: h.Registry, Driver: h.Driver, Directory: h.Directory, Notifier: h.Notifier,
 			Refusals: &refusal.Table{}, Attachments: shelf, Alerts: alerts,
 			App:     http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<title>sayso</title>") }),
 			Version: "0.0.0-test", NodeID: "node-1", Log: log,
@@ -251,7 +251,7 @@ func (h *Harness) NewSession(title string) string {
 	return id
 }
 
-// SetState writes the state of a session's process and rings.
+// SetState writes the state of a session's process and notifies.
 func (h *Harness) SetState(id string, state session.State) {
 	h.T.Helper()
 	now := time.Now()
@@ -262,7 +262,7 @@ func (h *Harness) SetState(id string, state session.State) {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	h.Notifier.Ring(id)
+	h.Notifier.Notify(id)
 }
 
 // Ask asks a question in a session until the test ends, and returns the stored
@@ -421,7 +421,7 @@ func (h *Harness) AppendText(sessionID string, n int, text string) {
 	if err := h.Store.PutItems(h.T.Context(), sessionID, items); err != nil {
 		h.T.Fatal(err)
 	}
-	h.Notifier.Ring(sessionID)
+	h.Notifier.Notify(sessionID)
 }
 
 // CheckRefusal checks a response against what every refusal must be.

@@ -35,8 +35,8 @@ const (
 
 // Store is what is remembered of attachments; see [session.Store].
 type Store interface {
-	SaveAttachment(ctx context.Context, a session.KeptAttachment) error
-	Attachment(ctx context.Context, attachmentID string) (session.KeptAttachment, error)
+	SaveAttachment(ctx context.Context, a session.StoredAttachment) error
+	Attachment(ctx context.Context, attachmentID string) (session.StoredAttachment, error)
 	ForgetAttachments(ctx context.Context, before time.Time) (int, error)
 }
 
@@ -61,31 +61,31 @@ func (s *Shelf) Close() error { return s.folder.root.Close() }
 
 // Keep stores a file on disk and then its row. The same id again changes nothing;
 // "" makes a new one. The error is a [problem.Error] for what Claude does not take.
-func (s *Shelf) Keep(ctx context.Context, id, ownerID, name string, data []byte) (session.KeptAttachment, error) {
+func (s *Shelf) Keep(ctx context.Context, id, ownerID, name string, data []byte) (session.StoredAttachment, error) {
 	name = nameOf(name)
 	if len(data) == 0 {
-		return session.KeptAttachment{}, problem.For("attachments", "attachment_empty", "name", name)
+		return session.StoredAttachment{}, problem.For("attachments", "attachment_empty", "name", name)
 	}
 	if len(data) > MaxSize {
-		return session.KeptAttachment{}, problem.For("attachments", "attachment_too_large", "name", name, "size", megabytes(len(data)), "max", megabytes(MaxSize))
+		return session.StoredAttachment{}, problem.For("attachments", "attachment_too_large", "name", name, "size", megabytes(len(data)), "max", megabytes(MaxSize))
 	}
 	media, err := MediaTypeOf(data)
 	if err != nil {
-		return session.KeptAttachment{}, problem.For("attachments", "attachment_type", "name", name).WithCause(err)
+		return session.StoredAttachment{}, problem.For("attachments", "attachment_type", "name", name).WithCause(err)
 	}
 	if id == "" {
 		id = uuid.NewString()
 	} else if _, err := uuid.Parse(id); err != nil {
-		return session.KeptAttachment{}, fmt.Errorf("attachment: keep: %w", err)
+		return session.StoredAttachment{}, fmt.Errorf("attachment: keep: %w", err)
 	}
-	a := session.KeptAttachment{OwnerID: ownerID, CreatedAt: time.Now(), AttachmentInfo: session.AttachmentInfo{
+	a := session.StoredAttachment{OwnerID: ownerID, CreatedAt: time.Now(), AttachmentInfo: session.AttachmentInfo{
 		AttachmentID: id, Name: name, MediaType: media, Size: len(data),
 	}}
 	if err := s.folder.put(id, data); err != nil {
-		return session.KeptAttachment{}, fmt.Errorf("attachment: keep: %w", err)
+		return session.StoredAttachment{}, fmt.Errorf("attachment: keep: %w", err)
 	}
 	if err := s.store.SaveAttachment(ctx, a); err != nil {
-		return session.KeptAttachment{}, fmt.Errorf("attachment: keep: %w", err)
+		return session.StoredAttachment{}, fmt.Errorf("attachment: keep: %w", err)
 	}
 	return a, nil
 }

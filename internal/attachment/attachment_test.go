@@ -22,16 +22,16 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rows is the store as its contract says, for one goroutine.
-type rows map[string]session.KeptAttachment
+type rows map[string]session.StoredAttachment
 
-func (r rows) SaveAttachment(_ context.Context, a session.KeptAttachment) error {
+func (r rows) SaveAttachment(_ context.Context, a session.StoredAttachment) error {
 	if _, known := r[a.AttachmentID]; !known {
 		r[a.AttachmentID] = a
 	}
 	return nil
 }
 
-func (r rows) Attachment(_ context.Context, id string) (session.KeptAttachment, error) {
+func (r rows) Attachment(_ context.Context, id string) (session.StoredAttachment, error) {
 	a, known := r[id]
 	if !known {
 		return a, session.ErrNoAttachment

@@ -13,9 +13,9 @@ import (
 )
 
 // KeepAttachment stores a file under an id, a random one for "".
-func (e *Executor) KeepAttachment(ctx context.Context, id string, who account.Identity, name string, data []byte) (session.KeptAttachment, error) {
+func (e *Executor) KeepAttachment(ctx context.Context, id string, who account.Identity, name string, data []byte) (session.StoredAttachment, error) {
 	if e.o.Attachments == nil {
-		return session.KeptAttachment{}, problem.New("attachments_off")
+		return session.StoredAttachment{}, problem.New("attachments_off")
 	}
 	// Half a file is none, and the sweep would find what a lost connection leaves.
 	return e.o.Attachments.Keep(context.WithoutCancel(ctx), id, who.User.UserID, name, data)
@@ -23,9 +23,9 @@ func (e *Executor) KeepAttachment(ctx context.Context, id string, who account.Id
 
 // Attachment returns an attachment that a person may use: their own, one that the
 // session they write in uses already, or one of a session that they may see.
-func (e *Executor) Attachment(ctx context.Context, id, sessionID string, who account.Identity) (session.KeptAttachment, error) {
+func (e *Executor) Attachment(ctx context.Context, id, sessionID string, who account.Identity) (session.StoredAttachment, error) {
 	if e.o.Attachments == nil {
-		return session.KeptAttachment{}, session.ErrNoAttachment
+		return session.StoredAttachment{}, session.ErrNoAttachment
 	}
 	a, err := e.o.Store.Attachment(ctx, id)
 	if err != nil || a.OwnerID == who.User.UserID {
@@ -39,7 +39,7 @@ func (e *Executor) Attachment(ctx context.Context, id, sessionID string, who acc
 			return a, nil
 		}
 	}
-	return session.KeptAttachment{}, session.ErrNoAttachment
+	return session.StoredAttachment{}, session.ErrNoAttachment
 }
 
 // attached are the attachments of a message. Those that came inside the command
@@ -48,7 +48,7 @@ func (e *Executor) attached(ctx context.Context, list []wire.Attachment, session
 	var out []session.Attachment
 	total := 0
 	for i, given := range list {
-		var a session.KeptAttachment
+		var a session.StoredAttachment
 		var err error
 		if given.AttachmentID != "" {
 			a, err = e.Attachment(ctx, given.AttachmentID, sessionID, who)

@@ -26,7 +26,7 @@ import (
 // Store keeps what commands leave behind.
 type Store interface {
 	Session(ctx context.Context, sessionID string) (session.Session, error)
-	Attachment(ctx context.Context, attachmentID string) (session.KeptAttachment, error)
+	Attachment(ctx context.Context, attachmentID string) (session.StoredAttachment, error)
 	Command(ctx context.Context, userID, commandID string) (ack []byte, err error)
 	SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) (kept []byte, err error)
 	PutDraft(ctx context.Context, d account.Draft) error

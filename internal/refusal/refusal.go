@@ -166,7 +166,7 @@ func (t *Table) Of(err error) *Refusal {
 		if held.Held.Answer.Decision == pending.Deny {
 			r = From(problem.New("held_denied", "person", held.Held.Actor.Name))
 		}
-	case errors.Is(err, pending.ErrTakenBack):
+	case errors.Is(err, pending.ErrUndone):
 		r = From(problem.New("taken_back"))
 	case errors.Is(err, pending.ErrNothingHeld):
 		r = From(problem.New("nothing_held"))

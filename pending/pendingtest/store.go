@@ -223,13 +223,13 @@ func outrun(row pending.Request, res pending.Resolution) bool {
 	case res.Overrules != nil && (!row.Held.Stands() || row.Held.CommandID != res.Overrules.CommandID):
 		return true
 	}
-	return row.Held.Stands() && res.Overrules == nil || slices.Contains(row.TakenBack, res.CommandID)
+	return row.Held.Stands() && res.Overrules == nil || slices.Contains(row.Undone, res.CommandID)
 }
 
 // HoldRequest implements [pending.Store].
 func (s *Store) HoldRequest(ctx context.Context, requestID string, h pending.Held) (now pending.Request, done bool, err error) {
 	return s.change(ctx, OpHold, requestID, func(row *pending.Request) bool {
-		if row.Held.Stands() || slices.Contains(row.TakenBack, h.CommandID) {
+		if row.Held.Stands() || slices.Contains(row.Undone, h.CommandID) {
 			return false
 		}
 		row.Held = &h
@@ -243,7 +243,7 @@ func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, 
 		if !row.Held.Stands() || row.Held.CommandID != commandID {
 			return false
 		}
-		row.TakenBack = append(slices.Clone(row.TakenBack), commandID)
+		row.Undone = append(slices.Clone(row.Undone), commandID)
 		h := *row.Held
 		h.Dropped = why
 		row.Held = &h
@@ -445,7 +445,7 @@ func clone(r pending.Request) pending.Request {
 		}
 		r.Form = &form
 	}
-	r.TakenBack = slices.Clone(r.TakenBack)
+	r.Undone = slices.Clone(r.Undone)
 	if r.Held != nil {
 		held := *r.Held
 		held.Answer = cloneAnswer(held.Answer)

@@ -49,7 +49,7 @@ type Store struct {
 	sqlstore.Shared
 	pool   *pgxpool.Pool
 	closed atomic.Bool
-	full   atomic.Pointer[fullDisk] // the last write that found no space
+	full   atomic.Pointer[diskFullError] // the last write that found no space
 }
 
 // Open connects to the database that a postgres:// or postgresql:// URL names
@@ -161,8 +161,8 @@ func (s *Store) Ping(ctx context.Context) error {
 // here nobody sees how much the database has.
 const fullFor = 5 * time.Second
 
-// fullDisk is a write that the database refused because it takes none.
-type fullDisk struct {
+// diskFullError is a write that the database refused because it takes none.
+type diskFullError struct {
 	err error
 	at  time.Time
 }

@@ -155,13 +155,13 @@ func (s *Store) approval(ctx context.Context, what, requestID string, to pending
 
 // HoldRequest implements [pending.Store].
 func (s *Store) HoldRequest(ctx context.Context, requestID string, h pending.Held) (pending.Request, bool, error) {
-	text, err := sqlstore.HeldText(h)
+	text, err := sqlstore.EncodeHeld(h)
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("postgres: hold request %s: %w", requestID, err)
 	}
 	command := sqlstore.SanitizeText(h.CommandID)
 	return s.alterAs(ctx, sqlstore.Durable, "hold request "+requestID, requestID, func(read func(pgx.BatchResults) error) []step {
-		return []step{{holdRequest, []any{bind(text), requestID, time.Now().UnixMicro(), command, sqlstore.TakenBack(command)}, read}}
+		return []step{{holdRequest, []any{bind(text), requestID, time.Now().UnixMicro(), command, sqlstore.UndoneCommand(command)}, read}}
 	})
 }
 
@@ -172,13 +172,13 @@ func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, 
 	if err != nil {
 		return pending.Request{}, false, err
 	}
-	text, ok, err := sqlstore.Unheld(r, commandID, why)
+	text, ok, err := sqlstore.ReleasedHold(r, commandID, why)
 	if err == nil && !ok {
 		return r, false, nil
 	}
 	var body []byte
 	if err == nil {
-		body, err = sqlstore.UnheldAudit(r, by, why, time.Now())
+		body, err = sqlstore.ReleasedHoldAudit(r, by, why, time.Now())
 	}
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("postgres: unhold request %s: %w", requestID, err)
@@ -186,7 +186,7 @@ func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, 
 	return s.alterAs(ctx, sqlstore.Durable, "unhold request "+requestID, requestID, func(read func(pgx.BatchResults) error) []step {
 		return []step{
 			{Statement: lockAudit},
-			{unholdRequest, []any{bind(text), requestID, time.Now().UnixMicro(), sqlstore.AllTakenBack(r, commandID), sqlstore.SanitizeText(commandID)}, read},
+			{unholdRequest, []any{bind(text), requestID, time.Now().UnixMicro(), sqlstore.UndoneCommands(r, commandID), sqlstore.SanitizeText(commandID)}, read},
 			{Statement: auditApproval, args: []any{body, requestID}},
 		}
 	})

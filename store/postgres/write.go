@@ -123,7 +123,7 @@ func (s *Store) write(ctx context.Context, what string, d sqlstore.Durability, s
 		if !givenUp(err) || try == tries {
 			err = explain(err)
 			if errors.Is(err, sqlstore.ErrReadOnly) {
-				s.full.Store(&fullDisk{err, time.Now()})
+				s.full.Store(&diskFullError{err, time.Now()})
 			}
 			return fmt.Errorf("postgres: %s: %w", what, err)
 		}

@@ -17,8 +17,8 @@ import (
 // fails.
 const minFree = 256 << 10
 
-// fullDisk is a write that the disk refused.
-type fullDisk struct{ err error }
+// diskFullError is a write that the disk refused.
+type diskFullError struct{ err error }
 
 // diskRefused reports whether a write failed because the disk takes none: it is
 // full, over a quota or a limit, or was mounted read-only.

@@ -183,12 +183,12 @@ func (s *Store) approval(ctx context.Context, what, requestID string, to pending
 
 // HoldRequest implements [pending.Store].
 func (s *Store) HoldRequest(ctx context.Context, requestID string, h pending.Held) (now pending.Request, done bool, err error) {
-	text, err := sqlstore.HeldText(h)
+	text, err := sqlstore.EncodeHeld(h)
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("sqlite: hold request %s: %w", requestID, err)
 	}
 	command := sqlstore.SanitizeText(h.CommandID)
-	return s.alter(ctx, sqlstore.Durable, "hold request "+requestID, requestID, holdRequest, bind(text), command, requestID, sqlstore.TakenBack(command))
+	return s.alter(ctx, sqlstore.Durable, "hold request "+requestID, requestID, holdRequest, bind(text), command, requestID, sqlstore.UndoneCommand(command))
 }
 
 // UnholdRequest implements [pending.Store].
@@ -197,19 +197,19 @@ func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, 
 		if now, err = t.request(ctx, requestID); err != nil {
 			return err
 		}
-		text, ok, err := sqlstore.Unheld(now, commandID, why)
+		text, ok, err := sqlstore.ReleasedHold(now, commandID, why)
 		switch {
 		case err != nil:
 			return err
 		case !ok:
 			return errNothing
 		}
-		body, err := sqlstore.UnheldAudit(now, by, why, time.Now())
+		body, err := sqlstore.ReleasedHoldAudit(now, by, why, time.Now())
 		if err != nil {
 			return err
 		}
 		var row sqlstore.RequestRow
-		if err := t.row(ctx, row.Dest(), unholdRequest, bind(text), sqlstore.AllTakenBack(now, commandID), requestID); err != nil {
+		if err := t.row(ctx, row.Dest(), unholdRequest, bind(text), sqlstore.UndoneCommands(now, commandID), requestID); err != nil {
 			return err
 		}
 		if now, err = row.Request(); err != nil {

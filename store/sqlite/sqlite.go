@@ -53,7 +53,7 @@ type Store struct {
 	once   sync.Once
 	broken error // the failed sync that ended all writing; guarded by turn
 
-	full       atomic.Pointer[fullDisk] // the last write that the disk refused, until there is space
+	full       atomic.Pointer[diskFullError] // the last write that the disk refused, until there is space
 	noProjects noProjects
 	// The request that was opened last, while no request was changed since: an answer
 	// reads it again.

@@ -189,7 +189,7 @@ func (s *Store) writeKeepingNewest(ctx context.Context, d sqlstore.Durability, w
 	refused := s.explain(err)
 	if diskRefused(err) {
 		refused = fmt.Errorf("%w: %w", sqlstore.ErrReadOnly, refused)
-		s.full.Store(&fullDisk{refused})
+		s.full.Store(&diskFullError{refused})
 	}
 	return fmt.Errorf("sqlite: %s: %w", what, refused)
 }

@@ -13,7 +13,7 @@ import (
 const insertAttachmentColumns = "attachment_id, owner_id, name, media_type, size, used, created_at"
 
 // newAttachmentValues are the arguments of an insertion into attachments.
-func newAttachmentValues(a session.KeptAttachment) []any {
+func newAttachmentValues(a session.StoredAttachment) []any {
 	return []any{a.AttachmentID, SanitizeText(a.OwnerID), SanitizeText(a.Name), SanitizeText(a.MediaType), int64(a.Size), false, Micros(a.CreatedAt)}
 }
 
@@ -23,7 +23,7 @@ const attachmentColumns = "a.attachment_id, a.owner_id, a.name, a.media_type, a.
 
 // attachmentRow takes the rows of one attachment, one for each session.
 type attachmentRow struct {
-	a               session.KeptAttachment
+	a               session.StoredAttachment
 	size, createdAt int64
 	sessionID       string
 }
@@ -34,7 +34,7 @@ func (x *attachmentRow) dest() []any {
 }
 
 // addTo takes the row that was scanned into the attachment read so far.
-func (x *attachmentRow) addTo(a *session.KeptAttachment) {
+func (x *attachmentRow) addTo(a *session.StoredAttachment) {
 	sessions := a.Sessions
 	*a = x.a
 	a.Size, a.CreatedAt, a.Sessions = int(x.size), Time(x.createdAt), sessions
@@ -64,12 +64,12 @@ var (
 )
 
 // SaveAttachment implements [session.Store].
-func (s Shared) SaveAttachment(ctx context.Context, a session.KeptAttachment) error {
+func (s Shared) SaveAttachment(ctx context.Context, a session.StoredAttachment) error {
 	return s.e.Apply(ctx, Change{What: "save attachment " + a.AttachmentID, Steps: []Step{step(insertAttachment, newAttachmentValues(a)...)}})
 }
 
 // Attachment implements [session.Store].
-func (s Shared) Attachment(ctx context.Context, attachmentID string) (a session.KeptAttachment, err error) {
+func (s Shared) Attachment(ctx context.Context, attachmentID string) (a session.StoredAttachment, err error) {
 	known := false
 	err = s.e.Query(ctx, "attachment "+attachmentID, selectAttachment, func(row Row) error {
 		var x attachmentRow
@@ -84,7 +84,7 @@ func (s Shared) Attachment(ctx context.Context, attachmentID string) (a session.
 		err = fmt.Errorf("store: attachment %s: %w", attachmentID, session.ErrNoAttachment)
 	}
 	if err != nil {
-		return session.KeptAttachment{}, err
+		return session.StoredAttachment{}, err
 	}
 	return a, nil
 }

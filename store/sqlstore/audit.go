@@ -98,9 +98,9 @@ func ApprovalAudit(r pending.Request, what string, by pending.Actor, at time.Tim
 	return json.Marshal(entry)
 }
 
-// UnheldAudit is what goes on record of an answer that was held until at and never
+// ReleasedHoldAudit is what goes on record of an answer that was held until at and never
 // counted, because by took it back or, with why, because it was dropped.
-func UnheldAudit(r pending.Request, by pending.Actor, why string, at time.Time) ([]byte, error) {
+func ReleasedHoldAudit(r pending.Request, by pending.Actor, why string, at time.Time) ([]byte, error) {
 	answer, err := json.Marshal(r.Held.Answer)
 	if err != nil {
 		return nil, err

@@ -31,8 +31,8 @@ func (c *heldColumn) held() *pending.Held {
 	}
 }
 
-// HeldText is the column of a held answer.
-func HeldText(h pending.Held) ([]byte, error) {
+// EncodeHeld is the column of a held answer.
+func EncodeHeld(h pending.Held) ([]byte, error) {
 	text, err := json.Marshal(heldColumn{
 		UserID: SanitizeText(h.Actor.UserID), Name: SanitizeText(h.Actor.Name), Device: SanitizeText(h.Actor.Device), Address: SanitizeText(h.Actor.Address),
 		At: Micros(h.At), Until: Micros(h.Until), CommandID: SanitizeText(h.CommandID), Answer: h.Answer, Dropped: SanitizeText(h.Dropped), CredentialID: SanitizeText(h.CredentialID),
@@ -43,23 +43,23 @@ func HeldText(h pending.Held) ([]byte, error) {
 	return text, nil
 }
 
-// TakenBack is a command as it stands in the column of those that were taken back.
-func TakenBack(commandID string) string { return " " + SanitizeText(commandID) + " " }
+// UndoneCommand is a command as it stands in the column of those that were taken back.
+func UndoneCommand(commandID string) string { return " " + SanitizeText(commandID) + " " }
 
-// mostTakenBack bounds the commands that a request remembers: more than anybody
+// maxUndone bounds the commands that a request remembers: more than anybody
 // takes back of one, and few enough for every read.
-const mostTakenBack = 64
+const maxUndone = 64
 
-// AllTakenBack is that column with one command more.
-func AllTakenBack(r pending.Request, commandID string) string {
-	list := append(slices.Clone(r.TakenBack), SanitizeText(commandID))
-	list = list[max(0, len(list)-mostTakenBack):]
+// UndoneCommands is that column with one command more.
+func UndoneCommands(r pending.Request, commandID string) string {
+	list := append(slices.Clone(r.Undone), SanitizeText(commandID))
+	list = list[max(0, len(list)-maxUndone):]
 	return " " + strings.Join(list, "  ") + " "
 }
 
-// Unheld is the column of what was held after the hold of a command has ended; nil
+// ReleasedHold is the column of what was held after the hold of a command has ended; nil
 // when it was taken back. ok is false when no such hold stands.
-func Unheld(r pending.Request, commandID, why string) (text []byte, ok bool, err error) {
+func ReleasedHold(r pending.Request, commandID, why string) (text []byte, ok bool, err error) {
 	if r.Status.Final() || !r.Held.Stands() || r.Held.CommandID != commandID {
 		return nil, false, nil
 	}
@@ -68,7 +68,7 @@ func Unheld(r pending.Request, commandID, why string) (text []byte, ok bool, err
 	}
 	h := *r.Held
 	h.Dropped = why
-	text, err = HeldText(h)
+	text, err = EncodeHeld(h)
 	return text, true, err
 }
 
@@ -87,6 +87,6 @@ func ResolveGuards(res pending.Resolution) (held, back string) {
 	case res.CommandID == "":
 		return held, ""
 	default:
-		return held, TakenBack(res.CommandID)
+		return held, UndoneCommand(res.CommandID)
 	}
 }

@@ -54,7 +54,7 @@ func NormalRequest(r pending.Request) pending.Request {
 	r.Title, r.Description, r.DecisionReason = SanitizeText(r.Title), SanitizeText(r.Description), SanitizeText(r.DecisionReason)
 	r.Asker = SanitizeText(r.Asker)
 	r.Status, r.Delivery, r.Resolution = pending.Open, pending.NotDelivered, nil
-	r.Approval, r.Held, r.TakenBack = nil, nil, nil
+	r.Approval, r.Held, r.Undone = nil, nil, nil
 	if r.Earlier != nil {
 		e := *r.Earlier
 		e.RequestID, e.Status, e.Summary, e.By = SanitizeText(e.RequestID), pending.Status(SanitizeText(string(e.Status))), SanitizeText(e.Summary), SanitizeText(e.By)
@@ -221,7 +221,7 @@ func (x *RequestRow) Request() (pending.Request, error) {
 		r.Approval = &first
 	}
 	if x.takenBack != "" {
-		r.TakenBack = strings.Fields(x.takenBack)
+		r.Undone = strings.Fields(x.takenBack)
 	}
 	var held *heldColumn
 	if err := decode("held", x.held, &held); err != nil {

@@ -149,7 +149,7 @@ func (x *processRow) dest() []any {
 	return append([]any{
 		&x.p.SessionID, &x.p.ProjectID, &x.p.Title, &x.cwd, &x.p.Demo, &x.p.Archived, (*string)(&x.p.Kind), &x.lifecycle, &x.p.InProject, &x.p.OwnerID, &x.version, (*string)(&x.p.State), &x.startedAt,
 		&x.stateChangedAt, &x.p.Model, &x.p.PermissionMode, &x.memory, &x.p.CPU, &x.p.PID, &x.p.ProcessID, &x.p.NodeID,
-		&x.p.Error, &x.p.KillReason, &x.p.Stuck, &x.p.Held, &x.p.QueuedMessages, &x.p.Items,
+		&x.p.Error, &x.p.KillReason, &x.p.Stuck, &x.p.Throttled, &x.p.QueuedMessages, &x.p.Items,
 	}, x.request.Dest()...)
 }
 
@@ -188,7 +188,7 @@ func ProcessValues(p session.ProcessState) []any {
 	return []any{
 		string(p.State), Micros(p.StartedAt), Micros(p.StateChangedAt), SanitizeText(p.Model), SanitizeText(p.PermissionMode),
 		number(p.Memory), fraction(p.CPU), int64(p.PID), SanitizeText(p.ProcessID), SanitizeText(p.NodeID), SanitizeText(p.Error),
-		SanitizeText(p.KillReason), SanitizeText(p.Stuck), SanitizeText(p.Held),
+		SanitizeText(p.KillReason), SanitizeText(p.Stuck), SanitizeText(p.Throttled),
 	}
 }
 
@@ -415,8 +415,8 @@ func (s Shared) ActiveProcesses(ctx context.Context) ([]session.ProcessState, er
 	return s.processes(ctx, "active processes", selectActive)
 }
 
-// HeldSessions implements [session.Store].
-func (s Shared) HeldSessions(ctx context.Context) ([]string, error) {
+// ThrottledSessions implements [session.Store].
+func (s Shared) ThrottledSessions(ctx context.Context) ([]string, error) {
 	return all(ctx, s, "held sessions", selectHeldSessions, value[string])
 }
 

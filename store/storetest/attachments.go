@@ -14,15 +14,15 @@ func attachments(t *testing.T, open func(t *testing.T) store.Store) {
 	ctx := context.Background()
 	s := suite{t, open}
 
-	save := func(t *testing.T, st store.Store, name string, second int) session.KeptAttachment {
+	save := func(t *testing.T, st store.Store, name string, second int) session.StoredAttachment {
 		t.Helper()
-		a := session.KeptAttachment{OwnerID: "u1", CreatedAt: after(second), AttachmentInfo: session.AttachmentInfo{
+		a := session.StoredAttachment{OwnerID: "u1", CreatedAt: after(second), AttachmentInfo: session.AttachmentInfo{
 			AttachmentID: uuid.NewString(), Name: name, MediaType: "image/png", Size: 42,
 		}}
 		must(t, st.SaveAttachment(ctx, a))
 		return a
 	}
-	say := func(t *testing.T, st store.Store, sessionID string, list ...session.KeptAttachment) error {
+	say := func(t *testing.T, st store.Store, sessionID string, list ...session.StoredAttachment) error {
 		t.Helper()
 		m := message(sessionID, "look", 0)
 		for _, a := range list {
@@ -31,13 +31,13 @@ func attachments(t *testing.T, open func(t *testing.T) store.Store) {
 		_, err := st.QueueMessage(ctx, m)
 		return err
 	}
-	there := func(t *testing.T, st store.Store, want session.KeptAttachment) {
+	there := func(t *testing.T, st store.Store, want session.StoredAttachment) {
 		t.Helper()
 		got, err := st.Attachment(ctx, want.AttachmentID)
 		must(t, err)
 		equal(t, "attachment", got, want)
 	}
-	gone := func(t *testing.T, st store.Store, a session.KeptAttachment) {
+	gone := func(t *testing.T, st store.Store, a session.StoredAttachment) {
 		t.Helper()
 		_, err := st.Attachment(ctx, a.AttachmentID)
 		is(t, "attachment", err, session.ErrNoAttachment)
@@ -50,7 +50,7 @@ func attachments(t *testing.T, open func(t *testing.T) store.Store) {
 		again.Name = "another"
 		must(t, st.SaveAttachment(ctx, again))
 		there(t, st, a)
-		gone(t, st, session.KeptAttachment{AttachmentInfo: session.AttachmentInfo{AttachmentID: uuid.NewString()}})
+		gone(t, st, session.StoredAttachment{AttachmentInfo: session.AttachmentInfo{AttachmentID: uuid.NewString()}})
 	})
 
 	s.run("UsedByItsSessions", func(t *testing.T, st store.Store) {
@@ -77,7 +77,7 @@ func attachments(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("NoneSuch", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		none := session.KeptAttachment{AttachmentInfo: session.AttachmentInfo{AttachmentID: uuid.NewString()}}
+		none := session.StoredAttachment{AttachmentInfo: session.AttachmentInfo{AttachmentID: uuid.NewString()}}
 		is(t, "say what is not there", say(t, st, id, none), session.ErrNoAttachment)
 		list, err := st.QueuedMessages(ctx, id)
 		must(t, err)

@@ -99,7 +99,7 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 		_, err = st.UpdateSession(ctx, r.SessionID, session.Patch{Title: &given, Model: &given, PermissionMode: &given})
 		must(t, err)
 		_, err = st.SaveProcess(ctx, session.ProcessState{SessionID: r.SessionID, State: session.Dead, Model: given, PermissionMode: given,
-			ProcessID: given, NodeID: given, Error: given, KillReason: given, Stuck: given, Held: given})
+			ProcessID: given, NodeID: given, Error: given, KillReason: given, Stuck: given, Throttled: given})
 		must(t, err)
 		must(t, st.SetLifecycle(ctx, r.SessionID, session.Lifecycle{EventType: given, PhaseName: given, PhaseNumber: given, At: begin}))
 		p, err := st.ProcessState(ctx, r.SessionID)
@@ -108,7 +108,7 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 		token := agentToken(r.SessionID, 1)
 		token.Name = given
 		must(t, st.AddAgentToken(ctx, token))
-		equal(t, "state", []string{p.Title, p.Model, p.Error, p.KillReason, p.Stuck, p.Held}, []string{want, want, want, want, want, want})
+		equal(t, "state", []string{p.Title, p.Model, p.Error, p.KillReason, p.Stuck, p.Throttled}, []string{want, want, want, want, want, want})
 		must(t, st.PutItems(ctx, r.SessionID, []session.Item{{Key: "k", Kind: session.ItemText, AgentID: given}}))
 		must(t, st.PutUser(ctx, account.User{UserID: "u1", Name: given}))
 	})

@@ -201,7 +201,7 @@ var crashSteps = []struct {
 			equal(t, "counted", won, false)
 			r, done, err := st.HoldRequest(ctx, id, h)
 			must(t, err)
-			equal(t, "held again", []any{done, r.Status, r.TakenBack}, []any{false, pending.Open, []string{h.CommandID}})
+			equal(t, "held again", []any{done, r.Status, r.Undone}, []any{false, pending.Open, []string{h.CommandID}})
 		}},
 	{"progress",
 		func(ctx context.Context, st store.Store, id string) error {

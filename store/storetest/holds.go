@@ -104,7 +104,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		if !done || now.Held != nil || now.Status != pending.Open {
 			t.Fatalf("got %v, %+v", done, now)
 		}
-		equal(t, "taken back", now.TakenBack, []string{ana.CommandID})
+		equal(t, "taken back", now.Undone, []string{ana.CommandID})
 		equal(t, "version", version(t, st, id), before+1)
 		_, done, err = st.HoldRequest(ctx, r.RequestID, ana)
 		must(t, err)
@@ -123,7 +123,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		if !done || now.Held.Stands() || now.Held.Dropped != "Ben was removed." {
 			t.Fatalf("got %v, %+v", done, now.Held)
 		}
-		equal(t, "taken back", now.TakenBack, []string{ana.CommandID, ben.CommandID})
+		equal(t, "taken back", now.Undone, []string{ana.CommandID, ben.CommandID})
 		list, err := st.HeldRequests(ctx)
 		must(t, err)
 		equal(t, "listed", len(list), 0)

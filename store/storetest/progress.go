@@ -38,7 +38,7 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		p := session.ProcessState{
 			SessionID: id, State: session.AssistantTurn, StartedAt: after(1), StateChangedAt: after(2), Model: "claude-opus",
 			PermissionMode: "plan", Memory: 5 << 40, CPU: 1.25, PID: 4711, ProcessID: uuid.NewString(), NodeID: "node-1",
-			Error: "it died", KillReason: "idle", Stuck: "waits for the network", Held: "too dear today",
+			Error: "it died", KillReason: "idle", Stuck: "waits for the network", Throttled: "too dear today",
 		}
 		given := p
 		given.Title, given.CWD, given.ProjectID, given.Version = "not this", "/nor/this", "nor this", 77

@@ -36,7 +36,7 @@ func search(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 	find := func(t *testing.T, st store.Store, words string, q session.Search) ([]string, int64) {
 		t.Helper()
-		q.Words = session.WordsAsked(words)
+		q.Words = session.SearchWords(words)
 		if q.Limit == 0 {
 			q.Limit = 100
 		}
@@ -134,7 +134,7 @@ func search(t *testing.T, open func(t *testing.T) store.Store) {
 		finds(t, st, "NOT heron", "a")
 		rapid.Check(t, func(rt *rapid.T) {
 			words := rapid.StringN(0, 40, -1).Draw(rt, "words")
-			if _, _, err := st.SearchTranscripts(ctx, session.Search{Words: session.WordsAsked(words), Limit: 5}); err != nil {
+			if _, _, err := st.SearchTranscripts(ctx, session.Search{Words: session.SearchWords(words), Limit: 5}); err != nil {
 				rt.Fatalf("%q: %v", words, err)
 			}
 		})

@@ -294,7 +294,7 @@ func processes(t *testing.T, open func(t *testing.T) store.Store) {
 		p := session.ProcessState{
 			SessionID: id, State: session.AssistantTurn, StartedAt: after(1), StateChangedAt: after(2), Model: "claude-opus",
 			PermissionMode: "plan", Memory: 5 << 40, CPU: 1.25, PID: 4711, ProcessID: uuid.NewString(), NodeID: "node-1",
-			Error: "it died", KillReason: "idle", Stuck: "waits for the network", Held: "too dear today",
+			Error: "it died", KillReason: "idle", Stuck: "waits for the network", Throttled: "too dear today",
 		}
 		given := p
 		given.Title, given.CWD, given.ProjectID, given.Version = "not this", "/nor/this", "nor this", 77
@@ -366,11 +366,11 @@ func processes(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "requests of the last", requestIDs(list[2].Requests), []string{second.RequestID, first.RequestID})
 
 		for _, p := range []session.ProcessState{{SessionID: dead, State: session.Dead}, {SessionID: late, State: session.UserTurn}} {
-			p.Held = "There is no room."
+			p.Throttled = "There is no room."
 			_, err := st.SaveProcess(ctx, p)
 			must(t, err)
 		}
-		held, err := st.HeldSessions(ctx)
+		held, err := st.ThrottledSessions(ctx)
 		must(t, err)
 		equal(t, "held", held, []string{dead})
 	})

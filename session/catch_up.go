@@ -7,8 +7,8 @@ import (
 	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
-// Lately counts what happened in a session since somebody looked.
-type Lately struct {
+// CatchUp counts what happened in a session since somebody looked.
+type CatchUp struct {
 	SessionID string
 	Edits     int
 	Files     int // that were edited
@@ -23,31 +23,31 @@ type Lately struct {
 	files    map[string]struct{}
 }
 
-// Counted are the kinds of items that count.
-var Counted = []ItemKind{ItemToolCall, ItemResolved, ItemResult}
+// CatchUpKinds are the kinds of items that count.
+var CatchUpKinds = []ItemKind{ItemToolCall, ItemResolved, ItemResult}
 
-// runners are programs that run tests, as they stand in commands; a guess on which
+// testRunners matches programs that run tests, as they stand in commands; a guess on which
 // only words hang.
-var runners = lazyregexp.New(`\b(?:go test|(?:npm|pnpm|yarn|bun)(?: run)? test|make (?:test|check)|cargo (?:test|nextest)|pytest|vitest|jest|playwright test|mvn test|gradle test|rspec|phpunit|dotnet test|ctest)\b`)
+var testRunners = lazyregexp.New(`\b(?:go test|(?:npm|pnpm|yarn|bun)(?: run)? test|make (?:test|check)|cargo (?:test|nextest)|pytest|vitest|jest|playwright test|mvn test|gradle test|rspec|phpunit|dotnet test|ctest)\b`)
 
 // Add counts an item of the session; in any order, each once.
-func (l *Lately) Add(it Item) {
+func (c *CatchUp) Add(it Item) {
 	switch it.Kind {
 	case ItemResolved:
-		l.Answered++
+		c.Answered++
 	case ItemResult:
-		l.Turns++
+		c.Turns++
 	case ItemToolCall:
-		l.call(it.Body)
+		c.call(it.Body)
 	default:
 		return
 	}
-	if l.First == "" || it.Seq < l.firstSeq {
-		l.First, l.firstSeq = it.Key, it.Seq
+	if c.First == "" || it.Seq < c.firstSeq {
+		c.First, c.firstSeq = it.Key, it.Seq
 	}
 }
 
-func (l *Lately) call(body []byte) {
+func (c *CatchUp) call(body []byte) {
 	var call struct {
 		ToolName string          `json:"tool_name"`
 		Input    json.RawMessage `json:"input"`
@@ -62,26 +62,26 @@ func (l *Lately) call(body []byte) {
 	_ = json.Unmarshal(body, &call)        // what we stored ourselves
 	_ = json.Unmarshal(call.Input, &input) // of any tool, so of any shape: then it has none of these
 	if call.Status == ToolFailed {
-		l.Failed++
+		c.Failed++
 	}
 	switch call.ToolName {
 	case "Edit", "MultiEdit", "Write", "NotebookEdit":
-		l.Edits++
-		if l.files == nil {
-			l.files = map[string]struct{}{}
+		c.Edits++
+		if c.files == nil {
+			c.files = map[string]struct{}{}
 		}
-		l.files[cmp.Or(call.Change.Path, input.File+input.Notebook)] = struct{}{}
-		l.Files = len(l.files)
+		c.files[cmp.Or(call.Change.Path, input.File+input.Notebook)] = struct{}{}
+		c.Files = len(c.files)
 	case "Bash":
-		if runners.MatchString(input.Command) {
-			l.Tests++
+		if testRunners.MatchString(input.Command) {
+			c.Tests++
 		} else {
-			l.Commands++
+			c.Commands++
 		}
 	}
 }
 
-// Anything says whether it is worth a word.
-func (l *Lately) Anything() bool {
-	return l.Edits+l.Commands+l.Tests+l.Answered+l.Turns > 0
+// HasActivity reports whether there is anything to tell.
+func (c *CatchUp) HasActivity() bool {
+	return c.Edits+c.Commands+c.Tests+c.Answered+c.Turns > 0
 }

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// mostToasts is how many requests a tab is told of by name; it shows fewer.
-const mostToasts = 20
+// maxToasts is how many requests a tab is told of by name; it shows fewer.
+const maxToasts = 20
 
 // A Tab is a page of the app. It shows a toast for each request that waits where
 // its person does not look.
 type Tab interface {
 	// Toast gives the requests to be shown so, all there are, oldest first, and how
 	// many more there are than can be named. It never blocks and may be called after
-	// [Alerter.Left].
+	// [Alerter.RemoveTab].
 	Toast(requestIDs []string, more int)
 }
 
-// Look is what a tab says of itself.
-type Look struct {
-	Looks bool // it can be seen and has the focus
+// Presence is what a tab says of itself.
+type Presence struct {
+	Active bool // it can be seen and has the focus
 	// Showing is what is on the screen. One that does not say it counts as if it
 	// showed everything, and is given no toasts.
 	Showing *Showing
@@ -33,49 +33,49 @@ type Showing struct {
 	Inbox     bool
 }
 
-func (l Look) shows(sessionID string) bool {
-	return l.Showing == nil || l.Showing.Inbox || sessionID != "" && l.Showing.SessionID == sessionID
+func (p Presence) shows(sessionID string) bool {
+	return p.Showing == nil || p.Showing.Inbox || sessionID != "" && p.Showing.SessionID == sessionID
 }
 
 // watcher is a tab whose person is known.
 type watcher struct {
-	userID string
-	look   Look
-	told   []string // the toasts that it was given last
-	more   int
+	userID   string
+	presence Presence
+	told     []string // the toasts that it was given last
+	more     int
 }
 
-// Looking says what a tab shows, and whether anybody looks at it.
-func (a *Alerter) Looking(tab Tab, userID string, look Look) {
+// SetPresence stores what a tab shows, and whether anybody looks at it.
+func (a *Alerter) SetPresence(tab Tab, userID string, p Presence) {
 	a.mu.Lock()
 	w := a.tabs[tab]
 	if w == nil {
 		w = &watcher{userID: userID}
 		a.tabs[tab] = w
 	}
-	if w.look.Looks {
-		a.looked[userID] = time.Now()
+	if w.presence.Active {
+		a.lastActive[userID] = time.Now()
 	}
-	w.look = look
+	w.presence = p
 	a.mu.Unlock()
-	a.poke()
+	a.wakeRun()
 }
 
-// Left says that a tab is gone; nobody looks at it.
-func (a *Alerter) Left(tab Tab) {
+// RemoveTab forgets a tab that has closed.
+func (a *Alerter) RemoveTab(tab Tab) {
 	a.mu.Lock()
-	if w := a.tabs[tab]; w != nil && w.look.Looks {
-		a.looked[w.userID] = time.Now()
+	if w := a.tabs[tab]; w != nil && w.presence.Active {
+		a.lastActive[w.userID] = time.Now()
 	}
 	delete(a.tabs, tab)
 	a.mu.Unlock()
-	a.poke()
+	a.wakeRun()
 }
 
-// Noticed says that a person knows that a request waits: they closed its toast.
-func (a *Alerter) Noticed(userID, requestID string) {
+// MarkNoticed stores that a person knows of a request: they closed its toast.
+func (a *Alerter) MarkNoticed(userID, requestID string) {
 	a.notice(userID, requestID)
-	a.poke()
+	a.wakeRun()
 }
 
 func (a *Alerter) notice(userID, requestID string) {
@@ -87,64 +87,64 @@ func (a *Alerter) notice(userID, requestID string) {
 	a.noticed[userID][requestID] = struct{}{}
 }
 
-// sight is what a person has before their eyes, in all their tabs.
-type sight struct {
-	looks    bool      // at one of them
-	looked   time.Time // when they did last
-	any      bool      // there is a tab that takes toasts
-	all      bool      // what they look at shows everything
-	sessions map[string]struct{}
-	known    map[string]struct{} // requests
+// attention is what a person sees in all their tabs.
+type attention struct {
+	active     bool      // at one of them
+	lastActive time.Time // when they did last
+	any        bool      // there is a tab that takes toasts
+	all        bool      // what they look at shows everything
+	sessions   map[string]struct{}
+	known      map[string]struct{} // requests
 }
 
-func (s *sight) on(sessionID string) bool {
+func (s *attention) on(sessionID string) bool {
 	_, on := s.sessions[sessionID]
 	return s.all || on
 }
 
-func (s *sight) knows(requestID string) bool {
+func (s *attention) knows(requestID string) bool {
 	_, knows := s.known[requestID]
 	return knows
 }
 
-// sights are those of all who have a tab or had one.
-func (a *Alerter) sights() map[string]*sight {
+// attentionByUser returns the attention of everybody who has or had a tab.
+func (a *Alerter) attentionByUser() map[string]*attention {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	all := make(map[string]*sight, len(a.looked))
-	of := func(userID string) *sight {
+	all := make(map[string]*attention, len(a.lastActive))
+	of := func(userID string) *attention {
 		s := all[userID]
 		if s == nil {
-			s = &sight{looked: a.looked[userID], sessions: map[string]struct{}{}, known: maps.Clone(a.noticed[userID])}
+			s = &attention{lastActive: a.lastActive[userID], sessions: map[string]struct{}{}, known: maps.Clone(a.noticed[userID])}
 			all[userID] = s
 		}
 		return s
 	}
-	for userID := range a.looked {
+	for userID := range a.lastActive {
 		of(userID)
 	}
 	for _, w := range a.tabs {
 		s := of(w.userID)
-		s.any = s.any || w.look.Showing != nil
-		if !w.look.Looks {
+		s.any = s.any || w.presence.Showing != nil
+		if !w.presence.Active {
 			continue
 		}
-		s.looks = true
-		if w.look.Showing == nil || w.look.Showing.Inbox {
+		s.active = true
+		if w.presence.Showing == nil || w.presence.Showing.Inbox {
 			s.all = true
 		} else {
-			s.sessions[w.look.Showing.SessionID] = struct{}{}
+			s.sessions[w.presence.Showing.SessionID] = struct{}{}
 		}
 	}
 	return all
 }
 
 // looks reports whether a person looks at sayso now.
-func (a *Alerter) looks(userID string) bool {
+func (a *Alerter) isActive(userID string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, w := range a.tabs {
-		if w.userID == userID && w.look.Looks {
+		if w.userID == userID && w.presence.Active {
 			return true
 		}
 	}
@@ -162,14 +162,14 @@ func (a *Alerter) toast(of map[string][]waiting) {
 	var list []giving
 	a.mu.Lock()
 	for tab, w := range a.tabs {
-		if w.look.Showing == nil {
+		if w.presence.Showing == nil {
 			continue
 		}
 		g := giving{tab: tab, ids: []string{}}
 		for _, waits := range of[w.userID] {
 			switch {
-			case w.look.shows(waits.s.SessionID):
-			case len(g.ids) == mostToasts:
+			case w.presence.shows(waits.s.SessionID):
+			case len(g.ids) == maxToasts:
 				g.more++
 			default:
 				g.ids = append(g.ids, waits.r.RequestID)

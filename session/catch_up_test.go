@@ -11,8 +11,8 @@ func TestLatelyCountsWhatPeopleAskFor(t *testing.T) {
 	call := func(seq int64, body string) session.Item {
 		return session.Item{Seq: seq, Key: "k" + string(rune('0'+seq)), Kind: session.ItemToolCall, Body: []byte(body)}
 	}
-	l := session.Lately{SessionID: "s"}
-	if l.Anything() {
+	l := session.CatchUp{SessionID: "s"}
+	if l.HasActivity() {
 		t.Error("nothing happened, and yet it did")
 	}
 	for _, it := range []session.Item{
