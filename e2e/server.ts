@@ -190,7 +190,7 @@ export async function startServer({
         .match(/https?:\/\/\S+/g)
         ?.map((a) => a.replace('//localhost:', '//127.0.0.1:'))
         .find((a) => a.startsWith(url) && a.length > url.length + 10)
-      if (!found) throw new Error(`the server printed no sign-in address:\n${said}`)
+      if (!found) throw new Error(`the server printed no sign-in link:\n${said}`)
       return found
     },
     signInSecret() {

@@ -200,9 +200,9 @@ test('settings, and the admin area', async ({ page, claudePath, request, signIn 
       ['admin/people', 'People'],
       ['admin/tokens', 'Tokens'],
       ['admin/projects', 'Projects'],
-      ['admin/grants', 'Grants'],
+      ['admin/grants', 'Permissions'],
       ['admin/folders', 'Trusted folders'],
-      ['admin/audit', 'Audit'],
+      ['admin/audit', 'Audit log'],
       ['admin/settings', 'Server settings'],
     ] as const) {
       await page.goto(`${server.url}/${address}`)

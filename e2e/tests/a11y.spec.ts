@@ -111,9 +111,9 @@ test(
       ['admin/processes', 'Processes'],
       ['admin/people', 'People'],
       ['admin/tokens', 'Tokens'],
-      ['admin/grants', 'Grants'],
+      ['admin/grants', 'Permissions'],
       ['admin/projects', 'Projects'],
-      ['admin/audit', 'Audit'],
+      ['admin/audit', 'Audit log'],
       ['admin/settings', 'Server settings'],
     ] as const) {
       await page.goto(`${server.url}/${address}`)
@@ -460,8 +460,8 @@ test(
     })
     await page.goto(`${url}/settings`)
     await expect(page.getByText('The key w offers them')).toBeVisible()
-    await page.getByText('Other keys').click()
-    await page.getByRole('button', { name: 'Change the key for: Approve once' }).click()
+    await page.getByText('Customize shortcuts').click()
+    await page.getByRole('button', { name: 'Change shortcut: Approve once' }).click()
     await page.getByRole('button', { name: 'Change: pnpm' }).click()
     await expectAccessible(page, 'settings with everything open', 'main')
 

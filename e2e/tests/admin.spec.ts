@@ -25,7 +25,7 @@ test(
     await page.keyboard.press('a')
     await expect(page.getByRole('heading', { name: 'Processes' })).toBeVisible()
     const row = (name: string) => page.getByRole('row', { name: new RegExp(name) })
-    for (const name of names) await expect(row(name).getByText('A person, to answer Bash')).toBeVisible()
+    for (const name of names) await expect(row(name).getByText('An answer to Bash')).toBeVisible()
     await expect(row(names[0]!).getByText(/pid \d+/)).toBeVisible()
     await expect(row(names[0]!).getByRole('img', { name: /^Memory of the last five minutes/ })).toBeVisible()
 
@@ -36,7 +36,7 @@ test(
       await row(name).getByRole('button', { name: deed }).click()
     }
     await menu(names[0]!, 'Copy diagnostics')
-    await expect(page.getByRole('status').getByText('The diagnostics are copied.')).toBeVisible()
+    await expect(page.getByRole('status').getByText('Diagnostics copied.')).toBeVisible()
     const report = await page.evaluate(() => navigator.clipboard.readText())
     expect(report).toContain(ids[0]!)
     expect(report).toContain('tool_approval Bash of claude')
@@ -50,12 +50,12 @@ test(
     await expect(row(names[2]!)).toHaveCount(0)
     await expect(row(names[0]!)).toBeVisible()
 
-    await page.getByRole('button', { name: /^Clear \d+ ended/ }).click()
+    await page.getByRole('button', { name: /^Archive \d+ ended/ }).click()
     await page
       .getByRole('dialog')
-      .getByRole('button', { name: /^Clear/ })
+      .getByRole('button', { name: /^Archive/ })
       .click()
-    await expect(page.getByRole('status').getByText(/in the archive\.$/)).toBeVisible()
+    await expect(page.getByRole('status').getByText(/archived\.$/)).toBeVisible()
     await rest.post(`/api/sessions/${ids[0]}/kill`, {})
   },
 )
@@ -67,15 +67,15 @@ test(
     await page.goto(`${server.url}/admin/tokens`)
     const name = own('script')
     await page.getByRole('textbox', { name: 'Name' }).fill(name)
-    await page.getByLabel('May at most').selectOption('member')
-    await page.getByRole('button', { name: 'Make token' }).click()
+    await page.getByLabel('Role').selectOption('member')
+    await page.getByRole('button', { name: 'Create token' }).click()
     const secret = await page.getByRole('status').locator('code').innerText()
     await expect(page.getByRole('row', { name: new RegExp(name) })).toContainText('member')
     const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${secret}` } })
     expect((await http.get(`${server.url}/api/grants`)).status()).toBe(200)
     for (const closed of ['/metrics', '/api/audit', '/api/processes', '/api/users'])
       expect((await http.get(`${server.url}${closed}`)).ok()).toBe(false)
-    await page.getByRole('button', { name: `Revoke the token ${name}` }).click()
+    await page.getByRole('button', { name: `Revoke token ${name}` }).click()
     await expect(page.getByRole('row', { name: new RegExp(name) })).toHaveCount(0)
     expect((await http.get(`${server.url}/api/me`)).status()).toBe(401)
     await http.dispose()
@@ -95,14 +95,14 @@ test(
     await expect(hers.getByRole('navigation', { name: 'Admin pages' }).getByRole('link')).toHaveText([
       'Tokens',
       'Projects',
-      'Grants',
+      'Permissions',
     ])
-    await page.getByRole('button', { name: `Sign-ins of ${ada}` }).click()
+    await page.getByRole('button', { name: `Devices of ${ada}` }).click()
     await page
       .getByRole('dialog')
-      .getByRole('button', { name: /^End the sign-in/ })
+      .getByRole('button', { name: /^Sign out/ })
       .click()
-    await expect(page.getByRole('dialog').getByText('Signed in nowhere.')).toBeVisible()
+    await expect(page.getByRole('dialog').getByText('Not signed in on any device.')).toBeVisible()
     await App.expectSignedOut(hers)
     await hers.context().close()
   },
@@ -136,7 +136,7 @@ test('a grant is listed, used and revoked, and Claude asks again', async ({ page
   await expect(row).toContainText('this session')
   await expect(row).toContainText('about 1, last')
   await row.getByRole('button', { name: 'Revoke Bash(touch s1 *)' }).click()
-  await expect(page.getByRole('status').getByText('1 running session asks again from now on.')).toBeVisible()
+  await expect(page.getByRole('status').getByText('1 running session asks again.')).toBeVisible()
   await expect(row).toHaveCount(0)
 
   await app.show(id)
@@ -162,7 +162,7 @@ test(
     await expect(page.getByRole('status').getByText(/^Verified up to entry \d+ at/)).toBeVisible()
     await page.getByRole('textbox', { name: 'Session' }).fill(id)
     await page.getByRole('button', { name: 'Show', exact: true }).click()
-    const entries = page.getByRole('list', { name: 'Audit' }).getByRole('listitem')
+    const entries = page.getByRole('list', { name: 'Audit log' }).getByRole('listitem')
     await expect(entries).toHaveCount(2)
     await page.getByLabel('What').selectOption('denied')
     await page.getByRole('button', { name: 'Show', exact: true }).click()
@@ -191,7 +191,7 @@ test(
     await page.getByRole('button', { name: 'Save: Keep the record of answers' }).click()
     await expect(page.getByText(/Changed by .*, /)).toBeVisible()
     await expect(days).toHaveValue('3650')
-    await page.getByRole('link', { name: 'Audit' }).click()
+    await page.getByRole('link', { name: 'Audit log' }).click()
     await expect(entries.first()).toContainText('audit_days = 3650')
     await rest.post(`/api/sessions/${id}/kill`, {})
   },

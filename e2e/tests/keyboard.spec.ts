@@ -575,11 +575,11 @@ shared(
 
     // A key is changed, and a template made.
     await page.goto(`${url}/settings`)
-    await hands.to(page.getByText('Other keys'))
+    await hands.to(page.getByText('Customize shortcuts'))
     await hands.press('Enter')
-    await hands.to(page.getByRole('button', { name: 'Change the key for: Approve once' }))
+    await hands.to(page.getByRole('button', { name: 'Change shortcut: Approve once' }))
     await hands.press('Enter', 'q')
-    await expect(page.getByRole('button', { name: 'The key as it was for: Approve once' })).toBeVisible()
+    await expect(page.getByRole('button', { name: 'Reset shortcut: Approve once' })).toBeVisible()
     await hands.to(page.getByRole('textbox', { name: 'Name', exact: true }))
     await hands.type('pnpm')
     await hands.press('Tab')

@@ -32,7 +32,7 @@ const LOOKED_AT: Record<string, string> = {
   'admin/Admin.vue': 'admin/processes',
   'admin/Audit.vue': 'an entry of the audit trail',
   'admin/Folders.vue': 'the folders that are trusted',
-  'admin/Grants.vue': 'admin/grants',
+  'admin/Permissions.vue': 'admin/grants',
   'admin/People.vue': 'the sign-ins of a person',
   'admin/PersonLimits.vue': 'the limits of a person',
   'admin/Processes.vue': 'before ended sessions are archived',
@@ -216,15 +216,15 @@ test('what an administrator opens can be used by everybody', once, async ({ page
   const grace = page.getByRole('row', { name: /grace/ })
   const more = grace.getByRole('button', { name: 'Actions for grace' })
   await more.click()
-  await grace.getByRole('button', { name: 'Make a sign-in address' }).click()
+  await grace.getByRole('button', { name: 'Create sign-in link' }).click()
   await expect(main.getByText(/\/sign-in#t+/)).toBeVisible()
   await expectAccessible(page, 'people with a link for one', 'main')
   for (const [button, what] of [
-    ['Sign-ins of grace', 'the sign-ins of a person'],
+    ['Devices of grace', 'the sign-ins of a person'],
     ['Limits of grace', 'the limits of a person'],
-    ['Set another password…', 'a password for a person'],
+    ['Set new password…', 'a password for a person'],
   ] as const) {
-    if (!button.startsWith('Sign-ins')) await more.click()
+    if (!button.startsWith('Devices')) await more.click()
     await grace.getByRole('button', { name: button }).click()
     await expect(dialog.getByRole('button').last()).toBeVisible()
     await expectAccessible(page, what, 'dialog[open]')
@@ -236,17 +236,17 @@ test('what an administrator opens can be used by everybody', once, async ({ page
   await tabs.getByRole('link', { name: 'Projects' }).click()
   await main.getByRole('button', { name: 'Open api-server' }).click()
   await expect(main.getByRole('heading', { name: 'api-server' })).toBeVisible()
-  await main.getByRole('button', { name: 'Delete the project' }).click()
+  await main.getByRole('button', { name: 'Delete project' }).click()
   await expectAccessible(page, 'a project', 'main')
   await tabs.getByRole('link', { name: /folders/i }).click()
   await main.getByText('1 thing').click()
   await expectAccessible(page, 'the folders that are trusted', 'main')
-  await tabs.getByRole('link', { name: 'Audit' }).click()
+  await tabs.getByRole('link', { name: 'Audit log' }).click()
   await main.getByRole('button', { name: /Bash/ }).click()
-  await main.getByText('The entry as it was sealed').click()
+  await main.getByText('Recorded entry').click()
   await expectAccessible(page, 'an entry of the audit trail', 'main')
   await tabs.getByRole('link', { name: 'Processes' }).click()
-  await main.getByRole('button', { name: /^Clear 1/ }).click()
+  await main.getByRole('button', { name: /^Archive 1/ }).click()
   await expectAccessible(page, 'before ended sessions are archived', 'dialog[open]')
 })
 

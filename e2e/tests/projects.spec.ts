@@ -42,10 +42,10 @@ test('two people, one project: who sees it, who answers, and two who must approv
   await page.goto(`${server.url}/admin/projects`)
   await page.getByRole('button', { name: 'New project' }).click()
   await page.getByLabel('Name', { exact: true }).fill(name)
-  await page.getByLabel('Folders, one on each line').fill(folder)
-  await page.getByRole('button', { name: 'Make the project' }).click()
+  await page.getByLabel('Folders, one per line').fill(folder)
+  await page.getByRole('button', { name: 'Create project' }).click()
   const members = page.getByRole('region', { name: 'Members' })
-  await expect(members.getByText('Nobody belongs to it yet.')).toBeVisible()
+  await expect(members.getByText('No members yet.')).toBeVisible()
 
   // Not his any more: it goes from the open tab, with a sentence, and stays away.
   await expect(ben.tab.getByText('This session doesn’t exist, or you don’t have access to it.')).toBeVisible()
@@ -61,23 +61,23 @@ test('two people, one project: who sees it, who answers, and two who must approv
   await add(ana.name, 'member')
   await add(ben.name, 'viewer')
   const rules = page.getByRole('region', { name: 'Rules for approvals' })
-  await rules.getByRole('button', { name: 'Add the rule' }).click()
-  await expect(rules.getByText('Bash: two people')).toBeVisible()
+  await rules.getByRole('button', { name: 'Add rule' }).click()
+  await expect(rules.getByText('Bash: 2 people')).toBeVisible()
 
   // A viewer of the project sees the card and no buttons.
   await App.openSession(ben.tab, session, server.url)
-  await expect(bens.card().getByText(`In ${name} two people must approve this.`)).toBeVisible()
+  await expect(bens.card().getByText(`In ${name}, 2 people must approve this.`)).toBeVisible()
   await expect(bens.approveButton(bens.card())).toHaveCount(0)
   await expect(bens.composer()).not.toBeEditable()
 
   const anas = await App.openSession(ana.tab, session, server.url)
   await anas.approve(anas.card())
-  await expect(anas.card().getByText('Approved by you, one more needed.')).toBeVisible()
-  await expect(bens.card().getByText(`Approved by ${ana.name}, one more needed.`)).toBeVisible()
-  await anas.card().getByRole('button', { name: 'Take my approval back' }).click()
-  await expect(bens.card().getByText(`In ${name} two people must approve this.`)).toBeVisible()
+  await expect(anas.card().getByText('Approved by you. 1 more approval needed.')).toBeVisible()
+  await expect(bens.card().getByText(`Approved by ${ana.name}. 1 more approval needed.`)).toBeVisible()
+  await anas.card().getByRole('button', { name: 'Undo my approval' }).click()
+  await expect(bens.card().getByText(`In ${name}, 2 people must approve this.`)).toBeVisible()
   await anas.approve(anas.card())
-  await expect(bens.card().getByText(`Approved by ${ana.name}, one more needed.`)).toBeVisible()
+  await expect(bens.card().getByText(`Approved by ${ana.name}. 1 more approval needed.`)).toBeVisible()
   expect(existsSync(join(folder, 'for-two'))).toBe(false)
 
   // A new role reaches the open tab.
@@ -92,7 +92,7 @@ test('two people, one project: who sees it, who answers, and two who must approv
   await members.getByRole('button', { name: `Remove ${ben.name}` }).click()
   await expect(ben.tab.getByText('This session doesn’t exist, or you don’t have access to it.')).toBeVisible()
 
-  await page.getByRole('button', { name: 'Delete the project' }).click()
+  await page.getByRole('button', { name: 'Delete project' }).click()
   await page.getByRole('button', { name: `Yes, delete ${name}` }).click()
   await expect(page.getByText(name)).toHaveCount(0)
   await rest.post(`/api/sessions/${session}/kill`, {})
@@ -122,9 +122,9 @@ test('a limit is seen before it is reached, and the message above it waits @newe
     await page.getByRole('button', { name: `Actions for ${name}` }).click()
     await page.getByRole('button', { name: `Limits of ${name}` }).click()
     const dialog = page.getByRole('dialog', { name: `Limits of ${name}` })
-    await dialog.getByLabel('US dollars a day').fill(cost)
+    await dialog.getByLabel('Cost per day (USD)').fill(cost)
     await dialog.getByRole('button', { name: 'Save' }).click()
-    await expect(page.getByText(`The limits of ${name} are saved. They hold at once.`)).toBeVisible()
+    await expect(page.getByText(`The limits of ${name} saved.`)).toBeVisible()
   }
   await limit('0.01')
 

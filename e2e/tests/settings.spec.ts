@@ -116,10 +116,10 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
       },
     )
     await page.goto(`${server.url}/settings`)
-    await page.getByRole('button', { name: 'Alert me in this browser' }).click()
-    await expect(page.getByText('Alerts come to this browser.')).toBeVisible()
+    await page.getByRole('button', { name: 'Turn on notifications in this browser' }).click()
+    await expect(page.getByText('Notifications are on in this browser.')).toBeVisible()
     await page.getByRole('button', { name: /^Send a test to Chrome/ }).click()
-    await expect(page.getByText(/took the test/)).toBeVisible()
+    await expect(page.getByText(/Test sent to/)).toBeVisible()
     expect(opened(bodies[0], own, auth)).toMatchObject({ title: 'This is a test' })
 
     // Nobody looks any more.
@@ -253,9 +253,9 @@ test('who has sayso open elsewhere is told in a toast, in every tab, until someb
 test('what Claude does is said as much as one chose', { tag: '@newest' }, async ({ page, server }) => {
   const stage = await Stage.in(page)
   await page.goto('/settings')
-  const much = page.getByRole('combobox', { name: 'Say to a screen reader' })
-  await expect(much).toHaveAccessibleDescription('A request that waits is always said.')
-  await much.selectOption({ label: 'Every block of the open session' })
+  const much = page.getByRole('combobox', { name: 'Screen reader announcements' })
+  await expect(much).toHaveAccessibleDescription('New requests are always announced.')
+  await much.selectOption({ label: 'Every block in the open session' })
   // What reads it is fetched beside the page; what is said before is not read.
   const reader = page.waitForResponse(/\/aloud-/)
   await stage.open(server.url)
@@ -284,12 +284,12 @@ test(
     )
     await page.goto('/settings')
     const section = page.getByRole('region', { name: 'Keyboard shortcuts' })
-    await section.getByText('Other keys').click()
+    await section.getByText('Customize shortcuts').click()
     const approve = section.getByRole('listitem').filter({ hasText: /^\s*Approve once/ })
-    const change = section.getByRole('button', { name: 'Change the key for: Approve once' })
+    const change = section.getByRole('button', { name: 'Change shortcut: Approve once' })
     await change.click()
     await page.keyboard.press('n')
-    await expect(approve.getByText('Is pressed for this, too: Deny, with a reason')).toBeVisible()
+    await expect(approve.getByText('Also used for: Deny, with a reason')).toBeVisible()
     await change.click()
     const kept = page.waitForResponse((r) => r.url().endsWith('/api/preferences') && r.request().method() === 'PATCH')
     await page.keyboard.press('q')
@@ -321,7 +321,7 @@ test(
     }).toPass()
     await elsewhere.close()
 
-    await section.getByRole('button', { name: 'All keys as they were' }).click()
+    await section.getByRole('button', { name: 'Reset all shortcuts' }).click()
     await expect(approve.getByText('y', { exact: true })).toBeVisible()
   },
 )

@@ -63,7 +63,7 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   // The page before it has a Name, too.
   await expect(page.getByRole('heading', { name: 'Welcome' })).toBeVisible()
   await page.getByLabel('Name').fill('Ada')
-  await page.getByRole('button', { name: 'Make a passkey' }).click()
+  await page.getByRole('button', { name: 'Create passkey' }).click()
   await App.expectSignedIn(page) // and there is no password
   expect((await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials).toHaveLength(1)
 
@@ -97,9 +97,9 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await bob.goto(atName(`${fresh.url}/sign-in#${link.token}`))
   await expect(bob.getByRole('heading', { name: 'Hello, Bob' })).toBeVisible()
   await bob.getByLabel('New password').fill(password)
-  await bob.getByRole('button', { name: 'Begin' }).click()
+  await bob.getByRole('button', { name: 'Get started' }).click()
   await expect(bob.getByRole('heading', { name: 'Sign in without the password' })).toBeVisible()
-  await bob.getByRole('button', { name: 'Make a passkey' }).click()
+  await bob.getByRole('button', { name: 'Create passkey' }).click()
   await App.expectSignedIn(bob)
   await signOut(bob)
   await App.expectSignedIn(bob)
@@ -110,26 +110,26 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   const dialog = page.getByRole('dialog')
   const own = dialog.getByRole('region', { name: 'Password' })
   await own.getByLabel('New password').fill(password)
-  await own.getByRole('button', { name: 'Change' }).click()
+  await own.getByRole('button', { name: 'Change password' }).click()
   await expect(dialog.getByText('Your password is changed')).toBeVisible()
   await dialog.getByRole('button', { name: 'Back' }).click()
 
   // A second one, named.
   await page.getByRole('button', { name: 'Account: Ada' }).click()
-  await expect(dialog.getByRole('region', { name: 'Password' }).getByLabel('Present password')).toBeFocused()
+  await expect(dialog.getByRole('region', { name: 'Password' }).getByLabel('Current password')).toBeFocused()
   expect(await cutSelects(page)).toEqual([])
   const passkeys = dialog.getByRole('region', { name: 'Passkeys' })
   await expect(passkeys.getByText('First device')).toBeVisible()
   await expect(
     dialog
-      .getByRole('region', { name: 'Where you are signed in' })
+      .getByRole('region', { name: 'Signed-in devices' })
       .getByText(/by passkey/)
       .first(),
   ).toBeVisible()
   await passkeys.getByLabel('Name').fill('The same laptop')
-  await passkeys.getByLabel('Present password').fill(password)
-  await passkeys.getByRole('button', { name: 'Make a passkey' }).click()
-  await expect(dialog.getByText('This device has a passkey for you already.')).toBeVisible()
+  await passkeys.getByLabel('Current password').fill(password)
+  await passkeys.getByRole('button', { name: 'Create passkey' }).click()
+  await expect(dialog.getByText('This device already has a passkey for you.')).toBeVisible()
 
   // Another browser, by password; ended here, it knows at once.
   const other = await (await browser.newContext()).newPage()
@@ -144,7 +144,7 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await dialog.locator('li', { hasText: 'by password' }).getByRole('button', { name: /^End/ }).last().click()
   await App.expectSignedOut(other)
 
-  await passkeys.getByRole('button', { name: 'Remove the passkey First device' }).click()
+  await passkeys.getByRole('button', { name: 'Remove passkey First device' }).click()
   await expect(dialog.getByText('First device is removed')).toBeVisible()
   await App.expectSignedIn(page)
   await signOut(page)
@@ -220,7 +220,7 @@ test('people of an identity provider, and a second person answers in their own n
   await lin.getByRole('button', { name: 'Sign in' }).click()
   await lin.getByRole('button', { name: 'Account: Lin' }).click()
   const identities = lin.getByRole('dialog').getByRole('region', { name: 'Identity provider' })
-  await identities.getByLabel('Present password').fill(password)
+  await identities.getByLabel('Current password').fill(password)
   await identities.getByRole('button', { name: 'Link Example' }).click()
   await lin.getByRole('link', { name: 'Continue' }).click()
   await App.expectSignedIn(lin)

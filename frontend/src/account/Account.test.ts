@@ -102,8 +102,8 @@ test('lists where one is signed in and ends the others', async () => {
   expect(wrapper.text()).toContain('Firefox on Linux')
   expect(wrapper.text()).toContain('this browser')
   expect(wrapper.text()).toMatch(/from 192\.0\.2\.1, by passkey, last used /)
-  expect(wrapper.findAll('button').filter((b) => b.text() === 'End')).toHaveLength(1)
-  await press('End the sign-in in Chrome on Android')
+  expect(wrapper.findAll('button').filter((b) => b.text() === 'Sign out')).toHaveLength(1)
+  await press('Sign out Chrome on Android')
   expect(calls[0]).toBe('DELETE /api/sign_ins/s2')
 })
 
@@ -117,7 +117,7 @@ test('a password change needs the present one', async () => {
   expect(calls[0]).toBe(
     'POST /api/me/password {"current_password":"four words of mine","password":"five more words of mine"}',
   )
-  expect(wrapper.find('[role=status]').text()).toContain('Your password is changed')
+  expect(wrapper.find('[role=status]').text()).toContain('Password changed.')
 })
 
 test('it opens at the present password', async () => {
@@ -130,9 +130,9 @@ test('passkeys are listed and removed, and it says why none can be made', async 
   const section = wrapper.find('section[aria-labelledby=account-passkeys]')
   expect(section.text()).toContain('for localhost')
   expect(section.text()).toContain('not used yet')
-  await press('Remove the passkey laptop')
+  await press('Remove passkey laptop')
   expect(calls[0]).toBe('DELETE /api/passkeys/p1')
-  expect(wrapper.find('[role=status]').text()).toContain('laptop is removed')
+  expect(wrapper.find('[role=status]').text()).toContain('laptop removed')
   expect(section.find('form').exists()).toBe(false)
   expect(section.text()).toContain('Open sayso at http://localhost:8787.')
 })
@@ -169,11 +169,11 @@ test('only an admin sees people, and changes them', async () => {
   expect(member.wrapper.text()).not.toContain('People')
   expect(calls).not.toContain('GET /api/users')
   const { wrapper, press } = await open('admin')
-  expect(wrapper.findAll('button').filter((b) => b.text() === 'Shut out')).toHaveLength(1)
-  await press('Shut out')
+  expect(wrapper.findAll('button').filter((b) => b.text() === 'Disable')).toHaveLength(1)
+  await press('Disable')
   expect(calls[0]).toBe('PATCH /api/users/u2 {"disabled":true}')
   answers['POST /api/users/u2/sign_in_link'] = { token: 'once', expires_at: 1 }
-  await press('Make a sign-in address for bob')
+  await press('Create sign-in link for bob')
   expect(wrapper.find('.secret').text()).toContain('/sign-in#once')
   calls.length = 0
   await wrapper.find('[aria-label="Role of bob"]').setValue('viewer')
@@ -184,7 +184,7 @@ test('only an admin sees people, and changes them', async () => {
 test('what the server refuses is said', async () => {
   answers['PATCH /api/users/u2'] = { error: { code: 'invalid', message: 'This is the last admin.' } }
   const { wrapper, press } = await open('admin')
-  await press('Shut out')
+  await press('Disable')
   expect(wrapper.find('[role=alert]').text()).toBe('This is the last admin.')
 })
 
@@ -224,11 +224,11 @@ test('the first admin chooses a name and a password', async () => {
 
 test('why there is no passkey to choose is said', async () => {
   const { wrapper } = await setUp({ set_up: true }) // no browser of a test has them
-  expect(wrapper.text()).toContain('This browser has no passkeys.')
+  expect(wrapper.text()).toContain('This browser doesn’t support passkeys.')
   wrapper.unmount()
   const there = await setUp({ set_up: true }, 'Open sayso at http://localhost:8787.')
   expect(there.wrapper.text()).toContain('Open sayso at http://localhost:8787.')
-  expect(there.wrapper.findAll('button').map((b) => b.text())).toEqual(['Begin'])
+  expect(there.wrapper.findAll('button').map((b) => b.text())).toEqual(['Get started'])
 })
 
 test('who was invited has a name, and chooses how to come again', async () => {

@@ -46,7 +46,7 @@ describe('the one-time address', () => {
   test('used already, it says how to get another', async () => {
     server(401, { error: { code: 'refused', message: 'no' } })
     const { wrapper, router } = await page('#spent')
-    expect(wrapper.find('[role=alert]').text()).toContain('was used already or has expired')
+    expect(wrapper.find('[role=alert]').text()).toContain('has expired or was already used')
     expect(wrapper.text()).toContain('sayso token --sign-in')
     expect(router.currentRoute.value.path).toBe('/sign-in')
     expect(location.hash).toBe('')

@@ -88,7 +88,7 @@ test('people: what each uses of their limits, a role changed, somebody shut out'
   }
   answers['GET /api/limits'] = { mine: bob, projects: [], next_day: 1, everybody, people: [bob] }
   const wrapper = await open(People)
-  expect(wrapper.text()).toContain('1 of 2 at once · $0.25 of $5.00 today (UTC)')
+  expect(wrapper.text()).toContain('1 of 2 running · $0.25 of $5.00 today (UTC)')
   await wrapper.find('select[aria-label="Role of bob"]').setValue('admin')
   await flushPromises()
   expect(calls[0]).toBe('PATCH /api/users/u2 {"role":"admin"}')
@@ -97,7 +97,7 @@ test('people: what each uses of their limits, a role changed, somebody shut out'
   await wrapper.find('button[aria-label="Actions for bob"]').trigger('click')
   await wrapper
     .findAll('button')
-    .find((b) => b.text() === 'Shut out')!
+    .find((b) => b.text() === 'Disable')!
     .trigger('click')
   await flushPromises()
   expect(calls[0]).toBe('PATCH /api/users/u2 {"disabled":true}')
@@ -107,8 +107,8 @@ test('the limits of a person: empty is as for everybody, 0 is none', async () =>
   const wrapper = mount(PersonLimits, { props: { person: bob, everybody }, attachTo: document.body })
   const [sessions, memory, cost] = wrapper.findAll('input')
   expect((sessions!.element as HTMLInputElement).value).toBe('2')
-  expect(memory!.attributes('placeholder')).toBe('as everybody: no limit')
-  expect(cost!.attributes('placeholder')).toBe('as everybody: 5')
+  expect(memory!.attributes('placeholder')).toBe('default: no limit')
+  expect(cost!.attributes('placeholder')).toBe('default: 5')
   await sessions!.setValue('')
   await memory!.setValue('512')
   await cost!.setValue('0')

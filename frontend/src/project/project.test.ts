@@ -65,11 +65,11 @@ const sent = () => calls.find((c) => c.startsWith('PATCH'))
 test('limits are shown with what is used of them, and saved together', async () => {
   const wrapper = await open()
   expect(wrapper.find('#project-limits').element.parentElement!.textContent).toContain(
-    'Now 1 session runs with 2.0 MB; today they have cost $2.50.',
+    'In use: 1 session, 2.0 MB, $2.50 today.',
   )
-  expect((field(wrapper, 'All sessions together: US dollars a day').element as HTMLInputElement).value).toBe('10')
-  await field(wrapper, 'The sessions of each person: US dollars a day').setValue('0.5')
-  await field(wrapper, 'All sessions together: Sessions at once').setValue('')
+  expect((field(wrapper, 'All sessions combined: Cost per day (USD)').element as HTMLInputElement).value).toBe('10')
+  await field(wrapper, 'Per person: Cost per day (USD)').setValue('0.5')
+  await field(wrapper, 'All sessions combined: Concurrent sessions').setValue('')
   await wrapper.find('button[aria-label="Save: Limits"]').trigger('submit')
   await flushPromises()
   expect(sent()).toBe(
@@ -127,8 +127,8 @@ test('a card says what the rules of its project are, and takes an approval back'
       rule: { effect: 'two_people', may: true, people: ['Ana', 'Ben'], first: { by: 'Ana', at: 1, mine: true } },
     },
   })
-  expect(wrapper.text()).toContain('Approved by you, one more needed.')
-  expect(wrapper.text()).toContain('Only Ana and Ben may approve this in api.')
+  expect(wrapper.text()).toContain('Approved by you. 1 more approval needed.')
+  expect(wrapper.text()).toContain('Only Ana and Ben can approve this in api.')
   await wrapper.find('button').trigger('click')
   expect(calls).toEqual(['POST /api/pending/r1/withdraw_approval {}'])
 })
@@ -181,9 +181,9 @@ test('what is used of limits: of those that are set, and of the project of a fol
     return wrapper.findAll('li').map((li) => (li.classes('full') ? '! ' : '') + li.text())
   }
   expect(await lines('/src/web')).toEqual([
-    'Your sessions: 1 of 2 at once · 1.0 MB of 4.0 MB · $0.25 of $5.00 today (UTC)',
+    'Your sessions: 1 of 2 running · 1.0 MB of 4.0 MB · $0.25 of $5.00 today (UTC)',
   ])
-  expect((await lines('/src/api/x'))[1]).toBe('! All sessions of api: 1 of 1 at once')
+  expect((await lines('/src/api/x'))[1]).toBe('! All sessions of api: 1 of 1 running')
   expect(await lines()).toHaveLength(2)
 })
 

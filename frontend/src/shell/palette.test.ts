@@ -31,5 +31,5 @@ it('leads to the pages that one may see; rules are found by their word', () => {
   expect(of('admin')).toHaveLength(8)
   const [rules] = found(of('member'), 'rules', [])
   rules!.run()
-  expect([rules!.text, went]).toEqual(['Grants', ['/admin/grants']])
+  expect([rules!.text, went]).toEqual(['Permissions', ['/admin/grants']])
 })

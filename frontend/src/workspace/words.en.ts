@@ -1,15 +1,13 @@
 import { count } from '@/i18n'
 
-// The words of the question whether a folder is trusted.
+// The texts of the dialog that asks whether a folder is trusted.
 export const words = {
   title: 'Trust this folder?',
   titleChanged: 'The settings of this folder have changed',
-  lead: 'Claude takes the following from this folder, without asking anybody. Nothing of it has run yet.',
+  lead: 'Claude loads these settings from the folder without asking. Nothing has run yet.',
   before: (by: string, ago: string) => `${by} trusted this folder ${ago}.`,
   changes: (fresh: number, gone: number) =>
-    [fresh > 0 ? `${fresh} of what follows is new or different` : '', gone > 0 ? `${gone} is gone` : '']
-      .filter(Boolean)
-      .join(', ') + '.',
+    [fresh > 0 ? `${fresh} new or changed` : '', gone > 0 ? `${gone} removed` : ''].filter(Boolean).join(', ') + '.',
   kind: {
     hook: 'Hooks',
     mcp_server: 'MCP servers',
@@ -21,35 +19,33 @@ export const words = {
     command: 'Slash commands',
     skill: 'Skills',
     git: 'Run by Git',
-    unreadable: 'Cannot be read',
+    unreadable: 'Unreadable files',
   },
   about: {
-    hook: 'Commands that Claude runs by itself at these moments.',
-    mcp_server: 'Programs or addresses that are connected as soon as Claude starts.',
-    helper: 'Commands that Claude runs for keys, its status line and the like.',
+    hook: 'Commands that Claude runs automatically on these events.',
+    mcp_server: 'Programs or addresses that Claude connects to when it starts.',
+    helper: 'Commands that Claude runs for API keys, the status line and similar tasks.',
     variable: 'Set for Claude and everything it runs.',
-    rule: 'What nobody is asked about any more, if this folder is trusted in a terminal too.',
-    setting: 'Other settings that are not known to be harmless.',
-    agent: 'Subagents with hooks, servers or rights of their own.',
-    command: 'Commands that run something when they are used.',
-    skill: 'Skills with hooks, or with rights of their own.',
-    git: 'Programs that this repository has Git run.',
-    unreadable: 'Nobody can say what Claude makes of these files.',
+    rule: 'Tool calls that need no approval if this folder is also trusted in a terminal.',
+    setting: 'Other settings that may not be safe.',
+    agent: 'Subagents with their own hooks, servers or permissions.',
+    command: 'Slash commands that run programs.',
+    skill: 'Skills with their own hooks or permissions.',
+    git: 'Programs that Git runs in this repository.',
+    unreadable: 'sayso can’t tell how Claude uses these files.',
   },
   danger: {
     runs: 'runs without asking',
     redirects: 'redirects Claude',
-    permits: 'permits without asking',
+    permits: 'allows without asking',
     changes: 'changes how Claude works',
   },
   fresh: 'new',
-  cut: 'Only the beginning is shown.',
-  gone: 'No longer there',
-  told: (n: number) => `${count(n, 'file only tells', 'files only tell')} Claude something`,
-  scripts:
-    'You trust these commands as they are written here, not the scripts that they name: those can change without a question.',
-  cannotLeaveOut:
-    'Git includes files here that cannot be left out, so Claude cannot be started without these settings.',
+  cut: 'Showing only the beginning.',
+  gone: 'Removed',
+  told: (n: number) => `${count(n, 'file with instructions', 'files with instructions')} for Claude`,
+  scripts: 'You trust these commands as shown here. Scripts that they call can change later without asking you.',
+  cannotLeaveOut: 'Git includes files here that can’t be skipped, so Claude can’t start without these settings.',
   trust: 'Trust this folder and start',
   without: 'Start without these settings',
 }
