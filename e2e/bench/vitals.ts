@@ -14,7 +14,7 @@ declare global {
   }
 }
 
-/** Get starteds to watch the pages that are loaded from now on. */
+/** Begins to watch the pages that are loaded from now on. */
 export async function vitals(page: Page): Promise<() => Promise<Vitals>> {
   await page.addInitScript(() => {
     const found: Vitals = { lcp: 0, cls: 0, interactions: [] }

@@ -31,7 +31,7 @@ test('the first start leads to a page that makes the first admin @newest', async
   await change.getByLabel('Current password').fill(password)
   await change.getByLabel('New password').fill('five more words of mine')
   await page.getByRole('button', { name: 'Change password' }).click()
-  await expect(page.getByText('Your password is changed')).toBeVisible()
+  await expect(page.getByText('Password changed.')).toBeVisible()
   await App.expectSignedOut(other)
   await App.expectSignedIn(page)
   for (const p of [page, other]) await p.context().close()

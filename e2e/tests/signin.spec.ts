@@ -111,7 +111,7 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   const own = dialog.getByRole('region', { name: 'Password' })
   await own.getByLabel('New password').fill(password)
   await own.getByRole('button', { name: 'Change password' }).click()
-  await expect(dialog.getByText('Your password is changed')).toBeVisible()
+  await expect(dialog.getByText('Password changed.')).toBeVisible()
   await dialog.getByRole('button', { name: 'Back' }).click()
 
   // A second one, named.
@@ -145,7 +145,7 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await App.expectSignedOut(other)
 
   await passkeys.getByRole('button', { name: 'Remove passkey First device' }).click()
-  await expect(dialog.getByText('First device is removed')).toBeVisible()
+  await expect(dialog.getByText('First device removed')).toBeVisible()
   await App.expectSignedIn(page)
   await signOut(page)
   await page.getByRole('button', { name: 'Use a passkey' }).click()

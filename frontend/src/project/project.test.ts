@@ -189,7 +189,7 @@ test('what is used of limits: of those that are set, and of the project of a fol
 
 test('how long a question of an agent waits is chosen for a project, also one that is not in the list', async () => {
   const wrapper = await open({ ask_timeout: 45 })
-  const choice = field(wrapper, 'How long a question of an agent')
+  const choice = field(wrapper, 'Deadline for agent questions')
   expect((choice.element as HTMLSelectElement).value).toBe('45')
   await choice.setValue('-1')
   await flushPromises()
