@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/alert"
@@ -125,6 +127,8 @@ type Options struct {
 	ProxiesOnly bool
 	// SignInLimits bound failed sign-ins; zero for [account.DefaultLimits].
 	SignInLimits account.Limits
+	// Metrics is served at /metrics beside the metrics of the server itself.
+	Metrics prometheus.Gatherer
 	// NoSetUp keeps the web app from beginning with a page that makes the first
 	// admin, as for a demo.
 	NoSetUp bool
@@ -139,6 +143,7 @@ type Server struct {
 	limiter    account.SignInLimiter
 	ceremonies *ceremonies
 	handler    http.Handler
+	registry   *prometheus.Registry
 	started    time.Time
 	refused    atomic.Int64             // requests
 	faults     atomic.Int64             // requests that failed inside the server
@@ -165,6 +170,7 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{o: o, ceremonies: newCeremonies(), started: time.Now()}
 	s.setHandlers()
+	s.registry = s.newRegistry()
 	s.SetAllowedHosts(o.AllowedHosts)
 	s.limiter.SetLimits(o.SignInLimits)
 	s.handler = s.edges(s.mux())

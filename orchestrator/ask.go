@@ -142,6 +142,8 @@ func (p *process) answerSent(settled pending.Request, err error) {
 	case err != nil && !errors.Is(err, launch.ErrRepeated):
 		p.log.Warn("an answer did not reach Claude", "request_id", settled.RequestID, "error", err)
 		return
+	case err == nil && settled.Resolution != nil && p.o.o.OnDelivered != nil:
+		p.o.o.OnDelivered(time.Since(settled.Resolution.At))
 	}
 	p.requests.setDelivery(context.Background(), settled.RequestID, reached)
 }

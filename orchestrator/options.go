@@ -41,6 +41,9 @@ type Options struct {
 	Sandbox  *launch.Sandbox // nil when CLIs run as this server does
 	// Attachments may be nil when no message names one by its id.
 	Attachments Attachments
+	// OnDelivered is told how long after it was given an answer was on Claude's stdin. It
+	// must not block. It may be nil.
+	OnDelivered func(took time.Duration)
 	Log         *slog.Logger
 }
 

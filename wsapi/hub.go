@@ -82,7 +82,10 @@ type Options struct {
 	Commands  *command.Executor
 	Refusals  *refusal.Table
 	// Alerts learns what each tab shows. It may be nil.
-	Alerts  *alert.Alerter
+	Alerts *alert.Alerter
+	// OnFrame is told how long after it was asked a request was put before the tabs. It
+	// is called with a lock held, so it must not block. It may be nil.
+	OnFrame func(took time.Duration)
 	Version string
 	NodeID  string
 	Log     *slog.Logger
@@ -109,6 +112,7 @@ type Hub struct {
 	commands map[*context.CancelFunc]struct{} // commands under way
 	served   sync.WaitGroup                   // tabs
 	retryAt  time.Time                        // after the store failed; zero when it did not
+	watched  time.Time                        // since when there have been tabs
 }
 
 // feed is what the tabs are told about one session. The hub's mutex protects it.
@@ -119,6 +123,7 @@ type feed struct {
 	reported  []byte // the lifecycle frame that the tabs have
 	active    bool   // runs or has an open request
 	readers   map[*tab]*reading
+	requests  map[string]struct{} // open ones, as last told
 
 	// Transcript. round counts the times that the readers were told to look.
 	round int64
@@ -142,6 +147,9 @@ func New(o Options) *Hub {
 		closing: make(chan struct{}), notice: wire.NoNotice,
 		changed: map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, deleting: map[string]string{},
 		commands: map[*context.CancelFunc]struct{}{},
+	}
+	if h.o.OnFrame == nil {
+		h.o.OnFrame = func(time.Duration) {}
 	}
 	o.People.OnChange(h.recheckSoon)
 	o.Commands.OnDraft(h.draftChanged)
@@ -354,6 +362,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 	}
 	if changed {
 		f.version = state.Version
+		h.measure(f, state.Requests)
 	}
 	if len(f.readers) > 0 && f.due.IsZero() {
 		f.due = f.next
@@ -362,6 +371,20 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 		}
 	}
 	h.forgetIfIdle(f)
+}
+
+// measure reports how long the requests that the tabs did not have before took to reach
+// them. Those from before the first tab waited for it, and not for us. The caller holds
+// mu.
+func (h *Hub) measure(f *feed, open []pending.Request) {
+	before := f.requests
+	f.requests = make(map[string]struct{}, len(open))
+	for _, r := range open {
+		f.requests[r.RequestID] = struct{}{}
+		if _, known := before[r.RequestID]; !known && r.CreatedAt.After(h.watched) {
+			h.o.OnFrame(time.Since(r.CreatedAt))
+		}
+	}
 }
 
 // audience is who a tab is, as far as it matters to what they are told about a
@@ -445,6 +468,9 @@ func (h *Hub) join(t *tab) bool {
 	defer h.mu.Unlock()
 	if !h.running || len(h.tabs) >= maxTabs {
 		return false
+	}
+	if len(h.tabs) == 0 {
+		h.watched = time.Now()
 	}
 	h.tabs[t] = false
 	if h.notice != wire.NoNotice {

@@ -574,3 +574,40 @@ func (c *collector) code() websocket.StatusCode {
 
 // tabs is how many WebSockets the server has.
 func (h *harness) tabs() int { return h.Hub.Tabs() }
+
+// TestFramesAreMeasured: a request is measured once, when its first frame is put before
+// the tabs that are open; what waited for the first tab is not.
+func TestFramesAreMeasured(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var frames []time.Duration
+	measured := func() int {
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		return len(frames)
+	}
+	inBubble(t, func(t *testing.T, h *harness) {
+		id := h.NewSession("one")
+		h.Ask(id, "before", nil)
+		time.Sleep(time.Second)
+		h.collect(account.Viewer)
+		h.SetState(id, session.UserTurn)
+		if n := measured(); n != 0 {
+			t.Errorf("%d frames measured for a request from before the first tab", n)
+		}
+		time.Sleep(time.Second)
+		h.Ask(id, "after", nil)
+		h.SetState(id, session.AssistantTurn)
+		h.SetState(id, session.UserTurn)
+		if n := measured(); n != 1 || frames[0] > time.Second {
+			t.Errorf("got %v, want one frame, soon", frames)
+		}
+	}, func(o *apitest.Options) {
+		o.Hub.OnFrame = func(took time.Duration) {
+			mu.Lock()
+			defer mu.Unlock()
+			frames = append(frames, took)
+		}
+	})
+}

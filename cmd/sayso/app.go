@@ -53,7 +53,8 @@ type app struct {
 
 	stateLock, databaseLock *os.File // the latter is nil for PostgreSQL
 	exclusive               store.Exclusive
-	store                   store.Store
+	metrics                 *metrics
+	store                   store.Store // measured by metrics
 	directory               *account.Directory
 	admin                   account.User // the first one
 
@@ -145,9 +146,12 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 	if a.exclusive != nil {
 		a.onClose(a.exclusive.Close)
 	}
-	if a.store, err = store.Open(ctx, a.settings.Database); err != nil {
+	opened, err := store.Open(ctx, a.settings.Database)
+	if err != nil {
 		return err
 	}
+	a.metrics = newMetrics()
+	a.store = a.metrics.measured(opened)
 	a.closers = append(a.closers, func() {
 		if err := a.store.Close(); err != nil {
 			a.log.Error("cannot close the database properly", "error", err)
@@ -241,7 +245,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 			p, err := a.store.Preferences(ctx, userID)
 			return p.Language, err
 		},
-		People: alertRecipients(a.directory, a.store), Key: pushKey, PublicURL: address(s), Private: s.AlertPrivate, Log: a.log,
+		People: alertRecipients(a.directory, a.store), Key: pushKey, PublicURL: address(s), Private: s.AlertPrivate, OnSent: a.metrics.onAlertSent, Log: a.log,
 	})
 	a.requests = pending.NewRegistry(a.store, notifier)
 	a.orchestrator = orchestrator.New(orchestrator.Options{
@@ -250,7 +254,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		CLI:      &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe},
 		MCP:      &launch.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: a.directory},
 		Sandbox:  a.sandbox,
-		Rules:    rules, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, Log: a.log,
+		Rules:    rules, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
 	})
 	a.agents = mcpapi.New(mcpapi.Options{
 		Requests: a.requests, Store: a.store, Directory: a.directory, Notifier: notifier,
@@ -268,7 +272,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	})
 	a.tabs = wsapi.New(wsapi.Options{
 		Store: a.store, Processes: a.orchestrator, People: a.directory, Guard: guard, Rules: a.rules,
-		Commands: commands, Refusals: refusals, Alerts: a.alerts,
+		Commands: commands, Refusals: refusals, Alerts: a.alerts, OnFrame: a.metrics.onFrame,
 		Version: versionText(), NodeID: s.NodeID, Log: a.log,
 	})
 	a.edge = httpapi.New(httpapi.Options{
@@ -280,6 +284,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),
 		Settings: a.runtime, Version: versionText(), NodeID: s.NodeID, Log: a.log, NoSetUp: a.in.demo,
 		SignInLimits: account.Limits{PerAccount: s.SignInFailures, PerAddress: s.AddressSignInFailures},
+		Metrics:      a.metrics.registry,
 	})
 	notifier.Listen(a.tabs.Touch)
 	notifier.Listen(a.orchestrator.Touch)

@@ -64,7 +64,10 @@ type Options struct {
 	PublicURL string
 	// Private allows addresses of this machine and of private networks.
 	Private bool
-	Log     *slog.Logger
+	// OnSent is told how long each attempt to deliver an alert took, and its error. It
+	// may be called concurrently, and must not block. It may be nil.
+	OnSent func(took time.Duration, err error)
+	Log    *slog.Logger
 }
 
 // An Alerter decides who is told, and tells them, while Run does. Its other
@@ -270,7 +273,14 @@ func (a *Alerter) round(ctx, sends context.Context, now time.Time, senders *sync
 			continue
 		}
 		a.sending[d.DeliveryID] = true
-		senders.Go(func() { a.results <- result{d, a.send(sends, t, d, m)} })
+		senders.Go(func() {
+			start := time.Now()
+			err := a.send(sends, t, d, m)
+			if a.o.OnSent != nil {
+				a.o.OnSent(time.Since(start), err)
+			}
+			a.results <- result{d, err}
+		})
 	}
 	return p.next, nil
 }

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+)
+
+// metrics measures the steps of a request's way to people and back.
+type metrics struct {
+	registry      *prometheus.Registry
+	askToFrame    prometheus.Histogram
+	answerToStdin prometheus.Histogram
+	storeCalls    *prometheus.HistogramVec // by call
+	alerts        *prometheus.HistogramVec // by result
+}
+
+// newMetrics returns metrics with a registry of their own.
+func newMetrics() *metrics {
+	// From 0.5 ms to 8 s: below is noise, and above nobody waits any more.
+	buckets := prometheus.ExponentialBuckets(0.0005, 2, 15)
+	options := func(name, help string) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}
+	}
+	m := &metrics{
+		registry:      prometheus.NewRegistry(),
+		askToFrame:    prometheus.NewHistogram(options("sayso_ask_to_frame_seconds", "Time from a request to the frame that shows it to the open tabs.")),
+		answerToStdin: prometheus.NewHistogram(options("sayso_answer_to_stdin_seconds", "Time from an answer until Claude's process has it.")),
+		storeCalls:    prometheus.NewHistogramVec(options("sayso_store_seconds", "Duration of the database calls that requests and sessions wait for, by call."), []string{"call"}),
+		alerts:        prometheus.NewHistogramVec(options("sayso_alert_delivery_seconds", "Duration of attempts to deliver an alert, by result."), []string{"result"}),
+	}
+	m.registry.MustRegister(m.askToFrame, m.answerToStdin, m.storeCalls, m.alerts)
+	return m
+}
+
+func (m *metrics) onFrame(took time.Duration)     { m.askToFrame.Observe(took.Seconds()) }
+func (m *metrics) onDelivered(took time.Duration) { m.answerToStdin.Observe(took.Seconds()) }
+
+func (m *metrics) onAlertSent(took time.Duration, err error) {
+	result := "delivered"
+	if err != nil {
+		result = "failed"
+	}
+	m.alerts.WithLabelValues(result).Observe(took.Seconds())
+}
+
+// measured returns the store with the calls measured that requests and sessions wait for.
+func (m *metrics) measured(s store.Store) store.Store {
+	of := func(call string) prometheus.Observer { return m.storeCalls.WithLabelValues(call) }
+	return &measuredStore{
+		Store: s, open: of("open_request"), resolve: of("resolve_request"), hold: of("hold_request"),
+		delivery: of("set_delivery"), save: of("save_process"), state: of("process_state"),
+		put: of("put_items"), transcript: of("transcript"), search: of("search_transcripts"),
+	}
+}
+
+// measuredStore observes how long some calls of a store take.
+type measuredStore struct {
+	store.Store
+	open, resolve, hold, delivery, save, state, put, transcript, search prometheus.Observer
+}
+
+func observe(o prometheus.Observer, start time.Time) { o.Observe(time.Since(start).Seconds()) }
+
+func (s *measuredStore) OpenRequest(ctx context.Context, r pending.Request) (stored pending.Request, opened bool, err error) {
+	defer observe(s.open, time.Now())
+	return s.Store.OpenRequest(ctx, r)
+}
+
+func (s *measuredStore) ResolveRequest(ctx context.Context, requestID string, res pending.Resolution) (now pending.Request, won bool, err error) {
+	defer observe(s.resolve, time.Now())
+	return s.Store.ResolveRequest(ctx, requestID, res)
+}
+
+func (s *measuredStore) HoldRequest(ctx context.Context, requestID string, h pending.Held) (now pending.Request, done bool, err error) {
+	defer observe(s.hold, time.Now())
+	return s.Store.HoldRequest(ctx, requestID, h)
+}
+
+func (s *measuredStore) SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error {
+	defer observe(s.delivery, time.Now())
+	return s.Store.SetDelivery(ctx, requestID, d)
+}
+
+func (s *measuredStore) SaveProcess(ctx context.Context, p session.ProcessState) (version uint64, err error) {
+	defer observe(s.save, time.Now())
+	return s.Store.SaveProcess(ctx, p)
+}
+
+func (s *measuredStore) PutItems(ctx context.Context, sessionID string, items []session.Item) error {
+	defer observe(s.put, time.Now())
+	return s.Store.PutItems(ctx, sessionID, items)
+}
+
+func (s *measuredStore) ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error) {
+	defer observe(s.state, time.Now())
+	return s.Store.ProcessState(ctx, sessionID)
+}
+
+func (s *measuredStore) Transcript(ctx context.Context, sessionID string, after int64, limit int) (session.Page, error) {
+	defer observe(s.transcript, time.Now())
+	return s.Store.Transcript(ctx, sessionID, after, limit)
+}
+
+func (s *measuredStore) SearchTranscripts(ctx context.Context, q session.Search) (hits []session.Hit, next int64, err error) {
+	defer observe(s.search, time.Now())
+	return s.Store.SearchTranscripts(ctx, q)
+}
