@@ -3,6 +3,9 @@
 SHELL := /bin/bash
 include scripts/versions
 
+# Without the folder in what is compiled, clones of this repository share it.
+export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
+
 # Empty outside git and before the first tag; sayso then tells its commit.
 VERSION := $(shell git describe --tags --dirty 2>/dev/null)
 
@@ -52,7 +55,7 @@ frontend: frontend/dist/index.html ## Build the web app into frontend/dist
 
 .PHONY: setup
 setup: ## Install what the tests need, or print the commands that do
-	@scripts/setup test
+	@MAKE="$(MAKE)" scripts/setup test
 
 .PHONY: setup-run
 setup-run:
@@ -67,7 +70,7 @@ test-all: setup ## Run every test, as each night: with both CLIs, all failpoints
 	@MAKE="$(MAKE)" SAYSO_TEST_ALL=1 scripts/test
 
 .PHONY: test-go
-test-go: ## Run the Go tests of packages with goroutines, with the race detector
+test-go: ## Run the Go tests of packages with concurrency, with the race detector
 	@scripts/test-go race
 
 .PHONY: test-go-plain

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -18,12 +19,19 @@ import (
 )
 
 const (
-	resolutions  = 100_000
 	perRound     = 1_000 // open at once; the race detector counts goroutines
 	rivals       = 4     // clients that go for one request
 	hot          = 50    // for each request of so many, all clients do
 	clientsCount = 64
 )
+
+// resolutions is how many requests are fought over.
+var resolutions = func() int {
+	if os.Getenv("SAYSO_TEST_ALL") != "" {
+		return 100_000
+	}
+	return 10_000
+}()
 
 // attempt is the input of an operation: what it would do, and the name that the
 // request would end with. An Ask that only waits has no name.
