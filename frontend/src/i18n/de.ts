@@ -2,10 +2,10 @@ import { de } from './messages.de'
 
 // All German in one piece: no screen is ever seen in two languages, and none
 // waits for its words.
-const rooms = import.meta.glob<object>('../*/words.de.ts', { eager: true, import: 'words' })
+const namespaces = import.meta.glob<object>('../*/words.de.ts', { eager: true, import: 'words' })
 
-/** The German words of every room, by its folder. */
+/** The German messages of every namespace, by its folder. */
 export const catalogue: Record<string, object> = {
   i18n: de,
-  ...Object.fromEntries(Object.entries(rooms).map(([path, words]) => [path.split('/').at(-2)!, words])),
+  ...Object.fromEntries(Object.entries(namespaces).map(([path, words]) => [path.split('/').at(-2)!, words])),
 }

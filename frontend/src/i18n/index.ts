@@ -9,20 +9,20 @@ export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const
 export type Language = keyof typeof LANGUAGES
 
 const KEY = 'sayso:language'
-const rooms: { room: string; words: object; english: object }[] = []
+const namespaces: { name: string; words: object; english: object }[] = []
 let other: Record<string, object> = {}
 
 /** The language that is shown. */
 export const language = shallowRef<Language>('en')
 
 /**
- * The words of a room in the language that is chosen; what reads them while it
- * renders follows a change. The English ones come with the room, those of
- * another language for all rooms at once, before the app is mounted.
+ * inLanguage returns the messages of a namespace in the chosen language; what reads
+ * them while it renders follows a change. English is bundled with the namespace,
+ * another language comes for all namespaces at once, before the app is mounted.
  */
-export function inLanguage<W extends object>(room: string, english: W): W {
-  const words: W = shallowReactive({ ...english, ...other[room] })
-  rooms.push({ room, words, english })
+export function inLanguage<W extends object>(namespace: string, english: W): W {
+  const words: W = shallowReactive({ ...english, ...other[namespace] })
+  namespaces.push({ name: namespace, words, english })
   return words
 }
 
@@ -58,5 +58,5 @@ export async function speak(choice: Language | null = chosen()): Promise<void> {
   other = to === 'en' ? {} : (await import('./de')).catalogue
   writeAs(to)
   document.documentElement.lang = language.value = to
-  for (const { room, words, english } of rooms) Object.assign(words, english, other[room])
+  for (const { name, words, english } of namespaces) Object.assign(words, english, other[name])
 }

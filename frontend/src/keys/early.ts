@@ -13,7 +13,7 @@ export interface Early {
   readonly path: string
 }
 
-const MOST = 20
+const MAX = 20
 const kept: Early[] = []
 
 function keep(ev: KeyboardEvent) {
@@ -25,7 +25,7 @@ function keep(ev: KeyboardEvent) {
   )
     return
   kept.push({ ev, path: location.pathname })
-  if (kept.length > MOST) kept.shift()
+  if (kept.length > MAX) kept.shift()
 }
 
 /** Keeps presses until they are asked for. */

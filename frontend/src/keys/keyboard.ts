@@ -1,4 +1,4 @@
-import { perform } from './deeds'
+import { runShortcut } from './shortcuts'
 import { singleKeys } from './single'
 import { takeEarly, writes } from './early'
 import { pressOf, Reader } from './press'
@@ -68,7 +68,7 @@ export function listen(known: () => boolean): () => void {
     while (waiting.length > 0) {
       const { id, ev, path } = waiting[0]!
       if (path !== location.pathname || performance.now() - ev.timeStamp > LATEST_MS || inert(id)) return forget()
-      if (perform(id, ev) !== true) {
+      if (runShortcut(id, ev) !== true) {
         timer = setTimeout(settle, AGAIN_MS)
         return
       }
@@ -83,7 +83,7 @@ export function listen(known: () => boolean): () => void {
     if (ev.defaultPrevented) return
     const found = reader.read(pressOf(ev), ev.timeStamp, singleKeys.value, writes(document.activeElement))
     if (found === null || found === 'begun' || inert(found)) return
-    const done = perform(found, ev)
+    const done = runShortcut(found, ev)
     if (done !== false) ev.preventDefault()
     if (done === true || (done === false && known()) || !LATER.includes(found)) return
     waiting = [{ id: found, ev, path: location.pathname }]

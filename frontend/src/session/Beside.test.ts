@@ -3,7 +3,7 @@ import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
-import { perform } from '@/keys/deeds'
+import { runShortcut } from '@/keys/shortcuts'
 import { golden } from '@/testframes'
 import { setMedia } from '@/testsetup'
 import { SINGLE } from '@/ui/narrow'
@@ -87,7 +87,7 @@ async function show() {
   return it
 }
 const press = async () => {
-  perform('about', new KeyboardEvent('keydown'))
+  runShortcut('about', new KeyboardEvent('keydown'))
   await vi.waitFor(() => expect(document.querySelector('aside') !== null).toBe(drawer.value))
   await flushPromises()
 }

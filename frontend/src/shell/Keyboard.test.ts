@@ -5,7 +5,7 @@ import { defineComponent } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import KeyHint from '@/pending/KeyHint.vue'
 import { leads } from '@/ui/announce'
-import { taken, useDeeds } from '@/keys/deeds'
+import { hasShortcut, useShortcuts } from '@/keys/shortcuts'
 import { setSingleKeys } from '@/keys/single'
 import { keepEarly, takeEarly } from '@/keys/early'
 import { LATER } from '@/keys/keyboard'
@@ -21,13 +21,13 @@ test('a session can be begun by key as soon as it is known who one is', async ()
     attachTo: document.body,
     global: { plugins: [createPinia(), router] },
   })
-  expect(taken('create')).toBe(false)
+  expect(hasShortcut('create')).toBe(false)
   await keys.setProps({ mayRun: true })
-  expect(taken('create')).toBe(true)
+  expect(hasShortcut('create')).toBe(true)
   document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'c', bubbles: true }))
   expect(keys.emitted('create')).toHaveLength(1)
   await keys.setProps({ mayRun: false })
-  expect(taken('create')).toBe(false)
+  expect(hasShortcut('create')).toBe(false)
 })
 
 test('what is said of a request ends with the key that leads there now', () => {
@@ -63,8 +63,8 @@ const press = (key: string, more: KeyboardEventInit = {}, at: Element = document
   at.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }))
 
 /** Mounts a part of the page that does something with keys. */
-const part = (deeds: Parameters<typeof useDeeds>[0]) =>
-  mount(defineComponent({ setup: () => useDeeds(deeds), render: () => null }))
+const part = (deeds: Parameters<typeof useShortcuts>[0]) =>
+  mount(defineComponent({ setup: () => useShortcuts(deeds), render: () => null }))
 
 function keyboard() {
   const router = createRouter({
