@@ -66,7 +66,7 @@ test: setup ## Run the tests every change must pass (goal: 12 minutes on 2 cores
 	@MAKE="$(MAKE)" scripts/test
 
 .PHONY: test-all
-test-all: setup ## Run every test, as each night: with both CLIs, all failpoints, more fuzzing (goal: 45 minutes)
+test-all: setup ## Run every test, as each night: with both CLIs, all failpoints, fuzzing and torture (goal: 45 minutes)
 	@MAKE="$(MAKE)" SAYSO_TEST_ALL=1 scripts/test
 
 .PHONY: test-go
