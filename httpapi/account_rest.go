@@ -55,7 +55,7 @@ func (s *Server) letIn(ctx context.Context, w http.ResponseWriter, r *http.Reque
 			s.o.Log.ErrorContext(ctx, "end the former sign-in", "error", err)
 		}
 	}
-	s.limiter.Tried(s.remoteAddress(r), account.Hash(secret), true)
+	s.limiter.TokenTried(s.remoteAddress(r), account.Hash(secret), true)
 	me, err := s.wireMe(ctx, who)
 	if err != nil {
 		return err
@@ -435,7 +435,7 @@ func (s *Server) postSignInLink(w http.ResponseWriter, r *http.Request, who acco
 	if err != nil {
 		return err
 	}
-	ends := time.Now().Add(account.SignInLinkLife)
+	ends := time.Now().Add(account.SignInLinkTTL)
 	if last := who.Credential.Until(); !last.IsZero() && last.Before(ends) {
 		ends = last
 	}
@@ -457,7 +457,7 @@ func (s *Server) wireMe(ctx context.Context, who account.Identity) (wire.Me, err
 		}
 	}
 	if !me.SetUp {
-		me.NeedsWay, err = s.o.Directory.NeedsWay(ctx, who)
+		me.NeedsWay, err = s.o.Directory.NeedsSignInMethod(ctx, who)
 	}
 	return me, err
 }

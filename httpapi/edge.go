@@ -228,13 +228,13 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 	who, err := s.o.Directory.Identify(r.Context(), kind, secret)
 	if errors.Is(err, account.ErrRefused) {
 		// Who has the secret is let in, whoever else fails at their address.
-		if wait := s.limiter.Try(from, hash); wait > 0 {
+		if wait := s.limiter.TokenWait(from, hash); wait > 0 {
 			s.noteFailure(r, "", tooManyAttempts(wait), "")
 			return account.Identity{}, byCookie, tooManyAttempts(wait)
 		}
 	}
 	if err == nil || errors.Is(err, account.ErrRefused) {
-		s.limiter.Tried(from, hash, err == nil)
+		s.limiter.TokenTried(from, hash, err == nil)
 	}
 	switch {
 	case errors.Is(err, account.ErrRefused):

@@ -89,7 +89,7 @@ func (s *folderHandlers) getFolders(w http.ResponseWriter, r *http.Request, who 
 	}
 	list := wire.FolderList{Folders: make([]wire.Folder, 0, len(found.Folders)), More: found.More}
 	for _, f := range found.Folders {
-		if book.RoleIn(access.Person(who), book.Of(f.Path)) == "" {
+		if book.RoleIn(access.Person(who), book.ProjectIDOf(f.Path)) == "" {
 			continue // the folder of a project that they may not see
 		}
 		list.Folders = append(list.Folders, wire.Folder{Path: f.Path, Recent: f.Recent})

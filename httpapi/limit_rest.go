@@ -31,7 +31,7 @@ func (s *limitHandlers) getLimits(w http.ResponseWriter, r *http.Request, who ac
 	of := func(l project.Limits, u project.Use) wire.LimitUse {
 		return wire.LimitUse{Limits: wireLimits(l), Use: wireUse(u)}
 	}
-	list := wire.LimitList{Mine: of(b.Of(me), b.UseOf(me, taken)), Projects: []wire.ProjectLimit{}, NextDay: wire.Seconds(b.NextDay())}
+	list := wire.LimitList{Mine: of(b.PersonLimits(me), b.UseOf(me, taken)), Projects: []wire.ProjectLimit{}, NextDay: wire.Seconds(b.NextDay())}
 	for _, p := range b.Visible(access.Person(who)) {
 		if p.Limits == (project.Limits{}) && p.EachLimit == (project.Limits{}) {
 			continue
@@ -50,7 +50,7 @@ func (s *limitHandlers) getLimits(w http.ResponseWriter, r *http.Request, who ac
 		}
 		for _, u := range people {
 			list.People = append(list.People, wire.PersonLimit{
-				UserID: u.UserID, Name: u.Name, Limits: wireLimits(b.Of(u.UserID)), Use: wireUse(b.UseOf(u.UserID, taken)), Own: wire.OwnLimits(b.Different(u.UserID)),
+				UserID: u.UserID, Name: u.Name, Limits: wireLimits(b.PersonLimits(u.UserID)), Use: wireUse(b.UseOf(u.UserID, taken)), Own: wire.OwnLimits(b.Different(u.UserID)),
 			})
 		}
 	}

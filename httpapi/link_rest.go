@@ -71,7 +71,7 @@ func (s *Server) postLink(w http.ResponseWriter, r *http.Request, who account.Id
 	if err != nil {
 		return s.oidcRefusal(r, err)
 	}
-	l, err := s.o.Directory.Link(context.WithoutCancel(r.Context()), who, account.Vouched{Issuer: person.Issuer, Subject: person.Subject})
+	l, err := s.o.Directory.Link(context.WithoutCancel(r.Context()), who, account.ExternalIdentity{Issuer: person.Issuer, Subject: person.Subject})
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (s *Server) postOIDCLogin(w http.ResponseWriter, r *http.Request, _ account
 		s.noteFailure(r, "", err, account.ByOIDC)
 		return err
 	}
-	who, secret, err := s.o.Directory.SignInByOIDC(ctx, account.Vouched{
+	who, secret, err := s.o.Directory.SignInByOIDC(ctx, account.ExternalIdentity{
 		Issuer: person.Issuer, Subject: person.Subject, Name: person.Name, Role: s.o.OIDC.RoleOf(person.Roles),
 	}, device(r.UserAgent()), s.remoteAddress(r))
 	var ref *refusal.Refusal

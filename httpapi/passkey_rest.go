@@ -303,7 +303,7 @@ func (s *Server) postPasskeySetUpBegin(w http.ResponseWriter, r *http.Request, w
 		return err
 	}
 	// Before the device keeps a passkey that the server would not take.
-	if who.User.Name, err = s.o.Directory.MaySetUp(r.Context(), who, body.Name); err != nil {
+	if who.User.Name, err = s.o.Directory.CheckSetUpName(r.Context(), who, body.Name); err != nil {
 		return err
 	}
 	owner, err := newPasskeyOwner(who.User)

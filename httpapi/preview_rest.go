@@ -146,7 +146,7 @@ func (s *previewHandlers) maySeeFile(ctx context.Context, who account.Identity, 
 	if !path.IsAbs(file) {
 		file = path.Join(ses.CWD, file)
 	}
-	in := book.Of(path.Clean(file))
+	in := book.ProjectIDOf(path.Clean(file))
 	return in == ses.InProject || book.May(access.Person(who), project.See, project.Place{ProjectID: in}) == nil, nil
 }
 

@@ -256,12 +256,12 @@ func (s *Server) serveAgent(w http.ResponseWriter, r *http.Request, door http.Ha
 	// The door finds out who it is, and the limit on guesses is ours.
 	hash, from := account.Hash(secret), s.remoteAddress(r)
 	_, unknown := s.o.Directory.Agent(r.Context(), secret)
-	if wait := s.limiter.Try(from, hash); wait > 0 && unknown != nil {
+	if wait := s.limiter.TokenWait(from, hash); wait > 0 && unknown != nil {
 		s.answerRefusal(w, r, tooManyAttempts(wait))
 		return
 	}
 	door.ServeHTTP(&watched{ResponseWriter: w, first: func(status int) {
-		s.limiter.Tried(from, hash, status != http.StatusUnauthorized)
+		s.limiter.TokenTried(from, hash, status != http.StatusUnauthorized)
 	}}, r)
 }
 

@@ -51,11 +51,11 @@ type AdapterOptions struct {
 // It is an http.Handler for [Adapters.Paths], behind whatever checks hosts. It
 // takes questions while [Server.Run] does.
 type Adapters struct {
-	o      AdapterOptions
-	policy func(context.Context, session.Session) Policy
-	desk   *desk
-	relays relays
-	paths  map[string]adapterRoute
+	o         AdapterOptions
+	policy    func(context.Context, session.Session) Policy
+	questions *questions
+	relays    relays
+	paths     map[string]adapterRoute
 }
 
 type adapterRoute struct {
@@ -66,7 +66,7 @@ type adapterRoute struct {
 // Adapters returns the routes beside MCP; their questions wait where those of the
 // server do.
 func (s *Server) Adapters(o AdapterOptions) *Adapters {
-	a := &Adapters{o: o, policy: s.o.Policy, desk: s.desk, relays: relays{streams: map[string]stream{}}}
+	a := &Adapters{o: o, policy: s.o.Policy, questions: s.questions, relays: relays{streams: map[string]stream{}}}
 	a.paths = map[string]adapterRoute{
 		"/hook/ask":              {http.MethodPost, a.postHookAsk},
 		"/hook/gone":             {http.MethodPost, a.postHookGone},
@@ -135,10 +135,10 @@ func (a *Adapters) serve(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Allow", route.method)
 		return &refused{http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method."}
 	}
-	if !a.desk.enter() {
+	if !a.questions.beginCall() {
 		return errStopping
 	}
-	defer a.desk.exit()
+	defer a.questions.endCall()
 	if r.ContentLength > adapterBody {
 		return tooLarge()
 	}
@@ -166,7 +166,7 @@ func (a *Adapters) await(r *http.Request, req pending.Request, wait time.Duratio
 		return now, err
 	}
 	known := err == nil
-	h, err := a.desk.join(req, !known)
+	h, err := a.questions.join(req, !known)
 	switch {
 	case errors.Is(err, errTooMany):
 		return now, &refused{http.StatusTooManyRequests, "too_many", fmt.Sprintf("%d questions wait for an answer already. Wait for one of them.", MaxOpen)}
@@ -175,7 +175,7 @@ func (a *Adapters) await(r *http.Request, req pending.Request, wait time.Duratio
 	case err != nil:
 		return now, err
 	}
-	defer a.desk.pause(h)
+	defer a.questions.pause(h)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	look := time.NewTicker(lookEvery)
@@ -212,11 +212,11 @@ func (a *Adapters) await(r *http.Request, req pending.Request, wait time.Duratio
 }
 
 // pause ends the wait of a poll; the asker is expected back.
-func (d *desk) pause(h *held) {
+func (d *questions) pause(h *openQuestion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h.calls--
-	d.watch(h, AskerGone)
+	d.startGrace(h, AskerGone)
 }
 
 // delivered notes that the asker was told; it will be told again if it asks again.

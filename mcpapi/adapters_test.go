@@ -53,11 +53,11 @@ func (m *memory) UnrecordedRequests(ctx context.Context, id string) ([]pending.R
 	return queued, err
 }
 
-// doors are all that the house has.
-func (h *house) doors() http.Handler {
+// doors are all that the harness has.
+func (h *harness) doors() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", h.door)
-	adapters := h.door.Adapters(mcpapi.AdapterOptions{
+	mux.Handle("/mcp", h.server)
+	adapters := h.server.Adapters(mcpapi.AdapterOptions{
 		Store: h.memory, Requests: h.registry, Directory: h.directory, Notifier: h.notifier, Log: slog.New(slog.DiscardHandler),
 	})
 	for _, path := range adapters.Paths() {
@@ -77,7 +77,7 @@ type exchange struct {
 }
 
 // sends sends one request; a body that is no text is sent as JSON.
-func (h *house) sends(method, path, secret string, body any, ways ...how) *exchange {
+func (h *harness) sends(method, path, secret string, body any, ways ...how) *exchange {
 	h.t.Helper()
 	data, isText := body.(string)
 	if !isText && body != nil {
@@ -152,7 +152,7 @@ func (e *exchange) waits() {
 }
 
 // open are the requests that wait, of all sessions.
-func (h *house) openRequests() []pending.Request {
+func (h *harness) openRequests() []pending.Request {
 	h.t.Helper()
 	synctest.Wait()
 	rows, err := h.registry.Open(h.t.Context(), "")
@@ -163,7 +163,7 @@ func (h *house) openRequests() []pending.Request {
 }
 
 // asked is the one request that waits.
-func (h *house) asked() pending.Request {
+func (h *harness) asked() pending.Request {
 	h.t.Helper()
 	rows := h.openRequests()
 	if len(rows) != 1 {
@@ -173,7 +173,7 @@ func (h *house) asked() pending.Request {
 }
 
 // decides answers as a person does.
-func (h *house) decides(r pending.Request, s pending.Submission) {
+func (h *harness) decides(r pending.Request, s pending.Submission) {
 	h.t.Helper()
 	s.RequestID, s.SessionID, s.RequestType = r.RequestID, r.SessionID, r.RequestType
 	s.Actor = pending.Actor{UserID: "u1", Name: "ann"}
@@ -184,7 +184,7 @@ func (h *house) decides(r pending.Request, s pending.Submission) {
 }
 
 // row is a request as it stands.
-func (h *house) row(r pending.Request) pending.Request {
+func (h *harness) row(r pending.Request) pending.Request {
 	h.t.Helper()
 	synctest.Wait()
 	now, err := h.memory.Request(h.t.Context(), r.RequestID)
@@ -194,7 +194,7 @@ func (h *house) row(r pending.Request) pending.Request {
 	return now
 }
 
-func (h *house) ends(r pending.Request, status pending.Status, reason string) {
+func (h *harness) ends(r pending.Request, status pending.Status, reason string) {
 	h.t.Helper()
 	now := h.row(r)
 	if now.Status != status || reason != "" && (now.Resolution == nil || now.Resolution.Reason != reason) {
@@ -207,7 +207,7 @@ type terminal struct {
 	*agent
 }
 
-func (h *house) terminal() terminal { return terminal{h.agent(session.Terminal, "laptop")} }
+func (h *harness) terminal() terminal { return terminal{h.agent(session.Terminal, "laptop")} }
 
 func bash(key string) mcpapi.HookAsk {
 	return mcpapi.HookAsk{
@@ -226,7 +226,7 @@ func (term terminal) gone(key, reason string) *exchange {
 }
 
 func TestTerminalAsksAndIsAnsweredHere(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		term := h.terminal()
 		e := term.asks(bash("k1"))
 		r := h.asked()
@@ -253,7 +253,7 @@ func TestTerminalAsksAndIsAnsweredHere(t *testing.T) {
 }
 
 func TestTerminalHearsADenyAndAnswers(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		term := h.terminal()
 		e := term.asks(bash("k1"))
 		h.decides(h.asked(), pending.Submission{Decision: pending.Deny, Message: "use pnpm", Interrupt: true})
@@ -275,7 +275,7 @@ func TestTerminalHearsADenyAndAnswers(t *testing.T) {
 }
 
 func TestTheTerminalWasFirst(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		term := h.terminal()
 		for reason, want := range map[string]string{
 			"terminal": "It was answered in the terminal.", "refused": "It was refused in the terminal.", "ended": "The claude in the terminal has ended.",
@@ -300,7 +300,7 @@ func TestTheTerminalWasFirst(t *testing.T) {
 }
 
 func TestATerminalThatDoesNotComeBack(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		term := h.terminal()
 		e := term.asks(bash("k1"))
 		r := h.asked()
@@ -317,7 +317,7 @@ func TestATerminalThatDoesNotComeBack(t *testing.T) {
 }
 
 func TestATerminalAsksOnAfterARestart(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		term := h.terminal()
 		term.asks(bash("k1"))
 		r := h.asked()
@@ -337,7 +337,7 @@ func TestATerminalAsksOnAfterARestart(t *testing.T) {
 }
 
 func TestWhoMayUseTheHook(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		other := h.agent(session.Agent, "builder")
 		h.sends("POST", "/hook/ask", other.secret, bash("k1")).gets(403, nil)
 		h.sends("POST", "/hook/gone", other.secret, mcpapi.HookGone{}).gets(403, nil)
@@ -361,7 +361,7 @@ func TestWhoMayUseTheHook(t *testing.T) {
 
 // Two terminals that use the same key for a conversation of the same id are two.
 func TestTerminalsAreApart(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		one, two := h.terminal(), h.terminal()
 		first, second := one.asks(bash("k1")), two.asks(bash("k1"))
 		rows := h.openRequests()
@@ -376,7 +376,7 @@ func TestTerminalsAreApart(t *testing.T) {
 
 // A CLI of ours has the person's hooks too.
 func TestACLIOfOursAsksOnce(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		ours := h.agent(session.Ours, "")
 		h.memory.mu.Lock()
 		s := h.memory.sessions[ours.sessionID]
@@ -391,7 +391,7 @@ func TestACLIOfOursAsksOnce(t *testing.T) {
 }
 
 func TestAFloodFromATerminal(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		term := h.terminal()
 		for i := range mcpapi.MaxOpen {
 			term.asks(bash(fmt.Sprint("k", i))).waits()
@@ -404,7 +404,7 @@ func TestAFloodFromATerminal(t *testing.T) {
 }
 
 func TestBadWordsOfAHook(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		term := h.terminal()
 		for name, change := range map[string]func(*mcpapi.HookAsk){
 			"no key":        func(a *mcpapi.HookAsk) { a.Key = "" },
@@ -440,7 +440,7 @@ func TestBadWordsOfAHook(t *testing.T) {
 }
 
 func TestANoticeFromATerminal(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		term := h.terminal()
 		for _, text := range []string{"Claude is waiting for your input", "again"} {
 			h.sends("POST", "/hook/notice", term.secret, mcpapi.HookNotice{Host: "laptop", SessionID: "c1", CWD: "/x", Message: text}).gets(200, nil)

@@ -48,21 +48,21 @@ func (s *Server) ask(ctx context.Context, c *call, req *mcp.CallToolRequest, q q
 	for nth := 1; ; nth++ {
 		known, err := s.place(ctx, c, &request, key, exact, nth)
 		if err != nil {
-			return s.trouble(ctx, err), nil
+			return s.failure(ctx, err), nil
 		}
-		h, err := s.desk.join(request, !known)
+		h, err := s.questions.join(request, !known)
 		if err != nil {
-			return s.trouble(ctx, err), nil
+			return s.failure(ctx, err), nil
 		}
 		row, result, err := s.wait(ctx, c, req, h, q.mayTicket)
 		switch {
 		case result != nil:
 			return result, nil
-		case lostItsAsker(row, err) && c.ctx.Err() == nil && nth < 100:
+		case isAbandoned(row, err) && c.ctx.Err() == nil && nth < 100:
 			// It was taken away because this call seemed to be gone. Here it is.
 			continue
 		case row.Resolution == nil:
-			return s.trouble(ctx, err), nil
+			return s.failure(ctx, err), nil
 		}
 		return s.result(c, policy, row), nil
 	}
@@ -81,7 +81,7 @@ func (s *Server) place(ctx context.Context, c *call, request *pending.Request, k
 			return false, err
 		case row.InputHash != request.InputHash:
 			return false, pending.ErrConflict
-		case lostItsAsker(row, nil):
+		case isAbandoned(row, nil):
 			return s.place(ctx, c, request, key, exact, nth+1)
 		}
 		return true, nil
@@ -109,15 +109,15 @@ func (s *Server) place(ctx context.Context, c *call, request *pending.Request, k
 	return false, nil
 }
 
-// lostItsAsker reports whether a question was taken away for want of its asker.
-func lostItsAsker(row pending.Request, err error) bool {
+// isAbandoned reports whether a question was taken away for want of its asker.
+func isAbandoned(row pending.Request, err error) bool {
 	return errors.Is(err, errAskerGone) ||
 		row.Status == pending.Withdrawn && row.Resolution != nil && row.Resolution.Reason == errAskerGone.Error()
 }
 
 // wait waits for the end of a question, of the call, or of its patience. A result
 // that is not nil is what to tell the client instead of the outcome.
-func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h *held, mayTicket bool) (pending.Request, *mcp.CallToolResult, error) {
+func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h *openQuestion, mayTicket bool) (pending.Request, *mcp.CallToolResult, error) {
 	began := time.Now()
 	token := req.Params.GetProgressToken()
 	look := time.NewTimer(lookEvery)
@@ -144,11 +144,11 @@ func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h 
 		case <-h.done:
 			return h.row, nil, h.err
 		case <-c.ctx.Done():
-			s.desk.leave(h, c)
+			s.questions.leave(h, c)
 			return pending.Request{}, failed("The call has ended."), nil // nobody hears it
 		case <-patience:
-			s.desk.ticket(h)
-			s.desk.leave(h, c)
+			s.questions.ticket(h)
+			s.questions.leave(h, c)
 			return pending.Request{}, ticket(h.requestID), nil
 		case <-progress.C:
 			s.progress(ctx, req, token, began)
@@ -160,7 +160,7 @@ func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h 
 			progress.Reset(next)
 		case <-look.C:
 			if _, err := s.o.Directory.Agent(ctx, c.secret); errors.Is(err, account.ErrRefused) {
-				s.desk.expel(h)
+				s.questions.leaveRevoked(h)
 				return pending.Request{}, failed(errTokenEnded.Error()), nil
 			}
 			look.Reset(lookEvery)
@@ -205,23 +205,23 @@ func (s *Server) waitFor(ctx context.Context, c *call, req *mcp.CallToolRequest)
 		case errors.Is(err, pending.ErrNotFound), err == nil && row.Source != pending.SourceMCP:
 			return failed("There is no question with this ticket. Ask again if you still need the answer."), nil
 		case err != nil:
-			return s.trouble(ctx, err), nil
+			return s.failure(ctx, err), nil
 		}
 		if !row.Status.Final() {
-			h, err := s.desk.join(row, !known)
+			h, err := s.questions.join(row, !known)
 			if err != nil {
-				return s.trouble(ctx, err), nil
+				return s.failure(ctx, err), nil
 			}
-			s.desk.ticket(h)
+			s.questions.ticket(h)
 			var result *mcp.CallToolResult
 			row, result, err = s.wait(ctx, c, req, h, true)
 			switch {
 			case result != nil:
 				return result, nil
-			case lostItsAsker(row, err) && c.ctx.Err() == nil && nth < 100:
+			case isAbandoned(row, err) && c.ctx.Err() == nil && nth < 100:
 				continue // it was taken away in the instant before this call
 			case row.Resolution == nil:
-				return s.trouble(ctx, err), nil
+				return s.failure(ctx, err), nil
 			}
 		}
 		return s.result(c, s.policy(ctx, c), row), nil
@@ -235,7 +235,7 @@ func (s *Server) ticketed(ctx context.Context, sessionID, id string) (row pendin
 	if row, err = s.o.Requests.Request(ctx, sessionID, id); err != nil {
 		return row, false, err
 	}
-	for lostItsAsker(row, nil) {
+	for isAbandoned(row, nil) {
 		anew := row
 		anew.RequestID = pending.NewRequestID(sessionID, "", "ticket/"+row.RequestID)
 		anew.Status, anew.Delivery, anew.Resolution, anew.CreatedAt = pending.Open, pending.NotDelivered, nil, time.Now()
@@ -259,8 +259,8 @@ func (s *Server) policy(ctx context.Context, c *call) Policy {
 	return s.o.Policy(ctx, c.session)
 }
 
-// trouble is the result of a question that could not be asked.
-func (s *Server) trouble(ctx context.Context, err error) *mcp.CallToolResult {
+// failure is the result of a question that could not be asked.
+func (s *Server) failure(ctx context.Context, err error) *mcp.CallToolResult {
 	switch {
 	case errors.Is(err, errTooMany):
 		return failed(fmt.Sprintf("Too many questions are open: %d of yours wait for an answer already. Wait for one of them before you ask another.", MaxOpen))

@@ -46,8 +46,8 @@ type call struct {
 	ctx  context.Context // of the HTTP request, which this is
 	end  context.CancelCauseFunc
 	gate *gate
-	// givenUp is set when the client cancelled the call.
-	givenUp atomic.Bool
+	// cancelledByClient is set when the client cancelled the call.
+	cancelledByClient atomic.Bool
 	// answered is the request whose answer the response holds.
 	answered string
 }
@@ -104,9 +104,9 @@ func (c *call) requestID(key, nth string) string {
 	return pending.NewRequestID(c.session.SessionID, "", "mcp/"+key+"/"+nth)
 }
 
-// comesBack reports whether the SDK gives an id back as it came: it keeps numbers
+// idSurvivesSDK reports whether the SDK gives an id back as it came: it keeps numbers
 // as floating-point ones, and cuts off their fraction.
-func comesBack(id string) bool {
+func idSurvivesSDK(id string) bool {
 	if id == "" || id[0] != '-' && (id[0] < '0' || id[0] > '9') {
 		return true // none, a text, or what the SDK refuses
 	}
@@ -172,15 +172,15 @@ func (l *calls) cancel(name string) (clear bool) {
 	same := l.byID[name]
 	if len(same) == 1 {
 		for c := range same {
-			c.givenUp.Store(true)
+			c.cancelledByClient.Store(true)
 			c.end(errCancelled)
 		}
 	}
 	return len(same) <= 1
 }
 
-// breakOff ends every call without an answer.
-func (l *calls) breakOff() {
+// abortAll ends every call without an answer.
+func (l *calls) abortAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.all {

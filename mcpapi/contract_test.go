@@ -87,7 +87,7 @@ func TestEveryFaultOfAToolCallIsRefused(t *testing.T) {
 		"get_phase_status":       {},
 		"approval_prompt":        {`{"tool_name":"Bash","input":{"command":"ls"},"tool_use_id":"t1"}`},
 	}
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		list := a.send(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
 		<-list.done
@@ -147,7 +147,7 @@ func TestEveryFaultOfAToolCallIsRefused(t *testing.T) {
 // What another version of an agent sends besides is left alone, as MCP and the CLI
 // have it.
 func TestUnknownFieldsOfAgentsPass(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		for tool, input := range map[string]string{
 			"ask_user":        `{"question":"Which?","Question":"Another?","metadata":{"source":"x"},"options":[{"label":"A","Label":"B","preview":"x"}]}`,
@@ -168,7 +168,7 @@ func TestUnknownFieldsOfAgentsPass(t *testing.T) {
 // Every field of what a hook and the PromptManager send with a value of another type,
 // null where it is needed, or twice: 400, and nothing is asked.
 func TestEveryFaultOfAnAdapterBodyIsRefused(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		term, s := h.terminal(), h.stream()
 		count := 0
 		for path, body := range map[string]any{

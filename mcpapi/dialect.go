@@ -33,23 +33,23 @@ const (
 	threeMinutes   = 3 * time.Minute
 )
 
-// askUserOf reads the input of ask_user, in the dialect that its keys tell.
-func askUserOf(input object, policy Policy, seed string) (*pending.Form, time.Duration, error) {
+// parseAskUser reads the input of ask_user, in the dialect that its keys tell.
+func parseAskUser(input object, policy Policy, seed string) (*pending.Form, time.Duration, error) {
 	one, several := input.has("question"), input.has("questions")
 	switch {
 	case one && several:
 		return nil, 0, errors.New("give question or questions, not both")
 	case several:
-		return severalOf(input, seed)
+		return parseSeveral(input, seed)
 	case one:
-		form, err := loneOf(input)
+		form, err := parseOne(input)
 		return form, policy.Timeout, err
 	}
 	return nil, 0, errors.New("question text is required")
 }
 
-// severalOf reads {questions, title, timeout}.
-func severalOf(input object, seed string) (*pending.Form, time.Duration, error) {
+// parseSeveral reads {questions, title, timeout}.
+func parseSeveral(input object, seed string) (*pending.Form, time.Duration, error) {
 	list, err := input.list("questions")
 	switch {
 	case err != nil:
@@ -73,7 +73,7 @@ func severalOf(input object, seed string) (*pending.Form, time.Duration, error) 
 		return nil, 0, fmt.Errorf("timeout must be an integer between %d and %d", minTimeout, maxTimeout)
 	}
 	for i, raw := range list {
-		q, err := memberOf(raw)
+		q, err := parseMember(raw)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -88,8 +88,8 @@ func severalOf(input object, seed string) (*pending.Form, time.Duration, error) 
 	return form, time.Duration(timeout) * time.Millisecond, nil
 }
 
-// memberOf reads one of several questions.
-func memberOf(raw json.RawMessage) (pending.Question, error) {
+// parseMember reads one of several questions.
+func parseMember(raw json.RawMessage) (pending.Question, error) {
 	input, err := objectOf(raw)
 	if err != nil {
 		return pending.Question{}, errors.New("every question must be an object")
@@ -156,8 +156,8 @@ func questionText(input object, limit int) (string, error) {
 	return text, nil
 }
 
-// loneOf reads {question, options, multiSelect}.
-func loneOf(input object) (*pending.Form, error) {
+// parseOne reads {question, options, multiSelect}.
+func parseOne(input object) (*pending.Form, error) {
 	q := pending.Question{ID: "q1", Kind: pending.Text, Required: true, FreeText: true}
 	var err error
 	if q.Question, err = questionText(input, maxLone); err != nil {
@@ -167,7 +167,7 @@ func loneOf(input object) (*pending.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := optionsOf(input, &q, false); err != nil {
+	if err := parseOptions(input, &q, false); err != nil {
 		return nil, err
 	}
 	if len(q.Options) > 0 {
@@ -179,9 +179,9 @@ func loneOf(input object) (*pending.Form, error) {
 	return &pending.Form{Questions: []pending.Question{q}}, nil
 }
 
-// optionsOf reads options of {label, description}, with a value of their own where
+// parseOptions reads options of {label, description}, with a value of their own where
 // the dialect has one.
-func optionsOf(input object, q *pending.Question, valued bool) error {
+func parseOptions(input object, q *pending.Question, valued bool) error {
 	options, err := input.list("options")
 	switch {
 	case err != nil:
@@ -232,8 +232,8 @@ func offer(q *pending.Question, label, value, description string) error {
 	return nil
 }
 
-// askQuestionOf reads {question, options, allow_free_text}.
-func askQuestionOf(input object) (*pending.Form, error) {
+// parseAskQuestion reads {question, options, allow_free_text}.
+func parseAskQuestion(input object) (*pending.Form, error) {
 	q := pending.Question{ID: "q1", Kind: pending.Text, Required: true}
 	var err error
 	if q.Question, err = questionText(input, maxLone); err != nil {
@@ -242,7 +242,7 @@ func askQuestionOf(input object) (*pending.Form, error) {
 	if q.FreeText, err = input.flag("allow_free_text", true); err != nil {
 		return nil, err
 	}
-	if err := optionsOf(input, &q, true); err != nil {
+	if err := parseOptions(input, &q, true); err != nil {
 		return nil, err
 	}
 	switch {
@@ -267,7 +267,7 @@ func (s *Server) result(c *call, policy Policy, row pending.Request) *mcp.CallTo
 		return severalResult(row)
 	}
 	if row.Status == pending.Answered {
-		switch text := loneAnswer(row); {
+		switch text := oneAnswer(row); {
 		case row.ToolName == toolAskUser:
 			return said("User selected: " + text)
 		case row.ToolName == toolAskQuestion && !policy.BareAnswer:
@@ -365,9 +365,9 @@ func responseTo(row pending.Request, questionID string) (pending.Response, bool)
 	return pending.Response{}, false
 }
 
-// loneAnswer is the answer to a lone question: the values of what was chosen, a
+// oneAnswer is the answer to a lone question: the values of what was chosen, a
 // text of one's own behind them.
-func loneAnswer(row pending.Request) string {
+func oneAnswer(row pending.Request) string {
 	var words []string
 	for _, r := range row.Resolution.Answer.Responses {
 		words = append(words, r.Values...)

@@ -57,12 +57,12 @@ func FuzzForms(f *testing.F) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		form, timeout, err := askUserOf(input, Policy{}, "seed")
+		form, timeout, err := parseAskUser(input, Policy{}, "seed")
 		check("ask_user", form, err)
 		if err == nil && (timeout < 0 || timeout > pending.MaxWait) {
 			t.Fatalf("timeout %s", timeout)
 		}
-		form, err = askQuestionOf(input)
+		form, err = parseAskQuestion(input)
 		check("ask_question", form, err)
 		if l, err := lifecycleOf(raw); err == nil {
 			if _, err := json.Marshal(l); err != nil {

@@ -27,7 +27,7 @@ func failOpen(op pendingtest.Op, _ string) pendingtest.Fault {
 // Whatever a call of one returns was answered to a question of that one, and a
 // question of one never appears in the other's session.
 func TestSessionsNeverSeeEachOther(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) {
 			agents := []*agent{h.agent(session.Ours, ""), h.agent(session.Agent, "other")}
 			names := []string{"alpha", "beta"}

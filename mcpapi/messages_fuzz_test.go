@@ -20,7 +20,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// FuzzMessages posts any body to the door of MCP, in both revisions. It is
+// FuzzMessages posts any body to the server of MCP, in both revisions. It is
 // answered or refused, whatever it is; only a question waits, and that ends with
 // the connection.
 func FuzzMessages(f *testing.F) {
@@ -41,13 +41,13 @@ func FuzzMessages(f *testing.F) {
 	notifier := &notifier{}
 	directory := account.NewDirectory(memory)
 	registry := pending.NewRegistry(memory, notifier)
-	door := mcpapi.New(mcpapi.Options{
+	server := mcpapi.New(mcpapi.Options{
 		Requests: registry, Store: memory, Directory: directory, Notifier: notifier,
 		Policy: func(context.Context, session.Session) mcpapi.Policy { return mcpapi.Policy{} }, Version: "0.0.0-test", Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
-	go func() { ran <- door.Run(ctx) }()
+	go func() { ran <- server.Run(ctx) }()
 	f.Cleanup(func() {
 		stop()
 		if err := <-ran; err != nil {
@@ -64,7 +64,7 @@ func FuzzMessages(f *testing.F) {
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:8787/mcp", strings.NewReader("{}"))
 		r.Header.Set("Authorization", "Bearer "+first)
 		rec := httptest.NewRecorder()
-		door.ServeHTTP(rec, r)
+		server.ServeHTTP(rec, r)
 		if rec.Code == http.StatusUnauthorized {
 			f.Fatalf("got %s", rec.Body)
 		}
@@ -93,7 +93,7 @@ func FuzzMessages(f *testing.F) {
 		r.Header = http.Header{"Authorization": {"Bearer " + secret}, "Content-Type": {"application/json"},
 			"Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {version}}
 		rec := httptest.NewRecorder()
-		door.ServeHTTP(rec, r)
+		server.ServeHTTP(rec, r)
 		if rec.Code >= http.StatusInternalServerError {
 			t.Fatalf("got %d %s", rec.Code, rec.Body)
 		}

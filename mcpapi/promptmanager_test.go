@@ -25,12 +25,12 @@ import (
 // A stream is what the PromptManager's MCP server has: a token, and routes that
 // it polls every two seconds.
 type stream struct {
-	h         *house
+	h         *harness
 	sessionID string
 	token     string
 }
 
-func (h *house) stream() stream {
+func (h *harness) stream() stream {
 	h.t.Helper()
 	a := h.agent(session.Agent, "api")
 	token, err := h.directory.MintStream(h.t.Context(), a.sessionID, "api", 5, 0)
@@ -61,7 +61,7 @@ func options(labels ...string) []map[string]string {
 
 // Its first example, from end to end.
 func TestPromptManager1QuestionIsThereAtOnce(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		began := time.Now()
 		s.relays(map[string]any{"question": "Which approach should I use?", "options": options("Option A", "Option B"), "multiSelect": false}).gets(200, nil)
@@ -81,7 +81,7 @@ func TestPromptManager1QuestionIsThereAtOnce(t *testing.T) {
 }
 
 func TestPromptManager2SelectedOptionReachesClaude(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		s.relays(map[string]any{"question": "Which?", "options": options("Option A", "Option B")})
 		s.polls("").gets(202, waiting)
@@ -91,7 +91,7 @@ func TestPromptManager2SelectedOptionReachesClaude(t *testing.T) {
 }
 
 func TestPromptManager3FreeText(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		s.relays(map[string]any{"question": "Why?"})
 		r := h.asked()
@@ -102,7 +102,7 @@ func TestPromptManager3FreeText(t *testing.T) {
 }
 
 func TestPromptManager4SeveralOptions(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		s.relays(map[string]any{"question": "Which?", "options": options("A", "B", "C"), "multiSelect": true})
 		r := h.asked()
@@ -113,7 +113,7 @@ func TestPromptManager4SeveralOptions(t *testing.T) {
 }
 
 func TestPromptManager5OneAfterTheOther(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		for i := range 3 {
 			question, answer := fmt.Sprint("Question ", i), fmt.Sprint("answer ", i)
@@ -127,7 +127,7 @@ func TestPromptManager5OneAfterTheOther(t *testing.T) {
 
 // There nothing was asked, so nothing waits; other streams notice nothing.
 func TestPromptManager6WithoutAQuestion(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s, other := h.stream(), h.stream()
 		s.polls("").gets(202, waiting)
 		s.relays(map[string]any{"question": "Mine?"})
@@ -138,7 +138,7 @@ func TestPromptManager6WithoutAQuestion(t *testing.T) {
 }
 
 func TestPromptManager7Timeout(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		s.relays(map[string]any{"question": "Hello?", "timeout": 300})
 		r := h.asked()
@@ -155,7 +155,7 @@ func TestPromptManager7Timeout(t *testing.T) {
 // There the browser's stream ended with the tab; here no tab is needed, and what
 // ends is the asker.
 func TestPromptManager8AskerGoes(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		s.relays(map[string]any{"question": "Hello?"})
 		r := h.asked()
@@ -170,7 +170,7 @@ func TestPromptManager8AskerGoes(t *testing.T) {
 }
 
 func TestPromptManager9InvalidStreamToken(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		ended := h.stream()
 		if err := h.directory.RevokeAgents(t.Context(), ended.sessionID); err != nil {
@@ -205,7 +205,7 @@ func TestPromptManager9InvalidStreamToken(t *testing.T) {
 }
 
 func TestPromptManager11SwitchedOff(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		h.policy.Disabled = true
 		s.relays(map[string]any{"question": "Hello?"}).gets(403, nil)
@@ -221,7 +221,7 @@ func TestPromptManager11SwitchedOff(t *testing.T) {
 // the first needs no poll at all, the second not even the one that is under way. 14
 // was about a loop that looked for questions while it streamed; there is none.
 func TestPromptManager12And13NothingWaitsForAPoll(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		for range 5 {
 			began := time.Now()
@@ -245,7 +245,7 @@ func TestPromptManager12And13NothingWaitsForAPoll(t *testing.T) {
 // There, one question overwrote the other. Here the second waits its turn and
 // each gets its own answer.
 func TestPromptManagerTheNextQuestionWaitsItsTurn(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		s.relays(map[string]any{"question": "First?"}).gets(200, nil)
 		second := s.relays(map[string]any{"question": "Second?"})
@@ -276,7 +276,7 @@ func TestPromptManagerTheNextQuestionWaitsItsTurn(t *testing.T) {
 // With a questionId of the asker's several are open, none polls for another, and
 // what is sent again is one.
 func TestPromptManagerQuestionsWithIds(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		for range 2 {
 			s.relays(map[string]any{"question": "First?", "questionId": "a"}).gets(200, map[string]any{"questionId": "a"})
@@ -298,7 +298,7 @@ func TestPromptManagerQuestionsWithIds(t *testing.T) {
 
 // There an answer was deleted once read; a reader that died had lost it.
 func TestPromptManagerAnswersAreToldAgain(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		s.relays(map[string]any{"question": "Hello?"})
 		r := h.asked()
@@ -320,7 +320,7 @@ func TestPromptManagerAnswersAreToldAgain(t *testing.T) {
 }
 
 func TestPromptManagerDeclined(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		s := h.stream()
 		s.relays(map[string]any{"question": "Hello?"})
 		h.decides(h.asked(), pending.Submission{Decision: pending.Deny, Message: "Ask my boss."})

@@ -267,10 +267,10 @@ func (a *Adapters) takeTurn(ctx context.Context, sessionID string) error {
 			return context.Cause(ctx)
 		case <-time.After(100 * time.Millisecond):
 		}
-		if !a.desk.enter() {
+		if !a.questions.beginCall() {
 			return errStopping
 		}
-		a.desk.exit()
+		a.questions.endCall()
 	}
 }
 
@@ -310,8 +310,8 @@ func (l *relays) set(sessionID string, s stream) {
 	l.streams[sessionID] = s
 }
 
-// want notes that somebody wants the answer of a question now.
-func (l *relays) want(sessionID, requestID string) {
+// awaitTurn notes that somebody wants the answer of a question now.
+func (l *relays) awaitTurn(sessionID, requestID string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.streams[sessionID].requestID == requestID {
@@ -343,7 +343,7 @@ func (a *Adapters) getPoll(w http.ResponseWriter, r *http.Request) error {
 		}
 		requestID = last.requestID
 	}
-	a.relays.want(agent.SessionID, requestID)
+	a.relays.awaitTurn(agent.SessionID, requestID)
 	row, err := a.o.Requests.Request(ctx, agent.SessionID, requestID)
 	if err == nil && !row.Status.Final() {
 		row, err = a.await(r, row, seconds(wait), func() error { _, err := a.relayer(ctx, query.Get("streamToken"), p); return err })
@@ -355,7 +355,7 @@ func (a *Adapters) getPoll(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	}
-	a.relays.want(agent.SessionID, requestID)
+	a.relays.awaitTurn(agent.SessionID, requestID)
 	status, answer := relayAnswer(row)
 	reply(w, status, answer)
 	if ctx.Err() == nil {

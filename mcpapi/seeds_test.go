@@ -17,7 +17,7 @@ import (
 // under its name there.
 
 func TestCodeNomadExample1SimpleTextQuestion(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_user", `{"questions":[{"question":"What would you like to name this function?","type":"text","placeholder":"e.g., processUserData"}]}`)
 		r := a.one()
@@ -36,7 +36,7 @@ func TestCodeNomadExample1SimpleTextQuestion(t *testing.T) {
 }
 
 func TestCodeNomadExample2SingleSelection(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_user", `{"questions":[{"question":"Which framework would you prefer?","type":"select","options":["React","Vue","Svelte","Solid"]}],"title":"Framework Selection"}`)
 		r := a.one()
@@ -52,7 +52,7 @@ func TestCodeNomadExample2SingleSelection(t *testing.T) {
 func TestCodeNomadExample3Confirmation(t *testing.T) {
 	for _, word := range []string{"yes", "no"} {
 		t.Run(word, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			inHarness(t, func(t *testing.T, h *harness) {
 				a := h.agent(session.Ours, "")
 				c := a.call("ask_user", `{"questions":[{"question":"This will delete 15 files. Are you sure?","type":"confirm"}],"title":"Confirm Deletion"}`)
 				r := a.one()
@@ -65,7 +65,7 @@ func TestCodeNomadExample3Confirmation(t *testing.T) {
 }
 
 func TestCodeNomadExample4MultipleQuestions(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_user", `{"questions":[
 			{"id":"name","question":"What should the component be called?","type":"text"},
@@ -79,7 +79,7 @@ func TestCodeNomadExample4MultipleQuestions(t *testing.T) {
 }
 
 func TestCodeNomadExample5UserCancels(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_user", `{"questions":[{"question":"Any additional requirements?"}]}`)
 		a.decide(a.one(), pending.Deny, "", nil)
@@ -88,7 +88,7 @@ func TestCodeNomadExample5UserCancels(t *testing.T) {
 }
 
 func TestCodeNomadExample6Timeout(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		began := time.Now()
 		c := a.call("ask_user", `{"questions":[{"question":"Please confirm within 30 seconds","type":"confirm"}],"timeout":30000}`)
@@ -98,7 +98,7 @@ func TestCodeNomadExample6Timeout(t *testing.T) {
 }
 
 func TestCodeNomadOptionalAndOwnWords(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_user", `{"questions":[{"id":"a","question":"Which?","type":"select","options":["Red","Blue"]},
 			{"id":"b","question":"Why?","required":false},{"id":"c","question":"More?","type":"multi-select","options":["x","y"]}]}`)
@@ -138,7 +138,7 @@ func TestCodeNomadValidationErrors(t *testing.T) {
 		`[]`: "arguments must be an object",
 	} {
 		t.Run(want, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			inHarness(t, func(t *testing.T, h *harness) {
 				a := h.agent(session.Ours, "")
 				c := a.call("ask_user", input)
 				if input == `[]` && c.over() && c.result == nil {
@@ -152,7 +152,7 @@ func TestCodeNomadValidationErrors(t *testing.T) {
 }
 
 func TestCodeNomadLimitsAreTaken(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		for _, input := range []string{
 			`{"questions":[{"question":"` + strings.Repeat("ü", 1000) + `"}],"title":"` + strings.Repeat("x", 100) + `","timeout":10000}`,
@@ -173,7 +173,7 @@ func TestCodeNomadLimitsAreTaken(t *testing.T) {
 }
 
 func TestPromptManagerToolResponse(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_user", `{"question":"Which approach should I use?","options":[{"label":"Option A","description":"Simple but limited"},{"label":"Option B"}]}`)
 		r := a.one()
@@ -188,7 +188,7 @@ func TestPromptManagerToolResponse(t *testing.T) {
 }
 
 func TestPromptManagerPositive3FreeText(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_user", lone("What shall I call it?"))
 		is(t, "kind", a.one().Form.Questions[0].Kind, pending.Text)
@@ -198,7 +198,7 @@ func TestPromptManagerPositive3FreeText(t *testing.T) {
 }
 
 func TestPromptManagerPositive4MultiSelect(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_user", `{"question":"Which?","options":[{"label":"A"},{"label":"B"},{"label":"C"}],"multiSelect":true}`)
 		is(t, "kind", a.one().Form.Questions[0].Kind, pending.MultiSelect)
@@ -208,7 +208,7 @@ func TestPromptManagerPositive4MultiSelect(t *testing.T) {
 }
 
 func TestPromptManagerPositive5SequentialQuestions(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		for i := range 3 {
 			c := a.call("ask_user", lone("The same again?"))
@@ -219,7 +219,7 @@ func TestPromptManagerPositive5SequentialQuestions(t *testing.T) {
 }
 
 func TestPromptManagerNegative7Timeout(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		h.policy = mcpapi.Policy{Timeout: 300 * time.Second}
 		a := h.agent(session.Ours, "")
 		began := time.Now()
@@ -231,7 +231,7 @@ func TestPromptManagerNegative7Timeout(t *testing.T) {
 }
 
 func TestPromptManagerNegative11ToggleDisabled(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		h.policy = mcpapi.Policy{Disabled: true}
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_user", lone("Anybody there?"))
@@ -242,7 +242,7 @@ func TestPromptManagerNegative11ToggleDisabled(t *testing.T) {
 }
 
 func TestPromptManagerConcurrentQuestionsAreAllShown(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		first, second := a.call("ask_user", lone("First?")), a.call("ask_user", lone("Second?"))
 		rows := a.open()
@@ -271,7 +271,7 @@ func TestMaxsimAskQuestion(t *testing.T) {
 		"conversation kept": {strings.TrimSuffix(input, "}") + `,"conversation_id":"c1"}`, true, chosen("q1", "list"), `list`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			inHarness(t, func(t *testing.T, h *harness) {
 				h.policy = mcpapi.Policy{BareAnswer: c.bare, Timeout: time.Minute}
 				a := h.agent(session.Ours, "")
 				call := a.call("ask_question", c.input, patient)
@@ -286,7 +286,7 @@ func TestMaxsimAskQuestion(t *testing.T) {
 }
 
 func TestMaxsimAskQuestionWithoutFreeText(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_question", `{"question":"Which?","options":[{"value":"a","label":"A"}],"allow_free_text":false}`)
 		is(t, "own words allowed", a.one().Form.Questions[0].FreeText, false)
@@ -300,7 +300,7 @@ func TestMaxsimAskQuestionWithoutFreeText(t *testing.T) {
 }
 
 func TestMaxsimLifecycleAndStatus(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a, other := h.agent(session.Ours, ""), h.agent(session.Ours, "")
 		a.call("get_phase_status", `{}`).says(`{"pendingQuestions":0,"lastLifecycleEvent":null}`)
 		for _, kind := range []string{"phase-started", "phase-completed", "plan-started", "plan-completed", "task-started", "task-completed",
@@ -326,7 +326,7 @@ func TestMaxsimLifecycleAndStatus(t *testing.T) {
 }
 
 func TestClaudeDoAnswer(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		c := a.call("AskUser", lone("Drop the table?"), patient)
 		time.Sleep(2 * time.Minute)
@@ -337,7 +337,7 @@ func TestClaudeDoAnswer(t *testing.T) {
 }
 
 func TestClaudeDoTimeoutAfterThreeMinutes(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		began := time.Now()
 		c := a.call("AskUser", lone("Drop the table?"), patient)
@@ -348,7 +348,7 @@ func TestClaudeDoTimeoutAfterThreeMinutes(t *testing.T) {
 }
 
 func TestClaudeDoUnknownQuestion(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		_, err := h.registry.Answer(t.Context(), pending.Submission{RequestID: "unknown", SessionID: a.sessionID,
 			RequestType: pending.AskUserQuestion, Actor: ada, Responses: []pending.Response{written("q1", "x")}})
@@ -362,7 +362,7 @@ func TestClaudeDoUnknownQuestion(t *testing.T) {
 // Where ClaudeDo kept one question for each task and a second took its place,
 // both stand.
 func TestClaudeDoOverwrite(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		first, second := a.call("AskUser", lone("First?")), a.call("AskUser", lone("Second?"))
 		rows := a.open()
@@ -392,7 +392,7 @@ func TestApprovalPrompt(t *testing.T) {
 			`{"behavior":"deny","message":"The request was withdrawn before a person decided."}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			inHarness(t, func(t *testing.T, h *harness) {
 				a := h.agent(session.Agent, "builder")
 				call := a.call("approval_prompt", asked)
 				time.Sleep(10 * time.Hour) // its caller takes no ticket
@@ -427,7 +427,7 @@ func TestApprovalPrompt(t *testing.T) {
 	inputs := map[string]string{`{"input":{}}`: "tool_name is required", `{"tool_name":"Bash"}`: "input must be an object", `{"tool_name":"Bash","input":"ls"}`: "input must be an object"}
 	for input, want := range inputs {
 		t.Run(want, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			inHarness(t, func(t *testing.T, h *harness) {
 				h.agent(session.Ours, "").call("approval_prompt", input).fails("Validation error: " + want)
 			})
 		})

@@ -1,4 +1,4 @@
-// Package mcpapi is the door for agents: MCP over streamable HTTP, as docs/integrating
+// Package mcpapi is the edge for agents: MCP over streamable HTTP, as docs/integrating
 // says. An agent can ask people through it, in the words of each of the systems
 // that sayso stands in for, and never answer.
 //
@@ -96,7 +96,7 @@ type Requests interface {
 	Request(ctx context.Context, sessionID, requestID string) (pending.Request, error)
 }
 
-// Store is what the door reads and writes itself.
+// Store is what this package reads and writes itself.
 type Store interface {
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 	SetLifecycle(ctx context.Context, sessionID string, l session.Lifecycle) error
@@ -130,19 +130,19 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Server is the door. It is an http.Handler for the path /mcp, behind whatever
+// Server serves MCP. It is an http.Handler for the path /mcp, behind whatever
 // checks hosts and origins.
 type Server struct {
-	o       Options
-	desk    *desk
-	calls   *calls
-	handler http.Handler
+	o         Options
+	questions *questions
+	calls     *calls
+	handler   http.Handler
 }
 
 // New returns a server over its options. It takes calls while Run does.
 func New(o Options) *Server {
-	s := &Server{o: o, desk: newDesk(o.Requests, o.Log), calls: newCalls()}
-	s.desk.ended = s.record
+	s := &Server{o: o, questions: newQuestions(o.Requests, o.Log), calls: newCalls()}
+	s.questions.ended = s.record
 	server := mcp.NewServer(&mcp.Implementation{Name: "sayso", Title: "sayso", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: "Ask the person who watches over this session. A call blocks until a person has answered.",
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
@@ -155,12 +155,12 @@ func New(o Options) *Server {
 	// store, and 2026-07-28 has no others.
 	s.handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: bodyLimit,
-		DisableLocalhostProtection: true, // the edge before this door knows which hosts are ours
+		DisableLocalhostProtection: true, // the handler before this one knows which hosts are ours
 	})
 	return s
 }
 
-// declared turns away what this door does not say that it has. The SDK would
+// declared turns away what this server does not declare. The SDK would
 // answer with empty lists.
 func declared(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -203,7 +203,7 @@ func (s *Server) record(ctx context.Context, row pending.Request) {
 
 // Run takes calls until ctx ends and returns once the last has. What is asked
 // then stays open for the next server, and its callers see their connection break.
-func (s *Server) Run(ctx context.Context) error { return s.desk.Run(ctx, s.calls.breakOff) }
+func (s *Server) Run(ctx context.Context) error { return s.questions.Run(ctx, s.calls.abortAll) }
 
 // ServeHTTP answers one HTTP request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -228,19 +228,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if name := nameOf(token.TokenID, c.cancelled); c.method == "notifications/cancelled" && s.calls.cancel(name) {
-			s.desk.cancel(name)
+			s.questions.cancel(name)
 		}
 	}
 	ctx, end := context.WithCancelCause(r.Context())
 	defer end(nil)
 	c.ctx, c.end, c.gate = ctx, end, &gate{ResponseWriter: w, ctx: ctx, end: end}
 	defer s.calls.add(c)() // before enter, so that the end of Run finds every call that got in
-	if !s.desk.enter() {
+	if !s.questions.beginCall() {
 		w.Header().Set("Retry-After", "1")
 		refuse(w, http.StatusServiceUnavailable, "unavailable", "The server is starting or going away. Try again in a moment.")
 		return
 	}
-	defer s.desk.exit()
+	defer s.questions.endCall()
 
 	s.handler.ServeHTTP(c.gate, r.WithContext(context.WithValue(ctx, callKey{}, c)))
 	if c.answered != "" && c.gate.out.Load() {
@@ -278,7 +278,7 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (token acc
 	return token, secret, true
 }
 
-// readBody reads the body whole and what of it the door must know before the SDK
+// readBody reads the body whole and what of it must be known before the SDK
 // does.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) bool {
 	control := http.NewResponseController(w)
@@ -300,7 +300,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) bool 
 		return false
 	}
 	c.read(r.Header, body)
-	if !comesBack(c.id) {
+	if !idSurvivesSDK(c.id) {
 		refuse(w, http.StatusBadRequest, "bad_request", "The id of a request must be a string or an integer of at most 53 bits.")
 		return false
 	}

@@ -27,7 +27,7 @@ const (
 	toolApproval            = "approval_prompt"
 )
 
-// ToolNames are the tools of this door, as tools/list names them.
+// ToolNames are the tools of this server, as tools/list names them.
 func ToolNames() []string {
 	return []string{toolAskUser, toolAskUserThreeMinutes, toolAskQuestion, toolWait, toolLifecycle, toolStatus, toolApproval}
 }
@@ -126,7 +126,7 @@ func (s *Server) tools() []tool {
 func (s *Server) askUser(ctx context.Context, c *call, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	return s.askForm(ctx, c, req, toolAskUser, func(input object) (*pending.Form, time.Duration, error) {
 		key, _ := c.key(toolAskUser, arguments(req))
-		return askUserOf(input, s.policy(ctx, c), key)
+		return parseAskUser(input, s.policy(ctx, c), key)
 	})
 }
 
@@ -139,7 +139,7 @@ func (s *Server) askThreeMinutes(ctx context.Context, c *call, req *mcp.CallTool
 
 func (s *Server) askQuestion(ctx context.Context, c *call, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	return s.askForm(ctx, c, req, toolAskQuestion, func(input object) (*pending.Form, time.Duration, error) {
-		form, err := askQuestionOf(input)
+		form, err := parseAskQuestion(input)
 		return form, 0, err
 	})
 }

@@ -26,7 +26,7 @@ func TestAnswerAfterTwentyMinutesReachesAClientThatCuts(t *testing.T) {
 		"at 350 s": {350 * time.Second, []how{wantsProgress}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			inHarness(t, func(t *testing.T, h *harness) {
 				a := h.agent(session.Agent, "builder")
 				began := time.Now()
 				a.answerAfter(20*time.Minute, written("q1", "forty-two"))
@@ -58,7 +58,7 @@ func (a *agent) waitsFor(ticket string, ways ...how) *calling {
 }
 
 func TestTicketOutlivesItsConnection(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Agent, "builder")
 		ticket := a.call("ask_question", lone("Which?")).ticket()
 		r := a.one()
@@ -83,7 +83,7 @@ func TestTicketOutlivesItsConnection(t *testing.T) {
 
 // An HTTP client that ends after its ticket leaves no question behind for a day.
 func TestAskerThatNeverComesBackWithItsTicketIsGone(t *testing.T) {
-	gone := func(h *house, id string) {
+	gone := func(h *harness, id string) {
 		h.t.Helper()
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
@@ -91,26 +91,26 @@ func TestAskerThatNeverComesBackWithItsTicketIsGone(t *testing.T) {
 		is(h.t, "after", now.Status, pending.Withdrawn)
 		is(h.t, "reason", now.Resolution.Reason, "The asker is gone.")
 	}
-	for name, leave := range map[string]func(h *house, a *agent, ticket string) time.Duration{
-		"after the ticket": func(*house, *agent, string) time.Duration { return mcpapi.TicketGone },
-		"after a wait": func(_ *house, a *agent, ticket string) time.Duration {
+	for name, leave := range map[string]func(h *harness, a *agent, ticket string) time.Duration{
+		"after the ticket": func(*harness, *agent, string) time.Duration { return mcpapi.TicketGone },
+		"after a wait": func(_ *harness, a *agent, ticket string) time.Duration {
 			a.waitsFor(ticket).ticket()
 			return mcpapi.TicketGone
 		},
-		"in the middle of a wait": func(_ *house, a *agent, ticket string) time.Duration {
+		"in the middle of a wait": func(_ *harness, a *agent, ticket string) time.Duration {
 			c := a.waitsFor(ticket)
 			time.Sleep(10 * time.Second)
 			c.cut()
 			return mcpapi.TicketGone
 		},
-		"and the server started again": func(h *house, _ *agent, _ string) time.Duration {
+		"and the server started again": func(h *harness, _ *agent, _ string) time.Duration {
 			time.Sleep(mcpapi.TicketGone / 2)
 			h.restart()
 			return mcpapi.ServerGone
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			inHarness(t, func(t *testing.T, h *harness) {
 				a := h.agent(session.Agent, "builder")
 				ticket := a.call("ask_question", lone("Which?")).ticket()
 				time.Sleep(leave(h, a, ticket) - time.Millisecond)
@@ -141,7 +141,7 @@ func TestAskerThatNeverComesBackWithItsTicketIsGone(t *testing.T) {
 }
 
 func TestTicketEndsWithItsDeadline(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Agent, "builder")
 		began := time.Now()
 		own := a.call("ask_user", `{"questions":[{"question":"Which?"}],"timeout":600000}`).ticket()
@@ -163,7 +163,7 @@ func TestTicketEndsWithItsDeadline(t *testing.T) {
 }
 
 func TestExtendedDeadlineReachesTheCall(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_user", `{"questions":[{"id":"a","question":"Which?"}],"timeout":30000}`, patient)
 		if _, err := h.registry.Extend(t.Context(), a.one().RequestID, 5*time.Minute); err != nil {
@@ -177,7 +177,7 @@ func TestExtendedDeadlineReachesTheCall(t *testing.T) {
 }
 
 func TestTicketsOfOthersAreNone(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a, b := h.agent(session.Agent, "a"), h.agent(session.Agent, "b")
 		ticket := a.call("ask_user", lone("Mine?")).ticket()
 		none := "There is no question with this ticket. Ask again if you still need the answer."
@@ -195,7 +195,7 @@ func TestTicketsOfOthersAreNone(t *testing.T) {
 }
 
 func TestProgressWhileWaiting(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_user", lone("Which?"), wantsProgress, patient)
 		time.Sleep(time.Hour + time.Second)
@@ -210,7 +210,7 @@ func TestProgressWhileWaiting(t *testing.T) {
 }
 
 func TestPatientClientsWaitWithoutLimit(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		c := a.call("ask_user", lone("Which?"), patient)
 		time.Sleep(250 * time.Hour) // which looks at its token a million times
@@ -225,7 +225,7 @@ func cancelled(id any) map[string]any {
 }
 
 func TestCancelTakesTheQuestionAway(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a, b := h.agent(session.Ours, ""), h.agent(session.Ours, "")
 		c := a.call("ask_user", lone("Which?"), patient)
 		r := a.one()
@@ -252,7 +252,7 @@ func TestCallIssuedAgainFindsItsQuestion(t *testing.T) {
 		"by id and arguments":       {withID(9)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			inHarness(t, func(t *testing.T, h *harness) {
 				a := h.agent(session.Ours, "")
 				first := a.call("ask_user", lone("Which?"), append(way, patient)...)
 				r := a.one()
@@ -287,14 +287,14 @@ func TestCallIssuedAgainFindsItsQuestion(t *testing.T) {
 
 func TestQuestionGoesWithItsAsker(t *testing.T) {
 	for name, c := range map[string]struct {
-		lose     func(h *house, c *calling)
+		lose     func(h *harness, c *calling)
 		patience time.Duration
 	}{
-		"connection lost": {func(_ *house, c *calling) { c.cut() }, mcpapi.AskerGone},
-		"server gone":     {func(h *house, _ *calling) { h.restart() }, mcpapi.ServerGone},
+		"connection lost": {func(_ *harness, c *calling) { c.cut() }, mcpapi.AskerGone},
+		"server gone":     {func(h *harness, _ *calling) { h.restart() }, mcpapi.ServerGone},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			inHarness(t, func(t *testing.T, h *harness) {
 				a := h.agent(session.Ours, "")
 				use := meta("claudecode/toolUseId", "toolu_1")
 				call := a.call("ask_user", lone("Which?"), use)
@@ -323,7 +323,7 @@ func TestQuestionGoesWithItsAsker(t *testing.T) {
 
 // Two waiters of one question: the first that goes takes nothing away.
 func TestQuestionStaysWhileAnotherCallWaits(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		key := header(mcpapi.KeyHeader, "k")
 		first := a.call("ask_user", lone("Which?"), key, patient)
@@ -340,7 +340,7 @@ func TestQuestionStaysWhileAnotherCallWaits(t *testing.T) {
 // A client that counts from the beginning again is not given the answer of the day
 // before.
 func TestAnswerIsGivenToOneQuestionOnly(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Agent, "script")
 		for i := range 3 {
 			c := a.call("ask_user", lone("Continue?"), withID(2))
@@ -353,7 +353,7 @@ func TestAnswerIsGivenToOneQuestionOnly(t *testing.T) {
 }
 
 func TestOneKeyIsOneQuestion(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Agent, "script")
 		key := header(mcpapi.KeyHeader, "k")
 		c := a.call("ask_user", lone("This?"), key)
@@ -365,7 +365,7 @@ func TestOneKeyIsOneQuestion(t *testing.T) {
 }
 
 func TestWithdrawnQuestionSaysWhy(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		for _, c := range []*calling{a.call("ask_user", lone("Which?")), a.call("ask_user", `{"questions":[{"question":"Which?"}]}`), a.call("AskUser", lone("Which?"))} {
 			if err := h.registry.Withdraw(t.Context(), a.open()[0].RequestID, "The session was killed."); err != nil {
@@ -377,7 +377,7 @@ func TestWithdrawnQuestionSaysWhy(t *testing.T) {
 }
 
 func TestFlood(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a, other := h.agent(session.Ours, ""), h.agent(session.Ours, "")
 		var open []*calling
 		for i := range mcpapi.MaxOpen {
@@ -419,7 +419,7 @@ func TestFlood(t *testing.T) {
 
 // What was open before the server started counts as well.
 func TestFloodOutlivesTheServer(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		for i := range mcpapi.MaxOpen {
 			a.call("ask_user", lone("Question "+number(i)), patient)
@@ -432,7 +432,7 @@ func TestFloodOutlivesTheServer(t *testing.T) {
 }
 
 func TestAskerIsNamed(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		for want, a := range map[string]*agent{
 			"":                        h.agent(session.Ours, ""),
 			"agent builder over MCP":  h.agent(session.Agent, "builder"),
@@ -448,7 +448,7 @@ func TestAskerIsNamed(t *testing.T) {
 }
 
 func TestStoreInTrouble(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		h.memory.Inject(failOpen)
 		a.call("ask_user", lone("Which?")).fails("The question could not be put before a person because of a technical problem. Nothing was decided; try again later.")
@@ -460,7 +460,7 @@ func TestStoreInTrouble(t *testing.T) {
 // A client that keeps its connection and reads nothing holds neither a question
 // nor the server.
 func TestClientThatDoesNotRead(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		conn := h.dial()
 		defer conn.Close()
@@ -480,7 +480,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 // F55: a session that dies while it asks leaves no form behind, whichever of the
 // two was first.
 func TestTokenThatEndsTakesItsQuestionAlong(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		for _, after := range []time.Duration{0, time.Hour} {
 			a := h.agent(session.Ours, "")
 			c := a.call("ask_user", lone("Which?"), patient)
@@ -498,29 +498,29 @@ func TestTokenThatEndsTakesItsQuestionAlong(t *testing.T) {
 	})
 }
 
-// A call that waits ends within a second of its token, through whichever door it
+// A call that waits ends within a second of its token, through whichever edge it
 // came, and hears no answer that is given after that.
 func TestTokenThatEndsIsNoticedWithinASecond(t *testing.T) {
-	for name, ask := range map[string]func(h *house) (sessionID string, done <-chan struct{}, ended func()){
-		"ask_user": func(h *house) (string, <-chan struct{}, func()) {
+	for name, ask := range map[string]func(h *harness) (sessionID string, done <-chan struct{}, ended func()){
+		"ask_user": func(h *harness) (string, <-chan struct{}, func()) {
 			a := h.agent(session.Ours, "")
 			c := a.call("ask_user", lone("Which?"), patient)
 			return a.sessionID, c.done, func() { c.fails("The session of the agent has ended, and its token with it.") }
 		},
-		"ask_user_wait": func(h *house) (string, <-chan struct{}, func()) {
+		"ask_user_wait": func(h *harness) (string, <-chan struct{}, func()) {
 			a := h.agent(session.Agent, "builder")
 			ticket := a.call("ask_question", lone("Which?")).ticket()
 			c := a.call("ask_user_wait", fmt.Sprintf(`{"ticket":%q}`, ticket), patient)
 			return a.sessionID, c.done, func() { c.fails("The session of the agent has ended, and its token with it.") }
 		},
-		"the hook of a terminal": func(h *house) (string, <-chan struct{}, func()) {
+		"the hook of a terminal": func(h *harness) (string, <-chan struct{}, func()) {
 			term := h.terminal()
 			question := bash("k1")
 			question.Wait = 3600
 			e := term.asks(question)
 			return term.sessionID, e.done, func() { e.gets(401, nil) }
 		},
-		"the poll of a relay": func(h *house) (string, <-chan struct{}, func()) {
+		"the poll of a relay": func(h *harness) (string, <-chan struct{}, func()) {
 			s := h.stream()
 			s.relays(map[string]any{"question": "Which?"})
 			e := s.polls("&wait=50")
@@ -528,7 +528,7 @@ func TestTokenThatEndsIsNoticedWithinASecond(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			inHarness(t, func(t *testing.T, h *harness) {
 				sessionID, done, ended := ask(h)
 				time.Sleep(10300 * time.Millisecond)
 				select {
@@ -552,7 +552,7 @@ func TestTokenThatEndsIsNoticedWithinASecond(t *testing.T) {
 
 // An answer that nobody heard is for the run that asked, not for that of tomorrow.
 func TestUnheardAnswerIsNotKeptForEver(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Agent, "script")
 		for _, age := range []time.Duration{mcpapi.AnswerKept - time.Minute, mcpapi.AnswerKept + time.Minute} {
 			c := a.call("ask_user", lone("Continue?"), withID(2))

@@ -85,7 +85,7 @@ func (o *Orchestrator) settleMessage(ctx context.Context, s session.ProcessState
 	}
 	// What it asked is stored at once, that it spoke a moment later.
 	asked := func(r pending.Request) bool { return r.ProcessID == s.ProcessID && r.CreatedAt.After(s.StateChangedAt) }
-	if known.Sending != "" && (known.Spoke || slices.ContainsFunc(s.Requests, asked)) {
+	if known.Sending != "" && (known.TurnStarted || slices.ContainsFunc(s.Requests, asked)) {
 		_, err = o.o.Store.MarkSent(ctx, known.Sending, time.Now())
 	}
 	return err
@@ -123,7 +123,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 	}
 	if state.ProcessID != id.ProcessID || !state.Running() {
 		if state.ProcessID == id.ProcessID && state.KillReason == "" {
-			o.Touch(id.SessionID) // the former server had no time to go on with what was answered
+			o.SessionChanged(id.SessionID) // the former server had no time to go on with what was answered
 		}
 		return nil, nil
 	}

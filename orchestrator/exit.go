@@ -75,7 +75,7 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 func (p *process) settleMessage(ctx context.Context) {
 	s := p.snapshot()
 	id := s.memo.Sending
-	if id == "" || !s.memo.Spoke || !s.working() {
+	if id == "" || !s.memo.TurnStarted || !s.working() {
 		return
 	}
 	err := retryStore(ctx, p.log, "that a message was said", func() error {
@@ -120,11 +120,11 @@ func (p *process) exitSentence(conn launch.Conn, startError error) string {
 		said = " It said: " + said
 	}
 	switch {
-	case errors.Is(startError, errRubbish):
+	case errors.Is(startError, errNotProtocol):
 		return "The program does not speak Claude's protocol." + said
 	case errors.Is(startError, errNoAnswer):
-		return fmt.Sprintf("Claude did not answer within %s after it was started.%s", words(p.o.rules().Limits.Start), said)
-	case errors.Is(startError, errNobody):
+		return fmt.Sprintf("Claude did not answer within %s after it was started.%s", durationText(p.o.rules().Limits.Start), said)
+	case errors.Is(startError, errNoAccount):
 		path, _ := p.o.o.CLI.Find() // it ran just now
 		return launch.NotSignedIn(path)
 	case startError != nil && !errors.Is(startError, errGone):

@@ -60,8 +60,8 @@ type Consent struct {
 	LeaveOut bool   // run without them
 }
 
-// settingsPlan is what a process takes from its folder.
-type settingsPlan struct {
+// folderSettings is what a process takes from its folder.
+type folderSettings struct {
 	digest    string // that was trusted; "" when there was nothing to trust
 	leaveOut  bool
 	variables map[string]string // with leaveOut
@@ -102,23 +102,23 @@ func (o *node) allowedIn(ctx context.Context, cwd string) (map[string][]string, 
 	return allowed, nil
 }
 
-func leavingOut(s session.Session, found folder.Found) (settingsPlan, error) {
+func withoutSettings(s session.Session, found folder.Found) (folderSettings, error) {
 	variables, ok := found.LeaveOut()
 	if !ok && !s.Demo { // whose folder is ours
-		return settingsPlan{}, untrusted(s.CWD, found, nil)
+		return folderSettings{}, untrusted(s.CWD, found, nil)
 	}
-	return settingsPlan{leaveOut: true, variables: variables}, nil
+	return folderSettings{leaveOut: true, variables: variables}, nil
 }
 
 // recheckSettings reads the folder again in the moment before the CLI is started: what
 // was trusted may have been changed since.
-func (o *node) recheckSettings(ctx context.Context, s session.Session, plan settingsPlan) (settingsPlan, error) {
+func (o *node) recheckSettings(ctx context.Context, s session.Session, plan folderSettings) (folderSettings, error) {
 	found, err := o.readFolder(ctx, s.CWD)
 	switch {
 	case err != nil:
 		return plan, err
 	case plan.leaveOut:
-		return leavingOut(s, found)
+		return withoutSettings(s, found)
 	case found.Digest != plan.digest && found.Digest != "":
 		return plan, untrusted(s.CWD, found, nil)
 	}

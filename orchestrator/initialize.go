@@ -14,10 +14,10 @@ import (
 )
 
 var (
-	errGone     = errors.New("the process ended")
-	errNoAnswer = errors.New("no answer to initialize")
-	errRubbish  = errors.New("its output is not Claude's protocol")
-	errNobody   = errors.New("nobody is signed in")
+	errGone        = errors.New("the process ended")
+	errNoAnswer    = errors.New("no answer to initialize")
+	errNotProtocol = errors.New("its output is not Claude's protocol")
+	errNoAccount   = errors.New("nobody is signed in")
 )
 
 // goneGrace is how long it may take to see the end of a CLI that takes no line.
@@ -42,7 +42,7 @@ func (p *process) initialize(ctx context.Context, client *claude.Client, over <-
 			select {
 			case <-tick.C:
 				if lines, _ := p.noise.seen(); lines >= enoughNoise {
-					cancelRubbish(errRubbish)
+					cancelRubbish(errNotProtocol)
 					return
 				}
 			case <-over:
@@ -69,7 +69,7 @@ func (p *process) initialize(ctx context.Context, client *claude.Client, over <-
 		return fmt.Errorf("initialize: %w", err)
 	}
 	if !launch.HasAccount(hello.Account) {
-		return errNobody
+		return errNoAccount
 	}
 	if err := p.toolRules.restrictSkills(ctx); err != nil {
 		return err

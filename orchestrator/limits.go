@@ -13,9 +13,9 @@ const (
 	cpuStep    = 0.05
 	// busyCPU is how much processor time in one sample counts as a sign of life.
 	busyCPU = 0.02
-	// grown is how much more memory a process must take that says nothing, and at
+	// maxGrowth is how much more memory a process must take that says nothing, and at
 	// least twice as much as before, until people are told.
-	grown = 512 << 20
+	maxGrowth = 512 << 20
 )
 
 // ignoredAnswer names an answer that the CLI took and then gave no sign of life:
@@ -24,7 +24,7 @@ func (s state) ignoredAnswer(now time.Time, timeout time.Duration) string {
 	for _, a := range s.memo.Answered {
 		if timeout > 0 && now.Sub(a.At) >= timeout && !s.lastMessage.After(a.At) && !s.tree.grewAt.After(a.At) && now.Sub(s.lastActivity) >= timeout {
 			return fmt.Sprintf("Claude has not picked up the answer to %s, which was delivered at %s. If this lasts, kill the session and resume it.",
-				a.ToolName, clock(a.At))
+				a.ToolName, clockText(a.At))
 		}
 	}
 	return ""
@@ -45,16 +45,16 @@ func (s state) judge(e sampled) (stuck, reason string) {
 	exceeds := func(since time.Time, limit time.Duration) bool { return limit > 0 && now.Sub(since) >= limit }
 	switch {
 	case exceeds(s.row.StartedAt, l.Absolute):
-		return "", fmt.Sprintf("It ran for %s, the longest a process may.", words(l.Absolute))
+		return "", fmt.Sprintf("It ran for %s, the longest a process may.", durationText(l.Absolute))
 	case s.row.State == session.UserTurn && exceeds(s.turnSince, l.Idle):
-		return "", fmt.Sprintf("Nobody wrote for %s.", words(l.Idle))
+		return "", fmt.Sprintf("Nobody wrote for %s.", durationText(l.Idle))
 	case s.working() && exceeds(s.lastActivity, l.Silent):
-		return "", fmt.Sprintf("It gave no sign of life for %s.", words(l.Silent))
+		return "", fmt.Sprintf("It gave no sign of life for %s.", durationText(l.Silent))
 	case s.working() && exceeds(s.lastActivity, l.Stuck):
 		return s.waitsFor(e), ""
-	case s.working() && exceeds(s.lastWord(), l.Stuck) && s.tree.memory > s.tree.memoryBefore+grown && s.tree.memory > 2*s.tree.memoryBefore:
+	case s.working() && exceeds(s.lastWord(), l.Stuck) && s.tree.memory > s.tree.memoryBefore+maxGrowth && s.tree.memory > 2*s.tree.memoryBefore:
 		return fmt.Sprintf("Claude has said nothing since %s, and with all it runs it has grown from %d MB to %d MB.",
-			clock(s.lastWord()), s.tree.memoryBefore>>20, s.tree.memory>>20), ""
+			clockText(s.lastWord()), s.tree.memoryBefore>>20, s.tree.memory>>20), ""
 	}
 	return "", ""
 }
@@ -70,22 +70,22 @@ func (s state) lastWord() time.Time {
 // waitsFor says what a turn without a sign of life seems to wait for.
 func (s state) waitsFor(e sampled) string {
 	if e.tool != "" {
-		return fmt.Sprintf("The tool %s has been running since %s without a sign of life.", e.tool, clock(e.toolSince))
+		return fmt.Sprintf("The tool %s has been running since %s without a sign of life.", e.tool, clockText(e.toolSince))
 	}
 	switch {
 	case e.retrying:
-		return fmt.Sprintf("Waiting for the Claude API since %s: it was not to be reached, and Claude tries again.", clock(s.lastWord()))
-	case s.memo.Spoke:
-		return fmt.Sprintf("Waiting for the Claude API, which has sent nothing since %s.", clock(s.lastWord()))
+		return fmt.Sprintf("Waiting for the Claude API since %s: it was not to be reached, and Claude tries again.", clockText(s.lastWord()))
+	case s.memo.TurnStarted:
+		return fmt.Sprintf("Waiting for the Claude API, which has sent nothing since %s.", clockText(s.lastWord()))
 	}
-	return fmt.Sprintf("Claude has been silent since %s, when its turn began.", clock(s.turnSince))
+	return fmt.Sprintf("Claude has been silent since %s, when its turn began.", clockText(s.turnSince))
 }
 
-// clock says a time as people read it in a sentence.
-func clock(t time.Time) string { return t.UTC().Format("15:04:05 MST") }
+// clockText says a time as people read it in a sentence.
+func clockText(t time.Time) string { return t.UTC().Format("15:04:05 MST") }
 
-// words says a duration as people do.
-func words(d time.Duration) string {
+// durationText says a duration as people do.
+func durationText(d time.Duration) string {
 	count := func(n int, unit string) string {
 		if n == 1 {
 			return "1 " + unit

@@ -57,7 +57,7 @@ func overMCP(t *tokens) func(*orchestrator.Options) {
 	}
 }
 
-// asksOverMCP asks in a tool call of the session's Claude, as the door does.
+// asksOverMCP asks in a tool call of the session's Claude, as mcpapi does.
 func (b *bench) asksOverMCP(id, toolUseID string) (requestID string, ended <-chan pending.Request) {
 	b.t.Helper()
 	settled := make(chan pending.Request, 1)
@@ -177,7 +177,7 @@ func TestQuestionOfACallThatWasCutGoes(t *testing.T) {
 			t.Errorf("left is %+v", s.Requests[0])
 		}
 		if r := <-ended; r.Status != pending.Withdrawn || r.Resolution.Reason != "Claude stopped waiting for the answer." {
-			t.Errorf("the door is told %s: %+v", r.Status, r.Resolution)
+			t.Errorf("mcpapi is told %s: %+v", r.Status, r.Resolution)
 		}
 		b.wait(id, func(session.ProcessState) bool {
 			return slices.ContainsFunc(b.items(id), func(i session.Item) bool { return i.Key == session.RecordKey(cut) })
@@ -196,7 +196,7 @@ func TestAnsweredQuestionOverMCPIsRecorded(t *testing.T) {
 		requestID, ended := b.asksOverMCP(id, "toolu_1")
 		b.answer(b.row(requestID), func(s *pending.Submission) { s.Answers = map[string]string{"Which?": "this"} })
 		if r := <-ended; r.Status != pending.Answered {
-			t.Errorf("the door is told %s", r.Status)
+			t.Errorf("mcpapi is told %s", r.Status)
 		}
 		b.wait(id, in(session.UserTurn))
 		b.wait(id, func(session.ProcessState) bool {
@@ -205,7 +205,7 @@ func TestAnsweredQuestionOverMCPIsRecorded(t *testing.T) {
 			})
 		})
 		b.wait(id, func(session.ProcessState) bool { return b.row(requestID).Delivery == pending.Consumed })
-		// What the door delivers is not the orchestrator's to carry over.
+		// What mcpapi delivers is not the orchestrator's to carry over.
 		if err := b.Kill(b.t.Context(), id, true, "over"); err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +233,7 @@ func TestQuestionOverMCPOfADeadProcessIsWithdrawn(t *testing.T) {
 			t.Errorf("left to answer: %+v", s.Requests)
 		}
 		if r := <-ended; r.Status != pending.Withdrawn || !strings.Contains(r.Resolution.Reason, "ended by itself") {
-			t.Errorf("the door is told %s: %+v", r.Status, r.Resolution)
+			t.Errorf("mcpapi is told %s: %+v", r.Status, r.Resolution)
 		}
 		if r := b.row(requestID); r.Status != pending.Withdrawn {
 			t.Errorf("it is %s", r.Status)
@@ -253,7 +253,7 @@ func TestInterruptWithdrawsWhatIsAskedOverMCP(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := <-ended; r.Status != pending.Withdrawn || r.Resolution.Reason != "Ada interrupted Claude." {
-			t.Errorf("the door is told %s: %+v", r.Status, r.Resolution)
+			t.Errorf("mcpapi is told %s: %+v", r.Status, r.Resolution)
 		}
 		b.wait(id, in(session.UserTurn))
 	}, overMCP(&tokens{}))

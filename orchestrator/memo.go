@@ -14,12 +14,12 @@ type memo struct {
 	Begun    bool          `json:"begun"` // Claude knows the conversation
 	// Sending is the message for which the present turn was begun, "" when none was.
 	Sending string `json:"sending,omitempty"`
-	// Spoke is set once Claude has printed something in that turn.
-	Spoke bool `json:"spoke,omitempty"`
+	// TurnStarted is set once Claude has printed something in that turn.
+	TurnStarted bool `json:"spoke,omitempty"`
 	// Ended is the message whose turn has ended last.
 	Ended string `json:"ended,omitempty"`
-	// SparedBy is the user id of whoever had Claude ask nobody; see endBypass.
-	SparedBy string `json:"spared_by,omitempty"`
+	// BypassedBy is the user id of whoever had Claude ask nobody; see endBypass.
+	BypassedBy string `json:"spared_by,omitempty"`
 }
 
 // storedMemo is the stored form: one object with the fields of both.

@@ -26,21 +26,21 @@ type Orchestrator struct {
 
 	answered chan struct{} // sessions are in touched; capacity 1, never closed
 
-	mu        sync.Mutex          // protects following
-	processes map[string]*process // running, by session id
-	touched   map[string]bool     // dead sessions that changed
+	mu              sync.Mutex          // protects following
+	processes       map[string]*process // running, by session id
+	changedSessions map[string]bool     // dead sessions that changed
 }
 
 // New returns an orchestrator that does nothing until Run.
 func New(o Options) *Orchestrator {
 	made := &Orchestrator{
-		node:      &node{o: o, starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}},
-		launches:  make(chan *process),
-		settled:   make(chan struct{}),
-		closing:   make(chan struct{}),
-		answered:  make(chan struct{}, 1),
-		processes: make(map[string]*process),
-		touched:   make(map[string]bool),
+		node:            &node{o: o, starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}},
+		launches:        make(chan *process),
+		settled:         make(chan struct{}),
+		closing:         make(chan struct{}),
+		answered:        make(chan struct{}, 1),
+		processes:       make(map[string]*process),
+		changedSessions: make(map[string]bool),
 	}
 	made.admission = admission.New(admission.Options{
 		Store: o.Store, EachPerson: func() project.Limits { return made.rules().EachPerson }, Running: made.usage,

@@ -76,7 +76,7 @@ func withBench(t *testing.T, script claudetest.Script, limits func(*orchestrator
 		}
 		b.rules = options.Rules
 		b.Orchestrator = orchestrator.New(options)
-		notifier.Listen(b.Touch)
+		notifier.Listen(b.SessionChanged)
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {

@@ -25,7 +25,7 @@ type process struct {
 	processID string
 	log       *slog.Logger
 
-	died time.Time // set by run, read after it
+	exitedAt time.Time // set by run, read after it
 
 	feed   chan struct{}    // wakes sendMessages; capacity 1, never closed
 	kills  chan killRequest // capacity 1, never closed
@@ -83,7 +83,7 @@ func newProcess(o *node, s session.Session, plan launchPlan, leftover launch.Lef
 		StartedAt: now, StateChangedAt: now, Model: s.Model, PermissionMode: s.PermissionMode,
 		ProcessID: p.processID, NodeID: o.o.NodeID, Demo: s.Demo,
 	}, unsaved: true, turnSince: now, lastActivity: now, startStored: s.Begun, earlierQuestions: plan.ContinueTurn || plan.Earlier}
-	p.state.memo = memo{SparedBy: plan.By.UserID}
+	p.state.memo = memo{BypassedBy: plan.By.UserID}
 	return p
 }
 

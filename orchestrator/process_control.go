@@ -24,7 +24,7 @@ func (p *process) interrupt(ctx context.Context, by pending.Actor) error {
 	}
 	i := p.transcript.Interrupt
 	if i == nil || i.Refused {
-		i = &transcript.Interrupt{By: by.Name, Key: "interrupt:" + uuid.NewString(), Early: !p.state.memo.Spoke}
+		i = &transcript.Interrupt{By: by.Name, Key: "interrupt:" + uuid.NewString(), Early: !p.state.memo.TurnStarted}
 		p.transcript.Interrupt = i
 		p.transition(memoChanged{}) // a server that adopts the process must know who it was
 	}
@@ -128,7 +128,7 @@ func (p *process) bypassingFor() (userID string, is bool) {
 	if !s.asksNobody() {
 		return "", false
 	}
-	return cmp.Or(s.memo.SparedBy, p.session.OwnerID), true // an old server did not store it
+	return cmp.Or(s.memo.BypassedBy, p.session.OwnerID), true // an old server did not store it
 }
 
 // endBypass has Claude ask from now on, and ends it when it does not take that.

@@ -116,7 +116,7 @@ func (t *toolRules) ruling(ctx context.Context, input json.RawMessage) (decision
 	switch {
 	case shown.Effect != ruling.Effect || !slices.Equal(shown.People, ruling.People):
 		return "deny", fmt.Sprintf("A rule of %s is about files where the shell is now (%s). Begin the command with cd and an absolute path, or name files by absolute paths.", here.Name, call.CWD), nil
-	case ruling.Free():
+	case ruling.Unrestricted():
 		return "", "", nil
 	}
 	return "ask", fmt.Sprintf("The rules of %s say who may approve this.", here.Name), nil
@@ -134,8 +134,8 @@ func (t *toolRules) projectRules(ctx context.Context) (*project.Book, project.Pl
 	if err != nil {
 		return nil, project.Place{}, fmt.Errorf("orchestrator: read projects: %w", err)
 	}
-	book := project.NewBook(projects, nil).On(t.o.Disk())
-	return book, project.Place{ProjectID: book.Of(t.folder)}, nil
+	book := project.NewBook(projects, nil).WithDisk(t.o.Disk())
+	return book, project.Place{ProjectID: book.ProjectIDOf(t.folder)}, nil
 }
 
 // restrictSkills keeps the CLI from running the commands that skills and commands of its

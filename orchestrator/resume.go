@@ -28,17 +28,17 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.
 	return o.launch(ctx, s, l)
 }
 
-// Touch says that a session changed; it is a listener of the notifier and never
+// SessionChanged says that a session changed; it is a listener of the notifier and never
 // blocks. Only sessions whose process is dead are of interest: an answer to what
 // they left behind may be there.
-func (o *Orchestrator) Touch(sessionID string) {
+func (o *Orchestrator) SessionChanged(sessionID string) {
 	if !o.rules().ResumeOnAnswer {
 		return
 	}
 	o.mu.Lock()
 	running := o.processes[sessionID] != nil
 	if !running {
-		o.touched[sessionID] = true
+		o.changedSessions[sessionID] = true
 	}
 	o.mu.Unlock()
 	if !running {
@@ -50,8 +50,8 @@ func (o *Orchestrator) Touch(sessionID string) {
 // which is there now.
 func (o *Orchestrator) resumeAnswered(ctx context.Context) {
 	o.mu.Lock()
-	touched := o.touched
-	o.touched = make(map[string]bool)
+	touched := o.changedSessions
+	o.changedSessions = make(map[string]bool)
 	o.mu.Unlock()
 	for sessionID := range touched {
 		if err := o.resumeIfAnswered(ctx, sessionID); err != nil && ctx.Err() == nil {
@@ -115,7 +115,7 @@ func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 		}
 		given, err := o.undelivered(ctx, p.session.SessionID)
 		for _, r := range given {
-			if r.Resolution.At.After(p.died.Add(-noticeDeath)) {
+			if r.Resolution.At.After(p.exitedAt.Add(-exitDetection)) {
 				return o.resumeIfAnswered(ctx, p.session.SessionID)
 			}
 		}
@@ -126,8 +126,8 @@ func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 	}
 }
 
-// noticeDeath is how long it may take to see that a CLI has died.
-const noticeDeath = time.Second
+// exitDetection is how long it may take to see that a CLI has died.
+const exitDetection = time.Second
 
 // restartAfresh starts a session again that Claude has no transcript of: it was
 // killed before it had written one. What was said to it is said again.

@@ -52,10 +52,10 @@ func (o *Orchestrator) recordAsksNobody(ctx context.Context, s session.Session, 
 	return nil
 }
 
-// rightsPause is how long Claude may go on asking nobody after the right to that has
+// rightsInterval is how long Claude may go on asking nobody after the right to that has
 // ended. Rights end in many places, also outside of this server; the rows are looked
 // at while a process is in that mode, and only then.
-const rightsPause = 3 * time.Second
+const rightsInterval = 3 * time.Second
 
 // rights are who may have Claude ask nobody, and where, at one moment.
 type rights struct {
@@ -83,7 +83,7 @@ func (o *Orchestrator) rights(ctx context.Context) (rights, error) {
 
 func (r rights) mayBypass(userID, folder string) bool {
 	who, known := r.people[userID]
-	return known && r.book.May(who, project.Bypass, project.Place{ProjectID: r.book.Of(folder)}) == nil
+	return known && r.book.May(who, project.Bypass, project.Place{ProjectID: r.book.ProjectIDOf(folder)}) == nil
 }
 
 // mayBypass reports whether somebody may have Claude ask nobody in a folder.
@@ -97,7 +97,7 @@ func (o *Orchestrator) mayBypass(ctx context.Context, userID, folder string) (bo
 // want that. A look waits for the one before it; a process that is slow to take the
 // mode holds up neither the next look nor another process.
 func (o *Orchestrator) watchRights(ctx context.Context) {
-	pause := time.NewTicker(rightsPause)
+	pause := time.NewTicker(rightsInterval)
 	defer pause.Stop()
 	var telling sync.WaitGroup
 	defer telling.Wait()

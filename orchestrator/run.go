@@ -26,7 +26,7 @@ func (p *process) run(ctx context.Context) {
 	writing.Go(func() { p.write(lasting, stopWriting) })
 
 	reason := p.startAndDrive(ctx, lasting)
-	p.died = time.Now()
+	p.exitedAt = time.Now()
 
 	p.mu.Lock()
 	detached, stop := p.state.detached, p.state.stopReason

@@ -114,7 +114,7 @@ func firstMessageID(sessionID string) string {
 }
 
 // permissionModes are those that a person may choose. bypass is not among them:
-// nothing runs without a say-so, unless the door says that this person may.
+// nothing runs without a say-so, unless Permit says that this person may.
 var permissionModes = []string{"default", "acceptEdits", "plan", "dontAsk"}
 
 // bypass is the mode in which Claude asks nobody.

@@ -30,7 +30,7 @@ type launchPlan struct {
 	// gone is lost with it, and said again.
 	Retell bool
 
-	settings settingsPlan
+	settings folderSettings
 }
 
 func launchOf(s session.Session) launchPlan {

@@ -62,7 +62,7 @@ func (s state) takesMessages() bool { return s.stopReason == "" && !s.ended }
 
 // interruptDue reports whether an interrupt that came before the turn had begun must be
 // repeated now.
-func (s state) interruptDue() bool { return s.memo.Spoke && s.working() }
+func (s state) interruptDue() bool { return s.memo.TurnStarted && s.working() }
 
 // asksNobody reports whether Claude runs without asking anybody.
 func (s state) asksNobody() bool {

@@ -310,7 +310,7 @@ func inherits(t *testing.T, processes ...*left) func(*orchestrator.Options) {
 	}
 }
 
-// A keeper that is slow to answer is waited for, one that never does is ended,
+// A shim that is slow to answer is waited for, one that never does is ended,
 // and neither holds up the others.
 func TestHungProcessesAreWaitedForAndThenEnded(t *testing.T) {
 	hung := fmt.Errorf("attach: %w", shim.ErrHung)

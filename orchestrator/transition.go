@@ -149,7 +149,7 @@ func transition(s state, e event) (state, []effect) {
 		}
 		do(s.move(session.AssistantTurn, e.at)...)
 		s.row.Throttled = ""
-		s.memo.Spoke = s.memo.Spoke && s.memo.Sending == e.messageID // sent again, Claude may be at work
+		s.memo.TurnStarted = s.memo.TurnStarted && s.memo.Sending == e.messageID // sent again, Claude may be at work
 		s.memo.Sending = e.messageID
 		save()
 	case turnEndTaken:
@@ -173,7 +173,7 @@ func transition(s state, e event) (state, []effect) {
 		s.row.PermissionMode = e.mode
 		save()
 	case bypassGranted:
-		s.memo.SparedBy = e.userID
+		s.memo.BypassedBy = e.userID
 	case memoChanged:
 		save()
 	case earlierQuestions:
@@ -281,7 +281,7 @@ func (s state) receive(e messageReceived) (state, []effect) {
 		s.memo.Sending, s.turnEnded = "", true
 	case c.Working:
 		next = session.AssistantTurn
-		s.memo.Spoke = true
+		s.memo.TurnStarted = true
 	}
 	s.row.Model = cmp.Or(c.Model, s.row.Model)
 	s.row.PermissionMode = cmp.Or(c.PermissionMode, s.row.PermissionMode)

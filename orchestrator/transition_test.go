@@ -37,7 +37,7 @@ func TestTransition(t *testing.T) {
 			in(session.UserTurn), received(transcript.Change{Working: true}),
 			func(s *state) {
 				s.row.State, s.row.StateChangedAt, s.turnSince = session.AssistantTurn, at.Add(time.Second), at.Add(time.Second)
-				s.unsaved, s.memo.Spoke, s.offset = true, true, 90
+				s.unsaved, s.memo.TurnStarted, s.offset = true, true, 90
 				s.lastMessage, s.lastActivity = at.Add(time.Second), at.Add(time.Second)
 			}, []effect{wakeWriter{}},
 		},

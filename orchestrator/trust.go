@@ -14,16 +14,16 @@ import (
 
 // settle decides what a process takes from its folder: an [UntrustedError] when
 // nobody has said that yet. What a person says is stored, and on record.
-func (o *Orchestrator) settleTrust(ctx context.Context, s session.Session, out bool, c Consent, by pending.Actor) (settingsPlan, error) {
+func (o *Orchestrator) settleTrust(ctx context.Context, s session.Session, out bool, c Consent, by pending.Actor) (folderSettings, error) {
 	found, err := o.readFolder(ctx, s.CWD)
 	if err != nil {
-		return settingsPlan{}, err
+		return folderSettings{}, err
 	}
 	if s.Demo || c.LeaveOut || out && c.Trust == "" {
-		return leavingOut(s, found)
+		return withoutSettings(s, found)
 	}
 	if found.Digest == "" {
-		return settingsPlan{}, nil
+		return folderSettings{}, nil
 	}
 	if c.Trust == found.Digest {
 		items, err := json.Marshal(found.Items)
@@ -31,21 +31,21 @@ func (o *Orchestrator) settleTrust(ctx context.Context, s session.Session, out b
 			err = o.o.Store.PutTrust(ctx, workspace.Trust{Folder: s.CWD, Digest: found.Digest, Items: items, By: by, At: time.Now()})
 		}
 		if err != nil {
-			return settingsPlan{}, fmt.Errorf("orchestrator: trust a folder: %w", err)
+			return folderSettings{}, fmt.Errorf("orchestrator: trust a folder: %w", err)
 		}
 		o.o.Log.InfoContext(ctx, "a folder is trusted", "folder", s.CWD, "digest", found.Digest, "by", by.Name)
-		return settingsPlan{digest: found.Digest}, nil
+		return folderSettings{digest: found.Digest}, nil
 	}
 	before, known, err := o.o.Store.Trust(ctx, s.CWD)
 	switch {
 	case err != nil:
-		return settingsPlan{}, fmt.Errorf("orchestrator: trust in a folder: %w", err)
+		return folderSettings{}, fmt.Errorf("orchestrator: trust in a folder: %w", err)
 	case !known:
-		return settingsPlan{}, untrusted(s.CWD, found, nil)
+		return folderSettings{}, untrusted(s.CWD, found, nil)
 	case before.Digest != found.Digest:
-		return settingsPlan{}, untrusted(s.CWD, found, &before)
+		return folderSettings{}, untrusted(s.CWD, found, &before)
 	}
-	return settingsPlan{digest: found.Digest}, nil
+	return folderSettings{digest: found.Digest}, nil
 }
 
 // TrustedFolder is one whose settings somebody trusts as they were then.
@@ -108,10 +108,10 @@ func (o *Orchestrator) Consent(ctx context.Context, sessionID string, c Consent,
 }
 
 // nextSettings decides for a session that is there what its next process takes.
-func (o *Orchestrator) nextSettings(ctx context.Context, s session.Session) (settingsPlan, error) {
+func (o *Orchestrator) nextSettings(ctx context.Context, s session.Session) (folderSettings, error) {
 	out, err := o.o.Store.LeftOut(ctx, s.SessionID)
 	if err != nil {
-		return settingsPlan{}, fmt.Errorf("orchestrator: settings of a session: %w", err)
+		return folderSettings{}, fmt.Errorf("orchestrator: settings of a session: %w", err)
 	}
 	return o.settleTrust(ctx, s, out, Consent{}, pending.Actor{})
 }

@@ -14,7 +14,7 @@ type Vitals struct {
 	HeardAt   time.Time // when it said something last; zero when it did not yet
 	Samples   []Sample  // of the last five minutes, the oldest first
 	Adopted   bool      // a former server started it
-	Reached   bool      // its keeper answers
+	Reached   bool      // its shim answers
 	// The rest is for a report of a fault.
 	Resumed      bool
 	Questions    int      // that wait for a person

@@ -312,7 +312,7 @@ type Store interface {
 	PutItems(ctx context.Context, sessionID string, items []Item) error
 	// Transcript returns at most limit items with Rev above after.
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (Page, error)
-	// Fresh hands over the items of the kinds in [Counted] that came since a moment,
+	// Fresh hands over the items of the kinds in [CatchUpKinds] that came since a moment,
 	// of all sessions and in no order; of very many only some.
 	Fresh(ctx context.Context, since time.Time, each func(sessionID string, it Item)) error
 	// Waits lists when Claude waited for people since a moment, over all sessions.

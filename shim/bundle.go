@@ -42,16 +42,16 @@ func List(root string) ([]Bundle, error) {
 	var all []Bundle
 	for _, e := range entries {
 		if e.IsDir() {
-			all = append(all, look(filepath.Join(root, e.Name())))
+			all = append(all, inspect(filepath.Join(root, e.Name())))
 		}
 	}
 	return all, nil
 }
 
-func look(dir string) Bundle {
+func inspect(dir string) Bundle {
 	// Whether it lives comes first: it may end while we look, and what it wrote
 	// is there then.
-	b := Bundle{Dir: dir, Shim: lives(dir)}
+	b := Bundle{Dir: dir, Shim: isAlive(dir)}
 	b.Meta, _ = readMeta(dir) // zero is what it means
 	var exit ExitRecord
 	if err := readJSON(filepath.Join(dir, exitName), &exit); err == nil {
@@ -70,7 +70,7 @@ func look(dir string) Bundle {
 	return b
 }
 
-func lives(dir string) bool { return holder(dir) != 0 }
+func isAlive(dir string) bool { return holder(dir) != 0 }
 
 // holder is the pid of the shim of a folder, 0 when it is dead. The kernel tells:
 // the lock goes with the process, and no other can have its place.
@@ -123,7 +123,7 @@ func Wrote(dir, key string) (bool, error) {
 // Remove removes the folder of a shim that has ended; of one that lives it
 // returns [ErrAlive].
 func Remove(dir string) error {
-	if lives(dir) {
+	if isAlive(dir) {
 		return fmt.Errorf("shim: remove %s: %w", dir, ErrAlive)
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -135,7 +135,7 @@ func Remove(dir string) error {
 // Clean kills what a dead shim has left of its tree, and returns when nothing of
 // it is seen any more. Of a shim that lives it returns [ErrAlive].
 func Clean(ctx context.Context, dir string) error {
-	if lives(dir) {
+	if isAlive(dir) {
 		return fmt.Errorf("shim: clean %s: %w", dir, ErrAlive)
 	}
 	m, err := readMeta(dir)

@@ -332,11 +332,11 @@ func (c *Conn) fail(err error) {
 	for _, reply := range calls {
 		close(reply)
 	}
-	c.ring()
+	c.signal()
 	c.sock.Close()
 }
 
-func (c *Conn) ring() {
+func (c *Conn) signal() {
 	select {
 	case c.arrived <- struct{}{}:
 	default:
@@ -472,6 +472,6 @@ func (c *Conn) receive() {
 			}
 		}
 		c.mu.Unlock()
-		c.ring()
+		c.signal()
 	}
 }

@@ -84,7 +84,7 @@ func (in *input) enqueue(epoch uint64, key string, line []byte, told func(bool, 
 	}
 	in.queue = append(in.queue, e)
 	in.bytes += int64(len(e.line))
-	in.ring()
+	in.signal()
 	return false, nil
 }
 
@@ -93,17 +93,17 @@ func digest(key string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// note writes a key down before its line is written: whoever reads later that it
+// remember writes a key down before its line is written: whoever reads later that it
 // is not there can rely on it. On a full disk the line goes without; an answer
 // that Claude waits for is worth more than knowing, after a death, that it was
 // given.
-func (in *input) note(key [16]byte) {
+func (in *input) remember(key [16]byte) {
 	if n, err := in.keys.WriteAt(key[:], in.noted); err == nil {
 		in.noted += int64(n)
 	}
 }
 
-func (in *input) ring() {
+func (in *input) signal() {
 	select {
 	case in.wake <- struct{}{}:
 	default:
@@ -121,12 +121,12 @@ func (in *input) fence(epoch uint64) {
 	}
 	dropped := in.drop(keep)
 	in.mu.Unlock()
-	dropped.tell(ErrFenced)
+	dropped.finish(ErrFenced)
 }
 
 type entries []*entry
 
-func (dropped entries) tell(err error) {
+func (dropped entries) finish(err error) {
 	for _, e := range dropped {
 		for _, told := range e.waiting {
 			told(false, err)
@@ -153,7 +153,7 @@ func (in *input) close() {
 	}
 	in.closed = true
 	in.mu.Unlock()
-	in.ring()
+	in.signal()
 	<-in.done
 }
 
@@ -191,7 +191,7 @@ func (in *input) run() {
 		}
 		noted := in.noted
 		if first.keyed {
-			in.note(first.key)
+			in.remember(first.key)
 		}
 		var n int
 		if n, err = in.pipe.Write(first.line); n < len(first.line) {
@@ -217,5 +217,5 @@ func (in *input) run() {
 	in.closed, in.begun = true, false
 	dropped := in.drop(0)
 	in.mu.Unlock()
-	dropped.tell(ErrInputClosed)
+	dropped.finish(ErrInputClosed)
 }

@@ -25,7 +25,7 @@ var writeAt = (*os.File).WriteAt
 type journal struct {
 	salt   uint32
 	limits Limits
-	ring   func() // called when there is more to read
+	notify func() // called when there is more to read
 
 	file  *os.File // the segment that is written; only store touches it
 	start int64    // its offset
@@ -56,7 +56,7 @@ func (j *journal) store(b []byte, quit <-chan struct{}) {
 			j.blocked = err.Error()
 		}
 		j.mu.Unlock()
-		j.ring()
+		j.notify()
 		if err == nil {
 			continue
 		}

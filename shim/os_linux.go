@@ -68,7 +68,7 @@ func cgroupDir(name string) string {
 
 // reap waits for every process of the tree, and for the CLI in between. It
 // returns when there is none left, and there can never be one again.
-func (k *keeper) reap() {
+func (k *supervisor) reap() {
 	for {
 		var info [128]byte // siginfo_t
 		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, waitAll, 0, uintptr(unsafe.Pointer(&info)), syscall.WEXITED|syscall.WNOWAIT, 0, 0)
@@ -91,8 +91,8 @@ func (k *keeper) reap() {
 	}
 }
 
-// targets are the processes to kill: all below this one.
-func (k *keeper) targets() []process {
+// killTargets are the processes to kill: all below this one.
+func (k *supervisor) killTargets() []process {
 	all, _ := processes("") // what is wrong this time may be right the next
 	return tree(all, func(p process) bool { return p.ppid == os.Getpid() })
 }

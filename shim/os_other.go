@@ -25,7 +25,7 @@ func childAttr(*os.File) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setp
 func cgroupDir(string) string { return "" }
 
 // reap waits for the CLI, and then kills its tree until none of it is seen.
-func (k *keeper) reap() {
+func (k *supervisor) reap() {
 	for !k.exited {
 		// Left as it is until the lock is held, so that no signal goes to a pid
 		// that is another's.
@@ -35,7 +35,7 @@ func (k *keeper) reap() {
 		k.exited = pid == k.meta.CLI || err == syscall.ECHILD
 		k.mu.Unlock()
 	}
-	for targets := k.targets(); len(targets) > 0; targets = k.targets() {
+	for targets := k.killTargets(); len(targets) > 0; targets = k.killTargets() {
 		for _, p := range targets {
 			p.signal(syscall.SIGKILL)
 		}
@@ -43,7 +43,7 @@ func (k *keeper) reap() {
 	}
 }
 
-func (k *keeper) targets() []process {
+func (k *supervisor) killTargets() []process {
 	all, _ := stray(k.meta) // what is wrong this time may be right the next
 	return all
 }

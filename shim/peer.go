@@ -30,7 +30,7 @@ const (
 
 // A peer is one connection to a server, seen by the shim.
 type peer struct {
-	k       *keeper
+	k       *supervisor
 	c       *net.UnixConn
 	version byte
 	wake    chan struct{} // capacity 1
@@ -48,7 +48,7 @@ type peer struct {
 
 // serve speaks with whoever connected, until either side has enough. It calls
 // known once they have said who they are.
-func (k *keeper) serve(c *net.UnixConn, known func()) {
+func (k *supervisor) serve(c *net.UnixConn, known func()) {
 	defer c.Close()
 	if uid, err := peerUID(c); err != nil || uid != os.Geteuid() {
 		return
@@ -81,7 +81,7 @@ func (k *keeper) serve(c *net.UnixConn, known func()) {
 	p.mu.Lock()
 	p.ended = true
 	p.mu.Unlock()
-	p.ring()
+	p.signal()
 	sending.Wait()
 	k.mu.Lock()
 	if k.current == p {
@@ -90,7 +90,7 @@ func (k *keeper) serve(c *net.UnixConn, known func()) {
 	k.mu.Unlock()
 }
 
-func (p *peer) ring() {
+func (p *peer) signal() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
@@ -108,7 +108,7 @@ func (p *peer) reply(f frame) {
 	p.mu.Lock()
 	p.replies = append(p.replies, f)
 	p.mu.Unlock()
-	p.ring()
+	p.signal()
 }
 
 // end sends what waits and these frames, if the server reads them soon, and ends
@@ -119,21 +119,21 @@ func (p *peer) end(last ...frame) {
 	p.closing = true
 	p.mu.Unlock()
 	_ = p.c.SetWriteDeadline(time.Now().Add(endDeadline)) // fails only when closed
-	p.ring()
+	p.signal()
 }
 
 func (p *peer) receive() {
 	r := bufio.NewReaderSize(p.c, 64<<10)
 	for {
 		f, err := readFrame(r, p.k.limits.Input+maxHello)
-		if err != nil || !p.take(f) {
+		if err != nil || !p.handleFrame(f) {
 			return
 		}
 	}
 }
 
-// take does what a frame asks for. Not true is the end of the connection.
-func (p *peer) take(f frame) bool {
+// handleFrame does what a frame asks for. Not true is the end of the connection.
+func (p *peer) handleFrame(f frame) bool {
 	k, h := p.k, f.head
 	done := func(err error) { p.reply(replyTo(f.number, head{}, err)) }
 	switch {
@@ -177,7 +177,7 @@ func (p *peer) take(f frame) bool {
 		p.mu.Lock()
 		p.allowed = max(p.allowed, int64(f.number)) // what the server counts in is its own
 		p.mu.Unlock()
-		p.ring()
+		p.signal()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,7 +222,7 @@ func (p *peer) attach(number uint64, h head) {
 	p.attached, p.sent = true, max(h.From, first)
 	p.allowed = p.sent + max(h.Window, chunkSize)
 	p.mu.Unlock()
-	p.ring()
+	p.signal()
 }
 
 // send writes replies, and the journal as far as the server wants it. It ends

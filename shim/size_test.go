@@ -11,21 +11,21 @@ import (
 	"testing"
 )
 
-// keeperLines is the most that a process which keeps a CLI may consist of on one
+// shimLines is the most that a process which keeps a CLI may consist of on one
 // system, in lines of code. docs/adr/0019-size-of-the-shim.md says what they are
 // for; a change that needs more begins there.
-const keeperLines = 1700
+const shimLines = 1700
 
-// files says what each file is for: the keeper itself, the server that finds,
+// files says what each file is for: the shim itself, the server that finds,
 // starts and drives it, or both.
 var files = map[string]string{
-	"keeper.go": "keeper", "peer.go": "keeper", "input.go": "keeper", "journal.go": "keeper", "tail.go": "keeper",
+	"supervisor.go": "shim", "peer.go": "shim", "input.go": "shim", "journal.go": "shim", "tail.go": "shim",
 	"shim.go": "both", "frame.go": "both", "record.go": "both", "tree.go": "both", "os_linux.go": "both", "os_other.go": "both",
 	"conn.go": "server", "parse.go": "server", "bundle.go": "server", "start.go": "server",
 }
 
-// The keeper is small, and nothing of what a server needs is in its way: an
-// upgrade of the server changes what the keeper neither runs nor reads.
+// The shim is small, and nothing of what a server needs is in its way: an
+// upgrade of the server changes what the shim neither runs nor reads.
 func TestSizeOfTheKeeper(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("*.go")
@@ -42,7 +42,7 @@ func TestSizeOfTheKeeper(t *testing.T) {
 		}
 		role := files[name]
 		if role == "" {
-			t.Errorf("%s: is it the keeper's, the server's, or both's?", name)
+			t.Errorf("%s: is it the shim's, the server's, or both's?", name)
 		}
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -92,15 +92,15 @@ func TestSizeOfTheKeeper(t *testing.T) {
 				return false
 			}
 			if id, ok := n.(*ast.Ident); ok && serverOnly[id.Name] != "" {
-				t.Errorf("%s uses %s of %s: the keeper needs nothing of the server", set.Position(id.Pos()), id.Name, serverOnly[id.Name])
+				t.Errorf("%s uses %s of %s: the shim needs nothing of the server", set.Position(id.Pos()), id.Name, serverOnly[id.Name])
 			}
 			return true
 		}
 		ast.Inspect(file, look)
 	}
-	t.Logf("the keeper alone %d lines, both %d, the server alone %d", lines["keeper"], lines["both"], lines["server"])
-	if n := lines["keeper"] + lines["both"]; n > keeperLines {
-		t.Errorf("the keeper has %d lines of code, and %d is the most", n, keeperLines)
+	t.Logf("the shim alone %d lines, both %d, the server alone %d", lines["shim"], lines["both"], lines["server"])
+	if n := lines["shim"] + lines["both"]; n > shimLines {
+		t.Errorf("the shim has %d lines of code, and %d is the most", n, shimLines)
 	}
 }
 

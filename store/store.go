@@ -49,7 +49,7 @@ type Store interface {
 	session.Store
 	account.Store
 	account.Trail
-	account.Desk
+	account.PersonalStore
 	account.SettingStore
 	alert.Store
 	workspace.Trusts

@@ -76,7 +76,7 @@ func NewApprovalRule(r pending.Request, cwd string, in project.Place, book *proj
 		return nil
 	}
 	ruling := book.Approval(in, project.Call{Tool: r.ToolName, Input: r.ToolInput, CWD: cwd}, nil)
-	if ruling.Free() {
+	if ruling.Unrestricted() {
 		return nil
 	}
 	rule := &ApprovalRule{Effect: ruling.Effect, May: book.MayApprove(who, in, ruling, r.ToolName) == nil}

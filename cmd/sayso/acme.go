@@ -72,17 +72,17 @@ func (a acmeSettings) publicURL(listen string) string {
 	return "https://" + net.JoinHostPort(a.Domains[0], port)
 }
 
-// issued are the certificates that an ACME directory gives. They are renewed while
+// acmeCertificates are the certificates that an ACME directory gives. They are renewed while
 // the server runs.
-type issued struct {
+type acmeCertificates struct {
 	manager *autocert.Manager
 	domains []string
 	log     *slog.Logger
 }
 
-// newIssued keeps what it gets in the state folder. What it asks the directory ends
+// newACMECertificates keeps what it gets in the state folder. What it asks the directory ends
 // with ctx.
-func newIssued(ctx context.Context, s settings, log *slog.Logger) (*issued, error) {
+func newACMECertificates(ctx context.Context, s settings, log *slog.Logger) (*acmeCertificates, error) {
 	dir := filepath.Join(s.StateDir, "acme")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of the certificates: %w", err)
@@ -96,7 +96,7 @@ func newIssued(ctx context.Context, s settings, log *slog.Logger) (*issued, erro
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableKeepAlives = true
-	return &issued{domains: s.ACME.Domains, log: log, manager: &autocert.Manager{
+	return &acmeCertificates{domains: s.ACME.Domains, log: log, manager: &autocert.Manager{
 		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(dir), HostPolicy: autocert.HostWhitelist(s.ACME.Domains...), Email: s.ACME.Email,
 		Client: &acme.Client{DirectoryURL: directory, UserAgent: "sayso", HTTPClient: &http.Client{
 			Timeout: time.Minute,
@@ -109,13 +109,13 @@ func newIssued(ctx context.Context, s settings, log *slog.Logger) (*issued, erro
 	}}, nil
 }
 
-// byACME lets a server get its certificates by ACME, where that is wanted, and
+// setUpACME lets a server get its certificates by ACME, where that is wanted, and
 // opens the listener for plain HTTP; both may be nil.
-func byACME(ctx context.Context, s settings, server *http.Server, log *slog.Logger) (*issued, net.Listener, error) {
+func setUpACME(ctx context.Context, s settings, server *http.Server, log *slog.Logger) (*acmeCertificates, net.Listener, error) {
 	if !s.ACME.used() {
 		return nil, nil, nil
 	}
-	certificates, err := newIssued(ctx, s, log)
+	certificates, err := newACMECertificates(ctx, s, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,7 +136,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func (i *issued) config() *tls.Config {
+func (i *acmeCertificates) config() *tls.Config {
 	c := i.manager.TLSConfig()
 	c.MinVersion = tls.VersionTLS12
 	c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -154,7 +154,7 @@ func (i *issued) config() *tls.Config {
 
 // Run gets the certificates before the first browser waits for one, and says so
 // when it cannot.
-func (i *issued) Run(ctx context.Context) error {
+func (i *acmeCertificates) Run(ctx context.Context) error {
 	for _, domain := range i.domains {
 		for wait := time.Minute; ; wait = min(2*wait, time.Hour) {
 			_, err := i.manager.GetCertificate(&tls.ClientHelloInfo{
@@ -179,8 +179,8 @@ func (i *issued) Run(ctx context.Context) error {
 	return nil
 }
 
-// plain answers the directory over plain HTTP, and sends everybody else to at.
-func (i *issued) plain(at string) http.Handler {
+// redirectHTTP answers the directory over plain HTTP, and sends everybody else to at.
+func (i *acmeCertificates) redirectHTTP(at string) http.Handler {
 	return i.manager.HTTPHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			http.Error(w, "Use HTTPS.", http.StatusBadRequest)

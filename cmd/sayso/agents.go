@@ -18,9 +18,9 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// home is where a server of this person keeps what is given to agents outside: a
+// agentHome is where a server of this person keeps what is given to agents outside: a
 // connection file for each, in the state folder. The server may be running.
-type home struct {
+type agentHome struct {
 	stateDir, database string // as given; "" for the usual
 	stderr             io.Writer
 
@@ -28,7 +28,7 @@ type home struct {
 }
 
 // read finds the settings of the server.
-func (h *home) read(verb string) error {
+func (h *agentHome) read(verb string) error {
 	var args []string
 	if h.stateDir != "" {
 		args = append(args, "--state-dir="+h.stateDir)
@@ -41,20 +41,20 @@ func (h *home) read(verb string) error {
 	return err
 }
 
-func (h *home) agentFile(name string) string {
-	return filepath.Join(agentsIn(h.settings.StateDir), name)
+func (h *agentHome) agentFile(name string) string {
+	return filepath.Join(agentsFolder(h.settings.StateDir), name)
 }
 
-// agentsIn is where the connection files of a state folder are.
-func agentsIn(stateDir string) string { return filepath.Join(stateDir, "agents") }
+// agentsFolder is where the connection files of a state folder are.
+func agentsFolder(stateDir string) string { return filepath.Join(stateDir, "agents") }
 
-// addressIn is where a server notes its address, for those who come later.
-func addressIn(stateDir string) string { return filepath.Join(stateDir, "address") }
+// addressFile is where a server notes its address, for those who come later.
+func addressFile(stateDir string) string { return filepath.Join(stateDir, "address") }
 
 // url is the MCP address of the server: where it was last, else where its settings
 // say.
-func (h *home) url() string {
-	if known, err := os.ReadFile(addressIn(h.settings.StateDir)); err == nil && len(known) > 0 {
+func (h *agentHome) url() string {
+	if known, err := os.ReadFile(addressFile(h.settings.StateDir)); err == nil && len(known) > 0 {
 		return strings.TrimSpace(string(known)) + "/mcp"
 	}
 	return localAddress(h.settings) + "/mcp"
@@ -62,7 +62,7 @@ func (h *home) url() string {
 
 // mint writes a connection file with a token of its session, which it makes when it
 // is not there. A file whose token is good keeps it.
-func (h *home) mint(ctx context.Context, file string, s session.Session, name string) error {
+func (h *agentHome) mint(ctx context.Context, file string, s session.Session, name string) error {
 	opened, err := store.Open(ctx, h.settings.Database)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (h *home) mint(ctx context.Context, file string, s session.Session, name st
 }
 
 // revoke ends the tokens of a session and removes their file.
-func (h *home) revoke(ctx context.Context, file, sessionID string) error {
+func (h *agentHome) revoke(ctx context.Context, file, sessionID string) error {
 	opened, err := store.Open(ctx, h.settings.Database)
 	if err != nil {
 		return err
@@ -127,13 +127,13 @@ func writeConnection(file string, c connection) error {
 	return config.Write(file, append(data, '\n'))
 }
 
-// tellAgents notes the address of this server, and puts it into the connection
+// updateConnections notes the address of this server, and puts it into the connection
 // files of agents outside, which read them at each connection.
-func tellAgents(stateDir, address string) error {
-	if err := config.Write(addressIn(stateDir), []byte(address+"\n")); err != nil {
+func updateConnections(stateDir, address string) error {
+	if err := config.Write(addressFile(stateDir), []byte(address+"\n")); err != nil {
 		return err
 	}
-	files, err := filepath.Glob(filepath.Join(agentsIn(stateDir), "*.json"))
+	files, err := filepath.Glob(filepath.Join(agentsFolder(stateDir), "*.json"))
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ type app struct {
 	sandbox *launch.Sandbox
 
 	runtime      *runtimeSettings
-	policy       *askingPolicy
+	policy       *askPolicy
 	attachments  *attachment.Shelf
 	alerts       *alert.Alerter
 	requests     *pending.Registry
@@ -76,7 +76,7 @@ type app struct {
 	rules        *decision.Rules
 	tabs         *wsapi.Hub
 	edge         *httpapi.Server
-	certificates *issued // nil without ACME
+	certificates *acmeCertificates // nil without ACME
 	endpoints    []endpoint
 }
 
@@ -140,7 +140,7 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 		return err
 	}
 	a.onClose(a.databaseLock.Close)
-	if a.exclusive, err = store.Exclude(ctx, a.settings.Database, handOver); err != nil {
+	if a.exclusive, err = store.Exclude(ctx, a.settings.Database, handoverTimeout); err != nil {
 		return err
 	}
 	if a.exclusive != nil {
@@ -182,10 +182,10 @@ func (a *app) listen(ctx context.Context) (err error) {
 	if a.local != nil {
 		a.onClose(a.local.Close)
 	}
-	if err := tellAgents(s.StateDir, localAddress(*s)); err != nil {
+	if err := updateConnections(s.StateDir, localAddress(*s)); err != nil {
 		a.log.Warn("agents outside may look for the server where it was", "error", err)
 	}
-	if err := noteWays(*s); err != nil {
+	if err := writeAddresses(*s); err != nil {
 		a.log.Warn("later sign-in addresses may lead to where the server was", "error", err)
 	}
 	return nil
@@ -231,7 +231,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a.policy = &askingPolicy{projects: a.store.Projects}
+	a.policy = &askPolicy{projects: a.store.Projects}
 	a.policy.set(now.Ask)
 
 	notifier := &session.LocalNotifier{}
@@ -287,7 +287,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		Metrics:      a.metrics.registry,
 	})
 	notifier.Listen(a.tabs.Touch)
-	notifier.Listen(a.orchestrator.Touch)
+	notifier.Listen(a.orchestrator.SessionChanged)
 	notifier.Listen(a.alerts.Touch)
 	a.runtime.claude = func(ctx context.Context) string { return a.orchestrator.Environment(ctx).ClaudeVersion }
 	a.runtime.apply = func(now settings) error {
@@ -307,7 +307,7 @@ func (a *app) answer(ctx context.Context) (err error) {
 	if a.certificate != nil {
 		server.TLSConfig = a.certificate.config()
 	}
-	if a.certificates, a.plain, err = byACME(ctx, a.settings, server, a.log); err != nil {
+	if a.certificates, a.plain, err = setUpACME(ctx, a.settings, server, a.log); err != nil {
 		return err
 	}
 	a.endpoints = append(a.endpoints, endpoint{"web server", server, limitConnections(a.public, a.settings.proxies)})
@@ -319,7 +319,7 @@ func (a *app) answer(ctx context.Context) (err error) {
 	}
 	if a.plain != nil {
 		a.onClose(a.plain.Close)
-		a.endpoints = append(a.endpoints, endpoint{"web server for plain HTTP", newHTTPServer(a.certificates.plain(address(a.settings)), a.log), limitConnections(a.plain, nil)})
+		a.endpoints = append(a.endpoints, endpoint{"web server for plain HTTP", newHTTPServer(a.certificates.redirectHTTP(address(a.settings)), a.log), limitConnections(a.plain, nil)})
 	}
 	return nil
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// asking is what the settings say about questions over MCP: the table [ask].
-type asking struct {
+// askSettings is what the settings say about questions over MCP: the table [ask].
+type askSettings struct {
 	Enabled bool
 	Timeout duration // 0 for none
 	// QuestionAnswer is answerText or answerJSON: what ask_question returns.
 	QuestionAnswer string
-	Folders        []folderAsking // [[ask.folder]] of the settings file
+	Folders        []folderAskSettings // [[ask.folder]] of the settings file
 }
 
-// folderAsking is what differs in a folder and all below it.
-type folderAsking struct {
+// folderAskSettings is what differs in a folder and all below it.
+type folderAskSettings struct {
 	Path    string    `toml:"path"`
 	Enabled *bool     `toml:"enabled"` // nil: as elsewhere
 	Timeout *duration `toml:"timeout"` // nil: as elsewhere
@@ -40,7 +40,7 @@ const (
 )
 
 // complete checks the table and resolves its folders.
-func (a *asking) complete() error {
+func (a *askSettings) complete() error {
 	a.Folders = slices.Clone(a.Folders)
 	for i := range a.Folders {
 		f := &a.Folders[i]
@@ -59,7 +59,7 @@ func (a *asking) complete() error {
 		}
 	}
 	// The deepest folder says the last word.
-	slices.SortStableFunc(a.Folders, func(x, y folderAsking) int { return len(x.Path) - len(y.Path) })
+	slices.SortStableFunc(a.Folders, func(x, y folderAskSettings) int { return len(x.Path) - len(y.Path) })
 	return nil
 }
 
@@ -73,7 +73,7 @@ func checkTimeout(d duration) error {
 // in says whether sessions in a folder ask over MCP, and how long a question may
 // wait; 0 is for ever. In a project that says how long, its word holds, unless the
 // settings file says it of the folder.
-func (a asking) in(folder string, inProject int) (enabled bool, timeout time.Duration) {
+func (a askSettings) in(folder string, inProject int) (enabled bool, timeout time.Duration) {
 	enabled, timeout = a.Enabled, time.Duration(a.Timeout)
 	switch {
 	case inProject == project.AskForEver:
@@ -95,15 +95,15 @@ func (a asking) in(folder string, inProject int) (enabled bool, timeout time.Dur
 	return enabled, timeout
 }
 
-// askingPolicy decides, from the settings and the projects, how agents may ask.
-type askingPolicy struct {
+// askPolicy decides, from the settings and the projects, how agents may ask.
+type askPolicy struct {
 	projects func(context.Context) ([]project.Project, error)
-	now      atomic.Pointer[asking]
+	now      atomic.Pointer[askSettings]
 }
 
-func (p *askingPolicy) set(a asking) { p.now.Store(&a) }
+func (p *askPolicy) set(a askSettings) { p.now.Store(&a) }
 
-func (p *askingPolicy) of(ctx context.Context, s session.Session) mcpapi.Policy {
+func (p *askPolicy) of(ctx context.Context, s session.Session) mcpapi.Policy {
 	a := p.now.Load()
 	enabled, timeout := a.in(s.CWD, p.inProject(ctx, s.InProject))
 	return mcpapi.Policy{Disabled: !enabled, Timeout: timeout, BareAnswer: a.QuestionAnswer == answerText}
@@ -111,7 +111,7 @@ func (p *askingPolicy) of(ctx context.Context, s session.Session) mcpapi.Policy 
 
 // inProject is what a project says, 0 for nothing: a store that does not answer
 // keeps nobody from asking.
-func (p *askingPolicy) inProject(ctx context.Context, id string) int {
+func (p *askPolicy) inProject(ctx context.Context, id string) int {
 	if id == "" {
 		return 0
 	}
@@ -127,7 +127,7 @@ func (p *askingPolicy) inProject(ctx context.Context, id string) int {
 	return 0
 }
 
-func (a asking) enabledIn(folder string) bool {
+func (a askSettings) enabledIn(folder string) bool {
 	enabled, _ := a.in(folder, 0)
 	return enabled
 }

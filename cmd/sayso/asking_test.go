@@ -166,7 +166,7 @@ func TestAskingInAProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	down := false
-	policy := askingPolicy{projects: func(context.Context) ([]project.Project, error) {
+	policy := askPolicy{projects: func(context.Context) ([]project.Project, error) {
 		if down {
 			return nil, errors.New("down")
 		}

@@ -47,7 +47,7 @@ func audit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *head != "" && (err != nil || hash == "") {
 		return fmt.Errorf("--head %s: give it as verify printed it, SEQ:HASH", *head)
 	}
-	_, opened, err := openToLook(ctx, "audit", *stateDir, *database, stderr)
+	_, opened, err := openReadOnly(ctx, "audit", *stateDir, *database, stderr)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func claudeUser(s settings, exe string) (*claude.RunAs, error) {
 		if path == "" {
 			continue
 		}
-		if err := u.Do(func() error { return opens(path) }); err == nil {
+		if err := u.Do(func() error { return canOpen(path) }); err == nil {
 			return refuse("it can read %s, which holds secrets of the server; let nobody but the user of sayso read it", path)
 		} else if errors.Is(err, claude.ErrRunAs) {
 			return refuse("sayso may not act as another user here: %w", err)
@@ -189,8 +189,8 @@ func missingCapabilities() (missing []string) {
 	return missing
 }
 
-// opens reports, without an error, that a file or folder can be read.
-func opens(path string) error {
+// canOpen reports, without an error, that a file or folder can be read.
+func canOpen(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

@@ -29,13 +29,13 @@ import (
 )
 
 const (
-	// hookPoll is how long the hook lets one request wait, in seconds.
-	hookPoll = 25
-	// hookPatience is how long the hook waits for a server that went away while its
+	// hookPollSeconds is how long the hook lets one request wait, in seconds.
+	hookPollSeconds = 25
+	// hookRetryTimeout is how long the hook waits for a server that went away while its
 	// question was open there: as long as the server waits for it.
-	hookPatience = mcpapi.ServerGone
-	// goneTime bounds the good-bye: the CLI may end us soon.
-	goneTime = 2 * time.Second
+	hookRetryTimeout = mcpapi.ServerGone
+	// goneTimeout bounds the good-bye: the CLI may end us soon.
+	goneTimeout = 2 * time.Second
 )
 
 // hookVerb is what the CLI of a terminal runs when it opens a dialog: it puts the
@@ -63,7 +63,7 @@ func hookVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	case *install && *uninstall:
 		return errors.New("give either --install or --uninstall")
 	case *install || *uninstall:
-		t := terminalHook{settingsFile: *settingsFile, connect: *connect, headless: *headless, home: home{stateDir: *stateDir, database: *database, stderr: stderr}}
+		t := terminalHook{settingsFile: *settingsFile, connect: *connect, headless: *headless, home: agentHome{stateDir: *stateDir, database: *database, stderr: stderr}}
 		if *uninstall {
 			return t.uninstall(ctx, stdout)
 		}
@@ -96,7 +96,7 @@ func runHook(ctx context.Context, connect string, headless bool, stdin io.Reader
 	}
 	c := &hookCall{in: in, connect: connect, host: host, key: uuid.NewString(), client: &http.Client{
 		// No proxy: the question goes to the server that was named, and nowhere else.
-		Transport:     &http.Transport{Proxy: nil, DialContext: (&net.Dialer{Timeout: goneTime}).DialContext},
+		Transport:     &http.Transport{Proxy: nil, DialContext: (&net.Dialer{Timeout: goneTimeout}).DialContext},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	defer c.client.CloseIdleConnections()
@@ -164,7 +164,7 @@ func (c *hookCall) ask(ctx context.Context, stdout io.Writer) error {
 	case <-ctx.Done():
 	}
 	done()
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), goneTime)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), goneTimeout)
 	defer cancel()
 	_, err := c.post(ending, "/hook/gone", mcpapi.HookGone{Key: c.key, SessionID: c.in.SessionID, Reason: reason}, nil)
 	return err
@@ -175,7 +175,7 @@ func (c *hookCall) ask(ctx context.Context, stdout io.Writer) error {
 func (c *hookCall) poll(ctx context.Context) (mcpapi.HookReply, error) {
 	cwd := c.in.CWD
 	body := mcpapi.HookAsk{
-		Key: c.key, Host: c.host, SessionID: c.in.SessionID, CWD: cwd, Wait: hookPoll,
+		Key: c.key, Host: c.host, SessionID: c.in.SessionID, CWD: cwd, Wait: hookPollSeconds,
 		ToolName: c.in.ToolName, ToolInput: c.in.ToolInput, ToolUseID: c.in.ToolUseID,
 		PermissionSuggestions: c.in.PermissionSuggestions, AgentID: c.in.AgentID, AgentType: c.in.AgentType,
 	}
@@ -191,7 +191,7 @@ func (c *hookCall) poll(ctx context.Context) (mcpapi.HookReply, error) {
 			return reply, nil
 		case err == nil && status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests:
 			return reply, fmt.Errorf("the server refuses the question: %s", http.StatusText(status))
-		case err != nil && !reached && dialFailed(err), ctx.Err() != nil, time.Since(since) > hookPatience:
+		case err != nil && !reached && dialFailed(err), ctx.Err() != nil, time.Since(since) > hookRetryTimeout:
 			return reply, err
 		}
 		reached = true
@@ -214,7 +214,7 @@ func (c *hookCall) notice(ctx context.Context) error {
 	if c.in.NotificationType == "permission_prompt" || c.in.Message == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, goneTime)
+	ctx, cancel := context.WithTimeout(ctx, goneTimeout)
 	defer cancel()
 	_, err := c.post(ctx, "/hook/notice", mcpapi.HookNotice{Host: c.host, SessionID: c.in.SessionID, CWD: c.in.CWD, Message: c.in.Message}, nil)
 	return err
@@ -230,7 +230,7 @@ func (c *hookCall) post(ctx context.Context, path string, body, reply any) (stat
 	if err != nil {
 		return 0, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*hookPoll*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*hookPollSeconds*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(to.URL, "/mcp")+path, bytes.NewReader(data))
 	if err != nil {
@@ -252,7 +252,7 @@ func (c *hookCall) post(ctx context.Context, path string, body, reply any) (stat
 
 // terminalHook installs the hook for one person on this machine.
 type terminalHook struct {
-	home                  home
+	home                  agentHome
 	settingsFile, connect string
 	headless              bool
 }

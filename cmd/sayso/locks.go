@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// handOver is how long a start waits for a server that is ending, as an upgrade has
+// handoverTimeout is how long a start waits for a server that is ending, as an upgrade has
 // it: as long as one takes to end.
-const handOver = shutdownGrace + 2*time.Second
+const handoverTimeout = shutdownGrace + 2*time.Second
 
 // ending is what a server that stops notes in its locks, behind its process id.
 const ending = "ending"
@@ -31,7 +31,7 @@ func takeLock(ctx context.Context, lock *os.File) error {
 		}
 		wait := patience
 		if _, isEnding := holderOf(lock); isEnding {
-			wait = handOver
+			wait = handoverTimeout
 		}
 		if time.Since(began) > wait {
 			return err
@@ -71,7 +71,7 @@ func openStateDir(ctx context.Context, dir string) (*os.File, error) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("state folder: %w", err)
 	}
-	return hold(ctx, filepath.Join(dir, "lock"), "the state folder "+dir, "--state-dir")
+	return lockFile(ctx, filepath.Join(dir, "lock"), "the state folder "+dir, "--state-dir")
 }
 
 // lockDatabase keeps a server with another state folder from the same SQLite file,
@@ -100,11 +100,11 @@ func lockDatabase(ctx context.Context, address string) (*os.File, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	return hold(ctx, path+".lock", "the database "+path, "--database")
+	return lockFile(ctx, path+".lock", "the database "+path, "--database")
 }
 
-// hold takes the lock at path, which stands for a thing that a setting names.
-func hold(ctx context.Context, path, thing, setting string) (*os.File, error) {
+// lockFile takes the lock at path, which stands for a thing that a setting names.
+func lockFile(ctx context.Context, path, thing, setting string) (*os.File, error) {
 	lock, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock of %s: %w", thing, err)

@@ -65,7 +65,7 @@ func mcpVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	f := &forwarder{
 		path: *connect, out: stdout, processID: uuid.NewString(),
 		client: &http.Client{Transport: &http.Transport{Proxy: nil}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		calls:  map[string]*carried{},
+		calls:  map[string]*forwardedCall{},
 	}
 	defer f.client.CloseIdleConnections()
 	return f.run(ctx, stdin)
@@ -101,7 +101,7 @@ const (
 	maxLine        = 16 << 20 // of a message, in bytes
 	retryPause     = 100 * time.Millisecond
 	maxRetryPause  = 2 * time.Second
-	notifyPatience = 5 * time.Second // for a notification, which nobody waits for
+	notificationTimeout = 5 * time.Second // for a notification, which nobody waits for
 )
 
 // forwarder carries messages of JSON-RPC between a pipe and the server.
@@ -115,13 +115,13 @@ type forwarder struct {
 
 	mu      sync.Mutex
 	version string // of the protocol, as initialize agreed; "" before
-	calls   map[string]*carried
+	calls   map[string]*forwardedCall
 }
 
-// carried is a request under way.
-type carried struct {
-	cut     context.CancelFunc
-	dropped atomic.Bool // its sender has cancelled it and wants no response
+// forwardedCall is a request under way.
+type forwardedCall struct {
+	cancel     context.CancelFunc
+	cancelled atomic.Bool // its sender has cancelled it and wants no response
 }
 
 // envelope is what a forwarder must know of a message.
@@ -185,14 +185,14 @@ func (f *forwarder) run(ctx context.Context, stdin io.Reader) error {
 				}
 			}
 			if line = bytes.TrimSpace(line); len(line) > 0 {
-				f.take(ctx, &under, line)
+				f.forward(ctx, &under, line)
 			}
 		}
 	}
 }
 
-// take sends one message on, requests side by side.
-func (f *forwarder) take(ctx context.Context, under *sync.WaitGroup, line []byte) {
+// forward sends one message on, requests side by side.
+func (f *forwarder) forward(ctx context.Context, under *sync.WaitGroup, line []byte) {
 	var m envelope
 	if err := json.Unmarshal(line, &m); err != nil {
 		f.refuse(json.RawMessage("null"), -32700, "Parse error")
@@ -203,27 +203,27 @@ func (f *forwarder) take(ctx context.Context, under *sync.WaitGroup, line []byte
 	case m.Method == "":
 		return // an answer to a question that the server does not ask
 	case id == "" || id == "null":
-		var cancelled *carried
+		var cancelled *forwardedCall
 		if m.Method == "notifications/cancelled" {
 			f.mu.Lock()
 			cancelled = f.calls[string(m.Params.RequestID)]
 			f.mu.Unlock()
 		}
 		if cancelled != nil {
-			cancelled.dropped.Store(true)
+			cancelled.cancelled.Store(true)
 		}
 		// In order, and before the call that it cancels is cut off here: the server is
 		// to know that this is on purpose.
-		brief, done := context.WithTimeout(ctx, notifyPatience)
+		brief, done := context.WithTimeout(ctx, notificationTimeout)
 		defer done()
-		_, _ = f.try(brief, line, m, &carried{})
+		_, _ = f.sendOnce(brief, line, m, &forwardedCall{})
 		if cancelled != nil {
-			cancelled.cut()
+			cancelled.cancel()
 		}
 		return
 	}
 	call, cut := context.WithCancel(ctx)
-	c := &carried{cut: cut}
+	c := &forwardedCall{cancel: cut}
 	f.mu.Lock()
 	f.calls[id] = c
 	f.mu.Unlock()
@@ -234,7 +234,7 @@ func (f *forwarder) take(ctx context.Context, under *sync.WaitGroup, line []byte
 			delete(f.calls, id)
 			f.mu.Unlock()
 		}()
-		f.insist(call, line, m, c)
+		f.sendUntilAnswered(call, line, m, c)
 	}
 	if m.Method == "initialize" {
 		carry() // what follows needs the version that it agrees on
@@ -243,11 +243,11 @@ func (f *forwarder) take(ctx context.Context, under *sync.WaitGroup, line []byte
 	under.Go(carry)
 }
 
-// insist sends a request until it is answered or nobody waits for it.
-func (f *forwarder) insist(ctx context.Context, line []byte, m envelope, c *carried) {
+// sendUntilAnswered sends a request until it is answered or nobody waits for it.
+func (f *forwarder) sendUntilAnswered(ctx context.Context, line []byte, m envelope, c *forwardedCall) {
 	for pause := retryPause; ; pause = min(2*pause, maxRetryPause) {
-		answered, err := f.try(ctx, line, m, c)
-		if answered || ctx.Err() != nil || c.dropped.Load() {
+		answered, err := f.sendOnce(ctx, line, m, c)
+		if answered || ctx.Err() != nil || c.cancelled.Load() {
 			return
 		}
 		var final refusedError
@@ -268,9 +268,9 @@ type refusedError struct{ sentence string }
 
 func (e refusedError) Error() string { return e.sentence }
 
-// try sends a message once. answered is true when its response has been written
+// sendOnce sends a message once. answered is true when its response has been written
 // to stdout.
-func (f *forwarder) try(ctx context.Context, line []byte, m envelope, c *carried) (answered bool, err error) {
+func (f *forwarder) sendOnce(ctx context.Context, line []byte, m envelope, c *forwardedCall) (answered bool, err error) {
 	to, err := readConnection(f.path)
 	if err != nil {
 		return false, err // it may be rewritten at this moment
@@ -283,7 +283,7 @@ func (f *forwarder) try(ctx context.Context, line []byte, m envelope, c *carried
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	req.Header.Set(mcpapi.WaitsHeader, "yes")
-	f.describe(req.Header, m)
+	f.setHeaders(req.Header, m)
 	resp, err := f.client.Do(req)
 	if err != nil {
 		return false, err
@@ -310,7 +310,7 @@ func (f *forwarder) try(ctx context.Context, line []byte, m envelope, c *carried
 	}
 	decoded := json.Unmarshal(body, &reply) == nil
 	if decoded && len(reply.ID) > 0 && string(reply.ID) != "null" {
-		f.agree(body, m)
+		f.noteVersion(body, m)
 		f.write(body)
 		return true, nil
 	}
@@ -326,8 +326,8 @@ func (f *forwarder) try(ctx context.Context, line []byte, m envelope, c *carried
 	return false, refusedError{fmt.Sprintf("sayso refused this with %s: %s", resp.Status, sentence)}
 }
 
-// describe repeats in headers what the protocol wants there.
-func (f *forwarder) describe(h http.Header, m envelope) {
+// setHeaders repeats in headers what the protocol wants there.
+func (f *forwarder) setHeaders(h http.Header, m envelope) {
 	f.mu.Lock()
 	version := f.version
 	f.mu.Unlock()
@@ -355,7 +355,7 @@ func digestOf(id json.RawMessage) string { return uuid.NewSHA1(uuid.Nil, id).Str
 
 // stream writes the messages of an event stream to stdout until the response is
 // among them.
-func (f *forwarder) stream(body io.Reader, m envelope, c *carried) (answered bool, err error) {
+func (f *forwarder) stream(body io.Reader, m envelope, c *forwardedCall) (answered bool, err error) {
 	reader := bufio.NewReader(body)
 	var data []byte
 	for {
@@ -384,9 +384,9 @@ func (f *forwarder) stream(body io.Reader, m envelope, c *carried) (answered boo
 		}
 		over := reply.Method == "" && bytes.Equal(bytes.TrimSpace(reply.ID), bytes.TrimSpace(m.ID))
 		if over {
-			f.agree(message, m)
+			f.noteVersion(message, m)
 		}
-		if !c.dropped.Load() {
+		if !c.cancelled.Load() {
 			f.write(message)
 		}
 		if over {
@@ -395,8 +395,8 @@ func (f *forwarder) stream(body io.Reader, m envelope, c *carried) (answered boo
 	}
 }
 
-// agree remembers the version that initialize agreed on.
-func (f *forwarder) agree(message []byte, m envelope) {
+// noteVersion remembers the version that initialize agreed on.
+func (f *forwarder) noteVersion(message []byte, m envelope) {
 	var reply envelope
 	if m.Method != "initialize" || json.Unmarshal(message, &reply) != nil {
 		return

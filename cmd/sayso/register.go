@@ -24,7 +24,7 @@ import (
 // .claude.json. Before it writes there it notes what it found, so that it can put
 // that back, also after it has died half way.
 type registration struct {
-	home    home
+	home    agentHome
 	file    string // .claude.json
 	project string // key of the project in it
 	name    string // of the entry
@@ -63,7 +63,7 @@ func registerVerb(ctx context.Context, verb string, args []string, stdout, stder
 	if *name == "" || strings.Trim(*name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
 		return errors.New("--name: use letters, digits, - and _")
 	}
-	r := &registration{name: *name, home: home{stateDir: *stateDir, database: *database, stderr: stderr}}
+	r := &registration{name: *name, home: agentHome{stateDir: *stateDir, database: *database, stderr: stderr}}
 	if err := r.home.read("mcp " + verb); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ type settings struct {
 	// Failed sign-ins in a minute: for an account at one address, and at one address.
 	SignInFailures        int
 	AddressSignInFailures int
-	Ask                   asking
+	Ask                   askSettings
 	OIDC                  oidcSettings
 	ACME                  acmeSettings
 
@@ -77,7 +77,7 @@ func defaultSettings(getenv func(string) string) settings {
 		IdleLimit: duration(limits.Idle), SilentLimit: duration(limits.Silent),
 		AbsoluteLimit: duration(limits.Absolute), StartLimit: duration(limits.Start),
 		SignInFailures: account.DefaultLimits.PerAccount, AddressSignInFailures: account.DefaultLimits.PerAddress,
-		Ask: asking{Enabled: true, QuestionAnswer: answerJSON},
+		Ask: askSettings{Enabled: true, QuestionAnswer: answerJSON},
 	}
 }
 

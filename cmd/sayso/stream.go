@@ -53,7 +53,7 @@ func streamVerb(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	case *number < 0 || *ttl <= 0:
 		return errors.New("-p and --expires must not be negative")
 	}
-	h := home{stateDir: *stateDir, database: *database, stderr: stderr}
+	h := agentHome{stateDir: *stateDir, database: *database, stderr: stderr}
 	if err := h.read("mcp stream"); err != nil {
 		return err
 	}

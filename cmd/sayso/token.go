@@ -73,9 +73,9 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		way := knownWays(s).outside
+		way := readAddresses(s).outside
 		if unclaimed {
-			way = knownWays(s).here // the first admin is made on the machine itself
+			way = readAddresses(s).local // the first admin is made on the machine itself
 		}
 		fmt.Fprintln(stdout, signInAddress(way, secret))
 		return nil
@@ -129,40 +129,40 @@ func agentToken(ctx context.Context, sessions session.Store, directory *account.
 // signInAddress puts the secret behind the #, which browsers do not send.
 func signInAddress(at, secret string) string { return at + "/sign-in#" + secret }
 
-// ways are where browsers find a server: those of its machine, and all others. They are
+// addresses are where browsers find a server: those of its machine, and all others. They are
 // the same where no address of the outside is named.
-type ways struct{ here, outside string }
+type addresses struct{ local, outside string }
 
-func waysTo(s settings) ways {
-	w := ways{here: localAddress(s)}
+func addressesOf(s settings) addresses {
+	w := addresses{local: localAddress(s)}
 	if s.named {
 		_, port, _ := net.SplitHostPort(s.Listen) // byName has read it
-		w.here = "http://localhost:" + port
+		w.local = "http://localhost:" + port
 	}
-	w.outside = w.here
+	w.outside = w.local
 	if s.PublicURL != "" {
 		w.outside = s.PublicURL
 	}
 	return w
 }
 
-// waysIn is where a server notes its ways, one on a line, for the commands beside it:
+// addressesFile is where a server notes its ways, one on a line, for the commands beside it:
 // they do not know its flags, and what was free when it asked for any port.
-func waysIn(stateDir string) string { return filepath.Join(stateDir, "ways") }
+func addressesFile(stateDir string) string { return filepath.Join(stateDir, "ways") }
 
-func noteWays(s settings) error {
-	w := waysTo(s)
-	return config.Write(waysIn(s.StateDir), []byte(w.here+"\n"+w.outside+"\n"))
+func writeAddresses(s settings) error {
+	w := addressesOf(s)
+	return config.Write(addressesFile(s.StateDir), []byte(w.local+"\n"+w.outside+"\n"))
 }
 
-// knownWays are those of the server that ran last, else those that the settings say.
-func knownWays(s settings) ways {
-	noted, err := os.ReadFile(waysIn(s.StateDir))
+// readAddresses are those of the server that ran last, else those that the settings say.
+func readAddresses(s settings) addresses {
+	noted, err := os.ReadFile(addressesFile(s.StateDir))
 	here, outside, found := strings.Cut(strings.TrimSpace(string(noted)), "\n")
 	if err != nil || !found {
-		return waysTo(s)
+		return addressesOf(s)
 	}
-	return ways{here: here, outside: outside}
+	return addresses{local: here, outside: outside}
 }
 
 // address is where browsers find the server.
@@ -187,4 +187,4 @@ func localAddress(s settings) string {
 }
 
 // signInLinkTTL is how long a sign-in address is valid, in words.
-var signInLinkTTL = fmt.Sprintf("%.0f minutes", account.SignInLinkLife.Round(time.Minute).Minutes())
+var signInLinkTTL = fmt.Sprintf("%.0f minutes", account.SignInLinkTTL.Round(time.Minute).Minutes())

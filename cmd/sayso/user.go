@@ -65,7 +65,7 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		return errUsage
 	}
 	if verb == "list" {
-		_, opened, err := openToLook(ctx, "user", *stateDir, *database, stderr)
+		_, opened, err := openReadOnly(ctx, "user", *stateDir, *database, stderr)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(stdout, signInAddress(knownWays(s).outside, secret))
+		fmt.Fprintln(stdout, signInAddress(readAddresses(s).outside, secret))
 		fmt.Fprintf(stderr, "%s signs in with this address, once, within %s. For a password: sayso user passwd NAME\n", made.Name, signInLinkTTL)
 		return nil
 	}
@@ -160,9 +160,9 @@ func openStore(ctx context.Context, verb, stateDir, database string, stderr io.W
 	return openBy(ctx, store.Open, verb, stateDir, database, stderr)
 }
 
-// openToLook opens the database of a server for one verb that changes nothing: it makes
+// openReadOnly opens the database of a server for one verb that changes nothing: it makes
 // none, and leaves one of another version as it is.
-func openToLook(ctx context.Context, verb, stateDir, database string, stderr io.Writer) (settings, store.Store, error) {
+func openReadOnly(ctx context.Context, verb, stateDir, database string, stderr io.Writer) (settings, store.Store, error) {
 	s, opened, err := openBy(ctx, store.OpenReadOnly, verb, stateDir, database, stderr)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("there is no database at %s yet; sayso serve makes it", s.Database)

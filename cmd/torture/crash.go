@@ -21,7 +21,7 @@ const (
 
 // crash is one run of R1: kills, and then a drain without.
 type crash struct {
-	*house
+	*harness
 	tabs     []*tab
 	sessions []string // ids
 	messages map[string][]string
@@ -44,11 +44,11 @@ type crash struct {
 
 // runCrash proves R1, prints what came out and returns what must not be.
 func runCrash(ctx context.Context, s settings) ([]fault, error) {
-	h, err := openHouse(ctx, s, false)
+	h, err := openHarness(ctx, s, false)
 	if err != nil {
 		return nil, err
 	}
-	c := &crash{house: h, messages: map[string][]string{}, deaths: map[string]fault{}, writer: writer{random: s.random(1), left: s.requests}}
+	c := &crash{harness: h, messages: map[string][]string{}, deaths: map[string]fault{}, writer: writer{random: s.random(1), left: s.requests}}
 	faults, err := c.run(ctx)
 	if err != nil {
 		faults = append(faults, fault{other, "run", err.Error()})

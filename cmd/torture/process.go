@@ -19,7 +19,7 @@ type process struct {
 // children, and what kept them. What is dead and was not waited for is not
 // there. A process that has taken over the id of another is told by its
 // arguments.
-func (h *house) alive(clis []*cliLedger) []process {
+func (h *harness) alive(clis []*cliLedger) []process {
 	var all []process
 	for _, c := range clis {
 		all = append(all, alive(c.PID, h.records)...)
@@ -35,7 +35,7 @@ func (h *house) alive(clis []*cliLedger) []process {
 	return all
 }
 
-func (h *house) serverPID() int {
+func (h *harness) serverPID() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.server == nil {

@@ -108,7 +108,7 @@ func (w watcher) awaitAll(ctx context.Context, conn *websocket.Conn) error {
 
 // runRestore proves R2: many open requests, many tabs, the server killed.
 func runRestore(ctx context.Context, s settings) ([]fault, error) {
-	h, err := openHouse(ctx, s, false)
+	h, err := openHarness(ctx, s, false)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func runRestore(ctx context.Context, s settings) ([]fault, error) {
 	return faults, nil
 }
 
-func restoreAll(ctx context.Context, h *house, sessions *[]string) ([]fault, error) {
+func restoreAll(ctx context.Context, h *harness, sessions *[]string) ([]fault, error) {
 	texts := writer{random: h.random(1)}
 	for i := range h.sessions {
 		texts.steps++
@@ -214,7 +214,7 @@ func restoreAll(ctx context.Context, h *house, sessions *[]string) ([]fault, err
 }
 
 // awaitOpen waits until so many requests are open and returns their ids.
-func (h *house) awaitOpen(ctx context.Context, count int) (map[string]bool, error) {
+func (h *harness) awaitOpen(ctx context.Context, count int) (map[string]bool, error) {
 	for began := time.Now(); ; {
 		ids, err := h.pending(ctx)
 		if err != nil || len(ids) == count {
@@ -232,7 +232,7 @@ func (h *house) awaitOpen(ctx context.Context, count int) (map[string]bool, erro
 }
 
 // await waits until all tabs have all forms of the present server.
-func (h *house) await(ctx context.Context, out <-chan restored) ([]restored, error) {
+func (h *harness) await(ctx context.Context, out <-chan restored) ([]restored, error) {
 	patience := time.NewTimer(time.Minute)
 	defer patience.Stop()
 	var tabs []restored
@@ -252,7 +252,7 @@ func (h *house) await(ctx context.Context, out <-chan restored) ([]restored, err
 }
 
 // reconnect measures one tab that connects while nothing else happens.
-func (h *house) reconnect(ctx context.Context, wanted map[string]bool) ([]time.Duration, error) {
+func (h *harness) reconnect(ctx context.Context, wanted map[string]bool) ([]time.Duration, error) {
 	var all []time.Duration
 	w := watcher{wanted: wanted}
 	for range reconnects {

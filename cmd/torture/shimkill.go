@@ -28,7 +28,7 @@ const perSession = 4 // open requests of each session in the run of R23
 
 // shimRun is one run of R23.
 type shimRun struct {
-	*house
+	*harness
 	tab      *tab
 	sessions []string
 	random   func(int) int
@@ -39,11 +39,11 @@ type shimRun struct {
 
 // runShimKills proves R23: shims killed one after the other.
 func runShimKills(ctx context.Context, s settings) ([]fault, error) {
-	h, err := openHouse(ctx, s, true)
+	h, err := openHarness(ctx, s, true)
 	if err != nil {
 		return nil, err
 	}
-	r := &shimRun{house: h, random: s.random(4).IntN}
+	r := &shimRun{harness: h, random: s.random(4).IntN}
 	if err := r.run(ctx); err != nil {
 		r.blame(other, "run", "%v", err)
 	}
@@ -76,7 +76,7 @@ func (r *shimRun) run(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if r.tab, err = r.house.tab(ctx, 0, tabOptions{first: firstBackoff, longest: longestBackoff}); err != nil {
+	if r.tab, err = r.harness.tab(ctx, 0, tabOptions{first: firstBackoff, longest: longestBackoff}); err != nil {
 		return err
 	}
 	watching, stop := context.WithCancel(ctx)

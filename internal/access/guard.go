@@ -51,7 +51,7 @@ func (g *Guard) Book(ctx context.Context) (*project.Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	return project.NewBook(projects, people).On(g.disk), nil
+	return project.NewBook(projects, people).WithDisk(g.disk), nil
 }
 
 // Session returns a session in which a person may do something, and the projects by
@@ -94,7 +94,7 @@ func (g *Guard) Start(ctx context.Context, who account.Identity, folder, mode st
 	if err != nil {
 		return err
 	}
-	in := project.Place{ProjectID: book.Of(folder)}
+	in := project.Place{ProjectID: book.ProjectIDOf(folder)}
 	err = book.May(Person(who), project.Start, in)
 	if errors.Is(err, project.ErrHidden) {
 		return problem.New("start_not_allowed")

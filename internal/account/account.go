@@ -1,6 +1,14 @@
-// Package account holds who may do what: users, their roles, their sign-ins and
-// API tokens. Secrets that we make are kept as SHA-256 hashes of 256-bit random
-// values, passwords as argon2id.
+// Package account knows the users of this server and how they prove who they are.
+//
+// A [User] has a [Role]. Whoever acts has an [Identity]: a user and the [Credential] that
+// came with the request, which is a cookie, an API token, a sign-in link or the token of
+// an agent. The [Directory] creates, checks and revokes credentials: by password, passkey,
+// link, or an identity provider. A [SignInLimiter] slows down guessing. Every change of an
+// account goes into the audit trail as an [Incident], in the name of its actor, which
+// [WithActor] puts into the context.
+//
+// Generated secrets are 256 random bits and stored as SHA-256 hashes; passwords are stored
+// as argon2id. The package stores nothing itself: see [Store].
 package account
 
 import (

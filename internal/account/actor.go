@@ -30,30 +30,30 @@ func CommandLine(osUser string) Identity {
 	return Identity{User: User{Name: "command line"}, Credential: Credential{Name: osUser}}
 }
 
-// behind returns who is behind a credential of a user: who made it, for a day, or
+// responsibleUser returns who is behind a credential of a user: who made it, for a day, or
 // the user.
-func behind(userID, madeBy string, at time.Time) string {
+func responsibleUser(userID, madeBy string, at time.Time) string {
 	if madeBy != "" && time.Since(at) < makerTime {
 		return madeBy
 	}
 	return userID
 }
 
-// maker returns who is behind what is made with a credential. A token that
+// responsibleUser returns who is behind what is made with a credential. A token that
 // somebody else made is theirs for as long as it lives: they have seen its secret.
-func (id Identity) maker() string {
+func (id Identity) responsibleUser() string {
 	c := id.Credential
 	if c.Kind == APIToken && c.CreatedBy != "" {
 		return c.CreatedBy
 	}
-	return behind(id.User.UserID, c.CreatedBy, c.CreatedAt)
+	return responsibleUser(id.User.UserID, c.CreatedBy, c.CreatedAt)
 }
 
-// madeWith completes a credential that is made with the one of an identity: it may
+// boundedBy completes a credential that is made with the one of an identity: it may
 // do no more and live no longer, and ends with it when a token is its root.
-func (c Credential) madeWith(by Identity) Credential {
+func (c Credential) boundedBy(by Identity) Credential {
 	parent := by.Credential
-	c.ParentID, c.CreatedBy = parent.CredentialID, by.maker()
+	c.ParentID, c.CreatedBy = parent.CredentialID, by.responsibleUser()
 	if parent.Role != "" && (c.Role == "" || !parent.Role.AtLeast(c.Role)) {
 		c.Role = parent.Role
 	}
@@ -91,7 +91,7 @@ func (d *Directory) CredentialMakers(ctx context.Context, userID string) ([]stri
 	}
 	var makers []string
 	add := func(by string, at time.Time) {
-		if by := behind(userID, by, at); by != userID && !slices.Contains(makers, by) {
+		if by := responsibleUser(userID, by, at); by != userID && !slices.Contains(makers, by) {
 			makers = append(makers, by)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 
 // How long credentials live. An API token lives as long as its maker said.
 const (
-	SignInLinkLife = 10 * time.Minute
-	CookieLife     = 30 * 24 * time.Hour
+	SignInLinkTTL = 10 * time.Minute
+	CookieLife    = 30 * 24 * time.Hour
 )
 
 // MinBootstrapToken is how long a bootstrap token must be, in bytes: it is
@@ -80,7 +80,7 @@ func (d *Directory) Prepare(ctx context.Context, bootstrapToken string) (User, e
 	if bootstrapToken != "" && len(bootstrapToken) < MinBootstrapToken {
 		return User{}, fmt.Errorf("account: the bootstrap token must have at least %d characters", MinBootstrapToken)
 	}
-	if knownSecret(bootstrapToken) {
+	if isExampleSecret(bootstrapToken) {
 		return User{}, errors.New("account: the bootstrap token is an example that everybody knows; make one of your own, such as with: openssl rand -hex 32")
 	}
 	admin, err := d.FirstAdmin(ctx)
@@ -116,16 +116,16 @@ func (d *Directory) Prepare(ctx context.Context, bootstrapToken string) (User, e
 		if err := d.store.AddCredential(ctx, c); err != nil {
 			return User{}, fmt.Errorf("account: store the bootstrap token: %w", err)
 		}
-		if err := d.tokenMade(ctx, Identity{User: admin, Credential: c}); err != nil {
+		if err := d.recordToken(ctx, Identity{User: admin, Credential: c}); err != nil {
 			return User{}, err
 		}
 	}
 	return admin, nil
 }
 
-// knownSecret reports whether a secret was copied from an example, here or of
+// isExampleSecret reports whether a secret was copied from an example, here or of
 // other programs: they all say so somewhere in them.
-func knownSecret(secret string) bool {
+func isExampleSecret(secret string) bool {
 	plain := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(secret))
 	for _, mark := range []string{"changeme", "changeinproduction", "changethis", "replaceme", "yoursecret"} {
 		if strings.Contains(plain, mark) {
@@ -170,9 +170,9 @@ func freeName(users []User, name string) string {
 }
 
 // NewSignInLink returns the secret of a link that signs a user in once, within
-// [SignInLinkLife].
+// [SignInLinkTTL].
 func (d *Directory) NewSignInLink(ctx context.Context, userID string) (secret string, err error) {
-	_, secret, err = d.addCredential(ctx, Credential{Kind: SignInLink, UserID: userID}.madeWith(actor(ctx)), SignInLinkLife)
+	_, secret, err = d.addCredential(ctx, Credential{Kind: SignInLink, UserID: userID}.boundedBy(actor(ctx)), SignInLinkTTL)
 	if err != nil {
 		return "", err
 	}
@@ -193,7 +193,7 @@ func (d *Directory) SignIn(ctx context.Context, linkSecret, device, address stri
 	}
 	c, secret, err := d.addCredential(ctx, Credential{
 		Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByLink,
-	}.madeWith(Identity{User: user, Credential: link}), CookieLife)
+	}.boundedBy(Identity{User: user, Credential: link}), CookieLife)
 	if err != nil {
 		return Identity{}, "", err
 	}
@@ -211,7 +211,7 @@ func (d *Directory) SignInByToken(ctx context.Context, secret, device, address s
 	c, value, err := d.addCredential(ctx, Credential{
 		Kind: Cookie, UserID: token.User.UserID, Name: strings.TrimSpace(device + " (token " + token.Credential.Name + ")"), Address: address,
 		Method: ByToken, MethodID: token.Credential.CredentialID,
-	}.madeWith(token), CookieLife)
+	}.boundedBy(token), CookieLife)
 	if err != nil {
 		return Identity{}, "", refused("sign in", err)
 	}
@@ -286,8 +286,8 @@ func (d *Directory) touchDue(credentialID string, now time.Time) bool {
 	return true
 }
 
-// Lives reports whether a credential is still good.
-func (d *Directory) Lives(ctx context.Context, credentialID string) (bool, error) {
+// CredentialIsLive reports whether a credential is still good.
+func (d *Directory) CredentialIsLive(ctx context.Context, credentialID string) (bool, error) {
 	c, err := d.store.CredentialByID(ctx, credentialID)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
@@ -318,7 +318,7 @@ func (d *Directory) CreateOwnToken(ctx context.Context, who Identity, name strin
 	if scope == "" {
 		scope = who.Credential.Role
 	}
-	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: who.User.UserID, Name: name, Role: scope}.madeWith(who), life)
+	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: who.User.UserID, Name: name, Role: scope}.boundedBy(who), life)
 	if err != nil {
 		return Identity{}, "", err
 	}
@@ -326,7 +326,7 @@ func (d *Directory) CreateOwnToken(ctx context.Context, who Identity, name strin
 	if scope != "" {
 		made.User.Role = scope
 	}
-	return made, secret, d.tokenMade(WithActor(ctx, who), made)
+	return made, secret, d.recordToken(WithActor(ctx, who), made)
 }
 
 func tokenName(name string) (string, error) {
@@ -363,7 +363,7 @@ func (d *Directory) CreateToken(ctx context.Context, maker User, name string, ro
 				return Identity{}, "", nameTaken()
 			}
 		}
-		owner = User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now(), CreatedBy: actor(ctx).maker()}
+		owner = User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now(), CreatedBy: actor(ctx).responsibleUser()}
 		err = d.store.PutUser(ctx, owner)
 		if errors.Is(err, ErrExists) {
 			return Identity{}, "", nameTaken()
@@ -375,15 +375,15 @@ func (d *Directory) CreateToken(ctx context.Context, maker User, name string, ro
 			return Identity{}, "", err
 		}
 	}
-	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: owner.UserID, Name: name}.madeWith(actor(ctx)), life)
+	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: owner.UserID, Name: name}.boundedBy(actor(ctx)), life)
 	if err != nil {
 		return Identity{}, "", err
 	}
 	made := Identity{User: owner, Credential: c}
-	return made, secret, d.tokenMade(ctx, made)
+	return made, secret, d.recordToken(ctx, made)
 }
 
-func (d *Directory) tokenMade(ctx context.Context, t Identity) error {
+func (d *Directory) recordToken(ctx context.Context, t Identity) error {
 	i := Incident{What: EventTokenCreated, User: about(t.User), Role: t.User.Role, CredentialID: t.Credential.CredentialID, CredentialName: t.Credential.Name}
 	if at := t.Credential.ExpiresAt; !at.IsZero() {
 		at = at.UTC()

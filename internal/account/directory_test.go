@@ -134,7 +134,7 @@ func TestCredentialsRunOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(account.SignInLinkLife)
+		time.Sleep(account.SignInLinkTTL)
 		if _, _, err := d.SignIn(t.Context(), link, "", ""); !errors.Is(err, account.ErrRefused) {
 			t.Errorf("link after ten minutes: got %v, want ErrRefused", err)
 		}

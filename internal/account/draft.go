@@ -47,9 +47,9 @@ type Template struct {
 	UsedAt     time.Time
 }
 
-// Desk is what each person has at hand, wherever they sit. Writes need not
+// PersonalStore is what each person has at hand, wherever they sit. Writes need not
 // survive a power cut.
-type Desk interface {
+type PersonalStore interface {
 	// PutDraft stores a draft over the one before, or takes it away, and drops
 	// what can no longer be answered and what is above MaxDrafts. ErrNotFound when
 	// there is no such session.

@@ -78,23 +78,23 @@ const (
 	ofPair
 )
 
-// Try says how long a secret of 256 bits that opened nothing must wait before the
+// TokenWait says how long a secret of 256 bits that opened nothing must wait before the
 // next, 0 for not at all. One that opens something is never asked about: others'
 // failures at its address hold back nobody who has a token. Nor does one wait whose
 // failure is counted already.
-func (l *SignInLimiter) Try(address string, hash []byte) time.Duration {
+func (l *SignInLimiter) TokenWait(address string, hash []byte) time.Duration {
 	key, now := network(address), time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.good[string(hash)] || now.Sub(l.wrong[key+" "+string(hash)]) < time.Hour {
 		return 0
 	}
-	return l.due(key+secrets, ofAddress, now)
+	return l.wait(key+secrets, ofAddress, now)
 }
 
-// Tried tells what became of a secret that was looked up. The same wrong one again
+// TokenTried tells what became of a secret that was looked up. The same wrong one again
 // is no further guess, so that a script with a token that ended shuts nobody out.
-func (l *SignInLimiter) Tried(address string, hash []byte, good bool) {
+func (l *SignInLimiter) TokenTried(address string, hash []byte, good bool) {
 	key, now := network(address), time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,8 +126,8 @@ func (l *SignInLimiter) Tried(address string, hash []byte, good bool) {
 	}
 }
 
-// due says how long a key must wait for its failures.
-func (l *SignInLimiter) due(key string, kind keyKind, now time.Time) (wait time.Duration) {
+// wait says how long a key must wait for its failures.
+func (l *SignInLimiter) wait(key string, kind keyKind, now time.Time) (wait time.Duration) {
 	list, most := since(l.failures[key], now.Add(-time.Hour)), l.perMinute(kind)
 	if n := len(list); n >= most*HourlyFactor {
 		wait = max(wait, list[n-most*HourlyFactor].Add(time.Hour).Sub(now))
@@ -155,7 +155,7 @@ func (l *SignInLimiter) Begin(address, account string) (succeeded func(), wait t
 		l.failures = map[string][]time.Time{}
 	}
 	for kind, key := range keys {
-		wait = max(wait, l.due(key, keyKind(kind), now))
+		wait = max(wait, l.wait(key, keyKind(kind), now))
 	}
 	if wait > 0 {
 		return nil, wait, false
@@ -168,12 +168,12 @@ func (l *SignInLimiter) Begin(address, account string) (succeeded func(), wait t
 	}
 	return func() {
 		for _, key := range keys {
-			l.takeBack(key, now)
+			l.uncount(key, now)
 		}
 	}, 0, true
 }
 
-func (l *SignInLimiter) takeBack(key string, at time.Time) {
+func (l *SignInLimiter) uncount(key string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list := l.failures[key]

@@ -132,9 +132,9 @@ func TestGuessedSecretsWait(t *testing.T) {
 		const here = "192.0.2.1"
 		try := func(secret string, good bool) time.Duration {
 			hash := account.Hash(secret)
-			wait := l.Try(here, hash)
+			wait := l.TokenWait(here, hash)
 			if wait == 0 {
-				l.Tried(here, hash, good)
+				l.TokenTried(here, hash, good)
 			}
 			return wait
 		}
@@ -150,7 +150,7 @@ func TestGuessedSecretsWait(t *testing.T) {
 		if wait := try("another", true); wait != time.Minute {
 			t.Errorf("the third waits %s, want a minute, good or not", wait)
 		}
-		if l.Try("192.0.2.2", account.Hash("another")) != 0 {
+		if l.TokenWait("192.0.2.2", account.Hash("another")) != 0 {
 			t.Error("another address waits")
 		}
 		if try("tab", true) != 0 || try("ended", false) != 0 {
@@ -191,7 +191,7 @@ func TestASharedAddressIsNotLockedOut(t *testing.T) {
 				succeeded()
 			}
 		}
-		if wait := l.Try(office, account.Hash("a token that was never used")); wait != 0 {
+		if wait := l.TokenWait(office, account.Hash("a token that was never used")); wait != 0 {
 			t.Errorf("a token waits %s", wait)
 		}
 		// An hour of guessing at one account, from everywhere: no more than the limit.

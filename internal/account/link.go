@@ -55,8 +55,8 @@ type LinkStore interface {
 	Linked(ctx context.Context) (bool, error)
 }
 
-// Vouched is a person as an identity provider vouches for them.
-type Vouched struct {
+// ExternalIdentity is a person as an identity provider vouches for them.
+type ExternalIdentity struct {
 	Issuer, Subject string
 	Name            string
 	Role            Role // that they are to have here, "" for none
@@ -65,7 +65,7 @@ type Vouched struct {
 // SignInByOIDC makes a cookie for a person for whom an identity provider vouches.
 // Who is new becomes a user; the role of who is known becomes what the provider
 // says now. ErrNoRole ends what they had, ErrRefused is who was shut out.
-func (d *Directory) SignInByOIDC(ctx context.Context, v Vouched, device, address string) (Identity, string, error) {
+func (d *Directory) SignInByOIDC(ctx context.Context, v ExternalIdentity, device, address string) (Identity, string, error) {
 	maker := ""
 	user, err := d.store.LinkedUser(ctx, v.Issuer, v.Subject)
 	if err == nil && !user.Disabled {
@@ -77,7 +77,7 @@ func (d *Directory) SignInByOIDC(ctx context.Context, v Vouched, device, address
 	case errors.Is(err, ErrNotFound) && v.Role == "":
 		return Identity{}, "", fmt.Errorf("account: sign in: %w", ErrNoRole)
 	case errors.Is(err, ErrNotFound):
-		if user, err = d.addVouched(ctx, v); err != nil {
+		if user, err = d.addExternal(ctx, v); err != nil {
 			return Identity{}, "", err
 		}
 	case err != nil:
@@ -103,11 +103,11 @@ func (d *Directory) SignInByOIDC(ctx context.Context, v Vouched, device, address
 
 // roleOf is the role with which a known user comes in: what the provider says,
 // unless they linked the account that they had. maker is who is behind the link.
-func (d *Directory) roleOf(ctx context.Context, user User, v Vouched) (role Role, maker string, err error) {
+func (d *Directory) roleOf(ctx context.Context, user User, v ExternalIdentity) (role Role, maker string, err error) {
 	links, err := d.Links(ctx, user.UserID)
 	for _, l := range links {
 		if l.ByHand && l.Issuer == v.Issuer && l.Subject == v.Subject {
-			return user.Role, behind(user.UserID, l.CreatedBy, l.CreatedAt), nil
+			return user.Role, responsibleUser(user.UserID, l.CreatedBy, l.CreatedAt), nil
 		}
 	}
 	return v.Role, user.UserID, err
@@ -124,7 +124,7 @@ func (d *Directory) Links(ctx context.Context, userID string) ([]Link, error) {
 
 // Link adds the identity for which a provider vouches as a way in for who asks.
 // It never looks at names or e-mail addresses, and takes nothing from anybody.
-func (d *Directory) Link(ctx context.Context, who Identity, v Vouched) (Link, error) {
+func (d *Directory) Link(ctx context.Context, who Identity, v ExternalIdentity) (Link, error) {
 	have, err := d.Links(ctx, who.User.UserID)
 	if err != nil {
 		return Link{}, err
@@ -134,7 +134,7 @@ func (d *Directory) Link(ctx context.Context, who Identity, v Vouched) (Link, er
 			return Link{}, problem.New("already_linked")
 		}
 	}
-	l := Link{Issuer: v.Issuer, Subject: v.Subject, UserID: who.User.UserID, CreatedAt: time.Now(), ByHand: true, CreatedBy: who.maker()}
+	l := Link{Issuer: v.Issuer, Subject: v.Subject, UserID: who.User.UserID, CreatedAt: time.Now(), ByHand: true, CreatedBy: who.responsibleUser()}
 	body, err := d.linkIncident(who, "identity_linked", l)
 	if err == nil {
 		err = d.store.AddLink(ctx, l, body)
@@ -163,7 +163,7 @@ func (d *Directory) Unlink(ctx context.Context, who Identity, linkID string) err
 			return problem.New("cannot_unlink")
 		}
 		if len(have) == 1 {
-			if err := d.keepsAWay(ctx, who.User.UserID, 0); err != nil {
+			if err := d.requireOtherMethod(ctx, who.User.UserID, 0); err != nil {
 				return err
 			}
 		}
@@ -180,9 +180,9 @@ func (d *Directory) Unlink(ctx context.Context, who Identity, linkID string) err
 	return fmt.Errorf("account: unlink: %w", ErrNotFound)
 }
 
-// keepsAWay refuses when a user has neither a password nor more passkeys than
+// requireOtherMethod refuses when a user has neither a password nor more passkeys than
 // those that go.
-func (d *Directory) keepsAWay(ctx context.Context, userID string, going int) error {
+func (d *Directory) requireOtherMethod(ctx context.Context, userID string, going int) error {
 	user, err := d.User(ctx, userID)
 	if err != nil || user.HasPassword {
 		return err
@@ -201,8 +201,8 @@ func (d *Directory) linkIncident(who Identity, what string, l Link) ([]byte, err
 	})
 }
 
-// addVouched makes a user. Of two sign-ins at once of one person, one makes them.
-func (d *Directory) addVouched(ctx context.Context, v Vouched) (User, error) {
+// addExternal makes a user. Of two sign-ins at once of one person, one makes them.
+func (d *Directory) addExternal(ctx context.Context, v ExternalIdentity) (User, error) {
 	name := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r

@@ -32,7 +32,7 @@ type Passkey struct {
 	Name       string
 	KeyID      []byte // by which its authenticator knows it, unique
 	RPID       string // the domain it is good for
-	Data       []byte // the public half and more, as the door keeps it
+	Data       []byte // the public half and more, as package httpapi stores it
 	SignCount  uint32 // the highest that was seen; 0 of an authenticator that does not count
 	CreatedAt  time.Time
 	LastUsedAt time.Time // zero before the first sign-in
@@ -64,7 +64,7 @@ func (d *Directory) ProveOwner(ctx context.Context, who Identity, password strin
 		return fmt.Errorf("account: prove owner: %w", err)
 	}
 	if stored == "" {
-		if err := d.notByToken(ctx, who); err != nil {
+		if err := d.refuseTokenHolder(ctx, who); err != nil {
 			return err
 		}
 		if time.Since(who.Credential.CreatedAt) > FreshSignIn {
@@ -82,10 +82,10 @@ func (d *Directory) ProveOwner(ctx context.Context, who Identity, password strin
 	return nil
 }
 
-// notByToken refuses who came by a token, or by what one made, a new way to sign in
+// refuseTokenHolder refuses who came by a token, or by what one made, a new way to sign in
 // when they have one: nothing but the token says who they are, and the way would
 // outlive it. Who has none yet gets the first.
-func (d *Directory) notByToken(ctx context.Context, who Identity) error {
+func (d *Directory) refuseTokenHolder(ctx context.Context, who Identity) error {
 	if who.Credential.Kind != APIToken && !who.Credential.Bound {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (d *Directory) Passkeys(ctx context.Context, userID string) ([]Passkey, err
 
 // AddPasskey keeps a passkey of who asks; p has its key, domain, data and count.
 func (d *Directory) AddPasskey(ctx context.Context, who Identity, name string, p Passkey) (Passkey, error) {
-	p, err := named(p, who, name)
+	p, err := newPasskey(p, who, name)
 	if err != nil {
 		return Passkey{}, err
 	}
@@ -132,14 +132,14 @@ func (d *Directory) AddPasskey(ctx context.Context, who Identity, name string, p
 	return p, d.note(WithActor(ctx, who), Incident{What: EventPasskeyAdded, User: about(who.User), PasskeyID: p.PasskeyID, PasskeyName: p.Name})
 }
 
-// named makes p a new passkey of who asks.
-func named(p Passkey, who Identity, name string) (Passkey, error) {
+// newPasskey makes p a new passkey of who asks.
+func newPasskey(p Passkey, who Identity, name string) (Passkey, error) {
 	name = strings.TrimSpace(name)
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
 		return Passkey{}, problem.For("name", "passkey_name", "max", maxName)
 	}
-	p.PasskeyID, p.UserID, p.Name, p.CreatedAt, p.CreatedBy = uuid.NewString(), who.User.UserID, name, time.Now(), who.maker()
+	p.PasskeyID, p.UserID, p.Name, p.CreatedAt, p.CreatedBy = uuid.NewString(), who.User.UserID, name, time.Now(), who.responsibleUser()
 	return p, nil
 }
 
@@ -151,7 +151,7 @@ func (d *Directory) RemovePasskey(ctx context.Context, who Identity, passkeyID s
 		return err
 	}
 	if len(links) == 0 {
-		if err := d.keepsAWay(ctx, who.User.UserID, 1); err != nil {
+		if err := d.requireOtherMethod(ctx, who.User.UserID, 1); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func (d *Directory) PasskeyOf(ctx context.Context, userID string, keyID []byte) 
 }
 
 // SignInByPasskey makes a cookie for the owner of a passkey whose signature the
-// door has found good. signCount and data are those of the signature. A counter
+// handler has found good. signCount and data are those of the signature. A counter
 // that does not grow is put on record and refused with ErrCloned.
 func (d *Directory) SignInByPasskey(ctx context.Context, p Passkey, signCount uint32, data []byte, device, address string) (Identity, string, error) {
 	user, err := d.store.User(ctx, p.UserID)
@@ -202,7 +202,7 @@ func (d *Directory) SignInByPasskey(ctx context.Context, p Passkey, signCount ui
 	}
 	c, secret, err := d.addCredential(ctx, Credential{
 		Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByPasskey, MethodID: p.PasskeyID,
-		CreatedBy: behind(user.UserID, p.CreatedBy, p.CreatedAt),
+		CreatedBy: responsibleUser(user.UserID, p.CreatedBy, p.CreatedAt),
 	}, CookieLife)
 	if err != nil {
 		return Identity{}, "", err

@@ -47,7 +47,7 @@ func (d *Directory) SignInByPassword(ctx context.Context, name, password, device
 		return Identity{}, "", fmt.Errorf("account: sign in: %w", ErrRefused)
 	}
 	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByPassword,
-		CreatedBy: behind(user.UserID, user.PasswordBy, user.PasswordAt)}, CookieLife)
+		CreatedBy: responsibleUser(user.UserID, user.PasswordBy, user.PasswordAt)}, CookieLife)
 	if err != nil {
 		return Identity{}, "", err
 	}
@@ -103,7 +103,7 @@ func (c Credential) live(now time.Time) bool {
 // name and a password. Every other link and sign-in of theirs ends. Of several
 // callers one wins; the others get ErrChanged.
 func (d *Directory) SetUp(ctx context.Context, who Identity, name, password string) (User, error) {
-	name, err := d.MaySetUp(ctx, who, name)
+	name, err := d.CheckSetUpName(ctx, who, name)
 	if err != nil {
 		return User{}, err
 	}
@@ -112,18 +112,18 @@ func (d *Directory) SetUp(ctx context.Context, who Identity, name, password stri
 		return User{}, err
 	}
 	return d.setUp(ctx, who, UserChange{
-		Name: &name, Unclaimed: true, Password: &PasswordChange{To: to, Keep: who.Credential.CredentialID, By: who.maker(), At: time.Now()},
+		Name: &name, Unclaimed: true, Password: &PasswordChange{To: to, Keep: who.Credential.CredentialID, By: who.responsibleUser(), At: time.Now()},
 	})
 }
 
 // SetUpByPasskey is SetUp with a passkey instead of a password; p is as for
 // [Directory.AddPasskey].
 func (d *Directory) SetUpByPasskey(ctx context.Context, who Identity, name, passkeyName string, p Passkey) (User, error) {
-	name, err := d.MaySetUp(ctx, who, name)
+	name, err := d.CheckSetUpName(ctx, who, name)
 	if err != nil {
 		return User{}, err
 	}
-	p, err = named(p, who, passkeyName)
+	p, err = newPasskey(p, who, passkeyName)
 	if err != nil {
 		return User{}, err
 	}
@@ -140,9 +140,9 @@ func (d *Directory) setUp(ctx context.Context, who Identity, c UserChange) (User
 	return u, err
 }
 
-// MaySetUp returns the name as it is stored, when who asks can become the first
+// CheckSetUpName returns the name as it is stored, when who asks can become the first
 // admin under it; else ErrChanged or a [problem.Error].
-func (d *Directory) MaySetUp(ctx context.Context, who Identity, name string) (string, error) {
+func (d *Directory) CheckSetUpName(ctx context.Context, who Identity, name string) (string, error) {
 	unclaimed, err := d.Unclaimed(ctx)
 	if err != nil {
 		return "", err
@@ -153,9 +153,9 @@ func (d *Directory) MaySetUp(ctx context.Context, who Identity, name string) (st
 	return d.validName(ctx, name, who.User.UserID)
 }
 
-// NeedsWay reports whether a person came by a sign-in link and has no other way
+// NeedsSignInMethod reports whether a person came by a sign-in link and has no other way
 // to come again: no password, passkey, linked identity or live API token.
-func (d *Directory) NeedsWay(ctx context.Context, who Identity) (bool, error) {
+func (d *Directory) NeedsSignInMethod(ctx context.Context, who Identity) (bool, error) {
 	if who.User.HasPassword || who.Credential.Kind != Cookie || who.Credential.Method != ByLink {
 		return false, nil
 	}
@@ -192,7 +192,7 @@ func (d *Directory) ChangePassword(ctx context.Context, who Identity, present, n
 		}
 	}
 	if stored == "" {
-		if err := d.notByToken(ctx, who); err != nil {
+		if err := d.refuseTokenHolder(ctx, who); err != nil {
 			return err
 		}
 	}
@@ -201,7 +201,7 @@ func (d *Directory) ChangePassword(ctx context.Context, who Identity, present, n
 		return err
 	}
 	u, err := d.change(ctx, who.User.UserID, UserChange{Password: &PasswordChange{
-		From: &stored, To: to, Keep: who.Credential.CredentialID, By: who.maker(), At: time.Now(),
+		From: &stored, To: to, Keep: who.Credential.CredentialID, By: who.responsibleUser(), At: time.Now(),
 	}})
 	if err == nil {
 		err = d.note(WithActor(ctx, who), Incident{What: EventPasswordSet, User: about(u)})
@@ -219,7 +219,7 @@ func (d *Directory) ResetPassword(ctx context.Context, userID, password string) 
 	if err != nil {
 		return User{}, err
 	}
-	u, err = d.change(ctx, u.UserID, UserChange{Password: &PasswordChange{To: to, By: actor(ctx).maker(), At: time.Now()}})
+	u, err = d.change(ctx, u.UserID, UserChange{Password: &PasswordChange{To: to, By: actor(ctx).responsibleUser(), At: time.Now()}})
 	if err == nil {
 		err = d.note(ctx, Incident{What: EventPasswordSet, User: about(u)})
 	}
@@ -266,7 +266,7 @@ func (d *Directory) CreateUser(ctx context.Context, name string, role Role, pass
 			return User{}, err
 		}
 	}
-	u := User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now(), CreatedBy: actor(ctx).maker()}
+	u := User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now(), CreatedBy: actor(ctx).responsibleUser()}
 	err = d.store.PutUser(ctx, u)
 	if errors.Is(err, ErrExists) {
 		return User{}, nameTaken()

@@ -139,7 +139,7 @@ func (a *Alerter) attentionByUser() map[string]*attention {
 	return all
 }
 
-// looks reports whether a person looks at sayso now.
+// isActive reports whether a person looks at sayso now.
 func (a *Alerter) isActive(userID string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

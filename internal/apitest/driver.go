@@ -171,7 +171,7 @@ func (d *Driver) admit(ctx context.Context, sessionID, folder, ownerID string) e
 	if err != nil {
 		return err
 	}
-	return b.Room(folder, ownerID, taken)
+	return b.AllowProcess(folder, ownerID, taken)
 }
 
 func (d *Driver) LimitsChanged() {}

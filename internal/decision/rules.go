@@ -53,7 +53,7 @@ func (e *DependentError) Error() string { return "not independent of " + e.First
 // Directory knows people and what they came with.
 type Directory interface {
 	User(ctx context.Context, userID string) (account.User, error)
-	Lives(ctx context.Context, credentialID string) (bool, error)
+	CredentialIsLive(ctx context.Context, credentialID string) (bool, error)
 	CredentialMakers(ctx context.Context, userID string) ([]string, error)
 }
 
@@ -183,7 +183,7 @@ func (r *Rules) credentialLives(ctx context.Context, credentialID string) (bool,
 	if credentialID == "" {
 		return true, nil
 	}
-	return r.directory.Lives(ctx, credentialID)
+	return r.directory.CredentialIsLive(ctx, credentialID)
 }
 
 // grant is what Claude is spared asking by a permission that goes with an approval.

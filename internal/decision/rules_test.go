@@ -52,7 +52,7 @@ func (m *memory) User(_ context.Context, id string) (account.User, error) {
 	return account.User{}, account.ErrNotFound
 }
 
-func (m *memory) Lives(_ context.Context, id string) (bool, error) {
+func (m *memory) CredentialIsLive(_ context.Context, id string) (bool, error) {
 	return !slices.Contains(m.ended, id), nil
 }
 

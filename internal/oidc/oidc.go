@@ -43,8 +43,8 @@ var (
 const (
 	timeout = 10 * time.Second
 	largest = 1 << 20 // of an answer, in bytes
-	// After a failed discovery the next one waits, so that nobody can have us knock
-	// at a door all the time.
+	// After a failed discovery the next one waits, so that nobody can make
+	// this server ask the provider all the time.
 	pause = 5 * time.Second
 )
 

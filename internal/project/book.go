@@ -69,8 +69,8 @@ func NewBook(projects []Project, people []account.User) *Book {
 	return b
 }
 
-// On returns the book with rulings that look at the files of sessions.
-func (b *Book) On(d Disk) *Book {
+// WithDisk returns the book with rulings that look at the files of sessions.
+func (b *Book) WithDisk(d Disk) *Book {
 	on := *b
 	on.disk = d
 	return &on
@@ -78,7 +78,7 @@ func (b *Book) On(d Disk) *Book {
 
 // Restricts reports whether a rule of the project says more of any call than that
 // anybody may approve it.
-func (b *Book) Restricts(in Place) bool { return restrict(b.byID[in.ProjectID].Rules) }
+func (b *Book) Restricts(in Place) bool { return anyRestricts(b.byID[in.ProjectID].Rules) }
 
 // Project returns one of the projects.
 func (b *Book) Project(projectID string) (Project, bool) {
@@ -86,12 +86,12 @@ func (b *Book) Project(projectID string) (Project, bool) {
 	return p, ok
 }
 
-// Of returns the id of the project to which a folder belongs, "" for none.
-func (b *Book) Of(folder string) string {
+// ProjectIDOf returns the id of the project to which a folder belongs, "" for none.
+func (b *Book) ProjectIDOf(folder string) string {
 	id, longest := "", -1
 	for _, p := range b.projects {
 		for _, f := range p.Folders {
-			if len(f) > longest && holds(f, folder) {
+			if len(f) > longest && contains(f, folder) {
 				id, longest = p.ProjectID, len(f)
 			}
 		}
@@ -304,7 +304,7 @@ func (b *Book) MayLoosen(who Person, in Place, mode string, tools []string) erro
 	if !ok {
 		return nil
 	}
-	tools = spared(mode, tools)
+	tools = rulesOfMode(mode, tools)
 	if r, restricted := p.restricted(tools); restricted {
 		return problem.New("rule_restricts", "project", p.Name, "rule", r.call())
 	}
@@ -332,10 +332,10 @@ func (b *Book) MayGrant(who Person, in Place, reach Reach, folder, mode string, 
 		root = b.disk.Root(folder)
 	}
 	for _, p := range b.projects {
-		if p.ProjectID == in.ProjectID || reach == ReachFolder && !slices.ContainsFunc(p.Folders, func(f string) bool { return holds(f, root) || holds(root, f) || holds(folder, f) }) {
+		if p.ProjectID == in.ProjectID || reach == ReachFolder && !slices.ContainsFunc(p.Folders, func(f string) bool { return contains(f, root) || contains(root, f) || contains(folder, f) }) {
 			continue
 		}
-		r, restricted := p.restricted(spared(mode, tools))
+		r, restricted := p.restricted(rulesOfMode(mode, tools))
 		switch {
 		case !restricted:
 		case b.RoleIn(who, p.ProjectID) == "":
@@ -347,13 +347,13 @@ func (b *Book) MayGrant(who Person, in Place, reach Reach, folder, mode string, 
 	return nil
 }
 
-// holds reports whether a folder is another one or in it.
-func holds(folder, other string) bool {
+// contains reports whether a folder is another one or in it.
+func contains(folder, other string) bool {
 	return folder == other || strings.HasPrefix(other, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// spared are the permission rules that a mode and others come to.
-func spared(mode string, tools []string) []string {
+// rulesOfMode are the permission rules that a mode and others come to.
+func rulesOfMode(mode string, tools []string) []string {
 	switch mode {
 	case "acceptEdits":
 		// It takes some commands on files along.

@@ -55,7 +55,7 @@ func Check(p Project, people []account.User) (Project, error) {
 		}
 		seen[m.UserID] = true
 	}
-	p.Members = orNone(p.Members)
+	p.Members = nonNil(p.Members)
 	whom := func(field string, w Whom) (Whom, error) {
 		if w.Role == "" {
 			w.Role = account.Member
@@ -66,7 +66,7 @@ func Check(p Project, people []account.User) (Project, error) {
 		if slices.ContainsFunc(w.People, func(id string) bool { return !known[id] }) {
 			return w, problem.For(field, "person_unknown")
 		}
-		w.People = orNone(w.People)
+		w.People = nonNil(w.People)
 		return w, nil
 	}
 	if p.Start, err = whom("start", p.Start); err != nil {
@@ -95,14 +95,14 @@ func Check(p Project, people []account.User) (Project, error) {
 		case slices.ContainsFunc(r.People, func(id string) bool { return !known[id] }):
 			return p, problem.For("rules", "rule_person_unknown", "rule", i+1)
 		}
-		r.People = orNone(r.People)
+		r.People = nonNil(r.People)
 		rules = append(rules, r)
 	}
 	p.Rules = rules
 	if slices.ContainsFunc(p.Bypass, func(id string) bool { return !known[id] }) {
 		return p, problem.For("bypass", "person_unknown")
 	}
-	p.Bypass = orNone(p.Bypass)
+	p.Bypass = nonNil(p.Bypass)
 	for field, l := range map[string]Limits{"limits": p.Limits, "each_limits": p.EachLimit} {
 		if err := l.check(field); err != nil {
 			return p, err
@@ -139,8 +139,8 @@ func checkFolders(list []string) ([]string, error) {
 	return folders, nil
 }
 
-// orNone is a list that is never nil, so that it is written as one.
-func orNone[T any](list []T) []T {
+// nonNil is a list that is never nil, so that it is written as one.
+func nonNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}

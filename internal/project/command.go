@@ -21,7 +21,7 @@ func (p Project) rulingOfCommand(rules []Rule, command, dir string, c Call) Ruli
 	calls, complete := review.Invocations(command, dir)
 	var parts []part
 	for _, v := range calls {
-		for _, words := range readings(v) {
+		for _, words := range commandForms(v) {
 			parts = append(parts, wordsPart(v, words))
 		}
 	}
@@ -33,20 +33,20 @@ func (p Project) rulingOfCommand(rules []Rule, command, dir string, c Call) Ruli
 		// What this program does nobody can tell, and a rule is about it by name.
 		all = decide(rules, parts)
 	default:
-		all = unread(rules)
+		all = rulingOfUnread(rules)
 	}
 	all = stricter(all, writtenRuling(rules, command, parts))
-	if restrict(edits) {
+	if anyRestricts(edits) {
 		all = stricter(all, p.rulingOfWrites(edits, command, calls, complete, c))
 	}
-	if restrict(reads) {
+	if anyRestricts(reads) {
 		all = stricter(all, p.rulingOfReads(reads, calls, c))
 	}
 	return all
 }
 
-// restrict reports whether any of the rules makes something harder.
-func restrict(rules []Rule) bool { return slices.ContainsFunc(rules, Rule.restricts) }
+// anyRestricts reports whether any of the rules makes something harder.
+func anyRestricts(rules []Rule) bool { return slices.ContainsFunc(rules, Rule.restricts) }
 
 // wordsOf is a program with its arguments, each as it gets them.
 func wordsOf(v review.Invocation) []string {
@@ -65,27 +65,27 @@ func plainCall(v review.Invocation) bool {
 		!slices.ContainsFunc(v.Redirections, func(r review.Redirection) bool { return r.Writes && r.Path != "/dev/null" })
 }
 
-// reading is one way to read what a program is asked to do.
-type reading struct {
+// commandForm is one way to read what a program is asked to do.
+type commandForm struct {
 	program string
 	args    []review.Argument
 }
 
-// readings are the ways to read a program that is run: as it is written, by its bare
+// commandForms are the ways to read a program that is run: as it is written, by its bare
 // name, and without the options that come before its subcommand.
-func readings(v review.Invocation) []reading {
-	list := []reading{{v.Program, v.Args}}
+func commandForms(v review.Invocation) []commandForm {
+	list := []commandForm{{v.Program, v.Args}}
 	if len(v.Subcommand) != len(v.Args) {
-		list = append(list, reading{v.Program, v.Subcommand})
+		list = append(list, commandForm{v.Program, v.Subcommand})
 	}
 	if !strings.EqualFold(v.Word, v.Program) {
-		list = append(list, reading{v.Word, v.Args})
+		list = append(list, commandForm{v.Word, v.Args})
 	}
 	return list
 }
 
 // wordsPart is one reading of a program that is run.
-func wordsPart(v review.Invocation, words reading) part {
+func wordsPart(v review.Invocation, words commandForm) part {
 	text := words.text()
 	plain := plainCall(v)
 	return part{fits: func(r Rule) bool {
@@ -97,7 +97,7 @@ func wordsPart(v review.Invocation, words reading) part {
 }
 
 // text is a reading in one line. A blank inside of an argument is none between two.
-func (w reading) text() string {
+func (w commandForm) text() string {
 	words := []string{w.program}
 	for _, a := range w.args {
 		words = append(words, strings.Map(func(c rune) rune {
@@ -120,7 +120,7 @@ func writtenRuling(rules []Rule, command string, parts []part) Ruling {
 	}
 	last := -1
 	for _, one := range parts {
-		i := first(rules, one)
+		i := decidingRule(rules, one)
 		if i < 0 {
 			i = len(rules)
 		}
@@ -140,7 +140,7 @@ func writtenRuling(rules []Rule, command string, parts []part) Ruling {
 // fitsWords compares the words of a pattern with a program and its arguments: options
 // may stand between, be joined, spelled out or in another place, and more arguments may
 // follow. It is for what makes things harder.
-func (r Rule) fitsWords(w reading, program string) bool {
+func (r Rule) fitsWords(w commandForm, program string) bool {
 	pattern := strings.Fields(strings.ToLower(r.Pattern))
 	name := pattern[0]
 	if !matches(name, strings.ToLower(w.program)) && !(strings.Contains(name, "/") && matches(path.Base(name), program)) {
@@ -264,7 +264,7 @@ func (p Project) rulingOfWrites(rules []Rule, command string, calls []review.Inv
 				all = stricter(all, decide(rules, p.fileParts(c, to.Path, v.Dir)))
 			}
 		}
-		if reader(v) {
+		if onlyReads(v) {
 			continue
 		}
 		apply := named
@@ -273,7 +273,7 @@ func (p Project) rulingOfWrites(rules []Rule, command string, calls []review.Inv
 		}
 		names, known := operands(v)
 		if !known && (copies[v.Program] || writers[v.Program]) {
-			all = stricter(all, unread(apply))
+			all = stricter(all, rulingOfUnread(apply))
 		}
 		for _, name := range names {
 			all = stricter(all, decide(apply, p.fileParts(c, name, v.Dir)))
@@ -394,8 +394,8 @@ var readers = set("cat", "tac", "head", "tail", "grep", "egrep", "fgrep", "rg", 
 // gitReads are the subcommands of git that change no file of the work tree.
 var gitReads = set("status", "log", "diff", "show", "blame", "add", "ls-files", "ls-tree", "grep", "commit", "push", "fetch", "rev-parse", "describe", "branch", "tag", "remote", "shortlog", "reflog", "rev-list", "cat-file", "config")
 
-// reader reports whether a program writes none of the files it names.
-func reader(v review.Invocation) bool {
+// onlyReads reports whether a program writes none of the files it names.
+func onlyReads(v review.Invocation) bool {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(v.Args, func(a review.Argument) bool {
 			return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(a.Text, name) })

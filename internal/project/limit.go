@@ -40,8 +40,8 @@ type Override struct {
 	Cost     *float64 `json:"cost,omitempty"`   // US dollars a day
 }
 
-// Over is the limits of a person for whom some are different.
-func (o Override) Over(l Limits) Limits {
+// ApplyTo is the limits of a person for whom some are different.
+func (o Override) ApplyTo(l Limits) Limits {
 	if o.Sessions != nil {
 		l.Sessions = *o.Sessions
 	}
@@ -55,7 +55,7 @@ func (o Override) Over(l Limits) Limits {
 }
 
 // Check says what is wrong: nil, or a [problem.Error].
-func (o Override) Check() error { return o.Over(Limits{}).check("limits") }
+func (o Override) Check() error { return o.ApplyTo(Limits{}).check("limits") }
 
 // Spending is what the sessions that one person started in a project have cost on
 // a day.
@@ -133,8 +133,8 @@ func ReadBounds(ctx context.Context, store BoundsStore, everybody Limits, now ti
 	return b, nil
 }
 
-// Of is the limits of a person in all their sessions together.
-func (b *Bounds) Of(userID string) Limits { return b.different[userID].Over(b.everybody) }
+// PersonLimits is the limits of a person in all their sessions together.
+func (b *Bounds) PersonLimits(userID string) Limits { return b.different[userID].ApplyTo(b.everybody) }
 
 // Different is what is different for a person.
 func (b *Bounds) Different(userID string) Override { return b.different[userID] }
@@ -157,7 +157,7 @@ func (b *Bounds) UseIn(projectID, userID string, taken []Taken) Use {
 
 func (b *Bounds) use(taken []Taken, counts func(projectID, owner string) bool) (u Use) {
 	for _, t := range taken {
-		if counts(b.Book.Of(t.Folder), t.OwnerID) {
+		if counts(b.Book.ProjectIDOf(t.Folder), t.OwnerID) {
 			u.Sessions++
 			u.Memory += t.Memory
 		}
@@ -179,8 +179,8 @@ type bound struct {
 
 // over are the bounds that a session in a folder is in.
 func (b *Bounds) over(folder, ownerID string, taken []Taken) []bound {
-	list := []bound{{b.Of(ownerID), b.UseOf(ownerID, taken), "limit_person_sessions", "limit_person_memory", "limit_person_cost"}}
-	if p, ok := b.Book.Project(b.Book.Of(folder)); ok {
+	list := []bound{{b.PersonLimits(ownerID), b.UseOf(ownerID, taken), "limit_person_sessions", "limit_person_memory", "limit_person_cost"}}
+	if p, ok := b.Book.Project(b.Book.ProjectIDOf(folder)); ok {
 		list = append(list,
 			bound{p.Limits, b.UseIn(p.ProjectID, "", taken), "limit_project_sessions", "limit_project_memory", "limit_project_cost"},
 			bound{p.EachLimit, b.UseIn(p.ProjectID, ownerID, taken), "limit_each_sessions", "limit_each_memory", "limit_each_cost"})
@@ -188,9 +188,9 @@ func (b *Bounds) over(folder, ownerID string, taken []Taken) []bound {
 	return list
 }
 
-// Room says whether another process may start for a session in a folder: nil, or a
+// AllowProcess says whether another process may start for a session in a folder: nil, or a
 // [problem.Error] that is [problem.LimitReached]. taken are the other sessions that have one.
-func (b *Bounds) Room(folder, ownerID string, taken []Taken) error {
+func (b *Bounds) AllowProcess(folder, ownerID string, taken []Taken) error {
 	for _, l := range b.over(folder, ownerID, taken) {
 		switch {
 		case l.limits.Sessions > 0 && l.use.Sessions >= l.limits.Sessions:
@@ -199,12 +199,12 @@ func (b *Bounds) Room(folder, ownerID string, taken []Taken) error {
 			return b.reached(l.memory, folder, ownerID, "max", l.limits.Memory>>20, "used", l.use.Memory>>20)
 		}
 	}
-	return b.Turn(folder, ownerID)
+	return b.AllowTurn(folder, ownerID)
 }
 
-// Turn says whether another turn may begin in a session in a folder: nil, or a
+// AllowTurn says whether another turn may begin in a session in a folder: nil, or a
 // [problem.Error] that is [problem.LimitReached].
-func (b *Bounds) Turn(folder, ownerID string) error {
+func (b *Bounds) AllowTurn(folder, ownerID string) error {
 	for _, l := range b.over(folder, ownerID, nil) {
 		if l.limits.Cost > 0 && l.use.Micros >= int64(math.Round(l.limits.Cost*1e6)) {
 			return b.reached(l.cost, folder, ownerID, "max", l.limits.Cost, "used", l.use.Cost())
@@ -216,7 +216,7 @@ func (b *Bounds) Turn(folder, ownerID string) error {
 // reached returns the error of a limit with the person and the project that it is about.
 func (b *Bounds) reached(reason, folder, ownerID string, params ...any) error {
 	params = append(params, "person", b.Book.Names([]string{ownerID}))
-	if p, ok := b.Book.Project(b.Book.Of(folder)); ok {
+	if p, ok := b.Book.Project(b.Book.ProjectIDOf(folder)); ok {
 		params = append(params, "project", p.Name)
 	}
 	return problem.New(reason, params...)

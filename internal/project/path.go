@@ -129,7 +129,7 @@ var (
 // to open files.
 func withoutProc(file, dir string) (plain string, known bool) {
 	for range maxLinks {
-		file = squeezed(file)
+		file = cleanPath(file)
 		found := procLinks.FindStringSubmatchIndex(file)
 		if found == nil {
 			return file, !procOthers.MatchString(file)
@@ -146,9 +146,9 @@ func withoutProc(file, dir string) (plain string, known bool) {
 	return "", false
 }
 
-// squeezed is an absolute name without what leads nowhere. ".." stays: where it leads
+// cleanPath is an absolute name without what leads nowhere. ".." stays: where it leads
 // hangs on the links before it.
-func squeezed(file string) string {
+func cleanPath(file string) string {
 	var names []string
 	for _, name := range strings.Split(file, "/") {
 		if name != "" && name != "." {

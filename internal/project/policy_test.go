@@ -168,7 +168,7 @@ func TestRules(t *testing.T) {
 			if got := b.Approval(project.Place{ProjectID: "api"}, row.call, nil); got.Effect != row.want {
 				t.Errorf("%s %s: got %s, want %s", row.call.Tool, row.call.Input, got.Effect, row.want)
 			}
-			if got := b.Approval(project.Place{}, row.call, nil); !got.Free() {
+			if got := b.Approval(project.Place{}, row.call, nil); !got.Unrestricted() {
 				t.Errorf("rules of a project hold outside of it: %+v", got)
 			}
 		})

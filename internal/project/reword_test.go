@@ -68,7 +68,7 @@ func TestOtherCommandsStayFree(t *testing.T) {
 		"npm publish":       {"npm run publish-docs", "npm test"},
 	} {
 		for _, text := range commands {
-			if got := rulingOf(command(text), project.Rule{Tool: "Bash", Pattern: pattern, Effect: project.Deny}); pattern != "git push*" && !got.Free() || pattern == "git push*" && !got.Free() && !strings.Contains(text, "git push") {
+			if got := rulingOf(command(text), project.Rule{Tool: "Bash", Pattern: pattern, Effect: project.Deny}); pattern != "git push*" && !got.Unrestricted() || pattern == "git push*" && !got.Unrestricted() && !strings.Contains(text, "git push") {
 				t.Errorf("%q under %q: got %+v", text, pattern, got)
 			}
 		}
@@ -162,7 +162,7 @@ func TestEasyRulesFitTheWhole(t *testing.T) {
 		"git status; ls": false, "git status > x": false, "git status $(ls)": false, "git -C x status": false, "env git status": false, "git status $x": false, "git status | sh": false, "kubectl get pods | sh": false, "sudo kubectl get pods": false,
 		"./git status": false, "PATH=. git status": false, "git() { ls; }; git status": false, "git 'status x; ls'x y": false, "git status <(ls)": false, "kubectl get $x": false, "kubectl get pods; x": false, "\"git status\"": false, "alias git=ls; git status": false, "x/git status": false,
 	} {
-		if got := rulingOf(command(text), rules...); got.Free() != free {
+		if got := rulingOf(command(text), rules...); got.Unrestricted() != free {
 			t.Errorf("%q: got %+v, want free %v", text, got, free)
 		}
 	}
@@ -182,7 +182,7 @@ func TestUnreadCommandsMeetTheStrictestRule(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	// A first rule for all of them leaves nothing open.
-	if got := rulingOf(command("$x"), project.Rule{Tool: "Bash", Effect: project.Allow}, rules[1]); !got.Free() {
+	if got := rulingOf(command("$x"), project.Rule{Tool: "Bash", Effect: project.Allow}, rules[1]); !got.Unrestricted() {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -263,7 +263,7 @@ func TestAddressesOfRules(t *testing.T) {
 			t.Errorf("%q: got %+v", address, got)
 		}
 	}
-	if got := rulingOf(call("WebFetch", "url", "https://other.example/intern.example/"), no); !got.Free() {
+	if got := rulingOf(call("WebFetch", "url", "https://other.example/intern.example/"), no); !got.Unrestricted() {
 		t.Errorf("got %+v", got)
 	}
 	easy := []project.Rule{{Tool: "WebFetch", Pattern: "https://docs.example/*", Effect: project.Allow}, {Tool: "WebFetch", Effect: project.Deny}}

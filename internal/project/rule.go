@@ -42,8 +42,8 @@ type Ruling struct {
 	Unread bool
 }
 
-// Free reports whether whoever may answer may approve, alone.
-func (r Ruling) Free() bool { return r.Effect == Allow && len(r.People) == 0 }
+// Unrestricted reports whether whoever may answer may approve, alone.
+func (r Ruling) Unrestricted() bool { return r.Effect == Allow && len(r.People) == 0 }
 
 // ruling is what the rules say of a call. Each part of it is decided by the first
 // rule that fits; of what the parts need, the strictest counts. So what makes a call
@@ -62,7 +62,7 @@ func (p Project) ruling(c Call) Ruling {
 		return Ruling{Effect: Allow}
 	}
 	if input == nil {
-		return unread(rules) // it may be anything
+		return rulingOfUnread(rules) // it may be anything
 	}
 	var parts []part
 	for _, name := range []string{"file_path", "notebook_path", "path"} {
@@ -80,7 +80,7 @@ func (p Project) ruling(c Call) Ruling {
 	case rule.Reads(c.Tool) && len(parts) == 0:
 		parts = p.fileParts(c, c.CWD, c.CWD) // Grep and Glob look there
 	case !known:
-		parts = append(parts, textsPart(strung(input)))
+		parts = append(parts, textsPart(jsonTexts(input)))
 	}
 	if len(parts) == 0 {
 		parts = []part{nothing}
@@ -103,24 +103,24 @@ func decide(rules []Rule, parts []part) Ruling {
 	all := Ruling{Effect: Allow}
 	for _, one := range parts {
 		if one.unread {
-			all = stricter(all, unread(rules))
+			all = stricter(all, rulingOfUnread(rules))
 			continue
 		}
-		if i := first(rules, one); i >= 0 {
+		if i := decidingRule(rules, one); i >= 0 {
 			all = stricter(all, rules[i].ruling())
 		}
 	}
 	return all
 }
 
-// first is the index of the rule that decides about a part, -1 for none.
-func first(rules []Rule, one part) int {
+// decidingRule is the index of the rule that decides about a part, -1 for none.
+func decidingRule(rules []Rule, one part) int {
 	return slices.IndexFunc(rules, func(r Rule) bool { return r.Pattern == "" || one.fits(r) })
 }
 
-// unread joins all rules that may be reached, for a part of which nobody can tell
+// rulingOfUnread joins all rules that may be reached, for a part of which nobody can tell
 // which of them fits.
-func unread(rules []Rule) Ruling {
+func rulingOfUnread(rules []Rule) Ruling {
 	all := Ruling{Effect: Allow}
 	for i, r := range rules {
 		if i == 0 && r.Pattern == "" {
@@ -128,7 +128,7 @@ func unread(rules []Rule) Ruling {
 		}
 		all = stricter(all, r.ruling())
 	}
-	all.Unread = !all.Free()
+	all.Unread = !all.Unrestricted()
 	return all
 }
 
@@ -212,18 +212,18 @@ func (r Rule) fitsText(text string) bool {
 	return matches(strings.ToLower(r.Pattern), strings.ToLower(text))
 }
 
-// strung are the texts in a JSON value.
-func strung(v any) (list []string) {
+// jsonTexts are the texts in a JSON value.
+func jsonTexts(v any) (list []string) {
 	switch v := v.(type) {
 	case string:
 		return []string{v}
 	case []any:
 		for _, x := range v {
-			list = append(list, strung(x)...)
+			list = append(list, jsonTexts(x)...)
 		}
 	case map[string]any:
 		for _, x := range v {
-			list = append(list, strung(x)...)
+			list = append(list, jsonTexts(x)...)
 		}
 	}
 	return list

@@ -1,11 +1,16 @@
-// Package review says what a person should know of a tool call before they
-// decide about it: which parts of a command are risky and why, what an edit does
-// to the file as it is, what else a rule would allow. It is pure: what is on disk
-// is handed to it, and it never decides: what is not low only cannot be approved
-// together with others.
+// Package review explains a tool call to the person who decides about it:
 //
-// A level is what was found, no promise: a program can do anything, and low only
-// says that every part of the input was understood and is of the harmless sort.
+//   - [Place.ReadCommand] parses a shell command and marks its risky parts, each with a reason;
+//   - [ReadChange] shows what an edit does to the file as it is now;
+//   - [ReadRule] says what else a permission rule would allow.
+//
+// Each call gets a [Level]. Low is proved: every part of the input was understood, and
+// readers.go lists each program with its arguments as harmless (see reading.go). The files
+// named for a subject, such as network.go, hold what raises a level. Calls that are not low
+// cannot be approved in bulk. A level promises nothing: a program can do anything once it
+// runs.
+//
+// The package does no I/O, callers pass it what is on disk; and it decides nothing.
 package review
 
 // Level is how much harm was found.

@@ -69,7 +69,7 @@ func (c *Control) Reserve(ctx context.Context, sessionID, folder, ownerID string
 	if slot == nil {
 		running := c.o.Running()
 		if _, runs := running[sessionID]; !runs {
-			if err := bounds.Room(folder, ownerID, c.taken(running)); err != nil {
+			if err := bounds.AllowProcess(folder, ownerID, c.taken(running)); err != nil {
 				return nil, err
 			}
 		}
@@ -93,7 +93,7 @@ func (c *Control) AllowTurn(ctx context.Context, folder, ownerID string) error {
 	if err != nil {
 		return err
 	}
-	return bounds.Turn(folder, ownerID)
+	return bounds.AllowTurn(folder, ownerID)
 }
 
 // Wait adds sessions to those that wait for capacity.

@@ -92,7 +92,7 @@ func open(ctx context.Context, path, mode string, schema func(context.Context, *
 	s.Shared = sqlstore.NewShared(sqlstore.Engine{Dialect: sqlstore.SQLite, Bind: bind, Query: s.query, Apply: s.apply})
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("sqlite: %s: %w", path, s.explain(err)), s.free())
+			err = errors.Join(fmt.Errorf("sqlite: %s: %w", path, s.explain(err)), s.closeConnections())
 		}
 	}()
 
@@ -125,7 +125,7 @@ func check(ctx context.Context, db *sql.DB) error {
 
 // Ping implements store.Store.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.take(ctx); err != nil {
+	if err := s.awaitTurn(ctx); err != nil {
 		return fmt.Errorf("sqlite: ping: %w", err)
 	}
 	broken := s.broken
@@ -148,7 +148,7 @@ func (s *Store) Close() (err error) {
 	s.once.Do(func() {
 		close(s.closed)
 		s.turn <- struct{}{} // kept: nobody writes any more
-		if err = s.free(); err != nil {
+		if err = s.closeConnections(); err != nil {
 			err = fmt.Errorf("sqlite: close: %w", err)
 		}
 	})
@@ -164,9 +164,9 @@ func (s *Store) isClosed() bool {
 	}
 }
 
-// free closes what Open has made so far. The last connection to close moves the
+// closeConnections closes what Open has made so far. The last connection to close moves the
 // WAL into the database.
-func (s *Store) free() error {
+func (s *Store) closeConnections() error {
 	var errs []error
 	for _, stmt := range s.queries.Range {
 		errs = append(errs, stmt.(*sql.Stmt).Close())

@@ -139,8 +139,8 @@ type tx struct {
 // which costs no write, and the call succeeds.
 var errNothing = errors.New("nothing to change")
 
-// take waits for the turn to write.
-func (s *Store) take(ctx context.Context) error {
+// awaitTurn waits for the turn to write.
+func (s *Store) awaitTurn(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (s *Store) write(ctx context.Context, d sqlstore.Durability, what string, d
 
 // writeKeepingNewest is write for what changes no request.
 func (s *Store) writeKeepingNewest(ctx context.Context, d sqlstore.Durability, what string, do func(context.Context, tx) error) error {
-	if err := s.take(ctx); err != nil {
+	if err := s.awaitTurn(ctx); err != nil {
 		return fmt.Errorf("sqlite: %s: %w", what, err)
 	}
 	defer func() { <-s.turn }()

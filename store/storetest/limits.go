@@ -79,7 +79,7 @@ func limits(t *testing.T, open func(t *testing.T) store.Store) {
 		all, err := st.UserLimits(ctx)
 		must(t, err)
 		equal(t, "limits", all, map[string]project.Override{"u-ben": first, "u-cleo": {Cost: &none}})
-		equal(t, "of Ben", all["u-ben"].Over(project.Limits{Sessions: 9, Cost: 5}), project.Limits{Sessions: 2, Memory: memory, Cost: 5})
+		equal(t, "of Ben", all["u-ben"].ApplyTo(project.Limits{Sessions: 9, Cost: 5}), project.Limits{Sessions: 2, Memory: memory, Cost: 5})
 
 		must(t, st.SetUserLimits(ctx, "u-ben", "Ben", project.Override{}, ada))
 		all, err = st.UserLimits(ctx)

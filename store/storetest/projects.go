@@ -135,12 +135,12 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		placed(t, st, deep, api.ProjectID)
 
-		// The door finds the same as the store.
+		// The Book finds the same as the store.
 		book := project.NewBook([]project.Project{api}, nil)
 		for _, cwd := range []string{"/src/api", "/src/api/v2", "/src/apiary", "/src", ""} {
 			ses, err := st.Session(ctx, sessionIn(t, st, cwd))
 			must(t, err)
-			equal(t, "project of "+cwd, book.Of(cwd), ses.InProject)
+			equal(t, "project of "+cwd, book.ProjectIDOf(cwd), ses.InProject)
 		}
 	})
 
@@ -225,7 +225,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 		page, _, err := st.Sessions(ctx, session.Query{})
 		must(t, err)
 		for _, ses := range page {
-			equal(t, "project of "+ses.CWD, ses.InProject, book.Of(ses.CWD))
+			equal(t, "project of "+ses.CWD, ses.InProject, book.ProjectIDOf(ses.CWD))
 		}
 	})
 }

@@ -40,7 +40,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Accounts", accounts},
 		{"Passkeys", passkeys},
 		{"Links", links},
-		{"Desk", desk},
+		{"Personal", personal},
 		{"Audit", audit},
 		{"Grants", grants},
 		{"Alerts", alerts},

@@ -221,7 +221,7 @@ func hasTest(t *testing.T, folder, function string) bool {
 
 var (
 	// halving: as dying, but half a line is the last that is heard.
-	halving = scenario{name: "halving", play: func(ctx context.Context, h *house) error {
+	halving = scenario{name: "halving", play: func(ctx context.Context, h *harness) error {
 		c, err := h.begin(ctx, approve("half one"), say("Done."))
 		if err != nil {
 			return err
@@ -232,7 +232,7 @@ var (
 
 	// stalling: the CLI asks and then does not read for a while; the answers are
 	// larger than the pipe.
-	stalling = scenario{name: "stalling", play: func(ctx context.Context, h *house) error {
+	stalling = scenario{name: "stalling", play: func(ctx context.Context, h *harness) error {
 		c, err := h.begin(ctx, approve("stall one"))
 		if err != nil {
 			return err
@@ -242,7 +242,7 @@ var (
 	}}
 
 	// ignoring: the CLI reads an answer and does nothing; a person kills it.
-	ignoring = scenario{name: "ignoring", play: func(ctx context.Context, h *house) error {
+	ignoring = scenario{name: "ignoring", play: func(ctx context.Context, h *harness) error {
 		c, err := h.begin(ctx, approve("ignore one"))
 		if err != nil {
 			return err
@@ -265,7 +265,7 @@ var (
 	}}
 
 	// doubling: every line that asks comes twice.
-	doubling = scenario{name: "doubling", play: func(ctx context.Context, h *house) error {
+	doubling = scenario{name: "doubling", play: func(ctx context.Context, h *harness) error {
 		c, err := h.begin(ctx, approve("twice one"), say("Done."))
 		if err != nil {
 			return err
@@ -275,7 +275,7 @@ var (
 	}}
 
 	// swapping: behind every line that asks comes another with its id.
-	swapping = scenario{name: "swapping", play: func(ctx context.Context, h *house) error {
+	swapping = scenario{name: "swapping", play: func(ctx context.Context, h *harness) error {
 		c, err := h.begin(ctx, approve("swap one"), say("Done."))
 		if err != nil {
 			return err
@@ -285,7 +285,7 @@ var (
 	}}
 
 	// ordering: five at once, in all orders or, for the part, in a few.
-	ordering = scenario{name: "ordering", patience: 20 * time.Minute, play: func(ctx context.Context, h *house) error {
+	ordering = scenario{name: "ordering", patience: 20 * time.Minute, play: func(ctx context.Context, h *harness) error {
 		c, err := h.begin(ctx, say("Ready."))
 		if err != nil {
 			return err
@@ -315,7 +315,7 @@ var (
 	}}
 
 	// repeating: as answering, and each answer is given a hundred times.
-	repeating = scenario{name: "repeating", play: func(ctx context.Context, h *house) error {
+	repeating = scenario{name: "repeating", play: func(ctx context.Context, h *harness) error {
 		h.mu.Lock()
 		h.repeats = 99
 		h.mu.Unlock()
@@ -323,7 +323,7 @@ var (
 	}}
 
 	// withdrawing: the CLI withdraws what is being answered.
-	withdrawing = scenario{name: "withdrawing", play: func(ctx context.Context, h *house) error {
+	withdrawing = scenario{name: "withdrawing", play: func(ctx context.Context, h *harness) error {
 		var steps []claudetest.Step
 		for i, after := range []int{1, 20, 60, 150, 3000} {
 			s := approve(fmt.Sprintf("race %d", i))
@@ -336,7 +336,7 @@ var (
 
 	// stopping: a person interrupts, and another time kills, as soon as an answer is
 	// given.
-	stopping = scenario{name: "stopping", play: func(ctx context.Context, h *house) error {
+	stopping = scenario{name: "stopping", play: func(ctx context.Context, h *harness) error {
 		for _, order := range []string{"interrupt", "kill_process"} {
 			name := "race " + order
 			h.hold(name)
@@ -359,7 +359,7 @@ var (
 	}}
 
 	// going: the server is asked to end while requests are open and answered.
-	going = scenario{name: "going", play: func(ctx context.Context, h *house) error {
+	going = scenario{name: "going", play: func(ctx context.Context, h *harness) error {
 		h.hold("held")
 		c, err := h.begin(ctx, approve("one"), approve("held"))
 		if err != nil {

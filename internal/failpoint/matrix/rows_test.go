@@ -27,8 +27,8 @@ func (r row) String() string {
 // final reports whether a person's answer is in the row.
 func (r row) final() bool { return r.status == "answered" || r.status == "denied" }
 
-// rows reads every request of the database of a house.
-func (h *house) rows(ctx context.Context) (all []row, err error) {
+// rows reads every request of the database of a harness.
+func (h *harness) rows(ctx context.Context) (all []row, err error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(h.config.StateDir(), "sayso.db")+"?mode=ro")
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (h *house) rows(ctx context.Context) (all []row, err error) {
 // heard: heard has the nonce of each answer by the id of its request, died the ids of
 // the requests whose process did not live on, given what the tabs were told of
 // each nonce.
-func (h *house) verifyRows(rows []row, heard map[string]string, died map[string]bool, given map[string]outcome) (wrong []string) {
+func (h *harness) verifyRows(rows []row, heard map[string]string, died map[string]bool, given map[string]outcome) (wrong []string) {
 	blame := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	byAsked, answers := map[string]row{}, map[string][]row{}
 	for _, r := range rows {
@@ -107,7 +107,7 @@ func (h *house) verifyRows(rows []row, heard map[string]string, died map[string]
 
 // verifyLines holds what the shims wrote against what the CLIs read: nothing is
 // read that no shim wrote.
-func (h *house) verifyLines() (wrong []string) {
+func (h *harness) verifyLines() (wrong []string) {
 	read := int64(0)
 	for _, c := range h.sessions {
 		for _, m := range h.memory(c.id) {

@@ -15,7 +15,7 @@ import (
 // something to do; finish and verify do the rest.
 type scenario struct {
 	name string
-	play func(ctx context.Context, h *house) error
+	play func(ctx context.Context, h *harness) error
 	// patience is that of a cell; 0 is cellPatience.
 	patience time.Duration
 }
@@ -23,7 +23,7 @@ type scenario struct {
 var (
 	// answering: two sessions, approvals and a question, a message that waits its
 	// turn.
-	answering = scenario{name: "answering", play: func(ctx context.Context, h *house) error {
+	answering = scenario{name: "answering", play: func(ctx context.Context, h *harness) error {
 		one, err := h.begin(ctx, approve("one"), question("two"), say("Done."))
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ var (
 
 	// restarting: the server is killed while requests are open; the CLI withdraws
 	// two of them while it is away.
-	restarting = scenario{name: "restarting", play: func(ctx context.Context, h *house) error {
+	restarting = scenario{name: "restarting", play: func(ctx context.Context, h *harness) error {
 		h.hold("held")
 		const patience = 800 * time.Millisecond
 		c, err := h.begin(ctx, cancelled("one", patience), cancelled("two", patience), approve("held"))
@@ -81,7 +81,7 @@ var (
 	}}
 
 	// undoing: an answer is held and taken back, twice, each time before one counts.
-	undoing = scenario{name: "undoing", play: func(ctx context.Context, h *house) error {
+	undoing = scenario{name: "undoing", play: func(ctx context.Context, h *harness) error {
 		for _, name := range []string{"held one", "held two"} {
 			h.hold(name)
 			c, err := h.begin(ctx, approve(name))
@@ -117,7 +117,7 @@ var (
 	}}
 
 	// dying: the CLI dies while it asks, twice, and is resumed by the answer.
-	dying = scenario{name: "dying", play: func(ctx context.Context, h *house) error {
+	dying = scenario{name: "dying", play: func(ctx context.Context, h *harness) error {
 		c, err := h.begin(ctx, approve("die one"), say("Done."))
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ var (
 	}}
 
 	// dropping: as dying, but what was answered is not asked again.
-	dropping = scenario{name: "dropping", play: func(ctx context.Context, h *house) error {
+	dropping = scenario{name: "dropping", play: func(ctx context.Context, h *harness) error {
 		c, err := h.begin(ctx, approve("drop one"), say("Done."))
 		if err != nil {
 			return err
@@ -138,7 +138,7 @@ var (
 
 	// losing: what runs is lost with the folders of the shims while the server is
 	// away, twice.
-	losing = scenario{name: "losing", play: func(ctx context.Context, h *house) error {
+	losing = scenario{name: "losing", play: func(ctx context.Context, h *harness) error {
 		for _, name := range []string{"held one", "held two"} {
 			h.hold(name)
 			c, err := h.begin(ctx, approve(name))
@@ -160,7 +160,7 @@ var (
 	}}
 
 	// forgetting: the CLI dies while it asks and has saved nothing.
-	forgetting = scenario{name: "forgetting", play: func(ctx context.Context, h *house) error {
+	forgetting = scenario{name: "forgetting", play: func(ctx context.Context, h *harness) error {
 		for _, name := range []string{"forget one", "forget two"} {
 			if _, err := h.begin(ctx, approve(name)); err != nil {
 				return err
@@ -170,8 +170,8 @@ var (
 	}}
 )
 
-// lose ends every process of a house and removes what the shims left.
-func (h *house) lose() error {
+// lose ends every process of a harness and removes what the shims left.
+func (h *harness) lose() error {
 	quiet := h.config
 	quiet.Environ = nil
 	if err := quiet.KillAll(); err != nil {

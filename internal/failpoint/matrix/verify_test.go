@@ -22,7 +22,7 @@ type allowed struct {
 
 // verify holds what the CLIs heard against what the tabs were told and what the
 // database has. It returns what is wrong.
-func (h *house) verify(ctx context.Context, may allowed) (wrong []string) {
+func (h *harness) verify(ctx context.Context, may allowed) (wrong []string) {
 	blame := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	h.mu.Lock()
 	wrong = append(wrong, h.problems...)

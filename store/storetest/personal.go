@@ -15,7 +15,7 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-func desk(t *testing.T, open func(t *testing.T) store.Store) {
+func personal(t *testing.T, open func(t *testing.T) store.Store) {
 	ctx := context.Background()
 	s := suite{t, open}
 

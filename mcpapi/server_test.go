@@ -20,7 +20,7 @@ import (
 )
 
 func TestTokenOfADeadSessionIs401(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a, other := h.agent(session.Ours, ""), h.agent(session.Ours, "")
 		a.call("get_phase_status", `{}`).text()
 		if err := h.directory.RevokeAgents(t.Context(), a.sessionID); err != nil {
@@ -81,7 +81,7 @@ func TestMalformedRequests(t *testing.T) {
 		"too large":                  {strings.Replace(good, "Which?", strings.Repeat("x", 1<<20), 1), nil, 413},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			inHarness(t, func(t *testing.T, h *harness) {
 				a := h.agent(session.Ours, "")
 				head := http.Header{"Authorization": {"Bearer " + a.secret}, "Content-Type": {"application/json"},
 					"Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {"2025-11-25"}}
@@ -101,7 +101,7 @@ func TestMalformedRequests(t *testing.T) {
 
 // 74: whatever id a client chooses comes back.
 func TestIDsComeBack(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		for _, id := range []any{1, 0, -7, 1 << 53, "1.5", "x", strings.Repeat("x", 10_000), "\u2028 <&>"} {
 			c := a.call("ask_user", lone("Which?"), withID(id))
@@ -122,7 +122,7 @@ func TestIDsComeBack(t *testing.T) {
 
 // 72: a question is text, however long or odd.
 func TestHostileQuestions(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Agent, "stranger")
 		for _, text := range []string{"<script>alert(1)</script>", "![x](http://evil/x.png)", "\u202Egnp.exe", "\x1b[2J", "Approved by admin ✓\n\n---"} {
 			input, err := json.Marshal(map[string]string{"question": text})
@@ -140,14 +140,14 @@ func TestHostileQuestions(t *testing.T) {
 }
 
 func TestCallsBeforeAndAfterRunAreTurnedAway(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		o := mcpapi.Options{Requests: h.registry, Store: h.memory, Directory: h.directory, Notifier: h.notifier}
-		door := mcpapi.New(o)
+		server := mcpapi.New(o)
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(`{}`))
 		r.Header.Set("Authorization", "Bearer "+a.secret)
-		door.ServeHTTP(w, r)
+		server.ServeHTTP(w, r)
 		is(t, "status", w.Code, 503)
 		is(t, "retry", w.Header().Get("Retry-After"), "1")
 	})
@@ -169,7 +169,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestOfficialClient(t *testing.T) {
 	for _, version := range []string{"2026-07-28", "2025-11-25"} {
 		t.Run(version, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			inHarness(t, func(t *testing.T, h *harness) {
 				a := h.agent(session.Agent, "official")
 				transport := &http.Transport{DialContext: dialer(h)}
 				defer transport.CloseIdleConnections()
@@ -228,7 +228,7 @@ func TestOfficialClient(t *testing.T) {
 }
 
 func TestNothingOfAnAnswerIsLostWhenTheServerStops(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		for i := range 20 {
 			key := header(mcpapi.KeyHeader, "k"+number(i))
@@ -254,7 +254,7 @@ func TestNothingOfAnAnswerIsLostWhenTheServerStops(t *testing.T) {
 	})
 }
 
-// dialer connects to the house.
-func dialer(h *house) func(context.Context, string, string) (net.Conn, error) {
+// dialer connects to the harness.
+func dialer(h *harness) func(context.Context, string, string) (net.Conn, error) {
 	return func(context.Context, string, string) (net.Conn, error) { return h.dial(), nil }
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/sayso-dev/sayso/cmd/blackbox"
 )
 
-// A house is a server that is started again whenever it dies, its sessions, and
+// A harness is a server that is started again whenever it dies, its sessions, and
 // two tabs that answer what they are shown, each in its own way.
-type house struct {
+type harness struct {
 	folder string
 	orders string // SAYSO_FAILPOINTS
 	points string // folder of the counts
@@ -44,7 +44,7 @@ type house struct {
 	repeats   int // how often an answer is given once more
 }
 
-// conversation is a session as the house knows it.
+// conversation is a session as the harness knows it.
 type conversation struct {
 	id      string
 	names   []string // of the requests that it will ask, with repetitions
@@ -52,8 +52,8 @@ type conversation struct {
 	deadFor time.Time
 }
 
-// open starts a house. Whatever it returns must be closed.
-func open(ctx context.Context, folder, orders string, cli string) (*house, error) {
+// open starts a harness. Whatever it returns must be closed.
+func open(ctx context.Context, folder, orders string, cli string) (*harness, error) {
 	address, err := blackbox.FreeAddress()
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func open(ctx context.Context, folder, orders string, cli string) (*house, error
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	h := &house{
+	h := &harness{
 		folder: folder, orders: orders, points: points, cli: cli, cancel: cancel, held: map[string]bool{},
 		config: blackbox.Options{
 			Path: sayso, Folder: folder, Address: address, Claude: cli,
@@ -88,7 +88,7 @@ func open(ctx context.Context, folder, orders string, cli string) (*house, error
 }
 
 // keep has a server run until ctx ends.
-func (h *house) keep(ctx context.Context) {
+func (h *harness) keep(ctx context.Context) {
 	for ctx.Err() == nil {
 		h.mu.Lock()
 		h.starts++
@@ -127,7 +127,7 @@ func (h *house) keep(ctx context.Context) {
 
 // resume does what a person does who sees a session dead and nothing to answer:
 // after a while they resume it.
-func (h *house) resume(ctx context.Context) {
+func (h *harness) resume(ctx context.Context) {
 	const patience = 1500 * time.Millisecond
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -161,14 +161,14 @@ func (h *house) resume(ctx context.Context) {
 	}
 }
 
-func (h *house) blame(format string, args ...any) {
+func (h *harness) blame(format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.problems = append(h.problems, fmt.Sprintf(format, args...))
 }
 
 // answers is what a tab does with a request: A allows, B denies.
-func (h *house) answers(t *tab, sessionID, _ string, r request) map[string]any {
+func (h *harness) answers(t *tab, sessionID, _ string, r request) map[string]any {
 	name := r.name()
 	h.mu.Lock()
 	held := h.held[name]
@@ -207,7 +207,7 @@ func reply(label string, r request) map[string]any {
 	return map[string]any{"decision": "allow", "updated_input": map[string]any{"command": r.name() + " " + nonce + more}, "nonce": nonce}
 }
 
-func (h *house) memory(sessionID string) []memory {
+func (h *harness) memory(sessionID string) []memory {
 	all, err := readMemory(filepath.Join(h.folder, sessionID+".jsonl"))
 	if err != nil {
 		h.blame("%v", err)
@@ -216,7 +216,7 @@ func (h *house) memory(sessionID string) []memory {
 }
 
 // asked lists the names that the CLIs of a session asked for so far.
-func (h *house) asked(sessionID string) (names []string) {
+func (h *harness) asked(sessionID string) (names []string) {
 	for _, m := range h.memory(sessionID) {
 		if m.Kind == "asked" {
 			names = append(names, m.Name)
@@ -248,7 +248,7 @@ func cancelled(name string, after time.Duration) claudetest.Step {
 func say(text string) claudetest.Step { return claudetest.Step{Text: text} }
 
 // begin starts a session with a first turn.
-func (h *house) begin(ctx context.Context, steps ...claudetest.Step) (*conversation, error) {
+func (h *harness) begin(ctx context.Context, steps ...claudetest.Step) (*conversation, error) {
 	c := &conversation{}
 	c.expect(steps)
 	k := h.tabs[0].give(ctx, map[string]any{
@@ -292,7 +292,7 @@ func namesOf(steps []claudetest.Step) (names []string) {
 }
 
 // tell gives a session another turn; it does not wait.
-func (h *house) tell(ctx context.Context, c *conversation, steps ...claudetest.Step) *command {
+func (h *harness) tell(ctx context.Context, c *conversation, steps ...claudetest.Step) *command {
 	h.mu.Lock()
 	c.expect(steps)
 	h.mu.Unlock()
@@ -303,13 +303,13 @@ func (h *house) tell(ctx context.Context, c *conversation, steps ...claudetest.S
 
 // order gives a command about a session and waits until it is acked. That there
 // is nothing to do any more is no error.
-func (h *house) order(ctx context.Context, kind string, c *conversation) error {
+func (h *harness) order(ctx context.Context, kind string, c *conversation) error {
 	k := h.tabs[0].give(ctx, map[string]any{"type": kind, "session_id": c.id})
 	return h.await(ctx, kind+" is acked", func() bool { return isClosed(k.done) })
 }
 
 // gave reports whether a tab has given an answer to a request of that name.
-func (h *house) gave(name string) bool {
+func (h *harness) gave(name string) bool {
 	for _, t := range h.tabs {
 		if slices.ContainsFunc(t.given(), func(o outcome) bool { return o.name == name }) {
 			return true
@@ -319,7 +319,7 @@ func (h *house) gave(name string) bool {
 }
 
 // permutations are orders of n: all of them in a full run, else a few.
-func (h *house) permutations(n int) (all [][]int) {
+func (h *harness) permutations(n int) (all [][]int) {
 	var grow func(order []int)
 	grow = func(order []int) {
 		if len(order) == n {
@@ -348,7 +348,7 @@ func isClosed(c chan struct{}) bool {
 }
 
 // await waits until what is true.
-func (h *house) await(ctx context.Context, what string, is func() bool) error {
+func (h *harness) await(ctx context.Context, what string, is func() bool) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !is() {
@@ -362,7 +362,7 @@ func (h *house) await(ctx context.Context, what string, is func() bool) error {
 }
 
 // visible waits until both tabs show a request of that name.
-func (h *house) visible(ctx context.Context, c *conversation, name string) error {
+func (h *harness) visible(ctx context.Context, c *conversation, name string) error {
 	return h.await(ctx, name+" is shown in both tabs", func() bool {
 		for _, t := range h.tabs {
 			if !shows(t, c.id, name) {
@@ -393,7 +393,7 @@ func lists(t *tab, sessionID, name string) bool {
 	return false
 }
 
-func (h *house) hold(names ...string) {
+func (h *harness) hold(names ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, n := range names {
@@ -401,7 +401,7 @@ func (h *house) hold(names ...string) {
 	}
 }
 
-func (h *house) release(names ...string) {
+func (h *harness) release(names ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, n := range names {
@@ -411,13 +411,13 @@ func (h *house) release(names ...string) {
 
 // crash kills the server and waits until the next one has greeted both tabs.
 // meanwhile is done while no server runs; it may be nil.
-func (h *house) crash(ctx context.Context, meanwhile func() error) error {
+func (h *harness) crash(ctx context.Context, meanwhile func() error) error {
 	return h.replace(ctx, (*blackbox.Server).Kill, meanwhile)
 }
 
 // bow is crash with a server that is asked to go. It must go, and say so, unless a
 // point kills it meanwhile.
-func (h *house) bow(ctx context.Context) error {
+func (h *harness) bow(ctx context.Context) error {
 	stop := func(s *blackbox.Server) error {
 		if err := s.Stop(); err != nil && !strings.Contains(h.orders, ":kill") {
 			return err
@@ -439,7 +439,7 @@ func (h *house) bow(ctx context.Context) error {
 }
 
 // replace has the server end and waits until the next one has greeted both tabs.
-func (h *house) replace(ctx context.Context, end func(*blackbox.Server) error, meanwhile func() error) error {
+func (h *harness) replace(ctx context.Context, end func(*blackbox.Server) error, meanwhile func() error) error {
 	var s *blackbox.Server
 	if err := h.await(ctx, "a server runs", func() bool {
 		h.mu.Lock()
@@ -484,7 +484,7 @@ type standing struct {
 	void map[string]int
 }
 
-func (h *house) standing(c *conversation) standing {
+func (h *harness) standing(c *conversation) standing {
 	s := standing{done: map[string]int{}, void: map[string]int{}}
 	byID := map[string]string{}
 	var left []string // of the present turn
@@ -534,7 +534,7 @@ func (h *house) standing(c *conversation) standing {
 }
 
 // complete reports whether a session has nothing more to do.
-func (h *house) complete(c *conversation) bool {
+func (h *harness) complete(c *conversation) bool {
 	h.mu.Lock()
 	names, turns := append([]string(nil), c.names...), c.turns
 	h.mu.Unlock()
@@ -557,7 +557,7 @@ func (h *house) complete(c *conversation) bool {
 
 // settled reports whether every tab shows a session as waiting for a person's
 // words. A dead one takes them, too.
-func (h *house) settled(c *conversation) bool {
+func (h *harness) settled(c *conversation) bool {
 	for _, t := range h.tabs {
 		f := t.stateOf(c.id)
 		if f.State != "user_turn" && f.State != "dead" || len(f.PendingRequests) > 0 || f.QueuedMessages > 0 {
@@ -569,7 +569,7 @@ func (h *house) settled(c *conversation) bool {
 
 // finish waits until every session has done all it was told, then says one
 // thing more to each: it must still be usable.
-func (h *house) finish(ctx context.Context) error {
+func (h *harness) finish(ctx context.Context) error {
 	h.mu.Lock()
 	sessions := h.sessions
 	h.mu.Unlock()
@@ -614,7 +614,7 @@ func (h *house) finish(ctx context.Context) error {
 }
 
 // describe says how a session stands.
-func (h *house) describe(c *conversation) string {
+func (h *harness) describe(c *conversation) string {
 	var b strings.Builder
 	for _, t := range h.tabs {
 		f := t.stateOf(c.id)
@@ -638,7 +638,7 @@ func (h *house) describe(c *conversation) string {
 }
 
 // close ends everything and what it left behind.
-func (h *house) close() error {
+func (h *harness) close() error {
 	h.cancel()
 	h.work.Wait()
 	quiet := h.config
@@ -646,19 +646,19 @@ func (h *house) close() error {
 	return quiet.KillAll()
 }
 
-func (h *house) log() string {
+func (h *harness) log() string {
 	text, _ := os.ReadFile(filepath.Join(h.folder, "log")) // none is told as none
 	return string(text)
 }
 
 // fired lists what the points did.
-func (h *house) fired() []string {
+func (h *harness) fired() []string {
 	text, _ := os.ReadFile(filepath.Join(h.points, "fired")) // none: nothing
 	return strings.Fields(strings.ReplaceAll(string(text), " ", "_"))
 }
 
 // hits is how often a point was passed.
-func (h *house) hits(name string) int64 {
+func (h *harness) hits(name string) int64 {
 	info, err := os.Stat(filepath.Join(h.points, name))
 	if err != nil {
 		return 0

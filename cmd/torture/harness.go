@@ -40,9 +40,9 @@ type settings struct {
 	slack time.Duration
 }
 
-// house is a server that is started again and again in one folder, with all
+// harness is a server that is started again and again in one folder, with all
 // that was made on it.
-type house struct {
+type harness struct {
 	settings
 	folder  string
 	options blackbox.Options
@@ -59,9 +59,9 @@ type house struct {
 // and on nothing that the others do.
 func (s settings) random(actor uint64) *rand.Rand { return rand.New(rand.NewPCG(s.seed, actor)) }
 
-// openHouse makes the folder and starts the first server. With children each CLI
+// openHarness makes the folder and starts the first server. With children each CLI
 // starts processes that outlive it.
-func openHouse(ctx context.Context, s settings, children bool) (*house, error) {
+func openHarness(ctx context.Context, s settings, children bool) (*harness, error) {
 	folder, err := os.MkdirTemp("", "sayso-torture-")
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func openHouse(ctx context.Context, s settings, children bool) (*house, error) {
 	if folder, err = filepath.EvalSymlinks(folder); err != nil {
 		return nil, err
 	}
-	h := &house{settings: s, folder: folder}
+	h := &harness{settings: s, folder: folder}
 	h.options.Folder = folder
 	if h.options.Address, err = blackbox.FreeAddress(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
@@ -89,7 +89,7 @@ func openHouse(ctx context.Context, s settings, children bool) (*house, error) {
 }
 
 // start starts the server, by the next build in turn.
-func (h *house) start(ctx context.Context) error {
+func (h *harness) start(ctx context.Context) error {
 	h.mu.Lock()
 	h.options.Path = h.builds[h.starts%len(h.builds)]
 	h.starts++
@@ -105,20 +105,20 @@ func (h *house) start(ctx context.Context) error {
 	return nil
 }
 
-func (h *house) startedAt() time.Time {
+func (h *harness) startedAt() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.started
 }
 
-func (h *house) startsNow() int {
+func (h *harness) startsNow() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.starts
 }
 
 // tab makes a tab with a user of its own, so that the server can say who won.
-func (h *house) tab(ctx context.Context, index int, o tabOptions) (*tab, error) {
+func (h *harness) tab(ctx context.Context, index int, o tabOptions) (*tab, error) {
 	name := fmt.Sprintf("tab-%d", index+1)
 	var made struct {
 		Token string `json:"token"`
@@ -133,7 +133,7 @@ func (h *house) tab(ctx context.Context, index int, o tabOptions) (*tab, error) 
 
 // persist repeats a command until the server has taken it, whoever dies in
 // between. The command carries its id, so that repeating it changes nothing.
-func (h *house) persist(ctx context.Context, path string, body map[string]any, out any) error {
+func (h *harness) persist(ctx context.Context, path string, body map[string]any, out any) error {
 	body["command_id"] = uuid.NewString()
 	for {
 		err := h.admin.Do(ctx, http.MethodPost, path, body, out)
@@ -150,7 +150,7 @@ func (h *house) persist(ctx context.Context, path string, body map[string]any, o
 }
 
 // session starts one and returns its id.
-func (h *house) session(ctx context.Context, m message) (string, error) {
+func (h *harness) session(ctx context.Context, m message) (string, error) {
 	var made struct {
 		SessionID string `json:"session_id"`
 	}
@@ -159,7 +159,7 @@ func (h *house) session(ctx context.Context, m message) (string, error) {
 }
 
 // pending returns the ids of all requests that can be answered.
-func (h *house) pending(ctx context.Context) (map[string]bool, error) {
+func (h *harness) pending(ctx context.Context) (map[string]bool, error) {
 	var list struct {
 		PendingRequests []form `json:"pending_requests"`
 	}
@@ -175,7 +175,7 @@ func (h *house) pending(ctx context.Context) (map[string]bool, error) {
 
 // transcript reads what a session's transcript says of resolved requests, by
 // request id, and what the CLI said.
-func (h *house) transcript(ctx context.Context, sessionID string, items map[string][]row) (texts []string, err error) {
+func (h *harness) transcript(ctx context.Context, sessionID string, items map[string][]row) (texts []string, err error) {
 	for after := int64(0); ; {
 		var page struct {
 			Items []struct {
@@ -208,7 +208,7 @@ func (h *house) transcript(ctx context.Context, sessionID string, items map[stri
 }
 
 // state says what a session does, for a sentence.
-func (h *house) state(ctx context.Context, sessionID string) (string, error) {
+func (h *harness) state(ctx context.Context, sessionID string) (string, error) {
 	var s struct {
 		ProcessState struct {
 			State          string  `json:"state"`
@@ -231,7 +231,7 @@ func (h *house) state(ctx context.Context, sessionID string) (string, error) {
 // verdict asks the server how a request ended: it answers it once more, and is
 // told who was first. That this answer is taken is the end of a request that
 // nobody had answered.
-func (h *house) verdict(ctx context.Context, requestID string) (row, error) {
+func (h *harness) verdict(ctx context.Context, requestID string) (row, error) {
 	body := map[string]any{"request_type": "tool_approval", "decision": "deny", "message": "asked afterwards by the torture", "command_id": uuid.NewString()}
 	var refused *blackbox.Refused
 	switch err := h.admin.Do(ctx, http.MethodPost, "/api/pending/"+requestID+"/response", body, nil); {
@@ -251,7 +251,7 @@ func (h *house) verdict(ctx context.Context, requestID string) (row, error) {
 
 // close ends every session, looks that nothing is left of them, and stops the
 // server. The folder stays when there are faults to be looked into.
-func (h *house) close(ctx context.Context, sessions []string, faults []fault) []fault {
+func (h *harness) close(ctx context.Context, sessions []string, faults []fault) []fault {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if h.server != nil {
@@ -296,7 +296,7 @@ func (h *house) close(ctx context.Context, sessions []string, faults []fault) []
 	return faults
 }
 
-func (h *house) remove(faulty bool) error {
+func (h *harness) remove(faulty bool) error {
 	if faulty || h.keep {
 		return nil
 	}

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type accounts = account.Store
 
-// memory is what the door needs of a store and a directory, without a disk.
+// memory is what the server needs of a store and a directory, without a disk.
 type memory struct {
 	*pendingtest.Store
 	accounts // only what is asked about agents is there
@@ -109,26 +109,26 @@ func (b *notifier) Notify(id string) {
 	b.notified[id]++
 }
 
-// house is a door with everything below it, reached over pipes so that its time
+// harness is a server with everything below it, reached over pipes so that its time
 // can be made up.
-type house struct {
+type harness struct {
 	t         *testing.T
 	memory    *memory
 	directory *account.Directory
 	notifier  *notifier
 	registry  *pending.Registry
-	door      *mcpapi.Server
+	server    *mcpapi.Server
 	policy    mcpapi.Policy
 	dial      func() net.Conn
 	close     func()
 }
 
-// inHouse runs a test in a bubble, with a house in it.
-func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
+// inHarness runs a test in a bubble, with a harness in it.
+func inHarness(t *testing.T, test func(t *testing.T, h *harness)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{t: t, memory: newMemory(), notifier: &notifier{}}
+		h := &harness{t: t, memory: newMemory(), notifier: &notifier{}}
 		h.directory = account.NewDirectory(h.memory)
 		h.open()
 		defer func() { h.close() }()
@@ -136,10 +136,10 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 	})
 }
 
-// open starts a server over the store of the house.
-func (h *house) open() {
+// open starts a server over the store of the harness.
+func (h *harness) open() {
 	h.registry = pending.NewRegistry(h.memory, h.notifier)
-	h.door = mcpapi.New(mcpapi.Options{
+	h.server = mcpapi.New(mcpapi.Options{
 		Requests: h.registry, Store: h.memory, Directory: h.directory, Notifier: h.notifier,
 		Policy: func(context.Context, session.Session) mcpapi.Policy { return h.policy }, Version: "0.0.0-test", Log: slog.New(slog.DiscardHandler),
 	})
@@ -149,7 +149,7 @@ func (h *house) open() {
 	go func() { served <- server.Serve(pipes) }()
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
-	go func() { ran <- h.door.Run(ctx) }()
+	go func() { ran <- h.server.Run(ctx) }()
 	synctest.Wait()
 	h.dial = pipes.dial
 	h.close = func() {
@@ -165,7 +165,7 @@ func (h *house) open() {
 }
 
 // restart is the next server after this one.
-func (h *house) restart() {
+func (h *harness) restart() {
 	h.close()
 	h.open()
 }
@@ -203,7 +203,7 @@ func (p *pipes) dial() net.Conn {
 
 // agent is a client with the token of a session.
 type agent struct {
-	h         *house
+	h         *harness
 	sessionID string
 	secret    string
 	version   string // of the protocol
@@ -211,7 +211,7 @@ type agent struct {
 }
 
 // agent makes a session of this kind with a token of this name.
-func (h *house) agent(kind session.Kind, name string) *agent {
+func (h *harness) agent(kind session.Kind, name string) *agent {
 	h.t.Helper()
 	id := uuid.NewString()
 	h.memory.mu.Lock()
@@ -299,7 +299,7 @@ func (a *agent) send(message map[string]any, ways ...how) *calling {
 }
 
 // post sends a body and takes in what comes back.
-func (h *house) post(header http.Header, body []byte) *calling {
+func (h *harness) post(header http.Header, body []byte) *calling {
 	conn := h.dial()
 	c := &calling{t: h.t, done: make(chan struct{}), cut: func() { conn.Close() }}
 	go func() {
@@ -490,7 +490,7 @@ func chosen(id string, values ...string) pending.Response {
 func written(id, text string) pending.Response { return pending.Response{ID: id, Text: text} }
 
 // stored is a request as it stands.
-func (h *house) stored(id string) pending.Request {
+func (h *harness) stored(id string) pending.Request {
 	h.t.Helper()
 	r, err := h.memory.Request(h.t.Context(), id)
 	if err != nil {

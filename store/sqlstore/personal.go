@@ -76,7 +76,7 @@ var (
 	selectPreferences = query("SELECT keys, single_keys, language FROM preferences WHERE user_id = $1")
 )
 
-// PutDraft implements [account.Desk].
+// PutDraft implements [account.PersonalStore].
 func (s Shared) PutDraft(ctx context.Context, d account.Draft) error {
 	put := step(removeDraft, d.UserID, d.SessionID, d.RequestID)
 	if d.Value != nil {
@@ -86,19 +86,19 @@ func (s Shared) PutDraft(ctx context.Context, d account.Draft) error {
 		Steps: []Step{put, step(sweepDrafts, d.UserID, account.MaxDrafts-1)}})
 }
 
-// Drafts implements [account.Desk].
+// Drafts implements [account.PersonalStore].
 func (s Shared) Drafts(ctx context.Context, userID string) ([]account.Draft, error) {
 	return all(ctx, s, "drafts of "+userID, selectDrafts, readDraft, userID)
 }
 
-// LearnTemplate implements [account.Desk].
+// LearnTemplate implements [account.PersonalStore].
 func (s Shared) LearnTemplate(ctx context.Context, t account.Template) error {
 	return s.e.Apply(ctx, Change{What: "learn template of " + t.UserID, Steps: []Step{
 		step(learnTemplate, t.UserID, t.TemplateID, SanitizeText(t.Text), Micros(t.UsedAt), string(t.Place)),
 		step(sweepTemplates, t.UserID, account.MaxTemplates-1)}})
 }
 
-// ChangeTemplate implements [account.Desk].
+// ChangeTemplate implements [account.PersonalStore].
 func (s Shared) ChangeTemplate(ctx context.Context, userID, templateID, name, text string) error {
 	change := step(deleteTemplate, userID, templateID)
 	if text != "" {
@@ -107,18 +107,18 @@ func (s Shared) ChangeTemplate(ctx context.Context, userID, templateID, name, te
 	return s.e.Apply(ctx, Change{What: "change template of " + userID, Steps: []Step{change}})
 }
 
-// Templates implements [account.Desk].
+// Templates implements [account.PersonalStore].
 func (s Shared) Templates(ctx context.Context, userID string) ([]account.Template, error) {
 	return all(ctx, s, "templates of "+userID, selectTemplates, readTemplate, userID)
 }
 
-// KeepTemplate implements [account.Desk].
+// KeepTemplate implements [account.PersonalStore].
 func (s Shared) KeepTemplate(ctx context.Context, t account.Template) error {
 	return s.e.Apply(ctx, Change{What: "keep template of " + t.UserID, Steps: []Step{step(keepTemplate, t.UserID, t.TemplateID, SanitizeText(t.Name),
 		string(t.Place), SanitizeText(t.Text), Micros(t.UsedAt), account.MaxOwnTemplates)}})
 }
 
-// ChangePreferences implements [account.Desk].
+// ChangePreferences implements [account.PersonalStore].
 func (s Shared) ChangePreferences(ctx context.Context, userID string, c account.PreferencesChange) error {
 	keys, single, language, err := preferencesValues(c)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s Shared) ChangePreferences(ctx context.Context, userID string, c account.
 	return s.e.Apply(ctx, Change{What: "change preferences of " + userID, Steps: []Step{step(changePreferences, userID, s.e.Bind(keys), single, language)}})
 }
 
-// Preferences implements [account.Desk].
+// Preferences implements [account.PersonalStore].
 func (s Shared) Preferences(ctx context.Context, userID string) (account.Preferences, error) {
 	p := account.DefaultPreferences()
 	err := s.e.Query(ctx, "preferences of "+userID, selectPreferences, func(row Row) error {

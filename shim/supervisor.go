@@ -49,8 +49,8 @@ type handshake struct {
 	Error   *head  `json:"error,omitempty"` // Code, Message
 }
 
-// A keeper is the shim itself.
-type keeper struct {
+// supervisor is the shim itself.
+type supervisor struct {
 	token  string
 	meta   Meta
 	limits Limits
@@ -130,7 +130,7 @@ func detach(stdin, stdout *os.File) error {
 }
 
 // start takes the folder into possession and starts the CLI.
-func start(stdin io.Reader) (*keeper, error) {
+func start(stdin io.Reader) (*supervisor, error) {
 	text, err := io.ReadAll(io.LimitReader(stdin, maxParams))
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func start(stdin io.Reader) (*keeper, error) {
 		return nil, err
 	}
 	self, _ := processOf(os.Getpid()) // "" as our start makes Clean leave us alone
-	k := &keeper{
+	k := &supervisor{
 		token: p.Token, limits: p.Limits.orDefault(),
 		meta: Meta{
 			Version: Version, SessionID: p.SessionID, ProcessID: p.ProcessID, PID: os.Getpid(), Start: self.start,
@@ -170,7 +170,7 @@ func start(stdin io.Reader) (*keeper, error) {
 		guests: make(chan struct{}, maxGuests), empty: make(chan struct{}), acked: make(chan struct{}), quit: make(chan struct{}),
 	}
 	k.ackExit = sync.OnceFunc(func() { close(k.acked) })
-	k.journal = &journal{salt: crc32.ChecksumIEEE([]byte(k.meta.Marker)), limits: k.limits, ring: k.ring, freed: make(chan struct{}, 1)}
+	k.journal = &journal{salt: crc32.ChecksumIEEE([]byte(k.meta.Marker)), limits: k.limits, notify: k.notify, freed: make(chan struct{}, 1)}
 	if k.lock, err = os.OpenFile(lockName, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func start(stdin io.Reader) (*keeper, error) {
 }
 
 // open writes down what must be known when we die, and starts the CLI.
-func (k *keeper) open(p Params) error {
+func (k *supervisor) open(p Params) error {
 	if err := os.WriteFile(tokenName, []byte(k.token), 0o600); err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func seal() {
 	}
 }
 
-func (k *keeper) startCLI(p Params, keys *os.File) error {
+func (k *supervisor) startCLI(p Params, keys *os.File) error {
 	if !filepath.IsAbs(p.Path) {
 		return fmt.Errorf("%q is not an absolute path: %w", p.Path, ErrCLIMissing)
 	}
@@ -316,7 +316,7 @@ func startError(path string, err error) error {
 }
 
 // run keeps the CLI until it has ended and a server knows, or none asks.
-func (k *keeper) run(signals <-chan os.Signal) {
+func (k *supervisor) run(signals <-chan os.Signal) {
 	var reading sync.WaitGroup
 	reading.Go(k.readOutput)
 	reading.Go(func() { _, _ = io.Copy(&k.tail, &pipe{file: k.stderr}) }) // ends with the tree
@@ -379,7 +379,7 @@ func (k *keeper) run(signals <-chan os.Signal) {
 }
 
 // listen makes the socket, in place of the one that was there.
-func (k *keeper) listen() error {
+func (k *supervisor) listen() error {
 	if k.listener != nil {
 		k.listener.Close() // and removes the socket, whosever it is
 	}
@@ -390,7 +390,7 @@ func (k *keeper) listen() error {
 	return err
 }
 
-func (k *keeper) accept(l *net.UnixListener) {
+func (k *supervisor) accept(l *net.UnixListener) {
 	for {
 		k.guests <- struct{}{}
 		c, err := l.AcceptUnix()
@@ -437,7 +437,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 }
 
 // readOutput puts what the CLI prints into the journal, to its end.
-func (k *keeper) readOutput() {
+func (k *supervisor) readOutput() {
 	from := &pipe{file: k.stdout}
 	lines := recorder{salt: k.journal.salt, limit: k.limits.Line}
 	buf, held := make([]byte, maxRecord), 0 // the beginning of a line is held until there is more of it
@@ -467,18 +467,18 @@ func (k *keeper) readOutput() {
 	}
 }
 
-// ring wakes the connection to the server.
-func (k *keeper) ring() {
+// notify wakes the connection to the server.
+func (k *supervisor) notify() {
 	k.mu.Lock()
 	p := k.current
 	k.mu.Unlock()
 	if p != nil {
-		p.ring()
+		p.signal()
 	}
 }
 
 // record publishes how the CLI ended.
-func (k *keeper) record() {
+func (k *supervisor) record() {
 	_, end := k.journal.bounds()
 	exit := &ExitRecord{Status: k.status.ExitStatus(), At: time.Now(), Offset: end, Stderr: k.tail.String()}
 	if k.status.Signaled() {
@@ -491,7 +491,7 @@ func (k *keeper) record() {
 	k.mu.Lock()
 	k.exit = exit
 	k.mu.Unlock()
-	k.ring()
+	k.notify()
 	for err != nil { // on a full disk the server is told first
 		select {
 		case <-time.After(retryDelay):
@@ -502,20 +502,20 @@ func (k *keeper) record() {
 	}
 }
 
-func (k *keeper) exitRecord() *ExitRecord {
+func (k *supervisor) exitRecord() *ExitRecord {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.exit
 }
 
-func (k *keeper) isCurrent(p *peer) bool {
+func (k *supervisor) isCurrent(p *peer) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.current == p
 }
 
 // signal sends a signal to the group of the CLI, until that was reaped.
-func (k *keeper) signal(s syscall.Signal) error {
+func (k *supervisor) signal(s syscall.Signal) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.exited {
@@ -525,7 +525,7 @@ func (k *keeper) signal(s syscall.Signal) error {
 }
 
 // kill ends the tree, and returns when nothing of it is left.
-func (k *keeper) kill(grace time.Duration, force bool) {
+func (k *supervisor) kill(grace time.Duration, force bool) {
 	if !force {
 		_ = k.signal(syscall.SIGTERM) // what does not hear it is killed below
 		select {
@@ -537,10 +537,10 @@ func (k *keeper) kill(grace time.Duration, force bool) {
 	k.killTree()
 }
 
-func (k *keeper) killTree() {
+func (k *supervisor) killTree() {
 	for delay := killDelay; ; delay = min(2*delay, time.Second) {
 		killCgroup(k.meta.Cgroup)
-		for _, p := range k.targets() {
+		for _, p := range k.killTargets() {
 			p.signal(syscall.SIGKILL)
 		}
 		select {
@@ -551,7 +551,7 @@ func (k *keeper) killTree() {
 	}
 }
 
-func (k *keeper) stat() Stat {
+func (k *supervisor) stat() Stat {
 	first, end := k.journal.bounds()
 	k.mu.Lock()
 	s := Stat{
@@ -570,7 +570,7 @@ func (k *keeper) stat() Stat {
 	var waiting time.Duration
 	s.InputBytes, waiting = k.input.waiting()
 	s.InputMS = waiting.Milliseconds()
-	for _, p := range k.targets() {
+	for _, p := range k.killTargets() {
 		s.Processes++
 		s.RSS += p.rss
 		s.CPUMS += p.cpu.Milliseconds()

@@ -22,53 +22,53 @@ var (
 	errStopping = errors.New("the server is going away")
 )
 
-// desk holds the questions that are asked here. Each has one goroutine, which
+// questions holds the questions that are asked here. Each has one goroutine, which
 // outlives the calls that wait for it.
-type desk struct {
+type questions struct {
 	requests Requests
 	log      *slog.Logger
 	ended    func(context.Context, pending.Request) // called off the way of the answer
 
 	mu      sync.Mutex
 	running bool
-	held    map[string]*held
+	open    map[string]*openQuestion
 	recent  map[string][]time.Time // session → when it asked, over the last minute
 	work    sync.WaitGroup         // questions and calls
 }
 
-// held is one question that is asked here.
-type held struct {
+// openQuestion is one question that is asked here.
+type openQuestion struct {
 	requestID, sessionID string
 	cancel               context.CancelCauseFunc
 	done                 chan struct{} // closed once row and err are set
 	row                  pending.Request
 	err                  error
 
-	// Guarded by the desk.
+	// Guarded by questions.mu.
 	calls    int
 	last     string      // name of the call that left last; see calls
 	ticketed bool        // its asker was told to come back for the answer
 	grace    *time.Timer // runs while nobody waits
 }
 
-func newDesk(requests Requests, log *slog.Logger) *desk {
-	return &desk{requests: requests, log: log, held: map[string]*held{}, recent: map[string][]time.Time{}}
+func newQuestions(requests Requests, log *slog.Logger) *questions {
+	return &questions{requests: requests, log: log, open: map[string]*openQuestion{}, recent: map[string][]time.Time{}}
 }
 
 // Run owns the questions until ctx ends; then it lets go of them, open as they
 // are, and has the calls break off.
-func (d *desk) Run(ctx context.Context, breakOff func()) error {
+func (d *questions) Run(ctx context.Context, breakOff func()) error {
 	d.mu.Lock()
 	d.running = true
 	d.mu.Unlock()
 
-	d.adopt(ctx)
+	d.resumeStored(ctx)
 	<-ctx.Done()
 
 	d.mu.Lock()
 	d.running = false
-	for _, h := range d.held {
-		h.quiet()
+	for _, h := range d.open {
+		h.stopGrace()
 		h.cancel(pending.ErrDetached)
 	}
 	d.mu.Unlock()
@@ -77,15 +77,15 @@ func (d *desk) Run(ctx context.Context, breakOff func()) error {
 	return nil
 }
 
-// adopt takes up what an earlier server left open. Nobody waits for it yet; whoever
+// resumeStored takes up what an earlier server left open. Nobody waits for it yet; whoever
 // asked has some time to say that it still does.
-func (d *desk) adopt(ctx context.Context) {
+func (d *questions) resumeStored(ctx context.Context) {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		rows, err := d.requests.Open(ctx, "")
 		if err == nil {
 			for _, row := range rows {
 				if row.Source == pending.SourceMCP || row.Source == pending.SourceHook {
-					d.take(row)
+					d.resume(row)
 				}
 			}
 			return
@@ -101,18 +101,18 @@ func (d *desk) adopt(ctx context.Context) {
 	}
 }
 
-// take holds a question that nobody here waits for.
-func (d *desk) take(row pending.Request) {
+// resume holds a question that nobody here waits for.
+func (d *questions) resume(row pending.Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.running || d.held[row.RequestID] != nil {
+	if !d.running || d.open[row.RequestID] != nil {
 		return
 	}
-	d.watch(d.hold(row), ServerGone)
+	d.startGrace(d.ask(row), ServerGone)
 }
 
-// enter counts a call; false while the desk is closed.
-func (d *desk) enter() bool {
+// beginCall counts a call; false while Run does not run.
+func (d *questions) beginCall() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.running {
@@ -121,34 +121,34 @@ func (d *desk) enter() bool {
 	return d.running
 }
 
-func (d *desk) exit() { d.work.Done() }
+func (d *questions) endCall() { d.work.Done() }
 
 // join lets a call wait for a question, which is asked when it is not held yet.
 // limited holds it against what one session may ask.
-func (d *desk) join(req pending.Request, limited bool) (*held, error) {
+func (d *questions) join(req pending.Request, limited bool) (*openQuestion, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.running {
 		return nil, errStopping
 	}
-	h := d.held[req.RequestID]
+	h := d.open[req.RequestID]
 	if h == nil {
 		if limited {
 			if err := d.admit(req.SessionID, time.Now()); err != nil {
 				return nil, err
 			}
 		}
-		h = d.hold(req)
+		h = d.ask(req)
 	}
 	h.calls++
-	h.quiet()
+	h.stopGrace()
 	return h, nil
 }
 
 // admit counts a new question of a session, or says why there may be no more.
-func (d *desk) admit(sessionID string, now time.Time) error {
+func (d *questions) admit(sessionID string, now time.Time) error {
 	open := 0
-	for _, h := range d.held {
+	for _, h := range d.open {
 		if h.sessionID == sessionID {
 			open++
 		}
@@ -174,18 +174,18 @@ func (d *desk) admit(sessionID string, now time.Time) error {
 	return nil
 }
 
-// hold asks a question until it is resolved or the desk is told otherwise.
-func (d *desk) hold(req pending.Request) *held {
+// ask asks a question until it is resolved or cancelled.
+func (d *questions) ask(req pending.Request) *openQuestion {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	h := &held{requestID: req.RequestID, sessionID: req.SessionID, cancel: cancel, done: make(chan struct{})}
-	d.held[req.RequestID] = h
+	h := &openQuestion{requestID: req.RequestID, sessionID: req.SessionID, cancel: cancel, done: make(chan struct{})}
+	d.open[req.RequestID] = h
 	d.work.Go(func() {
 		defer cancel(nil)
 		row, err := d.requests.Ask(ctx, req)
 		d.mu.Lock()
 		h.row, h.err = row, err
-		h.quiet()
-		delete(d.held, req.RequestID)
+		h.stopGrace()
+		delete(d.open, req.RequestID)
 		close(h.done)
 		d.mu.Unlock()
 		if row.Status.Final() {
@@ -198,25 +198,25 @@ func (d *desk) hold(req pending.Request) *held {
 // leave ends the wait of a call: it was cancelled, its connection has gone, or it
 // was given a ticket. The last one that is cancelled takes the question along; of
 // any other it is known some time later that its asker is gone.
-func (d *desk) leave(h *held, c *call) {
+func (d *questions) leave(h *openQuestion, c *call) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h.calls--
 	h.last = c.name()
-	if h.calls == 0 && c.givenUp.Load() {
+	if h.calls == 0 && c.cancelledByClient.Load() {
 		h.cancel(errCancelled)
 		return
 	}
 	if h.ticketed {
-		d.watch(h, TicketGone)
+		d.startGrace(h, TicketGone)
 	} else {
-		d.watch(h, AskerGone)
+		d.startGrace(h, AskerGone)
 	}
 }
 
-// expel ends the wait of a call whose token is no longer good, and with it the
+// leaveRevoked ends the wait of a call whose token is no longer good, and with it the
 // question: who held the token has none left to ask with.
-func (d *desk) expel(h *held) {
+func (d *questions) leaveRevoked(h *openQuestion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h.calls--
@@ -226,10 +226,10 @@ func (d *desk) expel(h *held) {
 // cancel takes away the question whose last call has gone, because its client says
 // that it went on purpose. A client may cut the connection before it says so; who
 // sets givenUp before misses no call that leaves.
-func (d *desk) cancel(name string) {
+func (d *questions) cancel(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, h := range d.held {
+	for _, h := range d.open {
 		if h.calls == 0 && h.last == name && !h.ticketed {
 			h.cancel(errCancelled)
 		}
@@ -237,18 +237,18 @@ func (d *desk) cancel(name string) {
 }
 
 // ticket notes that the asker of a question comes back for it.
-func (d *desk) ticket(h *held) {
+func (d *questions) ticket(h *openQuestion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h.ticketed = true
 }
 
-// watch takes a question away when nobody waits for it for some time.
-func (d *desk) watch(h *held, patience time.Duration) {
+// startGrace takes a question away when nobody waits for it for some time.
+func (d *questions) startGrace(h *openQuestion, patience time.Duration) {
 	if h.calls > 0 || !d.running {
 		return
 	}
-	h.quiet()
+	h.stopGrace()
 	h.grace = time.AfterFunc(patience, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -258,7 +258,7 @@ func (d *desk) watch(h *held, patience time.Duration) {
 	})
 }
 
-func (h *held) quiet() {
+func (h *openQuestion) stopGrace() {
 	if h.grace != nil {
 		h.grace.Stop()
 		h.grace = nil
