@@ -98,9 +98,9 @@ func readConnection(path string) (connection, error) {
 }
 
 const (
-	maxLine        = 16 << 20 // of a message, in bytes
-	retryPause     = 100 * time.Millisecond
-	maxRetryPause  = 2 * time.Second
+	maxLine             = 16 << 20 // of a message, in bytes
+	retryPause          = 100 * time.Millisecond
+	maxRetryPause       = 2 * time.Second
 	notificationTimeout = 5 * time.Second // for a notification, which nobody waits for
 )
 
@@ -120,7 +120,7 @@ type forwarder struct {
 
 // forwardedCall is a request under way.
 type forwardedCall struct {
-	cancel     context.CancelFunc
+	cancel    context.CancelFunc
 	cancelled atomic.Bool // its sender has cancelled it and wants no response
 }
 
