@@ -82,6 +82,11 @@ export function stepsOf(items: readonly Item[]): (Row | Calls)[] {
 export const holding = (rows: readonly (Row | Calls)[], key: string): Row | Calls | undefined =>
   rows.find((r) => r.key === key || (r.kind === 'calls' && r.items.some((it) => it.key === key)))
 
+/** Whether an item is folded in a row, or is the head of it. */
+export const contains = (row: Row | Calls, key: string): boolean =>
+  (row.kind === 'agent' && row.item?.key === key) ||
+  ((row.kind === 'agent' || row.kind === 'calls') && row.items.some((it) => it.key === key))
+
 /** The main thread's todo list as it was last written; null without. */
 export function checklistIn(items: readonly Item[]): Todo[] | null {
   const list = items.findLast((it) => it.kind === 'todo' && it.agent_id === null)
