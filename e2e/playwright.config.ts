@@ -18,8 +18,7 @@ export default defineConfig<object, ServerOptions>({
   // What a snapshot does not name is not there.
   expect: { timeout: 20_000, toMatchAriaSnapshot: { children: 'deep-equal' } },
   fullyParallel: true,
-  // They wait for processes and pages more than they compute.
-  workers: 3,
+  workers: 2,
   // A second try tells a slow machine from a fault; what needed one is printed by name at the end.
   retries: 1,
   forbidOnly: true,
