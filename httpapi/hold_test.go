@@ -19,7 +19,7 @@ import (
 func (h *harness) counting() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- h.Registry.RunHolds(ctx, h.Rules.WhyHeldEnds) }()
+	go func() { ended <- h.Registry.RunHolds(ctx, h.Rules) }()
 	h.T.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

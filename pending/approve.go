@@ -47,8 +47,8 @@ func (r *Registry) approve(ctx context.Context, row Request, s Submission, res R
 		case first.Actor.UserID == s.Actor.UserID:
 			return row, failed(ErrAnotherNeeded)
 		default:
-			if s.MayJoin != nil {
-				if err := s.MayJoin(*first); err != nil {
+			if s.Second != nil {
+				if err := s.Second.MayJoin(ctx, *first); err != nil {
 					return row, failed(err)
 				}
 			}

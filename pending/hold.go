@@ -124,11 +124,17 @@ func (r *Registry) wakeHolds() {
 	}
 }
 
-// RunHolds lets held answers count when their time has passed, also those that it
-// finds stored, until ctx ends. Each is asked about first: may returns "" for an
-// answer that may count, or the sentence for which it never will, such as that its
-// giver may not answer here any more; an error leaves it for another try.
-func (r *Registry) RunHolds(ctx context.Context, may func(context.Context, Request) (why string, err error)) error {
+// HoldRules decides about held answers.
+type HoldRules interface {
+	// WhyHeldEnds returns "" for a held answer that may count, or the sentence for which
+	// it never will, such as that its giver may not answer here any more. An error
+	// leaves it for another try.
+	WhyHeldEnds(ctx context.Context, r Request) (why string, err error)
+}
+
+// RunHolds lets held answers count when their time has passed and the rules allow it,
+// also those that it finds stored, until ctx ends.
+func (r *Registry) RunHolds(ctx context.Context, rules HoldRules) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -138,12 +144,12 @@ func (r *Registry) RunHolds(ctx context.Context, may func(context.Context, Reque
 		case <-r.held:
 		case <-timer.C:
 		}
-		timer.Reset(r.countHolds(ctx, may))
+		timer.Reset(r.countHolds(ctx, rules))
 	}
 }
 
 // countHolds lets all count whose time has passed, and says when to look again.
-func (r *Registry) countHolds(ctx context.Context, may func(context.Context, Request) (string, error)) time.Duration {
+func (r *Registry) countHolds(ctx context.Context, rules HoldRules) time.Duration {
 	rows, err := r.store.HeldRequests(ctx)
 	if err != nil {
 		return holdRetry
@@ -153,7 +159,7 @@ func (r *Registry) countHolds(ctx context.Context, may func(context.Context, Req
 		wait := time.Until(row.Held.Until)
 		// A clock that was set back must not keep anybody waiting.
 		if wait <= 0 || wait > MaxHold {
-			if err := r.release(ctx, row, may); err == nil {
+			if err := r.release(ctx, row, rules); err == nil {
 				continue
 			}
 			wait = holdRetry
@@ -165,8 +171,8 @@ func (r *Registry) countHolds(ctx context.Context, may func(context.Context, Req
 
 // release makes a held answer count, or drops it. Nothing happens to one that was
 // taken back meanwhile, or whose question is gone.
-func (r *Registry) release(ctx context.Context, row Request, may func(context.Context, Request) (string, error)) error {
-	why, err := may(ctx, row)
+func (r *Registry) release(ctx context.Context, row Request, rules HoldRules) error {
+	why, err := rules.WhyHeldEnds(ctx, row)
 	if err != nil {
 		return err
 	}

@@ -18,11 +18,18 @@ func holding(id, sessionID, commandID string) pending.Submission {
 	return s
 }
 
+// holdRules is a function as [pending.HoldRules].
+type holdRules func(context.Context, pending.Request) (string, error)
+
+func (may holdRules) WhyHeldEnds(ctx context.Context, r pending.Request) (string, error) {
+	return may(ctx, r)
+}
+
 // watched runs a node's watch over what is held until the test ends.
 func watched(t *testing.T, n node, may func(context.Context, pending.Request) (string, error)) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- n.RunHolds(ctx, may) }()
+	go func() { ended <- n.RunHolds(ctx, holdRules(may)) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

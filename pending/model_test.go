@@ -441,7 +441,7 @@ func (m *model) restart(t *rapid.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := m.node.RunHolds(ctx, func(context.Context, pending.Request) (string, error) { return "", nil }); err != nil {
+		if err := m.node.RunHolds(ctx, holdRules(func(context.Context, pending.Request) (string, error) { return "", nil })); err != nil {
 			panic(err)
 		}
 	}()

@@ -1,9 +1,17 @@
 package pending
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 )
+
+// SecondApproval decides about an approval that would be the second of two.
+type SecondApproval interface {
+	// MayJoin returns why the approval does not count beside the first, which another
+	// person gave; nil when it does.
+	MayJoin(ctx context.Context, first Approval) error
+}
 
 // Submission is an answer as a person sent it, before it is held against the
 // stored request. Answers and Responses are two spellings of the same; Responses
@@ -27,9 +35,8 @@ type Submission struct {
 	// nobody.
 	RequireSecondApproval bool
 	InvalidatedApproverID string
-	// MayJoin returns why the approval does not count as the second one beside another
-	// person's, nil when it does, and when any does.
-	MayJoin func(first Approval) error
+	// Second decides whether the approval counts as the second one; nil when any does.
+	Second SecondApproval
 	// Hold is for how long the answer is kept back so that it can be taken back; 0
 	// for not at all. It has no effect with RequireSecondApproval.
 	Hold time.Duration

@@ -352,7 +352,7 @@ func (a *app) Run(ctx context.Context) error {
 		start(edges, edgesCtx, "database", a.exclusive.Run)
 	}
 	start(edges, edgesCtx, "tabs", a.tabs.Run)
-	start(edges, edgesCtx, "held answers", func(ctx context.Context) error { return a.requests.RunHolds(ctx, a.rules.WhyHeldEnds) })
+	start(edges, edgesCtx, "held answers", func(ctx context.Context) error { return a.requests.RunHolds(ctx, a.rules) })
 	start(edges, edgesCtx, "alerts", a.alerts.Run)
 	start(edges, edgesCtx, "agents", a.agents.Run)
 	start(sessions, sessionsCtx, "processes", a.orchestrator.Run)

@@ -51,8 +51,8 @@ func (e *Executor) answer(ctx context.Context, c *wire.PendingRequestResponse, w
 		Decision: c.Decision, Message: c.Message, Interrupt: c.Interrupt,
 		UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions),
 		Answers: c.Answers, RequireSecondApproval: permission.RequireSecondApproval, InvalidatedApproverID: permission.InvalidatedApproverID,
-		MayJoin: func(first pending.Approval) error { return e.o.Rules.MayJoin(ctx, who, first) },
-		Hold:    time.Duration(c.UndoMS) * time.Millisecond,
+		Second: e.o.Rules.SecondApproval(who),
+		Hold:   time.Duration(c.UndoMS) * time.Millisecond,
 	}
 	if c.Responses != nil {
 		sub.Responses = []pending.Response{} // an empty answer is not none

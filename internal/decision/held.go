@@ -78,7 +78,7 @@ func (r *Rules) Held(ctx context.Context, row pending.Request) (HeldOutcome, err
 }
 
 // WhyHeldEnds returns the sentence for which a held answer will never count, "" when
-// it counts; see [pending.Registry.RunHolds].
+// it counts. It implements [pending.HoldRules].
 func (r *Rules) WhyHeldEnds(ctx context.Context, row pending.Request) (why string, err error) {
 	o, err := r.Held(ctx, row)
 	return o.Reason(), err

@@ -153,10 +153,21 @@ func (r *Rules) MayBatch(ctx context.Context, who account.Identity, b Batch, row
 	return nil
 }
 
+// SecondApproval returns the rules for an approval of who that would be the second.
+func (r *Rules) SecondApproval(who account.Identity) pending.SecondApproval {
+	return secondApproval{r, who}
+}
+
+type secondApproval struct {
+	*Rules
+	who account.Identity
+}
+
 // MayJoin checks that the approval of a person counts as the second one beside
 // another's. It returns a [DependentError] when one of the two can act as the other, or
 // somebody else as both, because they made a way to sign in.
-func (r *Rules) MayJoin(ctx context.Context, who account.Identity, first pending.Approval) error {
+func (r secondApproval) MayJoin(ctx context.Context, first pending.Approval) error {
+	who := r.who
 	mine, err := r.directory.CredentialMakers(ctx, who.User.UserID)
 	if err != nil {
 		return err

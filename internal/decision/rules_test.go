@@ -194,7 +194,7 @@ func TestSecondApprovals(t *testing.T) {
 			t.Parallel()
 			m := newMemory()
 			m.makers = c.makers
-			err := m.rules().MayJoin(t.Context(), account.Identity{User: m.users[1], Credential: c.who}, pending.Approval{Actor: pending.Actor{UserID: "ana", Name: "Ana"}})
+			err := m.rules().SecondApproval(account.Identity{User: m.users[1], Credential: c.who}).MayJoin(t.Context(), pending.Approval{Actor: pending.Actor{UserID: "ana", Name: "Ana"}})
 			var got *decision.DependentError
 			if errors.As(err, &got) != (c.want != 0) || got != nil && (got.Link != c.want || got.First != "Ana") {
 				t.Errorf("got %v, want link %v", err, c.want)
