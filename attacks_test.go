@@ -194,7 +194,7 @@ var attackList = []attack{
 	proved(115, "the cookie at another port of the host, with forged origin and host", "httpapi.TestACookieAloneIsWorthNothing", "httpapi.TestAPageOpensItsWebSocketWithItsKey", "httpapi.TestEveryWayInGivesAPageKey", "httpapi.TestSignInsWithoutPageKeyAreOver", "e2e/tests/ports.spec.ts: a server on another port gets the cookie and can do nothing with it"),
 	proved(116, "a token, over any number of steps, of more than it may or for longer", "httpapi.TestATokenBegetsNoMoreThanItself"),
 	proved(117, "what a token made, after the token has ended", "httpapi.TestATokenTakesItsTreeWithIt"),
-	proved(118, "a sign-in address of an admin in a log", "cmd/sayso.TestLaterSignInAddresses", "cmd/sayso.TestBehindATrustedProxy"),
+	proved(118, "a sign-in link of an admin in a log", "cmd/sayso.TestLaterSignInAddresses", "cmd/sayso.TestBehindATrustedProxy"),
 	proved(119, "an approval that does not count yet, by a credential that has ended", "httpapi.TestWhatDoesNotCountYetEndsWithItsCredential"),
 	proved(120, "a change of accounts that leaves no trace, and guesses that fill the trail", "httpapi.TestAccountEventsAreOnRecord", "httpapi.TestGuessesDoNotFillTheTrail", "cmd/sayso.TestAuditTrail"),
 	proved(121, "typing errors that shut out a whole office, and one account under many spellings", "account.TestASharedAddressIsNotLockedOut", "account.TestSignInLimiterHoldsAnAccountFromManyAddresses", "account.TestNamesOfOneForm", "httpapi.TestGuessedTokensAreLimited", "httpapi.TestSignInIsLimited"),

@@ -27,18 +27,18 @@ func (a *app) announce(ctx context.Context) error {
 			return err
 		}
 		// Its link is good nowhere else.
-		fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this address, once, within %s:\n\n    %s\n\n", localAddress(s), signInLinkTTL, signInAddress(addressesOf(s).local, secret))
+		fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this link once, within %s:\n\n    %s\n\n", localAddress(s), signInLinkTTL, signInAddress(addressesOf(s).local, secret))
 		if !a.in.demo {
-			fmt.Fprint(stdout, "It makes you the first admin, so open it on this machine. Nobody else can sign in yet.\n\n")
+			fmt.Fprint(stdout, "The link creates the first admin account. Open it on this machine. Nobody else can sign in yet.\n\n")
 		}
 	} else {
 		// Logs keep what a start prints, and this would be an admin's.
-		fmt.Fprintf(stdout, "sayso is running at %s\n\nOpen %s to sign in. For an address that signs an admin in, once, run: sayso token --sign-in\n\n", address(s), addressesOf(s).outside)
+		fmt.Fprintf(stdout, "sayso is running at %s\n\nOpen %s to sign in. To get a one-time sign-in link for an admin, run: sayso token --sign-in\n\n", address(s), addressesOf(s).outside)
 	}
 	if e := a.orchestrator.Environment(ctx); e.Problem != "" {
 		fmt.Fprintf(stdout, "%s\n", e.Problem)
 		if e.DemoAvailable {
-			fmt.Fprintln(stdout, "Until then you can try the demo session in the web app: the real Claude CLI on a scripted model.")
+			fmt.Fprintln(stdout, "Until then, you can try the demo session in the web app. It runs the real Claude CLI with a scripted model.")
 		}
 		fmt.Fprintln(stdout)
 	}

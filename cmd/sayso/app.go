@@ -186,7 +186,7 @@ func (a *app) listen(ctx context.Context) (err error) {
 		a.log.Warn("agents outside may look for the server where it was", "error", err)
 	}
 	if err := writeAddresses(*s); err != nil {
-		a.log.Warn("later sign-in addresses may lead to where the server was", "error", err)
+		a.log.Warn("later sign-in links may lead to where the server was", "error", err)
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 )
 
 const auditUsage = `usage:
-  sayso audit verify [--head SEQ:HASH]   say whether the trail is what was written
-  sayso audit export                     print it, one JSON object on a line, and verify it
+  sayso audit verify [--head SEQ:HASH]   verify that the log was not changed
+  sayso audit export                     print the log as JSON lines and verify it
 `
 
 // audit reads the trail of answers, in the database that the server uses; the
@@ -87,12 +87,12 @@ func audit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		say = stderr
 	}
 	if last.Seq == 0 {
-		fmt.Fprintln(say, "The audit trail is empty.")
+		fmt.Fprintln(say, "The audit log is empty.")
 		return nil
 	}
 	if base.Seq > 0 {
-		fmt.Fprintf(say, "The entries up to %d were removed as the retention says, which is on record; what follows begins at their seal.\n", base.Seq)
+		fmt.Fprintf(say, "Entries up to %d were removed under the retention setting. The log records this, and the chain continues from their hash.\n", base.Seq)
 	}
-	fmt.Fprintf(say, "The audit trail is whole, %d entries. Keep this elsewhere, and give it to --head next time: %d:%s\n", last.Seq-base.Seq, last.Seq, hex.EncodeToString(last.Hash))
+	fmt.Fprintf(say, "The audit log is intact: %d entries. Store this value elsewhere and pass it to --head next time: %d:%s\n", last.Seq-base.Seq, last.Seq, hex.EncodeToString(last.Hash))
 	return nil
 }

@@ -49,7 +49,7 @@ func doctor(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 		runAs, err = claudeUser(s, exe)
 	}
 	if s.ClaudeUser != "" || err != nil {
-		report("Claude's user", err, "keeps Claude from what is the server's")
+		report("Claude's user", err, "Claude cannot read the server's files")
 	}
 	o := orchestrator.New(orchestrator.Options{CLI: &launch.CLI{Path: s.Claude, Environ: runAs.Environ(os.Environ()), RunAs: runAs, Exe: exe}, Rules: orchestrator.Rules{Roots: roots}})
 	e := o.Environment(ctx)
@@ -84,7 +84,7 @@ func stateDirWorks(dir string) (fine string, err error) {
 		return "", fmt.Errorf("%s cannot be written: %w", at, err)
 	}
 	if at != dir {
-		return dir + ", which sayso serve makes", nil
+		return dir + " (created by sayso serve)", nil
 	}
 	return dir, nil
 }
@@ -94,11 +94,11 @@ func databaseWorks(ctx context.Context, address string) (fine string, err error)
 	opened, err := store.OpenReadOnly(ctx, address)
 	switch {
 	case err == nil:
-		return "opens and is up to date", opened.Close()
+		return "up to date", opened.Close()
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, migrations.ErrEmpty):
-		return "is not there yet; sayso serve makes it", nil
+		return "not created yet; sayso serve creates it", nil
 	case errors.Is(err, migrations.ErrOlder):
-		return "is of an older version; sayso serve brings it up to date", nil
+		return "older version; sayso serve migrates it", nil
 	}
 	return "", err
 }

@@ -323,7 +323,7 @@ func (t *terminalHook) install(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "The hook is in %s. What a claude that is started from now on asks in a terminal can be answered at %s too; the first answer counts.\nTake it out again with: sayso hook --uninstall\n",
+	fmt.Fprintf(stdout, "Hook installed in %s. Requests from new Claude sessions in terminals can also be answered at %s. The first answer is used.\nTo remove the hook, run: sayso hook --uninstall\n",
 		settingsFile, strings.TrimSuffix(t.home.url(), "/mcp"))
 	return nil
 }
@@ -346,7 +346,7 @@ func (t *terminalHook) uninstall(ctx context.Context, stdout io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintf(stdout, "The hook is no longer in %s.\n", settingsFile)
+	fmt.Fprintf(stdout, "Hook removed from %s.\n", settingsFile)
 	return nil
 }
 

@@ -35,6 +35,6 @@ func killAll(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		ending.Go(func() { failed[i] = shim.Destroy(ctx, b.Dir) })
 	}
 	ending.Wait()
-	fmt.Fprintf(stdout, "%d sessions were ended.\n", len(bundles))
+	fmt.Fprintf(stdout, "Sessions stopped: %d\n", len(bundles))
 	return errors.Join(failed...)
 }

@@ -21,19 +21,19 @@ const usage = `sayso: nothing runs without your say-so
 
   sayso serve     run the server (this is what 'sayso' alone does)
   sayso demo      run the server and start a demo session, no Claude account needed
-  sayso token     make an API token, a sign-in address with --sign-in, or the
-                  token of an agent with --agent NAME
-  sayso user      make users, set their passwords and roles, list them
-  sayso mcp       speak MCP on stdin and stdout, for an agent that asks here;
-                  'sayso mcp register' has the Claude of a project do so
-  sayso hook      with --install: what Claude asks in your terminals, ask here too
-  sayso audit     verify or print the record of who answered what
-  sayso kill-all  end the process of every session, with or without a server
-  sayso doctor    say what works here and what is missing
+  sayso token     create an API token, a sign-in link with --sign-in, or an
+                  agent token with --agent NAME
+  sayso user      create users, set passwords and roles, list users
+  sayso mcp       run an MCP server on stdin and stdout, so that an agent can ask
+                  people; 'sayso mcp register' adds it to a project's Claude
+  sayso hook      with --install: also answer requests from Claude in terminals
+  sayso audit     verify or print the audit log
+  sayso kill-all  stop the processes of all sessions, with or without a server
+  sayso doctor    check the installation
   sayso version   print the version
 
-'sayso serve --help' lists the settings. SIGTERM stops the server and leaves the
-sessions running; SIGHUP has it read its settings and certificates again.
+'sayso serve --help' lists the settings. SIGTERM stops the server and leaves
+sessions running. SIGHUP reloads settings and certificates.
 `
 
 func main() {

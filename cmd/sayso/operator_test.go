@@ -149,7 +149,7 @@ func TestLookingLeavesEverythingAsItIs(t *testing.T) {
 	}
 	h := newHarness(t, claudetest.Script{})
 	must(t, os.Remove(h.state))
-	none := map[string]string{"doctor": "is not there yet", "user": "there is no database at", "audit": "there is no database at"}
+	none := map[string]string{"doctor": "not created yet", "user": "there is no database at", "audit": "there is no database at"}
 	for _, verb := range looks {
 		out, _ := verbOf(h, verb)
 		if !strings.Contains(out, none[strings.Fields(verb)[0]]) {

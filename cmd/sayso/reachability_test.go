@@ -31,10 +31,10 @@ func TestBehindATrustedProxy(t *testing.T) {
 	h := newHarness(t, claudetest.Script{})
 	s := h.serve("--listen", "0.0.0.0:0", "--trusted-proxy", "192.0.2.10", "--public-url", "https://sayso.example")
 	eventually(t, "it runs at its public address", s.logged("sayso is running at https://sayso.example\n"))
-	eventually(t, "it says how to get a sign-in address", s.logged("sayso token --sign-in"))
+	eventually(t, "it says how to get a sign-in link", s.logged("sayso token --sign-in"))
 	// Attack 118: logs keep what a start prints, and here is an admin already.
 	if strings.Contains(s.said.String(), "/sign-in#") {
-		t.Errorf("it prints a sign-in address:\n%s", s.said)
+		t.Errorf("it prints a sign-in link:\n%s", s.said)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestSetUpIsSaid(t *testing.T) {
 		}
 	}
 	s := h.serve("--public-url", "https://sayso.example")
-	eventually(t, "it says who may sign in", s.logged("It makes you the first admin"))
+	eventually(t, "it says who may sign in", s.logged("creates the first admin account"))
 	if !strings.Contains(s.said.String(), "sayso is running at http://127.0.0.1:") {
 		t.Errorf("it does not print the address of this machine:\n%s", s.said)
 	}

@@ -119,7 +119,7 @@ func (r *registration) register(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s is registered as an MCP server for %s in %s.\nClaude finds it when it is started anew there. Take it out again with: sayso mcp unregister\n", r.name, r.project, r.file)
+	fmt.Fprintf(stdout, "%s is registered as an MCP server for %s in %s.\nRestart Claude there to use it. To remove it, run: sayso mcp unregister\n", r.name, r.project, r.file)
 	return nil
 }
 
@@ -216,9 +216,9 @@ func (r *registration) unregister(ctx context.Context, stdout io.Writer) error {
 	}
 	switch {
 	case !there:
-		fmt.Fprintf(stdout, "%s is not registered for %s; nothing in %s was changed.\n", r.name, r.project, r.file)
+		fmt.Fprintf(stdout, "%s is not registered for %s. %s was not changed.\n", r.name, r.project, r.file)
 	case note.Found != nil:
-		fmt.Fprintf(stdout, "%s is no longer registered for %s; what stood there before is back.\n", r.name, r.project)
+		fmt.Fprintf(stdout, "%s is no longer registered for %s. The previous entry is restored.\n", r.name, r.project)
 	default:
 		fmt.Fprintf(stdout, "%s is no longer registered for %s.\n", r.name, r.project)
 	}

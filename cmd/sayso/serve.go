@@ -59,7 +59,7 @@ func serveUntilDone(ctx context.Context, in invocation) error {
 	if !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(in.stderr, "sayso:", err)
 	}
-	fmt.Fprintln(in.stderr, "sayso: stopped before it was ready. Nothing is lost; sessions that run go on.")
+	fmt.Fprintln(in.stderr, "sayso: stopped before it was ready. No data was lost; running sessions continue.")
 	return nil
 }
 
@@ -72,7 +72,7 @@ func buildAndRun(ctx context.Context, in invocation) error {
 		return fmt.Errorf("serve takes no argument %q", rest[0])
 	}
 	if names := unknownVariables(in.environ); len(names) > 0 {
-		fmt.Fprintf(in.stderr, "sayso: no setting is called %s; see sayso serve --help\n", strings.Join(names, ", "))
+		fmt.Fprintf(in.stderr, "sayso: unknown setting %s; see sayso serve --help\n", strings.Join(names, ", "))
 	}
 	a, err := newApp(ctx, in, s)
 	if err != nil {

@@ -96,6 +96,6 @@ func streamVerb(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if _, err := mcpapi.ReadRelayConfig(flags.Arg(0)); err != nil {
 		return errors.Join(err, os.Remove(flags.Arg(0)))
 	}
-	fmt.Fprintf(stdout, "%s is written. Start Claude with ASK_USER_CONFIG=%s in its environment.\n", flags.Arg(0), flags.Arg(0))
+	fmt.Fprintf(stdout, "%s written. Start Claude with ASK_USER_CONFIG=%s in its environment.\n", flags.Arg(0), flags.Arg(0))
 	return nil
 }

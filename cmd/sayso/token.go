@@ -19,16 +19,16 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// token makes an API token or a sign-in address, in the database that the server
+// token creates an API token or a sign-in link, in the database that the server
 // uses; the server may be running.
 func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("sayso token", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	signIn := flags.Bool("sign-in", false, "print a one-time sign-in address for a browser")
-	agent := flags.String("agent", "", "make the token of an agent of this name: it can ask people over MCP and do nothing else")
-	name := flags.String("name", "", "name of the token, shown to others")
-	role := flags.String("role", "", "viewer, member or admin (default: as the first admin)")
-	ttl := flags.Duration("expires", 0, "how long the token is good for, such as 720h (default: until revoked)")
+	signIn := flags.Bool("sign-in", false, "print a one-time sign-in link for a browser")
+	agent := flags.String("agent", "", "create a token for the agent `NAME`, which can only ask people over MCP")
+	name := flags.String("name", "", "name of the token")
+	role := flags.String("role", "", "viewer, member or admin (default: the role of the first admin)")
+	ttl := flags.Duration("expires", 0, "lifetime of the token, such as 720h (default: no expiration)")
 	stateDir := flags.String("state-dir", "", "state folder of the server")
 	database := flags.String("database", "", "database of the server")
 	if err := flags.Parse(args); err != nil {
@@ -86,18 +86,18 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return err
 		}
 		fmt.Fprintln(stdout, secret)
-		fmt.Fprintln(stderr, "This is shown once. Give the agent the MCP server "+address(s)+"/mcp with the header: Authorization: Bearer TOKEN")
+		fmt.Fprintln(stderr, "Copy this token now. It is shown only once. Give the agent the MCP server "+address(s)+"/mcp with the header: Authorization: Bearer TOKEN")
 		return nil
 	}
 	if *name == "" {
-		return errors.New("give the token a name with --name, ask for a sign-in address with --sign-in, or for the token of an agent with --agent NAME")
+		return errors.New("give the token a name with --name, ask for a sign-in link with --sign-in, or for the token of an agent with --agent NAME")
 	}
 	_, secret, err := directory.CreateToken(ctx, admin, *name, account.Role(*role), *ttl)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(stdout, secret)
-	fmt.Fprintln(stderr, "This is shown once. Send it as: Authorization: Bearer TOKEN")
+	fmt.Fprintln(stderr, "Copy this token now. It is shown only once. Send it as: Authorization: Bearer TOKEN")
 	return nil
 }
 
@@ -186,5 +186,5 @@ func localAddress(s settings) string {
 	return scheme + "://" + s.Listen
 }
 
-// signInLinkTTL is how long a sign-in address is valid, in words.
+// signInLinkTTL is how long a sign-in link is valid, in words.
 var signInLinkTTL = fmt.Sprintf("%.0f minutes", account.SignInLinkTTL.Round(time.Minute).Minutes())

@@ -29,7 +29,7 @@ func TestLaterSignInAddresses(t *testing.T) {
 		t.Helper()
 		eventually(t, "it says how to get an address", s.logged("sayso token --sign-in"))
 		if strings.Contains(s.said.String(), "/sign-in#") {
-			t.Errorf("a server that has an admin prints a sign-in address:\n%s", s.said)
+			t.Errorf("a server that has an admin prints a sign-in link:\n%s", s.said)
 		}
 		_, at, _ := strings.Cut(s.said.String(), "sayso is running at ")
 		at, _, _ = strings.Cut(at, "\n")

@@ -18,11 +18,11 @@ import (
 )
 
 const userUsage = `usage:
-  sayso user add NAME --role viewer|member|admin   make a user; prints a one-time sign-in address
+  sayso user add NAME --role viewer|member|admin   create a user and print a one-time sign-in link
   sayso user passwd NAME                           set the password, read from one line of stdin
-  sayso user role NAME --role viewer|member|admin  change what a user may do
-  sayso user disable NAME                          shut a user out, with all their sign-ins and tokens
-  sayso user enable NAME                           let them sign in again
+  sayso user role NAME --role viewer|member|admin  change the role of a user
+  sayso user disable NAME                          disable a user, sign them out and revoke their tokens
+  sayso user enable NAME                           enable a user again
   sayso user list                                  list all users
 `
 
@@ -88,7 +88,7 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 			return err
 		}
 		fmt.Fprintln(stdout, signInAddress(readAddresses(s).outside, secret))
-		fmt.Fprintf(stderr, "%s signs in with this address, once, within %s. For a password: sayso user passwd NAME\n", made.Name, signInLinkTTL)
+		fmt.Fprintf(stderr, "%s can sign in with this link once, within %s. To set a password, run: sayso user passwd NAME\n", made.Name, signInLinkTTL)
 		return nil
 	}
 	people, err := directory.Users(ctx)
@@ -104,7 +104,7 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		}
 		if f, ok := stdin.(*os.File); ok {
 			if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-				fmt.Fprint(stderr, "New password (it shows while you type): ")
+				fmt.Fprint(stderr, "New password (visible as you type): ")
 			}
 		}
 		line, err := bufio.NewReader(io.LimitReader(stdin, account.MaxPassword+2)).ReadString('\n')

@@ -25,7 +25,7 @@ func TestUsersFromTheCommandLine(t *testing.T) {
 		return string(out)
 	}
 	if out := run("", "add", "Ada", "--role", "viewer"); !strings.Contains(out, "/sign-in#") {
-		t.Errorf("add said %q, want a sign-in address", out)
+		t.Errorf("add said %q, want a sign-in link", out)
 	}
 	run("", "add", "--role", "member", "Bob")
 	run("four words of mine\n", "passwd", "ada")

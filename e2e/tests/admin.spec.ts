@@ -27,7 +27,7 @@ test(
     const row = (name: string) => page.getByRole('row', { name: new RegExp(name) })
     for (const name of names) await expect(row(name).getByText('An answer to Bash')).toBeVisible()
     await expect(row(names[0]!).getByText(/pid \d+/)).toBeVisible()
-    await expect(row(names[0]!).getByRole('img', { name: /^Memory of the last five minutes/ })).toBeVisible()
+    await expect(row(names[0]!).getByRole('img', { name: /^Memory in the last 5 minutes/ })).toBeVisible()
 
     const menu = async (name: string, deed: string) => {
       await row(name)
@@ -186,9 +186,9 @@ test(
     expect(lines.every((l, i) => l.seq === i + 1 && /^[0-9a-f]{64}$/.test(l.hash))).toBe(true)
 
     await page.getByRole('link', { name: 'Server settings' }).click()
-    const days = page.getByRole('spinbutton', { name: 'Keep the record of answers' })
+    const days = page.getByRole('spinbutton', { name: 'Audit log retention' })
     await days.fill('3650')
-    await page.getByRole('button', { name: 'Save: Keep the record of answers' }).click()
+    await page.getByRole('button', { name: 'Save: Audit log retention' }).click()
     await expect(page.getByText(/Changed by .*, /)).toBeVisible()
     await expect(days).toHaveValue('3650')
     await page.getByRole('link', { name: 'Audit log' }).click()

@@ -476,7 +476,7 @@ test('an agent outside asks twice at once; its session takes answers and nothing
     .click()
   await expect(here.cards()).toHaveCount(2)
   await expect(here.cards().getByText('agent Reviewer over MCP')).toHaveCount(2)
-  await expect(page.getByText('An agent outside sayso asks here.')).toBeVisible()
+  await expect(page.getByText('An agent outside sayso.')).toBeVisible()
   await expect(here.composer()).toHaveCount(0)
   for (const name of ['Interrupt', 'Kill', 'Resume'])
     await expect(page.getByRole('button', { name, exact: true })).toHaveCount(0)

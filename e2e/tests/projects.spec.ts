@@ -124,7 +124,7 @@ test('a limit is seen before it is reached, and the message above it waits @newe
     const dialog = page.getByRole('dialog', { name: `Limits of ${name}` })
     await dialog.getByLabel('Cost per day (USD)').fill(cost)
     await dialog.getByRole('button', { name: 'Save' }).click()
-    await expect(page.getByText(`The limits of ${name} saved.`)).toBeVisible()
+    await expect(page.getByText(`Limits for ${name} saved.`)).toBeVisible()
   }
   await limit('0.01')
 

@@ -120,7 +120,7 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
     await expect(page.getByText('Notifications are on in this browser.')).toBeVisible()
     await page.getByRole('button', { name: /^Send a test to Chrome/ }).click()
     await expect(page.getByText(/Test sent to/)).toBeVisible()
-    expect(opened(bodies[0], own, auth)).toMatchObject({ title: 'This is a test' })
+    expect(opened(bodies[0], own, auth)).toMatchObject({ title: 'Test notification' })
 
     // Nobody looks any more.
     await page.goto('about:blank')

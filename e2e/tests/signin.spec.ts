@@ -98,7 +98,7 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await expect(bob.getByRole('heading', { name: 'Hello, Bob' })).toBeVisible()
   await bob.getByLabel('New password').fill(password)
   await bob.getByRole('button', { name: 'Get started' }).click()
-  await expect(bob.getByRole('heading', { name: 'Sign in without the password' })).toBeVisible()
+  await expect(bob.getByRole('heading', { name: 'Sign in without a password' })).toBeVisible()
   await bob.getByRole('button', { name: 'Create passkey' }).click()
   await App.expectSignedIn(bob)
   await signOut(bob)
@@ -205,7 +205,7 @@ test('people of an identity provider, and a second person answers in their own n
   provider.is({})
   await refused.getByRole('button', { name: 'Continue with Example' }).click()
   await refused.getByRole('link', { name: 'Continue' }).click()
-  await expect(refused.getByText('You did not sign in there, or were refused.')).toBeVisible()
+  await expect(refused.getByText('The identity provider did not sign you in.')).toBeVisible()
 
   const http = await playwright.request.newContext()
   const rest = new REST(http, server)

@@ -497,7 +497,7 @@ func TestABurstIsFolded(t *testing.T) {
 		r.ask("s", "q1", "q2", "q3")
 		expect(t, "three", r.after(6*time.Second), show, "show q2: Approval needed: Bash / api-server", "show q3: Approval needed: Bash / api-server")
 		r.ask("s", "q4", "q5")
-		expect(t, "and two more", r.after(6*time.Second), "show several: 5 requests wait for you /")
+		expect(t, "and two more", r.after(6*time.Second), "show several: 5 requests need your attention /")
 		r.ask("s", "q6")
 		expect(t, "and one soon after", r.after(6*time.Second))
 		expect(t, "once it may", r.after(10*time.Second), "show q6: Approval needed: Bash / api-server")
@@ -554,7 +554,7 @@ func TestReminderAndEscalation(t *testing.T) {
 		r.ask("s", "q1")
 		expect(t, "first", r.after(6*time.Second), show)
 		again := r.after(3 * time.Minute)
-		expect(t, "reminder", again, "show q1: Still waiting: Approval needed: Bash / api-server")
+		expect(t, "reminder", again, "show q1: Reminder: Approval needed: Bash / api-server")
 		if !again[0].Renotify {
 			t.Error("a reminder is not heard")
 		}
@@ -768,7 +768,7 @@ func TestNtfy(t *testing.T) {
 		if all := fmt.Sprint(tries); strings.Contains(all, "rm -rf") || strings.Contains(all, "build") {
 			t.Errorf("the command is in it: %s", all)
 		}
-		if again := arrived(3 * time.Minute); len(again) != 1 || !strings.HasPrefix(again[0].title, "Wartet noch immer") || again[0].header.Get("X-Sequence-ID") != "" {
+		if again := arrived(3 * time.Minute); len(again) != 1 || !strings.HasPrefix(again[0].title, "Erinnerung") || again[0].header.Get("X-Sequence-ID") != "" {
 			t.Errorf("reminder: %+v", again)
 		}
 		r.answer("s", "q1")

@@ -148,7 +148,7 @@ func TestNobodyReactsToAToast(t *testing.T) {
 		if first[0].to == first[1].to {
 			t.Errorf("both went to %s", first[0].to)
 		}
-		expect(t, "the reminder", r.after(3*time.Minute), "show q1: Still waiting: Approval needed: Bash / api-server", "show q1: Still waiting: Approval needed: Bash / api-server")
+		expect(t, "the reminder", r.after(3*time.Minute), "show q1: Reminder: Approval needed: Bash / api-server", "show q1: Reminder: Approval needed: Bash / api-server")
 		r.alerter.SetPresence(tab, "ada", away("other"))
 		expect(t, "and no more", r.after(time.Hour))
 		r.answer("s", "q1")
@@ -227,7 +227,7 @@ func TestAMessageThatIsSentTwiceIsShownOnce(t *testing.T) {
 				if again[0].Renotify {
 					t.Error("it is heard twice")
 				}
-				if step == "reminder" && !strings.Contains(again[0].Title, "Still waiting") {
+				if step == "reminder" && !strings.Contains(again[0].Title, "Reminder") {
 					t.Errorf("the second time it says %q", again[0].Title)
 				}
 				expect(t, "later", r.after(time.Minute))

@@ -55,7 +55,7 @@ test('a setting is changed, and one that does not fit is told and kept in its fi
     ],
   }
   answers['PATCH /api/settings'] = {
-    error: { code: 'invalid', message: 'Cost of a person: it is a number from 0 to 1000000.' },
+    error: { code: 'invalid', message: 'Cost per person: it is a number from 0 to 1000000.' },
   }
   const wrapper = await open(Settings)
   const field = wrapper.find('input[type=number]')
