@@ -44,7 +44,7 @@ test(
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await expect(dialog).toBeHidden()
     const start = page.getByRole('button', { name: 'Start session' })
-    await expect(page.getByRole('alert').filter({ hasText: 'has settings that would run programs' })).toBeVisible()
+    await expect(page.getByRole('alert').filter({ hasText: 'has settings that run programs' })).toBeVisible()
     expect(existsSync(first)).toBe(false)
 
     await start.click()
