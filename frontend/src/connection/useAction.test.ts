@@ -34,6 +34,14 @@ test('an error is shown until the next action starts', async () => {
   expect([error.value, done.value]).toEqual(['', 'Saved'])
 })
 
+test('what a page shows is loaded again before the next action, also after an error', async () => {
+  const after = vi.fn<() => Promise<void>>().mockResolvedValue()
+  const { run } = useAction(undefined, after)
+  await run(async () => undefined)
+  await run(() => Promise.reject(new UnreachableError()))
+  expect(after).toHaveBeenCalledTimes(2)
+})
+
 test('a page describes the errors of its own', async () => {
   const { error, run } = useAction((err) => (err instanceof RangeError ? 'Too large' : ''))
   await run(() => Promise.reject(new RangeError()))

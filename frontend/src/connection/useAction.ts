@@ -4,9 +4,13 @@ import { sentence } from './sentence'
 /**
  * useAction runs actions of a person one at a time and keeps what to show of the last:
  * busy while it runs, the error it failed with, or done, the sentence it returned.
- * describe turns an error into the sentence to show; '' shows none.
+ * describe turns an error into the sentence to show; '' shows none. after runs after each
+ * action, failed or not, while it still counts as busy: a page loads again what it shows.
  */
-export function useAction(describe: (err: unknown) => string = sentence) {
+export function useAction(
+  describe: (err: unknown) => string = sentence,
+  after: () => Promise<unknown> = async () => undefined,
+) {
   const busy = ref(false)
   const error = ref('')
   const done = ref('')
@@ -23,6 +27,7 @@ export function useAction(describe: (err: unknown) => string = sentence) {
       error.value = describe(err)
       return false
     } finally {
+      await after()
       busy.value = false
     }
   }
