@@ -26,7 +26,7 @@ func TestAuditTrail(t *testing.T) {
 	}
 	s := h.start()
 	// The first admin and the token with which this server began.
-	if out, err := audit("verify"); err != nil || !strings.Contains(out, "whole, 2 entries") {
+	if out, err := audit("verify"); err != nil || !strings.Contains(out, "intact: 2 entries") {
 		t.Fatalf("of a fresh server: %v, %s", err, out)
 	}
 	for range 3 {
@@ -141,7 +141,7 @@ func TestAuditRetention(t *testing.T) {
 		out, err = audit("verify")
 		return err == nil && strings.Contains(out, "up to 4 were removed")
 	})
-	if !strings.Contains(out, "whole, 2 entries") { // the setting, and the removal
+	if !strings.Contains(out, "intact: 2 entries") { // the setting, and the removal
 		t.Errorf("verify: %s", out)
 	}
 	if out, err := audit("verify", "--head", first); err == nil || !strings.Contains(out, "was removed as the retention says") {
