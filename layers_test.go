@@ -105,7 +105,7 @@ var packages = map[string]rule{
 	},
 	"wsapi": {
 		layer:    4,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/command", "internal/decision", "internal/failpoint", "pending", "internal/project", "internal/refusal", "session", "wire", "internal/problem"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/command", "internal/decision", "internal/failpoint", "internal/options", "pending", "internal/project", "internal/refusal", "session", "wire", "internal/problem"},
 		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},
 		closed:   "it is the live edge: one edge does not call another",
 	},
@@ -312,6 +312,10 @@ var packages = map[string]rule{
 	"internal/lazyregexp": {
 		layer:  0,
 		closed: "regular expressions that each shim would otherwise compile; list a package that keeps some at package level",
+	},
+	"internal/options": {
+		layer:  0,
+		closed: "constructors check their options with it: list a package that has some",
 	},
 	"internal/failpoint": {
 		layer:  0,

@@ -31,6 +31,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/alert"
 	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/decision"
+	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/pending"
@@ -85,7 +86,7 @@ type Options struct {
 	Alerts *alert.Alerter
 	// OnFrame is told how long after it was asked a request was put before the tabs. It
 	// is called with a lock held, so it must not block. It may be nil.
-	OnFrame func(took time.Duration)
+	OnFrame func(took time.Duration) `optional:"true"`
 	Version string
 	NodeID  string
 	Log     *slog.Logger
@@ -140,8 +141,12 @@ type feed struct {
 }
 
 // New returns a hub, which serves tabs while Run does. It registers with the people,
-// commands and refusals of its options to hear of their changes.
-func New(o Options) *Hub {
+// commands and refusals of its options to hear of their changes. The error names an
+// option that is missing.
+func New(o Options) (*Hub, error) {
+	if err := options.Check("wsapi", o); err != nil {
+		return nil, err
+	}
 	h := &Hub{
 		o: o, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
 		closing: make(chan struct{}), notice: wire.NoNotice,
@@ -154,7 +159,7 @@ func New(o Options) *Hub {
 	o.People.OnChange(h.recheckSoon)
 	o.Commands.OnDraft(h.draftChanged)
 	o.Refusals.OnStoreProblem = h.checkStoreSoon
-	return h
+	return h, nil
 }
 
 // Touch says that a session changed. It never blocks.

@@ -270,11 +270,14 @@ func (a *app) connect(ctx context.Context) (err error) {
 		Guard: guard, Rules: a.rules, Store: a.store, Requests: a.requests, Driver: a.orchestrator,
 		Refusals: refusals, Attachments: a.attachments, Log: a.log,
 	})
-	a.tabs = wsapi.New(wsapi.Options{
+	a.tabs, err = wsapi.New(wsapi.Options{
 		Store: a.store, Processes: a.orchestrator, People: a.directory, Guard: guard, Rules: a.rules,
 		Commands: commands, Refusals: refusals, Alerts: a.alerts, OnFrame: a.metrics.onFrame,
 		Version: versionText(), NodeID: s.NodeID, Log: a.log,
 	})
+	if err != nil {
+		return err
+	}
 	a.edge = httpapi.New(httpapi.Options{
 		Store: a.store, Requests: a.requests, Driver: a.orchestrator, Live: a.tabs,
 		Guard: guard, Rules: a.rules, Commands: commands, Refusals: refusals,

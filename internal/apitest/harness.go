@@ -153,7 +153,9 @@ func Open(t testing.TB, path string, change ...func(*Options)) *Harness {
 	commands := command.New(o.Command)
 	o.Hub.Guard, o.Hub.Rules, o.Hub.Commands, o.Hub.Refusals = guard, h.Rules, commands, o.Refusals
 	o.Hub.Version, o.Hub.NodeID, o.Hub.Log = o.Version, o.NodeID, o.Log
-	h.Hub = wsapi.New(o.Hub)
+	if h.Hub, err = wsapi.New(o.Hub); err != nil {
+		t.Fatal(err)
+	}
 	o.Guard, o.Rules, o.Commands, o.Live = guard, h.Rules, commands, h.Hub
 	h.Server = httpapi.New(o.Options)
 	h.Notifier.Listen(h.Hub.Touch)

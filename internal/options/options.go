@@ -1,0 +1,31 @@
+// Package options checks that a constructor was given what it needs.
+package options
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// Check returns an error that names the first field of a struct that is nil and must not
+// be: a pointer, function or interface without the tag optional:"true". of is the
+// package, for the error. An interface that holds a nil pointer is nil, too.
+func Check(of string, options any) error {
+	v := reflect.ValueOf(options)
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if field.Tag.Get("optional") != "true" && isNil(v.Field(i)) {
+			return fmt.Errorf("%s: Options.%s is missing", of, field.Name)
+		}
+	}
+	return nil
+}
+
+func isNil(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Interface:
+		return v.IsNil() || isNil(v.Elem())
+	case reflect.Pointer, reflect.Func:
+		return v.IsNil()
+	}
+	return false
+}
