@@ -459,7 +459,7 @@ test(
       language: 'en',
     })
     await page.goto(`${url}/settings`)
-    await expect(page.getByText('The key w offers them')).toBeVisible()
+    await expect(page.getByText('Press w to choose one')).toBeVisible()
     await page.getByText('Customize shortcuts').click()
     await page.getByRole('button', { name: 'Change shortcut: Approve once' }).click()
     await page.getByRole('button', { name: 'Change: pnpm' }).click()
@@ -507,7 +507,7 @@ test('what is gone, empty, away or not allowed can be used by everybody', once, 
   const stage = await Stage.in(page)
   await json(page, '**/api/sessions/gone', refused('not_found', 'There is no such session.'), 404)
   await page.goto(`${url}/sessions/gone`)
-  await expect(page.getByRole('heading', { level: 1, name: /is not there/ })).toBeVisible()
+  await expect(page.getByRole('heading', { level: 1, name: /doesn’t exist/ })).toBeVisible()
   await expectAccessible(page, 'a session that is gone')
   stage.up = false
   await stage.hangUp()

@@ -169,7 +169,7 @@ test('with keys alone: people, and a project @newest', async ({ page, server: { 
       await expect(from).toBeFocused()
     }
   }
-  let left = await open('Devices of grace', grace.getByRole('button', { name: 'Sign-ins of grace' }))
+  let left = await open('Devices of grace', grace.getByRole('button', { name: 'Devices of grace' }))
   await hands.activate(dialog.getByRole('button', { name: 'Sign out Firefox on Linux' }))
   await expect(dialog.getByText('Firefox on Linux')).toHaveCount(0)
   await hands.seen('after a sign-in was ended')
