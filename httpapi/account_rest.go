@@ -95,7 +95,7 @@ func (s *Server) noteFailure(r *http.Request, name string, err error, method acc
 }
 
 func tooManyAttempts(wait time.Duration) *refusal.Refusal {
-	ref := refusal.New(http.StatusTooManyRequests, "too_many_attempts", "Too many failed sign-ins from your address, or to this account. Wait a little, then try again.")
+	ref := refusal.New("too_many_attempts")
 	ref.Retry = wait
 	return ref
 }
@@ -105,7 +105,7 @@ func (s *Server) signIn(ctx context.Context, r *http.Request, body wire.Login) (
 	if body.Username != "" {
 		who, secret, err = s.o.Directory.SignInByPassword(r.Context(), body.Username, body.Password, where, from)
 		if errors.Is(err, account.ErrRefused) {
-			err = refusal.New(http.StatusUnauthorized, "not_signed_in", "This name and password do not go together.")
+			err = refusal.New("wrong_name_or_password")
 		}
 		return who, secret, err
 	}
@@ -121,12 +121,12 @@ func (s *Server) signIn(ctx context.Context, r *http.Request, body wire.Login) (
 			return account.Identity{}, "", err
 		}
 		if unclaimed {
-			return account.Identity{}, "", refusal.New(http.StatusForbidden, "not_set_up", "This server is not set up yet. Open its sign-in address on the machine it runs on, or give the first admin a password there with: sayso user passwd admin.")
+			return account.Identity{}, "", refusal.New("not_set_up")
 		}
 	}
 	who, secret, err = s.o.Directory.SignIn(ctx, body.Token, where, from)
 	if errors.Is(err, account.ErrRefused) {
-		err = refusal.New(http.StatusUnauthorized, "not_signed_in", "This sign-in link does not work any more: it can be used once, within ten minutes. Ask for a new one.")
+		err = refusal.New("sign_in_link_used")
 	}
 	return who, secret, err
 }
@@ -136,7 +136,7 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request, who account.
 		return err
 	}
 	if who.Credential.Kind != account.Cookie {
-		return refusal.New(http.StatusBadRequest, "invalid", "An API token does not sign out. Revoke it under /api/tokens.")
+		return refusal.New("token_signs_out")
 	}
 	if err := s.o.Directory.SignOut(context.WithoutCancel(r.Context()), who); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (s *Server) postSetUp(w http.ResponseWriter, r *http.Request, who account.I
 // setsUp refuses an API token what belongs to the first browser.
 func setsUp(who account.Identity) error {
 	if who.Credential.Kind != account.Cookie || who.Credential.Limited() {
-		return refusal.New(http.StatusForbidden, "forbidden", "A server is set up in a browser, with the address that its start printed.")
+		return refusal.New("set_up_in_browser")
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func setsUp(who account.Identity) error {
 // what outlives it.
 func whole(who account.Identity) error {
 	if who.Credential.Limited() {
-		return refusal.New(http.StatusForbidden, "forbidden", "A token that has a scope or expires cannot do this. Sign in in a browser, without a token.")
+		return refusal.New("limited_token")
 	}
 	return nil
 }
@@ -426,7 +426,7 @@ func (s *Server) postSignInLink(w http.ResponseWriter, r *http.Request, who acco
 		return err
 	}
 	if user.Disabled {
-		return refusal.New(http.StatusConflict, "disabled", "This person is shut out. Let them in again first.")
+		return refusal.New("disabled")
 	}
 	secret, err := s.o.Directory.NewSignInLink(ctx, id)
 	if errors.Is(err, account.ErrNotFound) {

@@ -61,7 +61,7 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 	}
 	number, ok := account.ParseStreamProject(r.URL.Query()["p"])
 	if !ok {
-		return refusal.Field("p", "The parameter p must be the number of a project.")
+		return refusal.For("p", "project_number")
 	}
 	stream, err := s.o.Directory.Agent(r.Context(), body.StreamToken)
 	if errors.Is(err, account.ErrRefused) || err == nil && !stream.OfProject(number) {
@@ -85,7 +85,7 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 			(body.QuestionID == "" || strings.HasSuffix(row.AskerRequestID, "/"+body.QuestionID))
 	})
 	if i < 0 {
-		return refusal.New(http.StatusConflict, "stale", "No question of this stream waits for an answer. Your answer was not sent.")
+		return refusal.New("stream_closed")
 	}
 	one, err := onlyQuestion(rows[i])
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 	var labels []string
 	for _, at := range body.SelectedOptions {
 		if at < 0 || at >= len(one.Options) {
-			return refusal.New(http.StatusUnprocessableEntity, "invalid_answer", "There is no such option.")
+			return refusal.New("no_such_option")
 		}
 		answer.Values = append(answer.Values, one.Options[at].Value)
 		labels = append(labels, one.Options[at].Label)
@@ -114,7 +114,7 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 			answer.Text = text
 		}
 		if slices.ContainsFunc(one.Options, func(o pending.Option) bool { return o.Label == answer.Text }) {
-			return refusal.New(http.StatusUnprocessableEntity, "invalid_answer", "The fields \"answer\" and \"selectedOptions\" name different options.")
+			return refusal.New("different_options")
 		}
 		c.Responses = []wire.Response{answer}
 	}
@@ -123,7 +123,7 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 }
 
 func unknownStream() *refusal.Refusal {
-	return refusal.New(http.StatusForbidden, "forbidden", "This stream is unknown here, or it has ended.")
+	return refusal.New("unknown_stream")
 }
 
 // onlyQuestion is the one question of a request that these ways can answer.
@@ -132,7 +132,7 @@ func onlyQuestion(row pending.Request) (pending.Question, error) {
 		return pending.Question{}, pending.ErrNotFound
 	}
 	if row.Form == nil || len(row.Form.Questions) != 1 {
-		return pending.Question{}, refusal.New(http.StatusUnprocessableEntity, "invalid_answer", "This form is not one question. Answer it in the web app.")
+		return pending.Question{}, refusal.New("not_one_question")
 	}
 	return row.Form.Questions[0], nil
 }

@@ -22,7 +22,7 @@ type alertHandlers struct {
 // those of the server, for admins.
 func (s *alertHandlers) alertsOf(r *http.Request, who account.Identity) (userID string, err error) {
 	if s.alerts == nil {
-		return "", refusal.New(http.StatusNotFound, "not_found", "There is nothing at this address.")
+		return "", refusal.New("no_such_address")
 	}
 	switch r.URL.Query().Get("of") {
 	case "":
@@ -33,7 +33,7 @@ func (s *alertHandlers) alertsOf(r *http.Request, who account.Identity) (userID 
 		}
 		return "", nil
 	}
-	return "", refusal.Field("of", "The parameter \"of\" must be \"server\", or absent.")
+	return "", refusal.For("of", "parameter_server")
 }
 
 func (s *alertHandlers) getAlerts(w http.ResponseWriter, r *http.Request, who account.Identity) error {
@@ -113,10 +113,10 @@ func (s *alertHandlers) postAlertTarget(w http.ResponseWriter, r *http.Request, 
 			t.Name = who.Device()
 		}
 		if t.Address.P256DH, err = unpadded(body.P256DH); err != nil {
-			return refusal.Field("p256dh", "This is no key of a browser.")
+			return refusal.For("p256dh", "push_key")
 		}
 		if t.Address.Auth, err = unpadded(body.Auth); err != nil {
-			return refusal.Field("auth", "This is no key of a browser.")
+			return refusal.For("auth", "push_key")
 		}
 	}
 	made, err := s.alerts.Add(context.WithoutCancel(r.Context()), t, access.Actor(who))

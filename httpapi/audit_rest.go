@@ -53,7 +53,7 @@ func (s *auditHandlers) getAudit(w http.ResponseWriter, r *http.Request, _ accou
 	if text := query.Get("after"); text != "" {
 		var err error
 		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < 0 {
-			return refusal.Field("after", "The number of an entry is not negative.")
+			return refusal.For("after", "entry_number")
 		}
 	}
 	entries, err := s.store.Audit(r.Context(), after, auditPage)

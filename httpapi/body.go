@@ -6,7 +6,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -113,13 +112,13 @@ func (l *largeBody) Read(b []byte) (int, error) {
 }
 
 func noTurn() *refusal.Refusal {
-	r := refusal.New(http.StatusServiceUnavailable, "busy", "Other large messages and files are being taken in. Try again in a moment.")
+	r := refusal.New("busy")
 	r.Retry = 5 * time.Second
 	return r
 }
 
 func tooLarge(limit int64) *refusal.Refusal {
-	return refusal.New(http.StatusRequestEntityTooLarge, "too_large", "The body is larger than "+strconv.FormatInt(limit>>10, 10)+" KB, which is the most that is taken here.")
+	return refusal.New("body_too_large", "max", limit>>10)
 }
 
 // readBody decodes the JSON body of a request into dst and checks its shape. An
@@ -143,14 +142,14 @@ func decodeBody(r *http.Request, dst any, named ...string) error {
 	case errors.As(err, &large):
 		return tooLarge(large.Limit)
 	case err != nil:
-		ref := refusal.New(http.StatusBadRequest, "bad_request", "The body did not arrive whole.")
+		ref := refusal.New("body_incomplete")
 		ref.Cause = err
 		return ref
 	}
 	if len(data) == 0 {
 		data = []byte("{}")
 	} else if media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" || !utf8Charset(params) {
-		return refusal.New(http.StatusUnsupportedMediaType, "unsupported_media_type", "Send the body as application/json.")
+		return refusal.New("unsupported_media_type")
 	}
 	if err := wire.Decode(data, dst, named...); err != nil {
 		return refusal.Misshapen(err)

@@ -69,7 +69,7 @@ func (s *Server) ceremony(r *http.Request, what, value string, maxAge int) *http
 
 // finish returns what begin was given, once.
 func (s *Server) finish(w http.ResponseWriter, r *http.Request, what string, v any) error {
-	over := refusal.New(http.StatusBadRequest, "begin_again", "This took too long, or was begun in another browser or before the server was restarted. Try again.")
+	over := refusal.New("begin_again")
 	cookie, err := r.Cookie(ceremonyCookie(s, r, what))
 	if err != nil {
 		return over

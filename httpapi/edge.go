@@ -39,7 +39,7 @@ func (s *Server) edges(next http.Handler) http.Handler {
 			}
 			s.faults.Add(1)
 			s.o.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "panic", fault, "stack", string(debug.Stack()))
-			writeRefusal(w, refusal.New(http.StatusInternalServerError, "internal", "Something went wrong on the server. Try again; its log says more."), nil)
+			writeRefusal(w, refusal.New("internal"), nil)
 		}()
 		boundBody(w, r)
 		s.setHeaders(w.Header(), r)
@@ -82,7 +82,7 @@ func (s *Server) answerRefusal(w http.ResponseWriter, r *http.Request, ref *refu
 func (s *Server) checkHost(r *http.Request) *refusal.Refusal {
 	// An absolute URI takes the place of Host, and net/http hides what Host said.
 	if r.Host == "" || r.URL.Host != "" {
-		return refusal.New(http.StatusBadRequest, "bad_request", "The request names no host, or two.")
+		return refusal.New("host_header")
 	}
 	name := hostName(r.Host)
 	for _, allowed := range *s.hosts.Load() {
@@ -90,8 +90,7 @@ func (s *Server) checkHost(r *http.Request) *refusal.Refusal {
 			return nil
 		}
 	}
-	return refusal.New(http.StatusMisdirectedRequest, "wrong_host",
-		"This server is not known by the host name of the address. Use another address, or allow the name with --allowed-host.")
+	return refusal.New("wrong_host")
 }
 
 // hostName is a host without its port and brackets.
@@ -116,7 +115,7 @@ var sameOrigin = http.NewCrossOriginProtection()
 // that shows a cookie on an upgrade must say where it comes from: nothing else
 // guards a WebSocket.
 func (s *Server) checkOrigin(r *http.Request, upgrade, byCookie bool) *refusal.Refusal {
-	wrong := refusal.New(http.StatusForbidden, "wrong_origin", "Another site sent this request, so it was refused. Open sayso at its own address.")
+	wrong := refusal.New("wrong_origin")
 	origins := r.Header.Values("Origin")
 	switch {
 	case len(origins) > 1, len(origins) == 1 && origins[0] != s.origin(r):
@@ -143,11 +142,11 @@ var secretsInQuery = []string{"token", "access_token", "api_token", "api_key", "
 func checkQuery(u *url.URL) *refusal.Refusal {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return refusal.New(http.StatusBadRequest, "bad_request", "The query of the address cannot be read.")
+		return refusal.New("query_malformed")
 	}
 	for name := range query {
 		if slices.Contains(secretsInQuery, strings.ToLower(name)) {
-			return refusal.New(http.StatusBadRequest, "secret_in_url", "A credential must not be in an address. Send it in the Authorization header, and make a new one: this one may be in a log.")
+			return refusal.New("secret_in_url")
 		}
 	}
 	return nil
@@ -201,7 +200,7 @@ func (s *Server) checkCookies(r *http.Request) *refusal.Refusal {
 	if len(r.CookiesNamed(s.cookieName(r))) < 2 {
 		return nil
 	}
-	return refusal.New(http.StatusBadRequest, "two_cookies", "Your browser sent 2 sign-in cookies, so the request was refused. Delete the cookies of this address, then sign in again.")
+	return refusal.New("two_cookies")
 }
 
 // authenticate says who sends a request. An Authorization header is taken at its

@@ -60,7 +60,7 @@ func (s *folderHandlers) postDistrust(w http.ResponseWriter, r *http.Request, wh
 		return err
 	}
 	if !known {
-		return refusal.New(http.StatusNotFound, "not_found", "This folder is not trusted in that way any more. Look at the list again.")
+		return refusal.New("folder_not_trusted")
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -75,7 +75,7 @@ func (s *folderHandlers) getFolders(w http.ResponseWriter, r *http.Request, who 
 	}
 	prefix := query.Get("prefix")
 	if len(prefix) > longestTyped {
-		return refusal.Field("prefix", "The path is longer than a path can be.")
+		return refusal.For("prefix", "path_too_long")
 	}
 	found, err := s.driver.Folders(r.Context(), who.User.UserID, workspace.Search{
 		Prefix: prefix, Hidden: query.Get("hidden") == "true", Limit: max(int(limit), 1),

@@ -134,7 +134,7 @@ func (s *grantHandlers) postGrantRevoke(w http.ResponseWriter, r *http.Request, 
 	defer cancel()
 	done, err := s.revokeGrant(ctx, body, who)
 	if errors.Is(err, pending.ErrNotFound) {
-		return refusal.New(http.StatusNotFound, "not_found", "There is no such grant, or it is not yours to see.")
+		return refusal.New("grant_not_found")
 	}
 	if err != nil {
 		return err

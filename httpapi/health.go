@@ -25,7 +25,7 @@ func (s *Server) getReady(w http.ResponseWriter, r *http.Request, _ account.Iden
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
 	if _, _, err := s.o.Store.Sessions(ctx, session.Query{Limit: 1}); err != nil {
-		ref := refusal.New(http.StatusServiceUnavailable, "unavailable", "The database does not answer.")
+		ref := refusal.New("database_down")
 		ref.Retry, ref.Cause = time.Second, err
 		return ref
 	}

@@ -65,7 +65,7 @@ func (s *Server) postLink(w http.ResponseWriter, r *http.Request, who account.Id
 		return err
 	}
 	if kept.UserID != who.User.UserID || kept.CredentialID != who.Credential.CredentialID {
-		return refusal.New(http.StatusForbidden, "begun_by_another", "Somebody else began this, or another sign-in did. Begin again under your account.")
+		return refusal.New("begun_by_another")
 	}
 	person, err := s.o.OIDC.Provider.Finish(r.Context(), kept.Flow, body.State, body.Code)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Server) provesOwner(r *http.Request, who account.Identity, password str
 }
 
 func wrongPassword() error {
-	ref := refusal.New(http.StatusForbidden, "wrong_password", "This is not your present password. Nothing was changed.")
+	ref := refusal.New("wrong_password")
 	ref.Body.Field = "current_password"
 	return ref
 }

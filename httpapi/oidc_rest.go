@@ -27,10 +27,10 @@ type OIDC struct {
 // back to another address than this one.
 func (s *Server) oidcHere(r *http.Request) error {
 	if s.o.OIDC == nil {
-		return refusal.New(http.StatusNotFound, "not_found", "This server knows no identity provider.")
+		return refusal.New("no_identity_provider")
 	}
 	if s.origin(r) != s.o.PublicURL {
-		return refusal.New(http.StatusConflict, "no_oidc_here", "The identity provider knows this server as "+s.o.PublicURL+". Open sayso there.")
+		return refusal.New("no_oidc_here", "url", s.o.PublicURL)
 	}
 	return nil
 }
@@ -87,9 +87,9 @@ func (s *Server) postOIDCLogin(w http.ResponseWriter, r *http.Request, _ account
 	var ref *refusal.Refusal
 	switch {
 	case errors.Is(err, account.ErrNoRole):
-		ref = refusal.New(http.StatusForbidden, "no_role", "You signed in at "+s.o.OIDC.Name+", but nothing there gives you a role here. Ask an admin which group you need.")
+		ref = refusal.New("no_role", "provider", s.o.OIDC.Name)
 	case errors.Is(err, account.ErrRefused):
-		ref = refusal.New(http.StatusForbidden, "shut_out", "You are shut out of this server. Ask an admin.")
+		ref = refusal.New("shut_out")
 	case err != nil:
 		return err
 	default:
@@ -109,11 +109,11 @@ func (s *Server) oidcRefusal(r *http.Request, err error) error {
 	name := s.o.OIDC.Name
 	switch {
 	case errors.Is(err, oidc.ErrUnreachable):
-		ref = refusal.New(http.StatusBadGateway, "oidc_unreachable", name+" cannot be reached now. Try again later, or sign in another way.")
+		ref = refusal.New("oidc_unreachable", "provider", name)
 	case errors.Is(err, oidc.ErrRefused):
-		ref = refusal.New(http.StatusUnauthorized, "oidc_refused", name+" did not confirm this sign-in. Try again; if it stays so, an admin must look at the server's log.")
+		ref = refusal.New("oidc_refused", "provider", name)
 	case errors.Is(err, oidc.ErrInvalid):
-		ref = refusal.New(http.StatusUnauthorized, "oidc_invalid", "What "+name+" said about you could not be verified, so you were not signed in. Try again; if it stays so, an admin must look at the server's log.")
+		ref = refusal.New("oidc_invalid", "provider", name)
 	default:
 		return err
 	}

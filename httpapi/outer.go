@@ -73,7 +73,7 @@ func (s *Server) checkPeer(r *http.Request) *refusal.Refusal {
 	if a := peer(r); !s.o.ProxiesOnly || s.trusts(a) || a.IsLoopback() {
 		return nil
 	}
-	return refusal.New(http.StatusForbidden, "not_by_proxy", "This server is reached through its proxy only. Open it at its public address.")
+	return refusal.New("not_by_proxy")
 }
 
 // remoteAddress is where a request comes from. Only a proxy of ours is believed

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
@@ -55,11 +56,11 @@ func newPasskeyOwner(u account.User, passkeys ...account.Passkey) (*passkeyOwner
 }
 
 // passkeyProblem says why browsers can have no passkey for the address of a
-// request, "" when they can. Browsers bind passkeys to a name and need HTTPS,
+// request, nil when they can. Browsers bind passkeys to a name and need HTTPS,
 // but for localhost.
-func (s *Server) passkeyProblem(r *http.Request) string {
+func (s *Server) passkeyProblem(r *http.Request) *problem.Error {
 	if public := s.o.PublicURL; public != "" && public != s.origin(r) {
-		return "Passkeys belong to " + public + ". Open sayso there."
+		return problem.New("passkeys_elsewhere", "url", public)
 	}
 	name := hostName(r.Host)
 	if ip, err := netip.ParseAddr(name); err == nil {
@@ -68,23 +69,31 @@ func (s *Server) passkeyProblem(r *http.Request) string {
 			if _, port, err := net.SplitHostPort(r.Host); err == nil {
 				local = net.JoinHostPort(local, port)
 			}
-			return "Passkeys do not work at an address such as " + name + ". To use one, open http://" + local + " instead."
+			return problem.New("passkeys_loopback", "host", name, "url", "http://"+local)
 		}
-		return "Passkeys do not work at an address such as " + name + ". Give the server a name and start it with --public-url."
+		return problem.New("passkeys_ip_address", "host", name)
 	}
 	if !s.https(r) && name != "localhost" {
-		return "Browsers have passkeys only over HTTPS. Start sayso with --public-url and a proxy that does HTTPS, or with a certificate."
+		return problem.New("passkeys_need_https")
 	}
 	if protocol.ValidateRPID(name) != nil {
-		return "Browsers have no passkeys for the name " + name + ". It needs a domain, such as sayso.example.org."
+		return problem.New("passkeys_need_domain", "host", name)
 	}
-	return ""
+	return nil
+}
+
+// sentenceOf returns the message of p, nil where there is no problem.
+func sentenceOf(p *problem.Error) *string {
+	if p == nil {
+		return nil
+	}
+	return &p.Message
 }
 
 // relyingParty is who passkeys at the address of a request are for.
 func (s *Server) relyingParty(r *http.Request) (*webauthn.WebAuthn, error) {
-	if problem := s.passkeyProblem(r); problem != "" {
-		return nil, refusal.New(http.StatusConflict, "no_passkeys_here", problem)
+	if p := s.passkeyProblem(r); p != nil {
+		return nil, p
 	}
 	timeout := webauthn.TimeoutConfig{Enforce: true, Timeout: ceremonyLife, TimeoutUVD: ceremonyLife}
 	return webauthn.New(&webauthn.Config{
@@ -103,8 +112,8 @@ func (s *Server) relyingParty(r *http.Request) (*webauthn.WebAuthn, error) {
 
 // getLogin says how one can sign in here, to whoever asks.
 func (s *Server) getLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	problem := s.passkeyProblem(r)
-	ways := wire.SignInWays{Passkey: wire.PasskeyWay{Available: problem == "", Problem: wire.OrNull(problem)}}
+	p := s.passkeyProblem(r)
+	ways := wire.SignInWays{Passkey: wire.PasskeyWay{Available: p == nil, Problem: sentenceOf(p)}}
 	if s.o.OIDC != nil {
 		ways.OIDC = &wire.OIDCWay{Name: s.o.OIDC.Name}
 	}
@@ -143,7 +152,7 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 	}
 	signed, err := protocol.ParseCredentialRequestResponseBytes(body.Credential)
 	if err != nil {
-		ref := refusal.Field("credential", "The field \"credential\" is not what a browser gives for a passkey.")
+		ref := refusal.For("credential", "passkey_malformed")
 		ref.Cause = err
 		return ref
 	}
@@ -176,7 +185,7 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 		return fault
 	}
 	if err != nil {
-		ref := refusal.New(http.StatusUnauthorized, "not_signed_in", "This passkey is not known here, or was removed. Sign in another way.")
+		ref := refusal.New("passkey_unknown")
 		ref.Cause = err
 		s.noteFailure(r, "", ref, account.ByPasskey)
 		return ref
@@ -185,7 +194,7 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 	who, secret, err := s.o.Directory.SignInByPasskey(ctx, passkey, count, wire.Encode(key), device(r.UserAgent()), s.remoteAddress(r))
 	if errors.Is(err, account.ErrCloned) {
 		s.o.Log.WarnContext(ctx, "a passkey was refused: its counter did not grow, there may be a copy of it", "user", passkey.UserID, "passkey", passkey.PasskeyID)
-		ref := refusal.New(http.StatusForbidden, "passkey_copied", "This passkey was refused: it counts backwards, as a copy of it would. Sign in another way, remove it, and make a new one.")
+		ref := refusal.New("passkey_copied")
 		ref.Cause = err
 		return ref
 	}
@@ -260,7 +269,7 @@ func (s *Server) newPasskey(w http.ResponseWriter, r *http.Request, who account.
 	}
 	made, err := protocol.ParseCredentialCreationResponseBytes(body.Credential)
 	if err != nil {
-		ref := refusal.Field("credential", "The field \"credential\" is not what a browser gives for a new passkey.")
+		ref := refusal.For("credential", "passkey_malformed")
 		ref.Cause = err
 		return account.Passkey{}, ref
 	}
@@ -273,7 +282,7 @@ func (s *Server) newPasskey(w http.ResponseWriter, r *http.Request, who account.
 	}
 	key, err := rp.CreateCredential(owner, *session, made)
 	if err != nil {
-		ref := refusal.Field("credential", "The browser made a passkey that cannot be used here. Try another device.")
+		ref := refusal.For("credential", "passkey_unusable")
 		ref.Cause = err
 		return account.Passkey{}, ref
 	}
@@ -349,7 +358,7 @@ func (s *Server) getPasskeys(w http.ResponseWriter, r *http.Request, who account
 	if err != nil {
 		return err
 	}
-	list := wire.PasskeyList{Passkeys: make([]wire.Passkey, 0, len(all)), Problem: wire.OrNull(s.passkeyProblem(r))}
+	list := wire.PasskeyList{Passkeys: make([]wire.Passkey, 0, len(all)), Problem: sentenceOf(s.passkeyProblem(r))}
 	for _, p := range all {
 		list.Passkeys = append(list.Passkeys, wirePasskey(p))
 	}
@@ -371,7 +380,7 @@ func (s *Server) deletePasskey(w http.ResponseWriter, r *http.Request, who accou
 // inBrowser refuses an API token what only makes sense in a browser.
 func inBrowser(who account.Identity) error {
 	if who.Credential.Kind != account.Cookie || who.Credential.Limited() {
-		return refusal.New(http.StatusForbidden, "forbidden", "This is done in a browser that is signed in, not with an API token.")
+		return refusal.New("browser_only")
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (s *Server) postRequestCommand(w http.ResponseWriter, r *http.Request, who 
 	}
 	id := r.PathValue("id")
 	if *named != "" && *named != id {
-		return refusal.Field("request_id", "The body names another request than the address.")
+		return refusal.For("request_id", "other_request")
 	}
 	*named = id
 	s.answerCommand(w, r, kind, c, who, http.StatusOK)

@@ -63,7 +63,7 @@ const longestLook = 7 * 24 * time.Hour
 func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
 	at, err := strconv.ParseFloat(r.URL.Query().Get("since"), 64)
 	if err != nil || !(at >= 0 && at < 1<<40) {
-		return time.Time{}, refusal.Field("since", "The parameter \"since\" must be a time in Unix seconds.")
+		return time.Time{}, refusal.For("since", "parameter_time", "name", "since")
 	}
 	since := time.UnixMicro(int64(at * 1e6))
 	if oldest := now.Add(-longestLook); since.Before(oldest) {

@@ -130,7 +130,7 @@ func (s *projectHandlers) patchProject(w http.ResponseWriter, r *http.Request, w
 	// Which folders there are and who need not be asked concerns people outside of
 	// the project; what it may take concerns the server.
 	if (body.Name != nil || body.Folders != nil || body.Bypass != nil || body.Limits != nil || body.EachLimits != nil) && !who.User.Role.AtLeast(account.Admin) {
-		return refusal.New(http.StatusForbidden, "forbidden", "Name, folders, limits and the right to run without asking are for an admin of the server to change.")
+		return refusal.New("server_admin_only")
 	}
 	p.Version = body.Version
 	change(&p.Name, body.Name)

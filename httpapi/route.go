@@ -214,7 +214,7 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []rout
 	if ref := s.checkOrigin(r, r.URL.Path == "/ws", byCookie); ref != nil {
 		return ref
 	}
-	nothing := refusal.New(http.StatusNotFound, "not_found", "There is nothing at this address.")
+	nothing := refusal.New("no_such_address")
 	if len(group) == 0 {
 		return nothing
 	}
@@ -324,7 +324,7 @@ func wrongMethod(group []route) *refusal.Refusal {
 		}
 	}
 	sort.Strings(allow)
-	ref := refusal.New(http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method.")
+	ref := refusal.New("method_not_allowed")
 	ref.Allow = strings.Join(allow, ", ")
 	return ref
 }
@@ -339,7 +339,7 @@ func commandRoute(name string) func(*Server, http.ResponseWriter, *http.Request,
 		}
 		id, named := r.PathValue("id"), c.Session()
 		if *named != "" && *named != id {
-			return refusal.Field("session_id", "The body names another session than the address.")
+			return refusal.For("session_id", "other_session")
 		}
 		*named = id
 		s.answerCommand(w, r, name, c, who, http.StatusAccepted)
@@ -364,13 +364,13 @@ func (s *Server) answerCommand(w http.ResponseWriter, r *http.Request, kind stri
 func (s *Server) serveApp(w http.ResponseWriter, r *http.Request) {
 	limitAnswer(w)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		ref := refusal.New(http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method.")
+		ref := refusal.New("method_not_allowed")
 		ref.Allow = "GET, HEAD"
 		s.answerRefusal(w, r, ref)
 		return
 	}
 	if s.o.App == nil {
-		s.answerRefusal(w, r, refusal.New(http.StatusNotFound, "not_found", "There is nothing at this address."))
+		s.answerRefusal(w, r, refusal.New("no_such_address"))
 		return
 	}
 	s.o.App.ServeHTTP(w, r)

@@ -45,7 +45,7 @@ func (s *searchHandlers) getSearch(w http.ResponseWriter, r *http.Request, who a
 	query := r.URL.Query()
 	text := query.Get("q")
 	if len([]rune(text)) > searchLength {
-		return refusal.Field("q", "A search has at most "+strconv.Itoa(searchLength)+" characters.")
+		return refusal.For("q", "search_too_long", "max", searchLength)
 	}
 	limit, err := number(query.Get("limit"), "limit", foundDef, maxFound)
 	if err != nil {

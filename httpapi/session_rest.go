@@ -93,7 +93,7 @@ func number(text, name string, otherwise, most int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, refusal.Field(name, "The parameter "+strconv.Quote(name)+" must be a number from 0 on.")
+		return 0, refusal.For(name, "parameter_number", "name", name)
 	}
 	return min(n, most), nil
 }
@@ -215,7 +215,7 @@ func (s *sessionHandlers) deleteMessage(w http.ResponseWriter, r *http.Request, 
 		return err
 	}
 	if !removed {
-		return refusal.New(http.StatusConflict, "not_queued", "This message does not wait any longer: Claude has it, or somebody took it back.")
+		return refusal.New("not_queued")
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -60,15 +59,15 @@ func (s *templateHandlers) postTemplate(w http.ResponseWriter, r *http.Request, 
 	name, text := strings.TrimSpace(*body.Name), strings.TrimSpace(body.Text)
 	switch {
 	case name == "":
-		return refusal.Field("name", "A template needs a name.")
+		return refusal.For("name", "template_name_missing")
 	case text == "":
-		return refusal.Field("text", "A template needs a text.")
+		return refusal.For("text", "template_text_missing")
 	}
 	err := s.store.KeepTemplate(r.Context(), account.Template{
 		UserID: who.User.UserID, TemplateID: uuid.NewString(), Name: name, Place: place, Text: text, UsedAt: time.Now(),
 	})
 	if errors.Is(err, account.ErrTooMany) {
-		return refusal.Field("name", fmt.Sprintf("You have %d templates of your own already. Remove one first.", account.MaxOwnTemplates))
+		return refusal.For("name", "too_many_templates", "max", account.MaxOwnTemplates)
 	}
 	if err != nil {
 		return err
@@ -82,7 +81,7 @@ func (s *templateHandlers) patchTemplate(w http.ResponseWriter, r *http.Request,
 		return err
 	}
 	if strings.TrimSpace(body.Text) == "" {
-		return refusal.Field("text", "A template needs a text.")
+		return refusal.For("text", "template_text_missing")
 	}
 	name := ""
 	if body.Name != nil {

@@ -7,7 +7,7 @@
 // (testdata/messages) are written by go generate and checked by the tests.
 package wire
 
-//go:generate go test -run "^(TestGoldenMessages|TestTypeScript|TestSchema)$" -update .
+//go:generate go test -run "^(TestGoldenMessages|TestTypeScript|TestErrors|TestSchema)$" -update .
 
 import (
 	"bytes"

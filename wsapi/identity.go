@@ -47,13 +47,13 @@ func (h *Hub) recheckSoon() { poke(h.recheck) }
 func (t *tab) recognise(now account.Identity, err error) bool {
 	switch {
 	case errors.Is(err, account.ErrRefused):
-		t.end(wire.CloseSignedOut, wire.ErrorFrame{Type: "error", Code: "signed_out", Message: "You are signed out. Sign in again."})
+		t.end(wire.CloseSignedOut, errorFrame("signed_out"))
 		return false
 	case err != nil:
 		return true // the store does not answer; what needs it is refused by itself
 	case now.User.Role != t.who.User.Role:
 		// A new connection tells the tab its new role.
-		t.end(wire.CloseGoingAway, wire.ErrorFrame{Type: "error", Code: "role_changed", Message: "What you may do here was changed."})
+		t.end(wire.CloseGoingAway, errorFrame("role_changed"))
 		return false
 	}
 	return true
@@ -70,7 +70,7 @@ func (h *Hub) recheckProjects(ctx context.Context) {
 	defer h.mu.Unlock()
 	for t, welcomed := range h.tabs {
 		if welcomed && t.hidden != hiddenKey(book, access.Person(t.who)) {
-			t.end(wire.CloseGoingAway, wire.ErrorFrame{Type: "error", Code: "access_changed", Message: "What you may see here was changed."})
+			t.end(wire.CloseGoingAway, errorFrame("access_changed"))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
@@ -31,7 +32,7 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // was not answered.
 func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	if r.Header.Get("Upgrade") == "" {
-		ref := refusal.New(http.StatusUpgradeRequired, "upgrade_required", "This address is for WebSockets.")
+		ref := refusal.New("upgrade_required")
 		w.Header().Set("Upgrade", "websocket")
 		return ref
 	}
@@ -58,15 +59,21 @@ func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Ident
 		states: map[string][]byte{}, presence: map[string][]byte{}, private: map[string][]byte{}, progress: map[string]progress{}, readings: map[string]*reading{},
 	}
 	if p := r.URL.Query().Get("protocol"); p != "" && p != "1" {
-		t.end(wire.CloseOldVersion, wire.ErrorFrame{Type: "error", Code: "old_protocol", Message: "This page is out of date. Load it again."})
+		t.end(wire.CloseOldVersion, errorFrame("old_protocol"))
 		t.close()
 		return nil
 	}
 	if !h.join(t) {
-		t.end(wire.CloseGoingAway, wire.ErrorFrame{Type: "error", Code: "unavailable", Message: "The server takes no more connections now. Try again in a moment."})
+		t.end(wire.CloseGoingAway, errorFrame("too_many_connections"))
 		t.close()
 		return nil
 	}
 	t.serve(r.Context())
 	return nil
+}
+
+// errorFrame returns the frame that says before a close why the connection ends.
+func errorFrame(reason string) wire.ErrorFrame {
+	p := problem.New(reason)
+	return wire.ErrorFrame{Type: "error", Code: p.Class().Code, Message: p.Message}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
 	"time"
 	"unicode/utf8"
 
@@ -157,16 +156,16 @@ func (t *tab) command(ctx context.Context, data []byte) bool {
 	spec, known := command.Find(head.Type)
 	if !known {
 		if err := wire.Decode(data, &map[string]any{}); err != nil {
-			return reject(refusal.New(http.StatusBadRequest, "invalid", err.Error()))
+			return reject(refusal.Misshapen(err))
 		}
-		return reject(refusal.New(http.StatusBadRequest, "unknown_type", "The server does not know this command."))
+		return reject(refusal.New("unknown_type"))
 	}
 	c := spec.New()
 	if err := wire.Decode(data, c); err != nil {
 		return reject(refusal.Misshapen(err))
 	}
 	if _, err := uuid.Parse(head.CommandID); err != nil || len(head.CommandID) != 36 {
-		return reject(refusal.Field("command_id", "A command needs a command_id, which is a UUID."))
+		return reject(refusal.For("command_id", "command_id"))
 	}
 	who, err := t.hub.o.People.Renew(ctx, t.who)
 	if !t.recognise(who, err) {

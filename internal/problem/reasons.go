@@ -10,7 +10,9 @@ var table = []Entry{
 	{"wrong_name_or_password", NotSignedIn, "The user name or password is wrong."},
 	{"sign_in_link_used", NotSignedIn, "This sign-in link no longer works. A link can be used once, within 10 minutes. Ask for a new one."},
 	{"passkey_unknown", NotSignedIn, "This passkey is unknown here or was removed. Sign in another way."},
-	{"signed_out", NotSignedIn, "You are signed out. Sign in again."},
+	{"signed_out", own("signed_out", 401), "You are signed out. Sign in again."},
+	{"role_changed", own("role_changed", 403), "Your role has changed."},
+	{"access_changed", own("access_changed", 403), "Your access has changed."},
 	{"role_needed", Forbidden, "This needs the role {role}. Ask an admin for it."},
 	{"project_role_needed", Forbidden, "This needs the role {role} in {project}. Ask an admin of the project for it."},
 	{"browser_only", Forbidden, "This works only in a browser that is signed in, not with an API token."},
@@ -302,9 +304,11 @@ var table = []Entry{
 	{"body_too_large", TooLarge, "The body is larger than the maximum of {max} KB."},
 	{"unsupported_media_type", own("unsupported_media_type", 415), "Send the body as application/json."},
 	{"wrong_host", own("wrong_host", 421), "This server does not know this host name. Use another address, or allow the name with --allowed-host."},
+	{"old_protocol", own("old_protocol", 426), "This page is out of date. Reload it."},
 	{"upgrade_required", own("upgrade_required", 426), "This address is for WebSockets."},
 
 	// The server.
+	{"too_many_connections", Unavailable, "The server accepts no more connections now. Try again in a moment."},
 	{"busy", own("busy", 503), "The server is receiving other large messages and files. Try again in a moment."},
 	{"going_away", Unavailable, "The server is starting or stopping. Try again in a moment."},
 	{"not_in_time", Unavailable, "The server could not finish this in time. It may have been done: check before you try again."},

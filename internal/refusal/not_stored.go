@@ -3,7 +3,6 @@ package refusal
 import (
 	"time"
 
-	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -16,7 +15,7 @@ var notStoredReasons = map[wire.NoticeCode]string{
 
 // notStored is the refusal of what the store could not take.
 func notStored(code wire.NoticeCode) *Refusal {
-	r := From(problem.New(notStoredReasons[code]))
+	r := New(notStoredReasons[code])
 	r.Retry = time.Second
 	return r
 }

@@ -41,52 +41,49 @@ func (r *Refusal) Error() string {
 
 func (r *Refusal) Unwrap() error { return r.Cause }
 
-// New returns a refusal with a status, a code and a sentence.
-func New(status int, code, message string) *Refusal {
-	return &Refusal{Status: status, Result: wire.Rejected, Body: wire.ErrorBody{Code: code, Message: message}}
+// New returns the refusal of a reason in the table of [problem].
+func New(reason string, params ...any) *Refusal { return From(problem.New(reason, params...)) }
+
+// For returns the refusal of a reason with the field that is to blame.
+func For(field, reason string, params ...any) *Refusal {
+	return From(problem.For(field, reason, params...))
 }
 
 // From returns the refusal of what a person reads.
 func From(p *problem.Error) *Refusal {
-	r := New(p.Class().Status, p.Class().Code, p.Message)
-	r.Body.Field, r.Body.Reason, r.Body.Params = p.Field, p.Reason, p.Params
-	return r
-}
-
-// Field refuses a field of a command or body.
-func Field(field, message string) *Refusal {
-	r := New(http.StatusBadRequest, "invalid", message)
-	r.Body.Field = field
-	return r
+	c := p.Class()
+	return &Refusal{Status: c.Status, Result: wire.Rejected, Body: wire.ErrorBody{
+		Code: c.Code, Message: p.Message, Field: p.Field, Reason: p.Reason, Params: p.Params,
+	}}
 }
 
 // NotSignedIn refuses who sends no good credential.
 func NotSignedIn() *Refusal {
-	return From(problem.New("not_signed_in"))
+	return New("not_signed_in")
 }
 
 // Forbidden refuses who has not the role that is needed.
 func Forbidden(need account.Role) *Refusal {
-	return From(problem.New("role_needed", "role", need))
+	return New("role_needed", "role", need)
 }
 
 // NoSuchSession refuses a session that is not there or may not be seen.
 func NoSuchSession() *Refusal {
-	return From(problem.New("session_not_found"))
+	return New("session_not_found")
 }
 
 // NotOurs refuses what needs a process in a session that holds only what
 // outsiders ask.
 func NotOurs(kind session.Kind) *Refusal {
 	if kind == session.Terminal {
-		return From(problem.New("session_of_terminal"))
+		return New("session_of_terminal")
 	}
-	return From(problem.New("session_of_agent"))
+	return New("session_of_agent")
 }
 
 // GoingAway refuses while the server starts or stops.
 func GoingAway() *Refusal {
-	r := From(problem.New("going_away"))
+	r := New("going_away")
 	r.Retry = time.Second
 	return r
 }
@@ -134,22 +131,22 @@ func (t *Table) Of(err error) *Refusal {
 	case errors.As(err, &known):
 		r = From(known)
 	case errors.Is(err, access.ErrOtherPerson):
-		r = From(problem.New("other_person"))
+		r = New("other_person")
 	case errors.Is(err, decision.ErrBatchPlain):
-		r = From(problem.For("batch", "batch_decision"))
+		r = For("batch", "batch_decision")
 	case errors.Is(err, decision.ErrBatchAlone):
-		r = From(problem.New("not_in_a_batch"))
+		r = New("not_in_a_batch")
 	case errors.Is(err, decision.ErrBatchRisk):
-		r = From(problem.New("not_low_risk"))
+		r = New("not_low_risk")
 	case errors.Is(err, decision.ErrBatchMixed):
-		r = From(problem.New("not_one_batch"))
+		r = New("not_one_batch")
 	case errors.As(err, &linked):
-		r = From(problem.New(dependentReasons[linked.Link], "person", linked.First))
+		r = New(dependentReasons[linked.Link], "person", linked.First)
 	case errors.As(err, &notOpen):
-		r = From(problem.New("already_resolved"))
+		r = New("already_resolved")
 		r.Result = wire.AlreadyResolved
 		if status := notOpen.Request.Status; status != pending.Answered && status != pending.Denied {
-			r = From(problem.New("request_closed"))
+			r = New("request_closed")
 			r.Result = wire.Stale
 		}
 		r.Resolved = wire.NewResolved(notOpen.Request)
@@ -157,65 +154,65 @@ func (t *Table) Of(err error) *Refusal {
 			r.Body.Message = wire.Sentence(r.Resolved.Summary) + " Your answer was not sent."
 		}
 	case errors.Is(err, pending.ErrStale):
-		r = From(problem.New("request_changed"))
+		r = New("request_changed")
 		r.Result = wire.Stale
 	case errors.Is(err, pending.ErrAnotherNeeded):
-		r = From(problem.New("another_needed"))
+		r = New("another_needed")
 	case errors.As(err, &held):
-		r = From(problem.New("held_approved", "person", held.Held.Actor.Name))
+		r = New("held_approved", "person", held.Held.Actor.Name)
 		if held.Held.Answer.Decision == pending.Deny {
-			r = From(problem.New("held_denied", "person", held.Held.Actor.Name))
+			r = New("held_denied", "person", held.Held.Actor.Name)
 		}
 	case errors.Is(err, pending.ErrUndone):
-		r = From(problem.New("taken_back"))
+		r = New("taken_back")
 	case errors.Is(err, pending.ErrNothingHeld):
-		r = From(problem.New("nothing_held"))
+		r = New("nothing_held")
 	case errors.Is(err, pending.ErrNotApproved):
-		r = From(problem.New("not_approved"))
+		r = New("not_approved")
 	case errors.Is(err, pending.ErrNotFound):
-		r = From(problem.New("request_not_found"))
+		r = New("request_not_found")
 		r.Result = wire.Stale
 	case errors.Is(err, project.ErrHidden), errors.Is(err, project.ErrNotFound):
-		r = From(problem.New("project_not_found"))
+		r = New("project_not_found")
 	case errors.Is(err, project.ErrChanged):
-		r = From(problem.New("project_changed"))
+		r = New("project_changed")
 	case errors.Is(err, project.ErrExists):
-		r = From(problem.For("name", "project_name_taken"))
+		r = For("name", "project_name_taken")
 	case errors.Is(err, project.ErrFolderTaken):
-		r = From(problem.For("folders", "folder_taken"))
+		r = For("folders", "folder_taken")
 	case errors.As(err, &distrust):
 		r = From(distrust.Problem())
 		r.Body.FolderTrust = NewFolderTrust(distrust)
 	case errors.Is(err, session.ErrNoAttachment):
-		r = From(problem.For("attachments", "no_attachment"))
+		r = For("attachments", "no_attachment")
 	case errors.Is(err, session.ErrNotFound):
 		r = NoSuchSession()
 	case errors.Is(err, session.ErrCursor):
-		r = From(problem.For("cursor", "cursor_unknown"))
+		r = For("cursor", "cursor_unknown")
 	case errors.Is(err, session.ErrExists):
-		r = From(problem.New("session_exists"))
+		r = New("session_exists")
 	case errors.Is(err, orchestrator.ErrNotRunning):
-		r = From(problem.New("not_running"))
+		r = New("not_running")
 	case errors.Is(err, orchestrator.ErrRunning):
-		r = From(problem.New("running"))
+		r = New("running")
 	case errors.Is(err, orchestrator.ErrClosing):
 		r = GoingAway()
 	case errors.Is(err, account.ErrRefused):
 		r = NotSignedIn()
 	case errors.Is(err, account.ErrChanged):
-		r = From(problem.New("changed"))
+		r = New("changed")
 	case errors.Is(err, account.ErrNotFound), errors.Is(err, alert.ErrNotFound):
-		r = From(problem.New("not_found"))
+		r = New("not_found")
 	case t.StoreProblem(err) != "":
 		r = notStored(t.StoreProblem(err))
 		if t.OnStoreProblem != nil {
 			t.OnStoreProblem()
 		}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		r = From(problem.New("not_in_time"))
+		r = New("not_in_time")
 		r.Retry = time.Second
 	default:
-		r = From(problem.New("internal"))
+		r = New("internal")
 	}
 	r.Cause = err
 	return r
@@ -246,5 +243,7 @@ func Misshapen(err error) *Refusal {
 	if errors.As(err, &known) {
 		return From(known)
 	}
-	return New(http.StatusBadRequest, "invalid", err.Error())
+	r := New("body_not_json")
+	r.Cause = err
+	return r
 }
