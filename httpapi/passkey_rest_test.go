@@ -271,11 +271,11 @@ func TestWherePasskeysWork(t *testing.T) {
 		{public, "sayso.example", ""},
 		{public, "localhost:8787", "Passkeys belong to https://sayso.example."},
 		{public, "other.example", "Passkeys belong to https://sayso.example."},
-		{named, "sayso.example", "only over HTTPS"},
+		{named, "sayso.example", "need HTTPS"},
 		{named, "192.0.2.1", "Give the server a name"},
 		{secret, "sayso.example", ""},
 		{secret, "sayso.example:8443", ""},
-		{secret, "intranet", "needs a domain"},
+		{secret, "intranet", "Use a domain"},
 	} {
 		var ways wire.SignInWays
 		row.h.Call("GET", "/api/login", nil, host(row.host)).Decode(t, &ways)

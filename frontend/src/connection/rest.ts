@@ -3,6 +3,7 @@ import { forgetPageKey, keepPageKey, keyHeaders } from './pagekey'
 import type {
   CreateSession,
   Environment,
+  ErrorBody,
   FolderList,
   FolderTrust,
   Login,
@@ -29,9 +30,17 @@ export class RefusedError extends Error {
     message: string,
     readonly field: string | null,
     readonly trust: FolderTrust | null = null,
+    /** What the message is translated by. */
+    readonly error: Pick<ErrorBody, 'reason' | 'params'> = {},
   ) {
     super(message)
     this.name = 'RefusedError'
+  }
+
+  /** Returns the error of a response that is not ok; error is its body. */
+  static of(status: number, error: ErrorBody | undefined): RefusedError {
+    if (!error) return new RefusedError(status, '', '', null)
+    return new RefusedError(status, error.code, error.message, error.field ?? null, error.folder_trust ?? null, error)
   }
 }
 
@@ -70,13 +79,7 @@ export async function call<T>(method: string, path: string, body?: object): Prom
   }
   if (!response.ok) {
     const error = (value as Refusal | null)?.error
-    throw new RefusedError(
-      response.status,
-      error?.code ?? '',
-      error?.message ?? '',
-      error?.field ?? null,
-      error?.folder_trust ?? null,
-    )
+    throw RefusedError.of(response.status, error)
   }
   return value as T
 }
@@ -91,7 +94,7 @@ export async function file(path: string): Promise<globalThis.Response> {
   }
   if (response.ok) return response
   const error = ((await response.json().catch(() => null)) as Refusal | null)?.error
-  throw new RefusedError(response.status, error?.code ?? '', error?.message ?? '', error?.field ?? null)
+  throw RefusedError.of(response.status, error)
 }
 
 /** Saves a file of the server as a download of this name. Nothing of it is shown as a page. */

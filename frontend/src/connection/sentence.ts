@@ -4,7 +4,7 @@ import { RefusedError } from './rest'
 /** What to tell a person about a call that failed. */
 export function sentence(err: unknown): string {
   if (!(err instanceof RefusedError)) return t.connection.unreachable
-  if (err.message !== '') return t.said(err.message, err.code)
+  if (err.message !== '') return t.said(err.message, err.error)
   switch (err.status) {
     case 401:
       return t.connection.signedOut

@@ -5,10 +5,12 @@ import { parse } from 'vue/compiler-sfc'
 import { afterEach, describe, expect, it } from 'vitest'
 import { computed } from 'vue'
 import { bytes, compact, duration } from '@/ui/numbers'
+import { errors } from '@/wire/errors.gen'
 import { count, inLanguage, language, speak, t } from '.'
 import { catalogue } from './de'
 import { ago, list } from './format'
-import { CODES, said } from './server.de'
+import { german } from './errors.de'
+import { said } from './server.de'
 
 const SRC = join(process.cwd(), 'src')
 const files = (folder: string): string[] =>
@@ -140,36 +142,8 @@ describe('what the server says', () => {
       'Der Claude-Prozess endete von selbst (exit status 1). Er sagte: boom',
     ],
     ['Nobody wrote for 2 hours.', 'Niemand hat etwas geschrieben, 2 Stunden lang.'],
-    [
-      'This needs the role member. Ask an admin for it.',
-      'Dafür braucht es die Rolle Mitarbeit. Bitte jemanden darum, der den Server verwaltet.',
-    ],
-    [
-      'This needs the role admin in api-server. Ask an admin of the project for it.',
-      'Dafür braucht es die Rolle Verwaltung in api-server. Bitte jemanden darum, der das Projekt verwaltet.',
-    ],
     ['Something new.', 'Something new.'],
   ])('%s', (english, german) => expect(said(english)).toBe(german))
-
-  it('is told by its code when the sentence is not known', () => {
-    expect(said('You may not.', 'forbidden')).toBe('Das darfst du nicht.')
-    expect(said('The field "x" is missing.', 'invalid')).toBe(
-      'Diese Eingabe nimmt der Server nicht an. (The field "x" is missing.)',
-    )
-  })
-
-  it('has German words for every code of a refusal', () => {
-    const codes = ['wsapi', 'httpapi', 'internal/refusal', 'internal/command'].flatMap((folder) => {
-      const go = join(process.cwd(), '..', folder)
-      return readdirSync(go)
-        .filter((f) => f.endsWith('.go') && !f.endsWith('_test.go'))
-        .flatMap((f) =>
-          [...readFileSync(join(go, f), 'utf8').matchAll(/\bNew\(http\.Status\w+, "(\w+)"/g)].map((m) => m[1]!),
-        )
-    })
-    expect(codes.length).toBeGreaterThan(20)
-    expect([...new Set(codes)].filter((c) => !Object.hasOwn(CODES, c)).toSorted()).toEqual([])
-  })
 
   // Sentences, as they stand in the source of the rooms whose words reach a page.
   it('has German words for every sentence', () => {
@@ -246,20 +220,11 @@ describe('what the server says', () => {
           const code = readFileSync(join(folder, f), 'utf8')
             .replace(/^\s*\/\/.*$/gm, '')
             .replace(/Log\.\w+\(.*$|\.log\.\w+\(.*$/gm, '')
-          return [...code.matchAll(/((?:refusal\.)?New\(http\.Status\w+, "(\w+)",\s*)?"((?:[^"\\\n]|\\.)*)"/g)].flatMap(
-            (m) => {
-              const text = m[3]!.replaceAll('\\"', '"')
-              if (!/^([A-Z%“]).* .*[.?]$/.test(text) || NOT_SHOWN.some((n) => text.startsWith(n))) return []
-              // A code that says all that the sentence says.
-              if (
-                m[2] &&
-                !['invalid', 'invalid_answer', 'not_found', 'exists', 'forbidden'].includes(m[2]) &&
-                Object.hasOwn(CODES, m[2])
-              )
-                return []
-              return said(sample(text)) === sample(text) ? [`${room}/${f}: ${text}`] : []
-            },
-          )
+          return [...code.matchAll(/"((?:[^"\\\n]|\\.)*)"/g)].flatMap((m) => {
+            const text = m[1]!.replaceAll('\\"', '"')
+            if (!/^([A-Z%“]).* .*[.?]$/.test(text) || NOT_SHOWN.some((n) => text.startsWith(n))) return []
+            return said(sample(text)) === sample(text) ? [`${room}/${f}: ${text}`] : []
+          })
         })
     })
     expect(untold.toSorted()).toEqual([])
@@ -279,6 +244,55 @@ describe('what the server says', () => {
       )
     expect(reasons.length).toBeGreaterThan(6)
     expect(reasons.filter((reason) => said(reason) === reason)).toEqual([])
+  })
+})
+
+describe('an error of the server', () => {
+  const names = (text: string) => [...text.matchAll(/\{(\w+(?::usd)?)\}/g)].map((m) => m[1]!)
+
+  it.each(Object.entries(german))('%s names only what it has', (reason, text) => {
+    const known = names(errors[reason as keyof typeof errors])
+    expect(names(text).filter((n) => !known.includes(n))).toEqual([])
+    expect(text.replace(/\{\w+(:usd)?\}/g, '')).not.toMatch(/[{}]/)
+  })
+
+  it('is shown by its reason, whatever its sentence', async () => {
+    const english = 'A later version words it so.'
+    const error = { reason: 'password_too_short', params: { min: 12 } }
+    expect(t.said(english, error)).toBe(english)
+    await choose('de')
+    expect(t.said(english, error)).toBe(
+      'Ein Passwort braucht mindestens 12 Zeichen. Gut sind ein paar Wörter ohne Zusammenhang.',
+    )
+  })
+
+  it('writes lists, amounts, sizes and roles as the language does', async () => {
+    await choose('de')
+    const say = (reason: keyof typeof errors, params: Record<string, string | number | string[]>) =>
+      t.said('', { reason, params })
+    expect(say('answer_restricted', { people: ['Ada', 'Bo'], project: 'api' })).toBe('In api antwortet nur Ada und Bo.')
+    expect(say('limit_project_cost', { project: 'api', max: 5, used: 0.0312 })).toContain(
+      'sind auf 5,00\u00a0$ am Tag begrenzt und haben heute 0,0312\u00a0$ gekostet',
+    )
+    expect(say('attachment_too_large', { name: 'a', size: 24.5, max: 24 })).toBe(
+      '„a“ hat 24,5 MB. Eine Datei darf bis zu 24 MB haben.',
+    )
+    expect(say('role_needed', { role: 'member' })).toBe(
+      'Dafür brauchst du die Rolle Mitarbeit. Bitte die Verwaltung darum.',
+    )
+  })
+
+  it('is found by its sentence where that alone is stored', async () => {
+    await choose('de')
+    expect(t.said('Passkeys belong to https://a.test. Open sayso there.')).toBe(
+      'Passkeys gehören zu https://a.test. Öffne sayso dort.',
+    )
+  })
+
+  it('is shown as it came when its reason is unknown', async () => {
+    await choose('de')
+    expect(t.said('Something new.', { reason: 'later' })).toBe('Something new.')
+    expect(t.said('Something new.', { reason: 'constructor' })).toBe('Something new.')
   })
 })
 

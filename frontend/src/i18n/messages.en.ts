@@ -1,3 +1,4 @@
+import type { ErrorBody } from '@/wire/messages.gen'
 import { ago, clock, count, decimal, list } from './format'
 
 // A word from outside may be that of something every object has.
@@ -14,8 +15,8 @@ const modes: Record<string, string> = {
 }
 
 export const en = {
-  /** Translates a sentence of the server; code is the refusal's. */
-  said: (sentence: string, _code?: string): string => sentence,
+  /** Translates a sentence of the server; error is what it came with. */
+  said: (sentence: string, _error?: Pick<ErrorBody, 'reason' | 'params'> | null): string => sentence,
 
   ui: {
     cancel: 'Cancel',

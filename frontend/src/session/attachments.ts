@@ -59,7 +59,7 @@ export async function upload(
         return
       }
       const error = (answer as Refusal | null)?.error
-      reject(new RefusedError(call.status, error?.code ?? '', error?.message ?? '', error?.field ?? null))
+      reject(RefusedError.of(call.status, error))
     }
     signal.addEventListener(
       'abort',

@@ -221,7 +221,11 @@ describe('requests that leave', () => {
         commandOf: () => ({ type: 'send_message', command_id: 'c', session_id: 's', text: 'hello' }),
       },
     )
-    expect(state.refused.get('s')).toEqual({ command_id: 'c', text: 'hello', message: 'No process.' })
+    expect(state.refused.get('s')).toEqual({
+      command_id: 'c',
+      text: 'hello',
+      error: { code: 'x', message: 'No process.' },
+    })
   })
 })
 

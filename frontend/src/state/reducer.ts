@@ -1,6 +1,7 @@
 import type {
   Ack,
   Attachment,
+  ErrorBody,
   Hello,
   Item,
   KeptDraft,
@@ -82,7 +83,7 @@ interface Refused {
   readonly command_id: string
   readonly text: string
   readonly attachments?: readonly Attachment[]
-  readonly message: string
+  readonly error: ErrorBody | null
 }
 
 export const empty: State = {
@@ -320,7 +321,7 @@ function ack(state: State, frame: Ack, context: Context): State {
     const refused = {
       command_id: frame.command_id,
       text: command.text,
-      message: frame.error?.message ?? '',
+      error: frame.error ?? null,
       ...(command.attachments ? { attachments: command.attachments } : {}),
     }
     return { ...state, refused: new Map(state.refused).set(command.session_id, refused) }

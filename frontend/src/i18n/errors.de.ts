@@ -1,0 +1,396 @@
+import { errors } from '@/wire/errors.gen'
+import { decimal, list } from './format'
+
+/** The German text of every error of the server, by its reason. */
+export const german: Record<keyof typeof errors, string> = {
+  access_changed: 'Deine Zugriffsrechte haben sich geändert.',
+  alert_unknown: 'Die Benachrichtigung „{occasion}“ gibt es nicht.',
+  already_linked: 'Dein Konto ist dort schon verknüpft. Löse zuerst diese Verknüpfung.',
+  already_resolved: 'Diese Anfrage ist nicht mehr offen. Deine Antwort wurde nicht gesendet.',
+  another_needed: 'Du hast zugestimmt. Noch eine Person muss zustimmen.',
+  answer_decision_missing: 'Die Antwort muss erlauben oder ablehnen (allow oder deny).',
+  answer_decision_unknown: 'Die Entscheidung lautet „{decision}“. Möglich sind allow und deny.',
+  answer_input_without_allow: 'Nur eine Zustimmung kann die Eingabe ändern.',
+  answer_interrupt_without_deny: 'Nur eine Ablehnung kann Claude unterbrechen.',
+  answer_message_without_deny: 'Nur eine Ablehnung kann eine Nachricht haben.',
+  answer_missing: 'Beantworte die Fragen, oder lehne ab.',
+  answer_needs_person: 'Nur angemeldete Personen können antworten.',
+  answer_no_question: 'Hier gibt es keine Frage. Erlaube das Werkzeug, oder lehne es ab.',
+  answer_none: 'Beantworte mindestens eine Frage, oder lehne ab.',
+  answer_not_text: 'Die Antwort auf „{question}“ enthält ungültige Zeichen.',
+  answer_restricted: 'In {project} antwortet nur {people}.',
+  answer_rules_refused: 'Claude Code lässt hier keine Regel zu. Erlaube es einmal.',
+  answer_rules_without_allow: 'Nur eine Zustimmung kann Regeln haben.',
+  answer_too_long: 'Die Antwort auf „{question}“ ist länger als {max} kB.',
+  answer_twice: 'Beantworte die Fragen, oder lehne sie ab, nicht beides.',
+  answer_type: 'Die Antwort ist vom Typ „{got}“, die Anfrage vom Typ „{want}“.',
+  answer_type_unknown: 'Anfragen vom Typ „{type}“ lassen sich nicht beantworten.',
+  approve_not_allowed: 'Nach den Regeln von {project} darf das niemand erlauben. Lehne es ab.',
+  approve_restricted: '{tool} erlaubt in {project} nur {people}.',
+  approve_unreadable:
+    'Das lässt sich nicht vollständig lesen, also gilt die strengste Regel von {project}: Niemand darf es erlauben. Lehne es ab, und lass Claude es einfacher schreiben.',
+  approver_resets_you:
+    '{person} hat dein Passwort, ein Token oder einen anderen Weg, sich als du anzumelden, angelegt oder zurückgesetzt. Deshalb ist das keine zweite Zustimmung. Frag eine andere Person, oder stimme nach einem Tag noch einmal zu, wenn kein solches Token mehr gilt.',
+  ask_timeout_range:
+    'Eine Frage wartet 30 Sekunden bis 15 Minuten, ohne Frist oder so lange wie auf dem Server üblich.',
+  attachment_empty: '„{name}“ ist leer.',
+  attachment_too_large: '„{name}“ hat {size} MB. Eine Datei darf bis zu {max} MB haben.',
+  attachment_type:
+    '„{name}“ lässt sich nicht anhängen. Claude liest Bilder (PNG, JPEG, GIF, WebP), PDFs und Text in UTF-8.',
+  attachments_off: 'Dieser Server nimmt keine Anhänge an.',
+  attachments_too_large:
+    'Die Anhänge einer Nachricht dürfen zusammen bis zu {max} MB haben. Sende einige davon in einer weiteren Nachricht.',
+  batch_decision: 'Eine Sammelantwort kann nur erlauben, wie gefragt und einmal. Beantworte diese Anfrage einzeln.',
+  batch_together: 'Das Feld „together“ braucht „batch“.',
+  begin_again:
+    'Das hat zu lange gedauert, oder es wurde in einem anderen Browser oder vor einem Neustart des Servers begonnen. Versuche es noch einmal.',
+  begun_by_another: 'Das hat ein anderes Konto oder eine andere Anmeldung begonnen. Beginne in deinem Konto von vorn.',
+  body_incomplete: 'Die Anfrage kam nicht vollständig an.',
+  body_not_json: 'Die Anfrage ist kein gültiges JSON.',
+  body_not_object: 'Die Anfrage muss ein JSON-Objekt sein.',
+  body_not_utf8: 'Die Anfrage ist kein gültiges UTF-8.',
+  body_too_deep: 'Das JSON ist tiefer als {max} Ebenen verschachtelt.',
+  body_too_large: 'Die Anfrage ist größer als {max} KB.',
+  body_trailing: 'Nach dem JSON-Objekt folgt noch etwas.',
+  body_truncated: 'Das JSON endet zu früh.',
+  browser_only: 'Das geht nur in einem angemeldeten Browser, nicht mit einem API-Token.',
+  busy: 'Der Server empfängt gerade andere große Nachrichten und Dateien. Versuche es gleich noch einmal.',
+  bypass_not_allowed:
+    'Hier darf niemand Sitzungen ohne Rückfragen starten. Wer den Server verwaltet, kann dieses Recht in einem Projekt geben.',
+  bypass_restricted: 'Sitzungen ohne Rückfragen startet in {project} nur {people}.',
+  cannot_store: 'Der Server kann gerade nichts speichern. Nichts wurde geändert. Versuche es gleich noch einmal.',
+  cannot_unlink: 'Dein Konto und deine Rolle kommen von dort. Die Verknüpfung lässt sich nicht lösen.',
+  changed: 'Jemand anderes hat das geändert. Nichts wurde gespeichert. Sieh noch einmal nach.',
+  channel_unknown: 'Den Kanal „{channel}“ gibt es nicht.',
+  command_id: 'Ein Befehl braucht eine command_id, die eine UUID ist.',
+  cursor_unknown: 'Diese Liste lässt sich so nicht fortsetzen. Lade sie von vorn.',
+  database_down: 'Die Datenbank antwortet nicht.',
+  deadline_at_maximum: 'Diese Frist lässt sich nicht weiter verlängern.',
+  different_options: 'Die Felder „answer“ und „selectedOptions“ nennen verschiedene Optionen.',
+  disabled: 'Dieses Konto ist deaktiviert. Aktiviere es zuerst.',
+  disk_broken:
+    'Unter der Datenbank ist die Platte ausgefallen, und das wurde vielleicht nicht gespeichert. Sieh nach, wenn der Server neu gestartet ist.',
+  disk_full:
+    'Die Platte des Servers ist voll oder schreibgeschützt. Nichts wurde geändert. Versuche es noch einmal, wenn Platz ist.',
+  draft_too_long: 'Dieser Entwurf ist zu lang für deine anderen Geräte. Auf diesem Gerät bleibt er erhalten.',
+  end_not_allowed: 'Jemand anderes hat diese Sitzung gestartet. Bitte diese Person oder wer verwaltet, sie zu beenden.',
+  entry_number: 'Die Nummer eines Eintrags kann nicht negativ sein.',
+  escalation_range: 'Eine Anfrage geht nach 1 bis 1440 Minuten an andere, oder nie.',
+  field_base64: 'Das Feld „{name}“ muss Base64-Text sein.',
+  field_conflict: 'Das Feld „{name}“ passt nicht zu den anderen.',
+  field_equal: 'Das Feld „{name}“ muss „{value}“ sein.',
+  field_holds_null: 'Das Feld „{name}“ darf kein null enthalten.',
+  field_invalid: 'Das Feld „{name}“ ist ungültig.',
+  field_missing: 'Das Feld „{name}“ fehlt.',
+  field_null: 'Das Feld „{name}“ darf nicht null sein.',
+  field_one_of: 'Das Feld „{name}“ muss eines von diesen sein: {values}.',
+  field_too_large: 'Das Feld „{name}“ ist zu groß.',
+  field_too_long: 'Das Feld „{name}“ ist zu lang.',
+  field_too_small: 'Das Feld „{name}“ ist zu klein.',
+  field_twice: 'Das Feld „{name}“ steht zweimal da.',
+  field_type: 'Das Feld „{name}“ darf nicht vom Typ {type} sein.',
+  field_unknown: 'Das Feld „{name}“ ist unbekannt.',
+  field_uuid: 'Das Feld „{name}“ muss eine UUID sein.',
+  folder_changed_settings:
+    'Die Einstellungen von {folder} haben sich geändert, seit ihnen vertraut wurde. Sieh sie dir an, und starte noch einmal.',
+  folder_characters: 'Der Name des Ordners enthält Zeichen, die in keinem Pfad stehen können.',
+  folder_dots: 'Gib den Ordner ohne .. in seinem Pfad an.',
+  folder_missing: 'Wähle den Ordner, in dem Claude arbeiten soll.',
+  folder_new_settings:
+    'Der Ordner {folder} hat Einstellungen, die Programme ausführen oder ändern, was Claude darf. Sieh sie dir an, und starte noch einmal.',
+  folder_no_access: 'Claude hat keinen Zugriff auf {folder}: Es läuft hier mit dem Konto {user}.',
+  folder_no_home: 'Gib den Ordner als absoluten Pfad an.',
+  folder_not_a_folder: '„{folder}“ ist kein Ordner.',
+  folder_not_absolute: 'Gib den Ordner als absoluten Pfad an. {folder} ist keiner.',
+  folder_not_found: 'Auf dem Server gibt es keinen Ordner {folder}.',
+  folder_not_trusted: 'Dieses Vertrauen gibt es nicht mehr. Sieh dir die Liste noch einmal an.',
+  folder_outside: 'Der Ordner {folder} liegt außerhalb derer, die dieser Server nutzen darf ({roots}).',
+  folder_taken: 'Einer dieser Ordner gehört zu einem anderen Projekt. Ein Ordner darin kann ein eigenes Projekt sein.',
+  folder_unreadable_settings:
+    'Die Einstellungen von {folder} lassen sich nicht prüfen, deshalb startet Claude dort nicht: {detail}.',
+  fork_empty: 'Es gibt nichts abzuzweigen: Claude hat in dieser Sitzung noch nicht geantwortet.',
+  going_away: 'Der Server startet gerade oder hält an. Versuche es gleich noch einmal.',
+  grant_not_found: 'Diese Erlaubnis gibt es nicht, oder du darfst sie nicht sehen.',
+  grant_not_removed: 'Die Regel ließ sich nicht aus einer Einstellungsdatei entfernen und gilt weiter: {detail}.',
+  held_approved: '{person} hat das gerade erlaubt; es gilt gleich. Du kannst es noch ablehnen.',
+  held_denied: '{person} hat das gerade abgelehnt; es gilt gleich. Solange kann niemand sonst antworten.',
+  host_header: 'Die Anfrage muss genau einen Host nennen.',
+  identity_taken: 'Mit dieser Identität meldet sich schon ein anderes Konto an.',
+  input_empty: 'Die geänderte Eingabe ist leer.',
+  input_malformed: 'Die geänderte Eingabe lässt sich nicht lesen: {detail}.',
+  input_new_field: 'Die geänderte Eingabe hat das Feld „{name}“, das Claude nicht gesendet hat.',
+  input_not_editable: 'Die Eingabe dieses Werkzeugs lässt sich nicht ändern.',
+  input_not_object: 'Die geänderte Eingabe muss ein JSON-Objekt sein.',
+  input_too_large: 'Die geänderte Eingabe ist größer als {max} MB.',
+  internal: 'Auf dem Server ist ein Fehler aufgetreten. Versuche es noch einmal. Details stehen in seinem Log.',
+  last_admin: 'Das ist die letzte Person mit Verwaltungsrechten. Gib diese Rolle erst jemand anderem.',
+  last_sign_in_way: 'Das ist dein einziger Anmeldeweg. Lege erst ein Passwort oder einen Passkey an.',
+  limit_each_cost:
+    'Sitzungen in {project} sind auf {max:usd} am Tag pro Person begrenzt. Die von {person} haben heute {used:usd} gekostet. Claude macht um 00:00 UTC weiter, oder wenn die Grenze angehoben wird.',
+  limit_each_memory:
+    'Sitzungen in {project} sind auf {max} MB Speicher pro Person begrenzt. Die von {person} belegen {used} MB. Beende erst eine davon.',
+  limit_each_sessions:
+    'In {project} sind {max} Sitzungen zugleich pro Person erlaubt. Beende erst eine der Sitzungen von {person}.',
+  limit_person_cost:
+    'Sitzungen von {person} sind auf {max:usd} am Tag begrenzt und haben heute {used:usd} gekostet. Claude macht um 00:00 UTC weiter, oder wenn die Grenze angehoben wird.',
+  limit_person_memory:
+    'Sitzungen von {person} sind auf {max} MB Speicher begrenzt und belegen {used} MB. Beende erst eine davon.',
+  limit_person_sessions: 'Sitzungen von {person} sind auf {max} zugleich begrenzt. Beende erst eine davon.',
+  limit_project_cost:
+    'Sitzungen in {project} sind auf {max:usd} am Tag begrenzt und haben heute {used:usd} gekostet. Claude macht um 00:00 UTC weiter, oder wenn die Grenze angehoben wird.',
+  limit_project_memory:
+    'Sitzungen in {project} sind auf {max} MB Speicher begrenzt und belegen {used} MB. Beende erst eine davon.',
+  limit_project_sessions: 'Sitzungen in {project} sind auf {max} zugleich begrenzt. Beende erst eine davon.',
+  limit_range: 'Eine Grenze ist eine Zahl ab 0. 0 bedeutet: keine Grenze.',
+  limited_token: 'Ein eingeschränktes oder ablaufendes Token kann das nicht. Melde dich ohne Token an.',
+  member_role: 'Die Rolle eines Mitglieds ist Zusehen (viewer), Mitarbeit (member) oder Verwaltung (admin).',
+  member_twice: 'Ein Mitglied steht zweimal in der Liste.',
+  member_unknown: 'Ein Mitglied hat hier kein Konto.',
+  members_max: 'Ein Projekt kann bis zu {max} Mitglieder haben.',
+  message_empty: 'Die Nachricht ist leer.',
+  message_not_text: 'Die Nachricht enthält ungültige Zeichen.',
+  message_too_long: 'Die Nachricht ist länger als {max} kB.',
+  method_not_allowed: 'Diese Adresse unterstützt diese Methode nicht.',
+  model_invalid: 'Ein Modellname besteht aus Buchstaben, Ziffern und - . _ : / @ [ ].',
+  no_attachment: 'Diesen Anhang gibt es nicht mehr, oder du darfst ihn nicht sehen. Hänge die Datei noch einmal an.',
+  no_deadline: 'Diese Frage hat keine Frist.',
+  no_demo: 'Dieser Server hat keine Demo.',
+  no_identity_provider: 'Dieser Server hat keinen Anmeldedienst.',
+  no_oidc_here: 'Der Anmeldedienst kennt diesen Server als {url}. Öffne sayso dort.',
+  no_role:
+    'Du hast dich bei {provider} angemeldet, hast hier aber keine Rolle. Frag die Verwaltung, welche Gruppe du brauchst.',
+  no_such_address: 'Unter dieser Adresse gibt es nichts.',
+  no_such_option: 'Diese Auswahl gibt es nicht.',
+  not_approved: 'Du hast keine Zustimmung, die du zurücknehmen könntest.',
+  not_by_proxy: 'Dieser Server ist nur über seinen Proxy erreichbar. Öffne seine öffentliche Adresse.',
+  not_found: 'Das gibt es nicht.',
+  not_in_a_batch: 'Claude Code verlangt hier eine eigene Entscheidung. Öffne die Anfrage und entscheide dort.',
+  not_in_time:
+    'Der Server wurde damit nicht rechtzeitig fertig. Vielleicht ist es geschehen: Sieh nach, bevor du es noch einmal versuchst.',
+  not_low_risk:
+    'Das hat kein geringes Risiko und lässt sich nicht gesammelt erlauben. Öffne die Anfrage und entscheide dort.',
+  not_one_batch:
+    'Gesammelt lassen sich bis zu 20 Anfragen desselben Werkzeugs erlauben, jede einmal. Öffne diese Anfrage und entscheide dort.',
+  not_one_question: 'Dieses Formular hat mehr als eine Frage. Beantworte es in der Web-App.',
+  not_queued: 'Diese Nachricht wartet nicht mehr. Claude hat sie, oder sie wurde zurückgezogen.',
+  not_running: 'Claude läuft in dieser Sitzung nicht. Sende eine Nachricht, oder setze sie erst fort.',
+  not_set_up:
+    'Dieser Server ist noch nicht eingerichtet. Öffne seine Anmeldeadresse auf dem Rechner, auf dem er läuft, oder setze dort ein Passwort: sayso user passwd admin.',
+  not_signed_in: 'Du bist nicht angemeldet. Melde dich an.',
+  nothing_held: 'Du hast keine Antwort, die du zurücknehmen könntest.',
+  oidc_invalid:
+    'Die Antwort von {provider} ließ sich nicht prüfen, deshalb wurdest du nicht angemeldet. Versuche es noch einmal. Bleibt es so, steht die Ursache im Log des Servers.',
+  oidc_refused:
+    '{provider} hat diese Anmeldung nicht bestätigt. Versuche es noch einmal. Bleibt es so, steht die Ursache im Log des Servers.',
+  oidc_unreachable: '{provider} ist nicht erreichbar. Versuche es später, oder melde dich anders an.',
+  old_protocol: 'Diese Seite ist veraltet. Lade sie neu.',
+  option_twice: '„{option}“ ist in „{question}“ zweimal gewählt.',
+  option_unknown: '„{option}“ gehört nicht zur Auswahl von „{question}“.',
+  other_person: 'Das hat jemand anderes geschrieben, bevor du dich angemeldet hast. Es wurde nicht verwendet.',
+  other_request: 'Inhalt und Adresse nennen verschiedene Anfragen.',
+  other_session: 'Inhalt und Adresse nennen verschiedene Sitzungen.',
+  parameter_number: 'Der Parameter „{name}“ muss eine Zahl ab 0 sein.',
+  parameter_server: 'Der Parameter „of“ muss „server“ sein oder fehlen.',
+  parameter_time: 'Der Parameter „{name}“ muss eine Zeit in Unix-Sekunden sein.',
+  passkey_copied:
+    'Dieser Passkey wurde abgelehnt, weil sein Zähler rückwärts lief, wie der einer Kopie. Melde dich anders an, entferne ihn, und erstelle einen neuen.',
+  passkey_exists: 'Dieser Passkey ist schon registriert.',
+  passkey_malformed: 'Das Feld „credential“ ist kein Passkey eines Browsers.',
+  passkey_name: 'Gib dem Passkey einen Namen von 1 bis {max} Byte.',
+  passkey_unknown: 'Dieser Passkey ist hier unbekannt oder wurde entfernt. Melde dich anders an.',
+  passkey_unusable: 'Der Browser hat einen Passkey erstellt, der hier nicht brauchbar ist. Versuche ein anderes Gerät.',
+  passkeys_elsewhere: 'Passkeys gehören zu {url}. Öffne sayso dort.',
+  passkeys_ip_address:
+    'Passkeys gibt es nicht unter einer Adresse wie {host}. Gib dem Server einen Namen, und starte ihn mit --public-url.',
+  passkeys_loopback: 'Passkeys gibt es nicht unter einer Adresse wie {host}. Öffne dafür {url}.',
+  passkeys_need_domain: 'Passkeys gibt es nicht unter dem Namen {host}. Nimm eine Domain wie sayso.example.org.',
+  passkeys_need_https:
+    'Passkeys brauchen HTTPS. Starte sayso mit --public-url hinter einem Proxy mit HTTPS, oder mit einem Zertifikat.',
+  password_not_text: 'Das Passwort enthält ungültige Zeichen.',
+  password_too_easy: 'Dieses Passwort ist zu leicht zu erraten. Wähle ein anderes.',
+  password_too_long: 'Ein Passwort kann bis zu {max} Byte haben.',
+  password_too_short: 'Ein Passwort braucht mindestens {min} Zeichen. Gut sind ein paar Wörter ohne Zusammenhang.',
+  path_too_long: 'Dieser Pfad ist zu lang.',
+  permission_mode_at_start:
+    'Diesen Modus nimmt Claude nur beim Start an. Beende die Sitzung, ändere den Modus, und setze sie fort.',
+  permission_mode_unknown: 'Möglich sind diese Berechtigungsmodi: {modes}.',
+  person_unknown: 'Eine der Personen hat hier kein Konto.',
+  priority_range: 'Die Priorität geht von 1 bis 5.',
+  project_changed: 'Jemand anderes hat dieses Projekt geändert. Nichts wurde gespeichert. Sieh noch einmal nach.',
+  project_folder_invalid: 'Ein Ordner ist ein absoluter Pfad auf dem Server.',
+  project_folder_root:
+    'Die ganze Platte kann kein Projekt sein. Ordner außerhalb aller Projekte sind schon für alle da.',
+  project_folder_twice: 'Der Ordner {folder} steht zweimal da.',
+  project_folders_max: 'Ein Projekt kann bis zu {max} Ordner haben.',
+  project_folders_missing: 'Nenne mindestens einen Ordner. Sitzungen darin gehören zum Projekt.',
+  project_name_invalid: 'Ein Projektname hat bis zu {max} Zeichen und keinen Zeilenumbruch.',
+  project_name_missing: 'Gib dem Projekt einen Namen.',
+  project_name_taken: 'Ein Projekt mit diesem Namen gibt es schon.',
+  project_not_found: 'Das gibt es nicht, oder du darfst es nicht sehen.',
+  project_number: 'Der Parameter „p“ muss die Nummer eines Projekts sein.',
+  project_role_needed: 'Dafür brauchst du die Rolle {role} in {project}. Bitte die Verwaltung des Projekts darum.',
+  prompt_missing: 'Gib ein, was Claude tun soll.',
+  push_key: 'Das ist kein Schlüssel eines Browsers.',
+  push_keys: 'Das sind keine Schlüssel eines Browsers.',
+  query_malformed: 'Die Parameter der Adresse sind nicht lesbar.',
+  question_answered_twice: '„{question}“ ist zweimal beantwortet.',
+  question_asked_twice: '„{question}“ wird mehrmals gefragt. Antworte mit der ID der Frage, in „responses“.',
+  question_id_unknown: 'Eine Frage mit der ID „{id}“ gibt es nicht.',
+  question_input_not_editable: 'Eine Frage lässt sich nicht ändern, nur beantworten.',
+  question_no_options: '„{question}“ hat keine Auswahl. Antworte mit Text.',
+  question_not_shown: '„{question}“ lässt sich nicht zeigen. Die Fragen können nur abgelehnt werden.',
+  question_one_option: '„{question}“ erlaubt nur eine Auswahl.',
+  question_option_or_text: '„{question}“ erlaubt eine Auswahl oder eigenen Text, nicht beides.',
+  question_unanswered: '„{question}“ braucht eine Antwort.',
+  question_unknown: 'Die Frage „{question}“ gibt es nicht.',
+  question_value: 'Die Antwort auf „{question}“ passt nicht zu dem, was gefragt ist.',
+  question_yes_or_no: '„{question}“ erlaubt nur Ja oder Nein.',
+  questions_unreadable: 'Die Fragen sind nicht lesbar. Du kannst sie nur ablehnen.',
+  quiet_hours_time: 'Gib eine Uhrzeit an wie 22:00.',
+  reminder_range: 'Erinnert wird nach 1 bis 1440 Minuten, oder nie.',
+  request_changed: 'Claude fragt jetzt etwas anderes. Sieh dir die Anfrage noch einmal an.',
+  request_closed: 'Diese Anfrage ist nicht mehr offen. Deine Antwort wurde nicht gesendet.',
+  request_closed_extend: 'Diese Anfrage ist nicht mehr offen, also lässt sich ihre Frist nicht verlängern.',
+  request_not_found: 'Diese Anfrage gibt es nicht, oder du darfst sie nicht sehen. Nichts wurde gesendet.',
+  resume_id: 'Die ID des Gesprächs muss eine UUID sein.',
+  resume_in_terminal:
+    'Dieses Gespräch läuft gerade in einem Terminal. Beende es erst dort, oder zweige es ab: Das im Terminal bleibt dann, wie es ist.',
+  resume_listed: 'Dieses Gespräch steht schon in der Liste. Öffne es dort und setze es fort.',
+  right_role: 'Dieses Recht ist für Mitglieder oder für die Verwaltung des Projekts.',
+  role_above_own: 'Du kannst keine Rolle über deiner eigenen vergeben.',
+  role_changed: 'Deine Rolle hat sich geändert.',
+  role_needed: 'Dafür brauchst du die Rolle {role}. Bitte die Verwaltung darum.',
+  role_unknown: 'Eine Rolle ist Zusehen (viewer), Mitarbeit (member) oder Verwaltung (admin).',
+  rule_deny_people: 'Regel {rule} lehnt für alle ab, also kann sie niemanden nennen.',
+  rule_effect: 'Regel {rule} muss erlauben, ablehnen oder zwei Personen verlangen.',
+  rule_no_tool: 'Regel {rule} nennt kein Werkzeug. Schreibe * für alle.',
+  rule_person_unknown: 'Regel {rule} nennt eine Person, die hier kein Konto hat.',
+  rule_restricts:
+    'Eine Regel von {project} beschränkt, wer das erlauben darf ({rule}). Wähle einen Modus mit Rückfragen, und erlaube nichts im Voraus.',
+  rule_restricts_grant:
+    'Das würde auch in {project} gelten, wo eine Regel beschränkt, wer es erlauben darf ({rule}). Erlaube es nur für diese Sitzung.',
+  rule_restricts_grant_hidden:
+    'Das würde auch in einem Projekt gelten, das beschränkt, wer {tool} erlauben darf. Erlaube es nur für diese Sitzung.',
+  rule_too_long: 'Regel {rule} ist zu lang.',
+  rule_two_people: 'Regel {rule} verlangt zwei Personen, nennt aber nur eine.',
+  rules_bypass: 'Von hier aus lassen sich die Rückfragen nicht abschalten.',
+  rules_malformed: 'Die Regeln sind nicht lesbar: {detail}.',
+  rules_max: 'Ein Projekt kann bis zu {max} Regeln haben.',
+  rules_need_tool: 'Regeln gehen nur mit der Zustimmung zu einem Werkzeug.',
+  rules_not_a_list: 'Die Regeln müssen eine JSON-Liste sein.',
+  rules_not_an_object: 'Regel {rule} ist kein Objekt.',
+  rules_not_offered: 'Regel {rule} wurde mit dieser Anfrage nicht angeboten.',
+  rules_too_large: 'Die Regeln sind größer als {max} MB.',
+  rules_too_many: 'Das sind {count} Regeln. Bis zu {max} gehen auf einmal.',
+  running: 'Claude läuft in dieser Sitzung schon.',
+  same_token_maker:
+    'Wer dieses Token angelegt hat, hat auch einen Weg angelegt, sich als {person} anzumelden, und {person} hat zuerst zugestimmt. Deshalb ist das keine zweite Zustimmung. Frag eine andere Person, oder stimme nach einem Tag noch einmal zu, wenn kein solches Token mehr gilt.',
+  search_too_long: 'Eine Suche hat bis zu {max} Zeichen.',
+  secret_in_url:
+    'Zugangsdaten dürfen nicht in einer Adresse stehen. Sende sie im Header Authorization, und erstelle neue: Diese stehen vielleicht in einem Log.',
+  secret_too_short: 'Ein Geheimnis braucht mindestens {min} Zeichen.',
+  server_admin_only:
+    'Name, Ordner, Grenzen und das Recht auf Sitzungen ohne Rückfragen ändert nur, wer den Server verwaltet.',
+  session_exists: 'Eine Sitzung mit dieser ID gibt es schon.',
+  session_external:
+    'Claude läuft für diese Sitzung nicht hier: Sie enthält Anfragen eines anderen Agenten. Du kannst sie beantworten.',
+  session_not_found: 'Diese Sitzung gibt es nicht, oder du darfst sie nicht sehen.',
+  session_of_agent: 'Diese Sitzung enthält Anfragen eines Agenten außerhalb von sayso. Du kannst sie nur beantworten.',
+  session_of_terminal:
+    'In dieser Sitzung läuft Claude in einem Terminal. Hier kannst du seine Anfragen beantworten, alles andere geht im Terminal.',
+  set_up_in_browser: 'Richte den Server im Browser ein, unter der Adresse, die er beim Start gezeigt hat.',
+  setting_invalid: '{setting}: {detail}.',
+  shut_out: 'Dein Konto ist deaktiviert. Frag die Verwaltung.',
+  sign_in_link_used:
+    'Diese Anmeldeadresse gilt nicht mehr. Sie kann einmal benutzt werden, innerhalb von 10 Minuten. Bitte um eine neue.',
+  sign_in_too_old: 'Das braucht eine frische Anmeldung. Melde dich ab, wieder an, und komm auf diese Seite zurück.',
+  sign_in_without_token: 'Das braucht eine Anmeldung ohne Token. Nimm deinen Passkey oder deinen Anmeldedienst.',
+  signed_out: 'Du bist abgemeldet. Melde dich wieder an.',
+  start_not_allowed: 'In diesem Ordner darfst du keine Sitzungen starten.',
+  start_restricted: 'In {project} startet nur {people} Sitzungen.',
+  stream_closed: 'In diesem Stream ist keine Frage offen. Deine Antwort wurde nicht gesendet.',
+  taken_back: 'Du hast diese Antwort zurückgenommen, sie wurde nicht gesendet. Entscheide noch einmal.',
+  template_name_missing: 'Gib der Vorlage einen Namen.',
+  template_text_missing: 'Gib der Vorlage einen Text.',
+  time_zone_unknown: 'Diese Zeitzone gibt es nicht. Gib eine an wie Europe/Berlin.',
+  token_name_missing: 'Gib dem Token einen Namen.',
+  token_name_reserved: 'Dieser Name ist für das Token der Server-Einstellungen reserviert. Wähle einen anderen.',
+  token_role: 'Ein Token kann keine höhere Rolle haben als die Person, die es erstellt.',
+  token_signs_out: 'Ein API-Token kann sich nicht abmelden. Widerrufe es unter /api/tokens.',
+  too_many_attempts:
+    'Zu viele Fehlversuche von deiner Adresse oder bei diesem Konto. Warte kurz, und versuche es dann noch einmal.',
+  too_many_channels: 'Du hast die größte Zahl an Geräten und Kanälen. Entferne erst eines.',
+  too_many_connections: 'Der Server nimmt gerade keine weiteren Verbindungen an. Versuche es gleich noch einmal.',
+  too_many_passkeys: 'Du hast {max} Passkeys, mehr sind nicht möglich. Entferne erst einen.',
+  too_many_templates: 'Du hast {max} Vorlagen, mehr sind nicht möglich. Entferne erst eine.',
+  two_cookies:
+    'Dein Browser hat 2 Anmelde-Cookies gesendet, deshalb wurde die Anfrage abgelehnt. Lösche die Cookies dieser Adresse, und melde dich neu an.',
+  two_people_plain: 'Das müssen zwei Personen erlauben. Erlaube es, wie es gefragt wurde, und ohne Regel.',
+  unknown_stream: 'Dieser Stream ist unbekannt oder beendet.',
+  unknown_type: 'Der Server kennt diesen Befehl nicht.',
+  unsupported_media_type: 'Sende den Inhalt als application/json.',
+  upgrade_required: 'Diese Adresse ist für WebSockets.',
+  url_invalid: 'Das ist keine Adresse. Gib eine an wie https://example.org/pfad.',
+  url_not_https: 'Die Adresse muss mit https:// beginnen.',
+  url_private:
+    'Die Adresse führt zu diesem Rechner oder in ein privates Netz. Die Verwaltung kann das in den Server-Einstellungen erlauben.',
+  user_name_confusing: 'Dieser Name mischt Alphabete oder enthält verwechselbare Zeichen. Wähle einen anderen.',
+  user_name_invalid: 'Ein Name hat 1 bis {max} Byte aus Buchstaben, Ziffern, Leerzeichen und Satzzeichen.',
+  user_name_taken: 'Dieser Name ist vergeben. Wähle einen anderen.',
+  wrong_host:
+    'Der Server kennt diesen Hostnamen nicht. Nimm eine andere Adresse, oder erlaube den Namen mit --allowed-host.',
+  wrong_name_or_password: 'Name oder Passwort ist falsch.',
+  wrong_origin:
+    'Diese Anfrage kam von einer anderen Seite und wurde abgelehnt. Öffne sayso unter seiner eigenen Adresse.',
+  wrong_password: 'Das ist nicht dein aktuelles Passwort. Nichts wurde geändert.',
+  you_reset_approver:
+    'Du hast das Passwort, ein Token oder einen anderen Weg, sich als {person} anzumelden, angelegt oder zurückgesetzt, und {person} hat zuerst zugestimmt. Deshalb ist das keine zweite Zustimmung. Frag eine andere Person, oder stimme nach einem Tag noch einmal zu, wenn kein solches Token mehr gilt.',
+}
+
+type Params = Record<string, string | number | string[]>
+
+const roles: Record<string, string> = { viewer: 'Zusehen', member: 'Mitarbeit', admin: 'Verwaltung' }
+
+function show(name: string, value: Params[string], format: string | undefined): string {
+  if (Array.isArray(value)) return list(value)
+  if (typeof value === 'number')
+    return format === ':usd'
+      ? decimal(value, value !== 0 && value < 0.1 ? 4 : 2, { style: 'currency', currency: 'USD' })
+      : decimal(value, Number.isInteger(value) ? 0 : 1)
+  return name === 'role' ? (roles[value] ?? value) : value
+}
+
+const PLACEHOLDER = /\{(\w+)(:usd)?\}/g
+
+/** The templates of errors as patterns, for sentences that are stored without their reason. */
+let patterns: [RegExp, keyof typeof errors, string[]][] | undefined
+const escape = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+
+function recognize(sentence: string): [keyof typeof errors, Params] | null {
+  patterns ??= (Object.keys(errors) as (keyof typeof errors)[]).map((reason) => {
+    const parts = errors[reason].split(PLACEHOLDER)
+    // split yields the text, the name and the format in turn.
+    const names = parts.filter((_, i) => i % 3 === 1)
+    const source = parts.filter((_, i) => i % 3 === 0).map(escape)
+    return [new RegExp(`^${source.join('(.+)')}$`, 's'), reason, names]
+  })
+  for (const [pattern, reason, names] of patterns) {
+    // Two values and little else would match any sentence.
+    if (errors[reason].startsWith('{setting}')) continue
+    const match = pattern.exec(sentence)
+    if (match) return [reason, Object.fromEntries(names.map((name, i) => [name, match[i + 1]!]))]
+  }
+  return null
+}
+
+/** An error in German: by its reason, or by its sentence where that is all there is; null when it is neither. */
+export function germanError(sentence: string, error?: { reason?: string; params?: Params } | null): string | null {
+  const [reason, params] =
+    error?.reason !== undefined && Object.hasOwn(german, error.reason)
+      ? [error.reason as keyof typeof errors, error.params ?? {}]
+      : (recognize(sentence) ?? [null, {}])
+  if (reason === null) return null
+  return german[reason].replace(PLACEHOLDER, (whole, name: string, format?: string) =>
+    Object.hasOwn(params, name) ? show(name, params[name]!, format) : whole,
+  )
+}
