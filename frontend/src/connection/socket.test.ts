@@ -321,7 +321,7 @@ test('a message to a folder that nobody trusts waits for the person, and goes ou
   await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(2))
   decide(null)
   await vi.advanceTimersByTimeAsync(100)
-  expect(store.state.refused.get('s')).toMatchObject({ text: 'hello', message: 'Look.' })
+  expect(store.state.refused.get('s')).toMatchObject({ text: 'hello', error: { message: 'Look.' } })
   expect(store.outbox).toHaveLength(0)
 })
 

@@ -164,7 +164,7 @@ describe('what the server says', () => {
       'internal/attachment',
     ]
     // What only scripts, the log, metrics or Claude get to read.
-    const ELSEWHERE = /^(decode|shape|health|adapters_rest|mcp|ask|words|hook)\.go$/
+    const ELSEWHERE = /^(decode|shape|health|metrics|adapters_rest|mcp|ask|words|hook)\.go$/
     const NOT_SHOWN = [
       'The parameter',
       'The body ',
