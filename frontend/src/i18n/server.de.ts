@@ -116,35 +116,6 @@ const span = (words: string) =>
     /^(\d+) (second|minute|hour)s?$/,
     (_, n: string, unit: string) => `${n} ${UNITS[unit]![n === '1' ? 0 : 1]}`,
   )
-/** Whose sessions a limit is about. */
-const whose = (words: string) =>
-  words
-    .replace(/^All sessions of (.+) together$/s, 'Alle Sitzungen von $1 zusammen')
-    .replace(/^The sessions of one person in (.+)$/s, 'Die Sitzungen einer Person in $1')
-
-const roleOf = (name: string) =>
-  (({ viewer: 'Zusehen', member: 'Mitarbeit', admin: 'Verwaltung' }) as Record<string, string>)[name] ?? name
-
-const figure = (n: string) => n.replace('.', ',')
-/** What an answer is made of, as a sentence begins. */
-const part = (what: string) =>
-  (({ 'The message': 'Die Nachricht' }) as Record<string, string>)[what] ??
-  what.replace(/^The answer to “(.*)”$/s, 'Die Antwort auf „$1“')
-/** What is approved, as a sentence begins. */
-/** Wo etwas gilt. */
-const REACH: Record<string, string> = {
-  'every folder': 'jedem Ordner',
-  'this folder and those around it': 'diesem Ordner und denen darum herum',
-}
-/** Eine Regel und für wen sie etwas behält. */
-const ruleOf = (rule: string) =>
-  rule
-    .replace(/: nobody$/, ': niemand')
-    .replace(/: two people$/, ': zwei Personen')
-    .replace(/: two of /, ': zwei von ')
-    .replace(/ and ([^,:]+)$/, ' und $1')
-const things = (what: string) =>
-  (({ commands: 'Befehle', 'changes of files': 'Änderungen an Dateien' }) as Record<string, string>)[what] ?? what
 const API: Record<string, string> = {
   'The Claude API asks to slow down (429)': 'Die Claude-API bittet um langsamere Anfragen (429)',
   'The Claude API is overloaded (529)': 'Die Claude-API ist überlastet (529)',
