@@ -1,6 +1,6 @@
-import { computed, reactive, ref, watch } from 'vue'
+import { computed, reactive, watch } from 'vue'
 import { rest } from '@/connection/rest'
-import { sentence } from '@/connection/sentence'
+import { useAction } from '@/connection/useAction'
 import { t } from '@/i18n'
 import { useSessions } from '@/state/sessions'
 import { announce } from '@/ui/announce'
@@ -35,8 +35,7 @@ export function useDeadline(request: () => Request, answerable: () => boolean): 
     const { expires_at, created_at } = request()
     return expires_at !== null && answerable() && expires_at - created_at < MAX_S - 1
   })
-  const extending = ref(false)
-  const problem = ref('')
+  const { busy: extending, error: problem, run } = useAction()
 
   watch(left, (seconds, before) => {
     if (seconds === null || typeof before !== 'number') return
@@ -44,16 +43,13 @@ export function useDeadline(request: () => Request, answerable: () => boolean): 
     if (passed !== undefined) announce(t.pending.closesSoon(duration(passed)), passed === ANNOUNCE_AT_S.at(-1))
   })
 
-  async function extend() {
-    extending.value = true
-    problem.value = ''
-    try {
-      await rest.extend(request().request_id)
-    } catch (err) {
-      problem.value = sentence(err)
-    }
-    extending.value = false
-  }
-
-  return reactive({ left, extendable, extending, problem, extend })
+  return reactive({
+    left,
+    extendable,
+    extending,
+    problem,
+    async extend() {
+      await run(async () => void (await rest.extend(request().request_id)))
+    },
+  })
 }
