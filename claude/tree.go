@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+
+	"github.com/sayso-dev/sayso/internal/procfs"
 )
 
 // killTree kills root, its group, and all its descendants, also those that made
@@ -14,13 +16,13 @@ func killTree(root int) error {
 	var scanErr error
 	const rounds = 20 // each finds what was forked during the one before
 	for range rounds {
-		parents, err := processParents()
+		table, err := procfs.Table()
 		if err != nil {
 			scanErr = fmt.Errorf("claude: list processes: %w", err)
 			break
 		}
 		fresh := 0
-		for _, pid := range descendants(parents, root) {
+		for _, pid := range descendants(table, root) {
 			if !stopped[pid] && syscall.Kill(pid, syscall.SIGSTOP) == nil {
 				stopped[pid] = true
 				fresh++
@@ -40,10 +42,10 @@ func killTree(root int) error {
 }
 
 // descendants lists root and all below it.
-func descendants(parents map[int]int, root int) []int {
-	children := make(map[int][]int, len(parents))
-	for pid, parent := range parents {
-		children[parent] = append(children[parent], pid)
+func descendants(table map[int]procfs.Process, root int) []int {
+	children := make(map[int][]int, len(table))
+	for pid, p := range table {
+		children[p.Parent] = append(children[p.Parent], pid)
 	}
 	tree := []int{root}
 	for i := 0; i < len(tree); i++ {

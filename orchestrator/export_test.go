@@ -1,6 +1,10 @@
 package orchestrator
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/sayso-dev/sayso/internal/procfs"
+)
 
 var trees sync.Map // of tests, by the pid of their root
 
@@ -14,13 +18,13 @@ type Tree struct {
 func SetTree(pid int, t Tree) { trees.Store(pid, t) }
 
 func init() {
-	readTable = func() (map[int]tableEntry, error) {
-		table, err := processTable()
+	readTable = func() (map[int]procfs.Process, error) {
+		table, err := procfs.Table()
 		trees.Range(func(pid, tree any) bool {
 			t, root := tree.(Tree), pid.(int)
-			table[root] = tableEntry{memory: t.Memory}
+			table[root] = procfs.Process{Memory: t.Memory}
 			for i := range t.Children {
-				table[root+1+i] = tableEntry{parent: root}
+				table[root+1+i] = procfs.Process{Parent: root}
 			}
 			return true
 		})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/procfs"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -65,7 +66,7 @@ type (
 	writingEnded struct{}
 	sampled      struct {
 		at        time.Time
-		usage     usage
+		usage     procfs.Usage
 		limits    Limits
 		questions int // that wait for a person
 		// The tool that has run longest, if one runs.
@@ -313,23 +314,23 @@ func (s state) sample(e sampled) (state, []effect) {
 	t, u := s.tree, e.usage
 	cores := 0.0
 	if took := e.at.Sub(t.sampledAt).Seconds(); !t.sampledAt.IsZero() && took > 0 {
-		cores = max(0, (u.cpu-t.cpu).Seconds()/took)
+		cores = max(0, (u.CPU-t.cpu).Seconds()/took)
 	}
-	t.cpu, t.sampledAt = u.cpu, e.at
-	if cores > busyCPU || u.processes != t.processes {
+	t.cpu, t.sampledAt = u.CPU, e.at
+	if cores > busyCPU || u.Processes != t.processes {
 		s.lastActivity = e.at
 	}
-	if u.processes > t.processes {
+	if u.Processes > t.processes {
 		t.grewAt = e.at
 	}
-	t.processes = u.processes
+	t.processes = u.Processes
 	if t.memorySince.IsZero() || s.lastMessage.After(t.memorySince) {
-		t.memorySince, t.memoryBefore = e.at, u.memory
+		t.memorySince, t.memoryBefore = e.at, u.Memory
 	}
-	t.memory = u.memory
-	s.tree, s.samples = t, addSample(s.samples, Sample{At: e.at, Memory: u.memory, CPU: cores})
+	t.memory = u.Memory
+	s.tree, s.samples = t, addSample(s.samples, Sample{At: e.at, Memory: u.Memory, CPU: cores})
 
-	judged := usageJudged{memory: u.memory, cpu: cores}
+	judged := usageJudged{memory: u.Memory, cpu: cores}
 	judged.stuck, judged.reason = s.judge(e)
 	if (judged.stuck != "" || judged.reason != "") && s.stopReason == "" {
 		return s, []effect{judgeUnlessAsking{judged}}

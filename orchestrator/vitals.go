@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/procfs"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -68,7 +69,7 @@ func (o *Orchestrator) Live(sessionID string) (session.Live, bool) {
 }
 
 // measure takes in a sample of the process tree and applies the limits.
-func (p *process) measure(ctx context.Context, now time.Time, u usage, limits Limits) {
+func (p *process) measure(ctx context.Context, now time.Time, u procfs.Usage, limits Limits) {
 	questions := p.questions.count() // before the lock: see endQuestion
 	p.mu.Lock()
 	e := sampled{at: now, usage: u, limits: limits, questions: questions, retrying: p.transcript.Retrying()}
@@ -80,6 +81,9 @@ func (p *process) measure(ctx context.Context, now time.Time, u usage, limits Li
 	p.mu.Unlock()
 	p.perform(ctx, effects)
 }
+
+// readTable is replaced by tests that need a tree which grows.
+var readTable = procfs.Table
 
 // sample measures every process tree and applies the limits.
 func (o *Orchestrator) sample(ctx context.Context, now time.Time) {
@@ -98,7 +102,7 @@ func (o *Orchestrator) sample(ctx context.Context, now time.Time) {
 			roots = append(roots, pid)
 		}
 	}
-	sums := sumTrees(table, roots)
+	sums := procfs.Sum(table, roots)
 	for _, p := range running {
 		p.measure(ctx, now, sums[p.snapshot().row.PID], o.rules().Limits)
 	}

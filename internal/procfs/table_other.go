@@ -1,6 +1,6 @@
 //go:build !linux
 
-package orchestrator
+package procfs
 
 import (
 	"os/exec"
@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// processTable asks ps, which is what macOS offers without cgo.
-func processTable() (map[int]tableEntry, error) {
-	out, err := exec.Command("ps", "-axo", "pid=,ppid=,rss=,time=").Output()
+// Table returns all processes by their id. It asks ps, which is what macOS offers
+// without cgo.
+func Table() (map[int]Process, error) {
+	out, err := exec.Command("/bin/ps", "-axo", "pid=,ppid=,rss=,time=").Output()
 	if err != nil {
 		return nil, err
 	}
-	table := map[int]tableEntry{}
+	table := map[int]Process{}
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Fields(line)
 		if len(fields) != 4 {
@@ -24,16 +25,15 @@ func processTable() (map[int]tableEntry, error) {
 		pid, err1 := strconv.Atoi(fields[0])
 		parent, err2 := strconv.Atoi(fields[1])
 		rss, err3 := strconv.ParseUint(fields[2], 10, 64)
-		if err1 != nil || err2 != nil || err3 != nil {
-			continue
+		if err1 == nil && err2 == nil && err3 == nil {
+			table[pid] = Process{Parent: parent, Memory: rss << 10, CPU: cpuTime(fields[3])}
 		}
-		table[pid] = tableEntry{parent: parent, memory: rss << 10, cpu: spent(fields[3])}
 	}
 	return table, nil
 }
 
-// spent reads ps's [[hours:]minutes:]seconds[.hundredths].
-func spent(s string) time.Duration {
+// cpuTime parses [[hours:]minutes:]seconds[.hundredths].
+func cpuTime(s string) time.Duration {
 	var total float64
 	for part := range strings.SplitSeq(s, ":") {
 		n, err := strconv.ParseFloat(part, 64)

@@ -1,4 +1,4 @@
-package orchestrator
+package procfs
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 // every Linux that Go runs on.
 const clockTick = time.Second / 100
 
-// processTable reads /proc once. A process that ends meanwhile is left out.
-func processTable() (map[int]tableEntry, error) {
+// Table returns all processes by their id. One that ends meanwhile is left out.
+func Table() (map[int]Process, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func processTable() (map[int]tableEntry, error) {
 		return nil, err
 	}
 	page := uint64(os.Getpagesize())
-	table := make(map[int]tableEntry, len(names))
+	table := make(map[int]Process, len(names))
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
@@ -36,24 +36,23 @@ func processTable() (map[int]tableEntry, error) {
 		// The command name stands in parentheses and may hold anything, so the
 		// fields are counted from the last closing one: state ppid … utime stime
 		// cutime cstime … rss.
-		end := bytes.LastIndexByte(stat, ')')
-		if end < 0 {
-			continue
-		}
-		fields := bytes.Fields(stat[end+1:])
-		if len(fields) < 22 || fields[0][0] == 'Z' {
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if len(fields) < 22 {
 			continue
 		}
 		number := func(i int) uint64 {
 			n, _ := strconv.ParseUint(string(fields[i]), 10, 64)
 			return n
 		}
-		table[pid] = tableEntry{
-			parent: int(number(1)),
-			memory: number(21) * page,
+		if fields[0][0] == 'Z' && number(17) <= 1 {
+			continue // dead; only the first thread of a Z need be
+		}
+		table[pid] = Process{
+			Parent: int(number(1)),
+			Memory: number(21) * page,
 			// With the waited-for children, so that the sum does not fall when a
 			// tool ends.
-			cpu: time.Duration(number(11)+number(12)+number(13)+number(14)) * clockTick,
+			CPU: time.Duration(number(11)+number(12)+number(13)+number(14)) * clockTick,
 		}
 	}
 	return table, nil
