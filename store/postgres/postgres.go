@@ -81,7 +81,7 @@ func open(ctx context.Context, dsn string, settings map[string]string, schema fu
 		return nil, fmt.Errorf("postgres: database %s at %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
 	}
 	s := &Store{pool: pool}
-	s.Shared = sqlstore.NewShared(sqlstore.Engine{Dialect: sqlstore.Postgres, Bind: bind, Query: s.query, Apply: s.apply})
+	s.Shared = sqlstore.NewShared(sqlstore.Engine{Dialect: sqlstore.Postgres, Bind: bind, Query: s.query, Apply: s.apply, Approve: s.approve})
 	return s, nil
 }
 

@@ -113,44 +113,23 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 	return now, won, nil
 }
 
-// ApproveRequest implements [pending.Store].
-func (s *Store) ApproveRequest(ctx context.Context, requestID string, a pending.Approval) (pending.Request, bool, error) {
-	return s.approval(ctx, "approve request "+requestID, requestID, a, "", "approved_first", a.Actor, a.At)
-}
-
-// UnapproveRequest implements [pending.Store].
-func (s *Store) UnapproveRequest(ctx context.Context, requestID, userID string, by pending.Actor) (pending.Request, bool, error) {
-	return s.approval(ctx, "take approval of "+requestID+" back", requestID, pending.Approval{}, userID, "approval_withdrawn", by, time.Now())
-}
-
-// approval replaces the approval of the user from by another, and puts that on
-// record.
-func (s *Store) approval(ctx context.Context, what, requestID string, to pending.Approval, from, entry string, by pending.Actor, at time.Time) (now pending.Request, done bool, err error) {
+// approve is [sqlstore.Engine.Approve].
+func (s *Store) approve(ctx context.Context, requestID string, c sqlstore.ApprovalChange) (pending.Request, bool, error) {
 	asked, err := s.Request(ctx, requestID) // what goes on record of it does not change any more
 	if err != nil {
 		return pending.Request{}, false, err
 	}
-	body, err := sqlstore.ApprovalAudit(asked, entry, by, at)
+	body, err := c.Audit(asked)
 	if err != nil {
-		return pending.Request{}, false, fmt.Errorf("postgres: %s: %w", what, err)
+		return pending.Request{}, false, fmt.Errorf("postgres: %s: %w", c.What, err)
 	}
-	var found sqlstore.RequestRow
-	err = s.write(ctx, what, sqlstore.Durable,
-		step{Statement: lockAudit},
-		step{approveRequest, append(sqlstore.ApprovalValues(to), requestID, from, time.Now().UnixMicro()), row(&done, found.Dest()...)},
-		step{Statement: auditApproval, args: []any{body, requestID}})
-	switch {
-	case err != nil:
-		return pending.Request{}, false, err
-	case done:
-		now, err = found.Request()
-	default:
-		now, err = s.Request(ctx, requestID)
-	}
-	if err != nil {
-		return pending.Request{}, false, err
-	}
-	return now, done, nil
+	return s.alterAs(ctx, sqlstore.Durable, c.What, requestID, func(read func(pgx.BatchResults) error) []step {
+		return []step{
+			{Statement: lockAudit},
+			{approveRequest, append(sqlstore.ApprovalValues(c.To), requestID, c.From, time.Now().UnixMicro()), read},
+			{Statement: auditApproval, args: []any{body, requestID}},
+		}
+	})
 }
 
 // HoldRequest implements [pending.Store].

@@ -108,77 +108,23 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 	if sqlstore.Answers(res.Status) {
 		durability = sqlstore.Durable
 	}
-	err = s.write(ctx, durability, "resolve request "+requestID, func(ctx context.Context, t tx) error {
-		var row sqlstore.RequestRow
-		err := t.row(ctx, row.Dest(), resolveRequest, append(values, requestID, res.SecondTo, res.SecondTo, held, held, back, back)...)
-		if errors.Is(err, sql.ErrNoRows) {
-			if now, err = t.request(ctx, requestID); err != nil {
-				return err
-			}
-			return errNothing
+	return s.alterAnd(ctx, durability, "resolve request "+requestID, requestID, func(ctx context.Context, t tx, now pending.Request) error {
+		if !sqlstore.OnRecord(res.Status) {
+			return nil
 		}
+		return t.record(ctx, now, res)
+	}, resolveRequest, append(values, requestID, res.SecondTo, res.SecondTo, held, held, back, back)...)
+}
+
+// approve is [sqlstore.Engine.Approve].
+func (s *Store) approve(ctx context.Context, requestID string, c sqlstore.ApprovalChange) (pending.Request, bool, error) {
+	return s.alterAnd(ctx, sqlstore.Durable, c.What, requestID, func(ctx context.Context, t tx, now pending.Request) error {
+		body, err := c.Audit(now)
 		if err != nil {
 			return err
 		}
-		if now, err = row.Request(); err != nil {
-			return err
-		}
-		won = true
-		if sqlstore.OnRecord(res.Status) {
-			if err := t.record(ctx, now, res); err != nil {
-				return err
-			}
-		}
-		return t.bump(ctx, now.SessionID)
-	})
-	if err != nil {
-		return pending.Request{}, false, err
-	}
-	return now, won, nil
-}
-
-// ApproveRequest implements [pending.Store].
-func (s *Store) ApproveRequest(ctx context.Context, requestID string, a pending.Approval) (pending.Request, bool, error) {
-	return s.approval(ctx, "approve request "+requestID, requestID, a, "", "approved_first", a.Actor, a.At)
-}
-
-// UnapproveRequest implements [pending.Store].
-func (s *Store) UnapproveRequest(ctx context.Context, requestID, userID string, by pending.Actor) (pending.Request, bool, error) {
-	return s.approval(ctx, "take approval of "+requestID+" back", requestID, pending.Approval{}, userID, "approval_withdrawn", by, time.Now())
-}
-
-// approval replaces the approval of the user from by another, and puts that on
-// record.
-func (s *Store) approval(ctx context.Context, what, requestID string, to pending.Approval, from, entry string, by pending.Actor, at time.Time) (now pending.Request, done bool, err error) {
-	err = s.write(ctx, sqlstore.Durable, what, func(ctx context.Context, t tx) error {
-		var row sqlstore.RequestRow
-		err := t.row(ctx, row.Dest(), approveRequest, append(sqlstore.ApprovalValues(to), requestID, from)...)
-		if errors.Is(err, sql.ErrNoRows) {
-			if now, err = t.request(ctx, requestID); err != nil {
-				return err
-			}
-			return errNothing
-		}
-		if err != nil {
-			return err
-		}
-		if now, err = row.Request(); err != nil {
-			return err
-		}
-		done = true
-		body, err := sqlstore.ApprovalAudit(now, entry, by, at)
-		if err != nil {
-			return err
-		}
-		if err := t.append(ctx, body); err != nil {
-			return err
-		}
-		return t.bump(ctx, now.SessionID)
-	})
-	if err != nil {
-		return pending.Request{}, false, err
-	}
-	return now, done, nil
+		return t.append(ctx, body)
+	}, approveRequest, append(sqlstore.ApprovalValues(c.To), requestID, c.From)...)
 }
 
 // HoldRequest implements [pending.Store].
@@ -337,6 +283,12 @@ func (s *Store) ExtendRequest(ctx context.Context, requestID string, expiresAt t
 // alter runs an update of an answerable request that may have nothing to do, and
 // returns the row as it stands and whether it changed.
 func (s *Store) alter(ctx context.Context, durability sqlstore.Durability, what, requestID string, statement *sqlstore.Statement, args ...any) (now pending.Request, changed bool, err error) {
+	return s.alterAnd(ctx, durability, what, requestID, func(context.Context, tx, pending.Request) error { return nil }, statement, args...)
+}
+
+// alterAnd is alter that calls also in the same transaction when the row changed.
+func (s *Store) alterAnd(ctx context.Context, durability sqlstore.Durability, what, requestID string, also func(context.Context, tx, pending.Request) error,
+	statement *sqlstore.Statement, args ...any) (now pending.Request, changed bool, err error) {
 	err = s.write(ctx, durability, what, func(ctx context.Context, t tx) error {
 		var row sqlstore.RequestRow
 		err := t.row(ctx, row.Dest(), statement, args...)
@@ -353,6 +305,9 @@ func (s *Store) alter(ctx context.Context, durability sqlstore.Durability, what,
 			return err
 		}
 		changed = true
+		if err := also(ctx, t, now); err != nil {
+			return err
+		}
 		return t.bump(ctx, now.SessionID)
 	})
 	if err != nil {

@@ -89,7 +89,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 // open opens a file that is there, and has its schema looked after.
 func open(ctx context.Context, path, mode string, schema func(context.Context, *sql.DB, migrations.Dialect) error) (_ *Store, err error) {
 	s := &Store{path: path, turn: make(chan struct{}, 1), closed: make(chan struct{})}
-	s.Shared = sqlstore.NewShared(sqlstore.Engine{Dialect: sqlstore.SQLite, Bind: bind, Query: s.query, Apply: s.apply})
+	s.Shared = sqlstore.NewShared(sqlstore.Engine{Dialect: sqlstore.SQLite, Bind: bind, Query: s.query, Apply: s.apply, Approve: s.approve})
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("sqlite: %s: %w", path, s.explain(err)), s.closeConnections())

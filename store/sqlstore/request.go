@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sayso-dev/sayso/pending"
 )
@@ -334,6 +335,20 @@ func (s Shared) ConsumedRequests(ctx context.Context, sessionID, processID strin
 // UnrecordedRequests implements [session.Store].
 func (s Shared) UnrecordedRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
 	return all(ctx, s, "unrecorded requests of "+sessionID, selectUnrecorded, readRequest, sessionID)
+}
+
+// ApproveRequest implements [pending.Store].
+func (s Shared) ApproveRequest(ctx context.Context, requestID string, a pending.Approval) (pending.Request, bool, error) {
+	return s.e.Approve(ctx, requestID, ApprovalChange{What: "approve request " + requestID, To: a, Audit: func(r pending.Request) ([]byte, error) {
+		return ApprovalAudit(r, "approved_first", a.Actor, a.At)
+	}})
+}
+
+// UnapproveRequest implements [pending.Store].
+func (s Shared) UnapproveRequest(ctx context.Context, requestID, userID string, by pending.Actor) (pending.Request, bool, error) {
+	return s.e.Approve(ctx, requestID, ApprovalChange{What: "withdraw the approval of " + requestID, From: userID, Audit: func(r pending.Request) ([]byte, error) {
+		return ApprovalAudit(r, "approval_withdrawn", by, time.Now())
+	}})
 }
 
 // HeldRequests implements [pending.Store].

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/sayso-dev/sayso/pending"
 )
 
 // Shared implements the methods of a store that both databases can run the same
@@ -24,6 +26,17 @@ type Engine struct {
 	// Apply runs a change. After an error nothing was changed, but for
 	// [ErrUnknownOutcome].
 	Apply func(ctx context.Context, c Change) error
+	// Approve changes the approval of a request, if it is as c expects, and puts that on
+	// record. It returns the row as it stands and whether it changed.
+	Approve func(ctx context.Context, requestID string, c ApprovalChange) (now pending.Request, changed bool, err error)
+}
+
+// ApprovalChange replaces the first of two approvals of a request.
+type ApprovalChange struct {
+	What  string // for errors
+	From  string // user id of whose approval stands, "" for none
+	To    pending.Approval
+	Audit func(pending.Request) ([]byte, error) // returns the entry for the audit trail
 }
 
 // Durability is what a commit survives.
