@@ -364,7 +364,7 @@ var standardWhy = map[string]struct {
 	why  string
 	only []string
 }{
-	"os/exec":      {"processes are started by the orchestrator and the shim; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "orchestrator/launch", "shim"}},
+	"os/exec":      {"processes are started by the orchestrator and the shim, and procfs runs ps where there is no /proc; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "orchestrator/launch", "internal/procfs", "shim"}},
 	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"internal/alert", "internal/oidc", "internal/command", "internal/refusal", "httpapi", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
 	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "migrations"}},
 	"plugin":       {"nothing is loaded at run time", nil},
