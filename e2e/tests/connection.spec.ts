@@ -56,7 +56,7 @@ test('the server goes for minutes and comes back as another version; a laptop wa
   await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
   for (let i = 0; i < 5; i++) await page.clock.runFor(14_000)
   await expect(bar(/^The server has been unreachable since \d/)).toBeVisible()
-  const width = await bar(/^The server has not/).evaluate((el) => el.getBoundingClientRect().width / innerWidth)
+  const width = await bar(/^The server has been/).evaluate((el) => el.getBoundingClientRect().width / innerWidth)
   expect(width).toBe(1)
   await expect(app.said('The word is heron.')).toBeVisible()
   await expect(dimmed).not.toHaveAttribute('aria-busy')

@@ -81,7 +81,9 @@ test(
     await row.locator('summary').click()
     await expect(row.getByText(`touch ${second}`)).toBeVisible()
     await row.getByRole('button', { name: `Revoke trust in ${folder}` }).click()
-    await expect(page.getByRole('status').filter({ hasText: 'is trusted no longer' })).toBeVisible()
+    await expect(
+      page.getByRole('status').filter({ hasText: 'revoked. The next start there asks again.' }),
+    ).toBeVisible()
     await expect(row).toHaveCount(0)
     await App.newSession(page, server.url, folder, prompt('Start again.', [text('Never said.')]))
     await expect(dialog.getByRole('region', { name: 'Hooks' }).getByText(`touch ${second}`)).toBeVisible()

@@ -142,13 +142,9 @@ test('a limit is seen before it is reached, and the message above it waits @newe
 
   const app = App.of(tab)
   await app.send('And once more.')
-  const why = tab
-    .getByRole('main')
-    .getByText(`All sessions of ${name} together may cost $0.0100 a day, and today they have cost $`)
+  const why = tab.getByRole('main').getByText(`Sessions of ${name} are limited to $0.0100 a day and have cost $`)
   await expect(why).toBeVisible()
-  await expect(why).toContainText(
-    'Claude goes on when the next day begins, at 00:00 UTC, or when an admin raises the limit.',
-  )
+  await expect(why).toContainText('Claude continues at 00:00 UTC or when an admin raises the limit.')
   await expect(tab.getByRole('list', { name: 'Queued messages' }).getByText('And once more.')).toBeVisible()
 
   // Nothing was lost: with a higher limit it is said at once.

@@ -141,7 +141,11 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await App.expectSignedIn(other)
   await dialog.getByRole('button', { name: 'Back' }).click()
   await page.getByRole('button', { name: 'Account: Ada' }).click()
-  await dialog.locator('li', { hasText: 'by password' }).getByRole('button', { name: /^End/ }).last().click()
+  await dialog
+    .locator('li', { hasText: 'by password' })
+    .getByRole('button', { name: /^Sign out / })
+    .last()
+    .click()
   await App.expectSignedOut(other)
 
   await passkeys.getByRole('button', { name: 'Remove passkey First device' }).click()
@@ -149,7 +153,7 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await App.expectSignedIn(page)
   await signOut(page)
   await page.getByRole('button', { name: 'Use a passkey' }).click()
-  await expect(page.getByText('This passkey is not known here')).toBeVisible()
+  await expect(page.getByText('This passkey is unknown here')).toBeVisible()
   for (const p of [page, other]) await p.context().close()
   await fresh.stop()
 })
@@ -230,7 +234,7 @@ test('people of an identity provider, and a second person answers in their own n
   await lin.getByRole('link', { name: 'Continue' }).click()
   await lin.getByRole('button', { name: 'Account: Lin' }).click()
   await identities.getByRole('button', { name: `Unlink ${provider.url}` }).click()
-  await expect(lin.getByText('It is unlinked')).toBeVisible()
+  await expect(lin.getByText('Unlinked. Devices signed in')).toBeVisible()
   await App.expectSignedIn(lin)
 
   const id = await rest.start(prompt('Make what Grace allows.', [bash('touch for-grace')], [text('Made.')]), {
