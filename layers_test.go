@@ -76,7 +76,7 @@ var packages = map[string]rule{
 
 	"mcpapi": {
 		layer:    4,
-		ours:     []string{"internal/account", "pending", "session"},
+		ours:     []string{"internal/account", "internal/options", "pending", "session"},
 		external: []string{"github.com/google/uuid", "github.com/modelcontextprotocol/go-sdk"},
 		closed:   "it is an edge: what agents see is decided here, and one edge does not call another",
 	},
@@ -111,7 +111,7 @@ var packages = map[string]rule{
 	},
 	"httpapi": {
 		layer:    4,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/oidc", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace", "internal/problem"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/oidc", "internal/options", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace", "internal/problem"},
 		external: []string{"github.com/go-webauthn/webauthn", "github.com/google/uuid", "github.com/prometheus/client_golang"},
 		closed:   "it is the edge over HTTP: one edge does not call another",
 	},
@@ -125,7 +125,7 @@ var packages = map[string]rule{
 
 	"orchestrator": {
 		layer:    3,
-		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "internal/procfs", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace", "internal/problem"},
+		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "internal/options", "internal/procfs", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace", "internal/problem"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes; the layers below also work while nothing runs",
 	},
@@ -195,7 +195,7 @@ var packages = map[string]rule{
 
 	"internal/alert": {
 		layer:    1,
-		ours:     []string{"pending", "session", "internal/ssrf", "internal/problem"},
+		ours:     []string{"internal/options", "pending", "session", "internal/ssrf", "internal/problem"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it alerts people outside the app: only the API where they configure it and cmd/sayso need it",
 	},

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -9,10 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sayso-dev/sayso/httpapi"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/apitest"
-	"github.com/sayso-dev/sayso/store/sqlite"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -148,7 +145,7 @@ func TestPasskeysThatAreRefused(t *testing.T) {
 		other := right
 		change(&other)
 		// The limits of each row are its own.
-		k.Server = httpapi.New(httpapi.Options{Directory: h.Directory, Log: slog.New(slog.DiscardHandler)})
+		k.Server = h.NewServer(t)
 		begun := k.post("/api/login/passkey/challenge", "{}")
 		credential := other.get(readChallenge(t, begun))
 		a := k.post("/api/login/passkey", wire.PasskeyLogin{Credential: credential}, cookiesOf(begun))
@@ -211,9 +208,9 @@ func swap(r *http.Request, from, to string) {
 
 func TestChallengesRunOut(t *testing.T) {
 	t.Parallel()
+	h := quietHarness(t)
 	synctest.Test(t, func(t *testing.T) {
-		s := httpapi.New(httpapi.Options{Directory: account.NewDirectory((*sqlite.Store)(nil)), Log: slog.New(slog.DiscardHandler)})
-		k := &keyring{harness: &harness{&apitest.Harness{T: t, Server: s}}, at: host("localhost:8787"), device: newAuthenticator(t, localOrigin, "localhost")}
+		k := &keyring{harness: &harness{&apitest.Harness{T: t, Server: h.NewServer(t)}}, at: host("localhost:8787"), device: newAuthenticator(t, localOrigin, "localhost")}
 		begun := k.post("/api/login/passkey/challenge", "{}")
 		body := wire.PasskeyLogin{Credential: k.device.get(readChallenge(t, begun))}
 		time.Sleep(5*time.Minute + time.Second)

@@ -50,7 +50,7 @@ func (s *preferenceHandlers) patchPreferences(w http.ResponseWriter, r *http.Req
 	if err != nil {
 		return err
 	}
-	if body.Language != nil && s.alerts != nil {
+	if body.Language != nil {
 		s.alerts.Refresh()
 	}
 	return s.getPreferences(w, r, who)

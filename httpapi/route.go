@@ -369,9 +369,5 @@ func (s *Server) serveApp(w http.ResponseWriter, r *http.Request) {
 		s.answerRefusal(w, r, ref)
 		return
 	}
-	if s.o.App == nil {
-		s.answerRefusal(w, r, refusal.New("no_such_address"))
-		return
-	}
 	s.o.App.ServeHTTP(w, r)
 }

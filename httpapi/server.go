@@ -22,6 +22,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/attachment"
 	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/decision"
+	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/pending"
@@ -94,15 +95,15 @@ type Options struct {
 	Commands  *command.Executor
 	Refusals  *refusal.Table
 	Directory *account.Directory
-	// Attachments holds uploaded files. Nil where none is taken.
+	// Attachments holds uploaded files.
 	Attachments *attachment.Shelf
-	// Alerts alerts people outside the app. It may be nil.
+	// Alerts alerts people outside the app.
 	Alerts *alert.Alerter
 	// Settings are what the server runs with; nil when there are none to show.
-	Settings Settings
+	Settings Settings `optional:"true"`
 	// Notifier is told of changes that handlers make themselves.
 	Notifier session.Notifier
-	// App serves the web app at every path without a route. It may be nil.
+	// App serves the web app at every path without a route.
 	App http.Handler
 	// Agents are the handlers for agents by path, such as "/mcp". What they get has
 	// passed the checks of host, query and origin. They authenticate by themselves, and
@@ -119,7 +120,7 @@ type Options struct {
 	PublicURL string
 	// OIDC is the identity provider at which people sign in; it may be nil. It needs
 	// PublicURL, to which it sends browsers back.
-	OIDC *OIDC
+	OIDC *OIDC `optional:"true"`
 	// TrustedProxies are those whose X-Forwarded-For is believed. No other forwarded
 	// header is ever read: the proxy passes Host on as it came.
 	TrustedProxies []netip.Prefix
@@ -166,15 +167,18 @@ type Server struct {
 	attachmentHandlers
 }
 
-// New returns a server.
-func New(o Options) *Server {
+// New returns a server. The error names an option that is missing.
+func New(o Options) (*Server, error) {
+	if err := options.Check("httpapi", o); err != nil {
+		return nil, err
+	}
 	s := &Server{o: o, ceremonies: newCeremonies(), started: time.Now()}
 	s.setHandlers()
 	s.registry = s.newRegistry()
 	s.SetAllowedHosts(o.AllowedHosts)
 	s.limiter.SetLimits(o.SignInLimits)
 	s.handler = s.edges(s.mux())
-	return s
+	return s, nil
 }
 
 // setHandlers gives each group of handlers what it works with.

@@ -139,10 +139,14 @@ func inHarness(t *testing.T, test func(t *testing.T, h *harness)) {
 // open starts a server over the store of the harness.
 func (h *harness) open() {
 	h.registry = pending.NewRegistry(h.memory, h.notifier)
-	h.server = mcpapi.New(mcpapi.Options{
+	var err error
+	h.server, err = mcpapi.New(mcpapi.Options{
 		Requests: h.registry, Store: h.memory, Directory: h.directory, Notifier: h.notifier,
 		Policy: func(context.Context, session.Session) mcpapi.Policy { return h.policy }, Version: "0.0.0-test", Log: slog.New(slog.DiscardHandler),
 	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
 	pipes := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	server := &http.Server{Handler: h.doors(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
 	served := make(chan error, 1)

@@ -41,10 +41,13 @@ func FuzzMessages(f *testing.F) {
 	notifier := &notifier{}
 	directory := account.NewDirectory(memory)
 	registry := pending.NewRegistry(memory, notifier)
-	server := mcpapi.New(mcpapi.Options{
+	server, err := mcpapi.New(mcpapi.Options{
 		Requests: registry, Store: memory, Directory: directory, Notifier: notifier,
 		Policy: func(context.Context, session.Session) mcpapi.Policy { return mcpapi.Policy{} }, Version: "0.0.0-test", Log: slog.New(slog.DiscardHandler),
 	})
+	if err != nil {
+		f.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
 	go func() { ran <- server.Run(ctx) }()

@@ -39,6 +39,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -116,16 +117,15 @@ type Policy struct {
 	BareAnswer bool
 }
 
-// Options says what a [Server] works with. What may be nil says so; the rest is
-// required.
+// Options configures a [Server]. What may be nil says so; the rest is required.
 type Options struct {
 	Requests  Requests
 	Store     Store
 	Directory *account.Directory
 	// Notifier is told of changes that this package makes itself.
 	Notifier session.Notifier
-	// Policy says what holds for the questions of a session. It may be nil.
-	Policy  func(context.Context, session.Session) Policy
+	// Policy returns what holds for the questions of a session; nil for the zero Policy.
+	Policy  func(context.Context, session.Session) Policy `optional:"true"`
 	Version string
 	Log     *slog.Logger
 }
@@ -139,8 +139,12 @@ type Server struct {
 	handler   http.Handler
 }
 
-// New returns a server over its options. It takes calls while Run does.
-func New(o Options) *Server {
+// New returns a server, which takes calls while Run does. The error names an option that is
+// missing.
+func New(o Options) (*Server, error) {
+	if err := options.Check("mcpapi", o); err != nil {
+		return nil, err
+	}
 	s := &Server{o: o, questions: newQuestions(o.Requests, o.Log), calls: newCalls()}
 	s.questions.ended = s.record
 	server := mcp.NewServer(&mcp.Implementation{Name: "sayso", Title: "sayso", Version: o.Version}, &mcp.ServerOptions{
@@ -157,7 +161,7 @@ func New(o Options) *Server {
 		Stateless: true, MaxRequestBodyBytes: bodyLimit,
 		DisableLocalhostProtection: true, // the handler before this one knows which hosts are ours
 	})
-	return s
+	return s, nil
 }
 
 // declared turns away what this server does not declare. The SDK would

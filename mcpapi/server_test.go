@@ -3,6 +3,7 @@ package mcpapi_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -142,8 +143,11 @@ func TestHostileQuestions(t *testing.T) {
 func TestCallsBeforeAndAfterRunAreTurnedAway(t *testing.T) {
 	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
-		o := mcpapi.Options{Requests: h.registry, Store: h.memory, Directory: h.directory, Notifier: h.notifier}
-		server := mcpapi.New(o)
+		o := mcpapi.Options{Requests: h.registry, Store: h.memory, Directory: h.directory, Notifier: h.notifier, Log: slog.New(slog.DiscardHandler)}
+		server, err := mcpapi.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(`{}`))
 		r.Header.Set("Authorization", "Bearer "+a.secret)

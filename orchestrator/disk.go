@@ -9,13 +9,14 @@ import (
 
 	"github.com/sayso-dev/sayso/claude/config"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
-// Disk returns how rules of projects look at the files of sessions: as the user of the
-// CLIs does.
-func (o *node) Disk() project.Disk {
+// Disk returns how rules of projects look at the files of sessions: as the user of this
+// CLI does.
+func Disk(cli *launch.CLI) project.Disk {
 	d := project.Disk{Resolve: func(file string) (real string) {
-		err := o.o.CLI.As(func() (err error) {
+		err := cli.As(func() (err error) {
 			real, err = follow(file)
 			return err
 		})
@@ -24,7 +25,7 @@ func (o *node) Disk() project.Disk {
 		}
 		return real
 	}, Root: func(folder string) (root string) {
-		if o.o.CLI.As(func() (err error) {
+		if cli.As(func() (err error) {
 			root, err = config.Project(folder)
 			return err
 		}) != nil {
@@ -32,7 +33,7 @@ func (o *node) Disk() project.Disk {
 		}
 		return root
 	}}
-	d.Home = o.o.CLI.Getenv("HOME")
+	d.Home = cli.Getenv("HOME")
 	return d
 }
 

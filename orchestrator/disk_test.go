@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
 // TestDiskFollowsLinks: a name leads where the kernel would go, as far as there is
@@ -25,7 +26,7 @@ func TestDiskFollowsLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	resolve := orchestrator.New(orchestrator.Options{}).Disk().Resolve
+	resolve := orchestrator.Disk(&launch.CLI{}).Resolve
 	for name, want := range map[string]string{
 		in("deploy/x"): in("deploy/x"), in("link/x"): in("deploy/x"), in("far/x"): in("deploy/sub/x"), in("far/../x"): in("deploy/x"), in("far/../../x"): in("x"), in("dangling"): in("nowhere"), in("dangling/x"): in("nowhere/x"),
 		in("./link//x"): in("deploy/x"), in("loop/x"): "", in("kernel/x"): "/proc/self/cwd/deploy/x", "/proc/self/cwd/../x": "/proc/self/cwd/../x", in("deploy/up"): in("deploy/new"), in("gone/../link/x"): in("deploy/x"), in("file/x"): "",

@@ -20,20 +20,28 @@ type Environment struct {
 
 // Environment returns what a person must know before starting a session.
 func (o *Orchestrator) Environment(ctx context.Context) Environment {
-	e := Environment{DemoAvailable: o.o.Demo != nil, WorkspaceRoots: o.rules().Roots}
+	e := EnvironmentOf(ctx, o.o.CLI)
+	e.WorkspaceRoots = o.rules().Roots
+	e.DemoAvailable = o.o.Demo != nil && e.ClaudePath != "" // the demo is the real CLI, too
+	return e
+}
+
+// EnvironmentOf returns what an [Environment] says about a CLI: all but the demo and the
+// workspace roots.
+func EnvironmentOf(ctx context.Context, cli *launch.CLI) Environment {
+	var e Environment
 	e.Home, _ = os.UserHomeDir() // "" when there is none
-	if o.o.CLI.RunAs != nil {
-		e.Home = o.o.CLI.RunAs.Home
+	if cli.RunAs != nil {
+		e.Home = cli.RunAs.Home
 	}
-	path, err := o.o.CLI.Find()
+	path, err := cli.Find()
 	if err != nil {
 		e.Problem = err.Error()
-		e.DemoAvailable = false // the demo is the real CLI, too
 		return e
 	}
 	e.ClaudePath = path
-	e.ClaudeVersion, e.Problem = o.o.CLI.Version(ctx, path)
-	e.SignedIn = e.Problem == "" && o.o.CLI.SignedIn(ctx, path)
+	e.ClaudeVersion, e.Problem = cli.Version(ctx, path)
+	e.SignedIn = e.Problem == "" && cli.SignedIn(ctx, path)
 	if e.Problem == "" && !e.SignedIn {
 		e.Problem = launch.NotSignedIn(path)
 	}

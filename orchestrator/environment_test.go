@@ -19,7 +19,7 @@ func TestWhichClaudeToSignInWith(t *testing.T) {
 	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	e := orchestrator.New(orchestrator.Options{CLI: &launch.CLI{Path: path, Environ: os.Environ()}}).Environment(t.Context())
+	e := orchestrator.EnvironmentOf(t.Context(), &launch.CLI{Path: path, Environ: os.Environ()})
 	if e.SignedIn || !strings.Contains(e.Problem, "Run "+path+" there once and sign in") {
 		t.Errorf("signed in: %t, problem: %s", e.SignedIn, e.Problem)
 	}

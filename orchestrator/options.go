@@ -26,8 +26,7 @@ type Store interface {
 	AddIncident(ctx context.Context, body []byte) error
 }
 
-// Options configures an [Orchestrator]. All but Demo, MCP, Sandbox and Attachments are
-// required.
+// Options configures an [Orchestrator]. What may be nil says so; the rest is required.
 type Options struct {
 	Store    Store
 	Registry *pending.Registry
@@ -36,14 +35,17 @@ type Options struct {
 	CLI      *launch.CLI
 	Rules    Rules // at the start, see SetRules
 	NodeID   string
-	Demo     *Demo           // nil when there is no scripted model to run against
-	MCP      *launch.MCP     // nil when sessions do not ask over MCP
-	Sandbox  *launch.Sandbox // nil when CLIs run as this server does
-	// Attachments may be nil when no message names one by its id.
+	// Demo is nil when there is no scripted model to run against.
+	Demo *Demo `optional:"true"`
+	// MCP is nil when sessions do not ask over MCP.
+	MCP *launch.MCP `optional:"true"`
+	// Sandbox is nil when CLIs run as this server does.
+	Sandbox *launch.Sandbox `optional:"true"`
+	// Attachments reads the files that messages name by their ids.
 	Attachments Attachments
 	// OnDelivered is told how long after it was given an answer was on Claude's stdin. It
 	// must not block. It may be nil.
-	OnDelivered func(took time.Duration)
+	OnDelivered func(took time.Duration) `optional:"true"`
 	Log         *slog.Logger
 }
 

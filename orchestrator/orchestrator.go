@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/orchestrator/admission"
@@ -31,8 +32,12 @@ type Orchestrator struct {
 	changedSessions map[string]bool     // dead sessions that changed
 }
 
-// New returns an orchestrator that does nothing until Run.
-func New(o Options) *Orchestrator {
+// New returns an orchestrator that does nothing until Run. The error names an option that
+// is missing.
+func New(o Options) (*Orchestrator, error) {
+	if err := options.Check("orchestrator", o); err != nil {
+		return nil, err
+	}
 	made := &Orchestrator{
 		node:            &node{o: o, starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}},
 		launches:        make(chan *process),
@@ -46,7 +51,7 @@ func New(o Options) *Orchestrator {
 		Store: o.Store, EachPerson: func() project.Limits { return made.rules().EachPerson }, Running: made.usage,
 	})
 	made.SetRules(o.Rules)
-	return made
+	return made, nil
 }
 
 // SetRules changes the rules for all that is decided from now on.

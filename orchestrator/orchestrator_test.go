@@ -44,6 +44,11 @@ type bench struct {
 	stop     func()             // ends Run and waits for it
 }
 
+// noAttachments holds no file: messages of these tests carry theirs inside.
+type noAttachments struct{}
+
+func (noAttachments) Read(string) ([]byte, error) { return nil, session.ErrNoAttachment }
+
 func withBench(t *testing.T, script claudetest.Script, limits func(*orchestrator.Limits), test func(b *bench), change ...func(*orchestrator.Options)) {
 	t.Helper()
 	t.Parallel()
@@ -69,13 +74,15 @@ func withBench(t *testing.T, script claudetest.Script, limits func(*orchestrator
 		options := orchestrator.Options{
 			Store: store, Registry: b.registry, Notifier: notifier, Launcher: b.launcher,
 			CLI:   &launch.CLI{Path: "/bin/sh", Environ: os.Environ()},
-			Rules: orchestrator.Rules{Roots: workspace.Roots{folder}, Limits: l}, NodeID: "here", Log: slog.New(slog.DiscardHandler),
+			Rules: orchestrator.Rules{Roots: workspace.Roots{folder}, Limits: l}, NodeID: "here", Attachments: noAttachments{}, Log: slog.New(slog.DiscardHandler),
 		}
 		for _, f := range change {
 			f(&options)
 		}
 		b.rules = options.Rules
-		b.Orchestrator = orchestrator.New(options)
+		if b.Orchestrator, err = orchestrator.New(options); err != nil {
+			t.Fatal(err)
+		}
 		notifier.Listen(b.SessionChanged)
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup

@@ -125,7 +125,7 @@ func (o *Orchestrator) resolve(roots workspace.Roots, cwd string) (real string, 
 		if real, err = roots.Resolve(cwd); err != nil {
 			return err
 		}
-		if _, err := os.Stat(real + "/."); err != nil && o.o.CLI != nil && o.o.CLI.RunAs != nil {
+		if _, err := os.Stat(real + "/."); err != nil && o.o.CLI.RunAs != nil {
 			return problem.New("folder_no_access", "folder", cwd, "user", o.o.CLI.RunAs.Called())
 		}
 		return nil

@@ -7,9 +7,6 @@ import (
 
 // looking tells the alerts what a tab shows.
 func (t *tab) looking(c *wire.Looking) {
-	if t.hub.o.Alerts == nil {
-		return
-	}
 	look := alert.Presence{Active: c.Looking}
 	if c.Showing != nil {
 		look.Showing = &alert.Showing{SessionID: c.Showing.SessionID, Inbox: c.Showing.Inbox}
@@ -19,14 +16,10 @@ func (t *tab) looking(c *wire.Looking) {
 
 // left tells the alerts that a tab is gone.
 func (t *tab) left() {
-	if t.hub.o.Alerts != nil {
-		t.hub.o.Alerts.RemoveTab(t)
-	}
+	t.hub.o.Alerts.RemoveTab(t)
 }
 
 // noticed tells the alerts that a person knows that a request waits.
 func (t *tab) noticed(requestID string) {
-	if t.hub.o.Alerts != nil {
-		t.hub.o.Alerts.MarkNoticed(t.who.User.UserID, requestID)
-	}
+	t.hub.o.Alerts.MarkNoticed(t.who.User.UserID, requestID)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -10,13 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sayso-dev/sayso/httpapi"
-	"github.com/sayso-dev/sayso/internal/account"
-	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/internal/apitest"
 	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/store"
+	"github.com/sayso-dev/sayso/store/sqlite"
 )
 
 // agentPaths lists the paths that no route of httpapi describes, with the method that
@@ -39,34 +35,29 @@ var agentPaths = map[string]struct {
 // in. No stranger, no page and no credential of a person gets through.
 func TestDoorsOfAgents(t *testing.T) {
 	t.Parallel()
-	opened, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "sayso.db"))
+	var agents *mcpapi.Server
+	var handlers map[string]http.Handler
+	h := apitest.Open(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *apitest.Options) {
+		opened, registry := o.Store.(*sqlite.Store), o.Requests.(*pending.Registry)
+		var err error
+		agents, err = mcpapi.New(mcpapi.Options{Requests: registry, Store: opened, Directory: o.Directory, Notifier: o.Notifier, Log: o.Log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		handlers = agentHandlers(agents, agents.Adapters(mcpapi.AdapterOptions{
+			Store: opened, Requests: registry, Directory: o.Directory, Notifier: o.Notifier, Log: o.Log,
+		}))
+		o.Agents = handlers
+	})
+	_, person, err := h.Directory.CreateToken(t.Context(), h.Admin, "person", "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer opened.Close()
-	directory := account.NewDirectory(opened)
-	admin, err := directory.Prepare(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, person, err := directory.CreateToken(t.Context(), admin, "person", "", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	notifier, log := &session.LocalNotifier{}, slog.New(slog.DiscardHandler)
-	registry := pending.NewRegistry(opened, notifier)
-	agents := mcpapi.New(mcpapi.Options{Requests: registry, Store: opened, Directory: directory, Notifier: notifier, Log: log})
-	handlers := agentHandlers(agents, agents.Adapters(mcpapi.AdapterOptions{
-		Store: opened, Requests: registry, Directory: directory, Notifier: notifier, Log: log,
-	}))
 	for path := range handlers {
 		if _, ok := agentPaths[path]; !ok {
 			t.Errorf("%s is a path without a policy", path)
 		}
 	}
-	edge := httpapi.New(httpapi.Options{
-		Store: opened, Requests: registry, Directory: directory, Refusals: &refusal.Table{}, Notifier: notifier, Agents: handlers, Log: log,
-	})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- agents.Run(ctx) }()
@@ -88,7 +79,7 @@ func TestDoorsOfAgents(t *testing.T) {
 		}
 		change(r)
 		answer := httptest.NewRecorder()
-		edge.ServeHTTP(answer, r)
+		h.Server.ServeHTTP(answer, r)
 		return answer
 	}
 	as := func(*http.Request) {}

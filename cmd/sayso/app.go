@@ -235,7 +235,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.policy.set(now.Ask)
 
 	notifier := &session.LocalNotifier{}
-	a.alerts = alert.New(alert.Options{
+	a.alerts, err = alert.New(alert.Options{
 		Store: a.store, Active: a.store.ActiveProcesses, State: a.store.ProcessState,
 		Owner: func(ctx context.Context, sessionID string) (string, error) {
 			known, err := a.store.Session(ctx, sessionID)
@@ -247,23 +247,33 @@ func (a *app) connect(ctx context.Context) (err error) {
 		},
 		People: alertRecipients(a.directory, a.store), Key: pushKey, PublicURL: address(s), Private: s.AlertPrivate, OnSent: a.metrics.onAlertSent, Log: a.log,
 	})
+	if err != nil {
+		return err
+	}
 	a.requests = pending.NewRegistry(a.store, notifier)
-	a.orchestrator = orchestrator.New(orchestrator.Options{
+	cli := &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe}
+	a.orchestrator, err = orchestrator.New(orchestrator.Options{
 		Store: a.store, Registry: a.requests, Notifier: notifier,
 		Launcher: launch.Shims{Exe: a.in.exe, Root: shimsIn(s.StateDir), Epoch: epoch, Private: privateIn(s.StateDir), RunAs: a.runAs},
-		CLI:      &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe},
+		CLI:      cli,
 		MCP:      &launch.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: a.directory},
 		Sandbox:  a.sandbox,
 		Rules:    rules, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
 	})
-	a.agents = mcpapi.New(mcpapi.Options{
+	if err != nil {
+		return err
+	}
+	a.agents, err = mcpapi.New(mcpapi.Options{
 		Requests: a.requests, Store: a.store, Directory: a.directory, Notifier: notifier,
 		Policy: a.policy.of, Version: versionText(), Log: a.log,
 	})
+	if err != nil {
+		return err
+	}
 	adapters := a.agents.Adapters(mcpapi.AdapterOptions{
 		Store: a.store, Requests: a.requests, Directory: a.directory, Notifier: notifier, Log: a.log,
 	})
-	guard := access.NewGuard(a.store, a.directory, a.orchestrator.Disk())
+	guard := access.NewGuard(a.store, a.directory, orchestrator.Disk(cli))
 	a.rules = decision.New(guard, a.directory, privateFiles(s))
 	refusals := &refusal.Table{ClassifyStoreError: classifyStoreError}
 	commands := command.New(command.Options{
@@ -278,7 +288,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a.edge = httpapi.New(httpapi.Options{
+	a.edge, err = httpapi.New(httpapi.Options{
 		Store: a.store, Requests: a.requests, Driver: a.orchestrator, Live: a.tabs,
 		Guard: guard, Rules: a.rules, Commands: commands, Refusals: refusals,
 		Directory: a.directory, Attachments: a.attachments, Alerts: a.alerts, Notifier: notifier,
@@ -289,6 +299,9 @@ func (a *app) connect(ctx context.Context) (err error) {
 		SignInLimits: account.Limits{PerAccount: s.SignInFailures, PerAddress: s.AddressSignInFailures},
 		Metrics:      a.metrics.registry,
 	})
+	if err != nil {
+		return err
+	}
 	notifier.Listen(a.tabs.Touch)
 	notifier.Listen(a.orchestrator.SessionChanged)
 	notifier.Listen(a.alerts.Touch)

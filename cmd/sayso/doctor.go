@@ -51,8 +51,7 @@ func doctor(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if s.ClaudeUser != "" || err != nil {
 		report("Claude's user", err, "Claude cannot read the server's files")
 	}
-	o := orchestrator.New(orchestrator.Options{CLI: &launch.CLI{Path: s.Claude, Environ: runAs.Environ(os.Environ()), RunAs: runAs, Exe: exe}, Rules: orchestrator.Rules{Roots: roots}})
-	e := o.Environment(ctx)
+	e := orchestrator.EnvironmentOf(ctx, &launch.CLI{Path: s.Claude, Environ: runAs.Environ(os.Environ()), RunAs: runAs, Exe: exe})
 	var problem error
 	if e.Problem != "" {
 		problem = errors.New(e.Problem)

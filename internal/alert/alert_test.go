@@ -213,7 +213,10 @@ func newRoom(t *testing.T) *room {
 
 // start runs an alerter over the same store, as the next server would.
 func (r *room) start() {
-	r.alerter = alert.New(r.options)
+	var err error
+	if r.alerter, err = alert.New(r.options); err != nil {
+		r.t.Fatal(err)
+	}
 	alert.Through(r.alerter, r.serve)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -668,12 +671,7 @@ func TestFinishedAndDied(t *testing.T) {
 // What people type must not lead the server where they cannot go themselves.
 func TestAddressesInside(t *testing.T) {
 	t.Parallel()
-	key, err := alert.OpenKey(filepath.Join(t.TempDir(), "key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := &memory{choices: map[string]json.RawMessage{}, deliveries: map[string]alert.Delivery{}}
-	a := alert.New(alert.Options{Store: store, Key: key, Log: slog.New(slog.DiscardHandler)})
+	a := newRoom(t).alerter
 	for _, url := range []string{
 		"http://example.org/", "https://127.0.0.1/", "https://[::1]:8787/", "https://localhost/", "https://x.localhost./", "https://10.0.0.1/",
 		"https://169.254.169.254/latest", "https://192.168.1.1/", "https://[::ffff:127.0.0.1]/", "https://[fe80::1]/", "https://[fd00::1]/",

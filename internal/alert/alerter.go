@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/ssrf"
 	"github.com/sayso-dev/sayso/session"
@@ -48,7 +49,7 @@ type Person struct {
 	MayAnswer func(sessionID string) bool
 }
 
-// Options says what an [Alerter] works with.
+// Options configures an [Alerter]. Language and OnSent may be nil; the rest is required.
 type Options struct {
 	Store Store
 	// Active lists what runs or waits, State is one of it; see session.Store.
@@ -56,9 +57,9 @@ type Options struct {
 	State  func(ctx context.Context, sessionID string) (session.ProcessState, error)
 	Owner  func(ctx context.Context, sessionID string) (userID string, err error)
 	People func(ctx context.Context) ([]Person, error)
-	// Language is the one that a person reads, "" when nobody knows; nil: it is that
-	// of their choices.
-	Language func(ctx context.Context, userID string) (string, error)
+	// Language returns the language that a person reads, or "" when it is unknown. Then,
+	// and when Language is nil, it is that of their choices.
+	Language func(ctx context.Context, userID string) (string, error) `optional:"true"`
 	Key      *Key
 	// PublicURL is where links in alerts lead.
 	PublicURL string
@@ -66,7 +67,7 @@ type Options struct {
 	Private bool
 	// OnSent is told how long each attempt to deliver an alert took, and its error. It
 	// may be called concurrently, and must not block. It may be nil.
-	OnSent func(took time.Duration, err error)
+	OnSent func(took time.Duration, err error) `optional:"true"`
 	Log    *slog.Logger
 }
 
@@ -102,15 +103,19 @@ type result struct {
 	err error
 }
 
-// New returns an Alerter over its options.
-func New(o Options) *Alerter {
+// New returns an alerter, which alerts while Run does. The error names an option that is
+// missing.
+func New(o Options) (*Alerter, error) {
+	if err := options.Check("alert", o); err != nil {
+		return nil, err
+	}
 	return &Alerter{
 		o: o, http: newHTTP(o.Private), wake: make(chan struct{}, 1),
 		changed: map[string]struct{}{}, stale: true, tabs: map[Tab]*watcher{}, lastActive: map[string]time.Time{},
 		noticed: map[string]map[string]struct{}{},
 		known:   map[string]session.ProcessState{}, owners: map[string]string{}, choices: map[string]Choices{},
 		deliveries: map[string]Delivery{}, sending: map[string]bool{}, results: make(chan result, maxConcurrentSends),
-	}
+	}, nil
 }
 
 // Touch says that a session changed.

@@ -55,6 +55,7 @@ type Harness struct {
 	Web         *httptest.Server // nil without sockets
 	Client      *http.Client     // of web
 	UserLimits  project.Limits   // of each person
+	options     httpapi.Options  // of Server
 
 	mu     sync.Mutex // protects following
 	Tokens map[account.Role]string
@@ -133,7 +134,18 @@ func Open(t testing.TB, path string, change ...func(*Options)) *Harness {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	alerts := alert.New(alert.Options{Store: h.Store, Key: key, Private: true, Log: log})
+	alerts, err := alert.New(alert.Options{
+		Store: h.Store, Active: h.Store.ActiveProcesses, State: h.Store.ProcessState,
+		Owner: func(ctx context.Context, sessionID string) (string, error) {
+			s, err := h.Store.Session(ctx, sessionID)
+			return s.OwnerID, err
+		},
+		People: func(context.Context) ([]alert.Person, error) { return nil, nil },
+		Key:    key, Private: true, Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	o := Options{
 		Options: httpapi.Options{
 			Store: h.Store, Requests: h.Registry, Driver: h.Driver, Directory: h.Directory, Notifier: h.Notifier,
@@ -157,10 +169,22 @@ func Open(t testing.TB, path string, change ...func(*Options)) *Harness {
 		t.Fatal(err)
 	}
 	o.Guard, o.Rules, o.Commands, o.Live = guard, h.Rules, commands, h.Hub
-	h.Server = httpapi.New(o.Options)
+	h.options = o.Options
+	h.Server = h.NewServer(t)
 	h.Notifier.Listen(h.Hub.Touch)
 	h.Notifier.Listen(h.Registry.Wake)
 	return h
+}
+
+// NewServer returns another server over the same parts, with sign-in limits and passkey
+// challenges of its own.
+func (h *Harness) NewServer(t testing.TB) *httpapi.Server {
+	t.Helper()
+	s, err := httpapi.New(h.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // Run runs the hub until the test ends.

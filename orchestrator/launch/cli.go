@@ -45,13 +45,8 @@ func (e *NoCLIError) Error() string { return e.Sentence }
 
 // As calls f with the file rights of the user as whom CLIs run. Whatever Claude can
 // put links into is read and written so: with the server's own rights a link would
-// lead where Claude cannot go. A nil CLI calls f.
-func (c *CLI) As(f func() error) error {
-	if c == nil {
-		return f()
-	}
-	return c.RunAs.Do(f)
-}
+// lead where Claude cannot go.
+func (c *CLI) As(f func() error) error { return c.RunAs.Do(f) }
 
 // asUser returns a command that becomes the user of CLIs and then runs command.
 func (c *CLI) asUser(command claude.Command) claude.Command {
@@ -67,9 +62,6 @@ func (c *CLI) asUser(command claude.Command) claude.Command {
 
 // Getenv returns a variable of the environment that the CLI gets.
 func (c *CLI) Getenv(key string) string {
-	if c == nil {
-		return ""
-	}
 	for _, kv := range slices.Backward(c.Environ) {
 		if name, value, _ := strings.Cut(kv, "="); name == key {
 			return value
