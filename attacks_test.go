@@ -38,17 +38,17 @@ var attackList = []attack{
 	// Host, origin, requests that another site sends.
 	proved(1, "another host name, rebound to us", "httpapi.TestEveryRouteRefuses/7.1 another host with its origin", "httpapi.TestEveryHandlerHoldsTheEdge"),
 	proved(2, "the same on the WebSocket", "wsapi.TestUpgradeIsRefused/7.2"),
-	proved(3, "the same at the doors of agents", "httpapi.TestEveryHandlerHoldsTheEdge", "cmd/sayso.TestDoorsOfAgents"),
+	proved(3, "the same at the handlers for agents", "httpapi.TestEveryHandlerHoldsTheEdge", "cmd/sayso.TestAgentHandlers"),
 	proved(4, "no host, two hosts, another one in the address", "httpapi.TestEveryRouteRefuses/7.4", "cmd/sayso.TestRawRequestsAreRefused/4 two hosts", "cmd/sayso.TestRawRequestsAreRefused/4 absolute address"),
 	proved(5, "host names that resemble ours", "httpapi.TestEveryRouteRefuses/7.5 decimal", "httpapi.TestAllowedHosts"),
 	proved(6, "forwarded headers of strangers", "httpapi.TestForwardedHeadersOfStrangers", "httpapi.TestEveryRouteRefuses/7.6"),
 	proved(7, "WebSocket with a cookie from another site", "wsapi.TestUpgradeIsRefused/7.7"),
 	proved(8, "WebSocket with a cookie and no origin", "wsapi.TestUpgradeIsRefused/7.8"),
-	proved(9, "origin null", "wsapi.TestUpgradeIsRefused/7.9", "httpapi.TestEveryRouteRefuses/7.9", "httpapi.TestAgentsDoorTakesNothingFromPages"),
+	proved(9, "origin null", "wsapi.TestUpgradeIsRefused/7.9", "httpapi.TestEveryRouteRefuses/7.9", "httpapi.TestAgentHandlersRefusePages"),
 	proved(10, "origin of another port of this machine", "wsapi.TestUpgradeIsRefused/7.10", "httpapi.TestEveryRouteRefuses/7.10"),
 	proved(11, "origin http of a site that is https", "httpapi.TestBehindAProxy", "wsapi.TestUpgradeIsRefused/7.11"),
 	proved(12, "origins that begin or end like ours", "wsapi.TestUpgradeIsRefused/7.12", "httpapi.TestEveryRouteRefuses/7.12"),
-	proved(13, "a form of another site, as text", "httpapi.TestEveryRouteRefuses/7.13 form", "httpapi.TestEveryRouteRefuses/7.13 cross-site", "httpapi.TestAgentsDoorTakesNothingFromPages"),
+	proved(13, "a form of another site, as text", "httpapi.TestEveryRouteRefuses/7.13 form", "httpapi.TestEveryRouteRefuses/7.13 cross-site", "httpapi.TestAgentHandlersRefusePages"),
 	proved(14, "a request from a sister site", "httpapi.TestEveryRouteRefuses/7.14"),
 	proved(15, "preflights", "httpapi.TestEveryRouteRefuses/7.15"),
 	proved(16, "changes by GET or HEAD", "httpapi.TestNothingChangesByLooking", "httpapi.TestEveryRouteRefuses/7.16"),
@@ -60,7 +60,7 @@ var attackList = []attack{
 	// Who somebody is.
 	proved(21, "every route without a credential", "httpapi.TestEveryRouteRefuses/7.21", "httpapi.TestEveryRouteAndCommandHasItsPolicy"),
 	proved(22, "an upgrade without a credential", "wsapi.TestUpgradeIsRefused/7.22"),
-	proved(23, "addresses that somebody forgot", "httpapi.TestPathsThatAreNotThere", "httpapi.TestEveryHandlerHoldsTheEdge", "cmd/sayso.TestDoorsOfAgents"),
+	proved(23, "addresses that somebody forgot", "httpapi.TestPathsThatAreNotThere", "httpapi.TestEveryHandlerHoldsTheEdge", "cmd/sayso.TestAgentHandlers"),
 	proved(24, "a server that nobody has set up", "httpapi.TestSetUp", "httpapi.TestSetUpThroughAProxy", "cmd/sayso.TestSetUpIsSaid", "account.TestCredentialsRunOut"),
 	proved(25, "secrets that everybody knows", "account.TestFirstStartMakesOneAdmin", "account.TestKnownSecretsAreRefused"),
 	proved(26, "signed tokens with another algorithm", "oidc.TestTokensThatAreRefused/no algorithm", "oidc.TestTokensThatAreRefused/signed with the secret"), // ours are random and found by their hash
@@ -111,11 +111,11 @@ var attackList = []attack{
 	proved(65, "paths and scripts in attachments", "httpapi.TestAttachmentsAreServedInert", "httpapi.TestAttachmentsThatAreRefused", "attachment.TestKeep"),
 
 	// Agents.
-	{number: 66, what: "the MCP session of another", cannot: "The door keeps no MCP sessions; each call proves itself by its token."},
+	{number: 66, what: "the MCP session of another", cannot: "The server keeps no MCP sessions; each call proves itself by its token."},
 	proved(67, "an MCP session id alone", "mcpapi.TestTokenOfADeadSessionIs401/67."),
 	proved(68, "a token for somebody else", "mcpapi.TestTokenOfADeadSessionIs401", "account.TestAgentTokens", "oidc.TestTokensThatAreRefused/another audience"),
 	proved(69, "calls that break the protocol", "mcpapi.TestMalformedRequests"),
-	{number: 70, what: "state that a client hands back", cannot: "The door hands out none; a ticket is looked up in the session of its token."},
+	{number: 70, what: "state that a client hands back", cannot: "The server hands out none; a ticket is looked up in the session of its token."},
 	proved(71, "a flood of questions", "mcpapi.TestFlood", "mcpapi.TestFloodOutlivesTheServer"),
 	proved(72, "questions that pretend", "mcpapi.TestHostileQuestions", "mcpapi.TestAskerIsNamed", "frontend/src/text/hidden.test.ts: what cannot be seen is named where it stands"),
 	proved(73, "results in the wrong session", "mcpapi.TestSessionsNeverSeeEachOther"),

@@ -60,7 +60,7 @@ var (
 func ValidModel(model string) bool { return len(model) <= maxName && modelPattern.MatchString(model) }
 
 // maxName bounds a name in bytes. In a pattern the bound would make a copy of it for
-// each, 200 kB that every process of ours, keepers too, would hold.
+// each, 200 kB that every process of ours, shims too, would hold.
 const maxName = 200
 
 // askInPlanMode keeps the CLI asking after the model has entered plan mode, which

@@ -40,7 +40,7 @@ func withAgents(t *testing.T, reached *atomic.Int32) *harness {
 }
 
 // TestEveryHandlerHoldsTheEdge: attacks 1 to 6, 18 and 19 at what is in no table
-// of routes: the app, addresses where nothing is, the doors of agents. The routes
+// of routes: the app, addresses where nothing is, the handlers for agents. The routes
 // are in TestEveryRouteRefuses.
 func TestEveryHandlerHoldsTheEdge(t *testing.T) {
 	t.Parallel()
@@ -58,13 +58,13 @@ func TestEveryHandlerHoldsTheEdge(t *testing.T) {
 		apitest.CheckHeaders(t, h.Call(at[0], at[1], nil))
 	}
 	if n := reached.Load(); n != 3 {
-		t.Errorf("%d requests reached the door of agents, want the three good ones", n)
+		t.Errorf("%d requests reached the handler for agents, want the three good ones", n)
 	}
 }
 
-// TestAgentsDoorTakesNothingFromPages: attacks 3, 9, 10, 12, 13, 14 and 31 at the
-// doors of agents, where no page has anything to do.
-func TestAgentsDoorTakesNothingFromPages(t *testing.T) {
+// TestAgentHandlersRefusePages: attacks 3, 9, 10, 12, 13, 14 and 31 at the handlers
+// for agents, where no page has anything to do.
+func TestAgentHandlersRefusePages(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int32
 	h := withAgents(t, &reached)
@@ -78,7 +78,7 @@ func TestAgentsDoorTakesNothingFromPages(t *testing.T) {
 		apitest.CheckRefusal(t, h.Call("POST", "/mcp", nil, apitest.Header("Sec-Fetch-Site", site)), 403, "wrong_origin")
 	}
 	if n := reached.Load(); n != 0 {
-		t.Errorf("%d requests of pages reached the door", n)
+		t.Errorf("%d requests of pages reached the handler", n)
 	}
 }
 
@@ -301,7 +301,7 @@ func TestFramesThatBreakTheProtocol(t *testing.T) {
 }
 
 // TestGuessedTokensAreLimited: attack 28. Tokens and cookies that are guessed count
-// against the address, on REST, on the WebSocket and at the doors of agents; what
+// against the address, on REST, on the WebSocket and at the handlers for agents; what
 // was good goes on.
 func TestGuessedTokensAreLimited(t *testing.T) {
 	t.Parallel()

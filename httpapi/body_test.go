@@ -61,13 +61,13 @@ func TestBodyThatNeverComes(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		bearer := "\r\nAuthorization: Bearer " + h.Token(account.Member)
 		for name, head := range map[string]string{
-			"signed out, a door for everybody":   "POST /api/login HTTP/1.1",
-			"signed out, a door for others":      "POST /api/sessions HTTP/1.1",
-			"signed out, an agent's":             "POST /mcp HTTP/1.1",
-			"signed out, no door":                "POST /nowhere HTTP/1.1",
-			"a member, a small door":             "POST /api/sessions/x/interrupt HTTP/1.1" + bearer,
-			"a member, a large door":             "POST /api/sessions HTTP/1.1" + bearer,
-			"a member, a door that takes nobody": "POST /api/users HTTP/1.1" + bearer,
+			"signed out, a public route":   "POST /api/login HTTP/1.1",
+			"signed out, a members' route": "POST /api/sessions HTTP/1.1",
+			"signed out, an agent's":       "POST /mcp HTTP/1.1",
+			"signed out, no route":         "POST /nowhere HTTP/1.1",
+			"a member, a small body":       "POST /api/sessions/x/interrupt HTTP/1.1" + bearer,
+			"a member, a large body":       "POST /api/sessions HTTP/1.1" + bearer,
+			"a member, a route of admins":  "POST /api/users HTTP/1.1" + bearer,
 		} {
 			took, done := endOf(h.begin(head, 1000, "{"), time.Hour)
 			if !done || took > 20*time.Second {

@@ -80,7 +80,7 @@ func (s *processHandlers) troubleOf(p session.ProcessState, here, reached bool) 
 	case p.Running() && !here:
 		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: "This server does not know the process any more. Restart the server, or resume the session."}
 	case p.Running() && !reached:
-		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: wire.ReasonOr(p.Stuck, "The keeper of the process has not answered since the server was restarted.")}
+		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: wire.ReasonOr(p.Stuck, "The supervisor of the process has not answered since the server was restarted.")}
 	case p.Running() && p.Stuck != "":
 		return &wire.ProcessTrouble{Kind: wire.Stuck, Reason: p.Stuck}
 	case !p.Running() && len(p.Requests) > 0:

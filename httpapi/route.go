@@ -176,8 +176,8 @@ func (s *Server) mux() http.Handler {
 	for pattern, group := range byPattern {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.dispatch(w, r, group) })
 	}
-	for path, door := range s.o.Agents {
-		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { s.serveAgent(w, r, door) })
+	for path, handler := range s.o.Agents {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { s.serveAgent(w, r, handler) })
 	}
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) { s.dispatch(w, r, nil) })
 	mux.HandleFunc("/", s.serveApp)
@@ -236,9 +236,9 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []rout
 	return rt.serve(s, w, r, who)
 }
 
-// serveAgent hands a request to the door of an agent. Agents are no pages, so
-// whatever another site's page sends is refused, reading included.
-func (s *Server) serveAgent(w http.ResponseWriter, r *http.Request, door http.Handler) {
+// serveAgent passes a request to a handler for agents. Agents are no pages, so whatever
+// another site's page sends is refused, reading included.
+func (s *Server) serveAgent(w http.ResponseWriter, r *http.Request, handler http.Handler) {
 	if ref := checkQuery(r.URL); ref != nil {
 		s.answerRefusal(w, r, ref)
 		return
@@ -250,17 +250,17 @@ func (s *Server) serveAgent(w http.ResponseWriter, r *http.Request, door http.Ha
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	secret = strings.TrimSpace(secret)
 	if secret == "" || !strings.EqualFold(scheme, "Bearer") {
-		door.ServeHTTP(w, r)
+		handler.ServeHTTP(w, r)
 		return
 	}
-	// The door finds out who it is, and the limit on guesses is ours.
+	// The handler authenticates the agent; the limit on guesses is ours.
 	hash, from := account.Hash(secret), s.remoteAddress(r)
 	_, unknown := s.o.Directory.Agent(r.Context(), secret)
 	if wait := s.limiter.TokenWait(from, hash); wait > 0 && unknown != nil {
 		s.answerRefusal(w, r, tooManyAttempts(wait))
 		return
 	}
-	door.ServeHTTP(&watched{ResponseWriter: w, first: func(status int) {
+	handler.ServeHTTP(&watched{ResponseWriter: w, first: func(status int) {
 		s.limiter.TokenTried(from, hash, status != http.StatusUnauthorized)
 	}}, r)
 }

@@ -28,14 +28,14 @@ type AdapterStore interface {
 	SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error
 }
 
-// AdapterRequests is the room where questions wait; see pending.Registry.
+// AdapterRequests holds the questions that wait; see pending.Registry.
 type AdapterRequests interface {
 	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
 	Request(ctx context.Context, sessionID, requestID string) (pending.Request, error)
 	Withdraw(ctx context.Context, requestID, reason string) error
 }
 
-// AdapterOptions says what [Adapters] work with. All is required.
+// AdapterOptions configures [Adapters]. All fields are required.
 type AdapterOptions struct {
 	Store     AdapterStore
 	Requests  AdapterRequests

@@ -53,8 +53,8 @@ func (m *memory) UnrecordedRequests(ctx context.Context, id string) ([]pending.R
 	return queued, err
 }
 
-// doors are all that the harness has.
-func (h *harness) doors() http.Handler {
+// handler returns a handler for every path that agents use.
+func (h *harness) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h.server)
 	adapters := h.server.Adapters(mcpapi.AdapterOptions{

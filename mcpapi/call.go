@@ -18,13 +18,13 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// sentence is an error in the words that people or agents read.
-type sentence string
+// errorMessage is an error whose text people or agents read.
+type errorMessage string
 
-func (s sentence) Error() string { return string(s) }
+func (m errorMessage) Error() string { return string(m) }
 
 // errCancelled is the cause of a call that its client cancelled.
-const errCancelled = sentence("The agent cancelled its question.")
+const errCancelled = errorMessage("The agent cancelled its question.")
 
 // callKey finds the call in the context of a tool.
 type callKey struct{}

@@ -127,7 +127,7 @@ func parseMember(raw json.RawMessage) (pending.Question, error) {
 	q.FreeText = true
 	switch {
 	case len(options) == 0:
-		return pending.Question{}, sentence("Options required for select/multi-select types")
+		return pending.Question{}, errorMessage("Options required for select/multi-select types")
 	case len(options) > pending.MaxOptions:
 		return pending.Question{}, fmt.Errorf("options array exceeds maximum of %d", pending.MaxOptions)
 	}

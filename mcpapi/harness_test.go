@@ -148,7 +148,7 @@ func (h *harness) open() {
 		h.t.Fatal(err)
 	}
 	pipes := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-	server := &http.Server{Handler: h.doors(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	server := &http.Server{Handler: h.handler(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(pipes) }()
 	ctx, stop := context.WithCancel(context.Background())

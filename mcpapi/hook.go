@@ -242,7 +242,7 @@ func (a *Adapters) postHookNotice(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
-// terminal is the token of a terminal's hook. Others have doors of their own.
+// terminal returns the token of a terminal's hook. Other agents use other routes.
 func (a *Adapters) terminal(r *http.Request) (account.AgentToken, error) {
 	token, err := a.agent(r)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 )
 
 // errAskerGone is why a question is taken away that nobody waits for.
-const errAskerGone = sentence("The asker is gone.")
+const errAskerGone = errorMessage("The asker is gone.")
 
 // errTokenEnded is why a question is taken away whose asker may not ask any longer.
-const errTokenEnded = sentence("The session of the agent has ended, and its token with it.")
+const errTokenEnded = errorMessage("The session of the agent has ended, and its token with it.")
 
 var (
 	errTooMany  = errors.New("too many questions at once")

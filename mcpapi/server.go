@@ -90,7 +90,7 @@ const (
 	writeTimeout = 30 * time.Second
 )
 
-// Requests is the room where questions wait; see pending.Registry.
+// Requests holds the questions that wait; see pending.Registry.
 type Requests interface {
 	Ask(ctx context.Context, req pending.Request) (pending.Request, error)
 	Open(ctx context.Context, sessionID string) ([]pending.Request, error)

@@ -215,21 +215,21 @@ func (p *process) whyGone(q *question, cause error) error {
 	case detached:
 		return pending.ErrDetached
 	case stop != "" && byPerson:
-		return sentence(stop)
+		return errorMessage(stop)
 	case stop != "":
 		return pending.ErrAskerDied{Reason: stop}
 	case errors.Is(cause, claude.ErrWithdrawn) && by != "":
-		return sentence(by + " interrupted Claude.")
+		return errorMessage(by + " interrupted Claude.")
 	case errors.Is(cause, claude.ErrWithdrawn):
-		return sentence("Claude withdrew this request.")
+		return errorMessage("Claude withdrew this request.")
 	}
 	return pending.ErrAskerDied{Reason: "The Claude process ended before an answer. Nothing ran."}
 }
 
-// sentence is a cause that people read.
-type sentence string
+// errorMessage is a cause that people read.
+type errorMessage string
 
-func (s sentence) Error() string { return string(s) }
+func (m errorMessage) Error() string { return string(m) }
 
 // endQuestion ends a question. Until its end is noted it counts as open, so that no
 // limit applies in between.

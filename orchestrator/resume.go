@@ -156,20 +156,20 @@ const changedMeanwhile = "The settings of this session's folder are not those th
 // explainDelay has a session that does not go on by itself say why. It does so once:
 // whoever is told of a change would try again.
 func (o *Orchestrator) explainDelay(ctx context.Context, sessionID string, why error) error {
-	sentence := changedMeanwhile
+	message := changedMeanwhile
 	switch {
 	case errors.Is(why, problem.LimitReached):
 		return o.waitForCapacity(ctx, sessionID, problem.Message(why))
 	case errors.Is(why, errAsksNobody):
-		sentence = asksNobody
+		message = asksNobody
 	case !errors.Is(why, ErrUntrusted):
 		return why
 	}
 	state, err := o.o.Store.ProcessState(ctx, sessionID)
-	if err != nil || state.Running() || state.Error == sentence {
+	if err != nil || state.Running() || state.Error == message {
 		return err
 	}
-	state.Error = sentence
+	state.Error = message
 	if _, err := o.o.Store.SaveProcess(ctx, state); err != nil {
 		return err
 	}

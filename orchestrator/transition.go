@@ -132,7 +132,7 @@ func transition(s state, e event) (state, []effect) {
 		s.row.PID = e.pid
 		save()
 	case attachDelayed:
-		s.row.Stuck = "The keeper of this process has not answered since the server was restarted. If it stays so, the process is ended."
+		s.row.Stuck = "The supervisor of this process has not answered since the server was restarted. If it stays so, the process is ended."
 		save()
 	case attached:
 		s.row.Stuck = ""

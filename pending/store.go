@@ -8,7 +8,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// Errors of this package. Doors map them to wire codes; ErrNotOpen and
+// Errors of this package. The APIs map them to wire codes; ErrNotOpen and
 // ErrInvalid come with details, see [NotOpenError] and [problem.Error].
 var (
 	ErrNotFound       = errors.New("no such request")

@@ -7,34 +7,35 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// draftChanged brings a draft to all tabs of its person.
+// draftChanged queues a draft for all tabs of its user.
 func (h *Hub) draftChanged(d account.Draft, commandID string) {
-	h.tellPerson(d.UserID, d.SessionID+"/"+d.RequestID, wire.Encode(wire.NewKeptDraft(d, commandID)))
+	h.queueForUser(d.UserID, d.SessionID+"/"+d.RequestID, wire.Encode(wire.NewKeptDraft(d, commandID)))
 }
 
-// tellPerson puts a frame about something of one person before their tabs; a
-// newer one about the same takes its place.
-func (h *Hub) tellPerson(userID, what string, frame []byte) {
+// queueForUser queues a frame for all tabs of a user. It replaces a queued one with the
+// same key.
+func (h *Hub) queueForUser(userID, key string, frame []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for t := range h.tabs {
 		if t.who.User.UserID == userID {
-			t.putPrivate(what, frame)
+			t.queuePrivate(key, frame)
 		}
 	}
 }
 
-// putPrivate keeps the newest frame about something of this tab's person.
-func (t *tab) putPrivate(what string, frame []byte) {
+// queuePrivate queues a frame for the user of this tab. It replaces a queued one with the
+// same key.
+func (t *tab) queuePrivate(key string, frame []byte) {
 	t.mu.Lock()
-	t.private[what] = frame
+	t.private[key] = frame
 	t.mu.Unlock()
-	poke(t.wake)
+	wake(t.wake)
 }
 
-// bringDrafts gives a new tab what its person has half written. What changes
-// meanwhile is put by [Hub.tellPerson] and is newer.
-func (t *tab) bringDrafts(ctx context.Context) {
+// queueDrafts queues the drafts of its user for a new tab. A draft that changes meanwhile
+// is queued by [Hub.queueForUser] and stays, being newer.
+func (t *tab) queueDrafts(ctx context.Context) {
 	drafts, err := t.hub.o.Store.Drafts(ctx, t.who.User.UserID)
 	if err != nil {
 		t.hub.failed(ctx, "read drafts for a tab", err)
@@ -42,11 +43,11 @@ func (t *tab) bringDrafts(ctx context.Context) {
 	}
 	t.mu.Lock()
 	for _, d := range drafts {
-		what := d.SessionID + "/" + d.RequestID
-		if t.private[what] == nil {
-			t.private[what] = wire.Encode(wire.NewKeptDraft(d, ""))
+		key := d.SessionID + "/" + d.RequestID
+		if t.private[key] == nil {
+			t.private[key] = wire.Encode(wire.NewKeptDraft(d, ""))
 		}
 	}
 	t.mu.Unlock()
-	poke(t.wake)
+	wake(t.wake)
 }

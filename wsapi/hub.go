@@ -167,10 +167,11 @@ func (h *Hub) Touch(sessionID string) {
 	h.mu.Lock()
 	h.changed[sessionID] = struct{}{}
 	h.mu.Unlock()
-	poke(h.wake)
+	wake(h.wake)
 }
 
-func poke(c chan struct{}) {
+// wake makes the receiver of a channel of capacity 1 look again. It never blocks.
+func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
@@ -482,7 +483,7 @@ func (h *Hub) join(t *tab) bool {
 		t.putNotice(wire.Encode(wire.NewNotice(h.notice)))
 	}
 	h.served.Add(1)
-	poke(h.wake)
+	wake(h.wake)
 	return true
 }
 

@@ -40,7 +40,7 @@ func (h *Hub) watchIdentities(ctx context.Context) {
 	}
 }
 
-func (h *Hub) recheckSoon() { poke(h.recheck) }
+func (h *Hub) recheckSoon() { wake(h.recheck) }
 
 // recognise acts on what became of a tab's identity and reports whether it may
 // go on.
@@ -80,16 +80,16 @@ func (h *Hub) ProjectsChanged(ctx context.Context, touched []string) {
 	h.recheckProjects(ctx)
 	states, err := h.o.Store.ActiveProcesses(ctx)
 	h.mu.Lock()
-	told := map[string]bool{}
+	active := map[string]bool{}
 	for _, p := range states {
-		told[p.SessionID] = true
+		active[p.SessionID] = true
 	}
 	for _, sessionID := range touched {
 		// Of those that have ended, tabs hear when they read them.
-		if err != nil || told[sessionID] || h.feeds[sessionID] != nil {
+		if err != nil || active[sessionID] || h.feeds[sessionID] != nil {
 			h.changed[sessionID] = struct{}{}
 		}
 	}
 	h.mu.Unlock()
-	poke(h.wake)
+	wake(h.wake)
 }

@@ -57,7 +57,7 @@ func (h *Hub) checkStore(ctx context.Context) {
 }
 
 // checkStoreSoon looks at once whether anything can be stored.
-func (h *Hub) checkStoreSoon() { poke(h.suspect) }
+func (h *Hub) checkStoreSoon() { wake(h.suspect) }
 
 // CanStore reports whether answers can be stored, as far as is known.
 func (h *Hub) CanStore() bool {
@@ -71,5 +71,5 @@ func (t *tab) putNotice(frame []byte) {
 	t.mu.Lock()
 	t.notice = frame
 	t.mu.Unlock()
-	poke(t.wake)
+	wake(t.wake)
 }

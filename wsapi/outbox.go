@@ -43,7 +43,7 @@ func (t *tab) write(ctx context.Context) {
 		}
 		frames, more := t.take(ctx, frames)
 		if more {
-			poke(t.wake)
+			wake(t.wake)
 		}
 		for len(frames) > 0 {
 			var message []byte
@@ -66,7 +66,7 @@ func (t *tab) awaitSnapshot(ctx context.Context) []byte {
 		t.snapshot = nil
 		t.mu.Unlock()
 		if snapshot != nil {
-			poke(t.wake) // the outbox may hold more
+			wake(t.wake) // the outbox may hold more
 			return snapshot
 		}
 		select {
@@ -150,7 +150,7 @@ func (t *tab) transcript(ctx context.Context, r *reading) (frame []byte, again b
 	if p.err != nil {
 		// The next notification, or the next turn of this tab's ping, looks again.
 		r.dirty = true
-		time.AfterFunc(retryAfter, func() { poke(t.wake) })
+		time.AfterFunc(retryAfter, func() { wake(t.wake) })
 		return nil, false
 	}
 	if t.readings[r.feed.sessionID] != r {
@@ -191,9 +191,9 @@ func batch(buf *bytes.Buffer, frames [][]byte) (message []byte, rest [][]byte) {
 func (t *tab) send(ctx context.Context, message []byte) bool {
 	ctx, cancel := context.WithTimeout(ctx, writeDeadline+cutAfter)
 	defer cancel()
-	told := make(chan struct{})
+	closed := make(chan struct{})
 	slow := time.AfterFunc(writeDeadline, func() {
-		defer close(told)
+		defer close(closed)
 		t.hub.slow.Add(1)
 		t.end(wire.CloseTooSlow, wire.ErrorFrame{})
 		t.shut(wire.CloseTooSlow, "") // waits for its turn behind the message
@@ -204,7 +204,7 @@ func (t *tab) send(ctx context.Context, message []byte) bool {
 	}
 	if !slow.Stop() {
 		cancel()
-		<-told
+		<-closed
 		return false
 	}
 	return err == nil
@@ -214,7 +214,7 @@ func (t *tab) putSnapshot(frame []byte) {
 	t.mu.Lock()
 	t.snapshot = frame
 	t.mu.Unlock()
-	poke(t.wake)
+	wake(t.wake)
 }
 
 func (t *tab) putState(sessionID string, frame []byte) {
@@ -224,14 +224,14 @@ func (t *tab) putState(sessionID string, frame []byte) {
 	}
 	t.states[sessionID] = frame
 	t.mu.Unlock()
-	poke(t.wake)
+	wake(t.wake)
 }
 
 func (t *tab) putPresence(sessionID string, frame []byte) {
 	t.mu.Lock()
 	t.presence[sessionID] = frame
 	t.mu.Unlock()
-	poke(t.wake)
+	wake(t.wake)
 }
 
 // Toast puts what waits where the person of the tab does not look.
@@ -240,7 +240,7 @@ func (t *tab) Toast(requestIDs []string, more int) {
 	t.mu.Lock()
 	t.toasts = frame
 	t.mu.Unlock()
-	poke(t.wake)
+	wake(t.wake)
 }
 
 // putProgress keeps the newer one: what a subscribe has read may be older than what
@@ -251,14 +251,14 @@ func (t *tab) putProgress(sessionID string, r progress) {
 		t.progress[sessionID] = r
 	}
 	t.mu.Unlock()
-	poke(t.wake)
+	wake(t.wake)
 }
 
 func (t *tab) putReading(sessionID string, r *reading) {
 	t.mu.Lock()
 	t.readings[sessionID] = r
 	t.mu.Unlock()
-	poke(t.wake)
+	wake(t.wake)
 }
 
 func (t *tab) dropReading(sessionID string) {
@@ -274,5 +274,5 @@ func (t *tab) markTranscript(f *feed) {
 		r.dirty = true
 	}
 	t.mu.Unlock()
-	poke(t.wake)
+	wake(t.wake)
 }

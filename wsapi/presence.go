@@ -41,7 +41,7 @@ func (h *Hub) presenceChanged(f *feed, now time.Time) {
 	if f.presenceNext.After(now) {
 		f.presenceDue = f.presenceNext
 	}
-	poke(h.wake)
+	wake(h.wake)
 }
 
 // typing notes that a reader writes; from a tab that does not read the session

@@ -34,22 +34,22 @@ func (h *Hub) welcome(ctx context.Context) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	told := map[project.Person]snapshot{}
+	snapshots := map[project.Person]snapshot{}
 	for t, welcomed := range h.tabs {
 		if welcomed {
 			continue
 		}
 		who := access.Person(t.who)
-		what, known := told[who]
+		first, known := snapshots[who]
 		if !known {
-			what = newSnapshot(states, book, who, h.o.Rules.Levels)
-			told[who] = what
+			first = newSnapshot(states, book, who, h.o.Rules.Levels)
+			snapshots[who] = first
 		}
-		h.tabs[t], t.hidden = true, what.hidden
-		for sessionID, r := range what.reports {
+		h.tabs[t], t.hidden = true, first.hidden
+		for sessionID, r := range first.reports {
 			t.putProgress(sessionID, r)
 		}
-		t.putSnapshot(what.frame)
+		t.putSnapshot(first.frame)
 	}
 }
 

@@ -75,14 +75,14 @@ func newProgress(sessionID string, l *session.Lifecycle) progress {
 // serve runs the tab until it ends and leaves nothing behind.
 func (t *tab) serve(ctx context.Context) {
 	defer t.hub.leave(t)
-	defer t.left()
+	defer t.hub.o.Alerts.RemoveTab(t)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.cancel = cancel
 	var own sync.WaitGroup
 	own.Go(func() { defer cancel(); t.write(ctx) })
 	own.Go(func() { t.ping(ctx) })
-	own.Go(func() { t.bringDrafts(ctx) })
+	own.Go(func() { t.queueDrafts(ctx) })
 	t.read(ctx)
 	t.end(wire.CloseGoingAway, wire.ErrorFrame{}) // the writer stops; the connection is gone
 	own.Wait()

@@ -175,7 +175,7 @@ func (t *tab) command(ctx context.Context, data []byte) bool {
 		return reject(t.hub.o.Refusals.Of(err))
 	}
 	if spec.IsShared() {
-		return t.perform(ctx, spec, c, who)
+		return t.performShared(ctx, spec, c, who)
 	}
 	if err := t.hub.o.Commands.Admit(spec, c, who); err != nil {
 		return reject(t.hub.o.Refusals.Of(err))
@@ -183,9 +183,9 @@ func (t *tab) command(ctx context.Context, data []byte) bool {
 	return t.own(ctx, c, who, reject)
 }
 
-// perform carries out a command that both doors take. The slow ones run aside,
-// so that an answer never waits for them.
-func (t *tab) perform(ctx context.Context, spec command.Spec, c wire.Command, who account.Identity) bool {
+// performShared performs a command that REST takes, too. A slow one runs on a goroutine of
+// its own, so that an answer never waits for it.
+func (t *tab) performShared(ctx context.Context, spec command.Spec, c wire.Command, who account.Identity) bool {
 	run := func() bool {
 		// A command that has begun outlives its tab, but not the server.
 		commandCtx, done := t.hub.during(context.WithoutCancel(ctx))
@@ -263,9 +263,9 @@ func (t *tab) own(ctx context.Context, c wire.Command, who account.Identity, rej
 	case *wire.Typing:
 		t.hub.typing(t, sessionID, c.RequestID)
 	case *wire.Looking:
-		t.looking(c)
+		t.setPresence(c)
 	case *wire.Noticed:
-		t.noticed(c.RequestID)
+		t.hub.o.Alerts.MarkNoticed(t.who.User.UserID, c.RequestID)
 	}
 	return t.ack(ctx, wire.Ack{CommandID: commandID, Result: wire.Applied})
 }

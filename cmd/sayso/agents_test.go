@@ -31,9 +31,9 @@ var agentPaths = map[string]struct {
 	"/claude/poll-answer":    {"GET", "p=1&streamToken=SECRET", "", 403},
 }
 
-// TestDoorsOfAgents: attacks 3, 7, 13, 21, 23 and 41 at the handlers that serve wires
+// TestAgentHandlers: attacks 3, 7, 13, 21, 23 and 41 at the handlers that serve wires
 // in. No stranger, no page and no credential of a person gets through.
-func TestDoorsOfAgents(t *testing.T) {
+func TestAgentHandlers(t *testing.T) {
 	t.Parallel()
 	var agents *mcpapi.Server
 	var handlers map[string]http.Handler

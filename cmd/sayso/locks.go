@@ -121,7 +121,7 @@ func lockFile(ctx context.Context, path, thing, setting string) (*os.File, error
 			holder, thing, setting)
 	}
 	if err := lock.Truncate(0); err == nil {
-		_, _ = fmt.Fprintf(lock, "%d", os.Getpid()) // a missing pid only makes the sentence above poorer
+		_, _ = fmt.Fprintf(lock, "%d", os.Getpid()) // a missing pid only leaves the process out of the message above
 	}
 	return lock, nil
 }

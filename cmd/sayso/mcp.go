@@ -264,9 +264,9 @@ func (f *forwarder) sendUntilAnswered(ctx context.Context, line []byte, m envelo
 }
 
 // refusedError is an answer of the server that another try does not change.
-type refusedError struct{ sentence string }
+type refusedError struct{ message string }
 
-func (e refusedError) Error() string { return e.sentence }
+func (e refusedError) Error() string { return e.message }
 
 // sendOnce sends a message once. answered is true when its response has been written
 // to stdout.
@@ -314,16 +314,16 @@ func (f *forwarder) sendOnce(ctx context.Context, line []byte, m envelope, c *fo
 		f.write(body)
 		return true, nil
 	}
-	sentence := reply.Error.Message
-	if sentence == "" {
-		sentence = strings.TrimSpace(string(body))
+	message := reply.Error.Message
+	if message == "" {
+		message = strings.TrimSpace(string(body))
 	}
 	if resp.StatusCode == http.StatusUnauthorized {
 		if now, err := readConnection(f.path); err == nil && now != to {
 			return false, errors.New("the token has changed")
 		}
 	}
-	return false, refusedError{fmt.Sprintf("sayso refused this with %s: %s", resp.Status, sentence)}
+	return false, refusedError{fmt.Sprintf("sayso refused this with %s: %s", resp.Status, message)}
 }
 
 // setHeaders repeats in headers what the protocol wants there.
@@ -407,8 +407,8 @@ func (f *forwarder) noteVersion(message []byte, m envelope) {
 }
 
 // refuse answers a request in the server's place.
-func (f *forwarder) refuse(id json.RawMessage, code int, sentence string) {
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": sentence}})
+func (f *forwarder) refuse(id json.RawMessage, code int, message string) {
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}})
 	if err != nil {
 		return // an id that came as JSON
 	}

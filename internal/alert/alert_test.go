@@ -147,9 +147,9 @@ type note struct {
 	header                    http.Header
 }
 
-// room is an alerter with everything around it, in the time of a bubble. Its push
+// harness is an alerter with everything around it, in the time of a bubble. Its push
 // service is a pipe: a bubble knows no sockets.
-type room struct {
+type harness struct {
 	t       *testing.T
 	store   *memory
 	mu      sync.Mutex
@@ -167,8 +167,8 @@ type room struct {
 	stop    func()
 }
 
-func newRoom(t *testing.T) *room {
-	r := &room{
+func newHarness(t *testing.T) *harness {
+	r := &harness{
 		t: t, store: &memory{choices: map[string]json.RawMessage{}, deliveries: map[string]alert.Delivery{}},
 		states: map[string]session.ProcessState{}, owners: map[string]string{}, auth: make([]byte, 16),
 	}
@@ -212,7 +212,7 @@ func newRoom(t *testing.T) *room {
 }
 
 // start runs an alerter over the same store, as the next server would.
-func (r *room) start() {
+func (r *harness) start() {
 	var err error
 	if r.alerter, err = alert.New(r.options); err != nil {
 		r.t.Fatal(err)
@@ -232,7 +232,7 @@ func (r *room) start() {
 }
 
 // serve is the world outside.
-func (r *room) serve(req *http.Request) (*http.Response, error) {
+func (r *harness) serve(req *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(req.Body)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -353,7 +353,7 @@ func checkSignature(t *testing.T, header string, body []byte) {
 	}
 }
 
-func (r *room) device(user, path string) alert.Target {
+func (r *harness) device(user, path string) alert.Target {
 	r.t.Helper()
 	made, err := r.alerter.Add(r.t.Context(), alert.Target{UserID: user, Way: alert.Push, Name: "Chrome", Address: alert.Address{
 		URL: "https://push.example.org/" + path, P256DH: r.browser.PublicKey().Bytes(), Auth: r.auth,
@@ -364,7 +364,7 @@ func (r *room) device(user, path string) alert.Target {
 	return made
 }
 
-func (r *room) choose(user string, change func(*alert.Choices)) {
+func (r *harness) choose(user string, change func(*alert.Choices)) {
 	r.t.Helper()
 	c := alert.DefaultChoices()
 	change(&c)
@@ -374,7 +374,7 @@ func (r *room) choose(user string, change func(*alert.Choices)) {
 }
 
 // ask makes requests wait in a session of Ada.
-func (r *room) ask(sessionID string, requestIDs ...string) {
+func (r *harness) ask(sessionID string, requestIDs ...string) {
 	r.mu.Lock()
 	s := r.states[sessionID]
 	s.SessionID, s.Title, s.State = sessionID, "api-server", session.AssistantTurn
@@ -392,7 +392,7 @@ func (r *room) ask(sessionID string, requestIDs ...string) {
 	r.alerter.Touch(sessionID)
 }
 
-func (r *room) answer(sessionID, requestID string) {
+func (r *harness) answer(sessionID, requestID string) {
 	r.mu.Lock()
 	s := r.states[sessionID]
 	s.Requests = slices.DeleteFunc(slices.Clone(s.Requests), func(q pending.Request) bool { return q.RequestID == requestID })
@@ -402,7 +402,7 @@ func (r *room) answer(sessionID, requestID string) {
 }
 
 // after lets time pass and returns what arrived since the last call.
-func (r *room) after(d time.Duration) []told {
+func (r *harness) after(d time.Duration) []told {
 	time.Sleep(d)
 	synctest.Wait()
 	r.mu.Lock()
@@ -421,7 +421,7 @@ func lines(got []told) []string {
 	return out
 }
 
-func (r *room) hooked() []map[string]any {
+func (r *harness) hooked() []map[string]any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.hooks)
@@ -434,16 +434,16 @@ func expect(t *testing.T, what string, got []told, want ...string) {
 	}
 }
 
-func bubble(t *testing.T, test func(t *testing.T, r *room)) {
+func bubble(t *testing.T, test func(t *testing.T, r *harness)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(t, newRoom(t)) })
+	synctest.Test(t, func(t *testing.T) { test(t, newHarness(t)) })
 }
 
 const show = "show q1: Approval needed: Bash / api-server"
 
 func TestOneAlertForARequestAndItsEnd(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		r.device("grace", "not-hers")
 		r.ask("s", "q1")
@@ -467,7 +467,7 @@ func TestOneAlertForARequestAndItsEnd(t *testing.T) {
 
 func TestNobodyIsToldWhoLooks(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		tab, other := &page{}, &page{}
 		r.alerter.SetPresence(tab, "ada", alert.Presence{Active: true})
@@ -485,7 +485,7 @@ func TestNobodyIsToldWhoLooks(t *testing.T) {
 
 func TestTheTextIsThereForWhoWantsIt(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		r.choose("ada", func(c *alert.Choices) { c.ShowText, c.Language = true, "de" })
 		r.ask("s", "q1")
@@ -495,7 +495,7 @@ func TestTheTextIsThereForWhoWantsIt(t *testing.T) {
 
 func TestABurstIsFolded(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		r.ask("s", "q1", "q2", "q3")
 		expect(t, "three", r.after(6*time.Second), show, "show q2: Approval needed: Bash / api-server", "show q3: Approval needed: Bash / api-server")
@@ -518,7 +518,7 @@ func TestABurstIsFolded(t *testing.T) {
 // and a browser that comes again is none.
 func TestTargetsAreOnRecord(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		made := r.device("ada", "one?secret")
 		r.device("ada", "one?secret")
 		if err := r.alerter.Remove(t.Context(), "ada", made.TargetID, pending.Actor{UserID: "ada", Name: "ada", Device: "curl"}); err != nil {
@@ -546,7 +546,7 @@ func TestTargetsAreOnRecord(t *testing.T) {
 
 func TestReminderAndEscalation(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		r.device("grace", "two")
 		if _, err := r.alerter.Add(t.Context(), alert.Target{Way: alert.Webhook, Address: alert.Address{URL: "https://hook.example.org/x", Secret: "a secret of a hook"}}, pending.Actor{UserID: "grace", Name: "Grace"}); err != nil {
@@ -579,7 +579,7 @@ func TestReminderAndEscalation(t *testing.T) {
 
 func TestQuietHours(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		// The clock of a bubble begins at midnight UTC: half past five in Kolkata.
 		r.choose("ada", func(c *alert.Choices) { c.Quiet = alert.Quiet{From: "22:00", To: "07:00", Zone: "Asia/Kolkata"} })
@@ -596,7 +596,7 @@ func TestQuietHours(t *testing.T) {
 
 func TestABrowserThatGaveUpIsForgotten(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		r.answers = []int{http.StatusGone}
 		r.ask("s", "q1")
@@ -609,7 +609,7 @@ func TestABrowserThatGaveUpIsForgotten(t *testing.T) {
 
 func TestItIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		r.answers = []int{500, 429}
 		r.ask("s", "q1")
@@ -629,7 +629,7 @@ func TestItIsTriedAgain(t *testing.T) {
 
 func TestTheNextServerTellsNothingTwice(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		r.ask("s", "q1")
 		expect(t, "before", r.after(6*time.Second), show)
@@ -646,7 +646,7 @@ func TestTheNextServerTellsNothingTwice(t *testing.T) {
 
 func TestFinishedAndDied(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		r.choose("ada", func(c *alert.Choices) { c.Wanted[alert.Finished] = []alert.Way{alert.Push} })
 		become := func(state session.State, why string) {
@@ -671,7 +671,7 @@ func TestFinishedAndDied(t *testing.T) {
 // What people type must not lead the server where they cannot go themselves.
 func TestAddressesInside(t *testing.T) {
 	t.Parallel()
-	a := newRoom(t).alerter
+	a := newHarness(t).alerter
 	for _, url := range []string{
 		"http://example.org/", "https://127.0.0.1/", "https://[::1]:8787/", "https://localhost/", "https://x.localhost./", "https://10.0.0.1/",
 		"https://169.254.169.254/latest", "https://192.168.1.1/", "https://[::ffff:127.0.0.1]/", "https://[fe80::1]/", "https://[fd00::1]/",
@@ -722,7 +722,7 @@ func TestTheKeyIsKept(t *testing.T) {
 // and an end when it was answered.
 func TestNtfy(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		arrived := func(d time.Duration) []note {
 			r.after(d)
 			r.mu.Lock()

@@ -45,7 +45,7 @@ func away(sessionID string) alert.Presence {
 
 func TestWhoLooksAtAnotherSessionSeesAToast(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		tab := &page{}
 		r.alerter.SetPresence(tab, "ada", at("other"))
@@ -69,7 +69,7 @@ func TestWhoLooksAtAnotherSessionSeesAToast(t *testing.T) {
 
 func TestAToastGoesWhenItsRequestIsOver(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		tab, hers := &page{}, &page{} // Grace has nothing to do with sessions of Ada
 		r.alerter.SetPresence(tab, "ada", at(""))
 		r.alerter.SetPresence(hers, "grace", at(""))
@@ -94,7 +94,7 @@ func TestAToastGoesWhenItsRequestIsOver(t *testing.T) {
 // the others of that person.
 func TestAToastIsClosedInAllTabs(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		here, there, old := &page{}, &page{}, &page{}
 		r.alerter.SetPresence(here, "ada", at("a"))
@@ -134,7 +134,7 @@ func TestAToastIsClosedInAllTabs(t *testing.T) {
 // reminded; and then as anybody, once and once again, on each of their devices.
 func TestNobodyReactsToAToast(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		r.device("ada", "two")
 		r.choose("ada", func(c *alert.Choices) { c.RemindAfter = 3 })
@@ -160,7 +160,7 @@ func TestNobodyReactsToAToast(t *testing.T) {
 // What is not hers is shown to her when it is everybody's.
 func TestToastsOfOthers(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		tab := &page{}
 		r.choose("", func(c *alert.Choices) { c.EscalateAfter = 10 })
 		r.alerter.SetPresence(tab, "grace", at("other"))
@@ -178,7 +178,7 @@ func TestToastsOfOthers(t *testing.T) {
 
 func TestToastsAreBounded(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		tab := &page{}
 		r.alerter.SetPresence(tab, "ada", at(""))
 		for i := range 23 {
@@ -199,7 +199,7 @@ func TestAMessageThatIsSentTwiceIsShownOnce(t *testing.T) {
 	for _, step := range []string{"first", "reminder", "close"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
-			bubble(t, func(t *testing.T, r *room) {
+			bubble(t, func(t *testing.T, r *harness) {
 				r.device("ada", "one")
 				r.choose("ada", func(c *alert.Choices) { c.RemindAfter = 3 })
 				r.ask("s", "q1")
@@ -240,7 +240,7 @@ func TestAMessageThatIsSentTwiceIsShownOnce(t *testing.T) {
 // server came.
 func TestWhatMayHaveBeenSentIsTakenBack(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		r.ask("s", "q1")
 		r.store.failNoting(true)
@@ -257,7 +257,7 @@ func TestWhatMayHaveBeenSentIsTakenBack(t *testing.T) {
 // A server that dies again and again while it sends does not send for ever.
 func TestTriesAreCountedOverRestarts(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *room) {
+	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		r.ask("s", "q1")
 		r.store.failNoting(true)

@@ -10,8 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// ErrHidden: to this person there is no such thing. Doors must not tell it from
-// what is not there.
+// ErrHidden reports what a person may not see. The APIs answer as if it did not exist.
 var ErrHidden = errors.New("not there, or not theirs to see")
 
 // Action is something that a person may do in a project.

@@ -71,7 +71,7 @@ func (c *journalConn) ExitError() error {
 	if e := c.left.bundle.Exit; e != nil {
 		return exitError(*e)
 	}
-	return errors.New("its keeper was killed")
+	return errors.New("its shim was killed")
 }
 
 func (c *journalConn) Stderr() string {

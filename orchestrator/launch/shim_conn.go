@@ -140,7 +140,7 @@ func (c *shimConn) ExitError() error {
 	case <-c.shim.Done():
 		return exitError(c.shim.Exit())
 	default:
-		return errors.New("its keeper was killed")
+		return errors.New("its shim was killed")
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // answer is measured against: one write of 4 KiB and its fdatasync in the same
 // folder. Beside the mean it reports p50 and p99 in microseconds.
 func Benchmark(b *testing.B, st store.Store, dir string) {
-	// A context that can end, as those of doors do: it may cost.
+	// A context that can end, as those of requests do: it may cost.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	id := uuid.NewString()

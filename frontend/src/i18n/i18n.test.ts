@@ -238,7 +238,7 @@ describe('what the server says', () => {
       .flatMap((f) =>
         [
           ...readFileSync(join(folder, f), 'utf8').matchAll(
-            /(?:= sentence\(|Withdraw\([^"\n]*|^\t"\w+": +)"([A-Z][^"]*\.)"/gm,
+            /(?:= errorMessage\(|Withdraw\([^"\n]*|^\t"\w+": +)"([A-Z][^"]*\.)"/gm,
           ),
         ].map((m) => m[1]!),
       )

@@ -58,7 +58,7 @@ const SENTENCES: Record<string, string> = {
   'The session was deleted.': 'Die Sitzung wurde gelöscht.',
   'The Claude process could not be reached after the server was restarted, so it was ended.':
     'Der Claude-Prozess war nach dem Neustart des Servers nicht erreichbar und wurde beendet.',
-  'The keeper of this process has not answered since the server was restarted. If it stays so, the process is ended.':
+  'The supervisor of this process has not answered since the server was restarted. If it stays so, the process is ended.':
     'Der Wächter dieses Prozesses hat seit dem Neustart des Servers nicht geantwortet. Bleibt es so, wird der Prozess beendet.',
   'The Claude CLI is not installed: there is no command claude in PATH. Install it, or say where it is with --claude.':
     'Die Claude-CLI ist nicht installiert: Im PATH gibt es kein claude. Installiere sie, oder gib mit --claude an, wo sie ist.',
@@ -89,7 +89,7 @@ const SENTENCES: Record<string, string> = {
   'You are signed out. Sign in again.': 'Du bist abgemeldet. Melde dich wieder an.',
   'This server does not know the process any more. Restart the server, or resume the session.':
     'Dieser Server kennt den Prozess nicht mehr. Starte den Server neu, oder setze die Sitzung fort.',
-  'The keeper of the process has not answered since the server was restarted.':
+  'The supervisor of the process has not answered since the server was restarted.':
     'Der Wächter des Prozesses hat seit dem Neustart des Servers nicht geantwortet.',
   'Claude is gone, and what it asked can still be answered. The answer is kept and given when the session is resumed.':
     'Claude ist weg, und was es gefragt hat, lässt sich noch beantworten. Die Antwort wird aufgehoben und gegeben, wenn die Sitzung fortgesetzt wird.',
