@@ -664,7 +664,7 @@ func TestFinishedAndDied(t *testing.T) {
 		become(session.AssistantTurn, "")
 		r.after(time.Second)
 		become(session.Dead, "It broke.")
-		expect(t, "died", r.after(time.Second), "show died s: The Claude process ended / api-server")
+		expect(t, "died", r.after(time.Second), "show died s: The Claude process stopped / api-server")
 	})
 }
 
