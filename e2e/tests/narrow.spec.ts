@@ -53,7 +53,7 @@ test('long words are cut or wrapped, and never push away what is pressed @newest
   // What is of low risk is approved from the list, after a look at all of it.
   stage.show([request('low', { risk: 'low', tool_input: { command: 'git status && git diff --stat' } })])
   await page.getByRole('link', { name: 'Zurück zu den Sitzungen' }).click()
-  const quick = page.getByRole('button', { name: /^Erlauben… Bash/ })
+  const quick = page.getByRole('button', { name: /^Genehmigen… Bash/ })
   await expect(quick).toBeInViewport({ ratio: 1 })
   // In a line of its own: the title keeps its room.
   expect(

@@ -130,18 +130,18 @@ describe('the catalogues', () => {
 
 describe('what the server says', () => {
   it.each([
-    ['Approved by Ada with changes.', 'Von Ada mit Änderungen erlaubt.'],
-    ['Approved', 'Erlaubt'],
-    ['Approved, edited, with permissions', 'Erlaubt, bearbeitet, mit Regeln'],
+    ['Approved by Ada with changes.', 'Von Ada mit Änderungen genehmigt.'],
+    ['Approved', 'Genehmigt'],
+    ['Approved, edited, with permissions', 'Genehmigt, bearbeitet, mit Berechtigungen'],
     ['Denied and stopped: Not here.', 'Abgelehnt und unterbrochen: Not here.'],
     ['Declined: decide yourself', 'Nicht beantwortet: decide yourself'],
     ['Answered by Ada: Blue, "as ever"', 'Von Ada beantwortet: Blue, "as ever"'],
     ['Denied by Ada: Use pnpm: not npm.', 'Von Ada abgelehnt: Use pnpm: not npm.'],
     [
       'The Claude process ended by itself (exit status 1). It said: boom',
-      'Der Claude-Prozess endete von selbst (exit status 1). Er sagte: boom',
+      'Der Claude-Prozess wurde unerwartet beendet (exit status 1). Ausgabe: boom',
     ],
-    ['Nobody wrote for 2 hours.', 'Niemand hat etwas geschrieben, 2 Stunden lang.'],
+    ['Nobody wrote for 2 hours.', 'Keine Nachricht, 2 Stunden lang.'],
     ['Something new.', 'Something new.'],
   ])('%s', (english, german) => expect(said(english)).toBe(german))
 
@@ -262,7 +262,7 @@ describe('an error of the server', () => {
     expect(t.said(english, error)).toBe(english)
     await choose('de')
     expect(t.said(english, error)).toBe(
-      'Ein Passwort braucht mindestens 12 Zeichen. Gut sind ein paar Wörter ohne Zusammenhang.',
+      'Ein Passwort braucht mindestens 12 Zeichen. Gut geeignet sind mehrere Wörter ohne Zusammenhang.',
     )
   })
 
@@ -270,16 +270,16 @@ describe('an error of the server', () => {
     await choose('de')
     const say = (reason: keyof typeof errors, params: Record<string, string | number | string[]>) =>
       t.said('', { reason, params })
-    expect(say('answer_restricted', { people: ['Ada', 'Bo'], project: 'api' })).toBe('In api antwortet nur Ada und Bo.')
+    expect(say('answer_restricted', { people: ['Ada', 'Bo'], project: 'api' })).toBe(
+      'In api können nur diese Personen antworten: Ada und Bo.',
+    )
     expect(say('limit_project_cost', { project: 'api', max: 5, used: 0.0312 })).toContain(
       'sind auf 5,00\u00a0$ am Tag begrenzt und haben heute 0,0312\u00a0$ gekostet',
     )
     expect(say('attachment_too_large', { name: 'a', size: 24.5, max: 24 })).toBe(
       '„a“ hat 24,5 MB. Eine Datei darf bis zu 24 MB haben.',
     )
-    expect(say('role_needed', { role: 'member' })).toBe(
-      'Dafür brauchst du die Rolle Mitarbeit. Bitte die Verwaltung darum.',
-    )
+    expect(say('role_needed', { role: 'member' })).toBe('Dafür ist die Rolle Mitglied nötig. Bitte einen Admin darum.')
   })
 
   it('is found by its sentence where that alone is stored', async () => {
