@@ -462,7 +462,7 @@ test(
     await expect(page.getByText('Press w to choose one')).toBeVisible()
     await page.getByText('Customize shortcuts').click()
     await page.getByRole('button', { name: 'Change shortcut: Approve once' }).click()
-    await page.getByRole('button', { name: 'Change: pnpm' }).click()
+    await page.getByRole('button', { name: 'Edit: pnpm' }).click()
     await expectAccessible(page, 'settings with everything open', 'main')
 
     await json(page, '**/api/passkeys', {

@@ -373,7 +373,7 @@ test(
     stage.up = false
     await page.evaluate(() => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true }))
     await stage.hangUp()
-    await expect(bar).toContainText('You are offline')
+    await expect(bar).toContainText('You’re offline')
     await expectAccessible(page, 'no network', '.holder')
   },
 )

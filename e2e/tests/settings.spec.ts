@@ -294,7 +294,7 @@ test(
     const kept = page.waitForResponse((r) => r.url().endsWith('/api/preferences') && r.request().method() === 'PATCH')
     await page.keyboard.press('q')
     expect((await kept).ok()).toBe(true)
-    await expect(approve.getByText('Is pressed for this')).toHaveCount(0)
+    await expect(approve.getByText('Also used for')).toHaveCount(0)
 
     const elsewhere = await browser.newContext()
     await signIn(elsewhere)
