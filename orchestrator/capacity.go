@@ -71,7 +71,9 @@ func (o *Orchestrator) waitForCapacity(ctx context.Context, sessionID string, wh
 func (o *Orchestrator) restoreWaiting(ctx context.Context) {
 	held, err := o.o.Store.ThrottledSessions(ctx)
 	if err != nil {
-		o.o.Log.ErrorContext(ctx, "cannot see which sessions wait for capacity", "error", err)
+		if ctx.Err() == nil { // else the server is stopping
+			o.o.Log.ErrorContext(ctx, "cannot see which sessions wait for capacity", "error", err)
+		}
 		return
 	}
 	o.admission.Wait(held...)

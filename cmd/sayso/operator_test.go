@@ -161,11 +161,11 @@ func TestLookingLeavesEverythingAsItIs(t *testing.T) {
 	}
 	must(t, os.Mkdir(h.state, 0o700))
 	h.start().stop()
-	same(h, "as it is", map[string]string{"doctor": "is up to date", "user": "admin", "audit": ""}, false)
+	same(h, "as it is", map[string]string{"doctor": "up to date", "user": "admin", "audit": ""}, false)
 	database := filepath.Join(h.state, "sayso.db")
 	const last = "(SELECT max(number) FROM migrations)"
 	alter(t, database, "CREATE TABLE saved AS SELECT * FROM migrations WHERE number = "+last, "DELETE FROM migrations WHERE number = "+last)
-	same(h, "older", map[string]string{"doctor": "of an older version; sayso serve", "user": "of an older version", "audit": "of an older version"}, true)
+	same(h, "older", map[string]string{"doctor": "older version; sayso serve", "user": "of an older version", "audit": "of an older version"}, true)
 	alter(t, database, "INSERT INTO migrations SELECT * FROM saved", "DROP TABLE saved", "INSERT INTO migrations VALUES (9999, 'x', 'x', 0)")
 	for _, verb := range looks {
 		out, err := verbOf(h, verb)

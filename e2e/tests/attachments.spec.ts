@@ -74,9 +74,7 @@ test('files reach the model, picked, pasted and dropped, over a reload and a cra
     await give(page, 'drop', 'paper.txt', 'text/plain', paper)
     await expect(list.getByText('paper.txt')).toBeVisible()
     await give(page, 'drop', 'program.png', 'image/png', Buffer.from([0, 1, 2, 3]))
-    await expect(
-      page.getByRole('alert').getByText(/“program.png” was not attached: .*neither an image, nor a PDF, nor text/),
-    ).toBeVisible()
+    await expect(page.getByRole('alert').getByText(/“program.png” can.t be attached/)).toBeVisible()
     await page.getByRole('button', { name: 'Remove pasted.gif' }).click()
     await app.composer().fill('Not sent yet')
     await server.crash()

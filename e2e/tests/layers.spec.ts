@@ -32,7 +32,7 @@ const LOOKED_AT: Record<string, string> = {
   'admin/Admin.vue': 'admin/processes',
   'admin/Audit.vue': 'an entry of the audit trail',
   'admin/Folders.vue': 'the folders that are trusted',
-  'admin/Permissions.vue': 'admin/grants',
+  'admin/Grants.vue': 'admin/grants',
   'admin/People.vue': 'the sign-ins of a person',
   'admin/PersonLimits.vue': 'the limits of a person',
   'admin/Processes.vue': 'before ended sessions are archived',

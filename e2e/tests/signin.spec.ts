@@ -204,7 +204,7 @@ test('people of an identity provider, and a second person answers in their own n
   await App.expectSignedIn(member)
 
   const refused = await come({ sub: '3', preferred_username: 'Eve', groups: [] })
-  await expect(refused.getByText('nothing there gives you a role here')).toBeVisible()
+  await expect(refused.getByText('you have no role here')).toBeVisible()
   expect(refused.url()).toBe(`${server.url}/sign-in`) // without the code
   provider.is({})
   await refused.getByRole('button', { name: 'Continue with Example' }).click()

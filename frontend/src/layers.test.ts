@@ -7,10 +7,10 @@ import { expect, test } from 'vitest'
 // folders further down this list, which begins at the bottom.
 const LAYERS = [
   ['browser', 'what a browser keeps for the app'],
+  ['wire', 'the types of what the server says, generated from Go'],
   ['i18n', 'languages and formats; the catalogues of the shell'],
   ['ui', 'controls and tokens that know nothing of sessions or requests'],
   ['text', 'markdown, code and differences, shown so that nothing in them is hidden'],
-  ['wire', 'the types of what the server says, generated from Go'],
   ['state', 'what this tab knows: the reducer and the store'],
   ['connection', 'the socket, which alone writes the store, REST, the outbox; it shows nothing'],
   ['keys', 'the table of keys and how presses reach actions'],
