@@ -26,8 +26,8 @@ type CatchUp struct {
 // CatchUpKinds are the kinds of items that count.
 var CatchUpKinds = []ItemKind{ItemToolCall, ItemResolved, ItemResult}
 
-// testRunners matches programs that run tests, as they stand in commands; a guess on which
-// only words hang.
+// testRunners matches commands that run tests. It is a guess: a wrong one only counts a
+// test run as a command.
 var testRunners = lazyregexp.New(`\b(?:go test|(?:npm|pnpm|yarn|bun)(?: run)? test|make (?:test|check)|cargo (?:test|nextest)|pytest|vitest|jest|playwright test|mvn test|gradle test|rspec|phpunit|dotnet test|ctest)\b`)
 
 // Add counts an item of the session; in any order, each once.
@@ -52,6 +52,7 @@ func (c *CatchUp) call(body []byte) {
 		ToolName string          `json:"tool_name"`
 		Input    json.RawMessage `json:"input"`
 		Status   ToolStatus      `json:"status"`
+		NoResult bool            `json:"no_result"`
 		Change   FileChange      `json:"change"`
 	}
 	var input struct {
@@ -61,7 +62,7 @@ func (c *CatchUp) call(body []byte) {
 	}
 	_ = json.Unmarshal(body, &call)        // what we stored ourselves
 	_ = json.Unmarshal(call.Input, &input) // of any tool, so of any shape: then it has none of these
-	if call.Status == ToolFailed {
+	if call.Status == ToolFailed && !call.NoResult {
 		c.Failed++
 	}
 	switch call.ToolName {

@@ -6,7 +6,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-func TestLatelyCountsWhatPeopleAskFor(t *testing.T) {
+func TestCatchUpCountsWhatPeopleAskFor(t *testing.T) {
 	t.Parallel()
 	call := func(seq int64, body string) session.Item {
 		return session.Item{Seq: seq, Key: "k" + string(rune('0'+seq)), Kind: session.ItemToolCall, Body: []byte(body)}

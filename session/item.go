@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -66,6 +67,7 @@ type ToolCallBody struct {
 	Input       json.RawMessage `json:"input,omitempty"` // absent when larger than MaxShown
 	InputBytes  int             `json:"input_bytes"`
 	Status      ToolStatus      `json:"status"`
+	NoResult    bool            `json:"no_result,omitempty"` // with ToolFailed: the turn or the process ended first; the call may not have run
 	Result      string          `json:"result,omitempty"`
 	ResultBytes int             `json:"result_bytes"`
 	FinishedAt  float64         `json:"finished_at,omitempty"` // Unix seconds
@@ -112,6 +114,7 @@ type SubagentBody struct {
 	AgentType   string     `json:"agent_type,omitempty"`
 	Description string     `json:"description,omitempty"`
 	Status      ToolStatus `json:"status"`
+	NoResult    bool       `json:"no_result,omitempty"` // as in [ToolCallBody]
 	Result      string     `json:"result,omitempty"`
 	InputEdit
 }
@@ -120,6 +123,8 @@ type SubagentBody struct {
 type NoteBody struct {
 	Level string `json:"level"` // info, warning, error
 	Text  string `json:"text"`
+	// Reasons holds that of "text", where the text is one of ours.
+	Reasons map[string]statement.Reason `json:"reasons,omitempty"`
 }
 
 // RecordKey is the Key of the [ItemResolved] of a request.
@@ -136,8 +141,10 @@ type ResolvedBody struct {
 	By          string          `json:"by,omitempty"`
 	Device      string          `json:"device,omitempty"`
 	Summary     string          `json:"summary"` // one sentence
-	Message     string          `json:"message,omitempty"`
-	Edited      bool            `json:"edited,omitempty"`
+	// Reasons holds that of "summary", where it is one of ours.
+	Reasons map[string]statement.Reason `json:"reasons,omitempty"`
+	Message string                      `json:"message,omitempty"`
+	Edited  bool                        `json:"edited,omitempty"`
 	// ProposedInput is what was asked for, with Edited; absent when larger than MaxShown.
 	ProposedInput json.RawMessage `json:"proposed_input,omitempty"`
 	Carried       bool            `json:"carried,omitempty"` // the answer was given to a process that died
@@ -160,6 +167,7 @@ func ResolvedItem(r pending.Request, agentID string, now time.Time) Item {
 			body.ToolInput, body.ProposedInput = Shown(a.UpdatedInput), body.ToolInput
 		}
 	}
+	body.Reasons = statement.Reasons("summary", body.Summary)
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		panic(fmt.Sprintf("session: encode a record: %v", err)) // of texts, numbers and stored JSON

@@ -248,11 +248,10 @@ type Search struct {
 	Limit    int      // at most
 }
 
-// Hit is an item that a search found.
-type Hit struct {
-	SessionID, Title, CWD string
-	Archived              bool
-	Item                  Item
+// Match is where a search found its words. Its ID is also the place to go on from.
+type Match struct {
+	ID        int64
+	SessionID string
 }
 
 // Notifier announces that a session changed: its row, its requests or its transcript. It
@@ -310,21 +309,24 @@ type Store interface {
 	// a Seq; Item.Seq and Item.Rev of the argument are ignored. It does not bump
 	// the version: a transcript has its own cursor.
 	PutItems(ctx context.Context, sessionID string, items []Item) error
-	// Transcript returns at most limit items with Rev above after.
+	// Transcript returns at most limit items with Rev above after, and fewer, but at
+	// least one, where these are long: Page.More says whether there are more.
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (Page, error)
-	// Fresh hands over the items of the kinds in [CatchUpKinds] that came since a moment,
+	// ItemsSince hands over the items of the kinds in [CatchUpKinds] that came since a moment,
 	// of all sessions and in no order; of very many only some.
-	Fresh(ctx context.Context, since time.Time, each func(sessionID string, it Item)) error
+	ItemsSince(ctx context.Context, since time.Time, each func(sessionID string, it Item)) error
 	// Waits lists when Claude waited for people since a moment, over all sessions.
 	Waits(ctx context.Context, since time.Time) ([]pending.Wait, error)
 
 	// IndexTranscripts takes in at most some items that searches do not know yet,
 	// and reports whether there may be more.
 	IndexTranscripts(ctx context.Context, most int) (more bool, err error)
-	// SearchTranscripts returns the items that hold all words, those of a session from
+	// SearchTranscripts returns which items hold all words, those of a session from
 	// its end on, and where to go on, 0 at the end. It knows what IndexTranscripts
 	// took in.
-	SearchTranscripts(ctx context.Context, q Search) (hits []Hit, next int64, err error)
+	SearchTranscripts(ctx context.Context, q Search) (matches []Match, next int64, err error)
+	// MatchedItem returns the item of a match: [ErrNotFound] when it was deleted since.
+	MatchedItem(ctx context.Context, id int64) (Item, error)
 
 	// QueueMessage stores a message that waits for Claude; a known MessageID
 	// changes nothing and returns queued false. What it attaches by id is used by

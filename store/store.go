@@ -33,6 +33,8 @@ var (
 	ErrBroken = sqlstore.ErrBroken
 	// ErrCorrupt: the database is damaged; the error around it says what to do.
 	ErrCorrupt = sqlstore.ErrCorrupt
+	// ErrLogLost: what was stored last before a crash may be gone.
+	ErrLogLost = sqlstore.ErrLogLost
 	// ErrDSN: the address of the database cannot be used as given.
 	ErrDSN = sqlstore.ErrDSN
 	// ErrInUse: another server uses the database.
@@ -59,6 +61,10 @@ type Store interface {
 	// costs little enough to be asked every second. A store that once failed with
 	// [ErrBroken] says so for ever, one that is [ErrReadOnly] until there is space.
 	Ping(ctx context.Context) error
+	// Recovered announces that the store does again what it is asked, after calls that
+	// failed with [ErrUnavailable] or [ErrUnknownOutcome]. It is never closed, and for one
+	// receiver.
+	Recovered() <-chan struct{}
 	// Reserve has the disk find room for what will be written, so that an answer does
 	// not wait for that. It writes some megabytes in small steps, beside all else, and
 	// none where little is free. An error is no reason not to go on.
@@ -81,6 +87,19 @@ func Open(ctx context.Context, dsn string) (Store, error) {
 	return with(dsn,
 		func(path string) (Store, error) { return opened(sqlite.Open(ctx, path)) },
 		func(url string) (Store, error) { return opened(postgres.Open(ctx, url)) })
+}
+
+// LostLog looks, before the server opens a database that nobody else uses, whether it has
+// lost what was stored last, which the database itself would not say: [ErrLogLost].
+func LostLog(dsn string) error {
+	scheme, rest, found := strings.Cut(dsn, ":")
+	switch {
+	case found && (scheme == "postgres" || scheme == "postgresql"):
+		return nil
+	case found && scheme == "sqlite":
+		dsn = rest
+	}
+	return sqlite.LostLog(dsn)
 }
 
 // OpenReadOnly opens a database to look at it: nothing is made and nothing is changed,

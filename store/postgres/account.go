@@ -47,7 +47,7 @@ func (s *Store) AddCredential(ctx context.Context, c account.Credential) error {
 	if c.Bound {
 		steps = []step{{lockParents, []any{c.ParentID}, nil}, {addBoundCredential, sqlstore.CredentialValues(c), changed(&added)}}
 	}
-	err := s.write(ctx, "add credential "+c.CredentialID, sqlstore.Durable, steps...)
+	err := s.write(ctx, "add credential "+c.CredentialID, steps...)
 	switch {
 	case err == nil && added == 0:
 		err = fmt.Errorf("postgres: add credential %s: parent %s: %w", c.CredentialID, c.ParentID, account.ErrNotFound)
@@ -64,7 +64,7 @@ func (s *Store) UseOnce(ctx context.Context, kind account.CredentialKind, hash [
 	var credential sqlstore.CredentialRow
 	var user sqlstore.UserRow
 	var won bool
-	err := s.write(ctx, "use credential", sqlstore.Durable,
+	err := s.write(ctx, "use credential",
 		step{useCredential, []any{string(kind), hash, now.UnixMicro()}, row(&won, append(credential.Dest(), user.Dest()...)...)})
 	if err == nil && !won {
 		err = fmt.Errorf("postgres: use credential: %w", account.ErrNotFound)
@@ -107,7 +107,7 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 		steps = append(steps, step{Statement: endDisabled, args: []any{userID}})
 	}
 	steps = append(steps, step{Statement: sqlstore.EndBound})
-	err := s.write(ctx, "change user "+userID, sqlstore.Durable, steps...)
+	err := s.write(ctx, "change user "+userID, steps...)
 	switch {
 	case violates(err, uniqueRule):
 		return account.User{}, fmt.Errorf("postgres: change user %s: %w", userID, account.ErrExists)

@@ -65,6 +65,12 @@ func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, e
 	}
 }
 
+// findHolder selects who has the lock.
+const findHolder = `SELECT a.pid, coalesce(a.application_name, '') FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+	WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = $1::bigint::oid
+	AND l.objid = (hashtext(current_schema())::bigint & 4294967295)::oid
+	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+
 // take connects, where there is no connection, and tries for the lock.
 func (e *Exclusive) take(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
@@ -75,27 +81,28 @@ func (e *Exclusive) take(ctx context.Context) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			conn.Close(context.WithoutCancel(ctx)) // what failed before is the reason
+			conn.Close(ctx) // what failed before is the reason
 		}
 	}()
-	const key = `($1::int, hashtext(current_schema()))`
-	var taken bool
-	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock`+key, lockClass).Scan(&taken); err != nil {
-		return err
-	}
-	if taken {
-		e.conn = conn
-		return nil
-	}
 	var pid int
 	var holder string
-	err = conn.QueryRow(ctx, `SELECT a.pid, coalesce(a.application_name, '') FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-		WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = $1::bigint::oid
-		AND l.objid = (hashtext(current_schema())::bigint & 4294967295)::oid
-		AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`, lockClass).Scan(&pid, &holder)
+	for {
+		var taken bool
+		if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1::int, hashtext(current_schema()))`, lockClass).Scan(&taken); err != nil {
+			return err
+		}
+		if taken {
+			e.conn = conn
+			return nil
+		}
+		err = conn.QueryRow(ctx, findHolder, lockClass).Scan(&pid, &holder)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			break
+		}
+		// Whoever had the lock has let go of it since. It may be this very server, over a
+		// connection whose end the database noticed only now.
+	}
 	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		holder = "which has just ended"
 	case err != nil:
 		return err
 	case holder == e.name:

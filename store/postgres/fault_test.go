@@ -1,15 +1,11 @@
 package postgres_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"net"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,9 +85,9 @@ func TestCrash(t *testing.T) {
 	storetest.Crash(t, postgrestest.Schema(t))
 }
 
-// Each write is of the strength that its loss allows, whatever the defaults of
-// the database are: a trigger on every table notes what holds at its commit.
-func TestStrengths(t *testing.T) {
+// Every write is synced, whatever the defaults of the database are: a trigger on every
+// table notes what holds at its commit.
+func TestEveryCommitIsDurable(t *testing.T) {
 	t.Parallel()
 	for setting, durable := range map[string]string{"off": "on", "local": "on", "on": "on", "remote_apply": "remote_apply"} {
 		t.Run(setting, func(t *testing.T) {
@@ -105,14 +101,14 @@ func TestStrengths(t *testing.T) {
 			for _, table := range []string{"users", "credentials", "commands", "sessions", "processes", "transcript", "messages", "requests", "marks", "epochs"} {
 				exec(t, conn, "CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON "+table+" EXECUTE FUNCTION note()")
 			}
-			noted := func(what, want string, write func() error) {
+			noted := func(what string, write func() error) {
 				t.Helper()
 				exec(t, conn, "DELETE FROM noted")
 				must(t, write())
 				var settings, isolations []string
 				must(t, conn.QueryRow(ctx, "SELECT array_agg(DISTINCT setting), array_agg(DISTINCT isolation) FROM noted").Scan(&settings, &isolations))
-				if len(settings) != 1 || settings[0] != want {
-					t.Errorf("%s was written with synchronous_commit %v, want %s", what, settings, want)
+				if len(settings) != 1 || settings[0] != durable {
+					t.Errorf("%s was written with synchronous_commit %v, want %s", what, settings, durable)
 				}
 				if len(isolations) != 1 || isolations[0] != "read committed" {
 					t.Errorf("%s was written in %v", what, isolations)
@@ -123,44 +119,44 @@ func TestStrengths(t *testing.T) {
 			}
 			now, title, hash := time.Now(), "t", []byte("hash")
 
-			noted("a session", "off", func() error { return st.CreateSession(ctx, session.Session{SessionID: "s1"}) })
-			noted("a title", "off", func() error { _, err := st.UpdateSession(ctx, "s1", session.Patch{Title: &title}); return err })
+			noted("a session", func() error { return st.CreateSession(ctx, session.Session{SessionID: "s1"}) })
+			noted("a title", func() error { _, err := st.UpdateSession(ctx, "s1", session.Patch{Title: &title}); return err })
 			for _, id := range []string{"r1", "r2", "r3", "r4"} {
-				noted("a request", "off", func() error { _, _, err := st.OpenRequest(ctx, request(id)); return err })
+				noted("a request", func() error { _, _, err := st.OpenRequest(ctx, request(id)); return err })
 			}
-			noted("an answer", durable, resolve("r1", answer("c")))
-			noted("a denial", durable, resolve("r2", pending.Resolution{Status: pending.Denied, At: now}))
-			noted("a withdrawal", "off", resolve("r3", pending.Resolution{Status: pending.Withdrawn, At: now}))
-			noted("a delivery", "off", func() error { return st.SetDelivery(ctx, "r1", pending.Delivered) })
-			noted("an orphaning", "off", func() error { _, err := st.OrphanRequests(ctx, "s1", "x"); return err })
-			noted("an orphan's answer", durable, resolve("r4", answer("c")))
-			noted("a state", "off", func() error {
+			noted("an answer", resolve("r1", answer("c")))
+			noted("a denial", resolve("r2", pending.Resolution{Status: pending.Denied, At: now}))
+			noted("a withdrawal", resolve("r3", pending.Resolution{Status: pending.Withdrawn, At: now}))
+			noted("a delivery", func() error { return st.SetDelivery(ctx, "r1", pending.Delivered) })
+			noted("an orphaning", func() error { _, err := st.OrphanRequests(ctx, "s1", "x"); return err })
+			noted("an orphan's answer", resolve("r4", answer("c")))
+			noted("a state", func() error {
 				_, err := st.SaveProcess(ctx, session.ProcessState{SessionID: "s1", State: session.Starting})
 				return err
 			})
-			noted("items", "off", func() error { return st.PutItems(ctx, "s1", []session.Item{{Key: "k"}}) })
-			noted("a message", "off", func() error {
+			noted("items", func() error { return st.PutItems(ctx, "s1", []session.Item{{Key: "k"}}) })
+			noted("a message", func() error {
 				_, err := st.QueueMessage(ctx, session.Message{MessageID: "m1", SessionID: "s1"})
 				return err
 			})
-			noted("a sent message", "off", func() error { _, err := st.MarkSent(ctx, "m1", now); return err })
-			noted("a message put back", "off", func() error { _, err := st.Requeue(ctx, "s1"); return err })
-			noted("progress", "off", func() error {
+			noted("a sent message", func() error { _, err := st.MarkSent(ctx, "m1", now); return err })
+			noted("a message put back", func() error { _, err := st.Requeue(ctx, "s1"); return err })
+			noted("progress", func() error {
 				_, err := st.SaveProgress(ctx, "s1", session.Progress{Items: []session.Item{{Key: "l"}},
 					Process: &session.ProcessState{State: session.Starting}, Mark: &session.Mark{ProcessID: "one", Offset: 1}})
 				return err
 			})
-			noted("a carried answer", durable, func() error { return carry(st, "r5", "r4") })
-			noted("an epoch", durable, func() error { _, err := st.NextEpoch(ctx); return err })
-			noted("a user", durable, func() error { return st.PutUser(ctx, account.User{UserID: "u1", Name: "Ada"}) })
-			noted("a credential", durable, func() error {
+			noted("a carried answer", func() error { return carry(st, "r5", "r4") })
+			noted("an epoch", func() error { _, err := st.NextEpoch(ctx); return err })
+			noted("a user", func() error { return st.PutUser(ctx, account.User{UserID: "u1", Name: "Ada"}) })
+			noted("a credential", func() error {
 				return st.AddCredential(ctx, account.Credential{CredentialID: "c1", UserID: "u1", Kind: account.Cookie, Hash: hash})
 			})
-			noted("a touch", "off", func() error { return st.Touch(ctx, "c1", now) })
-			noted("a use", durable, func() error { _, _, err := st.UseOnce(ctx, account.Cookie, hash, now); return err })
-			noted("a revocation", durable, func() error { return st.RevokeCredential(ctx, "c1") })
-			noted("an ack", durable, func() error { _, err := st.SaveCommand(ctx, "u1", "c1", []byte("a"), now); return err })
-			noted("a deletion", "off", func() error { return st.DeleteSession(ctx, "s1") })
+			noted("a touch", func() error { return st.Touch(ctx, "c1", now) })
+			noted("a use", func() error { _, _, err := st.UseOnce(ctx, account.Cookie, hash, now); return err })
+			noted("a revocation", func() error { return st.RevokeCredential(ctx, "c1") })
+			noted("an ack", func() error { _, err := st.SaveCommand(ctx, "u1", "c1", []byte("a"), now); return err })
+			noted("a deletion", func() error { return st.DeleteSession(ctx, "s1") })
 		})
 	}
 }
@@ -218,10 +214,10 @@ func TestOpenAtOnce(t *testing.T) {
 // the caller sees nothing of it.
 func TestDeadlockIsRetried(t *testing.T) {
 	t.Parallel()
-	dsn := postgrestest.Schema(t)
+	dsn := postgrestest.Database(t) // which sees only its own waiting
 	// Who waits so long looks for a deadlock, once, and is given up. That must be the
 	// answer, however slow the machine is with what comes after it.
-	st, conn, watch := open(t, dsn+"&deadlock_timeout=5s"), outside(t, dsn), outside(t, dsn)
+	st, conn, watch := open(t, dsn+"&deadlock_timeout=2s"), outside(t, dsn), outside(t, dsn)
 	exec(t, conn, "SET deadlock_timeout = '1h'")
 	create(t, st, "s1")
 	ask(t, st, "r1")
@@ -255,7 +251,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 // carrying back.
 func TestCarryingMeetsAnOpening(t *testing.T) {
 	t.Parallel()
-	dsn := postgrestest.Schema(t)
+	dsn := postgrestest.Database(t)
 	st, conn, watch := open(t, dsn), outside(t, dsn), outside(t, dsn)
 	create(t, st, "s1")
 	for end, carried := range map[string]bool{"COMMIT": false, "ROLLBACK": true} {
@@ -312,7 +308,7 @@ func waitFor(t *testing.T, conn *pgx.Conn, question string) {
 // A caller whose context ends while it waits for a lock leaves nothing behind.
 func TestEndedWhileWaiting(t *testing.T) {
 	t.Parallel()
-	dsn := postgrestest.Schema(t)
+	dsn := postgrestest.Database(t)
 	st, conn, watch := open(t, dsn), outside(t, dsn), outside(t, dsn)
 	create(t, st, "s1")
 	ask(t, st, "r1")
@@ -340,79 +336,25 @@ func TestEndedWhileWaiting(t *testing.T) {
 	}
 }
 
-// proxy stands between a store and its database and can cut the line.
-type proxy struct {
-	listener net.Listener
-	target   atomic.Value // string: the socket of the database
-	cut      atomic.Int32 // one of the cuts below; the next bytes that way end the connection
-	lines    sync.WaitGroup
-	mark     atomic.Value // what is cut holds this text; none: anything
-}
-
-const (
-	cutNothing int32 = iota
-	cutRequests
-	cutReplies
-)
-
-// through returns an address that goes through a new proxy.
-func through(t *testing.T, dsn string) (*proxy, string) {
+// resolveTwice answers the request r1 while the line fails, after which it has the status
+// stored, and then with the same command again, which finds or gives the answer.
+func resolveTwice(t *testing.T, st store.Store, line *postgrestest.Proxy, effect postgrestest.Effect, stored pending.Status) {
 	t.Helper()
-	address, err := url.Parse(dsn)
-	must(t, err)
-	query := address.Query()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	p := &proxy{listener: listener}
-	p.target.Store(query.Get("host") + "/.s.PGSQL.5432")
-	p.lines.Go(p.accept)
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
-		p.lines.Wait()
-	})
-	query.Set("host", "127.0.0.1")
-	query.Set("port", listener.Addr().(*net.TCPAddr).AddrPort().String()[len("127.0.0.1:"):])
-	query.Set("sslmode", "disable")
-	address.RawQuery = query.Encode()
-	return p, address.String()
-}
-
-func (p *proxy) accept() {
-	for {
-		client, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		server, err := net.Dial("unix", p.target.Load().(string))
-		if err != nil {
-			client.Close()
-			continue
-		}
-		p.lines.Go(func() { p.copy(server, client, cutRequests) })
-		p.lines.Go(func() { p.copy(client, server, cutReplies) })
+	const command = "the-command-that-fails"
+	line.Fail(postgrestest.Fault{Holding: command, Effect: effect}) // the request is read before it is resolved
+	_, won, err := st.ResolveRequest(ctx, "r1", answer(command))
+	if won || !errors.Is(err, store.ErrUnknownOutcome) {
+		t.Fatalf("won %v, error %v", won, err)
 	}
-}
-
-// copy ends both connections when its source ends or is cut.
-func (p *proxy) copy(to, from net.Conn, cut int32) {
-	defer to.Close()
-	defer from.Close()
-	buffer := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buffer)
-		if mark, _ := p.mark.Load().(string); bytes.Contains(buffer[:n], []byte(mark)) && p.cut.CompareAndSwap(cut, cutNothing) {
-			return
-		}
-		if n > 0 {
-			if _, err := to.Write(buffer[:n]); err != nil {
-				return
-			}
-		}
-		if err != nil {
-			return
-		}
+	r, err := st.Request(ctx, "r1")
+	must(t, err)
+	if r.Status != stored {
+		t.Fatalf("the request is %s, want %s", r.Status, stored)
+	}
+	now, won, err := st.ResolveRequest(ctx, "r1", answer(command))
+	must(t, err)
+	if now.Status != pending.Answered || now.Resolution.CommandID != command || won != (stored == pending.Open) {
+		t.Fatalf("the same command again: won %v, %+v", won, now)
 	}
 }
 
@@ -421,16 +363,16 @@ func (p *proxy) copy(to, from net.Conn, cut int32) {
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		cut    int32
+		effect postgrestest.Effect
 		stored pending.Status
 	}{
-		"ReplyLost":   {cutReplies, pending.Answered},
-		"RequestLost": {cutRequests, pending.Open},
+		"ReplyLost":   {postgrestest.LoseReply, pending.Answered},
+		"RequestLost": {postgrestest.Cut, pending.Open},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			line, dsn := through(t, postgrestest.Schema(t))
-			st := open(t, dsn+"&pool_max_conns=1")
+			line := postgrestest.NewProxy(t, postgrestest.Schema(t))
+			st := open(t, line.DSN()+"&pool_max_conns=1")
 			create(t, st, "s1")
 			for _, id := range []string{"warm", "r1"} {
 				ask(t, st, id)
@@ -438,23 +380,7 @@ func TestUnknownOutcome(t *testing.T) {
 			_, _, err := st.ResolveRequest(ctx, "warm", answer("c0")) // so that the statement is prepared
 			must(t, err)
 
-			const command = "the-command-that-is-cut-off"
-			line.mark.Store(command) // the request is read before it is resolved
-			line.cut.Store(c.cut)
-			_, won, err := st.ResolveRequest(ctx, "r1", answer(command))
-			if won || !errors.Is(err, store.ErrUnknownOutcome) {
-				t.Fatalf("won %v, error %v", won, err)
-			}
-			r, err := st.Request(ctx, "r1")
-			must(t, err)
-			if r.Status != c.stored {
-				t.Fatalf("the request is %s, want %s", r.Status, c.stored)
-			}
-			now, won, err := st.ResolveRequest(ctx, "r1", answer(command))
-			must(t, err)
-			if now.Status != pending.Answered || now.Resolution.CommandID != command || won != (c.stored == pending.Open) {
-				t.Fatalf("the same command again: won %v, %+v", won, now)
-			}
+			resolveTwice(t, st, line, c.effect, c.stored)
 		})
 	}
 }
@@ -463,11 +389,11 @@ func TestUnknownOutcome(t *testing.T) {
 // by itself when it is back.
 func TestConnectionLoss(t *testing.T) {
 	t.Parallel()
-	line, dsn := through(t, postgrestest.Schema(t))
-	st := open(t, dsn)
+	line := postgrestest.NewProxy(t, postgrestest.Schema(t))
+	st := open(t, line.DSN())
 	create(t, st, "s1")
 
-	line.cut.Store(cutRequests)
+	line.Fail(postgrestest.Fault{Effect: postgrestest.Cut})
 	if _, err := st.ProcessState(ctx, "s1"); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("read: %v", err)
 	}
@@ -475,8 +401,8 @@ func TestConnectionLoss(t *testing.T) {
 		t.Fatalf("read after: %v", err)
 	}
 
-	home := line.target.Swap(os.DevNull)
-	line.cut.Store(cutRequests)
+	back := line.Away()
+	line.Hangup()
 	if _, err := st.ProcessState(ctx, "s1"); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("read while it is away: %v", err)
 	}
@@ -486,7 +412,38 @@ func TestConnectionLoss(t *testing.T) {
 	if err := st.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("ping while it is away: %v", err)
 	}
-	line.target.Store(home)
+	back()
 	ask(t, st, "r1")
 	must(t, st.Ping(ctx))
+}
+
+// A connection that says nothing more ends every call with an error that says so, and the
+// store works again by itself and announces that.
+func TestStalledConnection(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		effect postgrestest.Effect
+		stored pending.Status
+	}{
+		"RepliesStall":  {postgrestest.StallReply, pending.Answered},
+		"RequestsStall": {postgrestest.StallRequest, pending.Open},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			line := postgrestest.NewProxy(t, postgrestest.Schema(t))
+			defer line.Hangup()
+			st := open(t, line.DSN()+"&pool_max_conns=1") // one that stalls soon makes room
+			create(t, st, "s1")
+			ask(t, st, "r1")
+			line.Fail(postgrestest.Fault{Effect: c.effect})
+			if _, err := st.ProcessState(ctx, "s1"); !errors.Is(err, store.ErrUnavailable) {
+				t.Fatalf("read: %v", err)
+			}
+			must(t, st.Ping(ctx))
+			<-st.Recovered()
+
+			resolveTwice(t, st, line, c.effect, c.stored)
+			<-st.Recovered()
+		})
+	}
 }

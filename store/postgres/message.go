@@ -45,7 +45,7 @@ func (s *Store) QueueMessage(ctx context.Context, m session.Message) (queued boo
 		queued, err = s.moved(ctx, what, queueMessage, append(values, time.Now().UnixMicro())...)
 	} else {
 		var n int64
-		err = s.write(ctx, what, sqlstore.Relaxed, step{queueMessage, append(values, time.Now().UnixMicro()), changed(&n)},
+		err = s.write(ctx, what, step{queueMessage, append(values, time.Now().UnixMicro()), changed(&n)},
 			step{Statement: markUsed, args: []any{ids}}, step{Statement: useAttachments, args: []any{m.SessionID, ids}})
 		queued = err == nil && n > 0
 	}
@@ -67,7 +67,7 @@ func (s *Store) MarkSent(ctx context.Context, messageID string, at time.Time) (b
 // Requeue implements [session.Store].
 func (s *Store) Requeue(ctx context.Context, sessionID string) (n int, err error) {
 	var counted bool
-	err = s.write(ctx, "requeue messages of "+sessionID, sqlstore.Relaxed,
+	err = s.write(ctx, "requeue messages of "+sessionID,
 		step{Statement: sqlstore.LockMessages, args: []any{sessionID}},
 		step{requeue, []any{sessionID, time.Now().UnixMicro()}, row(&counted, &n)})
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Store) RemoveQueued(ctx context.Context, messageID string) (bool, error
 // did.
 func (s *Store) moved(ctx context.Context, what string, statement *sqlstore.Statement, args ...any) (bool, error) {
 	var n int64
-	if err := s.write(ctx, what, sqlstore.Relaxed, step{statement, args, changed(&n)}); err != nil {
+	if err := s.write(ctx, what, step{statement, args, changed(&n)}); err != nil {
 		return false, err
 	}
 	return n > 0, nil

@@ -2,11 +2,16 @@
 //
 // # Durability
 //
-// What a person said (answers, accounts, tokens, acks) is committed with
-// synchronous_commit on, or stronger where the server is; what an agent said is
-// committed with it off, so that it survives any crash of ours but not one of
-// the database server's machine. The setting is made inside each transaction, so
-// no default of a server, database, role or pooler can weaken an answer.
+// Every transaction is committed with synchronous_commit on, or stronger where the
+// server is. Without it, a crash of one process of the database server takes back what
+// was committed in the last moments: requests that people see, versions that tabs know,
+// and places in the journal that the shim has let go of. The setting is made inside each
+// transaction, so no default of a server, database, role or pooler can weaken it.
+//
+// # Deadlines
+//
+// No call waits for longer than [callTimeout] for a database that does not reply, but for
+// reads that may be long and for writes of many megabytes, each of which has a second more.
 //
 // # Concurrency
 //
@@ -24,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -119,6 +125,19 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	if address.Query().Get("pool_max_conns") == "" {
 		config.MaxConns = maxConns
 	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = callTimeout
+	}
+	dial, limit := config.ConnConfig.DialFunc, config.ConnConfig.ConnectTimeout
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return impatientConn{conn}, nil
+	}
 	runtime := config.ConnConfig.RuntimeParams
 	if runtime["application_name"] == "" {
 		runtime["application_name"] = "sayso"
@@ -126,6 +145,20 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	// The statements rely on seeing what was committed while they waited.
 	runtime["default_transaction_isolation"] = "read committed"
 	return config, nil
+}
+
+// parting is how long a connection that was given up may take to say farewell. It has its
+// place in the pool until then.
+const parting = time.Second
+
+// impatientConn waits for no farewell longer than that: pgx would for 15 seconds.
+type impatientConn struct{ net.Conn }
+
+func (c impatientConn) SetDeadline(at time.Time) error {
+	if latest := time.Now().Add(parting); at.After(latest) {
+		at = latest
+	}
+	return c.Conn.SetDeadline(at)
 }
 
 // hide takes every spelling of the password out of a sentence.
@@ -148,9 +181,14 @@ func (s *Store) Ping(ctx context.Context) error {
 	if s.closed.Load() {
 		return fmt.Errorf("postgres: ping: %w", sqlstore.ErrClosed)
 	}
-	if err := s.pool.Ping(ctx); err != nil {
-		return fmt.Errorf("postgres: ping: %w", lost(ctx, err))
+	asking, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := s.pool.Ping(asking); err != nil {
+		err = lost(ctx, err)
+		s.Outage.NoteRead(err)
+		return fmt.Errorf("postgres: ping: %w", err)
 	}
+	s.Outage.NoteRead(nil)
 	if full := s.full.Load(); full != nil && time.Since(full.at) < fullFor {
 		return fmt.Errorf("postgres: ping: %w", full.err)
 	}

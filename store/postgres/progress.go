@@ -38,7 +38,7 @@ func (s *Store) progress(ctx context.Context, what, sessionID string, p session.
 	if p.Spent > 0 {
 		transaction = append(transaction, step{Statement: sqlstore.Spend, args: sqlstore.SpendValues(sessionID, p)})
 	}
-	err := s.write(ctx, what, sqlstore.Relaxed, transaction...)
+	err := s.write(ctx, what, transaction...)
 	if err == nil && !known {
 		err = fmt.Errorf("postgres: %s: %w", what, session.ErrNotFound)
 	}
@@ -52,7 +52,7 @@ func (s *Store) progress(ctx context.Context, what, sessionID string, p session.
 func (s *Store) NextEpoch(ctx context.Context) (uint64, error) {
 	var known bool
 	var epoch int64
-	if err := s.write(ctx, "next epoch", sqlstore.Durable, step{nextEpoch, []any{time.Now().UnixMicro()}, row(&known, &epoch)}); err != nil {
+	if err := s.write(ctx, "next epoch", step{nextEpoch, []any{time.Now().UnixMicro()}, row(&known, &epoch)}); err != nil {
 		return 0, err
 	}
 	return uint64(epoch), nil

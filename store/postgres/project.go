@@ -97,7 +97,7 @@ func (s *Store) settleProject(ctx context.Context, what string, before, after *p
 	steps = append(steps,
 		step{placeSessions, []any{projectID}, row(&found, &touched)},
 		step{Statement: appendAudit, args: []any{entry}})
-	err = s.write(ctx, what, sqlstore.Durable, steps...)
+	err = s.write(ctx, what, steps...)
 	switch {
 	case violates(err, uniqueRule) && constraint(err) == "project_folders_pkey":
 		return nil, fmt.Errorf("postgres: %s: %w", what, project.ErrFolderTaken)

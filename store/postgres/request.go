@@ -57,7 +57,7 @@ func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pend
 		return pending.Request{}, false, fmt.Errorf("postgres: open request: %w", err)
 	}
 	var n int64
-	err = s.write(ctx, "open request "+r.RequestID, sqlstore.Relaxed,
+	err = s.write(ctx, "open request "+r.RequestID,
 		step{openRequest, append(values, time.Now().UnixMicro()), changed(&n)})
 	switch {
 	case violates(err, foreignKeyRule):
@@ -82,10 +82,6 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("postgres: resolve request %s: %w", requestID, err)
 	}
-	durability := sqlstore.Relaxed
-	if sqlstore.Answers(res.Status) {
-		durability = sqlstore.Durable
-	}
 	held, back := sqlstore.ResolveGuards(res)
 	var found sqlstore.RequestRow
 	steps := []step{{resolveRequest, append(values, requestID, time.Now().UnixMicro(), res.SecondTo, held, back), row(&won, found.Dest()...)}}
@@ -99,7 +95,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 			return pending.Request{}, false, fmt.Errorf("postgres: resolve request %s: %w", requestID, err)
 		}
 	}
-	if err := s.write(ctx, "resolve request "+requestID, durability, steps...); err != nil {
+	if err := s.write(ctx, "resolve request "+requestID, steps...); err != nil {
 		return pending.Request{}, false, err
 	}
 	if won {
@@ -123,7 +119,7 @@ func (s *Store) approve(ctx context.Context, requestID string, c sqlstore.Approv
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("postgres: %s: %w", c.What, err)
 	}
-	return s.alterAs(ctx, sqlstore.Durable, c.What, requestID, func(read func(pgx.BatchResults) error) []step {
+	return s.alterAs(ctx, c.What, requestID, func(read func(pgx.BatchResults) error) []step {
 		return []step{
 			{Statement: lockAudit},
 			{approveRequest, append(sqlstore.ApprovalValues(c.To), requestID, c.From, time.Now().UnixMicro()), read},
@@ -139,7 +135,7 @@ func (s *Store) HoldRequest(ctx context.Context, requestID string, h pending.Hel
 		return pending.Request{}, false, fmt.Errorf("postgres: hold request %s: %w", requestID, err)
 	}
 	command := sqlstore.SanitizeText(h.CommandID)
-	return s.alterAs(ctx, sqlstore.Durable, "hold request "+requestID, requestID, func(read func(pgx.BatchResults) error) []step {
+	return s.alterAs(ctx, "hold request "+requestID, requestID, func(read func(pgx.BatchResults) error) []step {
 		return []step{{holdRequest, []any{bind(text), requestID, time.Now().UnixMicro(), command, sqlstore.UndoneCommand(command)}, read}}
 	})
 }
@@ -162,7 +158,7 @@ func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, 
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("postgres: unhold request %s: %w", requestID, err)
 	}
-	return s.alterAs(ctx, sqlstore.Durable, "unhold request "+requestID, requestID, func(read func(pgx.BatchResults) error) []step {
+	return s.alterAs(ctx, "unhold request "+requestID, requestID, func(read func(pgx.BatchResults) error) []step {
 		return []step{
 			{Statement: lockAudit},
 			{unholdRequest, []any{bind(text), requestID, time.Now().UnixMicro(), sqlstore.UndoneCommands(r, commandID), sqlstore.SanitizeText(commandID)}, read},
@@ -174,7 +170,7 @@ func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, 
 // OrphanRequests implements [pending.Store].
 func (s *Store) OrphanRequests(ctx context.Context, sessionID, reason string) (n int, err error) {
 	var counted bool
-	err = s.write(ctx, "orphan requests of "+sessionID, sqlstore.Relaxed,
+	err = s.write(ctx, "orphan requests of "+sessionID,
 		step{orphanRequests, []any{sessionID, reason, time.Now().UnixMicro()}, row(&counted, &n)})
 	if err != nil {
 		return 0, err
@@ -203,9 +199,9 @@ func (s *Store) CarryAnswer(ctx context.Context, r pending.Request, from string)
 			return pending.Request{}, false, fmt.Errorf("postgres: %s: %w", what, err)
 		}
 	}
-	err = s.write(ctx, what, sqlstore.Durable, steps...)
+	err = s.write(ctx, what, steps...)
 	if violates(err, uniqueRule) {
-		err = s.write(ctx, what, sqlstore.Relaxed, read) // another was first and has committed
+		err = s.write(ctx, what, read) // another was first and has committed
 	}
 	if err != nil || !known {
 		return pending.Request{}, false, err
@@ -228,7 +224,7 @@ func (s *Store) SetDelivery(ctx context.Context, requestID string, d pending.Del
 	var known bool
 	var one int
 	what := "set delivery of " + requestID
-	err := s.write(ctx, what, sqlstore.Relaxed, step{Statement: advanceDelivery, args: []any{string(d), requestID, above}},
+	err := s.write(ctx, what, step{Statement: advanceDelivery, args: []any{string(d), requestID, above}},
 		step{sqlstore.KnowsRequest, []any{requestID}, row(&known, &one)})
 	if err == nil && !known {
 		err = fmt.Errorf("postgres: %s: %w", what, pending.ErrNotFound)
@@ -244,16 +240,16 @@ func (s *Store) ExtendRequest(ctx context.Context, requestID string, expiresAt t
 // alter runs an update that may have nothing to do, and returns the row as it
 // stands and whether it changed.
 func (s *Store) alter(ctx context.Context, what, requestID string, statement *sqlstore.Statement, args ...any) (now pending.Request, changed bool, err error) {
-	return s.alterAs(ctx, sqlstore.Relaxed, what, requestID, func(read func(pgx.BatchResults) error) []step {
+	return s.alterAs(ctx, what, requestID, func(read func(pgx.BatchResults) error) []step {
 		return []step{{statement, args, read}}
 	})
 }
 
 // alterAs does the same in a transaction of more than that update, whose result
 // goes to read.
-func (s *Store) alterAs(ctx context.Context, d sqlstore.Durability, what, requestID string, steps func(read func(pgx.BatchResults) error) []step) (now pending.Request, changed bool, err error) {
+func (s *Store) alterAs(ctx context.Context, what, requestID string, steps func(read func(pgx.BatchResults) error) []step) (now pending.Request, changed bool, err error) {
 	var found sqlstore.RequestRow
-	if err := s.write(ctx, what, d, steps(row(&changed, found.Dest()...))...); err != nil {
+	if err := s.write(ctx, what, steps(row(&changed, found.Dest()...))...); err != nil {
 		return pending.Request{}, false, err
 	}
 	if changed {

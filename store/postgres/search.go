@@ -15,9 +15,7 @@ var (
 	putWords = define(`INSERT INTO transcript_index (word_id, words)
 		SELECT word_id, array_to_tsvector($3::text[]) FROM transcript_words WHERE session_id = $1 AND key = $2::bytea
 		ON CONFLICT (word_id) DO UPDATE SET words = excluded.words`)
-	putIndexed = define(`INSERT INTO transcript_indexed (session_id, rev)
-		SELECT s.session_id, $2::bigint FROM sessions s WHERE s.session_id = $1
-		ON CONFLICT (session_id) DO UPDATE SET rev = greatest(transcript_indexed.rev, excluded.rev)`)
+	setIndexed = define("UPDATE processes SET indexed_rev = greatest(indexed_rev, $2) WHERE session_id = $1")
 )
 
 // IndexTranscripts implements [session.Store].
@@ -43,8 +41,8 @@ func (s *Store) IndexTranscripts(ctx context.Context, most int) (bool, error) {
 		key := []byte(item.Key)
 		steps = append(steps, step{Statement: putWord, args: []any{sessionID, key}}, step{Statement: putWords, args: []any{sessionID, key, list}})
 	}
-	steps = append(steps, step{Statement: putIndexed, args: []any{sessionID, rev}})
-	err = s.write(ctx, "index the transcript of "+sessionID, sqlstore.Relaxed, steps...)
+	steps = append(steps, step{Statement: setIndexed, args: []any{sessionID, rev}})
+	err = s.write(ctx, "index the transcript of "+sessionID, steps...)
 	if violates(err, foreignKeyRule) {
 		return true, nil // deleted meanwhile
 	}

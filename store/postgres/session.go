@@ -30,7 +30,7 @@ func (s *Store) UpdateSession(ctx context.Context, sessionID string, p session.P
 	}
 	var found sqlstore.SessionRow
 	var known bool
-	err := s.write(ctx, "update session "+sessionID, sqlstore.Relaxed,
+	err := s.write(ctx, "update session "+sessionID,
 		step{Statement: updateSession, args: append(sqlstore.PatchValues(p), sessionID, grow)},
 		step{sqlstore.SelectSession.Statement, []any{sessionID}, row(&known, found.Dest()...)})
 	if err == nil && !known {
@@ -46,7 +46,7 @@ func (s *Store) UpdateSession(ctx context.Context, sessionID string, p session.P
 func (s *Store) SaveProcess(ctx context.Context, p session.ProcessState) (uint64, error) {
 	var known bool
 	var version int64
-	err := s.write(ctx, "save process of "+p.SessionID, sqlstore.Relaxed, saving(p.SessionID, p, row(&known, &version)))
+	err := s.write(ctx, "save process of "+p.SessionID, saving(p.SessionID, p, row(&known, &version)))
 	if err == nil && !known {
 		err = fmt.Errorf("postgres: save process of %s: %w", p.SessionID, session.ErrNotFound)
 	}

@@ -14,12 +14,9 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// synchronousCommit sets how durable its transaction is and returns the setting.
-var synchronousCommit = [...]*sqlstore.Statement{
-	sqlstore.Relaxed: define(`SELECT set_config('synchronous_commit', 'off', true)`),
-	sqlstore.Durable: define(`SELECT set_config('synchronous_commit',
-		CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`),
-}
+// synchronousCommit makes its transaction durable and returns the setting.
+var synchronousCommit = define(`SELECT set_config('synchronous_commit',
+	CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`)
 
 // bind keeps exact bytes as bytea.
 func bind(b []byte) any { return b }
@@ -88,7 +85,7 @@ func (s *Store) apply(ctx context.Context, c sqlstore.Change) error {
 		}
 		steps = append(steps, next)
 	}
-	err := s.write(ctx, c.What, c.Durability, steps...)
+	err := s.write(ctx, c.What, steps...)
 	switch {
 	case c.Duplicate != nil && violates(err, uniqueRule):
 		return fmt.Errorf("postgres: %s: %w", c.What, c.Duplicate)
@@ -98,21 +95,51 @@ func (s *Store) apply(ctx context.Context, c sqlstore.Change) error {
 	return err
 }
 
+// What a call may take, to which a database that hangs never replies. A call that is cut
+// off has no effect or an unknown one, and its connection is given up.
+const (
+	callTimeout     = 5 * time.Second
+	longCallTimeout = time.Minute // of what reads much, for which nobody's answer waits
+	// slowestTransfer is the rate, in bytes per second, at which what a write carries is
+	// expected to arrive and be stored at least: an answer of many megabytes would
+	// otherwise be cut off each time.
+	slowestTransfer = 1 << 20
+)
+
+// writeTimeout is how long the statements may take together.
+func writeTimeout(steps []step) time.Duration {
+	size := 0
+	for _, step := range steps {
+		for _, arg := range step.args {
+			switch arg := arg.(type) {
+			case string:
+				size += len(arg)
+			case []byte:
+				size += len(arg)
+			}
+		}
+	}
+	return callTimeout + time.Duration(size)*time.Second/slowestTransfer
+}
+
 // tries bounds how often a transaction that the database gave up is run. Each
 // time at least one of those in its way has ended.
 const tries = 10
 
 // write runs the statements as one transaction in one round trip. After an error
 // nothing was changed, but for [sqlstore.ErrUnknownOutcome].
-func (s *Store) write(ctx context.Context, what string, d sqlstore.Durability, steps ...step) error {
+func (s *Store) write(caller context.Context, what string, steps ...step) (err error) {
 	if s.closed.Load() {
 		return fmt.Errorf("postgres: %s: %w", what, sqlstore.ErrClosed)
 	}
+	defer func() { s.Outage.NoteWrite(err) }()
+	ctx, cancel := context.WithTimeout(caller, writeTimeout(steps))
+	defer cancel()
 	for i := range steps {
 		steps[i].args = texts(steps[i].args)
 	}
 	for try := 1; ; try++ {
-		err := s.attempt(ctx, d, steps)
+		err := s.attempt(ctx, steps)
 		if err == nil {
 			return nil
 		}
@@ -121,7 +148,7 @@ func (s *Store) write(ctx context.Context, what string, d sqlstore.Durability, s
 			return fmt.Errorf("postgres: %s: %w", what, none.error)
 		}
 		if !givenUp(err) || try == tries {
-			err = explain(err)
+			err = explain(caller, err)
 			if errors.Is(err, sqlstore.ErrReadOnly) {
 				s.full.Store(&diskFullError{err, time.Now()})
 			}
@@ -130,21 +157,21 @@ func (s *Store) write(ctx context.Context, what string, d sqlstore.Durability, s
 		select {
 		case <-time.After(time.Duration(try) * time.Duration(rand.Int64N(int64(2*time.Millisecond)))):
 		case <-ctx.Done():
-			return fmt.Errorf("postgres: %s: %w", what, ctx.Err())
+			return fmt.Errorf("postgres: %s: %w", what, explain(caller, notSent{ctx.Err()}))
 		}
 	}
 }
 
 // attempt runs the transaction once. The statements of a pipeline up to its sync
 // are one transaction, and closing the results waits for its commit.
-func (s *Store) attempt(ctx context.Context, d sqlstore.Durability, steps []step) error {
+func (s *Store) attempt(ctx context.Context, steps []step) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return notSent{err}
 	}
 	defer conn.Release()
 	batch := &pgx.Batch{}
-	batch.Queue(synchronousCommit[d].Text(sqlstore.Postgres))
+	batch.Queue(synchronousCommit.Text(sqlstore.Postgres))
 	for _, step := range steps {
 		batch.Queue(step.Text(sqlstore.Postgres), step.args...)
 	}
@@ -167,7 +194,7 @@ func (s *Store) attempt(ctx context.Context, d sqlstore.Durability, steps []step
 	if closing := results.Close(); err == nil {
 		err = closing
 	}
-	if err == nil && d == sqlstore.Durable && setting != "on" && setting != "remote_apply" {
+	if err == nil && setting != "on" && setting != "remote_apply" {
 		err = fmt.Errorf("synchronous_commit was %s and must be on", setting)
 	}
 	return err
@@ -206,8 +233,9 @@ const (
 	foreignKeyRule = "23503"
 )
 
-// explain puts the sentinel before what the database says.
-func explain(err error) error {
+// explain puts the sentinel before what the database says to a caller, whose context may
+// have ended.
+func explain(caller context.Context, err error) error {
 	var early notSent
 	switch pg := refused(err); {
 	case pg != nil && (pg.Code == "53100" || pg.Code == "25006"): // disk full, read-only (a standby)
@@ -220,7 +248,7 @@ func explain(err error) error {
 	case pg != nil:
 		return err
 	case errors.As(err, &early) || pgconn.SafeToRetry(err):
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		if caller.Err() != nil {
 			return err
 		}
 		return fmt.Errorf("%w: %w", sqlstore.ErrUnavailable, err)
@@ -241,13 +269,24 @@ func texts(args []any) []any {
 
 // query is one read. It is a single statement, so what it returns is one
 // snapshot. scan reads the current row.
-func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan func(sqlstore.Row) error, args ...any) error {
+func (s *Store) query(caller context.Context, what string, q sqlstore.Query, scan func(sqlstore.Row) error, args ...any) (err error) {
 	if s.closed.Load() {
 		return fmt.Errorf("postgres: %s: %w", what, sqlstore.ErrClosed)
 	}
+	defer func() { s.Outage.NoteRead(err) }()
+	limit := callTimeout
+	if q.Long {
+		limit = longCallTimeout
+	}
+	ctx, cancel := context.WithCancelCause(caller)
+	defer cancel(nil)
+	// Each row that arrives shows that the database replies.
+	silence := time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
+	defer silence.Stop()
 	rows, err := s.pool.Query(ctx, q.Text(sqlstore.Postgres), texts(args)...)
 	if err == nil {
 		for err == nil && rows.Next() {
+			silence.Reset(limit)
 			err = scan(rows)
 		}
 		rows.Close()
@@ -259,21 +298,21 @@ func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan f
 		return nil
 	}
 	if !errors.Is(err, sqlstore.ErrCorrupt) {
-		err = lost(ctx, err)
+		err = lost(caller, err)
 	}
 	return fmt.Errorf("postgres: %s: %w", what, err)
 }
 
-// lost explains an error of a call that changes nothing, so that no outcome is
-// in doubt.
-func lost(ctx context.Context, err error) error {
+// lost explains to a caller an error of a call that changes nothing, so that no outcome
+// is in doubt.
+func lost(caller context.Context, err error) error {
 	var pg *pgconn.PgError
 	switch {
 	case refused(err) != nil:
-		return explain(err)
+		return explain(caller, err)
 	case errors.As(err, &pg) && (pg.Code[:2] == "28" || pg.Code == "3D000"): // not let in, no such database
 		return fmt.Errorf("%w: %w", sqlstore.ErrDSN, err)
-	case ctx.Err() != nil:
+	case caller.Err() != nil:
 		return err
 	}
 	return fmt.Errorf("%w: %w", sqlstore.ErrUnavailable, err)

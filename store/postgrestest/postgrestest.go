@@ -59,8 +59,8 @@ type cluster struct {
 
 	dir        string
 	supervisor *exec.Cmd
-	stdin      io.Closer // closing it ends the cluster
-	log        string    // path of the server's log
+	stdin      io.WriteCloser // closing it ends the cluster, a line starts it again
+	log        string         // path of the server's log
 
 	mu   sync.Mutex
 	made int // databases and schemas so far; guarded by mu
@@ -96,16 +96,7 @@ func Schema(t testing.TB) string {
 // "fsync=off".
 func Cluster(t testing.TB, settings ...string) string {
 	t.Helper()
-	var c cluster
-	if err := c.start(settings...); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c.address("postgres")
+	return NewServer(t, settings...).DSN()
 }
 
 // fresh starts the cluster if need be and returns a name that was not used in it.
@@ -145,13 +136,18 @@ func (c *cluster) address(database string) string {
 	return "postgres:///" + database + "?" + url.Values{"host": {c.dir}, "user": {"sayso"}}.Encode()
 }
 
-// supervise runs the server and ends it, and its folder, when the pipe at its stdin
-// ends. A signal to the terminal's process group is for the tests, not for it.
+// supervise runs the server, once more for each line of its stdin, and ends it, and its
+// folder, when that pipe ends. A test may have left it stopped. A signal to the terminal's process group is for the tests, not for it.
 const supervise = `trap '' INT TERM HUP
 dir=$1; shift
 "$@" </dev/null >>"$dir/log" 2>&1 &
 server=$!
-cat >/dev/null
+while read -r again; do
+	wait $server
+	"$@" </dev/null >>"$dir/log" 2>&1 &
+	server=$!
+done
+kill -CONT $server $(pgrep -P $server) 2>/dev/null
 kill -INT $server 2>/dev/null
 wait $server
 rm -rf "$dir"`
@@ -192,18 +188,35 @@ func (c *cluster) start(settings ...string) (err error) {
 	if err != nil {
 		return errors.Join(fmt.Errorf("postgrestest: %w", err), os.RemoveAll(c.dir))
 	}
-	for {
-		err := c.run(ctx, "SELECT 1")
-		if err == nil {
-			return nil
-		}
+	if err := c.accepts(ctx); err != nil {
+		return errors.Join(err, c.stop())
+	}
+	return nil
+}
+
+// accepts waits until the server takes connections.
+func (c *cluster) accepts(ctx context.Context) error {
+	var last error
+	if err := until(ctx, func() bool {
+		last = c.run(ctx, "SELECT 1")
+		return last == nil
+	}); err != nil {
+		text, unread := os.ReadFile(c.log)
+		return errors.Join(fmt.Errorf("postgrestest: the server did not start: %w\n%s", last, text), unread)
+	}
+	return nil
+}
+
+// until looks again and again until ok, or until ctx ends.
+func until(ctx context.Context, ok func() bool) error {
+	for !ok() {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			text, unread := os.ReadFile(c.log)
-			return errors.Join(fmt.Errorf("postgrestest: the server did not start: %w\n%s", err, text), unread, c.stop())
+			return ctx.Err()
 		}
 	}
+	return nil
 }
 
 // stop ends the cluster and removes it.

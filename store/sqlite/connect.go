@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -39,7 +40,12 @@ var common = []pragma{
 	{"fullfsync", "1", "1"},
 }
 
-var readOnly = pragma{"query_only", "1", "1"}
+// reading are the settings of a connection that only reads. It forgets its pages whenever the writer has
+// written, so a cache of the usual 2 MB for each of them would only fill.
+var reading = []pragma{
+	{"query_only", "1", "1"},
+	{"cache_size", "-256", "-256"}, // KB
+}
 
 // synchronous is the setting for a durability.
 var synchronous = [...]pragma{
@@ -55,10 +61,10 @@ type connector struct {
 	pragmas []pragma
 }
 
-// pool is a set of at most size connections with one more setting, in a mode of SQLite such
-// as ro. It opens none yet.
-func pool(path, mode string, setting pragma, size int) *sql.DB {
-	pragmas := append(common[:len(common):len(common)], setting)
+// pool is a set of at most size connections with more settings, in a mode of SQLite such as
+// ro. It opens none yet.
+func pool(path, mode string, size int, more ...pragma) *sql.DB {
+	pragmas := slices.Concat(common, more)
 	query := url.Values{"_txlock": {"immediate"}, "mode": {mode}}
 	for _, p := range pragmas {
 		query.Add("_pragma", p.name+"("+p.set+")")

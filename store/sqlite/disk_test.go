@@ -33,6 +33,12 @@ func child() {
 	if path := os.Getenv(diskPath); path != "" {
 		run(fillDisk(path))
 	}
+	if path := os.Getenv(everyWritePath); path != "" {
+		run(everyWrite(path))
+	}
+	if path := os.Getenv(readOnlyPath); path != "" {
+		run(readOnly(path))
+	}
 	if path := os.Getenv(umaskPath); path != "" {
 		syscall.Umask(0)
 		run(leaveFiles(path))

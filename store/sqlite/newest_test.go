@@ -7,6 +7,7 @@ import (
 
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store/sqlitetest"
 )
 
 // A request that was just opened is read as the database has it, also once it was
@@ -15,7 +16,7 @@ func TestNewestRequest(t *testing.T) {
 	t.Parallel()
 	now := time.Now().Truncate(time.Microsecond)
 	held := pending.Held{Actor: pending.Actor{UserID: "u", Name: "Ada"}, At: now, Until: now.Add(time.Second), CommandID: "c", Answer: pending.Answer{Decision: pending.Allow}}
-	path := emptyIn(t, t.TempDir())
+	path := sqlitetest.In(t, t.TempDir())
 	st := open(t, path)
 	create(t, st, "s1")
 	for name, change := range map[string]func(id string) error{

@@ -7,13 +7,14 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/store/sqlitetest"
 )
 
 // That there were no projects is not believed once one was made, however many look
 // meanwhile.
 func TestFirstProject(t *testing.T) {
 	t.Parallel()
-	st := open(t, emptyIn(t, t.TempDir()))
+	st := open(t, sqlitetest.In(t, t.TempDir()))
 	for i := range 3 {
 		if list, err := st.Projects(ctx); err != nil || len(list) != 0 {
 			t.Fatalf("%v, %v", list, err)

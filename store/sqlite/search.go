@@ -12,8 +12,7 @@ import (
 var (
 	putWord = define(`INSERT INTO transcript_words (session_id, key) VALUES (?, ?)
 		ON CONFLICT (session_id, key) DO UPDATE SET key = excluded.key RETURNING word_id`)
-	putIndexed = define(`INSERT INTO transcript_indexed (session_id, rev) VALUES (?, ?)
-		ON CONFLICT (session_id) DO UPDATE SET rev = max(rev, excluded.rev)`)
+	setIndexed  = define("UPDATE processes SET indexed_rev = max(indexed_rev, ?) WHERE session_id = ?")
 	dropWords   = define("DELETE FROM transcript_index WHERE rowid = ?")
 	insertWords = define("INSERT INTO transcript_index (rowid, words) VALUES (?, ?)")
 )
@@ -48,10 +47,7 @@ func (s *Store) IndexTranscripts(ctx context.Context, most int) (bool, error) {
 				return err
 			}
 		}
-		_, err := t.exec(ctx, putIndexed, sessionID, rev)
-		if orphan(err) {
-			return errNothing
-		}
+		_, err := t.exec(ctx, setIndexed, rev, sessionID)
 		return err
 	})
 	return err == nil, err

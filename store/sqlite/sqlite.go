@@ -52,6 +52,9 @@ type Store struct {
 	closed chan struct{} // closed by Close
 	once   sync.Once
 	broken error // the failed sync that ended all writing; guarded by turn
+	// damaged is that a page was found which SQLite cannot read. To write on could
+	// spoil more, so nothing is written any more.
+	damaged atomic.Pointer[damagedError]
 
 	full       atomic.Pointer[diskFullError] // the last write that the disk refused, until there is space
 	noProjects noProjects
@@ -96,7 +99,7 @@ func open(ctx context.Context, path, mode string, schema func(context.Context, *
 		}
 	}()
 
-	writes := pool(path, mode, synchronous[sqlstore.Durable], 1)
+	writes := pool(path, mode, 1, synchronous[sqlstore.Durable])
 	if err = check(ctx, writes); err != nil {
 		return nil, errors.Join(err, writes.Close())
 	}
@@ -106,7 +109,7 @@ func open(ctx context.Context, path, mode string, schema func(context.Context, *
 	if s.writes, err = newWriter(ctx, writes); err != nil {
 		return nil, err
 	}
-	s.reads = pool(path, mode, readOnly, readers)
+	s.reads = pool(path, mode, readers, reading...)
 	return s, nil
 }
 
@@ -130,12 +133,15 @@ func (s *Store) Ping(ctx context.Context) error {
 	}
 	broken := s.broken
 	<-s.turn
+	if damaged := s.damaged.Load(); damaged != nil {
+		return fmt.Errorf("sqlite: ping: %w", damaged)
+	}
 	if broken != nil {
 		return fmt.Errorf("sqlite: ping: %w", broken)
 	}
 	var one int
 	if err := s.reads.QueryRowContext(ctx, "SELECT 1 FROM migrations LIMIT 1").Scan(&one); err != nil {
-		return fmt.Errorf("sqlite: ping: %w", s.explain(err))
+		return fmt.Errorf("sqlite: ping: %w", s.found(err))
 	}
 	if err := s.checkFreeSpace(); err != nil {
 		return fmt.Errorf("sqlite: ping: %w", err)

@@ -2,17 +2,14 @@ package sqlite_test
 
 import (
 	"context"
-	"errors"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
 
-	"github.com/sayso-dev/sayso/internal/memdir"
 	"github.com/sayso-dev/sayso/store"
 	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/store/sqlitetest"
 	"github.com/sayso-dev/sayso/store/storetest"
 )
 
@@ -37,43 +34,10 @@ func open(t testing.TB, path string) *sqlite.Store {
 	return st
 }
 
-// migrated is the file of an empty database, made once: migrating takes longer than
-// most tests.
-var migrated = sync.OnceValues(func() (file []byte, err error) {
-	dir, err := os.MkdirTemp(memdir.Base(), "sayso-test")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "sayso.db")
-	st, err := sqlite.Open(context.Background(), path)
-	if err != nil {
-		return nil, err
-	}
-	if err := st.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
-// emptyIn puts an empty database into a folder and returns its path.
-func emptyIn(t testing.TB, dir string) string {
-	t.Helper()
-	file, err := migrated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "sayso.db")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	storetest.Outside(t, func(t *testing.T) storetest.Database {
-		path := emptyIn(t, memdir.New(t))
+		path := sqlitetest.New(t)
 		st := open(t, path)
 		db := outside(t, path)
 		return storetest.Database{
@@ -91,7 +55,7 @@ func TestOutside(t *testing.T) {
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	storetest.Exercise(t, func(t *testing.T) store.Store { return open(t, emptyIn(t, memdir.New(t))) })
+	storetest.Exercise(t, func(t *testing.T) store.Store { return open(t, sqlitetest.New(t)) })
 }
 
 // whileRead has two look again and again while something is changed, and once more

@@ -14,6 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
 	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/store/sqlitetest"
 )
 
 // breakSync puts /dev/null in the place of the WAL in this process: writes to it
@@ -143,7 +144,7 @@ func TestStrengths(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			path := emptyIn(t, t.TempDir())
+			path := sqlitetest.In(t, t.TempDir())
 			st, err := sqlite.Open(ctx, path)
 			if err != nil {
 				t.Fatal(err)

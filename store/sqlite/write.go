@@ -49,6 +49,15 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	// The last connection to close would remove the WAL and its index, for which a full
+	// disk has no space at the next start.
+	err = conn.Raw(func(c any) error {
+		_, err := c.(sqlite.FileControl).FileControlPersistWAL("main", 1)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(), db.Close())
+	}
 	w := &writer{db: db, conn: conn, stmts: map[*sqlstore.Statement]*sql.Stmt{}}
 	for d, setting := range synchronous {
 		err := w.setDurability(ctx, sqlstore.Durability(d))
@@ -170,7 +179,13 @@ func (s *Store) write(ctx context.Context, d sqlstore.Durability, what string, d
 }
 
 // writeKeepingNewest is write for what changes no request.
-func (s *Store) writeKeepingNewest(ctx context.Context, d sqlstore.Durability, what string, do func(context.Context, tx) error) error {
+func (s *Store) writeKeepingNewest(ctx context.Context, d sqlstore.Durability, what string, do func(context.Context, tx) error) (err error) {
+	wrote := true
+	defer func() {
+		if wrote {
+			s.Outage.NoteWrite(err)
+		}
+	}()
 	if err := s.awaitTurn(ctx); err != nil {
 		return fmt.Errorf("sqlite: %s: %w", what, err)
 	}
@@ -179,14 +194,17 @@ func (s *Store) writeKeepingNewest(ctx context.Context, d sqlstore.Durability, w
 	if s.broken != nil {
 		return fmt.Errorf("sqlite: %s: %w", what, s.broken)
 	}
-	err := s.transact(context.WithoutCancel(ctx), d, do)
+	if damaged := s.damaged.Load(); damaged != nil {
+		return fmt.Errorf("sqlite: %s: %w", what, damaged)
+	}
+	err = s.transact(context.WithoutCancel(ctx), d, do)
 	if err == nil && s.opening != nil {
 		s.newest.Store(s.opening)
 	}
-	if err == nil || errors.Is(err, errNothing) {
+	if wrote = !errors.Is(err, errNothing); err == nil || !wrote {
 		return nil
 	}
-	refused := s.explain(err)
+	refused := s.found(err)
 	if diskRefused(err) {
 		refused = fmt.Errorf("%w: %w", sqlstore.ErrReadOnly, refused)
 		s.full.Store(&diskFullError{refused})
@@ -280,7 +298,9 @@ func (s *Store) explain(err error) error {
 	case lib.SQLITE_FULL:
 		return fmt.Errorf("%w: the disk is full: %w", sqlstore.ErrUnavailable, err)
 	case lib.SQLITE_READONLY:
-		return fmt.Errorf("%w: the database cannot be written: %w", sqlstore.ErrUnavailable, err)
+		return fmt.Errorf("%w: the database cannot be written; the user that sayso runs as must own it, the files beside it and the folder they are in, and the disk must not be mounted read-only: %w", sqlstore.ErrUnavailable, err)
+	case lib.SQLITE_CANTOPEN:
+		return fmt.Errorf("%w: a file of the database cannot be opened or made; the user that sayso runs as must own them and the folder they are in, and be allowed to open so many files: %w", sqlstore.ErrUnavailable, err)
 	case lib.SQLITE_IOERR:
 		if !errors.Is(err, sqlstore.ErrBroken) {
 			return fmt.Errorf("%w: the disk refused: %w", sqlstore.ErrUnavailable, err)
@@ -292,6 +312,23 @@ func (s *Store) explain(err error) error {
 		return fmt.Errorf("%w; stop sayso, keep a copy of %[2]s and of %[2]s-wal, then restore a backup or move both away to begin with an empty database", err, s.path)
 	}
 	return err
+}
+
+// damagedError is what a running store says once it has found damage. It counts as one
+// that may pass: whoever waits goes on with a backup.
+type damagedError struct{ err error }
+
+func (d *damagedError) Error() string   { return d.err.Error() }
+func (d *damagedError) Unwrap() []error { return []error{sqlstore.ErrUnavailable, d.err} }
+
+// found explains an error of a running store, and notes damage.
+func (s *Store) found(err error) error {
+	explained := s.explain(err)
+	if c := code(err) & 0xff; c != lib.SQLITE_CORRUPT && c != lib.SQLITE_NOTADB {
+		return explained
+	}
+	s.damaged.CompareAndSwap(nil, &damagedError{explained})
+	return s.damaged.Load()
 }
 
 // unique reports whether a statement broke a uniqueness rule.
@@ -308,8 +345,9 @@ func orphan(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT_FOREIGNK
 func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan func(sqlstore.Row) error, args ...any) (err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("sqlite: %s: %w", what, s.explain(err))
+			err = fmt.Errorf("sqlite: %s: %w", what, s.found(err))
 		}
+		s.Outage.NoteRead(err)
 	}()
 	select {
 	case <-s.closed:

@@ -10,9 +10,12 @@ import (
 
 var (
 	// selectFresh reads at most the last 5000 revisions of each transcript, so older
-	// rows are not visited.
-	selectFresh = query("SELECT t.session_id, " + itemColumns + ` FROM processes p JOIN transcript t ON t.session_id = p.session_id AND t.rev > p.rev - 5000
-		WHERE p.updated_at >= $1 AND t.at >= $1 AND t.kind IN ('tool_call', 'resolved', 'result') LIMIT 20000`)
+	// rows are not visited. A CROSS JOIN keeps SQLite from beginning with the transcripts.
+	selectFresh = query("SELECT t.session_id, " + itemColumns + ` FROM processes p CROSS JOIN transcript t
+		WHERE p.session_id IN (SELECT session_id FROM processes WHERE state = 'dead' AND updated_at >= $1 UNION ALL
+			SELECT session_id FROM processes WHERE state <> 'dead')
+		AND t.session_id = p.session_id AND t.rev > p.rev - 5000
+		AND t.at >= $1 AND t.kind IN ('tool_call', 'resolved', 'result') LIMIT 20000`)
 	// selectWaits leaves out what Claude did not wait for: the answer came when its
 	// process was dead.
 	selectWaits = query(`SELECT session_id, created_at, resolved_at FROM requests WHERE resolved_at > 0 AND resolved_at >= $1 AND delivery NOT IN ('carried', 'dropped')
@@ -27,8 +30,8 @@ func readWait(row Row) (w pending.Wait, err error) {
 	return w, err
 }
 
-// Fresh implements [session.Store].
-func (s Shared) Fresh(ctx context.Context, since time.Time, each func(sessionID string, it session.Item)) error {
+// ItemsSince implements [session.Store].
+func (s Shared) ItemsSince(ctx context.Context, since time.Time, each func(sessionID string, it session.Item)) error {
 	return s.e.Query(ctx, "recent items", selectFresh, func(row Row) error {
 		var id string
 		var x itemRow

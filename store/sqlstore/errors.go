@@ -23,6 +23,9 @@ var (
 	ErrBroken = errors.New("the disk failed under the store, restart sayso")
 	// ErrCorrupt: the database is damaged. The error around it says what to do.
 	ErrCorrupt = errors.New("the database is damaged")
+	// ErrLogLost: what was stored last before a crash may be gone. The error around it
+	// says what to do.
+	ErrLogLost = errors.New("the database may have lost what was stored last")
 	// ErrDSN: the address of the database cannot be used as given.
 	ErrDSN = errors.New("bad database address")
 	// ErrInUse: another server uses the database.

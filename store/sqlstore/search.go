@@ -10,31 +10,6 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// hitColumns is the select list of [hitRow.dest], over words w, their item t and
-// sessions s.
-const hitColumns = "w.word_id, s.session_id, s.title, s.cwd, s.archived, t.seq, t.rev, t.key, t.at, t.kind, t.agent_id, t.body"
-
-// hitRow takes one row of [hitColumns].
-type hitRow struct {
-	wordID int64
-	hit    session.Hit
-	cwd    []byte
-	item   itemRow
-}
-
-// dest is what to scan into.
-func (x *hitRow) dest() []any {
-	return append([]any{&x.wordID, &x.hit.SessionID, &x.hit.Title, &x.cwd, &x.hit.Archived}, x.item.dest()...)
-}
-
-// get returns the row that was scanned, and its place among the hits.
-func (x *hitRow) get() (hit session.Hit, place int64) {
-	hit = x.hit
-	hit.CWD = string(x.cwd)
-	hit.Item, _ = x.item.Item()
-	return hit, x.wordID
-}
-
 // indexedBytes is about how much text one transaction takes in: others wait for it.
 const indexedBytes = 512 << 10
 
@@ -71,18 +46,18 @@ func matchAll(words []string, before, after, between string) string {
 }
 
 var (
-	SelectUnindexed = query(`SELECT p.session_id, p.rev, coalesce(i.rev, 0) FROM processes p
-		LEFT JOIN transcript_indexed i ON i.session_id = p.session_id WHERE p.rev > coalesce(i.rev, 0) ORDER BY p.updated_at LIMIT 1`)
-	selectHits = queryBoth(searchHits("i.rowid", "transcript_index MATCH $1"), searchHits("i.word_id", "i.words @@ $1::tsquery"))
+	SelectUnindexed   = query("SELECT session_id, rev, indexed_rev FROM processes WHERE rev > indexed_rev LIMIT 1")
+	selectMatches     = queryBoth(searchMatches("i.rowid", "transcript_index MATCH $1"), searchMatches("i.word_id", "i.words @@ $1::tsquery")).long()
+	selectMatchedItem = query("SELECT " + itemColumns + ` FROM transcript_words w
+		JOIN transcript t ON t.session_id = w.session_id AND t.key = w.key WHERE w.word_id = $1`)
 )
 
-// searchHits is the search of transcripts; place is the column of their order.
-func searchHits(place, match string) string {
-	return "SELECT " + hitColumns + ` FROM transcript_index i
-		JOIN transcript_words w ON w.word_id = ` + place + `
-		JOIN transcript t ON t.session_id = w.session_id AND t.key = w.key
+// searchMatches is the search of transcripts; id is the column of their order. The items
+// are read one by one, as most of those that hold a common word are never shown.
+func searchMatches(id, match string) string {
+	return "SELECT w.word_id, w.session_id FROM transcript_index i JOIN transcript_words w ON w.word_id = " + id + `
 		JOIN sessions s ON s.session_id = w.session_id
-		WHERE ` + match + " AND " + place + " < $2 AND ($3 OR NOT s.archived) ORDER BY " + place + " DESC LIMIT $4"
+		WHERE ` + match + " AND " + id + " < $2 AND ($3 OR NOT s.archived) ORDER BY " + id + " DESC LIMIT $4"
 }
 
 // Unindexed returns a session with items that no search finds yet: those after one
@@ -96,7 +71,7 @@ func (s Shared) Unindexed(ctx context.Context) (sessionID string, after, upTo in
 }
 
 // SearchTranscripts implements [session.Store].
-func (s Shared) SearchTranscripts(ctx context.Context, q session.Search) (hits []session.Hit, next int64, err error) {
+func (s Shared) SearchTranscripts(ctx context.Context, q session.Search) (matches []session.Match, next int64, err error) {
 	if len(q.Words) == 0 || q.Limit <= 0 {
 		return nil, 0, nil
 	}
@@ -108,22 +83,28 @@ func (s Shared) SearchTranscripts(ctx context.Context, q session.Search) (hits [
 	if s.e.Dialect == Postgres {
 		match = matchAll(q.Words, "'", "':*", " & ")
 	}
-	var last int64
-	err = s.e.Query(ctx, "search transcripts", selectHits, func(row Row) error {
-		if len(hits) == q.Limit {
-			next = last
+	err = s.e.Query(ctx, "search transcripts", selectMatches, func(row Row) error {
+		if len(matches) == q.Limit {
+			next = matches[len(matches)-1].ID
 			return nil
 		}
-		var x hitRow
-		if err := row.Scan(x.dest()...); err != nil {
-			return err
-		}
-		hit, place := x.get()
-		hits, last = append(hits, hit), place
-		return nil
+		var m session.Match
+		err := row.Scan(&m.ID, &m.SessionID)
+		matches = append(matches, m)
+		return err
 	}, match, before, q.Archived, q.Limit+1)
 	if err != nil {
 		return nil, 0, err
 	}
-	return hits, next, nil
+	return matches, next, nil
+}
+
+// MatchedItem implements [session.Store].
+func (s Shared) MatchedItem(ctx context.Context, id int64) (session.Item, error) {
+	return one(ctx, s, "an item that a search found", selectMatchedItem, session.ErrNotFound, func(row Row) (session.Item, error) {
+		var x itemRow
+		err := row.Scan(x.dest()...)
+		item, _ := x.Item()
+		return item, err
+	}, id)
 }

@@ -248,6 +248,9 @@ const Requeued = `SELECT seq, coalesce((SELECT min(place) FROM messages WHERE se
 // defaultItems is the page of a transcript when no limit is given.
 const defaultItems = 500
 
+// maxPageBytes is after how many bytes a page of a transcript ends before its limit.
+const maxPageBytes = 2 << 20
+
 // defaultSessions is the page of a list of sessions when no limit is given.
 const defaultSessions = 50
 
@@ -278,15 +281,20 @@ func NewMessageValues(m session.Message, bind Bind) ([]any, error) {
 		SanitizeText(m.By.Device), Micros(m.CreatedAt), int64(0)}, nil
 }
 
+// The condition on the project of a list of sessions.
+const (
+	hiddenSQLite   = "NOT IN (SELECT value FROM json_each($4))"
+	hiddenPostgres = "<> ALL($4::text[])"
+)
+
 const fromSessions = " FROM sessions s JOIN processes p ON p.session_id = s.session_id"
 
 var (
 	SelectSession  = query("SELECT " + sessionColumns + fromSessions + " WHERE s.session_id = $1").onAnswerPath()
-	selectSessions = queryBoth(
-		pageOfSessions("NOT IN (SELECT value FROM json_each($6))", "instr"),
-		pageOfSessions("<> ALL($6::text[])", "strpos"))
-	selectProcess = query(selectProcesses + " WHERE p.session_id = $1" + processOrder).onAnswerPath()
-	selectActive  = query(selectProcesses + ` WHERE p.session_id IN (
+	selectSessions = queryBoth(pageOfSessions(hiddenSQLite), pageOfSessions(hiddenPostgres))
+	searchSessions = queryBoth(searchOfSessions(hiddenSQLite, "instr"), searchOfSessions(hiddenPostgres, "strpos"))
+	selectProcess  = query(selectProcesses + " WHERE p.session_id = $1" + processOrder).onAnswerPath()
+	selectActive   = query(selectProcesses + ` WHERE p.session_id IN (
 		SELECT session_id FROM processes WHERE state <> 'dead' UNION SELECT session_id FROM requests WHERE ` + Answerable + ")" + processOrder)
 	selectHeldSessions = query("SELECT session_id FROM processes WHERE state = 'dead' AND held <> ''")
 	// A session without a mark has one row too, so that it differs from none.
@@ -309,13 +317,30 @@ var (
 	deleteSession = define("DELETE FROM sessions WHERE session_id = $1").Require(session.ErrNotFound)
 )
 
-// pageOfSessions is a page of the list of sessions; hidden is the condition on the
-// project, and find the function that finds a text in another.
-func pageOfSessions(hidden, find string) string {
-	return "SELECT " + sessionColumns + fromSessions + `
-		WHERE (p.updated_at, s.session_id) < ($1, $2) AND ($3 OR NOT s.archived) AND s.in_project ` + hidden + `
-		AND (` + find + `(s.title_folded, $4) > 0 OR ` + find + `(s.cwd_folded, $4) > 0)
-		ORDER BY p.updated_at DESC, s.session_id DESC LIMIT $5`
+// conditions of a page of the list of sessions; hidden is that on the project.
+func pageConditions(hidden string) string {
+	return "(p.updated_at, p.session_id) < ($1, $2) AND ($3 OR NOT s.archived) AND s.in_project " + hidden
+}
+
+// pageOfSessions is a page of the list of sessions. Those that are dead are read in the
+// order of their index; those that run are few and in none, as each change moves them. A
+// CROSS JOIN keeps SQLite from beginning with the other table.
+func pageOfSessions(hidden string) string {
+	of := func(state string) string {
+		return "SELECT * FROM (SELECT " + sessionColumns + ` FROM processes p CROSS JOIN sessions s
+		WHERE p.session_id = s.session_id AND p.` + state + " AND " + pageConditions(hidden) + `
+		ORDER BY p.updated_at DESC, p.session_id DESC LIMIT $5) AS part`
+	}
+	return of("state = 'dead'") + " UNION ALL " + of("state <> 'dead'") + " ORDER BY updated_at DESC, session_id DESC LIMIT $5"
+}
+
+// searchOfSessions is a page of the sessions whose title or folder holds a text; find is the
+// function that finds one in another. Few sessions may match, so all are read, in the order
+// of the table: quicker by far than in that of an index.
+func searchOfSessions(hidden, find string) string {
+	return "SELECT " + sessionColumns + fromSessions + " WHERE " + pageConditions(hidden) + `
+		AND (` + find + `(s.title_folded, $6) > 0 OR ` + find + `(s.cwd_folded, $6) > 0)
+		ORDER BY p.updated_at DESC, p.session_id DESC LIMIT $5`
 }
 
 // CreateSession implements [session.Store].
@@ -359,8 +384,12 @@ func (s Shared) Sessions(ctx context.Context, q session.Query) (page []session.S
 		}
 		hidden = string(list)
 	}
+	statement, args := selectSessions, []any{before, id, q.Archived, hidden, limit + 1}
+	if text := Fold(q.Text); text != "" {
+		statement, args = searchSessions, append(args, text)
+	}
 	more := false
-	err = s.e.Query(ctx, "sessions", selectSessions, func(row Row) error {
+	err = s.e.Query(ctx, "sessions", statement, func(row Row) error {
 		if len(page) == limit {
 			more = true
 			return nil
@@ -372,7 +401,7 @@ func (s Shared) Sessions(ctx context.Context, q session.Query) (page []session.S
 		found, err := x.Session()
 		page, next = append(page, found), x.Cursor()
 		return err
-	}, before, id, q.Archived, Fold(q.Text), limit+1, hidden)
+	}, args...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -451,10 +480,10 @@ func (s Shared) Transcript(ctx context.Context, sessionID string, after int64, l
 		limit = defaultItems
 	}
 	page := session.Page{Next: after}
-	known := false
+	known, size := false, 0
 	err := s.e.Query(ctx, "transcript of "+sessionID, selectItems, func(row Row) error {
 		known = true
-		if len(page.Items) == limit {
+		if len(page.Items) == limit || size >= maxPageBytes {
 			page.More = true
 			return nil
 		}
@@ -464,6 +493,7 @@ func (s Shared) Transcript(ctx context.Context, sessionID string, after int64, l
 		}
 		if item, found := x.Item(); found {
 			page.Items, page.Next = append(page.Items, item), item.Rev
+			size += len(item.Body)
 		}
 		return nil
 	}, after, sessionID, limit+1)

@@ -11,10 +11,13 @@ import (
 // Shared implements the methods of a store that both databases can run the same
 // way: all reads, and the writes whose statements do not depend on what earlier
 // ones return. Each engine embeds it.
-type Shared struct{ e Engine }
+type Shared struct {
+	*Outage // for the engine to note how its calls end
+	e       Engine
+}
 
 // NewShared returns the shared methods over an engine.
-func NewShared(e Engine) Shared { return Shared{e} }
+func NewShared(e Engine) Shared { return Shared{NewOutage(), e} }
 
 // Engine is what a database does for [Shared].
 type Engine struct {
@@ -39,7 +42,7 @@ type ApprovalChange struct {
 	Audit func(pending.Request) ([]byte, error) // returns the entry for the audit trail
 }
 
-// Durability is what a commit survives.
+// Durability is what a commit survives. PostgreSQL commits everything [Durable].
 type Durability int
 
 const (

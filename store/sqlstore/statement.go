@@ -30,7 +30,7 @@ func (s *Statement) In(d Dialect) bool { return s.texts[d] != "" }
 // Text returns the statement in a dialect, "" where it has none.
 func (s *Statement) Text(d Dialect) string {
 	if d == SQLite {
-		return unnumbered(s.texts[d])
+		return limit.ReplaceAllString(unnumbered(s.texts[d]), "LIMIT CAST($1 AS INTEGER)")
 	}
 	return s.texts[d]
 }
@@ -44,6 +44,7 @@ func (s *Statement) Unmatched() error { return s.unmatched }
 type Query struct {
 	*Statement
 	OnAnswerPath bool // every answer runs it, and it reads a few rows at most
+	Long         bool // it may read much, and no answer waits for it
 }
 
 var statements []*Statement // all, in the order of their definition
@@ -106,7 +107,18 @@ func (q Query) onAnswerPath() Query {
 	return q
 }
 
+// long marks a query that may read much, and for which no answer waits.
+func (q Query) long() Query {
+	q.Long = true
+	return q
+}
+
 var parameter = lazyregexp.New(`\$\d+`)
+
+// limit finds a limit that is a parameter. SQLite looks at the value of one while it
+// prepares a statement, and so prepares it again for each execution, unless it is part of
+// an expression.
+var limit = lazyregexp.New(`LIMIT (\?|\$\d+)`)
 
 // unnumbered replaces $1, $2, … by ? where each stands once and in order: the
 // SQLite driver looks up a numbered parameter by comparing names.

@@ -112,6 +112,15 @@ func Benchmark(b *testing.B, st store.Store, dir string) {
 		return func() error { return st.PutItems(ctx, id, items) }
 	})
 
+	measure("Transcript/nothing new", func() func() error {
+		page, err := st.Transcript(ctx, id, 0, 1)
+		ok(err)
+		return func() error {
+			_, err := st.Transcript(ctx, id, int64(page.Total), 100)
+			return err
+		}
+	})
+
 	for name, memo := range map[string]int{"2kB": 2_000, "300kB": 300_000} {
 		mark := session.Mark{ProcessID: id, Memo: make([]byte, memo)}
 		measure("SaveProgress/"+name, func() func() error {

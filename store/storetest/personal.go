@@ -134,7 +134,7 @@ func personal(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "of another", of("u2"), account.DefaultPreferences())
 	})
 
-	s.run("Lately", func(t *testing.T, st store.Store) {
+	s.run("CatchUp", func(t *testing.T, st store.Store) {
 		id, quiet := newSession(t, st), newSession(t, st)
 		now := time.Now().UTC().Truncate(time.Microsecond)
 		old, fresh := now.Add(-time.Hour), now.Add(time.Minute)
@@ -147,7 +147,7 @@ func personal(t *testing.T, open func(t *testing.T) store.Store) {
 		}))
 		must(t, st.PutItems(ctx, quiet, []session.Item{item("before", old, session.ItemToolCall)}))
 		var got []string
-		must(t, st.Fresh(ctx, now.Add(-time.Minute), func(sessionID string, it session.Item) {
+		must(t, st.ItemsSince(ctx, now.Add(-time.Minute), func(sessionID string, it session.Item) {
 			equal(t, "session", sessionID, id)
 			equal(t, "body", string(it.Body), `{"tool_name":"Bash"}`)
 			got = append(got, it.Key)

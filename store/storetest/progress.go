@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -59,6 +60,31 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "state", read, p)
 		equal(t, "mark", mark(t, st, id), m)
+	})
+
+	s.run("LongItemsMakeAPageShort", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		const n, size = 9, 1 << 20
+		long := make([]session.Item, n)
+		for i := range long {
+			long[i] = item(fmt.Sprint(i), strings.Repeat("x", size))
+		}
+		must(t, st.PutItems(ctx, id, long))
+		var keys []string
+		for at, pages := int64(0), 0; ; pages++ {
+			page, err := st.Transcript(ctx, id, at, 500)
+			must(t, err)
+			if got := len(page.Items); got == 0 || got == n || page.More != (len(keys)+got < n) {
+				t.Fatalf("page %d has %d items, and more: %v", pages, got, page.More)
+			}
+			for _, it := range page.Items {
+				keys = append(keys, it.Key)
+			}
+			if at = page.Next; !page.More {
+				break
+			}
+		}
+		equal(t, "keys", strings.Join(keys, ""), "012345678")
 	})
 
 	s.run("ItemsAsForPutItems", func(t *testing.T, st store.Store) {

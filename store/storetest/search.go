@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -40,9 +41,13 @@ func search(t *testing.T, open func(t *testing.T) store.Store) {
 		if q.Limit == 0 {
 			q.Limit = 100
 		}
-		hits, next, err := st.SearchTranscripts(ctx, q)
+		matches, next, err := st.SearchTranscripts(ctx, q)
 		must(t, err)
-		return ids(hits, func(h session.Hit) string { return h.Item.Key }), next
+		return ids(matches, func(m session.Match) string {
+			item, err := st.MatchedItem(ctx, m.ID)
+			must(t, err)
+			return item.Key
+		}), next
 	}
 	finds := func(t *testing.T, st store.Store, words string, want ...string) {
 		t.Helper()
@@ -67,13 +72,19 @@ func search(t *testing.T, open func(t *testing.T) store.Store) {
 		finds(t, st, "")
 		finds(t, st, "!!!")
 
-		hits, _, err := st.SearchTranscripts(ctx, session.Search{Words: []string{"crane"}, Limit: 1})
+		matches, _, err := st.SearchTranscripts(ctx, session.Search{Words: []string{"crane"}, Limit: 1})
 		must(t, err)
-		ses, err := st.Session(ctx, other)
+		equal(t, "the session of the match", matches[0].SessionID, other)
+		item, err := st.MatchedItem(ctx, matches[0].ID)
 		must(t, err)
 		page, err := st.Transcript(ctx, other, 0, 10)
 		must(t, err)
-		equal(t, "the hit", hits, []session.Hit{{SessionID: other, Title: ses.Title, CWD: ses.CWD, Item: page.Items[0]}})
+		equal(t, "the item of the match", item, page.Items[0])
+		must(t, st.DeleteSession(ctx, other))
+		_, err = st.MatchedItem(ctx, matches[0].ID)
+		if !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("the item of a match in a deleted session: %v", err)
+		}
 	})
 
 	s.run("FollowWhatChanges", func(t *testing.T, st store.Store) {
