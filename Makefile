@@ -93,7 +93,7 @@ size: frontend ## Fail when the built web app is over its size limit
 .PHONY: test-e2e
 test-e2e: build e2e/node_modules/.package-lock.json ## Run the browser tests
 	@mkdir -p .tools/reports
-	SAYSO_TEST_CHROMIUM="$$(scripts/chromium)" PLAYWRIGHT_JSON_OUTPUT_NAME=$(CURDIR)/.tools/reports/e2e.json \
+	PLAYWRIGHT_JSON_OUTPUT_NAME=$(CURDIR)/.tools/reports/e2e.json \
 		npm run --silent --prefix e2e test -- --reporter=list,json
 
 FUZZTIME ?= 60s
@@ -103,12 +103,19 @@ fuzz: ## Fuzz every target for FUZZTIME (60s), FUZZING (10) of them at a time
 	@scripts/fuzz $(FUZZTIME) $(FUZZING)
 
 .PHONY: torture
-torture: build ## Kill the server 1,000 times under load and count lost answers; kill shims; upgrade and downgrade
+torture: build ## Kill the server 1,000 times under load and count lost answers; kill shims; let databases fail; upgrade and downgrade
 	bin/torture -kills 1000 -requests 3000
 	bin/torture -r2
 	bin/torture -shim-kills 10
+	bin/torture -outages 100 -requests 2000
+	bin/torture -outages 100 -requests 2000 -database postgres
 	go build -ldflags '-X main.version=v99.0.0-next' -o bin/next/sayso ./cmd/sayso
 	bin/torture -other bin/next/sayso -kills 200 -requests 600
+
+SOAK ?= 1h
+.PHONY: soak
+soak: build ## Let 100 sessions and 50 tabs come and go for SOAK (1h), and fail when memory or anything else grows
+	bin/torture -soak $(SOAK)
 
 .PHONY: matrix
 matrix: ## Let every step from Claude to the browser and back fail in every way, and print the outcomes
@@ -146,7 +153,7 @@ bench: build e2e/node_modules/.package-lock.json ## Measure the times in docs/pe
 
 .PHONY: screenshots
 screenshots: build e2e/node_modules/.package-lock.json ## Take the pictures in docs/screenshots
-	SAYSO_TEST_CHROMIUM="$$(scripts/chromium)" npm run --silent --prefix e2e screenshots
+	npm run --silent --prefix e2e screenshots
 
 .PHONY: clean
 clean: ## Remove what was built; keeps .tools and your server's data

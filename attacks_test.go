@@ -185,7 +185,7 @@ var attackList = []attack{
 	proved(112, "a confirmation of danger by a harmless word, or beside the ordinary button", "frontend/src/pending/danger.test.ts: is at the mark of the highest level, not at the first",
 		"frontend/src/pending/danger.test.ts: is short and can be typed, whatever the text and its marks are", "frontend/src/pending/press.test.ts: what is held counts at the end of its moment",
 		"e2e/tests/cards.spec.ts: what can do much harm is marked, and takes more than one press"),
-	proved(113, "an approval by a slip of the finger that counts at once", "frontend/src/pending/undoing.test.ts: covers by default every approval by touch, and on the desk all above low risk and in bulk"),
+	proved(113, "an approval by a slip of the finger that counts at once", "frontend/src/pending/undo.test.ts: covers by default every approval by touch, and on the desk all above low risk and in bulk"),
 	proved(114, "what one person decided or wrote, sent or shown with the sign-in of the next", "frontend/src/connection/socket.test.ts: what one decided without a connection is sent for them, and with nobody else’s sign-in",
 		"frontend/src/connection/owner.test.ts: an outbox sends what its person decided, and has it again when they come back", "frontend/src/connection/owner.test.ts: what is half written is shown to whoever wrote it, and to nobody else",
 		"httpapi.TestCommandOfAnotherPerson"),

@@ -30,7 +30,7 @@ type rule struct {
 var packages = map[string]rule{
 	"cmd/sayso": {
 		layer:    5,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "session", "shim", "store", "wire", "internal/workspace", "wsapi", "internal/problem"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "session", "shim", "store", "wire", "internal/workspace", "wsapi", "internal/problem", "internal/descriptors"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "github.com/prometheus/client_golang", "golang.org/x/crypto/acme", "golang.org/x/sync"},
 		closed:   "it is the top layer: it wires the packages together and nothing imports it",
 	},
@@ -48,8 +48,8 @@ var packages = map[string]rule{
 	},
 	"cmd/torture": {
 		layer:    5,
-		ours:     []string{"claude/claudetest", "cmd/blackbox"},
-		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},
+		ours:     []string{"claude/claudetest", "cmd/blackbox", "store/postgrestest"},
+		external: []string{"github.com/coder/websocket", "github.com/google/uuid", "modernc.org/sqlite"},
 		closed:   "it is a program that talks to the server from outside",
 	},
 	"internal/failpoint/matrix": {
@@ -76,13 +76,13 @@ var packages = map[string]rule{
 
 	"mcpapi": {
 		layer:    4,
-		ours:     []string{"internal/account", "internal/options", "pending", "session"},
+		ours:     []string{"internal/account", "internal/options", "pending", "session", "internal/statement"},
 		external: []string{"github.com/google/uuid", "github.com/modelcontextprotocol/go-sdk"},
 		closed:   "it is an edge: what agents see is decided here, and one edge does not call another",
 	},
 	"wire": {
 		layer:    4,
-		ours:     []string{"internal/account", "internal/alert", "internal/project", "internal/review", "pending", "session", "internal/problem"},
+		ours:     []string{"internal/account", "internal/alert", "internal/project", "internal/review", "pending", "session", "internal/problem", "internal/statement"},
 		external: []string{"github.com/go-playground/validator/v10"},
 		closed:   "it is the browser's JSON: only the edges that speak it know it, and agents have a JSON of their own",
 	},
@@ -99,7 +99,7 @@ var packages = map[string]rule{
 	},
 	"internal/command": {
 		layer:    4,
-		ours:     []string{"internal/access", "internal/account", "internal/attachment", "internal/decision", "internal/failpoint", "internal/project", "internal/refusal", "orchestrator", "pending", "session", "wire", "internal/problem"},
+		ours:     []string{"internal/access", "internal/account", "internal/attachment", "internal/decision", "internal/failpoint", "internal/options", "internal/project", "internal/refusal", "orchestrator", "pending", "session", "wire", "internal/problem", "internal/statement"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it carries out what people command, the same over REST and on the WebSocket",
 	},
@@ -111,7 +111,7 @@ var packages = map[string]rule{
 	},
 	"httpapi": {
 		layer:    4,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/oidc", "internal/options", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace", "internal/problem"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/oidc", "internal/options", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace", "internal/problem", "internal/statement"},
 		external: []string{"github.com/go-webauthn/webauthn", "github.com/google/uuid", "github.com/prometheus/client_golang"},
 		closed:   "it is the edge over HTTP: one edge does not call another",
 	},
@@ -125,7 +125,7 @@ var packages = map[string]rule{
 
 	"orchestrator": {
 		layer:    3,
-		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "internal/options", "internal/procfs", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace", "internal/problem"},
+		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "internal/options", "internal/procfs", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace", "internal/problem", "internal/statement"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes; the layers below also work while nothing runs",
 	},
@@ -136,18 +136,18 @@ var packages = map[string]rule{
 	},
 	"orchestrator/grants": {
 		layer:  3,
-		ours:   []string{"claude", "claude/config", "claude/rule", "pending"},
+		ours:   []string{"claude", "claude/config", "claude/rule", "pending", "internal/statement"},
 		closed: "grants are revoked by the orchestrator, which also tells the running processes",
 	},
 	"orchestrator/launch": {
 		layer:    3,
-		ours:     []string{"claude", "internal/failpoint", "shim"},
+		ours:     []string{"claude", "internal/failpoint", "shim", "internal/statement"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it starts processes for the orchestrator; only cmd/sayso configures it",
 	},
 	"orchestrator/transcript": {
 		layer:  3,
-		ours:   []string{"claude", "internal/lazyregexp", "pending", "session"},
+		ours:   []string{"claude", "internal/lazyregexp", "pending", "session", "internal/statement"},
 		closed: "it reads the CLI's messages; everybody else reads the items it builds, from the store",
 	},
 
@@ -180,6 +180,12 @@ var packages = map[string]rule{
 		external: []string{"github.com/google/uuid"},
 		closed:   "it is the contract of the engines, for tests only",
 	},
+	"store/sqlitetest": {
+		layer:    2,
+		testOnly: true,
+		ours:     []string{"internal/memdir", "store/sqlite"},
+		closed:   "it makes databases for tests, and for tests only",
+	},
 	"internal/memdir": {
 		layer:    0,
 		testOnly: true,
@@ -195,7 +201,7 @@ var packages = map[string]rule{
 
 	"internal/alert": {
 		layer:    1,
-		ours:     []string{"internal/options", "pending", "session", "internal/ssrf", "internal/problem"},
+		ours:     []string{"internal/options", "pending", "session", "internal/ssrf", "internal/problem", "internal/statement"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it alerts people outside the app: only the API where they configure it and cmd/sayso need it",
 	},
@@ -207,12 +213,12 @@ var packages = map[string]rule{
 	},
 	"session": {
 		layer:    1,
-		ours:     []string{"internal/lazyregexp", "pending"},
+		ours:     []string{"internal/lazyregexp", "pending", "internal/statement"},
 		external: []string{"github.com/google/uuid"},
 	},
 	"pending": {
 		layer:    1,
-		ours:     []string{"claude/rule", "internal/problem"},
+		ours:     []string{"claude/rule", "internal/problem", "internal/statement"},
 		external: []string{"github.com/google/uuid"},
 	},
 	"pending/pendingtest": {
@@ -233,7 +239,7 @@ var packages = map[string]rule{
 	},
 	"internal/decision": {
 		layer:  1,
-		ours:   []string{"internal/access", "internal/account", "pending", "internal/project", "internal/review", "claude/rule", "session", "internal/problem"},
+		ours:   []string{"internal/access", "internal/account", "pending", "internal/project", "internal/review", "claude/rule", "session", "internal/problem", "internal/statement"},
 		closed: "the edges ask it; the stores and pending do not know it",
 	},
 	"internal/project": {
@@ -256,6 +262,10 @@ var packages = map[string]rule{
 	},
 	"internal/problem": {
 		layer: 0,
+	},
+	"internal/statement": {
+		layer: 0,
+		ours:  []string{"internal/lazyregexp", "internal/problem"},
 	},
 	"internal/ssrf": {
 		layer:  0,
@@ -308,6 +318,11 @@ var packages = map[string]rule{
 		layer:  0,
 		ours:   []string{"internal/failpoint"},
 		closed: "only the orchestrator attaches to a shim and only cmd/sayso is one; it knows lines, not messages",
+	},
+	"internal/descriptors": {
+		layer:  0,
+		ours:   []string{"internal/problem"},
+		closed: "only cmd/sayso watches the descriptors of the server; the packages below get a function",
 	},
 	"internal/lazyregexp": {
 		layer:  0,

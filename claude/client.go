@@ -102,7 +102,7 @@ type Client struct {
 	started  bool
 	closed   bool
 	lastID   int
-	waiting  map[string]chan<- reply // our requests; capacity 1, filled at most once
+	waiting  map[string]waitingReply // our requests
 	calls    map[string]*call        // the CLI's requests that nobody has settled
 	answered answeredIDs
 }
@@ -120,7 +120,7 @@ func NewClient(t Transport, o Options) *Client {
 		transport: t,
 		options:   o,
 		idPrefix:  "sayso-" + rand.Text()[:8] + "-",
-		waiting:   make(map[string]chan<- reply),
+		waiting:   make(map[string]waitingReply),
 		calls:     make(map[string]*call),
 	}
 }
@@ -169,8 +169,8 @@ func (c *Client) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for id, ch := range c.waiting {
-		ch <- reply{err: ErrClosed}
+	for id, w := range c.waiting {
+		w.reply <- reply{err: ErrClosed}
 		delete(c.waiting, id)
 	}
 	for _, k := range c.calls {
@@ -264,7 +264,7 @@ func (l *readLoop) response(body json.RawMessage) error {
 	c := l.client
 	id := text(lookup(fields, "request_id"))
 	c.mu.Lock()
-	ch, known := c.waiting[id]
+	w, known := c.waiting[id]
 	delete(c.waiting, id)
 	c.mu.Unlock()
 	if !known {
@@ -279,12 +279,21 @@ func (l *readLoop) response(body json.RawMessage) error {
 	// Here and not in Initialize: a cancel may be the very next line. A CLI
 	// before 2.1.161 has the list on the error of a second initialize.
 	for _, key := range []string{"pending_permission_requests", "pending_elicitation_requests", "pending_user_dialog_requests"} {
+		if w.listOnly {
+			break
+		}
 		if err := l.dispatchList(lookup(fields, key)); err != nil {
 			l.unreadable(body, err)
 		}
 	}
-	ch <- r
+	w.reply <- r
 	return nil
+}
+
+// waitingReply is where the answer to a request of ours goes.
+type waitingReply struct {
+	reply    chan<- reply // capacity 1, filled at most once
+	listOnly bool         // what the CLI lists as open is not dispatched
 }
 
 // dispatchList dispatches open requests that the CLI lists.

@@ -73,7 +73,17 @@ type CommandInfo struct {
 // each pending request that is not in flight here is dispatched as if it had
 // just arrived.
 func (c *Client) Initialize(ctx context.Context, r InitializeRequest) (*InitializeResponse, error) {
-	got, err := c.request(ctx, "initialize", r)
+	return c.initialize(ctx, r, false)
+}
+
+// ListOpen repeats Initialize and dispatches nothing: it only looks at what the CLI has
+// open.
+func (c *Client) ListOpen(ctx context.Context, r InitializeRequest) (*InitializeResponse, error) {
+	return c.initialize(ctx, r, true)
+}
+
+func (c *Client) initialize(ctx context.Context, r InitializeRequest, listOnly bool) (*InitializeResponse, error) {
+	got, err := c.requestListing(ctx, "initialize", r, listOnly)
 	var refused *RequestError
 	if err != nil && !(errors.As(err, &refused) && got.outer != nil) {
 		return nil, err

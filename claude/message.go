@@ -93,6 +93,8 @@ type User struct {
 	IsReplay        bool // an echo of what was sent on stdin
 	IsSynthetic     bool
 	ToolUseResult   json.RawMessage // structured output of the tool, or nil
+	// OmittedBytes is how much an [Abridger] left out of the results in Content.
+	OmittedBytes int
 }
 
 // ToolPermission says why a tool call was allowed to run or not, as the CLI tells
@@ -243,6 +245,7 @@ func (e *Envelope) user(h Header) (Message, error) {
 		IsReplay:        isTrue(e.field("isReplay")),
 		IsSynthetic:     isTrue(e.field("isSynthetic")),
 		ToolUseResult:   e.field("tool_use_result"),
+		OmittedBytes:    number(e.field(omittedKey)),
 	}
 	if !isObject(e.Message) {
 		return m, nil

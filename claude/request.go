@@ -31,6 +31,12 @@ func (c *Client) Request(ctx context.Context, subtype string, fields any) (json.
 }
 
 func (c *Client) request(ctx context.Context, subtype string, fields any) (reply, error) {
+	return c.requestListing(ctx, subtype, fields, false)
+}
+
+// requestListing is request; with listOnly, what the CLI lists as open beside its answer
+// is not dispatched.
+func (c *Client) requestListing(ctx context.Context, subtype string, fields any, listOnly bool) (reply, error) {
 	body := append([]byte(`{"subtype":`), appendString(nil, subtype)...)
 	if fields != nil {
 		v, err := marshal(fields)
@@ -55,7 +61,7 @@ func (c *Client) request(ctx context.Context, subtype string, fields any) (reply
 		return reply{}, fmt.Errorf("claude: %s: %w", subtype, ErrClosed)
 	}
 	id := c.nextID()
-	c.waiting[id] = answered
+	c.waiting[id] = waitingReply{answered, listOnly}
 	c.mu.Unlock()
 
 	line := append([]byte(`{"type":"control_request","request_id":`), appendString(nil, id)...)

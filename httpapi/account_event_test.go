@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,7 +15,7 @@ import (
 // or came in, stands in the audit trail, with from where.
 func TestAccountEventsAreOnRecord(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	h.person("Ada", account.Admin)
 	ada := h.signIn("Ada", from("192.0.2.7"))
 	at := from("192.0.2.7")
@@ -67,7 +66,7 @@ func TestAccountEventsAreOnRecord(t *testing.T) {
 // what was typed in the wrong field is in none.
 func TestGuessesDoNotFillTheTrail(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	h.person("Ada", account.Admin)
 	before, err := h.AuditEntries("")
 	if err != nil {

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"net/http"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,7 +33,7 @@ func TestSignIn(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *apitest.Options) { o.TLS = row.tls })
+			h := quietHarness(t, func(o *apitest.Options) { o.TLS = row.tls })
 			secret := h.link()
 			a := h.Call("POST", "/api/login", map[string]string{"token": secret}, apitest.Header("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0"))
 			var me wire.Me
@@ -68,7 +67,7 @@ func TestSignIn(t *testing.T) {
 
 func TestSigningInAgainEndsTheFormerSignIn(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	first := h.Cookie()
 	a := h.Call("POST", "/api/login", map[string]string{"token": h.link()}, first)
 	second := apitest.SignedIn(a)
@@ -81,7 +80,7 @@ func TestSigningInAgainEndsTheFormerSignIn(t *testing.T) {
 // TestSignInWithAToken is for programs that drive a browser.
 func TestSignInWithAToken(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	a := h.Call("POST", "/api/login", map[string]string{"token": h.Token(account.Viewer)})
 	cookie := a.Header.Get("Set-Cookie")
 	if a.Status != 200 || cookie == "" || strings.Contains(cookie, h.Token(account.Viewer)) {
@@ -96,7 +95,7 @@ func TestSignInWithAToken(t *testing.T) {
 
 func TestSignOut(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	cookie := h.Cookie()
 	a := h.Call("POST", "/api/logout", "{}", cookie)
 	if set := a.Header.Get("Set-Cookie"); a.Status != http.StatusNoContent || !strings.Contains(set, "Max-Age=0") {
@@ -122,7 +121,7 @@ func TestSignInIsRefused(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+			h := quietHarness(t)
 			apitest.CheckRefusal(t, h.Call("POST", "/api/login", row.body), row.status, row.code)
 		})
 	}
@@ -130,7 +129,7 @@ func TestSignInIsRefused(t *testing.T) {
 
 func TestSignInIsLimited(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	for range account.DefaultLimits.PerAddress {
 		apitest.CheckRefusal(t, h.Call("POST", "/api/login", `{"token":"guess"}`), 401, "not_signed_in")
 	}
@@ -150,7 +149,7 @@ func TestSignInIsLimited(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	var made wire.TokenCreated
 	a := h.CallAs(account.Admin, "POST", "/api/tokens", wire.TokenCreate{Name: "dashboard", Role: account.Viewer, ExpiresIn: 3600})
 	a.Decode(t, &made)

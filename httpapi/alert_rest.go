@@ -10,6 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/alert"
 	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -159,13 +160,13 @@ func (s *alertHandlers) postAlertTest(w http.ResponseWriter, r *http.Request, wh
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, wire.AlertTest{Problem: problem})
+	writeJSON(w, http.StatusOK, wire.AlertTest{Problem: problem, Reasons: statement.Reasons("problem", problem)})
 	return nil
 }
 
 func wireTarget(t alert.Target) wire.AlertTarget {
 	return wire.AlertTarget{
 		TargetID: t.TargetID, Way: t.Way, Name: t.Name, CreatedAt: wire.Seconds(t.CreatedAt),
-		SentAt: wire.SecondsOrNull(t.SentAt), Problem: t.Problem,
+		SentAt: wire.SecondsOrNull(t.SentAt), Problem: t.Problem, Reasons: statement.Reasons("problem", t.Problem),
 	}
 }

@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ import (
 
 func TestAlertsOfAPerson(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	status := http.StatusOK
 	place := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	defer place.Close()
@@ -76,7 +75,7 @@ func TestAlertsOfAPerson(t *testing.T) {
 
 func TestAlertsOfTheServerAreForAdmins(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	for _, c := range []struct {
 		method, path string
 		body         any
@@ -97,7 +96,7 @@ func TestAlertsOfTheServerAreForAdmins(t *testing.T) {
 
 func TestAlertsThatCannotBe(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	for _, body := range []wire.AlertTargetCreate{
 		{Way: alert.Webhook, URL: "https://example.org/", Secret: "short"},
 		{Way: alert.Webhook, URL: "gopher://example.org/", Secret: "a secret of sixteen or more"},

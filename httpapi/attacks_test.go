@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -31,7 +30,7 @@ import (
 
 // withAgents returns a harness with a handler for agents that counts who got through.
 func withAgents(t *testing.T, reached *atomic.Int32) *harness {
-	return openHarness(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *apitest.Options) {
+	return quietHarness(t, func(o *apitest.Options) {
 		o.Agents = map[string]http.Handler{"/mcp": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			reached.Add(1)
 			w.WriteHeader(http.StatusNoContent)
@@ -111,7 +110,7 @@ func TestTokenOfAnAgentIsNobody(t *testing.T) {
 // GET nor HEAD.
 func TestNothingChangesByLooking(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	id := h.NewSession("one")
 	reads := map[string]bool{}
 	for _, rt := range httpapi.Routes() {
@@ -137,7 +136,7 @@ func TestNothingChangesByLooking(t *testing.T) {
 // is not the one it gets, and is good for nothing.
 func TestSignInTakesNoIdOfTheBrowsers(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	h.person("Ada", account.Member)
 	planted := "sayso=" + strings.Repeat("a", 64)
 	a := h.Call("POST", "/api/login", wire.Login{Username: "Ada", Password: password}, apitest.Header("Cookie", planted))
@@ -241,7 +240,7 @@ func (l *lines) String() string {
 func TestLogKeepsNoSecretAndNoForgery(t *testing.T) {
 	t.Parallel()
 	said := &lines{}
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *apitest.Options) {
+	h := quietHarness(t, func(o *apitest.Options) {
 		o.Log = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	h.person("Ada", account.Admin)
@@ -322,7 +321,7 @@ func TestGuessedTokensAreLimited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *apitest.Options) { o.Agents = map[string]http.Handler{"/mcp": agents} })
+			h := quietHarness(t, func(o *apitest.Options) { o.Agents = map[string]http.Handler{"/mcp": agents} })
 			used, unused := h.Token(account.Viewer), h.Token(account.Member)
 			if a := h.Call("GET", "/api/me", nil, apitest.Bearer(used)); a.Status != 200 {
 				t.Fatalf("got %d", a.Status)
@@ -368,7 +367,7 @@ func (d *deadlines) SetWriteDeadline(_ time.Time) error { return nil }
 // until when before it does; slow headers are cut off in cmd/sayso.
 func TestNoBodyIsWaitedForLong(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	id := h.NewSession("one")
 	for _, rt := range httpapi.Routes() {
 		if !takesBody(rt) {
@@ -391,7 +390,7 @@ func TestNoBodyIsWaitedForLong(t *testing.T) {
 // refused, for what is in it or for its size.
 func TestAMillionFields(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	var b strings.Builder
 	for i := range 1_000_000 {
 		fmt.Fprintf(&b, `,"%x":1`, i)

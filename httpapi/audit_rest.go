@@ -15,6 +15,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -128,15 +129,15 @@ func (s *auditHandlers) getAuditState(w http.ResponseWriter, r *http.Request, _ 
 	})
 	switch {
 	case errors.Is(err, account.ErrTampered):
-		state.Problem = fmt.Sprintf("Entry %d is the last that follows the one before it.", state.Verified)
+		state.Problem = statement.New("audit_entry", "entry", state.Verified)
 		if state.Verified == 0 {
-			state.Problem = "The beginning of the trail is not what was written."
+			state.Problem = statement.New("audit_start")
 		}
 		s.log.ErrorContext(r.Context(), "the audit trail was changed", "error", err)
 	case err != nil:
 		return err
 	}
-	state.At = wire.Seconds(time.Now())
+	state.At, state.Reasons = wire.Seconds(time.Now()), statement.Reasons("problem", state.Problem)
 	writeJSON(w, http.StatusOK, state)
 	return nil
 }

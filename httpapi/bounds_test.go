@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +54,7 @@ func TestATokenBegetsNoMoreThanItself(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+			h := quietHarness(t)
 			ada, bob := h.person("Ada", account.Admin), h.person("Bob", account.Member)
 			root := h.madeToken(limits, h.signIn("Ada"))
 			most := limits.Scope
@@ -220,7 +219,7 @@ func TestWhatDoesNotCountYetEndsWithItsCredential(t *testing.T) {
 	}
 	tab.Until("that it was dropped, and why", func(f map[string]any) bool {
 		held := heldOf(f)
-		return held != nil && held["dropped"] == "The sign-in or token it was given with has ended."
+		return held != nil && held["dropped"] == "The sign-in or token used for it has ended."
 	})
 	if r, err := h.Store.Request(t.Context(), held.RequestID); err != nil || r.Status.Final() {
 		t.Fatalf("got %+v and %v, want it open", r, err)

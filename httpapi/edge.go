@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/refusal"
@@ -54,8 +55,33 @@ func (s *Server) edges(next http.Handler) http.Handler {
 				return
 			}
 		}
+		if ref := s.checkDescriptors(w.Header(), r); ref != nil {
+			s.answerRefusal(w, r, ref)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// checkDescriptors refuses a request early while descriptors are left for its refusal, and
+// lets no connection stay open that need not. Upgrades are refused before other requests.
+func (s *Server) checkDescriptors(h http.Header, r *http.Request) *refusal.Refusal {
+	if s.o.Descriptors == nil {
+		return nil
+	}
+	err := s.o.Descriptors.CheckLasting()
+	if err == nil {
+		return nil
+	}
+	h.Set("Connection", "close")
+	if r.URL.Path != "/ws" {
+		if err = s.o.Descriptors.CheckBrief(); err == nil {
+			return nil
+		}
+	}
+	ref := s.o.Refusals.Of(err)
+	ref.Retry = 5 * time.Second
+	return ref
 }
 
 func (s *Server) setHeaders(h http.Header, r *http.Request) {

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ import (
 
 func TestFoldersAreListed(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	var list wire.FolderList
 	got := h.CallAs(account.Member, "GET", "/api/folders?prefix=%2Fw%2F&hidden=true&limit=7", nil)
 	got.Decode(t, &list)

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -54,7 +53,7 @@ func sane(t *testing.T, rec *httptest.ResponseRecorder) {
 
 // FuzzBodies sends any body to every route that takes one.
 func FuzzBodies(f *testing.F) {
-	h := openHarness(f, filepath.Join(f.TempDir(), "sayso.db"))
+	h := quietHarness(f)
 	id := h.NewSession("api-server")
 	r, _ := h.Ask(id, "1", apitest.AsQuestions)
 	// Nobody's password is set here: hashing one takes longer than all the rest.
@@ -140,7 +139,7 @@ func FuzzCommands(f *testing.F) {
 
 // FuzzCredentials: no cookie and no token but the real ones are anybody's.
 func FuzzCredentials(f *testing.F) {
-	h := openHarness(f, filepath.Join(f.TempDir(), "sayso.db"))
+	h := quietHarness(f)
 	signIn, token := httptest.NewRequest("GET", "/", nil), h.Token(account.Member)
 	h.Cookie()(signIn)
 	cookie, pageKey := signIn.Header.Get("Cookie"), signIn.Header.Get("X-Sayso-Page-Key")
@@ -170,7 +169,7 @@ func FuzzCredentials(f *testing.F) {
 
 // FuzzAddresses: an address is answered or refused, whoever asks.
 func FuzzAddresses(f *testing.F) {
-	h := openHarness(f, filepath.Join(f.TempDir(), "sayso.db"))
+	h := quietHarness(f)
 	id := h.NewSession("api-server")
 	for _, target := range []string{
 		"/", "/../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//evil.example", `/\evil.example`, "/sign-in?next=//evil.example", "/api/sessions?limit=-1&cursor=%00",

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -142,6 +144,14 @@ func (s *grantHandlers) postGrantRevoke(w http.ResponseWriter, r *http.Request, 
 	out := wire.Revocation{Revoked: done.Grants, Files: done.Files, Asking: done.Asking, Until: done.Until}
 	if out.Files == nil {
 		out.Files = []string{}
+	}
+	for i, text := range out.Until {
+		if r := statement.Find(text); r != nil {
+			if out.Reasons == nil {
+				out.Reasons = wire.Reasons{}
+			}
+			out.Reasons["until."+strconv.Itoa(i)] = *r
+		}
 	}
 	if out.Until == nil {
 		out.Until = []string{}

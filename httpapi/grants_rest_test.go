@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"encoding/json"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 
 func TestGrantsBelongToWhoMadeThem(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	id := h.NewSession("Granting")
 	ada, bob := h.person("Ada", account.Member), h.person("Bob", account.Member)
 	const rules = `[{"type":"addRules","behavior":"allow","destination":"localSettings","rules":[{"toolName":"Bash","ruleContent":"make *"}]}]`

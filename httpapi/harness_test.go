@@ -1,12 +1,12 @@
 package httpapi_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/sayso-dev/sayso/internal/apitest"
+	"github.com/sayso-dev/sayso/store/sqlitetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,7 +29,7 @@ func openHarness(t testing.TB, path string, change ...func(*apitest.Options)) *h
 // quietHarness returns a harness on a new database without running anything.
 func quietHarness(t testing.TB, change ...func(*apitest.Options)) *harness {
 	t.Helper()
-	return openHarness(t, filepath.Join(t.TempDir(), "sayso.db"), change...)
+	return openHarness(t, sqlitetest.New(t), change...)
 }
 
 // inBubble runs a test with a harness where time moves only when everybody waits.

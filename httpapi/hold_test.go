@@ -169,7 +169,7 @@ func TestHeldAnswerOfSomebodyRemoved(t *testing.T) {
 	h.counting()
 	b.Until("why it does not count", func(f map[string]any) bool {
 		held := heldOf(f)
-		return held != nil && held["dropped"] == "They may not answer this any more."
+		return held != nil && held["dropped"] == "They can no longer answer this request."
 	})
 	select {
 	case got := <-answered:

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +18,7 @@ import (
 // admins, dev are members.
 func withProvider(t testing.TB, p *oidctest.Provider) *harness {
 	t.Helper()
-	return openHarness(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *apitest.Options) {
+	return quietHarness(t, func(o *apitest.Options) {
 		o.PublicURL = "https://sayso.example"
 		o.OIDC = &httpapi.OIDC{
 			Name: "Example", RoleOf: func(values []string) account.Role {
@@ -163,7 +162,7 @@ func TestADeadProviderStopsNobody(t *testing.T) {
 	if ways.OIDC == nil || ways.OIDC.Name != "Example" {
 		t.Errorf("got %+v", ways)
 	}
-	without := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	without := quietHarness(t)
 	apitest.CheckRefusal(t, without.Call("POST", "/api/login/oidc/begin", "{}"), 404, "not_found")
 	apitest.CheckRefusal(t, without.Call("POST", "/api/login/oidc", wire.OIDCLogin{Code: "x", State: "y"}), 404, "not_found")
 }

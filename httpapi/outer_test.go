@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"net/http"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,7 +29,7 @@ func TestPublicURL(t *testing.T) {
 // proxied returns a harness behind a proxy at 192.0.2.10 that speaks TLS as
 // sayso.example.
 func proxied(t *testing.T) *harness {
-	return openHarness(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *apitest.Options) {
+	return quietHarness(t, func(o *apitest.Options) {
 		o.PublicURL = "https://sayso.example"
 		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32"), netip.MustParsePrefix("10.0.0.0/8")}
 		o.ProxiesOnly = true
@@ -93,7 +92,7 @@ func TestForwardedHeadersOfStrangers(t *testing.T) {
 // come from it.
 func TestSetUpThroughAProxy(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *apitest.Options) { o.PublicURL = "https://sayso.example" })
+	h := quietHarness(t, func(o *apitest.Options) { o.PublicURL = "https://sayso.example" })
 	login := wire.Login{Token: h.link()}
 	apitest.CheckRefusal(t, h.Call("POST", "/api/login", login, host("sayso.example")), 403, "not_set_up")
 	if a := h.Call("POST", "/api/login", login, host("localhost:8787")); a.Status != http.StatusOK {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -114,7 +113,7 @@ func TestAPageOpensItsWebSocketWithItsKey(t *testing.T) {
 // requests must show; nobody else ever is, and it is not stored.
 func TestEveryWayInGivesAPageKey(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	k := newKeyring(t, h, "Ada")
 	k.register("laptop")
 	for name, in := range map[string]apitest.Response{
@@ -143,7 +142,7 @@ func TestEveryWayInGivesAPageKey(t *testing.T) {
 // TestSignInsWithoutPageKeyAreOver: those from before there were any.
 func TestSignInsWithoutPageKeyAreOver(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	secret := strings.Repeat("a", 64)
 	err := h.Store.AddCredential(context.Background(), account.Credential{CredentialID: "old", Kind: account.Cookie, UserID: h.Admin.UserID, Hash: account.Hash(secret)})
 	if err != nil {

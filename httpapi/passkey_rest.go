@@ -82,12 +82,12 @@ func (s *Server) passkeyProblem(r *http.Request) *problem.Error {
 	return nil
 }
 
-// sentenceOf returns the message of p, nil where there is no problem.
-func sentenceOf(p *problem.Error) *string {
+// passkeyProblem converts why there are no passkeys, nil where there are.
+func passkeyProblem(p *problem.Error) (*string, wire.Reasons) {
 	if p == nil {
-		return nil
+		return nil, nil
 	}
-	return &p.Message
+	return &p.Message, wire.Reasons{"problem": {Reason: p.Reason, Params: p.Params}}
 }
 
 // relyingParty is who passkeys at the address of a request are for.
@@ -113,7 +113,8 @@ func (s *Server) relyingParty(r *http.Request) (*webauthn.WebAuthn, error) {
 // getLogin says how one can sign in here, to whoever asks.
 func (s *Server) getLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	p := s.passkeyProblem(r)
-	ways := wire.SignInWays{Passkey: wire.PasskeyWay{Available: p == nil, Problem: sentenceOf(p)}}
+	ways := wire.SignInWays{Passkey: wire.PasskeyWay{Available: p == nil}}
+	ways.Passkey.Problem, ways.Passkey.Reasons = passkeyProblem(p)
 	if s.o.OIDC != nil {
 		ways.OIDC = &wire.OIDCWay{Name: s.o.OIDC.Name}
 	}
@@ -358,7 +359,8 @@ func (s *Server) getPasskeys(w http.ResponseWriter, r *http.Request, who account
 	if err != nil {
 		return err
 	}
-	list := wire.PasskeyList{Passkeys: make([]wire.Passkey, 0, len(all)), Problem: sentenceOf(s.passkeyProblem(r))}
+	list := wire.PasskeyList{Passkeys: make([]wire.Passkey, 0, len(all))}
+	list.Problem, list.Reasons = passkeyProblem(s.passkeyProblem(r))
 	for _, p := range all {
 		list.Passkeys = append(list.Passkeys, wirePasskey(p))
 	}

@@ -76,7 +76,7 @@ func (k *keyring) enter(ways ...apitest.RequestOption) apitest.Response {
 
 func TestPasskey(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	k := newKeyring(t, h, "Ada")
 	apitest.CheckRefusal(t, k.post("/api/passkeys/challenge", wire.PasskeyNew{CurrentPassword: "another password"}, k.cookie), 403, "wrong_password")
 	begun := k.post("/api/passkeys/challenge", wire.PasskeyNew{CurrentPassword: password}, k.cookie)
@@ -123,7 +123,7 @@ func TestPasskey(t *testing.T) {
 // TestPasskeysThatAreRefused: nothing that is wrong with a sign-in says what it is.
 func TestPasskeysThatAreRefused(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	k := newKeyring(t, h, "Ada")
 	k.register("laptop")
 	bob := newKeyring(t, h, "Bob")
@@ -229,7 +229,7 @@ func checkUncookied(t *testing.T, got apitest.Response, status int, code string)
 // TestACopiedPasskeyIsRefused: a counter that does not grow is on record.
 func TestACopiedPasskeyIsRefused(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	k := newKeyring(t, h, "Ada")
 	k.register("laptop")
 	k.device.count = 7
@@ -252,7 +252,7 @@ func TestACopiedPasskeyIsRefused(t *testing.T) {
 
 func TestWherePasskeysWork(t *testing.T) {
 	t.Parallel()
-	local := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	local := quietHarness(t)
 	public := openHarness(t, filepath.Join(t.TempDir(), "public.db"), func(o *apitest.Options) {
 		o.PublicURL, o.AllowedHosts = "https://sayso.example", []string{"other.example", "intranet"}
 	})
@@ -293,7 +293,7 @@ func TestWherePasskeysWork(t *testing.T) {
 // fresh.
 func TestWhoMakesPasskeys(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	at := host("localhost:8787")
 	apitest.CheckRefusal(t, h.CallAs(account.Admin, "POST", "/api/passkeys/challenge", "{}", at), 403, "forbidden")
 	cookie := h.Cookie()
@@ -314,7 +314,7 @@ func TestWhoMakesPasskeys(t *testing.T) {
 // TestServerWithAPasskeyIsClaimed: whoever has only a passkey can sign in.
 func TestServerWithAPasskeyIsClaimed(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	if unclaimed, err := h.Directory.Unclaimed(t.Context()); err != nil || !unclaimed {
 		t.Fatalf("got %v %v", unclaimed, err)
 	}

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,7 +27,7 @@ func (h *harness) comes(link string) (apitest.RequestOption, wire.Me) {
 // back when the device is lost.
 func TestSetUpByPasskey(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	k := &keyring{harness: h, at: host("localhost:8787"), device: newAuthenticator(t, localOrigin, "localhost")}
 	other, _ := h.comes(h.link())
 	cookie, me := h.comes(h.link())
@@ -101,7 +100,7 @@ func TestSetUpByPasskey(t *testing.T) {
 // made is told that there is no other way, until there is one.
 func TestWhoIsInvitedIsAskedForAWay(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	h.person("Ada", account.Admin)
 	invited := func(name string) (apitest.RequestOption, wire.Me) {
 		u, err := h.Directory.CreateUser(t.Context(), name, account.Viewer, "")

@@ -3,11 +3,13 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
@@ -17,10 +19,15 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who account.
 	if err != nil {
 		return err
 	}
-	open, err := s.o.Requests.Open(r.Context(), "")
+	states, err := s.o.Store.ActiveProcesses(r.Context())
 	if err != nil {
 		return err
 	}
+	var open []pending.Request
+	for _, state := range states {
+		open = append(open, state.Requests...)
+	}
+	slices.SortStableFunc(open, func(a, b pending.Request) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	sessions := map[string]session.Session{}
 	list := wire.PendingList{PendingRequests: make([]wire.PendingRequest, 0, len(open))}
 	for _, req := range open {

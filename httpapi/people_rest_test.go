@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,7 +42,7 @@ func (h *harness) signIn(name string, ways ...apitest.RequestOption) apitest.Req
 
 func TestSignInByPassword(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	h.person("Ada", account.Member)
 	cookie := h.signIn("ada", from("192.0.2.1"), apitest.Header("User-Agent", "Firefox/140.0 (X11; Linux)"))
 	var me wire.Me
@@ -62,7 +61,7 @@ func TestSignInByPassword(t *testing.T) {
 // shut out and a name that nobody has are refused with the same bytes.
 func TestNoUserIsToldFromAnother(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	h.person("Ada", account.Member)
 	gone := h.person("Gone", account.Member)
 	if err := h.Directory.SetDisabled(t.Context(), gone.UserID, true); err != nil {
@@ -88,7 +87,7 @@ func TestNoUserIsToldFromAnother(t *testing.T) {
 // faster.
 func TestAnAccountIsLimitedFromManyAddresses(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	h.person("Ada", account.Member)
 	for i := range account.DefaultLimits.PerAccount * account.AccountFactor {
 		a := h.Call("POST", "/api/login", wire.Login{Username: "Ada", Password: "guess"}, from(fmt.Sprintf("192.0.2.%d", i)))
@@ -101,7 +100,7 @@ func TestAnAccountIsLimitedFromManyAddresses(t *testing.T) {
 
 func TestSetUp(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	link := wire.Login{Token: h.link()}
 	apitest.CheckRefusal(t, h.Call("POST", "/api/login", link, from("192.0.2.1")), 403, "not_set_up")
 	var cookies []apitest.RequestOption
@@ -130,14 +129,14 @@ func TestSetUp(t *testing.T) {
 
 func TestATokenDoesNotSetUp(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	a := h.CallAs(account.Admin, "POST", "/api/set_up", wire.SetUp{Name: "Eve", Password: password})
 	apitest.CheckRefusal(t, a, 403, "forbidden")
 }
 
 func TestPasswordChange(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	h.person("Ada", account.Member)
 	mine, other := h.signIn("Ada"), h.signIn("Ada")
 	change := func(present, next string) apitest.Response {
@@ -158,7 +157,7 @@ func TestPasswordChange(t *testing.T) {
 
 func TestSignInsAreOnesOwn(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	h.person("Ada", account.Member)
 	h.person("Bob", account.Admin)
 	ada, ada2, bob := h.signIn("Ada"), h.signIn("Ada"), h.signIn("Bob")
@@ -181,7 +180,7 @@ func TestSignInsAreOnesOwn(t *testing.T) {
 
 func TestPeople(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	var ada wire.Person
 	a := h.CallAs(account.Admin, "POST", "/api/users", wire.PersonCreate{Name: "Ada", Role: account.Member, Password: password})
 	a.Decode(t, &ada)
@@ -219,7 +218,7 @@ func TestPeople(t *testing.T) {
 
 func TestTheLastAdminStays(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	cookie := h.Cookie()
 	for _, body := range []string{`{"role":"member"}`, `{"disabled":true}`} {
 		a := h.Call("PATCH", "/api/users/"+h.Admin.UserID, body, cookie)
@@ -229,7 +228,7 @@ func TestTheLastAdminStays(t *testing.T) {
 
 func TestOwnTokens(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	h.person("Ada", account.Member)
 	h.person("Bob", account.Member)
 	ada, bob := h.signIn("Ada"), h.signIn("Bob")
@@ -307,7 +306,7 @@ func TestAuditOverREST(t *testing.T) {
 
 func TestAdminsSeeAndEndTheSignInsOfOthers(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	ada, bob := h.person("Ada", account.Member), h.person("Bob", account.Member)
 	adas, bobs := h.signIn("Ada"), h.signIn("Bob")
 	var list wire.SignInList

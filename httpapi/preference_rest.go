@@ -19,7 +19,7 @@ import (
 // preferenceStore holds what preferenceHandlers reads and writes.
 type preferenceStore interface {
 	ChangePreferences(ctx context.Context, userID string, change account.PreferencesChange) error
-	Fresh(ctx context.Context, since time.Time, each func(sessionID string, it session.Item)) error
+	ItemsSince(ctx context.Context, since time.Time, each func(sessionID string, it session.Item)) error
 	Preferences(ctx context.Context, userID string) (account.Preferences, error)
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 	Waits(ctx context.Context, since time.Time) ([]pending.Wait, error)
@@ -84,7 +84,7 @@ func (s *preferenceHandlers) seen(ctx context.Context, who account.Identity) (fu
 	}, nil
 }
 
-func (s *preferenceHandlers) getLately(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+func (s *preferenceHandlers) getCatchUp(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	since, err := sinceOf(r, time.Now())
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *preferenceHandlers) getLately(w http.ResponseWriter, r *http.Request, w
 		return err
 	}
 	all := map[string]*session.CatchUp{}
-	if err := s.store.Fresh(r.Context(), since, func(id string, it session.Item) {
+	if err := s.store.ItemsSince(r.Context(), since, func(id string, it session.Item) {
 		if all[id] == nil {
 			all[id] = &session.CatchUp{SessionID: id}
 		}
@@ -102,10 +102,10 @@ func (s *preferenceHandlers) getLately(w http.ResponseWriter, r *http.Request, w
 	}); err != nil {
 		return err
 	}
-	list := wire.LatelyList{Sessions: []wire.Lately{}}
+	list := wire.CatchUpList{Sessions: []wire.CatchUp{}}
 	for id, l := range all {
 		if l.HasActivity() && sees(id) {
-			list.Sessions = append(list.Sessions, wire.Lately{
+			list.Sessions = append(list.Sessions, wire.CatchUp{
 				SessionID: id, Edits: l.Edits, Files: l.Files, Commands: l.Commands, Tests: l.Tests, Failed: l.Failed,
 				Answered: l.Answered, Turns: l.Turns, First: l.First,
 			})

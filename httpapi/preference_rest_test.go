@@ -84,14 +84,14 @@ func TestWhileAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Ask(id, "q", nil)
-	var lately wire.LatelyList
-	h.CallAs(account.Viewer, "GET", fmt.Sprintf("/api/lately?since=%f", before), nil).Decode(t, &lately)
-	if len(lately.Sessions) != 1 || lately.Sessions[0].SessionID != id || lately.Sessions[0].Edits != 1 || lately.Sessions[0].Turns != 1 || lately.Sessions[0].First != "a" {
-		t.Errorf("got %+v", lately)
+	var caughtUp wire.CatchUpList
+	h.CallAs(account.Viewer, "GET", fmt.Sprintf("/api/catch_up?since=%f", before), nil).Decode(t, &caughtUp)
+	if len(caughtUp.Sessions) != 1 || caughtUp.Sessions[0].SessionID != id || caughtUp.Sessions[0].Edits != 1 || caughtUp.Sessions[0].Turns != 1 || caughtUp.Sessions[0].First != "a" {
+		t.Errorf("got %+v", caughtUp)
 	}
-	h.CallAs(account.Viewer, "GET", fmt.Sprintf("/api/lately?since=%f", before+3600), nil).Decode(t, &lately)
-	if len(lately.Sessions) != 0 {
-		t.Errorf("later: %+v", lately)
+	h.CallAs(account.Viewer, "GET", fmt.Sprintf("/api/catch_up?since=%f", before+3600), nil).Decode(t, &caughtUp)
+	if len(caughtUp.Sessions) != 0 {
+		t.Errorf("later: %+v", caughtUp)
 	}
 	var waits wire.WaitList
 	h.CallAs(account.Viewer, "GET", fmt.Sprintf("/api/waits?since=%f", before), nil).Decode(t, &waits)
@@ -99,7 +99,7 @@ func TestWhileAway(t *testing.T) {
 		t.Errorf("got %+v", waits)
 	}
 	for _, bad := range []string{"", "x", "NaN", "-1", "1e99"} {
-		for _, path := range []string{"/api/lately", "/api/waits"} {
+		for _, path := range []string{"/api/catch_up", "/api/lately", "/api/waits"} {
 			if a := h.CallAs(account.Viewer, "GET", path+"?since="+bad, nil); a.Status != 400 {
 				t.Errorf("%s since %q: got %d", path, bad, a.Status)
 			}

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +18,7 @@ import (
 
 func TestPreviewOfACommand(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	id := h.NewSession("one")
 	r, _ := h.Ask(id, "a", func(r *pending.Request) {
 		r.ToolInput = json.RawMessage(`{"command":"ls -la && git push --force && frob 😀"}`)
@@ -69,7 +68,7 @@ func TestPreviewOfACommand(t *testing.T) {
 
 func TestPreviewOfAnEdit(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	id := h.NewSession("one")
 	at := time.Unix(1_763_000_000, 0)
 	h.Driver.Mu.Lock()
@@ -116,7 +115,7 @@ func TestPreviewOfAnEdit(t *testing.T) {
 // Claude may name a file of a project that whoever answers does not see.
 func TestPreviewShowsNoFileOfAHiddenProject(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	h.project("secret", "/work/secret")
 	id := h.NewSession("one")
 	h.Driver.Mu.Lock()

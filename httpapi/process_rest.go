@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
@@ -26,6 +28,7 @@ type processStore interface {
 type processDriver interface {
 	Environment(ctx context.Context) orchestrator.Environment
 	Vitals(sessionID string) (orchestrator.Vitals, bool)
+	RequestViews(ctx context.Context, sessionID string) (orchestrator.RequestViews, error)
 }
 
 // processHandlers serves what admins see of processes.
@@ -57,7 +60,7 @@ func (s *processHandlers) getProcesses(w http.ResponseWriter, r *http.Request, _
 			row.Age = time.Since(p.StartedAt).Seconds()
 		}
 		v, here := s.driver.Vitals(p.SessionID)
-		row.HeardAt, row.Trouble = wire.SecondsOrNull(v.HeardAt), s.troubleOf(p, here, v.Reached)
+		row.HeardAt, row.Trouble = wire.SecondsOrNull(v.HeardAt), s.troubleOf(p, here, v)
 		if samples {
 			for _, m := range v.Samples {
 				row.Samples = append(row.Samples, wire.ProcessSample{At: wire.Seconds(m.At), Memory: m.Memory, CPU: m.CPU})
@@ -71,22 +74,28 @@ func (s *processHandlers) getProcesses(w http.ResponseWriter, r *http.Request, _
 
 // troubleOf says what is wrong with a process; nil for nothing. here says that
 // this server drives it.
-func (s *processHandlers) troubleOf(p session.ProcessState, here, reached bool) *wire.ProcessTrouble {
+func (s *processHandlers) troubleOf(p session.ProcessState, here bool, v orchestrator.Vitals) *wire.ProcessTrouble {
 	switch {
 	case p.Kind != session.Ours:
 		return nil
 	case p.Running() && !here && p.NodeID != s.nodeID:
-		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: fmt.Sprintf("The server %s drives it, and this one cannot reach it. Look there.", p.NodeID)}
+		return trouble(wire.Unreachable, statement.New("other_node", "node", p.NodeID))
 	case p.Running() && !here:
-		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: "This server does not know the process any more. Restart the server, or resume the session."}
-	case p.Running() && !reached:
-		return &wire.ProcessTrouble{Kind: wire.Unreachable, Reason: wire.ReasonOr(p.Stuck, "The supervisor of the process has not answered since the server was restarted.")}
+		return trouble(wire.Unreachable, statement.New("process_unknown"))
+	case p.Running() && !v.Reached:
+		return trouble(wire.Unreachable, cmp.Or(p.Stuck, statement.New("shim_silent_admin")))
 	case p.Running() && p.Stuck != "":
-		return &wire.ProcessTrouble{Kind: wire.Stuck, Reason: p.Stuck}
+		return trouble(wire.Stuck, p.Stuck)
+	case p.Running() && v.Recovered != "":
+		return trouble(wire.Recovered, v.Recovered)
 	case !p.Running() && len(p.Requests) > 0:
-		return &wire.ProcessTrouble{Kind: wire.Orphan, Reason: "Claude is gone, and what it asked can still be answered. The answer is kept and given when the session is resumed."}
+		return trouble(wire.Orphan, statement.New("orphaned_requests"))
 	}
 	return nil
+}
+
+func trouble(kind wire.TroubleKind, reason string) *wire.ProcessTrouble {
+	return &wire.ProcessTrouble{Kind: kind, Reason: reason, Reasons: statement.Reasons("reason", reason)}
 }
 
 // waitsFor says in one sentence why a process does nothing.
@@ -142,7 +151,7 @@ func (s *processHandlers) getDiagnostics(w http.ResponseWriter, r *http.Request,
 	line("last heard", at(v.HeardAt))
 	line("mode", p.PermissionMode)
 	line("model", p.Model)
-	if t := s.troubleOf(p, here, v.Reached); t != nil {
+	if t := s.troubleOf(p, here, v); t != nil {
 		line(string(t.Kind), t.Reason)
 	}
 	line("error", p.Error)
@@ -157,6 +166,7 @@ func (s *processHandlers) getDiagnostics(w http.ResponseWriter, r *http.Request,
 	if here {
 		b.WriteString("\n## process\n\n")
 		line("adopted", v.Adopted)
+		line("recovered", v.Recovered != "")
 		line("resumed", v.Resumed)
 		line("questions that wait", v.Questions)
 		slices.Sort(v.Calls)
@@ -174,6 +184,25 @@ func (s *processHandlers) getDiagnostics(w http.ResponseWriter, r *http.Request,
 		}
 	}
 	writeJSON(w, http.StatusOK, wire.Diagnostics{Text: strings.ToValidUTF8(b.String(), "\uFFFD")})
+	return nil
+}
+
+// getRequestViews compares what the database, the memory, the journal and Claude know of
+// the open requests of a session.
+func (s *processHandlers) getRequestViews(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	id := r.PathValue("id")
+	v, err := s.driver.RequestViews(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	out := wire.RequestViews{SessionID: id, State: v.State, Rows: []wire.RequestRow{}, Waiting: v.Waiting, Journal: v.Journal, Claude: v.CLI, Differences: v.Differences}
+	if out.Differences == nil {
+		out.Differences = []string{}
+	}
+	for _, row := range v.Rows {
+		out.Rows = append(out.Rows, wire.RequestRow{RequestID: row.RequestID, Source: row.Source, Status: row.Status, ToolName: row.ToolName})
+	}
+	writeJSON(w, http.StatusOK, out)
 	return nil
 }
 

@@ -1,20 +1,20 @@
 package httpapi_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
 
 func TestProcessesShowWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	now := time.Now()
 	running := map[string]string{} // by title
 	for _, title := range []string{"well", "stuck", "lost", "silent"} {
@@ -75,6 +75,17 @@ func TestProcessesShowWhatIsWrong(t *testing.T) {
 	h.CallAs(account.Admin, "GET", "/api/processes/"+gone+"/diagnostics", nil).Decode(t, &report)
 	if !strings.Contains(report.Text, "orphaned tool_approval Bash") || strings.Contains(report.Text, "touch") {
 		t.Errorf("got\n%s", report.Text)
+	}
+	h.Driver.Mu.Lock()
+	h.Driver.Views = map[string]orchestrator.RequestViews{gone: {State: session.Dead, Rows: []pending.Request{{RequestID: "a", ToolName: "Bash", Status: pending.Open}}, Waiting: []string{}, Differences: []string{"They differ."}}}
+	h.Driver.Mu.Unlock()
+	var views wire.RequestViews
+	h.CallAs(account.Admin, "GET", "/api/processes/"+gone+"/requests", nil).Decode(t, &views)
+	if views.SessionID != gone || len(views.Rows) != 1 || views.Rows[0].RequestID != "a" || views.Waiting == nil || views.Claude != nil || len(views.Differences) != 1 {
+		t.Errorf("got %+v", views)
+	}
+	if a := h.CallAs(account.Admin, "GET", "/api/processes/none/requests", nil); a.Status != 404 {
+		t.Errorf("none: %d", a.Status)
 	}
 	if a := h.CallAs(account.Admin, "GET", "/api/processes/none/diagnostics", nil); a.Status != 404 {
 		t.Errorf("none: %d", a.Status)

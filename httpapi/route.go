@@ -79,7 +79,8 @@ func routes() []route {
 		// What a person chose, what happened while they were away, and how long Claude waited.
 		{method: "GET", pattern: "/api/preferences", policy: signedIn, serve: (*Server).getPreferences},
 		{method: "PATCH", pattern: "/api/preferences", policy: signedIn, serve: (*Server).patchPreferences},
-		{method: "GET", pattern: "/api/lately", policy: signedIn, serve: (*Server).getLately},
+		{method: "GET", pattern: "/api/catch_up", policy: signedIn, serve: (*Server).getCatchUp},
+		{method: "GET", pattern: "/api/lately", policy: signedIn, serve: (*Server).getCatchUp}, // its name in earlier releases
 		{method: "GET", pattern: "/api/waits", policy: signedIn, serve: (*Server).getWaits},
 
 		// What a person said to Claude before, for themselves alone.
@@ -140,6 +141,7 @@ func routes() []route {
 
 		{method: "GET", pattern: "/api/processes", policy: asAdmin, serve: (*Server).getProcesses},
 		{method: "GET", pattern: "/api/processes/{id}/diagnostics", policy: asAdmin, serve: (*Server).getDiagnostics},
+		{method: "GET", pattern: "/api/processes/{id}/requests", policy: asAdmin, serve: (*Server).getRequestViews},
 		// One's own tokens; admins also see and end those of others.
 		{method: "GET", pattern: "/api/tokens", policy: signedIn, serve: (*Server).getTokens},
 		{method: "POST", pattern: "/api/tokens", policy: signedIn, serve: (*Server).postToken},

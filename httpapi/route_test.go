@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -28,6 +27,7 @@ var policies = map[string]string{
 	"GET /api/folders":                                "member",
 	"GET /api/preferences":                            "viewer",
 	"PATCH /api/preferences":                          "viewer",
+	"GET /api/catch_up":                               "viewer",
 	"GET /api/lately":                                 "viewer",
 	"GET /api/waits":                                  "viewer",
 	"GET /api/templates":                              "viewer",
@@ -73,6 +73,7 @@ var policies = map[string]string{
 	"POST /api/attachments":                           "member",
 	"GET /api/attachments/{id}":                       "viewer",
 	"GET /api/processes/{id}/diagnostics":             "admin",
+	"GET /api/processes/{id}/requests":                "admin",
 	"GET /api/tokens":                                 "viewer",
 	"POST /api/tokens":                                "viewer",
 	"DELETE /api/tokens/{id}":                         "viewer",
@@ -288,7 +289,7 @@ var attacks = []attack{
 // applies.
 func TestEveryRouteRefuses(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	id := h.NewSession("one")
 	for _, a := range attacks {
 		where := a.where
@@ -322,7 +323,7 @@ func TestEveryRouteRefuses(t *testing.T) {
 
 func TestPathsThatAreNotThere(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+	h := quietHarness(t)
 	for _, path := range []string{"/api/", "/api/nothing", "/api/sessions/", "/api/sessions/x/nothing", "/api/nobody"} {
 		apitest.CheckRefusal(t, h.Call("GET", path, nil), 401, "not_signed_in")
 		apitest.CheckRefusal(t, h.CallAs(account.Admin, "GET", path, nil), 404, "not_found")
@@ -342,7 +343,7 @@ func TestPathsThatAreNotThere(t *testing.T) {
 
 func TestAllowedHosts(t *testing.T) {
 	t.Parallel()
-	h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *apitest.Options) {
+	h := quietHarness(t, func(o *apitest.Options) {
 		o.AllowedHosts = []string{"sayso.example", "exact.example:8443"}
 	})
 	for name, want := range map[string]int{

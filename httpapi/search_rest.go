@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
@@ -18,7 +19,8 @@ import (
 // searchStore holds what searchHandlers reads and writes.
 type searchStore interface {
 	IndexTranscripts(ctx context.Context, most int) (more bool, err error)
-	SearchTranscripts(ctx context.Context, q session.Search) (hits []session.Hit, next int64, err error)
+	SearchTranscripts(ctx context.Context, q session.Search) (matches []session.Match, next int64, err error)
+	MatchedItem(ctx context.Context, id int64) (session.Item, error)
 }
 
 // searchHandlers serves the search in transcripts.
@@ -33,10 +35,12 @@ const (
 	foundDef      = 20  // sessions in an answer
 	maxFound      = 50
 	hitsOfSession = 3
-	hitsRead      = 200  // at once
-	hitsLooked    = 4000 // for one answer
-	indexedAtOnce = 200  // items
-	indexedAtMost = 20   // steps before a search answers with what it knows
+	matchesRead   = 500 // at once
+	indexedAtOnce = 200 // items
+	indexedAtMost = 20  // steps before a search answers with what it knows
+	// searchTime is how long one answer looks for more sessions. Where many matches are in few
+	// sessions, or in those that the person may not see, the next answer goes on behind it.
+	searchTime = time.Second
 )
 
 // getSearch finds what was said in the transcripts of the sessions that a person
@@ -56,7 +60,7 @@ func (s *searchHandlers) getSearch(w http.ResponseWriter, r *http.Request, who a
 		return err
 	}
 	list, err := s.search(r.Context(), session.Search{
-		Words: session.SearchWords(text), Archived: query.Get("archived") == "true", Before: before, Limit: hitsRead,
+		Words: session.SearchWords(text), Archived: query.Get("archived") == "true", Before: before, Limit: matchesRead,
 	}, max(int(limit), 1), who)
 	if err != nil {
 		return err
@@ -76,16 +80,17 @@ func (s *searchHandlers) search(ctx context.Context, q session.Search, most int,
 			break // then it answers with what it knows
 		}
 	}
+	began := time.Now()
 	places := map[string]int{} // of sessions in the list; -1 for one that may not be seen
-	for looked := 0; looked < hitsLooked; looked += hitsRead {
-		hits, next, err := s.store.SearchTranscripts(ctx, q)
+	for {
+		matches, next, err := s.store.SearchTranscripts(ctx, q)
 		if err != nil {
 			return wire.SearchResults{}, err
 		}
-		for _, hit := range hits {
-			place, known := places[hit.SessionID]
+		for _, match := range matches {
+			place, known := places[match.SessionID]
 			if !known {
-				_, _, err := s.guard.Session(ctx, who, project.See, hit.SessionID)
+				found, _, err := s.guard.Session(ctx, who, project.See, match.SessionID)
 				switch {
 				case errors.Is(err, session.ErrNotFound):
 					place = -1
@@ -94,10 +99,10 @@ func (s *searchHandlers) search(ctx context.Context, q session.Search, most int,
 				default:
 					place = len(list.Results)
 					list.Results = append(list.Results, wire.SearchResult{
-						SessionID: hit.SessionID, Title: hit.Title, CWD: hit.CWD, Archived: hit.Archived, Hits: []wire.SearchHit{},
+						SessionID: found.SessionID, Title: found.Title, CWD: found.CWD, Archived: found.Archived, Hits: []wire.SearchHit{},
 					})
 				}
-				places[hit.SessionID] = place
+				places[match.SessionID] = place
 			}
 			if place < 0 {
 				continue
@@ -107,21 +112,29 @@ func (s *searchHandlers) search(ctx context.Context, q session.Search, most int,
 				result.More = true
 				continue
 			}
+			item, err := s.store.MatchedItem(ctx, match.ID)
+			if errors.Is(err, session.ErrNotFound) {
+				continue // deleted meanwhile
+			}
+			if err != nil {
+				return wire.SearchResults{}, err
+			}
 			result.Hits = append(result.Hits, wire.SearchHit{
-				Seq: hit.Item.Seq, Key: hit.Item.Key, Kind: hit.Item.Kind, At: wire.Seconds(hit.Item.At),
-				Excerpt: session.Excerpt(session.TextOf(hit.Item), q.Words),
+				Seq: item.Seq, Key: item.Key, Kind: item.Kind, At: wire.Seconds(item.At),
+				Excerpt: session.Excerpt(session.TextOf(item), q.Words),
 			})
 		}
 		if next == 0 {
 			break
 		}
 		q.Before = next
-		if len(list.Results) >= most {
+		if len(list.Results) >= most || time.Since(began) > searchTime {
 			cursor := strconv.FormatInt(next, 10)
 			list.Next = &cursor
 			break
 		}
 	}
+	list.Results = slices.DeleteFunc(list.Results, func(r wire.SearchResult) bool { return len(r.Hits) == 0 })
 	slices.SortStableFunc(list.Results, func(a, b wire.SearchResult) int {
 		switch {
 		case a.Hits[0].At > b.Hits[0].At:

@@ -94,3 +94,43 @@ func TestSearchFindsNothingOfOthers(t *testing.T) {
 	apitest.CheckRefusal(t, h.Call("GET", "/api/attachments/"+info.AttachmentID, nil, ben.way), 404, "no_attachment")
 	apitest.CheckRefusal(t, h.Call("POST", "/api/sessions/"+open+"/messages", map[string]any{"text": "x", "attachments": []wire.Attachment{{AttachmentID: info.AttachmentID}}}, ben.way), 404, "no_attachment")
 }
+
+// A word that one session says thousands of times does not keep an older session from
+// being found.
+func TestSearchGoesBeyondASessionThatSaysItOften(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	old, loud := h.NewSession("old"), h.NewSession("loud")
+	h.words(old, "k", "a heron")
+	body, err := json.Marshal(session.TextBody{Text: "heron"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	items := make([]session.Item, 5000)
+	for i := range items {
+		items[i] = session.Item{Key: fmt.Sprint("k", i), At: time.Unix(5, 0), Kind: session.ItemText, Body: body}
+	}
+	if err := h.Store.PutItems(t.Context(), loud, items); err != nil {
+		t.Fatal(err)
+	}
+	for more := true; more; {
+		if more, err = h.Store.IndexTranscripts(t.Context(), 1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := map[string]bool{}
+	for cursor := ""; ; {
+		var list wire.SearchResults
+		h.CallAs(account.Viewer, "GET", "/api/search?q=heron&cursor="+cursor, nil).Decode(t, &list)
+		for _, r := range list.Results {
+			found[r.SessionID] = true
+		}
+		if list.Next == nil {
+			break
+		}
+		cursor = *list.Next
+	}
+	if !found[old] || !found[loud] {
+		t.Errorf("found %v", found)
+	}
+}

@@ -128,6 +128,8 @@ type Options struct {
 	ProxiesOnly bool
 	// SignInLimits bound failed sign-ins; zero for [account.DefaultLimits].
 	SignInLimits account.Limits
+	// Descriptors says what may still be opened; nil when that is not watched.
+	Descriptors Descriptors `optional:"true"`
 	// Metrics is served at /metrics beside the metrics of the server itself.
 	Metrics prometheus.Gatherer
 	// NoSetUp keeps the web app from beginning with a page that makes the first
@@ -136,6 +138,12 @@ type Options struct {
 	Version string
 	NodeID  string
 	Log     *slog.Logger
+}
+
+// Descriptors says what may still be opened. Its errors are a [problem.Error].
+type Descriptors interface {
+	CheckLasting() error // for a connection that stays open
+	CheckBrief() error   // for a request
 }
 
 // Server serves HTTP. It is an http.Handler.

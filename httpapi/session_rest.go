@@ -12,6 +12,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/decision"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
@@ -228,7 +229,7 @@ func (s *sessionHandlers) getEnvironment(w http.ResponseWriter, r *http.Request,
 		roots = []string{}
 	}
 	writeJSON(w, http.StatusOK, wire.Environment{
-		Claude:        wire.ClaudeInfo{Path: e.ClaudePath, Version: e.ClaudeVersion, SignedIn: e.SignedIn, Problem: wire.OrNull(e.Problem)},
+		Claude:        wire.ClaudeInfo{Path: e.ClaudePath, Version: e.ClaudeVersion, SignedIn: e.SignedIn, Problem: wire.OrNull(e.Problem), Reasons: statement.Reasons("problem", e.Problem)},
 		DemoAvailable: e.DemoAvailable, WorkspaceRoots: roots, Home: e.Home,
 	})
 	return nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -64,8 +65,11 @@ type adapterRoute struct {
 }
 
 // Adapters returns the routes beside MCP; their questions wait where those of the
-// server do.
-func (s *Server) Adapters(o AdapterOptions) *Adapters {
+// server do. The error names an option that is missing.
+func (s *Server) Adapters(o AdapterOptions) (*Adapters, error) {
+	if err := options.Check("mcpapi", o); err != nil {
+		return nil, err
+	}
 	a := &Adapters{o: o, policy: s.o.Policy, questions: s.questions, relays: relays{streams: map[string]stream{}}}
 	a.paths = map[string]adapterRoute{
 		"/hook/ask":              {http.MethodPost, a.postHookAsk},
@@ -74,7 +78,7 @@ func (s *Server) Adapters(o AdapterOptions) *Adapters {
 		"/claude/relay-question": {http.MethodPost, a.postRelay},
 		"/claude/poll-answer":    {http.MethodGet, a.getPoll},
 	}
-	return a
+	return a, nil
 }
 
 // Paths are those that the adapters serve.

@@ -57,9 +57,12 @@ func (m *memory) UnrecordedRequests(ctx context.Context, id string) ([]pending.R
 func (h *harness) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h.server)
-	adapters := h.server.Adapters(mcpapi.AdapterOptions{
+	adapters, err := h.server.Adapters(mcpapi.AdapterOptions{
 		Store: h.memory, Requests: h.registry, Directory: h.directory, Notifier: h.notifier, Log: slog.New(slog.DiscardHandler),
 	})
+	if err != nil {
+		panic(err)
+	}
 	for _, path := range adapters.Paths() {
 		mux.Handle(path, adapters)
 	}
@@ -278,7 +281,7 @@ func TestTheTerminalWasFirst(t *testing.T) {
 	inHarness(t, func(t *testing.T, h *harness) {
 		term := h.terminal()
 		for reason, want := range map[string]string{
-			"terminal": "It was answered in the terminal.", "refused": "It was refused in the terminal.", "ended": "The claude in the terminal has ended.",
+			"terminal": "It was answered in the terminal.", "refused": "It was denied in the terminal.", "ended": "Claude in the terminal has ended.",
 		} {
 			e := term.asks(bash(reason))
 			r := h.asked()

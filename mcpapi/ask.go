@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -109,10 +110,16 @@ func (s *Server) place(ctx context.Context, c *call, request *pending.Request, k
 	return false, nil
 }
 
-// isAbandoned reports whether a question was taken away for want of its asker.
+// isAbandoned reports whether a question was withdrawn because its asker was gone.
 func isAbandoned(row pending.Request, err error) bool {
-	return errors.Is(err, errAskerGone) ||
-		row.Status == pending.Withdrawn && row.Resolution != nil && row.Resolution.Reason == errAskerGone.Error()
+	if errors.Is(err, errAskerGone) {
+		return true
+	}
+	if row.Status != pending.Withdrawn || row.Resolution == nil {
+		return false
+	}
+	why := statement.Find(row.Resolution.Reason)
+	return why != nil && why.Reason == string(errAskerGone)
 }
 
 // wait waits for the end of a question, of the call, or of its patience. A result

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -23,8 +24,13 @@ type errorMessage string
 
 func (m errorMessage) Error() string { return string(m) }
 
+// ending is why a question is taken away: a reason in the table of statements.
+type ending string
+
+func (e ending) Error() string { return statement.New(string(e)) }
+
 // errCancelled is the cause of a call that its client cancelled.
-const errCancelled = errorMessage("The agent cancelled its question.")
+const errCancelled = ending("agent_canceled")
 
 // callKey finds the call in the context of a tool.
 type callKey struct{}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -74,12 +75,12 @@ type HookGone struct {
 	Reason    string `json:"reason"` // terminal, ended or late
 }
 
-// goneReasons are what people read, by HookGone.Reason. The asker's own words
+// goneReasons are the statements that people read, by HookGone.Reason. The asker's own words
 // are not shown.
 var goneReasons = map[string]string{
-	"terminal": "It was answered in the terminal.",
-	"refused":  "It was refused in the terminal.",
-	"ended":    "The claude in the terminal has ended.",
+	"terminal": "terminal_answered",
+	"refused":  "terminal_denied",
+	"ended":    "terminal_ended",
 }
 
 // HookNotice is the body of POST /hook/notice: something to know of a claude in a
@@ -202,7 +203,7 @@ func (a *Adapters) postHookGone(w http.ResponseWriter, r *http.Request) error {
 	sessionID := terminalSessionID(token, gone.SessionID)
 	row, err := a.o.Requests.Request(r.Context(), sessionID, pending.NewRequestID(sessionID, "", hookPrefix+gone.Key))
 	if err == nil {
-		err = a.o.Requests.Withdraw(r.Context(), row.RequestID, reason)
+		err = a.o.Requests.Withdraw(r.Context(), row.RequestID, statement.New(reason))
 	}
 	// One that is not there, or answered here already, needs no withdrawal.
 	if err != nil && !errors.Is(err, pending.ErrNotFound) && !errors.Is(err, pending.ErrNotOpen) {

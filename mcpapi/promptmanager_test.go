@@ -268,7 +268,7 @@ func TestPromptManagerTheNextQuestionWaitsItsTurn(t *testing.T) {
 		third := h.asked()
 		fourth := s.relays(map[string]any{"question": "Fourth?"})
 		fourth.gets(200, nil)
-		h.ends(third, pending.Withdrawn, "Whoever asked this asks something else now.")
+		h.ends(third, pending.Withdrawn, "The agent is asking another question now.")
 		is(t, "question", h.asked().Form.Questions[0].Question, "Fourth?")
 	})
 }

@@ -11,10 +11,10 @@ import (
 )
 
 // errAskerGone is why a question is taken away that nobody waits for.
-const errAskerGone = errorMessage("The asker is gone.")
+const errAskerGone = ending("asker_gone")
 
 // errTokenEnded is why a question is taken away whose asker may not ask any longer.
-const errTokenEnded = errorMessage("The session of the agent has ended, and its token with it.")
+const errTokenEnded = ending("agent_session_ended")
 
 var (
 	errTooMany  = errors.New("too many questions at once")

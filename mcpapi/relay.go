@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -256,7 +257,7 @@ func (a *Adapters) takeTurn(ctx context.Context, sessionID string) error {
 		case row.Status.Final() && (row.Delivery != pending.Queued || idle):
 			return nil
 		case idle:
-			err := a.o.Requests.Withdraw(ctx, s.requestID, "Whoever asked this asks something else now.")
+			err := a.o.Requests.Withdraw(ctx, s.requestID, statement.New("agent_asks_other"))
 			if err != nil && !errors.Is(err, pending.ErrNotOpen) && !errors.Is(err, pending.ErrNotFound) {
 				return err
 			}

@@ -240,7 +240,7 @@ func TestCancelTakesTheQuestionAway(t *testing.T) {
 		}
 		now := h.stored(r.RequestID)
 		is(t, "status", now.Status, pending.Withdrawn)
-		is(t, "reason", now.Resolution.Reason, "The agent cancelled its question.")
+		is(t, "reason", now.Resolution.Reason, "The agent canceled its question.")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
@@ -16,18 +17,20 @@ import (
 )
 
 // adopt takes stock of what a former server left: it returns the processes to be
-// driven on and those that no session knows, and marks as dead what the store
-// believes to run and is gone. It waits for no process; each is attached by its
-// own goroutine.
+// driven on and those that no session knows. It waits for no process; each is attached by
+// its own goroutine.
 func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []launch.Leftover, err error) {
 	found, err := o.o.Launcher.Leftovers(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list processes: %w", err)
 	}
-	alive := map[string]bool{}
 	for _, left := range found {
 		id := left.ID()
 		p, err := o.adoptOne(ctx, left)
+		if errors.Is(err, errNoFolder) {
+			o.o.Log.ErrorContext(ctx, "a process runs that the database does not know and that cannot be recovered; it is left alone", "session_id", id.SessionID, "process_id", id.ProcessID, "error", err)
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -35,41 +38,61 @@ func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []
 			strays = append(strays, left) // of a session that was deleted or has gone on without it
 			continue
 		}
-		alive[id.SessionID] = true
 		adopted = append(adopted, p)
 		o.mu.Lock()
 		o.processes[id.SessionID] = p
 		o.mu.Unlock()
 	}
+	return adopted, strays, nil
+}
+
+// leftRunning reports whether the store believes that a process runs on this node.
+func (o *Orchestrator) leftRunning(s session.ProcessState) bool {
+	return (s.NodeID == "" || s.NodeID == o.o.NodeID) && s.Running() && s.Kind == session.Ours
+}
+
+// settleDead marks as dead what the store believes to run here and does not.
+func (o *Orchestrator) settleDead(ctx context.Context) error {
+	driven := map[string]bool{} // before the store is read: one may end meanwhile
+	for _, p := range o.all() {
+		driven[p.session.SessionID] = true
+	}
 	states, err := o.o.Store.ActiveProcesses(ctx)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	for _, s := range states {
-		if s.NodeID != "" && s.NodeID != o.o.NodeID || alive[s.SessionID] || !s.Running() || s.Kind != session.Ours {
+		if driven[s.SessionID] || !o.leftRunning(s) {
 			continue
 		}
-		const reason = "The server was stopped, and Claude with it."
+		reason := statement.New("server_stopped_claude")
 		if err := o.endMCP(ctx, s.SessionID, reason); err != nil {
-			return nil, nil, err
+			return err
 		}
 		if _, err := o.o.Registry.Orphan(ctx, s.SessionID, reason); err != nil {
-			return nil, nil, err
+			return err
 		}
 		if err := o.settleMessage(ctx, s); err != nil {
-			return nil, nil, err
+			return err
 		}
 		if err := o.starter.RevokeTokens(ctx, s.SessionID); err != nil {
-			return nil, nil, err
+			return err
 		}
 		s.State, s.StateChangedAt = session.Dead, time.Now()
+		died := s.KillReason == ""
 		s.KillReason, s.PID, s.Memory, s.CPU, s.Stuck = cmp.Or(s.KillReason, reason), 0, 0, 0, ""
 		if _, err := o.o.Store.SaveProcess(ctx, s); err != nil {
-			return nil, nil, err
+			return err
 		}
 		o.o.Notifier.Notify(s.SessionID)
+		if died {
+			o.mu.Lock()
+			o.changedSessions[s.SessionID] = true
+			o.mu.Unlock()
+			wake(o.answered)
+		}
 	}
-	return adopted, strays, nil
+	return nil
 }
 
 // settleMessage is [process.settleMessage] for a process of which nothing is left
@@ -107,12 +130,13 @@ func (o *Orchestrator) removeStrays(ctx context.Context, strays []launch.Leftove
 }
 
 // adoptOne makes the process that goes on where the former server stopped; nil
-// when the session does not know the process any more.
+// when the session has gone on without the process. A process that the database has
+// forgotten is recovered.
 func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*process, error) {
 	id := left.ID()
 	s, err := o.o.Store.Session(ctx, id.SessionID)
 	if errors.Is(err, session.ErrNotFound) {
-		return nil, nil
+		return o.recoverSession(ctx, left)
 	}
 	if err != nil {
 		return nil, err
@@ -122,6 +146,9 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 		return nil, err
 	}
 	if state.ProcessID != id.ProcessID || !state.Running() {
+		if isForgotten(left.Origin(), id, state) {
+			return o.recoverProcess(ctx, left, s, statement.New("process_recovered"))
+		}
 		if state.ProcessID == id.ProcessID && state.KillReason == "" {
 			o.SessionChanged(id.SessionID) // the former server had no time to go on with what was answered
 		}
@@ -146,6 +173,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 	}
 	p.transcript.Restore(known.Memo)
 	p.state.memo = known.memo
+	p.state.notContinued = known.CutOff && state.State == session.UserTurn
 	p.elicitations.restore(known.Elicited)
 	given, err := o.unconsumed(ctx, id.SessionID)
 	if err != nil {
@@ -190,10 +218,6 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 	}
 	return p, nil
 }
-
-// recentlyConsumed is of how many answers an adopting server knows what they let run:
-// many more than are given while the progress of a process waits to be written.
-const recentlyConsumed = 200
 
 // owesEarlier is openQuestions for a process that runs: what it asked itself does not
 // count. requests are those of the session that can be answered.

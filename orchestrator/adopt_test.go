@@ -3,6 +3,7 @@ package orchestrator_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,4 +67,58 @@ func TestAdoptedProcessGetsAnswersToTheOneBefore(t *testing.T) {
 			t.Errorf("Claude heard %v", got)
 		}
 	}, inherit, answer)
+}
+
+// The machine stopped after a person was told that an answer counts. The session goes on
+// by itself, and what Claude may have heard already it asks again, with a word of it; or
+// it says that the answer waits.
+func TestAnswerOutlivesAnOutage(t *testing.T) {
+	for name, c := range map[string]struct {
+		heard, resumes bool
+	}{"not heard": {false, true}, "perhaps heard": {true, true}, "not heard, resumed by hand": {false, false}} {
+		t.Run(name, func(t *testing.T) {
+			const id = "0b0e0e3c-0a54-4b6c-9f3e-6d5c8c1f0a01"
+			p := &left{heard: c.heard, sessionID: id}
+			inherit := inherits(t, p)
+			requestID, answer := answered(t, id, "p0", "toolu_1")
+			working := func(o *orchestrator.Options) {
+				o.Rules.ResumeOnAnswer = c.resumes
+				s, err := o.Store.ProcessState(context.Background(), id)
+				if err == nil {
+					s.State = session.AssistantTurn
+					_, err = o.Store.SaveProcess(context.Background(), s)
+				}
+				if err == nil && c.heard {
+					err = o.Store.SetDelivery(context.Background(), requestID, pending.Delivered)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Hour) // the machine was off
+			}
+			resumed := func(o *orchestrator.Options) {
+				o.Launcher.(*launcher).later = []claudetest.Script{{Turn: []claudetest.Step{bashWith("toolu_2", "touch a")}}}
+			}
+			status := 1
+			died := claudetest.Script{Start: []claudetest.Step{{Exit: &status}}}
+			withBench(t, died, nil, func(b *bench) {
+				if !c.resumes {
+					b.wait(id, func(s session.ProcessState) bool {
+						return s.State == session.Dead && strings.HasPrefix(s.Error, "Claude ended before it acted on an answer.")
+					})
+					return
+				}
+				b.wait(id, func(s session.ProcessState) bool { return len(b.launcher.commands()) == 2 && s.Running() })
+				b.say(id, "go on")
+				if c.heard {
+					again := b.wait(id, asking(1)).Requests[0]
+					if again.Earlier == nil || again.Earlier.RequestID != requestID {
+						t.Errorf("asked again without a word of the answer: %+v", again.Earlier)
+					}
+					return
+				}
+				b.wait(id, func(session.ProcessState) bool { return b.row(requestID).Delivery == pending.Carried })
+			}, resumed, inherit, answer, working)
+		})
+	}
 }

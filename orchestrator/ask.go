@@ -9,14 +9,12 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
-
-// questionTool is the tool whose permission request is really a question.
-const questionTool = "AskUserQuestion"
 
 // ask puts a permission request of the CLI before a person and returns what
 // they decided. It runs on a goroutine of its own for each request.
@@ -48,7 +46,7 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 		return claude.ToolDecision{}, err
 	case errors.Is(err, pending.ErrConflict): // only the row is left of what the id was of
 		p.log.WarnContext(ctx, "Claude asks something else under the id of a request that has ended", "request_id", r.RequestID)
-		p.requests.noteReused([]byte(r.RequestID+" "+pending.HashInput(r.Input)), reusedEnded)
+		p.requests.noteReused([]byte(r.RequestID+" "+pending.HashInput(r.Input)), "id_reused_closed")
 		return claude.ToolDecision{}, claude.ErrNoAnswer
 	}
 	if err != nil {
@@ -98,6 +96,11 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 // await puts a request before a person and returns how it ended. The error is
 // [claude.ErrNoAnswer] when the CLI waits no longer.
 func (p *process) await(ctx context.Context, q *question, req pending.Request) (settled pending.Request, err error) {
+	if answered, err := p.wasAnswered(ctx, req); answered {
+		return settled, claude.ErrNoAnswer
+	} else if err != nil {
+		p.log.WarnContext(ctx, "cannot see whether a request was answered", "request_id", req.RequestID, "error", err)
+	}
 	waiting, gaveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer gaveUp(nil)
 	defer context.AfterFunc(ctx, func() { gaveUp(p.whyGone(q, context.Cause(ctx))) })()
@@ -152,7 +155,7 @@ func (p *process) answerSent(settled pending.Request, err error) {
 func (p *process) settle(ctx context.Context, req pending.Request) (pending.Request, error) {
 	if p.snapshot().earlierQuestions { // until the end of the turn that was cut off
 		settled, carried, err := p.requests.carryAnswer(ctx, &req)
-		if carried || isTemporary(err) {
+		if carried || pending.IsTemporary(err) {
 			return settled, err
 		}
 		if err != nil {
@@ -219,11 +222,11 @@ func (p *process) whyGone(q *question, cause error) error {
 	case stop != "":
 		return pending.ErrAskerDied{Reason: stop}
 	case errors.Is(cause, claude.ErrWithdrawn) && by != "":
-		return errorMessage(by + " interrupted Claude.")
+		return errorMessage(statement.New("interrupted_by", "by", by))
 	case errors.Is(cause, claude.ErrWithdrawn):
-		return errorMessage("Claude withdrew this request.")
+		return errorMessage(statement.New("withdrawn"))
 	}
-	return pending.ErrAskerDied{Reason: "The Claude process ended before an answer. Nothing ran."}
+	return pending.ErrAskerDied{Reason: statement.New("process_ended_first")}
 }
 
 // errorMessage is a cause that people read.
@@ -236,4 +239,22 @@ func (m errorMessage) Error() string { return string(m) }
 func (p *process) endQuestion(q *question) {
 	p.handle(context.Background(), questionClosed{time.Now()})
 	p.questions.end(q)
+}
+
+// errAbandoned is what ends a request whose asker was seen to wait no longer.
+var errAbandoned = errors.New("the asker waits no longer")
+
+// abandonment is an errAbandoned with its reason for people.
+type abandonment string
+
+func (a abandonment) Error() string { return string(a) }
+
+func (a abandonment) Is(target error) bool { return target == errAbandoned }
+
+// whyAbandoned tells people why nobody waits for the answer to a question.
+func (p *process) whyAbandoned(q *question) error {
+	if by := p.questions.interruptedBy(q); by != "" {
+		return abandonment(statement.New("interrupted_by", "by", by))
+	}
+	return abandonment(statement.New("asker_stopped_waiting"))
 }

@@ -60,7 +60,7 @@ func (b *bench) asks(id string) {
 			b.t.Fatal(err)
 		}
 		for _, it := range page.Items {
-			if it.Kind == session.ItemNote && strings.Contains(string(it.Body), "may do so no longer") {
+			if it.Kind == session.ItemNote && strings.Contains(string(it.Body), "no longer has that right") {
 				return true
 			}
 		}
@@ -123,7 +123,7 @@ func TestClaudeIsToldOnceToAskAgain(t *testing.T) {
 		time.Sleep(time.Minute)
 		notes := 0
 		for _, it := range b.items(id) {
-			if it.Kind == session.ItemNote && strings.Contains(string(it.Body), "may do so no longer") {
+			if it.Kind == session.ItemNote && strings.Contains(string(it.Body), "no longer has that right") {
 				notes++
 			}
 		}

@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/project"
@@ -19,15 +18,6 @@ func (o *Orchestrator) Bounds(ctx context.Context) (*project.Bounds, []project.T
 	return o.admission.Bounds(ctx)
 }
 
-// usage returns what the running processes take, by session id.
-func (o *Orchestrator) usage() map[string]project.Taken {
-	taken := map[string]project.Taken{}
-	for _, p := range o.all() {
-		taken[p.session.SessionID] = project.Taken{Folder: p.session.CWD, OwnerID: p.session.OwnerID, Memory: p.snapshot().row.Memory}
-	}
-	return taken
-}
-
 // reserve keeps a slot for a process of a session until release is called; see
 // [admission.Control.Reserve]. It first waits until the processes of the server before
 // this one are known.
@@ -39,15 +29,12 @@ func (o *Orchestrator) reserve(ctx context.Context, s session.Session) (release 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return o.admission.Reserve(ctx, s.SessionID, s.CWD, s.OwnerID)
-}
-
-// LimitsChanged tries again whatever waits for capacity.
-func (o *Orchestrator) LimitsChanged() {
-	for _, p := range o.all() {
-		wake(p.feed)
+	if o.o.CheckMachine != nil {
+		if err := o.o.CheckMachine(); err != nil {
+			return nil, err
+		}
 	}
-	o.admission.CapacityFreed()
+	return o.admission.Reserve(ctx, s.SessionID, s.CWD, s.OwnerID)
 }
 
 // waitForCapacity makes a dead session wait for capacity and shows why. It notifies
@@ -64,48 +51,4 @@ func (o *Orchestrator) waitForCapacity(ctx context.Context, sessionID string, wh
 	}
 	o.o.Notifier.Notify(sessionID)
 	return nil
-}
-
-// restoreWaiting makes the sessions wait that waited when the server before this one
-// stopped.
-func (o *Orchestrator) restoreWaiting(ctx context.Context) {
-	held, err := o.o.Store.ThrottledSessions(ctx)
-	if err != nil {
-		if ctx.Err() == nil { // else the server is stopping
-			o.o.Log.ErrorContext(ctx, "cannot see which sessions wait for capacity", "error", err)
-		}
-		return
-	}
-	o.admission.Wait(held...)
-	o.admission.CapacityFreed()
-}
-
-// resumeWaiting starts the sessions that wait for capacity, as far as there is now.
-func (o *Orchestrator) resumeWaiting(ctx context.Context) {
-	for _, sessionID := range o.admission.TakeWaiting() {
-		err := o.resumeQueued(ctx, sessionID)
-		switch {
-		case err == nil, ctx.Err() != nil, errors.Is(err, session.ErrNotFound), errors.Is(err, ErrRunning), errors.Is(err, ErrClosing):
-		case isTemporary(err):
-			o.admission.Wait(sessionID)
-		default:
-			o.o.Log.ErrorContext(ctx, "cannot resume a session that waited for capacity", "session_id", sessionID, "error", err)
-		}
-	}
-}
-
-// resumeQueued starts a session that has queued messages or answers.
-func (o *Orchestrator) resumeQueued(ctx context.Context, sessionID string) error {
-	queue, err := o.o.Store.QueuedMessages(ctx, sessionID)
-	if err != nil {
-		return err
-	}
-	if len(queue) == 0 {
-		return o.resumeIfAnswered(ctx, sessionID)
-	}
-	s, err := o.o.Store.Session(ctx, sessionID)
-	if err != nil {
-		return err
-	}
-	return o.explainDelay(ctx, sessionID, o.launch(ctx, s, launchOf(s)))
 }

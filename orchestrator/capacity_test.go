@@ -313,10 +313,7 @@ func TestNothingGoesOnByItselfWithoutRoom(t *testing.T) {
 				b.launcher.later = []claudetest.Script{{}, {Turn: []claudetest.Step{bash}}}
 				id := b.start("one")
 				r := b.wait(id, asking(1)).Requests[0]
-				b.launcher.mu.Lock()
-				last := b.launcher.last
-				b.launcher.mu.Unlock()
-				last.kill()
+				b.launcher.killLast()
 				b.wait(id, in(session.Dead))
 				other := b.start("another takes the place")
 				b.wait(other, in(session.UserTurn))

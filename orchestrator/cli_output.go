@@ -39,9 +39,9 @@ func (p *process) handleMessage(m claude.Message) {
 func (p *process) handleUnreadable(line []byte, err error) {
 	switch {
 	case errors.Is(err, claude.ErrReusedAnswered):
-		p.requests.noteReused(line, reusedEnded)
+		p.requests.noteReused(line, "id_reused_closed")
 	case errors.Is(err, claude.ErrReused):
-		p.requests.noteReused(line, reused)
+		p.requests.noteReused(line, "id_reused_open")
 	}
 	text := string(line[:min(len(line), 200)])
 	const worthLogging = 10 // of one process: the log is not the place for a flood

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -78,10 +79,20 @@ func (o *Orchestrator) Kill(ctx context.Context, sessionID string, force bool, r
 	return nil
 }
 
+// Running returns the session of a process that runs, as it was when the process began,
+// without asking the store.
+func (o *Orchestrator) Running(sessionID string) (session.Session, bool) {
+	p := o.find(sessionID)
+	if p == nil {
+		return session.Session{}, false
+	}
+	return p.session, true
+}
+
 // Delete ends a session and forgets it.
 func (o *Orchestrator) Delete(ctx context.Context, sessionID string) error {
 	if p := o.find(sessionID); p != nil {
-		p.kill(true, true, "The session was deleted.")
+		p.kill(true, true, statement.New("session_deleted"))
 		if err := p.awaitGone(ctx); err != nil {
 			return err
 		}

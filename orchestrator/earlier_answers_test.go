@@ -24,10 +24,7 @@ func bashWith(toolUseID, command string) claudetest.Step {
 func (b *bench) die(id string, open int) []pending.Request {
 	b.t.Helper()
 	b.wait(id, asking(open))
-	b.launcher.mu.Lock()
-	last := b.launcher.last
-	b.launcher.mu.Unlock()
-	last.kill()
+	b.launcher.killLast()
 	requests := b.wait(id, in(session.Dead)).Requests
 	if len(requests) != open {
 		b.t.Fatalf("%d requests are left to answer, want %d", len(requests), open)
@@ -160,7 +157,7 @@ func TestQuestionThatIsNotAskedAgainGoes(t *testing.T) {
 		old := b.die(id, 1)[0]
 		b.say(id, "go on")
 		b.wait(id, func(s session.ProcessState) bool { return s.State == session.UserTurn && len(s.Requests) == 0 })
-		if r := b.row(old.RequestID); r.Status != pending.Withdrawn || r.Resolution.Reason != "Claude went on without asking this again." {
+		if r := b.row(old.RequestID); r.Status != pending.Withdrawn || r.Resolution.Reason != "Claude continued without asking this again." {
 			t.Errorf("the old question is %s: %+v", r.Status, r.Resolution)
 		}
 	})
@@ -266,10 +263,7 @@ func TestTurnThatWasCutOffGoesOnBeforeTheNextMessage(t *testing.T) {
 		b.wait(id, func(session.ProcessState) bool { return len(b.launcher.records("user")) == 1 })
 		b.say(id, "and then this")
 		for n := 1; n <= 2; n++ {
-			b.launcher.mu.Lock()
-			last := b.launcher.last
-			b.launcher.mu.Unlock()
-			last.kill()
+			b.launcher.killLast()
 			b.wait(id, func(session.ProcessState) bool { return len(b.launcher.commands()) == n+1 })
 			if goesOn := contains(b.launcher.commands()[n].Env, "CLAUDE_CODE_RESUME_INTERRUPTED_TURN=1"); goesOn != (n == 1) {
 				t.Errorf("process %d was told to go on: %t", n+1, goesOn)
@@ -277,6 +271,28 @@ func TestTurnThatWasCutOffGoesOnBeforeTheNextMessage(t *testing.T) {
 			// The scripted CLI goes on with nothing by itself, so the message is said.
 			b.wait(id, func(session.ProcessState) bool { return len(b.launcher.records("user")) == n+1 })
 			b.say(id, "and another")
+		}
+	})
+}
+
+// Claude acted on an answer, and the machine stopped before its transcript was on disk.
+// Resumed, it asks again, and the person reads what was answered.
+func TestAnswerThatClaudeForgotIsShown(t *testing.T) {
+	script := claudetest.Script{Turn: []claudetest.Step{bashWith("toolu_1", "touch a"), {Silent: true}}}
+	withBench(t, script, nil, func(b *bench) {
+		b.launcher.later = []claudetest.Script{{Turn: []claudetest.Step{bashWith("toolu_2", "touch a")}}}
+		id := b.start("make a file")
+		first := b.wait(id, asking(1)).Requests[0]
+		b.answer(first, nil)
+		b.wait(id, func(session.ProcessState) bool { return b.row(first.RequestID).Delivery == pending.Consumed })
+		b.die(id, 0)
+		if err := b.Resume(b.t.Context(), id, b.person); err != nil {
+			t.Fatal(err)
+		}
+		b.say(id, "go on")
+		again := b.wait(id, asking(1)).Requests[0]
+		if again.Earlier == nil || again.Earlier.RequestID != first.RequestID || again.Earlier.By != "Ada" {
+			t.Errorf("asked again without a word of the answer: %+v", again.Earlier)
 		}
 	})
 }

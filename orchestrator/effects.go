@@ -7,13 +7,6 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// snapshot returns the present state.
-func (p *process) snapshot() state {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.state
-}
-
 // handle changes the state for an event, performs the effects and returns the state
 // right after the event.
 func (p *process) handle(ctx context.Context, e event) state {
@@ -42,6 +35,8 @@ func (p *process) perform(ctx context.Context, effects []effect) {
 			wake(p.feed)
 		case notify:
 			p.o.o.Notifier.Notify(p.session.SessionID)
+		case notifyLive:
+			p.o.o.Notifier.NotifyLive(p.session.SessionID)
 		case settleCalls:
 			for _, call := range f.calls {
 				p.handle(ctx, resultReceived{call.ToolUseID})
@@ -59,9 +54,7 @@ func (p *process) perform(ctx context.Context, effects []effect) {
 				p.handle(ctx, startWasStored{})
 			}
 		case storeDelivery:
-			if err := p.o.o.Store.SetDelivery(ctx, f.requestID, f.delivery); err != nil {
-				p.log.Error("cannot note that an answer was consumed", "error", err)
-			}
+			p.requests.setDelivery(ctx, f.requestID, f.delivery)
 		case endProcess:
 			p.kill(false, false, f.reason)
 		case judgeUnlessAsking:
@@ -71,6 +64,26 @@ func (p *process) perform(ctx context.Context, effects []effect) {
 			p.handle(ctx, f.judged)
 		case logIllegalMove:
 			p.log.Error("refused an illegal change of state", "from", f.from, "to", f.to)
+		}
+	}
+}
+
+// kill has the process ended; a second call with force shortens the first.
+func (p *process) kill(force, byPerson bool, reason string) {
+	p.handle(context.Background(), endRequested{reason: reason, byPerson: byPerson})
+	for {
+		select {
+		case p.kills <- killRequest{force: force, reason: reason}:
+			return
+		default:
+			if !force {
+				return // one waits already
+			}
+			// A waiting gentle request gives way to this one.
+			select {
+			case <-p.kills:
+			default:
+			}
 		}
 	}
 }

@@ -20,7 +20,7 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 	}
 	settled, err := p.await(ctx, q, p.requests.ofElicitation(r))
 	if errors.Is(err, pending.ErrConflict) {
-		p.requests.noteReused([]byte(r.RequestID+" "+pending.HashInput(r.Raw)), reusedEnded)
+		p.requests.noteReused([]byte(r.RequestID+" "+pending.HashInput(r.Raw)), "id_reused_closed")
 		err = claude.ErrNoAnswer
 	}
 	if errors.Is(err, claude.ErrNoAnswer) {
@@ -55,21 +55,4 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 		}
 	}
 	return answer, nil
-}
-
-// errAbandoned is what ends a request whose asker was seen to wait no longer.
-var errAbandoned = errors.New("the asker waits no longer")
-
-// abandonment is an errAbandoned with its reason for people.
-type abandonment string
-
-func (a abandonment) Error() string        { return string(a) }
-func (a abandonment) Is(target error) bool { return target == errAbandoned }
-
-// whyAbandoned tells people why nobody waits for the answer to a question.
-func (p *process) whyAbandoned(q *question) error {
-	if by := p.questions.interruptedBy(q); by != "" {
-		return abandonment(by + " interrupted Claude.")
-	}
-	return abandonment(stoppedWaiting)
 }

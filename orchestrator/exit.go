@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
@@ -16,6 +16,8 @@ import (
 // finalize settles what a dead process leaves: its calls, its requests, its state.
 // stop says why it was ended, reason why it died if nobody ended it.
 func (p *process) finalize(ctx context.Context, stop, reason string) {
+	end := ended{stop: stop, reason: reason, at: time.Now()}
+	p.handle(ctx, cliGone{end})
 	p.mu.Lock()
 	abandoned, byPerson := p.transcript.CloseCalls(true), p.state.endedByPerson
 	if i := p.transcript.Interrupt; i != nil && !i.Refused {
@@ -67,7 +69,7 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 	} else {
 		p.log.ErrorContext(ctx, "the session's process died", "reason", reason)
 	}
-	p.handle(lasting, exited{stop: stop, reason: reason, at: time.Now()})
+	p.handle(lasting, exited{end})
 }
 
 // settleMessage takes the message from the queue of which it was not known whether
@@ -115,31 +117,29 @@ func (p *process) continuesTurn(next session.Message) bool {
 // exitSentence tells a person why a CLI exited that nobody ended.
 func (p *process) exitSentence(conn launch.Conn, startError error) string {
 	_, noise := p.noise.seen()
-	said := cmp.Or(lastLine(conn.Stderr()), noise)
-	if said != "" {
-		said = " It said: " + said
-	}
+	output := cmp.Or(lastLine(conn.Stderr()), noise)
 	switch {
 	case errors.Is(startError, errNotProtocol):
-		return "The program does not speak Claude's protocol." + said
+		return statement.New("wrong_protocol", "output", output)
 	case errors.Is(startError, errNoAnswer):
-		return fmt.Sprintf("Claude did not answer within %s after it was started.%s", durationText(p.o.rules().Limits.Start), said)
+		return statement.New("start_unanswered", "limit", p.o.rules().Limits.Start.Seconds(), "output", output)
 	case errors.Is(startError, errNoAccount):
 		path, _ := p.o.o.CLI.Find() // it ran just now
 		return launch.NotSignedIn(path)
 	case startError != nil && !errors.Is(startError, errGone):
-		return fmt.Sprintf("Claude did not start properly: %v.%s", startError, said)
+		return statement.New("start_failed", "detail", startError.Error(), "output", output)
 	}
-	when := "The Claude process ended by itself"
-	if p.leftover != nil && errors.Is(startError, errGone) {
-		when = "The Claude process ended while the server was away"
-	} else if errors.Is(startError, errGone) {
-		when = "Claude ended as soon as it was started"
-	}
+	how := ""
 	if err := conn.ExitError(); err != nil {
-		return fmt.Sprintf("%s (%v).%s", when, err, said)
+		how = err.Error()
 	}
-	return when + "." + said
+	switch {
+	case startError == nil:
+		return statement.New("ended_by_itself", "how", how, "output", output)
+	case p.leftover != nil:
+		return statement.New("ended_away", "how", how, "output", output)
+	}
+	return statement.New("ended_at_start", "how", how, "output", output)
 }
 
 // lastLine returns the last line of a text, truncated to fit a banner.

@@ -14,12 +14,13 @@ type Tree struct {
 	Children int
 }
 
-// SetTree has the process table show a process that no machine has.
+// SetTree has the process table show a process. It shows no other: those of this machine are
+// none of a test's.
 func SetTree(pid int, t Tree) { trees.Store(pid, t) }
 
 func init() {
 	readTable = func() (map[int]procfs.Process, error) {
-		table, err := procfs.Table()
+		table := map[int]procfs.Process{}
 		trees.Range(func(pid, tree any) bool {
 			t, root := tree.(Tree), pid.(int)
 			table[root] = procfs.Process{Memory: t.Memory}
@@ -28,6 +29,6 @@ func init() {
 			}
 			return true
 		})
-		return table, err
+		return table, nil
 	}
 }

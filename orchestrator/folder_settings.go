@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/sayso-dev/sayso/claude/folder"
 	"github.com/sayso-dev/sayso/internal/problem"
@@ -78,6 +79,11 @@ func (o *node) readFolder(ctx context.Context, cwd string) (folder.Found, error)
 		found, err = folder.Read(cwd, folder.Known{Own: o.o.CLI.OwnFolders(), Home: o.o.CLI.Getenv("HOME"), Allowed: allowed})
 		return err
 	})
+	if errors.Is(err, syscall.EMFILE) && o.o.CheckMachine != nil {
+		if short := o.o.CheckMachine(); short != nil {
+			return folder.Found{}, short
+		}
+	}
 	if err != nil {
 		return folder.Found{}, problem.For("cwd", "folder_unreadable_settings", "folder", cwd, "detail", err.Error())
 	}

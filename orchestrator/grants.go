@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/grants"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -91,15 +92,15 @@ func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.A
 		switch {
 		case err != nil && !errors.Is(err, ErrNotRunning):
 			p.log.WarnContext(ctx, "cannot make Claude ask again at once", "rule", g.Rule, "error", err)
-			done.Until = append(done.Until, "A running session could not be told. It may go by this rule until its process ends.")
+			done.Until = append(done.Until, statement.New("grant_session_unreachable"))
 		case asks:
 			done.Asking++
 		case err == nil && g.Kind == pending.GrantDirectory:
-			done.Until = append(done.Until, "A running session may work in this folder until you next approve something in it, or its process ends.")
+			done.Until = append(done.Until, statement.New("grant_folder_running"))
 		}
 	}
 	if g.Scope == pending.ScopeSession && g.ProcessID == "" {
-		done.Until = append(done.Until, "It was given to a Claude that sayso does not run, and holds there until that one ends.")
+		done.Until = append(done.Until, statement.New("grant_external"))
 	}
 	if done.Grants, err = o.o.Store.RevokeGrant(ctx, g, by, now); err != nil {
 		return done, fmt.Errorf("orchestrator: revoke grant %s: %w", g.GrantID, err)
@@ -125,8 +126,7 @@ type (
 	FoundGrant = grants.FoundGrant
 )
 
-// maxFoldersRead bounds for how many sessions the settings of their folder are
-// looked at, those of the latest first.
+// maxFoldersRead bounds the sessions in whose folders settings are read, the latest first.
 const maxFoldersRead = 200
 
 // FoundGrants reads what the person's own settings file and those of the folders

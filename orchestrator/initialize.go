@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 )
@@ -24,8 +26,10 @@ var (
 const goneGrace = 2 * time.Second
 
 // initialize initialises the CLI. Until it has answered, nothing is sent.
-func (p *process) initialize(ctx context.Context, client *claude.Client, over <-chan struct{}) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.o.rules().Limits.Start, errNoAnswer)
+func (p *process) initialize(lasting context.Context, client *claude.Client, over <-chan struct{}) error {
+	alive, end := context.WithCancelCause(lasting)
+	defer end(nil)
+	ctx, cancel := context.WithTimeoutCause(alive, p.o.rules().Limits.Start, errNoAnswer)
 	defer cancel()
 	stop := make(chan struct{})
 	var watching sync.WaitGroup
@@ -46,7 +50,7 @@ func (p *process) initialize(ctx context.Context, client *claude.Client, over <-
 					return
 				}
 			case <-over:
-				cancelRubbish(errGone)
+				end(errGone)
 				return
 			case <-stop:
 				return
@@ -71,25 +75,29 @@ func (p *process) initialize(ctx context.Context, client *claude.Client, over <-
 	if !launch.HasAccount(hello.Account) {
 		return errNoAccount
 	}
-	if err := p.toolRules.restrictSkills(ctx); err != nil {
-		return err
+	// A database that is away does not end a process: it waits, for longer than the CLI may take.
+	err = retryStore(alive, p.log, "what the project demands of a session", func() error { return p.toolRules.restrictSkills(alive) })
+	if err != nil {
+		return cmp.Or(context.Cause(alive), err)
 	}
+	ctx, cancel = context.WithTimeoutCause(alive, p.o.rules().Limits.Start, errNoAnswer)
+	defer cancel()
 	p.learnCost(ctx, client)
 	if p.leftover != nil {
-		p.reconcile(ctx, hello.PendingPermissionRequests, asked)
+		p.reconcile(ctx, hello.PendingPermissionRequests, asked, statement.New("withdrawn_away"))
 		p.revoked.restore(ctx, p.snapshot().row.StartedAt, p.grantee())
 	}
 	return nil
 }
 
-// reconcile settles what an adopted process asked while no server listened.
-func (p *process) reconcile(ctx context.Context, waiting []claude.ToolRequest, asked time.Time) {
+// reconcile settles what a process asked while the server or the database was away.
+func (p *process) reconcile(ctx context.Context, waiting []claude.ToolRequest, asked time.Time, withdrawn string) {
 	err := failpoint.Hit("reconcile.before")
 	if err == nil {
-		err = p.requests.reconcile(ctx, waiting, asked)
+		err = p.requests.reconcile(ctx, waiting, asked, withdrawn)
 	}
 	if err != nil {
-		p.log.ErrorContext(ctx, "cannot reconcile an adopted process", "error", err)
+		p.log.ErrorContext(ctx, "cannot reconcile a process with what is stored of it", "error", err)
 		return
 	}
 	running := map[string]bool{}
@@ -101,8 +109,27 @@ func (p *process) reconcile(ctx context.Context, waiting []claude.ToolRequest, a
 	p.mcpCalls.settle(ctx, running, asked)
 	p.requests.recordMissing(ctx)
 	if err := failpoint.Hit("reconcile.after"); err != nil {
-		p.log.ErrorContext(ctx, "cannot reconcile an adopted process", "error", err)
+		p.log.ErrorContext(ctx, "cannot reconcile a process with what is stored of it", "error", err)
 	}
+}
+
+// recover makes up for the time in which the store was out of order. The CLI is asked
+// what it waits for, as by a server that adopts it.
+func (p *process) recover(ctx context.Context) {
+	p.requests.storeDeliveries(ctx)
+	s, client := p.snapshot(), p.clientNow()
+	if client == nil || !s.initialized || s.detached || s.stopReason != "" || s.ended {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
+	defer cancel()
+	asked := time.Now()
+	hello, err := client.Initialize(ctx, initialization())
+	if err != nil {
+		p.log.WarnContext(ctx, "Claude does not say what it waits for", "error", err)
+		return
+	}
+	p.reconcile(ctx, hello.PendingPermissionRequests, asked, statement.New("withdrawn_database_away"))
 }
 
 // learnCost asks a CLI that was resumed what it counts already. One that cannot say

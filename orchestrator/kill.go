@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/sayso-dev/sayso/orchestrator/launch"
@@ -14,26 +15,6 @@ const (
 	terminateGrace = 3 * time.Second
 	forceGrace     = 300 * time.Millisecond // to refuse the open requests, when force is asked for
 )
-
-// kill has the process ended; a second call with force shortens the first.
-func (p *process) kill(force, byPerson bool, reason string) {
-	p.handle(context.Background(), endRequested{reason: reason, byPerson: byPerson})
-	for {
-		select {
-		case p.kills <- killRequest{force: force, reason: reason}:
-			return
-		default:
-			if !force {
-				return // one waits already
-			}
-			// A waiting gentle request gives way to this one.
-			select {
-			case <-p.kills:
-			default:
-			}
-		}
-	}
-}
 
 // awaitEnd waits for a reason to end the CLI and then does so. It returns when the
 // CLI is gone, whoever ended it.
@@ -95,18 +76,37 @@ func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
 			}
 		}
 	}
+	// A step takes no longer than its grace, also when the shim does not answer. Those
+	// that wait for it end with the connection.
+	var steps sync.WaitGroup
+	defer steps.Wait()
 	step := func(name string, do func() error, grace time.Duration) bool {
 		if k.force {
 			return false
 		}
-		if err := do(); err != nil {
-			p.log.Warn("a step of ending Claude failed", "step", name, "error", err)
-		}
+		steps.Go(func() {
+			if err := do(); err != nil {
+				p.log.Warn("a step of ending Claude failed", "step", name, "error", err)
+			}
+		})
 		return gone(grace)
 	}
 	working := len(asked) > 0 || p.snapshot().working()
-	if working && step("interrupt", func() error { return client.Interrupt(lasting) }, 0) {
-		return
+	if working && !k.force {
+		interrupted := make(chan struct{})
+		steps.Go(func() {
+			defer close(interrupted)
+			if err := client.Interrupt(lasting); err != nil {
+				p.log.Warn("a step of ending Claude failed", "step", "interrupt", "error", err)
+			}
+		})
+		select {
+		case <-interrupted:
+		case <-lasting.Done():
+		case k = <-p.kills:
+		case <-over:
+			return
+		}
 	}
 	if step("close input", conn.CloseInput, closeGrace) ||
 		step("terminate", conn.Terminate, terminateGrace) {

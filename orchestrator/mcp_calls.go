@@ -8,14 +8,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
-
-// stoppedWaiting is what people read of a question whose tool call has ended.
-const stoppedWaiting = "Claude stopped waiting for the answer."
 
 // mcpCalls ends the questions that tool calls of one process asked over MCP and no
 // longer wait for: the CLI cuts calls off by itself and tells nobody.
@@ -24,7 +22,8 @@ type mcpCalls struct {
 	log       *slog.Logger
 	sessionID string
 	addItems  func(...session.Item) // to the transcript
-	signal    chan struct{}         // finished is not empty; capacity 1, never closed
+	requests  *requests
+	signal    chan struct{} // finished is not empty; capacity 1, never closed
 
 	mu       sync.Mutex
 	finished []transcript.FinishedCall // that may have asked
@@ -94,16 +93,14 @@ func (c *mcpCalls) record(ctx context.Context, finished []transcript.FinishedCal
 		if i < 0 || r.Resolution.Answer == nil {
 			continue
 		}
-		if err := c.o.o.Store.SetDelivery(ctx, r.RequestID, pending.Consumed); err != nil && ctx.Err() == nil {
-			c.log.ErrorContext(ctx, "cannot note that an answer was consumed", "error", err)
-		}
+		c.requests.setDelivery(ctx, r.RequestID, pending.Consumed)
 	}
 }
 
 // withdraw withdraws those open questions for which match returns true.
 func (c *mcpCalls) withdraw(ctx context.Context, match func(pending.Request) bool) {
 	err := retryStore(ctx, c.log, "the end of questions over MCP", func() error {
-		return c.o.withdrawMCP(ctx, c.sessionID, stoppedWaiting, match)
+		return c.o.withdrawMCP(ctx, c.sessionID, statement.New("asker_stopped_waiting"), match)
 	})
 	if err != nil && ctx.Err() == nil {
 		c.log.ErrorContext(ctx, "cannot withdraw what was asked over MCP", "error", err)

@@ -224,10 +224,7 @@ func TestQuestionOverMCPOfADeadProcessIsWithdrawn(t *testing.T) {
 		id := b.start("ask")
 		b.wait(id, asking(1))
 		requestID, ended := b.asksOverMCP(id, "toolu_9")
-		b.launcher.mu.Lock()
-		last := b.launcher.last
-		b.launcher.mu.Unlock()
-		last.kill()
+		b.launcher.killLast()
 		s := b.wait(id, in(session.Dead))
 		if len(s.Requests) != 1 || s.Requests[0].ToolName != "Bash" || s.Requests[0].Status != pending.Orphaned {
 			t.Errorf("left to answer: %+v", s.Requests)

@@ -18,6 +18,8 @@ type memo struct {
 	TurnStarted bool `json:"spoke,omitempty"`
 	// Ended is the message whose turn has ended last.
 	Ended string `json:"ended,omitempty"`
+	// CutOff: this process, or one before it, was cut off in a turn that has not gone on.
+	CutOff bool `json:"cut_off,omitempty"`
 	// BypassedBy is the user id of whoever had Claude ask nobody; see endBypass.
 	BypassedBy string `json:"spared_by,omitempty"`
 }

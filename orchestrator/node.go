@@ -102,3 +102,11 @@ func (o *node) blocks(m session.Message) []claude.ContentBlockParam {
 	}
 	return out
 }
+
+// wake signals a channel of capacity 1 unless it is signalled already.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -26,11 +26,19 @@ type Store interface {
 	AddIncident(ctx context.Context, body []byte) error
 }
 
+// Notifier announces changes of sessions.
+type Notifier interface {
+	session.Notifier
+	// NotifyLive says that only the block that Claude is writing has grown, of which the
+	// store knows nothing. It never blocks on a listener's work.
+	NotifyLive(sessionID string)
+}
+
 // Options configures an [Orchestrator]. What may be nil says so; the rest is required.
 type Options struct {
 	Store    Store
 	Registry *pending.Registry
-	Notifier session.Notifier
+	Notifier Notifier
 	Launcher launch.Launcher
 	CLI      *launch.CLI
 	Rules    Rules // at the start, see SetRules
@@ -43,6 +51,9 @@ type Options struct {
 	Sandbox *launch.Sandbox `optional:"true"`
 	// Attachments reads the files that messages name by their ids.
 	Attachments Attachments
+	// CheckMachine returns why this machine cannot run one more process, as a
+	// [problem.Error]. It may be nil.
+	CheckMachine func() error `optional:"true"`
 	// OnDelivered is told how long after it was given an answer was on Claude's stdin. It
 	// must not block. It may be nil.
 	OnDelivered func(took time.Duration) `optional:"true"`

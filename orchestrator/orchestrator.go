@@ -6,9 +6,8 @@ package orchestrator
 
 import (
 	"context"
-	"fmt"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/internal/problem"
@@ -25,11 +24,13 @@ type Orchestrator struct {
 	settled  chan struct{} // closed by Run once what a former server left is settled
 	closing  chan struct{} // closed by Run when it begins to end
 
+	unsettled atomic.Bool // the store has not yet taken what died with a former server
+
 	answered chan struct{} // sessions are in touched; capacity 1, never closed
 
 	mu              sync.Mutex          // protects following
 	processes       map[string]*process // running, by session id
-	changedSessions map[string]bool     // dead sessions that changed
+	changedSessions map[string]bool     // dead sessions that changed; true: they died in an outage
 }
 
 // New returns an orchestrator that does nothing until Run. The error names an option that
@@ -58,60 +59,6 @@ func New(o Options) (*Orchestrator, error) {
 func (o *Orchestrator) SetRules(r Rules) {
 	o.changed.Store(&r)
 	o.LimitsChanged()
-}
-
-// Run settles what a former server left behind, then drives processes until ctx
-// ends, and returns once the last of them is gone.
-func (o *Orchestrator) Run(ctx context.Context) error {
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer close(o.closing)
-	o.grantsChanged(ctx)
-	adopted, strays, err := o.adopt(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return fmt.Errorf("orchestrator: adopt what a former server left: %w", err)
-	}
-	drive := func(p *process) {
-		running.Go(func() {
-			p.run(ctx)
-			o.remove(p)
-			o.continueSession(ctx, p)
-		})
-	}
-	for _, p := range adopted {
-		drive(p)
-	}
-	o.restoreWaiting(ctx)
-	// What is in the way of a new process of its session goes first; none of it
-	// holds up what was adopted.
-	running.Go(func() {
-		o.removeStrays(ctx, strays)
-		close(o.settled)
-	})
-	ticker := time.NewTicker(o.rules().Limits.Sample)
-	defer ticker.Stop()
-	retry := time.NewTicker(capacityInterval)
-	defer retry.Stop()
-	running.Go(func() { o.watchRights(ctx) })
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case p := <-o.launches:
-			drive(p)
-		case <-o.answered:
-			running.Go(func() { o.resumeAnswered(ctx) })
-		case <-o.admission.Freed():
-			running.Go(func() { o.resumeWaiting(ctx) })
-		case <-retry.C:
-			running.Go(func() { o.resumeWaiting(ctx) })
-		case now := <-ticker.C:
-			o.sample(ctx, now)
-		}
-	}
 }
 
 // ownSession returns a session in which this server may run Claude. The error is an
@@ -160,4 +107,21 @@ func (o *Orchestrator) all() []*process {
 		list = append(list, p)
 	}
 	return list
+}
+
+// usage returns what the running processes take, by session id.
+func (o *Orchestrator) usage() map[string]project.Taken {
+	taken := map[string]project.Taken{}
+	for _, p := range o.all() {
+		taken[p.session.SessionID] = project.Taken{Folder: p.session.CWD, OwnerID: p.session.OwnerID, Memory: p.snapshot().row.Memory}
+	}
+	return taken
+}
+
+// LimitsChanged tries again whatever waits for capacity.
+func (o *Orchestrator) LimitsChanged() {
+	for _, p := range o.all() {
+		wake(p.feed)
+	}
+	o.admission.CapacityFreed()
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/store/sqlitetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -56,8 +57,9 @@ func withBench(t *testing.T, script claudetest.Script, limits func(*orchestrator
 	if err != nil {
 		t.Fatal(err)
 	}
+	database := sqlitetest.New(t)
 	synctest.Test(t, func(t *testing.T) {
-		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sayso.db"))
+		store, err := sqlite.Open(t.Context(), database)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -523,6 +525,7 @@ type launcher struct {
 	// deaf has answers to requests vanish: the CLI takes them and does nothing.
 	deaf bool
 	mute bool          // it takes messages and does nothing
+	hung bool          // its shim does not answer, from the first answer to a request on
 	slow time.Duration // until it hears in which permission mode it is to go on
 	late time.Duration // until a message reaches it
 	pid  int           // of every CLI; 0 for one that no process has
@@ -554,6 +557,14 @@ func (l *launcher) records(kind string) []claudetest.Record {
 	return some
 }
 
+// killLast kills the CLI that was launched last.
+func (l *launcher) killLast() {
+	l.mu.Lock()
+	last := l.last
+	l.mu.Unlock()
+	last.kill()
+}
+
 func (l *launcher) Leftovers(context.Context) ([]launch.Leftover, error) { return nil, nil }
 
 func (l *launcher) Folder(id launch.ID) string {
@@ -566,7 +577,7 @@ func (l *launcher) Folder(id launch.ID) string {
 func (l *launcher) Launch(_ context.Context, _ launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error) {
 	host, cli := claudetest.Pipe()
 	ctx, kill := context.WithCancel(context.Background())
-	conn := &conn{Transport: host, kill: kill, done: make(chan struct{}), deaf: l.deaf, mute: l.mute, slow: l.slow, late: l.late, pid: l.pid}
+	conn := &conn{Transport: host, kill: kill, done: make(chan struct{}), deaf: l.deaf, mute: l.mute, slow: l.slow, late: l.late, pid: l.pid, hung: l.hung}
 	l.mu.Lock()
 	l.launched = append(l.launched, c)
 	l.files = append(l.files, files)
@@ -605,6 +616,13 @@ type conn struct {
 	slow   time.Duration
 	late   time.Duration
 	pid    int
+	hung   bool
+}
+
+// hang returns when the process is gone.
+func (c *conn) hang() error {
+	<-c.done
+	return errors.New("the shim does not answer")
 }
 
 func (c *conn) Send(line []byte) error {
@@ -617,15 +635,29 @@ func (c *conn) Send(line []byte) error {
 	if c.slow > 0 && bytes.Contains(line, []byte(`"set_permission_mode"`)) {
 		time.Sleep(c.slow)
 	}
+	if c.hung && (bytes.Contains(line, []byte(`"behavior"`)) || bytes.Contains(line, []byte(`"interrupt"`))) {
+		return c.hang()
+	}
 	if c.late > 0 && bytes.Contains(line, []byte(`"type":"user"`)) {
 		time.Sleep(c.late)
 	}
 	return c.Transport.Send(line)
 }
 
-func (c *conn) PID() int              { return cmp.Or(c.pid, 1<<30) }
-func (c *conn) CloseInput() error     { return c.Transport.Close() }
-func (c *conn) Terminate() error      { c.kill(); return nil }
+func (c *conn) PID() int { return cmp.Or(c.pid, 1<<30) }
+func (c *conn) CloseInput() error {
+	if c.hung {
+		return c.hang()
+	}
+	return c.Transport.Close()
+}
+func (c *conn) Terminate() error {
+	if c.hung {
+		return c.hang()
+	}
+	c.kill()
+	return nil
+}
 func (c *conn) Kill() error           { c.kill(); return nil }
 func (c *conn) Done() <-chan struct{} { return c.done }
 func (c *conn) Stderr() string        { return "" }
@@ -669,10 +701,7 @@ func TestWhatIsSeenDeadIsResumedAtOnce(t *testing.T) {
 	withBench(t, claudetest.Script{}, nil, func(b *bench) {
 		id := b.start("Work.")
 		b.wait(id, in(session.UserTurn))
-		b.launcher.mu.Lock()
-		last := b.launcher.last
-		b.launcher.mu.Unlock()
-		last.kill()
+		b.launcher.killLast()
 		b.wait(id, in(session.Dead))
 		if err := b.Resume(b.t.Context(), id, b.person); err != nil {
 			t.Errorf("Resume: %v", err)

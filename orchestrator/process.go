@@ -42,6 +42,11 @@ type process struct {
 	uses         grantUses
 	noise        noise
 
+	// saving lets one flush come after the other: the place in the journal that one stores
+	// is behind the items of the one before, which may fail. Held without mu.
+	saving sync.Mutex
+	unsure unsureCost // guarded by saving
+
 	mu         sync.Mutex // protects following
 	state      state      // changed by transition alone
 	transcript *transcript.Builder
@@ -55,6 +60,13 @@ type process struct {
 type killRequest struct {
 	force  bool
 	reason string
+}
+
+// unsureCost is what a save counted of which it is unknown whether it was stored, and the
+// place in the journal that went with it.
+type unsureCost struct {
+	micros int64
+	offset int64
 }
 
 // newProcess returns a process to be started, or the one that leftover is.
@@ -73,8 +85,8 @@ func newProcess(o *node, s session.Session, plan launchPlan, leftover launch.Lef
 	if leftover != nil {
 		p.processID = leftover.ID().ProcessID
 	}
-	p.requests = &requests{o: o, log: p.log, sessionID: s.SessionID, processID: p.processID, speaker: p.speaker, addItems: p.addItems}
-	p.mcpCalls = &mcpCalls{o: o, log: p.log, sessionID: s.SessionID, addItems: p.addItems, signal: make(chan struct{}, 1)}
+	p.requests = &requests{o: o, log: p.log, sessionID: s.SessionID, processID: p.processID, before: plan.Before, speaker: p.speaker, addItems: p.addItems}
+	p.mcpCalls = &mcpCalls{o: o, log: p.log, sessionID: s.SessionID, addItems: p.addItems, requests: p.requests, signal: make(chan struct{}, 1)}
 	p.toolRules = &toolRules{o: o, log: p.log, folder: s.CWD, client: p.clientNow}
 	p.revoked = &revocations{o: o, log: p.log, client: p.clientNow, telling: make(chan struct{}, 1)}
 	p.written = sync.NewCond(&p.mu)
@@ -83,16 +95,8 @@ func newProcess(o *node, s session.Session, plan launchPlan, leftover launch.Lef
 		StartedAt: now, StateChangedAt: now, Model: s.Model, PermissionMode: s.PermissionMode,
 		ProcessID: p.processID, NodeID: o.o.NodeID, Demo: s.Demo,
 	}, unsaved: true, turnSince: now, lastActivity: now, startStored: s.Begun, earlierQuestions: plan.ContinueTurn || plan.Earlier}
-	p.state.memo = memo{BypassedBy: plan.By.UserID}
+	p.state.memo = memo{BypassedBy: plan.By.UserID, CutOff: plan.CutOff}
 	return p
-}
-
-// wake signals a channel of capacity 1 unless it is signalled already.
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
 
 func (p *process) clientNow() *claude.Client {
@@ -124,4 +128,44 @@ func detach(conn launch.JournaledConn, log *slog.Logger) {
 	if err := conn.Detach(); err != nil {
 		log.Warn("letting go of Claude was not clean", "error", err)
 	}
+}
+
+// maxUnwritten bounds the transcript that waits for the store, in bytes. Beyond
+// it the reader waits, and with it, through the pipe, the CLI.
+const maxUnwritten = 16 << 20
+
+// addItems has transcript items written. It waits when too much waits already.
+func (p *process) addItems(items ...session.Item) {
+	if len(items) == 0 {
+		return
+	}
+	p.awaitCapacity()
+	p.mu.Lock()
+	p.queueItems(items)
+	p.mu.Unlock()
+	wake(p.dirty)
+}
+
+// awaitCapacity waits while too much waits for the store.
+func (p *process) awaitCapacity() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.itemBytes > maxUnwritten && !p.state.ended {
+		p.written.Wait()
+	}
+}
+
+// queueItems is called with the lock held.
+func (p *process) queueItems(items []session.Item) {
+	for _, it := range items {
+		p.itemBytes += len(it.Body)
+	}
+	p.items = append(p.items, items...)
+}
+
+// snapshot returns the present state.
+func (p *process) snapshot() state {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state
 }

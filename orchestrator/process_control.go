@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/grants"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
@@ -59,7 +60,7 @@ func (p *process) sendInterrupt(ctx context.Context, client *claude.Client, i *t
 	defer cancel()
 	// The CLI cuts its calls off and does not say for whom. A store that is away is no
 	// reason not to interrupt; the results of the calls then end what they asked.
-	if err := p.o.endMCP(ctx, p.session.SessionID, by.Name+" interrupted Claude."); err != nil {
+	if err := p.o.endMCP(ctx, p.session.SessionID, statement.New("interrupted_by", "by", by.Name)); err != nil {
 		p.log.ErrorContext(ctx, "cannot withdraw what was asked over MCP", "error", err)
 	}
 	err := client.Interrupt(ctx)
@@ -142,9 +143,9 @@ func (p *process) endBypass(ctx context.Context) {
 		return
 	case err != nil:
 		p.log.WarnContext(ctx, "Claude cannot be told to ask again", "error", err)
-		p.kill(false, false, "Whoever had Claude ask nobody may do so no longer, and Claude could not be told to ask.")
+		p.kill(false, false, statement.New("bypass_end_failed"))
 	default:
-		note := transcript.Note("asks-again:"+uuid.NewString(), "warning", endedRight, time.Now())
+		note := transcript.Note("asks-again:"+uuid.NewString(), "warning", statement.New("bypass_ended"), time.Now())
 		if err := p.o.o.Store.PutItems(ctx, p.session.SessionID, []session.Item{note}); err != nil {
 			p.log.ErrorContext(ctx, "cannot note that Claude asks again", "error", err)
 		}
@@ -154,6 +155,3 @@ func (p *process) endBypass(ctx context.Context) {
 	}
 	p.o.o.Notifier.Notify(p.session.SessionID)
 }
-
-// endedRight is what people read of a session whose process was told to ask again.
-const endedRight = "Whoever had Claude ask nobody in this session may do so no longer, so it asks again from here on."

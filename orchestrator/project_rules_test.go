@@ -10,6 +10,8 @@ import (
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // withoutProjects is a store that cannot read projects while something is wrong with it.
@@ -22,6 +24,8 @@ func (s withoutProjects) Projects(ctx context.Context) ([]project.Project, error
 	switch s.wrong.Load() {
 	case "error":
 		return nil, errors.New("the database is away")
+	case "away":
+		return nil, pending.ErrUnavailable
 	case "panic":
 		panic("the database is away")
 	}
@@ -55,5 +59,26 @@ func TestRulesThatCannotBeReadMakeClaudeAsk(t *testing.T) {
 		}
 		b.tells(id, "senseless", ask)
 		b.tells(id, "after", `{}`)
+	}, func(o *orchestrator.Options) { o.Store = withoutProjects{o.Store, &wrong} })
+}
+
+// TestSessionStartsWhenTheDatabaseIsBack starts a session whose Claude is ready while the database
+// is away for longer than Claude may take to start.
+func TestSessionStartsWhenTheDatabaseIsBack(t *testing.T) {
+	var wrong atomic.Value
+	wrong.Store("")
+	script := claudetest.Script{Start: []claudetest.Step{{SleepMS: 10_000}}, Turn: []claudetest.Step{{Text: "Done."}}}
+	withBench(t, script, nil, func(b *bench) {
+		id := b.start("Work.")
+		time.Sleep(5 * time.Second)
+		wrong.Store("away")
+		time.Sleep(10 * time.Minute)
+		wrong.Store("")
+		b.wait(id, func(s session.ProcessState) bool {
+			if s.State == session.Dead {
+				t.Fatalf("the session is dead: %s", s.Error)
+			}
+			return s.State == session.UserTurn
+		})
 	}, func(o *orchestrator.Options) { o.Store = withoutProjects{o.Store, &wrong} })
 }

@@ -67,3 +67,6 @@ func (qs *questions) count() int {
 	defer qs.mu.Unlock()
 	return len(qs.open)
 }
+
+// questionTool is the tool whose permission request is really a question.
+const questionTool = "AskUserQuestion"

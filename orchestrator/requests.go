@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -22,11 +24,19 @@ type requests struct {
 	o                    *node
 	log                  *slog.Logger
 	sessionID, processID string
+	before               string                      // the process before this one, "" when that is not known
 	speaker              func(agentID string) string // the id by which the transcript knows a subagent
 	addItems             func(...session.Item)       // to the transcript
 
 	mu           sync.Mutex
-	withdrawnIDs []string // requests that the CLI withdrew before it answered initialize
+	withdrawnIDs []string   // requests that the CLI withdrew before it answered initialize
+	deliveries   []delivery // that the store could not take, the oldest first
+}
+
+// delivery is how far the answer to a request has come.
+type delivery struct {
+	requestID string
+	delivery  pending.Delivery
 }
 
 // ofTool returns the request that people see when the CLI asks for a tool.
@@ -82,10 +92,28 @@ func (rs *requests) ofElicitation(r claude.ElicitationRequest) pending.Request {
 	}
 }
 
-// setDelivery notes how far an answer has come.
+// setDelivery notes how far an answer has come; where the store is out of order, once it
+// is not.
 func (rs *requests) setDelivery(ctx context.Context, requestID string, d pending.Delivery) {
-	if err := rs.o.o.Store.SetDelivery(ctx, requestID, d); err != nil && ctx.Err() == nil {
+	err := rs.o.o.Store.SetDelivery(ctx, requestID, d)
+	if pending.IsTemporary(err) {
+		rs.mu.Lock()
+		rs.deliveries = append(rs.deliveries, delivery{requestID, d})
+		rs.mu.Unlock()
+	}
+	if err != nil && ctx.Err() == nil {
 		rs.log.ErrorContext(ctx, "cannot store how far an answer has come", "request_id", requestID, "delivery", d, "error", err)
+	}
+}
+
+// storeDeliveries stores what setDelivery could not.
+func (rs *requests) storeDeliveries(ctx context.Context) {
+	rs.mu.Lock()
+	list := rs.deliveries
+	rs.deliveries = nil
+	rs.mu.Unlock()
+	for _, d := range list {
+		rs.setDelivery(ctx, d.requestID, d.delivery)
 	}
 }
 
@@ -137,11 +165,11 @@ func (rs *requests) wasWithdrawn(requestID string) bool {
 	return slices.Contains(rs.withdrawnIDs, requestID)
 }
 
-// reconcile compares what is stored with what the CLI of an adopted process says it
-// waits for, which is the authority: a request that it no longer waits for is withdrawn,
+// reconcile compares what is stored with what the CLI says it waits for, which is the authority: a request that it no longer waits for is withdrawn,
 // or its answer has reached it. Only requests from before asked, when the CLI was asked,
-// count; later ones may be missing from what it says.
-func (rs *requests) reconcile(ctx context.Context, waiting []claude.ToolRequest, asked time.Time) error {
+// count; later ones may be missing from what it says. withdrawn is what people
+// read of a request that Claude withdrew meanwhile.
+func (rs *requests) reconcile(ctx context.Context, waiting []claude.ToolRequest, asked time.Time, withdrawn string) error {
 	waits := map[string]bool{}
 	for _, r := range waiting {
 		waits[r.RequestID] = true
@@ -153,7 +181,7 @@ func (rs *requests) reconcile(ctx context.Context, waiting []claude.ToolRequest,
 	late := map[string]bool{} // a person was quicker than we; Claude waited no longer even so
 	for _, r := range open {
 		if rs.listed(r) && !waits[r.AskerRequestID] && r.CreatedAt.Before(asked) {
-			late[r.RequestID] = rs.withdraw(ctx, r, "Claude withdrew this request while the server was away.")
+			late[r.RequestID] = rs.withdraw(ctx, r, withdrawn)
 		}
 	}
 	given, err := rs.o.o.Store.UndeliveredRequests(ctx, rs.sessionID)
@@ -230,6 +258,11 @@ func (rs *requests) carryAnswer(ctx context.Context, req *pending.Request) (sett
 			return settled, carried, err
 		}
 	}
+	if similar == nil {
+		if similar, err = rs.forgottenAnswer(ctx, *req); err != nil {
+			return pending.Request{}, false, err
+		}
+	}
 	if similar != nil {
 		a := similar.Resolution
 		req.Earlier = &pending.Earlier{
@@ -244,13 +277,47 @@ func (rs *requests) carryAnswer(ctx context.Context, req *pending.Request) (sett
 	}
 	for _, old := range open {
 		if rs.orphan(old) && old.ToolName == req.ToolName && old.Source == req.Source && transcript.SameInput(old.ToolInput, req.ToolInput) {
-			if rs.withdraw(ctx, old, "Claude asked this again after it was resumed.") {
+			if rs.withdraw(ctx, old, statement.New("asked_again")) {
 				return rs.carryAnswer(ctx, req) // it was answered in this very moment
 			}
 			break
 		}
 	}
 	return pending.Request{}, false, nil
+}
+
+// forgottenAnswer finds an answer on which the process before this one acted, but of which
+// Claude's own transcript does not know: it was not on disk yet when the machine stopped.
+// nil for none.
+func (rs *requests) forgottenAnswer(ctx context.Context, req pending.Request) (*pending.Request, error) {
+	if rs.before == "" || req.Source != pending.SourceClaude {
+		return nil, nil
+	}
+	consumed, err := rs.o.o.Store.ConsumedRequests(ctx, rs.sessionID, rs.before, recentlyConsumed)
+	if err != nil {
+		return nil, fmt.Errorf("orchestrator: answers to the former process: %w", err)
+	}
+	for i, old := range consumed {
+		if old.ToolName != req.ToolName || old.Resolution == nil || old.Resolution.Answer == nil || !transcript.SameInput(old.ToolInput, req.ToolInput) {
+			continue
+		}
+		holds := false
+		err := rs.o.o.CLI.As(func() error {
+			saved, err := rs.o.o.CLI.Saved().Find(rs.sessionID)
+			if err == nil {
+				holds, err = rs.o.o.CLI.Saved().Holds(saved, `"tool_use_id":"`+old.AskerToolUseID+`"`)
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, claude.ErrNotSaved) {
+			rs.log.WarnContext(ctx, "cannot read what Claude has saved of a session", "error", err)
+			continue
+		}
+		if !holds {
+			return &consumed[i], nil
+		}
+	}
+	return nil, nil
 }
 
 // orphan reports whether a request was left by an earlier process.
@@ -304,22 +371,20 @@ func (rs *requests) dropEarlierOnce(ctx context.Context) (more, all bool) {
 		all = false
 	}
 	for _, old := range open {
-		if rs.orphan(old) && rs.withdraw(ctx, old, "Claude went on without asking this again.") {
+		if rs.orphan(old) && rs.withdraw(ctx, old, statement.New("not_asked_again")) {
 			more = true
 		}
 	}
 	return more, all
 }
 
-// reused and reusedEnded are what people read of a question that nobody was asked.
-const (
-	reused      = "Claude asked for something else under the id of a request that was still open. That request stayed as it was; the other was not put before anybody, and nothing ran of it. If Claude waits for it, interrupt it."
-	reusedEnded = "Claude asked for something else under the id of a request that had ended. That request stays as it was settled; the other was not put before anybody, and nothing ran of it. If Claude waits for it, interrupt it."
-)
-
 // noteReused writes into the transcript that a question came under the id of another.
 // what was asked makes the key, so that a line that is read again is no second note.
-func (rs *requests) noteReused(what []byte, text string) {
+func (rs *requests) noteReused(what []byte, reason string) {
 	key := "reused:" + uuid.NewSHA1(uuid.NameSpaceOID, what).String()
-	rs.addItems(transcript.Note(key, "error", text, time.Now()))
+	rs.addItems(transcript.Note(key, "error", statement.New(reason), time.Now()))
 }
+
+// recentlyConsumed is of how many answers an adopting server knows what they let run:
+// many more than are given while the progress of a process waits to be written.
+const recentlyConsumed = 200

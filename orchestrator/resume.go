@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -37,8 +38,8 @@ func (o *Orchestrator) SessionChanged(sessionID string) {
 	}
 	o.mu.Lock()
 	running := o.processes[sessionID] != nil
-	if !running {
-		o.changedSessions[sessionID] = true
+	if _, ok := o.changedSessions[sessionID]; !running && !ok { // true stays
+		o.changedSessions[sessionID] = false
 	}
 	o.mu.Unlock()
 	if !running {
@@ -53,8 +54,12 @@ func (o *Orchestrator) resumeAnswered(ctx context.Context) {
 	touched := o.changedSessions
 	o.changedSessions = make(map[string]bool)
 	o.mu.Unlock()
-	for sessionID := range touched {
-		if err := o.resumeIfAnswered(ctx, sessionID); err != nil && ctx.Err() == nil {
+	for sessionID, afterOutage := range touched {
+		resume := o.resumeIfAnswered
+		if afterOutage {
+			resume = o.continueAfterOutage
+		}
+		if err := resume(ctx, sessionID); err != nil && ctx.Err() == nil {
 			o.o.Log.ErrorContext(ctx, "cannot resume a session whose question was answered", "session_id", sessionID, "error", err)
 		}
 	}
@@ -65,6 +70,24 @@ func (o *Orchestrator) resumeIfAnswered(ctx context.Context, sessionID string) e
 	if err != nil || len(given) == 0 {
 		return err
 	}
+	return o.resumeForAnswer(ctx, sessionID)
+}
+
+// continueAfterOutage lets a session go on whose process died while no server was there
+// to see it, as in a power cut, if Claude was not seen to act on an answer: its giver was
+// told that it counts. What Claude may have heard it asks again.
+func (o *Orchestrator) continueAfterOutage(ctx context.Context, sessionID string) error {
+	given, err := o.unconsumed(ctx, sessionID)
+	if err != nil || len(given) == 0 {
+		return err
+	}
+	if o.rules().ResumeOnAnswer {
+		return o.resumeForAnswer(ctx, sessionID)
+	}
+	return o.explain(ctx, sessionID, statement.New("answer_waits"))
+}
+
+func (o *Orchestrator) resumeForAnswer(ctx context.Context, sessionID string) error {
 	s, err := o.o.Store.Session(ctx, sessionID)
 	if err != nil {
 		return err
@@ -110,6 +133,9 @@ func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 			l.ContinueTurn = l.Resume != "" && p.continuesTurn(queue[0])
 			return o.explainDelay(ctx, s.SessionID, o.launch(ctx, s, l))
 		}
+		if p.leftover != nil {
+			return o.continueAfterOutage(ctx, p.session.SessionID)
+		}
 		if !o.rules().ResumeOnAnswer {
 			return nil
 		}
@@ -140,7 +166,7 @@ func (o *Orchestrator) restartAfresh(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	note := transcript.Note("afresh:"+p.processID, "warning", "Claude ended before it had saved this conversation, so it begins afresh with the same messages.", time.Now())
+	note := transcript.Note("afresh:"+p.processID, "warning", statement.New("conversation_restarted"), time.Now())
 	if err := o.o.Store.PutItems(ctx, s.SessionID, []session.Item{note}); err != nil {
 		return err
 	}
@@ -149,22 +175,23 @@ func (o *Orchestrator) restartAfresh(ctx context.Context, p *process) error {
 	return o.explainDelay(ctx, s.SessionID, o.launch(ctx, s, l))
 }
 
-// changedMeanwhile is what people read of a session that would have gone on by
-// itself.
-const changedMeanwhile = "The settings of this session's folder are not those that somebody trusted, so Claude was not started by itself. Resume the session to look at them."
-
 // explainDelay has a session that does not go on by itself say why. It does so once:
 // whoever is told of a change would try again.
 func (o *Orchestrator) explainDelay(ctx context.Context, sessionID string, why error) error {
-	message := changedMeanwhile
+	message := statement.New("folder_not_resumed")
 	switch {
-	case errors.Is(why, problem.LimitReached):
+	case errors.Is(why, problem.LimitReached), errors.Is(why, problem.NoDescriptors):
 		return o.waitForCapacity(ctx, sessionID, problem.Message(why))
 	case errors.Is(why, errAsksNobody):
-		message = asksNobody
+		message = statement.New("bypass_not_resumed")
 	case !errors.Is(why, ErrUntrusted):
 		return why
 	}
+	return o.explain(ctx, sessionID, message)
+}
+
+// explain has a dead session say why it does not go on.
+func (o *Orchestrator) explain(ctx context.Context, sessionID, message string) error {
 	state, err := o.o.Store.ProcessState(ctx, sessionID)
 	if err != nil || state.Running() || state.Error == message {
 		return err

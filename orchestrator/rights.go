@@ -17,9 +17,6 @@ import (
 // Whoever had the right to that may have lost it since; a person starts it again.
 var errAsksNobody = errors.New("a session that asks nobody is started by a person")
 
-// asksNobody is what people read of it.
-const asksNobody = "Claude asks nobody in this session, so it was not started by itself. Resume the session, or choose another permission mode first."
-
 // bypassBody is an entry of the audit trail; docs/operating/audit.md describes it.
 type bypassBody struct {
 	What      string    `json:"what"` // asks_nobody

@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/shim"
 )
@@ -79,7 +79,7 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 		if err := p.leftover.End(lasting); err != nil {
 			p.log.ErrorContext(ctx, "cannot end what is left of the process", "error", err)
 		}
-		return "The Claude process could not be reached after the server was restarted, so it was ended."
+		return statement.New("process_unreachable")
 	}
 	conn, err := p.start(ctx)
 	if err == nil {
@@ -99,12 +99,21 @@ func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
 		Writable: p.o.rules().Roots, Environ: map[string]string{},
 	}
 	if p.o.rules().asksIn(s.CWD) {
-		if spec.Agent, err = p.o.starter.ConnectAgent(ctx, spec.ID); err != nil {
+		if err := retryStore(ctx, p.log, "the token with which Claude asks over MCP", func() (err error) {
+			spec.Agent, err = p.o.starter.ConnectAgent(ctx, spec.ID)
+			return err
+		}); err != nil {
 			// A session in which Claude cannot ask over MCP is better than none.
 			p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
 		}
 	}
-	if p.plan.settings, err = p.o.recheckSettings(ctx, s, p.plan.settings); err != nil {
+	if err := retryStore(ctx, p.log, "what a process takes from its folder", func() error {
+		settings, err := p.o.recheckSettings(ctx, s, p.plan.settings)
+		if err == nil {
+			p.plan.settings = settings
+		}
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	spec.UserSettingsOnly = p.plan.settings.leaveOut
@@ -124,16 +133,20 @@ func startMessage(err error) string {
 	case errors.As(err, &invalid):
 		return invalid.Message
 	case errors.Is(err, ErrUntrusted):
-		return "The settings of the folder were changed in the moment in which Claude was to be started. Start again to look at them."
+		return statement.New("folder_changed")
 	case errors.As(err, &failed):
 		return failed.Sentence()
 	}
-	return fmt.Sprintf("Claude could not be started: %v.", err)
+	return statement.New("not_started", "detail", err.Error())
 }
 
 // hungTimeout is how long a shim that does not answer may go on so: a machine
-// that is short of time, as after its start, is no reason to end a session.
-const hungTimeout = 10 * time.Second
+// that is short of time, as after its start, is no reason to end a session. It is asked
+// again after each hungPause.
+const (
+	hungTimeout = 20 * time.Second
+	hungPause   = 200 * time.Millisecond
+)
 
 func (p *process) attach(ctx context.Context) (launch.Conn, error) {
 	if err := failpoint.Hit("adopt.before_attach"); err != nil {
@@ -143,11 +156,13 @@ func (p *process) attach(ctx context.Context) (launch.Conn, error) {
 		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
 	}
 	conn, err := p.leftover.Attach(ctx, p.snapshot().offset)
-	for began := time.Now(); errors.Is(err, shim.ErrHung) && time.Since(began) < hungTimeout; {
-		p.log.WarnContext(ctx, "the process that a former server left does not answer yet", "error", err)
-		p.handle(ctx, attachDelayed{})
+	for began, told := time.Now(), false; errors.Is(err, shim.ErrHung) && time.Since(began) < hungTimeout; told = true {
+		if !told {
+			p.log.WarnContext(ctx, "the process that a former server left does not answer yet", "error", err)
+			p.handle(ctx, attachDelayed{})
+		}
 		select {
-		case <-time.After(time.Second):
+		case <-time.After(hungPause):
 		case <-p.kills: // which is what comes of not answering
 			return nil, err
 		case <-ctx.Done():
@@ -159,6 +174,7 @@ func (p *process) attach(ctx context.Context) (launch.Conn, error) {
 		return nil, err
 	}
 	p.handle(ctx, attached{})
+	p.compareWithJournal(ctx, conn)
 	if err := failpoint.Hit("adopt.after_attach"); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -201,6 +217,18 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 		}
 	})
 	tasks.Go(func() { p.awaitEnd(ctx, over) })
+	tasks.Go(func() {
+		select {
+		case <-conn.Done():
+		case <-over:
+			return
+		}
+		// People see the end that they asked for before what it leaves is settled, for
+		// which the store is needed.
+		if s := p.snapshot(); s.stopReason != "" && !s.detached {
+			p.handle(lasting, cliGone{ended{stop: s.stopReason, at: time.Now()}})
+		}
+	})
 	startError := p.initialize(lasting, client, over)
 	if startError == nil {
 		p.handle(lasting, initializeDone{})

@@ -48,6 +48,7 @@ func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
 		p.handle(ctx, inputAwaited{time.Now()})
 	}
 	for {
+		waits := false
 		select {
 		case <-p.feed:
 			if p.snapshot().turnEnded {
@@ -57,12 +58,13 @@ func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
 			}
 			p.repeatInterrupt(ctx)
 		case <-timer.C:
-			hold = hold && p.snapshot().working()
+			waits = hold && !p.snapshot().working()
+			hold = hold && !waits
 		case <-over:
 			return
 		}
-		if !hold {
-			send()
+		if !hold && !send() && waits {
+			p.handle(ctx, turnNotContinued{})
 		}
 	}
 }

@@ -8,37 +8,11 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
-
-// launchPlan says how the CLI of a process is to be started.
-type launchPlan struct {
-	Resume string // Claude session id to go on from; "" to begin afresh
-	Fork   bool   // with Resume: under the id of our session
-	// SessionID is given to the CLI as --session-id; "" when Resume keeps its own.
-	SessionID string
-	// ContinueTurn has a turn that was cut off go on by itself.
-	ContinueTurn bool
-	// Earlier: a process of the session died with questions that this one may ask
-	// again.
-	Earlier bool
-	// By is whoever wants the process; zero when the session goes on by itself.
-	By pending.Actor
-	// Retell: Claude does not know the conversation. What a process was told that is
-	// gone is lost with it, and said again.
-	Retell bool
-
-	settings folderSettings
-}
-
-func launchOf(s session.Session) launchPlan {
-	if s.Begun {
-		return launchPlan{Resume: s.SessionID}
-	}
-	return launchPlan{SessionID: s.SessionID, Retell: true}
-}
 
 // launch registers a process for the session and hands it to Run.
 func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launchPlan) error {
@@ -67,10 +41,17 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	plan.ContinueTurn = plan.ContinueTurn || waits && plan.Resume == s.SessionID
 	lost := ""
 	if plan.ContinueTurn {
-		if lost, err = o.unsaved(ctx, s); err != nil {
+		plan.CutOff = plan.Earlier
+		if lost, err = o.unsaved(ctx, s, &plan.CutOff); err != nil {
 			return fmt.Errorf("orchestrator: launch: %w", err)
 		}
 		plan.ContinueTurn = lost == ""
+		plan.Earlier = true
+		before, err := o.o.Store.ProcessState(ctx, s.SessionID)
+		if err != nil {
+			return fmt.Errorf("orchestrator: launch: %w", err)
+		}
+		plan.Before = before.ProcessID
 	}
 	p := newProcess(o.node, s, plan, nil)
 	o.mu.Lock()
@@ -98,10 +79,11 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 			o.remove(p)
 			return fmt.Errorf("orchestrator: launch: %w", err)
 		}
-		p.addItems(transcript.Note("unsaved:"+p.processID, "warning", "Claude ended before it had saved the last message, so the message is said again.", time.Now()))
+		p.addItems(transcript.Note("unsaved:"+p.processID, "warning", statement.New("message_repeated"), time.Now()))
 	}
-	// Whoever asked for the process finds it starting, not still dead.
-	if err := p.flush(ctx); err != nil {
+	// Whoever asked for the process finds it starting, not still dead. Where the store may
+	// say so by now the process must come, and says it again.
+	if err := p.flush(ctx); err != nil && !errors.Is(err, pending.ErrUnknownOutcome) {
 		o.remove(p)
 		return fmt.Errorf("orchestrator: launch: %w", err)
 	}
@@ -118,12 +100,14 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 // unsaved returns the message of the turn that a dead process was cut off in, if
 // Claude's own transcript does not hold it: the CLI writes that a moment after it has
 // heard and asked. Resumed, it would know nothing of the turn, and wait. "" for none.
-func (o *Orchestrator) unsaved(ctx context.Context, s session.Session) (messageID string, err error) {
+// cutOff is set when there was such a turn.
+func (o *Orchestrator) unsaved(ctx context.Context, s session.Session, cutOff *bool) (messageID string, err error) {
 	mark, err := o.o.Store.Mark(ctx, s.SessionID)
 	if err != nil {
 		return "", err
 	}
 	known, err := decodeMemo(mark.Memo)
+	*cutOff = *cutOff || known.CutOff || known.Sending != ""
 	if err != nil || known.Sending == "" {
 		return "", err
 	}
@@ -146,7 +130,7 @@ func (o *Orchestrator) unsaved(ctx context.Context, s session.Session) (messageI
 
 // neverRan takes back a process that Run did not take over.
 func (o *Orchestrator) neverRan(ctx context.Context, p *process, why error) error {
-	p.handle(ctx, exited{stop: "The server was stopped.", at: time.Now()})
+	p.handle(ctx, exited{ended{stop: statement.New("server_stopped"), at: time.Now()}})
 	err := p.flush(context.WithoutCancel(ctx))
 	o.remove(p)
 	return errors.Join(why, err)

@@ -15,12 +15,16 @@ type state struct {
 	live    *session.Live // the block that is streamed, nil for none
 
 	initialized   bool   // the CLI has answered initialize and has an account
+	journalLost   bool   // its files were deleted
+	recovered     string // what the database has forgotten, a sentence; "" for nothing
 	stopReason    string // why we end the process, "" while we do not
 	endedByPerson bool   // stopReason came from a person, not from a limit
 	detached      bool   // this server let go of the process, which runs on
+	end           *ended // the CLI is gone; nil before
 	ended         bool   // nothing more will be written
 	diedInTurn    bool
 	turnEnded     bool     // since the sender last looked
+	notContinued  bool     // Claude was resumed in the middle of a turn, and waits
 	withheld      []string // ids of messages that somebody takes back
 	// earlierQuestions is set while questions of an earlier process may be asked again.
 	earlierQuestions bool

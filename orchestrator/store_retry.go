@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -13,18 +12,13 @@ import (
 // store cannot take it: the disk is full, or the database away.
 const storePause = time.Second
 
-// isTemporary reports whether the same call to the store may succeed later.
-func isTemporary(err error) bool {
-	return errors.Is(err, pending.ErrUnavailable) || errors.Is(err, pending.ErrUnknownOutcome)
-}
-
 // retryStore does what the store must take, again and again while it cannot; what is
 // left undone when ctx ends is done by the next server. The error is that of the
 // last attempt.
 func retryStore(ctx context.Context, log *slog.Logger, what string, do func() error) error {
 	for told := false; ; told = true {
 		err := do()
-		if err == nil || !isTemporary(err) || ctx.Err() != nil {
+		if err == nil || !pending.IsTemporary(err) || ctx.Err() != nil {
 			return err
 		}
 		if !told {

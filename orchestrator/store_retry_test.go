@@ -1,6 +1,7 @@
 package orchestrator_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,8 @@ type fullStore struct {
 	full     atomic.Bool
 	registry *pending.Registry
 	orphaned func() // called after requests became so
+	// afterAnswer is called once a request was resolved.
+	afterAnswer func()
 }
 
 func (s *fullStore) check() error {
@@ -48,7 +51,12 @@ func (s *fullStore) ResolveRequest(ctx context.Context, id string, res pending.R
 	if err := s.check(); err != nil {
 		return pending.Request{}, false, err
 	}
-	return s.Store.ResolveRequest(ctx, id, res)
+	now, won, err := s.Store.ResolveRequest(ctx, id, res)
+	if s.afterAnswer != nil {
+		s.afterAnswer()
+		s.afterAnswer = nil
+	}
+	return now, won, err
 }
 
 func (s *fullStore) OrphanRequests(ctx context.Context, id, reason string) (int, error) {
@@ -81,6 +89,13 @@ func (s *fullStore) SaveProgress(ctx context.Context, id string, p session.Progr
 		return 0, err
 	}
 	return s.Store.SaveProgress(ctx, id, p)
+}
+
+func (s *fullStore) SetDelivery(ctx context.Context, id string, d pending.Delivery) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	return s.Store.SetDelivery(ctx, id, d)
 }
 
 func on(s *fullStore) func(*orchestrator.Options) {
@@ -131,6 +146,42 @@ func TestRequestWaitsUntilThereIsSpace(t *testing.T) {
 		if err != nil || !s.Begun {
 			t.Errorf("that the session has begun is lost: %+v, %v", s, err)
 		}
+	}, on(disk))
+}
+
+// What the CLI withdrew, and how far an answer came, while the store took nothing, is
+// stored once it does.
+func TestWhatHappenedMeanwhileIsStored(t *testing.T) {
+	disk := &fullStore{}
+	given, withdrawn := bashWith("toolu_1", "touch a"), bashWith("toolu_2", "touch b")
+	withdrawn.CancelMS = 60_000
+	withBench(t, claudetest.Script{Turn: []claudetest.Step{given, withdrawn, {Text: "It is there."}}}, nil, func(b *bench) {
+		b.registry = disk.registry
+		id := b.start("make two files")
+		first := b.wait(id, asking(1)).Requests[0]
+		disk.afterAnswer = func() { disk.full.Store(true) }
+		b.answer(first, nil)
+		b.wait(id, func(session.ProcessState) bool { return b.received()["toolu_1"] != nil })
+		time.Sleep(time.Second)
+		if got := b.row(first.RequestID); got.Delivery != pending.Queued {
+			t.Fatalf("a full disk took the change: the answer is %s", got.Delivery)
+		}
+		recover := func() {
+			disk.full.Store(false)
+			b.registry.Recover(b.t.Context())
+			b.Recover(b.t.Context())
+		}
+		recover()
+		b.wait(id, func(session.ProcessState) bool { return b.row(first.RequestID).Delivery == pending.Consumed })
+		second := b.wait(id, asking(1)).Requests[0]
+		disk.full.Store(true)
+		time.Sleep(2 * time.Minute)
+		if got := b.row(second.RequestID); got.Status != pending.Open {
+			t.Fatalf("a full disk took the change: the request is %s", got.Status)
+		}
+		recover()
+		b.wait(id, func(session.ProcessState) bool { return b.row(second.RequestID).Status == pending.Withdrawn })
+		b.wait(id, in(session.UserTurn))
 	}, on(disk))
 }
 
@@ -214,10 +265,7 @@ func TestAnswerToADyingProcessResumesItsSession(t *testing.T) {
 			disk.orphaned = nil
 			b.answer(r, nil)
 		}
-		b.launcher.mu.Lock()
-		last := b.launcher.last
-		b.launcher.mu.Unlock()
-		last.kill()
+		b.launcher.killLast()
 		b.wait(id, func(session.ProcessState) bool { return len(b.launcher.commands()) == 2 })
 		if c := b.launcher.commands()[1]; !contains(c.Args, "--resume="+id) {
 			t.Errorf("resumed with %v", c.Args)
@@ -233,17 +281,21 @@ func TestAnswerToADyingProcessResumesItsSession(t *testing.T) {
 
 // left is a process that a former server left.
 type left struct {
-	id      launch.ID
-	from    *launcher
-	attach  func(attempt int) error // nil: it can be reached
-	slow    time.Duration           // of Remove
-	heard   bool                    // an answer was written to it
-	mu      sync.Mutex
-	tries   int
-	removed bool
+	id     launch.ID
+	from   *launcher
+	attach func(attempt int) error // nil: it can be reached
+	slow   time.Duration           // of Remove
+	heard  bool                    // an answer was written to it
+	// sessionID is that of its session; "" for s and its number.
+	sessionID string
+	mu        sync.Mutex
+	tries     int
+	removed   bool
 }
 
 func (l *left) ID() launch.ID { return l.id }
+
+func (l *left) Origin() launch.Origin { return launch.Origin{} }
 
 func (l *left) Attach(ctx context.Context, _ int64) (launch.Conn, error) {
 	l.mu.Lock()
@@ -296,9 +348,9 @@ func inherits(t *testing.T, processes ...*left) func(*orchestrator.Options) {
 				l.id.ProcessID = "stray"
 				continue
 			}
-			l.id = launch.ID{SessionID: fmt.Sprint("s", i), ProcessID: fmt.Sprint("p", i)}
+			l.id = launch.ID{SessionID: cmp.Or(l.sessionID, fmt.Sprint("s", i)), ProcessID: fmt.Sprint("p", i)}
 			now := time.Now()
-			if err := o.Store.CreateSession(context.Background(), session.Session{SessionID: l.id.SessionID, CWD: "/", CreatedAt: now, UpdatedAt: now, Begun: true}); err != nil {
+			if err := o.Store.CreateSession(context.Background(), session.Session{SessionID: l.id.SessionID, CWD: o.Rules.Roots[0], PermissionMode: "default", CreatedAt: now, UpdatedAt: now, Begun: true}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := o.Store.SaveProcess(context.Background(), session.ProcessState{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -110,8 +111,43 @@ func TestGrowthWithoutAWordIsTold(t *testing.T) {
 			grow(1500, i%2)
 		}
 		s = b.wait(id, func(s session.ProcessState) bool { return s.Stuck != "" })
-		if want := " it has grown from 300 MB to 1500 MB."; !strings.HasPrefix(s.Stuck, "Claude has said nothing since 00:00:") || !strings.HasSuffix(s.Stuck, want) {
+		if want := " the memory of its processes has grown from 300 MB to 1500 MB."; !strings.HasPrefix(s.Stuck, "Claude has been silent since 00:00:") || !strings.HasSuffix(s.Stuck, want) {
 			t.Errorf("it says %q, want …%q", s.Stuck, want)
 		}
 	})
+}
+
+// Goal R7: a session whose shim does not answer is gone 10 seconds after it was killed,
+// and 1 second after it was killed by force. Until then nobody reads that an answer was
+// delivered which is queued.
+func TestSessionOfAHungShimIsKilledInTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		force bool
+		limit time.Duration
+	}{"in order": {false, 10 * time.Second}, "by force": {true, time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			limits := func(l *orchestrator.Limits) { l.Sample = time.Second }
+			withBench(t, claudetest.Script{Turn: []claudetest.Step{bash}}, limits, func(b *bench) {
+				b.launcher.hung = true
+				id := b.start("one")
+				r := b.wait(id, asking(1)).Requests[0]
+				b.answer(r, nil)
+				time.Sleep(time.Minute)
+				s := b.wait(id, func(s session.ProcessState) bool { return s.Stuck != "" })
+				if row := b.row(r.RequestID); row.Delivery != pending.Queued || strings.Contains(s.Stuck, "delivered") || !strings.Contains(s.Stuck, "has not reached Claude") {
+					t.Errorf("the answer is %s, and people read %q", row.Delivery, s.Stuck)
+				}
+				killed := time.Now()
+				if err := b.Kill(b.t.Context(), id, c.force, "Ada ended it."); err != nil {
+					t.Fatal(err)
+				}
+				b.wait(id, in(session.Dead))
+				if took := time.Since(killed); took > c.limit {
+					t.Errorf("it took %s, want at most %s", took, c.limit)
+				} else {
+					t.Logf("it took %s", took)
+				}
+			})
+		})
+	}
 }

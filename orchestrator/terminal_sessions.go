@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
@@ -25,7 +27,7 @@ type SavedSession struct {
 	Running   bool  // in a terminal just now
 }
 
-// SavedPage is a piece of a saved transcript, from its end on.
+// SavedPage is a page of a saved transcript; pages are read from its end.
 type SavedPage struct {
 	Items []session.Item // Seq and Rev count within the page
 	// Before is where the piece before this one ends; 0 when there is none.
@@ -33,7 +35,7 @@ type SavedPage struct {
 }
 
 const (
-	maxSaved      = 500     // conversations that are looked at
+	maxSaved      = 500     // conversations in the list
 	savedPageSize = 1 << 20 // bytes of a page
 	// Of a conversation that is taken up here this much is copied to its transcript.
 	maxImported = 8 << 20
@@ -168,8 +170,9 @@ func (o *Orchestrator) checkImport(r StartRequest) error {
 }
 
 // importTranscript copies what was said before a conversation came here to its transcript. A
-// conversation of another folder than the session's is none of its business.
-func (o *Orchestrator) importTranscript(ctx context.Context, s session.Session, resume string) error {
+// conversation of another folder than the session's is none of its business. Only items
+// for which wanted returns true are copied; nil wants all.
+func (o *Orchestrator) importTranscript(ctx context.Context, s session.Session, resume string, wanted func(session.Item) bool) error {
 	from, folder, err := o.findSaved(resume)
 	if err != nil || folder != s.CWD {
 		return nil // the CLI says itself when it knows nothing of it
@@ -180,8 +183,11 @@ func (o *Orchestrator) importTranscript(ctx context.Context, s session.Session, 
 		return nil
 	}
 	if begin > 0 {
-		earlier := transcript.Note("earlier", "info", "What was said earlier is too much to be shown here. Claude knows it all the same.", s.CreatedAt)
+		earlier := transcript.Note("earlier", "info", statement.New("earlier_too_long"), s.CreatedAt)
 		items = append([]session.Item{earlier}, items...)
+	}
+	if wanted != nil {
+		items = slices.DeleteFunc(items, func(it session.Item) bool { return !wanted(it) })
 	}
 	const atOnce = 500
 	for ; len(items) > 0; items = items[min(atOnce, len(items)):] {

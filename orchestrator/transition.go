@@ -6,110 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sayso-dev/sayso/internal/procfs"
-	"github.com/sayso-dev/sayso/orchestrator/transcript"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
-)
-
-// An event is what happened to a process. Times come with it.
-type event any
-
-type (
-	// messageReceived is a line of the CLI that the transcript has taken in.
-	messageReceived struct {
-		change         transcript.Change
-		at             time.Time
-		offset         int64 // after the line
-		free           bool  // its cost does not count
-		earlyInterrupt bool  // an interrupt must be repeated once the turn has begun
-	}
-	lineSettled    struct{ offset int64 } // the effects of a line are stored
-	startWasStored struct{}               // the store knows that the session has begun
-	connected      struct{ pid int }
-	attachDelayed  struct{}
-	attached       struct{}
-	initializeDone struct{}
-	inputAwaited   struct{ at time.Time } // the CLI waits for the first message
-	turnStarted    struct {
-		messageID string
-		at        time.Time
-		anew      bool // also after a turn ended that was taken for this message's
-	}
-	turnEndTaken     struct{}
-	messageWithheld  struct{ messageID string }
-	messageReleased  struct{ messageID string }
-	throttled        struct{ reason string } // "" for no longer
-	modelSet         struct{ model string }
-	modeSet          struct{ mode string }
-	bypassGranted    struct{ userID string }
-	memoChanged      struct{}
-	earlierQuestions struct{ open bool }
-	questionClosed   struct{ at time.Time }
-	answerGiven      struct{ answered answered }
-	answerSent       struct {
-		toolUseID string
-		reached   bool
-	}
-	answerDropped  struct{ toolUseID string }
-	resultReceived struct{ toolUseID string }
-	endRequested   struct {
-		reason   string
-		byPerson bool
-	}
-	serverStopping struct{}
-	detachSet      struct{ detached bool }
-	exited         struct {
-		stop, reason string // why we ended it; why it died by itself
-		at           time.Time
-	}
-	writingEnded struct{}
-	sampled      struct {
-		at        time.Time
-		usage     procfs.Usage
-		limits    Limits
-		questions int // that wait for a person
-		// The tool that has run longest, if one runs.
-		tool      string
-		toolSince time.Time
-		retrying  bool // the CLI waits to try the API again
-	}
-	usageJudged struct {
-		memory        uint64
-		cpu           float64
-		stuck, reason string // what it seems to wait for; why it must end
-	}
-	saveStarted struct{}
-	saveEnded   struct {
-		err    error
-		row    bool
-		offset int64 // -1 when none was stored
-		cost   int64
-	}
-)
-
-// An effect is what must be done because of an event. The goroutine that brought the
-// event does it, without the lock.
-type effect any
-
-type (
-	wakeWriter struct{}
-	wakeSender struct{}
-	notify     struct{}
-	// settleCalls stores what the results of calls mean, then settles the line.
-	settleCalls struct {
-		calls  []transcript.FinishedCall
-		offset int64
-	}
-	storeStart    struct{}
-	storeDelivery struct {
-		requestID string
-		delivery  pending.Delivery
-	}
-	endProcess struct{ reason string }
-	// judgeUnlessAsking applies a judgement if no question over MCP waits for a person.
-	judgeUnlessAsking struct{ judged usageJudged }
-	logIllegalMove    struct{ from, to session.State }
 )
 
 // transition returns the state after an event, and what must be done. It is the only
@@ -132,11 +31,18 @@ func transition(s state, e event) (state, []effect) {
 		s.row.PID = e.pid
 		save()
 	case attachDelayed:
-		s.row.Stuck = "The supervisor of this process has not answered since the server was restarted. If it stays so, the process is ended."
+		s.row.Stuck = statement.New("shim_silent")
 		save()
 	case attached:
 		s.row.Stuck = ""
 		save()
+	case journalLost:
+		if !s.journalLost {
+			s.journalLost, s.row.Stuck = true, statement.New("journal_deleted")
+			save()
+		}
+	case recovered:
+		s.recovered = e.reason
 	case initializeDone:
 		s.initialized = true
 	case inputAwaited:
@@ -150,9 +56,15 @@ func transition(s state, e event) (state, []effect) {
 		}
 		do(s.move(session.AssistantTurn, e.at)...)
 		s.row.Throttled = ""
+		s.memo.CutOff = false
 		s.memo.TurnStarted = s.memo.TurnStarted && s.memo.Sending == e.messageID // sent again, Claude may be at work
 		s.memo.Sending = e.messageID
 		save()
+	case turnNotContinued:
+		if s.memo.CutOff && s.row.State == session.UserTurn {
+			s.notContinued, s.row.Stuck = true, statement.New("turn_not_continued")
+			save()
+		}
 	case turnEndTaken:
 		s.turnEnded = false
 	case messageWithheld:
@@ -213,11 +125,17 @@ func transition(s state, e event) (state, []effect) {
 		}
 		do(wakeWriter{})
 	case serverStopping:
-		s.setStopReason("The server was stopped.")
+		s.setStopReason(statement.New("server_stopped"))
 	case detachSet:
 		s.detached = e.detached
+	case cliGone:
+		if s.end == nil {
+			s.end = &e.ended
+			do(notify{})
+		}
 	case exited:
 		s.diedInTurn = s.row.State == session.AssistantTurn
+		s.memo.CutOff = s.memo.CutOff || s.diedInTurn
 		do(s.move(session.Dead, e.at)...)
 		s.row.PID, s.row.Memory, s.row.CPU, s.row.Stuck, s.row.Throttled = 0, 0, 0, "", ""
 		if e.stop != "" {
@@ -241,6 +159,8 @@ func transition(s state, e event) (state, []effect) {
 	case saveStarted:
 		s.unsaved = false
 		s.storing, s.cost = s.storing+s.cost, 0
+	case costCounted:
+		s.cost -= e.micros
 	case saveEnded:
 		s.storing -= e.cost
 		if e.err != nil {
@@ -279,7 +199,7 @@ func (s state) receive(e messageReceived) (state, []effect) {
 	case c.TurnEnded:
 		next = session.UserTurn
 		s.memo.Ended = cmp.Or(s.memo.Sending, s.memo.Ended)
-		s.memo.Sending, s.turnEnded = "", true
+		s.memo.Sending, s.turnEnded, s.memo.CutOff = "", true, false
 	case c.Working:
 		next = session.AssistantTurn
 		s.memo.TurnStarted = true
@@ -294,7 +214,7 @@ func (s state) receive(e messageReceived) (state, []effect) {
 	// Without anything to show, the stored offset moves on.
 	effects = append(effects, wakeWriter{})
 	if c.LiveChanged && !changed {
-		effects = append(effects, notify{})
+		effects = append(effects, notifyLive{})
 	}
 	// At the end of each turn again, if the store could not take it.
 	if s.memo.Begun && !s.startStored && (started || c.TurnEnded) {
@@ -346,7 +266,7 @@ func (s *state) move(to session.State, at time.Time) []effect {
 	if !session.CanMove(s.row.State, to) {
 		return []effect{logIllegalMove{s.row.State, to}}
 	}
-	s.row.State, s.row.StateChangedAt, s.row.Stuck = to, at, ""
+	s.row.State, s.row.StateChangedAt, s.row.Stuck, s.notContinued = to, at, "", false
 	s.turnSince, s.lastActivity = at, at
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -120,9 +121,25 @@ func TestTransition(t *testing.T) {
 			func(*state) {}, []effect{wakeWriter{}},
 		},
 		"it dies in its turn": {
-			in(session.AssistantTurn), exited{reason: "exit status 1", at: at},
+			in(session.AssistantTurn), exited{ended{reason: "exit status 1", at: at}},
 			func(s *state) {
 				s.row.State, s.row.StateChangedAt, s.row.PID, s.row.Error, s.unsaved, s.diedInTurn = session.Dead, at, 0, "exit status 1", true, true
+				s.memo.CutOff = true
+			}, []effect{wakeWriter{}},
+		},
+		"a resumed turn does not go on": {
+			state{row: session.ProcessState{State: session.UserTurn}, memo: memo{CutOff: true}}, turnNotContinued{},
+			func(s *state) {
+				s.notContinued, s.unsaved, s.row.Stuck = true, true, statement.New("turn_not_continued")
+			}, []effect{wakeWriter{}},
+		},
+		"nothing was to go on": {in(session.UserTurn), turnNotContinued{}, func(*state) {}, nil},
+		"it goes on after all": {
+			state{row: session.ProcessState{State: session.UserTurn, Stuck: "x"}, memo: memo{CutOff: true}, notContinued: true},
+			messageReceived{change: transcript.Change{Working: true}, at: at},
+			func(s *state) {
+				s.row.State, s.row.StateChangedAt, s.row.Stuck, s.notContinued, s.unsaved = session.AssistantTurn, at, "", false, true
+				s.turnSince, s.lastMessage, s.lastActivity, s.memo.TurnStarted = at, at, at, true
 			}, []effect{wakeWriter{}},
 		},
 		"nothing revives it": {
@@ -133,6 +150,9 @@ func TestTransition(t *testing.T) {
 		"a failed save is repeated": {
 			state{storing: 5, offset: 90, stored: 10}, saveEnded{err: errors.New("disk full"), row: true, offset: 90, cost: 5},
 			func(s *state) { s.storing, s.cost, s.unsaved = 0, 5, true }, nil,
+		},
+		"a failed save had counted": {
+			state{cost: 5}, costCounted{3}, func(s *state) { s.cost = 2 }, nil,
 		},
 		"a save": {
 			state{storing: 5, cost: 2, offset: 90, stored: 10}, saveEnded{row: true, offset: 90, cost: 5},
@@ -169,11 +189,11 @@ func TestSampleAppliesLimits(t *testing.T) {
 		event  sampled
 		want   usageJudged
 	}{
-		"idle":            {session.UserTurn, nil, sampled{at: at.Add(time.Hour)}, usageJudged{reason: "Nobody wrote for 1 hour."}},
-		"too old":         {session.UserTurn, nil, sampled{at: at.Add(24 * time.Hour)}, usageJudged{reason: "It ran for 24 hours, the longest a process may."}},
-		"silent":          {session.AssistantTurn, nil, sampled{at: at.Add(2 * time.Hour)}, usageJudged{reason: "It gave no sign of life for 2 hours."}},
+		"idle":            {session.UserTurn, nil, sampled{at: at.Add(time.Hour)}, usageJudged{reason: "Nobody sent a message for 1 hour."}},
+		"too old":         {session.UserTurn, nil, sampled{at: at.Add(24 * time.Hour)}, usageJudged{reason: "The process reached its time limit of 24 hours."}},
+		"silent":          {session.AssistantTurn, nil, sampled{at: at.Add(2 * time.Hour)}, usageJudged{reason: "Claude showed no activity for 2 hours."}},
 		"stuck in a tool": {session.AssistantTurn, nil, sampled{at: at.Add(2 * time.Minute), tool: "Bash", toolSince: at}, usageJudged{stuck: "The tool Bash has been running since 00:16:40 UTC without a sign of life."}},
-		"retrying":        {session.AssistantTurn, nil, sampled{at: at.Add(2 * time.Minute), retrying: true}, usageJudged{stuck: "Waiting for the Claude API since 00:16:40 UTC: it was not to be reached, and Claude tries again."}},
+		"retrying":        {session.AssistantTurn, nil, sampled{at: at.Add(2 * time.Minute), retrying: true}, usageJudged{stuck: "Waiting for the Claude API since 00:16:40 UTC. It can't be reached, and Claude keeps trying."}},
 		"a person thinks": {session.AssistantTurn, nil, sampled{at: at.Add(30 * time.Hour), questions: 1}, usageJudged{}},
 		"an ignored answer": {
 			session.AssistantTurn, func(s *state) { s.memo.Answered = answeredCalls{{ToolUseID: "t1", ToolName: "Bash", At: at}} },

@@ -191,7 +191,7 @@ func TestSettingsThatChangeBeforeTheExec(t *testing.T) {
 		b = now
 		id := b.start("hello")
 		s := b.wait(id, in(session.Dead))
-		if !strings.Contains(s.Error, "changed in the moment") || len(b.launcher.commands()) != 0 {
+		if !strings.Contains(s.Error, "changed while Claude was being started") || len(b.launcher.commands()) != 0 {
 			b.t.Errorf("got %q, and %d processes", s.Error, len(b.launcher.commands()))
 		}
 	}, func(o *orchestrator.Options) {
@@ -218,7 +218,9 @@ func TestNothingGoesOnByItselfInAChangedFolder(t *testing.T) {
 		r := b.die(id, 1)[0]
 		b.settings(hookOf("touch a"))
 		b.answer(r, nil)
-		s := b.wait(id, func(s session.ProcessState) bool { return strings.Contains(s.Error, "not those that somebody trusted") })
+		s := b.wait(id, func(s session.ProcessState) bool {
+			return strings.Contains(s.Error, "Nobody has trusted the current settings")
+		})
 		if s.State != session.Dead || len(b.launcher.commands()) != 1 {
 			b.t.Errorf("got %+v, %d processes", s, len(b.launcher.commands()))
 		}

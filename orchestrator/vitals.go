@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/procfs"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -16,6 +17,7 @@ type Vitals struct {
 	Samples   []Sample  // of the last five minutes, the oldest first
 	Adopted   bool      // a former server started it
 	Reached   bool      // its shim answers
+	Recovered string    // what the database has forgotten of it, a sentence; "" for nothing
 	// The rest is for a report of a fault.
 	Resumed      bool
 	Questions    int      // that wait for a person
@@ -36,7 +38,7 @@ func (o *Orchestrator) Vitals(sessionID string) (Vitals, bool) {
 	p.mu.Lock()
 	v := Vitals{
 		ProcessID: p.processID, HeardAt: p.state.lastMessage, Samples: p.state.samples, Adopted: p.leftover != nil, Reached: p.conn != nil || p.leftover == nil,
-		Resumed: p.plan.Resume != "", Questions: p.questions.count(), Offset: p.state.offset, Unwritten: p.itemBytes, RulesRevoked: p.revoked.len(),
+		Resumed: p.plan.Resume != "", Questions: p.questions.count(), Offset: p.state.offset, Unwritten: p.itemBytes, Recovered: p.state.recovered, RulesRevoked: p.revoked.len(),
 	}
 	for _, toolName := range p.transcript.RunningCalls() {
 		v.Calls = append(v.Calls, toolName)
@@ -80,6 +82,28 @@ func (p *process) measure(ctx context.Context, now time.Time, u procfs.Usage, li
 	effects := p.transition(e)
 	p.mu.Unlock()
 	p.perform(ctx, effects)
+}
+
+// journalInterval is how often it is looked whether the files of the processes are there.
+const journalInterval = 500 * time.Millisecond
+
+// checkJournals finds the processes that no other server could go on with.
+func (o *Orchestrator) checkJournals(ctx context.Context) {
+	for _, p := range o.all() {
+		p.mu.Lock()
+		conn, ok := p.conn.(launch.JournaledConn)
+		known := p.state.journalLost || p.state.row.State == session.Dead
+		p.mu.Unlock()
+		if !ok || known || conn.IsIntact() {
+			continue
+		}
+		select {
+		case <-conn.Done(): // it is cleared away
+		default:
+			p.log.ErrorContext(ctx, "the files of a running process were deleted; it goes on without them")
+			p.handle(ctx, journalLost{})
+		}
+	}
 }
 
 // readTable is replaced by tests that need a tree which grows.

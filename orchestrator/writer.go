@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -9,62 +10,56 @@ import (
 
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
-
-// maxUnwritten bounds the transcript that waits for the store, in bytes. Beyond
-// it the reader waits, and with it, through the pipe, the CLI.
-const maxUnwritten = 16 << 20
-
-// addItems has transcript items written. It waits when too much waits already.
-func (p *process) addItems(items ...session.Item) {
-	if len(items) == 0 {
-		return
-	}
-	p.awaitCapacity()
-	p.mu.Lock()
-	p.queueItems(items)
-	p.mu.Unlock()
-	wake(p.dirty)
-}
-
-// awaitCapacity waits while too much waits for the store.
-func (p *process) awaitCapacity() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for p.itemBytes > maxUnwritten && !p.state.ended {
-		p.written.Wait()
-	}
-}
-
-// queueItems is called with the lock held.
-func (p *process) queueItems(items []session.Item) {
-	for _, it := range items {
-		p.itemBytes += len(it.Body)
-	}
-	p.items = append(p.items, items...)
-}
 
 // write carries changes to the store until stop is closed, then what is left.
 func (p *process) write(ctx context.Context, stop <-chan struct{}) {
 	// A store that fails is tried again; nothing decided is dropped.
 	const retry = time.Second
+	var due <-chan time.Time // for a place in the journal that waits to be stored
 	for {
 		select {
 		case <-p.dirty:
-			p.gather(stop)
-			if err := p.flush(ctx); err != nil {
-				p.log.ErrorContext(ctx, "cannot write the session's state", "error", err)
-				select {
-				case <-time.After(retry):
-					wake(p.dirty)
-				case <-stop:
+			if p.onlyReadOn() {
+				if due == nil {
+					due = time.After(placeInterval)
 				}
+				continue
 			}
+			p.gather(stop)
+		case <-due:
 		case <-stop:
 			return
 		}
+		due = nil
+		if err := p.flush(ctx); err != nil {
+			p.log.ErrorContext(ctx, "cannot write the session's state", "error", err)
+			select {
+			case <-time.After(retry):
+				wake(p.dirty)
+			case <-stop:
+			}
+		}
 	}
+}
+
+// How far the server may be ahead of the place in the journal that is stored, while
+// nothing else is to be written: Claude prints each few words on a line. A server that
+// adopts the process reads these lines again.
+const (
+	placeInterval = time.Second
+	placeBytes    = 256 << 10
+)
+
+// onlyReadOn reports whether lines were read that changed nothing but the block that
+// grows.
+func (p *process) onlyReadOn() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.state
+	return len(p.items) == 0 && !s.unsaved && s.cost == 0 && s.offset-s.stored < placeBytes
 }
 
 // gathering is how long transcript waits for more of it.
@@ -90,6 +85,11 @@ func (p *process) gather(stop <-chan struct{}) {
 // and the place in the journal up to which they say it all go in one
 // transaction, so that a server that adopts the process goes on without a gap.
 func (p *process) flush(ctx context.Context) error {
+	p.saving.Lock()
+	defer p.saving.Unlock()
+	if err := p.settleCost(ctx); err != nil {
+		return err
+	}
 	p.mu.Lock()
 	progress := session.Progress{Items: p.items}
 	s := p.state
@@ -127,6 +127,9 @@ func (p *process) flush(ctx context.Context) error {
 	p.written.Broadcast() // to awaitCapacity and admitTurn
 	p.mu.Unlock()
 	if err != nil {
+		if m := progress.Mark; m != nil && m.Offset > s.stored && errors.Is(err, pending.ErrUnknownOutcome) {
+			p.unsure = unsureCost{progress.Spent, m.Offset}
+		}
 		return fmt.Errorf("write progress: %w", err)
 	}
 	if progress.Mark != nil {
@@ -150,4 +153,21 @@ func forgetLong(items []session.Item) {
 	if slices.ContainsFunc(items, func(it session.Item) bool { return len(it.Body) > longItem }) {
 		debug.FreeOSMemory()
 	}
+}
+
+// settleCost finds out whether the cost of a save that got no reply has been counted, as
+// the next one would count it again. p.saving is held.
+func (p *process) settleCost(ctx context.Context) error {
+	if p.unsure.micros == 0 {
+		return nil
+	}
+	mark, err := p.o.o.Store.Mark(ctx, p.session.SessionID)
+	if err != nil {
+		return fmt.Errorf("read whether a cost was counted: %w", err)
+	}
+	if mark.ProcessID == p.processID && mark.Offset >= p.unsure.offset {
+		p.handle(ctx, costCounted{p.unsure.micros})
+	}
+	p.unsure = unsureCost{}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/statement"
 )
 
 // DeniedAction is what an agent reads whose tool was denied without a reason: the
@@ -475,27 +476,34 @@ func valued(q Question, v string) (Option, bool) {
 // Summary says in one line of at most 200 characters how a person answered.
 func (a Answer) Summary(r Request) string {
 	if a.Decision == Deny {
-		said := "Denied"
-		if r.RequestType == AskUserQuestion {
-			said = "Declined"
-		}
-		if a.Interrupt {
-			said += " and stopped"
-		}
-		if message := line(a.Message, summaryRunes); message != "" {
-			said += ": " + message
+		message := line(a.Message, summaryRunes)
+		said := ""
+		switch asked := r.RequestType == AskUserQuestion; {
+		case asked && a.Interrupt:
+			said = statement.New("record_declined_stopped", "why", message)
+		case asked && message != "":
+			said = statement.New("declined_why", "by", "", "why", message)
+		case asked:
+			said = statement.New("record_declined")
+		case a.Interrupt:
+			said = statement.New("record_stopped", "why", message)
+		case message != "":
+			said = statement.New("denied_why", "by", "", "why", message)
+		default:
+			said = statement.New("record_denied")
 		}
 		return line(said, summaryRunes)
 	}
 	if r.RequestType != AskUserQuestion || r.Form == nil {
-		said := "Approved"
-		if a.UpdatedInput != nil {
-			said += ", edited"
+		switch edited, granted := a.UpdatedInput != nil, a.UpdatedPermissions != nil; {
+		case edited && granted:
+			return statement.New("record_edited_granted")
+		case edited:
+			return statement.New("record_edited")
+		case granted:
+			return statement.New("record_granted")
 		}
-		if a.UpdatedPermissions != nil {
-			said += ", with permissions"
-		}
-		return said
+		return statement.New("record_approved")
 	}
 	var said []string
 	for _, q := range r.Form.Questions {

@@ -3,6 +3,7 @@ package pending
 import (
 	"context"
 	"errors"
+	"github.com/sayso-dev/sayso/internal/statement"
 )
 
 // Causes with which an asker ends the context of [Registry.Ask]; see there.
@@ -29,9 +30,9 @@ func ending(cause error) (Status, string) {
 	case errors.As(cause, &died):
 		return Orphaned, died.Reason
 	case errors.Is(cause, ErrDeadline), errors.Is(cause, context.DeadlineExceeded):
-		return Expired, "Nobody answered in time."
+		return Expired, statement.New("not_answered")
 	case errors.Is(cause, context.Canceled):
-		return Withdrawn, "The question was withdrawn."
+		return Withdrawn, statement.New("question_withdrawn")
 	default:
 		return Withdrawn, cause.Error()
 	}

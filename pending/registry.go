@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"sync"
 	"time"
@@ -52,6 +53,10 @@ type Registry struct {
 	byRequest map[string]map[*waiter]struct{}
 	bySession map[string]map[*waiter]struct{}
 
+	// unsettled are requests whose asker waits no longer, and whose row the store could
+	// not take that from.
+	unsettled map[string]*unsettled
+
 	// held says that an answer is held that RunHolds may not know. A buffer of one.
 	held chan struct{}
 }
@@ -69,6 +74,7 @@ func NewRegistry(store Store, notifier Notifier) *Registry {
 		notifyDeferred: notifyDeferred,
 		byRequest:      map[string]map[*waiter]struct{}{},
 		bySession:      map[string]map[*waiter]struct{}{},
+		unsettled:      map[string]*unsettled{},
 		held:           make(chan struct{}, 1),
 	}
 }
@@ -88,7 +94,9 @@ func NewRegistry(store Store, notifier Notifier) *Registry {
 // [Withdrawn] for the reason that the cause states. Whoever ends Asks with
 // ErrAskerDied lets them return before the session gets another process. If the
 // store cannot settle the row for some seconds, its error is joined and the row
-// is left open.
+// is left open until [Registry.Recover].
+//
+// A row that the database has lost is stored again: see [Registry.Recover].
 //
 // An ExpiresAt expires the request by itself, at the time that it has then: see
 // [Registry.Extend]. [ErrConflict] says that the id
@@ -146,12 +154,17 @@ func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 		}
 		reread = nil
 		now, err := r.store.Request(ctx, req.RequestID)
-		switch {
-		case err == nil:
+		if errors.Is(err, ErrNotFound) {
+			// Deleted with its session, or lost by a database that was set back to an
+			// earlier state: then it is stored again, for its asker waits for it.
+			missing := err
+			if now, err = r.open(ctx, req); err != nil && !IsTemporary(err) && ctx.Err() == nil {
+				return row, fmt.Errorf("pending: ask %s: %w", req.RequestID, missing)
+			}
+		}
+		if err == nil {
 			row = now
-		case errors.Is(err, ErrNotFound):
-			return row, fmt.Errorf("pending: ask %s: %w", req.RequestID, err)
-		default:
+		} else {
 			// Nobody may notify again for a change that this read missed.
 			reread = time.After(pause)
 		}
@@ -220,8 +233,47 @@ func (r *Registry) settle(ctx context.Context, w *waiter, row Request, cause err
 			return row, nil
 		case <-time.After(pause):
 		case <-ctx.Done():
+			if status != Orphaned { // the orphans of a session are one change, for who drives it
+				r.leaveUnsettled(w, Resolution{Status: status, Reason: reason, At: time.Now()})
+			}
 			return row, errors.Join(failed, fmt.Errorf("pending: settle %s: %w", w.requestID, err))
 		}
+	}
+}
+
+// unsettled is how a request ended for its asker.
+type unsettled struct {
+	sessionID string
+	end       Resolution
+}
+
+func (r *Registry) leaveUnsettled(w *waiter, end Resolution) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unsettled[w.requestID] = &unsettled{w.sessionID, end}
+}
+
+// Recover makes up for the time in which the store was out of order: what askers gave up
+// meanwhile is settled, and everybody who waits looks at their row again, which is stored
+// once more where the store has lost it.
+func (r *Registry) Recover(ctx context.Context) {
+	r.mu.Lock()
+	left := maps.Clone(r.unsettled)
+	for _, waiters := range r.byRequest {
+		for w := range waiters {
+			w.wake()
+		}
+	}
+	r.mu.Unlock()
+	for requestID, u := range left {
+		if _, _, err := r.resolve(ctx, u.sessionID, requestID, u.end); IsTemporary(err) {
+			continue // the next recovery
+		}
+		r.mu.Lock()
+		if r.unsettled[requestID] == u {
+			delete(r.unsettled, requestID)
+		}
+		r.mu.Unlock()
 	}
 }
 

@@ -721,6 +721,64 @@ func TestADeletedSessionFreesItsAskers(t *testing.T) {
 	})
 }
 
+// A database that was set back to an earlier state does not know what is asked. Who
+// waits for it has it stored again, once the store is in order.
+func TestALostRequestIsStoredAgain(t *testing.T) {
+	flow(t, func(t *testing.T, n node) {
+		a, b := n.ask(t.Context(), bash("r1", "s1")), n.ask(t.Context(), bash("r2", "s2"))
+		synctest.Wait()
+		n.store.Lose("r1")
+		n.store.Lose("r2")
+		n.store.Inject(func(pendingtest.Op, string) pendingtest.Fault { return pendingtest.Fail })
+		n.Recover(t.Context())
+		synctest.Wait()
+		n.store.Inject(nil)
+		time.Sleep(2 * time.Second)
+		for id, waits := range map[string]*asked{"r1": a, "r2": b} {
+			row, err := n.store.Request(t.Context(), id)
+			if err != nil || row.Status != pending.Open || waits.returned() {
+				t.Fatalf("%s: the store has %+v, %v", id, row, err)
+			}
+			mustAnswer(t, n, allow(id, row.SessionID, "c1"))
+			if row, err := waits.result(); err != nil || row.Status != pending.Answered {
+				t.Errorf("%s: got %s, %v", id, row.Status, err)
+			}
+		}
+		if n.notifier.count("s1") != 3 {
+			t.Errorf("s1 was announced %d times, want for each of asked, stored again, answered", n.notifier.count("s1"))
+		}
+	})
+}
+
+// What an asker gave up while the store was out of order does not stay open, unless it
+// is asked again by then.
+func TestWhatWasGivenUpIsSettledLater(t *testing.T) {
+	flow(t, func(t *testing.T, n node) {
+		a, b := n.ask(t.Context(), bash("r1", "s1")), n.ask(t.Context(), bash("r2", "s1"))
+		synctest.Wait()
+		n.store.Inject(func(pendingtest.Op, string) pendingtest.Fault { return pendingtest.Unavailable })
+		a.cancel(errors.New("Claude withdrew this request."))
+		b.cancel(errors.New("Claude withdrew this request."))
+		for _, gaveUp := range []*asked{a, b} {
+			if _, err := gaveUp.result(); !pending.IsTemporary(err) {
+				t.Fatalf("got %v", err)
+			}
+		}
+		n.Recover(t.Context()) // too early
+		n.store.Inject(nil)
+		again := n.ask(t.Context(), bash("r2", "s1"))
+		synctest.Wait()
+		n.Recover(t.Context())
+		if row, err := n.store.Request(t.Context(), "r1"); err != nil || row.Status != pending.Withdrawn || row.Resolution.Reason != "Claude withdrew this request." {
+			t.Errorf("given up: %+v, %v", row, err)
+		}
+		if row, err := n.store.Request(t.Context(), "r2"); err != nil || row.Status != pending.Open || again.returned() {
+			t.Errorf("asked again: %+v, %v", row, err)
+		}
+		again.cancel(nil)
+	})
+}
+
 func TestWithdraw(t *testing.T) {
 	flow(t, func(t *testing.T, n node) {
 		a, b := n.ask(t.Context(), bash("r1", "s1")), n.ask(t.Context(), bash("r2", "s1"))

@@ -34,6 +34,11 @@ var (
 	ErrUnknownOutcome = errors.New("it is unknown whether the store took the change")
 )
 
+// IsTemporary reports whether the same call to the store may succeed later.
+func IsTemporary(err error) bool {
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrUnknownOutcome)
+}
+
 // NotOpenError says who resolved the request first. It is an [ErrNotOpen].
 type NotOpenError struct{ Request Request }
 

@@ -1,5 +1,7 @@
 package pending
 
+import "slices"
+
 // waiter is one call of Ask.
 type waiter struct {
 	requestID, sessionID string
@@ -15,6 +17,7 @@ func (r *Registry) addWaiter(sessionID, requestID string) *waiter {
 	w := &waiter{requestID: requestID, sessionID: sessionID, handed: make(chan Request, 1), woken: make(chan struct{}, 1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	delete(r.unsettled, requestID) // it is asked again
 	add(r.byRequest, requestID, w)
 	add(r.bySession, sessionID, w)
 	return w
@@ -25,6 +28,18 @@ func (r *Registry) removeWaiter(w *waiter) {
 	defer r.mu.Unlock()
 	remove(r.byRequest, w.requestID, w)
 	remove(r.bySession, w.sessionID, w)
+}
+
+// Waiting lists the requests of a session for which somebody waits here, in order.
+func (r *Registry) Waiting(sessionID string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ids := []string{}
+	for w := range r.bySession[sessionID] {
+		ids = append(ids, w.requestID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // hasWaiter reports whether somebody waits here for a request.

@@ -106,6 +106,9 @@ func readMeta(dir string) (m Meta, err error) {
 func Wrote(dir, key string) (bool, error) {
 	keys, err := os.ReadFile(filepath.Join(dir, keysName))
 	if errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(dir); err != nil { // the folder was deleted: nobody knows
+			return false, fmt.Errorf("shim: keys: %w", err)
+		}
 		return false, nil
 	}
 	if err != nil {
@@ -118,6 +121,14 @@ func Wrote(dir, key string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// IsIntact reports whether the files of a shim are there that whoever attaches needs.
+// written says that the journal is not empty.
+func IsIntact(dir string, written bool) bool {
+	_, err := os.Lstat(filepath.Join(dir, metaName))
+	segments, _ := filepath.Glob(filepath.Join(dir, "out.*")) // the pattern is right
+	return err == nil && (!written || len(segments) > 0)
 }
 
 // Remove removes the folder of a shim that has ended; of one that lives it

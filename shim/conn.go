@@ -70,7 +70,25 @@ func Attach(ctx context.Context, dir string, epoch uint64, from int64) (*Conn, e
 	return c, nil
 }
 
+// Look asks a shim how it is, without taking it over. It takes at most half a second.
+// The errors are those of [Attach].
+func Look(ctx context.Context, dir string) (Stat, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, attachBudget, ErrHung)
+	defer cancel()
+	c, err := connect(ctx, dir, 0, 0, func(c *Conn, token string) error { return c.hello(ctx, token) })
+	if err != nil {
+		return Stat{}, fmt.Errorf("shim: look at %s: %w", dir, err)
+	}
+	defer c.Detach()
+	return c.Stat(ctx)
+}
+
 func attach(ctx context.Context, dir string, epoch uint64, from int64) (*Conn, error) {
+	return connect(ctx, dir, epoch, from, func(c *Conn, token string) error { return c.introduce(ctx, token, from) })
+}
+
+// connect connects to a shim and says what it is told to.
+func connect(ctx context.Context, dir string, epoch uint64, from int64, say func(c *Conn, token string) error) (*Conn, error) {
 	meta, err := readMeta(dir)
 	if err != nil {
 		return nil, errors.Join(ErrGone, err)
@@ -90,7 +108,7 @@ func attach(ctx context.Context, dir string, epoch uint64, from int64) (*Conn, e
 	}
 	c.offset.Store(from)
 	go c.receive()
-	if err := c.introduce(ctx, string(token), from); err != nil {
+	if err := say(c, string(token)); err != nil {
 		c.Detach()
 		return nil, err
 	}
@@ -99,6 +117,16 @@ func attach(ctx context.Context, dir string, epoch uint64, from int64) (*Conn, e
 
 // introduce says who we are and takes the shim over.
 func (c *Conn) introduce(ctx context.Context, token string, from int64) error {
+	if err := c.hello(ctx, token); err != nil {
+		return err
+	}
+	attached, err := c.call(ctx, kindAttach, head{Epoch: c.epoch, From: from, Window: window}, nil)
+	c.lines.salt = attached.head.Salt
+	return err
+}
+
+// hello says who we are.
+func (c *Conn) hello(ctx context.Context, token string) error {
 	hello, err := c.call(ctx, kindHello, head{Version: Version, Token: token}, nil)
 	switch {
 	case errors.Is(err, ErrRefused):
@@ -111,9 +139,7 @@ func (c *Conn) introduce(ctx context.Context, token string, from int64) error {
 		return ErrGone
 	}
 	c.speak = byte(hello.head.Version)
-	attached, err := c.call(ctx, kindAttach, head{Epoch: c.epoch, From: from, Window: window}, nil)
-	c.lines.salt = attached.head.Salt
-	return err
+	return nil
 }
 
 // dial connects. A socket that somebody removed is made again by a shim that lives.
@@ -214,6 +240,10 @@ func (c *Conn) consumed() {
 	}
 }
 
+// Shorten has the lines to come that are longer than a record shortened, each by a
+// Shortener of its own. It is called before Recv.
+func (c *Conn) Shorten(by func() Shortener) { c.lines.shorten = by }
+
 // Offset is where the journal goes on after what Recv returned last.
 func (c *Conn) Offset() int64 { return c.offset.Load() }
 
@@ -267,6 +297,12 @@ func (c *Conn) Signal(ctx context.Context, s syscall.Signal) error {
 // first, after grace by SIGKILL; with force at once.
 func (c *Conn) Kill(ctx context.Context, grace time.Duration, force bool) error {
 	_, err := c.call(ctx, kindKill, head{GraceMS: grace.Milliseconds(), Force: force}, nil)
+	return err
+}
+
+// Ping returns once the shim gives a sign of life.
+func (c *Conn) Ping(ctx context.Context) error {
+	_, err := c.call(ctx, kindStderr, head{}, nil)
 	return err
 }
 

@@ -2,9 +2,11 @@ package shim_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/sayso-dev/sayso/shim"
@@ -83,5 +85,46 @@ func TestTheFolderIsTheOneThatWasLookedAt(t *testing.T) {
 		if err != nil && !errors.Is(err, shim.ErrFolderMissing) || err == nil && where != at("root", "work") {
 			t.Fatalf("ran in %q, %v", where, err)
 		}
+	}
+}
+
+// A shim whose folder was deleted goes on for whoever is attached. Nobody can reach it
+// after that, so it ends with its CLI.
+func TestTheFolderIsDeleted(t *testing.T) {
+	t.Parallel()
+	p := script(t, `while read -r line; do echo "got $line"; done`)
+	p.Limits = shim.Limits{Line: 1000, Segment: 1000, GoneMS: 200}
+	h := start(t, p)
+	c := attach(t, h.Dir, 1, 0)
+	say := func(from, to int) {
+		t.Helper()
+		for i := from; i < to; i++ {
+			if err := c.Write(within(t), "", fmt.Appendf(nil, "line %d", i)); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := recv(t, c), fmt.Sprintf("got line %d", i); got != want {
+				t.Fatalf("received %q, want %q", got, want)
+			}
+		}
+	}
+	say(0, 10)
+	if err := os.RemoveAll(h.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if shim.IsIntact(h.Dir, true) {
+		t.Error("a deleted folder is intact")
+	}
+	if _, err := shim.Wrote(h.Dir, "key"); err == nil {
+		t.Error("a deleted folder says what was written")
+	}
+	say(10, 100) // more than a segment holds
+	c.Detach()
+	select {
+	case <-h.Done:
+	case <-within(t).Done():
+		t.Fatal("the shim is there")
+	}
+	if syscall.Kill(h.CLI, 0) == nil {
+		t.Error("the CLI is there")
 	}
 }

@@ -27,11 +27,10 @@ type journal struct {
 	limits Limits
 	notify func() // called when there is more to read
 
-	file  *os.File // the segment that is written; only store touches it
-	start int64    // its offset
-
 	mu        sync.Mutex
-	starts    []int64 // of the segments, the oldest first
+	file      *os.File // the segment that is written; only store changes it
+	start     int64    // its offset
+	starts    []int64  // of the segments, the oldest first
 	end       int64
 	committed int64
 	blocked   string        // why nothing can be stored
@@ -76,22 +75,30 @@ func (j *journal) write(b []byte) (int, error) {
 		if committed, _ := j.state(); end-committed >= j.limits.Journal {
 			return 0, errJournalFull
 		}
-		f, err := os.OpenFile(segmentName(end, j.salt), os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
-		if err != nil {
+		f, err := os.OpenFile(segmentName(end, j.salt), os.O_CREATE|os.O_RDWR|os.O_EXCL, 0o600)
+		switch {
+		case errors.Is(err, os.ErrNotExist) && j.file != nil:
+			// Our folder was deleted. The segment that is open takes more.
+		case err != nil:
 			return 0, err
+		default:
+			j.mu.Lock()
+			if j.file != nil {
+				j.file.Close()
+			}
+			j.file, j.start = f, end
+			j.starts = append(j.starts, end)
+			j.mu.Unlock()
 		}
-		if j.file != nil {
-			j.file.Close()
-		}
-		j.file, j.start = f, end
-		j.mu.Lock()
-		j.starts = append(j.starts, end)
-		j.mu.Unlock()
 	}
 	if err := failpoint.Hit("shim.journal.before_append"); err != nil {
 		return 0, err
 	}
-	n, err := writeAt(j.file, b[:min(int64(len(b)), j.start+j.limits.Segment-end)], end-j.start)
+	room := j.start + j.limits.Segment - end
+	if room <= 0 {
+		room = j.limits.Segment
+	}
+	n, err := writeAt(j.file, b[:min(int64(len(b)), room)], end-j.start)
 	if failed := failpoint.Hit("shim.journal.after_append"); failed != nil {
 		return 0, failed
 	}
@@ -161,15 +168,19 @@ func (c *cursor) read(b []byte, offset int64) (int, error) {
 	if c.end = end; offset >= end {
 		return 0, nil
 	}
+	b = b[:min(int64(len(b)), end-offset)]
 	if c.file == nil || c.start != start {
 		c.close()
 		f, err := os.Open(segmentName(start, c.j.salt))
+		if errors.Is(err, os.ErrNotExist) {
+			return c.j.readOpen(b, start, offset)
+		}
 		if err != nil {
 			return 0, err
 		}
 		c.file, c.start = f, start
 	}
-	n, err := c.file.ReadAt(b[:min(int64(len(b)), end-offset)], offset-start)
+	n, err := c.file.ReadAt(b, offset-start)
 	if n > 0 {
 		err = nil
 	}
@@ -179,5 +190,20 @@ func (c *cursor) read(b []byte, offset int64) (int, error) {
 func (c *cursor) close() {
 	if c.file != nil {
 		c.file.Close()
+		c.file = nil
 	}
+}
+
+// readOpen reads the segment that is written, which somebody may have deleted.
+func (j *journal) readOpen(b []byte, start, offset int64) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file == nil || j.start != start {
+		return 0, os.ErrNotExist
+	}
+	n, err := j.file.ReadAt(b, offset-start)
+	if n > 0 {
+		err = nil
+	}
+	return n, err
 }

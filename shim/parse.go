@@ -16,10 +16,22 @@ type Mark struct {
 	Lost       int64 // this is no line but so many bytes of the journal that are unreadable; else 0
 }
 
+// A Shortener leaves out parts of a long line while it is read, so that it need never be
+// in memory as a whole.
+type Shortener interface {
+	// Add appends to dst what remains of the next part of the line.
+	Add(dst, part []byte) []byte
+	// End completes the line, of which dst is what Add returned last.
+	End(dst []byte) []byte
+}
+
 // A parser turns records into lines.
 type parser struct {
 	salt  uint32
 	limit int64 // bytes of a line; what is more is a fault
+	// shorten makes what shortens the next line of several records; it may be nil.
+	shorten   func() Shortener
+	shortener Shortener
 
 	good     int64  // offset after what was returned last
 	at       int64  // offset of buf[0]
@@ -67,6 +79,10 @@ func (p *parser) lengthen(part []byte) {
 	if n := len(p.line) + len(part); n > cap(p.line) && n > hugeLine {
 		p.line = append(make([]byte, 0, max(n, 2*cap(p.line))), p.line...)
 	}
+	if p.shortener != nil {
+		p.line = p.shortener.Add(p.line, part)
+		return
+	}
 	p.line = append(p.line, part...)
 }
 
@@ -108,7 +124,10 @@ func (p *parser) next() (line []byte, mark Mark, ok bool) {
 				p.good, p.open = p.at, false
 				return nil, Mark{Lost: lost}, true
 			}
-			p.open, p.size, p.line = true, 0, p.line[:0]
+			p.open, p.size, p.line, p.shortener = true, 0, p.line[:0], nil
+			if p.shorten != nil && flags&recordLast == 0 {
+				p.shortener = p.shorten()
+			}
 		}
 		p.sequence = sequence
 		p.skip(recordHeader + length)
@@ -126,6 +145,9 @@ func (p *parser) next() (line []byte, mark Mark, ok bool) {
 		}
 		if line = payload; flags&recordFirst == 0 {
 			p.lengthen(payload)
+			if p.shortener != nil {
+				p.line = p.shortener.End(p.line)
+			}
 			line = p.line
 		}
 		p.good, p.open = p.at, false
@@ -171,6 +193,19 @@ func segments(dir string) ([]segment, error) {
 		}
 	}
 	return all, nil
+}
+
+// JournalStart returns the offset of what is still there of the journal in the folder of
+// a shim.
+func JournalStart(dir string) (int64, error) {
+	all, err := segments(dir)
+	if err != nil {
+		return 0, fmt.Errorf("shim: read journal: %w", err)
+	}
+	if len(all) == 0 {
+		return 0, nil
+	}
+	return all[0].start, nil
 }
 
 // ReadJournal calls line for every line of the journal in the folder of a shim

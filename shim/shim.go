@@ -31,6 +31,13 @@
 // there was no cgroup, is not found. While the shim lives nothing escapes it on
 // Linux: it adopts all orphans of its tree.
 //
+// # Without its folder
+//
+// A folder that was deleted leaves a shim that nobody can reach. It goes on while a
+// server is attached, and for [Limits].GoneMS after that, in case the folder is there
+// again, as when a disk is mounted; then it ends the tree. The journal goes on in the
+// files that are open.
+//
 // # Versions
 //
 // A shim outlives upgrades and downgrades of the server. The header of a frame
@@ -136,6 +143,7 @@ type Limits struct {
 	Journal  int64 `json:"journal"`   // bytes not yet committed at which the CLI is made to wait
 	Input    int64 `json:"input"`     // bytes that may wait for the CLI to read them, one line included
 	LingerMS int64 `json:"linger_ms"` // how long the end of the CLI waits for AckExit
+	GoneMS   int64 `json:"gone_ms"`   // how long the CLI lives on without a folder and a server
 }
 
 func (l Limits) orDefault() Limits {
@@ -151,6 +159,7 @@ func (l Limits) orDefault() Limits {
 	l.Journal = max(def(l.Journal, 8<<30), 2*(l.Line+l.Segment))
 	l.Input = def(l.Input, 128<<20) // pictures
 	l.LingerMS = def(l.LingerMS, (24 * time.Hour).Milliseconds())
+	l.GoneMS = def(l.GoneMS, (10 * time.Minute).Milliseconds()) // a disk may be mounted again
 	return l
 }
 
@@ -167,6 +176,7 @@ type Meta struct {
 	Cgroup    string `json:"cgroup,omitempty"`  // folder of it; "" for none
 	Kill      string `json:"kill"`              // how a tree is found: cgroup, subreaper or scan
 	Started   string `json:"started,omitempty"` // RFC 3339
+	Cwd       string `json:"cwd,omitempty"`     // where the CLI works, absolute; "" of a shim of an earlier release
 	Limits    Limits `json:"limits"`
 }
 

@@ -35,6 +35,8 @@ const (
 	pipeCapacity = 1 << 20
 	// killDelay is the pause between two looks at a tree that is being killed.
 	killDelay = 5 * time.Millisecond
+	// maxLookDelay is how long it may take to see that our folder is gone.
+	maxLookDelay = 30 * time.Second
 	// maxGuests is how many connections may not yet have said who they are.
 	maxGuests = 16
 	stderrMax = 64 << 10
@@ -165,7 +167,7 @@ func start(stdin io.Reader) (*supervisor, error) {
 		token: p.Token, limits: p.Limits.orDefault(),
 		meta: Meta{
 			Version: Version, SessionID: p.SessionID, ProcessID: p.ProcessID, PID: os.Getpid(), Start: self.start,
-			Marker: randomHex(16), Kill: how, Started: time.Now().Format(time.RFC3339), Limits: p.Limits,
+			Marker: randomHex(16), Kill: how, Started: time.Now().Format(time.RFC3339Nano), Cwd: p.Cwd, Limits: p.Limits,
 		},
 		guests: make(chan struct{}, maxGuests), empty: make(chan struct{}), acked: make(chan struct{}), quit: make(chan struct{}),
 	}
@@ -339,8 +341,18 @@ func (k *supervisor) run(signals <-chan os.Signal) {
 	}()
 
 	var linger, leave <-chan time.Time
+	patience := time.Duration(k.limits.GoneMS) * time.Millisecond
+	looking := time.NewTicker(min(patience, maxLookDelay))
+	reachable := time.Now()
 	for waiting := true; waiting; {
 		select {
+		case now := <-looking.C:
+			if k.isReachable() {
+				reachable = now
+			} else if leave == nil && now.Sub(reachable) >= patience {
+				go k.kill(termGrace, false)
+				leave = time.After(2 * termGrace)
+			}
 		case s := <-signals:
 			switch s {
 			case syscall.SIGHUP: // somebody misses the socket
@@ -376,6 +388,15 @@ func (k *supervisor) run(signals <-chan os.Signal) {
 		<-p.done
 	}
 	_ = removeCgroup(k.meta.Cgroup) // an empty folder more
+}
+
+// isReachable reports whether a server is attached or can find us.
+func (k *supervisor) isReachable() bool {
+	k.mu.Lock()
+	attached := k.current != nil
+	k.mu.Unlock()
+	_, err := os.Lstat(metaName) // in our folder, also where that was moved to
+	return attached || err == nil
 }
 
 // listen makes the socket, in place of the one that was there.
@@ -492,7 +513,7 @@ func (k *supervisor) record() {
 	k.exit = exit
 	k.mu.Unlock()
 	k.notify()
-	for err != nil { // on a full disk the server is told first
+	for err != nil && k.isReachable() { // on a full disk the server is told first
 		select {
 		case <-time.After(retryDelay):
 			err = writeJSON(exitName, exit)

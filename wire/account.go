@@ -113,6 +113,7 @@ type LinkList struct {
 type PasskeyWay struct {
 	Available bool    `json:"available"`
 	Problem   *string `json:"problem"`
+	Reasons   Reasons `json:"reasons,omitempty"` // of problem
 }
 
 // PasskeyChallenge is what the browser is to sign: the options of WebAuthn in
@@ -152,6 +153,7 @@ type Passkey struct {
 type PasskeyList struct {
 	Passkeys []Passkey `json:"passkeys"`
 	Problem  *string   `json:"problem"`
+	Reasons  Reasons   `json:"reasons,omitempty"` // of problem
 }
 
 // Person is a user as admins see them.

@@ -43,8 +43,9 @@ type AlertTarget struct {
 	Way       alert.Way `json:"way"`
 	Name      string    `json:"name"`
 	CreatedAt float64   `json:"created_at"`
-	SentAt    *float64  `json:"sent_at"` // when one was taken last
-	Problem   string    `json:"problem"` // why the last one was not, "" when it was
+	SentAt    *float64  `json:"sent_at"`           // when one was taken last
+	Problem   string    `json:"problem"`           // why the last one was not, "" when it was
+	Reasons   Reasons   `json:"reasons,omitempty"` // of problem
 }
 
 // AlertTargetCreate adds one: a browser with its subscription, or an address.
@@ -60,5 +61,6 @@ type AlertTargetCreate struct {
 
 // AlertTest says what became of a test; problem is "" when it was taken.
 type AlertTest struct {
-	Problem string `json:"problem"`
+	Problem string  `json:"problem"`
+	Reasons Reasons `json:"reasons,omitempty"` // of problem
 }

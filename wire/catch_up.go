@@ -1,13 +1,13 @@
 package wire
 
-// LatelyList is what happened in the sessions that a person may see since they
-// looked; only those in which something did.
-type LatelyList struct {
-	Sessions []Lately `json:"sessions"`
+// CatchUpList counts what happened in sessions since the person last looked. Sessions
+// without activity are left out.
+type CatchUpList struct {
+	Sessions []CatchUp `json:"sessions"`
 }
 
-// Lately counts what happened in one session.
-type Lately struct {
+// CatchUp counts what happened in one session.
+type CatchUp struct {
 	SessionID string `json:"session_id"`
 	Edits     int    `json:"edits"`
 	Files     int    `json:"files"`

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/review"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -47,6 +48,7 @@ func NewProcessState(p session.ProcessState, in project.Place, book *project.Boo
 		Model: p.Model, PermissionMode: p.PermissionMode,
 		Memory: p.Memory, CPU: p.CPU, NodeID: p.NodeID,
 		Error: OrNull(p.Error), KillReason: OrNull(p.KillReason), Stuck: OrNull(p.Stuck), Held: OrNull(p.Throttled),
+		Reasons:         statement.Reasons("error", p.Error, "kill_reason", p.KillReason, "stuck", p.Stuck, "held", p.Throttled),
 		QueuedMessages:  p.QueuedMessages,
 		Items:           p.Items,
 		PendingRequests: make([]Request, 0, len(p.Requests)),
@@ -97,6 +99,7 @@ func NewHeldAnswer(h *pending.Held, who project.Person) *HeldAnswer {
 	w := &HeldAnswer{
 		By: h.Actor.Name, Mine: h.Actor.UserID == who.UserID, Decision: h.Answer.Decision, Edited: len(h.Answer.UpdatedInput) > 0,
 		At: Seconds(h.At), Until: Seconds(h.Until), Dropped: h.Dropped,
+		Reasons: statement.Reasons("dropped", h.Dropped),
 	}
 	if w.Mine {
 		w.CommandID = h.CommandID
@@ -128,6 +131,7 @@ func NewRequest(r pending.Request) Request {
 		w.Earlier = &Earlier{
 			RequestID: e.RequestID, ToolInput: RawOr(e.ToolInput, "{}"), Outcome: e.Status,
 			Summary: e.Summary, By: OrNull(e.By), At: Seconds(e.At),
+			Reasons: statement.Reasons("summary", e.Summary),
 		}
 		if e.UpdatedInput != nil {
 			w.Earlier.UpdatedInput = RawOr(e.UpdatedInput, "{}")

@@ -87,6 +87,7 @@ type ProcessState struct {
 	Stuck      *string `json:"stuck"`       // what it seems to wait for
 	// Held is why what is queued is not said, or the session does not go on by itself.
 	Held           *string `json:"held,omitempty"`
+	Reasons        Reasons `json:"reasons,omitempty"` // of error, kill_reason, stuck and held
 	QueuedMessages int     `json:"queued_messages"`
 	// Items is how many its transcript has when this is told; they grow without a frame.
 	Items int64 `json:"items,omitempty"`
@@ -178,7 +179,8 @@ type HeldAnswer struct {
 	CommandID string `json:"command_id,omitempty"`
 	// Dropped says why it will never count, a sentence; absent while it is held. The
 	// request can be answered again.
-	Dropped string `json:"dropped,omitempty"`
+	Dropped string  `json:"dropped,omitempty"`
+	Reasons Reasons `json:"reasons,omitempty"` // of dropped
 }
 
 // Earlier is an answer on which its asker was not seen to act.
@@ -187,8 +189,9 @@ type Earlier struct {
 	ToolInput json.RawMessage `json:"tool_input"` // what was asked then
 	// UpdatedInput is what was approved in its place; absent when it was not edited.
 	UpdatedInput json.RawMessage `json:"updated_input,omitempty"`
-	Outcome      pending.Status  `json:"outcome"` // answered or denied
-	Summary      string          `json:"summary"` // one sentence
+	Outcome      pending.Status  `json:"outcome"`           // answered or denied
+	Summary      string          `json:"summary"`           // one sentence
+	Reasons      Reasons         `json:"reasons,omitempty"` // of summary
 	By           *string         `json:"by"`
 	At           float64         `json:"at"`
 }
@@ -388,7 +391,8 @@ type Resolved struct {
 	By      *string        `json:"by"` // name; null when no person was involved
 	Device  *string        `json:"device"`
 	At      float64        `json:"at"`
-	Summary string         `json:"summary"` // one sentence
+	Summary string         `json:"summary"`           // one sentence
+	Reasons Reasons        `json:"reasons,omitempty"` // of summary
 }
 
 // Presence says who looks at a session.
@@ -426,6 +430,7 @@ type Notice struct {
 	Type    string     `json:"type" ts:"'notice'"`
 	Code    NoticeCode `json:"code"`
 	Message string     `json:"message"`
+	Reasons Reasons    `json:"reasons,omitempty"` // of message
 }
 
 // Toasts are the requests that wait where the person of this tab does not look: all

@@ -63,8 +63,9 @@ type GrantRevoke struct {
 
 // Revocation says what was changed.
 type Revocation struct {
-	Revoked int      `json:"revoked"` // grants that were in force
-	Files   []string `json:"files"`   // from which a rule was taken
-	Asking  int      `json:"asking"`  // running sessions that ask again from now on
-	Until   []string `json:"until"`   // sentences about where it holds on for a while
+	Revoked int      `json:"revoked"`           // grants that were in force
+	Files   []string `json:"files"`             // from which a rule was taken
+	Asking  int      `json:"asking"`            // running sessions that ask again from now on
+	Until   []string `json:"until"`             // sentences about where it holds on for a while
+	Reasons Reasons  `json:"reasons,omitempty"` // of until: until.0 is that of the first
 }

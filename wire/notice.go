@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/sayso-dev/sayso/internal/statement"
+
 // NoticeCode says what stands in the way of everything that must be stored.
 type NoticeCode string
 
@@ -11,14 +13,19 @@ const (
 	Broken      NoticeCode = "broken"      // the disk failed; only a restart helps
 )
 
-// notices are the sentences of each code.
+// notices are the reasons of each code, in the table of statements.
 var notices = map[NoticeCode]string{
-	ReadOnly:    "The disk of the server is full or takes no writes. Until there is space nothing can be answered, sent or started; sessions wait, nothing is lost, and a session can still be ended.",
-	Unavailable: "The database of the server does not answer. Until it does nothing can be answered, sent or started; sessions wait, and a session can still be ended.",
-	Broken:      "The disk failed under the database of the server, so nothing more is stored until the server is restarted on a sound disk. Sessions wait, and a session can still be ended.",
+	ReadOnly:    "store_read_only",
+	Unavailable: "store_unavailable",
+	Broken:      "store_broken",
 }
 
 // NewNotice returns the frame of a code.
 func NewNotice(code NoticeCode) Notice {
-	return Notice{Type: "notice", Code: code, Message: notices[code]}
+	n := Notice{Type: "notice", Code: code}
+	if reason, ok := notices[code]; ok {
+		n.Message = statement.New(reason)
+		n.Reasons = statement.Reasons("message", n.Message)
+	}
+	return n
 }

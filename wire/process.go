@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -20,7 +21,7 @@ type Process struct {
 	NodeID       string        `json:"node_id"`
 	// HeardAt is when Claude said something last.
 	HeardAt *float64 `json:"heard_at,omitempty"`
-	// Trouble says what is wrong with it: stuck, orphan or unreachable.
+	// Trouble says what is wrong with it: stuck, orphan, unreachable or recovered.
 	Trouble *ProcessTrouble `json:"trouble,omitempty"`
 	// Samples are those of the last five minutes, the oldest first; when asked for.
 	Samples []ProcessSample `json:"samples,omitempty"`
@@ -28,8 +29,9 @@ type Process struct {
 
 // ProcessTrouble is what is wrong with a process, with a sentence that says why.
 type ProcessTrouble struct {
-	Kind   TroubleKind `json:"kind"`
-	Reason string      `json:"reason"`
+	Kind    TroubleKind `json:"kind"`
+	Reason  string      `json:"reason"`
+	Reasons Reasons     `json:"reasons,omitempty"` // of reason
 }
 
 // TroubleKind is what may be wrong with a process.
@@ -40,6 +42,7 @@ const (
 	Stuck       TroubleKind = "stuck"       // it works and gives no sign of life
 	Orphan      TroubleKind = "orphan"      // it is gone, and what it asked waits
 	Unreachable TroubleKind = "unreachable" // it may run, and this server cannot reach it
+	Recovered   TroubleKind = "recovered"   // it runs, and the database had forgotten something of it
 )
 
 // ProcessSample is what a process and all it runs took at one moment.
@@ -55,6 +58,28 @@ type Diagnostics struct {
 	Text string `json:"text"`
 }
 
+// RequestViews is what each part of the server, and Claude itself, know of the open
+// requests of a session. While a request comes or an answer is on its way, they may
+// differ for a moment.
+type RequestViews struct {
+	SessionID string        `json:"session_id"`
+	State     session.State `json:"state"`
+	Rows      []RequestRow  `json:"rows"`    // in the database
+	Waiting   []string      `json:"waiting"` // in memory; null when it cannot be told, like the following
+	Journal   []string      `json:"journal"`
+	Claude    []string      `json:"claude"`
+	// Differences says where they differ, one sentence each.
+	Differences []string `json:"differences"`
+}
+
+// RequestRow is an open request in the database.
+type RequestRow struct {
+	RequestID string         `json:"request_id"`
+	Source    pending.Source `json:"source"`
+	Status    pending.Status `json:"status"`
+	ToolName  string         `json:"tool_name"`
+}
+
 // ProcessList is the admin's table.
 type ProcessList struct {
 	Processes []Process `json:"processes"`
@@ -65,7 +90,8 @@ type ClaudeInfo struct {
 	Path     string  `json:"path,omitempty"`
 	Version  string  `json:"version"`
 	SignedIn bool    `json:"signed_in"`
-	Problem  *string `json:"problem"` // why sessions cannot run
+	Problem  *string `json:"problem"`           // why sessions cannot run
+	Reasons  Reasons `json:"reasons,omitempty"` // of problem
 }
 
 // Environment is what a person must know before starting a session.

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"cmp"
 	"strings"
 
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -16,32 +18,42 @@ func NewResolved(r pending.Request) *Resolved {
 	w := &Resolved{Outcome: res.Status, By: OrNull(r.ResolvedBy()), Device: OrNull(res.Actor.Device), At: Seconds(res.At)}
 	by := ""
 	if res.Actor.Name != "" {
-		by = " by " + r.ResolvedBy()
+		by = r.ResolvedBy()
 	}
+	asked := r.RequestType == pending.AskUserQuestion
 	switch res.Status {
 	case pending.Answered:
-		w.Summary = "Approved" + by + "."
-		if r.RequestType == pending.AskUserQuestion {
-			w.Summary = "Answered" + by + spoken(res.Answer) + "."
-		} else if res.Answer != nil && len(res.Answer.UpdatedInput) > 0 {
-			w.Summary = "Approved" + by + " with changes."
+		switch {
+		case asked:
+			w.Summary = statement.New("answered", "by", by, "answer", spoken(res.Answer))
+		case res.Answer != nil && len(res.Answer.UpdatedInput) > 0:
+			w.Summary = statement.New("approved_changed", "by", by)
+		default:
+			w.Summary = statement.New("approved", "by", by)
 		}
 	case pending.Denied:
-		verb := "Denied"
-		if r.RequestType == pending.AskUserQuestion {
-			verb = "Declined"
+		why := ""
+		if res.Answer != nil {
+			why = shorten(res.Answer.Message)
 		}
-		w.Summary = verb + by + "."
-		if res.Answer != nil && res.Answer.Message != "" {
-			w.Summary = verb + by + ": " + shorten(res.Answer.Message)
+		switch {
+		case asked && why != "":
+			w.Summary = statement.New("declined_why", "by", by, "why", why)
+		case asked:
+			w.Summary = statement.New("declined", "by", by)
+		case why != "":
+			w.Summary = statement.New("denied_why", "by", by, "why", why)
+		default:
+			w.Summary = statement.New("denied", "by", by)
 		}
 	case pending.Withdrawn:
-		w.Summary = ReasonOr(res.Reason, "Claude withdrew this request.")
+		w.Summary = cmp.Or(res.Reason, statement.New("withdrawn"))
 	case pending.Expired:
-		w.Summary = ReasonOr(res.Reason, "Time ran out before anybody answered.")
+		w.Summary = cmp.Or(res.Reason, statement.New("not_answered"))
 	default:
-		w.Summary = ReasonOr(res.Reason, "This request is no longer open.")
+		w.Summary = cmp.Or(res.Reason, statement.New("not_open"))
 	}
+	w.Reasons = statement.Reasons("summary", w.Summary)
 	return w
 }
 
@@ -57,10 +69,7 @@ func spoken(a *pending.Answer) string {
 			parts = append(parts, r.Text)
 		}
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return ": " + shorten(strings.Join(parts, ", "))
+	return shorten(strings.Join(parts, ", "))
 }
 
 // shorten makes one line of what a person wrote.
@@ -79,12 +88,4 @@ func Sentence(s string) string {
 		return s
 	}
 	return s + "."
-}
-
-// ReasonOr returns the reason, or another sentence when there is none.
-func ReasonOr(reason, otherwise string) string {
-	if reason == "" {
-		return otherwise
-	}
-	return reason
 }

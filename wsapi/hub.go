@@ -135,9 +135,26 @@ type feed struct {
 	live      *wire.Live
 	liveRound int64 // counts the changes of live
 
+	// changes counts what the store may know; at the count of the end, the transcript had
+	// no more than the total, up to the cursor.
+	changes int64
+	end     struct{ changes, cursor, total int64 }
+
 	// Presence.
 	presenceDue  time.Time
 	presenceNext time.Time
+}
+
+// tellReaders has the readers told that there is something new, soon. The caller holds the
+// hub's mutex.
+func (f *feed) tellReaders() {
+	if !f.due.IsZero() {
+		return
+	}
+	f.due = f.next
+	if f.due.IsZero() {
+		f.due = time.Now()
+	}
 }
 
 // New returns a hub, which serves tabs while Run does. It registers with the people,
@@ -166,6 +183,35 @@ func New(o Options) (*Hub, error) {
 func (h *Hub) Touch(sessionID string) {
 	h.mu.Lock()
 	h.changed[sessionID] = struct{}{}
+	if f := h.feeds[sessionID]; f != nil {
+		f.changes++
+	}
+	h.mu.Unlock()
+	wake(h.wake)
+}
+
+// TouchLive says that only the block that Claude is writing in a session has grown: its
+// readers look, and nothing is read from the store. It never blocks.
+func (h *Hub) TouchLive(sessionID string) {
+	h.mu.Lock()
+	f := h.feeds[sessionID]
+	read := f != nil && len(f.readers) > 0
+	if read {
+		f.tellReaders()
+	}
+	h.mu.Unlock()
+	if read {
+		wake(h.wake)
+	}
+}
+
+// TouchAll says that any session may have changed. It never blocks.
+func (h *Hub) TouchAll() {
+	h.mu.Lock()
+	for sessionID, f := range h.feeds {
+		h.changed[sessionID] = struct{}{}
+		f.changes++
+	}
 	h.mu.Unlock()
 	wake(h.wake)
 }
@@ -292,9 +338,23 @@ func (h *Hub) failed(ctx context.Context, what string, err error) {
 	h.retryAt = time.Now().Add(retryAfter)
 }
 
+// awayPatience is how long the tabs wait for a session to be read while the store is known
+// to be out of order: one of them must not hold up the others.
+const awayPatience = 500 * time.Millisecond
+
+// whileAway bounds a read while the store is known to be out of order.
+func (h *Hub) whileAway(ctx context.Context) (context.Context, context.CancelFunc) {
+	if h.CanStore() {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, awayPatience)
+}
+
 // refresh reads a session and tells every tab that may see it when it changed.
 func (h *Hub) refresh(ctx context.Context, sessionID string) {
-	state, err := h.o.Store.ProcessState(ctx, sessionID)
+	reading, done := h.whileAway(ctx)
+	defer done()
+	state, err := h.o.Store.ProcessState(reading, sessionID)
 	deleted := errors.Is(err, session.ErrNotFound)
 	if deleted {
 		h.mu.Lock()
@@ -311,7 +371,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 	// version may be of.
 	book := project.NewBook(nil, nil)
 	if err == nil && state.InProject != "" {
-		book, err = h.o.Guard.Book(ctx)
+		book, err = h.o.Guard.Book(reading)
 	}
 	if err != nil {
 		h.failed(ctx, "read session for tabs", err)
@@ -370,11 +430,8 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 		f.version = state.Version
 		h.measure(f, state.Requests)
 	}
-	if len(f.readers) > 0 && f.due.IsZero() {
-		f.due = f.next
-		if f.due.IsZero() {
-			f.due = time.Now()
-		}
+	if len(f.readers) > 0 {
+		f.tellReaders()
 	}
 	h.forgetIfIdle(f)
 }

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,7 +156,7 @@ func TestDeadTabIsFound(t *testing.T) {
 func TestServerStopsWithAStuckTab(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := openHarness(t, filepath.Join(t.TempDir(), "sayso.db"))
+		h := quietHarness(t)
 		p := apitest.NewPipes()
 		h.Web = &httptest.Server{URL: "http://127.0.0.1:8787", Listener: p, Config: &http.Server{Handler: h.Server}}
 		h.Client = &http.Client{Transport: &http.Transport{DialContext: p.Dial}}
@@ -257,14 +257,32 @@ func TestTranscriptPiecesAreBounded(t *testing.T) {
 	})
 }
 
+// countingStore counts what is read of sessions.
+type countingStore struct {
+	wsapi.Store
+	reads atomic.Int64
+}
+
+func (s *countingStore) ProcessState(ctx context.Context, id string) (session.ProcessState, error) {
+	s.reads.Add(1)
+	return s.Store.ProcessState(ctx, id)
+}
+
+func (s *countingStore) Transcript(ctx context.Context, id string, after int64, limit int) (session.Page, error) {
+	s.reads.Add(1)
+	return s.Store.Transcript(ctx, id, after, limit)
+}
+
 func TestLiveBlockIsThrottledAndStatesAreNot(t *testing.T) {
 	t.Parallel()
+	store := &countingStore{}
 	inBubble(t, func(t *testing.T, h *harness) {
 		id := h.NewSession("one")
+		h.AppendText(id, 1, "before")
 		tab := h.collect(account.Viewer)
 		tab.Send("subscribe", map[string]any{"session_id": id})
 		time.Sleep(time.Second)
-		before := len(tab.of("transcript"))
+		before, reads := len(tab.of("transcript")), store.reads.Load()
 		text := ""
 		for range 1000 { // one second of a token each millisecond
 			text += "x"
@@ -274,6 +292,9 @@ func TestLiveBlockIsThrottledAndStatesAreNot(t *testing.T) {
 		frames := tab.of("transcript")[before:]
 		if n := len(frames); n < 15 || n > 22 {
 			t.Errorf("got %d live frames in a second, want about 20", n)
+		}
+		if n := store.reads.Load() - reads; n != 0 {
+			t.Errorf("%d reads of the store for what is not in it", n)
 		}
 		h.SetState(id, session.UserTurn)
 		synctest.Wait() // no time passes
@@ -295,7 +316,7 @@ func TestLiveBlockIsThrottledAndStatesAreNot(t *testing.T) {
 		if last := tab.last("transcript"); last["live"] != nil || len(last["items"].([]any)) != 1 {
 			t.Errorf("got %v, want the block as an item and nothing live", last)
 		}
-	})
+	}, func(o *apitest.Options) { store.Store, o.Hub.Store = o.Hub.Store, store })
 }
 
 func TestPresence(t *testing.T) {

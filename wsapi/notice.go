@@ -8,8 +8,10 @@ import (
 )
 
 const (
-	checkEvery    = time.Second
-	checkDeadline = 2 * time.Second
+	checkEvery = time.Second
+	// A store that says nothing for so long counts as one that does not answer, so that
+	// tabs hear of it within 5 seconds.
+	checkDeadline = 4 * time.Second
 )
 
 // watchStore keeps the tabs told whether anything can be stored: looking again
@@ -34,8 +36,11 @@ func (h *Hub) checkStore(ctx context.Context) {
 	err := h.o.Store.Ping(asking)
 	code := wire.NoNotice
 	if err != nil {
-		if code = h.o.Refusals.StoreProblem(err); code == "" {
-			return // it took too long, or the server ends: nothing is known
+		if code = h.o.Refusals.StoreProblem(err); code == "" && asking.Err() != nil {
+			code = wire.Unavailable
+		}
+		if code == "" || ctx.Err() != nil {
+			return // the server ends: nothing is known
 		}
 	}
 	h.mu.Lock()

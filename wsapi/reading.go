@@ -75,6 +75,9 @@ func (h *Hub) read(ctx context.Context, f *feed, after int64) *piece {
 		p = &piece{after: after, round: f.round, done: make(chan struct{})}
 		f.piece = p
 	}
+	changes := f.changes
+	unchanged := f.end.changes == changes && f.end.cursor == after && f.end.cursor > 0
+	page := session.Page{Next: after, Total: f.end.total}
 	h.mu.Unlock()
 	if !mine {
 		select {
@@ -88,7 +91,10 @@ func (h *Hub) read(ctx context.Context, f *feed, after int64) *piece {
 	// Others wait for this read, so it must not end with this tab.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	page, err := h.o.Store.Transcript(ctx, f.sessionID, after, pieceItems)
+	var err error
+	if !unchanged {
+		page, err = h.o.Store.Transcript(ctx, f.sessionID, after, pieceItems)
+	}
 	if err != nil && !errors.Is(err, session.ErrNotFound) {
 		p.err = err
 		h.mu.Lock()
@@ -109,6 +115,9 @@ func (h *Hub) read(ctx context.Context, f *feed, after int64) *piece {
 	}
 	p.frame, p.next, p.more, p.empty = wire.Encode(frame), page.Next, page.More, len(page.Items) == 0
 	h.mu.Lock()
+	if !page.More {
+		f.end.changes, f.end.cursor, f.end.total = changes, page.Next, page.Total
+	}
 	if !page.More && !sameLive(f.live, frame.Live) {
 		f.live = frame.Live
 		f.liveRound++

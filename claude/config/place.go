@@ -2,9 +2,11 @@ package config
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // File is the path of .claude.json, and Settings that of the person's
@@ -44,7 +46,7 @@ func Project(dir string) (string, error) {
 		git := filepath.Join(at, ".git")
 		if info, err := os.Stat(git); err == nil {
 			if !info.IsDir() {
-				return mainRepository(git, at), nil
+				return mainRepository(git, at)
 			}
 			return at, nil
 		}
@@ -55,28 +57,38 @@ func Project(dir string) (string, error) {
 }
 
 // mainRepository is the root of the repository whose worktree has this .git file.
-func mainRepository(git, worktree string) string {
+func mainRepository(git, worktree string) (string, error) {
 	text, err := os.ReadFile(git)
 	if err != nil {
-		return worktree
+		return worktree, outOfResources(err)
 	}
 	gitDir, found := strings.CutPrefix(string(bytes.TrimSpace(text)), "gitdir: ")
 	if !found {
-		return worktree
+		return worktree, nil
 	}
 	if !filepath.IsAbs(gitDir) {
 		gitDir = filepath.Join(worktree, gitDir)
 	}
 	common, err := os.ReadFile(filepath.Join(gitDir, "commondir"))
 	if err != nil {
-		return worktree // a submodule
+		return worktree, outOfResources(err) // a submodule, when there is no such file
 	}
 	dir := string(bytes.TrimSpace(common))
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(gitDir, dir)
 	}
 	if filepath.Base(dir) != ".git" {
-		return worktree
+		return worktree, nil
 	}
-	return filepath.Dir(dir)
+	return filepath.Dir(dir), nil
+}
+
+// outOfResources returns errors that say nothing about the file.
+func outOfResources(err error) error {
+	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO} {
+		if errors.Is(err, e) {
+			return err
+		}
+	}
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -95,7 +96,9 @@ type Known struct {
 }
 
 // Read looks at what the CLI would take when it is started in dir, an absolute path
-// without symbolic links. It fails only when it cannot be told what there is.
+// without symbolic links. It fails only when it cannot be told what there is: a
+// file that cannot be read for want of descriptors or memory, or by a fault of the disk,
+// is such an error and no item.
 func Read(dir string, known Known) (Found, error) {
 	return read(dir, known, maxEntries)
 }
@@ -106,7 +109,7 @@ func read(dir string, known Known, entries int) (Found, error) {
 	}
 	r := &reader{known: known, seen: map[string]bool{}, left: entries}
 	parents := upwards(dir)
-	git := gitOf(dir)
+	git := r.gitOf(dir)
 
 	settings := []string{
 		filepath.Join(dir, ".claude", "settings.json"),
@@ -138,7 +141,7 @@ func read(dir string, known Known, entries int) (Found, error) {
 		r.workflows(filepath.Join(parent, ".claude", "workflows"))
 		r.plugins(filepath.Join(parent, ".claude", "skills"))
 	}
-	for _, dir := range git.dirs() {
+	for _, dir := range r.gitDirs(git) {
 		r.gitDir(dir, dir != git.dir && dir != git.common)
 	}
 	top := dir
@@ -178,6 +181,7 @@ type reader struct {
 	told     []string
 	stubborn bool
 	over     bool
+	failed   error           // the first error that says nothing about the folder
 	left     int             // files and folders that may still be looked at for nested repositories
 	seen     map[string]bool // files of Git's configuration, and folders of hooks
 }
@@ -209,6 +213,28 @@ func (r *reader) isOwn(file string) bool {
 	return slices.Contains(r.known.Own, filepath.Dir(file))
 }
 
+// isLasting reports whether an error says what a file or folder is like, as opposed to
+// what this machine is short of or fails at just now.
+func isLasting(err error) bool {
+	for _, lasting := range []error{
+		fs.ErrNotExist, fs.ErrPermission, fs.ErrInvalid,
+		syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ENXIO, syscall.ENODEV,
+	} {
+		if errors.Is(err, lasting) {
+			return true
+		}
+	}
+	return false
+}
+
+// check notes an error that is not lasting: then it cannot be told what there is, and
+// Read fails.
+func (r *reader) check(err error) {
+	if err != nil && r.failed == nil && !isLasting(err) {
+		r.failed = err
+	}
+}
+
 // unreadable is why a file cannot be read, a sentence for a person.
 type unreadable string
 
@@ -222,8 +248,12 @@ var errNone = errors.New("no such file")
 // CLI makes of it.
 func (r *reader) read(file string) ([]byte, error) {
 	data, why := contents(file)
+	var sentence unreadable
 	switch {
 	case errors.Is(why, errNone):
+		return nil, why
+	case why != nil && !errors.As(why, &sentence):
+		r.check(why)
 		return nil, why
 	case why != nil:
 		r.add(Item{Kind: Unreadable, Danger: Changes, File: file, Text: why.Error(), Hash: hashOf(data)})
@@ -232,6 +262,7 @@ func (r *reader) read(file string) ([]byte, error) {
 	return data, nil
 }
 
+// contents returns errNone, an unreadable, or an error that is not lasting.
 func contents(file string) ([]byte, error) {
 	// Neither a pipe nor a device may hold us up.
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -239,13 +270,13 @@ func contents(file string) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
 		return nil, errNone
 	case err != nil:
-		return nil, unreadable("It cannot be read.")
+		return nil, cannotRead(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return nil, unreadable("It cannot be read.")
+		return nil, cannotRead(err)
 	case info.IsDir():
 		return nil, errNone
 	case !info.Mode().IsRegular():
@@ -253,7 +284,7 @@ func contents(file string) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return nil, unreadable("It cannot be read.")
+		return nil, cannotRead(err)
 	}
 	if len(data) <= maxFile {
 		return data, nil
@@ -261,9 +292,16 @@ func contents(file string) ([]byte, error) {
 	h := sha256.New()
 	h.Write(data)
 	if _, err := io.Copy(h, io.LimitReader(f, maxHash)); err != nil {
-		return nil, unreadable("It cannot be read.")
+		return nil, cannotRead(err)
 	}
 	return h.Sum(nil), unreadable("It is larger than settings are.")
+}
+
+func cannotRead(err error) error {
+	if isLasting(err) {
+		return unreadable("It cannot be read.")
+	}
+	return err
 }
 
 func hashOf(data []byte) string {
@@ -276,7 +314,9 @@ func hashOf(data []byte) string {
 
 // tell notes a file of instructions.
 func (r *reader) tell(file string) {
-	if info, err := os.Stat(file); err == nil && !info.IsDir() && !r.isOwn(file) && len(r.told) < maxItems {
+	info, err := os.Stat(file)
+	r.check(err)
+	if err == nil && !info.IsDir() && !r.isOwn(file) && len(r.told) < maxItems {
 		r.told = append(r.told, file)
 	}
 }
@@ -302,6 +342,9 @@ func (r *reader) object(file string) map[string]json.RawMessage {
 }
 
 func (r *reader) found() (Found, error) {
+	if r.failed != nil {
+		return Found{}, fmt.Errorf("folder: %w", r.failed)
+	}
 	if r.over {
 		return Found{}, errors.New("folder: it holds more settings than can be shown")
 	}

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,18 +21,18 @@ type gitFolder struct {
 // gitOf finds the repository as Git does: the nearest .git upwards. A folder that is
 // a repository itself counts too, whatever it is called: it can be part of what was
 // cloned.
-func gitOf(dir string) gitFolder {
+func (r *reader) gitOf(dir string) gitFolder {
 	var g gitFolder
 	for _, parent := range upwards(dir) {
-		if looksBare(parent) {
+		if r.looksBare(parent) {
 			g.loose = append(g.loose, parent)
 		}
 		link := filepath.Join(parent, ".git")
-		if !exists(link) {
+		if !r.exists(link) {
 			continue
 		}
 		g.root, g.dir = parent, link
-		if found, common, ok := gitDirOf(link); ok {
+		if found, common, ok := r.gitDirOf(link); ok {
 			g.dir, g.common = found, common
 			return g
 		}
@@ -40,20 +41,21 @@ func gitOf(dir string) gitFolder {
 }
 
 // looksBare reports whether a folder is a repository itself, as Git takes one for it.
-func looksBare(dir string) bool {
-	return exists(filepath.Join(dir, "HEAD")) && exists(filepath.Join(dir, "objects")) && exists(filepath.Join(dir, "refs"))
+func (r *reader) looksBare(dir string) bool {
+	return r.exists(filepath.Join(dir, "HEAD")) && r.exists(filepath.Join(dir, "objects")) && r.exists(filepath.Join(dir, "refs"))
 }
 
 // gitDirOf returns the folder that a .git is or names, and the one that it shares
 // with other worktrees, which may be the same. It is false for a file that names none.
-func gitDirOf(link string) (dir, common string, ok bool) {
+func (r *reader) gitDirOf(link string) (dir, common string, ok bool) {
 	info, err := os.Stat(link)
 	if err != nil {
+		r.check(err)
 		return "", "", false
 	}
 	dir = link
 	if !info.IsDir() {
-		data, err := contents(link)
+		data, err := r.contentsOfGit(link)
 		to, is := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir:")
 		if err != nil || !is {
 			return "", "", false
@@ -63,7 +65,7 @@ func gitDirOf(link string) (dir, common string, ok bool) {
 		}
 	}
 	common = dir
-	if data, err := contents(filepath.Join(dir, "commondir")); err == nil {
+	if data, err := r.contentsOfGit(filepath.Join(dir, "commondir")); err == nil {
 		if common = strings.TrimSpace(string(data)); !filepath.IsAbs(common) {
 			common = filepath.Join(dir, common)
 		}
@@ -71,8 +73,19 @@ func gitDirOf(link string) (dir, common string, ok bool) {
 	return dir, common, true
 }
 
-func exists(path string) bool {
+// contentsOfGit is contents; that a file is unreadable is no item of its own.
+func (r *reader) contentsOfGit(file string) ([]byte, error) {
+	data, err := contents(file)
+	var sentence unreadable
+	if err != nil && !errors.Is(err, errNone) && !errors.As(err, &sentence) {
+		r.check(err)
+	}
+	return data, err
+}
+
+func (r *reader) exists(path string) bool {
 	_, err := os.Stat(path)
+	r.check(err)
 	return err == nil
 }
 
@@ -88,9 +101,9 @@ func (g gitFolder) roots() []string {
 	return unique([]string{g.root, main})
 }
 
-// dirs are the folders of Git that come with the repository: that of the work tree,
+// gitDirs are the folders of Git that come with the repository: that of the work tree,
 // those that worktrees share, those of its submodules, and those that look like one.
-func (g gitFolder) dirs() []string {
+func (r *reader) gitDirs(g gitFolder) []string {
 	var dirs []string
 	for _, dir := range append(slices.Clone(g.loose), g.dir, g.common) {
 		if dir != "" {
@@ -98,15 +111,16 @@ func (g gitFolder) dirs() []string {
 		}
 	}
 	if g.common != "" {
-		dirs = append(dirs, modules(filepath.Join(g.common, "modules"), 0)...)
+		dirs = append(dirs, r.modules(filepath.Join(g.common, "modules"), 0)...)
 	}
 	return unique(dirs)
 }
 
 // modules finds the folders of submodules, whose names may have slashes.
-func modules(dir string, depth int) []string {
+func (r *reader) modules(dir string, depth int) []string {
 	const most = 200
 	entries, err := os.ReadDir(dir)
+	r.check(err)
 	if err != nil || depth > 4 {
 		return nil
 	}
@@ -116,11 +130,11 @@ func modules(dir string, depth int) []string {
 			continue
 		}
 		below := filepath.Join(dir, e.Name())
-		if exists(filepath.Join(below, "config")) {
+		if r.exists(filepath.Join(below, "config")) {
 			dirs = append(dirs, below)
-			dirs = append(dirs, modules(filepath.Join(below, "modules"), depth+1)...)
+			dirs = append(dirs, r.modules(filepath.Join(below, "modules"), depth+1)...)
 		} else {
-			dirs = append(dirs, modules(below, depth+1)...)
+			dirs = append(dirs, r.modules(below, depth+1)...)
 		}
 	}
 	return dirs
@@ -157,11 +171,13 @@ func (r *reader) hooksOfGit(dir string, nested bool) {
 	r.seen[dir] = true
 	entries, err := os.ReadDir(dir)
 	if err != nil {
+		r.check(err)
 		return // there are none
 	}
 	for _, e := range entries {
 		file := filepath.Join(dir, e.Name())
 		info, err := os.Stat(file)
+		r.check(err)
 		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 || strings.HasSuffix(e.Name(), ".sample") {
 			continue
 		}

@@ -37,6 +37,7 @@ func (r *reader) nested(top string) {
 func (r *reader) nestedIn(dir string, isTop bool) (below []string, whole bool) {
 	f, err := os.Open(dir)
 	if err != nil {
+		r.check(err)
 		// What is gone or closed to us is so for the CLI, too.
 		return nil, errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 	}
@@ -64,6 +65,7 @@ func (r *reader) nestedIn(dir string, isTop bool) (below []string, whole bool) {
 			break
 		}
 		if err != nil {
+			r.check(err)
 			return below, errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 		}
 	}
@@ -75,11 +77,11 @@ func (r *reader) nestedIn(dir string, isTop bool) (below []string, whole bool) {
 
 // nestedGit looks at the repository of a .git inside of another.
 func (r *reader) nestedGit(link string) {
-	dir, common, ok := gitDirOf(link)
+	dir, common, ok := r.gitDirOf(link)
 	if !ok {
 		return // Git finds none there either
 	}
-	for _, dir := range unique(append([]string{dir, common}, modules(filepath.Join(common, "modules"), 0)...)) {
+	for _, dir := range unique(append([]string{dir, common}, r.modules(filepath.Join(common, "modules"), 0)...)) {
 		r.gitDir(dir, true)
 	}
 }

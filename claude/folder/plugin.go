@@ -61,7 +61,7 @@ func (r *reader) plugins(skills string) {
 		return
 	}
 	for _, plugin := range r.entries(skills) {
-		if exists(filepath.Join(plugin, ".claude-plugin")) {
+		if r.exists(filepath.Join(plugin, ".claude-plugin")) {
 			r.plugin(plugin)
 		}
 	}
@@ -71,6 +71,7 @@ func (r *reader) plugins(skills string) {
 func (r *reader) entries(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
+		r.check(err)
 		return nil
 	}
 	if len(entries) > maxFiles {

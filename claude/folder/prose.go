@@ -26,12 +26,14 @@ func (r *reader) prose(kind Kind, dir string) {
 func (r *reader) walk(kind Kind, dir string, depth int, files *int) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
+		r.check(err)
 		return true // there is none, or the CLI, who is no better than we, cannot read it either
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		info, err := os.Stat(path) // the CLI follows links
 		if err != nil {
+			r.check(err)
 			continue
 		}
 		if !info.IsDir() && !strings.EqualFold(filepath.Ext(path), ".md") {
@@ -41,7 +43,7 @@ func (r *reader) walk(kind Kind, dir string, depth int, files *int) bool {
 			return false
 		}
 		switch {
-		case info.IsDir() && kind == Skill && exists(filepath.Join(dir, "SKILL.md")): // of the same skill
+		case info.IsDir() && kind == Skill && r.exists(filepath.Join(dir, "SKILL.md")): // of the same skill
 		case info.IsDir():
 			if depth == maxDepth || !r.walk(kind, path, depth+1, files) {
 				return false

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/store/sqlitetest"
 )
 
 // agentPaths lists the paths that no route of httpapi describes, with the method that
@@ -37,16 +37,20 @@ func TestAgentHandlers(t *testing.T) {
 	t.Parallel()
 	var agents *mcpapi.Server
 	var handlers map[string]http.Handler
-	h := apitest.Open(t, filepath.Join(t.TempDir(), "sayso.db"), func(o *apitest.Options) {
+	h := apitest.Open(t, sqlitetest.New(t), func(o *apitest.Options) {
 		opened, registry := o.Store.(*sqlite.Store), o.Requests.(*pending.Registry)
 		var err error
 		agents, err = mcpapi.New(mcpapi.Options{Requests: registry, Store: opened, Directory: o.Directory, Notifier: o.Notifier, Log: o.Log})
 		if err != nil {
 			t.Fatal(err)
 		}
-		handlers = agentHandlers(agents, agents.Adapters(mcpapi.AdapterOptions{
+		adapters, err := agents.Adapters(mcpapi.AdapterOptions{
 			Store: opened, Requests: registry, Directory: o.Directory, Notifier: o.Notifier, Log: o.Log,
-		}))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		handlers = agentHandlers(agents, adapters)
 		o.Agents = handlers
 	})
 	_, person, err := h.Directory.CreateToken(t.Context(), h.Admin, "person", "", 0)

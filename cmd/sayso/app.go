@@ -24,6 +24,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/attachment"
 	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/decision"
+	"github.com/sayso-dev/sayso/internal/descriptors"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/orchestrator"
@@ -53,6 +54,7 @@ type app struct {
 
 	stateLock, databaseLock *os.File // the latter is nil for PostgreSQL
 	exclusive               store.Exclusive
+	descriptors             *descriptors.Reserve
 	metrics                 *metrics
 	store                   store.Store // measured by metrics
 	directory               *account.Directory
@@ -82,7 +84,7 @@ type app struct {
 
 // newApp builds a server from its settings. Nothing of it runs yet.
 func newApp(ctx context.Context, in invocation, s settings) (*app, error) {
-	a := &app{in: in, read: s, settings: s}
+	a := &app{in: in, read: s, settings: s, descriptors: descriptors.NewReserve()}
 	// Whatever needs no file comes first: a mistake there leaves everything as it was.
 	for _, step := range []func(context.Context) error{
 		a.checkSettings, a.openDatabase, a.listen, a.prepareClaude, a.connect, a.answer,
@@ -145,6 +147,9 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 	}
 	if a.exclusive != nil {
 		a.onClose(a.exclusive.Close)
+	}
+	if err := store.LostLog(a.settings.Database); err != nil {
+		a.log.Error("look at the database", "error", err)
 	}
 	opened, err := store.Open(ctx, a.settings.Database)
 	if err != nil {
@@ -212,6 +217,12 @@ func (a *app) prepareClaude(context.Context) (err error) {
 func (a *app) connect(ctx context.Context) (err error) {
 	s := a.settings
 	epoch, err := a.store.NextEpoch(ctx)
+	if errors.Is(err, store.ErrReadOnly) {
+		// The server starts on a full disk, too. The clock is what the store would have
+		// made an epoch of.
+		a.log.WarnContext(ctx, "the disk takes no writes; the server starts all the same", "error", err)
+		epoch, err = uint64(time.Now().UnixMicro()), nil
+	}
 	if err != nil {
 		return err
 	}
@@ -254,11 +265,12 @@ func (a *app) connect(ctx context.Context) (err error) {
 	cli := &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe}
 	a.orchestrator, err = orchestrator.New(orchestrator.Options{
 		Store: a.store, Registry: a.requests, Notifier: notifier,
-		Launcher: launch.Shims{Exe: a.in.exe, Root: shimsIn(s.StateDir), Epoch: epoch, Private: privateIn(s.StateDir), RunAs: a.runAs},
-		CLI:      cli,
-		MCP:      &launch.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: a.directory},
-		Sandbox:  a.sandbox,
-		Rules:    rules, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
+		Launcher:     launch.Shims{Exe: a.in.exe, Root: shimsIn(s.StateDir), Epoch: epoch, Private: privateIn(s.StateDir), RunAs: a.runAs},
+		CLI:          cli,
+		MCP:          &launch.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: a.directory},
+		Sandbox:      a.sandbox,
+		CheckMachine: a.descriptors.CheckLasting,
+		Rules:        rules, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
 	})
 	if err != nil {
 		return err
@@ -270,18 +282,25 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	adapters := a.agents.Adapters(mcpapi.AdapterOptions{
+	adapters, err := a.agents.Adapters(mcpapi.AdapterOptions{
 		Store: a.store, Requests: a.requests, Directory: a.directory, Notifier: notifier, Log: a.log,
 	})
+	if err != nil {
+		return err
+	}
 	guard := access.NewGuard(a.store, a.directory, orchestrator.Disk(cli))
 	a.rules = decision.New(guard, a.directory, privateFiles(s))
+	shown := newPresentStore(a.store, a.orchestrator.Present)
 	refusals := &refusal.Table{ClassifyStoreError: classifyStoreError}
-	commands := command.New(command.Options{
+	commands, err := command.New(command.Options{
 		Guard: guard, Rules: a.rules, Store: a.store, Requests: a.requests, Driver: a.orchestrator,
 		Refusals: refusals, Attachments: a.attachments, Log: a.log,
 	})
+	if err != nil {
+		return err
+	}
 	a.tabs, err = wsapi.New(wsapi.Options{
-		Store: a.store, Processes: a.orchestrator, People: a.directory, Guard: guard, Rules: a.rules,
+		Store: shown, Processes: a.orchestrator, People: a.directory, Guard: guard, Rules: a.rules,
 		Commands: commands, Refusals: refusals, Alerts: a.alerts, OnFrame: a.metrics.onFrame,
 		Version: versionText(), NodeID: s.NodeID, Log: a.log,
 	})
@@ -289,7 +308,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		return err
 	}
 	a.edge, err = httpapi.New(httpapi.Options{
-		Store: a.store, Requests: a.requests, Driver: a.orchestrator, Live: a.tabs,
+		Store: shown, Requests: a.requests, Driver: a.orchestrator, Live: a.tabs,
 		Guard: guard, Rules: a.rules, Commands: commands, Refusals: refusals,
 		Directory: a.directory, Attachments: a.attachments, Alerts: a.alerts, Notifier: notifier,
 		App: frontend.Handler(), Agents: agentHandlers(a.agents, adapters), AllowedHosts: s.AllowedHosts, TLS: s.tls(),
@@ -297,12 +316,14 @@ func (a *app) connect(ctx context.Context) (err error) {
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),
 		Settings: a.runtime, Version: versionText(), NodeID: s.NodeID, Log: a.log, NoSetUp: a.in.demo,
 		SignInLimits: account.Limits{PerAccount: s.SignInFailures, PerAddress: s.AddressSignInFailures},
+		Descriptors:  a.descriptors,
 		Metrics:      a.metrics.registry,
 	})
 	if err != nil {
 		return err
 	}
 	notifier.Listen(a.tabs.Touch)
+	notifier.ListenLive(a.tabs.TouchLive)
 	notifier.Listen(a.orchestrator.SessionChanged)
 	notifier.Listen(a.alerts.Touch)
 	a.runtime.claude = func(ctx context.Context) string { return a.orchestrator.Environment(ctx).ClaudeVersion }
@@ -326,16 +347,19 @@ func (a *app) answer(ctx context.Context) (err error) {
 	if a.certificates, a.plain, err = setUpACME(ctx, a.settings, server, a.log); err != nil {
 		return err
 	}
-	a.endpoints = append(a.endpoints, endpoint{"web server", server, limitConnections(a.public, a.settings.proxies)})
+	add := func(name string, server *http.Server, l net.Listener) {
+		a.endpoints = append(a.endpoints, endpoint{name, server, spareDescriptors(l, server, a.descriptors, a.log)})
+	}
+	add("web server", server, limitConnections(a.public, a.settings.proxies))
 	if a.local != nil {
-		a.endpoints = append(a.endpoints, endpoint{"web server for the sessions", newHTTPServer(only(agentsPath, a.edge), a.log), a.local})
+		add("web server for the sessions", newHTTPServer(only(agentsPath, a.edge), a.log), a.local)
 	}
 	if a.twin != nil {
-		a.endpoints = append(a.endpoints, endpoint{"web server at the other address of this machine", newHTTPServer(a.edge, a.log), limitConnections(a.twin, a.settings.proxies)})
+		add("web server at the other address of this machine", newHTTPServer(a.edge, a.log), limitConnections(a.twin, a.settings.proxies))
 	}
 	if a.plain != nil {
 		a.onClose(a.plain.Close)
-		a.endpoints = append(a.endpoints, endpoint{"web server for plain HTTP", newHTTPServer(a.certificates.redirectHTTP(address(a.settings)), a.log), limitConnections(a.plain, nil)})
+		add("web server for plain HTTP", newHTTPServer(a.certificates.redirectHTTP(address(a.settings)), a.log), limitConnections(a.plain, nil))
 	}
 	return nil
 }
@@ -371,6 +395,7 @@ func (a *app) Run(ctx context.Context) error {
 	start(edges, edgesCtx, "held answers", func(ctx context.Context) error { return a.requests.RunHolds(ctx, a.rules) })
 	start(edges, edgesCtx, "alerts", a.alerts.Run)
 	start(edges, edgesCtx, "agents", a.agents.Run)
+	start(edges, edgesCtx, "recovery", a.recoverFromOutages)
 	start(sessions, sessionsCtx, "processes", a.orchestrator.Run)
 	for _, e := range a.endpoints {
 		start(edges, edgesCtx, e.name, func(context.Context) error { return e.serve() })
@@ -411,6 +436,22 @@ func (a *app) shutDown(ctx context.Context) {
 	}
 }
 
+// recoverFromOutages has everything that relies on the store look at it again whenever it
+// was out of order.
+func (a *app) recoverFromOutages(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.store.Recovered():
+		}
+		a.log.InfoContext(ctx, "the database answers again; looking at everything that waits")
+		a.requests.Recover(ctx)
+		a.orchestrator.Recover(ctx)
+		a.tabs.TouchAll()
+	}
+}
+
 // reserveDisk keeps space for answers until ctx ends.
 func (a *app) reserveDisk(ctx context.Context) error {
 	if err := a.store.Reserve(ctx); err != nil && ctx.Err() == nil {
@@ -438,7 +479,7 @@ func privateFiles(s settings) []string {
 // stored, "" for the others.
 func classifyStoreError(err error) wire.NoticeCode {
 	switch {
-	case errors.Is(err, store.ErrBroken):
+	case errors.Is(err, store.ErrBroken), errors.Is(err, store.ErrCorrupt):
 		return wire.Broken
 	case errors.Is(err, store.ErrReadOnly):
 		return wire.ReadOnly

@@ -1,10 +1,8 @@
 package main_test
 
 import (
-	"database/sql"
 	"encoding/json"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -54,9 +52,7 @@ func TestAuditTrail(t *testing.T) {
 	}
 	s.stop()
 
-	db, err := sql.Open("sqlite", filepath.Join(h.state, "sayso.db"))
-	must(t, err)
-	defer db.Close()
+	db := h.openDatabase()
 	if _, err := db.Exec(`UPDATE audit SET body = replace(body, 'admin', 'nobody') WHERE seq = 2`); err == nil {
 		t.Error("an entry was changed as any other row")
 	}
@@ -100,9 +96,7 @@ func TestAuditRetention(t *testing.T) {
 	s.stop()
 
 	// They are of long ago; the chain is made anew as it would have been.
-	db, err := sql.Open("sqlite", filepath.Join(h.state, "sayso.db"))
-	must(t, err)
-	defer db.Close()
+	db := h.openDatabase()
 	_, err = db.Exec(`DROP TRIGGER audit_stays_update`)
 	must(t, err)
 	var hash []byte

@@ -469,7 +469,7 @@ func asksNobody(t *testing.T, version string, uid int) {
 	must(t, syscall.Kill(s.pid(id), syscall.SIGKILL))
 	s.reaches(id, "dead")
 	s.answer(q.RequestID, map[string]string{"Which?": "A"})
-	within(t, realWaitLimit, "the session says why it does not go on", func() bool { return strings.Contains(s.process(id).Error, "not started by itself") })
+	within(t, realWaitLimit, "the session says why it does not go on", func() bool { return strings.Contains(s.process(id).Error, "not started automatically") })
 
 	right()
 	for path, body := range map[string]map[string]any{

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"errors"
+	"os/exec"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -38,7 +39,7 @@ func TestFullDisk(t *testing.T) {
 	s.allow(s.asks(early)) // is not lost by what comes
 	s.reaches(early, "user_turn")
 	pid := s.pid(ended)
-	tab := s.tab()
+	tab, looking := s.tab(), s.follow()
 	tab.until(t, waitLimit, "the snapshot", ofType("active_processes"))
 
 	s.limitFiles(1)
@@ -61,6 +62,13 @@ func TestFullDisk(t *testing.T) {
 	late.until(t, waitLimit, "the banner in a tab that comes later", noticeOf("read_only"))
 	_ = s.Do(t.Context(), "POST", "/api/sessions/"+ended+"/kill", map[string]any{"force": true}, nil) // that it was asked for is not stored
 	eventually(t, "a session is ended on a full disk", func() bool { return !alive(pid) })
+	eventually(t, "the tab shows that", func() bool { return looking.state(ended) == "dead" && len(looking.forms()) == 1 })
+	if p := s.process(ended); p.State != "dead" || p.KillReason != "Ended by admin." || len(p.Requests) != 0 {
+		t.Errorf("what REST says of it before there is space: %+v", p)
+	}
+	if open := s.openRequests(); len(open) != 1 || !open[question] {
+		t.Errorf("open requests before there is space: %v, want %s", open, question)
+	}
 
 	s.limitFiles(^uint64(0))
 	tab.until(t, waitLimit, "the banner goes", noticeOf("none"))
@@ -70,4 +78,46 @@ func TestFullDisk(t *testing.T) {
 	if n := len(h.records("control_response")); n < 2 {
 		t.Errorf("Claude heard %d answers", n)
 	}
+}
+
+// A server that is started on a full disk shows what there is, takes what runs over and
+// ends, and goes on by itself once there is space.
+func TestStartOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}}).asProcesses()
+	first := h.start()
+	living, killed, dead := first.session("one"), first.session("two"), first.session("three")
+	question := first.asks(living)
+	first.asks(killed)
+	first.asks(dead)
+	pid := first.pid(dead)
+	first.signal(syscall.SIGKILL)
+	<-first.exited
+	must(t, syscall.Kill(pid, syscall.SIGKILL))
+
+	// No file grows beyond 32 KB, in units of 512 bytes: as large as the index of the WAL.
+	serve := h.command("serve", "--listen", "127.0.0.1:0", "--workspace-root", h.work, "--claude", h.claude)
+	limited := exec.Command("/bin/sh", append([]string{"-c", `ulimit -S -f 64; exec "$@"`, "sh", serve.Path}, serve.Args[1:]...)...)
+	limited.Env = serve.Env
+	s := h.begin(limited)
+	s.await()
+	tab := s.follow()
+	eventually(t, "the tab is told", func() bool { return tab.told() == "read_only" })
+	eventually(t, "the process is taken over", func() bool { return tab.state(living) == "assistant_turn" && tab.forms()[question] })
+	eventually(t, "the tab shows who is dead", func() bool { return tab.state(dead) == "dead" })
+	pid = 0
+	eventually(t, "a session is ended", func() bool {
+		if pid == 0 {
+			pid = s.pid(killed)
+			_ = s.Do(t.Context(), "POST", "/api/sessions/"+killed+"/kill", map[string]any{"force": true}, nil)
+		}
+		return !alive(pid) && tab.state(killed) == "dead"
+	})
+
+	s.limitFiles(^uint64(0))
+	eventually(t, "the tab is told", func() bool { return tab.told() == "none" })
+	s.reaches(dead, "dead")
+	s.reaches(killed, "dead")
+	s.allow(question)
+	s.reaches(living, "user_turn")
 }

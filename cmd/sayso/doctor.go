@@ -8,13 +8,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/descriptors"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/migrations"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/shim"
 	"github.com/sayso-dev/sayso/store"
 )
 
@@ -41,6 +45,12 @@ func doctor(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	report("state folder", err, fine)
 	fine, err = databaseWorks(ctx, s.Database)
 	report("database", err, fine)
+	if err == nil {
+		fine, err = runningSessions(ctx, s.Database, shimsIn(s.StateDir))
+		report("running sessions", err, fine)
+	}
+	fine, err = descriptorsSuffice()
+	report("file descriptors", err, fine)
 	roots, err := workspace.NewRoots(s.WorkspaceRoots)
 	report("workspace roots", err, fmt.Sprint([]string(roots)))
 	exe, err := os.Executable()
@@ -61,6 +71,21 @@ func doctor(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 		return errors.New("something is missing; see above")
 	}
 	return nil
+}
+
+// minDescriptors are enough for the server itself, a few sessions and their tabs.
+const minDescriptors = 256
+
+// descriptorsSuffice looks at the limit that a server has which is started from here.
+func descriptorsSuffice() (fine string, err error) {
+	use, ok := descriptors.Current()
+	switch {
+	case !ok:
+		return "no limit known", nil
+	case use.Limit < minDescriptors:
+		return "", fmt.Errorf("the limit of %d is too low for a few sessions and tabs; raise it with ulimit -n, or LimitNOFILE in systemd", use.Limit)
+	}
+	return fmt.Sprintf("up to %d", use.Limit), nil
 }
 
 // stateDirWorks looks whether the state folder can be used, or made.
@@ -100,4 +125,36 @@ func databaseWorks(ctx context.Context, address string) (fine string, err error)
 		return "older version; sayso serve migrates it", nil
 	}
 	return "", err
+}
+
+// runningSessions counts the CLIs that run, and those that the database does not know:
+// it was restored or lost, and serve recovers their sessions.
+func runningSessions(ctx context.Context, address, shims string) (fine string, err error) {
+	bundles, err := shim.List(shims)
+	if err != nil {
+		return "", err
+	}
+	bundles = slices.DeleteFunc(bundles, func(b shim.Bundle) bool { return b.State != shim.Alive })
+	unknown := len(bundles)
+	opened, err := store.OpenReadOnly(ctx, address)
+	switch {
+	case errors.Is(err, migrations.ErrOlder):
+		unknown = 0 // it cannot be read before it is migrated
+	case err == nil:
+		defer opened.Close()
+		for _, b := range bundles {
+			state, err := opened.ProcessState(ctx, b.Meta.SessionID)
+			if err != nil && !errors.Is(err, session.ErrNotFound) {
+				return "", err
+			}
+			if state.ProcessID == b.Meta.ProcessID && state.Running() {
+				unknown--
+			}
+		}
+	}
+	fine = fmt.Sprint(len(bundles))
+	if unknown > 0 {
+		fine += fmt.Sprintf(", of which the database does not know %d; sayso serve recovers them", unknown)
+	}
+	return fine, nil
 }

@@ -294,6 +294,6 @@ func TestHookIsRecorded(t *testing.T) {
 			}
 		}
 		all := strings.Join(said, "; ")
-		return strings.Contains(all, "not here") && strings.Contains(all, "refused in the terminal")
+		return strings.Contains(all, "not here") && strings.Contains(all, "denied in the terminal")
 	})
 }

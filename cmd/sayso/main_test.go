@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -147,6 +148,16 @@ func newHarness(t testing.TB, script claudetest.Script) *harness {
 	return h
 }
 
+// openDatabase opens the database beside the server. It waits for the lock, which the
+// server may hold.
+func (h *harness) openDatabase() *sql.DB {
+	h.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(h.state, "sayso.db")+"?_pragma=busy_timeout(10000)")
+	must(h.t, err)
+	h.t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
 // command is sayso with the state folder of the harness.
 func (h *harness) command(verb string, args ...string) *exec.Cmd {
 	cmd := exec.Command(h.program, append([]string{verb, "--state-dir", h.state}, args...)...)
@@ -227,6 +238,7 @@ func (h *harness) serveExactly(args ...string) *server {
 		}
 	}()
 	h.t.Cleanup(func() {
+		s.agreeAtEnd()
 		stop()
 		<-s.exited
 		if h.t.Failed() {
@@ -249,6 +261,7 @@ func (h *harness) begin(cmd *exec.Cmd) *server {
 		close(s.exited)
 	}()
 	h.t.Cleanup(func() {
+		s.agreeAtEnd()
 		_ = cmd.Process.Kill() // it may be gone
 		<-s.exited
 		if h.t.Failed() {
@@ -266,6 +279,137 @@ func (h *harness) start(args ...string) *server {
 	s := h.serve(args...)
 	s.await()
 	return s
+}
+
+// requestViews is what each part knows of the open requests of a session.
+type requestViews struct {
+	Rows []struct {
+		RequestID string `json:"request_id"`
+		Source    string `json:"source"`
+		Status    string `json:"status"`
+	} `json:"rows"`
+	Waiting     []string `json:"waiting"`
+	Journal     []string `json:"journal"`
+	Claude      []string `json:"claude"`
+	Differences []string `json:"differences"`
+}
+
+// agreeLimit bounds how long requests and answers are on their way.
+const agreeLimit = 20 * time.Second
+
+// agree fails the test unless all parts soon know the same of the open requests of
+// each session, among them a fresh tab.
+func (s *server) agree() {
+	s.h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), agreeLimit)
+	defer cancel()
+	for apart := ""; ; time.Sleep(50 * time.Millisecond) {
+		now := s.apart(ctx)
+		if now == "" {
+			return
+		}
+		if ctx.Err() != nil {
+			s.h.t.Errorf("not the same is known of the open requests:\n%s", apart)
+			return
+		}
+		apart = now
+	}
+}
+
+// agreeAtEnd is agree where the server still works.
+func (s *server) agreeAtEnd() {
+	select {
+	case <-s.exited:
+		return
+	default:
+	}
+	if s.h.t.Failed() || s.URL == "" || s.Token == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), agreeLimit)
+	defer cancel()
+	if s.Do(ctx, "GET", "/api/processes", nil, nil) == nil {
+		s.agree()
+	}
+}
+
+// apart prints what is known of the sessions whose parts differ, side by side.
+func (s *server) apart(ctx context.Context) string {
+	told, err := s.freshTab(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	var list struct{ Processes []process }
+	if err := s.Do(ctx, "GET", "/api/processes", nil, &list); err != nil {
+		return err.Error()
+	}
+	var report strings.Builder
+	for _, p := range list.Processes {
+		id := p.SessionID
+		var v requestViews
+		if err := s.Do(ctx, "GET", "/api/processes/"+id+"/requests", nil, &v); err != nil {
+			fmt.Fprintf(&report, "%s: %v\n", id, err)
+			continue
+		}
+		var rows []string
+		for _, r := range v.Rows {
+			rows = append(rows, r.RequestID)
+		}
+		slices.Sort(rows)
+		if !slices.Equal(rows, told[id]) {
+			v.Differences = append(v.Differences, "A fresh tab is told something else than the database has.")
+		}
+		if len(v.Differences) > 0 {
+			fmt.Fprintf(&report, "session %s\n  fresh tab %q\n  database  %q\n  memory    %q\n  journal   %q\n  Claude    %q\n  %s\n",
+				id, told[id], rows, v.Waiting, v.Journal, v.Claude, strings.Join(v.Differences, "\n  "))
+		}
+	}
+	return report.String()
+}
+
+// freshTab returns the open requests by session, as a new tab is told them.
+func (s *server) freshTab(ctx context.Context) (map[string][]string, error) {
+	conn, err := s.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.CloseNow() }()
+	type frame struct {
+		Type      string
+		Processes []process
+		Frames    []json.RawMessage
+	}
+	for {
+		_, data, err := conn.Read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var f frame
+		if err := json.Unmarshal(data, &f); err != nil {
+			return nil, err
+		}
+		all := []frame{f}
+		for _, raw := range f.Frames {
+			var one frame
+			if err := json.Unmarshal(raw, &one); err != nil {
+				return nil, err
+			}
+			all = append(all, one)
+		}
+		for _, f := range all {
+			if f.Type != "active_processes" {
+				continue
+			}
+			told := map[string][]string{}
+			for _, p := range f.Processes {
+				for _, r := range p.Requests {
+					told[p.SessionID] = append(told[p.SessionID], r.RequestID)
+				}
+				slices.Sort(told[p.SessionID])
+			}
+			return told, nil
+		}
+	}
 }
 
 func (s *server) await() {

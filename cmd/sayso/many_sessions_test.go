@@ -123,7 +123,7 @@ func TestStartWithManySessions(t *testing.T) {
 	}
 	for i, l := range hung {
 		if i < 25 {
-			must(t, syscall.Kill(l.shim.PID, syscall.SIGSTOP))
+			halt(t, l.shim.PID)
 		} else {
 			l.silence(t)
 		}

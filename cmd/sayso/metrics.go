@@ -107,7 +107,7 @@ func (s *measuredStore) Transcript(ctx context.Context, sessionID string, after 
 	return s.Store.Transcript(ctx, sessionID, after, limit)
 }
 
-func (s *measuredStore) SearchTranscripts(ctx context.Context, q session.Search) (hits []session.Hit, next int64, err error) {
+func (s *measuredStore) SearchTranscripts(ctx context.Context, q session.Search) (matches []session.Match, next int64, err error) {
 	defer observe(s.search, time.Now())
 	return s.Store.SearchTranscripts(ctx, q)
 }

@@ -214,10 +214,7 @@ func TestCommandsThatAreNotWhole(t *testing.T) {
 // credentialsOf counts them.
 func credentialsOf(t *testing.T, h *harness) (n int) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(h.state, "sayso.db"))
-	must(t, err)
-	defer db.Close()
-	must(t, db.QueryRow("SELECT count(*) FROM credentials").Scan(&n))
+	must(t, h.openDatabase().QueryRow("SELECT count(*) FROM credentials").Scan(&n))
 	return n
 }
 

@@ -110,7 +110,7 @@ database = "postgres://me:hunter2@localhost/sayso"`)
 	write(settings + `idle_limit = "1s"`)
 	s.hangUp(readAgain)
 	s.reaches(id, "dead")
-	if reason := s.process(id).KillReason; !strings.Contains(reason, "Nobody wrote for 1 second") {
+	if reason := s.process(id).KillReason; !strings.Contains(reason, "Nobody sent a message for 1 second") {
 		t.Errorf("it ended because: %q", reason)
 	}
 	if got := s.asHost("sayso.example"); got != 421 {

@@ -1,6 +1,10 @@
 package main_test
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
 	"syscall"
 	"testing"
 
@@ -24,7 +28,7 @@ func TestAnswerThatMayHaveBeenHeardIsNotCarried(t *testing.T) {
 	request, pid := first.asks(id), first.pid(id)
 	// What is written waits in the pipe. From here nobody can tell this from a
 	// Claude that has read it.
-	must(t, syscall.Kill(pid, syscall.SIGSTOP))
+	halt(t, pid)
 	_ = first.Do(t.Context(), "POST", "/api/pending/"+request+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow"}, nil) // or dead by then
 	if code := first.gone(waitLimit); code != -1 {
 		t.Fatalf("the server exited with %d, not by its failpoint", code)
@@ -33,7 +37,7 @@ func TestAnswerThatMayHaveBeenHeardIsNotCarried(t *testing.T) {
 
 	h.env = env
 	second := h.start()
-	second.reaches(id, "dead")
+	second.reaches(id, "user_turn") // it resumes by itself
 	second.do("POST", "/api/sessions/"+id+"/messages", map[string]any{"text": "go on"}, nil)
 	again := second.asks(id)
 	var found struct {
@@ -58,4 +62,19 @@ func TestAnswerThatMayHaveBeenHeardIsNotCarried(t *testing.T) {
 	if n := len(h.records("control_response")); n != 1 {
 		t.Errorf("Claude heard %d answers, want 1", n)
 	}
+}
+
+// halt stops a process and returns once none of its threads runs any more: until the one
+// that takes the signal is on a processor, the others go on.
+func halt(t testing.TB, pid int) {
+	t.Helper()
+	must(t, syscall.Kill(pid, syscall.SIGSTOP))
+	eventually(t, "the process has stopped", func() bool {
+		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
+			return stat[bytes.LastIndexByte(stat, ')')+2] == 'T'
+		}
+		state, err := exec.Command("/bin/ps", "-o", "state=", "-p", fmt.Sprint(pid)).Output() // macOS
+		must(t, err)
+		return bytes.HasPrefix(state, []byte("T"))
+	})
 }

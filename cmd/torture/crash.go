@@ -34,8 +34,11 @@ type crash struct {
 	due      int              // requests that may be out by now
 	fed      bool             // all messages are out
 
-	kills   int     // done
-	refused []fault // starts that failed
+	kills   int             // done
+	failed  map[string]int  // outages done, by their names
+	agreed  []time.Duration // from a return of the database to equal tabs
+	shown   []int           // forms in all tabs at a return
+	refused []fault         // starts that failed, and returns that came late
 	pause   time.Duration
 	took    time.Duration // kills alone
 	drains  time.Duration
@@ -48,7 +51,7 @@ func runCrash(ctx context.Context, s settings) ([]fault, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &crash{harness: h, messages: map[string][]string{}, deaths: map[string]fault{}, writer: writer{random: s.random(1), left: s.requests}}
+	c := &crash{harness: h, messages: map[string][]string{}, deaths: map[string]fault{}, failed: map[string]int{}, writer: writer{random: s.random(1), left: s.requests}}
 	faults, err := c.run(ctx)
 	if err != nil {
 		faults = append(faults, fault{other, "run", err.Error()})
@@ -59,9 +62,13 @@ func runCrash(ctx context.Context, s settings) ([]fault, error) {
 }
 
 func (c *crash) run(ctx context.Context) ([]fault, error) {
+	think := 10 * time.Millisecond
+	if c.settings.outages > 0 {
+		think = 500 * time.Millisecond // so that forms are open when the database fails
+	}
 	for i := range c.settings.tabs {
 		t, err := c.tab(ctx, i, tabOptions{
-			answers: true, holds: c.holds, think: 10 * time.Millisecond, first: 4 * time.Millisecond, longest: 15 * time.Millisecond,
+			answers: true, holds: c.holds, think: think, first: 4 * time.Millisecond, longest: 15 * time.Millisecond,
 			started: c.startedAt, snapshot: c.restored, died: c.died,
 		})
 		if err != nil {
@@ -91,7 +98,11 @@ func (c *crash) run(ctx context.Context) ([]fault, error) {
 	feeding := make(chan error, 1)
 	go func() { feeding <- c.feed(playing) }()
 	began := time.Now()
-	err := c.killAll(ctx)
+	act := c.killAll
+	if c.settings.outages > 0 {
+		act = c.failAll
+	}
+	err := act(ctx)
 	c.took = time.Since(began)
 	if err == nil {
 		began = time.Now()
@@ -198,6 +209,15 @@ func (c *crash) feed(ctx context.Context) error {
 	return nil
 }
 
+// demand makes as many requests due as belong to the part of the run that is done, and
+// reports whether all sessions still live.
+func (c *crash) demand(done, of int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.due = lookahead + c.requests*done/of
+	return len(c.deaths) == 0
+}
+
 // killAll kills the server as often as it should be, some instants after it
 // answers. When too few answers get through, its lives become longer: what must
 // be shown is that nothing is lost, not that nothing can be done.
@@ -205,11 +225,7 @@ func (c *crash) killAll(ctx context.Context) error {
 	random := c.random(3)
 	settled := 0
 	for c.kills = 0; c.kills < c.settings.kills; {
-		c.mu.Lock()
-		c.due = lookahead + c.requests*c.kills/c.settings.kills
-		dead := len(c.deaths)
-		c.mu.Unlock()
-		if dead > 0 {
+		if !c.demand(c.kills, c.settings.kills) {
 			break // what follows says nothing more
 		}
 		if err := c.sleep(ctx, c.uptime(random)); err != nil {
@@ -384,9 +400,13 @@ func (c *crash) died(sessionID, why string) {
 
 func (c *crash) report(faults []fault) {
 	sum := c.sum
-	fmt.Fprintf(c.out, "\n## The server killed %d times, seed %d\n\n", c.kills, c.seed)
-	c.header("what", "")
-	fmt.Fprintf(c.out, "| kills, %s to %s after it answered%s | %d in %.0f s, then %.1f s of drain |\n", c.least, c.most, c.paused(), c.kills, c.took.Seconds(), c.drains.Seconds())
+	if c.settings.outages > 0 {
+		c.reportOutages()
+	} else {
+		fmt.Fprintf(c.out, "\n## The server killed %d times, seed %d\n\n", c.kills, c.seed)
+		c.header("what", "")
+		fmt.Fprintf(c.out, "| kills, %s to %s after it answered%s | %d in %.0f s, then %.1f s of drain |\n", c.least, c.most, c.paused(), c.kills, c.took.Seconds(), c.drains.Seconds())
+	}
 	fmt.Fprintf(c.out, "| sessions | %d |\n| requests asked | %d |\n| answered by both tabs | %d |\n", len(c.sessions), sum.Asked, sum.Raced)
 	for _, t := range c.tabs {
 		fmt.Fprintf(c.out, "| won by %s | %d |\n", t.ledger.Name, sum.Wins[t.ledger.Name])

@@ -16,13 +16,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/cmd/blackbox"
+	"github.com/sayso-dev/sayso/store/postgrestest"
 )
 
 // settings of one run.
 type settings struct {
 	self     string   // path of this program
 	builds   []string // paths of sayso; each start takes the next
-	database string   // "" for the server's own choice
+	database string   // postgres for a cluster of the run's own, "" for the server's own choice
 	seed     uint64
 	keep     bool // keeps the folder also when all is well
 	out      io.Writer
@@ -35,6 +36,8 @@ type settings struct {
 	open            int           // requests of the restore run
 	rounds          int           // kills of the restore run
 	shimKills       int
+	outages         int // of the database, instead of kills
+	soakFor         time.Duration
 	// slack is how many times longer than its goal something may take before that is
 	// a fault: 1 for the proof, more where others work on the machine.
 	slack time.Duration
@@ -48,6 +51,8 @@ type harness struct {
 	options blackbox.Options
 	records string // folder
 	admin   blackbox.Client
+	// postgres is the database of the server when that is the run's own.
+	postgres *postgrestest.Instance
 
 	mu      sync.Mutex       // protects following
 	server  *blackbox.Server // read without it by whoever starts and kills
@@ -78,14 +83,28 @@ func openHarness(ctx context.Context, s settings, children bool) (*harness, erro
 	if h.options.Claude, h.records, err = wrapCLI(s.self, folder, children); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
+	if s.database == "postgres" {
+		if h.postgres, err = postgrestest.Start(); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(folder))
+		}
+		s.database = h.postgres.DSN()
+	}
 	if s.database != "" {
 		h.options.Settings = []string{"--database", s.database}
 	}
 	h.admin = blackbox.Client{URL: "http://" + h.options.Address, Token: blackbox.Token}
 	if err := h.start(ctx); err != nil {
-		return nil, fmt.Errorf("%w\n(everything is in %s)", err, folder)
+		return nil, errors.Join(fmt.Errorf("%w\n(everything is in %s)", err, folder), h.closeDatabase())
 	}
 	return h, nil
+}
+
+// closeDatabase ends the cluster of the run, if it has one.
+func (h *harness) closeDatabase() error {
+	if h.postgres == nil {
+		return nil
+	}
+	return h.postgres.Close()
 }
 
 // start starts the server, by the next build in turn.
@@ -282,6 +301,9 @@ func (h *harness) close(ctx context.Context, sessions []string, faults []fault) 
 				faults = append(faults, fault{leftBehind, h.folder, err.Error()})
 			}
 		}
+	}
+	if err := h.closeDatabase(); err != nil {
+		faults = append(faults, fault{leftBehind, "database", err.Error()})
 	}
 	for _, p := range left {
 		faults = append(faults, fault{leftBehind, fmt.Sprint(p.pid), p.args})

@@ -24,10 +24,11 @@ const (
 	leftBehind  = "processes left behind"        // at the end, when all was ended
 	other       = "other faults"                 //
 	late        = "missed a time limit"          // of R2 or R23
+	grown       = "grows with time"              // in a soak
 	touched     = "bystanders that were touched" // of R23
 )
 
-var kinds = []string{lost, twice, misrouted, differs, twoWinners, undelivered, revoked, ended, down, text, spoken, told, stored, leftBehind, late, touched, other}
+var kinds = []string{lost, twice, misrouted, differs, twoWinners, undelivered, revoked, ended, down, text, spoken, told, stored, leftBehind, late, grown, touched, other}
 
 // fault is one thing that must not be.
 type fault struct {

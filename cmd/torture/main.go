@@ -6,6 +6,9 @@
 //	torture -sayso bin/sayso -kills 50 -requests 200 in a few seconds
 //	torture -sayso bin/sayso -other old/sayso        two builds in turn: an upgrade and back, each time
 //	torture -sayso bin/sayso -shim-kills 10          kills shims, not the server
+//	torture -sayso bin/sayso -outages 100 [-database postgres]
+//	                                                 lets the database fail, not the server
+//	torture -sayso bin/sayso -soak 1h                says what grows while sessions and tabs come and go
 //	torture -sayso bin/sayso -r2 -open 1000 -tabs 50 times the return of all forms
 //
 // The first is the proof of R1. Some sessions work on scripts that ask all the
@@ -30,6 +33,11 @@
 // held and not taken back gives way to another; if a CLI ends though only the server was killed; if an ack changes or
 // is missing; if what is stored says otherwise; if a line of a CLI or a message
 // to one is missing or doubled; and if a process is left when all is over.
+//
+// With -outages the server lives on and its database fails: a PostgreSQL of the run's own
+// is stopped at once and started, loses a backend to SIGKILL, or hangs; for SQLite the disk
+// is full, or another program holds the file. It is then also a fault if a tab differs from
+// what is stored 3 seconds after the database is back, or if no answer gets through.
 //
 // An answer that was applied at the very time at which the CLI withdrew the
 // request may be heard or not; it is counted and no fault.
@@ -83,10 +91,10 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 	flags := flag.NewFlagSet("torture", flag.ContinueOnError)
 	sayso := flags.String("sayso", filepath.Join(filepath.Dir(self), "sayso"), "path of sayso")
 	another := flags.String("other", "", "path of another build of sayso, which takes every other turn")
-	flags.StringVar(&s.database, "database", "", "database of the server; one that is empty (default: sqlite in its state folder)")
+	flags.StringVar(&s.database, "database", "", "database of the server; one that is empty, or \"postgres\" for a PostgreSQL of the run's own (default: sqlite in its state folder)")
 	flags.Uint64Var(&s.seed, "seed", rand.Uint64(), "of all decisions")
 	flags.BoolVar(&s.keep, "keep", false, "keep the folder of the run")
-	flags.IntVar(&s.sessions, "sessions", s.sessions, "sessions")
+	flags.IntVar(&s.sessions, "sessions", 0, "sessions (default 20, with -soak 100)")
 	flags.IntVar(&s.kills, "kills", s.kills, "how often the server is killed")
 	flags.IntVar(&s.requests, "requests", s.requests, "how many requests the CLIs ask")
 	flags.BoolVar(&s.holds, "holds", s.holds, "have a third of the answers held, and take some back; -holds=false for an -other that cannot")
@@ -94,8 +102,10 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 	flags.DurationVar(&s.most, "most", s.most, "longest life")
 	flags.DurationVar(&s.settle, "settle", s.settle, "how long the phase without kills waits without progress")
 	limit := flags.Duration("limit", 30*time.Minute, "of the whole run")
-	flags.IntVar(&s.tabs, "tabs", 0, "tabs (default 2, with -r2 50)")
+	flags.IntVar(&s.tabs, "tabs", 0, "tabs (default 2, with -r2 and -soak 50)")
 	flags.IntVar(&s.shimKills, "shim-kills", 0, "kill so many shims instead of the server, at most one for each session")
+	flags.IntVar(&s.outages, "outages", 0, "let the database fail so many times instead of killing the server; without -database, or with -database postgres; some 1,500 an hour")
+	flags.DurationVar(&s.soakFor, "soak", 0, "kill nothing and let sessions and tabs come and go for so long; fails when memory, goroutines, descriptors or folders grow")
 	r2 := flags.Bool("r2", false, "time the return of all forms instead")
 	flags.IntVar(&s.open, "open", s.open, "with -r2: open requests")
 	flags.IntVar(&s.rounds, "rounds", s.rounds, "with -r2: how often the server is killed")
@@ -117,8 +127,26 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 		}
 		s.builds = append(s.builds, path)
 	}
+	if s.soakFor > 0 {
+		s.sessions = orElse(s.sessions, 100)
+		*limit = max(*limit, s.soakFor+10*time.Minute)
+	}
+	s.sessions = orElse(s.sessions, 20)
 	if s.sessions < 1 || s.kills < 1 || s.requests < s.sessions || s.least > s.most {
 		return false, errors.New("there must be a session, a kill, and a request for each session")
+	}
+	if s.outages > 0 {
+		if s.database != "" && s.database != "postgres" {
+			return false, errors.New("only a database of the run's own can be made to fail: -database postgres, or none for sqlite")
+		}
+		given := map[string]bool{}
+		flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+		if !given["least"] {
+			s.least = 50 * time.Millisecond
+		}
+		if !given["most"] {
+			s.most = 500 * time.Millisecond
+		}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, *limit, fmt.Errorf("the run took longer than %s", *limit))
 	defer cancel()
@@ -126,6 +154,9 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 	switch {
 	case *r2:
 		run = runRestore
+		s.tabs = orElse(s.tabs, 50)
+	case s.soakFor > 0:
+		run = runSoak
 		s.tabs = orElse(s.tabs, 50)
 	case s.shimKills > 0:
 		run = runShimKills

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -38,7 +39,7 @@ type ack struct {
 
 // unsure reports whether the server does not know what became of the command.
 func (a ack) unsure() bool {
-	return a.Result == "rejected" && (a.Code == "unavailable" || a.Code == "internal")
+	return a.Result == "rejected" && (a.Code == "unavailable" || a.Code == "read_only" || a.Code == "internal")
 }
 
 // last reports whether the same command is told the same from now on. A held answer
@@ -413,6 +414,13 @@ func (t *tab) settled() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.ledger.Given) - len(t.unacked)
+}
+
+// forms are the ids of the requests that are shown.
+func (t *tab) forms() map[string]bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.open)
 }
 
 // showing counts the forms that are shown.

@@ -107,3 +107,64 @@ func TestShimsKilled(t *testing.T) {
 	s.shimKills = 4
 	proves(t, s, out, runShimKills)
 }
+
+func TestDatabaseFails(t *testing.T) {
+	for _, database := range []string{"", "postgres"} {
+		t.Run(database, func(t *testing.T) {
+			s, out := short(t)
+			s.database, s.outages, s.requests = database, 4, 60
+			s.least, s.most = 50*time.Millisecond, 300*time.Millisecond
+			proves(t, s, out, runCrash)
+		})
+	}
+}
+
+// A line through what stays, through what jumps once in the middle of nowhere, and through
+// what grows.
+func TestDrift(t *testing.T) {
+	g := gauge{noise: 3, part: 0.05}
+	for name, c := range map[string]struct {
+		value func(i int) float64
+		grows bool
+	}{
+		"Flat":            {func(int) float64 { return 70 }, false},
+		"Noisy":           {func(i int) float64 { return 70 + float64(i*7919%13) }, false},
+		"Peaks":           {func(i int) float64 { return 70 + 200*float64(i/50%2*(i%50/48)) }, false},
+		"Shrinks":         {func(i int) float64 { return 70 - float64(i)/20 }, false},
+		"GrowsTooLittle":  {func(i int) float64 { return 70 + float64(i)/1000 }, false},
+		"Grows":           {func(i int) float64 { return 70 + float64(i)/20 }, true},
+		"GrowsWithNoise":  {func(i int) float64 { return 70 + float64(i)/20 + float64(i*7919%13) }, true},
+		"GrowsInATooth":   {func(i int) float64 { return 70 + float64(i)/20 + float64(i%10) }, true},
+		"GrowsFromNought": {func(i int) float64 { return float64(i) / 40 }, true},
+	} {
+		var at, values []float64
+		for i := range 400 {
+			at, values = append(at, float64(i)/400), append(values, c.value(i))
+		}
+		if d := driftOf(at, values); d.grows(g) != c.grows {
+			t.Errorf("%s: grows %t, want %t: %+v", name, !c.grows, c.grows, d)
+		}
+	}
+}
+
+func TestSoak(t *testing.T) {
+	s, out := short(t)
+	s.soakFor, s.sessions, s.tabs = 3*time.Second, 3, 4
+	// Nothing settles in seconds, so only what is no verdict is held against it.
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	faults, err := runSoak(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range faults {
+		if f.Kind != grown {
+			t.Errorf("%+v\n%s", f, out)
+		}
+	}
+	for _, g := range gauges {
+		if !strings.Contains(out.String(), "| "+g.name+" |") {
+			t.Errorf("nothing is said of %s\n%s", g.name, out)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/problem"
@@ -33,6 +34,7 @@ type Guard struct {
 	store  Store
 	people People
 	disk   project.Disk
+	last   atomic.Pointer[project.Book] // that could be read; nil before the first
 }
 
 // NewGuard returns a guard. disk looks at the files of sessions for the rules of
@@ -44,14 +46,33 @@ func NewGuard(store Store, people People, disk project.Disk) *Guard {
 // Book returns the projects as they are now.
 func (g *Guard) Book(ctx context.Context) (*project.Book, error) {
 	projects, err := g.store.Projects(ctx)
-	if err != nil || len(projects) == 0 {
+	if err != nil {
 		return project.NewBook(nil, nil), err
 	}
-	people, err := g.people.Users(ctx)
-	if err != nil {
-		return nil, err
+	book := project.NewBook(nil, nil)
+	if len(projects) > 0 {
+		people, err := g.people.Users(ctx)
+		if err != nil {
+			return nil, err
+		}
+		book = project.NewBook(projects, people).WithDisk(g.disk)
 	}
-	return project.NewBook(projects, people).WithDisk(g.disk), nil
+	g.last.Store(book)
+	return book, nil
+}
+
+// Recall decides by the projects as they were last whether a person may do something in a
+// session, while the store cannot tell: [pending.ErrUnavailable] when it never could.
+func (g *Guard) Recall(who account.Identity, action project.Action, ses session.Session) error {
+	book := g.last.Load()
+	if book == nil {
+		return pending.ErrUnavailable
+	}
+	err := book.May(Person(who), action, PlaceOf(ses))
+	if errors.Is(err, project.ErrHidden) {
+		return session.ErrNotFound
+	}
+	return err
 }
 
 // Session returns a session in which a person may do something, and the projects by

@@ -42,13 +42,14 @@ type Directory struct {
 
 	mu       sync.Mutex
 	touched  map[string]time.Time // credential id → when its last use was stored
+	known    map[string]known     // by hash of the credential
 	failures failureLog
 	changed  []func() // called after a sign-in ended or a role changed
 }
 
 // NewDirectory returns a directory over a store.
 func NewDirectory(store Store) *Directory {
-	return &Directory{store: store, checks: make(chan struct{}, checksAtOnce), touched: map[string]time.Time{}}
+	return &Directory{store: store, checks: make(chan struct{}, checksAtOnce), touched: map[string]time.Time{}, known: map[string]known{}}
 }
 
 // Identity is a person together with the credential that proved it.
@@ -219,7 +220,8 @@ func (d *Directory) SignInByToken(ctx context.Context, secret, device, address s
 	return id, value, d.signedIn(ctx, id)
 }
 
-// Identify returns who holds a secret of one kind, or ErrRefused.
+// Identify returns who holds a secret of one kind, or ErrRefused. While the store is out
+// of order it knows those whom it has let in during the last minutes.
 func (d *Directory) Identify(ctx context.Context, kind CredentialKind, secret string) (Identity, error) {
 	if kind != Cookie {
 		return d.identify(ctx, kind, Hash(secret))
@@ -253,8 +255,8 @@ func (d *Directory) Renew(ctx context.Context, id Identity) (Identity, error) {
 	return now, err
 }
 
-func (d *Directory) identify(ctx context.Context, kind CredentialKind, hash []byte) (Identity, error) {
-	now := time.Now()
+// lookUp returns who holds a credential now.
+func (d *Directory) lookUp(ctx context.Context, kind CredentialKind, hash []byte, now time.Time) (Identity, error) {
 	c, user, err := d.store.Credential(ctx, kind, hash, now)
 	if err != nil {
 		return Identity{}, refused("identify", err)
@@ -451,6 +453,7 @@ func (d *Directory) revoke(ctx context.Context, c Credential) error {
 }
 
 func (d *Directory) announce() {
+	d.forgetAll()
 	for _, f := range d.changed {
 		f()
 	}

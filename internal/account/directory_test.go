@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -367,6 +368,66 @@ func TestSignInByToken(t *testing.T) {
 		time.Sleep(time.Minute)
 		if _, err := d.Identify(t.Context(), account.Cookie, cookie); !errors.Is(err, account.ErrRefused) {
 			t.Errorf("a cookie outlived its token: %v", err)
+		}
+	})
+}
+
+// While the store does not reply, those are known who were let in shortly before, for as
+// long as nothing was revoked and their credential lasts.
+func TestKnownWhileTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &memory{}
+		d := account.NewDirectory(store)
+		admin, err := d.Prepare(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		who := account.Identity{User: admin}
+		token := func(life time.Duration) string {
+			_, secret, err := d.CreateOwnToken(t.Context(), who, "token", "", life)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return secret
+		}
+		identify := func(secret string) (account.Identity, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			return d.Identify(ctx, account.APIToken, secret)
+		}
+		lasting, short, unknown := token(0), token(time.Minute), token(0)
+		for _, secret := range []string{lasting, short} {
+			if _, err := identify(secret); err != nil {
+				t.Fatal(err)
+			}
+		}
+		store.hangs.Store(true)
+		began := time.Now()
+		if id, err := identify(lasting); err != nil || id.User.UserID != admin.UserID || time.Since(began) > time.Second {
+			t.Errorf("got %+v, %v after %s", id.User, err, time.Since(began))
+		}
+		if _, err := identify(unknown); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("one that was never used: %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		if _, err := identify(short); err == nil {
+			t.Error("one that has run out is known")
+		}
+		time.Sleep(10 * time.Minute)
+		if _, err := identify(lasting); err == nil {
+			t.Error("it is known after 12 minutes")
+		}
+		store.hangs.Store(false)
+		if _, err := identify(lasting); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.SetRole(account.WithActor(t.Context(), who), admin.UserID, account.Admin); err != nil {
+			t.Fatal(err)
+		}
+		store.hangs.Store(true)
+		if _, err := identify(lasting); err == nil {
+			t.Error("it is known after roles were changed")
 		}
 	})
 }

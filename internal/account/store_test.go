@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ type memory struct {
 	incidents   [][]byte
 	links       []account.Link
 	touches     int
+	hangs       atomic.Bool // credentials are never found, nor missed
 }
 
 func (m *memory) PutUser(_ context.Context, u account.User) error {
@@ -185,7 +187,11 @@ func (m *memory) Password(_ context.Context, userID string) (string, error) {
 	return m.passwords[userID], nil
 }
 
-func (m *memory) Credential(_ context.Context, kind account.CredentialKind, hash []byte, now time.Time) (account.Credential, account.User, error) {
+func (m *memory) Credential(ctx context.Context, kind account.CredentialKind, hash []byte, now time.Time) (account.Credential, account.User, error) {
+	if m.hangs.Load() {
+		<-ctx.Done()
+		return account.Credential{}, account.User{}, ctx.Err()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.live(kind, hash, now)

@@ -668,6 +668,48 @@ func TestFinishedAndDied(t *testing.T) {
 	})
 }
 
+// Of sessions that died nothing stays in memory for ever, and one that comes back is told
+// of as before.
+func TestDeadSessionsAreForgotten(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, r *harness) {
+		r.device("ada", "one")
+		r.choose("ada", func(c *alert.Choices) { c.AllSessions = true })
+		become := func(id string, state session.State, why string) {
+			r.mu.Lock()
+			s := r.states[id]
+			s.SessionID, s.State, s.Error, s.StateChangedAt = id, state, why, time.Now()
+			r.states[id] = s
+			r.mu.Unlock()
+			r.alerter.Touch(id)
+		}
+		become("lasting", session.UserTurn, "")
+		r.after(time.Minute)
+		before := alert.Known(r.alerter)
+		for i := range 100 {
+			id := fmt.Sprint("s", i)
+			become(id, session.AssistantTurn, "")
+			r.after(time.Minute)
+			become(id, session.Dead, "It broke.")
+			if told := r.after(time.Minute); len(told) != 1 {
+				t.Fatalf("told of the end: %v", told)
+			}
+		}
+		r.after(time.Hour)
+		become("lasting", session.AssistantTurn, "")
+		r.after(time.Second)
+		if now := alert.Known(r.alerter); now != before {
+			t.Errorf("%d are in memory, want %d", now, before)
+		}
+		become("s1", session.AssistantTurn, "")
+		r.after(time.Minute)
+		become("s1", session.Dead, "It broke again.")
+		if told := r.after(time.Minute); len(told) != 1 {
+			t.Errorf("told of the end of one that came back: %v", told)
+		}
+	})
+}
+
 // What people type must not lead the server where they cannot go themselves.
 func TestAddressesInside(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/ssrf"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -88,7 +89,8 @@ type Alerter struct {
 	noticed    map[string]map[string]struct{} // by person: requests of which they know
 
 	// Run's own.
-	known      map[string]session.ProcessState // sessions with open requests, or that run
+	known      map[string]session.ProcessState // sessions with open requests, that run, or that ran a moment ago
+	swept      time.Time                       // when forgetDead was last called
 	owners     map[string]string
 	targets    []Target
 	choices    map[string]Choices
@@ -243,6 +245,10 @@ func (a *Alerter) round(ctx, sends context.Context, now time.Time, senders *sync
 	p.closings()
 	a.toast(p.toasts)
 	a.forget(p.waits)
+	if now.Sub(a.swept) >= keepDead {
+		a.swept = now
+		a.forgetDead(now)
+	}
 	for _, d := range p.made {
 		if err := a.keep(ctx, d); err != nil {
 			return time.Time{}, err
@@ -288,6 +294,30 @@ func (a *Alerter) round(ctx, sends context.Context, now time.Time, senders *sync
 		})
 	}
 	return p.next, nil
+}
+
+// keepDead is how long a dead session is known that has nothing open: until then alerts of
+// it are sent.
+const keepDead = 10 * time.Minute
+
+// forgetDead drops dead sessions that have nothing open and of which nothing is to be
+// told, with what was told of them.
+func (a *Alerter) forgetDead(now time.Time) {
+	of := map[string][]Delivery{}
+	for _, d := range a.deliveries {
+		of[d.SessionID] = append(of[d.SessionID], d)
+	}
+	for id, s := range a.known {
+		if s.State != session.Dead || len(s.Requests) > 0 || now.Sub(s.StateChangedAt) < keepDead ||
+			slices.ContainsFunc(of[id], func(d Delivery) bool { return d.State == Queued || a.sending[d.DeliveryID] }) {
+			continue
+		}
+		for _, d := range of[id] {
+			delete(a.deliveries, d.DeliveryID)
+		}
+		delete(a.known, id)
+		delete(a.owners, id)
+	}
 }
 
 func older(x, y Delivery) int {
@@ -525,15 +555,15 @@ func failureOf(err error) string {
 	var invalid *problem.Error
 	switch {
 	case errors.As(err, &refused):
-		return fmt.Sprintf("It answered %d %s.", refused.status, http.StatusText(refused.status))
+		return statement.New("target_status", "status", refused.status, "text", http.StatusText(refused.status))
 	case errors.As(err, &invalid):
 		return invalid.Message
 	case errors.Is(err, ssrf.ErrPrivate):
 		return problem.New("url_private").Message
 	case errors.Is(err, context.DeadlineExceeded):
-		return "It did not answer in time."
+		return statement.New("target_slow")
 	}
-	return "It could not be reached."
+	return statement.New("target_unreachable")
 }
 
 func (a *Alerter) wayOf(targetID string) Way {

@@ -5,10 +5,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/sayso-dev/sayso/store/sqlitetest"
 )
 
 // Pipes is a listener whose connections are in memory, so that time can stand
@@ -53,7 +54,7 @@ func (p *Pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 func InBubble(t *testing.T, test func(t *testing.T, h *Harness), change ...func(*Options)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := Open(t, filepath.Join(t.TempDir(), "sayso.db"), change...)
+		h := Open(t, sqlitetest.New(t), change...)
 		p := NewPipes()
 		h.Web = &httptest.Server{URL: "http://127.0.0.1:8787", Listener: p, Config: &http.Server{Handler: h.Server}}
 		client := &http.Client{Transport: &http.Transport{DialContext: p.Dial}}

@@ -28,6 +28,7 @@ type Driver struct {
 	BlockKill chan struct{} // Kill waits for it when set
 	Claude    orchestrator.Environment
 	Measured  map[string]orchestrator.Vitals // by session; set before the first call
+	Views     map[string]orchestrator.RequestViews
 }
 
 func (d *Driver) note(format string, args ...any) error {
@@ -95,6 +96,9 @@ func (d *Driver) Send(ctx context.Context, m session.Message) error {
 func (d *Driver) Interrupt(_ context.Context, sessionID string, _ pending.Actor) error {
 	return d.note("interrupt %s", sessionID)
 }
+
+// Running implements command.Driver: nothing runs.
+func (d *Driver) Running(string) (session.Session, bool) { return session.Session{}, false }
 
 func (d *Driver) Kill(ctx context.Context, sessionID string, force bool, reason string) error {
 	if err := d.note("kill %s %v %s", sessionID, force, reason); err != nil {
@@ -215,6 +219,16 @@ func (d *Driver) Distrust(_ context.Context, folder, digest string, by pending.A
 	return true, d.note("distrust %s %s by %s", folder, digest, by.Name)
 }
 
+func (d *Driver) RequestViews(ctx context.Context, sessionID string) (orchestrator.RequestViews, error) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	v, ok := d.Views[sessionID]
+	if !ok {
+		return v, session.ErrNotFound
+	}
+	return v, nil
+}
+
 func (d *Driver) Vitals(sessionID string) (orchestrator.Vitals, bool) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
@@ -233,7 +247,7 @@ func (d *Driver) Write(sessionID, text string) {
 	d.Mu.Lock()
 	d.Writing[sessionID] = session.Live{Kind: session.ItemText, Text: text}
 	d.Mu.Unlock()
-	d.harness.Notifier.Notify(sessionID)
+	d.harness.Notifier.NotifyLive(sessionID)
 }
 
 func (d *Driver) Environment(context.Context) orchestrator.Environment {

@@ -34,6 +34,7 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/store/sqlitetest"
 	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wire/wiretest"
 	"github.com/sayso-dev/sayso/wsapi"
@@ -48,7 +49,7 @@ type Harness struct {
 	Attachments *attachment.Shelf
 	Directory   *account.Directory
 	Admin       account.User
-	Notifier    *Notifier
+	Notifier    *session.LocalNotifier
 	Hub         *wsapi.Hub
 	Rules       *decision.Rules
 	Server      *httpapi.Server
@@ -69,31 +70,10 @@ type Options struct {
 	Hub     wsapi.Options
 }
 
-// Notifier tells everybody who listens.
-type Notifier struct {
-	mu        sync.Mutex
-	listeners []func(string)
-}
-
-func (b *Notifier) Listen(f func(string)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.listeners = append(b.listeners, f)
-}
-
-func (b *Notifier) Notify(sessionID string) {
-	b.mu.Lock()
-	listeners := b.listeners
-	b.mu.Unlock()
-	for _, f := range listeners {
-		f(sessionID)
-	}
-}
-
 // New returns a harness whose hub runs until the test ends.
 func New(t testing.TB, change ...func(*Options)) *Harness {
 	t.Helper()
-	h := Open(t, filepath.Join(t.TempDir(), "sayso.db"), change...)
+	h := Open(t, sqlitetest.New(t), change...)
 	h.Web = httptest.NewServer(CheckStatuses(t, h.Server))
 	h.Client = h.Web.Client()
 	t.Cleanup(h.Web.Close)
@@ -107,7 +87,7 @@ func New(t testing.TB, change ...func(*Options)) *Harness {
 // Open returns a harness on a database without running anything.
 func Open(t testing.TB, path string, change ...func(*Options)) *Harness {
 	t.Helper()
-	h := &Harness{T: t, Notifier: &Notifier{}, Tokens: map[account.Role]string{}}
+	h := &Harness{T: t, Notifier: &session.LocalNotifier{}, Tokens: map[account.Role]string{}}
 	var err error
 	if h.Store, err = sqlite.Open(t.Context(), path); err != nil {
 		t.Fatal(err)
@@ -162,7 +142,10 @@ func Open(t testing.TB, path string, change ...func(*Options)) *Harness {
 	guard := access.NewGuard(h.Store, h.Directory, project.Disk{})
 	h.Rules = decision.New(guard, h.Directory, nil)
 	o.Command.Guard, o.Command.Rules, o.Command.Refusals, o.Command.Log = guard, h.Rules, o.Refusals, o.Log
-	commands := command.New(o.Command)
+	commands, err := command.New(o.Command)
+	if err != nil {
+		t.Fatal(err)
+	}
 	o.Hub.Guard, o.Hub.Rules, o.Hub.Commands, o.Hub.Refusals = guard, h.Rules, commands, o.Refusals
 	o.Hub.Version, o.Hub.NodeID, o.Hub.Log = o.Version, o.NodeID, o.Log
 	if h.Hub, err = wsapi.New(o.Hub); err != nil {
@@ -172,6 +155,7 @@ func Open(t testing.TB, path string, change ...func(*Options)) *Harness {
 	h.options = o.Options
 	h.Server = h.NewServer(t)
 	h.Notifier.Listen(h.Hub.Touch)
+	h.Notifier.ListenLive(h.Hub.TouchLive)
 	h.Notifier.Listen(h.Registry.Wake)
 	return h
 }
@@ -311,7 +295,12 @@ func (h *Harness) Ask(sessionID, askerID string, change func(*pending.Request)) 
 	opened := make(chan struct{})
 	var once sync.Once
 	h.Notifier.Listen(func(id string) {
-		if id == sessionID {
+		// An answer given before is announced a moment later, so a notification alone
+		// does not say that the row is there.
+		if id != sessionID {
+			return
+		}
+		if _, err := h.Store.Request(ctx, r.RequestID); err == nil {
 			once.Do(func() { close(opened) })
 		}
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/attachment"
 	"github.com/sayso-dev/sayso/internal/decision"
+	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
@@ -46,6 +47,8 @@ type Driver interface {
 	Start(ctx context.Context, r orchestrator.StartRequest) (sessionID string, err error)
 	Send(ctx context.Context, m session.Message) error
 	Interrupt(ctx context.Context, sessionID string, by pending.Actor) error
+	// Running returns the session of a process that runs, without asking the store.
+	Running(sessionID string) (session.Session, bool)
 	Kill(ctx context.Context, sessionID string, force bool, reason string) error
 	Resume(ctx context.Context, sessionID string, by pending.Actor) error
 	Fork(ctx context.Context, sessionID string, by pending.Actor) (newSessionID string, err error)
@@ -63,7 +66,7 @@ type Options struct {
 	Driver   Driver
 	Refusals *refusal.Table
 	// Attachments stores uploaded files. Nil where none is taken.
-	Attachments *attachment.Shelf
+	Attachments *attachment.Shelf `optional:"true"`
 	Log         *slog.Logger
 }
 
@@ -76,9 +79,12 @@ type Executor struct {
 	answers [4]atomic.Int64                         // by Results
 }
 
-// New returns an executor.
-func New(o Options) *Executor {
-	return &Executor{o: o, once: newOnceOnly(o.Store), large: newSlots()}
+// New returns an executor. The error names an option that is missing.
+func New(o Options) (*Executor, error) {
+	if err := options.Check("command", o); err != nil {
+		return nil, err
+	}
+	return &Executor{o: o, once: newOnceOnly(o.Store), large: newSlots()}, nil
 }
 
 // OnDraft has f called after a draft was stored, with the id of the command that changed
@@ -130,7 +136,7 @@ func (e *Executor) Perform(ctx context.Context, spec Spec, c wire.Command, who a
 	case err != nil:
 		end = e.refused(ctx, commandID, err)
 	case spec.kept && commandID != "":
-		end = e.once.do(ctx, who.User.UserID, commandID, run)
+		end = e.once.do(ctx, who.User.UserID, commandID, spec.withoutStore, run)
 	default:
 		end = run()
 	}
@@ -145,7 +151,7 @@ func (e *Executor) Perform(ctx context.Context, spec Spec, c wire.Command, who a
 // needs a process where none can be.
 func (e *Executor) carryOut(ctx context.Context, spec Spec, c wire.Command, who account.Identity) (wire.Outcome, error) {
 	if spec.action != "" {
-		ses, _, err := e.o.Guard.Session(ctx, who, spec.action, wire.SessionOf(c))
+		ses, err := e.sessionFor(ctx, spec, wire.SessionOf(c), who)
 		switch {
 		case err != nil:
 			return wire.Outcome{}, err
@@ -154,6 +160,26 @@ func (e *Executor) carryOut(ctx context.Context, spec Spec, c wire.Command, who 
 		}
 	}
 	return spec.do(ctx, e, c, who)
+}
+
+// storePatience is how long a command that can do without the store waits for it.
+const storePatience = 300 * time.Millisecond
+
+// sessionFor returns the session of a command, if the person may do there what it does.
+func (e *Executor) sessionFor(ctx context.Context, spec Spec, sessionID string, who account.Identity) (session.Session, error) {
+	if !spec.withoutStore {
+		ses, _, err := e.o.Guard.Session(ctx, who, spec.action, sessionID)
+		return ses, err
+	}
+	asking, cancel := context.WithTimeout(ctx, storePatience)
+	defer cancel()
+	ses, _, err := e.o.Guard.Session(asking, who, spec.action, sessionID)
+	if pending.IsTemporary(err) || err != nil && asking.Err() != nil {
+		if running, ok := e.o.Driver.Running(sessionID); ok {
+			return running, e.o.Guard.Recall(who, spec.action, running)
+		}
+	}
+	return ses, err
 }
 
 // Admit checks the role of a person and the shape of a command.

@@ -32,9 +32,37 @@ type memory struct {
 	interrupted int
 	fails       error
 	wait        chan struct{} // Interrupt waits for it when set
+	killed      int
+	hangs       bool // the store never replies
 }
 
-func (m *memory) Session(_ context.Context, id string) (session.Session, error) {
+// reply waits as the store does before it replies.
+func (m *memory) reply(ctx context.Context) error {
+	m.mu.Lock()
+	hangs := m.hangs
+	m.mu.Unlock()
+	if !hangs {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (m *memory) Running(sessionID string) (session.Session, bool) {
+	return session.Session{SessionID: sessionID, Kind: session.Ours, OwnerID: "ana"}, sessionID == "ours"
+}
+
+func (m *memory) Kill(context.Context, string, bool, string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.killed++
+	return nil
+}
+
+func (m *memory) Session(ctx context.Context, id string) (session.Session, error) {
+	if err := m.reply(ctx); err != nil {
+		return session.Session{}, err
+	}
 	switch id {
 	case "ours":
 		return session.Session{SessionID: id, Kind: session.Ours}, nil
@@ -55,7 +83,10 @@ func (m *memory) Attachment(context.Context, string) (session.StoredAttachment, 
 func (m *memory) PutDraft(context.Context, account.Draft) error         { return nil }
 func (m *memory) LearnTemplate(context.Context, account.Template) error { return nil }
 
-func (m *memory) Command(_ context.Context, userID, id string) ([]byte, error) {
+func (m *memory) Command(ctx context.Context, userID, id string) ([]byte, error) {
+	if err := m.reply(ctx); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ack, ok := m.acks[userID+id]; ok {
@@ -64,7 +95,10 @@ func (m *memory) Command(_ context.Context, userID, id string) ([]byte, error) {
 	return nil, account.ErrNotFound
 }
 
-func (m *memory) SaveCommand(_ context.Context, userID, id string, ack []byte, _ time.Time) ([]byte, error) {
+func (m *memory) SaveCommand(ctx context.Context, userID, id string, ack []byte, _ time.Time) ([]byte, error) {
+	if err := m.reply(ctx); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.acks == nil {
@@ -85,12 +119,24 @@ func (m *memory) Interrupt(context.Context, string, pending.Actor) error {
 	return fails
 }
 
+func unavailable(err error) wire.NoticeCode {
+	if pending.IsTemporary(err) {
+		return wire.Unavailable
+	}
+	return ""
+}
+
 func (m *memory) executor() *command.Executor {
 	guard := access.NewGuard(m, m, project.Disk{})
-	return command.New(command.Options{
+	e, err := command.New(command.Options{
 		Guard: guard, Rules: decision.New(guard, nil, nil), Store: m, Driver: m,
-		Refusals: &refusal.Table{}, Log: slog.New(slog.DiscardHandler),
+		Requests: struct{ command.Requests }{},
+		Refusals: &refusal.Table{ClassifyStoreError: unavailable}, Log: slog.New(slog.DiscardHandler),
 	})
+	if err != nil {
+		panic(err)
+	}
+	return e
 }
 
 func person(role account.Role) account.Identity {
@@ -149,6 +195,45 @@ func TestRepeatedCommands(t *testing.T) {
 	if m.interrupted != 2 {
 		t.Errorf("done %d times, want once after it failed", m.interrupted)
 	}
+}
+
+// TestKillWithoutStore: a session is ended while the store does not reply, by whoever might
+// end it before; everything else waits for the store.
+func TestKillWithoutStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{}
+		e := m.executor()
+		kill := func(who account.Identity, sessionID string) command.Result {
+			spec, _ := command.Find("kill_process")
+			c := &wire.KillProcess{}
+			c.CommandID, c.SessionID = uuid.NewString(), sessionID
+			return e.Perform(t.Context(), spec, c, who)
+		}
+		m.hangs = true
+		if got := kill(person(account.Member), "ours"); got.Status != http.StatusServiceUnavailable || m.killed != 0 {
+			t.Errorf("before anything was known of projects: got %d", got.Status)
+		}
+		m.hangs = false
+		kill(person(account.Member), "ours")
+		m.hangs, m.killed = true, 0
+		began := time.Now()
+		if got := kill(person(account.Member), "ours"); got.Status != http.StatusOK || m.killed != 1 {
+			t.Errorf("got %d, ended %d sessions", got.Status, m.killed)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %s", took)
+		}
+		if got := kill(person(account.Member), "none"); got.Status != http.StatusServiceUnavailable {
+			t.Errorf("what does not run: got %d", got.Status)
+		}
+		if got := kill(person(account.Viewer), "ours"); got.Status != http.StatusForbidden {
+			t.Errorf("a viewer: got %d", got.Status)
+		}
+		if got := interrupt(t, e, person(account.Member), "ours", uuid.NewString()); got.Status != http.StatusServiceUnavailable || m.interrupted != 0 {
+			t.Errorf("another command: got %d", got.Status)
+		}
+	})
 }
 
 // TestRepeatedAtOnce: the same command from two tabs at once is done once.

@@ -39,7 +39,8 @@ func newOnceOnly(store Store) *onceOnly {
 	return &onceOnly{store: store, running: map[string]*running{}}
 }
 
-func (o *onceOnly) do(ctx context.Context, userID, commandID string, run func() Result) Result {
+// do carries out a command, also while the store is out of order if anyway is set.
+func (o *onceOnly) do(ctx context.Context, userID, commandID string, anyway bool, run func() Result) Result {
 	key := userID + "/" + commandID
 	o.mu.Lock()
 	if r, ok := o.running[key]; ok {
@@ -60,17 +61,19 @@ func (o *onceOnly) do(ctx context.Context, userID, commandID string, run func() 
 		o.mu.Unlock()
 		close(r.done)
 	}()
-	r.end = o.lookUpOrRun(ctx, userID, commandID, run)
+	r.end = o.lookUpOrRun(ctx, userID, commandID, anyway, run)
 	return r.end
 }
 
-func (o *onceOnly) lookUpOrRun(ctx context.Context, userID, commandID string, run func() Result) Result {
+func (o *onceOnly) lookUpOrRun(ctx context.Context, userID, commandID string, anyway bool, run func() Result) Result {
 	var end Result
-	stored, err := o.store.Command(ctx, userID, commandID)
+	asking, done := patient(ctx, anyway)
+	stored, err := o.store.Command(asking, userID, commandID)
+	done()
 	switch {
 	case err == nil && json.Unmarshal(stored, &end) == nil:
 		return end
-	case err != nil && !errors.Is(err, account.ErrNotFound):
+	case err != nil && !errors.Is(err, account.ErrNotFound) && !anyway:
 		return unavailable()
 	}
 	end = run()
@@ -79,12 +82,23 @@ func (o *onceOnly) lookUpOrRun(ctx context.Context, userID, commandID string, ru
 	}
 	// What was done is done, also when its ack cannot be kept: the ids that
 	// follow from the command make a repetition harmless.
-	kept, err := o.store.SaveCommand(ctx, userID, commandID, wire.Encode(end), time.Now())
+	saving, done := patient(ctx, anyway)
+	defer done()
+	kept, err := o.store.SaveCommand(saving, userID, commandID, wire.Encode(end), time.Now())
 	var first Result
 	if err == nil && json.Unmarshal(kept, &first) == nil {
 		return first
 	}
 	return end
+}
+
+// patient returns the context of a call to the store. Where the command goes on without
+// it, the call ends after storePatience.
+func patient(ctx context.Context, anyway bool) (context.Context, context.CancelFunc) {
+	if !anyway {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, storePatience)
 }
 
 func unavailable() Result {

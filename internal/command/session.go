@@ -9,6 +9,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
@@ -100,7 +101,7 @@ func (e *Executor) interrupt(ctx context.Context, c *wire.Interrupt, who account
 }
 
 func (e *Executor) killProcess(ctx context.Context, c *wire.KillProcess, who account.Identity) (wire.Outcome, error) {
-	return wire.Outcome{}, e.o.Driver.Kill(ctx, c.SessionID, c.Force, "Ended by "+who.User.Name+".")
+	return wire.Outcome{}, e.o.Driver.Kill(ctx, c.SessionID, c.Force, statement.New("ended_by", "by", who.User.Name))
 }
 
 func (e *Executor) setModel(ctx context.Context, c *wire.SetModel, _ account.Identity) (wire.Outcome, error) {

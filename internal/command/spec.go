@@ -40,6 +40,9 @@ type Spec struct {
 	// action is what the person must be allowed to do in the session of the command;
 	// "" when do finds out itself.
 	action project.Action
+	// withoutStore: it is carried out also while the store is out of order, of which it
+	// needs nothing. It must be harmless to repeat.
+	withoutStore bool
 	// process: it is about the process of its session, so it must be one of ours.
 	process bool
 }
@@ -51,7 +54,7 @@ var specs = map[string]Spec{
 	"resume_session":           {Role: account.Member, action: project.Run, New: func() wire.Command { return new(wire.ResumeSession) }, do: action((*Executor).resumeSession), kept: true, Slow: true, Ordered: true, process: true},
 	"fork_session":             {Role: account.Member, action: project.Start, New: func() wire.Command { return new(wire.ForkSession) }, do: action((*Executor).forkSession), kept: true, Slow: true, process: true},
 	"interrupt":                {Role: account.Member, action: project.Tend, New: func() wire.Command { return new(wire.Interrupt) }, do: action((*Executor).interrupt), kept: true, Slow: true, process: true},
-	"kill_process":             {Role: account.Member, action: project.End, New: func() wire.Command { return new(wire.KillProcess) }, do: action((*Executor).killProcess), kept: true, Slow: true, process: true},
+	"kill_process":             {Role: account.Member, action: project.End, New: func() wire.Command { return new(wire.KillProcess) }, do: action((*Executor).killProcess), kept: true, Slow: true, process: true, withoutStore: true},
 	"set_model":                {Role: account.Member, action: project.Run, New: func() wire.Command { return new(wire.SetModel) }, do: action((*Executor).setModel), kept: true, Slow: true, Ordered: true, process: true},
 	"set_permission_mode":      {Role: account.Member, action: project.Tend, New: func() wire.Command { return new(wire.SetPermissionMode) }, do: action((*Executor).setPermissionMode), kept: true, Slow: true, Ordered: true, process: true},
 	"extend":                   {Role: account.Member, New: func() wire.Command { return new(wire.Extend) }, do: action((*Executor).extend), kept: true},

@@ -7,6 +7,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -28,15 +29,15 @@ const (
 func (o HeldOutcome) Reason() string {
 	switch o {
 	case HeldGiverGone:
-		return "They can no longer sign in."
+		return statement.New("held_giver_gone")
 	case HeldCredentialEnded:
-		return "The sign-in or token it was given with has ended."
+		return statement.New("held_credential_ended")
 	case HeldRoleLost:
-		return "They may not answer any more."
+		return statement.New("held_role_lost")
 	case HeldRightLost:
-		return "They may not answer this any more."
+		return statement.New("held_right_lost")
 	case HeldNeedsSecondGiver:
-		return "Two people must approve this now."
+		return statement.New("held_two_people")
 	}
 	return ""
 }

@@ -4,6 +4,7 @@
 package decision
 
 import (
+	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"os"
@@ -26,7 +27,7 @@ type RiskLevels struct {
 	Private []string // what is never of low risk to read: the server's own files
 
 	mu         sync.Mutex // protects following; not held while one is read
-	young, old map[levelKey]func() review.Level
+	young, old map[levelKey]*riskLevel
 }
 
 // Place is where the tool calls of a session run.
@@ -34,29 +35,36 @@ func (l *RiskLevels) Place(cwd string) review.Place {
 	return review.Place{Dir: cwd, Private: l.Private, Files: disk{}}
 }
 
-// levelKey is all that a level follows from, with what the links on disk lead to when it
-// is first asked for: the hash is that of the input.
-type levelKey struct{ requestID, inputHash, blockedPath, cwd string }
+// levelKey is the hash of all that a level follows from, with what the links on disk lead
+// to when it is first asked for. The strings themselves are too long to keep thousands.
+type levelKey [sha256.Size]byte
+
+// riskLevel is a level that is read once.
+type riskLevel struct {
+	once  sync.Once
+	level review.Level // the highest until it is read
+}
 
 // Of returns the level of a request that was asked in cwd, "" of what is no tool call.
 func (l *RiskLevels) Of(r pending.Request, cwd string) review.Level {
 	if r.RequestType != pending.ToolApproval {
 		return ""
 	}
-	key := levelKey{r.RequestID, r.InputHash, r.BlockedPath, cwd}
+	key := levelKey(sha256.Sum256([]byte(r.RequestID + "\x00" + r.InputHash + "\x00" + r.BlockedPath + "\x00" + cwd)))
 	l.mu.Lock()
 	level, known := l.young[key]
 	if !known {
 		if level, known = l.old[key]; !known {
-			level = sync.OnceValue(func() review.Level { return LevelOf(r, l.Place(cwd)) })
+			level = &riskLevel{level: review.High}
 		}
 		if len(l.young) >= maxLevels || l.young == nil {
-			l.young, l.old = map[levelKey]func() review.Level{}, l.young
+			l.young, l.old = map[levelKey]*riskLevel{}, l.young
 		}
 		l.young[key] = level
 	}
 	l.mu.Unlock()
-	return level()
+	level.once.Do(func() { level.level = LevelOf(r, l.Place(cwd)) })
+	return level.level
 }
 
 // LevelOf reads the level. Only Claude's own tools are known: what another asker

@@ -25,6 +25,11 @@ func New(text string) *Regexp {
 // FindAllString is that of [regexp.Regexp].
 func (r *Regexp) FindAllString(s string, n int) []string { return r.compiled().FindAllString(s, n) }
 
+// FindAllStringSubmatchIndex is that of [regexp.Regexp].
+func (r *Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
+	return r.compiled().FindAllStringSubmatchIndex(s, n)
+}
+
 // FindStringSubmatch is that of [regexp.Regexp].
 func (r *Regexp) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
 
@@ -43,6 +48,11 @@ func (r *Regexp) ReplaceAllLiteralString(s, by string) string {
 
 // ReplaceAllString is that of [regexp.Regexp].
 func (r *Regexp) ReplaceAllString(s, by string) string { return r.compiled().ReplaceAllString(s, by) }
+
+// ReplaceAllStringFunc is that of [regexp.Regexp].
+func (r *Regexp) ReplaceAllStringFunc(s string, by func(string) string) string {
+	return r.compiled().ReplaceAllStringFunc(s, by)
+}
 
 // Split is that of [regexp.Regexp].
 func (r *Regexp) Split(s string, n int) []string { return r.compiled().Split(s, n) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +54,7 @@ func For(field, reason string, params ...any) *Error {
 		}
 		e.Params[fmt.Sprint(params[i])] = params[i+1]
 	}
-	e.Message = byReason[reason].render(e.Params)
+	e.Message = Render(byReason[reason].Text, e.Params)
 	return e
 }
 
@@ -85,13 +86,15 @@ func Message(err error) string {
 	return ""
 }
 
-// render replaces the names in the text by their values.
-func (e Entry) render(params map[string]any) string {
-	pairs := make([]string, 0, 2*len(params))
+// Render replaces the names in a text by their values. {x} stands for a text, list or
+// number, {x:usd} for an amount of US dollars, {x:span} for a number of seconds.
+func Render(text string, params map[string]any) string {
+	pairs := make([]string, 0, 6*len(params))
 	for _, name := range slices.Sorted(maps.Keys(params)) {
-		pairs = append(pairs, "{"+name+"}", format(params[name]), "{"+name+":usd}", dollars(params[name]))
+		value := params[name]
+		pairs = append(pairs, "{"+name+"}", format(value), "{"+name+":usd}", dollars(value), "{"+name+":span}", span(value))
 	}
-	return strings.NewReplacer(pairs...).Replace(e.Text)
+	return strings.NewReplacer(pairs...).Replace(text)
 }
 
 func format(value any) string {
@@ -117,4 +120,37 @@ func dollars(value any) string {
 		return "$" + strconv.FormatFloat(amount, 'f', 4, 64)
 	}
 	return "$" + strconv.FormatFloat(amount, 'f', 2, 64)
+}
+
+// units are those of a span, in seconds.
+var units = []struct {
+	name    string
+	seconds float64
+}{{"hour", 3600}, {"minute", 60}, {"second", 1}}
+
+// span formats a number of seconds in the largest unit of which it is a multiple.
+func span(value any) string {
+	seconds, _ := value.(float64)
+	seconds = math.Round(seconds)
+	for _, u := range units {
+		if n := seconds / u.seconds; n >= 1 && n == math.Trunc(n) || u.seconds == 1 {
+			if n == 1 {
+				return "1 " + u.name
+			}
+			return strconv.FormatFloat(n, 'f', 0, 64) + " " + u.name + "s"
+		}
+	}
+	return ""
+}
+
+// ParseSpan returns the number of seconds that {x:span} wrote.
+func ParseSpan(text string) (seconds float64, ok bool) {
+	n, unit, _ := strings.Cut(text, " ")
+	count, err := strconv.ParseFloat(n, 64)
+	for _, u := range units {
+		if err == nil && strings.TrimSuffix(unit, "s") == u.name {
+			return count * u.seconds, true
+		}
+	}
+	return 0, false
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/sayso-dev/sayso/internal/problem"
@@ -62,5 +64,20 @@ func TestIn(t *testing.T) {
 	}
 	if err := problem.In("cwd", io.EOF); !reflect.DeepEqual(err, io.EOF) {
 		t.Errorf("got %v, want io.EOF", err)
+	}
+}
+
+// TestTable holds every entry to a form of its own, and every text to sentences.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, e := range problem.Entries() {
+		if seen[e.Reason] || !regexp.MustCompile(`^[a-z][a-z0-9_]*$`).MatchString(e.Reason) {
+			t.Errorf("the reason %q is in the table twice, or is no word", e.Reason)
+		}
+		seen[e.Reason] = true
+		if e.Class == nil || e.Class.Status < 400 || !strings.HasSuffix(e.Text, ".") {
+			t.Errorf("%s: no class, or %q is no sentence", e.Reason, e.Text)
+		}
 	}
 }

@@ -69,9 +69,9 @@ var table = []Entry{
 	{"user_name_invalid", Invalid, "A user name has 1 to {max} bytes of letters, digits, spaces and punctuation."},
 	{"user_name_confusing", Invalid, "This user name mixes alphabets or has characters that look like others. Choose another one."},
 	{"disabled", own("disabled", 409), "This user is disabled. Enable the user first."},
-	{"too_many_templates", Invalid, "You have {max} templates, the maximum. Remove one first."},
-	{"template_name_missing", Invalid, "Give the template a name."},
-	{"template_text_missing", Invalid, "Give the template a text."},
+	{"too_many_templates", Invalid, "You have {max} saved replies, the maximum. Remove one first."},
+	{"template_name_missing", Invalid, "Give the saved reply a name."},
+	{"template_text_missing", Invalid, "Give the saved reply a text."},
 	{"draft_too_long", TooLarge, "This draft is too long to sync to your other devices. It is kept on this device."},
 
 	// Notifications.
@@ -309,6 +309,7 @@ var table = []Entry{
 
 	// The server.
 	{"too_many_connections", Unavailable, "The server accepts no more connections now. Try again in a moment."},
+	{"no_descriptors", NoDescriptors, "The server is almost out of file descriptors; it may open {limit}. Close tabs or sessions, or raise the limit (LimitNOFILE in systemd, ulimit -n in a shell) and restart the server."},
 	{"busy", own("busy", 503), "The server is receiving other large messages and files. Try again in a moment."},
 	{"going_away", Unavailable, "The server is starting or stopping. Try again in a moment."},
 	{"not_in_time", Unavailable, "The server could not finish this in time. It may have been done: check before you try again."},

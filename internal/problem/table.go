@@ -31,6 +31,7 @@ var (
 	InvalidAnswer     = &Class{"invalid_answer", 422}
 	InvalidAttachment = &Class{"invalid_attachment", 422}
 	LimitReached      = &Class{"limit_reached", 429}
+	NoDescriptors     = &Class{"no_descriptors", 503}
 	Unavailable       = &Class{"unavailable", 503}
 )
 

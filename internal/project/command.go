@@ -25,7 +25,7 @@ func (p Project) rulingOfCommand(rules []Rule, command, dir string, c Call) Ruli
 			parts = append(parts, wordsPart(v, words))
 		}
 	}
-	all := Ruling{Effect: Allow}
+	var all Ruling
 	switch bare := len(calls) == 1 && plainCall(calls[0]) && strings.Join(strings.Fields(command), " ") == strings.Join(wordsOf(calls[0]), " "); {
 	case complete || len(rules) == 0:
 		all = decide(rules, parts)

@@ -203,6 +203,13 @@ func (t *Table) Of(err error) *Refusal {
 		r = New("changed")
 	case errors.Is(err, account.ErrNotFound), errors.Is(err, alert.ErrNotFound):
 		r = New("not_found")
+	case errors.Is(err, pending.ErrUnknownOutcome) && t.StoreProblem(err) != wire.Broken:
+		// "Nothing was changed" would be a promise.
+		r = New("not_in_time")
+		r.Retry = time.Second
+		if t.OnStoreProblem != nil {
+			t.OnStoreProblem()
+		}
 	case t.StoreProblem(err) != "":
 		r = notStored(t.StoreProblem(err))
 		if t.OnStoreProblem != nil {

@@ -12,12 +12,13 @@ import (
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/orchestrator/admission"
 	"github.com/sayso-dev/sayso/store/sqlite"
+	"github.com/sayso-dev/sayso/store/sqlitetest"
 )
 
 // newControl returns a Control with at most two sessions for each person.
 func newControl(t *testing.T, running func() map[string]project.Taken) *admission.Control {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), t.TempDir()+"/sayso.db")
+	store, err := sqlite.Open(t.Context(), sqlitetest.New(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/sayso-dev/sayso/claude/config"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -126,7 +126,7 @@ func (f Files) Find(found *Found, scope pending.Scope, folder string) {
 			rules, directories, err = config.Granted(data)
 		}
 		if err != nil {
-			found.Problems = append(found.Problems, fmt.Sprintf("%s could not be read: %v.", path, err))
+			found.Problems = append(found.Problems, statement.New("file_unreadable", "file", path, "detail", err.Error()))
 			continue
 		}
 		add := func(kind pending.GrantKind, texts []string) {

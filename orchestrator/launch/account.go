@@ -2,11 +2,11 @@ package launch
 
 import (
 	"context"
-	"fmt"
 	"os/exec"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/statement"
 )
 
 // HasAccount reports whether the CLI that answered initialize has an account.
@@ -45,5 +45,5 @@ func NotSignedIn(path string) string {
 	if found, err := exec.LookPath(program); err != nil || found != path {
 		program = path
 	}
-	return fmt.Sprintf("Claude is not signed in on this server. Run %s there once and sign in, or start sayso with ANTHROPIC_API_KEY set.", program)
+	return statement.New("cli_signed_out", "command", program)
 }

@@ -94,6 +94,22 @@ func (s *Starter) ConnectAgent(ctx context.Context, id ID) (AgentConnection, err
 
 // ReconnectAgent tells an adopted process where this server is, if that has changed.
 func (s *Starter) ReconnectAgent(id ID) error {
+	return s.changeConnection(id, func(c *connection) error {
+		c.URL = s.MCP.URL
+		return nil
+	})
+}
+
+// RenewAgent gives a running process a new token, for its own is unknown to the database.
+func (s *Starter) RenewAgent(ctx context.Context, id ID) error {
+	return s.changeConnection(id, func(c *connection) (err error) {
+		c.Token, err = s.MCP.Tokens.MintAgent(ctx, id.SessionID, "", 0)
+		return err
+	})
+}
+
+// changeConnection changes how a process finds its server, if it was started with MCP.
+func (s *Starter) changeConnection(id ID, change func(*connection) error) error {
 	folder := s.Launcher.Folder(id)
 	if s.MCP == nil || folder == "" {
 		return nil
@@ -107,8 +123,11 @@ func (s *Starter) ReconnectAgent(id ID) error {
 	if err == nil {
 		err = json.Unmarshal(text, &c)
 	}
-	if err == nil && c.URL != s.MCP.URL {
-		c.URL = s.MCP.URL
+	before := c
+	if err == nil {
+		err = change(&c)
+	}
+	if err == nil && c != before {
 		if text, err = json.Marshal(c); err == nil {
 			err = s.replaceFile(path, text)
 		}

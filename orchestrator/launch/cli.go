@@ -3,7 +3,6 @@ package launch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/statement"
 )
 
 // CLI is the Claude CLI that this node runs. It is safe for concurrent use.
@@ -126,15 +126,15 @@ func (c *CLI) Find() (string, error) {
 	case errors.Is(err, os.ErrPermission):
 		problem = notExecutable(name)
 	case c.Path != "":
-		problem = fmt.Sprintf("There is no Claude CLI at %s. Correct the setting --claude, or install the CLI there.", name)
+		problem = statement.New("cli_missing", "path", name)
 	default:
-		problem = "The Claude CLI is not installed: there is no command claude in PATH. Install it, or say where it is with --claude."
+		problem = statement.New("cli_not_installed")
 	}
 	return "", &NoCLIError{problem}
 }
 
 func notExecutable(path string) string {
-	return fmt.Sprintf("The Claude CLI at %s is not executable. Make it so with: chmod +x %s", path, path)
+	return statement.New("cli_not_executable", "path", path, "command", "chmod +x "+path)
 }
 
 // Version asks the CLI at path for its version, once for each build of it. problem is
@@ -142,7 +142,7 @@ func notExecutable(path string) string {
 func (c *CLI) Version(ctx context.Context, path string) (version, problem string) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", fmt.Sprintf("The Claude CLI at %s cannot be read.", path)
+		return "", statement.New("cli_unreadable", "path", path)
 	}
 	c.mu.Lock()
 	known, ok := c.builds[path]
@@ -157,11 +157,11 @@ func (c *CLI) Version(ctx context.Context, path string) (version, problem string
 	version, _, _ = strings.Cut(strings.TrimSpace(string(out)), " ")
 	switch {
 	case ctx.Err() != nil: // not remembered: the next try may be quicker
-		return "", fmt.Sprintf("The Claude CLI at %s did not say its version within %.0f seconds.", path, timeout.Seconds())
+		return "", statement.New("cli_slow", "path", path, "limit", timeout.Seconds())
 	case err != nil:
-		version, problem = "", fmt.Sprintf("The Claude CLI at %s does not run: %v.", path, err)
+		version, problem = "", statement.New("cli_broken", "path", path, "detail", err.Error())
 	case version == "" || version[0] < '0' || version[0] > '9':
-		version, problem = "", fmt.Sprintf("The program at %s is not the Claude CLI: it does not know its version.", path)
+		version, problem = "", statement.New("cli_other", "path", path)
 	}
 	c.mu.Lock()
 	if c.builds == nil {

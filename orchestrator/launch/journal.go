@@ -81,14 +81,18 @@ func (c *journalConn) Stderr() string {
 	return ""
 }
 
-func (c *journalConn) Send([]byte) error                { return claude.ErrClosed }
-func (c *journalConn) PID() int                         { return 0 }
-func (c *journalConn) CloseInput() error                { return nil }
-func (c *journalConn) Terminate() error                 { return nil }
-func (c *journalConn) Kill() error                      { return nil } // Remove ends what may be left of the tree
-func (c *journalConn) Done() <-chan struct{}            { return c.done }
-func (c *journalConn) Offset() int64                    { return c.offset }
-func (c *journalConn) Commit(int64)                     {}
-func (c *journalConn) Detach() error                    { return nil }
+func (c *journalConn) Send([]byte) error                        { return claude.ErrClosed }
+func (c *journalConn) PID() int                                 { return 0 }
+func (c *journalConn) CloseInput() error                        { return nil }
+func (c *journalConn) Terminate() error                         { return nil }
+func (c *journalConn) Kill() error                              { return nil } // Remove ends what may be left of the tree
+func (c *journalConn) Done() <-chan struct{}                    { return c.done }
+func (c *journalConn) Offset() int64                            { return c.offset }
+func (c *journalConn) Commit(int64)                             {}
+func (c *journalConn) Detach() error                            { return nil }
+func (c *journalConn) IsIntact() bool                           { return true }
+func (c *journalConn) Committed(context.Context) (int64, error) { return 0, nil }
+
+func (c *journalConn) IsAhead() bool                    { return false }
 func (c *journalConn) Wrote(id string) (bool, error)    { return c.left.Wrote(id) }
 func (c *journalConn) Remove(ctx context.Context) error { return c.left.Remove(ctx) }

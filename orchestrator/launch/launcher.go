@@ -5,6 +5,7 @@ package launch
 
 import (
 	"context"
+	"time"
 
 	"github.com/sayso-dev/sayso/claude"
 )
@@ -31,6 +32,8 @@ type Launcher interface {
 // Leftover is a process that an earlier server left behind.
 type Leftover interface {
 	ID() ID
+	// Origin returns what is known of the process without the database.
+	Origin() Origin
 	// Attach connects to the process and reads its output from offset on. A process
 	// that has ended is attached for what it printed. The error says why it cannot be
 	// reached.
@@ -41,6 +44,13 @@ type Leftover interface {
 	Wrote(requestID string) (bool, error)
 	// Remove ends whatever is left of it and deletes its files.
 	Remove(ctx context.Context) error
+}
+
+// Origin is what a process tells of itself.
+type Origin struct {
+	Alive     bool      // its CLI runs
+	Folder    string    // where the CLI works, absolute; "" when that is not known
+	StartedAt time.Time // zero when that is not known; an earlier release noted whole seconds
 }
 
 // ErrRepeated is returned by Send of a [JournaledConn] for a line that was sent
@@ -65,6 +75,14 @@ type Conn interface {
 	Stderr() string
 }
 
+// JournalReader is a [JournaledConn] whose journal can be read beside Recv.
+type JournalReader interface {
+	JournaledConn
+	// ReadLines calls line for every line that is still in the journal; the slice is
+	// valid during the call. whole is false when the first lines are gone.
+	ReadLines(line func([]byte)) (whole bool, err error)
+}
+
 // JournaledConn is a [Conn] to a process that outlives this server.
 type JournaledConn interface {
 	Conn
@@ -78,6 +96,14 @@ type JournaledConn interface {
 	// Wrote reports whether an answer to the CLI's request of that id was written to
 	// the CLI, by whichever server. It can be called until Remove.
 	Wrote(requestID string) (bool, error)
+	// IsIntact reports whether what another server needs to go on with the process is
+	// still on disk.
+	IsIntact() bool
+	// Committed returns the highest offset given to Commit, by whichever server: a
+	// database that knows less has forgotten something.
+	Committed(ctx context.Context) (int64, error)
+	// IsAhead reports whether a server whose database was newer has driven the process.
+	IsAhead() bool
 	// Remove, after Done, deletes everything that is left of the process.
 	Remove(ctx context.Context) error
 }

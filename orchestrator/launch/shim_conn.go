@@ -8,22 +8,28 @@ import (
 	"fmt"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/shim"
 )
 
+// hungBudget is how long a shim that is told to kill its tree may take to give a sign of
+// life, before it is killed itself.
+const hungBudget = 500 * time.Millisecond
+
 // shimConn is the connection to a CLI under a shim.
 type shimConn struct {
 	shims Shims
 	shim  *shim.Conn
 	dir   string
+	ahead bool // see IsAhead
 	once  sync.Once
 	done  chan struct{} // closed by Recv at the end: exited, and everything is read
 }
 
-var _ JournaledConn = (*shimConn)(nil)
+var _ JournalReader = (*shimConn)(nil)
 
 func (c *shimConn) Recv() ([]byte, error) {
 	if err := failpoint.Hit("ingest.before"); err != nil {
@@ -60,9 +66,31 @@ func keyOf(line []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// Send waits with the answer to a request for as long as the CLI and the connection live:
+// nothing else would send it again.
 func (c *shimConn) Send(line []byte) error {
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	ctx, cancel := context.WithCancel(context.Background())
+	var limiting sync.WaitGroup
+	defer limiting.Wait()
 	defer cancel()
+	begin := c.shim.Done()
+	if _, isAnswer := claude.AnswerTo(line); !isAnswer {
+		now := make(chan struct{})
+		close(now)
+		begin = now
+	}
+	limiting.Go(func() {
+		select {
+		case <-begin:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(callTimeout):
+			cancel()
+		case <-ctx.Done():
+		}
+	})
 	repeated, err := c.shim.WriteOnce(ctx, keyOf(line), line)
 	if err == nil && repeated {
 		return ErrRepeated
@@ -91,7 +119,22 @@ func (c *shimConn) Terminate() error {
 // Kill kills the tree through its shim, and the shim too when it does not answer, so
 // that every session can be ended.
 func (c *shimConn) Kill() error {
-	err := c.call(func(ctx context.Context) error { return c.shim.Kill(ctx, 0, true) })
+	err := c.call(func(ctx context.Context) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		var pinging sync.WaitGroup
+		defer pinging.Wait()
+		pinging.Go(func() {
+			limited, end := context.WithTimeoutCause(ctx, hungBudget, shim.ErrHung)
+			defer end()
+			if err := c.shim.Ping(limited); errors.Is(err, shim.ErrHung) {
+				cancel(err)
+			}
+		})
+		err := c.shim.Kill(ctx, 0, true)
+		cancel(nil)
+		return err
+	})
 	if err == nil {
 		return nil
 	}
@@ -129,6 +172,31 @@ func (c *shimConn) Offset() int64         { return c.shim.Offset() }
 
 func (c *shimConn) Wrote(requestID string) (bool, error) {
 	return shim.Wrote(c.dir, answerKey(requestID))
+}
+
+func (c *shimConn) ReadLines(line func([]byte)) (whole bool, err error) {
+	start, err := shim.JournalStart(c.dir)
+	if err != nil {
+		return false, err
+	}
+	err = shim.ReadJournal(c.dir, start, func(_ int64, text []byte, mark shim.Mark) error {
+		if mark.Lost == 0 && mark.Size == 0 {
+			line(text)
+		}
+		return nil
+	})
+	return start == 0, err
+}
+
+func (c *shimConn) IsIntact() bool { return shim.IsIntact(c.dir, c.shim.Offset() > 0) }
+
+func (c *shimConn) IsAhead() bool { return c.ahead }
+
+func (c *shimConn) Committed(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	s, err := c.shim.Stat(ctx)
+	return s.Committed, err
 }
 
 func (c *shimConn) Commit(offset int64) {

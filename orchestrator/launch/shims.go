@@ -32,8 +32,8 @@ type Shims struct {
 // callTimeout bounds one call to a shim, which is local and never does anything slow.
 const callTimeout = 10 * time.Second
 
-// attachTimeout is how long a shim may take to answer before it is given up and its
-// CLI ended.
+// attachTimeout is how long a shim that was started may take to answer before it is given
+// up and its CLI ended.
 const attachTimeout = 10 * time.Second
 
 // Folder implements [Launcher].
@@ -105,7 +105,7 @@ func (s Shims) Launch(ctx context.Context, id ID, c claude.Command, files map[st
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("launch: start shim: %w", startError(err)), s.removePrivate(dir))
 	}
-	left := leftoverShim{s, shim.Bundle{Dir: dir, State: shim.Alive, Shim: true, Meta: shim.Meta{SessionID: id.SessionID, ProcessID: id.ProcessID}}}
+	left := leftoverShim{s, attachTimeout, shim.Bundle{Dir: dir, State: shim.Alive, Shim: true, Meta: shim.Meta{SessionID: id.SessionID, ProcessID: id.ProcessID}}}
 	conn, err := left.Attach(ctx, 0)
 	if err = failpoint.After("launch.after_start", err); err != nil {
 		return nil, errors.Join(err, left.Remove(context.WithoutCancel(ctx)))
@@ -137,7 +137,7 @@ func (s Shims) Leftovers(context.Context) ([]Leftover, error) {
 	}
 	left := make([]Leftover, 0, len(bundles))
 	for _, b := range bundles {
-		left = append(left, leftoverShim{s, b})
+		left = append(left, leftoverShim{s, 0, b})
 	}
 	return left, nil
 }
@@ -177,11 +177,24 @@ func (s Shims) removePrivate(bundle string) error {
 // leftoverShim is an existing bundle. It implements [Leftover].
 type leftoverShim struct {
 	shims  Shims
+	wait   time.Duration // for a slow shim; an adopting server waits itself
 	bundle shim.Bundle
 }
 
 func (l leftoverShim) ID() ID {
 	return ID{SessionID: l.bundle.Meta.SessionID, ProcessID: l.bundle.Meta.ProcessID}
+}
+
+// Origin implements [Leftover]. A shim of an earlier release did not write down its
+// folder, which Linux knows too.
+func (l leftoverShim) Origin() Origin {
+	m := l.bundle.Meta
+	o := Origin{Alive: l.bundle.State == shim.Alive && m.CLI != 0, Folder: m.Cwd}
+	o.StartedAt, _ = time.Parse(time.RFC3339, m.Started) // zero is what it means
+	if o.Alive && o.Folder == "" {
+		o.Folder, _ = os.Readlink(fmt.Sprintf("/proc/%d/cwd", m.CLI))
+	}
+	return o
 }
 
 func (l leftoverShim) Attach(ctx context.Context, offset int64) (Conn, error) {
@@ -192,10 +205,19 @@ func (l leftoverShim) Attach(ctx context.Context, offset int64) (Conn, error) {
 		return l.readJournal(ctx, offset)
 	}
 	c, err := shim.Attach(ctx, l.bundle.Dir, l.shims.Epoch, offset)
-	// A slow shim may only be waiting for a processor. Each is attached by its own
-	// goroutine, so no other waits for this one.
-	for began := time.Now(); errors.Is(err, shim.ErrHung) && ctx.Err() == nil && time.Since(began) < attachTimeout; {
+	// A slow shim may only be waiting for a processor.
+	for began := time.Now(); errors.Is(err, shim.ErrHung) && ctx.Err() == nil && time.Since(began) < l.wait; {
 		c, err = shim.Attach(ctx, l.bundle.Dir, l.shims.Epoch, offset)
+	}
+	ahead := errors.Is(err, shim.ErrFenced)
+	if ahead {
+		// No other server uses this folder, so the epochs are those of a newer database
+		// than ours, or of a clock that went backwards.
+		stat, statErr := shim.Look(ctx, l.bundle.Dir)
+		if statErr != nil {
+			return nil, errors.Join(err, statErr)
+		}
+		c, err = shim.Attach(ctx, l.bundle.Dir, max(stat.Epoch, l.shims.Epoch)+1, offset)
 	}
 	if errors.Is(err, shim.ErrGone) {
 		return l.readJournal(ctx, offset)
@@ -203,7 +225,8 @@ func (l leftoverShim) Attach(ctx context.Context, offset int64) (Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &shimConn{shims: l.shims, shim: c, dir: l.bundle.Dir, done: make(chan struct{})}, nil
+	c.Shorten(func() shim.Shortener { return &claude.Abridger{} })
+	return &shimConn{shims: l.shims, shim: c, dir: l.bundle.Dir, ahead: ahead, done: make(chan struct{})}, nil
 }
 
 func (l leftoverShim) End(ctx context.Context) error {

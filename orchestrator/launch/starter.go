@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/statement"
 )
 
 // Starter starts CLIs. Launcher and CLI are required to start one.
@@ -56,13 +57,13 @@ func (e *Error) Sentence() string {
 	case errors.As(e.Err, &none):
 		return none.Sentence
 	case errors.Is(e.Err, claude.ErrFolderMissing):
-		return fmt.Sprintf("The folder %s is not there any more.", e.Folder)
+		return statement.New("folder_gone", "folder", e.Folder)
 	case errors.Is(e.Err, claude.ErrCLIMissing):
-		return fmt.Sprintf("There is no Claude CLI at %s any more.", e.CLI)
+		return statement.New("cli_gone", "path", e.CLI)
 	case errors.Is(e.Err, claude.ErrCLINotExecutable):
 		return notExecutable(e.CLI)
 	}
-	return fmt.Sprintf("Claude could not be started: %v.", e.Err)
+	return statement.New("not_started", "detail", e.Err.Error())
 }
 
 // Start starts a process, which outlives ctx. The error is an [Error].

@@ -93,7 +93,7 @@ func TestStartSaysWhatIsMissing(t *testing.T) {
 		want string
 	}{
 		"no CLI":        {"/nowhere/claude", nil, "There is no Claude CLI at /nowhere/claude."},
-		"folder gone":   {"/bin/sh", claude.ErrFolderMissing, "The folder /work is not there any more."},
+		"folder gone":   {"/bin/sh", claude.ErrFolderMissing, "The folder /work no longer exists."},
 		"CLI gone":      {"/bin/sh", claude.ErrCLIMissing, "There is no Claude CLI at /bin/sh any more."},
 		"another error": {"/bin/sh", errors.New("no memory"), "Claude could not be started: no memory."},
 	} {

@@ -4,13 +4,13 @@ package transcript
 
 import (
 	"encoding/json"
-	"fmt"
 	"iter"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -175,9 +175,9 @@ func (b *Builder) CloseCalls(all bool) []session.Item {
 		if c.showsInputOnly() {
 			continue
 		}
-		c.Tool.Status = session.ToolFailed
+		c.Tool.Status, c.Tool.NoResult = session.ToolFailed, true
 		if c.Task != nil {
-			c.Task.Status = session.ToolFailed
+			c.Task.Status, c.Task.NoResult = session.ToolFailed, true
 		}
 		items = append(items, c.encoded())
 	}
@@ -273,7 +273,7 @@ func (b *Builder) applyUser(m *claude.User, now time.Time) Change {
 				if b.Ending != "" || b.Interrupt != nil && b.Interrupt.Noted {
 					continue
 				}
-				text = turnInterrupted
+				text = statement.New("turn_interrupted")
 				if b.Interrupt != nil {
 					text, b.Interrupt.Noted = b.Interrupt.reason(), true
 				}
@@ -313,6 +313,7 @@ func (b *Builder) finishCall(m *claude.User, block claude.ContentBlock, finished
 		c.Tool.Change = fileChange(c.Tool.ToolName, m.ToolUseResult)
 	}
 	text, size := block.ResultText(session.MaxShown)
+	size += m.OmittedBytes
 	if block.IsError {
 		if shown := b.interruption().resultText(text); shown != text {
 			text, size = shown, len(shown)
@@ -394,20 +395,22 @@ func (b *Builder) applySystem(m *claude.System, now time.Time) Change {
 		if f.Attempt <= 1 || b.retryKey == "" {
 			b.retryKey = m.UUID
 		}
-		why := "The connection to the Claude API failed"
-		switch {
-		case f.ErrorStatus == 429:
-			why = "The Claude API asks to slow down (429)"
-		case f.ErrorStatus == 529:
-			why = "The Claude API is overloaded (529)"
-		case f.ErrorStatus != 0:
-			why = fmt.Sprintf("The Claude API answered with an error (%d)", f.ErrorStatus)
+		seconds := strconv.FormatFloat(f.RetryDelayMS/1000, 'f', 0, 64)
+		text := ""
+		switch f.ErrorStatus {
+		case 0:
+			text = statement.New("retry_connection", "seconds", seconds, "attempt", f.Attempt, "max", f.MaxRetries)
+		case 429:
+			text = statement.New("retry_throttled", "seconds", seconds, "attempt", f.Attempt, "max", f.MaxRetries)
+		case 529:
+			text = statement.New("retry_overloaded", "seconds", seconds, "attempt", f.Attempt, "max", f.MaxRetries)
+		default:
+			text = statement.New("retry_status", "status", f.ErrorStatus, "seconds", seconds, "attempt", f.Attempt, "max", f.MaxRetries)
 		}
-		return note(b.retryKey, "warning", fmt.Sprintf(
-			"%s. Trying again in %.0f s (attempt %d of %d).", why, f.RetryDelayMS/1000, f.Attempt, f.MaxRetries))
+		return note(b.retryKey, "warning", text)
 	case "compact_boundary":
 		b.Context, b.ContextModel = 0, "" // counted before the summary
-		return note(m.UUID, "info", "Claude summarised the conversation so far to save room.")
+		return note(m.UUID, "info", statement.New("conversation_compacted"))
 	case "informational", "local_command_output":
 		if f.Content != "" {
 			level := f.Level

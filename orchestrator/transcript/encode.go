@@ -8,12 +8,15 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/session"
 )
 
 // Note returns a note item. level is info, warning or error.
 func Note(key, level, text string, at time.Time) session.Item {
-	return session.Item{Key: key, At: at, Kind: session.ItemNote, Body: Encode(session.NoteBody{Level: level, Text: truncate(text)})}
+	text = truncate(text)
+	body := session.NoteBody{Level: level, Text: text, Reasons: statement.Reasons("text", text)}
+	return session.Item{Key: key, At: at, Kind: session.ItemNote, Body: Encode(body)}
 }
 
 // UserMessage returns the item of a message that a person sent.

@@ -6,11 +6,9 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/lazyregexp"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/session"
 )
-
-// turnInterrupted is the note for an interruption whose cause is unknown.
-const turnInterrupted = "The turn was interrupted."
 
 // Interrupt is a person's interrupt of the present turn.
 type Interrupt struct {
@@ -23,7 +21,7 @@ type Interrupt struct {
 	Noted   bool `json:"noted,omitempty"`   // the transcript has the note
 }
 
-func (i *Interrupt) reason() string { return i.By + " interrupted Claude." }
+func (i *Interrupt) reason() string { return statement.New("interrupted_by", "by", i.By) }
 
 // interruption is why the present turn ends early, for people. The zero interruption
 // means none is known.

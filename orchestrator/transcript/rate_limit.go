@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -33,16 +34,16 @@ func applyRateLimit(m *claude.Other, now time.Time) Change {
 	}
 	reset := ""
 	if e.Info.ResetsAt > 0 {
-		reset = " It is reset at " + time.Unix(int64(e.Info.ResetsAt), 0).UTC().Format("2006-01-02 15:04") + " UTC."
+		reset = time.Unix(int64(e.Info.ResetsAt), 0).UTC().Format("2006-01-02 15:04") + " UTC"
 	}
 	level, text := "", ""
 	switch e.Info.Status {
 	case "rejected":
-		level, text = "error", fmt.Sprintf("The %s limit of the Claude account is reached.%s", which, reset)
+		level, text = "error", statement.New("quota_reached", "quota", which, "at", reset)
 	case "allowed_warning":
-		level, text = "warning", fmt.Sprintf("The %s limit of the Claude account is near.%s", which, reset)
+		level, text = "warning", statement.New("quota_near", "quota", which, "at", reset)
 		if e.Info.Utilization > 0 && e.Info.Utilization <= 1 {
-			text = fmt.Sprintf("%.0f %% of the %s limit of the Claude account are used.%s", e.Info.Utilization*100, which, reset)
+			text = statement.New("quota_used", "percent", fmt.Sprintf("%.0f", e.Info.Utilization*100), "quota", which, "at", reset)
 		}
 	default:
 		return Change{}

@@ -148,3 +148,19 @@ func TestCallsTellWhatTheyChanged(t *testing.T) {
 		}
 	}
 }
+
+// What Claude stopped in may have been approved, and even have run: it did not fail.
+func TestCallsThatWereCutOffHaveNoResult(t *testing.T) {
+	t.Parallel()
+	b := transcript.New()
+	apply(t, b, 0, calling("t1", "Bash", `{"command":"touch a"}`, `{}`)[0], calling("t2", "Bash", `{"command":"touch b"}`, `{}`)[0])
+	for _, call := range bodies[session.ToolCallBody](t, b.CloseCalls(true), session.ItemToolCall) {
+		if call.Status != session.ToolFailed || !call.NoResult {
+			t.Errorf("%s: %s, no result %v", call.ToolUseID, call.Status, call.NoResult)
+		}
+	}
+	ended := items(apply(t, b, 0, calling("t3", "Bash", `{}`, `{}`)...))
+	if call := bodies[session.ToolCallBody](t, ended, session.ItemToolCall); call[len(call)-1].NoResult {
+		t.Errorf("a call with a result: %+v", call[len(call)-1])
+	}
+}

@@ -60,7 +60,7 @@ func TestLimitsOfTheAccountAreNoted(t *testing.T) {
 	if len(items) != 2 || items[0].Key != items[1].Key {
 		t.Fatalf("got %+v", items)
 	}
-	for i, want := range []string{"91 % of the five-hour limit of the Claude account are used. It is reset at 2026-11-21", "The five-hour limit of the Claude account is reached."} {
+	for i, want := range []string{"91 % of the five-hour limit of the Claude account is used. It resets at 2026-11-21", "The five-hour limit of the Claude account is reached."} {
 		if !strings.Contains(string(items[i].Body), want) {
 			t.Errorf("got %s, want %q", items[i].Body, want)
 		}

@@ -44,10 +44,14 @@ const (
 	None            Fault = iota
 	Fail                  // nothing is done, an error is returned
 	FailAfterCommit       // it is done, and an error is returned all the same
+	Unavailable           // nothing is done, and the error is [pending.ErrUnavailable]
 )
 
 // ErrFault is the error of an injected [Fault].
 var ErrFault = errors.New("pendingtest: injected fault")
+
+// errNoSession is what a store says of a request whose session it does not know.
+var errNoSession = errors.New("pendingtest: no such session")
 
 // Store is a [pending.Store] in memory. Rows are copied on the way in and out,
 // as a database would.
@@ -57,12 +61,13 @@ type Store struct {
 	order    []string // ids as they were opened
 	versions map[string]uint64
 	carried  map[string]string // the request that got the answer of the key
+	deleted  map[string]bool   // requests whose session is no longer there
 	fault    func(op Op, id string) Fault
 }
 
 // NewStore returns an empty store that does not fail.
 func NewStore() *Store {
-	return &Store{rows: map[string]pending.Request{}, versions: map[string]uint64{}, carried: map[string]string{}}
+	return &Store{rows: map[string]pending.Request{}, versions: map[string]uint64{}, carried: map[string]string{}, deleted: map[string]bool{}}
 }
 
 // Inject asks f before every call what is to go wrong; nil for nothing. id is
@@ -82,8 +87,16 @@ func (s *Store) Version(sessionID string) uint64 {
 	return s.versions[sessionID]
 }
 
-// Delete removes a request, as deleting its session does.
+// Delete removes a request, as deleting its session does: it cannot be opened again.
 func (s *Store) Delete(requestID string) {
+	s.Lose(requestID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deleted[requestID] = true
+}
+
+// Lose removes a request, as a database does that is set back to an earlier state.
+func (s *Store) Lose(requestID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.rows, requestID)
@@ -102,8 +115,11 @@ func (s *Store) do(ctx context.Context, op Op, id string, f func() error) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if fault == Fail {
+	switch fault {
+	case Fail:
 		return fmt.Errorf("%s %s: %w", op, id, ErrFault)
+	case Unavailable:
+		return fmt.Errorf("%s %s: %w", op, id, pending.ErrUnavailable)
 	}
 	s.mu.Lock()
 	err := f()
@@ -117,6 +133,9 @@ func (s *Store) do(ctx context.Context, op Op, id string, f func() error) error 
 // OpenRequest implements [pending.Store].
 func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pending.Request, opened bool, err error) {
 	err = s.do(ctx, OpOpen, r.RequestID, func() error {
+		if s.deleted[r.RequestID] {
+			return errNoSession
+		}
 		if row, known := s.rows[r.RequestID]; known {
 			if row.InputHash != r.InputHash {
 				return pending.ErrConflict

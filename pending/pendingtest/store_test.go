@@ -187,7 +187,7 @@ func TestFaults(t *testing.T) {
 		if _, err := s.Request(t.Context(), "r1"); (err == nil) != there {
 			t.Errorf("fault %d: row: %v", fault, err)
 		}
-		s.Delete("r1")
+		s.Lose("r1")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

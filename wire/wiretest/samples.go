@@ -32,11 +32,11 @@ func RESTBodies() []any {
 		wire.Environment{}, wire.FolderList{}, wire.TokenList{}, wire.TokenCreate{}, wire.TokenCreated{}, wire.Refusal{},
 		wire.SetUp{}, wire.NewPassword{}, wire.SignInList{}, wire.PersonList{}, wire.PersonCreate{}, wire.PersonChange{}, wire.SignInLink{}, wire.AuditPage{},
 		wire.GrantList{}, wire.GrantRevoke{}, wire.Revocation{}, wire.ProjectList{}, wire.LimitList{}, wire.ProjectCreate{}, wire.ProjectChange{},
-		wire.TrustedFolderList{}, wire.TrustRevoke{}, wire.TemplateList{}, wire.TemplateText{}, wire.Preferences{}, wire.PreferencesChange{}, wire.LatelyList{}, wire.WaitList{},
+		wire.TrustedFolderList{}, wire.TrustRevoke{}, wire.TemplateList{}, wire.TemplateText{}, wire.Preferences{}, wire.PreferencesChange{}, wire.CatchUpList{}, wire.WaitList{},
 		wire.Alerts{}, wire.AlertTargetCreate{}, wire.AlertTest{},
 		wire.SignInWays{}, wire.PasskeyChallenge{}, wire.PasskeyLogin{}, wire.PasskeyNew{}, wire.PasskeyCreate{}, wire.PasskeySetUp{}, wire.Passkey{}, wire.PasskeyList{},
 		wire.OIDCBegun{}, wire.OIDCLogin{}, wire.LinkNew{}, wire.Link{}, wire.LinkList{},
-		wire.Diagnostics{}, wire.AuditState{}, wire.SettingList{}, wire.SettingChange{},
+		wire.Diagnostics{}, wire.RequestViews{}, wire.AuditState{}, wire.SettingList{}, wire.SettingChange{},
 	}
 }
 
@@ -139,6 +139,9 @@ func items() []session.Item {
 		{Key: "toolu_01", Seq: 4, Rev: 9, At: at, Kind: session.ItemToolCall, Body: raw(session.ToolCallBody{
 			ToolUseID: "toolu_01", ToolName: "Bash", Input: json.RawMessage(`{"command":"touch a"}`), InputBytes: 21,
 			Status: session.ToolDone, Result: "done", ResultBytes: 4, FinishedAt: 1763692804.5})},
+		{Key: "toolu_02", Seq: 4, Rev: 9, At: at, Kind: session.ItemToolCall, Body: raw(session.ToolCallBody{
+			ToolUseID: "toolu_02", ToolName: "Bash", Input: json.RawMessage(`{"command":"touch b"}`), InputBytes: 21,
+			Status: session.ToolFailed, NoResult: true})},
 		{Key: "todo", Seq: 5, Rev: 4, At: at, Kind: session.ItemTodo, Body: raw(session.TodoBody{Todos: []session.Todo{
 			{Content: "Create the file", Status: "completed"}, {Content: "Tell", Status: "in_progress"}}})},
 		{Key: "p1", Seq: 6, Rev: 5, At: at, Kind: session.ItemPlan, Body: raw(session.PlanBody{Text: "# Plan"})},
@@ -204,7 +207,7 @@ func Frames() map[string]any {
 		dropped := BashRequest()
 		dropped.RequestID = sess2ID
 		dropped.Held = &pending.Held{Actor: pending.Actor{UserID: "ana", Name: "Ana"}, At: at, Until: at.Add(3 * time.Second), CommandID: cmdID,
-			Answer: pending.Answer{Decision: pending.Deny, Message: "No."}, Dropped: "They may not answer this any more."}
+			Answer: pending.Answer{Decision: pending.Deny, Message: "No."}, Dropped: "They can no longer answer this request."}
 		p.Requests = []pending.Request{r, dropped}
 	}))
 	step, steps := 2.0, 5.0

@@ -34,7 +34,7 @@ var Unions = map[reflect.Type][]string{
 	reflect.TypeFor[project.Action]():       {"see", "tend", "run", "start", "answer", "end", "manage", "bypass"},
 	reflect.TypeFor[project.Effect]():       {"allow", "deny", "two_people"},
 	reflect.TypeFor[wire.SettingKind]():     {"text", "list", "switch", "choice", "days", "number", "duration"},
-	reflect.TypeFor[wire.TroubleKind]():     {"stuck", "orphan", "unreachable"},
+	reflect.TypeFor[wire.TroubleKind]():     {"stuck", "orphan", "unreachable", "recovered"},
 	reflect.TypeFor[wire.NoticeCode]():      {"none", "read_only", "unavailable", "broken"},
 	reflect.TypeFor[review.Level]():         {"low", "medium", "high"},
 	reflect.TypeFor[review.Risk]():          {"delete", "delete_tree", "privilege", "download_run", "decode_run", "pipe_run", "computed", "evaluated", "substitution", "inline_code", "launcher", "script", "unknown", "background", "git_force", "git_discard", "git_push", "permissions", "disk", "kill", "system", "persist", "environment", "redefine", "write_outside", "write_sensitive", "read_secret", "read_outside", "unproven", "overwrite", "network", "upload", "install", "remote", "hidden", "unreadable", "wildcard", "whole_tool", "any_arguments"},

@@ -29,7 +29,7 @@ func (r row) final() bool { return r.status == "answered" || r.status == "denied
 
 // rows reads every request of the database of a harness.
 func (h *harness) rows(ctx context.Context) (all []row, err error) {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(h.config.StateDir(), "sayso.db")+"?mode=ro")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(h.config.StateDir(), "sayso.db")+"?mode=ro&_pragma=busy_timeout(10000)")
 	if err != nil {
 		return nil, err
 	}

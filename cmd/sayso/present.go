@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+)
+
+// presentStore is a store as people see it: a process that has ended is dead, also while
+// the store cannot take that. It keeps the last state of each session that runs, for when
+// none can be read.
+type presentStore struct {
+	store.Store
+	present func(stored session.ProcessState) session.ProcessState
+
+	mu   sync.Mutex
+	last map[string]session.ProcessState // by session
+}
+
+func newPresentStore(s store.Store, present func(session.ProcessState) session.ProcessState) *presentStore {
+	return &presentStore{Store: s, present: present, last: map[string]session.ProcessState{}}
+}
+
+func (s *presentStore) ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error) {
+	stored, err := s.Store.ProcessState(ctx, sessionID)
+	unreadable := err != nil && !errors.Is(err, session.ErrNotFound)
+	s.mu.Lock()
+	before, known := s.last[sessionID]
+	switch {
+	case err == nil && stored.Running():
+		s.last[sessionID] = stored
+	case !unreadable:
+		delete(s.last, sessionID)
+	}
+	s.mu.Unlock()
+	if unreadable && known {
+		if now := s.present(before); !now.Running() {
+			return now, nil
+		}
+	}
+	if err != nil {
+		return session.ProcessState{}, err
+	}
+	return s.present(stored), nil
+}
+
+func (s *presentStore) ActiveProcesses(ctx context.Context) ([]session.ProcessState, error) {
+	states, err := s.Store.ActiveProcesses(ctx)
+	for i := range states {
+		states[i] = s.present(states[i])
+	}
+	return slices.DeleteFunc(states, func(p session.ProcessState) bool { return !p.Running() && len(p.Requests) == 0 }), err
+}

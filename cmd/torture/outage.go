@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// The limits of outages.
+const (
+	agreedIn    = 3 * time.Second // from the return of the database to equal tabs
+	longestHang = 7 * time.Second // longer than the server waits for a call
+	longestFull = 2 * time.Second
+	goesOnIn    = 30 * time.Second // from the return to an answer that gets through
+)
+
+// An outage is a way in which the database fails. do returns once the database is back.
+type outage struct {
+	name string
+	do   func(context.Context, *rand.Rand) error
+}
+
+// outages are the ways that the database of the run has.
+func (h *harness) outages() []outage {
+	if p := h.postgres; p != nil {
+		return []outage{
+			{"stopped at once and started", func(context.Context, *rand.Rand) error { return errors.Join(p.Stop(), p.Start()) }},
+			{"a backend killed", func(context.Context, *rand.Rand) error { return errors.Join(p.KillBackend(), p.Await()) }},
+			{"hung", func(ctx context.Context, random *rand.Rand) error {
+				resume, err := p.Hang()
+				if resume != nil {
+					defer resume()
+				}
+				if err == nil {
+					err = pause(ctx, upTo(random, longestHang))
+				}
+				return err
+			}},
+		}
+	}
+	return []outage{
+		{"disk full", func(ctx context.Context, random *rand.Rand) error {
+			if err := limitFiles(h.serverPID(), 1); err != nil {
+				return err
+			}
+			err := pause(ctx, upTo(random, longestFull))
+			return errors.Join(err, limitFiles(h.serverPID(), ^uint64(0)))
+		}},
+		{"locked by another program", func(ctx context.Context, random *rand.Rand) (err error) {
+			db, err := sql.Open("sqlite", filepath.Join(h.options.StateDir(), "sayso.db")+"?_pragma=busy_timeout(10000)")
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, db.Close()) }()
+			db.SetMaxOpenConns(1)
+			if _, err := db.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+				return err
+			}
+			err = pause(ctx, upTo(random, longestHang))
+			_, ended := db.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+			return errors.Join(err, ended)
+		}},
+	}
+}
+
+// upTo is a time to wait, mostly a short one.
+func upTo(random *rand.Rand, most time.Duration) time.Duration {
+	f := random.Float64()
+	return time.Duration(f * f * float64(most))
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// failAll has the database fail as often as it should, and looks each time that the tabs
+// soon show what is stored and that answers get through again.
+func (c *crash) failAll(ctx context.Context) error {
+	random, ways := c.random(3), c.outages()
+	for n := range c.settings.outages {
+		if !c.demand(n, c.settings.outages) {
+			break // what follows says nothing more
+		}
+		if err := c.sleep(ctx, c.uptime(random)); err != nil {
+			return err
+		}
+		way := ways[random.IntN(len(ways))]
+		if err := way.do(ctx, random); err != nil {
+			return fmt.Errorf("outage %d, %s: %w", n+1, way.name, err)
+		}
+		c.failed[way.name]++
+		if err := c.returns(ctx, fmt.Sprintf("outage %d, %s", n+1, way.name)); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	c.due = c.requests
+	c.mu.Unlock()
+	return nil
+}
+
+// returns watches what becomes of the tabs when the database is back.
+func (c *crash) returns(ctx context.Context, what string) error {
+	began, settled, shown := time.Now(), 0, 0
+	for _, t := range c.tabs {
+		settled += t.settled()
+		shown += t.showing()
+	}
+	c.shown = append(c.shown, shown)
+	agreed := false
+	for {
+		took := time.Since(began)
+		why := ""
+		if !agreed {
+			if why = c.disagreement(ctx); why == "" {
+				agreed = true
+				c.agreed = append(c.agreed, took)
+				if took > agreedIn*c.slack {
+					c.refused = append(c.refused, fault{late, what, fmt.Sprintf("the tabs show what is stored after %s", took.Round(time.Millisecond))})
+				}
+			}
+		}
+		now, open := 0, 0
+		for _, t := range c.tabs {
+			now += t.settled()
+			open += t.showing()
+		}
+		goesOn := now > settled || open == 0
+		if agreed && goesOn {
+			return nil
+		}
+		if took > goesOnIn*c.slack {
+			c.refused = append(c.refused, fault{late, what, fmt.Sprintf("after %s the tabs agree with the store: %t %s; an answer got through: %t", took.Round(time.Second), agreed, why, goesOn)})
+			return nil
+		}
+		if err := c.sleep(ctx, 5*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// disagreement says how a tab differs from what is stored, "" for not at all. What is
+// asked or settled meanwhile may be in one of them alone.
+func (c *crash) disagreement(ctx context.Context) string {
+	var before, after []map[string]bool
+	for _, t := range c.tabs {
+		before = append(before, t.forms())
+	}
+	stored, err := c.pending(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	for _, t := range c.tabs {
+		after = append(after, t.forms())
+	}
+	for i, t := range c.tabs {
+		for id := range stored {
+			if !before[i][id] && !after[i][id] {
+				return fmt.Sprintf("%s does not show %s", t.ledger.Name, id)
+			}
+		}
+		for id := range before[i] {
+			if after[i][id] && !stored[id] {
+				return fmt.Sprintf("%s shows %s, which is not open", t.ledger.Name, id)
+			}
+		}
+	}
+	return ""
+}
+
+// reportOutages begins the table of a run of outages.
+func (c *crash) reportOutages() {
+	fmt.Fprintf(c.out, "\n## The database failed %d times, seed %d\n\n", len(c.agreed), c.seed)
+	c.header("what", "")
+	for _, name := range slices.Sorted(maps.Keys(c.failed)) {
+		fmt.Fprintf(c.out, "| %s | %d |\n", name, c.failed[name])
+	}
+	fmt.Fprintf(c.out, "| in all | %.0f s, then %.1f s of drain |\n", c.took.Seconds(), c.drains.Seconds())
+	fmt.Fprintf(c.out, "| the database is back → every tab shows what is stored, ms | %s |\n", spread(c.agreed))
+	shown := slices.Sorted(slices.Values(c.shown))
+	if n := len(shown); n > 0 {
+		fmt.Fprintf(c.out, "| forms in all tabs at that time | min %d, p50 %d, max %d |\n", shown[0], shown[n/2], shown[n-1])
+	}
+}

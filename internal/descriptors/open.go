@@ -1,0 +1,24 @@
+package descriptors
+
+import (
+	"os"
+	"runtime"
+)
+
+// folder lists the descriptors of this process, on Linux and macOS.
+const folder = "/dev/fd"
+
+// open counts the open descriptors. Since Linux 6.2 the size of the folder is their
+// number, which needs no descriptor and no listing.
+func open() (int, bool) {
+	if info, err := os.Stat(folder + "/"); err == nil && runtime.GOOS == "linux" && info.Size() > 0 {
+		return int(info.Size()), true
+	}
+	dir, err := os.Open(folder)
+	if err != nil {
+		return 0, false
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	return len(names) - 1, err == nil // without that of the folder
+}

@@ -1,0 +1,95 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// Run settles what a former server left behind, then drives processes until ctx
+// ends, and returns once the last of them is gone.
+func (o *Orchestrator) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer close(o.closing)
+	o.grantsChanged(ctx)
+	var adopted []*process
+	var strays []launch.Leftover
+	err := retryStore(ctx, o.o.Log, "what a former server left", func() (err error) {
+		adopted, strays, err = o.adopt(ctx)
+		return err
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("orchestrator: adopt what a former server left: %w", err)
+	}
+	drive := func(p *process) {
+		running.Go(func() {
+			p.run(ctx)
+			o.remove(p)
+			o.continueSession(ctx, p)
+		})
+	}
+	settle := func() error { return o.settleDead(ctx) }
+	if err = settle(); err != nil && !pending.IsTemporary(err) && ctx.Err() == nil {
+		return fmt.Errorf("orchestrator: settle what a former server left: %w", err)
+	}
+	for _, p := range adopted {
+		drive(p)
+	}
+	o.restoreWaiting(ctx)
+	// What is in the way of a new process of its session goes first; none of it
+	// holds up what was adopted.
+	o.unsettled.Store(err != nil)
+	running.Go(func() {
+		if err != nil {
+			if err := retryStore(ctx, o.o.Log, "the end of what a former server left", settle); err != nil && ctx.Err() == nil {
+				o.o.Log.ErrorContext(ctx, "cannot settle what a former server left", "error", err)
+			}
+			o.unsettled.Store(false)
+		}
+		o.removeStrays(ctx, strays)
+		close(o.settled)
+	})
+	ticker := time.NewTicker(o.rules().Limits.Sample)
+	defer ticker.Stop()
+	journals := time.NewTicker(journalInterval)
+	defer journals.Stop()
+	retry := time.NewTicker(capacityInterval)
+	defer retry.Stop()
+	running.Go(func() { o.watchRights(ctx) })
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case p := <-o.launches:
+			drive(p)
+		case <-o.answered:
+			running.Go(func() { o.resumeAnswered(ctx) })
+		case <-o.admission.Freed():
+			running.Go(func() { o.resumeWaiting(ctx) })
+		case <-retry.C:
+			running.Go(func() { o.resumeWaiting(ctx) })
+		case <-journals.C:
+			o.checkJournals(ctx)
+		case now := <-ticker.C:
+			o.sample(ctx, now)
+		}
+	}
+}
+
+// Recover makes up for the time in which the store was out of order, in all processes at
+// once.
+func (o *Orchestrator) Recover(ctx context.Context) {
+	var recovering sync.WaitGroup
+	defer recovering.Wait()
+	for _, p := range o.all() {
+		recovering.Go(func() { p.recover(ctx) })
+	}
+}

@@ -1,0 +1,113 @@
+package orchestrator
+
+import (
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/procfs"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// An event is what happened to a process. Times come with it.
+type event any
+
+type (
+	// messageReceived is a line of the CLI that the transcript has taken in.
+	messageReceived struct {
+		change         transcript.Change
+		at             time.Time
+		offset         int64 // after the line
+		free           bool  // its cost does not count
+		earlyInterrupt bool  // an interrupt must be repeated once the turn has begun
+	}
+	lineSettled    struct{ offset int64 } // the effects of a line are stored
+	startWasStored struct{}               // the store knows that the session has begun
+	connected      struct{ pid int }
+	attachDelayed  struct{}
+	attached       struct{}
+	recovered      struct{ reason string } // the database has forgotten something of the process
+	initializeDone struct{}
+	journalLost    struct{}               // no other server can go on with the process
+	inputAwaited   struct{ at time.Time } // the CLI waits for the first message
+	turnStarted    struct {
+		messageID string
+		at        time.Time
+		anew      bool // also after a turn ended that was taken for this message's
+	}
+	turnEndTaken     struct{}
+	turnNotContinued struct{} // a resumed CLI waits, and should have gone on by itself
+	messageWithheld  struct{ messageID string }
+	messageReleased  struct{ messageID string }
+	throttled        struct{ reason string } // "" for no longer
+	modelSet         struct{ model string }
+	modeSet          struct{ mode string }
+	bypassGranted    struct{ userID string }
+	memoChanged      struct{}
+	earlierQuestions struct{ open bool }
+	questionClosed   struct{ at time.Time }
+	answerGiven      struct{ answered answered }
+	answerSent       struct {
+		toolUseID string
+		reached   bool
+	}
+	answerDropped  struct{ toolUseID string }
+	resultReceived struct{ toolUseID string }
+	endRequested   struct {
+		reason   string
+		byPerson bool
+	}
+	serverStopping struct{}
+	detachSet      struct{ detached bool }
+	cliGone        struct{ ended } // what it leaves is yet to be settled
+	exited         struct{ ended } // all it leaves is settled
+	writingEnded   struct{}
+	sampled        struct {
+		at        time.Time
+		usage     procfs.Usage
+		limits    Limits
+		questions int // that wait for a person
+		// The tool that has run longest, if one runs.
+		tool      string
+		toolSince time.Time
+		retrying  bool // the CLI waits to try the API again
+	}
+	usageJudged struct {
+		memory        uint64
+		cpu           float64
+		stuck, reason string // what it seems to wait for; why it must end
+	}
+	saveStarted struct{}
+	saveEnded   struct {
+		err    error
+		row    bool
+		offset int64 // -1 when none was stored
+		cost   int64
+	}
+	costCounted struct{ micros int64 } // by a save that seemed to have failed
+)
+
+// An effect is what must be done because of an event. The goroutine that brought the
+// event does it, without the lock.
+type effect any
+
+type (
+	wakeWriter struct{}
+	wakeSender struct{}
+	notify     struct{}
+	notifyLive struct{}
+	// settleCalls stores what the results of calls mean, then settles the line.
+	settleCalls struct {
+		calls  []transcript.FinishedCall
+		offset int64
+	}
+	storeStart    struct{}
+	storeDelivery struct {
+		requestID string
+		delivery  pending.Delivery
+	}
+	endProcess struct{ reason string }
+	// judgeUnlessAsking applies a judgement if no question over MCP waits for a person.
+	judgeUnlessAsking struct{ judged usageJudged }
+	logIllegalMove    struct{ from, to session.State }
+)

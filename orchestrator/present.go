@@ -1,0 +1,26 @@
+package orchestrator
+
+import (
+	"github.com/sayso-dev/sayso/internal/statement"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Present returns a stored state as it is now: the end of a process is known here as soon
+// as its CLI is gone, and stored once the store takes it.
+func (o *Orchestrator) Present(stored session.ProcessState) session.ProcessState {
+	if !stored.Running() {
+		return stored
+	}
+	p := o.find(stored.SessionID)
+	switch {
+	case p == nil && o.unsettled.Load() && o.leftRunning(stored):
+		return ended{stop: statement.New("server_stopped_claude"), at: stored.StateChangedAt}.of(stored, false)
+	case p == nil || p.processID != stored.ProcessID:
+		return stored
+	}
+	s := p.snapshot()
+	if s.end == nil {
+		return stored
+	}
+	return s.end.of(stored, s.endedByPerson)
+}

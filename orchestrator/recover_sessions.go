@@ -1,0 +1,105 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/statement"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// isForgotten reports whether a running process is newer than what the database knows of
+// its session: then the database was restored or has lost its last changes. A process
+// that another one has replaced is older.
+func isForgotten(origin launch.Origin, id launch.ID, known session.ProcessState) bool {
+	switch {
+	case !origin.Alive || known.Kind != session.Ours:
+		return false
+	case known.ProcessID == id.ProcessID: // dead to the database, and nobody ended it
+		return known.KillReason == ""
+	}
+	return origin.StartedAt.After(known.StartedAt)
+}
+
+// recoverSession makes the session of a running process that the database knows nothing
+// of; nil when there is nothing to go on with.
+func (o *Orchestrator) recoverSession(ctx context.Context, left launch.Leftover) (*process, error) {
+	origin, id := left.Origin(), left.ID()
+	if !origin.Alive {
+		return nil, nil
+	}
+	var saved claude.Saved
+	err := o.o.CLI.As(func() (err error) {
+		saved, err = o.o.CLI.Saved().Find(id.SessionID)
+		return err
+	})
+	if err != nil && !errors.Is(err, claude.ErrNotSaved) {
+		o.o.Log.WarnContext(ctx, "cannot read what Claude has saved of a session", "session_id", id.SessionID, "error", err)
+	}
+	folder := origin.Folder
+	if folder == "" {
+		folder = saved.CWD
+	}
+	if !filepath.IsAbs(folder) {
+		return nil, errNoFolder
+	}
+	started := origin.StartedAt
+	if started.IsZero() {
+		started = time.Now()
+	}
+	s := session.Session{
+		SessionID: id.SessionID, ProjectID: session.ProjectOf(folder), CWD: folder,
+		Title:          titleOf(StartRequest{Prompt: saved.Title}, folder),
+		PermissionMode: "default", Begun: saved.SessionID != "",
+		Demo:      o.o.Demo != nil && strings.HasPrefix(folder+"/", o.o.Demo.Folder+"/"),
+		CreatedAt: started, UpdatedAt: time.Now(),
+	}
+	if err := o.o.Store.CreateSession(ctx, s); err != nil {
+		return nil, err
+	}
+	return o.recoverProcess(ctx, left, s, statement.New("session_recovered"))
+}
+
+// errNoFolder: nothing tells in which folder a process works, so nobody can say who may
+// see it.
+var errNoFolder = errors.New("the folder of the process is unknown")
+
+// recoverProcess makes a running process that of its session, and adds to the transcript
+// what Claude's own has more.
+func (o *Orchestrator) recoverProcess(ctx context.Context, left launch.Leftover, s session.Session, reason string) (*process, error) {
+	id := left.ID()
+	o.o.Log.WarnContext(ctx, "recovering a session whose running process the database does not know", "session_id", id.SessionID, "process_id", id.ProcessID, "reason", reason)
+	if err := o.addSaved(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := o.starter.RenewAgent(ctx, id); err != nil {
+		o.o.Log.ErrorContext(ctx, "Claude cannot ask over MCP", "session_id", id.SessionID, "error", err)
+	}
+	p := newProcess(o.node, s, launchOf(s), left)
+	if started := left.Origin().StartedAt; !started.IsZero() {
+		p.state.row.StartedAt = started
+	}
+	p.noteRecovered(ctx, reason)
+	return p, p.flush(ctx)
+}
+
+// addSaved adds to the transcript of a session what Claude's own has and it has not.
+func (o *Orchestrator) addSaved(ctx context.Context, s session.Session) error {
+	known := map[string]bool{}
+	for after, more := int64(0), true; more; {
+		page, err := o.o.Store.Transcript(ctx, s.SessionID, after, 500)
+		if err != nil {
+			return err
+		}
+		for _, it := range page.Items {
+			known[it.Key] = true
+		}
+		after, more = page.Next, page.More
+	}
+	return o.importTranscript(ctx, s, s.SessionID, func(it session.Item) bool { return !known[it.Key] })
+}

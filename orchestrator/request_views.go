@@ -1,0 +1,161 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// RequestViews is what each part of the server and the CLI itself know of the requests of
+// one session that are open. While a request comes or an answer is on its way, they may
+// differ for a moment.
+type RequestViews struct {
+	ProcessID string
+	State     session.State
+	Rows      []pending.Request // in the store, the oldest first; also orphaned ones
+	// The other views are ids of requests as in Rows, in order; nil when they cannot be
+	// told. Journal and CLI know only what the CLI asks before it uses a tool.
+	Waiting []string // whose asker waits in this server
+	Journal []string // that the CLI printed, and neither withdrew nor got an answer to
+	CLI     []string // that the CLI says it waits for
+	// Differences says where the views differ, one sentence each.
+	Differences []string
+}
+
+// RequestViews collects the views of a session. It asks a living CLI, which takes up to
+// the limit Reply.
+func (o *Orchestrator) RequestViews(ctx context.Context, sessionID string) (RequestViews, error) {
+	state, err := o.o.Store.ProcessState(ctx, sessionID)
+	if err != nil {
+		return RequestViews{}, err
+	}
+	v := RequestViews{ProcessID: state.ProcessID, State: state.State, Rows: state.Requests}
+	p := o.find(sessionID)
+	if p == nil || p.processID != state.ProcessID {
+		if state.Kind == session.Ours && !state.Running() {
+			v.compare()
+		}
+		return v, nil
+	}
+	v.Waiting = o.o.Registry.Waiting(sessionID)
+	whole := true
+	if conn, ok := p.connection().(launch.JournalReader); ok {
+		if v.Journal, whole, err = p.openInJournal(conn); err != nil {
+			return RequestViews{}, fmt.Errorf("orchestrator: requests in the journal: %w", err)
+		}
+	}
+	if v.CLI, err = p.openInCLI(ctx); err != nil {
+		p.log.WarnContext(ctx, "Claude does not say what it waits for", "error", err)
+	}
+	if !whole { // what is missing there may have been in the part that is gone
+		for _, r := range v.Rows {
+			if v.inCLI(r) && !slices.Contains(v.Journal, r.RequestID) {
+				v.Journal = append(v.Journal, r.RequestID)
+			}
+		}
+		slices.Sort(v.Journal)
+	}
+	v.compare()
+	return v, nil
+}
+
+// inCLI reports whether the CLI waits for what is in a row.
+func (v *RequestViews) inCLI(r pending.Request) bool {
+	return r.Source == pending.SourceClaude && r.Status == pending.Open && r.ProcessID == v.ProcessID
+}
+
+// compare fills in Differences.
+func (v *RequestViews) compare() {
+	running := v.State != session.Dead
+	var inCLI []string
+	for _, r := range v.Rows {
+		switch {
+		case v.inCLI(r) && running:
+			inCLI = append(inCLI, r.RequestID)
+		case r.Status == pending.Open && (r.Source == pending.SourceClaude || r.Source == pending.SourceElicitation) && !(running && r.ProcessID == v.ProcessID):
+			v.Differences = append(v.Differences, fmt.Sprintf("%s is open in the database, and its process is gone.", r.RequestID))
+		case r.Source == pending.SourceElicitation && r.Status == pending.Open && v.Waiting != nil && !slices.Contains(v.Waiting, r.RequestID):
+			v.Differences = append(v.Differences, fmt.Sprintf("%s is open in the database, and nobody waits for it.", r.RequestID))
+		}
+	}
+	slices.Sort(inCLI)
+	for _, other := range []struct {
+		name string
+		ids  []string
+		all  bool // it knows of requests that are not the CLI's, too
+	}{{"the registry", v.Waiting, true}, {"the journal", v.Journal, false}, {"Claude", v.CLI, false}} {
+		if other.ids == nil {
+			continue
+		}
+		for _, id := range inCLI {
+			if !slices.Contains(other.ids, id) {
+				v.Differences = append(v.Differences, fmt.Sprintf("%s is open in the database, and not known to %s.", id, other.name))
+			}
+		}
+		for _, id := range other.ids {
+			known := slices.Contains(inCLI, id) || other.all && slices.ContainsFunc(v.Rows, func(r pending.Request) bool { return r.RequestID == id })
+			if !known {
+				v.Differences = append(v.Differences, fmt.Sprintf("%s is known to %s, and not open in the database.", id, other.name))
+			}
+		}
+	}
+}
+
+// openInJournal reads which requests are open by the journal. whole is false when its
+// beginning is gone.
+func (p *process) openInJournal(conn launch.JournalReader) (ids []string, whole bool, err error) {
+	open := map[string]bool{} // by the id that the CLI gave
+	whole, err = conn.ReadLines(func(line []byte) {
+		asked := claude.ReadAsked(line)
+		if asked.Opened != "" {
+			open[asked.Opened] = true
+		}
+		delete(open, asked.Withdrawn)
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	ids = []string{}
+	for id := range open {
+		answered, err := conn.Wrote(id)
+		if err != nil {
+			return nil, false, err
+		}
+		if !answered {
+			ids = append(ids, pending.NewRequestID(p.session.SessionID, p.processID, id))
+		}
+	}
+	slices.Sort(ids)
+	return ids, whole, nil
+}
+
+// openInCLI asks the CLI what it waits for; nil when it cannot be asked now.
+func (p *process) openInCLI(ctx context.Context) ([]string, error) {
+	s, client := p.snapshot(), p.clientNow()
+	if client == nil || !s.initialized || s.detached || s.stopReason != "" || s.ended {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
+	defer cancel()
+	hello, err := client.ListOpen(ctx, initialization())
+	if err != nil {
+		return nil, err
+	}
+	ids := []string{}
+	for _, r := range hello.PendingPermissionRequests {
+		ids = append(ids, pending.NewRequestID(p.session.SessionID, p.processID, r.RequestID))
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+func (p *process) connection() launch.Conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.conn
+}

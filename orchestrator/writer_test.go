@@ -1,0 +1,106 @@
+package orchestrator_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// journaled gives the processes of a launcher a journal, of which only the length is kept.
+type journaled struct {
+	*launcher
+	last *journaledConn
+}
+
+func (l *journaled) Launch(ctx context.Context, id launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error) {
+	conn, err := l.launcher.Launch(ctx, id, c, files)
+	l.last = &journaledConn{Conn: conn}
+	return l.last, err
+}
+
+type journaledConn struct {
+	launch.Conn
+	offset, committed atomic.Int64
+}
+
+var _ launch.JournaledConn = (*journaledConn)(nil)
+
+func (c *journaledConn) Recv() ([]byte, error) {
+	line, err := c.Conn.Recv()
+	c.offset.Add(int64(len(line)) + 1)
+	return line, err
+}
+
+func (c *journaledConn) Offset() int64                            { return c.offset.Load() }
+func (c *journaledConn) Commit(offset int64)                      { c.committed.Store(offset) }
+func (c *journaledConn) Committed(context.Context) (int64, error) { return c.committed.Load(), nil }
+func (c *journaledConn) Wrote(string) (bool, error)               { return false, nil }
+func (c *journaledConn) IsIntact() bool                           { return true }
+func (c *journaledConn) IsAhead() bool                            { return false }
+func (c *journaledConn) Detach() error                            { return c.Conn.Kill() }
+func (c *journaledConn) Remove(context.Context) error             { return nil }
+
+// counting counts what is written of processes.
+type counting struct {
+	orchestrator.Store
+	writes atomic.Int64
+	stored atomic.Int64 // the place in the journal
+}
+
+func (s *counting) SaveProgress(ctx context.Context, id string, p session.Progress) (uint64, error) {
+	s.writes.Add(1)
+	version, err := s.Store.SaveProgress(ctx, id, p)
+	if p.Mark != nil {
+		s.stored.Store(p.Mark.Offset)
+	}
+	return version, err
+}
+
+// A block that grows word by word is no reason to write to the disk at each word; the
+// place in the journal follows all the same.
+func TestWordsAreNotWrittenOneByOne(t *testing.T) {
+	const words = 200
+	event := func(body string) claudetest.Step {
+		return claudetest.Step{Raw: `{"type":"stream_event","parent_tool_use_id":null,"event":` + body + `}`}
+	}
+	turn := []claudetest.Step{
+		event(`{"type":"message_start","message":{"id":"m","role":"assistant","content":[]}}`),
+		event(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`),
+	}
+	for range words {
+		turn = append(turn, event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word "}}`), claudetest.Step{SleepMS: 20})
+	}
+	turn = append(turn, claudetest.Step{SleepMS: 5_000}, claudetest.Step{Text: "Done."})
+	stored := &counting{}
+	var from *journaled
+	withBench(t, claudetest.Script{Turn: turn}, nil, func(b *bench) {
+		id := b.start("count")
+		b.wait(id, in(session.AssistantTurn))
+		time.Sleep(time.Second)
+		before := stored.writes.Load()
+		time.Sleep(words*20*time.Millisecond + 2*time.Second)
+		live, ok := b.Live(id)
+		if got := strings.Count(live.Text, "word"); !ok || got != words {
+			t.Errorf("people see %d words, want %d", got, words)
+		}
+		if writes := stored.writes.Load() - before; writes == 0 || writes > 10 {
+			t.Errorf("%d writes in 6 s, want at least one and about one a second", writes)
+		}
+		if got, want := stored.stored.Load(), from.last.Offset(); got != want {
+			t.Errorf("the place stored is %d, want %d, all that was read", got, want)
+		}
+		b.wait(id, in(session.UserTurn))
+	}, func(o *orchestrator.Options) {
+		stored.Store, o.Store = o.Store, stored
+		from = &journaled{launcher: o.Launcher.(*launcher)}
+		o.Launcher = from
+	})
+}
