@@ -3,7 +3,9 @@ import vue from '@vitejs/plugin-vue'
 import { defineConfig } from 'vitest/config'
 import { together } from './build/chunks.ts'
 import { compress } from './build/compress.ts'
+import { customMedia } from './build/media.ts'
 import { preload } from './build/preload.ts'
+import { BREAKPOINTS } from './src/ui/breakpoints.ts'
 
 // What is fetched together; see build/chunks.ts.
 const chunks = [
@@ -11,10 +13,10 @@ const chunks = [
   ['session', '/src/session/SessionView.vue'],
   ['cards', '/src/pending/cards.ts'],
   ['text', '/src/text/markdown.ts'],
-  // What stands around each session, a moment after it.
+  // What a session shows a moment after its transcript.
   ...[
     'shell/NoticeBar.vue',
-    'session/Lately.vue',
+    'session/WhileAway.vue',
     'environment/EnvironmentBanner.vue',
     'inbox/InboxLink.vue',
     'shell/Keyboard.vue',
@@ -23,17 +25,18 @@ const chunks = [
     'session/CatchUp.vue',
     'session/Attach.vue',
     'session/itemtext.ts',
-    'pending/travel.ts',
-  ].map((file) => ['around', `/src/${file}`] as const),
+    'pending/draftsync.ts',
+  ].map((file) => ['secondary', `/src/${file}`] as const),
 ] as const
 
 const server = process.env['SAYSO_DEV_SERVER'] ?? 'http://127.0.0.1:8787'
 
 export default defineConfig({
   plugins: [
+    customMedia(BREAKPOINTS),
     // Vue's list of HTML elements has no <search>.
     vue({ template: { compilerOptions: { isCustomElement: (tag) => tag === 'search' } } }),
-    preload(['session'], ['cards', 'text', 'around']),
+    preload(['session'], ['cards', 'text', 'secondary']),
     compress(),
   ],
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
@@ -66,11 +69,14 @@ export default defineConfig({
   },
   test: {
     environment: 'jsdom',
+    pool: 'threads', // a process for each file takes a quarter more CPU
     include: ['src/**/*.test.ts', 'build/**/*.test.ts'],
-    setupFiles: ['src/testsetup.ts'],
+    isolate: false, // see src/testreset.ts
+    setupFiles: ['src/testreset.ts', 'src/testsetup.ts'],
+    sequence: { setupFiles: 'list' },
     restoreMocks: true,
-    // Computing a long test takes more than the usual 5 s on a busy machine.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Against what hangs only: a long test computes for 10 s, and on a slow, busy machine for many times that.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 })

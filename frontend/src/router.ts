@@ -1,5 +1,13 @@
 import { createRouter, createWebHistory } from 'vue-router'
+import { t } from './i18n'
 import Shell from './shell/Shell.vue'
+
+declare module 'vue-router' {
+  interface RouteMeta {
+    /** Names a page without a session in the title of the document. */
+    title?: () => string
+  }
+}
 
 export const router = createRouter({
   history: createWebHistory(),
@@ -12,11 +20,26 @@ export const router = createRouter({
       component: Shell,
       children: [
         { path: '', component: () => import('./session/NoSession.vue') },
-        { path: 'inbox/:request?', component: () => import('./inbox/Inbox.vue'), props: true },
+        {
+          path: 'inbox/:request?',
+          component: () => import('./inbox/Inbox.vue'),
+          props: true,
+          meta: { title: () => t.shell.inbox },
+        },
         { path: 'terminal/:id', component: () => import('./session/TerminalView.vue'), props: true },
         { path: 'sessions/:id', component: () => import('./session/SessionView.vue'), props: true },
-        { path: 'settings', component: () => import('./settings/Settings.vue') },
-        { path: 'admin/:page?', component: () => import('./admin/Admin.vue'), props: true },
+        { path: 'account', component: () => import('./account/Account.vue'), meta: { title: () => t.shell.account } },
+        {
+          path: 'settings',
+          component: () => import('./settings/Settings.vue'),
+          meta: { title: () => t.shell.settings },
+        },
+        {
+          path: 'admin/:page?',
+          component: () => import('./admin/Admin.vue'),
+          props: true,
+          meta: { title: () => t.shell.admin },
+        },
       ],
     },
     { path: '/:rest(.*)*', redirect: '/' },

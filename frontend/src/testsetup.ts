@@ -50,6 +50,9 @@ export function setMedia(query: string, matches: boolean): void {
   list.dispatchEvent(Object.assign(new Event('change'), { matches }))
 }
 
+/** How many random inputs a test tries whose runs are long: all in `make test-all`, else a third. */
+export const runs = (all: number): number => (process.env['SAYSO_TEST_ALL'] ? all : Math.ceil(all / 3))
+
 Object.assign(globalThis, {
   ResizeObserver: Observer,
   IntersectionObserver: Intersections,

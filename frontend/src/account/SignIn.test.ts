@@ -1,4 +1,4 @@
-import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
+import { flushPromises, mount } from '@vue/test-utils'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import { tokenIn } from './account'
@@ -30,7 +30,6 @@ async function page(hash: string, query = '') {
   return { wrapper, router }
 }
 
-enableAutoUnmount(afterEach)
 beforeEach(() => void (calls.length = 0))
 afterEach(() => void vi.unstubAllGlobals())
 

@@ -1,17 +1,23 @@
-import { rest, RefusedError } from '@/connection/rest'
+import { RefusedError } from '@/connection/rest'
 import { sentence } from '@/connection/sentence'
 import { t } from '@/i18n'
-import type { Login, Me } from '@/wire/messages.gen'
 
-/** Signs in; who that is, or a sentence when it failed. */
-export async function signIn(body: Login): Promise<Me | string> {
+/** A sign-in link that was used before or has expired. */
+class SpentTokenError extends Error {}
+
+/** withToken signs in by a token; the server does not say why it refuses one. */
+export async function withToken<T>(signIn: Promise<T>): Promise<T> {
   try {
-    return await rest.login(body)
+    return await signIn
   } catch (err) {
-    if (body.token && err instanceof RefusedError && (err.status === 401 || err.status === 422)) return t.account.spent
-    return sentence(err)
+    if (err instanceof RefusedError && (err.status === 401 || err.status === 422))
+      throw new SpentTokenError('spent', { cause: err })
+    throw err
   }
 }
+
+/** signInError returns the sentence for a sign-in that failed. */
+export const signInError = (err: unknown): string => (err instanceof SpentTokenError ? t.account.spent : sentence(err))
 
 /** The secret in what a person pasted: the whole sign-in address or the bare token. */
 export function tokenIn(text: string): string {

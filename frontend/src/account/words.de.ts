@@ -3,9 +3,6 @@ import type { words as english } from './words.en'
 export const words: typeof english = {
   account: 'Konto',
   name: 'Name',
-  role: 'Rolle',
-  roleNames: { viewer: 'Lesezugriff', member: 'Mitglied', admin: 'Admin' },
-  roles: { viewer: 'nur ansehen', member: 'arbeiten und antworten', admin: 'alles verwalten' },
 
   setUp: {
     title: 'Willkommen',
@@ -98,32 +95,10 @@ export const words: typeof english = {
   tokens: {
     title: 'API-Tokens',
     lead: 'Für Skripte. Ein Token handelt in deinem Namen, begrenzt auf die gewählte Rolle.',
-    none: 'Noch keine Tokens.',
-    scope: 'Rolle',
-    life: 'Gültigkeit',
-    lives: { 7: '7 Tage', 30: '30 Tage', 90: '90 Tage', 365: '1 Jahr', 0: 'Unbegrenzt' },
-    make: 'Token erstellen',
-    once: 'Kopiere dieses Token jetzt. Es wird nur einmal gezeigt:',
-    until: (at) => `gültig bis ${at}`,
-    by: (name) => `gehört ${name}`,
-    revoke: 'Widerrufen',
-    revokeOf: (name) => `Token ${name} widerrufen`,
+    open: 'API-Tokens verwalten',
   },
 
-  people: {
-    title: 'Personen',
-    add: 'Person hinzufügen',
-    out: 'deaktiviert',
-    noPassword: 'kein Passwort',
-    shutOut: 'Deaktivieren',
-    letIn: 'Aktivieren',
-    roleOf: (name) => `Rolle von ${name}`,
-    link: 'Anmeldelink',
-    linkOf: (name) => `Anmeldelink für ${name} erstellen`,
-    linkWords: (name) =>
-      `${name} kann sich mit diesem Link einmal innerhalb von 10 Minuten anmelden. Er wird nur einmal gezeigt:`,
-  },
-  unsent: {
+  signOut: {
     title: (n) =>
       n === 1 ? '1 Antwort oder Nachricht noch nicht gesendet' : `${n} Antworten oder Nachrichten noch nicht gesendet`,
     kept: 'Sie bleiben in diesem Tab und werden gesendet, wenn du dich hier wieder anmeldest. Andere Personen, die sich hier anmelden, können sie weder sehen noch senden.',

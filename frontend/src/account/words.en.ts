@@ -2,9 +2,6 @@
 export const words = {
   account: 'Account',
   name: 'Name',
-  role: 'Role',
-  roleNames: { viewer: 'viewer', member: 'member', admin: 'admin' },
-  roles: { viewer: 'view only', member: 'run and answer', admin: 'manage everything' },
 
   setUp: {
     title: 'Welcome',
@@ -96,31 +93,10 @@ export const words = {
   tokens: {
     title: 'API tokens',
     lead: 'For scripts. A token acts as you, limited to the role you choose.',
-    none: 'No tokens yet.',
-    scope: 'Role',
-    life: 'Expiration',
-    lives: { 7: '7 days', 30: '30 days', 90: '90 days', 365: '1 year', 0: 'No expiration' },
-    make: 'Create token',
-    once: 'Copy this token now. It is shown only once:',
-    until: (at: string) => `expires ${at}`,
-    by: (name: string) => `owned by ${name}`,
-    revoke: 'Revoke',
-    revokeOf: (name: string) => `Revoke token ${name}`,
+    open: 'Manage API tokens',
   },
 
-  people: {
-    title: 'People',
-    add: 'Add person',
-    out: 'disabled',
-    noPassword: 'no password',
-    shutOut: 'Disable',
-    letIn: 'Enable',
-    roleOf: (name: string) => `Role of ${name}`,
-    link: 'Sign-in link',
-    linkOf: (name: string) => `Create sign-in link for ${name}`,
-    linkWords: (name: string) => `${name} can sign in with this link once, within 10 minutes. It is shown only once:`,
-  },
-  unsent: {
+  signOut: {
     title: (n: number): string =>
       n === 1 ? '1 answer or message not sent yet' : `${n} answers or messages not sent yet`,
     kept: 'They stay in this tab and are sent when you sign in here again. Nobody else who signs in here can see or send them.',

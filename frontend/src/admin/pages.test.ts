@@ -1,4 +1,4 @@
-import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
+import { flushPromises, mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Component } from 'vue'
@@ -25,7 +25,6 @@ beforeEach(() => {
     }),
   )
 })
-enableAutoUnmount(afterEach)
 afterEach(() => void vi.unstubAllGlobals())
 
 async function open(page: Component) {
@@ -93,7 +92,7 @@ test('people: what each uses of their limits, a role changed, somebody shut out'
   await flushPromises()
   expect(calls[0]).toBe('PATCH /api/users/u2 {"role":"admin"}')
   calls.length = 0
-  expect(wrapper.findAll('.deeds button')).toHaveLength(2)
+  expect(wrapper.findAll('.actions button')).toHaveLength(2)
   await wrapper.find('button[aria-label="Actions for bob"]').trigger('click')
   await wrapper
     .findAll('button')

@@ -1,11 +1,12 @@
-import { onBeforeUnmount, onMounted, shallowRef } from 'vue'
+import { useEventListener, useTimeoutFn } from '@vueuse/core'
+import { computed } from 'vue'
+import { useLoaded } from '@/connection/useLoaded'
 import type { Process, ProcessSample } from '@/wire/messages.gen'
-import { sentence } from '@/connection/sentence'
 import { admin } from './rest'
 
 // The states themselves come over the WebSocket. What only the server knows of a
-// process (its pid, who looks, how much it took) is asked for at this pace, and
-// only while somebody can see it.
+// process (its pid, its viewers, its memory) is asked for at this pace, and only
+// while the page is visible.
 const EVERY_MS = 5_000
 const SPAN_S = 5 * 60
 
@@ -15,55 +16,38 @@ export interface Vitals {
   samples: readonly ProcessSample[]
 }
 
-/** What is known of every process besides its state, kept up to date while the page is visible. */
+/** useVitals returns what is known of every process besides its state, kept up to date while the page is visible. */
 export function useVitals() {
-  const vitals = shallowRef<ReadonlyMap<string, Vitals>>(new Map())
-  const problem = shallowRef('')
-  const loading = shallowRef(true)
-  let whole = true
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let turn = 0
+  // The server keeps the samples; all of them are asked for first, and after a pause.
+  let withSamples = true
 
-  async function look(): Promise<void> {
-    const mine = ++turn
-    clearTimeout(timer)
-    if (!document.hidden) {
-      try {
-        const list = await admin.processes(whole)
-        if (mine !== turn) return
-        const now = Date.now() / 1000
-        vitals.value = new Map(
-          list.processes.map((process) => {
-            const before = vitals.value.get(process.session_id)
-            const samples = process.samples ?? [
-              ...(before?.samples ?? []),
-              { at: now, memory: process.memory, cpu: process.cpu },
-            ]
-            return [process.session_id, { process, samples: samples.filter((s) => s.at > now - SPAN_S) }]
-          }),
-        )
-        // The ring is the server's: after a pause it is asked for whole again.
-        whole = false
-        problem.value = ''
-      } catch (err) {
-        if (mine !== turn) return
-        problem.value = sentence(err)
-      }
-      loading.value = false
-    } else whole = true
-    timer = setTimeout(() => void look(), EVERY_MS)
+  async function load(): Promise<ReadonlyMap<string, Vitals>> {
+    const { processes } = await admin.processes(withSamples)
+    withSamples = false
+    const now = Date.now() / 1000
+    return new Map(
+      processes.map((process) => {
+        const before = vitals.value.get(process.session_id)?.samples ?? []
+        const samples = process.samples ?? [...before, { at: now, memory: process.memory, cpu: process.cpu }]
+        return [process.session_id, { process, samples: samples.filter((s) => s.at > now - SPAN_S) }]
+      }),
+    )
   }
-  const seen = () => !document.hidden && void look()
-  onMounted(() => {
-    document.addEventListener('visibilitychange', seen)
-    void look()
+
+  const { value, problem, loading, reload } = useLoaded(load)
+  const vitals = computed<ReadonlyMap<string, Vitals>>(() => value.value ?? new Map())
+  const next = useTimeoutFn(() => void refresh(), EVERY_MS)
+  async function refresh(): Promise<void> {
+    next.stop()
+    await reload()
+    if (!document.hidden) next.start()
+  }
+  useEventListener(document, 'visibilitychange', () => {
+    if (document.hidden) return next.stop()
+    withSamples = true
+    void refresh()
   })
-  onBeforeUnmount(() => {
-    turn++
-    clearTimeout(timer)
-    document.removeEventListener('visibilitychange', seen)
-  })
-  return { vitals, problem, loading, look }
+  return { vitals, problem, loading: computed(() => loading.value && value.value === null), refresh }
 }
 
 /** The points of a line of 100 by 20, the largest value at the top. */

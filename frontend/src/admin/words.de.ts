@@ -3,9 +3,7 @@ import { decimal } from '@/i18n/format'
 import type { words as english } from './words.en'
 
 export const words: typeof english = {
-  title: 'Verwaltung',
   nav: 'Verwaltungsseiten',
-  back: 'Zurück zu den Sitzungen',
   pages: {
     processes: 'Prozesse',
     people: 'Personen',
@@ -39,7 +37,7 @@ export const words: typeof english = {
     cores: (n) => `${decimal(n * 100, 0)} %`,
     memoryOver: (least, most) => `Speicher in den letzten 5 Minuten: ${least} bis ${most}`,
     cpuOver: (most) => `CPU in den letzten 5 Minuten: bis zu ${decimal(most * 100, 0)} %`,
-    trouble: { stuck: 'Hängt?', orphan: 'Beendet.', unreachable: 'Nicht erreichbar.' },
+    trouble: { stuck: 'Hängt?', orphan: 'Beendet.', unreachable: 'Nicht erreichbar.', recovered: 'Wiederhergestellt.' },
     orphan:
       'Claude wurde beendet, seine Anfragen lassen sich aber noch beantworten. Claude erhält die Antworten, wenn die Sitzung fortgesetzt wird.',
     force: 'Erzwingen',

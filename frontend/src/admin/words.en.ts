@@ -3,9 +3,7 @@ import { decimal } from '@/i18n/format'
 
 // The texts of the admin area, which loads when it is opened.
 export const words = {
-  title: 'Admin',
   nav: 'Admin pages',
-  back: 'Back to sessions',
   pages: {
     processes: 'Processes',
     people: 'People',
@@ -40,7 +38,7 @@ export const words = {
     cores: (n: number) => `${decimal(n * 100, 0)} %`,
     memoryOver: (least: string, most: string) => `Memory in the last 5 minutes: ${least} to ${most}`,
     cpuOver: (most: number) => `CPU in the last 5 minutes: up to ${decimal(most * 100, 0)} %`,
-    trouble: { stuck: 'Stuck?', orphan: 'Stopped.', unreachable: 'Unreachable.' },
+    trouble: { stuck: 'Stuck?', orphan: 'Stopped.', unreachable: 'Unreachable.', recovered: 'Recovered.' },
     orphan: 'Claude stopped, but you can still answer its requests. Claude gets your answers when the session resumes.',
     force: 'Force',
     diagnose: 'Copy diagnostics',

@@ -18,6 +18,21 @@ test('a choice is stored as it is and read again', () => {
   expect(useStored('theme', 'light', oneOf('light', 'dark')).value).toBe('dark')
 })
 
+test('each of several changes at once is stored', () => {
+  const recent = useStored<string[]>('recent', [], strings)
+  for (const name of ['a', 'b', 'c']) recent.value = [...recent.value, name]
+  expect(localStorage.getItem('recent')).toBe('["a","b","c"]')
+})
+
+test('all who keep a choice on one page follow each other', () => {
+  const [one, other] = [
+    useStored('theme', 'light', oneOf('light', 'dark')),
+    useStored('theme', 'light', oneOf('light', 'dark')),
+  ]
+  one.value = 'dark'
+  expect(other.value).toBe('dark')
+})
+
 test('null is not stored', () => {
   localStorage.setItem('language', 'de')
   const language = useStored<string | null>('language', null, (text) => text)

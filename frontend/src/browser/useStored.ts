@@ -1,5 +1,5 @@
-import { useStorage } from '@vueuse/core'
-import type { MaybeRefOrGetter, Ref } from 'vue'
+import { useEventListener, useStorage } from '@vueuse/core'
+import { toValue, type MaybeRefOrGetter, type Ref } from 'vue'
 
 /**
  * useStored returns a value that localStorage keeps under key and that follows other
@@ -12,22 +12,28 @@ export function useStored<T>(
   fallback: T,
   read: (text: string) => T | undefined,
 ): Ref<T> {
-  return useStorage<T>(key, fallback, undefined, {
-    serializer: {
-      read: (text) => {
-        try {
-          return read(text) ?? fallback
-        } catch {
-          return fallback
-        }
-      },
-      write: (value) => (typeof value === 'string' ? value : JSON.stringify(value)),
-    },
+  const parse = (text: string): T => {
+    try {
+      return read(text) ?? fallback
+    } catch {
+      return fallback
+    }
+  }
+  const write = (value: T): string => (typeof value === 'string' ? value : JSON.stringify(value))
+  const stored = useStorage<T>(key, fallback, undefined, {
+    serializer: { read: parse, write },
     writeDefaults: false,
+    // It hears its own writes too, and stores no change that follows one within a tick.
+    listenToStorageChanges: false,
     shallow: true,
     flush: 'sync',
     onError: () => {},
   }) as Ref<T>
+  useEventListener('storage', ({ key: changed, newValue }) => {
+    if (changed !== toValue(key) || newValue === write(stored.value)) return
+    stored.value = newValue === null ? fallback : parse(newValue)
+  })
+  return stored
 }
 
 /** oneOf returns a reader for useStored that accepts only these values. */

@@ -53,9 +53,10 @@ export class UnreachableError extends Error {
 }
 
 /** One call of REST; a {@link RefusedError} or {@link UnreachableError} when it fails. */
-export async function call<T>(method: string, path: string, body?: object): Promise<T> {
+export async function call<T>(method: string, path: string, body?: object, signal?: AbortSignal): Promise<T> {
   const init: RequestInit = {
     method,
+    ...(signal ? { signal } : {}),
     credentials: 'same-origin',
     headers: { Accept: 'application/json', ...keyHeaders() },
   }
@@ -148,10 +149,12 @@ export const rest = {
       'GET',
       `/api/terminal_sessions/${encodeURIComponent(id)}/transcript${before === null ? '' : `?before=${before}`}`,
     ),
-  search: (words: string, cursor: string | null) =>
+  search: (words: string, cursor: string | null, signal: AbortSignal) =>
     call<SearchResults>(
       'GET',
       '/api/search?' + new URLSearchParams({ archived: 'true', q: words, ...(cursor ? { cursor } : {}) }).toString(),
+      undefined,
+      signal,
     ),
   folders: (prefix: string) =>
     call<FolderList>('GET', '/api/folders?' + new URLSearchParams({ prefix, limit: '20' }).toString()),

@@ -42,6 +42,13 @@ test('what a page shows is loaded again before the next action, also after an er
   expect(after).toHaveBeenCalledTimes(2)
 })
 
+test('an action whose page cannot be loaded again succeeds, and the next one can start', async () => {
+  const { busy, error, done, run } = useAction(undefined, () => Promise.reject(new UnreachableError()))
+  expect(await run(async () => 'Saved').catch(() => 'threw')).toBe(true)
+  expect([busy.value, done.value, error.value]).toEqual([false, 'Saved', t.connection.unreachable])
+  expect(await run(async () => undefined).catch(() => 'threw')).toBe(true)
+})
+
 test('a page describes the errors of its own', async () => {
   const { error, run } = useAction((err) => (err instanceof RangeError ? 'Too large' : ''))
   await run(() => Promise.reject(new RangeError()))

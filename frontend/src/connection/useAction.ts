@@ -6,6 +6,7 @@ import { sentence } from './sentence'
  * busy while it runs, the error it failed with, or done, the sentence it returned.
  * describe turns an error into the sentence to show; '' shows none. after runs after each
  * action, failed or not, while it still counts as busy: a page loads again what it shows.
+ * Its error is shown unless the action has failed too.
  */
 export function useAction(
   describe: (err: unknown) => string = sentence,
@@ -20,16 +21,20 @@ export function useAction(
     if (busy.value) return false
     busy.value = true
     error.value = done.value = ''
+    let succeeded = true
     try {
       done.value = (await action()) ?? ''
-      return true
     } catch (err) {
       error.value = describe(err)
-      return false
-    } finally {
-      await after()
-      busy.value = false
+      succeeded = false
     }
+    try {
+      await after()
+    } catch (err) {
+      error.value ||= describe(err)
+    }
+    busy.value = false
+    return succeeded
   }
   return { busy, error, done, run }
 }

@@ -1,14 +1,14 @@
 import { onBeforeUnmount, onMounted, ref, shallowRef } from 'vue'
 import { sentence } from './sentence'
 
-/** What a page shows of the server: loaded when it is opened, and whenever asked again. */
+/** useLoaded loads what a page shows when the page is opened, and again with each reload. */
 export function useLoaded<T>(load: () => Promise<T>) {
   const value = shallowRef<T | null>(null)
   const problem = ref('')
   const loading = ref(false)
   let turn = 0
 
-  /** Looks anew. What is there stays until the answer comes, also when that is a refusal. */
+  /** Loads again. The value stays until the answer comes, and stays when the server refuses. */
   async function reload(): Promise<void> {
     const mine = ++turn
     loading.value = true

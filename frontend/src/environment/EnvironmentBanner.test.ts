@@ -1,5 +1,5 @@
-import { enableAutoUnmount, mount } from '@vue/test-utils'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { mount } from '@vue/test-utils'
+import { beforeEach, expect, test } from 'vitest'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import EnvironmentBanner from './EnvironmentBanner.vue'
 import { environment } from './environment'
@@ -19,7 +19,6 @@ const banner = (brief: boolean) =>
 const button = (w: ReturnType<typeof banner>, name: string) =>
   w.findAll('button').find((b) => (b.attributes('aria-label') ?? b.text()) === name)
 
-enableAutoUnmount(afterEach)
 beforeEach(() => {
   sessionStorage.clear()
   environment.value = broken('Claude Code is not signed in.')

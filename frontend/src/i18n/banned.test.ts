@@ -21,7 +21,7 @@ const src = join(process.cwd(), 'src')
 const sources = readdirSync(src, { recursive: true }) as string[]
 const catalogues: Record<Language, string[]> = {
   en: sources.filter((f) => /(words|messages)\.en\.ts$|^wire\/errors\.gen\.ts$/.test(f)),
-  de: sources.filter((f) => /(words|messages|errors|server)\.de\.ts$/.test(f)),
+  de: sources.filter((f) => /(words|messages|errors|statements)\.de\.ts$/.test(f)),
 }
 
 it.each(['en', 'de'] as const)('catalogues in %s use the usual terms', (language) => {

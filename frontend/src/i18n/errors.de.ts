@@ -1,5 +1,8 @@
-import { errors } from '@/wire/errors.gen'
+import type { errors } from '@/wire/errors.gen'
+import type { Reason } from '@/wire/messages.gen'
 import { decimal, list } from './format'
+import { own } from './messages.en'
+import { statementsInGerman } from './statements.de'
 
 /** The German text of every error of the server, by its reason. */
 export const german: Record<keyof typeof errors, string> = {
@@ -157,6 +160,8 @@ export const german: Record<keyof typeof errors, string> = {
   model_invalid: 'Ein Modellname besteht aus Buchstaben, Ziffern und - . _ : / @ [ ].',
   no_attachment: 'Diesen Anhang gibt es nicht mehr oder du hast keinen Zugriff darauf. Hänge die Datei noch einmal an.',
   no_deadline: 'Diese Frage hat keine Frist.',
+  no_descriptors:
+    'Dem Server gehen die Dateideskriptoren aus. Er darf {limit} öffnen. Schließe Tabs oder Sitzungen, oder erhöhe das Limit (LimitNOFILE in systemd, ulimit -n in einer Shell) und starte den Server neu.',
   no_demo: 'Dieser Server hat keine Demo.',
   no_identity_provider: 'Dieser Server hat keinen Identitätsanbieter.',
   no_oidc_here: 'Der Identitätsanbieter kennt diesen Server als {url}. Öffne sayso dort.',
@@ -358,47 +363,39 @@ export const german: Record<keyof typeof errors, string> = {
 type Params = Record<string, string | number | string[]>
 
 const roles: Record<string, string> = { viewer: 'Lesezugriff', member: 'Mitglied', admin: 'Admin' }
+const quotas: Record<string, string> = {
+  'five-hour': '5 Stunden',
+  weekly: '7 Tage',
+  'weekly Opus': '7 Tage, Opus',
+  'weekly Sonnet': '7 Tage, Sonnet',
+  'extra usage': 'zusätzliche Nutzung',
+  usage: 'Nutzung',
+}
+
+/** A number of seconds in the largest unit of which it is a multiple. */
+function span(seconds: number): string {
+  const [unit, size] = seconds % 3600 === 0 ? ['hour', 3600] : seconds % 60 === 0 ? ['minute', 60] : ['second', 1]
+  return decimal(seconds / Number(size), 0, { style: 'unit', unit: String(unit), unitDisplay: 'long' })
+}
 
 function show(name: string, value: Params[string], format: string | undefined): string {
   if (Array.isArray(value)) return list(value)
-  if (typeof value === 'number')
-    return format === ':usd'
-      ? decimal(value, value !== 0 && value < 0.1 ? 4 : 2, { style: 'currency', currency: 'USD' })
-      : decimal(value, Number.isInteger(value) ? 0 : 1)
-  return name === 'role' ? (roles[value] ?? value) : value
-}
-
-const PLACEHOLDER = /\{(\w+)(:usd)?\}/g
-
-/** The templates of errors as patterns, for sentences that are stored without their reason. */
-let patterns: [RegExp, keyof typeof errors, string[]][] | undefined
-const escape = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-
-function recognize(sentence: string): [keyof typeof errors, Params] | null {
-  patterns ??= (Object.keys(errors) as (keyof typeof errors)[]).map((reason) => {
-    const parts = errors[reason].split(PLACEHOLDER)
-    // split yields the text, the name and the format in turn.
-    const names = parts.filter((_, i) => i % 3 === 1)
-    const source = parts.filter((_, i) => i % 3 === 0).map(escape)
-    return [new RegExp(`^${source.join('(.+)')}$`, 's'), reason, names]
-  })
-  for (const [pattern, reason, names] of patterns) {
-    // Two values and little else would match any sentence.
-    if (errors[reason].startsWith('{setting}')) continue
-    const match = pattern.exec(sentence)
-    if (match) return [reason, Object.fromEntries(names.map((name, i) => [name, match[i + 1]!]))]
+  if (typeof value === 'number') {
+    if (format === 'usd')
+      return decimal(value, value !== 0 && value < 0.1 ? 4 : 2, { style: 'currency', currency: 'USD' })
+    return format === 'span' ? span(value) : decimal(value, Number.isInteger(value) ? 0 : 1)
   }
-  return null
+  return (name === 'role' && own(roles, value)) || (name === 'quota' && own(quotas, value)) || value
 }
 
-/** An error in German: by its reason, or by its sentence where that is all there is; null when it is neither. */
-export function germanError(sentence: string, error?: { reason?: string; params?: Params } | null): string | null {
-  const [reason, params] =
-    error?.reason !== undefined && Object.hasOwn(german, error.reason)
-      ? [error.reason as keyof typeof errors, error.params ?? {}]
-      : (recognize(sentence) ?? [null, {}])
-  if (reason === null) return null
-  return german[reason].replace(PLACEHOLDER, (whole, name: string, format?: string) =>
-    Object.hasOwn(params, name) ? show(name, params[name]!, format) : whole,
-  )
+/** A sentence of the server in German: by its reason, or as it came where that is not known. */
+export function said(sentence: string, what?: Partial<Reason> | null): string {
+  const text = what?.reason === undefined ? undefined : own({ ...german, ...statementsInGerman }, what.reason)
+  if (text === undefined) return sentence
+  const params = what?.params ?? {}
+  return text
+    .replace(/\[([^\]]*\{(\w+)[^\]]*)\]/g, (_, part: string, name: string) => (Object.hasOwn(params, name) ? part : ''))
+    .replace(/\{(\w+)(?::(\w+))?\}/g, (whole, name: string, format?: string) =>
+      Object.hasOwn(params, name) ? show(name, params[name]!, format) : whole,
+    )
 }

@@ -5,12 +5,13 @@ import { parse } from 'vue/compiler-sfc'
 import { afterEach, describe, expect, it } from 'vitest'
 import { computed } from 'vue'
 import { bytes, compact, duration } from '@/ui/numbers'
-import { errors } from '@/wire/errors.gen'
-import { count, inLanguage, language, speak, t } from '.'
+import { errors, statements } from '@/wire/errors.gen'
+import type { Reason } from '@/wire/messages.gen'
+import { count, inLanguage, language, speak, t, translate } from '.'
 import { catalogue } from './de'
 import { ago, list } from './format'
 import { german } from './errors.de'
-import { said } from './server.de'
+import { statementsInGerman } from './statements.de'
 
 const SRC = join(process.cwd(), 'src')
 const files = (folder: string): string[] =>
@@ -21,8 +22,7 @@ const sources = files(SRC)
 const name = (path: string) => relative(SRC, path)
 
 async function choose(to: string | null) {
-  if (to === null) localStorage.removeItem('sayso:language')
-  else localStorage.setItem('sayso:language', to)
+  dispatchEvent(new StorageEvent('storage', { key: 'sayso:language', newValue: to }))
   await speak()
 }
 afterEach(() => choose(null))
@@ -128,122 +128,54 @@ describe('the catalogues', () => {
   })
 })
 
-describe('what the server says', () => {
-  it.each([
-    ['Approved by Ada with changes.', 'Von Ada mit Änderungen genehmigt.'],
-    ['Approved', 'Genehmigt'],
-    ['Approved, edited, with permissions', 'Genehmigt, bearbeitet, mit Berechtigungen'],
-    ['Denied and stopped: Not here.', 'Abgelehnt und unterbrochen: Not here.'],
-    ['Declined: decide yourself', 'Nicht beantwortet: decide yourself'],
-    ['Answered by Ada: Blue, "as ever"', 'Von Ada beantwortet: Blue, "as ever"'],
-    ['Denied by Ada: Use pnpm: not npm.', 'Von Ada abgelehnt: Use pnpm: not npm.'],
-    [
-      'The Claude process ended by itself (exit status 1). It said: boom',
-      'Der Claude-Prozess wurde unerwartet beendet (exit status 1). Ausgabe: boom',
-    ],
-    ['Nobody wrote for 2 hours.', 'Keine Nachricht, 2 Stunden lang.'],
-    ['Something new.', 'Something new.'],
-  ])('%s', (english, german) => expect(said(english)).toBe(german))
+describe('a statement of the server', () => {
+  const names = (text: string) => [...text.matchAll(/\{(\w+(?::\w+)?)\}/g)].map((m) => m[1]!)
 
-  // Sentences, as they stand in the source of the rooms whose words reach a page.
-  it('has German words for every sentence', () => {
-    const ROOMS = [
-      'wsapi',
-      'httpapi',
-      'wire',
-      'internal/decision',
-      'internal/access',
-      'internal/refusal',
-      'internal/command',
-      'pending',
-      'orchestrator',
-      'internal/account',
-      'internal/alert',
-      'internal/project',
-      'internal/workspace',
-      'internal/attachment',
-    ]
-    // What only scripts, the log, metrics or Claude get to read.
-    const ELSEWHERE = /^(decode|shape|health|metrics|adapters_rest|mcp|ask|words|hook)\.go$/
-    const NOT_SHOWN = [
-      'The parameter',
-      'The body ',
-      'The query ',
-      'The request names no host',
-      'The field ',
-      'Send the body as',
-      'A command needs a command_id',
-      'The number of an entry',
-      'Requests of type',
-      'The answer is of type',
-      'The answer must say',
-      'The decision is',
-      'A message goes only',
-      'Only a deny can',
-      'Nothing was asked here',
-      'An edited input goes only',
-      'Permissions go only',
-      'The permissions ',
-      'Permission %d is not an object',
-      'There is no question',
-      '%s is asked more than once',
-      'The conversation to resume is named',
-      'There is no occasion',
-      'There is no way',
-      'Benachrichtigungen kommen',
-      'Notifications work',
-      'There is nothing at this address',
-      'End one of them first',
-      'A rule of %s is about files where the shell is now',
-    ]
-    // What stands where, so that it reads as the server would write it.
-    const sample = (text: string) =>
-      text
-        .replace('has %s; a file may have %s', 'has 30.0 MB; a file may have 24.0 MB')
-        .replace(/^%s (needs|is answered|has no|takes|cannot be shown)/, '“Which one?” $1')
-        .replace(/(?<=(chosen twice in|not an option of) )%s/, '“Which one?”')
-        .replace(/^%s may /, 'All sessions of Ada together may ')
-        .replace(/(?<=(first|raises the limit)\. )%s$/, '')
-        .replace(/so many run\. %s$/, 'so many run. End one of them first.')
-        .replace(/they take %d MB\. %s$/, 'they take 3 MB. End one of them first.')
-        .replace(/^%s\. Trying/, 'The Claude API is overloaded (529). Trying')
-        .replace(/^Only %s may %s in/, 'Only Ada may answer in')
-        .replace(/^%s has %s this,/, 'Ada has approved this,')
-        .replace(/%(\.0f|d)/g, '3')
-        .replace(/%q/g, '"x"')
-        .replace(/%[sv]/g, 'Ada')
-    const untold = ROOMS.flatMap((room) => {
-      const folder = join(process.cwd(), '..', room)
-      return readdirSync(folder)
-        .filter((f) => f.endsWith('.go') && !f.endsWith('_test.go') && !ELSEWHERE.test(f))
-        .flatMap((f) => {
-          const code = readFileSync(join(folder, f), 'utf8')
-            .replace(/^\s*\/\/.*$/gm, '')
-            .replace(/Log\.\w+\(.*$|\.log\.\w+\(.*$/gm, '')
-          return [...code.matchAll(/"((?:[^"\\\n]|\\.)*)"/g)].flatMap((m) => {
-            const text = m[1]!.replaceAll('\\"', '"')
-            if (!/^([A-Z%“]).* .*[.?]$/.test(text) || NOT_SHOWN.some((n) => text.startsWith(n))) return []
-            return said(sample(text)) === sample(text) ? [`${room}/${f}: ${text}`] : []
-          })
-        })
-    })
-    expect(untold.toSorted()).toEqual([])
+  it.each(Object.entries(statementsInGerman))('%s names what it has', (reason, text) => {
+    expect(names(text).toSorted()).toEqual(names(statements[reason as keyof typeof statements]).toSorted())
   })
 
-  // Of what agents are told only the reasons for which a question goes reach a page.
-  it('has German words for every reason why the question of an agent goes', () => {
-    const folder = join(process.cwd(), '../mcpapi')
-    const reasons = readdirSync(folder)
-      .filter((f) => f.endsWith('.go') && !f.endsWith('_test.go'))
-      .flatMap((f) =>
-        [
-          ...readFileSync(join(folder, f), 'utf8').matchAll(
-            /(?:= errorMessage\(|Withdraw\([^"\n]*|^\t"\w+": +)"([A-Z][^"]*\.)"/gm,
-          ),
-        ].map((m) => m[1]!),
-      )
-    expect(reasons.length).toBeGreaterThan(6)
-    expect(reasons.filter((reason) => said(reason) === reason)).toEqual([])
+  it.each<[string, Reason, string]>([
+    ['Approved by Ada.', { reason: 'approved', params: { by: 'Ada' } }, 'Genehmigt von Ada.'],
+    ['Approved.', { reason: 'approved' }, 'Genehmigt.'],
+    [
+      'Denied by Ada: Use pnpm: not npm.',
+      { reason: 'denied_why', params: { by: 'Ada', why: 'Use pnpm: not npm.' } },
+      'Abgelehnt von Ada: Use pnpm: not npm.',
+    ],
+    [
+      'Denied and stopped: [no] {by}',
+      { reason: 'record_stopped', params: { why: '[no] {by}' } },
+      'Abgelehnt und unterbrochen: [no] {by}',
+    ],
+    [
+      'The Claude process ended by itself (exit status 1). It said: boom',
+      { reason: 'ended_by_itself', params: { how: 'exit status 1', output: 'boom' } },
+      'Der Claude-Prozess wurde unerwartet beendet (exit status 1). Ausgabe: boom',
+    ],
+    [
+      'Nobody sent a message for 2 hours.',
+      { reason: 'idle', params: { limit: 7200 } },
+      '2 Stunden lang kam keine Nachricht.',
+    ],
+    [
+      'The weekly limit of the Claude account is reached.',
+      { reason: 'quota_reached', params: { quota: 'weekly' } },
+      'Das Limit des Claude-Kontos (7 Tage) ist erreicht.',
+    ],
+  ])('%s', async (english, reason, inGerman) => {
+    expect(t.said(english, reason)).toBe(english)
+    await choose('de')
+    expect(t.said(english, reason)).toBe(inGerman)
+  })
+
+  it('is found in the field of an object', async () => {
+    const session = { stuck: null, error: 'The server was stopped.', reasons: { error: { reason: 'server_stopped' } } }
+    expect(translate(session, 'error')).toBe('The server was stopped.')
+    await choose('de')
+    expect(translate(session, 'error')).toBe('Der Server wurde beendet.')
+    expect(translate(session, 'stuck')).toBe('')
+    expect(translate({ text: 'An old note.' }, 'text')).toBe('An old note.')
   })
 })
 
@@ -280,13 +212,6 @@ describe('an error of the server', () => {
       '„a“ hat 24,5 MB. Eine Datei darf bis zu 24 MB haben.',
     )
     expect(say('role_needed', { role: 'member' })).toBe('Dafür ist die Rolle Mitglied nötig. Bitte einen Admin darum.')
-  })
-
-  it('is found by its sentence where that alone is stored', async () => {
-    await choose('de')
-    expect(t.said('Passkeys belong to https://a.test. Open sayso there.')).toBe(
-      'Passkeys gehören zu https://a.test. Öffne sayso dort.',
-    )
   })
 
   it('is shown as it came when its reason is unknown', async () => {

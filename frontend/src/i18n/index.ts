@@ -1,5 +1,7 @@
 import { shallowReactive, shallowRef } from 'vue'
+import { useStored } from '@/browser/useStored'
 import { writeAs } from './format'
+import type { Reason } from '@/wire/messages.gen'
 import { en, type Messages } from './messages.en'
 
 export { count } from './format'
@@ -8,7 +10,6 @@ export { count } from './format'
 export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const
 export type Language = keyof typeof LANGUAGES
 
-const KEY = 'sayso:language'
 const namespaces: { name: string; words: object; english: object }[] = []
 let other: Record<string, object> = {}
 
@@ -29,32 +30,31 @@ export function inLanguage<W extends object>(namespace: string, english: W): W {
 /** The words of the app. */
 export const t: Messages = inLanguage('i18n', en)
 
-/** What a person chose here; null: as the browser has it. */
-export function chosen(): Language | null {
-  try {
-    return known(localStorage.getItem(KEY))
-  } catch {
-    return null
-  }
+/** The text in a field of an object of the server, in the language that is shown; '' for nothing. */
+export function translate<F extends string>(
+  of: { readonly [K in F]?: string | null } & { readonly reasons?: Readonly<Record<string, Reason>> },
+  field: F,
+): string {
+  const text = of[field]
+  return text ? t.said(text, of.reasons?.[field]) : ''
 }
 
-const known = (l: string | null): Language | null =>
-  l !== null && Object.hasOwn(LANGUAGES, l) ? (l as Language) : null
+const known = (l: string): Language | undefined => (Object.hasOwn(LANGUAGES, l) ? (l as Language) : undefined)
+
+const stored = useStored<Language | null>('sayso:language', null, known)
+
+/** What a person chose here; null: as the browser has it. */
+export const chosen = (): Language | null => stored.value
 
 /** Keeps what a person chose; null: as the browser has it. */
 export async function choose(to: Language | null): Promise<void> {
-  try {
-    if (to === null) localStorage.removeItem(KEY)
-    else localStorage.setItem(KEY, to)
-  } catch {
-    // Forbidden storage: the choice lasts as long as the page.
-  }
+  stored.value = to
   await speak(to)
 }
 
 /** Loads the words of the language that is to be spoken, and speaks it. */
 export async function speak(choice: Language | null = chosen()): Promise<void> {
-  const to = choice ?? navigator.languages.map((l) => known(l.split('-')[0]!)).find(Boolean) ?? 'en'
+  const to = choice ?? navigator.languages.map((l) => known(l.split('-')[0]!)).find((l) => l !== undefined) ?? 'en'
   other = to === 'en' ? {} : (await import('./de')).catalogue
   writeAs(to)
   document.documentElement.lang = language.value = to

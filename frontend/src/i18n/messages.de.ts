@@ -1,6 +1,6 @@
 import { ago, clock, count, decimal, list } from './format'
 import { own, type Messages } from './messages.en'
-import { said } from './server.de'
+import { said } from './errors.de'
 
 const modes: Record<string, string> = {
   default: 'Vor Änderungen fragen',
@@ -19,8 +19,12 @@ const from = (who: string) => own({ 'Der Agent': 'dem Agenten', 'Der MCP-Server'
 const are = (names: string[]) => (names.length === 1 ? 'ist' : 'sind')
 const stopped = (sentence: string) => (/[.!?]$/.test(sentence) ? sentence : sentence + '.')
 
+const deviceInGerman = (name: string) =>
+  name.replace(/ on (?=(Linux|Windows|macOS|Android|ChromeOS|iPhone|iPad)$)/, ' unter ')
+
 export const de: Messages = {
   said,
+  device: deviceInGerman,
 
   ui: {
     cancel: 'Abbrechen',
@@ -40,6 +44,8 @@ export const de: Messages = {
     themes: { system: 'System', light: 'Hell', dark: 'Dunkel' },
     signOut: 'Abmelden',
     account: 'Konto',
+    inbox: 'Eingang',
+    admin: 'Verwaltung',
     waiting: (n) => `${n} offen`,
     nothingWaits: 'Alles erledigt.',
     someWait: (n) => `${count(n, 'Anfrage wartet', 'Anfragen warten')} auf dich.`,
@@ -149,6 +155,8 @@ export const de: Messages = {
     alsoHere: (names) => `${list(names)} ${are(names)} hier`,
 
     interrupt: 'Unterbrechen',
+    continueTurn: 'Fortfahren',
+    continueMessage: 'Mach da weiter, wo du aufgehört hast.',
     resume: 'Fortsetzen',
     kill: 'Beenden',
     killNamed: (title) => `Sitzung ${title} beenden`,
@@ -232,9 +240,10 @@ export const de: Messages = {
       running: 'Läuft',
       done: 'Fertig',
       failed: 'Fehlgeschlagen',
+      noResult: 'Ohne Ergebnis',
     },
     resolved: (it) =>
-      (it.summary && said(it.summary)) ||
+      (it.summary && said(it.summary, it.reasons?.['summary'])) ||
       own(
         {
           answered: 'Beantwortet',
@@ -251,7 +260,7 @@ export const de: Messages = {
     carried: (by, mine) =>
       `${mine ? 'Deine frühere Antwort' : by ? `Die frühere Antwort von ${by}` : 'Die frühere Antwort'} wurde nach dem Fortsetzen von Claude erneut gesendet`,
     resolvedBy: (by, device, time) =>
-      [by ? (device ? `${by} mit ${said(device)}` : by) : '', time].filter(Boolean).join(' · '),
+      [by ? (device ? `${by} mit ${deviceInGerman(device)}` : by) : '', time].filter(Boolean).join(' · '),
     turnFailed: (subtype, text) =>
       text ||
       own(
@@ -376,7 +385,7 @@ export const de: Messages = {
       label: (title) => `Nicht mehr offen: ${title}`,
       answered: (title) => `Beantwortet: ${title}`,
       elsewhere: (by, device, seconds, summary) =>
-        `Beantwortet${by ? ` von ${by}` : ''}${device ? ` mit ${said(device)}` : ''} ${seconds < 10 ? 'gerade eben' : ago(seconds)}: ${stopped(said(summary))}`,
+        `Beantwortet${by ? ` von ${by}` : ''}${device ? ` mit ${deviceInGerman(device)}` : ''} ${seconds < 10 ? 'gerade eben' : ago(seconds)}: ${stopped(summary)}`,
       stale: 'Diese Anfrage ist nicht mehr offen. Nichts wurde gesendet.',
       withdrawn: (who) => `${who} hat diese Anfrage zurückgezogen.`,
       orphan: 'Anderswo beantwortet, oder Claude braucht keine Antwort mehr.',

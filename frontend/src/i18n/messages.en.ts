@@ -1,4 +1,4 @@
-import type { ErrorBody } from '@/wire/messages.gen'
+import type { Reason } from '@/wire/messages.gen'
 import { ago, clock, count, decimal, list } from './format'
 
 // A word from outside may be that of something every object has.
@@ -15,8 +15,10 @@ const modes: Record<string, string> = {
 }
 
 export const en = {
-  /** Translates a sentence of the server; error is what it came with. */
-  said: (sentence: string, _error?: Pick<ErrorBody, 'reason' | 'params'> | null): string => sentence,
+  /** Translates a sentence of the server by its reason; without one it stays as it is. */
+  said: (sentence: string, _reason?: Partial<Reason> | null): string => sentence,
+  /** The device of a sign-in, such as Firefox on Linux. */
+  device: (name: string): string => name,
 
   ui: {
     cancel: 'Cancel',
@@ -36,6 +38,8 @@ export const en = {
     themes: { system: 'System', light: 'Light', dark: 'Dark' },
     signOut: 'Sign out',
     account: 'Account',
+    inbox: 'Inbox',
+    admin: 'Admin',
     waiting: (n: number) => `${n} waiting`,
     nothingWaits: 'You’re all caught up.',
     someWait: (n: number) => `${count(n, 'request needs', 'requests need')} your attention.`,
@@ -133,6 +137,8 @@ export const en = {
     alsoHere: (names: string[]) => `${list(names)} ${names.length === 1 ? 'is' : 'are'} here`,
 
     interrupt: 'Interrupt',
+    continueTurn: 'Continue',
+    continueMessage: 'Continue where you left off.',
     resume: 'Resume',
     kill: 'Kill',
     killNamed: (title: string) => `Kill session ${title}`,
@@ -213,8 +219,9 @@ export const en = {
       running: 'Running',
       done: 'Done',
       failed: 'Failed',
+      noResult: 'No result',
     },
-    resolved: (it: { outcome: string; summary: string }) =>
+    resolved: (it: { outcome: string; summary: string; reasons?: Record<string, Reason> }) =>
       it.summary ||
       own(
         {

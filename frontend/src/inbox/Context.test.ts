@@ -1,4 +1,4 @@
-import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
+import { flushPromises, mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { SessionState } from '@/state/reducer'
@@ -8,7 +8,6 @@ import { portKey, type Port } from '@/connection/port'
 import type { ProcessState } from '@/wire/messages.gen'
 import Context from './Context.vue'
 
-enableAutoUnmount(afterEach)
 afterEach(() => vi.unstubAllGlobals())
 
 test('how long Claude waited today is what the server counts, and is asked for again when something was answered', async () => {

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
-import { enableAutoUnmount, mount } from '@vue/test-utils'
+import { mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { defineComponent, h, nextTick } from 'vue'
 import { useSessions } from '@/state/sessions'
 import { golden } from '@/testframes'
@@ -9,11 +9,9 @@ import { PAYLOADS } from '@/testpayloads'
 import { portKey, type Port } from '@/connection/port'
 import type { ProcessState } from '@/wire/messages.gen'
 import { setMedia } from '@/testsetup'
-import { NARROW } from '@/ui/narrow'
+import { BREAKPOINTS } from '@/ui/breakpoints'
 import Toasts from './Toasts.vue'
-import { came, closed } from './toasts'
-
-enableAutoUnmount(afterEach)
+import { closed, loadedAt } from './toasts'
 
 const Link = defineComponent({
   props: { to: { type: Object, required: true } },
@@ -30,7 +28,7 @@ const [request] = asking.pending_requests
 let version = 100
 
 /** A session in which these requests wait. */
-function wait(session: string, title: string, ids: string[], at = came + 60) {
+function wait(session: string, title: string, ids: string[], at = loadedAt + 60) {
   useSessions().apply(
     [
       {
@@ -51,7 +49,7 @@ const tell = async (ids: string[], more = 0) => {
 
 beforeEach(() => {
   noticed.length = 0
-  setMedia(NARROW, false)
+  setMedia(BREAKPOINTS.narrow, false)
   setActivePinia(createPinia())
   closed.value = new Set()
 })
@@ -91,7 +89,7 @@ test('three are shown, one on a phone, and the others counted', async () => {
   await tell(['q1', 'q2', 'q3', 'q4', 'q5'], 2)
   expect(it.findAll('li')).toHaveLength(3)
   expect(it.text()).toContain('and 4 more')
-  setMedia(NARROW, true)
+  setMedia(BREAKPOINTS.narrow, true)
   await nextTick()
   expect(it.findAll('li')).toHaveLength(1)
   expect(it.text()).toContain('and 6 more')
@@ -115,11 +113,11 @@ test('Escape in it and Close take it away, here and with the server, and give th
   expect(it.find('li').exists()).toBe(false)
 })
 
-test('what waited already when the page came is no news', async () => {
+test('a request older than the page gets no toast', async () => {
   const it = show()
   useSessions().state = { ...useSessions().state, skew: 100 }
-  wait('a', 'api-server', ['q1'], came + 99)
-  wait('b', 'web', ['q2'], came + 101)
+  wait('a', 'api-server', ['q1'], loadedAt + 99)
+  wait('b', 'web', ['q2'], loadedAt + 101)
   await tell(['q1', 'q2'])
   expect(titles(it)).toEqual(['web'])
 })
@@ -146,7 +144,7 @@ test('whatever is asked, and whoever asks, is words', async () => {
             {
               ...request!,
               request_id: `x${i}`,
-              created_at: came + 60,
+              created_at: loadedAt + 60,
               tool_name: i % 2 ? x : 'Bash',
               title: x,
               asker: x,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { asks, process, question, request } from '@/pending/testdock'
 import type { SessionState } from '@/state/reducer'
 import type { Request } from '@/wire/messages.gen'
-import { after, batchable, matches, mayJoin, MOST, NO_FILTER, ordered } from './queue'
+import { after, batchable, matches, mayJoin, MAX_BATCH, NO_FILTER, ordered } from './queue'
 
 const session: SessionState = { ...process([]), updated_at: 1 }
 const waiting = (r: Request) => ({ session, request: r })
@@ -42,7 +42,7 @@ describe('a batch', () => {
     expect(
       joins(
         look('a'),
-        Array.from({ length: MOST }, (_, i) => look(`${i}`)),
+        Array.from({ length: MAX_BATCH }, (_, i) => look(`${i}`)),
       ),
     ).toBe(false)
   })

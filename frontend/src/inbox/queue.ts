@@ -32,7 +32,7 @@ export function ordered(all: readonly Waiting[], snoozed: (requestID: string) =>
 }
 
 /** The most that one confirmation approves: no more than a person reads. */
-export const MOST = 20
+export const MAX_BATCH = 20
 
 /** What is known of a request in a list: the confirmation shows all of it, so it counts as seen there. */
 export const factsOf = ({ session, request }: Waiting, role: Role | undefined): Facts => ({
@@ -58,7 +58,9 @@ export const batchable = (w: Waiting, role: Role | undefined): boolean =>
 /** Whether a request may join those selected: they are of one tool. */
 export function mayJoin(w: Waiting, selected: readonly Waiting[], role: Role | undefined): boolean {
   return (
-    batchable(w, role) && selected.length < MOST && selected.every((s) => s.request.tool_name === w.request.tool_name)
+    batchable(w, role) &&
+    selected.length < MAX_BATCH &&
+    selected.every((s) => s.request.tool_name === w.request.tool_name)
   )
 }
 

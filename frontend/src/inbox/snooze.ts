@@ -1,49 +1,34 @@
-import { reactive } from 'vue'
-import { onOwner, ownKey } from '@/connection/owner'
+import { computed } from 'vue'
+import { useStored } from '@/browser/useStored'
+import { ownKey } from '@/connection/owner'
 
-const key = () => ownKey('snoozed')
 const SNOOZE_MS = 10 * 60_000
 
 // Until when, by request_id. It holds in this browser alone: nobody else waits
 // longer because one person looks away.
-const until = reactive(new Map<string, number>(read()))
-onOwner(() => {
-  until.clear()
-  for (const [id, at] of read()) until.set(id, at)
-})
-
-function read(): [string, number][] {
-  try {
-    const list: unknown = JSON.parse(localStorage.getItem(key()) ?? '[]')
-    if (!Array.isArray(list)) return []
+const stored = useStored<readonly [string, number][]>(
+  () => ownKey('snoozed'),
+  [],
+  (text) => {
+    const list: unknown = JSON.parse(text)
+    if (!Array.isArray(list)) return undefined
     return list.filter(
       (e): e is [string, number] =>
         Array.isArray(e) && typeof e[0] === 'string' && typeof e[1] === 'number' && e[1] > Date.now(),
     )
-  } catch {
-    return []
-  }
-}
-
-function keep() {
-  try {
-    localStorage.setItem(key(), JSON.stringify([...until]))
-  } catch {
-    // It holds as long as the page then.
-  }
-}
+  },
+)
+const until = computed(() => new Map(stored.value))
 
 export const snoozedUntil = (requestID: string, now: number): number | null => {
-  const at = until.get(requestID)
+  const at = until.value.get(requestID)
   return at !== undefined && at > now ? at : null
 }
 
 /** Puts a request off, or takes that back. */
 export function snooze(requestID: string, now: number): boolean {
   const off = snoozedUntil(requestID, now) === null
-  if (off) until.set(requestID, now + SNOOZE_MS)
-  else until.delete(requestID)
-  for (const [id, at] of until) if (at <= now) until.delete(id)
-  keep()
+  const others = stored.value.filter(([id, at]) => id !== requestID && at > now)
+  stored.value = off ? [...others, [requestID, now + SNOOZE_MS]] : others
   return off
 }

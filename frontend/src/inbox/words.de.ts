@@ -2,7 +2,6 @@ import { count } from '@/i18n'
 import type { words as english } from './words.en'
 
 export const words: typeof english = {
-  title: 'Eingang',
   waiting: (n) => `${count(n, 'Anfrage wartet', 'Anfragen warten')} auf dich`,
   toasts: {
     label: 'Andere Sitzungen',
@@ -12,8 +11,6 @@ export const words: typeof english = {
     more: (n) => `und ${n} weitere`,
   },
   tabs: 'Hauptnavigation',
-  sessions: 'Sitzungen',
-  admin: 'Verwaltung',
   list: 'Offene Anfragen',
   region: 'Ausgewählte Anfrage',
   empty: 'Alles erledigt.',

@@ -1,7 +1,6 @@
 import { count } from '@/i18n'
 
 export const words = {
-  title: 'Inbox',
   waiting: (n: number) => `${count(n, 'request needs', 'requests need')} your attention`,
   toasts: {
     label: 'Other sessions',
@@ -11,8 +10,6 @@ export const words = {
     more: (n: number) => `and ${n} more`,
   },
   tabs: 'Main navigation',
-  sessions: 'Sessions',
-  admin: 'Admin',
   list: 'Pending requests',
   region: 'Selected request',
   empty: 'You’re all caught up.',

@@ -1,23 +1,11 @@
-import { ref } from 'vue'
+import { computed } from 'vue'
+import { oneOf, useStored } from '@/browser/useStored'
 
-const KEY = 'sayso:single-keys'
+const stored = useStored('sayso:single-keys', 'on', oneOf('on', 'off'))
 
 /** Whether keys that are one character work: WCAG 2.1.4 wants them to be turned off. */
-export const singleKeys = ref(read())
-
-function read(): boolean {
-  try {
-    return localStorage.getItem(KEY) !== 'off'
-  } catch {
-    return true
-  }
-}
+export const singleKeys = computed(() => stored.value === 'on')
 
 export function setSingleKeys(on: boolean): void {
-  singleKeys.value = on
-  try {
-    localStorage.setItem(KEY, on ? 'on' : 'off')
-  } catch {
-    // It holds as long as the page then.
-  }
+  stored.value = on ? 'on' : 'off'
 }

@@ -5,8 +5,8 @@
 //
 // The rows of a card are heard by the card itself, which knows when it may decide.
 
-import { shallowRef } from 'vue'
-import { onOwner, ownKey } from '@/connection/owner'
+import { useStored } from '@/browser/useStored'
+import { ownKey } from '@/connection/owner'
 import { singleKeys } from './single'
 
 export type Scope = 'everywhere' | 'session' | 'card' | 'inbox'
@@ -62,13 +62,12 @@ export type KeyID = keyof typeof rows
 
 export const table: Readonly<Record<KeyID, Row>> = rows
 
-// A copy for the first moments, and for when the server is away.
-const kept = () => ownKey('keys')
-
-/** What a person pressed instead, by the name of the row; it is theirs on every device. */
-export const remapped = shallowRef<{ readonly [id in KeyID]?: string }>(readMap())
-
-onOwner(() => (remapped.value = readMap()))
+/** What a person pressed instead, by the name of the row; it is theirs on every device. The browser keeps a copy for the first moments, and for when the server is away. */
+export const remapped = useStored<{ readonly [id in KeyID]?: string }>(
+  () => ownKey('keys'),
+  {},
+  (text) => cleaned(JSON.parse(text)),
+)
 
 /** What there is to press. */
 export const keysOf = (id: KeyID): string => remapped.value[id] ?? table[id].keys
@@ -86,21 +85,8 @@ export function cleaned(map: unknown): { [id in KeyID]?: string } {
   return clean
 }
 
-function readMap(): { [id in KeyID]?: string } {
-  try {
-    return cleaned(JSON.parse(localStorage.getItem(kept()) ?? '{}'))
-  } catch {
-    return {}
-  }
-}
-
 export function remap(map: { readonly [id in KeyID]?: string }): void {
   remapped.value = map
-  try {
-    localStorage.setItem(kept(), JSON.stringify(map))
-  } catch {
-    // It holds as long as the page then.
-  }
 }
 
 /** What else is pressed in the same place by the same keys, or begins with them. */

@@ -1,4 +1,4 @@
-import { enableAutoUnmount, flushPromises, type VueWrapper } from '@vue/test-utils'
+import { flushPromises, type VueWrapper } from '@vue/test-utils'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { engine } from '@/text/engine'
@@ -10,7 +10,6 @@ import { armed, asks, button, dock, has, key, newHour, NOW, off, question, reque
 
 // Requests of askers other than a session's own Claude, and forms of every kind.
 
-enableAutoUnmount(afterEach)
 beforeEach(() => {
   newHour()
   vi.useFakeTimers({ now: NOW })

@@ -19,7 +19,13 @@ it('the title names what waits, and the icon the state', async () => {
   setActivePinia(createPinia())
   const store = useSessions()
   const current = ref<string | undefined>()
-  scope.run(() => watchAttention(() => current.value))
+  const page = ref<string>()
+  scope.run(() =>
+    watchAttention(
+      () => current.value,
+      () => page.value,
+    ),
+  )
   let version = 100
   const become = async (title: string, more: Partial<ProcessState>) => {
     const { pending_request: _, ...one } = golden<ProcessState>('process_state.many_requests')
@@ -43,6 +49,9 @@ it('the title names what waits, and the icon the state', async () => {
   seen(`(${one.pending_requests.length}) api-server · sayso`, '/favicon-waiting.svg')
   await become('api-server', { state: 'user_turn' })
   seen('sayso', '/favicon.svg')
+  page.value = 'Settings'
+  await nextTick()
+  seen('Settings · sayso', '/favicon.svg')
   await become('api-server', { state: 'dead' })
   current.value = one.session_id
   await nextTick()
@@ -53,6 +62,11 @@ it('a page that nobody sees says so at once: it draws nothing that would come fi
   document.title = ''
   setActivePinia(createPinia())
   vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)
-  effectScope().run(() => watchAttention(() => undefined))
+  effectScope().run(() =>
+    watchAttention(
+      () => undefined,
+      () => undefined,
+    ),
+  )
   expect(document.title).toBe('sayso')
 })

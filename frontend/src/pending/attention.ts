@@ -21,8 +21,11 @@ export function saidOf({ session, request }: { session: SessionState; request: R
 const LATEST_MS = 500
 const whenIdle = globalThis.requestIdleCallback ?? ((then: () => void) => setTimeout(then, LATEST_MS / 10))
 
-/** Keeps title, favicon and live regions at what waits for the person. */
-export function watchAttention(current: () => string | undefined): void {
+/**
+ * Keeps title, favicon and live regions at what waits for the person. current is the id
+ * of the session that is open, page the name of a page without one.
+ */
+export function watchAttention(current: () => string | undefined, page: () => string | undefined): void {
   const store = useSessions()
   const known = new Set<string>()
   let first = true
@@ -44,7 +47,7 @@ export function watchAttention(current: () => string | undefined): void {
     const id = current()
     const session = id === undefined ? undefined : store.session(id)
     // A tab that shows no session names the one that has waited longest.
-    const name = (session ?? store.requests[0]?.session)?.title
+    const name = (session ?? store.requests[0]?.session)?.title ?? page()
     const title = [count > 0 ? `(${count})` : '', name ? `${name} · sayso` : 'sayso'].filter(Boolean).join(' ')
     const href = `/favicon${
       count > 0

@@ -1,10 +1,9 @@
-import { enableAutoUnmount } from '@vue/test-utils'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { askedDifferently, orphaned, questionAskedDifferently } from '@/testframes'
 import { command, file, NOTHING } from '@/testcards'
 import { arrive, setMedia } from '@/testsetup'
-import { NARROW } from '@/ui/narrow'
+import { BREAKPOINTS } from '@/ui/breakpoints'
 import type { ProcessState, Request } from '@/wire/messages.gen'
 import RequestDock from './RequestDock.vue'
 import {
@@ -25,14 +24,13 @@ import {
   request,
 } from './testdock'
 
-enableAutoUnmount(afterEach)
 beforeEach(() => {
   newHour()
   vi.useFakeTimers({ now: NOW })
   localStorage.clear()
 })
 afterEach(() => {
-  setMedia(NARROW, false)
+  setMedia(BREAKPOINTS.narrow, false)
   document.body.innerHTML = ''
   vi.useRealTimers()
 })
@@ -54,7 +52,7 @@ describe('a tool approval', () => {
   test('on a phone a long command can stay in its lines, once it was seen whole', async () => {
     const long = { tool_input: { command: 'cp ' + 'a'.repeat(80) + ' b' } }
     expect(has(dock([request('a', long)]).wrapper, 'Wrap lines')).toBe(false)
-    setMedia(NARROW, true)
+    setMedia(BREAKPOINTS.narrow, true)
     expect(has(dock([request('b')]).wrapper, 'Wrap lines')).toBe(false)
     const d = dock([request('c', long)])
     const wrap = button(d.wrapper, 'Wrap lines')
@@ -68,7 +66,7 @@ describe('a tool approval', () => {
   })
 
   test('on a phone what was sent is at the end of the card', async () => {
-    setMedia(NARROW, true)
+    setMedia(BREAKPOINTS.narrow, true)
     const d = dock([request('a')])
     const raw = button(d.wrapper, 'Raw JSON')
     expect(raw.element.closest('.body')).not.toBeNull()
@@ -858,7 +856,7 @@ describe('what a died process asked', () => {
       },
     ])
     await button(d.wrapper, 'Earlier request').trigger('click')
-    expect(d.wrapper.find('.earlier del .hidden').text()).toContain('RLO')
+    expect(d.wrapper.find('.earlier del .hidden-character').text()).toContain('RLO')
     expect(d.wrapper.find('.earlier img').exists()).toBe(false)
     expect(d.wrapper.find('.earlier b').exists()).toBe(false)
   })

@@ -9,12 +9,12 @@ interface Live {
   blank: () => unknown
 }
 
-/** The drafts that are on the page, by key; see travel.ts. */
+/** The drafts that are on the page, by key; see draftsync.ts. */
 export const live = new Map<string, Live>()
 /** What was written on another device while something else was written here, by key. */
 export const merges = shallowReactive(new Map<string, unknown>())
 onOwner(() => merges.clear())
-/** Told of every change that is made here; set by travel.ts. */
+/** Told of every change that is made here; set by draftsync.ts. */
 export const changed: { tell: (key: string) => void } = { tell() {} }
 
 /** A value that outlives the component and the page, under a key of the server's own ids. */

@@ -1,4 +1,5 @@
 import { ref, shallowReactive, type Component } from 'vue'
+import type { unsentText } from './unsent'
 
 type Name =
   | 'ToolApproval'
@@ -10,8 +11,8 @@ type Name =
   | 'KeyHint'
   | 'EarlierAnswer'
 
-/** forms holds the components of cards.ts once loadForms.ts has fetched them. */
-export const forms = shallowReactive<Partial<Record<Name, Component>>>({})
+/** forms holds what cards.ts exports once loadForms.ts has fetched it. */
+export const forms = shallowReactive<Partial<Record<Name, Component>> & { unsentText?: typeof unsentText }>({})
 
 /** tried is true once the first attempt to fetch them has ended. */
 export const tried = ref(false)

@@ -1,4 +1,5 @@
 import type { InjectionKey } from 'vue'
+import { touch } from '@/ui/narrow'
 import type { Act, Facts, How, Obstacle } from './decide'
 
 /** What the frame of a card, or a batch, knows of its request: decide.ts asked with it. */
@@ -10,5 +11,4 @@ export interface Guard {
 export const guardKey: InjectionKey<Guard> = Symbol('guard')
 
 /** Whether a decision is given by touch: by the pointer that pressed, else by what this machine has. */
-export const byTouch = (pointerType?: string): boolean =>
-  pointerType ? pointerType !== 'mouse' : matchMedia('(pointer: coarse)').matches
+export const byTouch = (pointerType?: string): boolean => (pointerType ? pointerType !== 'mouse' : touch.value)

@@ -47,44 +47,44 @@ describe('line endings are told once, in the head, and are not characters in eac
     const it = mount(WordDiff, { props: { before: 'one\r\ntwo\r\n', after: 'one\r\n2\r\n' } })
     expect(it.get('.ends').text()).toBe('CRLF line endings (unchanged)')
     expect(it.findAll('ins, del').map((e) => e.text())).toEqual(['removed: two', 'added: 2'])
-    expect(it.findAll('.hidden')).toEqual([])
+    expect(it.findAll('.hidden-character')).toEqual([])
     clean(it.text())
   })
 
   test('of a person who took them away', () => {
     const it = mount(WordDiff, { props: { before: 'one\r\ntwo\r\n', after: 'one\n2\n' } })
     expect(it.get('.ends').text()).toBe('Line endings change from CRLF to LF')
-    expect(it.findAll('.hidden')).toEqual([])
+    expect(it.findAll('.hidden-character')).toEqual([])
   })
 
   test('of two texts that are mixed each is shown where it is', () => {
     const it = mount(WordDiff, { props: { before: 'one\r\ntwo\n', after: 'one\ntwo\r\n' } })
-    expect(it.findAll('.hidden').length).toBe(2)
+    expect(it.findAll('.hidden-character').length).toBe(2)
   })
 
   test('of an edit as it was asked', () => {
     const it = mount(DiffText, { props: { before: 'one\r\ntwo\r\n', after: 'one\r\n2\r\n' } })
     expect(it.get('.ends').text()).toBe('CRLF line endings (unchanged)')
-    expect(it.findAll('.hidden')).toEqual([])
+    expect(it.findAll('.hidden-character')).toEqual([])
     clean(it.text())
   })
 
   test('of a file that is new', () => {
     const it = mount(CodeText, { props: { text: 'one\r\ntwo\r\n', path: '/w/a.txt' } })
     expect(it.get('.ends').text()).toBe('CRLF line endings')
-    expect(it.findAll('.hidden')).toEqual([])
+    expect(it.findAll('.hidden-character')).toEqual([])
     expect(it.findAll('code').map((l) => l.text())).toEqual(['one', 'two'])
   })
 
   test('of a file in the transcript, which is copied as it is', () => {
     const it = mount(CodeFile, { props: { path: '/w/a.ts', content: 'one\r\ntwo\r\n', cwd: '/w' } })
     expect(it.text()).toContain('CRLF line endings')
-    expect(it.findAll('.hidden')).toEqual([])
+    expect(it.findAll('.hidden-character')).toEqual([])
     expect(it.findComponent({ name: 'CopyButton' }).props('text')).toBe('one\r\ntwo\r\n')
   })
 
   test('but in a command they are characters that nobody sees', () => {
-    expect(mount(CodeText, { props: { text: 'ls\r\n' } }).findAll('.hidden').length).toBe(1)
+    expect(mount(CodeText, { props: { text: 'ls\r\n' } }).findAll('.hidden-character').length).toBe(1)
   })
 
   test.each([

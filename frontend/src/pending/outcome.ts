@@ -1,16 +1,17 @@
-import { t } from '@/i18n'
+import { t, translate } from '@/i18n'
+import type { Exit } from '@/state/reducer'
 import { useSessions } from '@/state/sessions'
 import type { Request, Resolved } from '@/wire/messages.gen'
 import { whoOf } from './asker'
 
 /** What is said of a request that ended otherwise than by this tab. */
-export function sentenceOf(request: Request, resolved: Resolved | undefined, exitReason: string | null): string {
+export function sentenceOf(request: Request, resolved: Resolved | undefined, exit: Exit | null): string {
   const p = t.pending.ended
   const { skew } = useSessions().state
   if (!resolved) {
     // Of an orphaned request no transcript tells the end.
     if (request.status === 'orphaned') return p.orphan
-    if (exitReason !== null) return p.died(t.said(exitReason))
+    if (exit) return p.died(reasonOf(exit))
     // What runs out is told by the clock before anything else tells it.
     const over = request.expires_at !== null && Date.now() / 1000 + skew >= request.expires_at
     return over ? p.expired(new Date((request.expires_at! - skew) * 1000), whoOf(request)) : p.stale
@@ -18,10 +19,15 @@ export function sentenceOf(request: Request, resolved: Resolved | undefined, exi
   switch (resolved.outcome) {
     case 'answered':
     case 'denied':
-      return p.elsewhere(resolved.by, resolved.device, Date.now() / 1000 + skew - resolved.at, resolved.summary)
+      return p.elsewhere(
+        resolved.by,
+        resolved.device,
+        Date.now() / 1000 + skew - resolved.at,
+        translate(resolved, 'summary'),
+      )
     case 'withdrawn':
-      if (exitReason !== null) return p.died(t.said(exitReason))
-      return resolved.summary ? closed(t.said(resolved.summary)) : p.withdrawn(whoOf(request))
+      if (exit) return p.died(reasonOf(exit))
+      return resolved.summary ? closed(translate(resolved, 'summary')) : p.withdrawn(whoOf(request))
     case 'expired':
       return p.expired(new Date((resolved.at - skew) * 1000), whoOf(request))
     case 'open':
@@ -30,4 +36,5 @@ export function sentenceOf(request: Request, resolved: Resolved | undefined, exi
   }
 }
 
+const reasonOf = (exit: Exit) => translate(exit, 'error') || translate(exit, 'kill_reason')
 const closed = (sentence: string) => (/[.!?…]$/.test(sentence) ? sentence : `${sentence}.`)

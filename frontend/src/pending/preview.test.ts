@@ -1,4 +1,4 @@
-import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
+import { flushPromises } from '@vue/test-utils'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { command, file, KINDS, lines, NOTHING, tool } from '@/testcards'
@@ -27,7 +27,6 @@ import {
 // What a card does with what the server says of it. How each kind of card is
 // heard is in the aria snapshots of the browser tests.
 
-enableAutoUnmount(afterEach)
 beforeEach(() => {
   localStorage.clear()
   previews.clear()
@@ -266,10 +265,10 @@ describe('what can do much harm', () => {
       tool(
         'Bash',
         { command: 'rm -rf a' },
-        { held: held({ by: 'Grace', mine: false, dropped: 'They may not answer this any more.' }) },
+        { held: held({ by: 'Grace', mine: false, dropped: 'They can no longer answer this request.' }) },
       ),
     ])
-    expect(d.wrapper.text()).toContain('The decision by Grace was not used. They may not answer this any more.')
+    expect(d.wrapper.text()).toContain('The decision by Grace was not used. They can no longer answer this request.')
     await armed()
     expect(off(d.wrapper, 'Approve')).toBe(false)
   })

@@ -14,7 +14,7 @@ const AGAIN_MS = 1_000
 // What was said of a request, for a card that is made anew.
 const last = new Map<string, Preview>()
 onOwner(() => last.clear())
-const MOST = 50
+const MAX_CACHED = 50
 
 const at = (id: string) => `/api/pending/${encodeURIComponent(id)}/preview`
 
@@ -64,7 +64,7 @@ export function usePreview(
       // What says the same stays the same: the end of the card need not be seen again.
       if (JSON.stringify(asked.value) !== JSON.stringify(now)) asked.value = now
       last.set(id, now)
-      if (last.size > MOST) last.delete(last.keys().next().value!)
+      if (last.size > MAX_CACHED) last.delete(last.keys().next().value!)
     } catch (err) {
       // A refusal is the server's last word on it; the rest may pass.
       if (!(err instanceof RefusedError) && !asked.value && !gone) timer = setTimeout(() => void load(), PATIENCE_MS)

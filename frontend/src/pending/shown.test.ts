@@ -2,6 +2,7 @@ import { mount } from '@vue/test-utils'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { nextTick, type Component } from 'vue'
+import { runs } from '@/testsetup'
 import { engine } from '@/text/engine'
 import { asks, question } from '@/testcards'
 import { unshownOfForm } from './asked'
@@ -18,11 +19,9 @@ import Write from './tools/Write.vue'
 
 // What is shown is all there is: what of a text or an input can be seen in a card.
 
-const PATIENCE = 120_000
-
 beforeAll(async () => {
   while (engine.value === null) await new Promise((done) => setImmediate(done))
-}, PATIENCE)
+})
 
 /** What a person reads: no word that is for screen readers alone, and the numbers of lists. */
 function visible(node: Node): string {
@@ -177,27 +176,23 @@ describe('a plan', () => {
       ),
     )
 
-  test(
-    'shows every letter, digit and sign of what is approved, or says which line it does not',
-    async () => {
-      await fc.assert(
-        fc.asyncProperty(markdown, async (text) => {
-          const { all, above, below, unmount } = await plan(text)
-          unmount()
-          expect(fewerThan(text, all)).toEqual([])
-          // In its order, or each line is there as a whole or among what is listed.
-          const wholly = within(signs(text.replaceAll('\r\n', '\n')), above)
-          const lost = text
-            .split('\n')
-            .map((line) => signs(line.replace(/\r$/, '')))
-            .filter((own) => within(own, above).length > 0 && within(own, below).length > 0)
-          expect(below === '' ? wholly : lost).toEqual([])
-        }),
-        { numRuns: 400 },
-      )
-    },
-    PATIENCE,
-  )
+  test('shows every letter, digit and sign of what is approved, or says which line it does not', async () => {
+    await fc.assert(
+      fc.asyncProperty(markdown, async (text) => {
+        const { all, above, below, unmount } = await plan(text)
+        unmount()
+        expect(fewerThan(text, all)).toEqual([])
+        // In its order, or each line is there as a whole or among what is listed.
+        const wholly = within(signs(text.replaceAll('\r\n', '\n')), above)
+        const lost = text
+          .split('\n')
+          .map((line) => signs(line.replace(/\r$/, '')))
+          .filter((own) => within(own, above).length > 0 && within(own, below).length > 0)
+        expect(below === '' ? wholly : lost).toEqual([])
+      }),
+      { numRuns: runs(400) },
+    )
+  })
 
   test.each([
     ['[//]: # (hidden step)', 'hidden step'],

@@ -1,27 +1,15 @@
-import { ref } from 'vue'
+import { computed } from 'vue'
+import { oneOf, useStored } from '@/browser/useStored'
 import { single } from '@/ui/narrow'
 import type { DiffLine } from '@/text/diff'
 
-const KEY = 'sayso:diff'
-
-function read(): boolean {
-  try {
-    return localStorage.getItem(KEY) === 'sides'
-  } catch {
-    return false
-  }
-}
+const layout = useStored('sayso:diff', 'inline', oneOf('inline', 'sides'))
 
 /** Whether what is removed and what is added stand beside each other where there is room, on this device. */
-export const sides = ref(read())
+export const sides = computed(() => layout.value === 'sides')
 
 export function showSides(on: boolean): void {
-  sides.value = on
-  try {
-    localStorage.setItem(KEY, on ? 'sides' : 'inline')
-  } catch {
-    // It holds as long as the page then.
-  }
+  layout.value = on ? 'sides' : 'inline'
 }
 
 /** False where there is no room for two sides. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { nextTick } from 'vue'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { arrive } from '@/testsetup'
+import { arrive, runs } from '@/testsetup'
 import type { Request } from '@/wire/messages.gen'
 import { armed, asks, dock, newHour, question, request } from './testdock'
 
@@ -117,9 +117,9 @@ describe('typing', () => {
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         expect(await run(steps)).toEqual([])
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
-  }, 120_000)
+  })
 
   it('on into a card that was just handed the focus decides nothing', async () => {
     const typed = step.filter((s) => s.do === 'type')
@@ -137,9 +137,9 @@ describe('typing', () => {
           expect(answers).toEqual([])
         },
       ),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
-  }, 120_000)
+  })
 
   it('is what decides once the card has the focus and the moment is over: the tests above would see it', async () => {
     const d = dock([request('r')])

@@ -7,7 +7,7 @@ import { useNow } from '@/ui/clock'
 import { answerTo } from '@/wire/commands'
 import type { Request } from '@/wire/messages.gen'
 import { drafts } from './drafts'
-import { keptText } from './kept'
+import { forms } from './forms'
 import { resumingOf } from './resuming'
 
 const NOTICE_MS = 6_000
@@ -59,7 +59,8 @@ export function useClosedNotices(
     if (answerTo(store.outbox, id)) return null
     // Claude, resumed, asks it again: the new card says it all.
     if (request.status === 'orphaned' && open.value.some((r) => sameQuestion(r, request))) return null
-    const unsent = keptText(request)
+    // Notices are shown by the same module, so one that comes before it waits for it.
+    const unsent = forms.unsentText?.(request) ?? null
     const recent = now.value - one.closed_at < NOTICE_MS && !hasOutcome(id)
     return recent || unsent !== null ? { closed: one, unsent, answer: null } : null
   }

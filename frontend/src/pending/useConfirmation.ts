@@ -1,4 +1,6 @@
-import { nextTick, onBeforeUnmount, ref, watch, type Ref } from 'vue'
+import { useEventListener } from '@vueuse/core'
+import { nextTick, onScopeDispose, ref, watch, type Ref } from 'vue'
+import { touch } from '@/ui/narrow'
 import type { Request } from '@/wire/messages.gen'
 import { byTouch } from './guard'
 import { HOLD_MS, spendKey } from './hold'
@@ -48,18 +50,15 @@ export function useConfirmation(
   function release() {
     holding.value = false
     clearTimeout(timer)
-    removeEventListener('keyup', release)
-    removeEventListener('blur', release)
   }
-  onBeforeUnmount(release)
+  useEventListener(['keyup', 'blur'], release)
+  onScopeDispose(release)
 
   function holdKey() {
     if (holding.value) return
     focusWord.value = false
     confirming.value = true
     holding.value = true
-    addEventListener('keyup', release)
-    addEventListener('blur', release)
     timer = setTimeout(() => {
       if (!holding.value) return
       release()
@@ -75,7 +74,7 @@ export function useConfirmation(
     focusWord,
     startConfirming() {
       // The keyboard of a phone would cover what is confirmed.
-      focusWord.value = !matchMedia('(pointer: coarse)').matches
+      focusWord.value = !touch.value
       confirming.value = true
     },
     stopConfirming() {

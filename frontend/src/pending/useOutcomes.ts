@@ -1,4 +1,5 @@
-import { computed, onBeforeUnmount, onMounted, reactive, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
+import { useEventListener } from '@vueuse/core'
+import { computed, onScopeDispose, reactive, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
 import { useSessions } from '@/state/sessions'
 import { answerTo } from '@/wire/commands'
 import type { Request } from '@/wire/messages.gen'
@@ -122,11 +123,8 @@ export function useOutcomes(
     }, OUTCOME_MS)
   }
   watch([outcomes, undecided], startTimer)
-  onMounted(() => addEventListener('pointerdown', startTimer, true))
-  onBeforeUnmount(() => {
-    clearTimeout(timer)
-    removeEventListener('pointerdown', startTimer, true)
-  })
+  useEventListener('pointerdown', startTimer, true)
+  onScopeDispose(() => clearTimeout(timer))
 
   return { outcomes, requestsByID, places, undecided, keepsPlaces, clearOutcomes }
 }

@@ -1,4 +1,5 @@
-import { onBeforeUnmount, onMounted, ref, type Ref } from 'vue'
+import { useResizeObserver } from '@vueuse/core'
+import { computed, ref, type Ref } from 'vue'
 
 /** useOverflow tells whether an element holds more than it shows; measure looks again at once. */
 export function useOverflow(el: Readonly<Ref<HTMLElement | null>>): {
@@ -9,12 +10,9 @@ export function useOverflow(el: Readonly<Ref<HTMLElement | null>>): {
   function measure() {
     if (el.value) overflows.value = el.value.scrollHeight > el.value.clientHeight + 1
   }
-  let resized: ResizeObserver | undefined
-  onMounted(() => {
-    resized = new ResizeObserver(measure)
-    resized.observe(el.value!)
-    for (const child of el.value!.children) resized.observe(child)
-  })
-  onBeforeUnmount(() => resized?.disconnect())
+  useResizeObserver(
+    computed(() => (el.value ? [el.value, ...(el.value.children as HTMLCollectionOf<HTMLElement>)] : [])),
+    measure,
+  )
   return { overflows, measure }
 }

@@ -7,7 +7,7 @@ import { useNow } from '@/ui/clock'
 import type { PendingRequestResponse, Request } from '@/wire/messages.gen'
 import { usePort } from '@/connection/port'
 import { phaseOf, type Phase } from './phase'
-import { undoable, type Given } from './undoing'
+import { undoable, type Given } from './undo'
 
 // After an answer was to count a tab waits so long for the state that says so.
 const LATE_S = 3
@@ -17,7 +17,8 @@ type Decided = Pick<
   'decision' | 'message' | 'interrupt' | 'updated_input' | 'updated_permissions' | 'responses'
 >
 
-interface Pressed {
+/** The decision that was pressed and is not yet known to count. */
+export interface Pressed {
   decision: 'allow' | 'deny'
   interrupt: boolean
 }

@@ -1,3 +1,4 @@
+import { useEventListener, useResizeObserver } from '@vueuse/core'
 import { onBeforeUnmount, onMounted, ref, type Ref } from 'vue'
 import { LOOK_MS, STRIP_PX, Strips, type Span } from './seen'
 
@@ -30,7 +31,6 @@ export function useSeen(
   const stalled = ref(false)
   const strips = new Strips()
   let arrived: IntersectionObserver | undefined
-  let resized: ResizeObserver | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
   let view: Span | null = null
   let since = 0
@@ -81,9 +81,6 @@ export function useSeen(
   function stop(): void {
     clearTimeout(timer)
     arrived?.disconnect()
-    removeEventListener('scroll', look, true)
-    removeEventListener('resize', look)
-    document.removeEventListener('visibilitychange', look)
   }
 
   function restart(): void {
@@ -104,10 +101,6 @@ export function useSeen(
       } else look()
     })
     arrived.observe(body.value)
-    // Whatever scrolls: the body, a list around it, the page.
-    addEventListener('scroll', look, { capture: true, passive: true })
-    addEventListener('resize', look)
-    document.addEventListener('visibilitychange', look)
   }
 
   function next(): void {
@@ -130,14 +123,12 @@ export function useSeen(
     }
   }
 
-  onMounted(() => {
-    restart()
-    resized = new ResizeObserver(look)
-    if (content.value) resized.observe(content.value)
-  })
-  onBeforeUnmount(() => {
-    stop()
-    resized?.disconnect()
-  })
+  // Whatever scrolls: the body, a list around it, the page.
+  useEventListener('scroll', look, { capture: true, passive: true })
+  useEventListener('resize', look)
+  useEventListener(document, 'visibilitychange', look)
+  useResizeObserver(content, look)
+  onMounted(restart)
+  onBeforeUnmount(stop)
   return { seen, left, stalled, restart, next }
 }

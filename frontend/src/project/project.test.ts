@@ -1,4 +1,4 @@
-import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
+import { flushPromises, mount } from '@vue/test-utils'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Project, Request } from '@/wire/messages.gen'
 import ApprovalRule from './ApprovalRule.vue'
@@ -45,7 +45,6 @@ beforeEach(() => {
     }),
   )
 })
-enableAutoUnmount(afterEach)
 afterEach(() => void vi.unstubAllGlobals())
 
 async function open(change: Partial<Project> = {}, serverAdmin = true) {
@@ -64,9 +63,12 @@ const sent = () => calls.find((c) => c.startsWith('PATCH'))
 
 test('limits are shown with what is used of them, and saved together', async () => {
   const wrapper = await open()
-  expect(wrapper.find('#project-limits').element.parentElement!.textContent).toContain(
-    'In use: 1 session, 2.0 MB, $2.50 today.',
-  )
+  expect(
+    wrapper
+      .findAll('section')
+      .find((s) => s.find('h3').text() === 'Limits')!
+      .text(),
+  ).toContain('In use: 1 session, 2.0 MB, $2.50 today.')
   expect((field(wrapper, 'All sessions combined: Cost per day (USD)').element as HTMLInputElement).value).toBe('10')
   await field(wrapper, 'Per person: Cost per day (USD)').setValue('0.5')
   await field(wrapper, 'All sessions combined: Concurrent sessions').setValue('')

@@ -1,4 +1,4 @@
-import { enableAutoUnmount, mount } from '@vue/test-utils'
+import { mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
@@ -17,7 +17,6 @@ const port = {
 } as unknown as Port
 let version = 500
 
-enableAutoUnmount(afterEach)
 beforeEach(() => {
   vi.useFakeTimers()
   setActivePinia(pinia)

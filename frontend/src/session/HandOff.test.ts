@@ -1,9 +1,7 @@
-import { enableAutoUnmount, mount } from '@vue/test-utils'
+import { mount } from '@vue/test-utils'
 import { encode } from 'uqr'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import HandOff from './HandOff.vue'
-
-enableAutoUnmount(afterEach)
 
 test('a phone is shown the address of exactly this card, and nothing that signs in', () => {
   const dialog = mount(HandOff, { props: { path: '/inbox/r1' }, attachTo: document.body })

@@ -1,6 +1,6 @@
-import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
+import { flushPromises, mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { defineComponent, h, nextTick } from 'vue'
 import { arrive } from '@/testsetup'
 import type { Item, Request } from '@/wire/messages.gen'
@@ -13,7 +13,6 @@ import { findItems, rangesIn } from './find'
 import { textOfItem } from './itemtext'
 import { rowsOf, todosOf, type ToolCall } from './rows'
 
-enableAutoUnmount(afterEach)
 beforeEach(() => setActivePinia(createPinia()))
 
 const head = { seq: 1, rev: 1, key: 'k', at: 1_700_000_000, agent_id: null }
@@ -428,6 +427,8 @@ test('a call that was denied has not failed', () => {
     record({ key: 'ra', outcome: 'denied', tool_use_id: 'denied' }),
     call({ key: 'b', tool_use_id: 'broke', status: 'failed' }),
     record({ key: 'rb', outcome: 'answered', tool_use_id: 'broke' }),
+    call({ key: 'c', tool_use_id: 'cut', status: 'failed', no_result: true }),
+    record({ key: 'rc', outcome: 'answered', tool_use_id: 'cut' }),
   ]
   const page = mount(
     defineComponent({
@@ -440,7 +441,7 @@ test('a call that was denied has not failed', () => {
       },
     }),
   )
-  expect(page.findAll('.facts').map((f) => f.text())).toEqual(['Denied', 'Failed'])
+  expect(page.findAll('.facts').map((f) => f.text())).toEqual(['Denied', 'Failed', 'No result'])
 })
 
 describe('a subagent', () => {

@@ -18,7 +18,7 @@ export function findItems(items: readonly Item[], words: string): Item[] {
 }
 
 // A page of matches is painted, not a book of them.
-const MOST = 500
+const MAX_MATCHES = 500
 
 /** The places of the words in what is drawn of an element. */
 export function rangesIn(root: Element, words: string): Range[] {
@@ -26,7 +26,7 @@ export function rangesIn(root: Element, words: string): Range[] {
   const ranges: Range[] = []
   if (wanted === '') return ranges
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
-  for (let node = walker.nextNode(); node && ranges.length < MOST; node = walker.nextNode()) {
+  for (let node = walker.nextNode(); node && ranges.length < MAX_MATCHES; node = walker.nextNode()) {
     const text = fold((node as Text).data)
     // Some letters fold to two, and then the places do not agree.
     if (text.length !== (node as Text).data.length) continue

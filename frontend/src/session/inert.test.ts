@@ -1,6 +1,6 @@
-import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
+import { flushPromises, mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { defineComponent, h } from 'vue'
 import { PAYLOADS } from '@/testpayloads'
 import type { Item } from '@/wire/messages.gen'
@@ -10,7 +10,6 @@ import TodoStrip from './items/TodoStrip.vue'
 import TranscriptItem from './items/TranscriptItem.vue'
 import { provideAllOpened } from './opened'
 
-enableAutoUnmount(afterEach)
 beforeEach(() => setActivePinia(createPinia()))
 
 const head = { seq: 1, rev: 1, key: 'k', at: 1, agent_id: null }

@@ -1,4 +1,4 @@
-import { enableAutoUnmount, mount } from '@vue/test-utils'
+import { mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
@@ -8,7 +8,6 @@ import { missedOf } from './missed'
 import { seenOf, setSeen } from './seen'
 import { useSessions } from '@/state/sessions'
 
-enableAutoUnmount(afterEach)
 beforeEach(() => {
   localStorage.clear()
   vi.useFakeTimers({ now: 1_763_692_800_000 })
@@ -78,7 +77,7 @@ describe('what was missed', () => {
     for (let i = 0; i < 350; i++) setSeen(`s${i}`, i, i)
     expect(seenOf('s349')).toEqual({ seq: 349, at: 349 })
     expect(seenOf('s0')).toBe(null)
-    localStorage.setItem('sayso:seen', 'no JSON')
+    dispatchEvent(new StorageEvent('storage', { key: 'sayso:seen', newValue: 'no JSON' }))
     expect(seenOf('s349')).toBe(null)
   })
 })

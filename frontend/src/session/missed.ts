@@ -42,7 +42,7 @@ export function missedOf(items: readonly Item[], after: number): Missed | null {
     if (it.kind === 'resolved') missed.answered++
     else if (it.kind === 'result') missed.turns++
     else if (it.kind === 'tool_call') {
-      if (it.status === 'failed') missed.failed++
+      if (it.status === 'failed' && !it.no_result) missed.failed++
       if (EDITS.has(it.tool_name)) {
         missed.edits++
         files.add(it.change?.path || text(it.input, 'file_path') || text(it.input, 'notebook_path'))

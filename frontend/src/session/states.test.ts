@@ -1,6 +1,6 @@
-import { enableAutoUnmount, mount } from '@vue/test-utils'
+import { mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { nextTick, type Component } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import type { SessionState } from '@/state/reducer'
@@ -27,7 +27,6 @@ const port = {
   cancel: () => true,
 } as unknown as Port
 
-enableAutoUnmount(afterEach)
 beforeEach(() => {
   setActivePinia(pinia)
   const store = useSessions()
@@ -90,6 +89,23 @@ test('what seems to be stuck is said in the words of the server', () => {
   const session = known(notPickedUp())
   expect(show(SessionHeader, { session }).find('.stuck').text()).toBe(session.stuck)
   expect(show(SessionRow, { session, killable: true }).find('.stuck').text()).toBe(session.stuck)
+})
+
+test('a turn that did not go on is continued with a button, by who may run Claude', async () => {
+  const session = known({
+    ...notPickedUp(),
+    state: 'user_turn',
+    stuck: 'Claude waits.',
+    reasons: { stuck: { reason: 'turn_not_continued' } },
+  })
+  const header = show(SessionHeader, { session })
+  await header.find('.stuck button').trigger('click')
+  expect(said).toEqual([{ session: session.session_id, text: 'Continue where you left off.' }])
+  expect(
+    show(SessionHeader, { session: known(notPickedUp()) })
+      .find('.stuck button')
+      .exists(),
+  ).toBe(false)
 })
 
 describe('the composer of a session that ended', () => {

@@ -1,11 +1,10 @@
-import { enableAutoUnmount, mount } from '@vue/test-utils'
+import { mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import LiveBlock from './items/LiveBlock.vue'
 import { useSessions } from '@/state/sessions'
 
-enableAutoUnmount(afterEach)
 beforeEach(() => {
   setActivePinia(createPinia())
   vi.useFakeTimers({ now: 1_000_000 })

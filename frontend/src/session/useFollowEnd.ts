@@ -1,14 +1,5 @@
-import {
-  computed,
-  nextTick,
-  onBeforeUnmount,
-  onMounted,
-  ref,
-  watch,
-  type ComponentPublicInstance,
-  type ComputedRef,
-  type Ref,
-} from 'vue'
+import { useEventListener, useResizeObserver } from '@vueuse/core'
+import { computed, nextTick, onMounted, ref, type ComponentPublicInstance, type ComputedRef, type Ref } from 'vue'
 
 // Closer to the end than this is at the end.
 const NEAR_PX = 32
@@ -110,7 +101,7 @@ export function useFollowEnd(
       draggingScrollbar = isScrollbar(ev.target)
     },
   }
-  const pointerup = () => (draggingScrollbar = false)
+  useEventListener('pointerup', () => (draggingScrollbar = false))
 
   // A row has its height when it is drawn, on a slow machine long after it came: the end
   // of them all has moved on by then.
@@ -118,30 +109,12 @@ export function useFollowEnd(
     const l = list.value
     if (l && following.value && !draggingScrollbar && distanceToEnd(l, l.scrollOffset) >= NEAR_PX) scrollToEnd()
   }
-  let contentSize: ResizeObserver | undefined
-  watch(
-    list,
-    (now) => {
-      contentSize?.disconnect()
-      const content = (now?.$el as Element | undefined)?.firstElementChild
-      if (!content) return
-      contentSize = new ResizeObserver(settle)
-      contentSize.observe(content)
-    },
-    { flush: 'post' },
+  useResizeObserver(
+    () => (list.value?.$el as Element | undefined)?.firstElementChild as HTMLElement | undefined,
+    settle,
   )
-  let frameSize: ResizeObserver | undefined
-  onMounted(() => {
-    frameSize = new ResizeObserver(keepEnd)
-    frameSize.observe(frame.value!)
-    addEventListener('pointerup', pointerup)
-    keepEnd()
-  })
-  onBeforeUnmount(() => {
-    frameSize?.disconnect()
-    contentSize?.disconnect()
-    removeEventListener('pointerup', pointerup)
-  })
+  useResizeObserver(frame, keepEnd)
+  onMounted(keepEnd)
 
   return {
     following,

@@ -37,7 +37,7 @@ export const words: typeof english = {
       agent: 'Subagent',
     },
   },
-  beside: {
+  details: {
     title: 'Sitzungsdetails',
     open: 'Sitzungsdetails',
     close: 'Schließen',
@@ -78,10 +78,11 @@ export const words: typeof english = {
   rename: { open: 'Umbenennen', title: 'Sitzung umbenennen', label: 'Titel', save: 'Speichern' },
   force: 'Erzwingen',
   forceWords: 'Wird sofort beendet. Ausgaben können abgeschnitten werden.',
-  aloud: {
+  announcements: {
     finished: (session, what) => `Claude ist fertig in ${session}${what && `: ${what}`}.`,
     ended: (session) => `Der Claude-Prozess in ${session} wurde beendet.`,
     failed: (what) => `${what} (fehlgeschlagen)`,
+    noResult: (what) => `${what} (ohne Ergebnis)`,
     many: (n) => `${n} neue Blöcke.`,
   },
   missed: {
@@ -172,6 +173,7 @@ export const words: typeof english = {
     result: 'Ergebnis',
     copyResult: 'Ergebnis kopieren',
     moreLines: (n) => `${count(n, 'weitere Zeile', 'weitere Zeilen')} zeigen`,
+    noResult: 'Claude endete, bevor dieser Aufruf ein Ergebnis lieferte. Vielleicht wurde er nicht ausgeführt.',
     inputTooLarge: (size) => `Die Eingabe ist zu groß für die Anzeige (${size}).`,
     cut: (size) => `Nur der Anfang wird gezeigt. Das ganze Ergebnis hat ${size}.`,
   },

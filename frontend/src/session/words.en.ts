@@ -37,7 +37,7 @@ export const words = {
       agent: 'Subagent',
     },
   },
-  beside: {
+  details: {
     title: 'Session details',
     open: 'Session details',
     close: 'Close',
@@ -77,10 +77,11 @@ export const words = {
   rename: { open: 'Rename', title: 'Rename session', label: 'Title', save: 'Save' },
   force: 'Force',
   forceWords: 'Stops immediately. Output may be cut off.',
-  aloud: {
+  announcements: {
     finished: (session: string, what: string) => `Claude finished in ${session}${what && `: ${what}`}.`,
     ended: (session: string) => `The Claude process in ${session} ended.`,
     failed: (what: string) => `${what} (failed)`,
+    noResult: (what: string) => `${what} (no result)`,
     many: (n: number) => `${n} new blocks.`,
   },
   missed: {
@@ -165,6 +166,7 @@ export const words = {
     result: 'Result',
     copyResult: 'Copy result',
     moreLines: (n: number) => `Show ${count(n, 'more line', 'more lines')}`,
+    noResult: 'Claude stopped before this call returned a result. It may not have run.',
     inputTooLarge: (size: string) => `The input is too large to show here (${size}).`,
     cut: (size: string) => `Showing only the beginning. The full result is ${size}.`,
   },

@@ -2,7 +2,6 @@ import type { words as english } from './words.en'
 
 export const words: typeof english = {
   title: 'Einstellungen',
-  back: 'Zurück zu den Sitzungen',
   limits: 'Limits',
   rules: {
     title: 'Berechtigungen',

@@ -1,6 +1,5 @@
 export const words = {
   title: 'Settings',
-  back: 'Back to sessions',
   limits: 'Limits',
   rules: {
     title: 'Permissions',

@@ -1,4 +1,4 @@
-import { enableAutoUnmount, mount } from '@vue/test-utils'
+import { mount } from '@vue/test-utils'
 import { createPinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { defineComponent } from 'vue'
@@ -11,8 +11,6 @@ import { keepEarly, takeEarly } from '@/keys/early'
 import { LATER } from '@/keys/keyboard'
 import Keyboard from './Keyboard.vue'
 import { ids, remap, table, writtenOf } from '@/keys/table'
-
-enableAutoUnmount(afterEach)
 
 test('a session can be begun by key as soon as it is known who one is', async () => {
   const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/', component: { template: '' } }] })
@@ -63,8 +61,8 @@ const press = (key: string, more: KeyboardEventInit = {}, at: Element = document
   at.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }))
 
 /** Mounts a part of the page that does something with keys. */
-const part = (deeds: Parameters<typeof useShortcuts>[0]) =>
-  mount(defineComponent({ setup: () => useShortcuts(deeds), render: () => null }))
+const part = (actions: Parameters<typeof useShortcuts>[0]) =>
+  mount(defineComponent({ setup: () => useShortcuts(actions), render: () => null }))
 
 function keyboard() {
   const router = createRouter({
@@ -127,12 +125,12 @@ describe('a key that is pressed before anybody hears it', () => {
 
   test('never decides, chooses or puts off', () => {
     for (const id of LATER) expect(['everywhere', 'session']).toContain(table[id].scope)
-    const deed = vi.fn<() => void>()
-    part(Object.fromEntries(ids.filter((id) => !LATER.includes(id)).map((id) => [id, deed])))
+    const action = vi.fn<() => void>()
+    part(Object.fromEntries(ids.filter((id) => !LATER.includes(id)).map((id) => [id, action])))
     for (const key of ['y', 'n', 'N', 'Y', 'x', 'z', 'a', 'e', '1', 'Enter', 'Escape']) press(key)
     press('Enter', { ctrlKey: true })
     keyboard()
-    expect(deed).not.toHaveBeenCalled()
+    expect(action).not.toHaveBeenCalled()
   })
 
   test('opens nothing after what it opened: that was meant for what was not there yet', () => {

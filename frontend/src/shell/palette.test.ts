@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { found, pagesFor, rank, recentIDs, remember, type Entry } from './palette'
+import { found, pagesFor, rank, useRecent, type Entry } from './palette'
 
 const entry = (id: string, text: string, also = ''): Entry => ({ id, group: 'session', text, also, run() {} })
 
@@ -15,12 +15,13 @@ it('finds every word anywhere, beginnings first', () => {
 
 it('puts what was used last before its equals', () => {
   const list = [entry('a', 'Theme: Dark'), entry('b', 'Theme: Light')]
+  const { recent, remember } = useRecent()
   remember('b')
-  expect(found(list, 'theme', recentIDs()).map((e) => e.id)).toEqual(['b', 'a'])
+  expect(found(list, 'theme', recent.value).map((e) => e.id)).toEqual(['b', 'a'])
   for (let i = 0; i < 30; i++) remember(`x${i}`)
   remember('a')
-  expect(recentIDs()).toHaveLength(12)
-  expect(recentIDs()[0]).toBe('a')
+  expect(recent.value).toHaveLength(12)
+  expect(useRecent().recent.value[0]).toBe('a')
 })
 
 it('leads to the pages that one may see; rules are found by their word', () => {

@@ -1,3 +1,5 @@
+import type { Ref } from 'vue'
+import { useStored } from '@/browser/useStored'
 import { ownKey } from '@/connection/owner'
 import { atLeast } from '@/account/roles'
 import { PAGES } from '@/admin/pages'
@@ -56,25 +58,20 @@ export function found(entries: readonly Entry[], typed: string, recent: readonly
     .map((m) => m.entry)
 }
 
-const key = () => ownKey('palette')
-const REMEMBERED = 12
+const MAX_RECENT = 12
 
-export function recentIDs(): string[] {
-  try {
-    const list: unknown = JSON.parse(localStorage.getItem(key()) ?? '[]')
-    return Array.isArray(list) ? list.filter((id) => typeof id === 'string') : []
-  } catch {
-    return []
-  }
-}
-
-export function remember(id: string): void {
-  try {
-    localStorage.setItem(
-      key(),
-      JSON.stringify([id, ...recentIDs().filter((other) => other !== id)].slice(0, REMEMBERED)),
-    )
-  } catch {
-    // What was used last is then not remembered, nothing else.
+/** useRecent returns the ids of the entries that this person used last, newest first, and a way to add one. */
+export function useRecent(): { recent: Readonly<Ref<readonly string[]>>; remember: (id: string) => void } {
+  const recent = useStored<readonly string[]>(
+    () => ownKey('palette'),
+    [],
+    (text) => {
+      const list: unknown = JSON.parse(text)
+      return Array.isArray(list) ? list.filter((id) => typeof id === 'string') : undefined
+    },
+  )
+  return {
+    recent,
+    remember: (id) => (recent.value = [id, ...recent.value.filter((other) => other !== id)].slice(0, MAX_RECENT)),
   }
 }

@@ -1,6 +1,6 @@
-import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
+import { flushPromises, mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import { process, request } from '@/pending/testdock'
@@ -9,8 +9,6 @@ import { portKey, type Port } from '@/connection/port'
 import SessionList from './SessionList.vue'
 import { look } from '@/session/seen'
 import { useSessions } from '@/state/sessions'
-
-enableAutoUnmount(afterEach)
 
 function list(processes: ProcessState[], role: 'viewer' | 'member' = 'member') {
   const pinia = createPinia()
@@ -56,7 +54,7 @@ test('what is of low risk is approved from the list, once the whole of it was sh
   await quick()[0]!.trigger('click')
   await vi.waitFor(
     () => expect(document.querySelector('dialog')?.textContent).toContain('command: git status && git diff --stat'),
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   )
   expect(answer).not.toHaveBeenCalled()
   await flushPromises()

@@ -96,9 +96,9 @@ describe('process_state', () => {
       run([
         process('s', 1, { pending_requests: [r], state: r.status === 'orphaned' ? 'dead' : 'assistant_turn' }),
         process('s', 2, { state: 'dead', error: 'Exit code 1.' }),
-      ]).closed.get('a')?.exit_reason
+      ]).closed.get('a')?.exit
     expect(gone({ ...request('a'), status: 'orphaned' })).toBeNull()
-    expect(gone(request('a'))).toBe('Exit code 1.')
+    expect(gone(request('a'))).toMatchObject({ error: 'Exit code 1.' })
   })
 
   test('a batch is its frames in order', () => {
@@ -152,7 +152,7 @@ describe('requests that leave', () => {
       process('s', 2, { pending_requests: [request('b')] }),
     ])
     expect([...state.closed.keys()]).toEqual(['a'])
-    expect(state.closed.get('a')).toMatchObject({ closed_at: context.now, exit_reason: null })
+    expect(state.closed.get('a')).toMatchObject({ closed_at: context.now, exit: null })
   })
 
   test('the death of the process says why', () => {
@@ -160,7 +160,7 @@ describe('requests that leave', () => {
       process('s', 1, { pending_requests: [request('a')] }),
       process('s', 2, { state: 'dead', error: 'exit 1' }),
     ])
-    expect(state.closed.get('a')?.exit_reason).toBe('exit 1')
+    expect(state.closed.get('a')?.exit).toMatchObject({ error: 'exit 1' })
   })
 
   test('who answered comes with the transcript', () => {

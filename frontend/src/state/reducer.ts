@@ -7,6 +7,7 @@ import type {
   KeptDraft,
   Lifecycle,
   Live,
+  Notice,
   ProcessState,
   Request,
   Resolved,
@@ -39,14 +40,17 @@ export interface TranscriptState {
   readonly more: boolean
 }
 
+/** Why a process ended. */
+export type Exit = Pick<ProcessState, 'error' | 'kill_reason' | 'reasons'>
+
 /** A request that was there and is gone. */
 export interface ClosedRequest {
   readonly request: Request
   readonly session_id: string
   /** This machine's clock, milliseconds. */
   readonly closed_at: number
-  /** Why the process that asked ended, when the request left with it. */
-  readonly exit_reason: string | null
+  /** The process that asked, when the request left with it. */
+  readonly exit: Exit | null
 }
 
 export interface State {
@@ -57,7 +61,7 @@ export interface State {
   /** Server's clock minus ours, seconds. */
   readonly skew: number
   /** Why the server can store nothing, a sentence; '' when it can. */
-  readonly notice: string
+  readonly notice: Notice | null
   /** What waits where the person does not look, by request_id, and how many more than are named. */
   readonly toasts: { readonly ids: readonly string[]; readonly more: number }
   /** Whether the full set of active sessions has arrived once. */
@@ -91,7 +95,7 @@ export const empty: State = {
   serverVersion: '',
   updated: false,
   skew: 0,
-  notice: '',
+  notice: null,
   toasts: { ids: [], more: 0 },
   complete: false,
   sessions: new Map(),
@@ -155,7 +159,7 @@ export function reduce(state: State, frame: ServerFrame | Listing, context: Cont
       return { ...state, drafts: new Map(state.drafts).set(key, frame) }
     }
     case 'notice':
-      return { ...state, notice: frame.message }
+      return { ...state, notice: frame }
     case 'toasts':
       return { ...state, toasts: { ids: frame.request_ids, more: frame.more ?? 0 } }
     case 'error':
@@ -178,7 +182,7 @@ function hello(state: State, frame: Hello, context: Context): State {
     updated: state.updated || (state.serverVersion !== '' && state.serverVersion !== frame.server_version),
     skew: frame.server_time - context.now / 1000,
     // A new connection is told when there is one.
-    notice: '',
+    notice: null,
     toasts: empty.toasts,
   }
 }
@@ -242,14 +246,14 @@ function closeRequests(state: State, before: SessionState | undefined, next: Pro
   if (left.length === 0) return state
   const closed = new Map(state.closed)
   // No process of an outsider ends: its session is dead whenever nothing is open.
-  const exitReason = next.state === 'dead' && !next.kind ? (next.error ?? next.kill_reason ?? '') : null
+  const exit: Exit | null = next.state === 'dead' && !next.kind ? next : null
   for (const request of left) {
     // An orphaned one had outlived the process: its end is not why it left.
     closed.set(request.request_id, {
       request,
       session_id: next.session_id,
       closed_at: context.now,
-      exit_reason: request.status === 'orphaned' ? null : exitReason,
+      exit: request.status === 'orphaned' ? null : exit,
     })
   }
   trim(closed)

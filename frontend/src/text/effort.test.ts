@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { runsOf, withoutEnd } from '@/session/items/ansi'
 import { toolLine } from '@/session/toolline'
 import { diffOf } from './diff'
@@ -12,8 +12,7 @@ import { stepsOf } from '@/testregexp'
 import { effort, MOST_EFFORT } from './effort'
 import { blocks, Growing, inert } from './markdown'
 
-// Nothing here looks at the clock, and the machine may be busy.
-vi.setConfig({ testTimeout: 60_000 })
+// Nothing here looks at the clock: the machine may be busy.
 
 // What is slow for some reader of markdown, or of terminals.
 const UNITS = [

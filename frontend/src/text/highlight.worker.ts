@@ -75,6 +75,10 @@ const PREFIX = '--token-'
 const numbers = new Map<string, number>(KINDS.map((kind, i) => [kind, i]))
 numbers.set('string-expression', numbers.get('string')!)
 
+// The first line in a language compiles its grammar, for which half a second, what Shiki gives a line
+// otherwise, is too short on a phone: the rest of the line stayed without colours.
+const LINE_MS = 10_000
+
 let core: Promise<HighlighterCore> | undefined
 
 async function coloured({ code, lang }: Task): Promise<Coloured['spans']> {
@@ -88,7 +92,11 @@ async function coloured({ code, lang }: Task): Promise<Coloured['spans']> {
   const highlighter = await core
   await highlighter.loadLanguage(LANGUAGES[name]())
   const spans: number[] = []
-  for (const line of highlighter.codeToTokensBase(code, { lang: name, theme: 'sayso' })) {
+  for (const line of highlighter.codeToTokensBase(code, {
+    lang: name,
+    theme: 'sayso',
+    tokenizeTimeLimit: LINE_MS,
+  })) {
     for (const token of line) {
       const at = token.color?.indexOf(PREFIX) ?? -1
       const kind = at < 0 ? undefined : numbers.get(token.color!.slice(at + PREFIX.length).replace(/\).*$/, ''))

@@ -103,7 +103,7 @@ describe('code', () => {
 })
 
 // Sanitising in jsdom is slow, and the machine may be busy.
-const PATIENCE = 60_000
+const TIMEOUT_MS = 60_000
 
 describe('a text that grows', () => {
   const pieces = [
@@ -155,7 +155,7 @@ describe('a text that grows', () => {
         { numRuns: 200 },
       )
     },
-    PATIENCE,
+    TIMEOUT_MS,
   )
 
   test('only its end is new', () => {

@@ -1,4 +1,5 @@
 import { nextTick } from 'vue'
+import { touch } from './narrow'
 
 // A button may disappear with what it did, and the focus with it. A container that
 // stays names, in data-focus-fallback, the selector of what in it takes the focus then.
@@ -15,7 +16,7 @@ export function restoreFocus(home: HTMLElement | null): void {
     if (!home?.isConnected || (document.activeElement ?? document.body) !== document.body) return
     const to = home.querySelector<HTMLElement>(home.dataset['focusFallback']!)
     // The keyboard of a phone comes up for nobody who did not ask for it.
-    if (to?.matches('textarea') && matchMedia('(pointer: coarse)').matches) return
+    if (to?.matches('textarea') && touch.value) return
     to?.focus()
   })
 }

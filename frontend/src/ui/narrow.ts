@@ -1,10 +1,11 @@
 import { useMediaQuery } from '@vueuse/core'
-
-export const NARROW = '(max-width: 767px)'
-export const SINGLE = '(max-width: 1023px)'
+import { BREAKPOINTS } from './breakpoints'
 
 /** Whether the screen is as narrow as a phone's. */
-export const narrow = useMediaQuery(NARROW)
+export const narrow = useMediaQuery(BREAKPOINTS.narrow)
+
+/** Whether fingers are the main way to point; a field that takes the focus brings up the keyboard then. */
+export const touch = useMediaQuery('(pointer: coarse)')
 
 /** Whether there is room for a list or for what is chosen in it, not for both beside the rail. */
-export const single = useMediaQuery(SINGLE)
+export const single = useMediaQuery(BREAKPOINTS.single)

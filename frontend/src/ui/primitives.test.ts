@@ -10,8 +10,9 @@ import Tag from './Tag.vue'
 test('a stack and a row take the element and the space they are given', () => {
   for (const layout of [Stack, Row]) {
     const w = mount(layout, { props: { as: 'ul', gap: 4 }, slots: { default: '<li>one</li>' } })
-    expect([w.element.tagName, w.attributes('style')]).toEqual(['UL', 'gap: var(--s4);'])
-    expect(mount(layout).attributes('style')).toBe('gap: var(--s2);')
+    expect([w.element.tagName, w.classes('gap-4')]).toEqual(['UL', true])
+    expect(mount(layout).classes()).toContain('gap-2')
+    expect(w.attributes('style')).toBeUndefined()
   }
 })
 

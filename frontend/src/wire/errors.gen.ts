@@ -148,6 +148,8 @@ export const errors = {
   no_attachment: "This attachment no longer exists, or you can't see it. Attach the file again.",
   no_deadline: 'This question has no deadline.',
   no_demo: 'This server has no demo.',
+  no_descriptors:
+    'The server is almost out of file descriptors; it may open {limit}. Close tabs or sessions, or raise the limit (LimitNOFILE in systemd, ulimit -n in a shell) and restart the server.',
   no_identity_provider: 'This server has no identity provider.',
   no_oidc_here: 'The identity provider knows this server as {url}. Open sayso there.',
   no_role: 'You signed in at {provider}, but you have no role here. Ask an admin which group you need.',
@@ -298,8 +300,8 @@ export const errors = {
   start_restricted: 'Only {people} can start sessions in {project}.',
   stream_closed: 'No question of this stream is open. Your answer was not sent.',
   taken_back: 'You undid this answer, so it was not sent. Decide again.',
-  template_name_missing: 'Give the template a name.',
-  template_text_missing: 'Give the template a text.',
+  template_name_missing: 'Give the saved reply a name.',
+  template_text_missing: 'Give the saved reply a text.',
   time_zone_unknown: 'This time zone is unknown. Enter one such as Europe/Berlin.',
   token_name_missing: 'Give the token a name.',
   token_name_reserved: 'This name is reserved for the token in the server settings. Choose another one.',
@@ -309,7 +311,7 @@ export const errors = {
   too_many_channels: 'You have the maximum number of devices and channels. Remove one first.',
   too_many_connections: 'The server accepts no more connections now. Try again in a moment.',
   too_many_passkeys: 'You have {max} passkeys, the maximum. Remove one first.',
-  too_many_templates: 'You have {max} templates, the maximum. Remove one first.',
+  too_many_templates: 'You have {max} saved replies, the maximum. Remove one first.',
   two_cookies:
     'Your browser sent 2 sign-in cookies, so the request was refused. Delete the cookies of this address, then sign in again.',
   two_people_plain: 'Two people must approve this. Approve it as requested, without a rule.',
@@ -330,4 +332,145 @@ export const errors = {
   wrong_password: 'This is not your current password. Nothing was changed.',
   you_reset_approver:
     'You created or reset the password, a token or another way to sign in as {person}, who approved first, so this is not a second approval. Ask another person, or approve again after a day, once no such token is left.',
+} as const
+
+/** The English text of every statement, by its reason. */
+export const statements = {
+  agent_asks_other: 'The agent is asking another question now.',
+  agent_canceled: 'The agent canceled its question.',
+  agent_session_ended: 'The session of the agent has ended, and its token with it.',
+  answer_not_delivered:
+    'The answer to {tool}, given at {at}, has not reached Claude yet. If this lasts, kill the session and resume it.',
+  answer_waits: 'Claude ended before it acted on an answer. Resume the session to continue.',
+  answered: 'Answered[ by {by}][: {answer}].',
+  approved: 'Approved[ by {by}].',
+  approved_changed: 'Approved[ by {by}] with changes.',
+  asked_again: 'Claude asked this again after it was resumed.',
+  asker_gone: 'The asker is gone.',
+  asker_stopped_waiting: 'Claude stopped waiting for the answer.',
+  audit_entry: 'Entry {entry} is the last that follows the one before it.',
+  audit_start: 'The beginning of the audit log was changed.',
+  bypass_end_failed:
+    'The person who let Claude bypass approvals no longer has that right, and Claude could not be switched to asking.',
+  bypass_ended:
+    'The person who let Claude bypass approvals in this session no longer has that right. Claude asks from now on.',
+  bypass_not_resumed:
+    'This session bypasses approvals, so Claude was not started automatically. Resume the session, or choose another permission mode first.',
+  cli_broken: 'The Claude CLI at {path} does not run: {detail}.',
+  cli_gone: 'There is no Claude CLI at {path} any more.',
+  cli_missing: 'There is no Claude CLI at {path}. Correct the setting --claude, or install the CLI there.',
+  cli_not_executable: 'The Claude CLI at {path} is not executable. Change that with: {command}',
+  cli_not_installed:
+    'The Claude CLI is not installed: there is no command claude in PATH. Install it, or set its path with --claude.',
+  cli_other: 'The program at {path} is not the Claude CLI: it does not report a version.',
+  cli_signed_out:
+    'Claude is not signed in on this server. Run {command} there once and sign in, or start sayso with ANTHROPIC_API_KEY set.',
+  cli_slow: 'The Claude CLI at {path} did not report its version within {limit:span}.',
+  cli_unreadable: "The Claude CLI at {path} can't be read.",
+  conversation_compacted: 'Claude summarized the conversation to free up context.',
+  conversation_restarted:
+    'Claude ended before it had saved this conversation, so it starts again with the same messages.',
+  database_behind:
+    'The database is older than this process: it was restored, or lost its last changes. sayso reads again what Claude printed since then. Answers and queued messages of that time are lost.',
+  declined: 'Declined[ by {by}].',
+  declined_why: 'Declined[ by {by}]: {why}',
+  denied: 'Denied[ by {by}].',
+  denied_why: 'Denied[ by {by}]: {why}',
+  earlier_too_long: 'The earlier conversation is too long to show here. Claude still knows it.',
+  ended_at_start: 'Claude ended right after it started[ ({how})].[ It said: {output}]',
+  ended_away: 'The Claude process ended while the server was not running[ ({how})].[ It said: {output}]',
+  ended_by: 'Ended by {by}.',
+  ended_by_itself: 'The Claude process ended by itself[ ({how})].[ It said: {output}]',
+  file_unreadable: '{file} could not be read: {detail}.',
+  folder_changed: 'The settings of the folder changed while Claude was being started. Start again to check them.',
+  folder_gone: 'The folder {folder} no longer exists.',
+  folder_not_resumed:
+    "Nobody has trusted the current settings of this session's folder, so Claude was not started automatically. Resume the session to check them.",
+  grant_external: 'It was granted to a Claude that sayso does not run, and applies there until that one ends.',
+  grant_folder_running:
+    'A running session may work in this folder until you next approve something in it, or its process ends.',
+  grant_session_unreachable: 'A running session could not be reached. The rule may apply in it until its process ends.',
+  held_credential_ended: 'The sign-in or token used for it has ended.',
+  held_giver_gone: 'They can no longer sign in.',
+  held_right_lost: 'They can no longer answer this request.',
+  held_role_lost: 'They can no longer answer requests.',
+  held_two_people: 'Two people must approve this now.',
+  id_reused_closed:
+    'Claude sent another request under the ID of one that had ended. The ended one is unchanged. The other one was shown to nobody and did not run. If Claude waits for it, interrupt Claude.',
+  id_reused_open:
+    'Claude sent another request under the ID of one that is still open. The open one is unchanged. The other one was shown to nobody and did not run. If Claude waits for it, interrupt Claude.',
+  idle: 'Nobody sent a message for {limit:span}.',
+  interrupted_by: '{by} interrupted Claude.',
+  journal_deleted:
+    'The files of this process in the state folder of sayso were deleted. The session goes on, but it cannot survive a restart of the server. Kill and resume it to be safe.',
+  message_repeated: 'Claude ended before it had saved the last message, so the message is sent again.',
+  not_answered: 'Nobody answered in time.',
+  not_asked_again: 'Claude continued without asking this again.',
+  not_open: 'This request is no longer open.',
+  not_started: 'Claude could not be started: {detail}.',
+  orphaned_requests:
+    'Claude has ended, and its requests can still be answered. It gets the answers when the session is resumed.',
+  other_node: "The server {node} runs it, and this one can't reach it. Look there.",
+  process_ended_first: 'The Claude process ended before an answer. Nothing ran.',
+  process_recovered:
+    'The database has no record of this process and is probably older than it. sayso recovered the session from the running process. Answers and queued messages that only the database held are lost.',
+  process_unknown: 'This server no longer knows the process. Restart the server, or resume the session.',
+  process_unreachable: 'The Claude process could not be reached after the server restarted, so it was ended.',
+  question_withdrawn: 'The question was withdrawn.',
+  quota_near: 'The {quota} limit of the Claude account is near.[ It resets at {at}.]',
+  quota_reached: 'The {quota} limit of the Claude account is reached.[ It resets at {at}.]',
+  quota_used: '{percent} % of the {quota} limit of the Claude account is used.[ It resets at {at}.]',
+  record_approved: 'Approved',
+  record_declined: 'Declined',
+  record_declined_stopped: 'Declined and stopped[: {why}]',
+  record_denied: 'Denied',
+  record_edited: 'Approved, edited',
+  record_edited_granted: 'Approved, edited, with permissions',
+  record_granted: 'Approved, with permissions',
+  record_stopped: 'Denied and stopped[: {why}]',
+  retry_connection:
+    'The connection to the Claude API failed. Trying again in {seconds} s (attempt {attempt} of {max}).',
+  retry_overloaded: 'The Claude API is overloaded (529). Trying again in {seconds} s (attempt {attempt} of {max}).',
+  retry_status:
+    'The Claude API answered with an error ({status}). Trying again in {seconds} s (attempt {attempt} of {max}).',
+  retry_throttled: 'The Claude API asks to slow down (429). Trying again in {seconds} s (attempt {attempt} of {max}).',
+  server_stopped: 'The server was stopped.',
+  server_stopped_claude: 'The server was stopped, and Claude with it.',
+  session_deleted: 'The session was deleted.',
+  session_recovered:
+    'The database has no record of this session, so sayso recovered it from the running process. Answers, queued messages and settings that only the database held are lost.',
+  shim_silent:
+    'The supervisor of this process has not responded since the server restarted. If this lasts, the process is ended.',
+  shim_silent_admin: 'The supervisor of the process has not responded since the server restarted.',
+  silent: 'Claude showed no activity for {limit:span}.',
+  start_failed: 'Claude did not start properly: {detail}.[ It said: {output}]',
+  start_unanswered: 'Claude did not answer within {limit:span} after it was started.[ It said: {output}]',
+  store_broken:
+    'The disk under the database of the server failed. Nothing is stored until the server restarts on a working disk. Sessions wait, and you can still end a session.',
+  store_read_only:
+    'The disk of the server is full or read-only. Until there is space, nothing can be answered, sent or started. Sessions wait, nothing is lost, and you can still end a session.',
+  store_unavailable:
+    'The database of the server does not respond. Until it does, nothing can be answered, sent or started. Sessions wait, and you can still end a session.',
+  stuck_answer:
+    'Claude has not picked up the answer to {tool}, which was delivered at {at}. If this lasts, kill the session and resume it.',
+  stuck_api: 'Waiting for the Claude API, which has sent nothing since {since}.',
+  stuck_growing:
+    'Claude has been silent since {since}, and the memory of its processes has grown from {before} MB to {after} MB.',
+  stuck_retrying: "Waiting for the Claude API since {since}. It can't be reached, and Claude keeps trying.",
+  stuck_silent: 'Claude has been silent since {since}, when its turn began.',
+  stuck_tool: 'The tool {tool} has been running since {since} without a sign of life.',
+  target_slow: 'It did not answer in time.',
+  target_status: 'It answered {status}[ {text}].',
+  target_unreachable: 'It could not be reached.',
+  terminal_answered: 'It was answered in the terminal.',
+  terminal_denied: 'It was denied in the terminal.',
+  terminal_ended: 'Claude in the terminal has ended.',
+  time_limit: 'The process reached its time limit of {limit:span}.',
+  turn_interrupted: 'The turn was interrupted.',
+  turn_not_continued:
+    'Claude was resumed but did not continue the interrupted turn. Send a message, such as “Continue”.',
+  withdrawn: 'Claude withdrew this request.',
+  withdrawn_away: 'Claude withdrew this request while the server was not running.',
+  withdrawn_database_away: 'Claude withdrew this request while the database was not available.',
+  wrong_protocol: "The program does not speak Claude's protocol.[ It said: {output}]",
 } as const

@@ -29,6 +29,7 @@ export interface ToolCallBody {
   input?: unknown
   input_bytes: number
   status: ToolStatus
+  no_result?: boolean
   result?: string
   result_bytes: number
   finished_at?: number
@@ -57,6 +58,7 @@ export interface SubagentBody {
   agent_type?: string
   description?: string
   status: ToolStatus
+  no_result?: boolean
   result?: string
   edited?: boolean
   edited_by?: string
@@ -66,6 +68,7 @@ export interface SubagentBody {
 export interface NoteBody {
   level: string
   text: string
+  reasons?: Record<string, Reason>
 }
 
 export interface ResolvedBody {
@@ -78,6 +81,7 @@ export interface ResolvedBody {
   by?: string
   device?: string
   summary: string
+  reasons?: Record<string, Reason>
   message?: string
   edited?: boolean
   proposed_input?: unknown
@@ -117,6 +121,11 @@ export interface FileChange {
 export interface Todo {
   content: string
   status: string
+}
+
+export interface Reason {
+  reason: string
+  params?: Record<string, string | number | string[]>
 }
 
 export type Item =
@@ -171,6 +180,7 @@ export interface ProcessState {
   kill_reason: string | null
   stuck: string | null
   held?: string
+  reasons?: Record<string, Reason>
   queued_messages: number
   items?: number
   pending_request?: Request
@@ -239,6 +249,7 @@ export interface Notice {
   type: 'notice'
   code: NoticeCode
   message: string
+  reasons?: Record<string, Reason>
 }
 
 export interface Toasts {
@@ -603,6 +614,7 @@ export interface Revocation {
   files: string[]
   asking: number
   until: string[]
+  reasons?: Record<string, Reason>
 }
 
 export interface ProjectList {
@@ -668,8 +680,8 @@ export interface PreferencesChange {
   language?: string
 }
 
-export interface LatelyList {
-  sessions: Lately[]
+export interface CatchUpList {
+  sessions: CatchUp[]
 }
 
 export interface WaitList {
@@ -694,6 +706,7 @@ export interface AlertTargetCreate {
 
 export interface AlertTest {
   problem: string
+  reasons?: Record<string, Reason>
 }
 
 export interface SignInWays {
@@ -733,6 +746,7 @@ export interface Passkey {
 export interface PasskeyList {
   passkeys: Passkey[]
   problem: string | null
+  reasons?: Record<string, Reason>
 }
 
 export interface OIDCBegun {
@@ -764,11 +778,22 @@ export interface Diagnostics {
   text: string
 }
 
+export interface RequestViews {
+  session_id: string
+  state: State
+  rows: RequestRow[]
+  waiting: string[]
+  journal: string[]
+  claude: string[]
+  differences: string[]
+}
+
 export interface AuditState {
   verified: number
   first: number
   at: number
   problem: string
+  reasons?: Record<string, Reason>
 }
 
 export interface SettingList {
@@ -849,6 +874,7 @@ export interface Resolved {
   device: string | null
   at: number
   summary: string
+  reasons?: Record<string, Reason>
 }
 
 export interface ViewerInfo {
@@ -1028,6 +1054,7 @@ export interface ClaudeInfo {
   version: string
   signed_in: boolean
   problem: string | null
+  reasons?: Record<string, Reason>
 }
 
 export interface Folder {
@@ -1190,7 +1217,7 @@ export interface Template {
   used_at: number
 }
 
-export interface Lately {
+export interface CatchUp {
   session_id: string
   edits: number
   files: number
@@ -1224,6 +1251,7 @@ export interface AlertTarget {
   created_at: number
   sent_at: number | null
   problem: string
+  reasons?: Record<string, Reason>
 }
 
 export type Way = 'push' | 'webhook' | 'ntfy'
@@ -1231,10 +1259,18 @@ export type Way = 'push' | 'webhook' | 'ntfy'
 export interface PasskeyWay {
   available: boolean
   problem: string | null
+  reasons?: Record<string, Reason>
 }
 
 export interface OIDCWay {
   name: string
+}
+
+export interface RequestRow {
+  request_id: string
+  source: Source
+  status: Status
+  tool_name: string
 }
 
 export interface SettingInfo {
@@ -1267,6 +1303,7 @@ export interface HeldAnswer {
   until: number
   command_id?: string
   dropped?: string
+  reasons?: Record<string, Reason>
 }
 
 export interface Earlier {
@@ -1275,6 +1312,7 @@ export interface Earlier {
   updated_input?: unknown
   outcome: Status
   summary: string
+  reasons?: Record<string, Reason>
   by: string | null
   at: number
 }
@@ -1354,6 +1392,7 @@ export interface SettingRule {
 export interface ProcessTrouble {
   kind: TroubleKind
   reason: string
+  reasons?: Record<string, Reason>
 }
 
 export interface ProcessSample {
@@ -1439,7 +1478,7 @@ export interface TrustedBy {
 
 export type EditProblem = 'not_found' | 'many' | 'same' | 'empty' | 'no_cell'
 
-export type TroubleKind = 'stuck' | 'orphan' | 'unreachable'
+export type TroubleKind = 'stuck' | 'orphan' | 'unreachable' | 'recovered'
 
 export type FolderItemKind = 'hook' | 'mcp_server' | 'variable' | 'helper' | 'rule' | 'setting' | 'agent' | 'command' | 'skill' | 'git' | 'unreadable'
 

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import { enableAutoUnmount, mount } from '@vue/test-utils'
+import { mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { FolderTrust } from '@/wire/messages.gen'
@@ -38,7 +38,6 @@ const refusal = (t = trust) =>
   })
 const made = () => new Response('{"result":"applied","session_id":"s"}')
 
-enableAutoUnmount(afterEach)
 beforeEach(() => {
   setActivePinia(createPinia())
   mount(DialogHost, { attachTo: document.body })
@@ -61,7 +60,7 @@ async function press(name: string) {
       if (!(found instanceof HTMLElement) || found.getAttribute('aria-disabled')) throw new Error(`no button ${name}`)
       return found
     },
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   )
   button.click()
 }

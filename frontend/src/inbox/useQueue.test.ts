@@ -1,0 +1,95 @@
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { effectScope, nextTick, type EffectScope } from 'vue'
+import { process, request } from '@/pending/testdock'
+import { useSessions } from '@/state/sessions'
+import type { Request } from '@/wire/messages.gen'
+import { useQueue } from './useQueue'
+import { useSelection } from './useSelection'
+
+let scope: EffectScope
+let version = 1
+beforeEach(() => {
+  vi.useFakeTimers()
+  localStorage.clear()
+  setActivePinia(createPinia())
+  scope = effectScope()
+})
+afterEach(() => {
+  scope.stop()
+  vi.useRealTimers()
+})
+
+function inbox(...open: Request[]) {
+  const store = useSessions()
+  Object.assign(store.state, { user: { name: 'ada', role: 'member' } })
+  const show = async (...requests: Request[]) => {
+    store.apply([{ ...process(requests), version: ++version }], { now: Date.now(), commandOf: () => undefined })
+    await nextTick()
+  }
+  store.apply([{ ...process(open), version: ++version }], { now: Date.now(), commandOf: () => undefined })
+  const queue = scope.run(useQueue)!
+  const selection = scope.run(() => useSelection(queue))!
+  return { queue, selection, show }
+}
+const low = (id: string, more: Partial<Request> = {}) =>
+  request(id, { tool_name: 'Read', tool_input: { file_path: '/w/a' }, risk: 'low', ...more })
+
+test('while somebody points at the list nothing in it moves: what left stays, what is new comes last', async () => {
+  const { queue, show } = inbox(low('b', { created_at: 2 }), low('c', { created_at: 3 }))
+  expect(queue.order.value).toEqual(['b', 'c'])
+  queue.touch()
+  await show(low('a', { created_at: 1 }), low('c', { created_at: 3 }))
+  expect(queue.order.value).toEqual(['b', 'c', 'a'])
+  expect(queue.rows.value.map((r) => r.gone)).toEqual([true, false, false])
+  vi.advanceTimersByTime(999)
+  expect(queue.order.value).toHaveLength(3)
+  vi.advanceTimersByTime(1)
+  expect(queue.order.value).not.toContain('b')
+  expect(queue.order.value).toHaveLength(2)
+})
+
+test('what a person asks for is ordered at once, also under the pointer', async () => {
+  const { queue } = inbox(low('a'), request('b'))
+  queue.touch()
+  queue.filter.value = { ...queue.filter.value, tool: 'Read' }
+  queue.refilter()
+  expect(queue.order.value).toEqual(['a'])
+  expect(queue.filtering.value).toBe(true)
+  queue.clearFilter()
+  expect([...queue.order.value].toSorted()).toEqual(['a', 'b'])
+})
+
+test('a snoozed request goes last and is not what one goes on to', async () => {
+  const { queue } = inbox(low('a'), low('b'))
+  expect(queue.toggleSnooze('a')).toBe(true)
+  await nextTick()
+  expect(queue.order.value).toEqual(['b', 'a'])
+  expect(queue.left.value).toEqual(['b'])
+  expect(queue.rows.value.at(-1)).toMatchObject({ id: 'a', snoozedFor: 10 })
+  expect(queue.toggleSnooze('a')).toBe(false)
+  expect(queue.toggleSnooze('gone')).toBeUndefined()
+})
+
+test('only requests that may be approved together are selected, and what is gone no longer counts', async () => {
+  const { queue, selection, show } = inbox(low('a'), low('b'), low('c', { tool_name: 'Grep' }), request('d'))
+  expect(selection.offered.value).toBe(true)
+  expect(selection.approve()).toBe(false)
+  selection.selectAll()
+  expect(selection.selected.value.map((w) => w.request.request_id)).toEqual(['a', 'b'])
+  expect(selection.toggle('c')).toBe(true)
+  expect(selection.has('c')).toBe(false)
+  expect(selection.toggle('a')).toBe(true)
+  expect(selection.has('a')).toBe(false)
+  expect(selection.toggle('nobody')).toBe(false)
+  expect(selection.approve()).toBe(true)
+  expect(selection.batch.value).toHaveLength(1)
+  selection.finish()
+  expect([selection.batch.value, selection.selected.value]).toEqual([undefined, []])
+  selection.toggle('b')
+  queue.touch()
+  await show(low('a'))
+  expect(selection.selected.value).toEqual([])
+  expect(selection.offered.value).toBe(false)
+  vi.advanceTimersByTime(1_000)
+})

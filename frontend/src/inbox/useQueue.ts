@@ -1,0 +1,112 @@
+import { useTimeoutFn } from '@vueuse/core'
+import { computed, ref, shallowRef, watch } from 'vue'
+import { decidedHere } from '@/pending/decided'
+import { reasonOf, titleOf } from '@/pending/title'
+import { useSessions } from '@/state/sessions'
+import { useNow } from '@/ui/clock'
+import { duration } from '@/ui/numbers'
+import { matches, NO_FILTER, ordered, type Waiting } from './queue'
+import { snooze, snoozedUntil } from './snooze'
+
+// Rows do not move under a pointer, a finger or a key.
+const SETTLE_MS = 1_000
+
+export type Queue = ReturnType<typeof useQueue>
+export type Row = Queue['rows']['value'][number]
+
+/** useQueue returns what waits in all sessions, filtered, in an order that does not change while somebody touches the list. */
+export function useQueue() {
+  const store = useSessions()
+  const clock = useNow(10_000)
+  // A snooze shows at once, not with the next tick.
+  const snoozedAt = ref(0)
+  const now = computed(() => Math.max(clock.value, snoozedAt.value))
+  const filter = ref({ ...NO_FILTER })
+
+  const open = computed(() => new Map(store.requests.map((w) => [w.request.request_id, w])))
+  // What was seen once, so that a row that left can stay where it is for a moment.
+  const known = new Map<string, Waiting>()
+  watch(open, (map) => map.forEach((w, id) => known.set(id, w)), { immediate: true, flush: 'sync' })
+
+  const isSnoozed = (id: string) => snoozedUntil(id, now.value) !== null
+  const isDecided = (id: string) => {
+    const w = open.value.get(id)
+    return w !== undefined && decidedHere(store, w.request)
+  }
+  const wanted = computed(() =>
+    ordered(
+      store.requests.filter((w) => matches(w, filter.value)),
+      isSnoozed,
+    ),
+  )
+  /** Those that somebody goes on to: neither snoozed nor decided here. */
+  const left = computed(() => wanted.value.filter((id) => !isSnoozed(id) && !isDecided(id)))
+
+  const order = shallowRef(wanted.value)
+  let touchedAt = 0
+  const wait = () => touchedAt + SETTLE_MS - Date.now()
+  const timer = useTimeoutFn(settle, wait, { immediate: false })
+  function settle() {
+    timer.stop()
+    const settled = wait() <= 0
+    // What is new goes to the end, where it moves nothing.
+    order.value = settled ? wanted.value : [...order.value, ...wanted.value.filter((id) => !order.value.includes(id))]
+    if (!settled) timer.start()
+  }
+  watch(wanted, settle)
+  /** Holds the order for a moment: somebody points at the list or walks through it. */
+  const touch = () => (touchedAt = Date.now())
+  /** Orders the rows now, because a person asked for it. */
+  function refilter() {
+    touchedAt = 0
+    settle()
+  }
+  function clearFilter() {
+    filter.value = { ...NO_FILTER }
+    refilter()
+  }
+
+  const rows = computed(() =>
+    order.value.flatMap((id) => {
+      const w = open.value.get(id) ?? known.get(id)
+      if (!w) return []
+      const until = snoozedUntil(id, now.value)
+      return [
+        {
+          ...w,
+          id,
+          gone: !open.value.has(id),
+          line: reasonOf(w.request, w.session.cwd),
+          title: titleOf(w.request),
+          waited: duration(Math.floor(Math.max(0, now.value / 1000 + store.state.skew - w.request.created_at))),
+          snoozedFor: until === null ? null : Math.ceil((until - now.value) / 60_000),
+        },
+      ]
+    }),
+  )
+
+  /** Snoozes an open request or ends that, and reports whether it is snoozed now; undefined for one that is not open. */
+  function toggleSnooze(id: string): boolean | undefined {
+    if (!open.value.has(id)) return undefined
+    const is = snooze(id, Date.now())
+    snoozedAt.value = Date.now()
+    return is
+  }
+
+  return {
+    rows,
+    order,
+    left,
+    filter,
+    filtering: computed(() => Object.values(filter.value).some((v) => v !== '')),
+    refilter,
+    clearFilter,
+    touch,
+    isOpen: (id: string) => open.value.has(id),
+    isDecided,
+    isSnoozed,
+    toggleSnooze,
+    /** A request that is open, or was since the inbox was opened. */
+    find: (id: string) => open.value.get(id) ?? known.get(id),
+  }
+}

@@ -1,0 +1,141 @@
+import { createPinia, setActivePinia } from 'pinia'
+import { effectScope, nextTick } from 'vue'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { useSessions } from '@/state/sessions'
+import type { KeptDraft } from '@/wire/messages.gen'
+import type { Port } from '@/connection/port'
+import { drafts, live, merges, useDraft } from './drafts'
+import { settle, syncDrafts, wordsOf } from './draftsync'
+
+let stop = () => {}
+const scope = { current: effectScope() }
+beforeEach(() => {
+  localStorage.clear()
+  merges.clear()
+  live.clear()
+  vi.useFakeTimers()
+  scope.current = effectScope()
+})
+afterEach(() => {
+  stop()
+  scope.current.stop()
+  vi.useRealTimers()
+})
+
+function device(connected = true) {
+  setActivePinia(createPinia())
+  const store = useSessions()
+  store.setStatus(connected ? { kind: 'open' } : { kind: 'connecting', since: 0 })
+  const sent: { of: object; value: unknown; id: string }[] = []
+  const port = {
+    draft(of: object, value: unknown) {
+      if (!store.connected) return null
+      const id = `c${sent.length + 1}`
+      sent.push({ of, value: JSON.parse(JSON.stringify(value)), id })
+      return id
+    },
+  } as unknown as Port
+  stop = syncDrafts(store, port)
+  let at = 0
+  return {
+    store,
+    sent,
+    write: (key = 'message:s') => scope.current.run(() => useDraft<string>(key, () => ''))!.value,
+    async hear(value: unknown, more: Partial<KeptDraft> = {}) {
+      store.apply([{ type: 'draft', session_id: 's', value, at: ++at, ...more }], {
+        now: Date.now(),
+        commandOf: () => undefined,
+      })
+      await nextTick()
+    },
+  }
+}
+
+describe('a draft', () => {
+  it('goes to the server when the person pauses, once, and not when nothing changed', async () => {
+    const d = device()
+    const text = d.write()
+    for (const t of ['A', 'An', 'And']) text.value = t
+    expect(d.sent).toEqual([])
+    vi.advanceTimersByTime(1_000)
+    expect(d.sent).toEqual([{ of: { session_id: 's' }, value: 'And', id: 'c1' }])
+    // Its own echo is no news, and nothing goes twice.
+    await d.hear('And', { command_id: 'c1' })
+    vi.advanceTimersByTime(5_000)
+    expect(d.sent).toHaveLength(1)
+    text.value = ''
+    vi.advanceTimersByTime(1_000)
+    expect(d.sent.at(-1)).toMatchObject({ value: null })
+  })
+
+  it('of a request goes by its id', () => {
+    const d = device()
+    d.write('request:r').value = 'no'
+    vi.advanceTimersByTime(1_000)
+    expect(d.sent[0]!.of).toEqual({ request_id: 'r' })
+  })
+
+  it('comes from another device into what is on the page, and into what is opened later', async () => {
+    const d = device()
+    const text = d.write()
+    await d.hear('From the phone', { command_id: 'x1' })
+    expect(text.value).toBe('From the phone')
+    await d.hear({ reason: 'no' }, { request_id: 'r' })
+    expect(drafts.get('request:r')).toEqual({ reason: 'no' })
+    await d.hear(null)
+    expect(text.value).toBe('')
+    vi.advanceTimersByTime(5_000)
+    expect(d.sent).toEqual([])
+  })
+
+  it('that was written on both is not lost on either: the person chooses', async () => {
+    const d = device()
+    const text = d.write()
+    text.value = 'Mine'
+    await d.hear('Theirs', { command_id: 'x1' })
+    expect(text.value).toBe('Mine')
+    expect(merges.get('message:s')).toBe('Theirs')
+    settle('message:s', true)
+    expect(text.value).toBe('Theirs')
+    expect(merges.size).toBe(0)
+
+    text.value = 'Mine again'
+    await d.hear('Theirs again', { command_id: 'x2' })
+    settle('message:s', false)
+    vi.advanceTimersByTime(1_000)
+    expect(text.value).toBe('Mine again')
+    expect(d.sent.at(-1)!.value).toBe('Mine again')
+  })
+
+  it('that was sent before goes on with what the other device made of it', async () => {
+    const d = device()
+    const text = d.write()
+    text.value = 'A'
+    vi.advanceTimersByTime(1_000)
+    await d.hear('A and B', { command_id: 'x1' })
+    expect(text.value).toBe('A and B')
+    expect(merges.size).toBe(0)
+  })
+
+  it('written without a connection goes out when there is one', async () => {
+    const d = device(false)
+    d.write().value = 'Offline'
+    vi.advanceTimersByTime(5_000)
+    expect(d.sent).toEqual([])
+    d.store.setStatus({ kind: 'open' })
+    await nextTick()
+    vi.advanceTimersByTime(1_000)
+    expect(d.sent.map((s) => s.value)).toEqual(['Offline'])
+  })
+
+  it('older than what is known changes nothing', async () => {
+    const d = device()
+    await d.hear('New', { at: 100 })
+    await d.hear('Old', { at: 50 })
+    expect(drafts.get('message:s')).toBe('New')
+  })
+
+  it('is told in its words', () => {
+    expect(wordsOf({ reason: 'No', denying: true, form: { q: { values: ['A', 'B'], text: 'c' } } })).toBe('No\nA, B\nc')
+  })
+})

@@ -1,0 +1,132 @@
+import { watch } from 'vue'
+import type { useSessions } from '@/state/sessions'
+import type { KeptDraft } from '@/wire/messages.gen'
+import type { Port } from '@/connection/port'
+import { changed, drafts, live, merges } from './drafts'
+
+// What a person half wrote follows them to every device: it goes to the server a
+// moment after the last key, and what comes from there takes its place here,
+// unless something else was written here meanwhile. Then both are shown.
+
+const PAUSE_MS = 800
+/** The server keeps nothing longer; this browser does. */
+const LONGEST = 120_000
+
+type Store = ReturnType<typeof useSessions>
+
+const keyOf = (d: Pick<KeptDraft, 'session_id' | 'request_id'>): string =>
+  d.request_id ? `request:${d.request_id}` : `message:${d.session_id}`
+
+const text = (value: unknown): string => JSON.stringify(value ?? null)
+// What server and browser last had in common: whatever differs from it here was
+// written here.
+const common = (key: string): string | null => drafts.get<string>(`common:${key}`)
+const agree = (key: string, value: string): void =>
+  value === 'null' ? drafts.remove(`common:${key}`) : drafts.set(`common:${key}`, value)
+
+/** Begins to send and to take drafts, until the returned function is called. */
+export function syncDrafts(store: Store, port: Port): () => void {
+  const waiting = new Map<string, ReturnType<typeof setTimeout>>()
+  const sent = new Set<string>()
+  const known = new Map<string, KeptDraft>()
+  let taking = false
+
+  function send(key: string): void {
+    clearTimeout(waiting.get(key))
+    waiting.delete(key)
+    const value = drafts.get(key)
+    const now = text(value)
+    if (now === (common(key) ?? 'null') || now.length > LONGEST || store.state.user?.role === 'viewer') return
+    const [kind, id] = [key.slice(0, key.indexOf(':')), key.slice(key.indexOf(':') + 1)]
+    const command = port.draft(kind === 'request' ? { request_id: id } : { session_id: id }, value)
+    // Without a connection it goes with the next hello.
+    if (command === null) return
+    sent.add(command)
+    agree(key, now)
+  }
+
+  changed.tell = (key) => {
+    // Files that are attached, and the form of a new session, stay with this browser.
+    if (taking || !/^(request|message):/.test(key)) return
+    clearTimeout(waiting.get(key))
+    waiting.set(
+      key,
+      setTimeout(() => send(key), PAUSE_MS),
+    )
+  }
+
+  function take(d: KeptDraft): void {
+    const key = keyOf(d)
+    if (known.get(key) === d) return
+    known.set(key, d)
+    if (d.command_id !== undefined && sent.delete(d.command_id)) return
+    const theirs = text(d.value)
+    const here = text(drafts.get(key))
+    const before = common(key)
+    if (theirs === here) {
+      merges.delete(key)
+      return agree(key, theirs)
+    }
+    // Seen before, and written on here since.
+    if (theirs === before) return changed.tell(key)
+    if (here !== 'null' && here !== before) {
+      if (theirs !== 'null') merges.set(key, d.value)
+      return
+    }
+    put(key, d.value)
+  }
+
+  function put(key: string, value: unknown): void {
+    taking = true
+    const there = live.get(key)
+    if (there) there.value.value = value ?? there.blank()
+    else if (value === null) drafts.remove(key)
+    else drafts.set(key, value)
+    taking = false
+    agree(key, text(value))
+  }
+
+  const stopTaking = watch(
+    () => store.state.drafts,
+    (all) => {
+      for (const d of all.values()) take(d)
+    },
+    { immediate: true },
+  )
+  const stopSending = watch(
+    () => store.connected,
+    (on) => {
+      if (!on) return
+      for (const key of drafts.keys()) if (/^(request|message):/.test(key)) changed.tell(key)
+    },
+    { immediate: true },
+  )
+  const hurry = () => {
+    if (document.hidden) for (const key of waiting.keys()) send(key)
+  }
+  document.addEventListener('visibilitychange', hurry)
+  return () => {
+    stopTaking()
+    stopSending()
+    document.removeEventListener('visibilitychange', hurry)
+    for (const timer of waiting.values()) clearTimeout(timer)
+    changed.tell = () => {}
+  }
+}
+
+/** Ends a merge: with what was written elsewhere, or with what is here. */
+export function settle(key: string, theirs: boolean): void {
+  const value = merges.get(key)
+  merges.delete(key)
+  const there = live.get(key)
+  if (theirs && there) there.value.value = value
+  else changed.tell(key)
+}
+
+/** What of a draft is words, for people. */
+export function wordsOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (Array.isArray(value)) return value.map(wordsOf).filter(Boolean).join(', ')
+  if (typeof value === 'object' && value !== null) return Object.values(value).map(wordsOf).filter(Boolean).join('\n')
+  return ''
+}

@@ -1,0 +1,22 @@
+import type { Request } from '@/wire/messages.gen'
+import { joined, type FormDraft } from './answer'
+import { drafts } from './drafts'
+
+/**
+ * What a person had written for a request that somebody else answered, as text
+ * to go on with; null when there is nothing.
+ */
+export function unsentText(request: Request): string | null {
+  const draft = drafts.get<{ edit?: string | null; reason?: string; form?: FormDraft }>(`request:${request.request_id}`)
+  if (!draft) return null
+  const parts: string[] = []
+  if (draft.reason?.trim()) parts.push(draft.reason.trim())
+  if (draft.edit?.trim()) parts.push(draft.edit)
+  if (draft.form && request.form) {
+    // What the asker filled in before is not the person's.
+    const { form } = draft
+    const touched = { ...request.form, questions: request.form.questions.filter((q) => form[q.id]) }
+    for (const [question, answer] of Object.entries(joined(touched, form))) parts.push(`${question}\n${answer}`)
+  }
+  return parts.length > 0 ? parts.join('\n\n') : null
+}

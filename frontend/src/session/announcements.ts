@@ -1,0 +1,114 @@
+import { effectScope, watch, watchEffect } from 'vue'
+import { t } from '@/i18n'
+import { list } from '@/i18n/format'
+import { announce } from '@/ui/announce'
+import { spoken } from '@/ui/appearance'
+import type { Item } from '@/wire/messages.gen'
+import { textOfItem } from './itemtext'
+import { missedOf } from './missed'
+import { saidOf } from './missedline'
+import type { useSessions } from '@/state/sessions'
+import { toolLine } from './toolline'
+import { words } from './words'
+
+// What Claude does in the session that is open, for who hears it: as much as they chose,
+// never word by word, and with pauses in which they can hear something else.
+
+const EVERY_MS = 3_000
+/** What ends together is told in more than one frame. */
+const TOGETHER_MS = 400
+/** More at once than anybody listens to. */
+const MANY = 20
+
+/** Begins to say it, until the returned function is called. */
+export function readAloud(store: ReturnType<typeof useSessions>, current: () => string | undefined): () => void {
+  let parts: (() => string[])[] = []
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let last = -EVERY_MS
+
+  /** Says it with what else there is to say by then. */
+  function say(part: () => string[]) {
+    if (spoken.value === 'off') return
+    parts.push(part)
+    timer ??= setTimeout(flush, Math.max(TOGETHER_MS, last + EVERY_MS - Date.now()))
+  }
+  function flush() {
+    timer = undefined
+    last = Date.now()
+    const said = spoken.value === 'off' ? [] : parts.flatMap((part) => part())
+    parts = []
+    if (said.length > 0) announce(said.join(' '))
+  }
+
+  const scope = effectScope(true)
+  scope.run(() => {
+    const states = new Map<string, string>()
+    watchEffect(() => {
+      for (const s of store.all) {
+        const before = states.get(s.session_id)
+        states.set(s.session_id, s.state)
+        if (before === undefined || before === s.state || s.session_id !== current()) continue
+        const name = s.title || t.session.untitled
+        if (s.state === 'user_turn' && before === 'assistant_turn') say(() => [finished(s.session_id, name)])
+        if (s.state === 'dead') say(() => [words.announcements.ended(name)])
+      }
+    })
+
+    function finished(id: string, name: string): string {
+      const items = store.transcript(id)?.items ?? []
+      const asked = items.findLast((it) => it.kind === 'user')?.seq ?? 0
+      const done = missedOf(items, asked)
+      const what = done ? saidOf({ ...done, turns: 0, answered: 0 }) : []
+      return words.announcements.finished(name, list(what))
+    }
+
+    // What was there before, which comes in pages, is read on the page. Blocks are known by their key: a call is
+    // written again when it is done.
+    let of: string | undefined
+    let known = new Set<string>()
+    watch(
+      () => [current(), store.transcript(current() ?? '')] as const,
+      ([id, script]) => {
+        if (id !== of || script?.more) {
+          known = new Set(script?.items.map((it) => it.key))
+          of = script && !script.more ? id : undefined
+          return
+        }
+        const fresh = script?.items.filter((it) => !known.has(it.key) && whole(it)) ?? []
+        for (const it of fresh) known.add(it.key)
+        if (spoken.value !== 'full') return
+        if (fresh.length > MANY) return say(() => [words.announcements.many(fresh.length)])
+        const texts = fresh.map((it) => lineOf(it, store.session(id!)?.cwd ?? '')).filter(Boolean)
+        if (texts.length > 0) say(() => texts)
+      },
+      { immediate: true, flush: 'sync' },
+    )
+  })
+
+  return () => {
+    scope.stop()
+    clearTimeout(timer)
+  }
+}
+
+const whole = (it: Item) => it.kind !== 'tool_call' || it.status !== 'running'
+
+/** A block as it is said, '' when it is not: what the person wrote, what Claude thinks, what subagents do. */
+function lineOf(it: Item, cwd: string): string {
+  if (it.agent_id !== null) return ''
+  if (it.kind === 'tool_call') {
+    const { name, line } = toolLine(it.tool_name, it.input, cwd)
+    const said = line ? `${name}: ${line}` : name
+    if (it.no_result) return words.announcements.noResult(said)
+    return it.status === 'failed' ? words.announcements.failed(said) : said
+  }
+  return it.kind === 'text' || it.kind === 'plan' || it.kind === 'note' ? plain(textOfItem(it)) : ''
+}
+
+/** The words of a markdown text without the marks that nobody wants to hear. */
+const plain = (text: string) =>
+  text
+    .replaceAll(/^ *(?:```.*|#+ |> |[-*+] )/gm, '')
+    .replaceAll(/\*\*|__|`/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()

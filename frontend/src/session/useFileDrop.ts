@@ -1,0 +1,46 @@
+import { useEventListener } from '@vueuse/core'
+import { ref, type Ref } from 'vue'
+
+const filesOf = (data: DataTransfer | null) => [...(data?.files ?? [])]
+const hasFiles = (ev: DragEvent) => ev.dataTransfer?.types.includes('Files') === true
+
+/** useFileDrop calls onFiles with files that are pasted or dropped on target; over tells whether some are above it. */
+export function useFileDrop(
+  target: () => HTMLElement | null,
+  enabled: () => boolean,
+  onFiles: (files: File[]) => void,
+): { over: Readonly<Ref<boolean>> } {
+  const over = ref(false)
+
+  function take(ev: Event, files: File[]) {
+    ev.preventDefault()
+    onFiles(files)
+  }
+  useEventListener(target, 'paste', (ev: ClipboardEvent) => {
+    const files = filesOf(ev.clipboardData)
+    // A copied table is text and a picture of it: the text is meant.
+    if (enabled() && files.length > 0 && !ev.clipboardData?.types.includes('text/plain')) take(ev, files)
+  })
+  useEventListener(target, 'dragover', (ev: DragEvent) => {
+    if (!enabled() || !hasFiles(ev)) return
+    ev.preventDefault()
+    over.value = true
+  })
+  useEventListener(target, 'dragleave', (ev: DragEvent) => {
+    if (!(ev.relatedTarget instanceof Node && target()?.contains(ev.relatedTarget))) over.value = false
+  })
+  useEventListener(target, 'drop', (ev: DragEvent) => {
+    over.value = false
+    const files = filesOf(ev.dataTransfer)
+    if (enabled() && files.length > 0) take(ev, files)
+  })
+
+  // The browser would open a file that is dropped elsewhere in place of the page, and
+  // what is written in it would be lost.
+  useEventListener(['dragover', 'drop'], (ev: DragEvent) => {
+    if (ev.defaultPrevented || !hasFiles(ev)) return
+    ev.preventDefault()
+    ev.dataTransfer!.dropEffect = 'none'
+  })
+  return { over }
+}

@@ -1,0 +1,53 @@
+import { ref, watch, type Ref } from 'vue'
+import { useRoute, useRouter } from 'vue-router'
+import { setOwner } from '@/connection/owner'
+import { rest } from '@/connection/rest'
+import type { Socket } from '@/connection/socket'
+import { useSessions } from '@/state/sessions'
+
+/**
+ * useSignOut leads to the sign-in page when the server no longer knows the person, and
+ * signs out on demand. leave asks first, by unsent, when something was not sent.
+ */
+export function useSignOut(socket: Pick<Socket, 'stop'>): {
+  /** What was decided here and has not reached the server; null while nobody is asked about it. */
+  unsent: Ref<number | null>
+  leave: (sure?: boolean) => Promise<void>
+  signedOut: (elsewhere?: boolean) => void
+} {
+  const store = useSessions()
+  const route = useRoute()
+  const router = useRouter()
+
+  function signedOut(elsewhere = false) {
+    socket.stop()
+    // Until the server says who comes next, nothing here is anybody's.
+    setOwner('')
+    void router.replace({
+      path: '/sign-in',
+      query: route.path === '/' ? {} : { next: route.path },
+      state: { elsewhere },
+    })
+  }
+  watch(
+    () => store.status.kind,
+    (kind) => kind === 'signed_out' && signedOut(store.state.user !== null),
+  )
+
+  const unsent = ref<number | null>(null)
+  async function leave(sure = false) {
+    if (!sure && store.outbox.length > 0) {
+      unsent.value = store.outbox.length
+      return
+    }
+    unsent.value = null
+    // Who sits here next is not to read what is asked of this person.
+    if (navigator.serviceWorker?.controller)
+      await import('@/settings/push').then((p) => p.unsubscribe()).catch(() => null)
+    await rest.logout().catch(() => null)
+    store.forget()
+    signedOut()
+  }
+
+  return { unsent, leave, signedOut }
+}
