@@ -80,7 +80,7 @@ export class App {
             const measure = () => {
               if (place() !== last) [last, since] = [place(), performance.now()]
               if (performance.now() - since > still || !el.isConnected) rest()
-              else requestAnimationFrame(measure)
+              else setTimeout(measure, 50) // to look in every frame would draw every frame
             }
             measure()
             const watch = window as { pressedInPlace?: boolean }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import { type APIRequestContext, type BrowserContext, type Cookie, type Page, test as plain } from '@playwright/test'
 
+import { checkAgreement } from './agreement.ts'
 import { type Model, type Server, startModel, startServer, token } from './server.ts'
 import { REST } from './wire.ts'
 
@@ -102,7 +103,7 @@ export const test = plain.extend<ForTest & Person, ForWorker>({
 
   server: [
     async ({ claudePath, model }, use) => {
-      const server = await startServer({ claudePath, modelURL: model.url })
+      const server = await startServer({ claudePath, modelURL: model.url, agrees: false }) // each test looks at what it has left
       await use(server)
       await server.stop()
     },
@@ -142,9 +143,9 @@ export const test = plain.extend<ForTest & Person, ForWorker>({
     })
   },
 
-  // Every page that a test opens in its context must stay silent: an error on
+  // All must agree at the end, see agreement.ts, and every page that a test opens in its context must stay silent: an error on
   // the console, an exception, or something that the CSP blocked, fails it.
-  context: async ({ context, signIn, undo, goesOn }, use, info) => {
+  context: async ({ context, server, signedIn, signIn, undo, goesOn }, use, info) => {
     await context.addInitScript((undo) => {
       // A blank page has no storage.
       if (location.protocol.startsWith('http') && localStorage.getItem('sayso:undo') === null)
@@ -173,7 +174,10 @@ export const test = plain.extend<ForTest & Person, ForWorker>({
       )
     })
     await signIn(context)
+    const since = Date.now() / 1000
     await use(context)
+    if (info.errors.length === 0 && !info.annotations.some((a) => a.type === 'parts differ'))
+      await checkAgreement({ url: server.url, since, tab: context.pages()[0], pageKey: signedIn.pageKey })
     const allowed = info.annotations.filter((a) => a.type === 'allowed on the console').map((a) => a.description ?? '')
     const wrong = complaints.filter((c) => !allowed.some((a) => c.includes(a)))
     if (wrong.length > 0) throw new Error(`The pages of this test complained:\n${wrong.join('\n')}`)

@@ -22,8 +22,9 @@ export function claude(version: string, variable: string): string {
   return path
 }
 
-export function chromium(): string {
-  return process.env.SAYSO_TEST_CHROMIUM || execFileSync(`${root}scripts/chromium`, { encoding: 'utf8' }).trim()
+/** A browser; with 'desktop' one that can do all that people's browsers can, notifications among it. */
+export function chromium(kind: 'headless' | 'desktop' = 'headless'): string {
+  return execFileSync(`${root}scripts/chromium`, kind === 'desktop' ? ['--desktop'] : [], { encoding: 'utf8' }).trim()
 }
 
 // Sandboxed Chromium does not start as root, nor in most containers; QUIC and

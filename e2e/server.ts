@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
+import { checkAgreement } from './agreement.ts'
 import { program } from './machine.ts'
 import { inFiles, inProcesses, inText } from './secrets.ts'
 import type { Script } from './script.ts'
@@ -95,6 +96,7 @@ export interface Settings {
   bootstrap?: boolean // an admin's token from the start; else the server is to be set up
   mcpServers?: Record<string, { command: string; args: string[] }> // of the person whose CLI it is
   workspace?: string // made, and removed at the end; in the server's folder unless given
+  agrees?: boolean // whether all must know the same of the open requests at the end, see agreement.ts
 }
 
 // The environment is built, not inherited: the account and the settings of
@@ -107,6 +109,7 @@ export async function startServer({
   mcpServers,
   workspace: given,
   bootstrap = true,
+  agrees = bootstrap,
 }: Settings): Promise<Server> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'sayso-e2e-')))
   const home = join(folder, 'home')
@@ -232,11 +235,19 @@ export async function startServer({
     },
     async stop() {
       const leaked = await leaks()
+      const apart =
+        agrees && child.exitCode === null && child.signalCode === null
+          ? await checkAgreement({ url, since: 0 }).then(
+              () => null,
+              (e: unknown) => e,
+            )
+          : null
       await end(child, 'SIGTERM')
       leaked.push(...inFiles(state, secrets))
       execFileSync(program('sayso'), ['kill-all', '--state-dir', state], { env: environment })
       for (const made of [folder, workspace])
         rmSync(made, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+      if (apart) throw apart
       if (leaked.length > 0) throw new Error(`Secrets where none may be:\n${[...new Set(leaked)].join('\n')}`)
     },
   }

@@ -149,8 +149,8 @@ test('what opens above a page can be used by everybody', once, async ({ page, fo
   await expect(page.getByRole('dialog')).toBeVisible()
   await expectAccessible(page, 'before a session is killed')
   await page.keyboard.press('Escape')
-  await page.getByRole('button', { name: /^Account/ }).click()
-  await expect(page.getByRole('dialog')).toBeVisible()
+  await page.getByRole('link', { name: /^Account/ }).click()
+  await expect(page.getByRole('region', { name: 'Password' })).toBeVisible()
   await expectAccessible(page, 'the account')
 })
 
@@ -395,7 +395,7 @@ test('what is found, and what a folder would do, can be used by everybody', once
     next: 'c',
   } satisfies SearchResults)
   await json(page, '**/api/sessions?*', { sessions: [session], next: 'c' })
-  await json(page, '**/api/lately*', {
+  await json(page, '**/api/catch_up*', {
     sessions: [
       {
         session_id: stage.id,
@@ -473,9 +473,9 @@ test(
       links: [{ link_id: 'l', issuer: 'https://id.example.org', created_at: at, by_hand: true }],
       provider: 'Example',
     })
-    await page.getByRole('button', { name: /^Account/ }).click()
-    await expect(page.getByRole('dialog').getByText('This laptop')).toBeVisible()
-    await expectAccessible(page, 'the account with all of its parts', 'dialog[open]')
+    await page.getByRole('link', { name: /^Account/ }).click()
+    await expect(page.getByRole('main').getByText('This laptop')).toBeVisible()
+    await expectAccessible(page, 'the account with all of its parts', 'main')
 
     const me = { user: { name: 'ada', role: 'admin' }, user_id: 'u', has_password: false, set_up: true }
     await json(page, '**/api/me', me)

@@ -26,7 +26,7 @@ test('the first start leads to a page that makes the first admin @newest', async
   await App.expectSignedIn(other)
 
   // A new password ends the sign-in of the other browser, at once.
-  await page.getByRole('button', { name: 'Account: Ada' }).click()
+  await page.getByRole('link', { name: 'Account: Ada' }).click()
   const change = page.getByRole('region', { name: 'Password' })
   await change.getByLabel('Current password').fill(password)
   await change.getByLabel('New password').fill('five more words of mine')
@@ -49,9 +49,8 @@ test('an admin brings a viewer in, makes her a member, and shuts her out @newest
     cwd: folder,
   })
   const name = own('Ada')
-  await App.home(page, server.url)
-  await page.getByRole('button', { name: /^Account:/ }).click()
-  const people = page.getByRole('region', { name: 'People' })
+  await page.goto(`${server.url}/admin/people`)
+  const people = page.getByRole('main')
   await people.getByRole('textbox', { name: 'Name' }).fill(name)
   await people.locator('form').getByRole('combobox').selectOption('viewer')
   await people.getByRole('button', { name: 'Add person' }).click()
@@ -69,7 +68,8 @@ test('an admin brings a viewer in, makes her a member, and shuts her out @newest
   await people.getByLabel(`Role of ${name}`).selectOption('member')
   await expect(hers.approveButton(hers.card())).toBeVisible()
 
-  await people.locator('li', { hasText: name }).getByRole('button', { name: 'Disable' }).click()
+  await people.getByRole('button', { name: `Actions for ${name}` }).click()
+  await people.getByRole('button', { name: 'Disable' }).click()
   await App.expectSignedOut(ada)
   await ada.context().close()
   await rest.post(`/api/sessions/${id}/kill`, {}) // the list of other tests is theirs
@@ -77,8 +77,9 @@ test('an admin brings a viewer in, makes her a member, and shuts her out @newest
 
 test('a token is made with a scope, shown once, and revoked @newest', async ({ page, playwright, server }) => {
   await App.home(page, server.url)
-  await page.getByRole('button', { name: /^Account:/ }).click()
-  const tokens = page.getByRole('region', { name: 'API tokens' })
+  await page.getByRole('link', { name: /^Account:/ }).click()
+  await page.getByRole('link', { name: 'Manage API tokens' }).click()
+  const tokens = page.getByRole('main')
   const name = own('phone')
   await tokens.getByLabel('Name').fill(name)
   await tokens.getByLabel('Role').selectOption('viewer')
@@ -87,7 +88,7 @@ test('a token is made with a scope, shown once, and revoked @newest', async ({ p
   const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${secret}` } })
   expect((await (await http.get(`${server.url}/api/me`)).json()).user.role).toBe('viewer')
   await tokens.getByRole('button', { name: `Revoke token ${name}` }).click()
-  await expect(tokens.getByText(name)).toHaveCount(0)
+  await expect(tokens.getByRole('row', { name })).toHaveCount(0)
   expect((await http.get(`${server.url}/api/me`)).status()).toBe(401)
   await http.dispose()
 })

@@ -182,12 +182,12 @@ test('every state of a card, as it is heard @newest', async ({ page, server }) =
   }
 
   // On its way, and not yet confirmed.
-  stage.silent = true
+  stage.deaf = true
   card = await shown(stage, { 'on its way': bash })
   await card('on its way').getByRole('button', { name: 'Approve' }).click()
   await expect(card('on its way').getByText('No confirmation yet. Still trying.')).toBeVisible()
   await expectHeard(card('on its way'), 'on its way')
-  stage.silent = false
+  stage.deaf = false
 
   // And what stays of it in the transcript.
   stage.show([])

@@ -12,7 +12,13 @@ import { REST } from '../wire.ts'
 const sayso = (name: string, input: Record<string, unknown>) => tool(`mcp__sayso__${name}`, input)
 const heard = [text('Heard: {{tool_results}}')]
 
-test('ask_user with one question: chosen in the browser, told in words @older', async ({ page, folder, rest }) => {
+// One conversation: what the CLI and the page cost is paid once.
+test('ask_user and ask_question: one question, several of every kind, only what is offered, declined @older', async ({
+  page,
+  folder,
+  rest,
+}) => {
+  const answer = (which: string) => text(`${which} answer: {{tool_results}}`)
   const id = await rest.start(
     prompt(
       'Ask.',
@@ -22,26 +28,8 @@ test('ask_user with one question: chosen in the browser, told in words @older', 
           options: [{ label: 'SQLite', description: 'One `file`' }, { label: 'PostgreSQL' }],
         }),
       ],
-      heard,
-    ),
-    { cwd: folder, title: 'Databases' },
-  )
-  const app = await App.openSession(page, id)
-  const card = app.card()
-  await expect(card).toHaveAccessibleName('Claude has a question')
-  await expect(card).toContainText('Claude in Databases')
-  await expect(card.locator('strong', { hasText: 'database' })).toBeVisible()
-  await card.getByRole('radio', { name: 'PostgreSQL' }).check()
-  await app.submit(card)
-  await expect(app.said('Heard: User selected: PostgreSQL')).toBeVisible()
-  await expect(app.cards()).toHaveCount(0)
-})
-
-test('ask_user with several questions of every kind', async ({ page, folder, rest }) => {
-  const id = await rest.start(
-    prompt(
-      'Ask.',
       [
+        answer('First'),
         sayso('ask_user', {
           title: 'Release',
           timeout: 600_000,
@@ -59,32 +47,8 @@ test('ask_user with several questions of every kind', async ({ page, folder, res
           ],
         }),
       ],
-      heard,
-    ),
-    { cwd: folder },
-  )
-  const app = await App.openSession(page, id)
-  const card = app.card()
-  await expect(card).toHaveAccessibleName('Release')
-  await expect(card.getByText('0 of 4 answered')).toBeVisible()
-  await expect(card.getByText(/^expires in \d+:\d\d$/)).toBeVisible()
-  await expect(app.question(card, 'Which features?')).toContainText('(optional)')
-  await app.question(card, 'What is it called?').getByRole('textbox').fill('v2')
-  await app.question(card, 'Which styling?').getByRole('radio', { name: 'Plain CSS' }).check()
-  for (const feature of ['Loading', 'Animation'])
-    await app.question(card, 'Which features?').getByRole('checkbox', { name: feature }).check()
-  await expect(app.submitButton(card)).toHaveAttribute('aria-disabled', 'true')
-  await app.question(card, 'Publish it?').getByText('No', { exact: true }).click()
-  await app.submit(card)
-  await expect(app.said(/"questionId":\s*"features",\s*"values":\s*\[\s*"Loading",\s*"Animation"\s*\]/)).toBeVisible()
-  await expect(app.said(/"questionId":\s*"sure",\s*"values":\s*\[\s*"no"\s*\]/)).toBeVisible()
-})
-
-test('ask_question takes only what it offers', async ({ page, folder, rest }) => {
-  const id = await rest.start(
-    prompt(
-      'Ask.',
       [
+        answer('Second'),
         sayso('ask_question', {
           question: 'Ship it?',
           options: [
@@ -94,24 +58,54 @@ test('ask_question takes only what it offers', async ({ page, folder, rest }) =>
           allow_free_text: false,
         }),
       ],
-      heard,
+      [answer('Third'), sayso('ask_user', { questions: [{ question: 'Name?' }] })],
+      [answer('Fourth')],
     ),
-    { cwd: folder },
+    { cwd: folder, title: 'Databases' },
   )
   const app = await App.openSession(page, id)
-  await expect(app.card().getByRole('radio')).toHaveCount(2)
-  await app.card().getByRole('radio', { name: 'Ship' }).check()
-  await app.submit(app.card())
-  await expect(app.said(/Heard: .*go/)).toBeVisible()
-})
 
-test('declined, the agent is told that it was cancelled', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Ask.', [sayso('ask_user', { questions: [{ question: 'Name?' }] })], heard), {
-    cwd: folder,
+  await test.step('one question: chosen in the browser, told in words', async () => {
+    const card = app.card('Which database?')
+    await expect(card).toHaveAccessibleName('Claude has a question')
+    await expect(card).toContainText('Claude in Databases')
+    await expect(card.locator('strong', { hasText: 'database' })).toBeVisible()
+    await card.getByRole('radio', { name: 'PostgreSQL' }).check()
+    await app.submit(card)
+    await expect(app.said('First answer: User selected: PostgreSQL')).toBeVisible()
+    await expect(card).toHaveCount(0)
   })
-  const app = await App.openSession(page, id)
-  await app.decline(app.card(), 'not now')
-  await expect(app.said(/"cancelled":\s*true/)).toBeVisible()
+
+  await test.step('several questions of every kind', async () => {
+    const card = app.card('What is it called?')
+    await expect(card).toHaveAccessibleName('Release')
+    await expect(card.getByText('0 of 4 answered')).toBeVisible()
+    await expect(card.getByText(/^expires in \d+:\d\d$/)).toBeVisible()
+    await expect(app.question(card, 'Which features?')).toContainText('(optional)')
+    await app.question(card, 'What is it called?').getByRole('textbox').fill('v2')
+    await app.question(card, 'Which styling?').getByRole('radio', { name: 'Plain CSS' }).check()
+    for (const feature of ['Loading', 'Animation'])
+      await app.question(card, 'Which features?').getByRole('checkbox', { name: feature }).check()
+    await expect(app.submitButton(card)).toHaveAttribute('aria-disabled', 'true')
+    await app.question(card, 'Publish it?').getByText('No', { exact: true }).click()
+    await app.submit(card)
+    await expect(app.said(/"questionId":\s*"features",\s*"values":\s*\[\s*"Loading",\s*"Animation"\s*\]/)).toBeVisible()
+    await expect(app.said(/"questionId":\s*"sure",\s*"values":\s*\[\s*"no"\s*\]/)).toBeVisible()
+  })
+
+  await test.step('ask_question takes only what it offers', async () => {
+    const card = app.card('Ship it?')
+    await expect(card.getByRole('radio')).toHaveCount(2)
+    await card.getByRole('radio', { name: 'Ship' }).check()
+    await app.submit(card)
+    await expect(app.said(/Third answer: .*go/)).toBeVisible()
+  })
+
+  await test.step('declined, the agent is told that it was cancelled', async () => {
+    await app.decline(app.card('Name?'), 'not now')
+    await expect(app.said(/Fourth answer: .*"cancelled":\s*true/s)).toBeVisible()
+    await expect(app.cards()).toHaveCount(0)
+  })
 })
 
 test('time runs out while a person types: the text is kept, and sent as a message @newest', async ({

@@ -167,11 +167,11 @@ test('several of low risk are approved at once, each on its own, and nothing els
   // Who comes back after a while is told what happened in all of them, and led there.
   await page.addInitScript(() => localStorage.setItem('sayso:here', String(Date.now() - 600_000)))
   await page.goto(`${own.url}/inbox`)
-  const lately = page.getByRole('region', { name: 'While you were away:' })
-  await expect(lately).toContainText(/3 requests resolved.*2 pending approvals/)
-  await lately.getByText('While you were away:').click()
-  await expect(lately.getByRole('link')).toHaveCount(5) // also those in which something waits, and nothing else
-  await lately.getByRole('link', { name: 'Make 1' }).click()
+  const summary = page.getByRole('region', { name: 'While you were away:' })
+  await expect(summary).toContainText(/3 requests resolved.*2 pending approvals/)
+  await summary.getByText('While you were away:').click()
+  await expect(summary.getByRole('link')).toHaveCount(5) // also those in which something waits, and nothing else
+  await summary.getByRole('link', { name: 'Make 1' }).click()
   await expect(page).toHaveURL(new RegExp(`/sessions/${ids[0]}`))
 })
 

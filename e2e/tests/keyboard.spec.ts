@@ -503,7 +503,7 @@ shared(
     await reach('three')
     await expect(card('three').getByRole('button', { name: 'Decline' })).not.toHaveAttribute('aria-disabled')
     await hands.press('2')
-    stage.silent = true
+    stage.deaf = true
     await hands.press('Control+Enter')
     await expect.poll(() => JSON.stringify(stage.commands.at(-1))).toContain('Full text')
     await expect(card('three').getByText('No confirmation yet.')).toBeVisible()
@@ -515,7 +515,7 @@ shared(
     await expect(card('four')).toHaveCount(0)
     await hands.press('j')
     await expect(card('four')).toBeFocused()
-    stage.silent = false
+    stage.deaf = false
     stage.show([])
     await expect(composer).toBeFocused()
 

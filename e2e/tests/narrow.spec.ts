@@ -26,7 +26,7 @@ test('long words are cut or wrapped, and never push away what is pressed @newest
   })
 
   // Who is signed in can be read, in the longer language too.
-  const who = page.getByRole('button', { name: 'Konto: hildegard' })
+  const who = page.getByRole('link', { name: 'Konto: hildegard' })
   expect(await who.evaluate((el) => el.scrollWidth - el.clientWidth)).toBe(0)
   // A choice is as wide as what is chosen.
   expect((await page.getByRole('combobox', { name: 'Modell' }).boundingBox())!.width).toBeLessThan(80)

@@ -79,3 +79,12 @@ test('Claude is killed with an approval open: answered while dead, resumed, done
   const records = (await rest.transcript(id)).filter((i) => i.kind === 'resolved')
   expect(records).toMatchObject([{ outcome: 'answered', carried: true }])
 })
+
+test('a process that ended says why in German', async ({ page, folder, rest }) => {
+  const id = await rest.start(prompt('Make it.', [bash('touch made')]), { cwd: folder })
+  await page.addInitScript(() => localStorage.setItem('sayso:language', 'de'))
+  await App.openSession(page, id)
+  await expect.poll(async () => (await rest.state(id)).pending_requests.length).toBe(1)
+  for (const line of processesWith(id)) process.kill(Number.parseInt(line.trim(), 10), 'SIGKILL')
+  await expect(page.getByText(/Der Claude-Prozess wurde unerwartet beendet/).first()).toBeVisible()
+})

@@ -105,23 +105,27 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await App.expectSignedIn(bob)
   await bob.context().close()
 
-  // The dialog gives a password to who has none; then it begins at the present one.
-  await page.getByRole('button', { name: 'Account: Ada' }).click()
-  const dialog = page.getByRole('dialog')
-  const own = dialog.getByRole('region', { name: 'Password' })
+  // The account page gives a password to who has none; after that it asks for the current one.
+  const toAccount = page.getByRole('link', { name: 'Account: Ada' })
+  await toAccount.click()
+  await expect(page).toHaveURL(/\/account$/)
+  const account = page.getByRole('main')
+  const own = account.getByRole('region', { name: 'Password' })
   await own.getByLabel('New password').fill(password)
   await own.getByRole('button', { name: 'Change password' }).click()
-  await expect(dialog.getByText('Password changed.')).toBeVisible()
-  await dialog.getByRole('button', { name: 'Back' }).click()
+  await expect(account.getByText('Password changed.')).toBeVisible()
+  await expect(own.getByLabel('Current password')).toBeVisible()
+  await page.goBack()
+  await expect(page).not.toHaveURL(/account/)
 
   // A second one, named.
-  await page.getByRole('button', { name: 'Account: Ada' }).click()
-  await expect(dialog.getByRole('region', { name: 'Password' }).getByLabel('Current password')).toBeFocused()
+  await toAccount.click()
+  await expect(account.getByRole('heading', { level: 1, name: 'Account: Ada' })).toBeVisible()
   expect(await cutSelects(page)).toEqual([])
-  const passkeys = dialog.getByRole('region', { name: 'Passkeys' })
+  const passkeys = account.getByRole('region', { name: 'Passkeys' })
   await expect(passkeys.getByText('First device')).toBeVisible()
   await expect(
-    dialog
+    account
       .getByRole('region', { name: 'Signed-in devices' })
       .getByText(/by passkey/)
       .first(),
@@ -129,7 +133,7 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await passkeys.getByLabel('Name').fill('The same laptop')
   await passkeys.getByLabel('Current password').fill(password)
   await passkeys.getByRole('button', { name: 'Create passkey' }).click()
-  await expect(dialog.getByText('This device already has a passkey for you.')).toBeVisible()
+  await expect(account.getByText('This device already has a passkey for you.')).toBeVisible()
 
   // Another browser, by password; ended here, it knows at once.
   const other = await (await browser.newContext()).newPage()
@@ -139,9 +143,8 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await other.getByLabel('Password', { exact: true }).fill(password)
   await other.getByRole('button', { name: 'Sign in' }).click()
   await App.expectSignedIn(other)
-  await dialog.getByRole('button', { name: 'Back' }).click()
-  await page.getByRole('button', { name: 'Account: Ada' }).click()
-  await dialog
+  await page.reload()
+  await account
     .locator('li', { hasText: 'by password' })
     .getByRole('button', { name: /^Sign out / })
     .last()
@@ -149,7 +152,7 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await App.expectSignedOut(other)
 
   await passkeys.getByRole('button', { name: 'Remove passkey First device' }).click()
-  await expect(dialog.getByText('First device removed')).toBeVisible()
+  await expect(account.getByText('First device removed')).toBeVisible()
   await App.expectSignedIn(page)
   await signOut(page)
   await page.getByRole('button', { name: 'Use a passkey' }).click()
@@ -222,8 +225,8 @@ test('people of an identity provider, and a second person answers in their own n
   await lin.getByLabel('Name', { exact: true }).fill('Lin')
   await lin.getByLabel('Password', { exact: true }).fill(password)
   await lin.getByRole('button', { name: 'Sign in' }).click()
-  await lin.getByRole('button', { name: 'Account: Lin' }).click()
-  const identities = lin.getByRole('dialog').getByRole('region', { name: 'Identity provider' })
+  await lin.getByRole('link', { name: 'Account: Lin' }).click()
+  const identities = lin.getByRole('main').getByRole('region', { name: 'Identity provider' })
   await identities.getByLabel('Current password').fill(password)
   await identities.getByRole('button', { name: 'Link Example' }).click()
   await lin.getByRole('link', { name: 'Continue' }).click()
@@ -232,7 +235,7 @@ test('people of an identity provider, and a second person answers in their own n
   await signOut(lin)
   await lin.getByRole('button', { name: 'Continue with Example' }).click()
   await lin.getByRole('link', { name: 'Continue' }).click()
-  await lin.getByRole('button', { name: 'Account: Lin' }).click()
+  await lin.getByRole('link', { name: 'Account: Lin' }).click()
   await identities.getByRole('button', { name: `Unlink ${provider.url}` }).click()
   await expect(lin.getByText('Unlinked. Devices signed in')).toBeVisible()
   await App.expectSignedIn(lin)

@@ -14,7 +14,7 @@ import { Stage } from '../stage.ts'
 //
 // SAYSO_TAPPING_SECONDS is how long each of the four screens is tapped on, and
 // SAYSO_TAPPING_SEED which taps and which arrivals.
-const SECONDS = Number(process.env.SAYSO_TAPPING_SECONDS ?? (everything ? 18 : 10))
+const SECONDS = Number(process.env.SAYSO_TAPPING_SECONDS ?? (everything ? 18 : 6))
 const SEED = Number(process.env.SAYSO_TAPPING_SEED ?? 1)
 
 /** How long a button must have been still; a little less than what the app asks for. */
@@ -422,7 +422,7 @@ for (const [i, [name, paths, device]] of screens.entries()) {
   test.describe(name, () => {
     if (device) test.use(device)
     test(`random taps decide nothing by accident in ${name} @newest`, async ({ page, server }) => {
-      test.setTimeout(60_000 + SECONDS * 3_000)
+      test.setTimeout(180_000 + SECONDS * 3_000)
       // The sessions of the stage are none of the server's, and a finger opens whatever it meets.
       test.info().annotations.push({ type: 'allowed on the console', description: 'Failed to load resource' })
       const found = await tapAbout(page, server.url, paths, device !== null, SEED * 100 + i)

@@ -1,0 +1,163 @@
+import { createDecipheriv, createECDH, hkdfSync, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+
+import { App } from '../app.ts'
+import { expect, test } from '../fixtures.ts'
+import { chromium, chromiumArguments } from '../machine.ts'
+import { bash, prompt, text } from '../script.ts'
+import { startServer } from '../server.ts'
+import { REST } from '../wire.ts'
+
+test.use({ launchOptions: { executablePath: chromium('desktop'), args: chromiumArguments } })
+
+/** What a browser makes of a push message (RFC 8291). */
+function opened(body: Buffer, own: ReturnType<typeof createECDH>, auth: Buffer): Record<string, unknown> {
+  const salt = body.subarray(0, 16)
+  const server = body.subarray(21, 21 + body[20])
+  const sealed = body.subarray(21 + body[20])
+  const derive = (secret: Buffer, salt: Buffer, info: Buffer | string, size: number) =>
+    Buffer.from(hkdfSync('sha256', secret, salt, info, size))
+  const ikm = derive(
+    own.computeSecret(server),
+    auth,
+    Buffer.concat([Buffer.from('WebPush: info\0'), own.getPublicKey(), server]),
+    32,
+  )
+  const open = createDecipheriv(
+    'aes-128-gcm',
+    derive(ikm, salt, 'Content-Encoding: aes128gcm\0', 16),
+    derive(ikm, salt, 'Content-Encoding: nonce\0', 12),
+  )
+  open.setAuthTag(sealed.subarray(-16))
+  const plain = Buffer.concat([open.update(sealed.subarray(0, -16)), open.final()])
+  return JSON.parse(plain.subarray(0, plain.lastIndexOf(2)).toString()) as Record<string, unknown>
+}
+
+test('a request that nobody looks at is pushed, shown, opened and taken back @newest', async ({
+  claudePath,
+  model,
+  page,
+  context,
+  request,
+  signIn,
+}) => {
+  test.setTimeout(180_000)
+  const own = createECDH('prime256v1')
+  own.generateKeys()
+  const auth = randomBytes(16)
+  const bodies: Buffer[] = []
+  const push = createServer((req, res) => {
+    const parts: Buffer[] = []
+    req.on('data', (part: Buffer) => parts.push(part))
+    req.on('end', () => {
+      bodies.push(Buffer.concat(parts))
+      res.writeHead(201).end()
+    })
+  }).listen(0, '127.0.0.1')
+  await once(push, 'listening')
+  const server = await startServer({ claudePath, modelURL: model.url, arguments: ['--alert-private', 'true'] })
+  try {
+    const rest = new REST(request, server)
+    await signIn(context, server)
+    await context.grantPermissions(['notifications'], { origin: server.url })
+    // A browser without a push service: what it would be given is given here.
+    await page.addInitScript(
+      ({ endpoint, p256dh, auth }) => {
+        PushManager.prototype.getSubscription = async () => null
+        PushManager.prototype.subscribe = async () =>
+          ({ toJSON: () => ({ endpoint, keys: { p256dh, auth } }) }) as unknown as PushSubscription
+      },
+      {
+        endpoint: `http://127.0.0.1:${(push.address() as AddressInfo).port}/one`,
+        p256dh: own.getPublicKey().toString('base64url'),
+        auth: auth.toString('base64url'),
+      },
+    )
+    await page.goto(`${server.url}/settings`)
+    await page.getByRole('button', { name: 'Turn on notifications in this browser' }).click()
+    await expect(page.getByText('Notifications are on in this browser.')).toBeVisible()
+    await page.getByRole('button', { name: /^Send a test to Chrome/ }).click()
+    await expect(page.getByText(/Test sent to/)).toBeVisible()
+    expect(opened(bodies[0], own, auth)).toMatchObject({ title: 'Test notification' })
+
+    // Nobody looks any more.
+    await page.goto('about:blank')
+    const id = await rest.start(prompt('Ask', [bash('touch pushed')], [text('Done.')]), {
+      cwd: mkdtempSync(join(server.workspace, 'project-')),
+      title: 'api-server',
+    })
+    await expect.poll(() => bodies.length, { timeout: 60_000 }).toBe(2)
+    const [waiting] = (await rest.state(id)).pending_requests
+    const shown = opened(bodies[1], own, auth)
+    expect(shown).toMatchObject({
+      kind: 'show',
+      tag: waiting.request_id,
+      title: 'Approval needed: Bash',
+      body: 'api-server',
+      path: `/sessions/${id}?request=${waiting.request_id}`,
+    })
+
+    await page.goto(server.url)
+    await expect(page).toHaveTitle('(1) api-server · sayso')
+    await expect(page.locator('link[rel=icon]')).toHaveAttribute('href', '/favicon-waiting.svg')
+    const cdp = await context.newCDPSession(page)
+    const registered = new Promise<string>((resolve) =>
+      cdp.on(
+        'ServiceWorker.workerRegistrationUpdated',
+        ({ registrations }) => registrations[0] && resolve(registrations[0].registrationId),
+      ),
+    )
+    await cdp.send('ServiceWorker.enable')
+    const registrationId = await registered
+    const deliver = (message: object) =>
+      cdp.send('ServiceWorker.deliverPushMessage', {
+        origin: server.url,
+        registrationId,
+        data: JSON.stringify(message),
+      })
+    const tags = () =>
+      page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications()).map((n) => n.tag))
+    await deliver(shown)
+    await expect.poll(tags).toEqual([waiting.request_id])
+    // What a server sent again that died before it noted the first takes its place, unheard.
+    const said = () =>
+      page.evaluate(async () =>
+        (await (await navigator.serviceWorker.ready).getNotifications()).map((n) => [
+          n.body,
+          'renotify' in n && n.renotify,
+        ]),
+      )
+    await deliver({ ...shown, body: 'once more' })
+    await expect.poll(said).toEqual([['once more', false]])
+
+    // A click, as the browser tells the worker of it, leads to the card.
+    const [worker] = context.serviceWorkers()
+    await worker.evaluate(async () => {
+      const scope = globalThis as unknown as EventTarget & {
+        registration: ServiceWorkerRegistration
+        NotificationEvent: new (type: string, init: object) => Event
+      }
+      const [notification] = await scope.registration.getNotifications()
+      scope.dispatchEvent(new scope.NotificationEvent('notificationclick', { notification }))
+    })
+    const app = App.of(page)
+    const card = page.locator(`[data-request-id="${waiting.request_id}"]`)
+    await expect(card).toBeFocused()
+    await expect(page).toHaveURL(`${server.url}/sessions/${id}`)
+    await app.approve(card)
+    await expect.poll(() => bodies.length, { timeout: 60_000 }).toBe(3)
+    const over = opened(bodies[2], own, auth)
+    expect(over).toMatchObject({ kind: 'close', tag: waiting.request_id })
+    await deliver(over)
+    await expect.poll(tags).toEqual([])
+    await expect(page).toHaveTitle('api-server · sayso')
+  } finally {
+    await page.close()
+    await server.stop()
+    push.close()
+  }
+})
