@@ -32,7 +32,8 @@ demo: setup-run build ## Start with a demo session: the real CLI with a scripted
 .PHONY: build
 build: frontend ## Build the programs into bin, the web app inside
 	@mkdir -p bin
-	go build -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
+	@scripts/build-shim
+	go build -tags embedshim -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
 
 # npm writes this file at the end of every install.
 frontend/node_modules/.package-lock.json: frontend/package.json frontend/package-lock.json
@@ -109,7 +110,7 @@ torture: build ## Kill the server 1,000 times under load and count lost answers;
 	bin/torture -shim-kills 10
 	bin/torture -outages 100 -requests 2000
 	bin/torture -outages 100 -requests 2000 -database postgres
-	go build -ldflags '-X main.version=v99.0.0-next' -o bin/next/sayso ./cmd/sayso
+	go build -tags embedshim -ldflags '-X main.version=v99.0.0-next' -o bin/next/sayso ./cmd/sayso
 	bin/torture -other bin/next/sayso -kills 200 -requests 600
 
 SOAK ?= 1h

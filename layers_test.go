@@ -30,9 +30,14 @@ type rule struct {
 var packages = map[string]rule{
 	"cmd/sayso": {
 		layer:    5,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "session", "shim", "store", "wire", "internal/workspace", "wsapi", "internal/problem", "internal/descriptors"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "session", "shim", "shim/embedded", "store", "wire", "internal/workspace", "wsapi", "internal/problem", "internal/descriptors"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "github.com/prometheus/client_golang", "golang.org/x/crypto/acme", "golang.org/x/sync"},
 		closed:   "it is the top layer: it wires the packages together and nothing imports it",
+	},
+	"cmd/sayso-shim": {
+		layer:  5,
+		ours:   []string{"shim"},
+		closed: "it is the parent of each CLI; whatever it imports is initialized once for each session",
 	},
 	"cmd/scriptedmodel": {
 		layer:  5,
@@ -317,7 +322,11 @@ var packages = map[string]rule{
 	"shim": {
 		layer:  0,
 		ours:   []string{"internal/failpoint"},
-		closed: "only the orchestrator attaches to a shim and only cmd/sayso is one; it knows lines, not messages",
+		closed: "only the orchestrator attaches to a shim, and only cmd/sayso-shim and cmd/sayso are one; it knows lines, not messages",
+	},
+	"shim/embedded": {
+		layer:  0,
+		closed: "it holds the program sayso-shim, which cmd/sayso installs",
 	},
 	"internal/descriptors": {
 		layer:  0,
@@ -326,7 +335,7 @@ var packages = map[string]rule{
 	},
 	"internal/lazyregexp": {
 		layer:  0,
-		closed: "regular expressions that each shim would otherwise compile; list a package that keeps some at package level",
+		closed: "regular expressions that every command of sayso would otherwise compile at its start; list a package that keeps some at package level",
 	},
 	"internal/options": {
 		layer:  0,
@@ -359,7 +368,7 @@ var externalWhy = map[string]string{
 	"golang.org/x/sync":                      "the parts of the server are run as groups in cmd/sayso",
 	"golang.org/x/oauth2":                    "OpenID Connect is spoken in oidc alone",
 	"github.com/go-webauthn/webauthn":        "passkey ceremonies are handled in httpapi alone",
-	"github.com/prometheus/client_golang":    "metrics are measured in cmd/sayso and served by httpapi; every shim would pay for more",
+	"github.com/prometheus/client_golang":    "metrics are measured in cmd/sayso and served by httpapi",
 	"github.com/jackc/pgx/v5":                "PostgreSQL is spoken in store/postgres alone",
 	"modernc.org/sqlite":                     "SQLite is spoken in store/sqlite alone",
 	"github.com/BurntSushi/toml":             "settings are read in cmd/sayso and passed down as values",
@@ -379,7 +388,7 @@ var standardWhy = map[string]struct {
 	why  string
 	only []string
 }{
-	"os/exec":      {"processes are started by the orchestrator and the shim, and procfs runs ps where there is no /proc; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "orchestrator/launch", "internal/procfs", "shim"}},
+	"os/exec":      {"processes are started by the orchestrator and the shim, and procfs runs ps where there is no /proc; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "orchestrator/launch", "internal/procfs", "shim", "shim/embedded"}},
 	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"internal/alert", "internal/oidc", "internal/command", "internal/refusal", "httpapi", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
 	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "migrations"}},
 	"plugin":       {"nothing is loaded at run time", nil},

@@ -1,5 +1,5 @@
-// Package shim keeps one CLI alive while servers come and go. `sayso shim` is
-// its parent: it writes what the CLI prints to a journal before anybody sees it,
+// Package shim keeps one CLI alive while servers come and go. Its parent is a
+// program that runs [Main], sayso-shim or `sayso shim`: it writes what the CLI prints to a journal before anybody sees it,
 // replays the journal to whichever server attaches, writes each keyed line to
 // the CLI once, and kills the whole tree. It knows lines, not messages, so a new
 // CLI never needs a new shim.
@@ -67,6 +67,7 @@ var (
 	ErrCLIMissing       = errors.New("the CLI does not exist")
 	ErrCLINotExecutable = errors.New("the CLI cannot be executed")
 	ErrFolderMissing    = errors.New("the folder to work in does not exist")
+	ErrProgram          = errors.New("the program of the shim cannot be executed")
 
 	ErrVersion     = errors.New("the shim speaks another version")
 	ErrRefused     = errors.New("the shim does not know this token")

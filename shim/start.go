@@ -28,7 +28,7 @@ type Handle struct {
 
 // Start makes p.Dir, starts exe with the argument "shim" and the CLI under it.
 // Both outlive ctx, which is for the start alone. When it fails nothing is left;
-// the error is one of [ErrCLIMissing], [ErrCLINotExecutable] and
+// the error is one of [ErrProgram], [ErrCLIMissing], [ErrCLINotExecutable] and
 // [ErrFolderMissing] where it can be told.
 func Start(ctx context.Context, exe string, p Params) (Handle, error) {
 	if ctx.Err() != nil {
@@ -97,7 +97,7 @@ func (p Params) start(ctx context.Context, exe string) (Handle, error) {
 	in.Close()
 	out.Close()
 	if err != nil {
-		return Handle{}, fmt.Errorf("shim: start: %w", err)
+		return Handle{}, fmt.Errorf("shim: start: %w: %w", ErrProgram, err)
 	}
 	done := make(chan struct{})
 	go func() {

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,6 +91,9 @@ func Main(stdin, stdout *os.File) error {
 	// It moves bytes from one descriptor to another, mostly a line now and then:
 	// waking a second thread for the next step takes longer than the step.
 	runtime.GOMAXPROCS(1)
+	// There are as many of us as sessions. Less than 1 MB is in use, so that collecting it
+	// often costs nothing to speak of, and the garbage of a busy session stays as small.
+	debug.SetGCPercent(25)
 	signals := make(chan os.Signal, 4)
 	// SIGPIPE, so that a server that has died before it read the line is no reason to die.
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)

@@ -265,7 +265,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	cli := &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe}
 	a.orchestrator, err = orchestrator.New(orchestrator.Options{
 		Store: a.store, Registry: a.requests, Notifier: notifier,
-		Launcher:     launch.Shims{Exe: a.in.exe, Root: shimsIn(s.StateDir), Epoch: epoch, Private: privateIn(s.StateDir), RunAs: a.runAs},
+		Launcher:     launch.Shims{Exe: a.in.exe, Program: shimProgram(s.StateDir, a.log), Root: shimsIn(s.StateDir), Epoch: epoch, Private: privateIn(s.StateDir), RunAs: a.runAs},
 		CLI:          cli,
 		MCP:          &launch.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: a.directory},
 		Sandbox:      a.sandbox,

@@ -1,11 +1,27 @@
 package main
 
 import (
+	"log/slog"
 	"os"
+	"path/filepath"
+	"sync"
 
 	"github.com/sayso-dev/sayso/shim"
+	"github.com/sayso-dev/sayso/shim/embedded"
 )
 
-// shimVerb is the verb that the server starts for itself, once for each session:
-// people have no use for it. Its parameters come on stdin.
+// shimVerb is the verb that a server starts for itself, once for each session, where it
+// cannot use the embedded program: people have no use for it. Its parameters come on stdin.
 func shimVerb(_ []string) error { return shim.Main(os.Stdin, os.Stdout) }
+
+// shimProgram returns a function that returns the path of the embedded shim, or "" where it
+// is missing or cannot run. The first call installs it in the state folder.
+func shimProgram(stateDir string, log *slog.Logger) func() string {
+	return sync.OnceValue(func() string {
+		path, err := embedded.Install(filepath.Join(stateDir, "program"))
+		if err != nil {
+			log.Warn("the shim program does not run in the state folder; sayso runs as the shim, which takes 3 MB more memory for each session", "error", err)
+		}
+		return path
+	})
+}

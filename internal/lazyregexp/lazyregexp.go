@@ -1,5 +1,5 @@
-// Package lazyregexp compiles package-level regular expressions on first use. Each shim is
-// the sayso program too; it uses none of them and would pay start time and memory for all.
+// Package lazyregexp compiles package-level regular expressions on first use. Every command
+// of sayso, such as the hooks of a CLI, would otherwise pay start time and memory for all.
 package lazyregexp
 
 import (

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,11 @@ import (
 
 // Shims launches CLIs under shims, which outlive the server. It implements [Launcher].
 type Shims struct {
-	Exe  string // of sayso, absolute
-	Root string // folder of the bundles, inside the state folder
+	Exe string // of sayso, absolute
+	// Program returns the path of sayso-shim, "" for none. Where that cannot be executed,
+	// Exe is the shim.
+	Program func() string
+	Root    string // folder of the bundles, inside the state folder
 	// Epoch is above that of every earlier server, whose writes the shims then refuse.
 	Epoch uint64
 	// Private is a folder outside of Root for the files that a CLI reads when it runs
@@ -98,10 +102,18 @@ func (s Shims) Launch(ctx context.Context, id ID, c claude.Command, files map[st
 		}
 		files = nil
 	}
-	_, err := shim.Start(ctx, s.Exe, shim.Params{
+	params := shim.Params{
 		SessionID: id.SessionID, ProcessID: id.ProcessID, Dir: dir,
 		Path: c.Path, Args: c.Args, Env: c.Env, Cwd: c.Dir, Files: files,
-	})
+	}
+	program := s.Exe
+	if s.Program != nil {
+		program = cmp.Or(s.Program(), s.Exe)
+	}
+	_, err := shim.Start(ctx, program, params)
+	if errors.Is(err, shim.ErrProgram) && program != s.Exe {
+		_, err = shim.Start(ctx, s.Exe, params)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("launch: start shim: %w", startError(err)), s.removePrivate(dir))
 	}

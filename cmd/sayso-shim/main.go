@@ -1,0 +1,21 @@
+// Command sayso-shim is the parent of one CLI. The server starts one for each session; see
+// package shim. It is a program of its own, inside sayso, because `sayso shim` would
+// initialize everything that the server consists of.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/sayso-dev/sayso/shim"
+)
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == "version" {
+		fmt.Println(shim.Version)
+		return
+	}
+	if shim.Main(os.Stdin, os.Stdout) != nil { // whoever started it was told
+		os.Exit(1)
+	}
+}

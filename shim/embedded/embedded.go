@@ -1,0 +1,111 @@
+// Package embedded holds the program sayso-shim, which is part of sayso when that was built
+// with `make build` or released (the build tag embedshim; scripts/build-shim). Other builds
+// hold none, and run `sayso shim` instead.
+package embedded
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// probeTimeout is how long the written program may take to say its version.
+const probeTimeout = 5 * time.Second
+
+// Install writes the program into dir, unless it is there already, and returns its path.
+// Without an embedded program it returns "". It blocks for milliseconds, and for 5 s at the
+// most. It removes the programs of other builds, which
+// goes well while they run. An error means that programs in dir cannot be used, as on a file
+// system that is mounted noexec.
+func Install(dir string) (path string, err error) {
+	if len(program) == 0 {
+		return "", nil
+	}
+	return install(dir, program, strings.TrimSpace(sum))
+}
+
+// install writes the program with this SHA-256 sum, in hexadecimal. The sum is given so that
+// the pages of an installed program are not read from the file of sayso again.
+func install(dir, program, sum string) (path string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("shim: install the program: %w", err)
+		}
+	}()
+	if len(sum) != 2*sha256.Size {
+		return "", fmt.Errorf("its sum is %q", sum)
+	}
+	path = filepath.Join(dir, "sayso-shim-"+sum[:16])
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if !isIntact(path, sum) {
+		if err := write(path, program); err != nil {
+			return "", err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	defer cancel()
+	probe := exec.CommandContext(ctx, path, "version")
+	probe.Env = []string{}
+	if said, err := probe.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s does not run: %w: %s", path, err, said)
+	}
+	others, err := filepath.Glob(filepath.Join(dir, "sayso-shim-*"))
+	if err != nil {
+		return "", err
+	}
+	for _, other := range others {
+		if other != path {
+			_ = os.Remove(other) // one that stays takes 3 MB
+		}
+	}
+	return path, nil
+}
+
+// isIntact reports whether the file is the program: a power cut may have left a part of it.
+func isIntact(path, sum string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Mode() != 0o500 {
+		return false
+	}
+	digest := sha256.New()
+	_, err = io.Copy(digest, f)
+	return err == nil && hex.EncodeToString(digest.Sum(nil)) == sum
+}
+
+// write puts an executable file in place at once.
+func write(path, program string) error {
+	// A child that is forked while the file is open for writing keeps it from being executed.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	f, err := os.CreateTemp(filepath.Dir(path), "sayso-shim-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(program)
+	if err == nil {
+		err = f.Chmod(0o500)
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

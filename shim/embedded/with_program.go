@@ -1,0 +1,13 @@
+//go:build embedshim
+
+package embedded
+
+import _ "embed"
+
+// scripts/build-shim writes both.
+var (
+	//go:embed sayso-shim
+	program string
+	//go:embed sayso-shim.sha256
+	sum string
+)

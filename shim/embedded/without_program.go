@@ -1,0 +1,5 @@
+//go:build !embedshim
+
+package embedded
+
+const program, sum = "", ""
