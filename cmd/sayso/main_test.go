@@ -239,6 +239,9 @@ func (h *harness) serveExactly(args ...string) *server {
 	}()
 	h.t.Cleanup(func() {
 		s.agreeAtEnd()
+		if h.t.Failed() {
+			s.logTranscripts()
+		}
 		stop()
 		<-s.exited
 		if h.t.Failed() {
@@ -330,6 +333,28 @@ func (s *server) agreeAtEnd() {
 	defer cancel()
 	if s.Do(ctx, "GET", "/api/processes", nil, nil) == nil {
 		s.agree()
+	}
+}
+
+// logTranscripts logs the last items of each session, for a test that failed.
+func (s *server) logTranscripts() {
+	if s.URL == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), agreeLimit)
+	defer cancel()
+	var list struct{ Processes []process }
+	if err := s.Do(ctx, "GET", "/api/processes", nil, &list); err != nil {
+		s.h.t.Logf("no transcripts: %v", err)
+		return
+	}
+	for _, p := range list.Processes {
+		var page json.RawMessage
+		if err := s.Do(ctx, "GET", "/api/sessions/"+p.SessionID+"/transcript?limit=20", nil, &page); err != nil {
+			s.h.t.Logf("session %s: %v", p.SessionID, err)
+			continue
+		}
+		s.h.t.Logf("session %s is %s:\n%s", p.SessionID, p.State, page)
 	}
 }
 
