@@ -33,6 +33,7 @@ type content []contentBlock
 type contentBlock struct {
 	Type      string  `json:"type"`
 	Text      string  `json:"text"`
+	Name      string  `json:"name"` // of the tool of a tool_use
 	ToolUseID string  `json:"tool_use_id"`
 	Content   content `json:"content"`
 	IsError   bool    `json:"is_error"`
@@ -134,11 +135,14 @@ func (r *messagesRequest) scripted() (name, body string, spent int, ok bool) {
 	var previous string // role of the API message before, remarks aside
 	for _, m := range r.Messages {
 		if m.Role == "assistant" {
-			if m.Content.text() != noResponse {
+			if m.Content.text() != noResponse && !m.waitsForServers() {
 				spent++
 			}
 			previous = m.Role
 			continue
+		}
+		if m.serversConnecting() && spent > 0 {
+			spent-- // the reply is given again
 		}
 		for _, b := range m.Content {
 			if b.Type != "text" {
@@ -160,6 +164,34 @@ func (r *messagesRequest) scripted() (name, body string, spent int, ok bool) {
 		}
 	}
 	return name, body, spent, ok
+}
+
+// waitTool is the tool with which a model waits until the MCP servers are connected. The
+// CLI begins a turn after about two seconds, whether they are or not.
+const waitTool = "WaitForMcpServers"
+
+// connecting is how the CLI refuses a call of an MCP server that is not connected yet.
+const connecting = "is still connecting. Call " + waitTool
+
+// waitsForServers reports whether an assistant message does nothing else.
+func (m message) waitsForServers() bool {
+	return len(m.Content) == 1 && m.Content[0].Name == waitTool
+}
+
+// serversConnecting reports whether every call of a message was refused because its MCP
+// server is not connected yet.
+func (m message) serversConnecting() bool {
+	refused := false
+	for _, b := range m.Content {
+		if b.Type != "tool_result" {
+			continue
+		}
+		if !b.IsError || !strings.Contains(b.Content.text(), connecting) {
+			return false
+		}
+		refused = true
+	}
+	return refused
 }
 
 const (

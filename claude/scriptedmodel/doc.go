@@ -58,6 +58,9 @@
 // {{last_user_text}}, {{cwd}}, {{plan_file}} (of plan mode), {{attached}} (type, media
 // type, size, hash and title of all images and documents) and {{fill:N}}, N bytes.
 //
+// Where the CLI says that an MCP server is still connecting, the model waits for it
+// with WaitForMcpServers and gives the same reply again.
+//
 // A script that cannot be read is answered by a text that says why.
 //
 // # Record

@@ -129,6 +129,9 @@ func (m *Model) choose(req *messagesRequest, rec *Request) (reply Reply, key str
 		}
 	}
 	rec.Index = index
+	if last := len(req.Messages) - 1; last >= 0 && req.Messages[last].serversConnecting() {
+		return Reply{Blocks: []Block{{Tool: waitTool, Input: json.RawMessage(`{}`)}}}, ""
+	}
 	if index >= len(script.Replies) {
 		rec.Outcome = "after"
 		after := script.After

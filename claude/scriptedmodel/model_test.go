@@ -152,6 +152,34 @@ func TestReplyIsFoundByPosition(t *testing.T) {
 	}
 }
 
+// The CLI begins a turn before a slow MCP server is connected, and says what to do.
+func TestModelWaitsForAnMCPServer(t *testing.T) {
+	t.Parallel()
+	model := scriptedmodel.New(scriptedmodel.Options{})
+	prompt := user(fenced(`[[{"tool":"mcp__sayso__ask_user"}],[{"text":"Then: {{last_tool_result}}"}]]`))
+	call := turn{"assistant", []any{map[string]any{"type": "tool_use", "name": "mcp__sayso__ask_user"}}}
+	refused := turn{"user", []any{toolResult("No such tool available: mcp__sayso__ask_user. The MCP server 'sayso' is still connecting. Call WaitForMcpServers to wait for it, then try again.", true)}}
+	wait := turn{"assistant", []any{map[string]any{"type": "tool_use", "name": "WaitForMcpServers"}}}
+	connected := turn{"user", []any{toolResult("connected", false)}}
+	answered := turn{"user", []any{toolResult("yes", false)}}
+	tool := func(turns ...turn) string {
+		var m struct{ Content []struct{ Name string } }
+		if err := json.Unmarshal(post(t, model, t.Context(), request(false, turns...)).Body.Bytes(), &m); err != nil || len(m.Content) != 1 {
+			t.Fatalf("%+v, %v", m, err)
+		}
+		return m.Content[0].Name
+	}
+	if got := tool(prompt, call, refused); got != "WaitForMcpServers" {
+		t.Errorf("after the refusal the model calls %q", got)
+	}
+	if got := tool(prompt, call, refused, wait, connected); got != "mcp__sayso__ask_user" {
+		t.Errorf("after it waited the model calls %q", got)
+	}
+	if got := ask(t, model, prompt, call, refused, wait, connected, call, answered); got != "Then: yes" {
+		t.Errorf("after the answer the model says %q", got)
+	}
+}
+
 func TestTextIsFilledFromTheConversation(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ script, want string }{
