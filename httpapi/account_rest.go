@@ -17,70 +17,71 @@ import (
 )
 
 // postLogin exchanges the secret of a sign-in link, an API token, or a name and a
-// password for a cookie. The sign-in that the browser had ends, so that nobody can
+// password for a cookie. It ends the browser's previous sign-in, so that nobody can
 // prepare one for another person.
 func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	var body wire.Login
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	ctx := context.WithoutCancel(r.Context()) // a link is used up once; its cookie must be stored
+	ctx := context.WithoutCancel(r.Context()) // a link works once, so its cookie must be stored
 	succeeded := func() {}
 	var err error
 	if body.Username != "" {
-		if succeeded, err = s.attempt(r, body.Username); err != nil {
+		if succeeded, err = s.beginAttempt(r, body.Username); err != nil {
 			return err
 		}
 	}
 	who, secret, err := s.signIn(ctx, r, body)
 	if body.Username == "" && err != nil {
-		// A token or link that is good is taken, whoever else fails at its address.
-		if _, wait := s.attempt(r, ""); wait != nil {
+		// A valid token or link works even if others fail at the same address.
+		if _, wait := s.beginAttempt(r, ""); wait != nil {
 			err = wait
 		}
 	}
 	if err != nil {
-		s.noteFailure(r, body.Username, err, map[bool]account.Method{true: account.ByPassword, false: account.ByLink}[body.Username != ""])
+		s.recordFailure(r, body.Username, err, map[bool]account.Method{true: account.ByPassword, false: account.ByLink}[body.Username != ""])
 		return err
 	}
 	succeeded()
-	return s.letIn(ctx, w, r, who, secret)
+	return s.completeSignIn(ctx, w, r, who, secret)
 }
 
-// letIn ends a sign-in that was a good one, in whatever way: the browser gets its
-// cookie, the page its key, and the sign-in that the browser had ends.
-func (s *Server) letIn(ctx context.Context, w http.ResponseWriter, r *http.Request, who account.Identity, secret string) error {
+// completeSignIn sends the cookie and the page key of a successful sign-in, by whatever
+// method, and ends the sign-in that the browser had before.
+func (s *Server) completeSignIn(ctx context.Context, w http.ResponseWriter, r *http.Request, who account.Identity, secret string) error {
 	if c, err := r.Cookie(s.cookieName(r)); err == nil {
 		if err := s.o.Directory.ReplaceCookie(ctx, c.Value); err != nil {
 			s.o.Log.ErrorContext(ctx, "end the former sign-in", "error", err)
 		}
 	}
-	s.limiter.TokenTried(s.remoteAddress(r), account.Hash(secret), true)
+	s.limiter.RecordToken(s.remoteAddress(r), account.Hash(secret), true)
 	me, err := s.wireMe(ctx, who)
 	if err != nil {
 		return err
 	}
 	cookie, pageKey := account.SplitCookie(secret)
 	me.PageKey = pageKey
-	http.SetCookie(w, s.cookie(r, cookie, int(math.Ceil(time.Until(who.Credential.ExpiresAt).Seconds()))))
+	http.SetCookie(w, s.newCookie(r, cookie, int(math.Ceil(time.Until(who.Credential.ExpiresAt).Seconds()))))
 	writeJSON(w, http.StatusOK, me)
 	return nil
 }
 
-// attempt counts an attempt to prove who one is, with the account it is about,
-// "" for none.
-func (s *Server) attempt(r *http.Request, name string) (succeeded func(), err error) {
-	succeeded, wait, ok := s.limiter.Begin(s.remoteAddress(r), name)
+// beginAttempt counts an attempt to prove an identity, for the account name, or "" if
+// the attempt names none. It returns an error while too many have failed.
+func (s *Server) beginAttempt(r *http.Request, name string) (succeeded func(), err error) {
+	succeeded, wait, ok := s.limiter.BeginAttempt(s.remoteAddress(r), name)
 	if !ok {
 		err := tooManyAttempts(wait)
-		s.noteFailure(r, name, err, "")
+		s.recordFailure(r, name, err, "")
 		return nil, err
 	}
 	return succeeded, nil
 }
 
-// noteFailure puts a sign-in on record that was refused, if it was for who asked.
-func (s *Server) noteFailure(r *http.Request, name string, err error, method account.Method) {
+// recordFailure writes a refused sign-in to the audit log, unless the server was at
+// fault.
+func (s *Server) recordFailure(r *http.Request, name string, err error, method account.Method) {
 	limited := false
 	switch ref := s.o.Refusals.Of(err); ref.Status {
 	case http.StatusTooManyRequests:
@@ -90,7 +91,7 @@ func (s *Server) noteFailure(r *http.Request, name string, err error, method acc
 		return
 	}
 	if err := s.o.Directory.NoteFailure(context.WithoutCancel(r.Context()), name, s.remoteAddress(r), method, limited); err != nil {
-		s.o.Log.ErrorContext(r.Context(), "a failed sign-in is not on record", "error", err)
+		s.o.Log.ErrorContext(r.Context(), "record a failed sign-in", "error", err)
 	}
 }
 
@@ -101,20 +102,20 @@ func tooManyAttempts(wait time.Duration) *refusal.Refusal {
 }
 
 func (s *Server) signIn(ctx context.Context, r *http.Request, body wire.Login) (who account.Identity, secret string, err error) {
-	where, from := device(r.UserAgent()), s.remoteAddress(r)
+	deviceLabel, from := deviceName(r.UserAgent()), s.remoteAddress(r)
 	if body.Username != "" {
-		who, secret, err = s.o.Directory.SignInByPassword(r.Context(), body.Username, body.Password, where, from)
+		who, secret, err = s.o.Directory.SignInByPassword(r.Context(), body.Username, body.Password, deviceLabel, from)
 		if errors.Is(err, account.ErrRefused) {
 			err = refusal.New("wrong_name_or_password")
 		}
 		return who, secret, err
 	}
-	who, secret, err = s.o.Directory.SignInByToken(ctx, body.Token, where, from)
+	who, secret, err = s.o.Directory.SignInByToken(ctx, body.Token, deviceLabel, from)
 	if !errors.Is(err, account.ErrRefused) {
 		return who, secret, err
 	}
-	// Whoever comes first to a server without people owns it, so that must be
-	// somebody at the machine.
+	// The first person to sign in owns a server without users, so it must be somebody
+	// at this machine.
 	if ip, err := netip.ParseAddr(from); err != nil || !ip.IsLoopback() || !slices.Contains(loopbackNames, hostName(r.Host)) {
 		unclaimed, err := s.o.Directory.Unclaimed(ctx)
 		if err != nil {
@@ -124,7 +125,7 @@ func (s *Server) signIn(ctx context.Context, r *http.Request, body wire.Login) (
 			return account.Identity{}, "", refusal.New("not_set_up")
 		}
 	}
-	who, secret, err = s.o.Directory.SignIn(ctx, body.Token, where, from)
+	who, secret, err = s.o.Directory.SignIn(ctx, body.Token, deviceLabel, from)
 	if errors.Is(err, account.ErrRefused) {
 		err = refusal.New("sign_in_link_used")
 	}
@@ -141,7 +142,7 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request, who account.
 	if err := s.o.Directory.SignOut(context.WithoutCancel(r.Context()), who); err != nil {
 		return err
 	}
-	http.SetCookie(w, s.cookie(r, "", -1))
+	http.SetCookie(w, s.newCookie(r, "", -1))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -155,14 +156,14 @@ func (s *Server) getMe(w http.ResponseWriter, r *http.Request, who account.Ident
 	return nil
 }
 
-// postSetUp makes the first admin of a server that has none but the one that its
-// start made up.
+// postSetUp turns the temporary admin, created when the server first started, into a
+// real one.
 func (s *Server) postSetUp(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.SetUp
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := setsUp(who); err != nil {
+	if err := requireSetUpBrowser(who); err != nil {
 		return err
 	}
 	user, err := s.o.Directory.SetUp(context.WithoutCancel(r.Context()), who, body.Name, body.Password)
@@ -178,19 +179,19 @@ func (s *Server) postSetUp(w http.ResponseWriter, r *http.Request, who account.I
 	return nil
 }
 
-// setsUp refuses an API token what belongs to the first browser.
-func setsUp(who account.Identity) error {
-	if who.Credential.Kind != account.Cookie || who.Credential.Limited() {
+// requireSetUpBrowser refuses API tokens: only a browser sets up a server.
+func requireSetUpBrowser(who account.Identity) error {
+	if who.Credential.Kind != account.Cookie || who.Credential.IsLimited() {
 		return refusal.New("set_up_in_browser")
 	}
 	return nil
 }
 
-// whole refuses a token that was given less than its user may, or for a time, and
-// what was made with it: it must not get more by what it changes, nor leave behind
-// what outlives it.
-func whole(who account.Identity) error {
-	if who.Credential.Limited() {
+// requireUnlimited refuses a token that has fewer rights than its user or expires, and
+// credentials created with it. Such a token must not extend its own rights or leave
+// behind anything that outlives it.
+func requireUnlimited(who account.Identity) error {
+	if who.Credential.IsLimited() {
 		return refusal.New("limited_token")
 	}
 	return nil
@@ -201,10 +202,10 @@ func (s *Server) postPassword(w http.ResponseWriter, r *http.Request, who accoun
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := whole(who); err != nil {
+	if err := requireUnlimited(who); err != nil {
 		return err
 	}
-	succeeded, err := s.attempt(r, who.User.Name)
+	succeeded, err := s.beginAttempt(r, who.User.Name)
 	if err != nil {
 		return err
 	}
@@ -212,7 +213,7 @@ func (s *Server) postPassword(w http.ResponseWriter, r *http.Request, who accoun
 	if errors.Is(err, account.ErrRefused) {
 		return wrongPassword()
 	}
-	succeeded() // the present password was right, or there was none
+	succeeded() // the current password was right, or there was none
 	if err != nil {
 		return err
 	}
@@ -220,9 +221,9 @@ func (s *Server) postPassword(w http.ResponseWriter, r *http.Request, who accoun
 	return nil
 }
 
-// whose is the user that a call about sign-ins is about: oneself, or for admins
-// the one that ?user_id names.
-func (s *Server) whose(r *http.Request, who account.Identity) (userID string, err error) {
+// targetUser returns the user whose sign-ins a request is about: the caller or, for
+// admins, the one that ?user_id names.
+func (s *Server) targetUser(r *http.Request, who account.Identity) (userID string, err error) {
 	userID = r.URL.Query().Get("user_id")
 	if userID == "" || userID == who.User.UserID {
 		return who.User.UserID, nil
@@ -235,7 +236,7 @@ func (s *Server) whose(r *http.Request, who account.Identity) (userID string, er
 }
 
 func (s *Server) getSignIns(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	userID, err := s.whose(r, who)
+	userID, err := s.targetUser(r, who)
 	if err != nil {
 		return err
 	}
@@ -256,10 +257,10 @@ func (s *Server) getSignIns(w http.ResponseWriter, r *http.Request, who account.
 }
 
 func (s *Server) deleteSignIn(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	if err := whole(who); err != nil {
+	if err := requireUnlimited(who); err != nil {
 		return err
 	}
-	userID, err := s.whose(r, who)
+	userID, err := s.targetUser(r, who)
 	if err != nil {
 		return err
 	}
@@ -270,8 +271,8 @@ func (s *Server) deleteSignIn(w http.ResponseWriter, r *http.Request, who accoun
 	return nil
 }
 
-// tokens lists the tokens that a person may see: their own, or all.
-func (s *Server) tokens(ctx context.Context, who account.Identity) ([]account.Identity, error) {
+// visibleTokens lists the tokens that a person may see: their own, or all for admins.
+func (s *Server) visibleTokens(ctx context.Context, who account.Identity) ([]account.Identity, error) {
 	all, err := s.o.Directory.Tokens(ctx)
 	if err != nil {
 		return nil, err
@@ -282,7 +283,7 @@ func (s *Server) tokens(ctx context.Context, who account.Identity) ([]account.Id
 }
 
 func (s *Server) getTokens(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	tokens, err := s.tokens(r.Context(), who)
+	tokens, err := s.visibleTokens(r.Context(), who)
 	if err != nil {
 		return err
 	}
@@ -300,33 +301,33 @@ func (s *Server) postToken(w http.ResponseWriter, r *http.Request, who account.I
 		return err
 	}
 	ctx := context.WithoutCancel(r.Context())
-	life := time.Duration(body.ExpiresIn * float64(time.Second))
-	var made account.Identity
+	lifetime := time.Duration(body.ExpiresIn * float64(time.Second))
+	var created account.Identity
 	var secret string
 	var err error
 	switch {
-	case body.Role != "" && whole(who) != nil:
-		err = whole(who)
+	case body.Role != "" && requireUnlimited(who) != nil:
+		err = requireUnlimited(who)
 	case body.Role == "":
-		made, secret, err = s.o.Directory.CreateOwnToken(ctx, who, body.Name, body.Scope, life)
+		created, secret, err = s.o.Directory.CreateOwnToken(ctx, who, body.Name, body.Scope, lifetime)
 	case !who.User.Role.AtLeast(account.Admin):
 		err = refusal.Forbidden(account.Admin)
 	default:
-		made, secret, err = s.o.Directory.CreateToken(ctx, who.User, body.Name, body.Role, life)
+		created, secret, err = s.o.Directory.CreateToken(ctx, who.User, body.Name, body.Role, lifetime)
 	}
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusCreated, wire.TokenCreated{Token: wireToken(made), Secret: secret})
+	writeJSON(w, http.StatusCreated, wire.TokenCreated{Token: wireToken(created), Secret: secret})
 	return nil
 }
 
 func (s *Server) deleteToken(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	if err := whole(who); err != nil {
+	if err := requireUnlimited(who); err != nil {
 		return err
 	}
 	ctx := context.WithoutCancel(r.Context())
-	tokens, err := s.tokens(ctx, who)
+	tokens, err := s.visibleTokens(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -359,14 +360,14 @@ func (s *Server) postUser(w http.ResponseWriter, r *http.Request, who account.Id
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := whole(who); err != nil {
+	if err := requireUnlimited(who); err != nil {
 		return err
 	}
-	made, err := s.o.Directory.CreateUser(context.WithoutCancel(r.Context()), body.Name, body.Role, body.Password)
+	created, err := s.o.Directory.CreateUser(context.WithoutCancel(r.Context()), body.Name, body.Role, body.Password)
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusCreated, wirePerson(made))
+	writeJSON(w, http.StatusCreated, wirePerson(created))
 	return nil
 }
 
@@ -376,7 +377,7 @@ func (s *Server) patchUser(w http.ResponseWriter, r *http.Request, who account.I
 		return err
 	}
 	if body.Password != nil || body.Role != nil || body.Disabled != nil && !*body.Disabled {
-		if err := whole(who); err != nil {
+		if err := requireUnlimited(who); err != nil {
 			return err
 		}
 	}
@@ -396,7 +397,7 @@ func (s *Server) patchUser(w http.ResponseWriter, r *http.Request, who account.I
 			return err
 		}
 	}
-	now, err := s.o.Directory.User(ctx, id)
+	user, err := s.o.Directory.User(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -405,17 +406,17 @@ func (s *Server) patchUser(w http.ResponseWriter, r *http.Request, who account.I
 		if err := own.Check(); err != nil {
 			return err
 		}
-		if err := s.o.Store.SetUserLimits(ctx, id, now.Name, own, access.Actor(who)); err != nil {
+		if err := s.o.Store.SetUserLimits(ctx, id, user.Name, own, access.Actor(who)); err != nil {
 			return err
 		}
 		s.o.Driver.LimitsChanged()
 	}
-	writeJSON(w, http.StatusOK, wirePerson(now))
+	writeJSON(w, http.StatusOK, wirePerson(user))
 	return nil
 }
 
-// postSignInLink lets an admin bring a person in who has no password, or has
-// forgotten it.
+// postSignInLink creates a sign-in link with which an admin lets in a person without a
+// password.
 func (s *Server) postSignInLink(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	if err := readBody(r, &struct{}{}); err != nil {
 		return err
@@ -430,16 +431,16 @@ func (s *Server) postSignInLink(w http.ResponseWriter, r *http.Request, who acco
 	}
 	secret, err := s.o.Directory.NewSignInLink(ctx, id)
 	if errors.Is(err, account.ErrNotFound) {
-		return refusal.NotSignedIn() // what it was to be made with has just ended
+		return refusal.NotSignedIn() // the caller's credential has just ended
 	}
 	if err != nil {
 		return err
 	}
-	ends := time.Now().Add(account.SignInLinkTTL)
-	if last := who.Credential.Until(); !last.IsZero() && last.Before(ends) {
-		ends = last
+	expiresAt := time.Now().Add(account.SignInLinkTTL)
+	if credentialEnd := who.Credential.TokenExpiry(); !credentialEnd.IsZero() && credentialEnd.Before(expiresAt) {
+		expiresAt = credentialEnd
 	}
-	writeJSON(w, http.StatusCreated, wire.SignInLink{Token: secret, ExpiresAt: wire.Seconds(ends)})
+	writeJSON(w, http.StatusCreated, wire.SignInLink{Token: secret, ExpiresAt: wire.Seconds(expiresAt)})
 	return nil
 }
 
@@ -447,7 +448,7 @@ func (s *Server) wireMe(ctx context.Context, who account.Identity) (wire.Me, err
 	me := wire.Me{
 		User: wire.User{Name: who.User.Name, Role: who.User.Role}, UserID: who.User.UserID, HasPassword: who.User.HasPassword,
 	}
-	if s.o.NoSetUp || who.User.HasPassword || who.Credential.Kind != account.Cookie || who.Credential.Limited() {
+	if s.o.NoSetUp || who.User.HasPassword || who.Credential.Kind != account.Cookie || who.Credential.IsLimited() {
 		return me, nil
 	}
 	var err error

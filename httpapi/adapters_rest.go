@@ -14,8 +14,8 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// The ways to answer of the MAXSIM bridge and of the PromptManager, over our own:
-// a person answers, signed in as everywhere.
+// These routes let a signed-in person answer in the formats of the MAXSIM bridge and of
+// PromptManager.
 
 // mcpAnswer is the body of the MAXSIM bridge's POST /api/mcp-answer.
 type mcpAnswer struct {
@@ -32,15 +32,15 @@ func (s *Server) postMCPAnswer(w http.ResponseWriter, r *http.Request, who accou
 	if err != nil {
 		return err
 	}
-	one, err := onlyQuestion(row)
+	question, err := onlyQuestion(row)
 	if err != nil {
 		return err
 	}
 	c := responseTo(row)
-	if slices.ContainsFunc(one.Options, func(o pending.Option) bool { return o.Value == body.Answer }) {
-		c.Responses = []wire.Response{{ID: one.ID, Values: []string{body.Answer}}}
+	if slices.ContainsFunc(question.Options, func(o pending.Option) bool { return o.Value == body.Answer }) {
+		c.Responses = []wire.Response{{ID: question.ID, Values: []string{body.Answer}}}
 	} else {
-		c.Answers = map[string]string{one.Question: body.Answer} // a label, or a text
+		c.Answers = map[string]string{question.Question: body.Answer} // a label or free text
 	}
 	s.answerCommand(w, r, "pending_request_response", c, who, http.StatusOK)
 	return nil
@@ -51,7 +51,7 @@ type submitAnswer struct {
 	StreamToken     string `json:"streamToken" validate:"required,max=64"`
 	Answer          string `json:"answer,omitempty"`
 	SelectedOptions []int  `json:"selectedOptions,omitempty" validate:"max=100"` // from 0
-	QuestionID      string `json:"questionId,omitempty" validate:"max=200"`      // ours: which of several
+	QuestionID      string `json:"questionId,omitempty" validate:"max=200"`      // added by sayso: selects one of several
 }
 
 func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who account.Identity) error {
@@ -87,25 +87,25 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 	if i < 0 {
 		return refusal.New("stream_closed")
 	}
-	one, err := onlyQuestion(rows[i])
+	question, err := onlyQuestion(rows[i])
 	if err != nil {
 		return err
 	}
-	answer := wire.Response{ID: one.ID}
+	answer := wire.Response{ID: question.ID}
 	var labels []string
-	for _, at := range body.SelectedOptions {
-		if at < 0 || at >= len(one.Options) {
+	for _, index := range body.SelectedOptions {
+		if index < 0 || index >= len(question.Options) {
 			return refusal.New("no_such_option")
 		}
-		answer.Values = append(answer.Values, one.Options[at].Value)
-		labels = append(labels, one.Options[at].Label)
+		answer.Values = append(answer.Values, question.Options[index].Value)
+		labels = append(labels, question.Options[index].Label)
 	}
 	c := responseTo(rows[i])
 	if len(labels) == 0 {
-		c.Answers = map[string]string{one.Question: body.Answer}
+		c.Answers = map[string]string{question.Question: body.Answer}
 	} else {
-		// Beside the options chosen, answer names them once more; what is more is a text
-		// of the person's own.
+		// answer repeats the labels of the selected options; the rest of it is the
+		// person's own text.
 		chosen, text := strings.Join(labels, ", "), strings.TrimSpace(body.Answer)
 		if rest, ok := strings.CutPrefix(text, chosen+", "); ok {
 			text = rest
@@ -113,7 +113,7 @@ func (s *Server) postSubmitAnswer(w http.ResponseWriter, r *http.Request, who ac
 		if text != chosen && text != strings.Join(answer.Values, ", ") {
 			answer.Text = text
 		}
-		if slices.ContainsFunc(one.Options, func(o pending.Option) bool { return o.Label == answer.Text }) {
+		if slices.ContainsFunc(question.Options, func(o pending.Option) bool { return o.Label == answer.Text }) {
 			return refusal.New("different_options")
 		}
 		c.Responses = []wire.Response{answer}
@@ -126,7 +126,8 @@ func unknownStream() *refusal.Refusal {
 	return refusal.New("unknown_stream")
 }
 
-// onlyQuestion is the one question of a request that these ways can answer.
+// onlyQuestion returns the single question of a request; these formats support no
+// others.
 func onlyQuestion(row pending.Request) (pending.Question, error) {
 	if row.RequestType != pending.AskUserQuestion {
 		return pending.Question{}, pending.ErrNotFound
@@ -137,7 +138,7 @@ func onlyQuestion(row pending.Request) (pending.Question, error) {
 	return row.Form.Questions[0], nil
 }
 
-// responseTo is the command that answers a request, still without an answer.
+// responseTo returns an empty answer to a request.
 func responseTo(row pending.Request) *wire.PendingRequestResponse {
 	return &wire.PendingRequestResponse{SessionID: row.SessionID, RequestID: row.RequestID, RequestType: row.RequestType}
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// alertHandlers serves the alerts of a person and of the server.
+// alertHandlers serves the alert settings of people and of the server.
 type alertHandlers struct {
 	alerts *alert.Alerter
 }
 
-// alertsOf says whose alerts a request is about: one's own, or with ?of=server
-// those of the server, for admins.
+// alertsOf returns whose alerts a request is about: the caller's or, for admins with
+// ?of=server, those of the server, which have the user id "".
 func (s *alertHandlers) alertsOf(r *http.Request, who account.Identity) (userID string, err error) {
 	switch r.URL.Query().Get("of") {
 	case "":
@@ -45,7 +45,7 @@ func (s *alertHandlers) getAlerts(w http.ResponseWriter, r *http.Request, who ac
 	}
 	c := v.Choices
 	out := wire.Alerts{PushKey: v.PushKey, Targets: make([]wire.AlertTarget, 0, len(v.Targets)), Choices: wire.AlertChoices{
-		Wanted:      wire.AlertWanted{Waiting: ways(c, alert.Waiting), Finished: ways(c, alert.Finished), Died: ways(c, alert.Died)},
+		Wanted:      wire.AlertWanted{Waiting: wantedWays(c, alert.Waiting), Finished: wantedWays(c, alert.Finished), Died: wantedWays(c, alert.Died)},
 		AllSessions: c.AllSessions, ShowText: c.ShowText, RemindAfter: c.RemindAfter, EscalateAfter: c.EscalateAfter, Language: c.Language,
 	}}
 	if c.Quiet != (alert.Quiet{}) {
@@ -58,8 +58,8 @@ func (s *alertHandlers) getAlerts(w http.ResponseWriter, r *http.Request, who ac
 	return nil
 }
 
-// ways is never null on the wire.
-func ways(c alert.Choices, o alert.Occasion) []alert.Way {
+// wantedWays returns the ways for an occasion, never nil: the wire has no null here.
+func wantedWays(c alert.Choices, o alert.Occasion) []alert.Way {
 	return append([]alert.Way{}, c.Wanted[o]...)
 }
 
@@ -72,7 +72,7 @@ func (s *alertHandlers) patchAlertChoices(w http.ResponseWriter, r *http.Request
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := whole(who); err != nil {
+	if err := requireUnlimited(who); err != nil {
 		return err
 	}
 	c := alert.Choices{
@@ -99,7 +99,7 @@ func (s *alertHandlers) postAlertTarget(w http.ResponseWriter, r *http.Request, 
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := whole(who); err != nil {
+	if err := requireUnlimited(who); err != nil {
 		return err
 	}
 	t := alert.Target{
@@ -110,10 +110,10 @@ func (s *alertHandlers) postAlertTarget(w http.ResponseWriter, r *http.Request, 
 		if t.Name == "" {
 			t.Name = who.Device()
 		}
-		if t.Address.P256DH, err = unpadded(body.P256DH); err != nil {
+		if t.Address.P256DH, err = decodeBase64URL(body.P256DH); err != nil {
 			return refusal.For("p256dh", "push_key")
 		}
-		if t.Address.Auth, err = unpadded(body.Auth); err != nil {
+		if t.Address.Auth, err = decodeBase64URL(body.Auth); err != nil {
 			return refusal.For("auth", "push_key")
 		}
 	}
@@ -125,8 +125,8 @@ func (s *alertHandlers) postAlertTarget(w http.ResponseWriter, r *http.Request, 
 	return nil
 }
 
-// unpadded reads base64url, which some browsers pad.
-func unpadded(text string) ([]byte, error) {
+// decodeBase64URL accepts padding, which some browsers send.
+func decodeBase64URL(text string) ([]byte, error) {
 	return base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))
 }
 
@@ -135,7 +135,7 @@ func (s *alertHandlers) deleteAlertTarget(w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return err
 	}
-	if err := whole(who); err != nil {
+	if err := requireUnlimited(who); err != nil {
 		return err
 	}
 	if err := s.alerts.Remove(context.WithoutCancel(r.Context()), userID, r.PathValue("id"), access.Actor(who)); err != nil {
@@ -153,7 +153,7 @@ func (s *alertHandlers) postAlertTest(w http.ResponseWriter, r *http.Request, wh
 	if err := readBody(r, &struct{}{}); err != nil {
 		return err
 	}
-	if err := whole(who); err != nil {
+	if err := requireUnlimited(who); err != nil {
 		return err
 	}
 	problem, err := s.alerts.Test(r.Context(), userID, r.PathValue("id"))

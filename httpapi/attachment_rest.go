@@ -19,11 +19,11 @@ type attachmentHandlers struct {
 
 const uploadLimit = 33 << 20 // attachment.MaxSize in base64
 
-// attachmentPolicy keeps what people attach from doing anything, should a browser
-// open it: no script, no request, no form, no frame around it.
+// attachmentPolicy disables scripts, requests, forms and frames in an attachment that a
+// browser opens.
 const attachmentPolicy = "default-src 'none'; sandbox; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'"
 
-// postAttachment keeps a file, so that a message may name it.
+// postAttachment stores a file, so that messages can refer to it.
 func (s *attachmentHandlers) postAttachment(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var up wire.Upload
 	if err := readBody(r, &up); err != nil {
@@ -37,8 +37,8 @@ func (s *attachmentHandlers) postAttachment(w http.ResponseWriter, r *http.Reque
 	return nil
 }
 
-// getAttachment serves a file to whoever attached it and to whoever may see a
-// session that uses it. Only raster images are shown by the browser itself.
+// getAttachment serves a file to the person who attached it and to people who may see a
+// session that uses it. Browsers display only raster images inline.
 func (s *attachmentHandlers) getAttachment(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	a, err := s.commands.Attachment(r.Context(), r.PathValue("id"), "", who)
 	if err != nil {
@@ -48,28 +48,29 @@ func (s *attachmentHandlers) getAttachment(w http.ResponseWriter, r *http.Reques
 	if err != nil {
 		return err
 	}
-	how, media := "attachment", a.MediaType
+	dispositionType, media := "attachment", a.MediaType
 	if attachment.Shown(a.MediaType) {
-		how = "inline"
+		dispositionType = "inline"
 	}
 	if media == "text/plain" {
 		media += "; charset=utf-8"
 	}
 	h := w.Header()
 	h.Set("Content-Type", media)
-	h.Set("Content-Disposition", disposition(how, a.Name))
+	h.Set("Content-Disposition", disposition(dispositionType, a.Name))
 	h.Set("Content-Security-Policy", attachmentPolicy)
 	h.Set("Cache-Control", "private, max-age=3600, immutable") // the bytes of an id never change
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(data) // a client that has gone needs no answer
+	_, _ = w.Write(data) // the client may be gone
 	return nil
 }
 
-// disposition names a file in a header, whatever its name is written in.
-func disposition(how, name string) string {
-	if d := mime.FormatMediaType(how, map[string]string{"filename": name}); d != "" {
+// disposition returns a Content-Disposition header and encodes the file name if
+// necessary.
+func disposition(dispositionType, name string) string {
+	if d := mime.FormatMediaType(dispositionType, map[string]string{"filename": name}); d != "" {
 		return d
 	}
-	return how
+	return dispositionType
 }

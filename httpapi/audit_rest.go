@@ -26,14 +26,14 @@ type auditHandlers struct {
 }
 
 const (
-	// auditPage is the most entries of the audit trail in one answer.
+	// auditPage is the number of audit entries in one response.
 	auditPage = 100
-	// auditScan is the most entries that one question with filters looks at; the
-	// next one goes on from there.
+	// auditScan bounds the entries that one filtered request reads; the next request
+	// continues from there.
 	auditScan = 20_000
 )
 
-// auditFilter is what of an entry the filters look at.
+// auditFilter holds the fields of an entry that can be filtered.
 type auditFilter struct {
 	What      string    `json:"what"`
 	At        time.Time `json:"at"`
@@ -43,8 +43,8 @@ type auditFilter struct {
 	} `json:"by"`
 }
 
-// getAudit reads the trail from an entry on; with newest=true backwards, and only
-// what the filters let through: person, session_id, what, since and until.
+// getAudit returns entries after ?after or, with newest=true, backwards, filtered by
+// person, session_id, what, since and until.
 func (s *auditHandlers) getAudit(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	query := r.URL.Query()
 	if query.Get("newest") == "true" {
@@ -75,15 +75,15 @@ func wireAudit(e account.AuditEntry) wire.AuditEntry {
 
 func (s *auditHandlers) getNewestAudit(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
-	before, err := number(query.Get("before"), "before", 0, wire.MaxSafeInteger)
+	before, err := queryNumber(query.Get("before"), "before", 0, wire.MaxSafeInteger)
 	if err != nil {
 		return err
 	}
-	since, err := number(query.Get("since"), "since", 0, wire.MaxSafeInteger)
+	since, err := queryNumber(query.Get("since"), "since", 0, wire.MaxSafeInteger)
 	if err != nil {
 		return err
 	}
-	until, err := number(query.Get("until"), "until", wire.MaxSafeInteger, wire.MaxSafeInteger)
+	until, err := queryNumber(query.Get("until"), "until", wire.MaxSafeInteger, wire.MaxSafeInteger)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (s *auditHandlers) getNewestAudit(w http.ResponseWriter, r *http.Request) e
 			seen++
 			page.Next = e.Seq
 			var f auditFilter
-			_ = json.Unmarshal(e.Body, &f) // what cannot be read fits no filter
+			_ = json.Unmarshal(e.Body, &f) // an unreadable entry matches no filter
 			at := f.At.Unix()
 			if (person == "" || strings.EqualFold(f.By.Name, person)) && (sessionID == "" || f.SessionID == sessionID) &&
 				(what == "" || f.What == what) && (f.At.IsZero() || at >= since && at <= until) {
@@ -117,7 +117,7 @@ func (s *auditHandlers) getNewestAudit(w http.ResponseWriter, r *http.Request) e
 	return nil
 }
 
-// getAuditState reads the whole trail and holds each entry against the one before.
+// getAuditState verifies the hash chain of the whole trail.
 func (s *auditHandlers) getAuditState(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	var state wire.AuditState
 	err := account.WalkAudit(r.Context(), s.store, func(e account.AuditEntry) error {
@@ -142,8 +142,7 @@ func (s *auditHandlers) getAuditState(w http.ResponseWriter, r *http.Request, _ 
 	return nil
 }
 
-// getAuditExport is the whole trail, one JSON object on a line, as sayso audit
-// export prints it.
+// getAuditExport streams the whole trail as JSON lines, as sayso audit export does.
 func (s *auditHandlers) getAuditExport(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Content-Disposition", `attachment; filename="sayso-audit.jsonl"`)
@@ -152,7 +151,7 @@ func (s *auditHandlers) getAuditExport(w http.ResponseWriter, r *http.Request, _
 	written := 0
 	err := account.WalkAudit(r.Context(), s.store, func(e account.AuditEntry) error {
 		if written++; written%auditPage == 0 {
-			limitAnswer(w) // each page has its own time
+			limitResponse(w) // each page gets a new deadline
 		}
 		return WriteAuditLine(out, e)
 	})
@@ -161,14 +160,14 @@ func (s *auditHandlers) getAuditExport(w http.ResponseWriter, r *http.Request, _
 		return err
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		// Whoever reads the lines sees where they end to follow each other.
+		// The hashes of the lines show a reader where the export is incomplete.
 		s.log.ErrorContext(r.Context(), "the export of the audit trail ends early", "error", err)
 	}
-	_ = out.Flush() // a client that has gone needs no answer
+	_ = out.Flush() // the client may be gone
 	return nil
 }
 
-// WriteAuditLine writes an entry as it was hashed, byte for byte.
+// WriteAuditLine writes an entry with the bytes that were hashed.
 func WriteAuditLine(out *bufio.Writer, e account.AuditEntry) error {
 	_, err := fmt.Fprintf(out, `{"seq":%d,"hash":"%s","entry":%s}`+"\n", e.Seq, hex.EncodeToString(e.Hash), e.Body)
 	return err

@@ -15,47 +15,47 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// Sizes and times of what a request brings.
+// Limits of request bodies.
 const (
-	bodyLimit = 1 << 20 // of routes that say nothing else, in bytes
-	// bodyTimeout is how long a body may take, whoever sends it: what is small comes
-	// with the head of its request, or soon after.
+	bodyLimit = 1 << 20 // bytes, for routes without a limit of their own
+	// bodyTimeout is how long a body may take: a small one arrives with the head of its
+	// request, or soon after.
 	bodyTimeout = 15 * time.Second
-	// turnTimeout is how long a large body waits until others were read.
+	// turnTimeout is how long a large body waits for others to be read.
 	turnTimeout = time.Minute
 )
 
-// timely is a body that has its time. It ends with the body: a deadline that passes
-// while the answer is worked on would look like the end of the connection.
-type timely struct {
+// deadlineBody is a body with a read deadline, which it removes at its end: a deadline
+// that passes while the response is computed would look like a closed connection.
+type deadlineBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 }
 
-// boundBody gives the body of a request its time, before it is known who sends it:
-// also of what nobody reads net/http takes a part before it answers.
+// boundBody sets the deadline of a request's body before authentication, because
+// net/http reads part of an unread body before it answers.
 func boundBody(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 {
 		return
 	}
-	t := &timely{r.Body, http.NewResponseController(w)}
-	t.until(time.Now().Add(bodyTimeout))
+	t := &deadlineBody{r.Body, http.NewResponseController(w)}
+	t.setDeadline(time.Now().Add(bodyTimeout))
 	r.Body = t
 }
 
-// A transport without deadlines is none that strangers reach.
-func (t *timely) until(due time.Time) { _ = t.control.SetReadDeadline(due) }
+// setDeadline ignores errors: only transports of tests have no deadlines.
+func (t *deadlineBody) setDeadline(due time.Time) { _ = t.control.SetReadDeadline(due) }
 
-func (t *timely) Read(b []byte) (int, error) {
+func (t *deadlineBody) Read(b []byte) (int, error) {
 	n, err := t.ReadCloser.Read(b)
-	if err == io.EOF { //nolint:errorlint // as readers return it
-		t.until(time.Time{})
+	if err == io.EOF { //nolint:errorlint // readers return io.EOF itself
+		t.setDeadline(time.Time{})
 	}
 	return n, err
 }
 
-// limitBody bounds how much and how long a request may send. done is called once it
-// is answered.
+// limitBody bounds the size and duration of a request body. The caller calls done when
+// the request has been answered.
 func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, rt route, who account.Identity) (done func(), err error) {
 	limit := rt.limit
 	if limit == 0 {
@@ -64,54 +64,55 @@ func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, rt route, who
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	t, brings := r.Body.(*timely)
+	t, hasBody := r.Body.(*deadlineBody)
 	r.Body = http.MaxBytesReader(w, r.Body, limit)
-	if !brings || limit <= bodyLimit {
+	if !hasBody || limit <= bodyLimit {
 		return func() {}, nil
 	}
-	large := &largeBody{ReadCloser: r.Body, until: t.until, leave: func() {}, turn: func() (leave func(), ok bool) {
+	large := &largeBody{ReadCloser: r.Body, setDeadline: t.setDeadline, release: func() {}, acquire: func() (release func(), ok bool) {
 		ctx, cancel := context.WithTimeout(r.Context(), turnTimeout)
 		defer cancel()
 		return s.o.Commands.AcquireLarge(ctx, who.User.UserID)
 	}}
 	large.pace.Begin()
 	r.Body = large
-	return func() { large.leave() }, nil
+	return func() { large.release() }, nil
 }
 
-// largeBody is a body that waits for its turn where it becomes large.
+// largeBody is a body that waits for free upload capacity once it exceeds the limit of
+// a small one.
 type largeBody struct {
 	io.ReadCloser
-	turn  func() (leave func(), ok bool)
-	until func(time.Time)
+	acquire     func() (release func(), ok bool)
+	setDeadline func(time.Time)
 
-	pace  command.Pace
-	taken bool   // its turn
-	leave func() // for others
+	pace     command.Pace
+	acquired bool
+	release  func()
 }
 
 func (l *largeBody) Read(b []byte) (int, error) {
-	if l.pace.Got > command.SmallLimit && !l.taken {
-		leave, ok := l.turn()
+	if l.pace.Got > command.SmallLimit && !l.acquired {
+		release, ok := l.acquire()
 		if !ok {
-			return 0, noTurn()
+			return 0, uploadsBusy()
 		}
-		l.taken, l.leave = true, leave
+		l.acquired, l.release = true, release
 		l.pace.Begin()
-		l.until(l.pace.Due())
+		l.setDeadline(l.pace.Due())
 	}
-	if !l.taken && len(b) > command.SmallLimit {
-		b = b[:command.SmallLimit] // no more before its turn
+	if !l.acquired && len(b) > command.SmallLimit {
+		b = b[:command.SmallLimit] // no more before it has capacity
 	}
 	n, err := l.ReadCloser.Read(b)
 	l.pace.Got += int64(n)
 	if err == nil {
-		l.until(l.pace.Due())
+		l.setDeadline(l.pace.Due())
 	}
 	return n, err
 }
 
-func noTurn() *refusal.Refusal {
+func uploadsBusy() *refusal.Refusal {
 	r := refusal.New("busy")
 	r.Retry = 5 * time.Second
 	return r
@@ -121,8 +122,8 @@ func tooLarge(limit int64) *refusal.Refusal {
 	return refusal.New("body_too_large", "max", limit>>10)
 }
 
-// readBody decodes the JSON body of a request into dst and checks its shape. An
-// absent body is an empty object.
+// readBody decodes the JSON body of a request into dst and checks its shape. An empty
+// body counts as an empty object.
 func readBody(r *http.Request, dst any) error {
 	if err := decodeBody(r, dst); err != nil {
 		return err
@@ -130,8 +131,8 @@ func readBody(r *http.Request, dst any) error {
 	return wire.CheckShape(dst)
 }
 
-// decodeBody decodes the JSON body of a request into dst. named are the fields that
-// the address stands for: they may be absent.
+// decodeBody decodes the JSON body of a request into dst. The named fields may be
+// absent, because the path contains them.
 func decodeBody(r *http.Request, dst any, named ...string) error {
 	data, err := io.ReadAll(r.Body)
 	var large *http.MaxBytesError

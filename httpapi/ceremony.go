@@ -14,18 +14,18 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// ceremonyLife is how long a person may take between the two calls of a sign-in
-// that has two.
-const ceremonyLife = 5 * time.Minute
+// ceremonyTTL is how long a person may take between the two calls of a two-step
+// sign-in.
+const ceremonyTTL = 5 * time.Minute
 
-// ceremonies keep what was begun in a cookie of the browser that began it, sealed:
-// so nobody else can end it, and whoever begins many costs no memory. Each is good
-// once; those from before a restart are good no more.
+// ceremonies store the state of a two-step sign-in encrypted in a cookie of the browser
+// that began it, so only that browser can finish it, and unfinished ones take no
+// memory. Each can be finished once. A restart of the server invalidates all.
 type ceremonies struct {
-	seal cipher.AEAD
+	aead cipher.AEAD
 
 	mu   sync.Mutex
-	used map[string]time.Time // nonce → when it would have run out
+	used map[string]time.Time // nonce → expiry
 }
 
 func newCeremonies() *ceremonies {
@@ -35,68 +35,70 @@ func newCeremonies() *ceremonies {
 	if err != nil {
 		panic(err) // the key has a length of AES
 	}
-	seal, err := cipher.NewGCM(block)
+	aead, err := cipher.NewGCM(block)
 	if err != nil {
 		panic(err) // the block is AES
 	}
-	return &ceremonies{seal: seal, used: map[string]time.Time{}}
+	return &ceremonies{aead: aead, used: map[string]time.Time{}}
 }
 
-// sealed is what the cookie holds.
-type sealed struct {
+// sealedCeremony is the plaintext of the cookie.
+type sealedCeremony struct {
 	Until time.Time       `json:"until"`
 	Value json.RawMessage `json:"value"`
 }
 
-func ceremonyCookie(s *Server, r *http.Request, what string) string {
-	return s.cookieName(r) + "-" + what
+func ceremonyCookieName(s *Server, r *http.Request, purpose string) string {
+	return s.cookieName(r) + "-" + purpose
 }
 
-// begin hands v to the browser until it comes back with finish for the same what.
-func (s *Server) begin(w http.ResponseWriter, r *http.Request, what string, v any) {
+// beginCeremony stores v in the browser until finishCeremony is called for the same
+// purpose.
+func (s *Server) beginCeremony(w http.ResponseWriter, r *http.Request, purpose string, v any) {
 	c := s.ceremonies
-	nonce := make([]byte, c.seal.NonceSize())
+	nonce := make([]byte, c.aead.NonceSize())
 	_, _ = rand.Read(nonce) // never fails
-	text := c.seal.Seal(nonce, nonce, wire.Encode(sealed{Until: time.Now().Add(ceremonyLife), Value: wire.Encode(v)}), []byte(what))
-	http.SetCookie(w, s.ceremony(r, what, base64.RawURLEncoding.EncodeToString(text), int(ceremonyLife.Seconds())))
+	text := c.aead.Seal(nonce, nonce, wire.Encode(sealedCeremony{Until: time.Now().Add(ceremonyTTL), Value: wire.Encode(v)}), []byte(purpose))
+	http.SetCookie(w, s.newCeremonyCookie(r, purpose, base64.RawURLEncoding.EncodeToString(text), int(ceremonyTTL.Seconds())))
 }
 
-func (s *Server) ceremony(r *http.Request, what, value string, maxAge int) *http.Cookie {
-	cookie := s.cookie(r, value, maxAge)
-	cookie.Name = ceremonyCookie(s, r, what)
+func (s *Server) newCeremonyCookie(r *http.Request, purpose, value string, maxAge int) *http.Cookie {
+	cookie := s.newCookie(r, value, maxAge)
+	cookie.Name = ceremonyCookieName(s, r, purpose)
 	return cookie
 }
 
-// finish returns what begin was given, once.
-func (s *Server) finish(w http.ResponseWriter, r *http.Request, what string, v any) error {
-	over := refusal.New("begin_again")
-	cookie, err := r.Cookie(ceremonyCookie(s, r, what))
+// finishCeremony decodes into v what beginCeremony stored. It succeeds once.
+func (s *Server) finishCeremony(w http.ResponseWriter, r *http.Request, purpose string, v any) error {
+	expired := refusal.New("begin_again")
+	cookie, err := r.Cookie(ceremonyCookieName(s, r, purpose))
 	if err != nil {
-		return over
+		return expired
 	}
-	http.SetCookie(w, s.ceremony(r, what, "", -1))
+	http.SetCookie(w, s.newCeremonyCookie(r, purpose, "", -1))
 	c := s.ceremonies
 	text, err := base64.RawURLEncoding.DecodeString(cookie.Value)
-	if err != nil || len(text) < c.seal.NonceSize() {
-		return over
+	if err != nil || len(text) < c.aead.NonceSize() {
+		return expired
 	}
-	nonce := text[:c.seal.NonceSize()]
-	plain, err := c.seal.Open(nil, nonce, text[len(nonce):], []byte(what))
+	nonce := text[:c.aead.NonceSize()]
+	plain, err := c.aead.Open(nil, nonce, text[len(nonce):], []byte(purpose))
 	if err != nil {
-		return over
+		return expired
 	}
-	var kept sealed
-	if err := json.Unmarshal(plain, &kept); err != nil {
+	var opened sealedCeremony
+	if err := json.Unmarshal(plain, &opened); err != nil {
 		return err
 	}
-	if !c.once(string(nonce), kept.Until, time.Now()) {
-		return over
+	if !c.useOnce(string(nonce), opened.Until, time.Now()) {
+		return expired
 	}
-	return json.Unmarshal(kept.Value, v)
+	return json.Unmarshal(opened.Value, v)
 }
 
-// once reports whether a ceremony is in time and is ended for the first time.
-func (c *ceremonies) once(nonce string, until, now time.Time) bool {
+// useOnce reports whether a ceremony has not expired and is finished for the first
+// time.
+func (c *ceremonies) useOnce(nonce string, until, now time.Time) bool {
 	if !now.Before(until) {
 		return false
 	}
@@ -105,9 +107,9 @@ func (c *ceremonies) once(nonce string, until, now time.Time) bool {
 	if _, used := c.used[nonce]; used {
 		return false
 	}
-	for known, at := range c.used {
-		if now.After(at) {
-			delete(c.used, known)
+	for other, expiry := range c.used {
+		if now.After(expiry) {
+			delete(c.used, other)
 		}
 	}
 	c.used[nonce] = until

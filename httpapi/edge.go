@@ -15,9 +15,9 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// contentSecurityPolicy lets the app load nothing but itself and turn text into
-// markup only through the policies named, of frontend/src/text/markdown.ts, those
-// that name our own workers, and of Vue: everything Claude says is hostile.
+// contentSecurityPolicy lets the app load only itself, and create markup only through
+// the named policies: of frontend/src/text/markdown.ts, of our workers and of Vue.
+// Everything that Claude prints is treated as hostile.
 const contentSecurityPolicy = "default-src 'self'; script-src 'self'; style-src 'self'; worker-src 'self'; " +
 	"connect-src 'self'; img-src 'self' blob: data:; font-src 'self'; object-src 'none'; base-uri 'none'; " +
 	"form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types sayso-markdown sayso-push sayso-worker vue"
@@ -25,10 +25,10 @@ const contentSecurityPolicy = "default-src 'self'; script-src 'self'; style-src 
 const permissionsPolicy = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), " +
 	"magnetometer=(), microphone=(), midi=(), payment=(), usb=()"
 
-// edges wraps the routes in what every request passes, outermost first: headers
-// that every answer carries, then whose server this is. Who the sender is and
-// what they may do follows for each route, see dispatch.
-func (s *Server) edges(next http.Handler) http.Handler {
+// middleware wraps the routes in what applies to every request: recovery from panics,
+// body limits, security headers, and the checks of peer and host. Authentication and
+// authorization depend on the route, see dispatch.
+func (s *Server) middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			fault := recover()
@@ -45,8 +45,8 @@ func (s *Server) edges(next http.Handler) http.Handler {
 		boundBody(w, r)
 		s.setHeaders(w.Header(), r)
 		if len(r.TransferEncoding) > 0 {
-			// A length beside it is gone by now, and a proxy may have gone by that. So
-			// what follows on this connection is not heard, see RFC 9112, section 6.1.
+			// A proxy may have used a Content-Length that net/http has dropped, so no
+			// second request is read from this connection; see RFC 9112, section 6.1.
 			w.Header().Set("Connection", "close")
 		}
 		for _, check := range []func(*http.Request) *refusal.Refusal{s.checkPeer, s.checkHost} {
@@ -63,19 +63,19 @@ func (s *Server) edges(next http.Handler) http.Handler {
 	})
 }
 
-// checkDescriptors refuses a request early while descriptors are left for its refusal, and
-// lets no connection stay open that need not. Upgrades are refused before other requests.
+// checkDescriptors refuses a request when few file descriptors are free, WebSockets
+// before other requests, and closes idle connections early.
 func (s *Server) checkDescriptors(h http.Header, r *http.Request) *refusal.Refusal {
 	if s.o.Descriptors == nil {
 		return nil
 	}
-	err := s.o.Descriptors.CheckLasting()
+	err := s.o.Descriptors.CheckConnection()
 	if err == nil {
 		return nil
 	}
 	h.Set("Connection", "close")
 	if r.URL.Path != "/ws" {
-		if err = s.o.Descriptors.CheckBrief(); err == nil {
+		if err = s.o.Descriptors.CheckRequest(); err == nil {
 			return nil
 		}
 	}
@@ -92,26 +92,25 @@ func (s *Server) setHeaders(h http.Header, r *http.Request) {
 	h.Set("Permissions-Policy", permissionsPolicy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	if s.https(r) {
+	if s.usesHTTPS(r) {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 }
 
 func (s *Server) answerRefusal(w http.ResponseWriter, r *http.Request, ref *refusal.Refusal) {
-	s.refused.Add(1)
+	s.refusals.Add(1)
 	refusal.Report(r.Context(), s.o.Log, "request refused", ref)
 	writeRefusal(w, ref, nil)
 }
 
-// checkHost lets only names pass that are ours: a page of another name that was
-// made to resolve to this machine has its own name in Host.
+// checkHost refuses requests to unknown host names, such as those of DNS rebinding.
 func (s *Server) checkHost(r *http.Request) *refusal.Refusal {
-	// An absolute URI takes the place of Host, and net/http hides what Host said.
+	// An absolute URI replaces Host, and net/http then hides the header.
 	if r.Host == "" || r.URL.Host != "" {
 		return refusal.New("host_header")
 	}
 	name := hostName(r.Host)
-	for _, allowed := range *s.hosts.Load() {
+	for _, allowed := range *s.allowedHosts.Load() {
 		if r.Host == allowed || name == strings.Trim(allowed, "[]") {
 			return nil
 		}
@@ -119,7 +118,7 @@ func (s *Server) checkHost(r *http.Request) *refusal.Refusal {
 	return refusal.New("wrong_host")
 }
 
-// hostName is a host without its port and brackets.
+// hostName returns a host without its port and brackets.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name
@@ -127,9 +126,9 @@ func hostName(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// origin is the one origin from which our own pages speak.
+// origin returns the only origin that our own pages have.
 func (s *Server) origin(r *http.Request) string {
-	if s.https(r) {
+	if s.usesHTTPS(r) {
 		return "https://" + r.Host
 	}
 	return "http://" + r.Host
@@ -137,15 +136,14 @@ func (s *Server) origin(r *http.Request) string {
 
 var sameOrigin = http.NewCrossOriginProtection()
 
-// checkOrigin refuses what another site's page makes a browser send. A browser
-// that shows a cookie on an upgrade must say where it comes from: nothing else
-// guards a WebSocket.
+// checkOrigin refuses what another site's page makes a browser send. An upgrade with a
+// cookie needs an Origin header, because nothing else protects a WebSocket.
 func (s *Server) checkOrigin(r *http.Request, upgrade, byCookie bool) *refusal.Refusal {
 	wrong := refusal.New("wrong_origin")
 	origins := r.Header.Values("Origin")
 	switch {
 	case len(origins) > 1, len(origins) == 1 && origins[0] != s.origin(r):
-		if upgrade || !safe(r.Method) {
+		if upgrade || !isSafeMethod(r.Method) {
 			return wrong
 		}
 	case len(origins) == 0 && upgrade && byCookie:
@@ -157,12 +155,12 @@ func (s *Server) checkOrigin(r *http.Request, upgrade, byCookie bool) *refusal.R
 	return nil
 }
 
-func safe(method string) bool {
+func isSafeMethod(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// secretsInQuery are the names under which people would put a credential into
-// an address, where logs and histories keep it.
+// secretsInQuery are parameter names that suggest a credential in the URL, where logs
+// and histories would store it.
 var secretsInQuery = []string{"token", "access_token", "api_token", "api_key", "apikey", "auth", "authorization", "password", "secret"}
 
 func checkQuery(u *url.URL) *refusal.Refusal {
@@ -178,36 +176,36 @@ func checkQuery(u *url.URL) *refusal.Refusal {
 	return nil
 }
 
-// cookieName is that of the sign-in. With TLS its prefix makes the browser
-// insist on Secure, Path=/ and no Domain.
+// cookieName returns the name of the sign-in cookie. With TLS, its prefix makes
+// browsers require Secure, Path=/ and no Domain.
 func (s *Server) cookieName(r *http.Request) string {
-	if s.https(r) {
+	if s.usesHTTPS(r) {
 		return "__Host-sayso"
 	}
 	return "sayso"
 }
 
-func (s *Server) cookie(r *http.Request, value string, maxAge int) *http.Cookie {
+func (s *Server) newCookie(r *http.Request, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{
 		Name: s.cookieName(r), Value: value, Path: "/", MaxAge: maxAge,
-		HttpOnly: true, Secure: s.https(r), SameSite: http.SameSiteStrictMode,
+		HttpOnly: true, Secure: s.usesHTTPS(r), SameSite: http.SameSiteStrictMode,
 	}
 }
 
-// pageKeyHeader and pageKeyProtocol carry the key that goes with a cookie: browsers
-// let pages add no header to a WebSocket, but let them name subprotocols.
+// pageKeyHeader and pageKeyProtocol carry the page key that belongs to a cookie.
+// Browsers let pages add subprotocols to a WebSocket, but no headers.
 const (
 	pageKeyHeader   = "X-Sayso-Page-Key"
 	pageKeyProtocol = wire.SocketProtocol + ".page-key."
 )
 
-// pageKey is the one key of a request, "" when it has none or several.
+// pageKey returns the page key of a request, or "" if it has none or several.
 func pageKey(r *http.Request) string {
 	keys := r.Header.Values(pageKeyHeader)
 	if r.Header.Get("Upgrade") != "" {
 		for _, line := range r.Header.Values("Sec-WebSocket-Protocol") {
-			for one := range strings.SplitSeq(line, ",") {
-				if key, found := strings.CutPrefix(strings.TrimSpace(one), pageKeyProtocol); found {
+			for protocol := range strings.SplitSeq(line, ",") {
+				if key, found := strings.CutPrefix(strings.TrimSpace(protocol), pageKeyProtocol); found {
 					keys = append(keys, key)
 				}
 			}
@@ -219,9 +217,8 @@ func pageKey(r *http.Request) string {
 	return keys[0]
 }
 
-// checkCookies refuses a request with two of our cookies. One of them was put there
-// by another server of this host, and which one a browser names first is theirs to
-// choose.
+// checkCookies refuses a request with two of our cookies: another server on this host
+// set one of them, and the order in which a browser sends them is not reliable.
 func (s *Server) checkCookies(r *http.Request) *refusal.Refusal {
 	if len(r.CookiesNamed(s.cookieName(r))) < 2 {
 		return nil
@@ -229,8 +226,8 @@ func (s *Server) checkCookies(r *http.Request) *refusal.Refusal {
 	return refusal.New("two_cookies")
 }
 
-// authenticate says who sends a request. An Authorization header is taken at its
-// word: with a wrong one, a good cookie beside it does not help.
+// authenticate identifies the sender of a request. If there is an Authorization header,
+// the cookie is ignored.
 func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie bool, ref *refusal.Refusal) {
 	kind, secret := account.Cookie, ""
 	if values := r.Header.Values("Authorization"); len(values) > 0 {
@@ -241,7 +238,7 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 		kind, secret = account.APIToken, strings.TrimSpace(rest)
 	} else if c, err := r.Cookie(s.cookieName(r)); err == nil {
 		byCookie = true
-		// Without a key it is no guess, and worth as little as no cookie.
+		// A cookie without a page key counts as no cookie, and not as a guess.
 		if key := pageKey(r); key != "" {
 			secret = account.JoinCookie(c.Value, key)
 		}
@@ -252,18 +249,18 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 	hash, from := account.Hash(secret), s.remoteAddress(r)
 	who, err := s.o.Directory.Identify(r.Context(), kind, secret)
 	if errors.Is(err, account.ErrRefused) {
-		// Who has the secret is let in, whoever else fails at their address.
+		// A valid secret works even if others fail at the same address.
 		if wait := s.limiter.TokenWait(from, hash); wait > 0 {
-			s.noteFailure(r, "", tooManyAttempts(wait), "")
+			s.recordFailure(r, "", tooManyAttempts(wait), "")
 			return account.Identity{}, byCookie, tooManyAttempts(wait)
 		}
 	}
 	if err == nil || errors.Is(err, account.ErrRefused) {
-		s.limiter.TokenTried(from, hash, err == nil)
+		s.limiter.RecordToken(from, hash, err == nil)
 	}
 	switch {
 	case errors.Is(err, account.ErrRefused):
-		s.noteFailure(r, "", refusal.NotSignedIn(), map[bool]account.Method{false: account.ByToken}[byCookie])
+		s.recordFailure(r, "", refusal.NotSignedIn(), map[bool]account.Method{false: account.ByToken}[byCookie])
 		return account.Identity{}, byCookie, refusal.NotSignedIn()
 	case err != nil:
 		return account.Identity{}, byCookie, s.o.Refusals.Of(err)
@@ -272,8 +269,8 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 	return who, byCookie, nil
 }
 
-// device is how a person recognises a browser of theirs.
-func device(userAgent string) string {
+// deviceName describes a browser so that people recognize it, or returns "".
+func deviceName(userAgent string) string {
 	find := func(names ...string) string {
 		for _, pair := range names {
 			mark, name, _ := strings.Cut(pair, "=")

@@ -28,9 +28,9 @@ type folderHandlers struct {
 }
 
 const (
-	maxFolders   = 200
-	foldersDef   = 50
-	longestTyped = 4096 // bytes of a path, as for the folder of a session
+	maxFolders      = 200
+	defaultFolders  = 50
+	maxPrefixLength = 4096 // bytes, as for the folder of a session
 )
 
 // getTrustedFolders lists the folders whose settings somebody trusts.
@@ -47,7 +47,7 @@ func (s *folderHandlers) getTrustedFolders(w http.ResponseWriter, r *http.Reques
 	return nil
 }
 
-// postDistrust takes a trust back. Sessions that run there go on as they are.
+// postDistrust revokes the trust in a folder. Running sessions continue.
 func (s *folderHandlers) postDistrust(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.TrustRevoke
 	if err := readBody(r, &body); err != nil {
@@ -66,18 +66,18 @@ func (s *folderHandlers) postDistrust(w http.ResponseWriter, r *http.Request, wh
 	return nil
 }
 
-// getFolders completes what somebody types as the folder of a new session.
+// getFolders completes a partly typed folder of a new session.
 func (s *folderHandlers) getFolders(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
-	limit, err := number(query.Get("limit"), "limit", foldersDef, maxFolders)
+	limit, err := queryNumber(query.Get("limit"), "limit", defaultFolders, maxFolders)
 	if err != nil {
 		return err
 	}
 	prefix := query.Get("prefix")
-	if len(prefix) > longestTyped {
+	if len(prefix) > maxPrefixLength {
 		return refusal.For("prefix", "path_too_long")
 	}
-	found, err := s.driver.Folders(r.Context(), who.User.UserID, workspace.Search{
+	listing, err := s.driver.Folders(r.Context(), who.User.UserID, workspace.Search{
 		Prefix: prefix, Hidden: query.Get("hidden") == "true", Limit: max(int(limit), 1),
 	})
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *folderHandlers) getFolders(w http.ResponseWriter, r *http.Request, who 
 	if err != nil {
 		return err
 	}
-	list := wire.FolderList{Folders: make([]wire.Folder, 0, len(found.Folders)), More: found.More}
-	for _, f := range found.Folders {
+	list := wire.FolderList{Folders: make([]wire.Folder, 0, len(listing.Folders)), More: listing.More}
+	for _, f := range listing.Folders {
 		if book.RoleIn(access.Person(who), book.ProjectIDOf(f.Path)) == "" {
 			continue // the folder of a project that they may not see
 		}

@@ -32,14 +32,15 @@ type grantDriver interface {
 	RevokeGrant(ctx context.Context, grantID string, by pending.Actor) (orchestrator.Revocation, error)
 }
 
-// grantHandlers serves what people allowed with an approval so that Claude does not ask again.
+// grantHandlers serves grants: what people allowed with an approval so that Claude does
+// not ask again.
 type grantHandlers struct {
 	store  grantStore
 	driver grantDriver
 	guard  *access.Guard
 }
 
-// getGrants lists one's own grants, all of them to an admin.
+// getGrants lists the caller's grants, or all grants for admins.
 func (s *grantHandlers) getGrants(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
 	q := pending.GrantQuery{RequestID: query.Get("request_id"), All: query.Get("revoked") == "true"}
@@ -74,14 +75,14 @@ func (s *grantHandlers) getGrants(w http.ResponseWriter, r *http.Request, who ac
 			running[p.SessionID] = p.ProcessID
 		}
 	}
-	type spot struct {
+	type grantPlace struct {
 		kind         pending.GrantKind
 		rule, folder string
 		scope        pending.Scope
 	}
-	inFile, ours := map[spot]bool{}, map[spot]bool{}
+	inFile, isListed := map[grantPlace]bool{}, map[grantPlace]bool{}
 	for _, f := range found.Grants {
-		inFile[spot{f.Kind, f.Rule, f.Folder, f.Scope}] = true
+		inFile[grantPlace{f.Kind, f.Rule, f.Folder, f.Scope}] = true
 	}
 	list := wire.GrantList{Grants: make([]wire.Grant, 0, len(grants)), Found: []wire.FoundGrant{}, Problems: []string{}}
 	for _, g := range grants {
@@ -92,9 +93,9 @@ func (s *grantHandlers) getGrants(w http.ResponseWriter, r *http.Request, who ac
 			}
 			titles[g.SessionID] = ses.Title
 		}
-		at := spot{g.Kind, g.Rule, g.Folder, g.Scope}
+		place := grantPlace{g.Kind, g.Rule, g.Folder, g.Scope}
 		if g.Scope == pending.ScopeUser {
-			at.folder = ""
+			place.folder = ""
 		}
 		state := wire.GrantInForce
 		switch {
@@ -102,11 +103,11 @@ func (s *grantHandlers) getGrants(w http.ResponseWriter, r *http.Request, who ac
 			state = wire.GrantRevoked
 		case g.Scope == pending.ScopeSession && g.ProcessID != "" && running[g.SessionID] != g.ProcessID:
 			state = wire.GrantEnded
-		case g.Scope != pending.ScopeSession && g.Kind != pending.GrantMode && !inFile[at]:
+		case g.Scope != pending.ScopeSession && g.Kind != pending.GrantMode && !inFile[place]:
 			state = wire.GrantMissing
 		}
 		if state == wire.GrantInForce {
-			ours[at] = true
+			isListed[place] = true
 		}
 		list.Grants = append(list.Grants, wire.Grant{
 			GrantID: g.GrantID, Kind: g.Kind, Rule: g.Rule, Scope: g.Scope, Folder: g.Folder, SessionID: g.SessionID, SessionTitle: titles[g.SessionID],
@@ -117,7 +118,7 @@ func (s *grantHandlers) getGrants(w http.ResponseWriter, r *http.Request, who ac
 	if admin && q.RequestID == "" {
 		list.Problems = append(list.Problems, found.Problems...)
 		for _, f := range found.Grants {
-			if !ours[spot{f.Kind, f.Rule, f.Folder, f.Scope}] {
+			if !isListed[grantPlace{f.Kind, f.Rule, f.Folder, f.Scope}] {
 				list.Found = append(list.Found, wire.FoundGrant{Kind: f.Kind, Rule: f.Rule, Scope: f.Scope, Folder: f.Folder, File: f.File})
 			}
 		}
@@ -126,7 +127,7 @@ func (s *grantHandlers) getGrants(w http.ResponseWriter, r *http.Request, who ac
 	return nil
 }
 
-// postGrantRevoke takes grants back: one's own, or any as an admin.
+// postGrantRevoke revokes grants of the caller, or of anybody for admins.
 func (s *grantHandlers) postGrantRevoke(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.GrantRevoke
 	if err := readBody(r, &body); err != nil {
@@ -134,14 +135,14 @@ func (s *grantHandlers) postGrantRevoke(w http.ResponseWriter, r *http.Request, 
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
-	done, err := s.revokeGrant(ctx, body, who)
+	revocation, err := s.revokeGrant(ctx, body, who)
 	if errors.Is(err, pending.ErrNotFound) {
 		return refusal.New("grant_not_found")
 	}
 	if err != nil {
 		return err
 	}
-	out := wire.Revocation{Revoked: done.Grants, Files: done.Files, Asking: done.Asking, Until: done.Until}
+	out := wire.Revocation{Revoked: revocation.Grants, Files: revocation.Files, Asking: revocation.Asking, Until: revocation.Until}
 	if out.Files == nil {
 		out.Files = []string{}
 	}

@@ -10,14 +10,13 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// getHealth says that the server runs, and nothing else to anybody.
+// getHealth reports that the server runs.
 func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request, _ account.Identity) error {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 	return nil
 }
 
-// getReady says whether the server can do its work: the hub runs and the store
-// answers.
+// getReady reports whether the server can work: the hub runs and the store responds.
 func (s *Server) getReady(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	if !s.o.Live.Running() {
 		return refusal.GoingAway()

@@ -21,24 +21,25 @@ type limitHandlers struct {
 	people access.People
 }
 
-// getLimits says what whoever asks may take, and takes.
+// getLimits returns the limits that apply to the caller and their current use; admins
+// get those of everybody.
 func (s *limitHandlers) getLimits(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	b, taken, err := s.driver.Bounds(r.Context())
 	if err != nil {
 		return err
 	}
 	me := who.User.UserID
-	of := func(l project.Limits, u project.Use) wire.LimitUse {
+	limitUse := func(l project.Limits, u project.Use) wire.LimitUse {
 		return wire.LimitUse{Limits: wireLimits(l), Use: wireUse(u)}
 	}
-	list := wire.LimitList{Mine: of(b.PersonLimits(me), b.UseOf(me, taken)), Projects: []wire.ProjectLimit{}, NextDay: wire.Seconds(b.NextDay())}
+	list := wire.LimitList{Mine: limitUse(b.PersonLimits(me), b.UseOf(me, taken)), Projects: []wire.ProjectLimit{}, NextDay: wire.Seconds(b.NextDay())}
 	for _, p := range b.Visible(access.Person(who)) {
 		if p.Limits == (project.Limits{}) && p.EachLimit == (project.Limits{}) {
 			continue
 		}
 		list.Projects = append(list.Projects, wire.ProjectLimit{
 			ProjectID: p.ProjectID, Name: p.Name, Folders: p.Folders,
-			All: of(p.Limits, b.UseIn(p.ProjectID, "", taken)), Mine: of(p.EachLimit, b.UseIn(p.ProjectID, me, taken)),
+			All: limitUse(p.Limits, b.UseIn(p.ProjectID, "", taken)), Mine: limitUse(p.EachLimit, b.UseIn(p.ProjectID, me, taken)),
 		})
 	}
 	if who.User.Role.AtLeast(account.Admin) {
@@ -67,11 +68,11 @@ func wireUse(u project.Use) wire.ProjectUse {
 	return wire.ProjectUse{Sessions: u.Sessions, Memory: u.Memory, Cost: &cost}
 }
 
-// changed returns the limits after a change of them.
-func changed(now project.Limits, to wire.Limits) project.Limits {
-	next := project.Limits{Sessions: to.Sessions, Memory: to.Memory, Cost: now.Cost}
-	if to.Cost != nil {
-		next.Cost = *to.Cost
+// applyLimits returns the limits after a change. An absent cost limit stays.
+func applyLimits(current project.Limits, change wire.Limits) project.Limits {
+	next := project.Limits{Sessions: change.Sessions, Memory: change.Memory, Cost: current.Cost}
+	if change.Cost != nil {
+		next.Cost = *change.Cost
 	}
 	return next
 }

@@ -11,63 +11,64 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// A flow that links is none that signs in, and the other way round.
+// linkCeremony differs from oidcCeremony, so that neither flow can finish the other.
 const linkCeremony = "oidc-link"
 
-// linking is what one was begun with: it is ended by who began it, in the sign-in
-// that proved who they are.
-type linking struct {
+// linkFlow is the state of a link that was begun. Only the credential that began it can
+// finish it.
+type linkFlow struct {
 	Flow         oidc.Flow `json:"flow"`
 	UserID       string    `json:"user_id"`
 	CredentialID string    `json:"credential_id"`
 }
 
-// postLinkBegin says where the browser is to sign in with the identity that is to
-// be linked. Whoever has only got hold of a browser that is signed in must not be
-// able to stay.
+// postLinkBegin returns the address at which the browser signs in with the identity to
+// link. It requires proof of identity again, so that a stolen browser session cannot
+// become permanent.
 func (s *Server) postLinkBegin(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.LinkNew
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := inBrowser(who); err != nil {
+	if err := requireBrowser(who); err != nil {
 		return err
 	}
-	if err := s.oidcHere(r); err != nil {
+	if err := s.requireOIDC(r); err != nil {
 		return err
 	}
-	if err := s.provesOwner(r, who, body.CurrentPassword); err != nil {
+	if err := s.proveOwner(r, who, body.CurrentPassword); err != nil {
 		return err
 	}
 	address, flow, err := s.o.OIDC.Provider.Begin(r.Context())
 	if err != nil {
 		return s.oidcRefusal(r, err)
 	}
-	s.begin(w, r, linkCeremony, linking{Flow: flow, UserID: who.User.UserID, CredentialID: who.Credential.CredentialID})
+	s.beginCeremony(w, r, linkCeremony, linkFlow{Flow: flow, UserID: who.User.UserID, CredentialID: who.Credential.CredentialID})
 	writeJSON(w, http.StatusOK, wire.OIDCBegun{Address: address})
 	return nil
 }
 
-// postLink takes what the browser brought back, as postOIDCLogin does.
+// postLink finishes a link with the parameters of the provider's redirect, as
+// postOIDCLogin does.
 func (s *Server) postLink(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.OIDCLogin
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := inBrowser(who); err != nil {
+	if err := requireBrowser(who); err != nil {
 		return err
 	}
-	if err := s.oidcHere(r); err != nil {
+	if err := s.requireOIDC(r); err != nil {
 		return err
 	}
-	var kept linking
-	if err := s.finish(w, r, linkCeremony, &kept); err != nil {
+	var begun linkFlow
+	if err := s.finishCeremony(w, r, linkCeremony, &begun); err != nil {
 		return err
 	}
-	if kept.UserID != who.User.UserID || kept.CredentialID != who.Credential.CredentialID {
+	if begun.UserID != who.User.UserID || begun.CredentialID != who.Credential.CredentialID {
 		return refusal.New("begun_by_another")
 	}
-	person, err := s.o.OIDC.Provider.Finish(r.Context(), kept.Flow, body.State, body.Code)
+	person, err := s.o.OIDC.Provider.Finish(r.Context(), begun.Flow, body.State, body.Code)
 	if err != nil {
 		return s.oidcRefusal(r, err)
 	}
@@ -96,7 +97,7 @@ func (s *Server) getLinks(w http.ResponseWriter, r *http.Request, who account.Id
 }
 
 func (s *Server) deleteLink(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	if err := whole(who); err != nil {
+	if err := requireUnlimited(who); err != nil {
 		return err
 	}
 	if err := s.o.Directory.Unlink(context.WithoutCancel(r.Context()), who, r.PathValue("id")); err != nil {
@@ -106,10 +107,10 @@ func (s *Server) deleteLink(w http.ResponseWriter, r *http.Request, who account.
 	return nil
 }
 
-// provesOwner refuses when a person who wants another way in is not the one who
-// signed in: they know the password or have signed in just now.
-func (s *Server) provesOwner(r *http.Request, who account.Identity, password string) error {
-	succeeded, err := s.attempt(r, who.User.Name)
+// proveOwner makes a person prove who they are before they add a sign-in method: by
+// their password, or by having signed in recently.
+func (s *Server) proveOwner(r *http.Request, who account.Identity, password string) error {
+	succeeded, err := s.beginAttempt(r, who.User.Name)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// newRegistry returns a registry with what the server can tell at any time, without the
-// store. Each value is read when it is scraped.
+// newRegistry returns the metrics that need no store. Each value is read when it is
+// scraped.
 func (s *Server) newRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -35,7 +35,7 @@ func (s *Server) newRegistry() *prometheus.Registry {
 		counter("sayso_answers_total", "Answers from people, by result.", prometheus.Labels{"result": string(result)},
 			func() float64 { return float64(s.o.Commands.Answers(result)) })
 	}
-	counter("sayso_refusals_total", "HTTP requests refused.", nil, func() float64 { return float64(s.refused.Load()) })
+	counter("sayso_refusals_total", "HTTP requests refused.", nil, func() float64 { return float64(s.refusals.Load()) })
 	counter("sayso_faults_total", "HTTP requests that failed inside the server.", nil, func() float64 { return float64(s.faults.Load()) })
 	counter("sayso_slow_tabs_total", "WebSockets closed because they were too slow.", nil, func() float64 { return float64(s.o.Live.SlowTabs()) })
 	counter("sayso_uptime_seconds", "Time since the server started.", nil, func() float64 { return time.Since(s.started).Seconds() })
@@ -43,7 +43,7 @@ func (s *Server) newRegistry() *prometheus.Registry {
 }
 
 // getMetrics serves metrics in the text format of Prometheus: those of newRegistry, of
-// Options.Metrics, and of the sessions as the store has them now.
+// Options.Metrics, and of the sessions in the store.
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	states, err := s.o.Store.ActiveProcesses(r.Context())
 	if err != nil {
@@ -65,7 +65,7 @@ var (
 	memoryDesc       = prometheus.NewDesc("sayso_sessions_memory_bytes", "Memory of all Claude process trees.", nil, nil)
 )
 
-// sessionCollector counts sessions in the states of one moment.
+// sessionCollector counts the sessions of one snapshot.
 type sessionCollector []session.ProcessState
 
 // Describe implements [prometheus.Collector].

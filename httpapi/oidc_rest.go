@@ -13,19 +13,18 @@ import (
 
 const oidcCeremony = "oidc"
 
-// OIDC is an identity provider at which people sign in.
+// OIDC configures the identity provider at which people sign in.
 type OIDC struct {
 	Provider *oidc.Provider
-	// Name is what people call it.
+	// Name is the provider's name on screens.
 	Name string
-	// RoleOf is the role of whoever has these values in the role claim, "" for
-	// none.
+	// RoleOf maps the values of the role claim to a role, "" for no access.
 	RoleOf func(values []string) account.Role
 }
 
-// oidcHere refuses when there is no provider, or when it would send the browser
-// back to another address than this one.
-func (s *Server) oidcHere(r *http.Request) error {
+// requireOIDC refuses a request if there is no provider, or if the provider would send
+// the browser back to another address.
+func (s *Server) requireOIDC(r *http.Request) error {
 	if s.o.OIDC == nil {
 		return refusal.New("no_identity_provider")
 	}
@@ -35,39 +34,38 @@ func (s *Server) oidcHere(r *http.Request) error {
 	return nil
 }
 
-// postOIDCBegin says where the browser is to sign in.
+// postOIDCBegin returns the provider's sign-in address.
 func (s *Server) postOIDCBegin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	if err := readBody(r, &struct{}{}); err != nil {
 		return err
 	}
-	if err := s.oidcHere(r); err != nil {
+	if err := s.requireOIDC(r); err != nil {
 		return err
 	}
 	address, flow, err := s.o.OIDC.Provider.Begin(r.Context())
 	if err != nil {
 		return s.oidcRefusal(r, err)
 	}
-	s.begin(w, r, oidcCeremony, flow)
+	s.beginCeremony(w, r, oidcCeremony, flow)
 	writeJSON(w, http.StatusOK, wire.OIDCBegun{Address: address})
 	return nil
 }
 
-// postOIDCLogin takes what the browser brought back. It comes from our own page
-// and not from the provider's redirect, so that nothing changes by a GET and the
-// cookie can stay SameSite=Strict.
+// postOIDCLogin finishes a sign-in with the parameters of the provider's redirect. Our
+// own page posts them, so no GET changes anything and the cookie stays SameSite=Strict.
 func (s *Server) postOIDCLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	var body wire.OIDCLogin
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := s.oidcHere(r); err != nil {
+	if err := s.requireOIDC(r); err != nil {
 		return err
 	}
 	var flow oidc.Flow
-	if err := s.finish(w, r, oidcCeremony, &flow); err != nil {
+	if err := s.finishCeremony(w, r, oidcCeremony, &flow); err != nil {
 		return err
 	}
-	succeeded, err := s.attempt(r, "")
+	succeeded, err := s.beginAttempt(r, "")
 	if err != nil {
 		return err
 	}
@@ -78,12 +76,12 @@ func (s *Server) postOIDCLogin(w http.ResponseWriter, r *http.Request, _ account
 	}
 	if err != nil {
 		err = s.oidcRefusal(r, err)
-		s.noteFailure(r, "", err, account.ByOIDC)
+		s.recordFailure(r, "", err, account.ByOIDC)
 		return err
 	}
 	who, secret, err := s.o.Directory.SignInByOIDC(ctx, account.ExternalIdentity{
 		Issuer: person.Issuer, Subject: person.Subject, Name: person.Name, Role: s.o.OIDC.RoleOf(person.Roles),
-	}, device(r.UserAgent()), s.remoteAddress(r))
+	}, deviceName(r.UserAgent()), s.remoteAddress(r))
 	var ref *refusal.Refusal
 	switch {
 	case errors.Is(err, account.ErrNoRole):
@@ -94,16 +92,15 @@ func (s *Server) postOIDCLogin(w http.ResponseWriter, r *http.Request, _ account
 		return err
 	default:
 		succeeded()
-		return s.letIn(ctx, w, r, who, secret)
+		return s.completeSignIn(ctx, w, r, who, secret)
 	}
 	succeeded() // the provider vouched for them
 	ref.Cause = err
-	s.noteFailure(r, "", ref, account.ByOIDC)
+	s.recordFailure(r, "", ref, account.ByOIDC)
 	return ref
 }
 
-// oidcRefusal is what people are told; the log says more, because it is mostly for
-// who set the server up.
+// oidcRefusal returns the error that people see, and logs the details for the operator.
 func (s *Server) oidcRefusal(r *http.Request, err error) error {
 	var ref *refusal.Refusal
 	name := s.o.OIDC.Name

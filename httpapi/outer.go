@@ -11,8 +11,8 @@ import (
 	"github.com/sayso-dev/sayso/internal/refusal"
 )
 
-// ParsePublicURL reads the address under which browsers reach the server from
-// outside, and returns it as scheme, "://" and host.
+// ParsePublicURL parses the external address of the server and returns it as scheme,
+// "://" and host. It requires https, except on loopback.
 func ParsePublicURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
@@ -25,26 +25,26 @@ func ParsePublicURL(text string) (string, error) {
 	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {
 		return "", fmt.Errorf("%q is not encrypted; browsers must reach the server by https", text)
 	}
-	// Browsers leave the usual port out of Host and Origin.
-	usual := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]
-	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), usual), nil
+	// Browsers leave the default port out of Host and Origin.
+	defaultPort := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]
+	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), defaultPort), nil
 }
 
-// https says whether the browser of a request speaks TLS, with us or with the
-// proxy that the public address belongs to. Only the address decides, no header:
-// proxies pass on those they do not know.
-func (s *Server) https(r *http.Request) bool {
+// usesHTTPS reports whether the browser of a request speaks TLS with us or with our
+// proxy. It ignores forwarded headers, because proxies pass on those that they do not
+// know.
+func (s *Server) usesHTTPS(r *http.Request) bool {
 	return s.o.TLS || r.TLS != nil || s.o.PublicURL == "https://"+r.Host
 }
 
-// publicHost is the host of Options.PublicURL, "" when there is none.
+// publicHost returns the host of Options.PublicURL, or "".
 func (s *Server) publicHost() string {
 	_, host, _ := strings.Cut(s.o.PublicURL, "://")
 	return host
 }
 
-// trusts says whether an address is that of a proxy of ours.
-func (s *Server) trusts(a netip.Addr) bool {
+// isTrustedProxy reports whether an address belongs to one of our proxies.
+func (s *Server) isTrustedProxy(a netip.Addr) bool {
 	for _, p := range s.o.TrustedProxies {
 		if p.Contains(a) {
 			return true
@@ -53,9 +53,9 @@ func (s *Server) trusts(a netip.Addr) bool {
 	return false
 }
 
-// peer is the address at the other end of the connection, the zero value when it
-// has none.
-func peer(r *http.Request) netip.Addr {
+// peerAddress returns the address at the other end of the connection, or the zero value
+// if there is none.
+func peerAddress(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return netip.Addr{}
@@ -67,25 +67,23 @@ func peer(r *http.Request) netip.Addr {
 	return a.Unmap()
 }
 
-// checkPeer refuses who comes past the proxy to a server that is only safe behind
-// it.
+// checkPeer refuses connections that bypass the proxy, if the server requires one.
 func (s *Server) checkPeer(r *http.Request) *refusal.Refusal {
-	if a := peer(r); !s.o.ProxiesOnly || s.trusts(a) || a.IsLoopback() {
+	if a := peerAddress(r); !s.o.ProxiesOnly || s.isTrustedProxy(a) || a.IsLoopback() {
 		return nil
 	}
 	return refusal.New("not_by_proxy")
 }
 
-// remoteAddress is where a request comes from. Only a proxy of ours is believed
-// when it says for whom it speaks: each proxy adds whom it heard at the end, so the
-// last one that is no proxy of ours is the sender, and whatever stands before was
-// made up by them.
+// remoteAddress returns the sender's address. X-Forwarded-For counts only from a
+// trusted proxy. Each proxy appends the address that it saw, so the last one that is
+// not our proxy is the sender; addresses before it can be forged.
 func (s *Server) remoteAddress(r *http.Request) string {
-	from := peer(r)
+	from := peerAddress(r)
 	if !from.IsValid() {
 		return r.RemoteAddr
 	}
-	if !s.trusts(from) {
+	if !s.isTrustedProxy(from) {
 		return from.String()
 	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -94,7 +92,7 @@ func (s *Server) remoteAddress(r *http.Request) string {
 		if err != nil {
 			break
 		}
-		if from = a.Unmap().WithZone(""); !s.trusts(from) {
+		if from = a.Unmap().WithZone(""); !s.isTrustedProxy(from) {
 			break
 		}
 	}

@@ -19,17 +19,17 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// The ceremonies of passkeys; a challenge of one is none of the others.
+// The ceremonies of passkeys. A challenge of one is not valid in another.
 const (
 	signInCeremony   = "passkey-sign-in"
 	registerCeremony = "passkey-new"
 	setUpCeremony    = "passkey-set-up"
 )
 
-// passkeyOwner is a person as the library of WebAuthn wants them.
+// passkeyOwner implements [webauthn.User].
 type passkeyOwner struct {
 	user account.User
-	id   uuid.UUID // what authenticators know the user by: it tells nobody anything
+	id   uuid.UUID // known to authenticators; reveals nothing
 	keys []webauthn.Credential
 }
 
@@ -55,16 +55,16 @@ func newPasskeyOwner(u account.User, passkeys ...account.Passkey) (*passkeyOwner
 	return o, nil
 }
 
-// passkeyProblem says why browsers can have no passkey for the address of a
-// request, nil when they can. Browsers bind passkeys to a name and need HTTPS,
-// but for localhost.
+// wirePasskeyProblem returns why a browser cannot use passkeys at the address of a request,
+// or nil. Browsers bind passkeys to a domain name and require HTTPS, except for
+// localhost.
 func (s *Server) passkeyProblem(r *http.Request) *problem.Error {
 	if public := s.o.PublicURL; public != "" && public != s.origin(r) {
 		return problem.New("passkeys_elsewhere", "url", public)
 	}
 	name := hostName(r.Host)
 	if ip, err := netip.ParseAddr(name); err == nil {
-		if ip.IsLoopback() && !s.https(r) {
+		if ip.IsLoopback() && !s.usesHTTPS(r) {
 			local := "localhost"
 			if _, port, err := net.SplitHostPort(r.Host); err == nil {
 				local = net.JoinHostPort(local, port)
@@ -73,7 +73,7 @@ func (s *Server) passkeyProblem(r *http.Request) *problem.Error {
 		}
 		return problem.New("passkeys_ip_address", "host", name)
 	}
-	if !s.https(r) && name != "localhost" {
+	if !s.usesHTTPS(r) && name != "localhost" {
 		return problem.New("passkeys_need_https")
 	}
 	if protocol.ValidateRPID(name) != nil {
@@ -82,39 +82,39 @@ func (s *Server) passkeyProblem(r *http.Request) *problem.Error {
 	return nil
 }
 
-// passkeyProblem converts why there are no passkeys, nil where there are.
-func passkeyProblem(p *problem.Error) (*string, wire.Reasons) {
+// wirePasskeyProblem converts a wirePasskeyProblem.
+func wirePasskeyProblem(p *problem.Error) (*string, wire.Reasons) {
 	if p == nil {
 		return nil, nil
 	}
 	return &p.Message, wire.Reasons{"problem": {Reason: p.Reason, Params: p.Params}}
 }
 
-// relyingParty is who passkeys at the address of a request are for.
+// relyingParty returns the WebAuthn relying party for the address of a request.
 func (s *Server) relyingParty(r *http.Request) (*webauthn.WebAuthn, error) {
 	if p := s.passkeyProblem(r); p != nil {
 		return nil, p
 	}
-	timeout := webauthn.TimeoutConfig{Enforce: true, Timeout: ceremonyLife, TimeoutUVD: ceremonyLife}
+	timeout := webauthn.TimeoutConfig{Enforce: true, Timeout: ceremonyTTL, TimeoutUVD: ceremonyTTL}
 	return webauthn.New(&webauthn.Config{
 		RPID: hostName(r.Host), RPDisplayName: "sayso", RPOrigins: []string{s.origin(r)},
 		AttestationPreference: protocol.PreferNoAttestation,
-		// Nobody types a name first, and a found device alone opens nothing.
+		// People type no name first, and a stolen device alone is not enough.
 		AuthenticatorSelection: protocol.AuthenticatorSelection{
 			ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(),
 			UserVerification: protocol.VerificationRequired,
 		},
 		Timeouts: webauthn.TimeoutsConfig{Login: timeout, Registration: timeout},
-		// Password managers answer what nobody asked.
+		// Password managers send extension outputs that were not requested.
 		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
 	})
 }
 
-// getLogin says how one can sign in here, to whoever asks.
+// getLogin lists the ways to sign in. It is public.
 func (s *Server) getLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	p := s.passkeyProblem(r)
 	ways := wire.SignInWays{Passkey: wire.PasskeyWay{Available: p == nil}}
-	ways.Passkey.Problem, ways.Passkey.Reasons = passkeyProblem(p)
+	ways.Passkey.Problem, ways.Passkey.Reasons = wirePasskeyProblem(p)
 	if s.o.OIDC != nil {
 		ways.OIDC = &wire.OIDCWay{Name: s.o.OIDC.Name}
 	}
@@ -131,17 +131,17 @@ func (s *Server) postPasskeyChallenge(w http.ResponseWriter, r *http.Request, _ 
 	if err != nil {
 		return err
 	}
-	options, kept, err := rp.BeginDiscoverableLogin()
+	options, sessionData, err := rp.BeginDiscoverableLogin()
 	if err != nil {
 		return err
 	}
-	s.begin(w, r, signInCeremony, kept)
+	s.beginCeremony(w, r, signInCeremony, sessionData)
 	writeJSON(w, http.StatusOK, wire.PasskeyChallenge{PublicKey: wire.Encode(options.Response)})
 	return nil
 }
 
-// postPasskeyLogin ends it. Whatever is wrong with a passkey, the answer is the
-// same: it tells nobody who is known here.
+// postPasskeyLogin finishes a sign-in by passkey. All failures look the same, so that
+// they do not reveal who has an account.
 func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	var body wire.PasskeyLogin
 	if err := readBody(r, &body); err != nil {
@@ -157,17 +157,17 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 		ref.Cause = err
 		return ref
 	}
-	var kept webauthn.SessionData
-	if err := s.finish(w, r, signInCeremony, &kept); err != nil {
+	var sessionData webauthn.SessionData
+	if err := s.finishCeremony(w, r, signInCeremony, &sessionData); err != nil {
 		return err
 	}
-	succeeded, err := s.attempt(r, "passkey of "+string(signed.Response.UserHandle))
+	succeeded, err := s.beginAttempt(r, "passkey of "+string(signed.Response.UserHandle))
 	if err != nil {
 		return err
 	}
 	ctx := context.WithoutCancel(r.Context())
 	var passkey account.Passkey
-	var fault error // of ours
+	var internalErr error // of the server
 	key, err := rp.ValidateDiscoverableLogin(func(keyID, userHandle []byte) (webauthn.User, error) {
 		id, err := uuid.FromBytes(userHandle)
 		if err != nil {
@@ -176,23 +176,23 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 		var user account.User
 		if passkey, user, err = s.o.Directory.PasskeyOf(ctx, id.String(), keyID); err != nil {
 			if !errors.Is(err, account.ErrRefused) {
-				fault = err
+				internalErr = err
 			}
 			return nil, err
 		}
 		return newPasskeyOwner(user, passkey)
-	}, kept, signed)
-	if fault != nil {
-		return fault
+	}, sessionData, signed)
+	if internalErr != nil {
+		return internalErr
 	}
 	if err != nil {
 		ref := refusal.New("passkey_unknown")
 		ref.Cause = err
-		s.noteFailure(r, "", ref, account.ByPasskey)
+		s.recordFailure(r, "", ref, account.ByPasskey)
 		return ref
 	}
 	count := signed.Response.AuthenticatorData.Counter
-	who, secret, err := s.o.Directory.SignInByPasskey(ctx, passkey, count, wire.Encode(key), device(r.UserAgent()), s.remoteAddress(r))
+	who, secret, err := s.o.Directory.SignInByPasskey(ctx, passkey, count, wire.Encode(key), deviceName(r.UserAgent()), s.remoteAddress(r))
 	if errors.Is(err, account.ErrCloned) {
 		s.o.Log.WarnContext(ctx, "a passkey was refused: its counter did not grow, there may be a copy of it", "user", passkey.UserID, "passkey", passkey.PasskeyID)
 		ref := refusal.New("passkey_copied")
@@ -203,39 +203,39 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 		return err
 	}
 	succeeded()
-	return s.letIn(ctx, w, r, who, secret)
+	return s.completeSignIn(ctx, w, r, who, secret)
 }
 
-// postPasskeyNew begins to make a passkey. Whoever has only got hold of a browser
-// that is signed in must not be able to stay.
+// postPasskeyNew begins to register a passkey. It requires proof of identity again, so
+// that a stolen browser session cannot become permanent.
 func (s *Server) postPasskeyNew(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.PasskeyNew
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := inBrowser(who); err != nil {
+	if err := requireBrowser(who); err != nil {
 		return err
 	}
 	rp, err := s.relyingParty(r)
 	if err != nil {
 		return err
 	}
-	if err := s.provesOwner(r, who, body.CurrentPassword); err != nil {
+	if err := s.proveOwner(r, who, body.CurrentPassword); err != nil {
 		return err
 	}
-	have, err := s.o.Directory.Passkeys(r.Context(), who.User.UserID)
+	existing, err := s.o.Directory.Passkeys(r.Context(), who.User.UserID)
 	if err != nil {
 		return err
 	}
-	owner, err := newPasskeyOwner(who.User, have...)
+	owner, err := newPasskeyOwner(who.User, existing...)
 	if err != nil {
 		return err
 	}
-	options, kept, err := rp.BeginRegistration(owner, webauthn.WithExclusions(webauthn.Credentials(owner.keys).CredentialDescriptors()))
+	options, sessionData, err := rp.BeginRegistration(owner, webauthn.WithExclusions(webauthn.Credentials(owner.keys).CredentialDescriptors()))
 	if err != nil {
 		return err
 	}
-	s.begin(w, r, registerCeremony, kept)
+	s.beginCeremony(w, r, registerCeremony, sessionData)
 	writeJSON(w, http.StatusOK, wire.PasskeyChallenge{PublicKey: wire.Encode(options.Response)})
 	return nil
 }
@@ -245,11 +245,11 @@ func (s *Server) postPasskey(w http.ResponseWriter, r *http.Request, who account
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := inBrowser(who); err != nil {
+	if err := requireBrowser(who); err != nil {
 		return err
 	}
-	var kept webauthn.SessionData
-	p, err := s.newPasskey(w, r, who, body, registerCeremony, &kept, &kept)
+	var sessionData webauthn.SessionData
+	p, err := s.finishRegistration(w, r, who, body, registerCeremony, &sessionData, &sessionData)
 	if err != nil {
 		return err
 	}
@@ -261,58 +261,58 @@ func (s *Server) postPasskey(w http.ResponseWriter, r *http.Request, who account
 	return nil
 }
 
-// newPasskey ends a ceremony that makes a passkey. What it kept is read into kept,
-// of which session is a part.
-func (s *Server) newPasskey(w http.ResponseWriter, r *http.Request, who account.Identity, body wire.PasskeyCreate, ceremony string, kept any, session *webauthn.SessionData) (account.Passkey, error) {
+// finishRegistration finishes a ceremony that registers a passkey. It decodes the state
+// of the ceremony into state, which contains session.
+func (s *Server) finishRegistration(w http.ResponseWriter, r *http.Request, who account.Identity, body wire.PasskeyCreate, ceremony string, state any, session *webauthn.SessionData) (account.Passkey, error) {
 	rp, err := s.relyingParty(r)
 	if err != nil {
 		return account.Passkey{}, err
 	}
-	made, err := protocol.ParseCredentialCreationResponseBytes(body.Credential)
+	parsed, err := protocol.ParseCredentialCreationResponseBytes(body.Credential)
 	if err != nil {
 		ref := refusal.For("credential", "passkey_malformed")
 		ref.Cause = err
 		return account.Passkey{}, ref
 	}
-	if err := s.finish(w, r, ceremony, kept); err != nil {
+	if err := s.finishCeremony(w, r, ceremony, state); err != nil {
 		return account.Passkey{}, err
 	}
 	owner, err := newPasskeyOwner(who.User)
 	if err != nil {
 		return account.Passkey{}, err
 	}
-	key, err := rp.CreateCredential(owner, *session, made)
+	key, err := rp.CreateCredential(owner, *session, parsed)
 	if err != nil {
 		ref := refusal.For("credential", "passkey_unusable")
 		ref.Cause = err
 		return account.Passkey{}, ref
 	}
-	key.Attestation = webauthn.CredentialAttestation{} // nobody asked for it
+	key.Attestation = webauthn.CredentialAttestation{} // not requested
 	return account.Passkey{KeyID: key.ID, RPID: session.RelyingPartyID, Data: wire.Encode(key), SignCount: key.Authenticator.SignCount}, nil
 }
 
-// settingUp is what a set-up by passkey was begun with: the device shows the name
-// that the admin will have.
-type settingUp struct {
+// passkeySetUp is the state of a set-up by passkey. Name is the admin's name, which the
+// device has shown.
+type passkeySetUp struct {
 	Session webauthn.SessionData `json:"session"`
 	Name    string               `json:"name"`
 }
 
-// postPasskeySetUpBegin begins to make the first admin with a passkey instead of a
+// postPasskeySetUpBegin begins to set up the server with a passkey instead of a
 // password.
 func (s *Server) postPasskeySetUpBegin(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.PasskeySetUp
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := setsUp(who); err != nil {
+	if err := requireSetUpBrowser(who); err != nil {
 		return err
 	}
 	rp, err := s.relyingParty(r)
 	if err != nil {
 		return err
 	}
-	// Before the device keeps a passkey that the server would not take.
+	// Check first, so that the device stores no passkey that the server would refuse.
 	if who.User.Name, err = s.o.Directory.CheckSetUpName(r.Context(), who, body.Name); err != nil {
 		return err
 	}
@@ -324,7 +324,7 @@ func (s *Server) postPasskeySetUpBegin(w http.ResponseWriter, r *http.Request, w
 	if err != nil {
 		return err
 	}
-	s.begin(w, r, setUpCeremony, settingUp{Session: *session, Name: who.User.Name})
+	s.beginCeremony(w, r, setUpCeremony, passkeySetUp{Session: *session, Name: who.User.Name})
 	writeJSON(w, http.StatusOK, wire.PasskeyChallenge{PublicKey: wire.Encode(options.Response)})
 	return nil
 }
@@ -334,15 +334,15 @@ func (s *Server) postPasskeySetUp(w http.ResponseWriter, r *http.Request, who ac
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	if err := setsUp(who); err != nil {
+	if err := requireSetUpBrowser(who); err != nil {
 		return err
 	}
-	var kept settingUp
-	p, err := s.newPasskey(w, r, who, body, setUpCeremony, &kept, &kept.Session)
+	var begun passkeySetUp
+	p, err := s.finishRegistration(w, r, who, body, setUpCeremony, &begun, &begun.Session)
 	if err != nil {
 		return err
 	}
-	who.User, err = s.o.Directory.SetUpByPasskey(context.WithoutCancel(r.Context()), who, kept.Name, body.Name, p)
+	who.User, err = s.o.Directory.SetUpByPasskey(context.WithoutCancel(r.Context()), who, begun.Name, body.Name, p)
 	if err != nil {
 		return err
 	}
@@ -360,7 +360,7 @@ func (s *Server) getPasskeys(w http.ResponseWriter, r *http.Request, who account
 		return err
 	}
 	list := wire.PasskeyList{Passkeys: make([]wire.Passkey, 0, len(all))}
-	list.Problem, list.Reasons = passkeyProblem(s.passkeyProblem(r))
+	list.Problem, list.Reasons = wirePasskeyProblem(s.passkeyProblem(r))
 	for _, p := range all {
 		list.Passkeys = append(list.Passkeys, wirePasskey(p))
 	}
@@ -369,7 +369,7 @@ func (s *Server) getPasskeys(w http.ResponseWriter, r *http.Request, who account
 }
 
 func (s *Server) deletePasskey(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	if err := whole(who); err != nil {
+	if err := requireUnlimited(who); err != nil {
 		return err
 	}
 	if err := s.o.Directory.RemovePasskey(context.WithoutCancel(r.Context()), who, r.PathValue("id")); err != nil {
@@ -379,9 +379,9 @@ func (s *Server) deletePasskey(w http.ResponseWriter, r *http.Request, who accou
 	return nil
 }
 
-// inBrowser refuses an API token what only makes sense in a browser.
-func inBrowser(who account.Identity) error {
-	if who.Credential.Kind != account.Cookie || who.Credential.Limited() {
+// requireBrowser refuses API tokens where only a browser makes sense.
+func requireBrowser(who account.Identity) error {
+	if who.Credential.Kind != account.Cookie || who.Credential.IsLimited() {
 		return refusal.New("browser_only")
 	}
 	return nil

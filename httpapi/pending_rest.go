@@ -41,11 +41,11 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who account.
 		if ses.SessionID == "" || book.May(access.Person(who), project.See, access.PlaceOf(ses)) != nil {
 			continue
 		}
-		one := wire.PendingRequest{SessionID: req.SessionID, SessionTitle: ses.Title, Request: wire.NewRequest(req)}
-		one.Approval = wire.NewApprovalRule(req, ses.CWD, access.PlaceOf(ses), book, access.Person(who))
-		one.Held = wire.NewHeldAnswer(req.Held, access.Person(who))
-		one.Risk = s.o.Rules.Levels.Of(req, ses.CWD)
-		list.PendingRequests = append(list.PendingRequests, one)
+		entry := wire.PendingRequest{SessionID: req.SessionID, SessionTitle: ses.Title, Request: wire.NewRequest(req)}
+		entry.Approval = wire.NewApprovalRule(req, ses.CWD, access.PlaceOf(ses), book, access.Person(who))
+		entry.Held = wire.NewHeldAnswer(req.Held, access.Person(who))
+		entry.Risk = s.o.Rules.Levels.Of(req, ses.CWD)
+		list.PendingRequests = append(list.PendingRequests, entry)
 	}
 	writeJSON(w, http.StatusOK, list)
 	return nil
@@ -83,18 +83,17 @@ func (s *Server) postResponse(w http.ResponseWriter, r *http.Request, who accoun
 	return s.postRequestCommand(w, r, who, "pending_request_response", c, &c.RequestID)
 }
 
-// postRequestCommand carries out a command about the request that the address
-// names. named is the request_id of c, which may be left out of the body and must
-// not name another.
-func (s *Server) postRequestCommand(w http.ResponseWriter, r *http.Request, who account.Identity, kind string, c wire.Command, named *string) error {
+// postRequestCommand runs a command about the request in the path. bodyID is the
+// request_id of c, which may be empty and must not name another request.
+func (s *Server) postRequestCommand(w http.ResponseWriter, r *http.Request, who account.Identity, kind string, c wire.Command, bodyID *string) error {
 	if err := decodeBody(r, c, "request_id", "session_id"); err != nil {
 		return err
 	}
 	id := r.PathValue("id")
-	if *named != "" && *named != id {
+	if *bodyID != "" && *bodyID != id {
 		return refusal.For("request_id", "other_request")
 	}
-	*named = id
+	*bodyID = id
 	s.answerCommand(w, r, kind, c, who, http.StatusOK)
 	return nil
 }

@@ -25,7 +25,7 @@ type preferenceStore interface {
 	Waits(ctx context.Context, since time.Time) ([]pending.Wait, error)
 }
 
-// preferenceHandlers serves what a person chose and what happened while they were away.
+// preferenceHandlers serves preferences, and what happened while a person was away.
 type preferenceHandlers struct {
 	store  preferenceStore
 	guard  *access.Guard
@@ -56,24 +56,24 @@ func (s *preferenceHandlers) patchPreferences(w http.ResponseWriter, r *http.Req
 	return s.getPreferences(w, r, who)
 }
 
-// longestLook is how far back either looks.
-const longestLook = 7 * 24 * time.Hour
+// maxLookback bounds how far back catch-up and waiting times go.
+const maxLookback = 7 * 24 * time.Hour
 
-// sinceOf reads from when on; not longer than longestLook ago.
-func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
+// parseSince returns the time in ?since (Unix seconds), at most maxLookback ago.
+func parseSince(r *http.Request, now time.Time) (time.Time, error) {
 	at, err := strconv.ParseFloat(r.URL.Query().Get("since"), 64)
 	if err != nil || !(at >= 0 && at < 1<<40) {
 		return time.Time{}, refusal.For("since", "parameter_time", "name", "since")
 	}
 	since := time.UnixMicro(int64(at * 1e6))
-	if oldest := now.Add(-longestLook); since.Before(oldest) {
+	if oldest := now.Add(-maxLookback); since.Before(oldest) {
 		since = oldest
 	}
 	return since, nil
 }
 
-// seen says which of some sessions a person may see.
-func (s *preferenceHandlers) seen(ctx context.Context, who account.Identity) (func(sessionID string) bool, error) {
+// visibility returns a function that reports whether a person may see a session.
+func (s *preferenceHandlers) visibility(ctx context.Context, who account.Identity) (func(sessionID string) bool, error) {
 	book, err := s.guard.Book(ctx)
 	if err != nil {
 		return nil, err
@@ -85,11 +85,11 @@ func (s *preferenceHandlers) seen(ctx context.Context, who account.Identity) (fu
 }
 
 func (s *preferenceHandlers) getCatchUp(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	since, err := sinceOf(r, time.Now())
+	since, err := parseSince(r, time.Now())
 	if err != nil {
 		return err
 	}
-	sees, err := s.seen(r.Context(), who)
+	isVisible, err := s.visibility(r.Context(), who)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *preferenceHandlers) getCatchUp(w http.ResponseWriter, r *http.Request, 
 	}
 	list := wire.CatchUpList{Sessions: []wire.CatchUp{}}
 	for id, l := range all {
-		if l.HasActivity() && sees(id) {
+		if l.HasActivity() && isVisible(id) {
 			list.Sessions = append(list.Sessions, wire.CatchUp{
 				SessionID: id, Edits: l.Edits, Files: l.Files, Commands: l.Commands, Tests: l.Tests, Failed: l.Failed,
 				Answered: l.Answered, Turns: l.Turns, First: l.First,
@@ -117,11 +117,11 @@ func (s *preferenceHandlers) getCatchUp(w http.ResponseWriter, r *http.Request, 
 
 func (s *preferenceHandlers) getWaits(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	now := time.Now()
-	since, err := sinceOf(r, now)
+	since, err := parseSince(r, now)
 	if err != nil {
 		return err
 	}
-	sees, err := s.seen(r.Context(), who)
+	isVisible, err := s.visibility(r.Context(), who)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (s *preferenceHandlers) getWaits(w http.ResponseWriter, r *http.Request, wh
 	}
 	list := wire.WaitList{Waits: []wire.Waited{}}
 	for id, d := range pending.Waited(waits, since, now) {
-		if sees(id) {
+		if isVisible(id) {
 			list.Waits = append(list.Waits, wire.Waited{SessionID: id, Waited: d.Seconds()})
 		}
 	}

@@ -32,7 +32,7 @@ type previewDriver interface {
 	PermissionRules(ctx context.Context, sessionID string) ([]orchestrator.SettingsRules, error)
 }
 
-// previewHandlers serves what a request would do if it were approved.
+// previewHandlers serves the effects that approving a request would have.
 type previewHandlers struct {
 	store  previewStore
 	driver previewDriver
@@ -40,9 +40,9 @@ type previewHandlers struct {
 	rules  *decision.Rules
 }
 
-// decided answers a question about what is decided: there is nothing to be seen
-// before. That is no error, for a card may ask in the moment of the decision.
-func decided(w http.ResponseWriter, r pending.Request) bool {
+// respondIfDecided sends 204 and returns true if a request is decided. This is not an
+// error, because a card may ask at the moment of the decision.
+func respondIfDecided(w http.ResponseWriter, r pending.Request) bool {
 	if r.Status.Final() {
 		w.WriteHeader(http.StatusNoContent)
 	}
@@ -54,22 +54,22 @@ func (s *previewHandlers) getPreview(w http.ResponseWriter, r *http.Request, who
 	if err != nil {
 		return err
 	}
-	if decided(w, req) {
+	if respondIfDecided(w, req) {
 		return nil
 	}
 	p, err := s.preview(r.Context(), who, req)
 	if err != nil {
 		return err
 	}
-	if p.Why, err = s.why(r.Context(), req, ses.CWD, p); err != nil {
+	if p.Why, err = s.explainAsk(r.Context(), req, ses.CWD, p); err != nil {
 		return err
 	}
 	writeJSON(w, http.StatusOK, p)
 	return nil
 }
 
-// postPreview is the same for the input as a person edited it. It names no other
-// file than the request does: a preview is no way to read files.
+// postPreview previews the input as edited by a person. It shows only the file that the
+// request names, so that previews cannot read other files.
 func (s *previewHandlers) postPreview(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var q wire.PreviewQuestion
 	if err := readBody(r, &q); err != nil {
@@ -79,12 +79,12 @@ func (s *previewHandlers) postPreview(w http.ResponseWriter, r *http.Request, wh
 	if err != nil {
 		return err
 	}
-	if decided(w, req) {
+	if respondIfDecided(w, req) {
 		return nil
 	}
-	asked := review.FilePath(req.ToolName, req.ToolInput)
+	requestedFile := review.FilePath(req.ToolName, req.ToolInput)
 	req.ToolInput = q.ToolInput
-	if asked != review.FilePath(req.ToolName, q.ToolInput) {
+	if requestedFile != review.FilePath(req.ToolName, q.ToolInput) {
 		writeJSON(w, http.StatusOK, wire.Preview{Level: review.Medium, Rules: []wire.RulePreview{}, File: &wire.FilePreview{State: review.NotShown, Failing: []wire.FailingEdit{}}})
 		return nil
 	}
@@ -101,7 +101,7 @@ func (s *previewHandlers) preview(ctx context.Context, who account.Identity, req
 	if err != nil {
 		return wire.Preview{}, err
 	}
-	p := wire.Preview{Level: review.Low, Rules: rulesOf(req, ses.CWD)}
+	p := wire.Preview{Level: review.Low, Rules: suggestedRules(req, ses.CWD)}
 	switch file := review.FilePath(req.ToolName, req.ToolInput); {
 	case req.RequestType != pending.ToolApproval:
 	case req.ToolName == "Bash":
@@ -115,16 +115,16 @@ func (s *previewHandlers) preview(ctx context.Context, who account.Identity, req
 			p.Command.Marks = append(p.Command.Marks, wire.RiskMark(m))
 		}
 	case file != "":
-		look := orchestrator.FilePreview{File: workspace.File{State: workspace.FileOutside}}
-		sees, err := s.maySeeFile(ctx, who, ses, file)
-		if err == nil && sees {
-			look, err = s.driver.PreviewFile(ctx, req.SessionID, file)
+		onDisk := orchestrator.FilePreview{File: workspace.File{State: workspace.FileOutside}}
+		maySee, err := s.maySeeFile(ctx, who, ses, file)
+		if err == nil && maySee {
+			onDisk, err = s.driver.PreviewFile(ctx, req.SessionID, file)
 		}
 		if err != nil {
 			return wire.Preview{}, err
 		}
 		p.File = filePreview(review.ReadChange(req.ToolName, req.ToolInput, review.OnDisk{
-			State: string(look.State), Data: look.Data, Size: look.Size, ModTime: look.ModTime, TouchedAt: look.TouchedAt,
+			State: string(onDisk.State), Data: onDisk.Data, Size: onDisk.Size, ModTime: onDisk.ModTime, TouchedAt: onDisk.TouchedAt,
 		}))
 		p.Level = decision.Higher(review.PathLevel(file, ses.CWD), p.Level)
 		if p.File.State == review.NotShown {
@@ -136,8 +136,8 @@ func (s *previewHandlers) preview(ctx context.Context, who account.Identity, req
 	return p, nil
 }
 
-// maySeeFile reports whether the file of a request is one that this person may be
-// shown: Claude may name one of a project that they do not see.
+// maySeeFile reports whether a person may see the file of a request, which Claude may
+// have placed in another project.
 func (s *previewHandlers) maySeeFile(ctx context.Context, who account.Identity, ses session.Session, file string) (bool, error) {
 	book, err := s.guard.Book(ctx)
 	if err != nil {
@@ -162,8 +162,8 @@ func filePreview(c review.Change) *wire.FilePreview {
 	return p
 }
 
-// rulesOf says what the rules that the CLI suggests would let through.
-func rulesOf(req pending.Request, cwd string) []wire.RulePreview {
+// suggestedRules describes what the rules suggested by the CLI would allow.
+func suggestedRules(req pending.Request, cwd string) []wire.RulePreview {
 	out := []wire.RulePreview{}
 	var suggestions []struct {
 		Type  string `json:"type"`
@@ -173,7 +173,7 @@ func rulesOf(req pending.Request, cwd string) []wire.RulePreview {
 		} `json:"rules"`
 		Directories []string `json:"directories"`
 	}
-	_ = json.Unmarshal(req.PermissionSuggestions, &suggestions) // what cannot be read is not offered either
+	_ = json.Unmarshal(req.PermissionSuggestions, &suggestions) // unreadable suggestions are not offered either
 	for i, s := range suggestions {
 		for _, r := range s.Rules {
 			suggested := rule.Rule{Tool: r.ToolName, Content: r.RuleContent}
@@ -194,8 +194,9 @@ func rulePreview(i int, rule string, r review.Reach) wire.RulePreview {
 	return wire.RulePreview{Suggestion: i, Rule: rule, Form: r.Form, Text: r.Text, Level: r.Level, Kind: r.Kind, Reason: r.Reason, WouldAllow: allow}
 }
 
-// why looks into the settings of the CLI for what speaks of a tool call.
-func (s *previewHandlers) why(ctx context.Context, req pending.Request, cwd string, p wire.Preview) (*wire.WhyAsked, error) {
+// explainAsk finds the permission rules of the CLI's settings that apply to a tool
+// call.
+func (s *previewHandlers) explainAsk(ctx context.Context, req pending.Request, cwd string, p wire.Preview) (*wire.WhyAsked, error) {
 	if req.RequestType != pending.ToolApproval || req.Source == pending.SourceElicitation {
 		return nil, nil
 	}
@@ -222,14 +223,14 @@ func (s *previewHandlers) why(ctx context.Context, req pending.Request, cwd stri
 		for behavior, rules := range map[string][]string{"allow": f.Allow, "ask": f.Ask, "deny": f.Deny} {
 			for _, text := range rules {
 				parsed := rule.Parse(text)
-				speaks := false
+				applies := false
 				for _, step := range steps {
 					if parsed.Covers(rule.Call{Tool: req.ToolName, Input: req.ToolInput, Dir: cwd, Home: f.Home, Commands: []string{step}}) {
-						speaks = true
+						applies = true
 						covered[step] = covered[step] || behavior == "allow"
 					}
 				}
-				if speaks && len(why.Rules) < 50 {
+				if applies && len(why.Rules) < 50 {
 					why.Rules = append(why.Rules, wire.SettingRule{Rule: text, Behavior: behavior, Source: f.Source})
 				}
 			}

@@ -31,7 +31,7 @@ type processDriver interface {
 	RequestViews(ctx context.Context, sessionID string) (orchestrator.RequestViews, error)
 }
 
-// processHandlers serves what admins see of processes.
+// processHandlers serves processes to admins.
 type processHandlers struct {
 	store   processStore
 	driver  processDriver
@@ -41,8 +41,8 @@ type processHandlers struct {
 	started time.Time
 }
 
-// getProcesses is the admin's table: what runs, and what is gone with questions
-// that wait. ?samples=true adds the last five minutes.
+// getProcesses lists running processes and dead ones with open requests. ?samples=true
+// adds memory and CPU of the last five minutes.
 func (s *processHandlers) getProcesses(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	states, err := s.store.ActiveProcesses(r.Context())
 	if err != nil {
@@ -59,8 +59,8 @@ func (s *processHandlers) getProcesses(w http.ResponseWriter, r *http.Request, _
 		if !p.StartedAt.IsZero() {
 			row.Age = time.Since(p.StartedAt).Seconds()
 		}
-		v, here := s.driver.Vitals(p.SessionID)
-		row.HeardAt, row.Trouble = wire.SecondsOrNull(v.HeardAt), s.troubleOf(p, here, v)
+		v, isLocal := s.driver.Vitals(p.SessionID)
+		row.HeardAt, row.Trouble = wire.SecondsOrNull(v.HeardAt), s.troubleOf(p, isLocal, v)
 		if samples {
 			for _, m := range v.Samples {
 				row.Samples = append(row.Samples, wire.ProcessSample{At: wire.Seconds(m.At), Memory: m.Memory, CPU: m.CPU})
@@ -72,15 +72,15 @@ func (s *processHandlers) getProcesses(w http.ResponseWriter, r *http.Request, _
 	return nil
 }
 
-// troubleOf says what is wrong with a process; nil for nothing. here says that
-// this server drives it.
-func (s *processHandlers) troubleOf(p session.ProcessState, here bool, v orchestrator.Vitals) *wire.ProcessTrouble {
+// troubleOf returns what is wrong with a process, or nil. isLocal means that this
+// server drives the process.
+func (s *processHandlers) troubleOf(p session.ProcessState, isLocal bool, v orchestrator.Vitals) *wire.ProcessTrouble {
 	switch {
 	case p.Kind != session.Ours:
 		return nil
-	case p.Running() && !here && p.NodeID != s.nodeID:
+	case p.Running() && !isLocal && p.NodeID != s.nodeID:
 		return trouble(wire.Unreachable, statement.New("other_node", "node", p.NodeID))
-	case p.Running() && !here:
+	case p.Running() && !isLocal:
 		return trouble(wire.Unreachable, statement.New("process_unknown"))
 	case p.Running() && !v.Reached:
 		return trouble(wire.Unreachable, cmp.Or(p.Stuck, statement.New("shim_silent_admin")))
@@ -98,7 +98,7 @@ func trouble(kind wire.TroubleKind, reason string) *wire.ProcessTrouble {
 	return &wire.ProcessTrouble{Kind: kind, Reason: reason, Reasons: statement.Reasons("reason", reason)}
 }
 
-// waitsFor says in one sentence why a process does nothing.
+// waitsFor describes why a process does nothing.
 func waitsFor(p session.ProcessState) string {
 	switch {
 	case len(p.Requests) == 1:
@@ -113,15 +113,15 @@ func waitsFor(p session.ProcessState) string {
 	return ""
 }
 
-// getDiagnostics is what somebody needs to know who looks for a fault: versions,
-// state, counters and the last words on stderr. No input, no answer, no secret.
+// getDiagnostics returns a text for troubleshooting: versions, state, counters and the
+// end of stderr. It contains no inputs, answers or secrets.
 func (s *processHandlers) getDiagnostics(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	id := r.PathValue("id")
 	p, err := s.store.ProcessState(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	v, here := s.driver.Vitals(id)
+	v, isLocal := s.driver.Vitals(id)
 	claude := s.driver.Environment(r.Context())
 	var b strings.Builder
 	line := func(name string, value any) {
@@ -129,7 +129,7 @@ func (s *processHandlers) getDiagnostics(w http.ResponseWriter, r *http.Request,
 			fmt.Fprintf(&b, "%s: %s\n", name, text)
 		}
 	}
-	at := func(t time.Time) string {
+	formatTime := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
 		}
@@ -145,13 +145,13 @@ func (s *processHandlers) getDiagnostics(w http.ResponseWriter, r *http.Request,
 	b.WriteString("\n## session\n\n")
 	line("session", p.SessionID)
 	line("process", fmt.Sprintf("%s pid %d on %s", orNone(p.ProcessID), p.PID, orNone(p.NodeID)))
-	line("driven here", here)
-	line("state", fmt.Sprintf("%s, version %d, since %s", p.State, p.Version, at(p.StateChangedAt)))
-	line("started", at(p.StartedAt))
-	line("last heard", at(v.HeardAt))
+	line("driven here", isLocal)
+	line("state", fmt.Sprintf("%s, version %d, since %s", p.State, p.Version, formatTime(p.StateChangedAt)))
+	line("started", formatTime(p.StartedAt))
+	line("last heard", formatTime(v.HeardAt))
 	line("mode", p.PermissionMode)
 	line("model", p.Model)
-	if t := s.troubleOf(p, here, v); t != nil {
+	if t := s.troubleOf(p, isLocal, v); t != nil {
 		line(string(t.Kind), t.Reason)
 	}
 	line("error", p.Error)
@@ -161,9 +161,9 @@ func (s *processHandlers) getDiagnostics(w http.ResponseWriter, r *http.Request,
 	line("tabs", s.live.Readers(id))
 	line("queued messages", p.QueuedMessages)
 	for _, q := range p.Requests {
-		line("request", fmt.Sprintf("%s %s %s %s of %s, since %s", q.RequestID, q.Status, q.RequestType, q.ToolName, q.Source, at(q.CreatedAt)))
+		line("request", fmt.Sprintf("%s %s %s %s of %s, since %s", q.RequestID, q.Status, q.RequestType, q.ToolName, q.Source, formatTime(q.CreatedAt)))
 	}
-	if here {
+	if isLocal {
 		b.WriteString("\n## process\n\n")
 		line("adopted", v.Adopted)
 		line("recovered", v.Recovered != "")
@@ -187,8 +187,8 @@ func (s *processHandlers) getDiagnostics(w http.ResponseWriter, r *http.Request,
 	return nil
 }
 
-// getRequestViews compares what the database, the memory, the journal and Claude know of
-// the open requests of a session.
+// getRequestViews compares the open requests of a session as known to the database, the
+// server, the journal and Claude.
 func (s *processHandlers) getRequestViews(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	id := r.PathValue("id")
 	v, err := s.driver.RequestViews(r.Context(), id)

@@ -79,7 +79,7 @@ func (s *projectHandlers) getProject(w http.ResponseWriter, r *http.Request, who
 	return nil
 }
 
-// mayProject returns a project in which a person may do something.
+// mayProject returns a project if a person may perform an action in it.
 func (s *projectHandlers) mayProject(ctx context.Context, who account.Identity, action project.Action, projectID string) (project.Project, *project.Book, error) {
 	book, err := s.guard.Book(ctx)
 	if err != nil {
@@ -108,11 +108,11 @@ func (s *projectHandlers) postProject(w http.ResponseWriter, r *http.Request, wh
 	if err != nil {
 		return err
 	}
-	touched, err := s.store.CreateProject(ctx, p, access.Actor(who))
+	affected, err := s.store.CreateProject(ctx, p, access.Actor(who))
 	if err != nil {
 		return err
 	}
-	s.live.ProjectsChanged(ctx, touched)
+	s.live.ProjectsChanged(ctx, affected)
 	writeJSON(w, http.StatusCreated, wireProject(p, project.NewBook([]project.Project{p}, people), access.Person(who)))
 	return nil
 }
@@ -127,15 +127,15 @@ func (s *projectHandlers) patchProject(w http.ResponseWriter, r *http.Request, w
 	if err != nil {
 		return err
 	}
-	// Which folders there are and who need not be asked concerns people outside of
-	// the project; what it may take concerns the server.
+	// Folders and bypass rights affect people outside the project, limits the whole
+	// server.
 	if (body.Name != nil || body.Folders != nil || body.Bypass != nil || body.Limits != nil || body.EachLimits != nil) && !who.User.Role.AtLeast(account.Admin) {
 		return refusal.New("server_admin_only")
 	}
 	p.Version = body.Version
-	change(&p.Name, body.Name)
-	change(&p.Folders, body.Folders)
-	change(&p.Bypass, body.Bypass)
+	setIfPresent(&p.Name, body.Name)
+	setIfPresent(&p.Folders, body.Folders)
+	setIfPresent(&p.Bypass, body.Bypass)
 	if body.Members != nil {
 		p.Members = members(*body.Members)
 	}
@@ -152,12 +152,12 @@ func (s *projectHandlers) patchProject(w http.ResponseWriter, r *http.Request, w
 		}
 	}
 	if body.Limits != nil {
-		p.Limits = changed(p.Limits, *body.Limits)
+		p.Limits = applyLimits(p.Limits, *body.Limits)
 	}
 	if body.EachLimits != nil {
-		p.EachLimit = changed(p.EachLimit, *body.EachLimits)
+		p.EachLimit = applyLimits(p.EachLimit, *body.EachLimits)
 	}
-	change(&p.AskTimeout, body.AskTimeout)
+	setIfPresent(&p.AskTimeout, body.AskTimeout)
 	people, err := s.people.Users(ctx)
 	if err != nil {
 		return err
@@ -165,30 +165,30 @@ func (s *projectHandlers) patchProject(w http.ResponseWriter, r *http.Request, w
 	if p, err = project.Check(p, people); err != nil {
 		return err
 	}
-	p, touched, err := s.store.ChangeProject(ctx, p, access.Actor(who))
+	p, affected, err := s.store.ChangeProject(ctx, p, access.Actor(who))
 	if err != nil {
 		return err
 	}
-	s.live.ProjectsChanged(ctx, touched)
+	s.live.ProjectsChanged(ctx, affected)
 	s.driver.LimitsChanged() // also when folders moved to other limits
 	writeJSON(w, http.StatusOK, wireProject(p, project.NewBook([]project.Project{p}, people), access.Person(who)))
 	return nil
 }
 
-// deleteProject forgets a project. Its sessions stay, for everybody to see.
+// deleteProject deletes a project. Its sessions stay and become visible to everybody.
 func (s *projectHandlers) deleteProject(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ctx := context.WithoutCancel(r.Context())
-	touched, err := s.store.DeleteProject(ctx, r.PathValue("id"), access.Actor(who))
+	affected, err := s.store.DeleteProject(ctx, r.PathValue("id"), access.Actor(who))
 	if err != nil {
 		return err
 	}
-	s.live.ProjectsChanged(ctx, touched)
+	s.live.ProjectsChanged(ctx, affected)
 	s.driver.LimitsChanged()
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func change[T any](field *T, to *T) {
+func setIfPresent[T any](field *T, to *T) {
 	if to != nil {
 		*field = *to
 	}
@@ -210,17 +210,17 @@ func wireProject(p project.Project, book *project.Book, who project.Person) wire
 		CreatedAt: wire.Seconds(p.CreatedAt), Role: book.RoleIn(who, p.ProjectID), Rights: book.Rights(who, in),
 		Names: map[string]string{},
 	}
-	named := slices.Concat(p.Start.People, p.Answer.People, p.Bypass)
+	userIDs := slices.Concat(p.Start.People, p.Answer.People, p.Bypass)
 	for _, m := range p.Members {
 		out.Members = append(out.Members, wire.ProjectMember{UserID: m.UserID, Role: m.Role})
-		named = append(named, m.UserID)
+		userIDs = append(userIDs, m.UserID)
 	}
 	for _, rule := range p.Rules {
 		out.Rules = append(out.Rules, wire.ProjectRule(rule))
-		named = append(named, rule.People...)
+		userIDs = append(userIDs, rule.People...)
 	}
-	names := book.NameList(named)
-	for i, id := range named {
+	names := book.NameList(userIDs)
+	for i, id := range userIDs {
 		out.Names[id] = names[i]
 	}
 	return out

@@ -9,7 +9,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// writeRefusal ends a request with a refusal.
+// writeRefusal sends a refusal; a nil body stands for the refusal's own.
 func writeRefusal(w http.ResponseWriter, r *refusal.Refusal, body any) {
 	if r.Retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((r.Retry+time.Second-1)/time.Second)))
@@ -35,5 +35,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // a client that has gone needs no answer
+	_, _ = w.Write(data) // the client may be gone
 }

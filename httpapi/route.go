@@ -14,7 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// policy says who may use a route.
+// policy is the role that a route requires.
 type policy string
 
 const (
@@ -24,25 +24,21 @@ const (
 	asAdmin  policy = policy(account.Admin)
 )
 
-// Limits of a request.
-const (
-	// answerTimeout is longer than the slowest command; then whoever does not take
-	// the answer has had their time.
-	answerTimeout = 2 * time.Minute
-)
+// responseTimeout bounds the time to compute and send a response. It exceeds the
+// slowest command.
+const responseTimeout = 2 * time.Minute
 
-// route is one row of the table of REST.
+// route is one row of the route table.
 type route struct {
 	method  string
 	pattern string
 	policy  policy
 	limit   int64 // of the body in bytes; 0: bodyLimit
-	hidden  bool  // to who is signed in and may not use it there is nothing
+	hidden  bool  // respond 404 to people whose role is too low
 	serve   func(s *Server, w http.ResponseWriter, r *http.Request, who account.Identity) error
 }
 
-// routes is the whole surface but the static app. A route without a policy does
-// not pass the tests.
+// routes lists all routes except the static app. Tests require a policy for each.
 func routes() []route {
 	return []route{
 		{method: "GET", pattern: "/healthz", policy: anybody, serve: (*Server).getHealth},
@@ -83,7 +79,7 @@ func routes() []route {
 		{method: "GET", pattern: "/api/lately", policy: signedIn, serve: (*Server).getCatchUp}, // its name in earlier releases
 		{method: "GET", pattern: "/api/waits", policy: signedIn, serve: (*Server).getWaits},
 
-		// What a person said to Claude before, for themselves alone.
+		// A person's own saved replies.
 		{method: "GET", pattern: "/api/templates", policy: signedIn, serve: (*Server).getTemplates},
 		{method: "POST", pattern: "/api/templates", policy: asMember, serve: (*Server).postTemplate},
 		{method: "PATCH", pattern: "/api/templates/{id}", policy: asMember, serve: (*Server).patchTemplate},
@@ -113,7 +109,7 @@ func routes() []route {
 		{method: "POST", pattern: "/api/attachments", policy: asMember, limit: uploadLimit, serve: (*Server).postAttachment},
 		{method: "GET", pattern: "/api/attachments/{id}", policy: signedIn, serve: (*Server).getAttachment},
 
-		// One's own; with ?of=server those of the server, for admins.
+		// The caller's; with ?of=server those of the server, for admins.
 		{method: "GET", pattern: "/api/alerts", policy: signedIn, serve: (*Server).getAlerts},
 		{method: "PATCH", pattern: "/api/alerts/choices", policy: signedIn, serve: (*Server).patchAlertChoices},
 		{method: "POST", pattern: "/api/alerts/targets", policy: signedIn, serve: (*Server).postAlertTarget},
@@ -131,7 +127,7 @@ func routes() []route {
 		{method: "POST", pattern: "/api/mcp-answer", policy: asMember, serve: (*Server).postMCPAnswer},
 		{method: "POST", pattern: "/claude/submit-answer", policy: asMember, serve: (*Server).postSubmitAnswer},
 
-		// Which projects and what in them is decided for each by package project.
+		// Package project decides what each person may see and do.
 		{method: "GET", pattern: "/api/limits", policy: signedIn, serve: (*Server).getLimits},
 		{method: "GET", pattern: "/api/projects", policy: signedIn, serve: (*Server).getProjects},
 		{method: "POST", pattern: "/api/projects", policy: asAdmin, serve: (*Server).postProject},
@@ -142,11 +138,11 @@ func routes() []route {
 		{method: "GET", pattern: "/api/processes", policy: asAdmin, serve: (*Server).getProcesses},
 		{method: "GET", pattern: "/api/processes/{id}/diagnostics", policy: asAdmin, serve: (*Server).getDiagnostics},
 		{method: "GET", pattern: "/api/processes/{id}/requests", policy: asAdmin, serve: (*Server).getRequestViews},
-		// One's own tokens; admins also see and end those of others.
+		// The caller's tokens; admins also see and revoke those of others.
 		{method: "GET", pattern: "/api/tokens", policy: signedIn, serve: (*Server).getTokens},
 		{method: "POST", pattern: "/api/tokens", policy: signedIn, serve: (*Server).postToken},
 		{method: "DELETE", pattern: "/api/tokens/{id}", policy: signedIn, serve: (*Server).deleteToken},
-		// One's own grants; admins also see and take back those of others.
+		// The caller's grants; admins also see and revoke those of others.
 		{method: "GET", pattern: "/api/grants", policy: asMember, serve: (*Server).getGrants},
 		{method: "POST", pattern: "/api/grants/revoke", policy: asMember, serve: (*Server).postGrantRevoke},
 		{method: "GET", pattern: "/api/trusted_folders", policy: asAdmin, serve: (*Server).getTrustedFolders},
@@ -163,12 +159,12 @@ func routes() []route {
 	}
 }
 
-// getSocket turns the request into a WebSocket and serves it until it ends.
+// getSocket upgrades the request to a WebSocket and serves it until it ends.
 func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	return s.o.Live.ServeTab(w, r, who)
 }
 
-// mux hands a request to the routes of its path.
+// mux routes requests by path.
 func (s *Server) mux() http.Handler {
 	byPattern := map[string][]route{}
 	for _, rt := range routes() {
@@ -186,24 +182,24 @@ func (s *Server) mux() http.Handler {
 	return mux
 }
 
-// dispatch takes a request through authentication, cross-origin refusal,
-// authorisation and the limits of its route, in this order. group holds the
-// routes of one path, none when there is nothing at the path.
+// dispatch authenticates a request, checks its origin, authorizes it and applies the
+// limits of its route, in this order. group holds the routes of one path, and is empty
+// for an unknown path.
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, group []route) {
-	limitAnswer(w)
+	limitResponse(w)
 	if err := s.serveRoute(w, r, group); err != nil {
 		s.answerRefusal(w, r, s.o.Refusals.Of(err))
 	}
 }
 
 func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []route) error {
-	open := len(group) > 0 && !slices.ContainsFunc(group, func(rt route) bool { return rt.policy != anybody })
+	isPublic := len(group) > 0 && !slices.ContainsFunc(group, func(rt route) bool { return rt.policy != anybody })
 	if ref := s.checkCookies(r); ref != nil {
 		return ref
 	}
 	var who account.Identity
 	var byCookie bool
-	if !open {
+	if !isPublic {
 		var ref *refusal.Refusal
 		if who, byCookie, ref = s.authenticate(r); ref != nil {
 			return ref
@@ -216,17 +212,17 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []rout
 	if ref := s.checkOrigin(r, r.URL.Path == "/ws", byCookie); ref != nil {
 		return ref
 	}
-	nothing := refusal.New("no_such_address")
+	notFound := refusal.New("no_such_address")
 	if len(group) == 0 {
-		return nothing
+		return notFound
 	}
-	rt, ok := choose(group, r.Method)
+	rt, ok := routeFor(group, r.Method)
 	if !ok {
-		return wrongMethod(group)
+		return methodNotAllowed(group)
 	}
 	if rt.policy != anybody && !who.User.Role.AtLeast(account.Role(rt.policy)) {
 		if rt.hidden {
-			return nothing
+			return notFound
 		}
 		return refusal.Forbidden(account.Role(rt.policy))
 	}
@@ -238,8 +234,8 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []rout
 	return rt.serve(s, w, r, who)
 }
 
-// serveAgent passes a request to a handler for agents. Agents are no pages, so whatever
-// another site's page sends is refused, reading included.
+// serveAgent passes a request to a handler for agents. Agents are not pages, so it
+// refuses all cross-site requests, including reads.
 func (s *Server) serveAgent(w http.ResponseWriter, r *http.Request, handler http.Handler) {
 	if ref := checkQuery(r.URL); ref != nil {
 		s.answerRefusal(w, r, ref)
@@ -255,57 +251,57 @@ func (s *Server) serveAgent(w http.ResponseWriter, r *http.Request, handler http
 		handler.ServeHTTP(w, r)
 		return
 	}
-	// The handler authenticates the agent; the limit on guesses is ours.
+	// The handler authenticates the agent; we limit guesses.
 	hash, from := account.Hash(secret), s.remoteAddress(r)
 	_, unknown := s.o.Directory.Agent(r.Context(), secret)
 	if wait := s.limiter.TokenWait(from, hash); wait > 0 && unknown != nil {
 		s.answerRefusal(w, r, tooManyAttempts(wait))
 		return
 	}
-	handler.ServeHTTP(&watched{ResponseWriter: w, first: func(status int) {
-		s.limiter.TokenTried(from, hash, status != http.StatusUnauthorized)
+	handler.ServeHTTP(&statusObserver{ResponseWriter: w, onStatus: func(status int) {
+		s.limiter.RecordToken(from, hash, status != http.StatusUnauthorized)
 	}}, r)
 }
 
-// watched tells the first status of an answer.
-type watched struct {
+// statusObserver calls onStatus with the status of a response, once.
+type statusObserver struct {
 	http.ResponseWriter
-	first func(status int)
+	onStatus func(status int)
 }
 
-func (w *watched) WriteHeader(status int) {
-	if w.first != nil {
-		w.first(status)
-		w.first = nil
+func (w *statusObserver) WriteHeader(status int) {
+	if w.onStatus != nil {
+		w.onStatus(status)
+		w.onStatus = nil
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *watched) Write(p []byte) (int, error) {
-	if w.first != nil {
+func (w *statusObserver) Write(p []byte) (int, error) {
+	if w.onStatus != nil {
 		w.WriteHeader(http.StatusOK)
 	}
 	return w.ResponseWriter.Write(p)
 }
 
-// Flush is what streams ask for.
-func (w *watched) Flush() {
+// Flush implements [http.Flusher] for streams.
+func (w *statusObserver) Flush() {
 	if f, ok := w.ResponseWriter.(http.Flusher); ok {
 		f.Flush()
 	}
 }
 
-// Unwrap is for http.ResponseController.
-func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap supports [http.ResponseController].
+func (w *statusObserver) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// limitAnswer bounds how long the sender may take to read the answer. Taking over
-// the connection, as a WebSocket does, ends it.
-func limitAnswer(w http.ResponseWriter) {
-	// A transport without deadlines is none that strangers reach.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout))
+// limitResponse sets the deadline for the response. Hijacking the connection, as a
+// WebSocket does, removes it.
+func limitResponse(w http.ResponseWriter) {
+	// Only transports of tests have no deadlines.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(responseTimeout))
 }
 
-func choose(group []route, method string) (route, bool) {
+func routeFor(group []route, method string) (route, bool) {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
@@ -317,7 +313,7 @@ func choose(group []route, method string) (route, bool) {
 	return route{}, false
 }
 
-func wrongMethod(group []route) *refusal.Refusal {
+func methodNotAllowed(group []route) *refusal.Refusal {
 	var allow []string
 	for _, rt := range group {
 		allow = append(allow, rt.method)
@@ -331,7 +327,7 @@ func wrongMethod(group []route) *refusal.Refusal {
 	return ref
 }
 
-// commandRoute serves the REST form of a command about the session of the path.
+// commandRoute returns a handler for a command about the session in the path.
 func commandRoute(name string) func(*Server, http.ResponseWriter, *http.Request, account.Identity) error {
 	return func(s *Server, w http.ResponseWriter, r *http.Request, who account.Identity) error {
 		spec, _ := command.Find(name)
@@ -339,32 +335,32 @@ func commandRoute(name string) func(*Server, http.ResponseWriter, *http.Request,
 		if err := decodeBody(r, c, "session_id"); err != nil {
 			return err
 		}
-		id, named := r.PathValue("id"), c.Session()
-		if *named != "" && *named != id {
+		id, bodyID := r.PathValue("id"), c.Session()
+		if *bodyID != "" && *bodyID != id {
 			return refusal.For("session_id", "other_session")
 		}
-		*named = id
+		*bodyID = id
 		s.answerCommand(w, r, name, c, who, http.StatusAccepted)
 		return nil
 	}
 }
 
-// answerCommand carries a command out and answers with its outcome. The end of
-// the connection does not end the command: what a person has decided counts.
-func (s *Server) answerCommand(w http.ResponseWriter, r *http.Request, kind string, c wire.Command, who account.Identity, good int) {
+// answerCommand runs a command and responds with its outcome. A closed connection does
+// not cancel the command: a person's decision counts.
+func (s *Server) answerCommand(w http.ResponseWriter, r *http.Request, kind string, c wire.Command, who account.Identity, successStatus int) {
 	spec, _ := command.Find(kind)
-	end := s.o.Commands.Perform(context.WithoutCancel(r.Context()), spec, c, who)
-	if end.Status == http.StatusOK {
-		writeJSON(w, good, end.Outcome)
+	result := s.o.Commands.Perform(context.WithoutCancel(r.Context()), spec, c, who)
+	if result.Status == http.StatusOK {
+		writeJSON(w, successStatus, result.Outcome)
 		return
 	}
-	s.refused.Add(1)
-	writeRefusal(w, &refusal.Refusal{Status: end.Status, Retry: end.Retry}, end.Outcome)
+	s.refusals.Add(1)
+	writeRefusal(w, &refusal.Refusal{Status: result.Status, Retry: result.Retry}, result.Outcome)
 }
 
-// serveApp serves the web app. It holds no secret, so it needs no sign-in.
+// serveApp serves the web app, which contains no secrets and needs no sign-in.
 func (s *Server) serveApp(w http.ResponseWriter, r *http.Request) {
-	limitAnswer(w)
+	limitResponse(w)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		ref := refusal.New("method_not_allowed")
 		ref.Allow = "GET, HEAD"

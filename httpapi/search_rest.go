@@ -23,44 +23,43 @@ type searchStore interface {
 	MatchedItem(ctx context.Context, id int64) (session.Item, error)
 }
 
-// searchHandlers serves the search in transcripts.
+// searchHandlers serves the full-text search of transcripts.
 type searchHandlers struct {
 	store searchStore
 	guard *access.Guard
 }
 
-// Bounds of a search.
+// Limits of a search.
 const (
-	searchLength  = 500 // characters of what is searched
-	foundDef      = 20  // sessions in an answer
-	maxFound      = 50
-	hitsOfSession = 3
-	matchesRead   = 500 // at once
-	indexedAtOnce = 200 // items
-	indexedAtMost = 20  // steps before a search answers with what it knows
-	// searchTime is how long one answer looks for more sessions. Where many matches are in few
-	// sessions, or in those that the person may not see, the next answer goes on behind it.
-	searchTime = time.Second
+	maxQueryLength    = 500 // characters of the query
+	defaultResults    = 20  // sessions in a response
+	maxResults        = 50
+	maxHitsPerSession = 3
+	matchesPerRead    = 500 // in one read
+	itemsPerIndexStep = 200 // in one step
+	maxIndexSteps     = 20  // before a search uses the index as it is
+	// maxSearchTime bounds how long one response searches. If few visible sessions
+	// match by then, the response has a cursor to continue.
+	maxSearchTime = time.Second
 )
 
-// getSearch finds what was said in the transcripts of the sessions that a person
-// may see.
+// getSearch searches the transcripts of the sessions that a person may see.
 func (s *searchHandlers) getSearch(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
 	text := query.Get("q")
-	if len([]rune(text)) > searchLength {
-		return refusal.For("q", "search_too_long", "max", searchLength)
+	if len([]rune(text)) > maxQueryLength {
+		return refusal.For("q", "search_too_long", "max", maxQueryLength)
 	}
-	limit, err := number(query.Get("limit"), "limit", foundDef, maxFound)
+	limit, err := queryNumber(query.Get("limit"), "limit", defaultResults, maxResults)
 	if err != nil {
 		return err
 	}
-	before, err := number(query.Get("cursor"), "cursor", 0, wire.MaxSafeInteger)
+	before, err := queryNumber(query.Get("cursor"), "cursor", 0, wire.MaxSafeInteger)
 	if err != nil {
 		return err
 	}
 	list, err := s.search(r.Context(), session.Search{
-		Words: session.SearchWords(text), Archived: query.Get("archived") == "true", Before: before, Limit: matchesRead,
+		Words: session.SearchWords(text), Archived: query.Get("archived") == "true", Before: before, Limit: matchesPerRead,
 	}, max(int(limit), 1), who)
 	if err != nil {
 		return err
@@ -69,46 +68,46 @@ func (s *searchHandlers) getSearch(w http.ResponseWriter, r *http.Request, who a
 	return nil
 }
 
-func (s *searchHandlers) search(ctx context.Context, q session.Search, most int, who account.Identity) (wire.SearchResults, error) {
+func (s *searchHandlers) search(ctx context.Context, q session.Search, limit int, who account.Identity) (wire.SearchResults, error) {
 	list := wire.SearchResults{Results: []wire.SearchResult{}}
 	if len(q.Words) == 0 {
 		return list, nil
 	}
-	// What was said a moment ago is found too, unless there is very much of it.
-	for range indexedAtMost {
-		if more, err := s.store.IndexTranscripts(ctx, indexedAtOnce); err != nil || !more {
-			break // then it answers with what it knows
+	// Index new items first, unless there are very many.
+	for range maxIndexSteps {
+		if more, err := s.store.IndexTranscripts(ctx, itemsPerIndexStep); err != nil || !more {
+			break // search what is indexed
 		}
 	}
-	began := time.Now()
-	places := map[string]int{} // of sessions in the list; -1 for one that may not be seen
+	started := time.Now()
+	indexes := map[string]int{} // index in list.Results; -1 for sessions that the person may not see
 	for {
 		matches, next, err := s.store.SearchTranscripts(ctx, q)
 		if err != nil {
 			return wire.SearchResults{}, err
 		}
 		for _, match := range matches {
-			place, known := places[match.SessionID]
+			index, known := indexes[match.SessionID]
 			if !known {
 				found, _, err := s.guard.Session(ctx, who, project.See, match.SessionID)
 				switch {
 				case errors.Is(err, session.ErrNotFound):
-					place = -1
+					index = -1
 				case err != nil:
 					return wire.SearchResults{}, err
 				default:
-					place = len(list.Results)
+					index = len(list.Results)
 					list.Results = append(list.Results, wire.SearchResult{
 						SessionID: found.SessionID, Title: found.Title, CWD: found.CWD, Archived: found.Archived, Hits: []wire.SearchHit{},
 					})
 				}
-				places[match.SessionID] = place
+				indexes[match.SessionID] = index
 			}
-			if place < 0 {
+			if index < 0 {
 				continue
 			}
-			result := &list.Results[place]
-			if len(result.Hits) == hitsOfSession {
+			result := &list.Results[index]
+			if len(result.Hits) == maxHitsPerSession {
 				result.More = true
 				continue
 			}
@@ -128,7 +127,7 @@ func (s *searchHandlers) search(ctx context.Context, q session.Search, most int,
 			break
 		}
 		q.Before = next
-		if len(list.Results) >= most || time.Since(began) > searchTime {
+		if len(list.Results) >= limit || time.Since(started) > maxSearchTime {
 			cursor := strconv.FormatInt(next, 10)
 			list.Next = &cursor
 			break

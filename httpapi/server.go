@@ -1,6 +1,6 @@
-// Package httpapi is the edge for browsers and scripts over HTTP: REST, sign-in, the web
-// app's files, health and metrics, as docs/integrating describes. What tabs see live is
-// the work of [Live], to which it hands each WebSocket that it has authenticated.
+// Package httpapi serves HTTP to browsers and scripts: REST, sign-in, the web app's
+// files, health and metrics, as docs/integrating describes. It passes authenticated
+// WebSockets to [Live], which keeps tabs up to date.
 //
 // [Server] is an http.Handler and has no goroutines of its own.
 package httpapi
@@ -29,7 +29,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Store is what all handlers together read and write; each declares its part.
+// Store is the union of what the handlers read and write.
 type Store interface {
 	grantStore
 	projectStore
@@ -46,7 +46,7 @@ type Store interface {
 	SetUserLimits(ctx context.Context, userID, name string, o project.Override, by pending.Actor) error
 }
 
-// Requests lists what waits; see pending.Registry.
+// Requests lists open requests; see pending.Registry.
 type Requests interface {
 	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
 }
@@ -57,22 +57,21 @@ type Live interface {
 	ServeTab(w http.ResponseWriter, r *http.Request, who account.Identity) error
 	// Running reports whether tabs are served.
 	Running() bool
-	// CanStore reports whether answers can be stored, as far as is known.
+	// CanStore reports whether answers can be stored, as far as known.
 	CanStore() bool
 	// Tabs returns the number of tabs.
 	Tabs() int
-	// SlowTabs returns how many tabs were cut because they were too slow.
+	// SlowTabs returns how many tabs were closed because they were too slow.
 	SlowTabs() int64
-	// Readers returns how many tabs read a session.
+	// Readers returns how many tabs show a session.
 	Readers(sessionID string) int
-	// Deleting notes the project of a session that is about to be deleted.
+	// Deleting announces that a session is about to be deleted.
 	Deleting(sessionID, projectID string)
-	// ProjectsChanged shows the tabs a change of projects that concerns these sessions.
+	// ProjectsChanged sends the tabs a change of projects that affects these sessions.
 	ProjectsChanged(ctx context.Context, sessionIDs []string)
 }
 
-// Driver is what all handlers together need of orchestrator.Orchestrator; each declares
-// its part.
+// Driver is the union of what the handlers need of orchestrator.Orchestrator.
 type Driver interface {
 	grantDriver
 	folderDriver
@@ -84,7 +83,7 @@ type Driver interface {
 	sessionDriver
 }
 
-// Options configures a [Server]. What may be nil says so; the rest is required.
+// Options configures a [Server]. Fields are required unless they say otherwise.
 type Options struct {
 	Store     Store
 	Requests  Requests
@@ -97,66 +96,67 @@ type Options struct {
 	Directory *account.Directory
 	// Attachments holds uploaded files.
 	Attachments *attachment.Shelf
-	// Alerts alerts people outside the app.
+	// Alerts notifies people outside the app.
 	Alerts *alert.Alerter
-	// Settings are what the server runs with; nil when there are none to show.
+	// Settings lists and changes the server's settings; nil if there are none to show.
 	Settings Settings `optional:"true"`
-	// Notifier is told of changes that handlers make themselves.
+	// Notifier learns of changes that handlers make directly.
 	Notifier session.Notifier
 	// App serves the web app at every path without a route.
 	App http.Handler
-	// Agents are the handlers for agents by path, such as "/mcp". What they get has
-	// passed the checks of host, query and origin. They authenticate by themselves, and
-	// must accept no credential of a person. It may be nil.
+	// Agents maps paths such as "/mcp" to handlers for agents. The host, query and
+	// origin of their requests have been checked. The handlers authenticate agents
+	// themselves and must accept no credential of a person. It may be nil.
 	Agents map[string]http.Handler
-	// AllowedHosts are the names under which browsers may reach the server, with or
-	// without a port, compared exactly. The loopback names are always allowed. See
-	// [Server.SetAllowedHosts].
+	// AllowedHosts are the host names, with or without a port, under which browsers may
+	// reach the server. They are compared exactly. Loopback names are always allowed.
+	// See [Server.SetAllowedHosts].
 	AllowedHosts []string
-	// TLS says that browsers reach the server by https.
+	// TLS means that browsers reach the server by https.
 	TLS bool
-	// PublicURL is the address under which browsers reach the server through a
-	// proxy, as [ParsePublicURL] returns it; its host is allowed. It may be "".
+	// PublicURL is the address under which browsers reach the server through a proxy,
+	// as returned by [ParsePublicURL], or "". Its host is allowed.
 	PublicURL string
-	// OIDC is the identity provider at which people sign in; it may be nil. It needs
-	// PublicURL, to which it sends browsers back.
+	// OIDC is the identity provider; it may be nil. It requires PublicURL, to which it
+	// sends browsers back.
 	OIDC *OIDC `optional:"true"`
-	// TrustedProxies are those whose X-Forwarded-For is believed. No other forwarded
-	// header is ever read: the proxy passes Host on as it came.
+	// TrustedProxies may set X-Forwarded-For. No other forwarded header is read;
+	// proxies must pass on Host unchanged.
 	TrustedProxies []netip.Prefix
-	// ProxiesOnly refuses everybody else who does not come from this machine.
+	// ProxiesOnly refuses connections that come from neither a trusted proxy nor this
+	// machine.
 	ProxiesOnly bool
 	// SignInLimits bound failed sign-ins; zero for [account.DefaultLimits].
 	SignInLimits account.Limits
-	// Descriptors says what may still be opened; nil when that is not watched.
+	// Descriptors limits open connections by free file descriptors; nil for no limit.
 	Descriptors Descriptors `optional:"true"`
-	// Metrics is served at /metrics beside the metrics of the server itself.
+	// Metrics is served at /metrics with the metrics of the server itself.
 	Metrics prometheus.Gatherer
-	// NoSetUp keeps the web app from beginning with a page that makes the first
-	// admin, as for a demo.
+	// NoSetUp hides the set-up page for the first admin, as in a demo.
 	NoSetUp bool
 	Version string
 	NodeID  string
 	Log     *slog.Logger
 }
 
-// Descriptors says what may still be opened. Its errors are a [problem.Error].
+// Descriptors checks whether file descriptors are free. Its errors are a
+// [problem.Error].
 type Descriptors interface {
-	CheckLasting() error // for a connection that stays open
-	CheckBrief() error   // for a request
+	CheckConnection() error // for a connection that stays open
+	CheckRequest() error    // for a request
 }
 
 // Server serves HTTP. It is an http.Handler.
 type Server struct {
-	o          Options
-	limiter    account.SignInLimiter
-	ceremonies *ceremonies
-	handler    http.Handler
-	registry   *prometheus.Registry
-	started    time.Time
-	refused    atomic.Int64             // requests
-	faults     atomic.Int64             // requests that failed inside the server
-	hosts      atomic.Pointer[[]string] // that are allowed
+	o            Options
+	limiter      account.SignInLimiter
+	ceremonies   *ceremonies
+	handler      http.Handler
+	registry     *prometheus.Registry
+	started      time.Time
+	refusals     atomic.Int64
+	faults       atomic.Int64 // requests that failed inside the server
+	allowedHosts atomic.Pointer[[]string]
 
 	grantHandlers
 	folderHandlers
@@ -175,7 +175,7 @@ type Server struct {
 	attachmentHandlers
 }
 
-// New returns a server. The error names an option that is missing.
+// New returns a server, or an error that names a missing option.
 func New(o Options) (*Server, error) {
 	if err := options.Check("httpapi", o); err != nil {
 		return nil, err
@@ -185,11 +185,11 @@ func New(o Options) (*Server, error) {
 	s.registry = s.newRegistry()
 	s.SetAllowedHosts(o.AllowedHosts)
 	s.limiter.SetLimits(o.SignInLimits)
-	s.handler = s.edges(s.mux())
+	s.handler = s.middleware(s.mux())
 	return s, nil
 }
 
-// setHandlers gives each group of handlers what it works with.
+// setHandlers gives each group of handlers its dependencies.
 func (s *Server) setHandlers() {
 	o := s.o
 	s.grantHandlers = grantHandlers{store: o.Store, driver: o.Driver, guard: o.Guard}
@@ -209,17 +209,17 @@ func (s *Server) setHandlers() {
 	s.attachmentHandlers = attachmentHandlers{commands: o.Commands, attachments: o.Attachments}
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// loopbackNames are the names of this machine that are always allowed.
+// loopbackNames are always allowed.
 var loopbackNames = []string{"127.0.0.1", "localhost", "::1"}
 
-// SetAllowedHosts changes Options.AllowedHosts for the requests to come.
+// SetAllowedHosts replaces Options.AllowedHosts for later requests.
 func (s *Server) SetAllowedHosts(hosts []string) {
 	all := append(slices.Clone(loopbackNames), hosts...)
 	if public := s.publicHost(); public != "" {
 		all = append(all, public)
 	}
-	s.hosts.Store(&all)
+	s.allowedHosts.Store(&all)
 }

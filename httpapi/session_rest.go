@@ -44,11 +44,11 @@ type sessionHandlers struct {
 	notifier session.Notifier
 }
 
-// Sizes of a page.
+// Numbers of entries in a page.
 const (
-	maxSessions   = 200
-	maxTranscript = 500
-	transcriptDef = 200
+	maxSessions       = 200
+	maxTranscript     = 500
+	defaultTranscript = 200
 )
 
 func (s *Server) postSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
@@ -62,7 +62,7 @@ func (s *Server) postSession(w http.ResponseWriter, r *http.Request, who account
 
 func (s *sessionHandlers) getSessions(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
-	limit, err := number(query.Get("limit"), "limit", 50, maxSessions)
+	limit, err := queryNumber(query.Get("limit"), "limit", 50, maxSessions)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *sessionHandlers) getSessions(w http.ResponseWriter, r *http.Request, wh
 	}
 	list := wire.SessionList{Sessions: make([]wire.Session, 0, len(page)), Next: wire.OrNull(next)}
 	for _, ses := range page {
-		// A project that was made since the book was read has members, too.
+		// The book may lack a project that was created after it was read.
 		if book.May(access.Person(who), project.See, access.PlaceOf(ses)) == nil {
 			list.Sessions = append(list.Sessions, wireSession(ses, book, access.Person(who)))
 		}
@@ -87,16 +87,17 @@ func (s *sessionHandlers) getSessions(w http.ResponseWriter, r *http.Request, wh
 	return nil
 }
 
-// number reads a limit or cursor of a query.
-func number(text, name string, otherwise, most int64) (int64, error) {
+// queryNumber parses a query parameter between 0 and maximum; larger values are cut to
+// maximum, and an absent one is fallback.
+func queryNumber(text, name string, fallback, maximum int64) (int64, error) {
 	if text == "" {
-		return otherwise, nil
+		return fallback, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
 		return 0, refusal.For(name, "parameter_number", "name", name)
 	}
-	return min(n, most), nil
+	return min(n, maximum), nil
 }
 
 func (s *sessionHandlers) getSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
@@ -161,11 +162,11 @@ func (s *sessionHandlers) deleteSession(w http.ResponseWriter, r *http.Request, 
 
 func (s *sessionHandlers) getTranscript(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
-	after, err := number(query.Get("after"), "after", 0, wire.MaxSafeInteger)
+	after, err := queryNumber(query.Get("after"), "after", 0, wire.MaxSafeInteger)
 	if err != nil {
 		return err
 	}
-	limit, err := number(query.Get("limit"), "limit", transcriptDef, maxTranscript)
+	limit, err := queryNumber(query.Get("limit"), "limit", defaultTranscript, maxTranscript)
 	if err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func (s *sessionHandlers) getTranscript(w http.ResponseWriter, r *http.Request, 
 	return nil
 }
 
-// getMessages lists what waits until Claude is done.
+// getMessages lists the messages queued until Claude's turn ends.
 func (s *sessionHandlers) getMessages(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	id := r.PathValue("id")
 	if _, _, err := s.guard.Session(r.Context(), who, project.See, id); err != nil {
@@ -203,7 +204,7 @@ func (s *sessionHandlers) getMessages(w http.ResponseWriter, r *http.Request, wh
 	return nil
 }
 
-// deleteMessage takes back a message that Claude has not got yet.
+// deleteMessage removes a message from the queue, if Claude has not received it.
 func (s *sessionHandlers) deleteMessage(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()

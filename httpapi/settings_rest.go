@@ -8,14 +8,14 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// settingsHandlers serves what the server runs with.
+// settingsHandlers serves the server's settings.
 type settingsHandlers struct {
 	settings Settings
 }
 
-// Settings are what the server runs with. Errors of Change are an
-// [problem.Error] for a value that does not fit, and
-// [account.ErrNotFound] for what cannot be changed here.
+// Settings lists and changes the server's settings. Change returns a [problem.Error]
+// for an invalid value and [account.ErrNotFound] for a setting that cannot be changed
+// at run time.
 type Settings interface {
 	List(ctx context.Context) ([]wire.SettingInfo, error)
 	Change(ctx context.Context, name, value string, by account.Identity) error

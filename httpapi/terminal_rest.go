@@ -18,16 +18,16 @@ type terminalDriver interface {
 	SavedTranscript(sessionID string, before int64) (orchestrator.SavedPage, error)
 }
 
-// terminalHandlers serves the sessions that were begun in a terminal.
+// terminalHandlers serves sessions that were started in a terminal.
 type terminalHandlers struct {
 	driver terminalDriver
 	guard  *access.Guard
 }
 
-// Whoever may start a session in a folder could have Claude read what was said
-// there, so they may see it here; nobody else.
-
-func (s *terminalHandlers) mayTakeUp(ctx context.Context, who account.Identity, saved orchestrator.SavedSession) bool {
+// mayContinue reports whether a person may see and continue a terminal session: they
+// must be allowed to start one in its folder, where Claude could read the transcript
+// for them.
+func (s *terminalHandlers) mayContinue(ctx context.Context, who account.Identity, saved orchestrator.SavedSession) bool {
 	return s.guard.Start(ctx, who, saved.CWD, "default", nil) == nil
 }
 
@@ -37,15 +37,15 @@ func (s *terminalHandlers) getTerminalSessions(w http.ResponseWriter, r *http.Re
 		return err
 	}
 	list := wire.TerminalSessionList{Sessions: []wire.TerminalSession{}}
-	may := map[string]bool{} // by folder
-	for _, one := range saved {
-		allowed, known := may[one.CWD]
+	allowedByFolder := map[string]bool{}
+	for _, terminal := range saved {
+		allowed, known := allowedByFolder[terminal.CWD]
 		if !known {
-			allowed = s.mayTakeUp(r.Context(), who, one)
-			may[one.CWD] = allowed
+			allowed = s.mayContinue(r.Context(), who, terminal)
+			allowedByFolder[terminal.CWD] = allowed
 		}
 		if allowed {
-			list.Sessions = append(list.Sessions, wireTerminalSession(one))
+			list.Sessions = append(list.Sessions, wireTerminalSession(terminal))
 		}
 	}
 	writeJSON(w, http.StatusOK, list)
@@ -58,7 +58,7 @@ func wireTerminalSession(s orchestrator.SavedSession) wire.TerminalSession {
 
 func (s *terminalHandlers) terminalSession(r *http.Request, who account.Identity) (orchestrator.SavedSession, error) {
 	saved, err := s.driver.SavedSession(r.PathValue("id"))
-	if err == nil && !s.mayTakeUp(r.Context(), who, saved) {
+	if err == nil && !s.mayContinue(r.Context(), who, saved) {
 		err = session.ErrNotFound
 	}
 	return saved, err
@@ -74,7 +74,7 @@ func (s *terminalHandlers) getTerminalSession(w http.ResponseWriter, r *http.Req
 }
 
 func (s *terminalHandlers) getTerminalTranscript(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	before, err := number(r.URL.Query().Get("before"), "before", -1, wire.MaxSafeInteger)
+	before, err := queryNumber(r.URL.Query().Get("before"), "before", -1, wire.MaxSafeInteger)
 	if err != nil {
 		return err
 	}

@@ -269,7 +269,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		CLI:          cli,
 		MCP:          &launch.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: a.directory},
 		Sandbox:      a.sandbox,
-		CheckMachine: a.descriptors.CheckLasting,
+		CheckMachine: a.descriptors.CheckConnection,
 		Rules:        rules, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
 	})
 	if err != nil {

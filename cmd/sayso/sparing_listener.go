@@ -38,7 +38,7 @@ func spareDescriptors(l net.Listener, server *http.Server, reserve *descriptors.
 // Accept returns the next connection, once it can be answered.
 func (l *sparingListener) Accept() (net.Conn, error) {
 	for {
-		err := l.reserve.CheckLasting()
+		err := l.reserve.CheckConnection()
 		if short := err != nil; short != l.short {
 			l.short = short
 			l.server.SetKeepAlivesEnabled(!short)

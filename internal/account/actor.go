@@ -7,40 +7,41 @@ import (
 	"time"
 )
 
-// makerTime is for how long a credential counts as that of who made or reset it.
-const makerTime = 24 * time.Hour
+// makerPeriod is for how long a credential counts as that of who made or reset it.
+const makerPeriod = 24 * time.Hour
 
 type actorKey struct{}
 
-// WithActor returns a context in which who acts: what the [Directory] makes and
-// changes in it is recorded as made by them, with the credential they came with.
+// WithActor returns a context in which who acts. The [Directory] attributes changes in
+// this context to them and their credential.
 func WithActor(ctx context.Context, who Identity) context.Context {
 	return context.WithValue(ctx, actorKey{}, who)
 }
 
-// actor returns who acts in a context, the zero value when nobody said.
-func actor(ctx context.Context) Identity {
+// actorOf returns the actor of a context, or the zero value.
+func actorOf(ctx context.Context) Identity {
 	who, _ := ctx.Value(actorKey{}).(Identity)
 	return who
 }
 
-// CommandLine returns the actor of sayso's own commands, which a user of the
-// operating system ran. It is no user.
+// CommandLine returns the actor of sayso's own commands, run by a user of the operating
+// system. It has no user id.
 func CommandLine(osUser string) Identity {
 	return Identity{User: User{Name: "command line"}, Credential: Credential{Name: osUser}}
 }
 
-// responsibleUser returns who is behind a credential of a user: who made it, for a day, or
-// the user.
+// responsibleUser returns the user to whom a credential is attributed: its maker for
+// makerPeriod, then its owner.
 func responsibleUser(userID, madeBy string, at time.Time) string {
-	if madeBy != "" && time.Since(at) < makerTime {
+	if madeBy != "" && time.Since(at) < makerPeriod {
 		return madeBy
 	}
 	return userID
 }
 
-// responsibleUser returns who is behind what is made with a credential. A token that
-// somebody else made is theirs for as long as it lives: they have seen its secret.
+// responsibleUser returns the user to whom new credentials of an identity are
+// attributed. For a token made by somebody else that is always its maker, who has seen
+// its secret.
 func (id Identity) responsibleUser() string {
 	c := id.Credential
 	if c.Kind == APIToken && c.CreatedBy != "" {
@@ -49,41 +50,39 @@ func (id Identity) responsibleUser() string {
 	return responsibleUser(id.User.UserID, c.CreatedBy, c.CreatedAt)
 }
 
-// boundedBy completes a credential that is made with the one of an identity: it may
-// do no more and live no longer, and ends with it when a token is its root.
-func (c Credential) boundedBy(by Identity) Credential {
-	parent := by.Credential
-	c.ParentID, c.CreatedBy = parent.CredentialID, by.responsibleUser()
+// derivedFrom completes a credential created with that of an identity: it has no more
+// rights, lives no longer, and ends with its parent if it descends from a token.
+func (c Credential) derivedFrom(creator Identity) Credential {
+	parent := creator.Credential
+	c.ParentID, c.CreatedBy = parent.CredentialID, creator.responsibleUser()
 	if parent.Role != "" && (c.Role == "" || !parent.Role.AtLeast(c.Role)) {
 		c.Role = parent.Role
 	}
 	if parent.Kind == APIToken || parent.Bound {
-		c.Bound, c.BoundUntil = true, parent.Until()
+		c.Bound, c.BoundUntil = true, parent.TokenExpiry()
 	}
 	return c
 }
 
-// Until returns when all ends that a token or a credential bound to one makes, zero
-// for never.
-func (c Credential) Until() time.Time {
+// TokenExpiry returns when a token, or the token from which a bound credential
+// descends, expires; zero for never.
+func (c Credential) TokenExpiry() time.Time {
 	if c.Kind == APIToken {
 		return c.ExpiresAt
 	}
 	return c.BoundUntil
 }
 
-// Limited reports whether a credential may do less than its user: it has a scope,
-// or it is a token that expires or descends from one. Nothing can be made with it
-// that could outlive or exceed it.
-func (c Credential) Limited() bool {
-	return c.Role != "" || (c.Kind == APIToken || c.Bound) && !c.Until().IsZero()
+// IsLimited reports whether a credential has fewer rights than its user or descends
+// from a token that expires.
+func (c Credential) IsLimited() bool {
+	return c.Role != "" || (c.Kind == APIToken || c.Bound) && !c.TokenExpiry().IsZero()
 }
 
-// CredentialMakers returns the users other than userID who made or reset a
-// credential of userID in the last day, or have seen the secret of a token that is
-// still good: what is done with such an account may have been done by them. The
-// password, passkeys, linked identities, sign-in links, sign-ins and tokens count,
-// and the account itself.
+// CredentialMakers returns the users other than userID who created or reset a
+// credential of userID in the last day, or have seen the secret of a live token: they
+// could have acted as userID. It considers the account, password, passkeys, linked
+// identities, sign-in links, sign-ins and tokens.
 func (d *Directory) CredentialMakers(ctx context.Context, userID string) ([]string, error) {
 	u, err := d.store.User(ctx, userID)
 	if err != nil {
@@ -103,7 +102,7 @@ func (d *Directory) CredentialMakers(ctx context.Context, userID string) ([]stri
 	}
 	now := time.Now()
 	for _, c := range all {
-		if c.Kind == APIToken && c.live(now) {
+		if c.Kind == APIToken && c.isLive(now) {
 			add(c.CreatedBy, now)
 		}
 		add(c.CreatedBy, c.CreatedAt)

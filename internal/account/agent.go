@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// MintAgent makes a token with which the agent of that name can ask in a session,
-// and returns its secret, which is stored nowhere. ttl 0 means that it does not
-// run out. [ErrNotFound] when there is no such session.
+// MintAgent creates a token with which the named agent can ask in a session, and
+// returns its secret, which is not stored. ttl 0 means no expiry. It returns
+// [ErrNotFound] for an unknown session.
 func (d *Directory) MintAgent(ctx context.Context, sessionID, name string, ttl time.Duration) (secret string, err error) {
 	secret, err = newSecret()
 	if err != nil {
@@ -34,9 +34,8 @@ func (d *Directory) addAgent(ctx context.Context, secret string, t AgentToken, t
 	return nil
 }
 
-// MintStream is MintAgent for an agent that knows its token as the UUID of a
-// stream, which is good for the project of that number alone. It is as hard to
-// guess, but shown in addresses: let it run out.
+// MintStream is MintAgent for an agent whose token is the UUID of a stream, valid for
+// one project. It is as hard to guess, but appears in URLs, so it should expire.
 func (d *Directory) MintStream(ctx context.Context, sessionID, name string, project int64, ttl time.Duration) (streamToken string, err error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
@@ -45,8 +44,8 @@ func (d *Directory) MintStream(ctx context.Context, sessionID, name string, proj
 	return id.String(), d.addAgent(ctx, id.String(), AgentToken{SessionID: sessionID, Name: name, StreamProject: &project}, ttl)
 }
 
-// ParseStreamProject reads the number of the project of a stream from the values of
-// a parameter; false when that is not exactly one number.
+// ParseStreamProject parses the project number of a stream from the values of a URL
+// parameter; ok is false unless there is exactly one number.
 func ParseStreamProject(values []string) (number int64, ok bool) {
 	if len(values) != 1 || values[0] == "" || strings.Trim(values[0], "0123456789") != "" {
 		return 0, false
@@ -60,7 +59,7 @@ func (d *Directory) Agent(ctx context.Context, secret string) (AgentToken, error
 	hash := Hash(secret)
 	t, err := d.store.AgentToken(ctx, hash, time.Now())
 	if err != nil {
-		return AgentToken{}, refused("identify agent", err)
+		return AgentToken{}, refusedError("identify agent", err)
 	}
 	if subtle.ConstantTimeCompare(t.Hash, hash) != 1 {
 		return AgentToken{}, fmt.Errorf("account: identify agent: %w", ErrRefused)
@@ -68,7 +67,7 @@ func (d *Directory) Agent(ctx context.Context, secret string) (AgentToken, error
 	return t, nil
 }
 
-// RevokeAgents ends every token of a session. There may be none.
+// RevokeAgents revokes all tokens of a session.
 func (d *Directory) RevokeAgents(ctx context.Context, sessionID string) error {
 	if _, err := d.store.RevokeAgentTokens(ctx, sessionID, time.Now()); err != nil {
 		return fmt.Errorf("account: revoke tokens of agents: %w", err)

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// ErrTampered: the audit trail is not what was written.
+// ErrTampered: the audit trail differs from what was written.
 var ErrTampered = errors.New("audit trail was changed")
 
-// AuditEntry is one answer of a person on record. Entries are only ever added.
+// AuditEntry is one entry of the audit trail. Entries are only appended.
 type AuditEntry struct {
 	Seq  int64  // from 1, without gaps
 	Body []byte // a JSON object, see docs/operating/audit.md
 	Hash []byte // [AuditHash] of the entry before and Body
 }
 
-// AuditHash is the hash of an entry after the one whose hash is previous, empty
-// for the first.
+// AuditHash returns the hash of an entry. previous is the hash of the entry before,
+// empty for the first.
 func AuditHash(previous, body []byte) []byte {
 	h := sha256.New()
 	h.Write(previous)
@@ -30,22 +30,20 @@ func AuditHash(previous, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Trail reads the audit trail in order, from the entry after one on. It is what
-// the engines of package store are.
+// Trail reads and prunes the audit trail. The databases of package store implement it.
 type Trail interface {
 	Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error)
-	// AuditBefore returns those before an entry, the newest first; 0 is behind the
-	// last.
+	// AuditBefore returns entries before a number, newest first; 0 starts at the end.
 	AuditBefore(ctx context.Context, before int64, limit int) ([]AuditEntry, error)
-	// AuditBase is the last entry that was removed, without its body; Seq is 0 when
-	// none was.
+	// AuditBase returns the last removed entry, without its body; Seq is 0 if there is
+	// none.
 	AuditBase(ctx context.Context) (AuditEntry, error)
-	// RemoveAudit removes the entries up to one that is there, and appends an entry
-	// with that body, all or nothing.
+	// RemoveAudit removes the entries up to and including through, and appends an entry
+	// with body, atomically.
 	RemoveAudit(ctx context.Context, through AuditEntry, body []byte) error
 }
 
-// removedBody is the entry that says which entries were removed before it.
+// removedBody is the body of the entry that records a removal.
 type removedBody struct {
 	What    string    `json:"what"` // removed
 	At      time.Time `json:"at"`
@@ -54,9 +52,9 @@ type removedBody struct {
 	Days    int       `json:"retention_days"`
 }
 
-// PruneAudit removes the entries that are older than so many days, and returns
-// how many. The chain goes on from the hash of the last of them, which the entry
-// about the removal has sealed.
+// PruneAudit removes the entries older than days days and returns their number. The
+// chain continues from the hash of the last removed entry, which the entry about the
+// removal contains.
 func PruneAudit(ctx context.Context, t Trail, days int, now time.Time) (removed int64, err error) {
 	if days <= 0 {
 		return 0, nil
@@ -65,20 +63,20 @@ func PruneAudit(ctx context.Context, t Trail, days int, now time.Time) (removed 
 	if err != nil {
 		return 0, fmt.Errorf("account: prune audit trail: %w", err)
 	}
-	through, limit := base, now.AddDate(0, 0, -days)
-	for old := true; old; {
+	through, cutoff := base, now.AddDate(0, 0, -days)
+	for isOld := true; isOld; {
 		page, err := t.Audit(ctx, through.Seq, auditPage)
 		if err != nil {
 			return 0, fmt.Errorf("account: prune audit trail: %w", err)
 		}
-		old = len(page) > 0
+		isOld = len(page) > 0
 		for _, e := range page {
 			var body struct {
 				At time.Time `json:"at"`
 			}
-			// What has no time is kept, with all after it.
-			if json.Unmarshal(e.Body, &body) != nil || body.At.IsZero() || !body.At.Before(limit) {
-				old = false
+			// An entry without a time stays, and all after it.
+			if json.Unmarshal(e.Body, &body) != nil || body.At.IsZero() || !body.At.Before(cutoff) {
+				isOld = false
 				break
 			}
 			through = e
@@ -97,27 +95,26 @@ func PruneAudit(ctx context.Context, t Trail, days int, now time.Time) (removed 
 	return through.Seq - base.Seq, nil
 }
 
-// auditPage is how many entries are read at once.
+// auditPage is the number of entries in one read.
 const auditPage = 500
 
-// WalkAudit reads the whole trail, holds each entry against the one before, and
-// gives it to each. It ends with ErrTampered at the first that does not follow,
-// or when entries are missing at the beginning and none says that they were
-// removed. An end that was cut off is only seen by who has kept the hash of a
-// later entry.
+// WalkAudit verifies the whole trail and calls each for every entry. It returns
+// ErrTampered at the first entry that does not follow from the one before, or if
+// entries are missing at the beginning without a record of their removal. It cannot
+// detect a truncated end; for that, keep the hash of a late entry elsewhere.
 func WalkAudit(ctx context.Context, t Trail, each func(AuditEntry) error) error {
 	base, err := t.AuditBase(ctx)
 	if err != nil {
 		return fmt.Errorf("account: read audit trail: %w", err)
 	}
-	last, sealed := base, base.Seq == 0
+	last, removalSeen := base, base.Seq == 0
 	for {
 		page, err := t.Audit(ctx, last.Seq, auditPage)
 		if err != nil {
 			return fmt.Errorf("account: read audit trail: %w", err)
 		}
 		if len(page) == 0 {
-			if !sealed {
+			if !removalSeen {
 				return fmt.Errorf("account: the entries up to %d are missing, and no entry says that they were removed: %w", base.Seq, ErrTampered)
 			}
 			return nil
@@ -127,8 +124,8 @@ func WalkAudit(ctx context.Context, t Trail, each func(AuditEntry) error) error 
 				return fmt.Errorf("account: entry %d does not follow entry %d: %w", e.Seq, last.Seq, ErrTampered)
 			}
 			var removal removedBody
-			if !sealed && bytes.Contains(e.Body, []byte(`"through_seq"`)) && json.Unmarshal(e.Body, &removal) == nil {
-				sealed = removal.What == "removed" && removal.Through == base.Seq && removal.Hash == hex.EncodeToString(base.Hash)
+			if !removalSeen && bytes.Contains(e.Body, []byte(`"through_seq"`)) && json.Unmarshal(e.Body, &removal) == nil {
+				removalSeen = removal.What == "removed" && removal.Through == base.Seq && removal.Hash == hex.EncodeToString(base.Hash)
 			}
 			if err := each(e); err != nil {
 				return err

@@ -18,49 +18,49 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// How long credentials live. An API token lives as long as its maker said.
+// Lifetimes of credentials. The maker of an API token chooses its lifetime.
 const (
 	SignInLinkTTL = 10 * time.Minute
-	CookieLife    = 30 * 24 * time.Hour
+	CookieTTL     = 30 * 24 * time.Hour
 )
 
-// MinBootstrapToken is how long a bootstrap token must be, in bytes: it is
-// chosen outside and never runs out, so it must not be guessable.
+// MinBootstrapToken is the minimum length of a bootstrap token, in bytes. It never
+// expires and people choose it, so it must be hard to guess.
 const MinBootstrapToken = 32
 
 // bootstrapName is the name of the token that [Directory.Prepare] stores.
 const bootstrapName = "bootstrap"
 
-// touchEvery is how often a use of one credential is written down.
+// touchEvery limits how often the use of a credential is stored.
 const touchEvery = time.Minute
 
-// A Directory knows who may come in. All methods may be called from any
-// goroutine; no lock is held across a call to the store.
+// A Directory authenticates people and manages their accounts. Its methods are safe for
+// concurrent use; no lock is held across a call to the store.
 type Directory struct {
-	store  Store
-	checks chan struct{} // passwords that are checked
+	store          Store
+	passwordChecks chan struct{} // a slot for each password check
 
-	mu       sync.Mutex
-	touched  map[string]time.Time // credential id → when its last use was stored
-	known    map[string]known     // by hash of the credential
+	mu          sync.Mutex
+	lastTouched map[string]time.Time        // credential id → last stored use
+	recalled    map[string]recalledIdentity // by hash of the credential
+	onChange    []func()                    // see OnChange
+
 	failures failureLog
-	changed  []func() // called after a sign-in ended or a role changed
 }
 
 // NewDirectory returns a directory over a store.
 func NewDirectory(store Store) *Directory {
-	return &Directory{store: store, checks: make(chan struct{}, checksAtOnce), touched: map[string]time.Time{}, known: map[string]known{}}
+	return &Directory{store: store, passwordChecks: make(chan struct{}, maxPasswordChecks), lastTouched: map[string]time.Time{}, recalled: map[string]recalledIdentity{}}
 }
 
-// Identity is a person together with the credential that proved it.
+// Identity is a person together with the credential that authenticated them.
 type Identity struct {
 	User       User
 	Credential Credential
-	From       string // the address they speak from, "" when nobody said
+	From       string // the address of the request, or ""
 }
 
-// Device says with what the person acts: the device of a cookie or the name of
-// a token.
+// Device returns the device of a cookie, or the name of a token.
 func (id Identity) Device() string {
 	if id.Credential.Kind == APIToken {
 		return "token " + id.Credential.Name
@@ -68,15 +68,14 @@ func (id Identity) Device() string {
 	return id.Credential.Name
 }
 
-// OnChange adds a function that is called after a credential was revoked here,
-// so that whoever holds open connections looks again. It must not block. Call it
-// before the directory is in use.
-func (d *Directory) OnChange(f func()) { d.changed = append(d.changed, f) }
+// OnChange adds a function to call after a credential was revoked or a user changed, so
+// that open connections can be checked again. It must not block. Call OnChange before
+// the directory is in use.
+func (d *Directory) OnChange(f func()) { d.onChange = append(d.onChange, f) }
 
-// Prepare makes the directory fit for use and returns its first admin, which it
-// creates when there is none. bootstrapToken, when not "", becomes an API token
-// of that admin; one that an admin revoked stays revoked, and the one of an
-// earlier start with another value is revoked.
+// Prepare returns the first admin, which it creates if there is none. bootstrapToken,
+// unless "", becomes an API token of that admin; if an admin has revoked it, it stays
+// revoked. A different bootstrap token of an earlier start is revoked.
 func (d *Directory) Prepare(ctx context.Context, bootstrapToken string) (User, error) {
 	if bootstrapToken != "" && len(bootstrapToken) < MinBootstrapToken {
 		return User{}, fmt.Errorf("account: the bootstrap token must have at least %d characters", MinBootstrapToken)
@@ -93,23 +92,23 @@ func (d *Directory) Prepare(ctx context.Context, bootstrapToken string) (User, e
 		return User{}, fmt.Errorf("account: list credentials: %w", err)
 	}
 	hash := Hash(bootstrapToken)
-	known := bootstrapToken == ""
+	isStored := bootstrapToken == ""
 	for _, c := range all {
 		if c.Kind != APIToken || c.Name != bootstrapName {
 			continue
 		}
 		if bootstrapToken != "" && subtle.ConstantTimeCompare(c.Hash, hash) == 1 {
-			known = true
+			isStored = true
 		} else if !c.Revoked {
 			if err := d.store.RevokeCredential(ctx, c.CredentialID); err != nil {
 				return User{}, fmt.Errorf("account: revoke the former bootstrap token: %w", err)
 			}
-			if err := d.ended(ctx, c); err != nil {
+			if err := d.recordEnd(ctx, c); err != nil {
 				return User{}, err
 			}
 		}
 	}
-	if !known {
+	if !isStored {
 		c := Credential{
 			CredentialID: uuid.NewString(), Kind: APIToken, UserID: admin.UserID, Name: bootstrapName,
 			Hash: hash, CreatedAt: time.Now(),
@@ -124,8 +123,8 @@ func (d *Directory) Prepare(ctx context.Context, bootstrapToken string) (User, e
 	return admin, nil
 }
 
-// isExampleSecret reports whether a secret was copied from an example, here or of
-// other programs: they all say so somewhere in them.
+// isExampleSecret reports whether a secret was copied from an example of this or
+// another program.
 func isExampleSecret(secret string) bool {
 	plain := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(secret))
 	for _, mark := range []string{"changeme", "changeinproduction", "changethis", "replaceme", "yoursecret"} {
@@ -136,7 +135,7 @@ func isExampleSecret(secret string) bool {
 	return false
 }
 
-// FirstAdmin returns the oldest admin, which it makes when there is none.
+// FirstAdmin returns the oldest admin, which it creates if there is none.
 func (d *Directory) FirstAdmin(ctx context.Context) (User, error) {
 	users, err := d.store.Users(ctx)
 	if err != nil {
@@ -155,16 +154,16 @@ func (d *Directory) FirstAdmin(ctx context.Context) (User, error) {
 	if err := d.store.PutUser(ctx, first); err != nil {
 		return User{}, fmt.Errorf("account: create the first user: %w", err)
 	}
-	return first, d.note(ctx, Incident{What: EventUserCreated, User: about(first), Role: Admin})
+	return first, d.recordByActor(ctx, Incident{What: EventUserCreated, User: incidentUser(first), Role: Admin})
 }
 
-// freeName returns a name that nobody has yet.
+// freeName returns name, with a number if it is taken.
 func freeName(users []User, name string) string {
-	taken := func(candidate string) bool {
+	isTaken := func(candidate string) bool {
 		return slices.ContainsFunc(users, func(u User) bool { return sameName(u.Name, candidate) })
 	}
 	candidate := name
-	for n := 2; taken(candidate); n++ {
+	for n := 2; isTaken(candidate); n++ {
 		candidate = fmt.Sprintf("%s %d", name, n)
 	}
 	return candidate
@@ -173,7 +172,7 @@ func freeName(users []User, name string) string {
 // NewSignInLink returns the secret of a link that signs a user in once, within
 // [SignInLinkTTL].
 func (d *Directory) NewSignInLink(ctx context.Context, userID string) (secret string, err error) {
-	_, secret, err = d.addCredential(ctx, Credential{Kind: SignInLink, UserID: userID}.boundedBy(actor(ctx)), SignInLinkTTL)
+	_, secret, err = d.addCredential(ctx, Credential{Kind: SignInLink, UserID: userID}.derivedFrom(actorOf(ctx)), SignInLinkTTL)
 	if err != nil {
 		return "", err
 	}
@@ -181,29 +180,29 @@ func (d *Directory) NewSignInLink(ctx context.Context, userID string) (secret st
 	if err != nil {
 		return "", err
 	}
-	return secret, d.note(ctx, Incident{What: EventLinkCreated, User: about(u)})
+	return secret, d.recordByActor(ctx, Incident{What: EventLinkCreated, User: incidentUser(u)})
 }
 
-// SignIn exchanges the secret of a link for a cookie; of several callers one
-// gets it, the others ErrRefused. device and address are what the person
-// recognises their sign-in by.
+// SignIn exchanges the secret of a link for a cookie. Of several callers one succeeds,
+// the others get ErrRefused. People recognize the sign-in by device and address.
 func (d *Directory) SignIn(ctx context.Context, linkSecret, device, address string) (id Identity, cookie string, err error) {
 	link, user, err := d.store.UseOnce(ctx, SignInLink, Hash(linkSecret), time.Now())
 	if err != nil {
-		return Identity{}, "", refused("sign in", err)
+		return Identity{}, "", refusedError("sign in", err)
 	}
 	c, secret, err := d.addCredential(ctx, Credential{
 		Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByLink,
-	}.boundedBy(Identity{User: user, Credential: link}), CookieLife)
+	}.derivedFrom(Identity{User: user, Credential: link}), CookieTTL)
 	if err != nil {
 		return Identity{}, "", err
 	}
 	id = Identity{User: user, Credential: c}
-	return id, secret, d.signedIn(ctx, id)
+	return id, secret, d.recordSignIn(ctx, id)
 }
 
-// SignInByToken makes a cookie for the bearer of an API token, as a program needs
-// that drives a browser. The cookie does not outlive the token, nor may it do more.
+// SignInByToken creates a cookie for the bearer of an API token, as a program that
+// drives a browser needs. The cookie has no more rights than the token and does not
+// outlive it.
 func (d *Directory) SignInByToken(ctx context.Context, secret, device, address string) (id Identity, cookie string, err error) {
 	token, err := d.Identify(ctx, APIToken, secret)
 	if err != nil {
@@ -212,16 +211,16 @@ func (d *Directory) SignInByToken(ctx context.Context, secret, device, address s
 	c, value, err := d.addCredential(ctx, Credential{
 		Kind: Cookie, UserID: token.User.UserID, Name: strings.TrimSpace(device + " (token " + token.Credential.Name + ")"), Address: address,
 		Method: ByToken, MethodID: token.Credential.CredentialID,
-	}.boundedBy(token), CookieLife)
+	}.derivedFrom(token), CookieTTL)
 	if err != nil {
-		return Identity{}, "", refused("sign in", err)
+		return Identity{}, "", refusedError("sign in", err)
 	}
 	id = Identity{User: token.User, Credential: c}
-	return id, value, d.signedIn(ctx, id)
+	return id, value, d.recordSignIn(ctx, id)
 }
 
-// Identify returns who holds a secret of one kind, or ErrRefused. While the store is out
-// of order it knows those whom it has let in during the last minutes.
+// Identify returns the holder of a secret, or ErrRefused. While the store fails, it
+// accepts credentials that it accepted in the last minutes.
 func (d *Directory) Identify(ctx context.Context, kind CredentialKind, secret string) (Identity, error) {
 	if kind != Cookie {
 		return d.identify(ctx, kind, Hash(secret))
@@ -234,8 +233,8 @@ func (d *Directory) Identify(ctx context.Context, kind CredentialKind, secret st
 	return id, err
 }
 
-// ReplaceCookie ends the sign-in whose cookie a browser shows while it signs in
-// anew. It needs no page key: who signs in has proven more.
+// ReplaceCookie ends the previous sign-in of a browser that signs in again. It needs no
+// page key, because a new sign-in proves more.
 func (d *Directory) ReplaceCookie(ctx context.Context, cookie string) error {
 	old, err := d.identify(ctx, Cookie, Hash(cookie))
 	if errors.Is(err, ErrRefused) {
@@ -247,25 +246,25 @@ func (d *Directory) ReplaceCookie(ctx context.Context, cookie string) error {
 	return d.SignOut(ctx, old)
 }
 
-// Renew looks an identity up again and returns it as it is now: with the role
-// of this moment, or ErrRefused when its credential is no longer good.
+// Renew returns the current state of an identity, such as a changed role, or ErrRefused
+// if its credential is no longer valid.
 func (d *Directory) Renew(ctx context.Context, id Identity) (Identity, error) {
-	now, err := d.identify(ctx, id.Credential.Kind, id.Credential.Hash)
-	now.From = id.From
-	return now, err
+	renewed, err := d.identify(ctx, id.Credential.Kind, id.Credential.Hash)
+	renewed.From = id.From
+	return renewed, err
 }
 
-// lookUp returns who holds a credential now.
+// lookUp returns the current holder of a credential from the store.
 func (d *Directory) lookUp(ctx context.Context, kind CredentialKind, hash []byte, now time.Time) (Identity, error) {
 	c, user, err := d.store.Credential(ctx, kind, hash, now)
 	if err != nil {
-		return Identity{}, refused("identify", err)
+		return Identity{}, refusedError("identify", err)
 	}
 	if c.Kind != kind || subtle.ConstantTimeCompare(c.Hash, hash) != 1 {
 		return Identity{}, fmt.Errorf("account: identify: %w", ErrRefused)
 	}
 	if d.touchDue(c.CredentialID, now) {
-		// A use that is not written down costs a wrong date in a list.
+		// A lost write only makes the shown date too old.
 		_ = d.store.Touch(ctx, c.CredentialID, now)
 	}
 	if c.Role != "" && user.Role.AtLeast(c.Role) {
@@ -274,21 +273,21 @@ func (d *Directory) lookUp(ctx context.Context, kind CredentialKind, hash []byte
 	return Identity{User: user, Credential: c}, nil
 }
 
-// touchDue reports whether the use of a credential must be stored again.
+// touchDue reports whether the use of a credential must be stored now.
 func (d *Directory) touchDue(credentialID string, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if last, ok := d.touched[credentialID]; ok && now.Sub(last) < touchEvery {
+	if last, ok := d.lastTouched[credentialID]; ok && now.Sub(last) < touchEvery {
 		return false
 	}
-	if len(d.touched) > 10_000 {
-		clear(d.touched) // costs one more write for each
+	if len(d.lastTouched) > 10_000 {
+		clear(d.lastTouched) // costs one extra write for each
 	}
-	d.touched[credentialID] = now
+	d.lastTouched[credentialID] = now
 	return true
 }
 
-// CredentialIsLive reports whether a credential is still good.
+// CredentialIsLive reports whether a credential is neither revoked nor expired.
 func (d *Directory) CredentialIsLive(ctx context.Context, credentialID string) (bool, error) {
 	c, err := d.store.CredentialByID(ctx, credentialID)
 	if errors.Is(err, ErrNotFound) {
@@ -297,19 +296,18 @@ func (d *Directory) CredentialIsLive(ctx context.Context, credentialID string) (
 	if err != nil {
 		return false, fmt.Errorf("account: credential: %w", err)
 	}
-	return c.live(time.Now()), nil
+	return c.isLive(time.Now()), nil
 }
 
-// SignOut ends the sign-in that an identity came with.
+// SignOut ends the sign-in of an identity.
 func (d *Directory) SignOut(ctx context.Context, id Identity) error {
 	return d.revoke(ctx, id.Credential)
 }
 
-// CreateOwnToken makes an API token that acts as who asks and returns its
-// secret, which is stored nowhere. scope is the most it may do, "" for what its
-// maker may; it is never more than the credential of who asks may. life 0 means
-// that it does not run out.
-func (d *Directory) CreateOwnToken(ctx context.Context, who Identity, name string, scope Role, life time.Duration) (Identity, string, error) {
+// CreateOwnToken creates an API token that acts as who, and returns its secret, which
+// is not stored. scope bounds its rights, "" for those of who; they never exceed those
+// of who's credential. lifetime 0 means no expiry.
+func (d *Directory) CreateOwnToken(ctx context.Context, who Identity, name string, scope Role, lifetime time.Duration) (Identity, string, error) {
 	name, err := tokenName(name)
 	if err != nil {
 		return Identity{}, "", err
@@ -320,15 +318,15 @@ func (d *Directory) CreateOwnToken(ctx context.Context, who Identity, name strin
 	if scope == "" {
 		scope = who.Credential.Role
 	}
-	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: who.User.UserID, Name: name, Role: scope}.boundedBy(who), life)
+	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: who.User.UserID, Name: name, Role: scope}.derivedFrom(who), lifetime)
 	if err != nil {
 		return Identity{}, "", err
 	}
-	made := Identity{User: who.User, Credential: c}
+	created := Identity{User: who.User, Credential: c}
 	if scope != "" {
-		made.User.Role = scope
+		created.User.Role = scope
 	}
-	return made, secret, d.recordToken(WithActor(ctx, who), made)
+	return created, secret, d.recordToken(WithActor(ctx, who), created)
 }
 
 func tokenName(name string) (string, error) {
@@ -342,11 +340,10 @@ func tokenName(name string) (string, error) {
 	return name, nil
 }
 
-// CreateToken makes an API token and returns its secret, which is stored
-// nowhere. With role "" the token acts as maker; else as a new user with the
-// name of the token and this role, which must not be above the maker's. life 0
-// means that it does not run out.
-func (d *Directory) CreateToken(ctx context.Context, maker User, name string, role Role, life time.Duration) (Identity, string, error) {
+// CreateToken creates an API token and returns its secret, which is not stored. With
+// role "" the token acts as maker, otherwise as a new user with the token's name and
+// this role, which must not exceed the maker's. lifetime 0 means no expiry.
+func (d *Directory) CreateToken(ctx context.Context, maker User, name string, role Role, lifetime time.Duration) (Identity, string, error) {
 	name, err := tokenName(name)
 	if err != nil {
 		return Identity{}, "", err
@@ -365,7 +362,7 @@ func (d *Directory) CreateToken(ctx context.Context, maker User, name string, ro
 				return Identity{}, "", nameTaken()
 			}
 		}
-		owner = User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now(), CreatedBy: actor(ctx).responsibleUser()}
+		owner = User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now(), CreatedBy: actorOf(ctx).responsibleUser()}
 		err = d.store.PutUser(ctx, owner)
 		if errors.Is(err, ErrExists) {
 			return Identity{}, "", nameTaken()
@@ -373,25 +370,25 @@ func (d *Directory) CreateToken(ctx context.Context, maker User, name string, ro
 		if err != nil {
 			return Identity{}, "", fmt.Errorf("account: create user of token: %w", err)
 		}
-		if err := d.note(ctx, Incident{What: EventUserCreated, User: about(owner), Role: role}); err != nil {
+		if err := d.recordByActor(ctx, Incident{What: EventUserCreated, User: incidentUser(owner), Role: role}); err != nil {
 			return Identity{}, "", err
 		}
 	}
-	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: owner.UserID, Name: name}.boundedBy(actor(ctx)), life)
+	c, secret, err := d.addCredential(ctx, Credential{Kind: APIToken, UserID: owner.UserID, Name: name}.derivedFrom(actorOf(ctx)), lifetime)
 	if err != nil {
 		return Identity{}, "", err
 	}
-	made := Identity{User: owner, Credential: c}
-	return made, secret, d.recordToken(ctx, made)
+	created := Identity{User: owner, Credential: c}
+	return created, secret, d.recordToken(ctx, created)
 }
 
 func (d *Directory) recordToken(ctx context.Context, t Identity) error {
-	i := Incident{What: EventTokenCreated, User: about(t.User), Role: t.User.Role, CredentialID: t.Credential.CredentialID, CredentialName: t.Credential.Name}
+	i := Incident{What: EventTokenCreated, User: incidentUser(t.User), Role: t.User.Role, CredentialID: t.Credential.CredentialID, CredentialName: t.Credential.Name}
 	if at := t.Credential.ExpiresAt; !at.IsZero() {
 		at = at.UTC()
 		i.ExpiresAt = &at
 	}
-	return d.note(ctx, i)
+	return d.recordByActor(ctx, i)
 }
 
 func nameTaken() error {
@@ -425,8 +422,8 @@ func (d *Directory) Tokens(ctx context.Context) ([]Identity, error) {
 	return tokens, nil
 }
 
-// RevokeToken ends an API token and all that was made with it; ErrNotFound when there
-// is none of that id. Revoking it again changes nothing.
+// RevokeToken ends an API token and all credentials created with it, or returns
+// ErrNotFound. Revoking a token twice is no error.
 func (d *Directory) RevokeToken(ctx context.Context, credentialID string) error {
 	tokens, err := d.Tokens(ctx)
 	if err != nil {
@@ -448,28 +445,28 @@ func (d *Directory) revoke(ctx context.Context, c Credential) error {
 	if err := d.store.RevokeCredential(ctx, c.CredentialID); err != nil {
 		return fmt.Errorf("account: revoke credential: %w", err)
 	}
-	d.announce()
-	return d.ended(ctx, c)
+	d.notifyChange()
+	return d.recordEnd(ctx, c)
 }
 
-func (d *Directory) announce() {
+func (d *Directory) notifyChange() {
 	d.forgetAll()
-	for _, f := range d.changed {
+	for _, f := range d.onChange {
 		f()
 	}
 }
 
-// addCredential gives a credential its id, secret and times, and stores it. The
-// secret of a cookie is that of [JoinCookie].
-func (d *Directory) addCredential(ctx context.Context, c Credential, life time.Duration) (Credential, string, error) {
+// addCredential sets the id, secret and times of a credential and stores it. The
+// returned secret of a cookie has the form of [JoinCookie].
+func (d *Directory) addCredential(ctx context.Context, c Credential, lifetime time.Duration) (Credential, string, error) {
 	secret, err := newSecret()
 	if err != nil {
 		return Credential{}, "", err
 	}
 	now := time.Now()
 	c.CredentialID, c.Hash, c.CreatedAt = uuid.NewString(), Hash(secret), now
-	if life > 0 {
-		c.ExpiresAt = now.Add(life)
+	if lifetime > 0 {
+		c.ExpiresAt = now.Add(lifetime)
 	}
 	if end := c.BoundUntil; !end.IsZero() && (c.ExpiresAt.IsZero() || end.Before(c.ExpiresAt)) {
 		c.ExpiresAt = end
@@ -487,9 +484,9 @@ func (d *Directory) addCredential(ctx context.Context, c Credential, life time.D
 	return c, secret, nil
 }
 
-// JoinCookie returns the secret of a sign-in. Browsers send the cookie to every
-// server on a host, whatever its port, so it alone is worth nothing: with it goes the
-// page key, which only pages of one origin can read.
+// JoinCookie returns the secret of a sign-in: the cookie and its page key. Browsers
+// send a cookie to all ports of a host, so a cookie alone is not enough; the page key
+// can be read only by pages of one origin.
 func JoinCookie(cookie, pageKey string) string { return cookie + "." + pageKey }
 
 // SplitCookie is the reverse of [JoinCookie].
@@ -507,16 +504,15 @@ func newSecret() (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
-// Hash is what is stored of a secret. The secrets are random, so one round of
-// SHA-256 is enough; finding by hash also tells nobody how much of a wrong
-// secret was right.
+// Hash returns the stored form of a secret. Secrets are random, so one round of SHA-256
+// is enough. Finding secrets by hash leaks no timing about them.
 func Hash(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
 }
 
-// refused hides from the caller which of the reasons it was.
-func refused(what string, err error) error {
+// refusedError replaces ErrNotFound by ErrRefused, which does not reveal the reason.
+func refusedError(what string, err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("account: %s: %w", what, ErrRefused)
 	}

@@ -149,7 +149,7 @@ func TestCredentialsRunOut(t *testing.T) {
 		if _, err := d.Identify(t.Context(), account.Cookie, cookie); err != nil {
 			t.Errorf("cookie within thirty days: %v", err)
 		}
-		time.Sleep(account.CookieLife)
+		time.Sleep(account.CookieTTL)
 		if _, err := d.Identify(t.Context(), account.Cookie, cookie); !errors.Is(err, account.ErrRefused) {
 			t.Errorf("cookie after thirty days: got %v, want ErrRefused", err)
 		}

@@ -6,88 +6,88 @@ import (
 	"time"
 )
 
-// Limits of what is kept for one person.
+// Limits of what is stored for one person.
 const (
 	MaxDraftBytes    = 128 << 10
-	MaxDrafts        = 200 // the oldest go first
-	MaxTemplates     = 50  // learned at one place; those not used for longest go first
-	MaxOwnTemplates  = 100 // made by hand
+	MaxDrafts        = 200 // the oldest are dropped first
+	MaxTemplates     = 50  // learned at one place; the least recently used are dropped first
+	MaxOwnTemplates  = 100 // created explicitly
 	MaxTemplateName  = 60  // characters
 	MaxTemplateBytes = 2000
 )
 
-// Draft is what a person has half written: the answer to a request, or a message
-// to a session. It follows them to every device and is shown to nobody else.
+// Draft is an unfinished answer to a request or message to a session. It follows its
+// author to every device and is shown to nobody else.
 type Draft struct {
 	UserID    string
 	SessionID string
 	RequestID string          // "" for the message to the session
-	Value     json.RawMessage // as the tab sent it; nil takes the draft away
+	Value     json.RawMessage // as the tab sent it; nil deletes the draft
 	ChangedAt time.Time
 }
 
-// TemplatePlace is where a template was said.
+// TemplatePlace is the kind of text that a template was used for.
 type TemplatePlace string
 
 const (
-	ReasonPlace  TemplatePlace = "reason"  // of a refusal
-	AnswerPlace  TemplatePlace = "answer"  // to a question, in one's own words
+	ReasonPlace  TemplatePlace = "reason"  // for a denial
+	AnswerPlace  TemplatePlace = "answer"  // to a question, as free text
 	MessagePlace TemplatePlace = "message" // to a session
 )
 
-// Template is something that a person said to Claude and may say again. It is
-// inserted where they write, never sent by itself.
+// Template is a saved reply: a text that a person sent to Claude and can insert again.
+// It is never sent automatically.
 type Template struct {
 	UserID     string
 	TemplateID string // UUID
-	Name       string // of one made by hand, which stays; "" of one learned from what was said
+	Name       string // "" if learned from use
 	Place      TemplatePlace
 	Text       string
 	Uses       int
 	UsedAt     time.Time
 }
 
-// PersonalStore is what each person has at hand, wherever they sit. Writes need not
-// survive a power cut.
+// PersonalStore stores what each person has on all devices. Writes need not survive a
+// power cut.
 type PersonalStore interface {
-	// PutDraft stores a draft over the one before, or takes it away, and drops
-	// what can no longer be answered and what is above MaxDrafts. ErrNotFound when
-	// there is no such session.
+	// PutDraft replaces or deletes a draft, and drops drafts that can no longer be sent
+	// or exceed MaxDrafts. It returns ErrNotFound for an unknown session.
 	PutDraft(ctx context.Context, d Draft) error
-	// Drafts lists those of a user which can still be sent, in the order of their
-	// last change.
+	// Drafts lists those of a user that can still be sent, least recently changed
+	// first.
 	Drafts(ctx context.Context, userID string) ([]Draft, error)
 
-	// LearnTemplate counts a use of a template, making it when it is new, and
-	// drops learned ones above MaxTemplates.
+	// LearnTemplate counts a use of a template, creates it if it is new, and drops
+	// learned ones above MaxTemplates.
 	LearnTemplate(ctx context.Context, t Template) error
-	// KeepTemplate stores one made by hand. ErrTooMany above MaxOwnTemplates.
+	// KeepTemplate stores a template with a name. It returns ErrTooMany above
+	// MaxOwnTemplates.
 	KeepTemplate(ctx context.Context, t Template) error
-	// ChangeTemplate gives a template another text and name, or removes it when the
-	// text is "". ErrNotFound when this user has none of this id.
+	// ChangeTemplate replaces the text and name of a template, or removes it if text is
+	// "". It returns ErrNotFound if the user does not have it.
 	ChangeTemplate(ctx context.Context, userID, templateID, name, text string) error
-	// Templates lists those of a user, the last used first.
+	// Templates lists those of a user, most recently used first.
 	Templates(ctx context.Context, userID string) ([]Template, error)
 
-	// Preferences are those of a user, or the defaults.
+	// Preferences returns those of a user, or the defaults.
 	Preferences(ctx context.Context, userID string) (Preferences, error)
-	// ChangePreferences stores what is given and leaves the rest as it is.
+	// ChangePreferences stores the given fields and leaves the others.
 	ChangePreferences(ctx context.Context, userID string, change PreferencesChange) error
 }
 
-// Preferences are what a person chose for themselves.
+// Preferences are a person's settings for the web app.
 type Preferences struct {
-	Keys       map[string]string // what to press, by the name of what it does; the web app knows both
-	SingleKeys bool              // whether keys of one character do anything
-	Language   string            // that the app was shown in last, such as "de"; "" when nobody said
+	Keys       map[string]string // shortcut by action; the web app knows both
+	SingleKeys bool              // whether single-key shortcuts work
+	Language   string            // last language of the app, such as "de", or ""
 }
 
-// DefaultPreferences hold for who chose nothing.
+// DefaultPreferences returns the preferences of a person who changed none.
 func DefaultPreferences() Preferences {
 	return Preferences{Keys: map[string]string{}, SingleKeys: true}
 }
 
-// PreferencesChange holds what is to be another now; nil leaves it.
+// PreferencesChange holds new values; nil fields stay.
 type PreferencesChange struct {
 	Keys       map[string]string
 	SingleKeys *bool

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What an account event is about, beside those of linked identities and passkeys
-// that are refused.
+// Values of Incident.What for account events. Linked identities and refused passkeys
+// have others.
 const (
 	EventUserCreated    = "user_created"
 	EventUserDisabled   = "user_disabled"
@@ -27,18 +27,18 @@ const (
 	EventSignInLimited  = "sign_in_limited"
 )
 
-// IncidentUser is whom an account event is about.
+// IncidentUser is the user whom an account event concerns.
 type IncidentUser struct {
 	UserID string `json:"user_id"`
 	Name   string `json:"name"`
 }
 
-func about(u User) *IncidentUser { return &IncidentUser{UserID: u.UserID, Name: u.Name} }
+func incidentUser(u User) *IncidentUser { return &IncidentUser{UserID: u.UserID, Name: u.Name} }
 
-// note puts what was done in a context on record, in the name of its actor. It is
-// called once it is done; an error means that the record of it is missing.
-func (d *Directory) note(ctx context.Context, i Incident) error {
-	who := actor(ctx)
+// recordByActor writes an incident to the audit trail in the name of the context's
+// actor. Call it after the change; an error means that the entry is missing.
+func (d *Directory) recordByActor(ctx context.Context, i Incident) error {
+	who := actorOf(ctx)
 	i.By = IncidentPerson{UserID: who.User.UserID, Name: who.User.Name, Device: who.Device(), Address: who.From}
 	if i.By.Name == "" {
 		i.By.Name = "the server"
@@ -46,16 +46,16 @@ func (d *Directory) note(ctx context.Context, i Incident) error {
 	return d.record(ctx, i)
 }
 
-// signedIn puts a sign-in on record.
-func (d *Directory) signedIn(ctx context.Context, id Identity) error {
+// recordSignIn writes a sign-in to the audit trail.
+func (d *Directory) recordSignIn(ctx context.Context, id Identity) error {
 	return d.record(ctx, Incident{
-		What: EventSignedIn, User: about(id.User), Method: id.Credential.Method, CredentialID: id.Credential.CredentialID,
+		What: EventSignedIn, User: incidentUser(id.User), Method: id.Credential.Method, CredentialID: id.Credential.CredentialID,
 		By: IncidentPerson{UserID: id.User.UserID, Name: id.User.Name, Device: id.Credential.Name, Address: id.Credential.Address},
 	})
 }
 
-// ended puts on record that a credential was ended on purpose.
-func (d *Directory) ended(ctx context.Context, c Credential) error {
+// recordEnd writes the deliberate end of a credential to the audit trail.
+func (d *Directory) recordEnd(ctx context.Context, c Credential) error {
 	what := EventSignInEnded
 	if c.Kind == APIToken {
 		what = EventTokenRevoked
@@ -63,75 +63,73 @@ func (d *Directory) ended(ctx context.Context, c Credential) error {
 	i := Incident{What: what, CredentialID: c.CredentialID, CredentialName: c.Name}
 	u, err := d.store.User(ctx, c.UserID)
 	if err == nil {
-		i.User = about(u)
+		i.User = incidentUser(u)
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	return d.note(ctx, i)
+	return d.recordByActor(ctx, i)
 }
 
-// NoteAgentToken puts on record that a token for an agent outside was made; those of
-// Claude's own processes are not.
+// NoteAgentToken records the creation of a token for an external agent. Tokens of
+// sayso's own Claude processes are not recorded.
 func (d *Directory) NoteAgentToken(ctx context.Context, owner User, name string) error {
-	return d.note(ctx, Incident{What: EventTokenCreated, User: about(owner), CredentialName: name, Why: "for an agent, which can only ask"})
+	return d.recordByActor(ctx, Incident{What: EventTokenCreated, User: incidentUser(owner), CredentialName: name, Why: "for an agent, which can only ask"})
 }
 
-// Bounds of what guessing writes on record: whoever guesses must not be able to fill
-// the trail.
+// Limits of recorded failures, so that guessing cannot fill the audit trail.
 const (
 	failureEvery    = 10 * time.Minute // one entry for each address and account, with a count
-	failuresPerHour = 60               // entries of all together
+	failuresPerHour = 60               // entries in total
 	maxFailureKeys  = 1000
 )
 
-// failureLog decides which failures are written. The zero value is ready.
+// failureLog decides which failures are recorded. The zero value is ready to use.
 type failureLog struct {
-	mu      sync.Mutex
-	last    map[string]time.Time // key → when it was written
-	waiting map[string]int       // key → failures since
-	written []time.Time          // within the last hour, oldest first
-	dropped int                  // failures of keys that were forgotten
+	mu         sync.Mutex
+	lastEntry  map[string]time.Time // key → last entry
+	unrecorded map[string]int       // key → failures since the last entry
+	entries    []time.Time          // entries of the last hour, oldest first
+	dropped    int                  // failures of forgotten keys
 }
 
-// take counts a failure and returns how many an entry written now stands for, 0 when
-// none is to be written.
-func (l *failureLog) take(key string, now time.Time) int {
+// count counts a failure and returns the number of failures that an entry stands for,
+// or 0 if none is to be written.
+func (l *failureLog) count(key string, now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.last == nil || len(l.last) >= maxFailureKeys {
-		for _, n := range l.waiting {
+	if l.lastEntry == nil || len(l.lastEntry) >= maxFailureKeys {
+		for _, n := range l.unrecorded {
 			l.dropped += n
 		}
-		l.last, l.waiting = map[string]time.Time{}, map[string]int{}
+		l.lastEntry, l.unrecorded = map[string]time.Time{}, map[string]int{}
 	}
-	l.waiting[key]++
-	l.written = since(l.written, now.Add(-time.Hour))
-	if at, known := l.last[key]; known && now.Sub(at) < failureEvery || len(l.written) >= failuresPerHour {
+	l.unrecorded[key]++
+	l.entries = timesAfter(l.entries, now.Add(-time.Hour))
+	if at, known := l.lastEntry[key]; known && now.Sub(at) < failureEvery || len(l.entries) >= failuresPerHour {
 		if !known {
-			l.last[key] = time.Time{}
+			l.lastEntry[key] = time.Time{}
 		}
 		return 0
 	}
-	n := l.waiting[key] + l.dropped
+	n := l.unrecorded[key] + l.dropped
 	l.dropped = 0
-	delete(l.waiting, key)
-	l.last[key] = now
-	l.written = append(l.written, now)
+	delete(l.unrecorded, key)
+	l.lastEntry[key] = now
+	l.entries = append(l.entries, now)
 	return n
 }
 
-// NoteFailure puts a failed sign-in on record, or one that had to wait when limited
-// is true. Of many from one address for one account there is one entry in ten
-// minutes, with their number since the last, and of all together 60 in an hour.
-// What was typed is only kept when it is the name of a user: it may be a password
-// in the wrong field.
+// NoteFailure records a failed sign-in, or one that was rate limited. Failures of one
+// address and account are combined into one entry every ten minutes, with at most 60
+// entries an hour in total. The typed name is stored only if a user has it, because it
+// may be a password in the wrong field.
 func (d *Directory) NoteFailure(ctx context.Context, name, address string, method Method, limited bool) error {
 	what := EventSignInFailed
 	if limited {
 		what = EventSignInLimited
 	}
-	n := d.failures.take(what+" "+network(address)+" "+CanonicalName(name), time.Now())
+	n := d.failures.count(what+" "+networkOf(address)+" "+CanonicalName(name), time.Now())
 	if n == 0 {
 		return nil
 	}
@@ -141,7 +139,7 @@ func (d *Directory) NoteFailure(ctx context.Context, name, address string, metho
 		return err
 	}
 	if u, found := FindUser(users, name); found && name != "" {
-		i.User = about(u)
+		i.User = incidentUser(u)
 	}
 	return d.record(ctx, i)
 }

@@ -8,144 +8,141 @@ import (
 	"time"
 )
 
-// Limits are how many sign-ins may fail in a minute; in an hour it is HourlyFactor
-// times as many.
+// Limits are the failed sign-ins allowed in a minute. In an hour, HourlyFactor times as
+// many are allowed.
 type Limits struct {
-	// PerAccount is for one account from one address. From all addresses together it
-	// is AccountFactor times as many, so that somebody elsewhere who guesses does not
-	// soon shut its owner out.
+	// PerAccount applies to one account from one address. From all addresses together
+	// AccountFactor times as many are allowed, so that somebody elsewhere who guesses
+	// does not soon lock out the owner.
 	PerAccount int
-	// PerAddress is for all accounts from one address, which a whole office may share.
+	// PerAddress applies to all accounts from one address, which an office may share.
 	PerAddress int
 }
 
-// DefaultLimits are the [Limits] of a limiter that was given none.
+// DefaultLimits replace zero fields of [Limits].
 var DefaultLimits = Limits{PerAccount: 2, PerAddress: 30}
 
-// What follows from the [Limits].
+// Factors for the [Limits].
 const (
 	HourlyFactor  = 6
 	AccountFactor = 5
 )
 
-// maxAddresses bounds the memory of a [SignInLimiter]. Beyond it the addresses
-// and accounts whose failures are oldest are forgotten.
+// maxAddresses bounds the memory of a [SignInLimiter]: beyond it, the addresses and
+// accounts with the oldest failures are dropped.
 const maxAddresses = 10_000
 
-// A SignInLimiter slows down whoever guesses. It counts failures for each
-// address, an IPv6 network of 64 bits being one, for each account, and for each
-// account from each address. An account is the canonical form of its name. The zero
-// value is ready and has the [DefaultLimits]; all methods may be called from any
-// goroutine.
+// A SignInLimiter slows down guessing. It counts failures for each address (for IPv6,
+// each /64 network), each account, and each account from each address. Accounts are
+// compared by canonical name. The zero value is ready and has the [DefaultLimits].
+// Methods are safe for concurrent use.
 type SignInLimiter struct {
 	mu       sync.Mutex
-	limits   Limits                 // a zero is that of DefaultLimits
-	failures map[string][]time.Time // oldest first, within the last hour
-	good     map[string]bool        // hashes of secrets that opened something since the start
-	wrong    map[string]time.Time   // address and hash of a secret that did not → when it was counted
+	limits   Limits                 // zero fields mean those of DefaultLimits
+	failures map[string][]time.Time // key → times within the last hour, oldest first
+	accepted map[string]bool        // hashes of secrets that were accepted
+	refused  map[string]time.Time   // address and hash of a refused secret → when it was counted
 }
 
-// secrets ends the key under which the failed secrets of an address are counted
-// once more: whoever only guesses at passwords holds back nobody who has a token.
-const secrets = " secrets"
+// secretsSuffix marks the key that counts only refused secrets of an address, so that
+// guessing passwords does not delay holders of tokens.
+const secretsSuffix = " secrets"
 
-// SetLimits changes the limits from now on.
+// SetLimits replaces the limits.
 func (l *SignInLimiter) SetLimits(limits Limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.limits = limits
 }
 
-// perMinute is the limit of a key. It is called with mu held.
+// perMinute returns the limit of a key. The caller holds mu.
 func (l *SignInLimiter) perMinute(kind keyKind) int {
 	limits := Limits{PerAccount: cmp.Or(l.limits.PerAccount, DefaultLimits.PerAccount), PerAddress: cmp.Or(l.limits.PerAddress, DefaultLimits.PerAddress)}
 	switch kind {
-	case ofPair:
+	case pairKey:
 		return limits.PerAccount
-	case ofAccount:
+	case accountKey:
 		return limits.PerAccount * AccountFactor
 	default:
 		return limits.PerAddress
 	}
 }
 
-// keyKind says what the failures of a key are counted for.
+// keyKind is what a key counts failures of.
 type keyKind int
 
 const (
-	ofAddress keyKind = iota
-	ofAccount
-	ofPair
+	addressKey keyKind = iota
+	accountKey
+	pairKey
 )
 
-// TokenWait says how long a secret of 256 bits that opened nothing must wait before the
-// next, 0 for not at all. One that opens something is never asked about: others'
-// failures at its address hold back nobody who has a token. Nor does one wait whose
-// failure is counted already.
+// TokenWait returns how long a refused 256-bit secret must wait, or 0. Callers do not
+// ask for accepted secrets, so failures of others at the same address delay no valid
+// token. A failure that is already counted does not wait either.
 func (l *SignInLimiter) TokenWait(address string, hash []byte) time.Duration {
-	key, now := network(address), time.Now()
+	key, now := networkOf(address), time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.good[string(hash)] || now.Sub(l.wrong[key+" "+string(hash)]) < time.Hour {
+	if l.accepted[string(hash)] || now.Sub(l.refused[key+" "+string(hash)]) < time.Hour {
 		return 0
 	}
-	return l.wait(key+secrets, ofAddress, now)
+	return l.waitTime(key+secretsSuffix, addressKey, now)
 }
 
-// TokenTried tells what became of a secret that was looked up. The same wrong one again
-// is no further guess, so that a script with a token that ended shuts nobody out.
-func (l *SignInLimiter) TokenTried(address string, hash []byte, good bool) {
-	key, now := network(address), time.Now()
+// RecordToken records whether a secret was valid. The same wrong secret counts once, so
+// that a script with an expired token locks out nobody.
+func (l *SignInLimiter) RecordToken(address string, hash []byte, isValid bool) {
+	key, now := networkOf(address), time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failures == nil {
 		l.failures = map[string][]time.Time{}
 	}
-	if l.good == nil {
-		l.good, l.wrong = map[string]bool{}, map[string]time.Time{}
+	if l.accepted == nil {
+		l.accepted, l.refused = map[string]bool{}, map[string]time.Time{}
 	}
 	pair := key + " " + string(hash)
 	switch {
-	case l.good[string(hash)], now.Sub(l.wrong[pair]) < time.Hour:
-	case good:
-		if len(l.good) >= maxAddresses {
-			clear(l.good) // they are good again when they come again
+	case l.accepted[string(hash)], now.Sub(l.refused[pair]) < time.Hour:
+	case isValid:
+		if len(l.accepted) >= maxAddresses {
+			clear(l.accepted) // they are added again when used
 		}
-		l.good[string(hash)] = true
+		l.accepted[string(hash)] = true
 	default:
-		if len(l.wrong) >= maxAddresses {
-			clear(l.wrong)
+		if len(l.refused) >= maxAddresses {
+			clear(l.refused)
 		}
-		l.wrong[pair] = now
-		for _, k := range []string{key, key + secrets} {
-			l.failures[k] = append(since(l.failures[k], now.Add(-time.Hour)), now)
+		l.refused[pair] = now
+		for _, k := range []string{key, key + secretsSuffix} {
+			l.failures[k] = append(timesAfter(l.failures[k], now.Add(-time.Hour)), now)
 		}
 		if len(l.failures) > maxAddresses {
-			l.forget(now)
+			l.evict(now)
 		}
 	}
 }
 
-// wait says how long a key must wait for its failures.
-func (l *SignInLimiter) wait(key string, kind keyKind, now time.Time) (wait time.Duration) {
-	list, most := since(l.failures[key], now.Add(-time.Hour)), l.perMinute(kind)
-	if n := len(list); n >= most*HourlyFactor {
-		wait = max(wait, list[n-most*HourlyFactor].Add(time.Hour).Sub(now))
+// waitTime returns how long a key must wait. The caller holds mu.
+func (l *SignInLimiter) waitTime(key string, kind keyKind, now time.Time) (waitTime time.Duration) {
+	list, limit := timesAfter(l.failures[key], now.Add(-time.Hour)), l.perMinute(kind)
+	if n := len(list); n >= limit*HourlyFactor {
+		waitTime = max(waitTime, list[n-limit*HourlyFactor].Add(time.Hour).Sub(now))
 	}
-	if minute := since(list, now.Add(-time.Minute)); len(minute) >= most {
-		wait = max(wait, minute[len(minute)-most].Add(time.Minute).Sub(now))
+	if minute := timesAfter(list, now.Add(-time.Minute)); len(minute) >= limit {
+		waitTime = max(waitTime, minute[len(minute)-limit].Add(time.Minute).Sub(now))
 	}
-	return wait
+	return waitTime
 }
 
-// Begin counts an attempt as failed before it is made, so that attempts made at
-// once cannot outrun the limit. account is the name that is tried, "" for none.
-// ok is false when the address or the account must wait; else call succeeded if
-// the attempt was a good one, which takes it back.
-func (l *SignInLimiter) Begin(address, account string) (succeeded func(), wait time.Duration, ok bool) {
-	keys := []string{network(address)} // by keyKind
+// BeginAttempt counts an attempt as failed in advance, so that parallel attempts cannot
+// exceed the limit. account is the given name, or "". If ok is false, the caller must
+// wait; otherwise it calls succeeded after a success, which removes the failure.
+func (l *SignInLimiter) BeginAttempt(address, account string) (succeeded func(), wait time.Duration, ok bool) {
+	keys := []string{networkOf(address)} // by keyKind
 	if account != "" {
-		sum := sha256.Sum256([]byte(CanonicalName(account))) // of any length, and no address
+		sum := sha256.Sum256([]byte(CanonicalName(account))) // of fixed length, and never equal to an address
 		keys = append(keys, string(sum[:]), keys[0]+" "+string(sum[:]))
 	}
 	now := time.Now()
@@ -155,25 +152,25 @@ func (l *SignInLimiter) Begin(address, account string) (succeeded func(), wait t
 		l.failures = map[string][]time.Time{}
 	}
 	for kind, key := range keys {
-		wait = max(wait, l.wait(key, keyKind(kind), now))
+		wait = max(wait, l.waitTime(key, keyKind(kind), now))
 	}
 	if wait > 0 {
 		return nil, wait, false
 	}
 	for _, key := range keys {
-		l.failures[key] = append(since(l.failures[key], now.Add(-time.Hour)), now)
+		l.failures[key] = append(timesAfter(l.failures[key], now.Add(-time.Hour)), now)
 	}
 	if len(l.failures) > maxAddresses {
-		l.forget(now)
+		l.evict(now)
 	}
 	return func() {
 		for _, key := range keys {
-			l.uncount(key, now)
+			l.removeFailure(key, now)
 		}
 	}, 0, true
 }
 
-func (l *SignInLimiter) uncount(key string, at time.Time) {
+func (l *SignInLimiter) removeFailure(key string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list := l.failures[key]
@@ -190,9 +187,9 @@ func (l *SignInLimiter) uncount(key string, at time.Time) {
 	}
 }
 
-// forget drops what is out of date and then, while there is too much, the
-// addresses that were quiet longest.
-func (l *SignInLimiter) forget(now time.Time) {
+// evict drops outdated failures and then, while there are too many keys, those with the
+// oldest last failure. The caller holds mu.
+func (l *SignInLimiter) evict(now time.Time) {
 	for _, age := range []time.Duration{time.Hour, time.Minute, 0} {
 		for key, list := range l.failures {
 			if !list[len(list)-1].After(now.Add(-age)) && len(l.failures) > maxAddresses/2 {
@@ -205,8 +202,8 @@ func (l *SignInLimiter) forget(now time.Time) {
 	}
 }
 
-// since returns the end of a list from the first time after t on.
-func since(list []time.Time, t time.Time) []time.Time {
+// timesAfter returns the part of a sorted list after t.
+func timesAfter(list []time.Time, t time.Time) []time.Time {
 	for i, at := range list {
 		if at.After(t) {
 			return list[i:]
@@ -215,8 +212,8 @@ func since(list []time.Time, t time.Time) []time.Time {
 	return nil
 }
 
-// network is what counts as one address: a host of IPv4 or a /64 of IPv6.
-func network(address string) string {
+// networkOf returns what counts as one address: an IPv4 host or an IPv6 /64.
+func networkOf(address string) string {
 	addr, err := netip.ParseAddr(address)
 	if err != nil {
 		return address

@@ -24,7 +24,7 @@ func TestSignInLimiter(t *testing.T) {
 		attempts, allowed := 0, 0
 		for range 60 * 60 / 5 { // every five seconds for an hour
 			attempts++
-			if _, _, ok := l.Begin("192.0.2.1", "Ada"); ok {
+			if _, _, ok := l.BeginAttempt("192.0.2.1", "Ada"); ok {
 				allowed++
 			}
 			time.Sleep(5 * time.Second)
@@ -32,7 +32,7 @@ func TestSignInLimiter(t *testing.T) {
 		if allowed != hourly {
 			t.Fatalf("%d of %d attempts in an hour were allowed, want %d", allowed, attempts, hourly)
 		}
-		if _, _, ok := l.Begin("192.0.2.2", "Ada"); !ok {
+		if _, _, ok := l.BeginAttempt("192.0.2.2", "Ada"); !ok {
 			t.Fatal("another address was held back")
 		}
 	})
@@ -43,17 +43,17 @@ func TestSignInLimiterSaysHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l account.SignInLimiter
 		for range perMinute {
-			if _, _, ok := l.Begin("192.0.2.1", "Ada"); !ok {
+			if _, _, ok := l.BeginAttempt("192.0.2.1", "Ada"); !ok {
 				t.Fatal("held back too early")
 			}
 			time.Sleep(10 * time.Second)
 		}
-		_, wait, ok := l.Begin("192.0.2.1", "Ada")
+		_, wait, ok := l.BeginAttempt("192.0.2.1", "Ada")
 		if ok || wait != 40*time.Second {
 			t.Fatalf("got %v, %v, want to wait 40 s", ok, wait)
 		}
 		time.Sleep(wait)
-		if _, _, ok := l.Begin("192.0.2.1", "Ada"); !ok {
+		if _, _, ok := l.BeginAttempt("192.0.2.1", "Ada"); !ok {
 			t.Fatal("held back after the wait")
 		}
 	})
@@ -63,7 +63,7 @@ func TestSignInLimiterForgivesSuccess(t *testing.T) {
 	t.Parallel()
 	var l account.SignInLimiter
 	for range 100 {
-		succeeded, _, ok := l.Begin("192.0.2.1", "Ada")
+		succeeded, _, ok := l.BeginAttempt("192.0.2.1", "Ada")
 		if !ok {
 			t.Fatal("good sign-ins were held back")
 		}
@@ -78,7 +78,7 @@ func TestSignInLimiterHoldsAgainstAttemptsAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			if _, _, ok := l.Begin("2001:db8::1", "Ada"); ok {
+			if _, _, ok := l.BeginAttempt("2001:db8::1", "Ada"); ok {
 				allowed.Add(1)
 			}
 		})
@@ -87,10 +87,10 @@ func TestSignInLimiterHoldsAgainstAttemptsAtOnce(t *testing.T) {
 	if int(allowed.Load()) != perMinute {
 		t.Fatalf("%d attempts at once were allowed, want %d", allowed.Load(), perMinute)
 	}
-	if _, _, ok := l.Begin("2001:db8::ffff", "Ada"); ok {
+	if _, _, ok := l.BeginAttempt("2001:db8::ffff", "Ada"); ok {
 		t.Error("another address of the same /64 was allowed")
 	}
-	if _, _, ok := l.Begin("2001:db8:0:1::1", "Ada"); !ok {
+	if _, _, ok := l.BeginAttempt("2001:db8:0:1::1", "Ada"); !ok {
 		t.Error("an address of another /64 was held back")
 	}
 }
@@ -99,7 +99,7 @@ func TestSignInLimiterIsBounded(t *testing.T) {
 	t.Parallel()
 	var l account.SignInLimiter
 	for i := range 30_000 {
-		l.Begin(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), "")
+		l.BeginAttempt(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), "")
 	}
 	if n := l.Addresses(); n > 10_001 {
 		t.Fatalf("remembers %d addresses, want at most 10001", n)
@@ -110,14 +110,14 @@ func TestSignInLimiterHoldsAnAccountFromManyAddresses(t *testing.T) {
 	t.Parallel()
 	var l account.SignInLimiter
 	for i := range perMinute * account.AccountFactor {
-		if _, _, ok := l.Begin(fmt.Sprintf("192.0.2.%d", i), []string{"Ada", "ａｄａ", "A\u200bda", "ADA"}[i%4]); !ok {
+		if _, _, ok := l.BeginAttempt(fmt.Sprintf("192.0.2.%d", i), []string{"Ada", "ａｄａ", "A\u200bda", "ADA"}[i%4]); !ok {
 			t.Fatal("held back too early")
 		}
 	}
-	if _, wait, ok := l.Begin("192.0.2.100", "ADA"); ok || wait <= 0 {
+	if _, wait, ok := l.BeginAttempt("192.0.2.100", "ADA"); ok || wait <= 0 {
 		t.Fatalf("got %v, %v, want the account to wait", ok, wait)
 	}
-	if _, _, ok := l.Begin("192.0.2.100", "Bob"); !ok {
+	if _, _, ok := l.BeginAttempt("192.0.2.100", "Bob"); !ok {
 		t.Fatal("another account was held back, or a refused attempt counted")
 	}
 }
@@ -134,7 +134,7 @@ func TestGuessedSecretsWait(t *testing.T) {
 			hash := account.Hash(secret)
 			wait := l.TokenWait(here, hash)
 			if wait == 0 {
-				l.TokenTried(here, hash, good)
+				l.RecordToken(here, hash, good)
 			}
 			return wait
 		}
@@ -156,7 +156,7 @@ func TestGuessedSecretsWait(t *testing.T) {
 		if try("tab", true) != 0 || try("ended", false) != 0 {
 			t.Error("what is no guess waits")
 		}
-		if _, _, ok := l.Begin(here, ""); ok {
+		if _, _, ok := l.BeginAttempt(here, ""); ok {
 			t.Error("a password may be tried")
 		}
 		time.Sleep(time.Minute + time.Second)
@@ -174,18 +174,18 @@ func TestASharedAddressIsNotLockedOut(t *testing.T) {
 		var l account.SignInLimiter
 		const office = "192.0.2.1"
 		for range perMinute {
-			if _, _, ok := l.Begin(office, "Ada"); !ok {
+			if _, _, ok := l.BeginAttempt(office, "Ada"); !ok {
 				t.Fatal("held back too early")
 			}
 		}
-		if _, _, ok := l.Begin(office, "ada"); ok {
+		if _, _, ok := l.BeginAttempt(office, "ada"); ok {
 			t.Error("Ada may go on to guess")
 		}
-		if _, _, ok := l.Begin("192.0.2.2", "Ada"); !ok {
+		if _, _, ok := l.BeginAttempt("192.0.2.2", "Ada"); !ok {
 			t.Error("Ada is shut out elsewhere")
 		}
 		for i := range 8 {
-			if succeeded, _, ok := l.Begin(office, fmt.Sprint("colleague ", i)); !ok {
+			if succeeded, _, ok := l.BeginAttempt(office, fmt.Sprint("colleague ", i)); !ok {
 				t.Errorf("colleague %d is shut out", i)
 			} else {
 				succeeded()
@@ -198,7 +198,7 @@ func TestASharedAddressIsNotLockedOut(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		allowed := 0
 		for i := range 3600 {
-			if _, _, ok := l.Begin(fmt.Sprintf("10.0.%d.%d", i/250, i%250), "Ada"); ok {
+			if _, _, ok := l.BeginAttempt(fmt.Sprintf("10.0.%d.%d", i/250, i%250), "Ada"); ok {
 				allowed++
 			}
 			time.Sleep(time.Second)
@@ -219,7 +219,7 @@ func TestLimitsAreSettings(t *testing.T) {
 	}{{"Ada", 5}, {"Bob", 2}} {
 		allowed := 0
 		for range 20 {
-			if _, _, ok := l.Begin("192.0.2.1", row.account); ok {
+			if _, _, ok := l.BeginAttempt("192.0.2.1", row.account); ok {
 				allowed++
 			}
 		}

@@ -14,62 +14,63 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// ErrNoRole: an identity provider vouches for a person, and none of what it says
-// gives them a role here.
+// ErrNoRole: the claims of an identity provider give a person no role here.
 var ErrNoRole = errors.New("the identity provider gives this person no role")
 
-// Link says who a user is to an identity provider. Issuer and subject together
-// name one person for ever; names and e-mail addresses do not.
+// Link connects a user to an identity at a provider. Issuer and subject together
+// identify a person permanently; names and e-mail addresses do not.
 type Link struct {
 	Issuer, Subject string
 	UserID          string
 	CreatedAt       time.Time
-	// ByHand: a person linked the account that they had. It signs them in and gives
-	// no role; what made the account says its role at each sign-in.
+	// ByHand: a person linked an existing account. The link signs them in but sets no
+	// role; otherwise the provider's claims set the role at each sign-in.
 	ByHand bool
 	// CreatedBy: see [Credential.CreatedBy].
 	CreatedBy string
 }
 
-// ID names a link to the person whose it is.
+// ID identifies a link among those of its user.
 func (l Link) ID() string {
 	return hex.EncodeToString(Hash(l.Issuer + "\x00" + l.Subject))[:32]
 }
 
-// LinkStore remembers links. Writes survive a power cut before they return.
+// LinkStore stores links. Writes survive a power cut before they return.
 type LinkStore interface {
-	// LinkedUser returns the user whom an issuer knows by a subject, or ErrNotFound.
+	// LinkedUser returns the user of an identity, or ErrNotFound.
 	LinkedUser(ctx context.Context, issuer, subject string) (User, error)
-	// AddLinkedUser stores a new user together with their link, or neither.
-	// ErrExists when the name or the link is known.
+	// AddLinkedUser stores a new user and their link, atomically. It returns ErrExists
+	// for a known name or link.
 	AddLinkedUser(ctx context.Context, u User, l Link) error
-	// AddLink stores the link of a known user and puts body on record, or neither.
-	// ErrExists when somebody has the link, ErrNotFound when there is no such user.
+	// AddLink stores the link of an existing user and writes body to the audit trail,
+	// atomically. It returns ErrExists for a known link and ErrNotFound for an unknown
+	// user.
 	AddLink(ctx context.Context, l Link, body []byte) error
-	// Links lists those of a user, the oldest first.
+	// Links lists those of a user, oldest first.
 	Links(ctx context.Context, userID string) ([]Link, error)
 	// RemoveLink forgets a link of its user, ends the cookies that an identity
 	// provider opened for them but keep, and puts body on record. ErrNotFound.
 	RemoveLink(ctx context.Context, l Link, keep string, body []byte) error
-	// Linked reports whether there is any link.
+	// Linked reports whether any link exists.
 	Linked(ctx context.Context) (bool, error)
 }
 
-// ExternalIdentity is a person as an identity provider vouches for them.
+// ExternalIdentity is a person as described by an identity provider.
 type ExternalIdentity struct {
 	Issuer, Subject string
 	Name            string
-	Role            Role // that they are to have here, "" for none
+	Role            Role // their role here, "" for none
 }
 
-// SignInByOIDC makes a cookie for a person for whom an identity provider vouches.
-// Who is new becomes a user; the role of who is known becomes what the provider
-// says now. ErrNoRole ends what they had, ErrRefused is who was shut out.
+// SignInByOIDC creates a cookie for a person whom an identity provider has
+// authenticated. It creates a user for a new identity, and sets the role of a known
+// user to the provider's. It returns ErrNoRole, after ending existing sign-ins, and
+// ErrRefused for a disabled user.
 func (d *Directory) SignInByOIDC(ctx context.Context, v ExternalIdentity, device, address string) (Identity, string, error) {
 	maker := ""
 	user, err := d.store.LinkedUser(ctx, v.Issuer, v.Subject)
 	if err == nil && !user.Disabled {
-		if v.Role, maker, err = d.roleOf(ctx, user, v); err != nil {
+		if v.Role, maker, err = d.roleAtSignIn(ctx, user, v); err != nil {
 			return Identity{}, "", err
 		}
 	}
@@ -77,7 +78,7 @@ func (d *Directory) SignInByOIDC(ctx context.Context, v ExternalIdentity, device
 	case errors.Is(err, ErrNotFound) && v.Role == "":
 		return Identity{}, "", fmt.Errorf("account: sign in: %w", ErrNoRole)
 	case errors.Is(err, ErrNotFound):
-		if user, err = d.addExternal(ctx, v); err != nil {
+		if user, err = d.createExternalUser(ctx, v); err != nil {
 			return Identity{}, "", err
 		}
 	case err != nil:
@@ -85,7 +86,7 @@ func (d *Directory) SignInByOIDC(ctx context.Context, v ExternalIdentity, device
 	case user.Disabled:
 		return Identity{}, "", fmt.Errorf("account: sign in: %w", ErrRefused)
 	case v.Role == "":
-		return Identity{}, "", errors.Join(fmt.Errorf("account: sign in: %w", ErrNoRole), d.endOIDC(ctx, user))
+		return Identity{}, "", errors.Join(fmt.Errorf("account: sign in: %w", ErrNoRole), d.endOIDCSignIns(ctx, user))
 	}
 	if user.Role != v.Role {
 		if err := d.SetRole(WithActor(ctx, Identity{User: User{Name: "identity provider"}, From: address}), user.UserID, v.Role); err != nil {
@@ -93,17 +94,17 @@ func (d *Directory) SignInByOIDC(ctx context.Context, v ExternalIdentity, device
 		}
 		user.Role = v.Role
 	}
-	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByOIDC, CreatedBy: maker}, CookieLife)
+	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByOIDC, CreatedBy: maker}, CookieTTL)
 	if err != nil {
 		return Identity{}, "", err
 	}
 	id := Identity{User: user, Credential: c}
-	return id, secret, d.signedIn(ctx, id)
+	return id, secret, d.recordSignIn(ctx, id)
 }
 
-// roleOf is the role with which a known user comes in: what the provider says,
-// unless they linked the account that they had. maker is who is behind the link.
-func (d *Directory) roleOf(ctx context.Context, user User, v ExternalIdentity) (role Role, maker string, err error) {
+// roleAtSignIn returns the role with which a known user signs in: the provider's or,
+// for a link made by hand, the user's own. maker is responsible for the link.
+func (d *Directory) roleAtSignIn(ctx context.Context, user User, v ExternalIdentity) (role Role, maker string, err error) {
 	links, err := d.Links(ctx, user.UserID)
 	for _, l := range links {
 		if l.ByHand && l.Issuer == v.Issuer && l.Subject == v.Subject {
@@ -113,7 +114,7 @@ func (d *Directory) roleOf(ctx context.Context, user User, v ExternalIdentity) (
 	return v.Role, user.UserID, err
 }
 
-// Links lists the identities of a user at providers, the oldest first.
+// Links lists the linked identities of a user, oldest first.
 func (d *Directory) Links(ctx context.Context, userID string) ([]Link, error) {
 	list, err := d.store.Links(ctx, userID)
 	if err != nil {
@@ -122,14 +123,14 @@ func (d *Directory) Links(ctx context.Context, userID string) ([]Link, error) {
 	return list, nil
 }
 
-// Link adds the identity for which a provider vouches as a way in for who asks.
-// It never looks at names or e-mail addresses, and takes nothing from anybody.
+// Link adds an authenticated identity as a sign-in method of who. It compares no names
+// or e-mail addresses.
 func (d *Directory) Link(ctx context.Context, who Identity, v ExternalIdentity) (Link, error) {
-	have, err := d.Links(ctx, who.User.UserID)
+	existing, err := d.Links(ctx, who.User.UserID)
 	if err != nil {
 		return Link{}, err
 	}
-	for _, l := range have {
+	for _, l := range existing {
 		if l.Issuer == v.Issuer {
 			return Link{}, problem.New("already_linked")
 		}
@@ -148,21 +149,21 @@ func (d *Directory) Link(ctx context.Context, who Identity, v ExternalIdentity) 
 	return l, nil
 }
 
-// Unlink takes a link back that who asks made. The sign-ins through it end, but
-// for the one that asks. The last way in stays.
+// Unlink removes a link that who created by hand, and ends the sign-ins through it
+// except the current one. The last sign-in method cannot be removed.
 func (d *Directory) Unlink(ctx context.Context, who Identity, linkID string) error {
-	have, err := d.Links(ctx, who.User.UserID)
+	existing, err := d.Links(ctx, who.User.UserID)
 	if err != nil {
 		return err
 	}
-	for _, l := range have {
+	for _, l := range existing {
 		if l.ID() != linkID {
 			continue
 		}
 		if !l.ByHand {
 			return problem.New("cannot_unlink")
 		}
-		if len(have) == 1 {
+		if len(existing) == 1 {
 			if err := d.requireOtherMethod(ctx, who.User.UserID, 0); err != nil {
 				return err
 			}
@@ -174,35 +175,36 @@ func (d *Directory) Unlink(ctx context.Context, who Identity, linkID string) err
 		if err != nil {
 			return fmt.Errorf("account: unlink: %w", err)
 		}
-		d.announce()
+		d.notifyChange()
 		return nil
 	}
 	return fmt.Errorf("account: unlink: %w", ErrNotFound)
 }
 
-// requireOtherMethod refuses when a user has neither a password nor more passkeys than
-// those that go.
-func (d *Directory) requireOtherMethod(ctx context.Context, userID string, going int) error {
+// requireOtherMethod returns an error if a user has no password and at most removed
+// passkeys.
+func (d *Directory) requireOtherMethod(ctx context.Context, userID string, removed int) error {
 	user, err := d.User(ctx, userID)
 	if err != nil || user.HasPassword {
 		return err
 	}
 	keys, err := d.Passkeys(ctx, userID)
-	if err == nil && len(keys) <= going {
+	if err == nil && len(keys) <= removed {
 		err = problem.New("last_sign_in_way")
 	}
 	return err
 }
 
 func (d *Directory) linkIncident(who Identity, what string, l Link) ([]byte, error) {
-	return incident(Incident{
+	return encodeIncident(Incident{
 		What: what, By: IncidentPerson{UserID: who.User.UserID, Name: who.User.Name, Device: who.Device(), Address: who.From},
 		Issuer: l.Issuer, Subject: l.Subject,
 	})
 }
 
-// addExternal makes a user. Of two sign-ins at once of one person, one makes them.
-func (d *Directory) addExternal(ctx context.Context, v ExternalIdentity) (User, error) {
+// createExternalUser creates a user for an identity. Parallel sign-ins of one person
+// create one user.
+func (d *Directory) createExternalUser(ctx context.Context, v ExternalIdentity) (User, error) {
 	name := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
@@ -227,7 +229,7 @@ func (d *Directory) addExternal(ctx context.Context, v ExternalIdentity) (User, 
 			if err != nil {
 				return User{}, fmt.Errorf("account: add a person of an identity provider: %w", err)
 			}
-			return u, d.note(WithActor(ctx, Identity{User: User{Name: "identity provider"}}), Incident{What: EventUserCreated, User: about(u), Role: u.Role, Issuer: v.Issuer, Subject: v.Subject})
+			return u, d.recordByActor(WithActor(ctx, Identity{User: User{Name: "identity provider"}}), Incident{What: EventUserCreated, User: incidentUser(u), Role: u.Role, Issuer: v.Issuer, Subject: v.Subject})
 		}
 		known, lookErr := d.store.LinkedUser(ctx, v.Issuer, v.Subject)
 		if lookErr == nil && known.Disabled {
@@ -239,8 +241,8 @@ func (d *Directory) addExternal(ctx context.Context, v ExternalIdentity) (User, 
 	}
 }
 
-// endOIDC ends the sign-ins of a user that an identity provider opened.
-func (d *Directory) endOIDC(ctx context.Context, u User) error {
+// endOIDCSignIns ends the sign-ins of a user through an identity provider.
+func (d *Directory) endOIDCSignIns(ctx context.Context, u User) error {
 	list, err := d.SignIns(ctx, u.UserID)
 	if err != nil {
 		return err

@@ -9,15 +9,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxCanonical bounds the length of what is brought into canonical form, in bytes;
-// no name is as long.
+// maxCanonical bounds the input of CanonicalName, in bytes. No stored name is as long.
 const maxCanonical = 16 * maxName
 
-// CanonicalName returns the form in which names are compared: two names of one form
-// are one name. It folds case, width and compatibility forms and leaves out what
-// cannot be seen, as the Nickname profile of RFC 8266 does and somewhat beyond: a
-// name that the profile forbids has a form, too, so that who has one from before can
-// still sign in.
+// CanonicalName returns the form in which names are compared. It folds case, width and
+// compatibility forms and removes invisible characters, like the Nickname profile of
+// RFC 8266. Names that the profile forbids have a canonical form too, so that users
+// with old names can sign in.
 func CanonicalName(name string) string {
 	if len(name) > maxCanonical {
 		return name
@@ -32,15 +30,14 @@ func CanonicalName(name string) string {
 	if err != nil {
 		key = strings.Join(strings.Fields(norm.NFKC.String(seen)), " ")
 	}
-	// Twice, because folding can make what is to be composed anew.
+	// Twice, because folding can produce text that normalizes further.
 	for range 2 {
 		key = norm.NFKC.String(cases.Fold().String(key))
 	}
 	return key
 }
 
-// mixesScripts reports whether a name has Latin letters beside those of an alphabet
-// that has many of the same looks.
+// mixesScripts reports whether a name mixes alphabets with similar letters.
 func mixesScripts(name string) bool {
 	has := func(table *unicode.RangeTable) bool {
 		return strings.ContainsFunc(name, func(r rune) bool { return unicode.Is(table, r) })
@@ -48,12 +45,11 @@ func mixesScripts(name string) bool {
 	return has(unicode.Latin) && (has(unicode.Cyrillic) || has(unicode.Greek)) || has(unicode.Cyrillic) && has(unicode.Greek)
 }
 
-// sameName reports whether two names are one.
+// sameName reports whether two names are equal in canonical form.
 func sameName(a, b string) bool { return CanonicalName(a) == CanonicalName(b) }
 
-// FindUser returns the user whom a typed name means: the one of exactly that name
-// or, when nobody has it, the one of its canonical form. Of several that are older
-// than the rule against it the first counts.
+// FindUser returns the user with exactly the typed name or, if there is none, with its
+// canonical form. Old databases may have several of these; the first counts.
 func FindUser(users []User, name string) (User, bool) {
 	var found User
 	form := CanonicalName(name)

@@ -19,45 +19,43 @@ import (
 // Limits of passkeys.
 const (
 	maxPasskeys = 20
-	// FreshSignIn is how long after a sign-in somebody without a password may make
-	// a passkey: there is nothing else by which they could prove who they are.
+	// FreshSignIn is how long after a sign-in a person without a password may add a
+	// passkey, because they cannot prove their identity otherwise.
 	FreshSignIn = 10 * time.Minute
 )
 
-// Passkey is what is kept of a key pair of which an authenticator has the secret
-// half.
+// Passkey is the stored part of a key pair whose private key is in an authenticator.
 type Passkey struct {
 	PasskeyID  string // UUID
 	UserID     string
 	Name       string
-	KeyID      []byte // by which its authenticator knows it, unique
-	RPID       string // the domain it is good for
-	Data       []byte // the public half and more, as package httpapi stores it
-	SignCount  uint32 // the highest that was seen; 0 of an authenticator that does not count
+	KeyID      []byte // the authenticator's id for it, unique
+	RPID       string // the domain it works on
+	Data       []byte // the public key and more, encoded by package httpapi
+	SignCount  uint32 // the highest seen; 0 for authenticators that do not count
 	CreatedAt  time.Time
 	LastUsedAt time.Time // zero before the first sign-in
 	CreatedBy  string    // see [Credential.CreatedBy]
 }
 
-// PasskeyStore remembers passkeys. Writes survive a power cut before they return.
+// PasskeyStore stores passkeys. Writes survive a power cut before they return.
 type PasskeyStore interface {
-	// AddPasskey stores a new one. ErrExists when its id or key is known,
-	// ErrNotFound when there is no such user.
+	// AddPasskey stores a new passkey. It returns ErrExists for a known id or key and
+	// ErrNotFound for an unknown user.
 	AddPasskey(ctx context.Context, p Passkey) error
-	// Passkeys lists those of a user, or of all users when userID is "", oldest
-	// first.
+	// Passkeys lists those of a user, or of all users if userID is "", oldest first.
 	Passkeys(ctx context.Context, userID string) ([]Passkey, error)
-	// UsePasskey notes a use with its counter and data. ErrCloned when the counter
-	// does not grow, unless both are 0; ErrNotFound.
+	// UsePasskey records a use with its counter and data. It returns ErrCloned if the
+	// counter does not grow, unless both are 0, or ErrNotFound.
 	UsePasskey(ctx context.Context, passkeyID string, signCount uint32, data []byte, at time.Time) error
-	// RemovePasskey forgets a passkey of a user and ends the cookies it made but
-	// keep. ErrNotFound when they have none of that id.
+	// RemovePasskey removes a user's passkey and ends the cookies created with it
+	// except keep. It returns ErrNotFound if the user does not have it.
 	RemovePasskey(ctx context.Context, userID, passkeyID, keep string) error
 }
 
-// ProveOwner reports whether a person may add a way to sign in: they know their
-// password or, without one, have signed in just now. ErrRefused when they do not;
-// a [problem.Error] when the sign-in is too old.
+// ProveOwner checks that a person may add a sign-in method: they know their password
+// or, without one, have just signed in. It returns ErrRefused for a wrong password and
+// a [problem.Error] if the sign-in is too old.
 func (d *Directory) ProveOwner(ctx context.Context, who Identity, password string) error {
 	stored, err := d.store.Password(ctx, who.User.UserID)
 	if err != nil {
@@ -72,19 +70,19 @@ func (d *Directory) ProveOwner(ctx context.Context, who Identity, password strin
 		}
 		return nil
 	}
-	right, err := d.checkPassword(ctx, stored, password)
+	matches, err := d.checkPassword(ctx, stored, password)
 	if err != nil {
 		return err
 	}
-	if !right {
+	if !matches {
 		return fmt.Errorf("account: prove owner: %w", ErrRefused)
 	}
 	return nil
 }
 
-// refuseTokenHolder refuses who came by a token, or by what one made, a new way to sign in
-// when they have one: nothing but the token says who they are, and the way would
-// outlive it. Who has none yet gets the first.
+// refuseTokenHolder refuses a new sign-in method to a holder of a token, or of a
+// credential created with one, if the user already has a method: only the token proves
+// their identity, and the method would outlive it.
 func (d *Directory) refuseTokenHolder(ctx context.Context, who Identity) error {
 	if who.Credential.Kind != APIToken && !who.Credential.Bound {
 		return nil
@@ -100,7 +98,7 @@ func (d *Directory) refuseTokenHolder(ctx context.Context, who Identity) error {
 	return err
 }
 
-// Passkeys lists those of a user, the oldest first.
+// Passkeys lists those of a user, oldest first.
 func (d *Directory) Passkeys(ctx context.Context, userID string) ([]Passkey, error) {
 	list, err := d.store.Passkeys(ctx, userID)
 	if err != nil {
@@ -109,17 +107,17 @@ func (d *Directory) Passkeys(ctx context.Context, userID string) ([]Passkey, err
 	return list, nil
 }
 
-// AddPasskey keeps a passkey of who asks; p has its key, domain, data and count.
+// AddPasskey stores a passkey of who. The caller sets key, domain, data and count of p.
 func (d *Directory) AddPasskey(ctx context.Context, who Identity, name string, p Passkey) (Passkey, error) {
 	p, err := newPasskey(p, who, name)
 	if err != nil {
 		return Passkey{}, err
 	}
-	have, err := d.Passkeys(ctx, who.User.UserID)
+	existing, err := d.Passkeys(ctx, who.User.UserID)
 	if err != nil {
 		return Passkey{}, err
 	}
-	if len(have) >= maxPasskeys {
+	if len(existing) >= maxPasskeys {
 		return Passkey{}, problem.For("name", "too_many_passkeys", "max", maxPasskeys)
 	}
 	err = d.store.AddPasskey(ctx, p)
@@ -129,22 +127,22 @@ func (d *Directory) AddPasskey(ctx context.Context, who Identity, name string, p
 	if err != nil {
 		return Passkey{}, fmt.Errorf("account: add passkey: %w", err)
 	}
-	return p, d.note(WithActor(ctx, who), Incident{What: EventPasskeyAdded, User: about(who.User), PasskeyID: p.PasskeyID, PasskeyName: p.Name})
+	return p, d.recordByActor(WithActor(ctx, who), Incident{What: EventPasskeyAdded, User: incidentUser(who.User), PasskeyID: p.PasskeyID, PasskeyName: p.Name})
 }
 
-// newPasskey makes p a new passkey of who asks.
+// newPasskey completes p as a new passkey of who.
 func newPasskey(p Passkey, who Identity, name string) (Passkey, error) {
 	name = strings.TrimSpace(name)
-	odd := func(r rune) bool { return !unicode.IsPrint(r) }
-	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
+	isUnprintable := func(r rune) bool { return !unicode.IsPrint(r) }
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, isUnprintable) {
 		return Passkey{}, problem.For("name", "passkey_name", "max", maxName)
 	}
 	p.PasskeyID, p.UserID, p.Name, p.CreatedAt, p.CreatedBy = uuid.NewString(), who.User.UserID, name, time.Now(), who.responsibleUser()
 	return p, nil
 }
 
-// RemovePasskey forgets a passkey of who asks. The sign-ins it made end, but for
-// the one that asks. The last way in stays.
+// RemovePasskey removes a passkey of who and ends the sign-ins created with it except
+// the current one. The last sign-in method cannot be removed.
 func (d *Directory) RemovePasskey(ctx context.Context, who Identity, passkeyID string) error {
 	links, err := d.Links(ctx, who.User.UserID)
 	if err != nil {
@@ -158,16 +156,16 @@ func (d *Directory) RemovePasskey(ctx context.Context, who Identity, passkeyID s
 	if err := d.store.RemovePasskey(ctx, who.User.UserID, passkeyID, who.Credential.CredentialID); err != nil {
 		return fmt.Errorf("account: remove passkey: %w", err)
 	}
-	d.announce()
-	return d.note(WithActor(ctx, who), Incident{What: EventPasskeyRemoved, User: about(who.User), PasskeyID: passkeyID})
+	d.notifyChange()
+	return d.recordByActor(WithActor(ctx, who), Incident{What: EventPasskeyRemoved, User: incidentUser(who.User), PasskeyID: passkeyID})
 }
 
-// PasskeyOf returns the passkey of that key with its owner, or ErrRefused when
-// the user does not have it or may not come in.
+// PasskeyOf returns a passkey and its owner, or ErrRefused if the user does not have it
+// or is disabled.
 func (d *Directory) PasskeyOf(ctx context.Context, userID string, keyID []byte) (Passkey, User, error) {
 	user, err := d.store.User(ctx, userID)
 	if err != nil {
-		return Passkey{}, User{}, refused("passkey", err)
+		return Passkey{}, User{}, refusedError("passkey", err)
 	}
 	list, err := d.Passkeys(ctx, userID)
 	if err != nil {
@@ -181,9 +179,9 @@ func (d *Directory) PasskeyOf(ctx context.Context, userID string, keyID []byte) 
 	return Passkey{}, User{}, fmt.Errorf("account: passkey: %w", ErrRefused)
 }
 
-// SignInByPasskey makes a cookie for the owner of a passkey whose signature the
-// handler has found good. signCount and data are those of the signature. A counter
-// that does not grow is put on record and refused with ErrCloned.
+// SignInByPasskey creates a cookie for the owner of a passkey whose signature the
+// caller has verified. signCount and data come from the signature. A counter that does
+// not grow is recorded and refused with ErrCloned.
 func (d *Directory) SignInByPasskey(ctx context.Context, p Passkey, signCount uint32, data []byte, device, address string) (Identity, string, error) {
 	user, err := d.store.User(ctx, p.UserID)
 	if err != nil || user.Disabled {
@@ -198,40 +196,40 @@ func (d *Directory) SignInByPasskey(ctx context.Context, p Passkey, signCount ui
 		}))
 	}
 	if err != nil {
-		return Identity{}, "", refused("sign in", err)
+		return Identity{}, "", refusedError("sign in", err)
 	}
 	c, secret, err := d.addCredential(ctx, Credential{
 		Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByPasskey, MethodID: p.PasskeyID,
 		CreatedBy: responsibleUser(user.UserID, p.CreatedBy, p.CreatedAt),
-	}, CookieLife)
+	}, CookieTTL)
 	if err != nil {
 		return Identity{}, "", err
 	}
 	id := Identity{User: user, Credential: c}
-	return id, secret, d.signedIn(ctx, id)
+	return id, secret, d.recordSignIn(ctx, id)
 }
 
-// Incident is an entry of the audit trail that is no answer.
+// Incident is an entry of the audit trail that is not an answer.
 type Incident struct {
 	What        string         `json:"what"`
 	At          time.Time      `json:"at"`
 	By          IncidentPerson `json:"by"`
 	PasskeyID   string         `json:"passkey_id,omitempty"`
 	PasskeyName string         `json:"passkey_name,omitempty"`
-	Issuer      string         `json:"issuer,omitempty"` // of an identity that was linked or unlinked
+	Issuer      string         `json:"issuer,omitempty"` // of a linked or unlinked identity
 	Subject     string         `json:"subject,omitempty"`
 	Why         string         `json:"why"`
-	// User is whom an account event is about; with Role, what they may do since.
+	// User is whom an account event concerns; Role is their new role.
 	User           *IncidentUser `json:"user,omitempty"`
 	Role           Role          `json:"role,omitempty"`
 	Method         Method        `json:"method,omitempty"` // of a sign-in
 	CredentialID   string        `json:"credential_id,omitempty"`
 	CredentialName string        `json:"credential_name,omitempty"`
 	ExpiresAt      *time.Time    `json:"expires_at,omitempty"`
-	Count          int           `json:"count,omitempty"` // of failures since the last entry about them
+	Count          int           `json:"count,omitempty"` // failures since the last entry about them
 }
 
-// IncidentPerson is in whose name something was tried, and from where.
+// IncidentPerson is who acted, and from where.
 type IncidentPerson struct {
 	UserID  string `json:"user_id"`
 	Name    string `json:"name"`
@@ -239,14 +237,14 @@ type IncidentPerson struct {
 	Address string `json:"address"`
 }
 
-// incident is the body of an entry, of this moment.
-func incident(i Incident) ([]byte, error) {
+// encodeIncident returns the JSON of an incident that happened now.
+func encodeIncident(i Incident) ([]byte, error) {
 	i.At = time.Now().UTC().Truncate(time.Microsecond)
 	return json.Marshal(i)
 }
 
 func (d *Directory) record(ctx context.Context, i Incident) error {
-	body, err := incident(i)
+	body, err := encodeIncident(i)
 	if err == nil {
 		err = d.store.AddIncident(ctx, body)
 	}

@@ -16,15 +16,14 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// Lengths of a password, the least in characters and the most in bytes.
+// Lengths of a password: minimum in characters, maximum in bytes.
 const (
 	MinPassword = 12
 	MaxPassword = 1000
 )
 
-// The parameters of argon2id: of those that OWASP's cheat sheet gives as equally
-// strong, the ones with the least memory, because whoever is not signed in can
-// have the server compute.
+// The parameters of argon2id: of the equivalent ones in OWASP's cheat sheet those with
+// the least memory, because people who are not signed in can trigger the computation.
 const (
 	argonMemory  = 7 << 10 // KiB
 	argonTime    = 5
@@ -33,13 +32,13 @@ const (
 	keyLength    = 32
 )
 
-// checksAtOnce bounds the memory of password checks, wherever they come from.
-const checksAtOnce = 2
+// maxPasswordChecks bounds the memory of parallel password checks.
+const maxPasswordChecks = 2
 
-// errMalformed: a stored password is in no format that we write.
+// errMalformed: the format of a stored password is unknown.
 var errMalformed = errors.New("stored password is malformed")
 
-// hashPassword returns what is stored of a password, in the PHC string format.
+// hashPassword returns the stored form of a password, in the PHC string format.
 func (d *Directory) hashPassword(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, saltLength)
 	if _, err := rand.Read(salt); err != nil {
@@ -49,23 +48,23 @@ func (d *Directory) hashPassword(ctx context.Context, password string) (string, 
 	if err != nil {
 		return "", err
 	}
-	return phc(salt, key), nil
+	return encodePHC(salt, key), nil
 }
 
-func phc(salt, key []byte) string {
+func encodePHC(salt, key []byte) string {
 	b64 := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
 		b64.EncodeToString(salt), b64.EncodeToString(key))
 }
 
-// nobodysPassword is checked for users that there are none of, so that they take
-// as long as others. No password has a key of zeros that anybody could find.
-var nobodysPassword = sync.OnceValue(func() string {
-	return phc(make([]byte, saltLength), make([]byte, keyLength))
+// dummyPassword is checked for unknown users, so that they take as long as others. No
+// known password has a key of zeros.
+var dummyPassword = sync.OnceValue(func() string {
+	return encodePHC(make([]byte, saltLength), make([]byte, keyLength))
 })
 
-// checkPassword reports whether a password is the stored one. Its parameters are
-// those it was stored with.
+// checkPassword reports whether a password matches a stored one, with the parameters of
+// the stored one.
 func (d *Directory) checkPassword(ctx context.Context, stored, password string) (bool, error) {
 	parts := strings.Split(stored, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
@@ -86,19 +85,19 @@ func (d *Directory) checkPassword(ctx context.Context, stored, password string) 
 	return subtle.ConstantTimeCompare(got, key) == 1, nil
 }
 
-// derive waits for its turn: what everybody computes at once must fit in memory.
+// derive computes a key. It blocks while maxPasswordChecks others are computed.
 func (d *Directory) derive(ctx context.Context, password string, salt []byte, time, memory uint32, threads uint8, length uint32) ([]byte, error) {
 	select {
-	case d.checks <- struct{}{}:
-		defer func() { <-d.checks }()
+	case d.passwordChecks <- struct{}{}:
+		defer func() { <-d.passwordChecks }()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("account: check password: %w", ctx.Err())
 	}
 	return argon2.IDKey([]byte(password), salt, time, memory, threads, length), nil
 }
 
-// validPassword says what is wrong with a new password of a user.
-func validPassword(name, password string) error {
+// checkNewPassword returns a [problem.Error] for an unsuitable password.
+func checkNewPassword(name, password string) error {
 	switch {
 	case !utf8.ValidString(password):
 		return problem.For("password", "password_not_text")

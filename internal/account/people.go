@@ -16,12 +16,12 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// maxName is the length of a user's name in bytes.
+// maxName is the maximum length of a user's name, in bytes.
 const maxName = 100
 
-// SignInByPassword makes a cookie for who has this name and password, or returns
-// ErrRefused. It takes as long for a name that nobody has. address is where the
-// person comes from.
+// SignInByPassword creates a cookie for the user with this name and password, or
+// returns ErrRefused. Unknown names take as long. device and address describe the
+// browser.
 func (d *Directory) SignInByPassword(ctx context.Context, name, password, device, address string) (Identity, string, error) {
 	users, err := d.store.Users(ctx)
 	if err != nil {
@@ -35,33 +35,33 @@ func (d *Directory) SignInByPassword(ctx context.Context, name, password, device
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return Identity{}, "", fmt.Errorf("account: sign in: %w", err)
 	}
-	known := stored != "" && !user.Disabled
-	if !known {
-		stored = nobodysPassword()
+	canSignIn := stored != "" && !user.Disabled
+	if !canSignIn {
+		stored = dummyPassword()
 	}
-	right, err := d.checkPassword(ctx, stored, password)
+	matches, err := d.checkPassword(ctx, stored, password)
 	if err != nil {
 		return Identity{}, "", err
 	}
-	if !right || !known {
+	if !matches || !canSignIn {
 		return Identity{}, "", fmt.Errorf("account: sign in: %w", ErrRefused)
 	}
 	c, secret, err := d.addCredential(ctx, Credential{Kind: Cookie, UserID: user.UserID, Name: device, Address: address, Method: ByPassword,
-		CreatedBy: responsibleUser(user.UserID, user.PasswordBy, user.PasswordAt)}, CookieLife)
+		CreatedBy: responsibleUser(user.UserID, user.PasswordBy, user.PasswordAt)}, CookieTTL)
 	if err != nil {
 		return Identity{}, "", err
 	}
-	// A change of the password ends all sign-ins, and this one began before it
-	// was there to be ended.
+	// If the password was changed meanwhile, that change could not end this sign-in
+	// yet.
 	if now, err := d.store.Password(ctx, user.UserID); err != nil || now != stored {
 		return Identity{}, "", errors.Join(fmt.Errorf("account: sign in: %w", ErrRefused), d.revoke(ctx, c))
 	}
 	id := Identity{User: user, Credential: c}
-	return id, secret, d.signedIn(ctx, id)
+	return id, secret, d.recordSignIn(ctx, id)
 }
 
-// Unclaimed reports whether nobody can sign in yet but by a link: no user has a
-// password or a passkey, none came from an identity provider, and there is no live API token of an admin.
+// Unclaimed reports whether the server still waits for its first admin: no user has a
+// password, passkey or linked identity, and no admin a live API token.
 func (d *Directory) Unclaimed(ctx context.Context) (bool, error) {
 	users, err := d.store.Users(ctx)
 	if err != nil {
@@ -88,35 +88,35 @@ func (d *Directory) Unclaimed(ctx context.Context) (bool, error) {
 	}
 	now := time.Now()
 	for _, c := range all {
-		if c.Kind == APIToken && admins[c.UserID] && c.Role == "" && c.live(now) {
+		if c.Kind == APIToken && admins[c.UserID] && c.Role == "" && c.isLive(now) {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-func (c Credential) live(now time.Time) bool {
+func (c Credential) isLive(now time.Time) bool {
 	return !c.Revoked && (c.ExpiresAt.IsZero() || now.Before(c.ExpiresAt))
 }
 
-// SetUp gives the first admin, who came by the link of an unclaimed server, a
-// name and a password. Every other link and sign-in of theirs ends. Of several
-// callers one wins; the others get ErrChanged.
+// SetUp gives the first admin, who came by the link of an unclaimed server, a name and
+// a password. It ends their other links and sign-ins. Of several callers one succeeds;
+// the others get ErrChanged.
 func (d *Directory) SetUp(ctx context.Context, who Identity, name, password string) (User, error) {
 	name, err := d.CheckSetUpName(ctx, who, name)
 	if err != nil {
 		return User{}, err
 	}
-	to, err := d.newPassword(ctx, name, password)
+	hash, err := d.hashNewPassword(ctx, name, password)
 	if err != nil {
 		return User{}, err
 	}
 	return d.setUp(ctx, who, UserChange{
-		Name: &name, Unclaimed: true, Password: &PasswordChange{To: to, Keep: who.Credential.CredentialID, By: who.responsibleUser(), At: time.Now()},
+		Name: &name, Unclaimed: true, Password: &PasswordChange{To: hash, KeepCredentialID: who.Credential.CredentialID, By: who.responsibleUser(), At: time.Now()},
 	})
 }
 
-// SetUpByPasskey is SetUp with a passkey instead of a password; p is as for
+// SetUpByPasskey is SetUp with a passkey instead of a password; for p, see
 // [Directory.AddPasskey].
 func (d *Directory) SetUpByPasskey(ctx context.Context, who Identity, name, passkeyName string, p Passkey) (User, error) {
 	name, err := d.CheckSetUpName(ctx, who, name)
@@ -128,20 +128,20 @@ func (d *Directory) SetUpByPasskey(ctx context.Context, who Identity, name, pass
 		return User{}, err
 	}
 	return d.setUp(ctx, who, UserChange{
-		Name: &name, Unclaimed: true, Passkey: &FirstPasskey{Passkey: p, Keep: who.Credential.CredentialID},
+		Name: &name, Unclaimed: true, Passkey: &FirstPasskey{Passkey: p, KeepCredentialID: who.Credential.CredentialID},
 	})
 }
 
 func (d *Directory) setUp(ctx context.Context, who Identity, c UserChange) (User, error) {
-	u, err := d.change(ctx, who.User.UserID, c)
+	u, err := d.changeUser(ctx, who.User.UserID, c)
 	if err == nil {
-		err = d.note(WithActor(ctx, who), Incident{What: EventSetUp, User: about(u)})
+		err = d.recordByActor(WithActor(ctx, who), Incident{What: EventSetUp, User: incidentUser(u)})
 	}
 	return u, err
 }
 
-// CheckSetUpName returns the name as it is stored, when who asks can become the first
-// admin under it; else ErrChanged or a [problem.Error].
+// CheckSetUpName returns the stored form of a name if who can become the first admin
+// under it, otherwise ErrChanged or a [problem.Error].
 func (d *Directory) CheckSetUpName(ctx context.Context, who Identity, name string) (string, error) {
 	unclaimed, err := d.Unclaimed(ctx)
 	if err != nil {
@@ -150,11 +150,11 @@ func (d *Directory) CheckSetUpName(ctx context.Context, who Identity, name strin
 	if !unclaimed || who.User.Role != Admin {
 		return "", fmt.Errorf("account: set up: %w", ErrChanged)
 	}
-	return d.validName(ctx, name, who.User.UserID)
+	return d.checkName(ctx, name, who.User.UserID)
 }
 
-// NeedsSignInMethod reports whether a person came by a sign-in link and has no other way
-// to come again: no password, passkey, linked identity or live API token.
+// NeedsSignInMethod reports whether a person came by a sign-in link and has no other
+// way to sign in: no password, passkey, linked identity or live API token.
 func (d *Directory) NeedsSignInMethod(ctx context.Context, who Identity) (bool, error) {
 	if who.User.HasPassword || who.Credential.Kind != Cookie || who.Credential.Method != ByLink {
 		return false, nil
@@ -172,22 +172,22 @@ func (d *Directory) NeedsSignInMethod(ctx context.Context, who Identity) (bool, 
 		return false, fmt.Errorf("account: list credentials: %w", err)
 	}
 	now := time.Now()
-	return !slices.ContainsFunc(all, func(c Credential) bool { return c.Kind == APIToken && c.live(now) }), nil
+	return !slices.ContainsFunc(all, func(c Credential) bool { return c.Kind == APIToken && c.isLive(now) }), nil
 }
 
-// ChangePassword replaces the password of who asks, who must know the present
-// one if there is one. Their other sign-ins end.
-func (d *Directory) ChangePassword(ctx context.Context, who Identity, present, next string) error {
+// ChangePassword replaces the password of who, who must know the current one if there
+// is one. It ends their other sign-ins.
+func (d *Directory) ChangePassword(ctx context.Context, who Identity, current, next string) error {
 	stored, err := d.store.Password(ctx, who.User.UserID)
 	if err != nil {
 		return fmt.Errorf("account: change password: %w", err)
 	}
 	if stored != "" {
-		right, err := d.checkPassword(ctx, stored, present)
+		matches, err := d.checkPassword(ctx, stored, current)
 		if err != nil {
 			return err
 		}
-		if !right {
+		if !matches {
 			return fmt.Errorf("account: change password: %w", ErrRefused)
 		}
 	}
@@ -196,45 +196,45 @@ func (d *Directory) ChangePassword(ctx context.Context, who Identity, present, n
 			return err
 		}
 	}
-	to, err := d.newPassword(ctx, who.User.Name, next)
+	hash, err := d.hashNewPassword(ctx, who.User.Name, next)
 	if err != nil {
 		return err
 	}
-	u, err := d.change(ctx, who.User.UserID, UserChange{Password: &PasswordChange{
-		From: &stored, To: to, Keep: who.Credential.CredentialID, By: who.responsibleUser(), At: time.Now(),
+	u, err := d.changeUser(ctx, who.User.UserID, UserChange{Password: &PasswordChange{
+		From: &stored, To: hash, KeepCredentialID: who.Credential.CredentialID, By: who.responsibleUser(), At: time.Now(),
 	}})
 	if err == nil {
-		err = d.note(WithActor(ctx, who), Incident{What: EventPasswordSet, User: about(u)})
+		err = d.recordByActor(WithActor(ctx, who), Incident{What: EventPasswordSet, User: incidentUser(u)})
 	}
 	return err
 }
 
-// ResetPassword gives a user another password, and ends all their sign-ins.
+// ResetPassword sets a user's password and ends all their sign-ins.
 func (d *Directory) ResetPassword(ctx context.Context, userID, password string) (User, error) {
 	u, err := d.store.User(ctx, userID)
 	if err != nil {
 		return User{}, fmt.Errorf("account: reset password: %w", err)
 	}
-	to, err := d.newPassword(ctx, u.Name, password)
+	hash, err := d.hashNewPassword(ctx, u.Name, password)
 	if err != nil {
 		return User{}, err
 	}
-	u, err = d.change(ctx, u.UserID, UserChange{Password: &PasswordChange{To: to, By: actor(ctx).responsibleUser(), At: time.Now()}})
+	u, err = d.changeUser(ctx, u.UserID, UserChange{Password: &PasswordChange{To: hash, By: actorOf(ctx).responsibleUser(), At: time.Now()}})
 	if err == nil {
-		err = d.note(ctx, Incident{What: EventPasswordSet, User: about(u)})
+		err = d.recordByActor(ctx, Incident{What: EventPasswordSet, User: incidentUser(u)})
 	}
 	return u, err
 }
 
-// newPassword is what is stored of a password that is good for a user of that name.
-func (d *Directory) newPassword(ctx context.Context, name, password string) (string, error) {
-	if err := validPassword(name, password); err != nil {
+// hashNewPassword checks and hashes a new password for a user of that name.
+func (d *Directory) hashNewPassword(ctx context.Context, name, password string) (string, error) {
+	if err := checkNewPassword(name, password); err != nil {
 		return "", err
 	}
 	return d.hashPassword(ctx, password)
 }
 
-// Users lists everybody, the oldest first.
+// Users lists all users, oldest first.
 func (d *Directory) Users(ctx context.Context) ([]User, error) {
 	list, err := d.store.Users(ctx)
 	if err != nil {
@@ -252,9 +252,9 @@ func (d *Directory) User(ctx context.Context, userID string) (User, error) {
 	return u, nil
 }
 
-// CreateUser makes a person. Without a password they come in by a sign-in link.
+// CreateUser creates a user. Without a password they need a sign-in link.
 func (d *Directory) CreateUser(ctx context.Context, name string, role Role, password string) (User, error) {
-	name, err := d.validName(ctx, name, "")
+	name, err := d.checkName(ctx, name, "")
 	if err != nil {
 		return User{}, err
 	}
@@ -262,11 +262,11 @@ func (d *Directory) CreateUser(ctx context.Context, name string, role Role, pass
 		return User{}, problem.For("role", "role_unknown")
 	}
 	if password != "" {
-		if err := validPassword(name, password); err != nil {
+		if err := checkNewPassword(name, password); err != nil {
 			return User{}, err
 		}
 	}
-	u := User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now(), CreatedBy: actor(ctx).responsibleUser()}
+	u := User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now(), CreatedBy: actorOf(ctx).responsibleUser()}
 	err = d.store.PutUser(ctx, u)
 	if errors.Is(err, ErrExists) {
 		return User{}, nameTaken()
@@ -274,28 +274,27 @@ func (d *Directory) CreateUser(ctx context.Context, name string, role Role, pass
 	if err != nil {
 		return User{}, fmt.Errorf("account: create user: %w", err)
 	}
-	if err := d.note(ctx, Incident{What: EventUserCreated, User: about(u), Role: role}); err != nil || password == "" {
+	if err := d.recordByActor(ctx, Incident{What: EventUserCreated, User: incidentUser(u), Role: role}); err != nil || password == "" {
 		return u, err
 	}
 	return d.ResetPassword(ctx, u.UserID, password)
 }
 
-// SetRole changes what a user may do, also on their open connections.
+// SetRole changes a user's role, also on open connections.
 func (d *Directory) SetRole(ctx context.Context, userID string, role Role) error {
 	if rank[role] == 0 {
 		return problem.For("role", "role_unknown")
 	}
-	u, err := d.change(ctx, userID, UserChange{Role: &role})
+	u, err := d.changeUser(ctx, userID, UserChange{Role: &role})
 	if err == nil {
-		err = d.note(ctx, Incident{What: EventRoleChanged, User: about(u), Role: role})
+		err = d.recordByActor(ctx, Incident{What: EventRoleChanged, User: incidentUser(u), Role: role})
 	}
 	return err
 }
 
-// SetDisabled shuts a user out, with all credentials they have, or lets them make
-// new ones.
+// SetDisabled disables a user, which ends all their credentials, or enables them.
 func (d *Directory) SetDisabled(ctx context.Context, userID string, disabled bool) error {
-	u, err := d.change(ctx, userID, UserChange{Disabled: &disabled})
+	u, err := d.changeUser(ctx, userID, UserChange{Disabled: &disabled})
 	if err != nil {
 		return err
 	}
@@ -303,10 +302,10 @@ func (d *Directory) SetDisabled(ctx context.Context, userID string, disabled boo
 	if disabled {
 		what = EventUserDisabled
 	}
-	return d.note(ctx, Incident{What: what, User: about(u)})
+	return d.recordByActor(ctx, Incident{What: what, User: incidentUser(u)})
 }
 
-func (d *Directory) change(ctx context.Context, userID string, c UserChange) (User, error) {
+func (d *Directory) changeUser(ctx context.Context, userID string, c UserChange) (User, error) {
 	u, err := d.store.ChangeUser(ctx, userID, c)
 	switch {
 	case errors.Is(err, ErrExists):
@@ -316,15 +315,15 @@ func (d *Directory) change(ctx context.Context, userID string, c UserChange) (Us
 	case err != nil:
 		return User{}, fmt.Errorf("account: change user: %w", err)
 	}
-	d.announce()
+	d.notifyChange()
 	return u, nil
 }
 
-// validName returns a name as it is stored, when nobody but except has it.
-func (d *Directory) validName(ctx context.Context, name, except string) (string, error) {
+// checkName returns the stored form of a name that no user except exceptUserID has.
+func (d *Directory) checkName(ctx context.Context, name, exceptUserID string) (string, error) {
 	name = strings.TrimSpace(name)
-	odd := func(r rune) bool { return !unicode.IsPrint(r) }
-	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
+	isUnprintable := func(r rune) bool { return !unicode.IsPrint(r) }
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, isUnprintable) {
 		return "", problem.For("name", "user_name_invalid", "max", maxName)
 	}
 	if _, err := precis.Nickname.CompareKey(name); err != nil || mixesScripts(name) {
@@ -335,14 +334,14 @@ func (d *Directory) validName(ctx context.Context, name, except string) (string,
 		return "", err
 	}
 	for _, u := range users {
-		if u.UserID != except && sameName(u.Name, name) {
+		if u.UserID != exceptUserID && sameName(u.Name, name) {
 			return "", nameTaken()
 		}
 	}
 	return name, nil
 }
 
-// SignIns lists the browsers in which a user is signed in, the oldest first.
+// SignIns lists the live cookies of a user, oldest first.
 func (d *Directory) SignIns(ctx context.Context, userID string) ([]Credential, error) {
 	all, err := d.store.Credentials(ctx, userID)
 	if err != nil {
@@ -351,14 +350,14 @@ func (d *Directory) SignIns(ctx context.Context, userID string) ([]Credential, e
 	now := time.Now()
 	var list []Credential
 	for _, c := range all {
-		if c.Kind == Cookie && c.UserID == userID && c.live(now) {
+		if c.Kind == Cookie && c.UserID == userID && c.isLive(now) {
 			list = append(list, c)
 		}
 	}
 	return list, nil
 }
 
-// EndSignIn ends a sign-in of a user; ErrNotFound when they have none of that id.
+// EndSignIn ends a sign-in of a user, or returns ErrNotFound.
 func (d *Directory) EndSignIn(ctx context.Context, userID, credentialID string) error {
 	list, err := d.SignIns(ctx, userID)
 	if err != nil {

@@ -7,73 +7,73 @@ import (
 )
 
 const (
-	// recallFor is how long somebody stays known while the store cannot say whether they
-	// still may: whoever is signed in can end sessions then.
-	recallFor = 10 * time.Minute
-	// recallAfter is how long the store may take to say so about somebody who is known.
-	recallAfter = 300 * time.Millisecond
-	// maxKnown bounds who is known, in credentials.
-	maxKnown = 10_000
+	// recallTTL is how long an identity stays valid while the store fails, so that
+	// people who are signed in can end sessions.
+	recallTTL = 10 * time.Minute
+	// recallTimeout is how long the store may take to confirm a recalled identity.
+	recallTimeout = 300 * time.Millisecond
+	// maxRecalled bounds the recalled identities.
+	maxRecalled = 10_000
 )
 
-// known is who held a credential when the store was last asked.
-type known struct {
+// recalledIdentity is the holder of a credential according to the store at a time.
+type recalledIdentity struct {
 	id Identity
 	at time.Time
 }
 
-// remember notes who holds a credential, by its hash.
+// remember stores the holder of a credential, by its hash.
 func (d *Directory) remember(hash []byte, id Identity, at time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.known) >= maxKnown {
-		clear(d.known)
+	if len(d.recalled) >= maxRecalled {
+		clear(d.recalled)
 	}
-	d.known[string(hash)] = known{id, at}
+	d.recalled[string(hash)] = recalledIdentity{id, at}
 }
 
-// forget lets go of what is known of a credential.
+// forget removes the recalled holder of a credential.
 func (d *Directory) forget(hash []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.known, string(hash))
+	delete(d.recalled, string(hash))
 }
 
-// forgetAll lets go of all that is known, after a credential was revoked or a role
+// forgetAll removes all recalled identities, after a credential was revoked or a user
 // changed.
 func (d *Directory) forgetAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	clear(d.known)
+	clear(d.recalled)
 }
 
-// recall returns who held a credential a short time ago.
+// recall returns the recent holder of a credential.
 func (d *Directory) recall(kind CredentialKind, hash []byte, now time.Time) (Identity, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	k, ok := d.known[string(hash)]
-	return k.id, ok && k.id.Credential.Kind == kind && k.id.Credential.live(now) && now.Sub(k.at) < recallFor
+	k, ok := d.recalled[string(hash)]
+	return k.id, ok && k.id.Credential.Kind == kind && k.id.Credential.isLive(now) && now.Sub(k.at) < recallTTL
 }
 
-// identify returns who holds a credential. While the store is out of order, that is who
-// held it a short time ago.
+// identify returns the holder of a credential. While the store fails, it returns the
+// recalled one.
 func (d *Directory) identify(ctx context.Context, kind CredentialKind, hash []byte) (Identity, error) {
 	now := time.Now()
-	before, ok := d.recall(kind, hash, now)
-	asking := ctx
-	if ok {
+	recalled, isRecalled := d.recall(kind, hash, now)
+	lookUpCtx := ctx
+	if isRecalled {
 		var cancel context.CancelFunc
-		asking, cancel = context.WithTimeout(ctx, recallAfter)
+		lookUpCtx, cancel = context.WithTimeout(ctx, recallTimeout)
 		defer cancel()
 	}
-	id, err := d.lookUp(asking, kind, hash, now)
+	id, err := d.lookUp(lookUpCtx, kind, hash, now)
 	switch {
 	case err == nil:
 		d.remember(hash, id, now)
 	case errors.Is(err, ErrRefused):
 		d.forget(hash)
-	case ok && ctx.Err() == nil:
-		return before, nil
+	case isRecalled && ctx.Err() == nil:
+		return recalled, nil
 	}
 	return id, err
 }

@@ -160,7 +160,7 @@ func (m *memory) ChangeUser(_ context.Context, userID string, c account.UserChan
 	}
 	if p := c.Passkey; p != nil {
 		m.passkeys = append(m.passkeys, p.Passkey)
-		endSignIns(p.Keep)
+		endSignIns(p.KeepCredentialID)
 	}
 	if p := c.Password; p != nil {
 		if m.passwords == nil {
@@ -168,7 +168,7 @@ func (m *memory) ChangeUser(_ context.Context, userID string, c account.UserChan
 		}
 		m.passwords[userID], u.HasPassword = p.To, p.To != ""
 		u.PasswordBy, u.PasswordAt = p.By, p.At
-		endSignIns(p.Keep)
+		endSignIns(p.KeepCredentialID)
 	}
 	for i, other := range m.credentials {
 		if other.UserID == userID && u.Disabled {

@@ -36,13 +36,13 @@ func NewReserve() *Reserve { return &Reserve{current: Current} }
 // than a few connections of the database and a few starts of sessions at once take.
 func (u Use) size() int { return min(max(u.Limit/4, 8), 64) }
 
-// CheckLasting refuses what holds descriptors for long, such as a tab or a session, when
+// CheckConnection refuses what holds descriptors for long, such as a tab or a session, when
 // that would touch the reserve.
-func (r *Reserve) CheckLasting() error { return r.check(1) }
+func (r *Reserve) CheckConnection() error { return r.check(1) }
 
-// CheckBrief refuses even what ends at once, such as an HTTP request, when half of the
+// CheckRequest refuses even what ends at once, such as an HTTP request, when half of the
 // reserve is used.
-func (r *Reserve) CheckBrief() error { return r.check(2) }
+func (r *Reserve) CheckRequest() error { return r.check(2) }
 
 // MayAccept reports whether a connection can be accepted, be it only to refuse what is
 // asked on it.

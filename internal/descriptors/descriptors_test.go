@@ -37,10 +37,10 @@ func TestReserve(t *testing.T) {
 		r := &Reserve{current: func() (Use, bool) { return Use{Open: limit - free, Limit: limit}, true }}
 		var lasting, brief, accept int // how many were free when it was refused first
 		for free = limit; free >= 0; free-- {
-			if lasting == 0 && r.CheckLasting() != nil {
+			if lasting == 0 && r.CheckConnection() != nil {
 				lasting = free
 			}
-			if brief == 0 && r.CheckBrief() != nil {
+			if brief == 0 && r.CheckRequest() != nil {
 				brief = free
 			}
 			if accept == 0 && !r.MayAccept() {
@@ -52,11 +52,11 @@ func TestReserve(t *testing.T) {
 		}
 	}
 	r := &Reserve{current: func() (Use, bool) { return Use{Open: 60, Limit: 64}, true }}
-	if err := r.CheckLasting(); !errors.Is(err, problem.NoDescriptors) {
+	if err := r.CheckConnection(); !errors.Is(err, problem.NoDescriptors) {
 		t.Errorf("got %v", err)
 	}
 	r.current = func() (Use, bool) { return Use{}, false }
-	if err := r.CheckLasting(); err != nil || !r.MayAccept() {
+	if err := r.CheckConnection(); err != nil || !r.MayAccept() {
 		t.Errorf("refused where it cannot be told: %v", err)
 	}
 }

@@ -97,11 +97,11 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 	}
 	if c.Password != nil {
 		// Salted anew each time, so that it is there only when the change above was made.
-		steps = append(steps, step{Statement: endSignIns, args: []any{userID, c.Password.To, c.Password.Keep}})
+		steps = append(steps, step{Statement: endSignIns, args: []any{userID, c.Password.To, c.Password.KeepCredentialID}})
 	}
 	if p := c.Passkey; p != nil {
 		steps = append(steps, step{Statement: firstPasskey, args: sqlstore.PasskeyValues(p.Passkey)},
-			step{Statement: endForPasskey, args: []any{p.PasskeyID, p.Keep}})
+			step{Statement: endForPasskey, args: []any{p.PasskeyID, p.KeepCredentialID}})
 	}
 	if c.Disabled != nil && *c.Disabled {
 		steps = append(steps, step{Statement: endDisabled, args: []any{userID}})

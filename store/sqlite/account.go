@@ -99,7 +99,7 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 				return account.ErrChanged
 			}
 			password = p.To
-			if _, err := t.exec(ctx, endSignIns, userID, p.Keep); err != nil {
+			if _, err := t.exec(ctx, endSignIns, userID, p.KeepCredentialID); err != nil {
 				return err
 			}
 		}
@@ -111,7 +111,7 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 			if err != nil {
 				return err
 			}
-			if _, err := t.exec(ctx, endSignIns, userID, p.Keep); err != nil {
+			if _, err := t.exec(ctx, endSignIns, userID, p.KeepCredentialID); err != nil {
 				return err
 			}
 		}

@@ -64,7 +64,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 		name, taken := "Ada L.", "Bob"
 		first := func(name *string, p account.Passkey) account.UserChange {
-			return account.UserChange{Name: name, Unclaimed: true, Passkey: &account.FirstPasskey{Passkey: p, Keep: mine.CredentialID}}
+			return account.UserChange{Name: name, Unclaimed: true, Passkey: &account.FirstPasskey{Passkey: p, KeepCredentialID: mine.CredentialID}}
 		}
 		p := passkey(ada, "a")
 		_, err := st.ChangeUser(ctx, ada.UserID, first(&taken, p))
@@ -81,7 +81,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		for i := range errs {
 			c := first(&name, passkey(ada, string(rune('a'+i))))
 			if i%2 == 1 {
-				c.Passkey, c.Password = nil, &account.PasswordChange{To: "hash " + string(rune('a'+i)), Keep: mine.CredentialID}
+				c.Passkey, c.Password = nil, &account.PasswordChange{To: "hash " + string(rune('a'+i)), KeepCredentialID: mine.CredentialID}
 			}
 			wg.Go(func() { _, errs[i] = st.ChangeUser(ctx, ada.UserID, c) })
 		}
@@ -117,7 +117,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.AddCredential(ctx, mine))
 		must(t, st.AddCredential(ctx, other))
 		name, p := "Ada L.", passkey(ada, "a")
-		got, err := st.ChangeUser(ctx, ada.UserID, account.UserChange{Name: &name, Unclaimed: true, Passkey: &account.FirstPasskey{Passkey: p, Keep: mine.CredentialID}})
+		got, err := st.ChangeUser(ctx, ada.UserID, account.UserChange{Name: &name, Unclaimed: true, Passkey: &account.FirstPasskey{Passkey: p, KeepCredentialID: mine.CredentialID}})
 		must(t, err)
 		ada.Name = name
 		equal(t, "changed", got, ada)
@@ -223,14 +223,14 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		is(t, "of nobody", err, account.ErrNotFound)
 		none, name := "", "Ada L."
 		set := func(from *string, to, keep string) (account.User, error) {
-			return st.ChangeUser(ctx, ada.UserID, account.UserChange{Password: &account.PasswordChange{From: from, To: to, Keep: keep}})
+			return st.ChangeUser(ctx, ada.UserID, account.UserChange{Password: &account.PasswordChange{From: from, To: to, KeepCredentialID: keep}})
 		}
 		kept, ended, link, token := credential(ada, account.Cookie, 1), credential(ada, account.Cookie, 2), credential(ada, account.SignInLink, 3), credential(ada, account.APIToken, 4)
 		others := credential(bob, account.Cookie, 5)
 		for _, c := range []account.Credential{kept, ended, link, token, others} {
 			must(t, st.AddCredential(ctx, c))
 		}
-		got, err := st.ChangeUser(ctx, ada.UserID, account.UserChange{Name: &name, Password: &account.PasswordChange{From: &none, To: "first", Keep: kept.CredentialID}})
+		got, err := st.ChangeUser(ctx, ada.UserID, account.UserChange{Name: &name, Password: &account.PasswordChange{From: &none, To: "first", KeepCredentialID: kept.CredentialID}})
 		must(t, err)
 		if !got.HasPassword || got.Name != name {
 			t.Errorf("got %+v, want Ada L. with a password", got)
