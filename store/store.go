@@ -61,6 +61,10 @@ type Store interface {
 	// costs little enough to be asked every second. A store that once failed with
 	// [ErrBroken] says so for ever, one that is [ErrReadOnly] until there is space.
 	Ping(ctx context.Context) error
+	// Verify reads the whole database, at several 100 MB a second at best, and fails with
+	// [ErrCorrupt] if a part of it is damaged; the store refuses every write from then on.
+	// Where the database checks itself it does nothing.
+	Verify(ctx context.Context) error
 	// Recovered announces that the store does again what it is asked, after calls that
 	// failed with [ErrUnavailable] or [ErrUnknownOutcome]. It is never closed, and for one
 	// receiver.
@@ -92,14 +96,31 @@ func Open(ctx context.Context, dsn string) (Store, error) {
 // LostLog looks, before the server opens a database that nobody else uses, whether it has
 // lost what was stored last, which the database itself would not say: [ErrLogLost].
 func LostLog(dsn string) error {
+	path, isFile := sqlitePath(dsn)
+	if !isFile {
+		return nil
+	}
+	return sqlite.LostLog(path)
+}
+
+// EndedCleanly reports, before the server opens a database that nobody else uses, whether
+// its last user closed it. If not, it should be verified: [Store.Verify]. It is true where
+// the database looks after that itself.
+func EndedCleanly(dsn string) bool {
+	path, isFile := sqlitePath(dsn)
+	return !isFile || sqlite.EndedCleanly(path)
+}
+
+// sqlitePath returns the path in the address of a SQLite database.
+func sqlitePath(dsn string) (path string, isFile bool) {
 	scheme, rest, found := strings.Cut(dsn, ":")
 	switch {
 	case found && (scheme == "postgres" || scheme == "postgresql"):
-		return nil
+		return "", false
 	case found && scheme == "sqlite":
-		dsn = rest
+		return rest, true
 	}
-	return sqlite.LostLog(dsn)
+	return dsn, true
 }
 
 // OpenReadOnly opens a database to look at it: nothing is made and nothing is changed,

@@ -53,6 +53,7 @@ type app struct {
 	provider    *httpapi.OIDC // nil without an identity provider
 
 	stateLock, databaseLock *os.File // the latter is nil for PostgreSQL
+	databaseEndedCleanly    bool     // at the end of the server before
 	exclusive               store.Exclusive
 	descriptors             *descriptors.Reserve
 	metrics                 *metrics
@@ -151,6 +152,7 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 	if err := store.LostLog(a.settings.Database); err != nil {
 		a.log.Error("look at the database", "error", err)
 	}
+	a.databaseEndedCleanly = store.EndedCleanly(a.settings.Database)
 	opened, err := store.Open(ctx, a.settings.Database)
 	if err != nil {
 		return err
@@ -388,6 +390,7 @@ func (a *app) Run(ctx context.Context) error {
 	start(edges, edgesCtx, "attachments", a.attachments.Run)
 	start(edges, edgesCtx, "search index", a.indexTranscripts)
 	start(edges, edgesCtx, "reserve", a.reserveDisk)
+	start(edges, edgesCtx, "check of the database", a.verifyDatabase)
 	if a.exclusive != nil {
 		start(edges, edgesCtx, "database", a.exclusive.Run)
 	}
@@ -450,6 +453,18 @@ func (a *app) recoverFromOutages(ctx context.Context) error {
 		a.orchestrator.Recover(ctx)
 		a.tabs.TouchAll()
 	}
+}
+
+// verifyDatabase reads the whole database after a crash. What is damaged is reported as
+// other trouble with the database is.
+func (a *app) verifyDatabase(ctx context.Context) error {
+	if a.databaseEndedCleanly {
+		return nil
+	}
+	if err := a.store.Verify(ctx); err != nil && ctx.Err() == nil {
+		a.log.Error("cannot verify the database", "error", err)
+	}
+	return nil
 }
 
 // reserveDisk keeps space for answers until ctx ends.

@@ -118,7 +118,7 @@ func databaseWorks(ctx context.Context, address string) (fine string, err error)
 	opened, err := store.OpenReadOnly(ctx, address)
 	switch {
 	case err == nil:
-		return "up to date", opened.Close()
+		return "up to date", errors.Join(opened.Verify(ctx), opened.Close())
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, migrations.ErrEmpty):
 		return "not created yet; sayso serve creates it", nil
 	case errors.Is(err, migrations.ErrOlder):

@@ -176,6 +176,10 @@ func hide(sentence string, address *url.URL) string {
 // itself.
 func (s *Store) Reserve(context.Context) error { return nil }
 
+// Verify implements store.Store. PostgreSQL recovers from a crash and checks its pages by
+// itself.
+func (s *Store) Verify(context.Context) error { return nil }
+
 // Ping implements store.Store.
 func (s *Store) Ping(ctx context.Context) error {
 	if s.closed.Load() {

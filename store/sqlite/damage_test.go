@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -124,6 +125,48 @@ func TestDamagedWhileOpen(t *testing.T) {
 	again := open(t, path)
 	if found, err := again.Transcript(ctx, "s1", 0, 100); err != nil || found.Total != 20 {
 		t.Errorf("afterwards: %d items, %v", found.Total, err)
+	}
+}
+
+// A large database is opened without being read whole. Verify finds damage where nobody has
+// read yet, and ends all writing.
+func TestVerifyFindsDamage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "sayso.db")
+	st := open(t, path)
+	create(t, st, "s1")
+	put(t, st, 1000)
+	if err := st.Verify(ctx); err != nil {
+		t.Errorf("intact: %v", err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !sqlite.EndedCleanly(path) {
+		t.Error("a database that was closed did not end cleanly")
+	}
+	good := bytesOf(t, path)
+	flip(t, path, len(good)/2/page*page, page)
+	st = open(t, path)
+	defer st.Close()
+	create(t, st, "s2")
+	if sqlite.EndedCleanly(path) {
+		t.Error("a database that is open ended cleanly")
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := st.Verify(cancelled); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	create(t, st, "s3")
+	for what, err := range map[string]error{
+		"verify":           st.Verify(ctx),
+		"a write":          st.CreateSession(ctx, session.Session{SessionID: "s4"}),
+		"whether it works": st.Ping(ctx),
+	} {
+		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "stop sayso") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 

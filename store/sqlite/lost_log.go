@@ -48,6 +48,17 @@ func LostLog(path string) error {
 	return fmt.Errorf("%w: %s; the last answers and messages may be among them, so look through the sessions that were active. A copy is in %s. Check the disk", sqlstore.ErrLogLost, what, kept)
 }
 
+// EndedCleanly reports whether the database at path was closed by its last user: its WAL is
+// there and empty. It is to be asked before [Open].
+func EndedCleanly(path string) bool {
+	path, err := place(path)
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(path + "-wal")
+	return err == nil && info.Size() == 0
+}
+
 func copyFile(to, from string) (err error) {
 	in, err := os.Open(from)
 	if err != nil {

@@ -64,9 +64,14 @@ type Store struct {
 	opening *pending.Request // by the write under way; guarded by turn
 }
 
+// checkedAtOpen is the size in bytes up to which a database is read whole before it is
+// used. Reading 100 MB takes about a second, for which a start must not wait.
+const checkedAtOpen = 4 << 20
+
 // Open opens the database at path, creating it (0600) and its folder (0700)
-// where they are missing, checks it and brings its schema up to date. Another
-// server on the same file is for the caller to exclude.
+// where they are missing, and brings its schema up to date. It checks a database of up to
+// 4 MB for damage; see [Store.Verify] for larger ones. Another server on the same file is
+// for the caller to exclude.
 func Open(ctx context.Context, path string) (*Store, error) {
 	path, err := prepare(path)
 	if err != nil {
@@ -100,8 +105,10 @@ func open(ctx context.Context, path, mode string, schema func(context.Context, *
 	}()
 
 	writes := pool(path, mode, 1, synchronous[sqlstore.Durable])
-	if err = check(ctx, writes); err != nil {
-		return nil, errors.Join(err, writes.Close())
+	if info, statErr := os.Stat(path); statErr == nil && info.Size() <= checkedAtOpen {
+		if err = check(ctx, writes); err != nil {
+			return nil, errors.Join(err, writes.Close())
+		}
 	}
 	if err = schema(ctx, writes, migrations.SQLite); err != nil {
 		return nil, errors.Join(err, writes.Close())
@@ -113,8 +120,21 @@ func open(ctx context.Context, path, mode string, schema func(context.Context, *
 	return s, nil
 }
 
-// check reads the whole database once, so that damage is found before anything
-// is built on it.
+// Verify implements store.Store. It reads on a connection of its own and delays no other
+// read or write.
+func (s *Store) Verify(ctx context.Context) error {
+	db := pool(s.path, "ro", 1, reading...)
+	err := check(ctx, db)
+	if err != nil && ctx.Err() == nil {
+		err = s.found(err)
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("sqlite: verify: %w", err)
+	}
+	return nil
+}
+
+// check reads the whole database and fails with [sqlstore.ErrCorrupt] if it is damaged.
 func check(ctx context.Context, db *sql.DB) error {
 	var verdict string
 	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {

@@ -324,7 +324,7 @@ func (d *damagedError) Unwrap() []error { return []error{sqlstore.ErrUnavailable
 // found explains an error of a running store, and notes damage.
 func (s *Store) found(err error) error {
 	explained := s.explain(err)
-	if c := code(err) & 0xff; c != lib.SQLITE_CORRUPT && c != lib.SQLITE_NOTADB {
+	if !errors.Is(explained, sqlstore.ErrCorrupt) {
 		return explained
 	}
 	s.damaged.CompareAndSwap(nil, &damagedError{explained})
