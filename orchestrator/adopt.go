@@ -173,7 +173,6 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 	}
 	p.transcript.Restore(known.Memo)
 	p.state.memo = known.memo
-	p.state.notContinued = known.CutOff && state.State == session.UserTurn
 	p.elicitations.restore(known.Elicited)
 	given, err := o.unconsumed(ctx, id.SessionID)
 	if err != nil {

@@ -36,7 +36,6 @@ type (
 		anew      bool // also after a turn ended that was taken for this message's
 	}
 	turnEndTaken     struct{}
-	turnNotContinued struct{} // a resumed CLI waits, and should have gone on by itself
 	messageWithheld  struct{ messageID string }
 	messageReleased  struct{ messageID string }
 	throttled        struct{ reason string } // "" for no longer

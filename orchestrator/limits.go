@@ -47,9 +47,6 @@ func (s state) judge(e sampled) (stuck, reason string) {
 	if e.questions > 0 {
 		return "", ""
 	}
-	if s.notContinued {
-		stuck = statement.New("turn_not_continued")
-	}
 	exceeds := func(since time.Time, limit time.Duration) bool { return limit > 0 && now.Sub(since) >= limit }
 	switch {
 	case exceeds(s.row.StartedAt, l.Absolute):
@@ -63,7 +60,7 @@ func (s state) judge(e sampled) (stuck, reason string) {
 	case s.working() && exceeds(s.lastWord(), l.Stuck) && s.tree.memory > s.tree.memoryBefore+maxGrowth && s.tree.memory > 2*s.tree.memoryBefore:
 		return statement.New("stuck_growing", "since", clockText(s.lastWord()), "before", s.tree.memoryBefore>>20, "after", s.tree.memory>>20), ""
 	}
-	return stuck, ""
+	return "", ""
 }
 
 // lastWord returns when Claude printed something last, or should have begun to.

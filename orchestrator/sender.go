@@ -7,9 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
@@ -43,12 +46,11 @@ func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
 		return sent
 	}
 	p.repeatInterrupt(ctx) // for the server before this one
-	hold := p.plan.ContinueTurn
+	hold := p.plan.ContinueTurn || p.snapshot().cutOff()
 	if hold || !send() {
 		p.handle(ctx, inputAwaited{time.Now()})
 	}
 	for {
-		waits := false
 		select {
 		case <-p.feed:
 			if p.snapshot().turnEnded {
@@ -58,16 +60,43 @@ func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
 			}
 			p.repeatInterrupt(ctx)
 		case <-timer.C:
-			waits = hold && !p.snapshot().working()
-			hold = hold && !waits
+			if hold && p.snapshot().cutOff() {
+				if err := p.continueTurn(ctx); err != nil {
+					p.log.ErrorContext(ctx, "cannot have Claude continue the interrupted turn", "error", err)
+					timer.Reset(resendPause)
+					continue
+				}
+			}
+			hold = hold && p.snapshot().working()
 		case <-over:
 			return
 		}
-		if !hold && !send() && waits {
-			p.handle(ctx, turnNotContinued{})
+		if !hold {
+			send()
 		}
 	}
 }
+
+// continueTurn queues a message that has Claude go on with the turn that was cut off,
+// unless another message waits. A resumed CLI goes on by itself only when its transcript
+// ends with a person's message or the result of a call. It does not when it was killed
+// amid a text, or for the second time: its own request to go on is no person's message.
+func (p *process) continueTurn(ctx context.Context) error {
+	id := p.session.SessionID
+	queue, err := p.o.o.Store.QueuedMessages(ctx, id)
+	if err != nil || len(queue) > 0 {
+		return err
+	}
+	p.addItems(transcript.Note("continued:"+p.processID, "info", statement.New("turn_continued"), time.Now()))
+	_, err = p.o.o.Store.QueueMessage(ctx, session.Message{
+		MessageID: uuid.NewSHA1(uuid.NameSpaceOID, []byte("continue in "+p.processID)).String(), SessionID: id,
+		Text: continueMessage, By: p.plan.By, CreatedAt: time.Now(),
+	})
+	return err
+}
+
+// continueMessage is what Claude itself says to the model in this place.
+const continueMessage = "Continue from where you left off."
 
 // sendNext sends the oldest queued message if Claude waits for one.
 func (p *process) sendNext(ctx context.Context) (sent bool, err error) {

@@ -24,7 +24,6 @@ type state struct {
 	ended         bool   // nothing more will be written
 	diedInTurn    bool
 	turnEnded     bool     // since the sender last looked
-	notContinued  bool     // Claude was resumed in the middle of a turn, and waits
 	withheld      []string // ids of messages that somebody takes back
 	// earlierQuestions is set while questions of an earlier process may be asked again.
 	earlierQuestions bool
@@ -59,6 +58,9 @@ type treeState struct {
 
 // working reports whether a turn goes on.
 func (s state) working() bool { return s.row.State == session.AssistantTurn }
+
+// cutOff reports whether Claude waits for a person, though a turn was cut off before.
+func (s state) cutOff() bool { return s.memo.CutOff && s.row.State == session.UserTurn }
 
 // takesMessages reports whether a message that is queued now will be sent by this
 // process, or by the one that is started after it.

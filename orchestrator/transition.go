@@ -60,11 +60,6 @@ func transition(s state, e event) (state, []effect) {
 		s.memo.TurnStarted = s.memo.TurnStarted && s.memo.Sending == e.messageID // sent again, Claude may be at work
 		s.memo.Sending = e.messageID
 		save()
-	case turnNotContinued:
-		if s.memo.CutOff && s.row.State == session.UserTurn {
-			s.notContinued, s.row.Stuck = true, statement.New("turn_not_continued")
-			save()
-		}
 	case turnEndTaken:
 		s.turnEnded = false
 	case messageWithheld:
@@ -266,7 +261,7 @@ func (s *state) move(to session.State, at time.Time) []effect {
 	if !session.CanMove(s.row.State, to) {
 		return []effect{logIllegalMove{s.row.State, to}}
 	}
-	s.row.State, s.row.StateChangedAt, s.row.Stuck, s.notContinued = to, at, "", false
+	s.row.State, s.row.StateChangedAt, s.row.Stuck = to, at, ""
 	s.turnSince, s.lastActivity = at, at
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -125,21 +124,6 @@ func TestTransition(t *testing.T) {
 			func(s *state) {
 				s.row.State, s.row.StateChangedAt, s.row.PID, s.row.Error, s.unsaved, s.diedInTurn = session.Dead, at, 0, "exit status 1", true, true
 				s.memo.CutOff = true
-			}, []effect{wakeWriter{}},
-		},
-		"a resumed turn does not go on": {
-			state{row: session.ProcessState{State: session.UserTurn}, memo: memo{CutOff: true}}, turnNotContinued{},
-			func(s *state) {
-				s.notContinued, s.unsaved, s.row.Stuck = true, true, statement.New("turn_not_continued")
-			}, []effect{wakeWriter{}},
-		},
-		"nothing was to go on": {in(session.UserTurn), turnNotContinued{}, func(*state) {}, nil},
-		"it goes on after all": {
-			state{row: session.ProcessState{State: session.UserTurn, Stuck: "x"}, memo: memo{CutOff: true}, notContinued: true},
-			messageReceived{change: transcript.Change{Working: true}, at: at},
-			func(s *state) {
-				s.row.State, s.row.StateChangedAt, s.row.Stuck, s.notContinued, s.unsaved = session.AssistantTurn, at, "", false, true
-				s.turnSince, s.lastMessage, s.lastActivity, s.memo.TurnStarted = at, at, at, true
 			}, []effect{wakeWriter{}},
 		},
 		"nothing revives it": {

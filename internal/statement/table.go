@@ -87,7 +87,6 @@ var table = []Entry{
 	{"stuck_growing", "Claude has been silent since {since}, and the memory of its processes has grown from {before} MB to {after} MB."},
 	{"answer_not_delivered", "The answer to {tool}, given at {at}, has not reached Claude yet. If this lasts, kill the session and resume it."},
 	{"stuck_answer", "Claude has not picked up the answer to {tool}, which was delivered at {at}. If this lasts, kill the session and resume it."},
-	{"turn_not_continued", "Claude was resumed but did not continue the interrupted turn. Send a message, such as “Continue”."},
 	{"shim_silent", "The supervisor of this process has not responded since the server restarted. If this lasts, the process is ended."},
 
 	// What an admin reads about a process.
@@ -107,6 +106,7 @@ var table = []Entry{
 	{"database_behind", "The database is older than this process: it was restored, or lost its last changes. sayso reads again what Claude printed since then. Answers and queued messages of that time are lost."},
 	{"journal_deleted", "The files of this process in the state folder of sayso were deleted. The session goes on, but it cannot survive a restart of the server. Kill and resume it to be safe."},
 	{"answer_waits", "Claude ended before it acted on an answer. Resume the session to continue."},
+	{"turn_continued", "Claude did not continue the interrupted turn on its own, so sayso told it to."},
 	{"message_repeated", "Claude ended before it had saved the last message, so the message is sent again."},
 	{"conversation_restarted", "Claude ended before it had saved this conversation, so it starts again with the same messages."},
 	{"conversation_compacted", "Claude summarized the conversation to free up context."},

@@ -155,8 +155,6 @@ export const de: Messages = {
     alsoHere: (names) => `${list(names)} ${are(names)} hier`,
 
     interrupt: 'Unterbrechen',
-    continueTurn: 'Fortfahren',
-    continueMessage: 'Mach da weiter, wo du aufgehört hast.',
     resume: 'Fortsetzen',
     kill: 'Beenden',
     killNamed: (title) => `Sitzung ${title} beenden`,

@@ -137,8 +137,6 @@ export const en = {
     alsoHere: (names: string[]) => `${list(names)} ${names.length === 1 ? 'is' : 'are'} here`,
 
     interrupt: 'Interrupt',
-    continueTurn: 'Continue',
-    continueMessage: 'Continue where you left off.',
     resume: 'Resume',
     kill: 'Kill',
     killNamed: (title: string) => `Kill session ${title}`,

@@ -91,23 +91,6 @@ test('what seems to be stuck is said in the words of the server', () => {
   expect(show(SessionRow, { session, killable: true }).find('.stuck').text()).toBe(session.stuck)
 })
 
-test('a turn that did not go on is continued with a button, by who may run Claude', async () => {
-  const session = known({
-    ...notPickedUp(),
-    state: 'user_turn',
-    stuck: 'Claude waits.',
-    reasons: { stuck: { reason: 'turn_not_continued' } },
-  })
-  const header = show(SessionHeader, { session })
-  await header.find('.stuck button').trigger('click')
-  expect(said).toEqual([{ session: session.session_id, text: 'Continue where you left off.' }])
-  expect(
-    show(SessionHeader, { session: known(notPickedUp()) })
-      .find('.stuck button')
-      .exists(),
-  ).toBe(false)
-})
-
 describe('the composer of a session that ended', () => {
   const ended = () => known({ ...orphaned(), pending_requests: [] })
   const sendButton = (w: ReturnType<typeof show>) => w.find('button[type=submit]')

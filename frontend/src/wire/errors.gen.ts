@@ -466,9 +466,8 @@ export const statements = {
   terminal_denied: 'It was denied in the terminal.',
   terminal_ended: 'Claude in the terminal has ended.',
   time_limit: 'The process reached its time limit of {limit:span}.',
+  turn_continued: 'Claude did not continue the interrupted turn on its own, so sayso told it to.',
   turn_interrupted: 'The turn was interrupted.',
-  turn_not_continued:
-    'Claude was resumed but did not continue the interrupted turn. Send a message, such as “Continue”.',
   withdrawn: 'Claude withdrew this request.',
   withdrawn_away: 'Claude withdrew this request while the server was not running.',
   withdrawn_database_away: 'Claude withdrew this request while the database was not available.',
