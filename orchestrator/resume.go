@@ -1,8 +1,10 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/problem"
@@ -18,16 +20,22 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.
 	if err != nil {
 		return err
 	}
-	if p := o.find(sessionID); p != nil && p.snapshot().ended {
-		// It is read as dead before all it leaves is cleared away.
-		if err := p.awaitGone(ctx); err != nil {
-			return err
+	if p := o.find(sessionID); p != nil && p.snapshot().end != nil {
+		// It is read as dead before all it leaves is stored and cleared away.
+		waiting, cancel := context.WithTimeout(ctx, longestSettling)
+		defer cancel()
+		if err := p.awaitGone(waiting); err != nil {
+			return cmp.Or(ctx.Err(), fmt.Errorf("orchestrator: store the end of the process: %w", pending.ErrUnavailable))
 		}
 	}
 	l := launchOf(s)
 	l.ContinueTurn, l.By = l.Resume != "", by
 	return o.launch(ctx, s, l)
 }
+
+// longestSettling is how long Resume waits for the end of a process to be stored. Only a
+// store that is out of order takes longer.
+const longestSettling = 5 * time.Second
 
 // SessionChanged says that a session changed; it is a listener of the notifier and never
 // blocks. Only sessions whose process is dead are of interest: an answer to what

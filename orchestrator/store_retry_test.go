@@ -252,6 +252,30 @@ func TestKillWhileTheDiskIsFull(t *testing.T) {
 	}
 }
 
+// A session is shown as dead as soon as its CLI is gone. Whoever resumes it then waits
+// until its end is stored, and learns that the store is away if that takes long.
+func TestResumeWhileTheEndIsNotStored(t *testing.T) {
+	disk := &fullStore{}
+	withBench(t, claudetest.Script{Turn: []claudetest.Step{bash}}, nil, func(b *bench) {
+		b.registry = disk.registry
+		id := b.start("make a file")
+		stored := b.wait(id, asking(1))
+		disk.full.Store(true)
+		b.launcher.killLast()
+		for b.Present(stored).State != session.Dead {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if err := b.Resume(b.t.Context(), id, b.person); !errors.Is(err, pending.ErrUnavailable) {
+			t.Errorf("resumed with a store that takes nothing: %v", err)
+		}
+		time.AfterFunc(2*time.Second, func() { disk.full.Store(false) })
+		if err := b.Resume(b.t.Context(), id, b.person); err != nil {
+			t.Fatal(err)
+		}
+		b.wait(id, in(session.AssistantTurn))
+	}, on(disk))
+}
+
 // An answer that comes while a dead process is being buried resumes the session,
 // once.
 func TestAnswerToADyingProcessResumesItsSession(t *testing.T) {
