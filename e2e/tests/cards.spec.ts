@@ -167,7 +167,8 @@ test.describe(() => {
       await card.getByRole('button', { name: 'Approve it' }).click()
     }
     await approve()
-    await expect(page.getByRole('region', { name: 'Undo window' }).getByRole('button', { name: 'Undo' })).toBeVisible()
+    await expect(card.getByRole('button', { name: 'Undo' })).toBeVisible()
+    await expect(page.getByRole('region', { name: 'Undo window' })).toBeHidden()
     await page.keyboard.press('Control+z')
     await expect(card.getByText(held)).toBeHidden()
     await expect(app.approveButton(card)).not.toHaveAttribute('aria-disabled')

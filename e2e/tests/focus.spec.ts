@@ -449,7 +449,7 @@ test('with keys alone: what goes once it was pressed leaves the focus somewhere 
   await expect(told).toHaveCount(0)
   await hands.seen('after a notice was read')
 
-  // A decision that is taken back beside its card.
+  // A decision that is taken back on its card.
   const held = {
     by: 'ada',
     mine: true,
@@ -458,10 +458,10 @@ test('with keys alone: what goes once it was pressed leaves the focus somewhere 
     until: Date.now() / 1000 + 600,
   } as const
   stage.show([{ ...command, request_id: 'two', created_at: later(), held }])
-  const toast = page.getByRole('region', { name: 'Undo window' })
-  await hands.activate(toast.getByRole('button', { name: 'Undo' }))
+  const undo = page.locator('[data-request-id=two]').getByRole('button', { name: 'Undo' })
+  await hands.activate(undo)
   stage.show([{ ...command, request_id: 'two', created_at: later() }])
-  await expect(toast).toHaveCount(0)
+  await expect(undo).toHaveCount(0)
   await hands.seen('after a decision was taken back')
 
   // The line is gone, and tried again.

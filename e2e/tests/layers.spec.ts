@@ -310,8 +310,15 @@ test(
       },
     ])
     await expect(page.getByText('Claude no longer asks for')).toBeVisible()
-    await expect(page.getByRole('region', { name: 'Undo window' })).toBeVisible()
+    // The card has the button itself; elsewhere a toast has it.
+    const undo = page.getByRole('region', { name: 'Undo window' })
+    await expect(undo).toBeHidden()
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await expect(undo).toBeVisible()
     await expectAccessible(page, 'what can be taken back', '.toast')
+    await page.goBack()
+    await expect(card).toBeVisible()
+    await expect(undo).toBeHidden()
 
     await page.setViewportSize(PHONE)
     await main.getByRole('feed').focus()
