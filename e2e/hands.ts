@@ -29,8 +29,8 @@ export class Hands {
         const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(el)
         return (outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1) || boxShadow !== 'none'
       }
-      // What is drawn in the place of a native control shows its ring.
-      if (!ringed(at) && !ringed(at.closest('label')) && !ringed(at.parentElement))
+      // A heading is only where reading goes on; what is drawn in the place of a native control shows its ring.
+      if (!at.matches('h1, h2, h3') && !ringed(at) && !ringed(at.closest('label')) && !ringed(at.parentElement))
         return `nothing shows that the focus is on ${at.outerHTML.slice(0, 200)}`
       if (box.width === 0 || box.height === 0)
         return `the focus is on what cannot be seen: ${at.outerHTML.slice(0, 200)}`
