@@ -1,8 +1,14 @@
 import { onBeforeUnmount, onMounted, ref, shallowRef } from 'vue'
 import { sentence } from './sentence'
 
-/** useLoaded loads what a page shows when the page is opened, and again with each reload. */
-export function useLoaded<T>(load: () => Promise<T>) {
+/**
+ * useLoaded loads what a page shows when the page is opened, unless later, and again with
+ * each reload. describe turns an error into the sentence to show; '' shows none.
+ */
+export function useLoaded<T>(
+  load: () => Promise<T>,
+  { describe = sentence, later = false }: { describe?: (err: unknown) => string; later?: boolean } = {},
+) {
   const value = shallowRef<T | null>(null)
   const problem = ref('')
   const loading = ref(false)
@@ -18,11 +24,11 @@ export function useLoaded<T>(load: () => Promise<T>) {
       value.value = next
       problem.value = ''
     } catch (err) {
-      if (mine === turn) problem.value = sentence(err)
+      if (mine === turn) problem.value = describe(err)
     }
     if (mine === turn) loading.value = false
   }
-  onMounted(reload)
+  if (!later) onMounted(reload)
   onBeforeUnmount(() => turn++)
   return { value, problem, loading, reload }
 }

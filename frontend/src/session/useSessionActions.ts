@@ -1,5 +1,5 @@
-import { ref, watch, type Ref } from 'vue'
-import { sentence } from '@/connection/sentence'
+import { computed, ref, shallowRef, watch, type Ref } from 'vue'
+import { useAction } from '@/connection/useAction'
 import type { SessionState } from '@/state/reducer'
 
 /** What the header of a session does to it. */
@@ -16,27 +16,31 @@ export function useSessionActions(session: () => SessionState): {
   run: (action: SessionAction, call: () => Promise<unknown>) => Promise<void>
 } {
   const busy = ref<SessionAction | null>(null)
-  const problem = ref('')
-  watch([() => session().state, () => session().permission_mode, () => session().model], () => (busy.value = null))
+  // Another session has its own: what is still on its way for the one before holds nothing up.
+  const current = shallowRef(useAction())
+  const problem = computed({
+    get: () => current.value.error.value,
+    set: (text) => (current.value.error.value = text),
+  })
+  watch([() => session().state, () => session().permission_mode, () => session().model], () => {
+    if (!current.value.busy.value) busy.value = null
+  })
   watch(
     () => session().session_id,
     () => {
       busy.value = null
-      problem.value = ''
+      current.value = useAction()
     },
   )
 
   async function run(action: SessionAction, call: () => Promise<unknown>) {
     if (busy.value !== null) return
     busy.value = action
-    problem.value = ''
-    try {
-      await call()
-      if (action !== 'resume') busy.value = null
-    } catch (err) {
-      problem.value = sentence(err)
-      busy.value = null
-    }
+    const mine = current.value
+    const before = session().state
+    const succeeded = await mine.run(async () => void (await call()))
+    if (mine !== current.value) return
+    if (action !== 'resume' || !succeeded || session().state !== before) busy.value = null
   }
   return { busy, problem, run }
 }

@@ -1,0 +1,50 @@
+import { useTimeoutFn } from '@vueuse/core'
+import { computed, onBeforeUnmount, watch } from 'vue'
+import { useLoaded } from '@/connection/useLoaded'
+
+interface Page<T> {
+  readonly found: readonly T[]
+  /** Where the next page begins; null after the last. */
+  readonly next: string | null
+}
+
+/**
+ * useFound searches delayMs after each change of the words, and delayFirstMs after the page
+ * opened. found is null until the first answer; more fetches the next page. A search that is
+ * out of date is aborted. find gets what is shown already.
+ */
+export function useFound<T>(
+  words: () => string,
+  find: (words: string, next: string | null, signal: AbortSignal, known: readonly T[]) => Promise<Page<T>>,
+  { delayMs, delayFirstMs }: { delayMs: number; delayFirstMs: number },
+) {
+  let search = new AbortController()
+  let after: string | null = null
+  const { value, problem, loading, reload } = useLoaded(
+    async (): Promise<Page<T>> => {
+      search.abort()
+      const { signal } = (search = new AbortController())
+      const known = after === null ? [] : (value.value?.found ?? [])
+      const page = await find(words().trim(), after, signal, known)
+      return { found: [...known, ...page.found], next: page.next }
+    },
+    { later: true },
+  )
+  const { start } = useTimeoutFn(
+    () => {
+      after = null
+      void reload()
+    },
+    () => (value.value === null ? delayFirstMs : delayMs),
+    { immediate: false },
+  )
+  watch(words, () => start(), { immediate: true })
+  onBeforeUnmount(() => search.abort())
+
+  const next = computed(() => value.value?.next ?? null)
+  function more() {
+    after = next.value
+    void reload()
+  }
+  return { found: computed(() => value.value?.found ?? null), next, problem, busy: loading, more }
+}
