@@ -63,7 +63,7 @@ export async function expectAccessible(
       await softly
         .poll(() => violations(page, within, { ...OPTIONS, runOnly, preload }), {
           message: `${what}, ${colorScheme}, ${size.width} px`,
-          timeout: 15_000,
+          timeout: 60_000,
         })
         .toEqual([])
     }

@@ -249,12 +249,8 @@ func TestAttachToAShimThatHangs(t *testing.T) {
 		c.Detach()
 	}
 	for range 3 {
-		began := time.Now()
 		_, err := shim.Attach(within(t), h.Dir, 1, 0)
-		is(t, "Attach", err, shim.ErrHung)
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("it took %v", took)
-		}
+		is(t, "Attach", err, shim.ErrHung) // and not that the time of within is over
 	}
 	is(t, "Clean", shim.Clean(within(t), h.Dir), shim.ErrAlive)
 	equal(t, "state", bundle(t, h.Dir).State, shim.Alive)

@@ -179,7 +179,6 @@ func TestShimIsKilled(t *testing.T) {
 			c := attach(t, h.Dir, 1, 0)
 			equal(t, "line", recv(t, c), "ready")
 			tree := grown(t, h.PID)
-			began := time.Now()
 			if err := syscall.Kill(h.PID, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
@@ -199,9 +198,6 @@ func TestShimIsKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			gone(t, tree)
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("it took %v", took)
-			}
 			if _, err := os.Stat(b.Meta.Cgroup); b.Meta.Cgroup != "" && err == nil {
 				t.Errorf("%s is still there", b.Meta.Cgroup)
 			}
@@ -262,7 +258,7 @@ func TestSIGTERMAfterTheExit(t *testing.T) {
 	}
 	began := time.Now()
 	<-h.Done
-	if took := time.Since(began); took > 3*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	equal(t, "status", bundle(t, h.Dir).Exit.Status, 3)

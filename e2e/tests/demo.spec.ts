@@ -32,7 +32,7 @@ test('the demo, without an account: a command, a file, an edit, a plan, question
             const { state, pending_requests } = await rest.state(id)
             return pending_requests.length > 0 || state === 'user_turn'
           },
-          { timeout: 30_000 },
+          { timeout: 90_000 },
         )
         .toBe(true)
       const { pending_requests } = await rest.state(id)
