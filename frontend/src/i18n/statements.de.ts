@@ -136,7 +136,8 @@ export const statementsInGerman: Record<keyof typeof statements, string> = {
   terminal_denied: 'Im Terminal abgelehnt.',
   terminal_ended: 'Claude im Terminal wurde beendet.',
   time_limit: 'Zeitlimit erreicht: Der Prozess lief {limit:span} lang.',
-  turn_continued: 'Claude hat die unterbrochene Runde nicht selbst fortgesetzt. sayso hat Claude gebeten, weiterzumachen.',
+  turn_continued:
+    'Claude hat die unterbrochene Runde nicht selbst fortgesetzt. sayso hat Claude gebeten, weiterzumachen.',
   turn_interrupted: 'Die Runde wurde unterbrochen.',
   withdrawn: 'Claude hat diese Anfrage zurückgezogen.',
   withdrawn_away: 'Claude hat diese Anfrage zurückgezogen, während der Server nicht lief.',
