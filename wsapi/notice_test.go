@@ -113,6 +113,38 @@ func TestNotice(t *testing.T) {
 	}, sick(store))
 }
 
+// A tab that opens while nothing can be read hears why, and what runs as soon as it can be
+// read.
+func TestNoticeToATabThatOpensWithoutAStore(t *testing.T) {
+	t.Parallel()
+	store, reads := &sickStore{}, &flaky{}
+	inBubble(t, func(t *testing.T, h *harness) {
+		store.fall(errAway)
+		reads.set(true)
+		time.Sleep(3 * time.Second)
+		tab := h.collect(account.Viewer)
+		time.Sleep(5 * time.Second)
+		if last := tab.last("notice"); last == nil || last["code"] != "unavailable" {
+			t.Errorf("the tab was told %v", last)
+		}
+		if last := tab.last("active_processes"); last != nil {
+			t.Fatalf("the store was not away: %v", last)
+		}
+		store.fall(nil)
+		reads.set(false)
+		time.Sleep(5 * time.Second)
+		if last := tab.last("notice"); last == nil || last["code"] != "none" {
+			t.Errorf("afterwards the tab was told %v", last)
+		}
+		if tab.last("active_processes") == nil {
+			t.Error("the tab was not told what runs")
+		}
+	}, sick(store), func(o *apitest.Options) {
+		reads.Store = o.Hub.Store
+		o.Hub.Store = reads
+	})
+}
+
 // What cannot be stored is refused, by name and with a sentence, and can be sent
 // again with the same command id.
 func TestRefusedWhileReadOnly(t *testing.T) {

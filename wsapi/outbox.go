@@ -58,16 +58,24 @@ func (t *tab) write(ctx context.Context) {
 	}
 }
 
-// awaitSnapshot waits for the hub's first word; nil when the tab ends before.
+// awaitSnapshot waits for the hub's first frame and returns nil when the tab ends before.
+// While the store cannot be read, it sends why.
 func (t *tab) awaitSnapshot(ctx context.Context) []byte {
 	for {
 		t.mu.Lock()
 		snapshot := t.snapshot
 		t.snapshot = nil
+		var notice []byte
+		if snapshot == nil && t.snapshotFailed {
+			notice, t.notice = t.notice, nil
+		}
 		t.mu.Unlock()
 		if snapshot != nil {
 			wake(t.wake) // the outbox may hold more
 			return snapshot
+		}
+		if notice != nil && !t.send(ctx, notice) {
+			return nil
 		}
 		select {
 		case <-ctx.Done():

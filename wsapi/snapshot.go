@@ -24,12 +24,12 @@ func (h *Hub) welcome(ctx context.Context) {
 	}
 	states, err := h.o.Store.ActiveProcesses(ctx)
 	if err != nil {
-		h.failed(ctx, "read active sessions for tabs", err)
+		h.snapshotFailed(ctx, "read active sessions for tabs", err)
 		return
 	}
 	book, err := h.o.Guard.Book(ctx) // after the states, as in refresh
 	if err != nil {
-		h.failed(ctx, "read projects for tabs", err)
+		h.snapshotFailed(ctx, "read projects for tabs", err)
 		return
 	}
 	h.mu.Lock()
@@ -85,4 +85,19 @@ func hiddenKey(book *project.Book, who project.Person) string {
 		key = append(append(key, id), p.Folders...)
 	}
 	return strings.Join(key, "\n")
+}
+
+// snapshotFailed notes that the new tabs must wait, so that they are told why.
+func (h *Hub) snapshotFailed(ctx context.Context, doing string, err error) {
+	h.mu.Lock()
+	for t, welcomed := range h.tabs {
+		if !welcomed {
+			t.mu.Lock()
+			t.snapshotFailed = true
+			t.mu.Unlock()
+			wake(t.wake)
+		}
+	}
+	h.mu.Unlock()
+	h.failed(ctx, doing, err)
 }

@@ -53,13 +53,15 @@ type tab struct {
 	mu       sync.Mutex // protects following
 	snapshot []byte     // active_processes, until it is sent
 	notice   []byte     // until it is sent
-	toasts   []byte     // until they are sent
-	states   map[string][]byte
-	order    []string // of states
-	presence map[string][]byte
-	private  map[string][]byte // about what is the person's alone
-	progress map[string]progress
-	readings map[string]*reading
+	// snapshotFailed: what runs could not be read for this tab yet.
+	snapshotFailed bool
+	toasts         []byte // until they are sent
+	states         map[string][]byte
+	order          []string // of states
+	presence       map[string][]byte
+	private        map[string][]byte // about what is the person's alone
+	progress       map[string]progress
+	readings       map[string]*reading
 }
 
 // progress is a lifecycle frame.
