@@ -195,6 +195,8 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 				return nil, err
 			}
 		}
+		// The memo may name an answer that the former server did not live to give.
+		p.state.memo.Answered = p.state.memo.Answered.without(r.AskerToolUseID)
 		if heard {
 			p.state.memo.Answered = p.state.memo.Answered.with(answered{ToolUseID: r.AskerToolUseID, RequestID: r.RequestID, ToolName: r.ToolName, At: r.Resolution.At})
 			recall(r)

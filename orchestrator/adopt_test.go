@@ -3,6 +3,7 @@ package orchestrator_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,31 @@ func TestAdoptedProcessIsSeenToActOnItsAnswer(t *testing.T) {
 		b.say("s0", "go on")
 		b.wait("s0", func(session.ProcessState) bool { return b.row(requestID).Delivery == pending.Consumed })
 	}, inherit, answer)
+}
+
+// The former server died between noting an answer and giving it, and an interrupt withdrew
+// the question: the answer was not used, although the call has a result.
+func TestAdoptedProcessIsNotSaidToHaveUsedAnAnswerItDidNotGet(t *testing.T) {
+	p := &left{}
+	inherit := inherits(t, p)
+	requestID, answer := answered(t, "s0", "p0", "toolu_1")
+	noted := func(o *orchestrator.Options) {
+		memo := fmt.Appendf(nil, `{"answered":{"toolu_1":{"request_id":%q,"tool_name":"Bash","at":"2000-01-01T00:00:00Z"}}}`, requestID)
+		if _, err := o.Store.SaveProgress(context.Background(), "s0", session.Progress{Mark: &session.Mark{ProcessID: "p0", Memo: memo}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := claudetest.Script{Start: []claudetest.Step{
+		{Raw: `{"type":"control_cancel_request","request_id":"toolu_1"}`},
+		{Raw: `{"type":"user","uuid":"5f2b","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","is_error":true,"content":"interrupted"}]}}`},
+	}}
+	withBench(t, script, nil, func(b *bench) {
+		b.wait("s0", func(s session.ProcessState) bool { return s.PID != 0 })
+		b.wait("s0", func(session.ProcessState) bool { return b.row(requestID).Delivery != pending.Queued })
+		if d := b.row(requestID).Delivery; d != pending.Dropped {
+			t.Errorf("the answer is said to be %s", d)
+		}
+	}, inherit, answer, noted)
 }
 
 // The process that is adopted was resumed by the former server. What a person
