@@ -304,6 +304,8 @@ type Store interface {
 	// NextEpoch returns a number above every one it ever returned; it survives a
 	// power cut.
 	NextEpoch(ctx context.Context) (uint64, error)
+	// LastEpoch returns what NextEpoch returned last, 0 before the first.
+	LastEpoch(ctx context.Context) (uint64, error)
 
 	// PutItems upserts items by Key in order, giving each a Rev, and each new one
 	// a Seq; Item.Seq and Item.Rev of the argument are ignored. It does not bump

@@ -218,13 +218,7 @@ func (a *app) prepareClaude(context.Context) (err error) {
 // connect builds the parts of the server and ties them together.
 func (a *app) connect(ctx context.Context) (err error) {
 	s := a.settings
-	epoch, err := a.store.NextEpoch(ctx)
-	if errors.Is(err, store.ErrReadOnly) {
-		// The server starts on a full disk, too. The clock is what the store would have
-		// made an epoch of.
-		a.log.WarnContext(ctx, "the disk takes no writes; the server starts all the same", "error", err)
-		epoch, err = uint64(time.Now().UnixMicro()), nil
-	}
+	epoch, err := a.nextEpoch(ctx)
 	if err != nil {
 		return err
 	}

@@ -212,3 +212,33 @@ func TestSessionsOutliveARestoredDatabase(t *testing.T) {
 	s.allow(second)
 	s.reaches(goesOn, "user_turn")
 }
+
+// A backup of the database that is restored is found out by its epoch, once.
+func TestOlderDatabaseIsNoticed(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash}})
+	older := func(s *server) bool { return s.logged("the database is older than the sessions of this machine")() }
+	start := func() *server {
+		s := h.start()
+		s.session("one")
+		return s
+	}
+	s := start()
+	s.stop()
+	s = start()
+	s.stop()
+	if older(s) {
+		t.Error("it says so of the database of the server before")
+	}
+	_, err := h.openDatabase().Exec("UPDATE epochs SET last = 1700000000000000")
+	must(t, err)
+	s = start()
+	if !older(s) || !s.logged("database_last_used=2023-11-14T22:13:20Z")() {
+		t.Error("it does not say so")
+	}
+	s.stop()
+	s = start()
+	if older(s) {
+		t.Error("it says so again")
+	}
+}

@@ -113,8 +113,14 @@ func Outside(t *testing.T, open func(t *testing.T) Database) {
 	t.Run("EpochsGrowOverReopening", func(t *testing.T) {
 		t.Parallel()
 		db := open(t)
+		none, err := db.LastEpoch(ctx)
+		must(t, err)
+		equal(t, "the epoch before the first", none, uint64(0))
 		last, err := db.NextEpoch(ctx)
 		must(t, err)
+		again, err := db.Reopen().LastEpoch(ctx)
+		must(t, err)
+		equal(t, "the last epoch", again, last)
 		// A clock that went back is like an epoch that is ahead of it.
 		const ahead = 9_000_000_000_000_000
 		db.Exec(fmt.Sprint("UPDATE epochs SET last = ", ahead))
