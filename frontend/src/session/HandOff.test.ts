@@ -17,5 +17,5 @@ test('a phone is shown the address of exactly this card, and nothing that signs 
 test('an address of this machine says that a phone cannot use it', () => {
   const dialog = mount(HandOff, { props: { path: '/inbox/r1' }, attachTo: document.body })
   expect(location.hostname).toBe('localhost')
-  expect(dialog.find('.hint').text()).toContain('only on this machine')
+  expect(dialog.find('.here').text()).toContain('only on this machine')
 })
