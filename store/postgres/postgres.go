@@ -53,9 +53,11 @@ const minVersion = 140000
 // Store is a [github.com/sayso-dev/sayso/store.Store] in a PostgreSQL database.
 type Store struct {
 	sqlstore.Shared
-	pool   *pgxpool.Pool
-	closed atomic.Bool
-	full   atomic.Pointer[diskFullError] // the last write that found no space
+	pool *pgxpool.Pool
+	// callTimeout is [callTimeout]; tests on a busy machine have another one.
+	callTimeout time.Duration
+	closed      atomic.Bool
+	full        atomic.Pointer[diskFullError] // the last write that found no space
 }
 
 // Open connects to the database that a postgres:// or postgresql:// URL names
@@ -86,7 +88,7 @@ func open(ctx context.Context, dsn string, settings map[string]string, schema fu
 		pool.Close()
 		return nil, fmt.Errorf("postgres: database %s at %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
 	}
-	s := &Store{pool: pool}
+	s := &Store{pool: pool, callTimeout: callTimeout}
 	s.Shared = sqlstore.NewShared(sqlstore.Engine{Dialect: sqlstore.Postgres, Bind: bind, Query: s.query, Apply: s.apply, Approve: s.approve})
 	return s, nil
 }
@@ -185,7 +187,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	if s.closed.Load() {
 		return fmt.Errorf("postgres: ping: %w", sqlstore.ErrClosed)
 	}
-	asking, cancel := context.WithTimeout(ctx, callTimeout)
+	asking, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
 	if err := s.pool.Ping(asking); err != nil {
 		err = lost(ctx, err)

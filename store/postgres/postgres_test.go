@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -32,11 +33,20 @@ func open(t testing.TB, dsn string) *postgres.Store {
 	return st
 }
 
+// openPatient opens a database as open does, for tests in which it works: many of them run
+// at once, and a call may take long.
+func openPatient(t testing.TB, dsn string) *postgres.Store {
+	t.Helper()
+	st := open(t, dsn)
+	st.SetCallTimeout(time.Minute)
+	return st
+}
+
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	storetest.Outside(t, func(t *testing.T) storetest.Database {
 		dsn := postgrestest.Schema(t)
-		st := open(t, dsn)
+		st := openPatient(t, dsn)
 		conn := outside(t, dsn)
 		return storetest.Database{
 			Store: st,
@@ -44,12 +54,12 @@ func TestOutside(t *testing.T) {
 			Refuse: func(table, column, value string) {
 				exec(t, conn, "ALTER TABLE "+table+" ADD CONSTRAINT refuse CHECK ("+column+" <> "+value+") NOT VALID")
 			},
-			Reopen: func() store.Store { return open(t, dsn) },
+			Reopen: func() store.Store { return openPatient(t, dsn) },
 		}
 	})
 }
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	storetest.Exercise(t, func(t *testing.T) store.Store { return open(t, postgrestest.Schema(t)) })
+	storetest.Exercise(t, func(t *testing.T) store.Store { return openPatient(t, postgrestest.Schema(t)) })
 }

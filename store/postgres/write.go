@@ -107,7 +107,7 @@ const (
 )
 
 // writeTimeout is how long the statements may take together.
-func writeTimeout(steps []step) time.Duration {
+func (s *Store) writeTimeout(steps []step) time.Duration {
 	size := 0
 	for _, step := range steps {
 		for _, arg := range step.args {
@@ -119,7 +119,7 @@ func writeTimeout(steps []step) time.Duration {
 			}
 		}
 	}
-	return callTimeout + time.Duration(size)*time.Second/slowestTransfer
+	return s.callTimeout + time.Duration(size)*time.Second/slowestTransfer
 }
 
 // tries bounds how often a transaction that the database gave up is run. Each
@@ -133,7 +133,7 @@ func (s *Store) write(caller context.Context, what string, steps ...step) (err e
 		return fmt.Errorf("postgres: %s: %w", what, sqlstore.ErrClosed)
 	}
 	defer func() { s.Outage.NoteWrite(err) }()
-	ctx, cancel := context.WithTimeout(caller, writeTimeout(steps))
+	ctx, cancel := context.WithTimeout(caller, s.writeTimeout(steps))
 	defer cancel()
 	for i := range steps {
 		steps[i].args = texts(steps[i].args)
@@ -274,7 +274,7 @@ func (s *Store) query(caller context.Context, what string, q sqlstore.Query, sca
 		return fmt.Errorf("postgres: %s: %w", what, sqlstore.ErrClosed)
 	}
 	defer func() { s.Outage.NoteRead(err) }()
-	limit := callTimeout
+	limit := s.callTimeout
 	if q.Long {
 		limit = longCallTimeout
 	}
