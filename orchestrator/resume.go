@@ -22,7 +22,7 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.
 	}
 	if p := o.find(sessionID); p != nil && p.snapshot().end != nil {
 		// It is read as dead before all it leaves is stored and cleared away.
-		waiting, cancel := context.WithTimeout(ctx, longestSettling)
+		waiting, cancel := context.WithTimeout(ctx, settleTimeout)
 		defer cancel()
 		if err := p.awaitGone(waiting); err != nil {
 			return cmp.Or(ctx.Err(), fmt.Errorf("orchestrator: store the end of the process: %w", pending.ErrUnavailable))
@@ -33,9 +33,9 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.
 	return o.launch(ctx, s, l)
 }
 
-// longestSettling is how long Resume waits for the end of a process to be stored. Only a
-// store that is out of order takes longer.
-const longestSettling = 5 * time.Second
+// settleTimeout bounds how long Resume waits for the end of a process to be stored. Only a
+// store that fails takes longer.
+const settleTimeout = 5 * time.Second
 
 // SessionChanged says that a session changed; it is a listener of the notifier and never
 // blocks. Only sessions whose process is dead are of interest: an answer to what

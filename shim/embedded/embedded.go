@@ -22,10 +22,9 @@ import (
 const probeTimeout = 5 * time.Second
 
 // Install writes the program into dir, unless it is there already, and returns its path.
-// Without an embedded program it returns "". It blocks for milliseconds, and for 5 s at the
-// most. It removes the programs of other builds, which
-// goes well while they run. An error means that programs in dir cannot be used, as on a file
-// system that is mounted noexec.
+// Without an embedded program it returns "". It blocks for milliseconds, for 5 s at most. It
+// removes the programs of other builds; running ones are not affected. An error means that
+// programs in dir cannot be used, as on a file system that is mounted noexec.
 func Install(dir string) (path string, err error) {
 	if len(program) == 0 {
 		return "", nil
