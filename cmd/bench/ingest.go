@@ -18,17 +18,16 @@ import (
 // benchIngest measures how fast package claude reads, parses and routes what a
 // CLI prints, in turn with the official TypeScript SDK on the same stub.
 func benchIngest(ctx context.Context, s settings) error {
-	fmt.Printf("\n## Ingest of lines, median of %d\n\n", s.rounds)
-	header("line", "claude, routed MB/s", "claude, decoded MB/s", "TypeScript SDK MB/s", "routed ratio", "decoded ratio")
+	measurementHead("Decoding what a CLI prints")
 	for _, c := range []struct {
-		name        string
+		name, line  string
 		count, size int
-	}{{"200 B", 150_000, 200}, {"2 KB", 40_000, 2000}, {"100 KB", 1500, 100_000}, {"20 MB", 8, 20_000_000}} {
+	}{{"200b", "200 B", 150_000, 200}, {"2kb", "2 KB", 40_000, 2000}, {"100kb", "100 KB", 1500, 100_000}, {"20mb", "20 MB", 8, 20_000_000}} {
 		bytes := floodSize(c.count, c.size)
 		prompt := fmt.Sprintf("flood %d %d", c.count, c.size)
-		var routed, decoded, theirs, routedRatio, decodedRatio []float64
+		var routed, decoded []round
 		for range s.rounds {
-			rate := map[string]float64{}
+			rate := map[string][]float64{}
 			for _, way := range []struct {
 				name string
 				take func(context.Context, settings, string) (time.Duration, error)
@@ -40,20 +39,22 @@ func benchIngest(ctx context.Context, s settings) error {
 				if err != nil {
 					return err
 				}
-				rate[way.name] = mega(bytes) / took.Seconds()
+				rate[way.name] = []float64{mega(bytes) / took.Seconds()}
 			}
-			routed = append(routed, rate["routed"])
-			decoded = append(decoded, rate["decoded"])
-			if s.sdk != "" {
-				theirs = append(theirs, rate["theirs"])
-				routedRatio = append(routedRatio, rate["routed"]/rate["theirs"])
-				decodedRatio = append(decodedRatio, rate["decoded"]/rate["theirs"])
-			}
+			routed = append(routed, round{rate["routed"], rate["theirs"]})
+			decoded = append(decoded, round{rate["decoded"], rate["theirs"]})
 		}
-		fmt.Printf("| %s | %.0f | %.0f | %.0f | %.1f | %.1f |\n", c.name,
-			median(routed), median(decoded), median(theirs), median(routedRatio), median(decodedRatio))
+		for _, m := range []measurement{
+			{Name: "decode_" + c.name, What: "lines of " + c.line + ", decoded", Rounds: decoded},
+			{Name: "route_" + c.name, What: "lines of " + c.line + ", routed only", Rounds: routed},
+		} {
+			m.Part, m.Unit, m.AtLeast = "ingest", "MB/s", true
+			if s.sdk != "" {
+				m.Anchor, m.Floor, m.Target = "TypeScript SDK", 1.5, 3
+			}
+			s.report.add(m)
+		}
 	}
-	fmt.Println("\nfloor 1.5, target 3")
 	return nil
 }
 

@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -63,18 +64,30 @@ type settings struct {
 	sayso  string
 	sdk    string // folder in which the official TypeScript SDK is installed
 	rounds int
+	report *report
 }
+
+// parts are what -only takes, in the order in which they are measured.
+var parts = []struct {
+	name string
+	run  func(context.Context, settings) error
+}{{"start", benchStart}, {"path", benchPath}, {"memory", benchMemory}, {"ingest", benchIngest}}
 
 func measure(ctx context.Context, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	s := settings{self: self, sayso: filepath.Join(filepath.Dir(self), "sayso")}
+	names := make([]string, len(parts))
+	for i, part := range parts {
+		names[i] = part.name
+	}
+	s := settings{self: self, sayso: filepath.Join(filepath.Dir(self), "sayso"), report: newReport()}
 	flags := flag.NewFlagSet("bench measure", flag.ContinueOnError)
 	flags.StringVar(&s.sdk, "sdk", "", "folder with the official TypeScript SDK, to compare with")
 	flags.IntVar(&s.rounds, "rounds", 5, "how often each figure is taken, in turn with its anchor")
-	only := flags.String("only", "", "one of start, path, memory, ingest; all when empty")
+	only := flags.String("only", "", "one of "+strings.Join(names, ", ")+"; all when empty")
+	file := flags.String("json", "", "file that gets the samples; parts that it has from the same commit are replaced")
 	against := flags.String("against", "", "another sayso, whose way of an approval is measured in turn with this one's, and nothing else")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -82,16 +95,31 @@ func measure(ctx context.Context, args []string) error {
 	if *against != "" {
 		return benchAgainst(ctx, s, *against)
 	}
-	for _, part := range []struct {
-		name string
-		run  func(context.Context, settings) error
-	}{{"start", benchStart}, {"path", benchPath}, {"memory", benchMemory}, {"ingest", benchIngest}} {
+	if *only != "" && !slices.Contains(names, *only) {
+		return fmt.Errorf("no part is named %q", *only)
+	}
+	var failed []error // no reason to leave out what comes after
+	for _, part := range parts {
 		if *only != "" && *only != part.name {
 			continue
 		}
 		if err := part.run(ctx, s); err != nil {
-			return fmt.Errorf("%s: %w", part.name, err)
+			failed = append(failed, fmt.Errorf("%s: %w", part.name, err))
+		}
+		if *file != "" { // after each part: whoever interrupts has what was measured
+			failed = append(failed, s.report.write(*file))
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
-	return nil
+	if below := s.report.belowFloor(); len(below) > 0 {
+		err := fmt.Errorf("below the floor: %s", strings.Join(below, ", "))
+		if os.Getenv("BENCH_STRICT") == "1" {
+			failed = append(failed, err)
+		} else {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+		}
+	}
+	return errors.Join(failed...)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,19 +49,20 @@ func benchPath(ctx context.Context, s settings) error {
 		return err
 	}
 
-	var pipe, socket, disk, there, trip []time.Duration
-	for round := range s.rounds {
-		for _, anchor := range []struct {
-			to   *[]time.Duration
+	var unsynced, trip, toFrame []round
+	for n := range s.rounds {
+		hops := make(map[string][]float64)
+		for _, hop := range []struct {
+			name string
 			take func(context.Context, settings) ([]time.Duration, error)
-		}{{&pipe, pipeRoundTrips}, {&socket, webSocketRoundTrips}, {&disk, syncedWrites}} {
-			took, err := anchor.take(ctx, s)
+		}{{"pipe", pipeRoundTrips}, {"socket", webSocketRoundTrips}, {"disk", syncedWrites}} {
+			took, err := hop.take(ctx, s)
 			if err != nil {
 				return err
 			}
-			*anchor.to = append(*anchor.to, took...)
+			hops[hop.name] = in(time.Microsecond, took)
 		}
-		file := filepath.Join(folder, fmt.Sprintf("round-%d", round))
+		file := filepath.Join(folder, fmt.Sprintf("round-%d", n))
 		if _, err := v.post(ctx, "/api/sessions/"+session+"/messages", map[string]any{"text": fmt.Sprintf("ask %d %s %s", samples, gap, file)}); err != nil {
 			return err
 		}
@@ -68,32 +70,34 @@ func benchPath(ctx context.Context, s settings) error {
 		if err != nil {
 			return err
 		}
-		there = append(there, arrived...)
 		took, err := readDurations(file)
 		if err != nil {
 			return err
 		}
-		trip = append(trip, took...)
+		wakeUps := sumRanks(hops["pipe"], hops["socket"])
+		toFrame = append(toFrame, round{Samples: in(time.Microsecond, arrived)})
+		unsynced = append(unsynced, round{in(time.Microsecond, took), wakeUps})
+		trip = append(trip, round{in(time.Microsecond, took), sumRanks(wakeUps, hops["disk"])})
 	}
 
-	fmt.Printf("\n## The way of an approval, one tab, %s apart, %d samples\n\n", gap, len(trip))
-	header("what", "p10 µs", "p50 µs", "p99 µs")
-	for _, row := range []struct {
-		name string
-		took []time.Duration
-	}{
-		{"pipe round trip", pipe}, {"WebSocket echo", socket}, {"4 KiB write + fdatasync", disk},
-		{"request → frame in the tab", there}, {"request → tab → answer at stdin, answer synced", trip},
-	} {
-		fmt.Printf("| %s | %d | %d | %d |\n", row.name, percentile(row.took, 10).Microseconds(), percentile(row.took, 50).Microseconds(), percentile(row.took, 99).Microseconds())
-	}
-	limit := percentile(pipe, 50) + percentile(socket, 50)
-	withDisk := limit + percentile(disk, 50)
-	fmt.Printf("\np50 is %.2f × (pipe + WebSocket + disk) and %.2f × (pipe + WebSocket); floor 2, target 1.3\n",
-		ratio(percentile(trip, 50), withDisk), ratio(percentile(trip, 50), limit))
-	fmt.Printf("p99 is %.2f × (pipe + WebSocket + disk)\n",
-		ratio(percentile(trip, 99), percentile(pipe, 99)+percentile(socket, 99)+percentile(disk, 99)))
+	measurementHead(fmt.Sprintf("The way of an approval, one tab, %s apart", gap))
+	const synced = "pipe + WebSocket + write with fdatasync"
+	s.report.add(measurement{Part: "path", Name: "request_to_frame", What: "request → frame in the tab", Unit: "µs", Rounds: toFrame})
+	s.report.add(measurement{Part: "path", Name: "approval_p50", What: "request → tab → answer at stdin, answer synced", Unit: "µs", Anchor: synced, Rounds: trip, Floor: 2, Target: 1.3})
+	s.report.add(measurement{Part: "path", Name: "approval_p99", What: "the same", Unit: "µs", Anchor: synced, Rounds: trip, Percentile: 99})
+	s.report.add(measurement{Part: "path", Name: "approval_unsynced", What: "the same", Unit: "µs", Anchor: "pipe + WebSocket", Rounds: unsynced})
 	return nil
+}
+
+// sumRanks adds what is as frequent on both sides, so that each percentile of the sum is
+// the sum of the percentiles.
+func sumRanks(a, b []float64) []float64 {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	sum := make([]float64, min(len(a), len(b)))
+	for i := range sum {
+		sum[i] = a[i] + b[i]
+	}
+	return sum
 }
 
 // answerTurn allows every request of a turn of count requests as soon as its

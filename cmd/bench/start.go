@@ -14,27 +14,27 @@ import (
 // benchStart measures from exec to listening: with no state, so that the tables
 // are made, and with some.
 func benchStart(ctx context.Context, s settings) error {
-	var first, again []time.Duration
+	var first, later []round
 	for range s.rounds {
 		folder, err := os.MkdirTemp("", "sayso-bench-")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(folder)
-		for _, to := range []*[]time.Duration{&first, &again} {
+		for _, to := range []*[]round{&first, &later} {
 			v, err := startServer(ctx, s, folder)
 			if err != nil {
 				return err
 			}
-			*to = append(*to, v.took)
+			*to = append(*to, round{Samples: in(time.Millisecond, []time.Duration{v.took})})
 			if err := v.stop(); err != nil {
 				return err
 			}
 		}
 	}
-	fmt.Printf("\n## Start to listening, median of %d\n\n", s.rounds)
-	header("what", "ms")
-	fmt.Printf("| first start | %d |\n| later start | %d |\n", percentile(first, 50).Milliseconds(), percentile(again, 50).Milliseconds())
+	measurementHead("Start to listening")
+	s.report.add(measurement{Part: "start", Name: "first_start", What: "first start", Unit: "ms", Rounds: first})
+	s.report.add(measurement{Part: "start", Name: "later_start", What: "later start", Unit: "ms", Rounds: later})
 	return nil
 }
 
@@ -93,23 +93,31 @@ func benchMemory(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\n## Memory of the server\n\n")
-	header("what", "MB")
-	fmt.Printf("| just started | %.1f |\n| %d sessions and %d tabs, at rest | %.1f |\n", mega(idle), count, count, mega(full))
-	fmt.Printf("| the most while a line of %d MB passes from the CLI to the store | %.1f |\n", longLine/1_000_000, mega(most))
+	measurementHead("Memory of the server")
+	one := func(bytes int) []round { return []round{{Samples: []float64{mega(bytes)}}} }
+	s.report.add(measurement{Part: "memory", Name: "memory_idle", What: "just started", Unit: "MB", Rounds: one(idle)})
+	s.report.add(measurement{Part: "memory", Name: "memory_long_line", What: fmt.Sprintf("the most while a line of %d MB passes from the CLI to the store", longLine/1_000_000), Unit: "MB", Rounds: one(most)})
+	full20 := measurement{Part: "memory", Name: "memory_20", What: fmt.Sprintf("%d sessions and %d tabs, at rest", count, count), Unit: "MB", Rounds: one(full)}
 	if s.sdk != "" {
-		out, err := exec.CommandContext(ctx, "node", filepath.Join(s.sdk, "memory.mjs"), s.self, strconv.Itoa(count)).Output()
-		if err != nil {
-			return fmt.Errorf("TypeScript SDK: %w", err)
-		}
-		anchor, err := strconv.Atoi(strings.TrimSpace(string(out)))
+		anchor, err := sdkMemory(ctx, s, count)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| a node process with the TypeScript SDK and %d sessions, no tabs | %.1f |\n", count, mega(anchor))
-		fmt.Printf("\nratio %.2f; floor 0.6, target 0.35\n", float64(full)/float64(anchor))
+		full20.Rounds[0].Anchor = []float64{mega(anchor)}
+		full20.Anchor, full20.Floor, full20.Target = "Node process with the TypeScript SDK", 0.6, 0.35
 	}
+	s.report.add(full20)
 	return nil
+}
+
+// sdkMemory is what a Node process holds resident with so many idle sessions of the
+// TypeScript SDK, in bytes.
+func sdkMemory(ctx context.Context, s settings, sessions int) (int, error) {
+	out, err := exec.CommandContext(ctx, "node", filepath.Join(s.sdk, "memory.mjs"), s.self, strconv.Itoa(sessions)).Output()
+	if err != nil {
+		return 0, fmt.Errorf("TypeScript SDK: %w", err)
+	}
+	return strconv.Atoi(strings.TrimSpace(string(out)))
 }
 
 // longLine is the size of the longest line, in bytes.
