@@ -83,7 +83,7 @@ func (s *alertHandlers) patchAlertChoices(w http.ResponseWriter, r *http.Request
 	if body.Quiet != nil {
 		c.Quiet = alert.Quiet{From: body.Quiet.From, To: body.Quiet.To, Zone: body.Quiet.Zone}
 	}
-	if err := s.alerts.Choose(context.WithoutCancel(r.Context()), userID, c); err != nil {
+	if err := s.alerts.SetChoices(context.WithoutCancel(r.Context()), userID, c); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -117,7 +117,7 @@ func (s *alertHandlers) postAlertTarget(w http.ResponseWriter, r *http.Request, 
 			return refusal.For("auth", "push_key")
 		}
 	}
-	made, err := s.alerts.Add(context.WithoutCancel(r.Context()), t, access.Actor(who))
+	made, err := s.alerts.AddTarget(context.WithoutCancel(r.Context()), t, access.Actor(who))
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *alertHandlers) deleteAlertTarget(w http.ResponseWriter, r *http.Request
 	if err := requireUnlimited(who); err != nil {
 		return err
 	}
-	if err := s.alerts.Remove(context.WithoutCancel(r.Context()), userID, r.PathValue("id"), access.Actor(who)); err != nil {
+	if err := s.alerts.RemoveTarget(context.WithoutCancel(r.Context()), userID, r.PathValue("id"), access.Actor(who)); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -156,7 +156,7 @@ func (s *alertHandlers) postAlertTest(w http.ResponseWriter, r *http.Request, wh
 	if err := requireUnlimited(who); err != nil {
 		return err
 	}
-	problem, err := s.alerts.Test(r.Context(), userID, r.PathValue("id"))
+	problem, err := s.alerts.TestTarget(r.Context(), userID, r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package access decides what a signed-in person may see and do, by the projects that
-// are in force. Every edge asks it.
+// Package access decides what a signed-in person may see and do in each project. The edges
+// (wsapi, httpapi) ask it before every command.
 package access
 
 import (
@@ -9,22 +9,23 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Person returns who acts, as projects know them.
+// Person returns an identity in the form that package project decides by.
 func Person(who account.Identity) project.Person {
 	return project.Person{UserID: who.User.UserID, Role: who.User.Role, Most: who.Credential.Role}
 }
 
-// PlaceOf returns where a session is.
+// PlaceOf returns where a session is, in the form that package project decides by.
 func PlaceOf(ses session.Session) project.Place {
 	return project.Place{ProjectID: ses.InProject, OwnerID: ses.OwnerID, Mode: ses.PermissionMode, Tools: ses.AllowedTools}
 }
 
-// Actor returns a person as the record of an answer shows them.
+// Actor returns a person as they are recorded with an answer.
 func Actor(id account.Identity) pending.Actor {
 	return pending.Actor{UserID: id.User.UserID, Name: id.User.Name, Device: id.Device(), Address: id.From}
 }
 
-// PlaceOfProcess returns where a process is. What it may use unasked is not known here.
+// PlaceOfProcess returns the place of a process's session. Its Tools are unknown and stay
+// empty.
 func PlaceOfProcess(p session.ProcessState) project.Place {
 	return project.Place{ProjectID: p.InProject, OwnerID: p.OwnerID, Mode: p.PermissionMode}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// ErrOtherPerson refuses what one person decided or wrote and another one's browser
-// sends, as it may after somebody else signed in there.
+// ErrOtherPerson refuses a command that names another user than the one who is signed in.
+// This happens when somebody else signs in to a browser that still has unsent commands.
 var ErrOtherPerson = errors.New("somebody else gave this")
 
-// Store reads what a person may see or not.
+// Store reads sessions, requests and projects.
 type Store interface {
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 	Request(ctx context.Context, requestID string) (pending.Request, error)
@@ -28,22 +28,22 @@ type People interface {
 	Users(ctx context.Context) ([]account.User, error)
 }
 
-// A Guard decides what a person may see and do. It reads the projects for each
-// question, so that a change holds for the next command.
+// A Guard decides what a person may see and do. It reads the projects on every call, so a
+// change applies to the next command.
 type Guard struct {
-	store  Store
-	people People
-	disk   project.Disk
-	last   atomic.Pointer[project.Book] // that could be read; nil before the first
+	store    Store
+	people   People
+	disk     project.Disk
+	lastBook atomic.Pointer[project.Book] // the last one read; nil before the first
 }
 
-// NewGuard returns a guard. disk looks at the files of sessions for the rules of
-// projects; it is zero where nobody can look.
+// NewGuard returns a guard. disk reads files for the rules of projects; it is the zero value
+// where the files of sessions cannot be read.
 func NewGuard(store Store, people People, disk project.Disk) *Guard {
 	return &Guard{store: store, people: people, disk: disk}
 }
 
-// Book returns the projects as they are now.
+// Book returns the current projects.
 func (g *Guard) Book(ctx context.Context) (*project.Book, error) {
 	projects, err := g.store.Projects(ctx)
 	if err != nil {
@@ -57,14 +57,15 @@ func (g *Guard) Book(ctx context.Context) (*project.Book, error) {
 		}
 		book = project.NewBook(projects, people).WithDisk(g.disk)
 	}
-	g.last.Store(book)
+	g.lastBook.Store(book)
 	return book, nil
 }
 
-// Recall decides by the projects as they were last whether a person may do something in a
-// session, while the store cannot tell: [pending.ErrUnavailable] when it never could.
+// Recall decides by the last projects that were read whether a person may do something in a
+// session. Use it while the store is unavailable. It returns [pending.ErrUnavailable] if no
+// projects were ever read.
 func (g *Guard) Recall(who account.Identity, action project.Action, ses session.Session) error {
-	book := g.last.Load()
+	book := g.lastBook.Load()
 	if book == nil {
 		return pending.ErrUnavailable
 	}
@@ -75,9 +76,9 @@ func (g *Guard) Recall(who account.Identity, action project.Action, ses session.
 	return err
 }
 
-// Session returns a session in which a person may do something, and the projects by
-// which that was decided. One that they may not see is [session.ErrNotFound], as one
-// that is not there.
+// Session returns a session in which a person may perform an action, and the projects that
+// allow it. It returns [session.ErrNotFound] for a session that the person may not see, so
+// that ids reveal nothing.
 func (g *Guard) Session(ctx context.Context, who account.Identity, action project.Action, sessionID string) (session.Session, *project.Book, error) {
 	ses, err := g.store.Session(ctx, sessionID)
 	if err != nil {
@@ -94,8 +95,8 @@ func (g *Guard) Session(ctx context.Context, who account.Identity, action projec
 	return ses, book, err
 }
 
-// Request returns a request in whose session a person may do something, with the
-// session and the projects. One that they may not see is [pending.ErrNotFound].
+// Request returns a request in whose session a person may perform an action, with the session
+// and the projects. It returns [pending.ErrNotFound] for one that the person may not see.
 func (g *Guard) Request(ctx context.Context, who account.Identity, action project.Action, requestID string) (pending.Request, session.Session, *project.Book, error) {
 	r, err := g.store.Request(ctx, requestID)
 	if err != nil {
@@ -108,8 +109,8 @@ func (g *Guard) Request(ctx context.Context, who account.Identity, action projec
 	return r, ses, book, err
 }
 
-// Start checks the start of a session in a folder, with all symlinks resolved. The
-// error is a [problem.Error] when it is not allowed.
+// Start checks whether a person may start a session in a folder, whose symlinks must be
+// resolved. It returns a [problem.Error] when they may not.
 func (g *Guard) Start(ctx context.Context, who account.Identity, folder, mode string, tools []string) error {
 	book, err := g.Book(ctx)
 	if err != nil {
@@ -126,16 +127,16 @@ func (g *Guard) Start(ctx context.Context, who account.Identity, folder, mode st
 	return book.MayLoosen(Person(who), in, mode, tools)
 }
 
-// GivenBy returns [ErrOtherPerson] when a command names another user than the one who
-// sends it. A command that names nobody is of whoever sends it.
-func GivenBy(userID string, who account.Identity) error {
+// CheckSameUser returns [ErrOtherPerson] when userID names another user than who. An empty userID
+// matches everybody.
+func CheckSameUser(userID string, who account.Identity) error {
 	if userID == "" || userID == who.User.UserID {
 		return nil
 	}
 	return ErrOtherPerson
 }
 
-// SessionOf returns the session of a request and the projects, whoever asks.
+// SessionOf returns the session of a request, and the projects, without checking any rights.
 func (g *Guard) SessionOf(ctx context.Context, r pending.Request) (session.Session, *project.Book, error) {
 	ses, err := g.store.Session(ctx, r.SessionID)
 	if err != nil {

@@ -130,7 +130,7 @@ func TestStoreFails(t *testing.T) {
 func TestGivenBy(t *testing.T) {
 	t.Parallel()
 	for userID, want := range map[string]error{"": nil, "ana": nil, "ben": access.ErrOtherPerson} {
-		if err := access.GivenBy(userID, ana); !errors.Is(err, want) {
+		if err := access.CheckSameUser(userID, ana); !errors.Is(err, want) {
 			t.Errorf("%q: got %v, want %v", userID, err, want)
 		}
 	}

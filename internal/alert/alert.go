@@ -1,9 +1,9 @@
-// Package alert tells people who do not look that a request waits for them: by
-// Web Push, by a webhook, by ntfy. It decides who is told, when and how often,
-// and remembers it, so that nobody is told twice, over a restart too.
+// Package alert notifies people of waiting requests while they do not look at sayso, by Web
+// Push, webhook or ntfy. It decides who is notified, when and how often. Each notification is
+// stored as a delivery, so a restart repeats none.
 //
-// It only tells. What waits is read from the state, never taken from a notification, and
-// nothing can be answered here.
+// It reads which requests are open from the state, never from a notification, and it cannot
+// answer them.
 package alert
 
 import (
@@ -15,12 +15,12 @@ import (
 
 // Errors of this package.
 var (
-	ErrNotFound = errors.New("no such place to be told at")
-	// ErrRefused: the place took the message for wrong; the error around it says how.
+	ErrNotFound = errors.New("alert target not found")
+	// ErrRefused: the target rejected the message. The error that wraps it gives the reason.
 	ErrRefused = errors.New("the alert was refused")
 )
 
-// Way says how a target is reached.
+// Way is the channel by which a target is reached.
 type Way string
 
 const (
@@ -29,31 +29,31 @@ const (
 	Ntfy    Way = "ntfy"    // a topic of an ntfy server
 )
 
-// Target is a place at which somebody is told.
+// Target is a destination of alerts: a browser, a webhook or an ntfy topic.
 type Target struct {
 	TargetID  string // UUID
-	UserID    string // whose it is; "" for one of the server
+	UserID    string // its owner; "" for one of the server
 	Way       Way
 	Name      string // for people: the device of a browser, the host of an address
 	Address   Address
 	CreatedAt time.Time
-	// SentAt is when the last alert was taken, zero before the first. Problem is
-	// why the one after it was not, a sentence; "" when all is well.
+	// SentAt is when the last alert was delivered, zero before the first. Problem is the
+	// message for people why the last attempt failed, "" when it succeeded.
 	SentAt  time.Time
 	Problem string
 }
 
-// Address is what is needed to reach a target. It is never shown again: an
-// endpoint is as good as a secret. The JSON names are those of the stored column.
+// Address is what is needed to reach a target. It is never shown again, because an endpoint
+// is as good as a secret. The JSON names are those of the stored column.
 type Address struct {
 	URL      string `json:"url"`
 	P256DH   []byte `json:"p256dh,omitempty"`   // Push: the browser's public key, 65 bytes
 	Auth     []byte `json:"auth,omitempty"`     // Push: its secret, 16 bytes
-	Secret   string `json:"secret,omitempty"`   // Webhook: of the signature; Ntfy: access token, or ""
-	Priority int    `json:"priority,omitempty"` // Ntfy: 1 to 5, 0 for the server's own
+	Secret   string `json:"secret,omitempty"`   // Webhook: signing key; Ntfy: access token, or ""
+	Priority int    `json:"priority,omitempty"` // Ntfy: 1 to 5, 0 for the default of the ntfy server
 }
 
-// Occasion is what somebody is told of.
+// Occasion is the event that an alert reports.
 type Occasion string
 
 const (
@@ -62,71 +62,71 @@ const (
 	Died     Occasion = "died"     // a process ended by itself
 )
 
-// State says how far a delivery has come.
+// State is the progress of a delivery.
 type State string
 
 const (
-	Queued  State = "queued"  // is to be sent
-	Sent    State = "sent"    // was taken
-	Folded  State = "folded"  // another delivery tells of it
-	Failed  State = "failed"  // was given up
-	Dropped State = "dropped" // there was no need any more
+	Queued  State = "queued"  // to be sent
+	Sent    State = "sent"    // accepted by the target
+	Folded  State = "folded"  // covered by the delivery of a Fold
+	Failed  State = "failed"  // given up
+	Dropped State = "dropped" // no longer needed
 )
 
-// Delivery is one message to one target. Its id follows from what it is about,
-// so the same one is never made twice.
+// Delivery is one message to one target. Its id is derived from its subject, so the same
+// message is never created twice.
 type Delivery struct {
 	DeliveryID string
 	TargetID   string
 	Occasion   Occasion
 	Step       Step
 	SessionID  string
-	RequestID  string // of Waiting; "" for one that tells of several
+	RequestID  string // of Waiting; "" for one about several requests
 	State      State
 	Attempts   int
 	DueAt      time.Time
 	CreatedAt  time.Time
-	// SentAt is when it was taken; of one that is Queued when it was last begun to be
-	// sent and nobody noted what became of it, else zero.
+	// SentAt is when the target accepted it. While it is Queued, it is the time of the last
+	// attempt whose result is unknown, or zero.
 	SentAt time.Time
 }
 
-// begun: it may have been told, by a server that died before it knew.
-func (d Delivery) begun() bool { return d.State == Queued && !d.SentAt.IsZero() }
+// maySent reports whether a server that died during the attempt may have sent it.
+func (d Delivery) maySent() bool { return d.State == Queued && !d.SentAt.IsZero() }
 
-// Step tells the deliveries about one request apart.
+// Step distinguishes the deliveries about one request.
 type Step string
 
 const (
 	First    Step = "first"
 	Reminder Step = "reminder"
-	Fold     Step = "fold"  // several requests in one
-	Close    Step = "close" // what was told holds no longer
+	Fold     Step = "fold"  // several requests in one alert
+	Close    Step = "close" // the request is no longer open
 )
 
-// Store remembers targets, choices and deliveries.
+// Store stores targets, choices and deliveries.
 type Store interface {
-	// PutTarget stores a target by its id. record, a JSON object, goes to the end of
-	// the audit trail with it; nil for nothing.
+	// PutTarget stores a target by its id. record, a JSON object, is appended to the audit
+	// trail in the same transaction; nil appends nothing.
 	PutTarget(ctx context.Context, t Target, record []byte) error
-	// Targets lists all, oldest first.
+	// Targets lists all targets, oldest first.
 	Targets(ctx context.Context) ([]Target, error)
-	// MarkTarget notes what became of a delivery: the time when it was taken, or
-	// the problem. ErrNotFound.
+	// MarkTarget stores the result of a delivery: the time it was accepted, or the problem.
+	// It returns ErrNotFound for an unknown target.
 	MarkTarget(ctx context.Context, targetID string, sentAt time.Time, problem string) error
-	// DeleteTarget forgets a target and its deliveries; record is that of PutTarget.
-	// ErrNotFound.
+	// DeleteTarget deletes a target and its deliveries; record is that of PutTarget. It
+	// returns ErrNotFound for an unknown target.
 	DeleteTarget(ctx context.Context, targetID string, record []byte) error
 
-	// Choices are what people chose, JSON by user id; "" is the server's.
+	// Choices returns the stored choices, JSON by user id; "" is the server.
 	Choices(ctx context.Context) (map[string]json.RawMessage, error)
 	PutChoices(ctx context.Context, userID string, choices json.RawMessage) error
 
-	// PutDelivery stores a delivery by its id. It survives a power cut. ErrNotFound
-	// when its target is gone.
+	// PutDelivery stores a delivery by its id, safe from a power cut. It returns ErrNotFound
+	// when its target was deleted.
 	PutDelivery(ctx context.Context, d Delivery) error
-	// Deliveries lists all, oldest first.
+	// Deliveries lists all deliveries, oldest first.
 	Deliveries(ctx context.Context) ([]Delivery, error)
-	// ForgetDeliveries removes those that are older and not Queued.
+	// ForgetDeliveries deletes the older ones that are not Queued.
 	ForgetDeliveries(ctx context.Context, before time.Time) error
 }

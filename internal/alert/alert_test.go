@@ -355,7 +355,7 @@ func checkSignature(t *testing.T, header string, body []byte) {
 
 func (r *harness) device(user, path string) alert.Target {
 	r.t.Helper()
-	made, err := r.alerter.Add(r.t.Context(), alert.Target{UserID: user, Way: alert.Push, Name: "Chrome", Address: alert.Address{
+	made, err := r.alerter.AddTarget(r.t.Context(), alert.Target{UserID: user, Way: alert.Push, Name: "Chrome", Address: alert.Address{
 		URL: "https://push.example.org/" + path, P256DH: r.browser.PublicKey().Bytes(), Auth: r.auth,
 	}}, pending.Actor{UserID: user, Name: user, Device: "Firefox", Address: "192.0.2.7"})
 	if err != nil {
@@ -368,7 +368,7 @@ func (r *harness) choose(user string, change func(*alert.Choices)) {
 	r.t.Helper()
 	c := alert.DefaultChoices()
 	change(&c)
-	if err := r.alerter.Choose(r.t.Context(), user, c); err != nil {
+	if err := r.alerter.SetChoices(r.t.Context(), user, c); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -521,7 +521,7 @@ func TestTargetsAreOnRecord(t *testing.T) {
 	bubble(t, func(t *testing.T, r *harness) {
 		made := r.device("ada", "one?secret")
 		r.device("ada", "one?secret")
-		if err := r.alerter.Remove(t.Context(), "ada", made.TargetID, pending.Actor{UserID: "ada", Name: "ada", Device: "curl"}); err != nil {
+		if err := r.alerter.RemoveTarget(t.Context(), "ada", made.TargetID, pending.Actor{UserID: "ada", Name: "ada", Device: "curl"}); err != nil {
 			t.Fatal(err)
 		}
 		r.store.mu.Lock()
@@ -549,7 +549,7 @@ func TestReminderAndEscalation(t *testing.T) {
 	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
 		r.device("grace", "two")
-		if _, err := r.alerter.Add(t.Context(), alert.Target{Way: alert.Webhook, Address: alert.Address{URL: "https://hook.example.org/x", Secret: "a secret of a hook"}}, pending.Actor{UserID: "grace", Name: "Grace"}); err != nil {
+		if _, err := r.alerter.AddTarget(t.Context(), alert.Target{Way: alert.Webhook, Address: alert.Address{URL: "https://hook.example.org/x", Secret: "a secret of a hook"}}, pending.Actor{UserID: "grace", Name: "Grace"}); err != nil {
 			t.Fatal(err)
 		}
 		r.choose("ada", func(c *alert.Choices) { c.RemindAfter = 3 })
@@ -720,7 +720,7 @@ func TestAddressesInside(t *testing.T) {
 		"https://100.64.0.1/", "https://0.0.0.0/", "https://[64:ff9b::7f00:1]/", "https://[64:ff9b:1::1]/", "https://[2002:7f00:1::1]/", "https://[2001::1]/", "https://[fec0::1]/", "https://[::7f00:1]/", "https://[5f00::1]/", "https://[3fff::1]/",
 		"https://[100::1]/", "https://192.88.99.1/", "https://203.0.113.1/", "https://255.255.255.255/", "https://[2606:4700::1%25eth0]/", "https://user:pw@example.org/", "ftp://example.org/", "example.org", "https:///x", "",
 	} {
-		_, err := a.Add(t.Context(), alert.Target{UserID: "ada", Way: alert.Ntfy, Address: alert.Address{URL: url}}, pending.Actor{UserID: "grace", Name: "Grace"})
+		_, err := a.AddTarget(t.Context(), alert.Target{UserID: "ada", Way: alert.Ntfy, Address: alert.Address{URL: url}}, pending.Actor{UserID: "grace", Name: "Grace"})
 		var invalid *problem.Error
 		if !errors.As(err, &invalid) {
 			t.Errorf("%q: %v", url, err)
@@ -773,7 +773,7 @@ func TestNtfy(t *testing.T) {
 			r.ntfy = nil
 			return got
 		}
-		if _, err := r.alerter.Add(t.Context(), alert.Target{UserID: "ada", Way: alert.Ntfy, Address: alert.Address{
+		if _, err := r.alerter.AddTarget(t.Context(), alert.Target{UserID: "ada", Way: alert.Ntfy, Address: alert.Address{
 			URL: "https://ntfy.example.org/topic?up=1", Secret: "tk_of_hers", Priority: 4,
 		}}, pending.Actor{UserID: "ada", Name: "Ada"}); err != nil {
 			t.Fatal(err)

@@ -21,76 +21,76 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Times and numbers of an [Alerter].
+// Limits and delays of an [Alerter].
 const (
-	// grace is how long nobody must have looked before anybody is told.
+	// grace is how long a person must have been inactive before an alert is sent.
 	grace = 5 * time.Second
-	// notifyDelay is how long after a notification the alerter reads: nobody is told
-	// sooner than grace, and the change is on its way to tabs and Claude meanwhile.
+	// notifyDelay is how long the alerter waits after a change before it reads. No alert is
+	// sent before grace anyway, and meanwhile the change reaches tabs and Claude first.
 	notifyDelay = 100 * time.Millisecond
-	// Of more than burst alerts within burstSpan one is made.
+	// More than burst alerts within burstSpan become one.
 	burst     = 3
 	burstSpan = 10 * time.Second
 
 	maxConcurrentSends = 8
-	mostAttempts       = 8                // then a delivery has failed
-	firstPause         = 5 * time.Second  // after a failure, doubled each time
-	longestPause       = 10 * time.Minute //
-	retryStore         = 5 * time.Second  // after the store failed
-	lastSends          = 3 * time.Second  // for what is under way when the server stops
-	remembered         = 7 * 24 * time.Hour
+	maxAttempts        = 8               // a delivery fails after these
+	initialBackoff     = 5 * time.Second // after a failure, doubled each time
+	maxBackoff         = 10 * time.Minute
+	storeRetryDelay    = 5 * time.Second // after the store failed
+	shutdownTimeout    = 3 * time.Second // for sends in flight when the server stops
+	deliveryRetention  = 7 * 24 * time.Hour
 	maxTargets         = 20 // of one person
-	minSecret          = 16 // bytes, of a webhook
+	minSecretBytes     = 16 // of a webhook
 )
 
-// Person is somebody who may be told.
+// Person is a user who may be notified.
 type Person struct {
 	UserID string
-	// MayAnswer says whether requests of a session are theirs to answer.
+	// MayAnswer reports whether the person may answer requests of a session.
 	MayAnswer func(sessionID string) bool
 }
 
 // Options configures an [Alerter]. Language and OnSent may be nil; the rest is required.
 type Options struct {
 	Store Store
-	// Active lists what runs or waits, State is one of it; see session.Store.
+	// Active lists the sessions that run or have open requests; State returns one. See
+	// session.Store.
 	Active func(ctx context.Context) ([]session.ProcessState, error)
 	State  func(ctx context.Context, sessionID string) (session.ProcessState, error)
 	Owner  func(ctx context.Context, sessionID string) (userID string, err error)
 	People func(ctx context.Context) ([]Person, error)
-	// Language returns the language that a person reads, or "" when it is unknown. Then,
-	// and when Language is nil, it is that of their choices.
+	// Language returns a person's language, or "" when it is unknown. Then, and when Language
+	// is nil, the language of their choices is used.
 	Language func(ctx context.Context, userID string) (string, error) `optional:"true"`
 	Key      *Key
-	// PublicURL is where links in alerts lead.
+	// PublicURL is the base of links in alerts.
 	PublicURL string
-	// Private allows addresses of this machine and of private networks.
+	// Private allows targets on this machine and in private networks.
 	Private bool
-	// OnSent is told how long each attempt to deliver an alert took, and its error. It
-	// may be called concurrently, and must not block. It may be nil.
+	// OnSent receives the duration and the error of each attempt to deliver an alert. It may
+	// be called concurrently, and must not block. It may be nil.
 	OnSent func(took time.Duration, err error) `optional:"true"`
 	Log    *slog.Logger
 }
 
-// An Alerter decides who is told, and tells them, while Run does. Its other
-// methods may be called from any goroutine and, but for those that take a
-// context, never block.
+// An Alerter decides who is notified, and sends the alerts, while Run runs. Its other methods
+// may be called from any goroutine. Those without a context never block.
 type Alerter struct {
 	o    Options
 	http *http.Client
 	wake chan struct{} // capacity 1
 
-	mu         sync.Mutex // never held over I/O
-	changed    map[string]struct{}
-	due        bool // Run will be woken for what changed
-	stale      bool // targets or choices changed
-	tabs       map[Tab]*watcher
-	lastActive map[string]time.Time           // when a person looked last
-	noticed    map[string]map[string]struct{} // by person: requests of which they know
+	mu          sync.Mutex // never held over I/O
+	changed     map[string]struct{}
+	wakePending bool // Run will be woken for changed
+	stale       bool // targets or choices changed
+	tabs        map[Tab]*watcher
+	lastActive  map[string]time.Time           // end of each person's last active period
+	noticed     map[string]map[string]struct{} // by person: requests they have noticed
 
-	// Run's own.
-	known      map[string]session.ProcessState // sessions with open requests, that run, or that ran a moment ago
-	swept      time.Time                       // when forgetDead was last called
+	// The fields below belong to Run.
+	known      map[string]session.ProcessState // sessions with open requests, running, or dead for less than deadRetention
+	lastSweep  time.Time                       // last call of dropDeadSessions
 	owners     map[string]string
 	targets    []Target
 	choices    map[string]Choices
@@ -105,7 +105,7 @@ type result struct {
 	err error
 }
 
-// New returns an alerter, which alerts while Run does. The error names an option that is
+// New returns an alerter. Call Run to make it work. The error names an option that is
 // missing.
 func New(o Options) (*Alerter, error) {
 	if err := options.Check("alert", o); err != nil {
@@ -120,12 +120,12 @@ func New(o Options) (*Alerter, error) {
 	}, nil
 }
 
-// Touch says that a session changed.
+// Touch marks a session as changed.
 func (a *Alerter) Touch(sessionID string) {
 	a.mu.Lock()
 	a.changed[sessionID] = struct{}{}
-	due := a.due
-	a.due = true
+	due := a.wakePending
+	a.wakePending = true
 	a.mu.Unlock()
 	if !due {
 		time.AfterFunc(notifyDelay, a.wakeRun)
@@ -139,10 +139,10 @@ func (a *Alerter) wakeRun() {
 	}
 }
 
-// Refresh makes Run read again what people chose; for when it was changed elsewhere.
+// Refresh makes Run read choices and targets again. Call it after another server changed
+// them.
 func (a *Alerter) Refresh() { a.refresh() }
 
-// refresh makes Run read targets and choices again.
 func (a *Alerter) refresh() {
 	a.mu.Lock()
 	a.stale = true
@@ -150,13 +150,13 @@ func (a *Alerter) refresh() {
 	a.wakeRun()
 }
 
-// Run tells people until ctx ends. It can run once.
+// Run sends alerts until ctx ends. It can run once.
 func (a *Alerter) Run(ctx context.Context) error {
-	// What was begun is brought to its end, so that the next server need not send
-	// it again; a place that takes its time is not waited for.
-	sends, stop := context.WithCancel(context.WithoutCancel(ctx))
+	// Sends in flight may finish, so that the next server need not repeat them, but no longer
+	// than shutdownTimeout.
+	sendCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	var senders sync.WaitGroup
+	var sends sync.WaitGroup
 	ready := false
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -168,11 +168,11 @@ func (a *Alerter) Run(ctx context.Context) error {
 			ready = err == nil
 		}
 		if err == nil {
-			next, err = a.round(ctx, sends, time.Now(), &senders)
+			next, err = a.sendDue(ctx, sendCtx, time.Now(), &sends)
 		}
 		if err != nil && ctx.Err() == nil {
 			a.o.Log.WarnContext(ctx, "alerts have to wait", "error", err)
-			next = time.Now().Add(retryStore)
+			next = time.Now().Add(storeRetryDelay)
 		}
 		if next.IsZero() {
 			timer.Stop()
@@ -184,21 +184,21 @@ func (a *Alerter) Run(ctx context.Context) error {
 		case <-a.wake:
 		case <-timer.C:
 		case r := <-a.results:
-			a.settle(ctx, r, time.Now())
+			a.recordResult(ctx, r, time.Now())
 		}
 	}
-	impatient := time.AfterFunc(lastSends, stop)
-	defer impatient.Stop()
-	senders.Wait()
+	giveUp := time.AfterFunc(shutdownTimeout, stop)
+	defer giveUp.Stop()
+	sends.Wait()
 	for len(a.results) > 0 {
-		a.settle(context.WithoutCancel(ctx), <-a.results, time.Now())
+		a.recordResult(context.WithoutCancel(ctx), <-a.results, time.Now())
 	}
 	return nil
 }
 
-// load reads what an earlier server left.
+// load reads the deliveries that earlier servers stored.
 func (a *Alerter) load(ctx context.Context) error {
-	if err := a.o.Store.ForgetDeliveries(ctx, time.Now().Add(-remembered)); err != nil {
+	if err := a.o.Store.ForgetDeliveries(ctx, time.Now().Add(-deliveryRetention)); err != nil {
 		return err
 	}
 	list, err := a.o.Store.Deliveries(ctx)
@@ -210,8 +210,8 @@ func (a *Alerter) load(ctx context.Context) error {
 		return err
 	}
 	for _, d := range list {
-		if d.begun() && d.Attempts >= mostAttempts {
-			d.State = Sent // as far as anybody can know
+		if d.maySent() && d.Attempts >= maxAttempts {
+			d.State = Sent // the result is unknown; do not try for ever
 		}
 		a.deliveries[d.DeliveryID] = d
 	}
@@ -220,7 +220,7 @@ func (a *Alerter) load(ctx context.Context) error {
 	for _, s := range active {
 		a.changed[s.SessionID] = struct{}{}
 	}
-	// What was told of and was answered while nobody was there is looked at too.
+	// Requests may have been answered while no server ran, so their alerts must be closed.
 	for _, d := range list {
 		a.changed[d.SessionID] = struct{}{}
 	}
@@ -228,38 +228,38 @@ func (a *Alerter) load(ctx context.Context) error {
 	return nil
 }
 
-// round plans what is due, sends it, and says when to look again.
-func (a *Alerter) round(ctx, sends context.Context, now time.Time, senders *sync.WaitGroup) (next time.Time, err error) {
-	if err := a.read(ctx, now); err != nil {
+// sendDue plans what is due, sends it, and returns when to run next.
+func (a *Alerter) sendDue(ctx, sendCtx context.Context, now time.Time, sends *sync.WaitGroup) (next time.Time, err error) {
+	if err := a.readChanges(ctx, now); err != nil {
 		return time.Time{}, err
 	}
 	people, err := a.o.People(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
-	p := plan{a: a, now: now, waits: a.waits(), attention: a.attentionByUser(), toasts: map[string][]waiting{}}
+	p := plan{a: a, now: now, requests: a.openRequests(), attention: a.attentionByUser(), toasts: map[string][]openRequest{}}
 	for _, person := range people {
-		p.person(person)
+		p.planPerson(person)
 	}
-	p.server()
-	p.closings()
-	a.toast(p.toasts)
-	a.forget(p.waits)
-	if now.Sub(a.swept) >= keepDead {
-		a.swept = now
-		a.forgetDead(now)
+	p.planServer()
+	p.planClosings()
+	a.updateToasts(p.toasts)
+	a.forgetClosed(p.requests)
+	if now.Sub(a.lastSweep) >= deadRetention {
+		a.lastSweep = now
+		a.dropDeadSessions(now)
 	}
-	for _, d := range p.made {
-		if err := a.keep(ctx, d); err != nil {
+	for _, d := range p.deliveries {
+		if err := a.storeDelivery(ctx, d); err != nil {
 			return time.Time{}, err
 		}
 	}
-	for _, d := range slices.SortedFunc(maps.Values(a.deliveries), older) {
+	for _, d := range slices.SortedFunc(maps.Values(a.deliveries), compareAge) {
 		if d.State != Queued || a.sending[d.DeliveryID] {
 			continue
 		}
 		if d.DueAt.After(now) {
-			p.at(d.DueAt)
+			p.wakeAt(d.DueAt)
 			continue
 		}
 		if len(a.sending) >= maxConcurrentSends {
@@ -268,25 +268,25 @@ func (a *Alerter) round(ctx, sends context.Context, now time.Time, senders *sync
 		t, m, ok := a.compose(d)
 		if !ok {
 			d.State = Dropped
-			if err := a.keep(ctx, d); err != nil {
+			if err := a.storeDelivery(ctx, d); err != nil {
 				return time.Time{}, err
 			}
 			continue
 		}
-		// That it is tried is noted before: a server that dies meanwhile may have told
-		// of it, and one that dies each time does not try for ever.
+		// The attempt is stored before it is made. A server that dies meanwhile may have sent
+		// the alert, and one that dies at each attempt must not try for ever.
 		d.Attempts++
 		d.SentAt = now
-		if err := a.keep(ctx, d); err != nil {
+		if err := a.storeDelivery(ctx, d); err != nil {
 			return time.Time{}, err
 		}
 		if _, kept := a.deliveries[d.DeliveryID]; !kept {
 			continue
 		}
 		a.sending[d.DeliveryID] = true
-		senders.Go(func() {
+		sends.Go(func() {
 			start := time.Now()
-			err := a.send(sends, t, d, m)
+			err := a.send(sendCtx, t, d, m)
 			if a.o.OnSent != nil {
 				a.o.OnSent(time.Since(start), err)
 			}
@@ -296,23 +296,23 @@ func (a *Alerter) round(ctx, sends context.Context, now time.Time, senders *sync
 	return p.next, nil
 }
 
-// keepDead is how long a dead session is known that has nothing open: until then alerts of
-// it are sent.
-const keepDead = 10 * time.Minute
+// deadRetention is how long a dead session without open requests is remembered. Until then
+// its alerts are sent.
+const deadRetention = 10 * time.Minute
 
-// forgetDead drops dead sessions that have nothing open and of which nothing is to be
-// told, with what was told of them.
-func (a *Alerter) forgetDead(now time.Time) {
-	of := map[string][]Delivery{}
+// dropDeadSessions drops dead sessions without open requests or queued alerts, and their
+// deliveries.
+func (a *Alerter) dropDeadSessions(now time.Time) {
+	bySession := map[string][]Delivery{}
 	for _, d := range a.deliveries {
-		of[d.SessionID] = append(of[d.SessionID], d)
+		bySession[d.SessionID] = append(bySession[d.SessionID], d)
 	}
 	for id, s := range a.known {
-		if s.State != session.Dead || len(s.Requests) > 0 || now.Sub(s.StateChangedAt) < keepDead ||
-			slices.ContainsFunc(of[id], func(d Delivery) bool { return d.State == Queued || a.sending[d.DeliveryID] }) {
+		if s.State != session.Dead || len(s.Requests) > 0 || now.Sub(s.StateChangedAt) < deadRetention ||
+			slices.ContainsFunc(bySession[id], func(d Delivery) bool { return d.State == Queued || a.sending[d.DeliveryID] }) {
 			continue
 		}
-		for _, d := range of[id] {
+		for _, d := range bySession[id] {
 			delete(a.deliveries, d.DeliveryID)
 		}
 		delete(a.known, id)
@@ -320,15 +320,15 @@ func (a *Alerter) forgetDead(now time.Time) {
 	}
 }
 
-func older(x, y Delivery) int {
+func compareAge(x, y Delivery) int {
 	if c := x.CreatedAt.Compare(y.CreatedAt); c != 0 {
 		return c
 	}
 	return slices.Compare([]byte(x.DeliveryID), []byte(y.DeliveryID))
 }
 
-// keep stores a delivery, then goes by it.
-func (a *Alerter) keep(ctx context.Context, d Delivery) error {
+// storeDelivery stores a delivery and then updates it in memory.
+func (a *Alerter) storeDelivery(ctx context.Context, d Delivery) error {
 	err := a.o.Store.PutDelivery(ctx, d)
 	if errors.Is(err, ErrNotFound) {
 		delete(a.deliveries, d.DeliveryID) // its target was removed meanwhile
@@ -341,14 +341,14 @@ func (a *Alerter) keep(ctx context.Context, d Delivery) error {
 	return err
 }
 
-// read takes in what changed: bells, targets, choices.
-func (a *Alerter) read(ctx context.Context, now time.Time) (err error) {
+// readChanges reads changed sessions, targets and choices.
+func (a *Alerter) readChanges(ctx context.Context, now time.Time) (err error) {
 	a.mu.Lock()
 	changed, stale := a.changed, a.stale
-	a.changed, a.due, a.stale = map[string]struct{}{}, false, false
+	a.changed, a.wakePending, a.stale = map[string]struct{}{}, false, false
 	a.mu.Unlock()
 	defer func() {
-		if err != nil { // again the next time
+		if err != nil { // try again in the next round
 			a.mu.Lock()
 			maps.Copy(a.changed, changed)
 			a.stale = a.stale || stale
@@ -397,7 +397,7 @@ func (a *Alerter) read(ctx context.Context, now time.Time) (err error) {
 		before, seen := a.known[id]
 		a.known[id] = s
 		if seen {
-			if err := a.passed(ctx, before, s, now); err != nil {
+			if err := a.queueStateAlerts(ctx, before, s, now); err != nil {
 				return err
 			}
 		}
@@ -405,7 +405,7 @@ func (a *Alerter) read(ctx context.Context, now time.Time) (err error) {
 	return nil
 }
 
-// readLanguages asks for the language of each person who has a target.
+// readLanguages returns the language of each person who has a target.
 func (a *Alerter) readLanguages(ctx context.Context, targets []Target) (map[string]string, error) {
 	list := map[string]string{}
 	for _, t := range targets {
@@ -421,33 +421,33 @@ func (a *Alerter) readLanguages(ctx context.Context, targets []Target) (map[stri
 	return list, nil
 }
 
-// languageOf is the one in which a person is told, or for "" that of the server.
-func (a *Alerter) languageOf(userID string) string {
+// languageFor returns the language of a person, or of the server for "".
+func (a *Alerter) languageFor(userID string) string {
 	if language := a.languages[userID]; language != "" {
 		return language
 	}
-	return a.choicesOf(userID).Language
+	return a.choicesFor(userID).Language
 }
 
-// choicesOf are those of a person, or of the server for "".
-func (a *Alerter) choicesOf(userID string) Choices {
+// choicesFor returns the choices of a person, or of the server for "".
+func (a *Alerter) choicesFor(userID string) Choices {
 	if c, ok := a.choices[userID]; ok {
 		return c
 	}
 	return DefaultChoices()
 }
 
-// passed tells of what a session has become, once: that a turn ended or that its
+// queueStateAlerts queues the alerts for a change of a session's state: a turn ended, or the
 // process died by itself.
-func (a *Alerter) passed(ctx context.Context, before, s session.ProcessState, now time.Time) error {
-	var what Occasion
+func (a *Alerter) queueStateAlerts(ctx context.Context, before, s session.ProcessState, now time.Time) error {
+	var occasion Occasion
 	switch {
 	case before.State == s.State || s.Kind != session.Ours:
 		return nil
 	case s.State == session.UserTurn && before.State == session.AssistantTurn && len(s.Requests) == 0:
-		what = Finished
+		occasion = Finished
 	case s.State == session.Dead && s.Error != "":
-		what = Died
+		occasion = Died
 	default:
 		return nil
 	}
@@ -455,23 +455,23 @@ func (a *Alerter) passed(ctx context.Context, before, s session.ProcessState, no
 	if err != nil {
 		return err
 	}
-	tell := func(userID string) error {
-		c := a.choicesOf(userID)
-		if !c.Quiet.until(now).IsZero() {
+	queue := func(userID string) error {
+		c := a.choicesFor(userID)
+		if !c.Quiet.endsAt(now).IsZero() {
 			return nil
 		}
 		for _, t := range a.targets {
-			if t.UserID != userID || !c.wants(what, t.Way) {
+			if t.UserID != userID || !c.wants(occasion, t.Way) {
 				continue
 			}
 			d := Delivery{
-				DeliveryID: deliveryID(t.TargetID, s.SessionID, string(what), fmt.Sprint(s.StateChangedAt.UnixMicro())), TargetID: t.TargetID,
-				Occasion: what, Step: First, SessionID: s.SessionID, State: Queued, DueAt: now, CreatedAt: now,
+				DeliveryID: deliveryID(t.TargetID, s.SessionID, string(occasion), fmt.Sprint(s.StateChangedAt.UnixMicro())), TargetID: t.TargetID,
+				Occasion: occasion, Step: First, SessionID: s.SessionID, State: Queued, DueAt: now, CreatedAt: now,
 			}
-			if _, told := a.deliveries[d.DeliveryID]; told {
+			if _, exists := a.deliveries[d.DeliveryID]; exists {
 				continue
 			}
-			if err := a.keep(ctx, d); err != nil {
+			if err := a.storeDelivery(ctx, d); err != nil {
 				return err
 			}
 		}
@@ -479,29 +479,29 @@ func (a *Alerter) passed(ctx context.Context, before, s session.ProcessState, no
 	}
 	for _, p := range people {
 		owner := a.owners[s.SessionID]
-		if a.isActive(p.UserID) || !p.MayAnswer(s.SessionID) || owner != p.UserID && !a.choicesOf(p.UserID).AllSessions {
+		if a.isActive(p.UserID) || !p.MayAnswer(s.SessionID) || owner != p.UserID && !a.choicesFor(p.UserID).AllSessions {
 			continue
 		}
-		if err := tell(p.UserID); err != nil {
+		if err := queue(p.UserID); err != nil {
 			return err
 		}
 	}
-	return tell("")
+	return queue("")
 }
 
-// deliveryNamespace keeps the ids of deliveries apart from all other UUIDv5.
+// deliveryNamespace separates the ids of deliveries from all other version 5 UUIDs.
 var deliveryNamespace = uuid.MustParse("c3c1d2a6-6c1f-5d0e-9a43-9d2a1f7b8e10")
 
 func deliveryID(parts ...string) string {
-	text, _ := json.Marshal(parts) // of strings it never fails
+	text, _ := json.Marshal(parts) // never fails for strings
 	return uuid.NewSHA1(deliveryNamespace, text).String()
 }
 
-// settle notes what became of a delivery.
-func (a *Alerter) settle(ctx context.Context, r result, now time.Time) {
+// recordResult stores the result of an attempt to send a delivery.
+func (a *Alerter) recordResult(ctx context.Context, r result, now time.Time) {
 	delete(a.sending, r.d.DeliveryID)
 	if errors.Is(r.err, context.Canceled) {
-		return // as if the server had died: the next one cannot know either
+		return // the server stops; the next one tries again
 	}
 	d, known := a.deliveries[r.d.DeliveryID]
 	if !known {
@@ -513,7 +513,7 @@ func (a *Alerter) settle(ctx context.Context, r result, now time.Time) {
 	switch {
 	case r.err == nil:
 		d.State, d.SentAt = Sent, now
-	case refused != nil && refused.gone() && a.wayOf(d.TargetID) == Push:
+	case refused != nil && refused.isGone() && a.wayOf(d.TargetID) == Push:
 		a.o.Log.InfoContext(ctx, "a browser no longer takes alerts, so it is forgotten", "target", d.TargetID)
 		if err := a.o.Store.DeleteTarget(ctx, d.TargetID, nil); err != nil && !errors.Is(err, ErrNotFound) {
 			a.o.Log.WarnContext(ctx, "cannot forget a browser that takes no alerts", "error", err)
@@ -521,22 +521,22 @@ func (a *Alerter) settle(ctx context.Context, r result, now time.Time) {
 		delete(a.deliveries, d.DeliveryID)
 		a.refresh()
 		return
-	case refused != nil && refused.final() && d.Step == Close && a.wayOf(d.TargetID) == Ntfy:
-		d.State = Dropped // it is too old to take anything back
+	case refused != nil && refused.isPermanent() && d.Step == Close && a.wayOf(d.TargetID) == Ntfy:
+		d.State = Dropped // an ntfy server before 2.16 cannot clear messages
 	default:
 		d.SentAt = time.Time{}
-		failure = failureOf(r.err)
-		pause := min(firstPause<<(d.Attempts-1), longestPause)
+		failure = failureMessage(r.err)
+		pause := min(initialBackoff<<(d.Attempts-1), maxBackoff)
 		var invalid *problem.Error
-		if refused != nil && refused.final() || errors.As(r.err, &invalid) || errors.Is(r.err, ssrf.ErrPrivate) || d.Attempts >= mostAttempts {
+		if refused != nil && refused.isPermanent() || errors.As(r.err, &invalid) || errors.Is(r.err, ssrf.ErrPrivate) || d.Attempts >= maxAttempts {
 			d.State = Failed
 		} else if refused != nil {
-			pause = max(pause, refused.again)
+			pause = max(pause, refused.retryAfter)
 		}
 		d.DueAt = now.Add(pause)
 		a.o.Log.WarnContext(ctx, "an alert was not taken", "target", d.TargetID, "attempt", d.Attempts, "given_up", d.State == Failed, "error", r.err)
 	}
-	if err := a.keep(ctx, d); err != nil {
+	if err := a.storeDelivery(ctx, d); err != nil {
 		a.o.Log.WarnContext(ctx, "cannot note what became of an alert", "error", err)
 		a.deliveries[d.DeliveryID] = d
 	}
@@ -549,8 +549,8 @@ func (a *Alerter) settle(ctx context.Context, r result, now time.Time) {
 	}
 }
 
-// failureOf is a sentence for people, without the address.
-func failureOf(err error) string {
+// failureMessage returns the message for people of a failed attempt, without the address.
+func failureMessage(err error) string {
 	var refused *refusedError
 	var invalid *problem.Error
 	switch {

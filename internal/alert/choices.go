@@ -9,41 +9,41 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// Choices are what a person wants to be told of, where and when. Those of the
-// server hold for its own targets. The JSON names are those of the stored column.
+// Choices are a person's alert settings. Those of the server apply to its own targets. The
+// JSON names are those of the stored column.
 type Choices struct {
-	// Wanted says by which ways somebody is told of what.
+	// Wanted lists the channels for each occasion.
 	Wanted map[Occasion][]Way `json:"wanted"`
-	// AllSessions includes those that others started.
+	// AllSessions includes sessions that others started.
 	AllSessions bool `json:"all_sessions,omitempty"`
-	// ShowText puts commands and questions into the alert, which passes through
-	// the servers of others.
+	// ShowText includes commands and questions in alerts. They pass through servers of third
+	// parties.
 	ShowText bool `json:"show_text,omitempty"`
-	// RemindAfter and EscalateAfter are minutes, 0 for never. After the second one,
-	// a request is everybody's.
+	// RemindAfter and EscalateAfter are minutes, 0 for never. Once a request is escalated,
+	// everybody who may answer it is notified.
 	RemindAfter   int    `json:"remind_after,omitempty"`
 	EscalateAfter int    `json:"escalate_after,omitempty"`
 	Quiet         Quiet  `json:"quiet,omitzero"`
 	Language      string `json:"language,omitempty"`
 }
 
-// Quiet is when nobody wants to be told, by the clock of a place.
+// Quiet is a person's quiet hours, in local time of a zone.
 type Quiet struct {
 	From string `json:"from"` // "22:00"
 	To   string `json:"to"`
 	Zone string `json:"zone"` // "Europe/Berlin"
 }
 
-// DefaultChoices hold for who chose nothing.
+// DefaultChoices returns the choices of a person who has made none.
 func DefaultChoices() Choices {
 	all := []Way{Push, Webhook, Ntfy}
 	return Choices{Wanted: map[Occasion][]Way{Waiting: all, Finished: {}, Died: all}}
 }
 
-// maxMinutes is a day: whoever wants it later does not want it.
+// maxMinutes is one day.
 const maxMinutes = 24 * 60
 
-// check returns a *[problem.Error] for choices that cannot be kept.
+// check returns a *[problem.Error] for invalid choices.
 func (c Choices) check() error {
 	for occasion, kinds := range c.Wanted {
 		if occasion != Waiting && occasion != Finished && occasion != Died {
@@ -84,8 +84,8 @@ func (c Choices) wants(o Occasion, k Way) bool {
 	return false
 }
 
-// readChoices falls back to the default where nothing, or nothing readable, is
-// stored.
+// readChoices parses stored choices. It returns the default if nothing, or nothing readable,
+// is stored.
 func readChoices(stored json.RawMessage) Choices {
 	var c Choices
 	if len(stored) == 0 || json.Unmarshal(stored, &c) != nil || c.Wanted == nil || c.check() != nil {
@@ -94,10 +94,9 @@ func readChoices(stored json.RawMessage) Choices {
 	return c
 }
 
-// until is when quiet hours end that hold at a moment; zero when none do. The
-// clock of the place counts, so hours that a change to summer time skips are
-// skipped.
-func (q Quiet) until(now time.Time) time.Time {
+// endsAt returns the end of the quiet hours that include now, or zero if none do. Hours that
+// a change to summer time skips are skipped.
+func (q Quiet) endsAt(now time.Time) time.Time {
 	if q == (Quiet{}) || q.From == q.To {
 		return time.Time{}
 	}
@@ -109,7 +108,7 @@ func (q Quiet) until(now time.Time) time.Time {
 	at := func(clock string, days int) time.Time {
 		hour, minute, _ := strings.Cut(clock, ":")
 		var h, m int
-		_, _ = fmt.Sscan(hour, &h) // checked when it was stored
+		_, _ = fmt.Sscan(hour, &h) // checked before it was stored
 		_, _ = fmt.Sscan(minute, &m)
 		return time.Date(local.Year(), local.Month(), local.Day()+days, h, m, 0, 0, zone)
 	}

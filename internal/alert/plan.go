@@ -10,49 +10,49 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// plan is one look at what waits: what is to be sent now, and when to look again.
+// plan is the work of one round: the alerts to send now, and when the next round is due.
 type plan struct {
-	a         *Alerter
-	now       time.Time
-	waits     []waiting
-	attention map[string]*attention // by person
-	made      []Delivery
-	toasts    map[string][]waiting // by person
-	next      time.Time
+	a          *Alerter
+	now        time.Time
+	requests   []openRequest
+	attention  map[string]*attention // by person
+	deliveries []Delivery
+	toasts     map[string][]openRequest // by person
+	next       time.Time
 }
 
-// at wants another look at a time.
-func (p *plan) at(t time.Time) {
+// wakeAt schedules a round at t, unless an earlier one is due.
+func (p *plan) wakeAt(t time.Time) {
 	if p.next.IsZero() || t.Before(p.next) {
 		p.next = t
 	}
 }
 
-// due reports whether a time has come, and wants another look when it has not.
+// due reports whether t has come. If not, it schedules a round at t.
 func (p *plan) due(t time.Time) bool {
 	if t.After(p.now) {
-		p.at(t)
+		p.wakeAt(t)
 		return false
 	}
 	return true
 }
 
-type waiting struct {
+type openRequest struct {
 	s session.ProcessState
 	r pending.Request
 }
 
-// waits lists what waits, oldest first.
-func (a *Alerter) waits() (list []waiting) {
+// openRequests lists the open requests, oldest first.
+func (a *Alerter) openRequests() (list []openRequest) {
 	for _, s := range a.known {
 		if s.Archived {
 			continue
 		}
 		for _, r := range s.Requests {
-			list = append(list, waiting{s, r})
+			list = append(list, openRequest{s, r})
 		}
 	}
-	slices.SortFunc(list, func(x, y waiting) int {
+	slices.SortFunc(list, func(x, y openRequest) int {
 		if c := x.r.CreatedAt.Compare(y.r.CreatedAt); c != 0 {
 			return c
 		}
@@ -61,24 +61,24 @@ func (a *Alerter) waits() (list []waiting) {
 	return list
 }
 
-// nothing is what somebody has before their eyes who was never here.
-var nothing attention
+// noAttention is the attention of a person who never had a tab.
+var noAttention attention
 
-// person plans what one person is told: in the page that they look at, in a toast
-// when that shows something else, and elsewhere when they do not look.
-func (p *plan) person(who Person) {
+// planPerson plans one person's alerts: none for a session that they look at, a toast while
+// they look at another page, and a delivery to their targets while they are inactive.
+func (p *plan) planPerson(who Person) {
 	own := p.targetsOf(who.UserID)
-	sight := p.attention[who.UserID]
-	if sight == nil {
-		sight = &nothing
+	attention := p.attention[who.UserID]
+	if attention == nil {
+		attention = &noAttention
 	}
-	if len(own) == 0 && !sight.any {
+	if len(own) == 0 && !attention.takesToasts {
 		return
 	}
-	c := p.a.choicesOf(who.UserID)
-	server := p.a.choicesOf("")
-	var due []waiting
-	for _, w := range p.waits {
+	c := p.a.choicesFor(who.UserID)
+	server := p.a.choicesFor("")
+	var due []openRequest
+	for _, w := range p.requests {
 		since := w.r.CreatedAt
 		if owner := p.a.owners[w.s.SessionID]; owner != who.UserID && owner != "" && !c.AllSessions {
 			if server.EscalateAfter == 0 {
@@ -89,20 +89,20 @@ func (p *plan) person(who Person) {
 		if !who.MayAnswer(w.s.SessionID) {
 			continue
 		}
-		if sight.on(w.s.SessionID) {
-			p.a.notice(who.UserID, w.r.RequestID)
-			continue // the tab wakes us when it no longer shows it
+		if attention.sees(w.s.SessionID) {
+			p.a.markNoticed(who.UserID, w.r.RequestID)
+			continue // the tab wakes Run when it stops showing the session
 		}
-		if p.due(since) && !sight.knows(w.r.RequestID) {
+		if p.due(since) && !attention.hasNoticed(w.r.RequestID) {
 			p.toasts[who.UserID] = append(p.toasts[who.UserID], w)
 		}
 		switch {
-		case len(own) == 0 || sight.active && c.RemindAfter == 0:
+		case len(own) == 0 || attention.active && c.RemindAfter == 0:
 			continue
-		case sight.active: // who was told in a toast is told elsewhere in the place of a reminder
+		case attention.active: // they have a toast; the targets get a reminder only
 			since = since.Add(minutes(c.RemindAfter))
-		case sight.lastActive.After(since):
-			since = sight.lastActive.Add(grace)
+		case attention.lastActive.After(since):
+			since = attention.lastActive.Add(grace)
 		default:
 			since = since.Add(grace)
 		}
@@ -110,23 +110,23 @@ func (p *plan) person(who Person) {
 			due = append(due, w)
 		}
 	}
-	p.tell(own, c, due)
+	p.planRequests(own, c, due)
 }
 
-// server plans what the targets of the server are told.
-func (p *plan) server() {
+// planServer plans the alerts of the server's own targets.
+func (p *plan) planServer() {
 	own := p.targetsOf("")
 	if len(own) == 0 {
 		return
 	}
-	c := p.a.choicesOf("")
-	var due []waiting
-	for _, w := range p.waits {
+	c := p.a.choicesFor("")
+	var due []openRequest
+	for _, w := range p.requests {
 		if p.due(w.r.CreatedAt.Add(max(grace, minutes(c.EscalateAfter)))) {
 			due = append(due, w)
 		}
 	}
-	p.tell(own, c, due)
+	p.planRequests(own, c, due)
 }
 
 func minutes(n int) time.Duration { return time.Duration(n) * time.Minute }
@@ -140,13 +140,13 @@ func (p *plan) targetsOf(userID string) (list []Target) {
 	return list
 }
 
-// tell plans the deliveries of what is due to the targets of one person.
-func (p *plan) tell(targets []Target, c Choices, due []waiting) {
+// planRequests plans the deliveries about the due requests to one person's targets.
+func (p *plan) planRequests(targets []Target, c Choices, due []openRequest) {
 	if len(due) == 0 {
 		return
 	}
-	if end := c.Quiet.until(p.now); !end.IsZero() {
-		p.at(end)
+	if end := c.Quiet.endsAt(p.now); !end.IsZero() {
+		p.wakeAt(end)
 		return
 	}
 	for _, t := range targets {
@@ -155,58 +155,59 @@ func (p *plan) tell(targets []Target, c Choices, due []waiting) {
 		}
 		var fresh []Delivery
 		for _, w := range due {
-			d := p.about(t, w, First)
-			told, known := p.a.deliveries[d.DeliveryID]
+			d := p.delivery(t, w, First)
+			first, known := p.a.deliveries[d.DeliveryID]
 			if !known {
 				fresh = append(fresh, d)
 				continue
 			}
-			// A reminder follows what was told, by itself or among others.
-			if c.RemindAfter == 0 || told.State != Sent && told.State != Folded {
+			// A reminder follows the first alert, whether it was sent alone or folded.
+			if c.RemindAfter == 0 || first.State != Sent && first.State != Folded {
 				continue
 			}
-			again := p.about(t, w, Reminder)
-			if _, known := p.a.deliveries[again.DeliveryID]; !known && p.due(told.SentAt.Add(minutes(c.RemindAfter))) {
-				fresh = append(fresh, again)
+			reminder := p.delivery(t, w, Reminder)
+			if _, known := p.a.deliveries[reminder.DeliveryID]; !known && p.due(first.SentAt.Add(minutes(c.RemindAfter))) {
+				fresh = append(fresh, reminder)
 			}
 		}
 		p.fold(t, fresh)
 	}
 }
 
-func (p *plan) about(t Target, w waiting, step Step) Delivery {
+func (p *plan) delivery(t Target, w openRequest, step Step) Delivery {
 	return Delivery{
 		DeliveryID: deliveryID(t.TargetID, w.r.RequestID, string(step)), TargetID: t.TargetID, Occasion: Waiting, Step: step,
 		SessionID: w.s.SessionID, RequestID: w.r.RequestID, State: Queued, DueAt: p.now, CreatedAt: p.now,
 	}
 }
 
-// fold makes one of many that come within a short time.
+// fold plans fresh deliveries of one target. When too many come within burstSpan, one alert
+// replaces them.
 func (p *plan) fold(t Target, fresh []Delivery) {
 	if len(fresh) == 0 {
 		return
 	}
 	recent := 0
-	var folded time.Time // when several were told of as one last
+	var lastFold time.Time // time of the last Fold
 	for _, d := range p.a.deliveries {
 		if d.TargetID != t.TargetID || d.Occasion != Waiting || p.now.Sub(d.CreatedAt) >= burstSpan {
 			continue
 		}
 		switch {
 		case d.Step == Fold:
-			if d.CreatedAt.After(folded) {
-				folded = d.CreatedAt
+			if d.CreatedAt.After(lastFold) {
+				lastFold = d.CreatedAt
 			}
 		case d.Step != Close && d.State != Folded:
 			recent++
 		}
 	}
-	if recent+len(fresh) <= burst && folded.IsZero() {
-		p.made = append(p.made, fresh...)
+	if recent+len(fresh) <= burst && lastFold.IsZero() {
+		p.deliveries = append(p.deliveries, fresh...)
 		return
 	}
-	if !folded.IsZero() && !p.due(folded.Add(burstSpan)) {
-		return // later, with whatever comes until then
+	if !lastFold.IsZero() && !p.due(lastFold.Add(burstSpan)) {
+		return // a later round folds these and what comes until then
 	}
 	sum := Delivery{
 		DeliveryID: deliveryID(t.TargetID, fresh[0].DeliveryID, string(Fold)), TargetID: t.TargetID, Occasion: Waiting, Step: Fold,
@@ -215,32 +216,32 @@ func (p *plan) fold(t Target, fresh []Delivery) {
 	for i := range fresh {
 		fresh[i].State, fresh[i].SentAt = Folded, p.now
 	}
-	p.made = append(append(p.made, sum), fresh...)
+	p.deliveries = append(append(p.deliveries, sum), fresh...)
 }
 
-// closings takes back what was told of requests that are gone.
-func (p *plan) closings() {
+// planClosings closes the alerts about requests that are no longer open.
+func (p *plan) planClosings() {
 	open := map[string]bool{}
-	for _, w := range p.waits {
+	for _, w := range p.requests {
 		open[w.r.RequestID] = true
 	}
-	// A sum holds while any of what it was made of is open.
-	holds := map[string]bool{} // by target
+	// A Fold stays open while any of its requests is open.
+	foldOpen := map[string]bool{} // by target
 	for _, d := range p.a.deliveries {
 		if d.State == Folded && open[d.RequestID] {
-			holds[d.TargetID] = true
+			foldOpen[d.TargetID] = true
 		}
 	}
-	for _, d := range p.made {
+	for _, d := range p.deliveries {
 		if d.State == Folded {
-			holds[d.TargetID] = true
+			foldOpen[d.TargetID] = true
 		}
 	}
 	for _, d := range p.a.deliveries {
 		if d.Occasion != Waiting || d.Step == Close {
 			continue
 		}
-		if d.Step == Fold && holds[d.TargetID] || d.Step != Fold && open[d.RequestID] {
+		if d.Step == Fold && foldOpen[d.TargetID] || d.Step != Fold && open[d.RequestID] {
 			continue
 		}
 		switch d.State {
@@ -248,51 +249,50 @@ func (p *plan) closings() {
 			if p.a.sending[d.DeliveryID] {
 				continue
 			}
-			begun := d.begun()
-			gone := d
-			gone.State = Dropped
-			p.made = append(p.made, gone)
+			begun := d.maySent()
+			dropped := d
+			dropped.State = Dropped
+			p.deliveries = append(p.deliveries, dropped)
 			if !begun {
 				continue
 			}
-			fallthrough // it may be shown
+			fallthrough // it may have been sent
 		case Sent:
-			over := d
-			over.Step, over.State, over.Attempts, over.DueAt, over.CreatedAt, over.SentAt = Close, Queued, 0, p.now, p.now, time.Time{}
-			over.DeliveryID = deliveryID(d.TargetID, closed(d), string(Close))
-			if _, known := p.a.deliveries[over.DeliveryID]; !known && !slices.ContainsFunc(p.made, func(m Delivery) bool { return m.DeliveryID == over.DeliveryID }) {
-				p.made = append(p.made, over)
+			closing := d
+			closing.Step, closing.State, closing.Attempts, closing.DueAt, closing.CreatedAt, closing.SentAt = Close, Queued, 0, p.now, p.now, time.Time{}
+			closing.DeliveryID = deliveryID(d.TargetID, closingSubject(d), string(Close))
+			if _, known := p.a.deliveries[closing.DeliveryID]; !known && !slices.ContainsFunc(p.deliveries, func(m Delivery) bool { return m.DeliveryID == closing.DeliveryID }) {
+				p.deliveries = append(p.deliveries, closing)
 			}
 		}
 	}
 }
 
-// closed names what a closing is about: the first telling and its reminder have
-// one tag and one end.
-func closed(d Delivery) string {
+// closingSubject returns what a closing alert refers to. The first alert about a request and
+// its reminder share one tag, so one closing clears both.
+func closingSubject(d Delivery) string {
 	if d.Step == Fold {
 		return d.DeliveryID
 	}
 	return d.RequestID
 }
 
-// foldTag is that of the one alert that tells of several requests.
+// foldTag is the tag of the one alert about several requests.
 const foldTag = "several"
 
-// compose makes the message of a delivery; ok is false when there is no need any
-// more.
+// compose builds the message of a delivery. ok is false when it is no longer needed.
 func (a *Alerter) compose(d Delivery) (t Target, m Message, ok bool) {
 	i := slices.IndexFunc(a.targets, func(t Target) bool { return t.TargetID == d.TargetID })
 	if i < 0 {
 		return t, m, false
 	}
 	t = a.targets[i]
-	c := a.choicesOf(t.UserID)
-	say := wordsOf(a.languageOf(t.UserID))
+	c := a.choicesFor(t.UserID)
+	msgs := messagesFor(a.languageFor(t.UserID))
 	s := a.known[d.SessionID]
-	title := line(s.Title)
+	title := singleLine(s.Title)
 	if title == "" {
-		title = say.untitled
+		title = msgs.untitled
 	}
 	m = Message{Kind: "show", Tag: d.RequestID, Path: "/sessions/" + d.SessionID}
 	if d.RequestID == "" {
@@ -301,45 +301,45 @@ func (a *Alerter) compose(d Delivery) (t Target, m Message, ok bool) {
 		m.Path += "?request=" + d.RequestID
 	}
 	if d.Step == Close {
-		m.Kind, m.Title, m.Body = "close", say.over, title
+		m.Kind, m.Title, m.Body = "close", msgs.closed, title
 		return t, m, true
 	}
 	switch d.Occasion {
 	case Finished:
-		m.Tag, m.Title, m.Body = "finished "+d.SessionID, say.finished, title
+		m.Tag, m.Title, m.Body = "finished "+d.SessionID, msgs.finished, title
 		return t, m, true
 	case Died:
-		m.Tag, m.Title, m.Body = "died "+d.SessionID, say.died, title
+		m.Tag, m.Title, m.Body = "died "+d.SessionID, msgs.died, title
 		return t, m, true
 	}
-	all := a.waits()
+	all := a.openRequests()
 	if d.Step == Fold {
 		n := 0
 		for _, w := range all {
-			if told, known := a.deliveries[deliveryID(t.TargetID, w.r.RequestID, string(First))]; known && told.State != Dropped {
+			if first, known := a.deliveries[deliveryID(t.TargetID, w.r.RequestID, string(First))]; known && first.State != Dropped {
 				n++
 			}
 		}
-		m.Title, m.Path = say.several(n), "/"
+		m.Title, m.Path = msgs.several(n), "/"
 		return t, m, n > 0
 	}
-	at := slices.IndexFunc(all, func(w waiting) bool { return w.r.RequestID == d.RequestID })
-	if at < 0 {
+	index := slices.IndexFunc(all, func(w openRequest) bool { return w.r.RequestID == d.RequestID })
+	if index < 0 {
 		return t, m, false
 	}
-	m.Title, m.Body = say.about(all[at].r), title
+	m.Title, m.Body = msgs.summary(all[index].r), title
 	if d.Step == Reminder {
-		// What may have been heard already takes its own place in silence.
-		m.Title, m.Renotify = strings.ReplaceAll(say.reminder, "%s", m.Title), !d.begun()
+		// The reminder may have been sent already; then its repetition makes no sound.
+		m.Title, m.Renotify = strings.ReplaceAll(msgs.reminder, "%s", m.Title), !d.maySent()
 	}
-	if text := textOf(all[at].r); c.ShowText && text != "" {
+	if text := requestText(all[index].r); c.ShowText && text != "" {
 		m.Body += "\n" + text
 	}
 	return t, m, true
 }
 
-// about is a request in a few words, none of them from its input.
-func (w words) about(r pending.Request) string {
+// summary describes a request in a few words, none of them from its input.
+func (w messages) summary(r pending.Request) string {
 	switch {
 	case r.Source == pending.SourceElicitation:
 		return w.page
@@ -348,19 +348,19 @@ func (w words) about(r pending.Request) string {
 	case r.ToolName == "ExitPlanMode":
 		return w.plan
 	}
-	return strings.ReplaceAll(w.approval, "%s", line(r.ToolName))
+	return strings.ReplaceAll(w.approval, "%s", singleLine(r.ToolName))
 }
 
-// textOf is what is asked, for who wants to read it in the alert.
-func textOf(r pending.Request) string {
+// requestText returns what is asked, for people who want it in the alert.
+func requestText(r pending.Request) string {
 	if r.Form != nil && len(r.Form.Questions) > 0 {
-		return line(r.Form.Questions[0].Question)
+		return singleLine(r.Form.Questions[0].Question)
 	}
 	var input map[string]any
-	_ = json.Unmarshal(r.ToolInput, &input) // one that is no object has none of these
+	_ = json.Unmarshal(r.ToolInput, &input) // an input that is no object has none of these fields
 	for _, field := range []string{"command", "file_path", "notebook_path", "url", "query"} {
 		if text, ok := input[field].(string); ok && text != "" {
-			return line(text)
+			return singleLine(text)
 		}
 	}
 	return ""

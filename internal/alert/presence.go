@@ -6,28 +6,27 @@ import (
 	"time"
 )
 
-// maxToasts is how many requests a tab is told of by name; it shows fewer.
+// maxToasts bounds the request ids that are sent to a tab. It shows fewer.
 const maxToasts = 20
 
-// A Tab is a page of the app. It shows a toast for each request that waits where
-// its person does not look.
+// A Tab is an open page of the web app. It shows a toast for each request of a session that
+// its person does not look at.
 type Tab interface {
-	// Toast gives the requests to be shown so, all there are, oldest first, and how
-	// many more there are than can be named. It never blocks and may be called after
-	// [Alerter.RemoveTab].
+	// Toast replaces the tab's toasts: the ids of the requests, oldest first, and how many
+	// more there are. It must not block, and may be called after [Alerter.RemoveTab].
 	Toast(requestIDs []string, more int)
 }
 
-// Presence is what a tab says of itself.
+// Presence is what a tab reports about itself.
 type Presence struct {
-	Active bool // it can be seen and has the focus
-	// Showing is what is on the screen. One that does not say it counts as if it
-	// showed everything, and is given no toasts.
+	Active bool // visible and focused
+	// Showing is what the tab shows. Nil means that it does not say: it then counts as
+	// showing everything and gets no toasts.
 	Showing *Showing
 }
 
-// Showing is where a tab is: in a session, in the inbox, which shows every request,
-// or, with neither, elsewhere.
+// Showing is the page of a tab: a session, the inbox, which shows every request, or, with
+// neither, another page.
 type Showing struct {
 	SessionID string
 	Inbox     bool
@@ -37,15 +36,15 @@ func (p Presence) shows(sessionID string) bool {
 	return p.Showing == nil || p.Showing.Inbox || sessionID != "" && p.Showing.SessionID == sessionID
 }
 
-// watcher is a tab whose person is known.
+// watcher is the presence of one tab and the toasts it has.
 type watcher struct {
 	userID   string
 	presence Presence
-	told     []string // the toasts that it was given last
+	toasts   []string // the toasts that it got last
 	more     int
 }
 
-// SetPresence stores what a tab shows, and whether anybody looks at it.
+// SetPresence stores what a tab shows and whether it is active.
 func (a *Alerter) SetPresence(tab Tab, userID string, p Presence) {
 	a.mu.Lock()
 	w := a.tabs[tab]
@@ -61,7 +60,7 @@ func (a *Alerter) SetPresence(tab Tab, userID string, p Presence) {
 	a.wakeRun()
 }
 
-// RemoveTab forgets a tab that has closed.
+// RemoveTab drops a tab that has closed.
 func (a *Alerter) RemoveTab(tab Tab) {
 	a.mu.Lock()
 	if w := a.tabs[tab]; w != nil && w.presence.Active {
@@ -72,13 +71,13 @@ func (a *Alerter) RemoveTab(tab Tab) {
 	a.wakeRun()
 }
 
-// MarkNoticed stores that a person knows of a request: they closed its toast.
+// MarkNoticed records that a person has seen a request, because they closed its toast.
 func (a *Alerter) MarkNoticed(userID, requestID string) {
-	a.notice(userID, requestID)
+	a.markNoticed(userID, requestID)
 	a.wakeRun()
 }
 
-func (a *Alerter) notice(userID, requestID string) {
+func (a *Alerter) markNoticed(userID, requestID string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.noticed[userID] == nil {
@@ -87,23 +86,23 @@ func (a *Alerter) notice(userID, requestID string) {
 	a.noticed[userID][requestID] = struct{}{}
 }
 
-// attention is what a person sees in all their tabs.
+// attention is what a person sees in all their tabs together.
 type attention struct {
-	active     bool      // at one of them
-	lastActive time.Time // when they did last
-	any        bool      // there is a tab that takes toasts
-	all        bool      // what they look at shows everything
-	sessions   map[string]struct{}
-	known      map[string]struct{} // requests
+	active         bool      // at least one tab is active
+	lastActive     time.Time // end of the last active period
+	takesToasts    bool      // at least one tab shows toasts
+	seesEverything bool      // an active tab shows every request
+	sessions       map[string]struct{}
+	noticed        map[string]struct{} // request ids
 }
 
-func (s *attention) on(sessionID string) bool {
+func (s *attention) sees(sessionID string) bool {
 	_, on := s.sessions[sessionID]
-	return s.all || on
+	return s.seesEverything || on
 }
 
-func (s *attention) knows(requestID string) bool {
-	_, knows := s.known[requestID]
+func (s *attention) hasNoticed(requestID string) bool {
+	_, knows := s.noticed[requestID]
 	return knows
 }
 
@@ -115,7 +114,7 @@ func (a *Alerter) attentionByUser() map[string]*attention {
 	of := func(userID string) *attention {
 		s := all[userID]
 		if s == nil {
-			s = &attention{lastActive: a.lastActive[userID], sessions: map[string]struct{}{}, known: maps.Clone(a.noticed[userID])}
+			s = &attention{lastActive: a.lastActive[userID], sessions: map[string]struct{}{}, noticed: maps.Clone(a.noticed[userID])}
 			all[userID] = s
 		}
 		return s
@@ -125,13 +124,13 @@ func (a *Alerter) attentionByUser() map[string]*attention {
 	}
 	for _, w := range a.tabs {
 		s := of(w.userID)
-		s.any = s.any || w.presence.Showing != nil
+		s.takesToasts = s.takesToasts || w.presence.Showing != nil
 		if !w.presence.Active {
 			continue
 		}
 		s.active = true
 		if w.presence.Showing == nil || w.presence.Showing.Inbox {
-			s.all = true
+			s.seesEverything = true
 		} else {
 			s.sessions[w.presence.Showing.SessionID] = struct{}{}
 		}
@@ -139,7 +138,7 @@ func (a *Alerter) attentionByUser() map[string]*attention {
 	return all
 }
 
-// isActive reports whether a person looks at sayso now.
+// isActive reports whether a person has an active tab.
 func (a *Alerter) isActive(userID string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -151,21 +150,21 @@ func (a *Alerter) isActive(userID string) bool {
 	return false
 }
 
-// toast gives every tab the toasts of its person, without what it shows itself, if
-// they are others than before.
-func (a *Alerter) toast(of map[string][]waiting) {
-	type giving struct {
+// updateToasts sends each tab the toasts of its person, except those of the session that it
+// shows, if they have changed.
+func (a *Alerter) updateToasts(of map[string][]openRequest) {
+	type update struct {
 		tab  Tab
 		ids  []string
 		more int
 	}
-	var list []giving
+	var list []update
 	a.mu.Lock()
 	for tab, w := range a.tabs {
 		if w.presence.Showing == nil {
 			continue
 		}
-		g := giving{tab: tab, ids: []string{}}
+		g := update{tab: tab, ids: []string{}}
 		for _, waits := range of[w.userID] {
 			switch {
 			case w.presence.shows(waits.s.SessionID):
@@ -175,10 +174,10 @@ func (a *Alerter) toast(of map[string][]waiting) {
 				g.ids = append(g.ids, waits.r.RequestID)
 			}
 		}
-		if slices.Equal(g.ids, w.told) && g.more == w.more {
+		if slices.Equal(g.ids, w.toasts) && g.more == w.more {
 			continue
 		}
-		w.told, w.more = g.ids, g.more
+		w.toasts, w.more = g.ids, g.more
 		list = append(list, g)
 	}
 	a.mu.Unlock()
@@ -187,20 +186,20 @@ func (a *Alerter) toast(of map[string][]waiting) {
 	}
 }
 
-// forget drops what people noticed of requests that are over.
-func (a *Alerter) forget(open []waiting) {
+// forgetClosed drops what people noticed of requests that are no longer open.
+func (a *Alerter) forgetClosed(open []openRequest) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.noticed) == 0 {
 		return
 	}
-	still := make(map[string]struct{}, len(open))
+	isOpen := make(map[string]struct{}, len(open))
 	for _, w := range open {
-		still[w.r.RequestID] = struct{}{}
+		isOpen[w.r.RequestID] = struct{}{}
 	}
 	for userID, ids := range a.noticed {
 		for id := range ids {
-			if _, open := still[id]; !open {
+			if _, open := isOpen[id]; !open {
 				delete(ids, id)
 			}
 		}

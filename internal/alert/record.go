@@ -14,7 +14,7 @@ type targetBody struct {
 	At       time.Time `json:"at"`
 	By       targetBy  `json:"by"`
 	TargetID string    `json:"target_id"`
-	Of       string    `json:"of,omitempty"` // whose: a user id; of the server without
+	Of       string    `json:"of,omitempty"` // its owner: a user id; without it, the server
 	Way      Way       `json:"way"`
 	Name     string    `json:"name"`
 	Host     string    `json:"host"` // the rest of the address is a secret
@@ -27,8 +27,7 @@ type targetBy struct {
 	Address string `json:"address,omitempty"`
 }
 
-// recordOf is what goes on record of a place at which somebody is told of sessions
-// from now on, or no longer.
+// recordOf returns the audit record of an added or removed target.
 func recordOf(what string, t Target, by pending.Actor) ([]byte, error) {
 	body := targetBody{
 		What: what, At: time.Now().UTC().Truncate(time.Microsecond), By: targetBy{by.UserID, by.Name, by.Device, by.Address},

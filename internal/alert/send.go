@@ -23,16 +23,16 @@ import (
 	"github.com/sayso-dev/sayso/internal/ssrf"
 )
 
-// sendTimeout is how long one place may take.
+// sendTimeout bounds one attempt.
 const sendTimeout = 10 * time.Second
 
-// lifeOfPush is how long a push service keeps a message for a browser that is away.
-const lifeOfPush = 4 * time.Hour
+// pushTTL is how long a push service keeps a message for an offline browser.
+const pushTTL = 4 * time.Hour
 
-// refusedError is the answer of a place that did not take an alert.
+// refusedError is the response of a target that did not accept an alert.
 type refusedError struct {
-	status int
-	again  time.Duration // it asked to wait so long
+	status     int
+	retryAfter time.Duration // from the Retry-After header
 }
 
 func (e *refusedError) Error() string {
@@ -40,20 +40,20 @@ func (e *refusedError) Error() string {
 }
 func (e *refusedError) Is(target error) bool { return target == ErrRefused }
 
-// gone: the browser gave its subscription up (RFC 8030, 7.3).
-func (e *refusedError) gone() bool {
+// isGone reports whether the browser's subscription has ended (RFC 8030, 7.3).
+func (e *refusedError) isGone() bool {
 	return e.status == http.StatusNotFound || e.status == http.StatusGone
 }
 
-// final: the same again would be refused again.
-func (e *refusedError) final() bool {
+// isPermanent reports whether another attempt would fail too.
+func (e *refusedError) isPermanent() bool {
 	return e.status >= 300 && e.status < 500 && e.status != http.StatusRequestTimeout && e.status != http.StatusTooManyRequests
 }
 
-// newHTTP makes a client that reaches public addresses alone, unless private is
-// set: what it asks for was typed by people, who must not reach through the
-// server what they cannot reach themselves. The address is checked when it is
-// dialled, after its name was looked up, and no redirect is followed.
+// newHTTP returns a client for URLs that people entered. Unless private is set, it connects
+// to public addresses only, because people must not reach through the server what they cannot
+// reach themselves. It checks the address when it dials, after the name was resolved, and
+// follows no redirect.
 func newHTTP(private bool) *http.Client {
 	dialer := &net.Dialer{Timeout: sendTimeout}
 	if !private {
@@ -69,7 +69,7 @@ func newHTTP(private bool) *http.Client {
 	}
 }
 
-// checkURL refuses what is no address of a place, before anything is sent there.
+// checkURL refuses an invalid target URL before anything is sent to it.
 func checkURL(text string, private bool) error {
 	u, err := url.Parse(text)
 	switch {
@@ -86,7 +86,7 @@ func checkURL(text string, private bool) error {
 	return nil
 }
 
-// send delivers one message. ErrRefused when it arrived and was not taken.
+// send delivers one message. It returns ErrRefused when the target did not accept it.
 func (a *Alerter) send(ctx context.Context, t Target, d Delivery, m Message) error {
 	if err := checkURL(t.Address.URL, a.o.Private); err != nil {
 		return err
@@ -112,12 +112,12 @@ func (a *Alerter) send(ctx context.Context, t Target, d Delivery, m Message) err
 		return err
 	}
 	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be reused
 	if answer.StatusCode >= 200 && answer.StatusCode < 300 {
 		return nil
 	}
 	wait, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
-	return &refusedError{status: answer.StatusCode, again: min(time.Duration(max(wait, 0))*time.Second, time.Hour)}
+	return &refusedError{status: answer.StatusCode, retryAfter: min(time.Duration(max(wait, 0))*time.Second, time.Hour)}
 }
 
 func (a *Alerter) pushRequest(ctx context.Context, t Target, m Message) (*http.Request, error) {
@@ -139,23 +139,23 @@ func (a *Alerter) pushRequest(ctx context.Context, t Target, m Message) (*http.R
 	}
 	r.Header.Set("Content-Encoding", "aes128gcm")
 	r.Header.Set("Content-Type", "application/octet-stream")
-	r.Header.Set("TTL", strconv.Itoa(int(lifeOfPush/time.Second)))
+	r.Header.Set("TTL", strconv.Itoa(int(pushTTL/time.Second)))
 	r.Header.Set("Urgency", "high")
-	// One that waits at the push service is replaced by what is newer of its tag.
+	// A newer message with the same topic replaces one that the push service still holds.
 	r.Header.Set("Topic", topicOf(m.Tag))
 	r.Header.Set("Authorization", authorization)
 	return r, nil
 }
 
-// topicOf names what a message is about in 32 letters, digits, - and _. What is sent
-// twice, because a server died before it noted that it was sent, is seen once.
+// topicOf returns the topic of a tag: 32 letters, digits, - and _. A message that is sent
+// twice, because a server died before it stored the result, is shown once.
 func topicOf(tag string) string {
 	sum := sha256.Sum256([]byte(tag))
 	return base64.RawURLEncoding.EncodeToString(sum[:24])
 }
 
-// subject is how a push service reaches who runs this server; some refuse one
-// that cannot be a real address.
+// subject returns the contact address of this server's operator for push services. Some of
+// them refuse addresses that cannot be real.
 func (a *Alerter) subject() string {
 	if strings.HasPrefix(a.o.PublicURL, "https://") {
 		return a.o.PublicURL
@@ -163,8 +163,8 @@ func (a *Alerter) subject() string {
 	return "https://github.com/sayso-dev/sayso"
 }
 
-// hook is the body of a webhook.
-type hook struct {
+// webhookBody is the JSON body of a webhook.
+type webhookBody struct {
 	Type       string   `json:"type"` // first, reminder, fold, close, test
 	DeliveryID string   `json:"delivery_id"`
 	Occasion   Occasion `json:"occasion"`
@@ -176,7 +176,7 @@ type hook struct {
 }
 
 func (a *Alerter) webhookRequest(ctx context.Context, t Target, d Delivery, m Message) (*http.Request, error) {
-	body, err := json.Marshal(hook{
+	body, err := json.Marshal(webhookBody{
 		Type: string(d.Step), DeliveryID: d.DeliveryID, Occasion: d.Occasion, SessionID: d.SessionID, RequestID: d.RequestID,
 		Title: m.Title, Body: m.Body, URL: a.link(m.Path),
 	})
@@ -189,7 +189,7 @@ func (a *Alerter) webhookRequest(ctx context.Context, t Target, d Delivery, m Me
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Sayso-Delivery", d.DeliveryID)
-	// The time is signed with it, so that what was overheard cannot be sent again later.
+	// The signature covers the time, so that a captured request cannot be replayed later.
 	at := strconv.FormatInt(time.Now().Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(t.Address.Secret))
 	mac.Write([]byte(at + "."))
@@ -198,8 +198,8 @@ func (a *Alerter) webhookRequest(ctx context.Context, t Target, d Delivery, m Me
 	return r, nil
 }
 
-// ntfyRequest speaks to ntfy from 2.16 on, which replaces and clears messages by a
-// sequence id; one that is older shows each and clears none.
+// ntfyRequest builds the request for ntfy 2.16 or later, which replaces and clears messages
+// by sequence id. An older server shows every message and clears none.
 func (a *Alerter) ntfyRequest(ctx context.Context, t Target, d Delivery, m Message) (*http.Request, error) {
 	if d.Step == Close {
 		u, err := url.Parse(t.Address.URL)
@@ -223,7 +223,7 @@ func (a *Alerter) ntfyRequest(ctx context.Context, t Target, d Delivery, m Messa
 	r.Header.Set("Title", mime.BEncoding.Encode("utf-8", m.Title))
 	r.Header.Set("Click", a.link(m.Path))
 	r.Header.Set("Tags", "hourglass_flowing_sand")
-	if !m.Renotify { // what takes the place of another may not be heard
+	if !m.Renotify { // a replaced message may make no sound
 		r.Header.Set("X-Sequence-ID", topicOf(m.Tag))
 	}
 	if t.Address.Priority > 0 {

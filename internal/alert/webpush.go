@@ -21,15 +21,15 @@ import (
 	"time"
 )
 
-// Key is what this server proves itself with to push services (VAPID, RFC 8292).
-// Browsers bind a subscription to it: with another key all are lost.
+// Key identifies this server to push services (VAPID, RFC 8292). Browsers bind their
+// subscriptions to it: another key invalidates all of them.
 type Key struct {
 	private *ecdsa.PrivateKey
 	public  []byte // uncompressed, 65 bytes
 }
 
-// OpenKey reads the key from a file, which it makes at the first start, readable
-// by its owner alone.
+// OpenKey reads the key from a file. At the first start it creates the file, readable by its
+// owner alone.
 func OpenKey(path string) (*Key, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +63,7 @@ func OpenKey(path string) (*Key, error) {
 	return &Key{private, public}, nil
 }
 
-// writeNew makes a file whole or not at all: half a key would be read as one.
+// writeNew creates a file atomically, because half a key would be read as a key.
 func writeNew(path string, text []byte) error {
 	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -77,10 +77,10 @@ func writeNew(path string, text []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// Public is the applicationServerKey of browsers: base64url without padding.
+// Public returns the applicationServerKey for browsers, in base64url without padding.
 func (k *Key) Public() string { return base64.RawURLEncoding.EncodeToString(k.public) }
 
-// authorization says to the push service of an endpoint who sends.
+// authorization returns the Authorization header for the push service of an endpoint.
 func (k *Key) authorization(endpoint, subject string, now time.Time) (string, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -108,12 +108,12 @@ func (k *Key) authorization(endpoint, subject string, now time.Time) (string, er
 // Sizes of a push message (RFC 8188, 8291).
 const (
 	recordSize = 4096
-	mostPlain  = recordSize - 16 - 1 // less the tag and the delimiter
+	maxPlain   = recordSize - 16 - 1 // less the tag and the delimiter
 )
 
-// encrypt seals a message for one browser (RFC 8291, aes128gcm).
+// encrypt encrypts a message for one browser (RFC 8291, aes128gcm).
 func encrypt(plain, browser, auth []byte) ([]byte, error) {
-	if len(plain) > mostPlain {
+	if len(plain) > maxPlain {
 		return nil, fmt.Errorf("alert: a push message of %d bytes", len(plain))
 	}
 	theirs, err := ecdh.P256().NewPublicKey(browser)
@@ -149,7 +149,7 @@ func encrypt(plain, browser, auth []byte) ([]byte, error) {
 	return seal.Seal(out, nonce, append(plain, 2), nil), nil
 }
 
-// contentKey derives the key and the nonce of the one record.
+// contentKey derives the key and the nonce of the only record.
 func contentKey(shared, auth, salt, browser, server []byte) (key, nonce []byte, err error) {
 	prk, err := hkdf.Extract(sha256.New, shared, auth)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // answer passes an answer on. A repetition is recognised by pending, which stores
 // the command with the answer; so the ack needs no row of its own.
 func (e *Executor) answer(ctx context.Context, c *wire.PendingRequestResponse, who account.Identity) (wire.Outcome, error) {
-	if err := access.GivenBy(c.UserID, who); err != nil {
+	if err := access.CheckSameUser(c.UserID, who); err != nil {
 		return wire.Outcome{}, err
 	}
 	row, ses, book, err := e.o.Guard.Request(ctx, who, project.See, c.RequestID)

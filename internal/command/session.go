@@ -19,7 +19,7 @@ import (
 const learnedMessage = 200
 
 func (e *Executor) sendMessage(ctx context.Context, c *wire.SendMessage, who account.Identity) (wire.Outcome, error) {
-	if err := access.GivenBy(c.UserID, who); err != nil {
+	if err := access.CheckSameUser(c.UserID, who); err != nil {
 		return wire.Outcome{}, err
 	}
 	if err := e.consent(ctx, c.SessionID, c.FolderConsent, who); err != nil {

@@ -11,7 +11,7 @@ func LevelsRemembered(requests []pending.Request, cwd string) int {
 	for _, r := range requests {
 		read.Of(r, cwd)
 	}
-	return len(read.young) + len(read.old)
+	return len(read.recent) + len(read.previous)
 }
 
 // MaxLevels is the most that is remembered of levels.

@@ -11,24 +11,23 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// HeldOutcome says whether a held answer counts once its undo window has passed.
+// HeldOutcome says whether a held answer counts at the end of its undo window.
 type HeldOutcome int
 
 // The outcomes of a held answer.
 const (
-	HeldCounts           HeldOutcome = iota
-	HeldGiverGone                    // its giver was deleted or disabled
-	HeldCredentialEnded              // the sign-in or token it was given with has ended
-	HeldRoleLost                     // its giver may answer nothing any more
-	HeldRightLost                    // its giver may not answer this request any more
-	HeldNeedsSecondGiver             // two people must approve it now
+	HeldCounts              HeldOutcome = iota
+	HeldAuthorGone                      // its author was deleted or disabled
+	HeldCredentialEnded                 // the sign-in or token it was sent with has ended
+	HeldRoleLost                        // its author's role no longer allows any answer
+	HeldRightLost                       // its author may no longer answer this request
+	HeldNeedsSecondApproval             // it now needs a second approval
 )
 
-// Reason returns the sentence for which an answer will never count, "" for
-// [HeldCounts].
+// Reason returns the sentence that says why an answer does not count, "" for [HeldCounts].
 func (o HeldOutcome) Reason() string {
 	switch o {
-	case HeldGiverGone:
+	case HeldAuthorGone:
 		return statement.New("held_giver_gone")
 	case HeldCredentialEnded:
 		return statement.New("held_credential_ended")
@@ -36,19 +35,19 @@ func (o HeldOutcome) Reason() string {
 		return statement.New("held_role_lost")
 	case HeldRightLost:
 		return statement.New("held_right_lost")
-	case HeldNeedsSecondGiver:
+	case HeldNeedsSecondApproval:
 		return statement.New("held_two_people")
 	}
 	return ""
 }
 
-// Held decides whether a held answer counts: whoever gave it must be there and be
-// allowed to, as when they gave it. An error leaves it open.
+// Held decides whether a held answer counts. Its author must still exist and still be allowed
+// to give it. With an error, the outcome is unknown and the caller must ask again.
 func (r *Rules) Held(ctx context.Context, row pending.Request) (HeldOutcome, error) {
 	h := row.Held
 	user, err := r.directory.User(ctx, h.Actor.UserID)
 	if errors.Is(err, account.ErrNotFound) || err == nil && user.Disabled {
-		return HeldGiverGone, nil
+		return HeldAuthorGone, nil
 	}
 	if err != nil {
 		return HeldCounts, err
@@ -73,13 +72,13 @@ func (r *Rules) Held(ctx context.Context, row pending.Request) (HeldOutcome, err
 	case err != nil:
 		return HeldCounts, err
 	case p.RequireSecondApproval:
-		return HeldNeedsSecondGiver, nil
+		return HeldNeedsSecondApproval, nil
 	}
 	return HeldCounts, nil
 }
 
-// WhyHeldEnds returns the sentence for which a held answer will never count, "" when
-// it counts. It implements [pending.HoldRules].
+// WhyHeldEnds returns the sentence that says why a held answer does not count, "" when it
+// does. It implements [pending.HoldRules].
 func (r *Rules) WhyHeldEnds(ctx context.Context, row pending.Request) (why string, err error) {
 	o, err := r.Held(ctx, row)
 	return o.Reason(), err

@@ -1,6 +1,6 @@
-// Package decision decides who may answer a request, which requests may be approved
-// together, and whether an answer that was held still counts. The edges ask it; the
-// stores and package pending do not know it.
+// Package decision decides who may answer a request, which requests may be approved together,
+// and whether a held answer still counts. The edges call it; the stores and package pending
+// do not import it.
 package decision
 
 import (
@@ -17,58 +17,59 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// maxLevels is of how many requests the level is remembered, twice: more than can be
-// open, so that a frame reads only what is new.
+// maxLevels bounds each of the two generations of the cache, in entries. It exceeds the
+// number of open requests, so a frame computes only the levels of new ones.
 const maxLevels = 4096
 
-// RiskLevels remembers how much harm what is asked can do. It stands in every frame of a
-// session for every tab, and is read once.
+// RiskLevels computes and caches the risk levels of requests. Every frame of a session for
+// every tab contains them.
 type RiskLevels struct {
-	Private []string // what is never of low risk to read: the server's own files
+	Private []string // the server's own files; reading them is never low risk
 
-	mu         sync.Mutex // protects following; not held while one is read
-	young, old map[levelKey]*riskLevel
+	mu               sync.Mutex // protects the maps; not held while a level is computed
+	recent, previous map[levelKey]*riskLevel
 }
 
-// Place is where the tool calls of a session run.
+// Place returns where the tool calls of a session run.
 func (l *RiskLevels) Place(cwd string) review.Place {
 	return review.Place{Dir: cwd, Private: l.Private, Files: disk{}}
 }
 
-// levelKey is the hash of all that a level follows from, with what the links on disk lead
-// to when it is first asked for. The strings themselves are too long to keep thousands.
+// levelKey is the hash of everything a level depends on, except the links on disk, which are
+// followed when it is first computed. The strings themselves are too long to keep thousands
+// of them.
 type levelKey [sha256.Size]byte
 
-// riskLevel is a level that is read once.
+// riskLevel is a level that is computed once.
 type riskLevel struct {
 	once  sync.Once
-	level review.Level // the highest until it is read
+	level review.Level // the highest one until it is computed
 }
 
-// Of returns the level of a request that was asked in cwd, "" of what is no tool call.
+// Of returns the risk level of a request of a session in cwd, or "" if it is no tool call.
 func (l *RiskLevels) Of(r pending.Request, cwd string) review.Level {
 	if r.RequestType != pending.ToolApproval {
 		return ""
 	}
 	key := levelKey(sha256.Sum256([]byte(r.RequestID + "\x00" + r.InputHash + "\x00" + r.BlockedPath + "\x00" + cwd)))
 	l.mu.Lock()
-	level, known := l.young[key]
+	level, known := l.recent[key]
 	if !known {
-		if level, known = l.old[key]; !known {
+		if level, known = l.previous[key]; !known {
 			level = &riskLevel{level: review.High}
 		}
-		if len(l.young) >= maxLevels || l.young == nil {
-			l.young, l.old = map[levelKey]*riskLevel{}, l.young
+		if len(l.recent) >= maxLevels || l.recent == nil {
+			l.recent, l.previous = map[levelKey]*riskLevel{}, l.recent
 		}
-		l.young[key] = level
+		l.recent[key] = level
 	}
 	l.mu.Unlock()
 	level.once.Do(func() { level.level = LevelOf(r, l.Place(cwd)) })
 	return level.level
 }
 
-// LevelOf reads the level. Only Claude's own tools are known: what another asker
-// calls by the same name may be anything.
+// LevelOf computes the risk level. Only Claude's own tools are assessed: another asker may
+// use their names for anything.
 func LevelOf(r pending.Request, at review.Place) review.Level {
 	level := at.ToolLevel(r.ToolName, r.ToolInput)
 	if r.Source != pending.SourceClaude {
@@ -78,16 +79,16 @@ func LevelOf(r pending.Request, at review.Place) review.Level {
 		level = Higher(level, review.Medium)
 	}
 	if r.BlockedPath != "" {
-		// The CLI has followed the links that the input does not show.
+		// The CLI has followed links that the input does not show.
 		level = Higher(level, at.LookLevel(r.BlockedPath))
 	}
 	return level
 }
 
-// disk is the files of this machine, where sessions run.
+// disk reads the files of this machine, where sessions run.
 type disk struct{}
 
-// Real returns where a path leads, and of a file that is missing, where it would be.
+// Real resolves the links of a path. For a missing file it returns where the file would be.
 func (disk) Real(path string) (string, bool) {
 	rest := ""
 	for {
@@ -98,7 +99,7 @@ func (disk) Real(path string) (string, bool) {
 		case !errors.Is(err, fs.ErrNotExist) || path == "/":
 			return "", false
 		}
-		if _, err := os.Lstat(path); err == nil { // a link to nowhere
+		if _, err := os.Lstat(path); err == nil { // a dangling link
 			return "", false
 		}
 		path, rest = filepath.Dir(path), filepath.Join(filepath.Base(path), rest)
@@ -110,8 +111,8 @@ func (disk) IsDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// maxMatches bounds what a pattern may fit, and maxWildcards the folders that are read
-// for it.
+// maxMatches bounds the paths that a pattern may match, and maxWildcards the folders that are
+// read for it.
 const (
 	maxMatches   = 500
 	maxWildcards = 3

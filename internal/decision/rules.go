@@ -15,50 +15,49 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// MaxBatch bounds what one confirmation approves, in requests: no more than a person
-// reads.
+// MaxBatch bounds the requests that one confirmation approves: no more than a person reads.
 const MaxBatch = 20
 
-// Why a request cannot be approved together with others.
+// Reasons why a request cannot be approved together with others.
 var (
-	// ErrBatchPlain: only an approval of a tool can be one of several, as it was asked
-	// and without a rule.
+	// ErrBatchPlain: it is not an approval of an unchanged tool call without new permissions.
 	ErrBatchPlain = errors.New("not a plain approval of a tool")
-	// ErrBatchAlone: the asker demands that it is decided on its own.
+	// ErrBatchAlone: the asker requires a separate decision.
 	ErrBatchAlone = errors.New("to be decided on its own")
-	// ErrBatchRisk: it is not of low risk.
+	// ErrBatchRisk: its risk is not low.
 	ErrBatchRisk = errors.New("not of low risk")
-	// ErrBatchMixed: the requests are too many, named twice, or of several tools.
+	// ErrBatchMixed: the batch is too large, contains a request twice, or several tools.
 	ErrBatchMixed = errors.New("not one batch")
 )
 
-// Link says how two people are not independent of each other.
+// Link is the reason why two people are not independent of each other.
 type Link int
 
 // The links between the two people of a double approval.
 const (
-	LinkMadeYours  Link = iota + 1 // the first made a way to sign in as the second
-	LinkMadeTheirs                 // the second made a way to sign in as the first
-	LinkMadeBoth                   // somebody made a way to sign in as the first, and the token of the second
+	LinkMadeYours  Link = iota + 1 // the first person created a credential of the second
+	LinkMadeTheirs                 // the second person created a credential of the first
+	LinkMadeBoth                   // a third person created credentials of both
 )
 
-// DependentError refuses an approval as the second one beside another person's.
+// DependentError refuses a second approval, because its author and the first approver are not
+// independent.
 type DependentError struct {
 	Link  Link
-	First string // name of whoever approved first
+	First string // name of the first approver
 }
 
 func (e *DependentError) Error() string { return "not independent of " + e.First }
 
-// Directory knows people and what they came with.
+// Directory reads users and credentials.
 type Directory interface {
 	User(ctx context.Context, userID string) (account.User, error)
 	CredentialIsLive(ctx context.Context, credentialID string) (bool, error)
 	CredentialMakers(ctx context.Context, userID string) ([]string, error)
 }
 
-// Rules decides about answers by the projects, people and credentials as they are at
-// each question.
+// Rules decides about answers by the projects, people and credentials at the time of each
+// call.
 type Rules struct {
 	Levels *RiskLevels
 
@@ -66,23 +65,23 @@ type Rules struct {
 	directory Directory
 }
 
-// New returns the rules of a server. private are its own files and folders, absolute,
-// which no request of low risk reads.
+// New returns the rules of a server. private are the server's own files and folders, as
+// absolute paths: a request that reads them is never low risk.
 func New(guard *access.Guard, directory Directory, private []string) *Rules {
 	return &Rules{Levels: &RiskLevels{Private: private}, guard: guard, directory: directory}
 }
 
-// Permission says on which conditions an answer is taken.
+// Permission is the condition under which an answer is accepted.
 type Permission struct {
 	// RequireSecondApproval: another person must approve, too.
 	RequireSecondApproval bool
-	// InvalidatedApproverID is whoever has approved first and may no longer, "" for nobody.
+	// InvalidatedApproverID is the first approver if their approval no longer counts, else
+	// "".
 	InvalidatedApproverID string
 }
 
-// MayAnswer checks an answer against the rights and rules of the project of its
-// session. The error is [project.ErrHidden] or a [problem.Error] when the
-// person may not give it.
+// MayAnswer checks an answer against the rights and rules of its session's project. It
+// returns [project.ErrHidden] or a [problem.Error] when the person may not give it.
 func (r *Rules) MayAnswer(ctx context.Context, book *project.Book, me project.Person, given pending.Answer, row pending.Request, ses session.Session) (Permission, error) {
 	in := access.PlaceOf(ses)
 	if row.RequestType != pending.ToolApproval || given.Decision != pending.Allow {
@@ -93,7 +92,7 @@ func (r *Rules) MayAnswer(ctx context.Context, book *project.Book, me project.Pe
 	if err := book.MayApprove(me, in, ruling, row.ToolName); err != nil {
 		return Permission{}, err
 	}
-	for _, g := range granted(given.UpdatedPermissions) {
+	for _, g := range parseGrants(given.UpdatedPermissions) {
 		if err := book.MayGrant(me, in, g.reach, ses.CWD, g.mode, g.tools); err != nil {
 			return Permission{}, err
 		}
@@ -116,15 +115,15 @@ func (r *Rules) MayAnswer(ctx context.Context, book *project.Book, me project.Pe
 	return p, nil
 }
 
-// Batch is an answer that is one of several given with one confirmation.
+// Batch describes an answer that is part of a bulk approval.
 type Batch struct {
 	Decision pending.Decision
-	Changed  bool     // with another input, or with permissions
-	Together []string // ids of all that the confirmation approves; none from a tab that does not say so
+	Changed  bool     // with an edited input, or with permissions
+	Together []string // ids of all requests that the confirmation approves; empty from a client that does not send them
 }
 
-// MayBatch checks that an answer can be one of several. The error is one of the
-// ErrBatch values when it cannot.
+// MayBatch checks that an answer may be part of a bulk approval. It returns one of the
+// ErrBatch errors when it may not.
 func (r *Rules) MayBatch(ctx context.Context, who account.Identity, b Batch, row pending.Request, ses session.Session) error {
 	switch {
 	case row.RequestType != pending.ToolApproval || b.Decision != pending.Allow || b.Changed:
@@ -143,7 +142,7 @@ func (r *Rules) MayBatch(ctx context.Context, who account.Identity, b Batch, row
 	for _, id := range ids {
 		other, _, _, err := r.guard.Request(ctx, who, project.See, id)
 		switch {
-		case errors.Is(err, pending.ErrNotFound): // its session was deleted since; the others stand
+		case errors.Is(err, pending.ErrNotFound): // its session was deleted meanwhile; the others remain
 		case err != nil:
 			return err
 		case other.ToolName != row.ToolName:
@@ -153,7 +152,7 @@ func (r *Rules) MayBatch(ctx context.Context, who account.Identity, b Batch, row
 	return nil
 }
 
-// SecondApproval returns the rules for an approval of who that would be the second.
+// SecondApproval returns the rules for a second approval by who.
 func (r *Rules) SecondApproval(who account.Identity) pending.SecondApproval {
 	return secondApproval{r, who}
 }
@@ -163,9 +162,9 @@ type secondApproval struct {
 	who account.Identity
 }
 
-// MayJoin checks that the approval of a person counts as the second one beside
-// another's. It returns a [DependentError] when one of the two can act as the other, or
-// somebody else as both, because they made a way to sign in.
+// MayJoin checks that a person's approval counts as the second one. It returns a
+// [DependentError] when one of the two approvers, or a third person, created a credential
+// with which they can act as the other.
 func (r secondApproval) MayJoin(ctx context.Context, first pending.Approval) error {
 	who := r.who
 	mine, err := r.directory.CredentialMakers(ctx, who.User.UserID)
@@ -188,8 +187,8 @@ func (r secondApproval) MayJoin(ctx context.Context, first pending.Approval) err
 	return nil
 }
 
-// credentialLives reports whether what somebody came with is still good; what is not
-// known is.
+// credentialLives reports whether a credential is still valid. An empty id counts as
+// valid.
 func (r *Rules) credentialLives(ctx context.Context, credentialID string) (bool, error) {
 	if credentialID == "" {
 		return true, nil
@@ -197,16 +196,16 @@ func (r *Rules) credentialLives(ctx context.Context, credentialID string) (bool,
 	return r.directory.CredentialIsLive(ctx, credentialID)
 }
 
-// grant is what Claude is spared asking by a permission that goes with an approval.
+// grant is what a permission that comes with an approval lets Claude do without asking.
 type grant struct {
 	reach project.Reach
 	mode  string
 	tools []string
 }
 
-// granted reads the permissions that go with an approval. What has a wrong shape is
-// refused by package pending; what nobody knows is taken for what holds everywhere.
-func granted(permissions json.RawMessage) (all []grant) {
+// parseGrants parses the permissions that come with an approval. Package pending refuses
+// malformed ones; an unknown type counts as a permission for everything.
+func parseGrants(permissions json.RawMessage) (all []grant) {
 	var list []struct {
 		Type        string        `json:"type"`
 		Mode        string        `json:"mode"`

@@ -102,12 +102,12 @@ func TestHeldAnswers(t *testing.T) {
 		err     error
 	}{
 		"counts":           {session: "open", giver: "ana", want: decision.HeldCounts},
-		"deleted":          {session: "open", giver: "zoe", want: decision.HeldGiverGone},
-		"disabled":         {session: "open", giver: "ana", change: func(m *memory) { m.users[0].Disabled = true }, want: decision.HeldGiverGone},
+		"deleted":          {session: "open", giver: "zoe", want: decision.HeldAuthorGone},
+		"disabled":         {session: "open", giver: "ana", change: func(m *memory) { m.users[0].Disabled = true }, want: decision.HeldAuthorGone},
 		"credential ended": {session: "open", giver: "ana", change: func(m *memory) { m.ended = []string{"key"} }, want: decision.HeldCredentialEnded},
 		"viewer":           {session: "open", giver: "eva", want: decision.HeldRoleLost},
 		"no member":        {session: "ours", giver: "ben", want: decision.HeldRightLost},
-		"two people":       {session: "ours", giver: "ana", want: decision.HeldNeedsSecondGiver},
+		"two people":       {session: "ours", giver: "ana", want: decision.HeldNeedsSecondApproval},
 		"unknown":          {session: "open", giver: "ana", change: func(m *memory) { m.fault = fault }, err: fault},
 		"session deleted":  {session: "gone", giver: "ana", err: session.ErrNotFound},
 	} {

@@ -14,14 +14,14 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// View is what a person is shown of their alerts.
+// View is what a person sees of their alert settings.
 type View struct {
 	PushKey string
 	Choices Choices
 	Targets []Target // without addresses
 }
 
-// View returns what holds for a person, or for the server with "".
+// View returns the alert settings of a person, or of the server for "".
 func (a *Alerter) View(ctx context.Context, userID string) (View, error) {
 	stored, err := a.o.Store.Choices(ctx)
 	if err != nil {
@@ -41,8 +41,8 @@ func (a *Alerter) View(ctx context.Context, userID string) (View, error) {
 	return v, nil
 }
 
-// Choose keeps what a person chose.
-func (a *Alerter) Choose(ctx context.Context, userID string, c Choices) error {
+// SetChoices stores a person's choices. The error is a *[problem.Error] for invalid ones.
+func (a *Alerter) SetChoices(ctx context.Context, userID string, c Choices) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -57,10 +57,10 @@ func (a *Alerter) Choose(ctx context.Context, userID string, c Choices) error {
 	return nil
 }
 
-// Add keeps a place for a person and returns it. A browser that is known
-// already, by its address, takes the place of what it was; what is new is on record
-// as added by that person.
-func (a *Alerter) Add(ctx context.Context, t Target, by pending.Actor) (Target, error) {
+// AddTarget stores a target for a person and returns it without its address. A browser that
+// is registered already, by its address, is replaced. A new target is recorded in the audit
+// trail as added by that person.
+func (a *Alerter) AddTarget(ctx context.Context, t Target, by pending.Actor) (Target, error) {
 	if err := checkURL(t.Address.URL, a.o.Private); err != nil {
 		return Target{}, err
 	}
@@ -71,8 +71,8 @@ func (a *Alerter) Add(ctx context.Context, t Target, by pending.Actor) (Target, 
 			return Target{}, problem.For("keys", "push_keys")
 		}
 	case Webhook:
-		if len(t.Address.Secret) < minSecret {
-			return Target{}, problem.For("secret", "secret_too_short", "min", minSecret)
+		if len(t.Address.Secret) < minSecretBytes {
+			return Target{}, problem.For("secret", "secret_too_short", "min", minSecretBytes)
 		}
 	case Ntfy:
 		if t.Address.Priority < 0 || t.Address.Priority > 5 {
@@ -91,7 +91,7 @@ func (a *Alerter) Add(ctx context.Context, t Target, by pending.Actor) (Target, 
 			t.Name = u.Host
 		}
 	}
-	n, again := 0, false
+	n, replaced := 0, false
 	for _, known := range all {
 		if known.UserID == t.UserID {
 			n++
@@ -100,10 +100,10 @@ func (a *Alerter) Add(ctx context.Context, t Target, by pending.Actor) (Target, 
 			continue
 		}
 		if known.UserID == t.UserID {
-			t.TargetID, t.CreatedAt, again = known.TargetID, known.CreatedAt, true
+			t.TargetID, t.CreatedAt, replaced = known.TargetID, known.CreatedAt, true
 			continue
 		}
-		// Another person signs in there now, and nobody else shall read what is theirs.
+		// Another person now uses this browser and must not get the previous person's alerts.
 		if err := a.o.Store.DeleteTarget(ctx, known.TargetID, nil); err != nil {
 			return Target{}, err
 		}
@@ -112,7 +112,7 @@ func (a *Alerter) Add(ctx context.Context, t Target, by pending.Actor) (Target, 
 		return Target{}, problem.For("way", "too_many_channels")
 	}
 	var record []byte
-	if !again {
+	if !replaced {
 		if record, err = recordOf("alert_target_added", t, by); err != nil {
 			return Target{}, err
 		}
@@ -125,10 +125,10 @@ func (a *Alerter) Add(ctx context.Context, t Target, by pending.Actor) (Target, 
 	return t, nil
 }
 
-// Remove forgets a place of a person, and puts on record who wanted that. ErrNotFound,
-// also for those of others.
-func (a *Alerter) Remove(ctx context.Context, userID, targetID string, by pending.Actor) error {
-	t, err := a.own(ctx, userID, targetID)
+// RemoveTarget deletes a person's target and records who removed it. It returns ErrNotFound
+// for an unknown target and for one of somebody else.
+func (a *Alerter) RemoveTarget(ctx context.Context, userID, targetID string, by pending.Actor) error {
+	t, err := a.ownTarget(ctx, userID, targetID)
 	if err != nil {
 		return err
 	}
@@ -143,10 +143,10 @@ func (a *Alerter) Remove(ctx context.Context, userID, targetID string, by pendin
 	return nil
 }
 
-// Test tells a person at one place that they can be told there. What went wrong
-// comes as a sentence, "" when it was taken.
-func (a *Alerter) Test(ctx context.Context, userID, targetID string) (failure string, err error) {
-	t, err := a.own(ctx, userID, targetID)
+// TestTarget sends a test alert to one target of a person. failure is the message for people
+// when the target did not accept it, else "".
+func (a *Alerter) TestTarget(ctx context.Context, userID, targetID string) (failure string, err error) {
+	t, err := a.ownTarget(ctx, userID, targetID)
 	if err != nil {
 		return "", err
 	}
@@ -160,17 +160,17 @@ func (a *Alerter) Test(ctx context.Context, userID, targetID string) (failure st
 	} else if own[userID] != "" {
 		language = own[userID]
 	}
-	say := wordsOf(language)
+	msgs := messagesFor(language)
 	failed := a.send(ctx, t, Delivery{DeliveryID: uuid.NewString(), TargetID: targetID, Step: "test"},
-		Message{Kind: "show", Tag: "test", Title: say.test, Body: say.testBody, Path: "/settings", Renotify: true})
+		Message{Kind: "show", Tag: "test", Title: msgs.test, Body: msgs.testBody, Path: "/settings", Renotify: true})
 	sentAt := time.Now()
 	if failed != nil {
-		failure, sentAt = failureOf(failed), time.Time{}
+		failure, sentAt = failureMessage(failed), time.Time{}
 	}
 	return failure, a.o.Store.MarkTarget(ctx, targetID, sentAt, failure)
 }
 
-func (a *Alerter) own(ctx context.Context, userID, targetID string) (Target, error) {
+func (a *Alerter) ownTarget(ctx context.Context, userID, targetID string) (Target, error) {
 	all, err := a.o.Store.Targets(ctx)
 	if err != nil {
 		return Target{}, err
