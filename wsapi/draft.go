@@ -27,10 +27,7 @@ func (h *Hub) queueForUser(userID, key string, frame []byte) {
 // queuePrivate queues a frame for the user of this tab. It replaces a queued one with the
 // same key.
 func (t *tab) queuePrivate(key string, frame []byte) {
-	t.mu.Lock()
-	t.private[key] = frame
-	t.mu.Unlock()
-	wake(t.wake)
+	t.queue(func() { t.private[key] = frame })
 }
 
 // queueDrafts queues the drafts of its user for a new tab. A draft that changes meanwhile
@@ -41,13 +38,12 @@ func (t *tab) queueDrafts(ctx context.Context) {
 		t.hub.failed(ctx, "read drafts for a tab", err)
 		return
 	}
-	t.mu.Lock()
-	for _, d := range drafts {
-		key := d.SessionID + "/" + d.RequestID
-		if t.private[key] == nil {
-			t.private[key] = wire.Encode(wire.NewKeptDraft(d, ""))
+	t.queue(func() {
+		for _, d := range drafts {
+			key := d.SessionID + "/" + d.RequestID
+			if t.private[key] == nil {
+				t.private[key] = wire.Encode(wire.NewKeptDraft(d, ""))
+			}
 		}
-	}
-	t.mu.Unlock()
-	wake(t.wake)
+	})
 }

@@ -101,7 +101,6 @@ type Hub struct {
 	wake    chan struct{} // capacity 1: there is something for Run
 	recheck chan struct{} // capacity 1: a sign-in ended
 	suspect chan struct{} // capacity 1: something could not be stored
-	closing chan struct{} // closed when Run begins to end
 
 	mu       sync.Mutex // protects following; never held over I/O
 	running  bool
@@ -166,7 +165,7 @@ func New(o Options) (*Hub, error) {
 	}
 	h := &Hub{
 		o: o, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
-		closing: make(chan struct{}), notice: wire.NoNotice,
+		notice:  wire.NoNotice,
 		changed: map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, deleting: map[string]string{},
 		commands: map[*context.CancelFunc]struct{}{},
 	}
@@ -233,6 +232,8 @@ func (h *Hub) Run(ctx context.Context) error {
 	var aside sync.WaitGroup
 	aside.Go(func() { h.watchIdentities(ctx) })
 	aside.Go(func() { h.watchStore(ctx) })
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx)) // slow tabs must be closed to the end
+	aside.Go(func() { h.watchTabs(watching) })
 
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -255,10 +256,13 @@ func (h *Hub) Run(ctx context.Context) error {
 	for cancel := range h.commands {
 		(*cancel)()
 	}
+	for t := range h.tabs {
+		t.end(wire.CloseGoingAway, wire.ErrorFrame{})
+	}
 	h.mu.Unlock()
-	close(h.closing)
-	aside.Wait()
 	h.served.Wait()
+	stopWatching()
+	aside.Wait()
 	return nil
 }
 

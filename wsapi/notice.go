@@ -73,8 +73,5 @@ func (h *Hub) CanStore() bool {
 
 // putNotice has the tab told what stands in the way.
 func (t *tab) putNotice(frame []byte) {
-	t.mu.Lock()
-	t.notice = frame
-	t.mu.Unlock()
-	wake(t.wake)
+	t.queue(func() { t.notice = frame })
 }

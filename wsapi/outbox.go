@@ -3,6 +3,7 @@ package wsapi
 import (
 	"bytes"
 	"context"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -11,97 +12,111 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// write sends the outbox whenever there is something in it: hello, then what
-// runs, then what changes.
-func (t *tab) write(ctx context.Context) {
-	defer t.close()
-	o := t.hub.o
-	hello := wire.Encode(wire.Hello{
-		Type: "hello", Protocol: wire.Protocol, ServerVersion: o.Version, NodeID: o.NodeID,
-		User: wire.User{Name: t.who.User.Name, Role: t.who.User.Role}, UserID: t.who.User.UserID, ServerTime: wire.Seconds(time.Now()),
-	})
-	if !t.send(ctx, hello) {
+// queue changes the outbox and has it sent.
+func (t *tab) queue(change func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	change()
+	if t.flushing {
+		t.again = true
 		return
 	}
-	snapshot := t.awaitSnapshot(ctx)
-	if snapshot == nil || !t.send(ctx, snapshot) {
-		return
-	}
-	var buf bytes.Buffer
-	for {
-		var frames [][]byte
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.ending:
-			return
-		case <-t.hub.closing:
-			return
-		case ack := <-t.acks:
-			frames = append(frames, ack)
-		case <-t.wake:
-		}
-		frames, more := t.take(ctx, frames)
-		if more {
-			wake(t.wake)
-		}
-		for len(frames) > 0 {
-			var message []byte
-			message, frames = batch(&buf, frames)
-			if !t.send(ctx, message) {
-				return
-			}
-		}
-		if buf.Cap() > 4*batchBytes {
-			buf = bytes.Buffer{}
-		}
-	}
+	t.flushing = true
+	go t.flush()
 }
 
-// awaitSnapshot waits for the hub's first frame and returns nil when the tab ends before.
-// While the store cannot be read, it sends why.
-func (t *tab) awaitSnapshot(ctx context.Context) []byte {
-	for {
+// sendOutbox sends the outbox until it is empty, and closes the connection when the tab
+// is to end. An idle tab needs no goroutine for that.
+func (t *tab) sendOutbox(ctx context.Context) {
+	for t.sendOnce(ctx) {
 		t.mu.Lock()
-		snapshot := t.snapshot
-		t.snapshot = nil
-		var notice []byte
-		if snapshot == nil && t.snapshotFailed {
-			notice, t.notice = t.notice, nil
-		}
+		again := t.again
+		t.flushing, t.again = again, false
 		t.mu.Unlock()
-		if snapshot != nil {
-			wake(t.wake) // the outbox may hold more
-			return snapshot
-		}
-		if notice != nil && !t.send(ctx, notice) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.ending:
-			return nil
-		case <-t.hub.closing:
-			return nil
-		case <-t.wake:
+		if !again {
+			return
 		}
 	}
+	t.close()
+	t.cut()
+	close(t.closed) // flushing stays true, so this was the last
+}
+
+// pooledBytes bounds the buffers that are kept for further batches.
+const pooledBytes = 4 * batchBytes
+
+// buffers hold batches while they are sent.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// sendOnce sends what the outbox holds: hello, then what runs, then what changes. It
+// returns false when the tab is to end.
+func (t *tab) sendOnce(ctx context.Context) bool {
+	if t.isEnding() || t.stage < afterSnapshot && !t.greet() {
+		return false
+	}
+	if t.stage < afterSnapshot {
+		return true
+	}
+	var few [8][]byte
+	frames, more := t.take(ctx, few[:0])
+	if more {
+		t.queue(func() {})
+	}
+	if len(frames) == 1 {
+		return t.send(frames[0])
+	}
+	buf := buffers.Get().(*bytes.Buffer)
+	defer func() {
+		if buf.Cap() <= pooledBytes {
+			buffers.Put(buf)
+		}
+	}()
+	for len(frames) > 0 {
+		var message []byte
+		message, frames = batch(buf, frames)
+		if !t.send(message) {
+			return false
+		}
+	}
+	return true
+}
+
+// greet sends hello and, once the hub has put it, what runs. While the store cannot be
+// read, it sends why. It returns false when the tab is to end.
+func (t *tab) greet() bool {
+	if t.stage == beforeHello {
+		o := t.hub.o
+		if !t.send(wire.Encode(wire.Hello{
+			Type: "hello", Protocol: wire.Protocol, ServerVersion: o.Version, NodeID: o.NodeID,
+			User: wire.User{Name: t.who.User.Name, Role: t.who.User.Role}, UserID: t.who.User.UserID, ServerTime: wire.Seconds(time.Now()),
+		})) {
+			return false
+		}
+		t.stage = afterHello
+	}
+	t.mu.Lock()
+	snapshot, notice := t.snapshot, []byte(nil)
+	t.snapshot = nil
+	if snapshot == nil && t.snapshotFailed {
+		notice, t.notice = t.notice, nil
+	}
+	t.mu.Unlock()
+	if snapshot != nil {
+		t.stage = afterSnapshot
+		return t.send(snapshot)
+	}
+	return notice == nil || t.send(notice)
 }
 
 // take empties the outbox. more says that a transcript goes on.
 func (t *tab) take(ctx context.Context, frames [][]byte) (_ [][]byte, more bool) {
-	for {
-		select {
-		case ack := <-t.acks:
-			frames = append(frames, ack)
-			continue
-		default:
-		}
-		break
-	}
 	var dirty []*reading
 	t.mu.Lock()
+	frames = append(frames, t.acks...)
+	for range t.acks {
+		<-t.ackSlots
+	}
+	t.acks = nil
 	if t.notice != nil {
 		frames = append(frames, t.notice)
 		t.notice = nil
@@ -158,7 +173,7 @@ func (t *tab) transcript(ctx context.Context, r *reading) (frame []byte, again b
 	if p.err != nil {
 		// The next notification, or the next turn of this tab's ping, looks again.
 		r.dirty = true
-		time.AfterFunc(retryAfter, func() { wake(t.wake) })
+		time.AfterFunc(retryAfter, func() { t.queue(func() {}) })
 		return nil, false
 	}
 	if t.readings[r.feed.sessionID] != r {
@@ -194,79 +209,51 @@ func batch(buf *bytes.Buffer, frames [][]byte) (message []byte, rest [][]byte) {
 	return buf.Bytes(), frames[n:]
 }
 
-// send writes one message. A tab that does not take it in time is told so, if
-// it can still be told, and cut.
-func (t *tab) send(ctx context.Context, message []byte) bool {
-	ctx, cancel := context.WithTimeout(ctx, writeDeadline+cutAfter)
-	defer cancel()
-	closed := make(chan struct{})
-	slow := time.AfterFunc(writeDeadline, func() {
-		defer close(closed)
-		t.hub.slow.Add(1)
-		t.end(wire.CloseTooSlow, wire.ErrorFrame{})
-		t.shut(wire.CloseTooSlow, "") // waits for its turn behind the message
-	})
+// send writes one message and reports whether another may follow. It has no deadline of
+// its own: watchTabs closes the connection of a tab that does not take it in time.
+func (t *tab) send(message []byte) bool {
+	t.writing.Store(time.Now().UnixNano())
+	defer t.writing.Store(0)
 	err := failpoint.Hit("frame.before_send")
 	if err == nil {
-		err = failpoint.After("frame.after_send", t.conn.Write(ctx, websocket.MessageText, message))
+		err = failpoint.After("frame.after_send", t.conn.Write(context.Background(), websocket.MessageText, message))
 	}
-	if !slow.Stop() {
-		cancel()
-		<-closed
-		return false
-	}
-	return err == nil
+	return err == nil && !t.isEnding()
 }
 
-func (t *tab) putSnapshot(frame []byte) {
-	t.mu.Lock()
-	t.snapshot = frame
-	t.mu.Unlock()
-	wake(t.wake)
-}
+func (t *tab) putSnapshot(frame []byte) { t.queue(func() { t.snapshot = frame }) }
 
 func (t *tab) putState(sessionID string, frame []byte) {
-	t.mu.Lock()
-	if _, ok := t.states[sessionID]; !ok {
-		t.order = append(t.order, sessionID)
-	}
-	t.states[sessionID] = frame
-	t.mu.Unlock()
-	wake(t.wake)
+	t.queue(func() {
+		if _, ok := t.states[sessionID]; !ok {
+			t.order = append(t.order, sessionID)
+		}
+		t.states[sessionID] = frame
+	})
 }
 
 func (t *tab) putPresence(sessionID string, frame []byte) {
-	t.mu.Lock()
-	t.presence[sessionID] = frame
-	t.mu.Unlock()
-	wake(t.wake)
+	t.queue(func() { t.presence[sessionID] = frame })
 }
 
 // Toast puts what waits where the person of the tab does not look.
 func (t *tab) Toast(requestIDs []string, more int) {
 	frame := wire.Encode(wire.Toasts{Type: "toasts", RequestIDs: requestIDs, More: more})
-	t.mu.Lock()
-	t.toasts = frame
-	t.mu.Unlock()
-	wake(t.wake)
+	t.queue(func() { t.toasts = frame })
 }
 
 // putProgress keeps the newer one: what a subscribe has read may be older than what
 // the hub has put meanwhile.
 func (t *tab) putProgress(sessionID string, r progress) {
-	t.mu.Lock()
-	if !t.progress[sessionID].at.After(r.at) {
-		t.progress[sessionID] = r
-	}
-	t.mu.Unlock()
-	wake(t.wake)
+	t.queue(func() {
+		if !t.progress[sessionID].at.After(r.at) {
+			t.progress[sessionID] = r
+		}
+	})
 }
 
 func (t *tab) putReading(sessionID string, r *reading) {
-	t.mu.Lock()
-	t.readings[sessionID] = r
-	t.mu.Unlock()
-	wake(t.wake)
+	t.queue(func() { t.readings[sessionID] = r })
 }
 
 func (t *tab) dropReading(sessionID string) {
@@ -277,10 +264,9 @@ func (t *tab) dropReading(sessionID string) {
 }
 
 func (t *tab) markTranscript(f *feed) {
-	t.mu.Lock()
-	if r := t.readings[f.sessionID]; r != nil {
-		r.dirty = true
-	}
-	t.mu.Unlock()
-	wake(t.wake)
+	t.queue(func() {
+		if r := t.readings[f.sessionID]; r != nil {
+			r.dirty = true
+		}
+	})
 }

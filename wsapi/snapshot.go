@@ -92,10 +92,7 @@ func (h *Hub) snapshotFailed(ctx context.Context, doing string, err error) {
 	h.mu.Lock()
 	for t, welcomed := range h.tabs {
 		if !welcomed {
-			t.mu.Lock()
-			t.snapshotFailed = true
-			t.mu.Unlock()
-			wake(t.wake)
+			t.queue(func() { t.snapshotFailed = true })
 		}
 	}
 	h.mu.Unlock()

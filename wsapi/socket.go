@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -53,9 +54,10 @@ func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Ident
 	conn.SetReadLimit(command.SpeechLimit + command.SmallLimit)
 	t := &tab{
 		hub: h, conn: conn, wire: up.wire, who: who,
-		wake: make(chan struct{}, 1), acks: make(chan []byte, ackQueue),
-		slots: make(chan struct{}, slowCommands), behind: map[string]chan struct{}{},
-		ending: make(chan struct{}), cancel: func() {},
+		ackSlots: make(chan struct{}, ackQueue),
+		slots:    make(chan struct{}, slowCommands), behind: map[string]chan struct{}{},
+		ending: make(chan struct{}), closed: make(chan struct{}), cut: func() { _ = up.wire.Close() },
+		pinged: time.Now(), flushing: true, // until serve begins
 		states: map[string][]byte{}, presence: map[string][]byte{}, private: map[string][]byte{}, progress: map[string]progress{}, readings: map[string]*reading{},
 	}
 	if p := r.URL.Query().Get("protocol"); p != "" && p != "1" {

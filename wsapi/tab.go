@@ -20,9 +20,11 @@ const (
 	cutAfter      = 2 * time.Second  // how long an end may take that the tab does not answer
 	pingEvery     = 20 * time.Second
 	pongDeadline  = 10 * time.Second
-	batchBytes    = 1 << 20 // of frames in one message, unless one is larger
-	ackQueue      = 64      // acks the tab has not taken; then its commands wait
-	slowCommands  = 16      // at once; then the tab's commands wait
+	tabsEvery     = 500 * time.Millisecond // how often these are checked
+	pingsAtOnce   = 64                     // so that tabs that came together are pinged in turn
+	batchBytes    = 1 << 20                // of frames in one message, unless one is larger
+	ackQueue      = 64                     // acks the tab has not taken; then its commands wait
+	slowCommands  = 16                     // at once; then the tab's commands wait
 )
 
 // A tab is one browser connection. Its outbox holds the newest frame of each
@@ -34,23 +36,32 @@ type tab struct {
 	wire net.Conn // below conn
 	who  account.Identity
 
-	wake chan struct{} // capacity 1: the outbox has something
-	acks chan []byte   // taken by the writer
+	ackSlots chan struct{} // acks in the outbox; the reader waits for a free slot
 
 	slots  chan struct{}            // slow commands that run
 	behind map[string]chan struct{} // by session: the last ordered command; of the reader alone
 	work   sync.WaitGroup           // commands
 	taking atomic.Bool              // something large waits for its turn or comes in
 
-	cancel  context.CancelFunc // cuts the connection
+	cut     context.CancelFunc // ends the connection at once
 	endOnce sync.Once
 	ending  chan struct{} // closed when the tab is to be closed
 	code    websocket.StatusCode
-	last    []byte // the error frame before the close, or nil
+	last    []byte        // the error frame before the close, or nil
+	closed  chan struct{} // closed by the last flush
+
+	writing atomic.Int64 // when the current write began, in Unix ns; 0 between writes
+	tooSlow bool         // it did not take a message in time; of watchTabs alone
+	pinged  time.Time    // of watchTabs alone
+	stage   stage        // of flush alone
 
 	hidden string // the projects that it may not see; the hub's mutex protects it
 
 	mu       sync.Mutex // protects following
+	flush    func()     // sends the outbox
+	flushing bool       // flush runs, or must not
+	again    bool       // flush must look again
+	acks     [][]byte   // until they are sent
 	snapshot []byte     // active_processes, until it is sent
 	notice   []byte     // until it is sent
 	// snapshotFailed: what runs could not be read for this tab yet.
@@ -74,25 +85,36 @@ func newProgress(sessionID string, l *session.Lifecycle) progress {
 	return progress{at: l.At, frame: wire.Encode(wire.NewLifecycle(sessionID, l))}
 }
 
+// stage is how far the greeting of a tab has come.
+type stage int
+
+const (
+	beforeHello stage = iota
+	afterHello
+	afterSnapshot
+)
+
 // serve runs the tab until it ends and leaves nothing behind.
 func (t *tab) serve(ctx context.Context) {
 	defer t.hub.leave(t)
 	defer t.hub.o.Alerts.RemoveTab(t)
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	t.cancel = cancel
-	var own sync.WaitGroup
-	own.Go(func() { defer cancel(); t.write(ctx) })
-	own.Go(func() { t.ping(ctx) })
-	own.Go(func() { t.queueDrafts(ctx) })
+	t.cut = func() {
+		cancel()
+		_ = t.wire.Close()
+	}
+	defer t.cut()
+	t.flush = func() { t.sendOutbox(ctx) }
+	go t.flush() // of which there is one at a time; the last closes t.closed
+	t.work.Go(func() { t.queueDrafts(ctx) })
 	t.read(ctx)
-	t.end(wire.CloseGoingAway, wire.ErrorFrame{}) // the writer stops; the connection is gone
-	own.Wait()
+	t.end(wire.CloseGoingAway, wire.ErrorFrame{}) // the connection is gone
+	<-t.closed
 	t.work.Wait()
 }
 
-// end asks the writer to close the connection. A message that the tab does not
-// take cannot keep it open.
+// end asks for the connection to be closed. It does not block. A message that the tab
+// does not take cannot keep the connection open.
 func (t *tab) end(code websocket.StatusCode, why wire.ErrorFrame) {
 	t.endOnce.Do(func() {
 		t.code = code
@@ -100,13 +122,24 @@ func (t *tab) end(code websocket.StatusCode, why wire.ErrorFrame) {
 			t.last = wire.Encode(why)
 		}
 		close(t.ending)
+		t.queue(func() {})
 	})
+}
+
+// isEnding reports whether the connection is to be closed.
+func (t *tab) isEnding() bool {
+	select {
+	case <-t.ending:
+		return true
+	default:
+		return false
+	}
 }
 
 // close ends the connection with the code and, before it, the last frame.
 func (t *tab) close() {
 	t.end(wire.CloseGoingAway, wire.ErrorFrame{}) // unless there is a better reason
-	cut := time.AfterFunc(cutAfter, t.cancel)     // the last frame and the close together
+	cut := time.AfterFunc(cutAfter, t.cut)        // the last frame and the close together
 	defer cut.Stop()
 	if t.last != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), cutAfter)
@@ -120,17 +153,15 @@ func (t *tab) close() {
 // of the other end and reads whatever comes before it, without end when a frame
 // has none; so what it reads from is cut.
 func (t *tab) shut(code websocket.StatusCode, reason string) {
-	cut := time.AfterFunc(cutAfter, func() {
-		t.cancel()
-		_ = t.wire.Close()
-	})
+	cut := time.AfterFunc(cutAfter, t.cut)
 	defer cut.Stop()
 	_ = t.conn.Close(code, reason)
 }
 
-// ping finds out whether the other end is still there.
-func (t *tab) ping(ctx context.Context) {
-	ticker := time.NewTicker(pingEvery)
+// watchTabs closes the tabs that take no messages or answer no pings. One ticker for all
+// of them costs less than a timer for each message.
+func (h *Hub) watchTabs(ctx context.Context) {
+	ticker := time.NewTicker(tabsEvery)
 	defer ticker.Stop()
 	for {
 		select {
@@ -138,15 +169,33 @@ func (t *tab) ping(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if t.taking.Load() {
-			continue // its pong would stand behind what is large, which has its own time
+		now, pings := time.Now(), 0
+		h.mu.Lock()
+		for t := range h.tabs {
+			switch began := t.writing.Load(); {
+			case t.tooSlow:
+			case began != 0 && now.Sub(time.Unix(0, began)) >= writeDeadline:
+				t.tooSlow = true
+				h.slow.Add(1)
+				t.end(wire.CloseTooSlow, wire.ErrorFrame{})
+				h.served.Go(func() { t.shut(wire.CloseTooSlow, "") }) // waits for its turn behind the message
+			case pings < pingsAtOnce && now.Sub(t.pinged) >= pingEvery:
+				t.pinged = now
+				if !t.taking.Load() { // else its pong would stand behind what is large, which has its own time
+					pings++
+					h.served.Go(t.ping)
+				}
+			}
 		}
-		pong, cancel := context.WithTimeout(ctx, pongDeadline)
-		err := t.conn.Ping(pong)
-		cancel()
-		if err != nil && !t.taking.Load() {
-			_ = t.conn.CloseNow()
-			return
-		}
+		h.mu.Unlock()
+	}
+}
+
+// ping finds out whether the other end is still there.
+func (t *tab) ping() {
+	ctx, cancel := context.WithTimeout(context.Background(), pongDeadline)
+	defer cancel()
+	if err := t.conn.Ping(ctx); err != nil && !t.taking.Load() {
+		_ = t.conn.CloseNow()
 	}
 }

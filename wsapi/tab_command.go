@@ -275,13 +275,15 @@ func (t *tab) own(ctx context.Context, c wire.Command, who account.Identity, rej
 func (t *tab) ack(ctx context.Context, a wire.Ack) bool {
 	a.Type = "ack"
 	if failpoint.Hit("ack.before_send") != nil {
-		t.cancel()
+		t.cut()
 		return false
 	}
+	frame := wire.Encode(a)
 	select {
-	case t.acks <- wire.Encode(a):
+	case t.ackSlots <- struct{}{}:
+		t.queue(func() { t.acks = append(t.acks, frame) })
 		if failpoint.Hit("ack.after_send") != nil {
-			t.cancel()
+			t.cut()
 			return false
 		}
 		return true
