@@ -12,7 +12,11 @@ type state struct {
 	row     session.ProcessState // what tabs see; its version is the store's
 	unsaved bool                 // row or memo differ from what is stored
 	memo    memo
-	live    *session.Live // the block that is streamed, nil for none
+	// live is the block that people see, nil for none. One that has become an item stays
+	// until that is stored, or its text would be nowhere for a moment.
+	live       *session.Live
+	nextLive   *session.Live // the block that is streamed meanwhile, nil for none
+	savingLive bool          // the item that live has become is being stored
 
 	initialized   bool   // the CLI has answered initialize and has an account
 	journalLost   bool   // its files were deleted

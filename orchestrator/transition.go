@@ -140,7 +140,7 @@ func transition(s state, e event) (state, []effect) {
 		}
 		save()
 	case writingEnded:
-		s.live, s.ended = nil, true
+		s.live, s.nextLive, s.ended = nil, nil, true
 	case sampled:
 		return s.sample(e)
 	case usageJudged:
@@ -153,11 +153,18 @@ func transition(s state, e event) (state, []effect) {
 		}
 	case saveStarted:
 		s.unsaved = false
+		s.savingLive = becameItem(s.live)
+		if becameItem(s.nextLive) {
+			s.nextLive = nil // its item is saved, too
+		}
 		s.storing, s.cost = s.storing+s.cost, 0
 	case costCounted:
 		s.cost -= e.micros
 	case saveEnded:
 		s.storing -= e.cost
+		if s.savingLive { // also when the save failed: what comes next is not held up
+			s.live, s.nextLive, s.savingLive = s.nextLive, nil, false
+		}
 		if e.err != nil {
 			s.cost += e.cost
 			s.unsaved = s.unsaved || e.row
@@ -184,7 +191,11 @@ func (s state) receive(e messageReceived) (state, []effect) {
 		s.cost, s.costAt = s.cost+c.Cost, e.at
 	}
 	if c.LiveChanged {
-		s.live = c.Live
+		if becameItem(s.live) {
+			s.nextLive = c.Live
+		} else {
+			s.live = c.Live
+		}
 	}
 	started := c.SessionStarted && !s.memo.Begun
 	s.memo.Begun = s.memo.Begun || c.SessionStarted
@@ -208,7 +219,8 @@ func (s state) receive(e messageReceived) (state, []effect) {
 	}
 	// Without anything to show, the stored offset moves on.
 	effects = append(effects, wakeWriter{})
-	if c.LiveChanged && !changed {
+	// Whoever is told of an item that is stored looks at the block, too.
+	if c.LiveChanged && !changed && !becameItem(c.Live) {
 		effects = append(effects, notifyLive{})
 	}
 	// At the end of each turn again, if the store could not take it.
@@ -252,6 +264,9 @@ func (s state) sample(e sampled) (state, []effect) {
 	}
 	return transition(s, judged)
 }
+
+// becameItem reports whether a block has ended and is an item now.
+func becameItem(l *session.Live) bool { return l != nil && l.Key != "" }
 
 // move changes row.State if the move is legal.
 func (s *state) move(to session.State, at time.Time) []effect {

@@ -140,7 +140,9 @@ func (p *process) flush(ctx context.Context) error {
 			p.log.WarnContext(ctx, "cannot count the uses of grants", "error", err)
 		}
 	}
-	p.o.o.Notifier.Notify(p.session.SessionID)
+	if len(progress.Items) > 0 || progress.Process != nil || progress.Spent != 0 { // the rest nobody sees
+		p.o.o.Notifier.Notify(p.session.SessionID)
+	}
 	return nil
 }
 

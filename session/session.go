@@ -179,13 +179,16 @@ type Mark struct {
 	Memo []byte
 }
 
-// Live is the growing last block of a transcript, whole.
+// Live is the growing last block of a transcript, whole. Text only grows at its end.
 type Live struct {
 	Kind    ItemKind // ItemText, ItemThinking or ItemToolCall
 	Text    string   // what is there so far; for a tool call its partial input
 	Tool    string   // name of the tool, for ItemToolCall
 	AgentID string
 	Began   time.Time // when its first piece came
+	// Key is that of the item that the block has become, which the store may not have
+	// yet; "" while it grows.
+	Key string
 }
 
 // Message is what a person says to Claude.

@@ -19,7 +19,8 @@ import (
 // use.
 type Builder struct {
 	Memo
-	block    session.Live // the block that is being streamed, while streaming
+	block    session.Live    // the block that is being streamed, while streaming
+	text     strings.Builder // of block: appending copies only what is new
 	stream   bool
 	retryKey string // of the note about the present series of API retries
 	// allowed holds the inputs that people let calls run with, by tool_use id, until
@@ -64,7 +65,7 @@ type Agent struct {
 // Change is what one message of the CLI means.
 type Change struct {
 	Items          []session.Item
-	Live           *session.Live // when LiveChanged: the block that is streamed, nil for none
+	Live           *session.Live // when LiveChanged: the block that is streamed or that has become an item, nil for none
 	LiveChanged    bool
 	SessionStarted bool // the CLI has a conversation that can be resumed
 	Working        bool // a turn is going on
@@ -185,15 +186,16 @@ func (b *Builder) CloseCalls(all bool) []session.Item {
 }
 
 func (b *Builder) applyAssistant(m *claude.Assistant, now time.Time) Change {
-	change := Change{Working: m.ParentToolUseID == "", LiveChanged: b.stream}
 	agentID := m.ParentToolUseID
-	b.noteContext(m)
 	// The message comes as soon as its block is whole.
+	streamed := b.stream && b.block.AgentID == agentID
+	change := Change{Working: agentID == "", LiveChanged: streamed}
+	b.noteContext(m)
 	var thought time.Duration
-	if b.stream && b.block.Kind == session.ItemThinking && b.block.AgentID == agentID {
+	if streamed && b.block.Kind == session.ItemThinking {
 		thought = now.Sub(b.block.Began)
 	}
-	b.stream, b.retryKey = false, "" // the API has answered
+	b.stream, b.retryKey = b.stream && !streamed, "" // the API has answered
 	for i, block := range m.Content {
 		item := session.Item{Key: m.UUID + ":" + strconv.Itoa(i), At: now, AgentID: agentID}
 		switch block.Type {
@@ -219,6 +221,10 @@ func (b *Builder) applyAssistant(m *claude.Assistant, now time.Time) Change {
 			continue
 		}
 		change.Items = append(change.Items, item)
+	}
+	if streamed && len(change.Items) > 0 {
+		b.block.Key = change.Items[0].Key
+		change.Live = new(b.block)
 	}
 	return change
 }
@@ -433,6 +439,7 @@ func (b *Builder) applyStreamEvent(m *claude.StreamEvent, now time.Time) Change 
 			} `json:"content_block"`
 		}
 		b.block = session.Live{AgentID: m.ParentToolUseID, Began: now}
+		b.text.Reset()
 		switch m.BlockType {
 		case "text":
 			b.block.Kind = session.ItemText
@@ -449,10 +456,11 @@ func (b *Builder) applyStreamEvent(m *claude.StreamEvent, now time.Time) Change 
 		if !b.stream || m.ParentToolUseID != b.block.AgentID || m.Text == "" || len(b.block.Text) > session.MaxShown {
 			return Change{}
 		}
-		b.block.Text += m.Text
+		// Whole characters, so that what is appended can be sent without what is before.
+		b.text.WriteString(strings.ToValidUTF8(m.Text, "\uFFFD"))
+		b.block.Text = b.text.String()
 	default:
 		return Change{}
 	}
-	live := b.block
-	return Change{Working: m.ParentToolUseID == "", Live: &live, LiveChanged: true}
+	return Change{Working: m.ParentToolUseID == "", Live: new(b.block), LiveChanged: true}
 }
