@@ -49,7 +49,7 @@ func (s *attachmentHandlers) getAttachment(w http.ResponseWriter, r *http.Reques
 		return err
 	}
 	dispositionType, media := "attachment", a.MediaType
-	if attachment.Shown(a.MediaType) {
+	if attachment.IsDisplayable(a.MediaType) {
 		dispositionType = "inline"
 	}
 	if media == "text/plain" {

@@ -12,7 +12,7 @@ import (
 
 // limitDriver is what limitHandlers needs of the orchestrator.
 type limitDriver interface {
-	Bounds(ctx context.Context) (*project.Bounds, []project.Taken, error)
+	Bounds(ctx context.Context) (*project.Bounds, []project.SessionUse, error)
 }
 
 // limitHandlers serves the limits of people and projects.
@@ -51,7 +51,7 @@ func (s *limitHandlers) getLimits(w http.ResponseWriter, r *http.Request, who ac
 		}
 		for _, u := range people {
 			list.People = append(list.People, wire.PersonLimit{
-				UserID: u.UserID, Name: u.Name, Limits: wireLimits(b.PersonLimits(u.UserID)), Use: wireUse(b.UseOf(u.UserID, taken)), Own: wire.OwnLimits(b.Different(u.UserID)),
+				UserID: u.UserID, Name: u.Name, Limits: wireLimits(b.PersonLimits(u.UserID)), Use: wireUse(b.UseOf(u.UserID, taken)), Own: wire.OwnLimits(b.OverrideOf(u.UserID)),
 			})
 		}
 	}

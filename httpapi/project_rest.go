@@ -25,7 +25,7 @@ type projectStore interface {
 
 // projectDriver is what projectHandlers needs of the orchestrator.
 type projectDriver interface {
-	Bounds(ctx context.Context) (*project.Bounds, []project.Taken, error)
+	Bounds(ctx context.Context) (*project.Bounds, []project.SessionUse, error)
 	LimitsChanged()
 }
 

@@ -14,7 +14,7 @@ const capacityInterval = time.Minute
 
 // Bounds returns the limits that hold now, and what the sessions with a process
 // take.
-func (o *Orchestrator) Bounds(ctx context.Context) (*project.Bounds, []project.Taken, error) {
+func (o *Orchestrator) Bounds(ctx context.Context) (*project.Bounds, []project.SessionUse, error) {
 	return o.admission.Bounds(ctx)
 }
 

@@ -29,7 +29,7 @@ func (o *Orchestrator) Folders(ctx context.Context, userID string, s workspace.S
 		list, err = o.rules().Roots.List(s)
 		return err
 	})
-	return list, problem.In("prefix", err)
+	return list, problem.InField("prefix", err)
 }
 
 func (o *Orchestrator) recentFolders(ctx context.Context, userID string) ([]string, error) {

@@ -110,10 +110,10 @@ func (o *Orchestrator) all() []*process {
 }
 
 // usage returns what the running processes take, by session id.
-func (o *Orchestrator) usage() map[string]project.Taken {
-	taken := map[string]project.Taken{}
+func (o *Orchestrator) usage() map[string]project.SessionUse {
+	taken := map[string]project.SessionUse{}
 	for _, p := range o.all() {
-		taken[p.session.SessionID] = project.Taken{Folder: p.session.CWD, OwnerID: p.session.OwnerID, Memory: p.snapshot().row.Memory}
+		taken[p.session.SessionID] = project.SessionUse{Folder: p.session.CWD, OwnerID: p.session.OwnerID, Memory: p.snapshot().row.Memory}
 	}
 	return taken
 }

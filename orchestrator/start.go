@@ -111,7 +111,7 @@ func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 	}
 	cwd, err := o.resolve(roots, r.CWD)
 	if err != nil {
-		return session.Session{}, problem.In("cwd", err)
+		return session.Session{}, problem.InField("cwd", err)
 	}
 	if r.PermissionMode == "" {
 		r.PermissionMode = "default"

@@ -21,7 +21,7 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 		return err
 	}
 	defer release()
-	if !s.Demo && !o.rules().Roots.Hold(s.CWD) {
+	if !s.Demo && !o.rules().Roots.Contains(s.CWD) {
 		return problem.For("cwd", "folder_outside", "folder", s.CWD, "roots", strings.Join(o.rules().Roots, ", "))
 	}
 	if plan.settings, err = o.nextSettings(ctx, s); err != nil {

@@ -76,7 +76,7 @@ func checkTimeout(d duration) error {
 func (a askSettings) in(folder string, inProject int) (enabled bool, timeout time.Duration) {
 	enabled, timeout = a.Enabled, time.Duration(a.Timeout)
 	switch {
-	case inProject == project.AskForEver:
+	case inProject == project.AskNoTimeout:
 		timeout = 0
 	case inProject > 0:
 		timeout = time.Duration(inProject) * time.Second

@@ -170,7 +170,7 @@ func TestAskingInAProject(t *testing.T) {
 		if down {
 			return nil, errors.New("down")
 		}
-		return []project.Project{{ProjectID: "short", AskTimeout: 60}, {ProjectID: "ever", AskTimeout: project.AskForEver}, {ProjectID: "says nothing"}}, nil
+		return []project.Project{{ProjectID: "short", AskTimeout: 60}, {ProjectID: "ever", AskTimeout: project.AskNoTimeout}, {ProjectID: "says nothing"}}, nil
 	}}
 	policy.set(s.Ask)
 	in := func(folder, id string) time.Duration {

@@ -11,7 +11,7 @@ import (
 
 // Person returns an identity in the form that package project decides by.
 func Person(who account.Identity) project.Person {
-	return project.Person{UserID: who.User.UserID, Role: who.User.Role, Most: who.Credential.Role}
+	return project.Person{UserID: who.User.UserID, Role: who.User.Role, MaxRole: who.Credential.Role}
 }
 
 // PlaceOf returns where a session is, in the form that package project decides by.

@@ -151,16 +151,16 @@ func (d *Driver) Delete(ctx context.Context, sessionID string) error {
 
 // Bounds returns those of the store; a person for whom no other is set has
 // [Harness.UserLimits].
-func (d *Driver) Bounds(ctx context.Context) (*project.Bounds, []project.Taken, error) {
+func (d *Driver) Bounds(ctx context.Context) (*project.Bounds, []project.SessionUse, error) {
 	b, err := project.ReadBounds(ctx, d.harness.Store, d.harness.UserLimits, time.Now())
 	if err != nil {
 		return nil, nil, err
 	}
 	states, err := d.harness.Store.ActiveProcesses(ctx)
-	var taken []project.Taken
+	var taken []project.SessionUse
 	for _, p := range states {
 		if p.Running() {
-			taken = append(taken, project.Taken{Folder: p.CWD, OwnerID: p.OwnerID, Memory: p.Memory})
+			taken = append(taken, project.SessionUse{Folder: p.CWD, OwnerID: p.OwnerID, Memory: p.Memory})
 		}
 	}
 	return b, taken, err

@@ -1,8 +1,9 @@
-// Package attachment keeps what people attach to their messages: images, PDFs
-// and text. The bytes are files in a folder of the server, under names of its
-// own; whose they are and which sessions use them is in the store. A file is on
-// disk before its row, and goes after it, so that a server may die in between:
-// a row has its file, and a file without a row is removed by the next sweep.
+// Package attachment stores the files that people attach to messages: images, PDFs and text.
+// The bytes are files in a folder of the server, under generated names; the store holds their
+// owners and the sessions that use them.
+//
+// A file is written before its row and deleted after it. So when a server dies in between,
+// every row still has its file, and the next sweep deletes a file without a row.
 package attachment
 
 import (
@@ -20,34 +21,34 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Limits of what is attached, in bytes and files.
+// Limits of attachments, in bytes and files.
 const (
-	MaxSize  = 24 << 20 // of one; the Messages API takes 32 MB of request, which is this in base64
-	MaxTotal = 32 << 20 // of one message
+	MaxSize  = 24 << 20 // of one file; in base64 this is the 32 MB that the Messages API accepts
+	MaxTotal = 32 << 20 // of all files of one message
 	MaxCount = 20       // in one message
 )
 
 const (
-	keepUnused = 7 * 24 * time.Hour // a draft may be taken up again
-	keepFile   = time.Hour          // a file whose row may be on its way
-	sweepEvery = time.Hour
+	unusedTTL     = 7 * 24 * time.Hour // a person may return to a draft
+	orphanFileTTL = time.Hour          // a file whose row may not be stored yet
+	sweepInterval = time.Hour
 )
 
-// Store is what is remembered of attachments; see [session.Store].
+// Store holds the rows of attachments; see [session.Store].
 type Store interface {
 	SaveAttachment(ctx context.Context, a session.StoredAttachment) error
 	Attachment(ctx context.Context, attachmentID string) (session.StoredAttachment, error)
 	ForgetAttachments(ctx context.Context, before time.Time) (int, error)
 }
 
-// Shelf keeps attachments. Its methods may be called from any goroutine.
+// Shelf stores attachments. Its methods may be called from any goroutine.
 type Shelf struct {
 	folder *folder
 	store  Store
 	log    *slog.Logger
 }
 
-// Open makes the folder where it is missing.
+// Open opens the folder at path, and creates it if it is missing.
 func Open(path string, store Store, log *slog.Logger) (*Shelf, error) {
 	f, err := openFolder(path)
 	if err != nil {
@@ -56,13 +57,13 @@ func Open(path string, store Store, log *slog.Logger) (*Shelf, error) {
 	return &Shelf{folder: f, store: store, log: log}, nil
 }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (s *Shelf) Close() error { return s.folder.root.Close() }
 
-// Keep stores a file on disk and then its row. The same id again changes nothing;
-// "" makes a new one. The error is a [problem.Error] for what Claude does not take.
-func (s *Shelf) Keep(ctx context.Context, id, ownerID, name string, data []byte) (session.StoredAttachment, error) {
-	name = nameOf(name)
+// Store stores a file and then its row. A repeated id changes nothing; an empty one creates a
+// new id. It returns a [problem.Error] for a file that Claude does not accept.
+func (s *Shelf) Store(ctx context.Context, id, ownerID, name string, data []byte) (session.StoredAttachment, error) {
+	name = displayName(name)
 	if len(data) == 0 {
 		return session.StoredAttachment{}, problem.For("attachments", "attachment_empty", "name", name)
 	}
@@ -93,7 +94,7 @@ func (s *Shelf) Keep(ctx context.Context, id, ownerID, name string, data []byte)
 // megabytes returns n bytes in MB with one decimal.
 func megabytes(n int) float64 { return math.Round(float64(n)/(1<<20)*10) / 10 }
 
-// Read returns the bytes; session.ErrNoAttachment when they are gone.
+// Read returns the bytes of a file, or session.ErrNoAttachment.
 func (s *Shelf) Read(id string) ([]byte, error) {
 	data, err := s.folder.read(id)
 	if err != nil {
@@ -102,9 +103,9 @@ func (s *Shelf) Read(id string) ([]byte, error) {
 	return data, nil
 }
 
-// Run removes what nobody uses, at once and then every hour, until ctx ends.
+// Run deletes unused files at once and then every hour, until ctx ends.
 func (s *Shelf) Run(ctx context.Context) error {
-	ticker := time.NewTicker(sweepEvery)
+	ticker := time.NewTicker(sweepInterval)
 	defer ticker.Stop()
 	for {
 		if err := s.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
@@ -118,17 +119,17 @@ func (s *Shelf) Run(ctx context.Context) error {
 	}
 }
 
-// Sweep removes what no session uses and nobody will take up again, as of now.
+// Sweep deletes the files that no session uses and that are too old for a draft, as of now.
 func (s *Shelf) Sweep(ctx context.Context, now time.Time) error {
-	if _, err := s.store.ForgetAttachments(ctx, now.Add(-keepUnused)); err != nil {
+	if _, err := s.store.ForgetAttachments(ctx, now.Add(-unusedTTL)); err != nil {
 		return fmt.Errorf("attachment: sweep: %w", err)
 	}
-	names, err := s.folder.old(now.Add(-keepFile))
+	names, err := s.folder.olderThan(now.Add(-orphanFileTTL))
 	if err != nil {
 		return fmt.Errorf("attachment: sweep: %w", err)
 	}
 	for _, name := range names {
-		if !isHalf(name) {
+		if !isPartial(name) {
 			_, err := s.store.Attachment(ctx, name)
 			if err == nil {
 				continue

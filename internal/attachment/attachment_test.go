@@ -79,7 +79,7 @@ func TestTypeIsThatOfTheContent(t *testing.T) {
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	s, st, path := open(t)
-	a, err := s.Keep(t.Context(), "", "u1", "../../etc/pass\u202egpj.exe\n", []byte("%PDF-1.7"))
+	a, err := s.Store(t.Context(), "", "u1", "../../etc/pass\u202egpj.exe\n", []byte("%PDF-1.7"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestKeep(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file: %v, %v", info, err)
 	}
-	if again, err := s.Keep(t.Context(), a.AttachmentID, "u1", "x", []byte("other bytes")); err != nil || again.AttachmentID != a.AttachmentID {
+	if again, err := s.Store(t.Context(), a.AttachmentID, "u1", "x", []byte("other bytes")); err != nil || again.AttachmentID != a.AttachmentID {
 		t.Errorf("again: %v, %v", again, err)
 	}
 	if data, err := s.Read(a.AttachmentID); err != nil || string(data) != "%PDF-1.7" {
@@ -107,7 +107,7 @@ func TestKeep(t *testing.T) {
 	for name, content := range map[string][]byte{
 		"empty": {}, "large.txt": []byte(strings.Repeat("x", attachment.MaxSize+1)), "program": {0, 1, 2},
 	} {
-		_, err := s.Keep(t.Context(), "", "u1", name, content)
+		_, err := s.Store(t.Context(), "", "u1", name, content)
 		var invalid *problem.Error
 		if !errors.As(err, &invalid) || !strings.Contains(invalid.Message, name) {
 			t.Errorf("%s: got %v", name, err)
@@ -121,7 +121,7 @@ func TestSweep(t *testing.T) {
 	now := time.Now()
 	keep := func() string {
 		t.Helper()
-		a, err := s.Keep(t.Context(), "", "u1", "a.txt", []byte("text"))
+		a, err := s.Store(t.Context(), "", "u1", "a.txt", []byte("text"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// folder holds one file for each attachment, named by its id and readable by this
-// user alone. No name that a person gave is ever a path.
+// folder holds one file for each attachment, named by its id and readable by this user alone.
+// Names that people choose never become paths.
 type folder struct{ root *os.Root }
 
 func openFolder(path string) (*folder, error) {
@@ -32,14 +32,14 @@ func openFolder(path string) (*folder, error) {
 	return &folder{root}, nil
 }
 
-const half = ".part" // the end of the name of a file that is being written
+const partSuffix = ".part" // suffix of a file that is being written
 
-// put writes a file whole or not at all; one that is there stays as it is.
+// put writes a file atomically. It leaves an existing one unchanged.
 func (f *folder) put(id string, data []byte) (err error) {
 	if _, err := f.root.Lstat(id); err == nil {
 		return nil
 	}
-	part := id + "." + uuid.NewString() + half
+	part := id + "." + uuid.NewString() + partSuffix
 	file, err := f.root.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (f *folder) put(id string, data []byte) (err error) {
 	if _, err = file.Write(data); err != nil {
 		return err
 	}
-	// The row that names it may be on disk before the system writes it by itself.
+	// The row that names the file may reach the disk before the system flushes the file.
 	if err = file.Sync(); err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ func (f *folder) read(id string) ([]byte, error) {
 	return data, err
 }
 
-// old are the files that were written before a time, by name.
-func (f *folder) old(before time.Time) ([]string, error) {
+// olderThan lists the names of the files that were written before a time.
+func (f *folder) olderThan(before time.Time) ([]string, error) {
 	entries, err := fs.ReadDir(f.root.FS(), ".")
 	if err != nil {
 		return nil, err
@@ -96,4 +96,4 @@ func (f *folder) remove(name string) error {
 	return f.root.Remove(name)
 }
 
-func isHalf(name string) bool { return strings.HasSuffix(name, half) }
+func isPartial(name string) bool { return strings.HasSuffix(name, partSuffix) }

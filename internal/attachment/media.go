@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrMedia: the content is of no type that Claude takes.
+// ErrMedia: Claude does not accept this type of content.
 var ErrMedia = errors.New("neither an image, nor a PDF, nor text")
 
 var signatures = []struct {
@@ -24,9 +24,9 @@ var signatures = []struct {
 	{0, "%PDF-", "application/pdf"},
 }
 
-// MediaTypeOf tells what bytes are by what they hold, whatever they are called:
-// image/png, image/jpeg, image/gif, image/webp, application/pdf or text/plain.
-// Text is UTF-8 without NUL; so a page or an SVG is text too, and never more.
+// MediaTypeOf detects the type of a file by its content, not its name: image/png, image/jpeg,
+// image/gif, image/webp, application/pdf or text/plain. Text is UTF-8 without NUL. HTML and
+// SVG are plain text, so that no browser runs them.
 func MediaTypeOf(data []byte) (string, error) {
 	for _, s := range signatures {
 		if len(data) < s.at+len(s.bytes) || string(data[s.at:s.at+len(s.bytes)]) != s.bytes {
@@ -43,16 +43,16 @@ func MediaTypeOf(data []byte) (string, error) {
 	return "", ErrMedia
 }
 
-// Shown reports whether a browser may show the type by itself. What is no raster
-// image can hold scripts or links, or is read by a program that we do not know.
-func Shown(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") }
+// IsDisplayable reports whether a browser may display a file of this type. Other types can
+// contain scripts or links, or open in an unknown program.
+func IsDisplayable(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") }
 
-// nameLength is how many characters of a name are kept.
-const nameLength = 200
+// maxNameChars bounds the stored name.
+const maxNameChars = 200
 
-// nameOf is the last part of what somebody calls a file, without characters that
-// are not seen or that turn the others around. It is shown, and never a path.
-func nameOf(given string) string {
+// displayName returns the last element of a file's name, without invisible characters and
+// those that change the direction of text. It is displayed, and never used as a path.
+func displayName(given string) string {
 	name := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || c == unicode.ReplacementChar {
 			return -1
@@ -60,8 +60,8 @@ func nameOf(given string) string {
 		return c
 	}, strings.ToValidUTF8(given, ""))
 	name = strings.TrimSpace(name[strings.LastIndexAny(name, `/\`)+1:])
-	if runes := []rune(name); len(runes) > nameLength {
-		name = string(runes[:nameLength-1]) + "…"
+	if runes := []rune(name); len(runes) > maxNameChars {
+		name = string(runes[:maxNameChars-1]) + "…"
 	}
 	if name == "" || name == "." || name == ".." {
 		return "file"

@@ -18,7 +18,7 @@ func (e *Executor) KeepAttachment(ctx context.Context, id string, who account.Id
 		return session.StoredAttachment{}, problem.New("attachments_off")
 	}
 	// Half a file is none, and the sweep would find what a lost connection leaves.
-	return e.o.Attachments.Keep(context.WithoutCancel(ctx), id, who.User.UserID, name, data)
+	return e.o.Attachments.Store(context.WithoutCancel(ctx), id, who.User.UserID, name, data)
 }
 
 // Attachment returns an attachment that a person may use: their own, one that the

@@ -1,5 +1,6 @@
 // Package problem holds the errors that people read. Each has a reason, parameters and an
-// English sentence made from the table of reasons; the web app translates it by the reason.
+// English message, which comes from the table of reasons. The web app translates it by its
+// reason.
 package problem
 
 import (
@@ -12,16 +13,16 @@ import (
 	"strings"
 )
 
-// Error is an error that a person reads. Its cause is for the log alone.
+// Error is an error that people read. Its cause goes only to the log.
 type Error struct {
 	Reason  string         // in the table
 	Params  map[string]any // strings, lists of strings and numbers, by the names in the text
-	Field   string         // of the command or body that is to blame, as the wire names it
+	Field   string         // field of the command or body that is invalid, by its wire name
 	Message string         // one or more sentences in English
 	Cause   error
 }
 
-// Error returns the message and, after it, the cause, for the log.
+// Error returns the message followed by the cause, for the log.
 func (e *Error) Error() string {
 	if e.Cause != nil {
 		return e.Message + " (" + e.Cause.Error() + ")"
@@ -41,11 +42,11 @@ func (e *Error) Is(target error) bool {
 // Class returns the class of the error.
 func (e *Error) Class() *Class { return byReason[e.Reason].Class }
 
-// New returns the error of a reason. Params are names and values in turn, as the text in the
-// table names them.
+// New returns the error of a reason. params alternates names and values; the names are those
+// in the table's text.
 func New(reason string, params ...any) *Error { return For("", reason, params...) }
 
-// For returns the error of a reason with the field that is to blame.
+// For returns the error of a reason about a field.
 func For(field, reason string, params ...any) *Error {
 	e := &Error{Reason: reason, Field: field}
 	for i := 0; i+1 < len(params); i += 2 {
@@ -65,9 +66,8 @@ func (e *Error) WithCause(err error) *Error {
 	return &c
 }
 
-// In returns err with its field set where it is an [Error] that names none, and any other
-// error as it is.
-func In(field string, err error) error {
+// InField sets the field of an [Error] that has none. It returns any other error unchanged.
+func InField(field string, err error) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Field != "" {
 		return err
@@ -77,7 +77,7 @@ func In(field string, err error) error {
 	return &c
 }
 
-// Message returns the sentence of err for people, "" where err has none.
+// Message returns the message for people of err, or "" if it has none.
 func Message(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -86,8 +86,8 @@ func Message(err error) string {
 	return ""
 }
 
-// Render replaces the names in a text by their values. {x} stands for a text, list or
-// number, {x:usd} for an amount of US dollars, {x:span} for a number of seconds.
+// Render replaces the parameters in a text by their values. {x} is a text, list or number,
+// {x:usd} an amount of US dollars, {x:span} a number of seconds.
 func Render(text string, params map[string]any) string {
 	pairs := make([]string, 0, 6*len(params))
 	for _, name := range slices.Sorted(maps.Keys(params)) {
@@ -110,7 +110,7 @@ func format(value any) string {
 	return fmt.Sprint(value)
 }
 
-// dollars formats an amount of US dollars, a small one with more digits.
+// dollars formats an amount of US dollars. Small amounts get more digits.
 func dollars(value any) string {
 	amount, ok := value.(float64)
 	switch {
@@ -122,13 +122,13 @@ func dollars(value any) string {
 	return "$" + strconv.FormatFloat(amount, 'f', 2, 64)
 }
 
-// units are those of a span, in seconds.
+// units are the units of a span, in seconds.
 var units = []struct {
 	name    string
 	seconds float64
 }{{"hour", 3600}, {"minute", 60}, {"second", 1}}
 
-// span formats a number of seconds in the largest unit of which it is a multiple.
+// span formats a number of seconds in the largest unit that divides it.
 func span(value any) string {
 	seconds, _ := value.(float64)
 	seconds = math.Round(seconds)
@@ -143,7 +143,7 @@ func span(value any) string {
 	return ""
 }
 
-// ParseSpan returns the number of seconds that {x:span} wrote.
+// ParseSpan parses the format of {x:span} and returns seconds.
 func ParseSpan(text string) (seconds float64, ok bool) {
 	n, unit, _ := strings.Cut(text, " ")
 	count, err := strconv.ParseFloat(n, 64)

@@ -56,13 +56,13 @@ func TestErrorsIsAndAs(t *testing.T) {
 func TestIn(t *testing.T) {
 	t.Parallel()
 	var got *problem.Error
-	if err := problem.In("cwd", problem.New("folder_missing")); !errors.As(err, &got) || got.Field != "cwd" {
+	if err := problem.InField("cwd", problem.New("folder_missing")); !errors.As(err, &got) || got.Field != "cwd" {
 		t.Errorf("got %+v, want the field cwd", err)
 	}
-	if err := problem.In("cwd", problem.For("prefix", "folder_missing")); !errors.As(err, &got) || got.Field != "prefix" {
+	if err := problem.InField("cwd", problem.For("prefix", "folder_missing")); !errors.As(err, &got) || got.Field != "prefix" {
 		t.Errorf("got %+v, want the field prefix", err)
 	}
-	if err := problem.In("cwd", io.EOF); !reflect.DeepEqual(err, io.EOF) {
+	if err := problem.InField("cwd", io.EOF); !reflect.DeepEqual(err, io.EOF) {
 		t.Errorf("got %v, want io.EOF", err)
 	}
 }

@@ -2,8 +2,8 @@ package problem
 
 import "slices"
 
-// Class is what clients are told to do about all errors of one kind: a name and the HTTP
-// status. It is a target of [errors.Is].
+// Class is a group of errors that clients treat alike: a code and an HTTP status. Use it as a
+// target of [errors.Is].
 type Class struct {
 	Code   string // on the wire
 	Status int
@@ -11,7 +11,7 @@ type Class struct {
 
 func (c *Class) Error() string { return c.Code }
 
-// Classes that hold several reasons.
+// Classes of several reasons.
 var (
 	Invalid           = &Class{"invalid", 400}
 	BadRequest        = &Class{"bad_request", 400}
@@ -35,8 +35,7 @@ var (
 	Unavailable       = &Class{"unavailable", 503}
 )
 
-// Entry is one reason. Names in braces stand for parameters; {x:usd} is an amount of US
-// dollars.
+// Entry is one reason. Names in braces are parameters; {x:usd} is an amount of US dollars.
 type Entry struct {
 	Reason string
 	Class  *Class

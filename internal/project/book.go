@@ -10,7 +10,8 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// ErrHidden reports what a person may not see. The APIs answer as if it did not exist.
+// ErrHidden refuses access to what a person may not see. The APIs answer as if it did not
+// exist.
 var ErrHidden = errors.New("not there, or not theirs to see")
 
 // Action is something that a person may do in a project.
@@ -18,45 +19,45 @@ type Action string
 
 const (
 	See    Action = "see"
-	Tend   Action = "tend"   // rename, interrupt, take back a message: what moves nothing
-	Run    Action = "run"    // talk to Claude, resume
+	Tend   Action = "tend"   // rename, interrupt, unsend a message
+	Run    Action = "run"    // send messages, resume
 	Start  Action = "start"  // start a session
-	Answer Action = "answer" // answer a question, deny a tool; approving has rules beside
-	End    Action = "end"    // end or delete a session: one's own, or any
+	Answer Action = "answer" // answer a question, deny a tool; approving also depends on the rules
+	End    Action = "end"    // end or delete a session; depending on the role, only one's own
 	Manage Action = "manage" // change members, rights and rules
-	Bypass Action = "bypass" // have Claude ask nobody
+	Bypass Action = "bypass" // run sessions that bypass approvals
 )
 
-// actions in the order in which people are told of them.
+// actions lists all actions in the order in which people see them.
 var actions = []Action{See, Tend, Run, Start, Answer, End, Manage, Bypass}
 
-// Person is whoever acts, with the role on the server that their credential
-// leaves them.
+// Person is the person who acts. Role is their role on the server.
 type Person struct {
-	UserID string
-	Role   account.Role
-	Most   account.Role // what a credential with a scope may do in a project; "" for no bound
+	UserID  string
+	Role    account.Role
+	MaxRole account.Role // bounds the role in every project, for a scoped credential; "" for no bound
 }
 
-// Place is where somebody acts.
+// Place is the session or project in which a person acts.
 type Place struct {
 	ProjectID string // "" for the default project
 	OwnerID   string // the user who started the session, "" when it is not about one
-	// Mode and Tools are the permission mode of the session and what Claude may use
-	// in it unasked: whoever moves the session has that done.
+	// Mode and Tools are the session's permission mode and the tools that Claude may use
+	// without asking. Whoever moves the session to another project needs the right to grant
+	// them there.
 	Mode  string
 	Tools []string
 }
 
-// Book is all projects at one moment. It does not change.
+// Book is an immutable snapshot of all projects.
 type Book struct {
 	projects []Project
 	byID     map[string]Project
-	names    map[string]string // of users by id
+	names    map[string]string // of users, by id
 	disk     Disk
 }
 
-// NewBook returns a book of projects; people are whom sentences can name.
+// NewBook returns a book of projects. people are the users whose names messages need.
 func NewBook(projects []Project, people []account.User) *Book {
 	b := &Book{projects: projects, byID: map[string]Project{}, names: map[string]string{}}
 	for _, p := range projects {
@@ -68,24 +69,24 @@ func NewBook(projects []Project, people []account.User) *Book {
 	return b
 }
 
-// WithDisk returns the book with rulings that look at the files of sessions.
+// WithDisk returns a copy of the book that reads the files of sessions to decide.
 func (b *Book) WithDisk(d Disk) *Book {
 	on := *b
 	on.disk = d
 	return &on
 }
 
-// Restricts reports whether a rule of the project says more of any call than that
-// anybody may approve it.
+// Restricts reports whether the project has a rule that restricts who may approve.
 func (b *Book) Restricts(in Place) bool { return anyRestricts(b.byID[in.ProjectID].Rules) }
 
-// Project returns one of the projects.
+// Project returns one project.
 func (b *Book) Project(projectID string) (Project, bool) {
 	p, ok := b.byID[projectID]
 	return p, ok
 }
 
-// ProjectIDOf returns the id of the project to which a folder belongs, "" for none.
+// ProjectIDOf returns the id of the project that a folder belongs to, "" for the default
+// project.
 func (b *Book) ProjectIDOf(folder string) string {
 	id, longest := "", -1
 	for _, p := range b.projects {
@@ -98,7 +99,7 @@ func (b *Book) ProjectIDOf(folder string) string {
 	return id
 }
 
-// Visible are the projects that a person may see.
+// Visible lists the projects that a person may see.
 func (b *Book) Visible(who Person) (list []Project) {
 	for _, p := range b.projects {
 		if b.RoleIn(who, p.ProjectID) != "" {
@@ -108,7 +109,7 @@ func (b *Book) Visible(who Person) (list []Project) {
 	return list
 }
 
-// Hidden are the ids of the projects that a person may not see.
+// Hidden lists the ids of the projects that a person may not see.
 func (b *Book) Hidden(who Person) []string {
 	hidden := []string{}
 	for _, p := range b.projects {
@@ -119,8 +120,8 @@ func (b *Book) Hidden(who Person) []string {
 	return hidden
 }
 
-// RoleIn is what somebody is in a project, "" for nothing. A project that is not
-// in the book is nobody's but an admin's.
+// RoleIn returns a person's role in a project, "" for none. Only admins have a role in a
+// project that is not in the book.
 func (b *Book) RoleIn(who Person, projectID string) account.Role {
 	if projectID == "" || who.Role == account.Admin {
 		return who.Role
@@ -129,12 +130,11 @@ func (b *Book) RoleIn(who Person, projectID string) account.Role {
 		if m.UserID != who.UserID {
 			continue
 		}
-		// Whoever only sees on the server only sees; a member of it may be an admin of
-		// a project.
+		// A viewer on the server is at most a viewer in a project; a member may be its admin.
 		switch {
-		case who.Role == account.Viewer || who.Most == account.Viewer:
+		case who.Role == account.Viewer || who.MaxRole == account.Viewer:
 			return account.Viewer
-		case who.Most == account.Member && m.Role == account.Admin:
+		case who.MaxRole == account.Member && m.Role == account.Admin:
 			return account.Member
 		}
 		return m.Role
@@ -142,8 +142,8 @@ func (b *Book) RoleIn(who Person, projectID string) account.Role {
 	return ""
 }
 
-// May says whether somebody may do something: nil, [ErrHidden], or a
-// [problem.Error] that is [problem.Forbidden].
+// May returns nil if a person may perform an action, else [ErrHidden] or a [problem.Error]
+// that is [problem.Forbidden].
 func (b *Book) May(who Person, action Action, in Place) error {
 	role := b.RoleIn(who, in.ProjectID)
 	if !role.AtLeast(account.Viewer) {
@@ -212,7 +212,7 @@ func (b *Book) May(who Person, action Action, in Place) error {
 	return ErrHidden
 }
 
-// Rights are all that somebody may do in a place.
+// Rights lists all actions that a person may perform in a place.
 func (b *Book) Rights(who Person, in Place) []Action {
 	rights := []Action{}
 	for _, a := range actions {
@@ -223,8 +223,8 @@ func (b *Book) Rights(who Person, in Place) []Action {
 	return rights
 }
 
-// Approval is what the rules say of a call in a place, as it was asked and as it
-// was edited, if it was: of the two what is stricter.
+// Approval returns the ruling on a call. If its input was edited, both versions are checked
+// and the stricter ruling counts.
 func (b *Book) Approval(in Place, asked Call, edited json.RawMessage) Ruling {
 	p, ok := b.byID[in.ProjectID]
 	if !ok {
@@ -241,11 +241,11 @@ func (b *Book) Approval(in Place, asked Call, edited json.RawMessage) Ruling {
 		return r
 	}
 	asked.Input = edited
-	return stricter(r, p.ruling(asked))
+	return stricterRuling(r, p.ruling(asked))
 }
 
-// stricter joins two rulings: who may approve must be let by both.
-func stricter(a, b Ruling) Ruling {
+// stricterRuling joins two rulings: who may approve must be let by both.
+func stricterRuling(a, b Ruling) Ruling {
 	r := Ruling{Effect: Allow}
 	switch {
 	case a.Effect == Deny || b.Effect == Deny:
@@ -266,16 +266,16 @@ func stricter(a, b Ruling) Ruling {
 			}
 		}
 		if len(r.People) == 0 || len(r.People) == 1 && r.Effect == TwoPeople {
-			r = Ruling{Effect: Deny} // nobody is left, or no second one
+			r = Ruling{Effect: Deny} // nobody, or no second person, is left
 		}
 	}
-	// What was read may say as much by itself.
+	// The part that was read may be decided by the same rule.
 	says := func(one Ruling) bool { return one.Effect == r.Effect && len(one.People) == len(r.People) }
 	r.Unread = a.Unread && b.Unread || a.Unread && !says(b) || b.Unread && !says(a)
 	return r
 }
 
-// MayApprove says whether somebody may approve, alone or as one of two.
+// MayApprove returns nil if a person may approve, alone or as one of two.
 func (b *Book) MayApprove(who Person, in Place, r Ruling, tool string) error {
 	if err := b.May(who, Answer, in); err != nil {
 		return err
@@ -292,9 +292,8 @@ func (b *Book) MayApprove(who Person, in Place, r Ruling, tool string) error {
 	return nil
 }
 
-// MayLoosen says whether Claude may be spared asking for these tools, or put into
-// a permission mode, in a place: what rules keep for some, or for two, is asked
-// each time.
+// MayLoosen returns nil if a session in a place may start with a permission mode and allowed
+// tools. Calls that rules reserve for some people, or for two, must be asked each time.
 func (b *Book) MayLoosen(who Person, in Place, mode string, tools []string) error {
 	p, ok := b.byID[in.ProjectID]
 	if mode == "bypassPermissions" {
@@ -303,25 +302,25 @@ func (b *Book) MayLoosen(who Person, in Place, mode string, tools []string) erro
 	if !ok {
 		return nil
 	}
-	tools = rulesOfMode(mode, tools)
-	if r, restricted := p.restricted(tools); restricted {
-		return problem.New("rule_restricts", "project", p.Name, "rule", r.call())
+	tools = modeRules(mode, tools)
+	if r, restricted := p.ruleRestrictingAny(tools); restricted {
+		return problem.New("rule_restricts", "project", p.Name, "rule", r.callText())
 	}
 	return nil
 }
 
-// Reach says where something that Claude is spared asking would hold.
+// Reach is where a grant applies.
 type Reach string
 
 const (
 	ReachSession Reach = ""       // in the session
-	ReachFolder  Reach = "folder" // in every session of its folder, or of the repository around it
+	ReachFolder  Reach = "folder" // in every session of the folder, or of the repository around it
 	ReachUser    Reach = "user"   // in every folder
 )
 
-// MayGrant says whether Claude may be spared asking for these tools, or put into a
-// permission mode, wherever that would hold: what the rules of any project there keep for
-// some, or for two, is asked each time. folder is that of the session.
+// MayGrant returns nil if Claude may be granted tools or a permission mode within a reach.
+// Calls that the rules of any project within it reserve for some people, or for two, must be
+// asked each time. folder is the session's.
 func (b *Book) MayGrant(who Person, in Place, reach Reach, folder, mode string, tools []string) error {
 	if err := b.MayLoosen(who, in, mode, tools); err != nil || reach == ReachSession {
 		return err
@@ -334,28 +333,28 @@ func (b *Book) MayGrant(who Person, in Place, reach Reach, folder, mode string, 
 		if p.ProjectID == in.ProjectID || reach == ReachFolder && !slices.ContainsFunc(p.Folders, func(f string) bool { return contains(f, root) || contains(root, f) || contains(folder, f) }) {
 			continue
 		}
-		r, restricted := p.restricted(rulesOfMode(mode, tools))
+		r, restricted := p.ruleRestrictingAny(modeRules(mode, tools))
 		switch {
 		case !restricted:
 		case b.RoleIn(who, p.ProjectID) == "":
 			return problem.New("rule_restricts_grant_hidden", "tool", r.Tool)
 		default:
-			return problem.New("rule_restricts_grant", "project", p.Name, "rule", r.call())
+			return problem.New("rule_restricts_grant", "project", p.Name, "rule", r.callText())
 		}
 	}
 	return nil
 }
 
-// contains reports whether a folder is another one or in it.
+// contains reports whether other is folder or below it.
 func contains(folder, other string) bool {
 	return folder == other || strings.HasPrefix(other, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// rulesOfMode are the permission rules that a mode and others come to.
-func rulesOfMode(mode string, tools []string) []string {
+// modeRules returns the permission rules that a mode and allowed tools amount to.
+func modeRules(mode string, tools []string) []string {
 	switch mode {
 	case "acceptEdits":
-		// It takes some commands on files along.
+		// The mode acceptEdits also allows some commands on files.
 		return append([]string{"Edit", "Bash"}, tools...)
 	case "bypassPermissions", "auto":
 		return append([]string{"*"}, tools...)
@@ -363,20 +362,20 @@ func rulesOfMode(mode string, tools []string) []string {
 	return tools
 }
 
-// restricted returns the first rule that keeps one of some tools for somebody.
-func (p Project) restricted(tools []string) (Rule, bool) {
+// ruleRestrictingAny returns the first rule that restricts one of the tools.
+func (p Project) ruleRestrictingAny(tools []string) (Rule, bool) {
 	for _, tool := range tools {
-		if r, does := p.restricts(tool); does {
+		if r, does := p.ruleRestricting(tool); does {
 			return r, true
 		}
 	}
 	return Rule{}, false
 }
 
-// call returns the tool and the pattern of a rule.
-func (r Rule) call() string { return strings.TrimSpace(r.Tool + " " + r.Pattern) }
+// callText returns the tool and the pattern of a rule.
+func (r Rule) callText() string { return strings.TrimSpace(r.Tool + " " + r.Pattern) }
 
-// Names lists people in words: "Ana and Ben".
+// Names joins the names of people: "Ana and Ben".
 func (b *Book) Names(userIDs []string) string {
 	list := b.NameList(userIDs)
 	if len(list) < 2 {
@@ -385,7 +384,7 @@ func (b *Book) Names(userIDs []string) string {
 	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
 }
 
-// NameList is the names of people, in order.
+// NameList returns the names of people, in the order of their ids.
 func (b *Book) NameList(userIDs []string) []string {
 	list := []string{}
 	for _, id := range userIDs {

@@ -11,7 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// Bounds of a project.
+// Limits of a project.
 const (
 	maxName    = 100 // characters
 	maxFolders = 50
@@ -21,8 +21,8 @@ const (
 	maxPath    = 4096
 )
 
-// Check makes a project normal and says what is wrong with it: a [problem.Error].
-// people are those that there are.
+// Check normalizes a project. It returns a [problem.Error] for an invalid one. people are the
+// users of the server.
 func Check(p Project, people []account.User) (Project, error) {
 	known := map[string]bool{}
 	for _, u := range people {
@@ -108,7 +108,7 @@ func Check(p Project, people []account.User) (Project, error) {
 			return p, err
 		}
 	}
-	if t := p.AskTimeout; t != 0 && t != AskForEver && (t < AskShortest || t > AskLongest) {
+	if t := p.AskTimeout; t != 0 && t != AskNoTimeout && (t < AskShortest || t > AskLongest) {
 		return p, problem.For("ask_timeout", "ask_timeout_range")
 	}
 	return p, nil
@@ -139,7 +139,7 @@ func checkFolders(list []string) ([]string, error) {
 	return folders, nil
 }
 
-// nonNil is a list that is never nil, so that it is written as one.
+// nonNil returns an empty list for nil, which JSON would encode as null.
 func nonNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -9,12 +9,11 @@ import (
 	"github.com/sayso-dev/sayso/internal/review"
 )
 
-// rulingOfCommand is what the rules say of a command of the shell: of every program
-// that it starts, wherever that stands in it and however it is written, of the
-// command as it is written, and of the files that it is seen to write and read. dir is
-// where the shell is.
-func (p Project) rulingOfCommand(rules []Rule, command, dir string, c Call) Ruling {
-	edits, reads := p.about("Edit", "Write", "MultiEdit", "NotebookEdit"), p.about("Read")
+// commandRuling returns the ruling on a shell command. It checks every program that the
+// command runs, wherever and however it is written, the text of the command, and the files
+// that it is known to read and write. dir is the shell's current folder.
+func (p Project) commandRuling(rules []Rule, command, dir string, c Call) Ruling {
+	edits, reads := p.rulesFor("Edit", "Write", "MultiEdit", "NotebookEdit"), p.rulesFor("Read")
 	if len(rules)+len(edits)+len(reads) == 0 {
 		return Ruling{Effect: Allow}
 	}
@@ -22,34 +21,34 @@ func (p Project) rulingOfCommand(rules []Rule, command, dir string, c Call) Ruli
 	var parts []part
 	for _, v := range calls {
 		for _, words := range commandForms(v) {
-			parts = append(parts, wordsPart(v, words))
+			parts = append(parts, invocationPart(v, words))
 		}
 	}
 	var all Ruling
-	switch bare := len(calls) == 1 && plainCall(calls[0]) && strings.Join(strings.Fields(command), " ") == strings.Join(wordsOf(calls[0]), " "); {
+	switch bare := len(calls) == 1 && isFullyKnown(calls[0]) && strings.Join(strings.Fields(command), " ") == strings.Join(invocationWords(calls[0]), " "); {
 	case complete || len(rules) == 0:
 		all = decide(rules, parts)
-	case bare && slices.ContainsFunc(rules, func(r Rule) bool { return r.Pattern == "" || parts[0].fits(r) }):
-		// What this program does nobody can tell, and a rule is about it by name.
+	case bare && slices.ContainsFunc(rules, func(r Rule) bool { return r.Pattern == "" || parts[0].matches(r) }):
+		// A rule names this program, and its effects are unknown.
 		all = decide(rules, parts)
 	default:
-		all = rulingOfUnread(rules)
+		all = unreadRuling(rules)
 	}
-	all = stricter(all, writtenRuling(rules, command, parts))
+	all = stricterRuling(all, writtenRuling(rules, command, parts))
 	if anyRestricts(edits) {
-		all = stricter(all, p.rulingOfWrites(edits, command, calls, complete, c))
+		all = stricterRuling(all, p.writesRuling(edits, command, calls, complete, c))
 	}
 	if anyRestricts(reads) {
-		all = stricter(all, p.rulingOfReads(reads, calls, c))
+		all = stricterRuling(all, p.readsRuling(reads, calls, c))
 	}
 	return all
 }
 
-// anyRestricts reports whether any of the rules makes something harder.
+// anyRestricts reports whether any of the rules restricts who may approve.
 func anyRestricts(rules []Rule) bool { return slices.ContainsFunc(rules, Rule.restricts) }
 
-// wordsOf is a program with its arguments, each as it gets them.
-func wordsOf(v review.Invocation) []string {
+// invocationWords returns a program and its arguments, unquoted.
+func invocationWords(v review.Invocation) []string {
 	words := []string{v.Word}
 	for _, a := range v.Args {
 		words = append(words, a.Text)
@@ -57,22 +56,22 @@ func wordsOf(v review.Invocation) []string {
 	return words
 }
 
-// plainCall reports whether nothing about a program that runs is left open: its name
-// is one that is looked up, all of its arguments are known, and nothing is written.
-func plainCall(v review.Invocation) bool {
+// isFullyKnown reports whether an invocation leaves nothing open: its name is looked up in
+// PATH, all of its arguments are known, and it redirects nothing to a file.
+func isFullyKnown(v review.Invocation) bool {
 	return v.Program != "" && !strings.Contains(v.Word, "/") &&
 		!slices.ContainsFunc(v.Args, func(a review.Argument) bool { return !a.Known || a.Many }) &&
 		!slices.ContainsFunc(v.Redirections, func(r review.Redirection) bool { return r.Writes && r.Path != "/dev/null" })
 }
 
-// commandForm is one way to read what a program is asked to do.
+// commandForm is one reading of a program's invocation.
 type commandForm struct {
 	program string
 	args    []review.Argument
 }
 
-// commandForms are the ways to read a program that is run: as it is written, by its bare
-// name, and without the options that come before its subcommand.
+// commandForms lists the readings of an invocation: as it is written, by its base name, and
+// without the options before its subcommand.
 func commandForms(v review.Invocation) []commandForm {
 	list := []commandForm{{v.Program, v.Args}}
 	if len(v.Subcommand) != len(v.Args) {
@@ -84,19 +83,20 @@ func commandForms(v review.Invocation) []commandForm {
 	return list
 }
 
-// wordsPart is one reading of a program that is run.
-func wordsPart(v review.Invocation, words commandForm) part {
+// invocationPart returns the part for one reading of an invocation.
+func invocationPart(v review.Invocation, words commandForm) part {
 	text := words.text()
-	plain := plainCall(v)
-	return part{fits: func(r Rule) bool {
+	plain := isFullyKnown(v)
+	return part{matches: func(r Rule) bool {
 		if !r.restricts() {
 			return plain && matches(r.Pattern, text)
 		}
-		return r.fitsText(text) || r.fitsWords(words, v.Program)
+		return r.matchesText(text) || r.matchesInvocation(words, v.Program)
 	}}
 }
 
-// text is a reading in one line. A blank inside of an argument is none between two.
+// text returns a reading as one line. Blanks inside an argument become non-breaking, so that
+// they match no blank between arguments.
 func (w commandForm) text() string {
 	words := []string{w.program}
 	for _, a := range w.args {
@@ -110,9 +110,8 @@ func (w commandForm) text() string {
 	return strings.Join(words, " ")
 }
 
-// writtenRuling is what rules say of a command as it is written, for patterns that
-// span several programs. A rule counts that comes before the one that decides about
-// some part.
+// writtenRuling returns the ruling on a command's text, for patterns that span several
+// programs. It checks only rules that come before the rule that decides about some part.
 func writtenRuling(rules []Rule, command string, parts []part) Ruling {
 	texts := []string{strings.TrimSpace(command), strings.Join(strings.Fields(command), " ")}
 	for _, one := range strings.FieldsFunc(command, func(c rune) bool { return strings.ContainsRune(";|&<>`$(){}\\\n\r", c) }) {
@@ -130,17 +129,17 @@ func writtenRuling(rules []Rule, command string, parts []part) Ruling {
 		last = len(rules)
 	}
 	for _, r := range rules[:last] {
-		if r.restricts() && r.Pattern != "" && slices.ContainsFunc(texts, r.fitsText) {
+		if r.restricts() && r.Pattern != "" && slices.ContainsFunc(texts, r.matchesText) {
 			return r.ruling()
 		}
 	}
 	return Ruling{Effect: Allow}
 }
 
-// fitsWords compares the words of a pattern with a program and its arguments: options
-// may stand between, be joined, spelled out or in another place, and more arguments may
-// follow. It is for what makes things harder.
-func (r Rule) fitsWords(w commandForm, program string) bool {
+// matchesInvocation compares the words of a pattern with a program and its arguments. Options
+// may be added, joined, spelled out or reordered, and more arguments may follow. Use it only
+// for rules that restrict.
+func (r Rule) matchesInvocation(w commandForm, program string) bool {
 	pattern := strings.Fields(strings.ToLower(r.Pattern))
 	name := pattern[0]
 	if !matches(name, strings.ToLower(w.program)) && !(strings.Contains(name, "/") && matches(path.Base(name), program)) {
@@ -155,7 +154,7 @@ func (r Rule) fitsWords(w commandForm, program string) bool {
 		}
 	}
 	given := func(option string) bool {
-		return slices.ContainsFunc(w.args, func(a review.Argument) bool { return fitsOption(option, a, program) })
+		return slices.ContainsFunc(w.args, func(a review.Argument) bool { return matchesOption(option, a, program) })
 	}
 	for _, o := range options {
 		if given(o) {
@@ -171,14 +170,14 @@ func (r Rule) fitsWords(w commandForm, program string) bool {
 			}
 		}
 	}
-	return fitsArguments(plain, w.args)
+	return matchesArguments(plain, w.args)
 }
 
-// fitsArguments looks for the words of a pattern among arguments, in order. What is
-// passed over are options, and what may be the value of one; what nobody knows may be
-// any word.
-func fitsArguments(pattern []string, args []review.Argument) bool {
-	// reached[i]: the first i words were found in what was looked at.
+// matchesArguments reports whether the words of a pattern occur in order among arguments.
+// Options may come between, and arguments that may be the value of one. An unknown argument
+// may be any word.
+func matchesArguments(pattern []string, args []review.Argument) bool {
+	// reached[i]: the first i words have been found so far.
 	reached := make([]bool, len(pattern)+1)
 	reached[0] = true
 	for i := 0; i < len(pattern) && pattern[i] == "*"; i++ {
@@ -218,10 +217,10 @@ func fitsArguments(pattern []string, args []review.Argument) bool {
 	return reached[len(pattern)]
 }
 
-// fitsOption compares an option of a pattern, one letter or a long name, with an
-// argument: "-f" with each that has the letter or a long name that begins so,
-// "--force" with "--forc", "--force=x" and "-f".
-func fitsOption(pattern string, a review.Argument, program string) bool {
+// matchesOption compares an option of a pattern with an argument. "-f" matches arguments with
+// that letter and long names that begin with it; "--force" matches "--forc", "--force=x" and
+// "-f".
+func matchesOption(pattern string, a review.Argument, program string) bool {
 	text := strings.ToLower(a.Text)
 	if !a.Known || a.Many || matches(pattern, text) {
 		return true
@@ -231,7 +230,7 @@ func fitsOption(pattern string, a review.Argument, program string) bool {
 		return strings.HasPrefix(text, "-")
 	}
 	if program == "git" && (wanted[0] == 'f' && strings.HasPrefix(text, "+") || wanted[0] == 'd' && strings.HasPrefix(text, ":")) {
-		return true // what a refspec does without an option
+		return true // in a refspec, + forces and : deletes
 	}
 	name, isLong := strings.CutPrefix(text, "--")
 	name, _, _ = strings.Cut(name, "=")
@@ -248,20 +247,20 @@ func fitsOption(pattern string, a review.Argument, program string) bool {
 	return false
 }
 
-// rulingOfWrites is what the rules for tools that edit files say of the files that a
-// command is seen to write. What a program writes by itself is not seen: a rule with
-// a pattern is about the files that it is given, one without about programs whose
-// arguments are files that they write.
-func (p Project) rulingOfWrites(rules []Rule, command string, calls []review.Invocation, complete bool, c Call) Ruling {
+// writesRuling returns the ruling on the files that a command is known to write, by the rules
+// for tools that edit files. What a program writes by itself is unknown. So a rule with a
+// pattern applies to the files that a program is given, and one without a pattern to programs
+// whose arguments are files they write.
+func (p Project) writesRuling(rules []Rule, command string, calls []review.Invocation, complete bool, c Call) Ruling {
 	all := Ruling{Effect: Allow}
 	named := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Pattern == "" })
 	if !complete {
-		all = decide(named, []part{{fits: func(r Rule) bool { return r.restricts() && r.mentionedIn(command) }}})
+		all = decide(named, []part{{matches: func(r Rule) bool { return r.restricts() && r.isMentionedIn(command) }}})
 	}
 	for _, v := range calls {
 		for _, to := range v.Redirections {
 			if to.Writes && !strings.HasPrefix(to.Path, "/dev/") {
-				all = stricter(all, decide(rules, p.fileParts(c, to.Path, v.Dir)))
+				all = stricterRuling(all, decide(rules, p.fileParts(c, to.Path, v.Dir)))
 			}
 		}
 		if onlyReads(v) {
@@ -273,21 +272,21 @@ func (p Project) rulingOfWrites(rules []Rule, command string, calls []review.Inv
 		}
 		names, known := operands(v)
 		if !known && (copies[v.Program] || writers[v.Program]) {
-			all = stricter(all, rulingOfUnread(apply))
+			all = stricterRuling(all, unreadRuling(apply))
 		}
 		for _, name := range names {
-			all = stricter(all, decide(apply, p.fileParts(c, name, v.Dir)))
-			all = stricter(all, decide(named, p.folderParts(c, name, v.Dir)))
+			all = stricterRuling(all, decide(apply, p.fileParts(c, name, v.Dir)))
+			all = stricterRuling(all, decide(named, p.folderParts(c, name, v.Dir)))
 		}
 		if unpackers[v.Program] || v.Program == "git" && len(v.Subcommand) > 0 && v.Subcommand[0].Text == "apply" {
-			all = stricter(all, decide(named, p.folderParts(c, ".", v.Dir)))
+			all = stricterRuling(all, decide(named, p.folderParts(c, ".", v.Dir)))
 		}
 	}
 	return all
 }
 
-// mentionedIn reports whether a command holds the longest text of the pattern.
-func (r Rule) mentionedIn(command string) bool {
+// isMentionedIn reports whether a command contains the longest literal text of the pattern.
+func (r Rule) isMentionedIn(command string) bool {
 	longest := ""
 	for _, text := range strings.Split(strings.ToLower(r.Pattern), "*") {
 		if text = strings.Trim(text, "/"); len(text) > len(longest) {
@@ -297,49 +296,49 @@ func (r Rule) mentionedIn(command string) bool {
 	return strings.Contains(strings.ToLower(command), longest)
 }
 
-// folderParts is a folder as what holds files that rules may be about.
+// folderParts returns the parts for a folder that may contain files with rules.
 func (p Project) folderParts(c Call, folder, dir string) (parts []part) {
-	for _, name := range c.names(folder, dir) {
-		forms := p.from(c, name)
-		parts = append(parts, part{fits: func(r Rule) bool {
-			return r.restricts() && r.Pattern != "" && slices.ContainsFunc(forms, r.holds)
+	for _, name := range c.pathsOf(folder, dir) {
+		forms := p.namesIn(c, name)
+		parts = append(parts, part{matches: func(r Rule) bool {
+			return r.restricts() && r.Pattern != "" && slices.ContainsFunc(forms, r.mayContain)
 		}})
 	}
 	return parts
 }
 
-// rulingOfReads is what the rules for tools that read files say of the files that a
-// command names. A rule without a pattern is about the tools alone.
-func (p Project) rulingOfReads(rules []Rule, calls []review.Invocation, c Call) Ruling {
+// readsRuling returns the ruling on the files that a command names, by the rules for tools
+// that read files. A rule without a pattern applies to the tools alone.
+func (p Project) readsRuling(rules []Rule, calls []review.Invocation, c Call) Ruling {
 	all := Ruling{Effect: Allow}
 	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Pattern == "" })
 	for _, v := range calls {
 		for _, from := range v.Redirections {
 			if !from.Writes {
-				all = stricter(all, decide(rules, p.fileParts(c, from.Path, v.Dir)))
+				all = stricterRuling(all, decide(rules, p.fileParts(c, from.Path, v.Dir)))
 			}
 		}
 		names, _ := operands(v)
 		for _, name := range names {
-			all = stricter(all, decide(rules, p.fileParts(c, name, v.Dir)))
+			all = stricterRuling(all, decide(rules, p.fileParts(c, name, v.Dir)))
 		}
 	}
 	return all
 }
 
-// operands are the words of a program that may name files: what is no option, and the
-// values that are joined to one. known is false when there may be others.
-func operands(v review.Invocation) (names []string, known bool) {
+// operands lists the arguments of a program that may name files: all that are no option, and
+// the values joined to one. complete is false when there may be others.
+func operands(v review.Invocation) (names []string, complete bool) {
 	if v.Program == "echo" || v.Program == "printf" {
 		return nil, true
 	}
-	known = true
-	plain := 0 // operands so far, of those that are no options
+	complete = true
+	plain := 0 // operands so far that are no option
 	for i, a := range v.Args {
 		text := a.Text
 		switch {
 		case a.Many || !a.Known:
-			known = false
+			complete = false
 			continue
 		case strings.HasPrefix(text, "-"):
 			if _, value, ok := strings.Cut(text, "="); ok {
@@ -355,7 +354,7 @@ func operands(v review.Invocation) (names []string, known bool) {
 			}
 			text = value
 		case v.Program == "cp" || v.Program == "install":
-			// It writes the last one, unless an option says which.
+			// The last operand is written, unless an option names another.
 			if i < len(v.Args)-1 && !slices.ContainsFunc(v.Args, func(a review.Argument) bool {
 				return strings.HasPrefix(a.Text, "-") && (strings.Contains(a.Text, "t") || !a.Known)
 			}) {
@@ -363,30 +362,28 @@ func operands(v review.Invocation) (names []string, known bool) {
 			}
 		case v.Program == "sed":
 			if plain++; plain == 1 {
-				known = known && !sedWrites.MatchString(text)
+				complete = complete && !sedWrites.MatchString(text)
 			}
 		}
 		if text != "" {
 			names = append(names, text)
 		}
 	}
-	return names, known
+	return names, complete
 }
 
-// sedWrites is what may be a command of sed that writes a file.
+// sedWrites matches what may be a command of sed that writes a file.
 var sedWrites = lazyregexp.New(`[wW]\s*[^\s;}]`)
 
-// copies are the programs of which all operands, or the last one, are files that they
-// write; writers do something else to them; unpackers write files whose names are in
-// what they read.
+// copies are the programs that write all of their operands, or the last one. writers change
+// their operands in other ways. unpackers write files that their input names.
 var (
 	copies    = set("tee", "dd", "cp", "mv", "install", "ln", "sponge", "truncate")
 	writers   = set("sed", "perl", "rm", "rmdir", "unlink", "shred", "touch", "mkdir", "chmod", "chown", "chgrp", "setfacl", "rsync", "scp")
 	unpackers = set("tar", "bsdtar", "unzip", "7z", "cpio", "patch", "unrar", "ar")
 )
 
-// readers are the programs that write none of the files they name, unless an option
-// says so.
+// readers are the programs that write none of their operands, unless an option says so.
 var readers = set("cat", "tac", "head", "tail", "grep", "egrep", "fgrep", "rg", "ag", "ls", "ll", "stat", "file", "wc", "diff", "cmp", "comm", "cut", "tr", "nl", "od", "hexdump",
 	"md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "basename", "dirname", "realpath", "readlink", "test", "[", "jq", "du", "df", "cd", "pushd", "popd", "pwd", "which", "type", "command", "env", "xargs",
 	"nohup", "nice", "time", "timeout", "stdbuf", "sudo", "true", "false", "exit", "export", "bash", "sh", "zsh", "dash", "find", "tree", "sort", "git", "sleep", "date", "ps", "id", "whoami", "uname", "less", "more")
@@ -394,7 +391,7 @@ var readers = set("cat", "tac", "head", "tail", "grep", "egrep", "fgrep", "rg", 
 // gitReads are the subcommands of git that change no file of the work tree.
 var gitReads = set("status", "log", "diff", "show", "blame", "add", "ls-files", "ls-tree", "grep", "commit", "push", "fetch", "rev-parse", "describe", "branch", "tag", "remote", "shortlog", "reflog", "rev-list", "cat-file", "config")
 
-// onlyReads reports whether a program writes none of the files it names.
+// onlyReads reports whether a program writes none of its operands.
 func onlyReads(v review.Invocation) bool {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(v.Args, func(a review.Argument) bool {

@@ -11,21 +11,21 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// Limits bound what sessions may take. Zero is no limit.
+// Limits bounds what sessions may use. Zero means no limit.
 type Limits struct {
-	Sessions int     `json:"sessions"` // with a process, at once
-	Memory   uint64  `json:"memory"`   // of their process trees, bytes; none starts above it
-	Cost     float64 `json:"cost"`     // US dollars a day, which begins at 00:00 UTC; no turn begins above it
+	Sessions int     `json:"sessions"` // with a running process, at the same time
+	Memory   uint64  `json:"memory"`   // of their process trees, in bytes; above it, no process starts
+	Cost     float64 `json:"cost"`     // in US dollars a day, which starts at 00:00 UTC; above it, no turn starts
 }
 
-// Largest limits.
+// The highest limits that may be set.
 const (
 	maxLimitSessions = 1_000_000
 	maxLimitMemory   = 1 << 50
 	maxLimitCost     = 1_000_000
 )
 
-// check says what is wrong with limits in a field: nil, or a [problem.Error].
+// check returns a [problem.Error] for invalid limits in a field.
 func (l Limits) check(field string) error {
 	if l.Sessions < 0 || l.Sessions > maxLimitSessions || l.Memory > maxLimitMemory || !(l.Cost >= 0 && l.Cost <= maxLimitCost) {
 		return problem.For(field, "limit_range")
@@ -33,14 +33,14 @@ func (l Limits) check(field string) error {
 	return nil
 }
 
-// Override is what is different for one person; nil is as for everybody.
+// Override replaces limits for one person; nil keeps the general one.
 type Override struct {
 	Sessions *int     `json:"sessions,omitempty"`
 	Memory   *uint64  `json:"memory,omitempty"` // bytes
 	Cost     *float64 `json:"cost,omitempty"`   // US dollars a day
 }
 
-// ApplyTo is the limits of a person for whom some are different.
+// ApplyTo returns the limits with the override applied.
 func (o Override) ApplyTo(l Limits) Limits {
 	if o.Sessions != nil {
 		l.Sessions = *o.Sessions
@@ -54,65 +54,63 @@ func (o Override) ApplyTo(l Limits) Limits {
 	return l
 }
 
-// Check says what is wrong: nil, or a [problem.Error].
+// Check returns a [problem.Error] for invalid limits.
 func (o Override) Check() error { return o.ApplyTo(Limits{}).check("limits") }
 
-// Spending is what the sessions that one person started in a project have cost on
-// a day.
+// Spending is the cost on one day of the sessions that a person started in a project.
 type Spending struct {
 	ProjectID string // "" for the default project
 	UserID    string
 	Micros    int64 // millionths of a US dollar
 }
 
-// Ledger remembers what sessions have cost, which [session.Progress] writes, and
-// the limits of people. Both engines pass the contract of store/storetest.
+// Ledger stores the cost of sessions, which [session.Progress] writes, and the limits of
+// people. Both engines pass the contract of store/storetest.
 type Ledger interface {
-	// Spending is that of the day in UTC in which a time lies.
+	// Spending returns the costs of the UTC day of a time.
 	Spending(ctx context.Context, day time.Time) ([]Spending, error)
-	// UserLimits are those that differ, by user id.
+	// UserLimits returns the overrides by user id.
 	UserLimits(ctx context.Context) (map[string]Override, error)
-	// SetUserLimits replaces those of a person, who is on record with their name. It
-	// is on disk, and on record, when the call returns.
+	// SetUserLimits replaces the override of a person and records who did it, by name. Both
+	// are on disk when it returns.
 	SetUserLimits(ctx context.Context, userID, name string, o Override, by pending.Actor) error
 }
 
-// Taken is a session with a process.
-type Taken struct {
+// SessionUse is what a session with a running process uses.
+type SessionUse struct {
 	Folder  string // of the session, absolute
 	OwnerID string
 	Memory  uint64 // of its process tree, bytes
 }
 
-// Use is what sessions take at one moment, and have cost today.
+// Use is what sessions use now, and have cost today.
 type Use struct {
 	Sessions int    // with a process
 	Memory   uint64 // of their process trees, bytes
 	Micros   int64  // millionths of a US dollar
 }
 
-// Cost is in US dollars.
+// Cost returns the cost in US dollars.
 func (u Use) Cost() float64 { return float64(u.Micros) / 1e6 }
 
-// Bounds are all limits at one moment, and what was spent of them. They do not
-// change.
+// Bounds is an immutable snapshot of all limits and of the costs of the day.
 type Bounds struct {
 	*Book
 	everybody Limits
 	different map[string]Override
 	spent     []Spending
-	day       time.Time // its beginning
+	day       time.Time // start of the day
 }
 
-// BoundsStore is what bounds are read from.
+// BoundsStore reads limits and costs.
 type BoundsStore interface {
 	Projects(ctx context.Context) ([]Project, error)
 	Users(ctx context.Context) ([]account.User, error)
 	Ledger
 }
 
-// ReadBounds reads the limits that hold now. everybody's are those of a person for
-// whom no other is set, in all their sessions together.
+// ReadBounds reads the current limits. everybody is the limit for all sessions of a person
+// without an override.
 func ReadBounds(ctx context.Context, store BoundsStore, everybody Limits, now time.Time) (*Bounds, error) {
 	b := &Bounds{everybody: everybody, day: now.UTC().Truncate(24 * time.Hour)}
 	projects, err := store.Projects(ctx)
@@ -133,29 +131,30 @@ func ReadBounds(ctx context.Context, store BoundsStore, everybody Limits, now ti
 	return b, nil
 }
 
-// PersonLimits is the limits of a person in all their sessions together.
+// PersonLimits returns the limits for all sessions of a person.
 func (b *Bounds) PersonLimits(userID string) Limits { return b.different[userID].ApplyTo(b.everybody) }
 
-// Different is what is different for a person.
-func (b *Bounds) Different(userID string) Override { return b.different[userID] }
+// OverrideOf returns the override of a person.
+func (b *Bounds) OverrideOf(userID string) Override { return b.different[userID] }
 
-// Everybody is the limits of those for whom nothing is different.
+// Everybody returns the limits of people without an override.
 func (b *Bounds) Everybody() Limits { return b.everybody }
 
-// NextDay is when a new day begins, and with it the count of costs.
+// NextDay returns the start of the next day, when costs count from zero.
 func (b *Bounds) NextDay() time.Time { return b.day.Add(24 * time.Hour) }
 
-// UseOf is what the sessions of a person take, in all projects.
-func (b *Bounds) UseOf(userID string, taken []Taken) Use {
+// UseOf returns what a person's sessions use, in all projects.
+func (b *Bounds) UseOf(userID string, taken []SessionUse) Use {
 	return b.use(taken, func(_, owner string) bool { return owner == userID })
 }
 
-// UseIn is what the sessions in a project take; userID "" is for all people.
-func (b *Bounds) UseIn(projectID, userID string, taken []Taken) Use {
+// UseIn returns what the sessions in a project use. An empty userID counts those of all
+// people.
+func (b *Bounds) UseIn(projectID, userID string, taken []SessionUse) Use {
 	return b.use(taken, func(in, owner string) bool { return in == projectID && (userID == "" || owner == userID) })
 }
 
-func (b *Bounds) use(taken []Taken, counts func(projectID, owner string) bool) (u Use) {
+func (b *Bounds) use(taken []SessionUse, counts func(projectID, owner string) bool) (u Use) {
 	for _, t := range taken {
 		if counts(b.Book.ProjectIDOf(t.Folder), t.OwnerID) {
 			u.Sessions++
@@ -170,15 +169,15 @@ func (b *Bounds) use(taken []Taken, counts func(projectID, owner string) bool) (
 	return u
 }
 
-// bound is one limit with what is taken of it.
+// bound is one limit and its current use.
 type bound struct {
 	limits                 Limits
 	use                    Use
 	sessions, memory, cost string // reasons of errors
 }
 
-// over are the bounds that a session in a folder is in.
-func (b *Bounds) over(folder, ownerID string, taken []Taken) []bound {
+// boundsOf returns the bounds that apply to a session in a folder.
+func (b *Bounds) boundsOf(folder, ownerID string, taken []SessionUse) []bound {
 	list := []bound{{b.PersonLimits(ownerID), b.UseOf(ownerID, taken), "limit_person_sessions", "limit_person_memory", "limit_person_cost"}}
 	if p, ok := b.Book.Project(b.Book.ProjectIDOf(folder)); ok {
 		list = append(list,
@@ -188,33 +187,34 @@ func (b *Bounds) over(folder, ownerID string, taken []Taken) []bound {
 	return list
 }
 
-// AllowProcess says whether another process may start for a session in a folder: nil, or a
-// [problem.Error] that is [problem.LimitReached]. taken are the other sessions that have one.
-func (b *Bounds) AllowProcess(folder, ownerID string, taken []Taken) error {
-	for _, l := range b.over(folder, ownerID, taken) {
+// AllowProcess returns nil if another process may start for a session in a folder, else a
+// [problem.Error] that is [problem.LimitReached]. taken are the other sessions with a
+// process.
+func (b *Bounds) AllowProcess(folder, ownerID string, taken []SessionUse) error {
+	for _, l := range b.boundsOf(folder, ownerID, taken) {
 		switch {
 		case l.limits.Sessions > 0 && l.use.Sessions >= l.limits.Sessions:
-			return b.reached(l.sessions, folder, ownerID, "max", l.limits.Sessions)
+			return b.reachedError(l.sessions, folder, ownerID, "max", l.limits.Sessions)
 		case l.limits.Memory > 0 && l.use.Memory >= l.limits.Memory:
-			return b.reached(l.memory, folder, ownerID, "max", l.limits.Memory>>20, "used", l.use.Memory>>20)
+			return b.reachedError(l.memory, folder, ownerID, "max", l.limits.Memory>>20, "used", l.use.Memory>>20)
 		}
 	}
 	return b.AllowTurn(folder, ownerID)
 }
 
-// AllowTurn says whether another turn may begin in a session in a folder: nil, or a
+// AllowTurn returns nil if another turn may start in a session in a folder, else a
 // [problem.Error] that is [problem.LimitReached].
 func (b *Bounds) AllowTurn(folder, ownerID string) error {
-	for _, l := range b.over(folder, ownerID, nil) {
+	for _, l := range b.boundsOf(folder, ownerID, nil) {
 		if l.limits.Cost > 0 && l.use.Micros >= int64(math.Round(l.limits.Cost*1e6)) {
-			return b.reached(l.cost, folder, ownerID, "max", l.limits.Cost, "used", l.use.Cost())
+			return b.reachedError(l.cost, folder, ownerID, "max", l.limits.Cost, "used", l.use.Cost())
 		}
 	}
 	return nil
 }
 
-// reached returns the error of a limit with the person and the project that it is about.
-func (b *Bounds) reached(reason, folder, ownerID string, params ...any) error {
+// reachedError returns the error of a limit, with its person and project.
+func (b *Bounds) reachedError(reason, folder, ownerID string, params ...any) error {
 	params = append(params, "person", b.Book.Names([]string{ownerID}))
 	if p, ok := b.Book.Project(b.Book.ProjectIDOf(folder)); ok {
 		params = append(params, "project", p.Name)

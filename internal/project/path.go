@@ -10,39 +10,38 @@ import (
 	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
-// fileParts are the names of a file: where it is in the file system and where its
-// links lead. dir is where a relative name begins, "?" when nobody knows.
+// fileParts returns the parts for a file: its path and where its links lead. dir is the
+// folder of a relative path, "?" when unknown.
 func (p Project) fileParts(c Call, file, dir string) (parts []part) {
-	names := c.names(file, dir)
+	names := c.pathsOf(file, dir)
 	if names == nil {
 		return []part{{unread: true}}
 	}
 	for _, name := range names {
-		forms := p.from(c, name)
-		parts = append(parts, part{fits: func(r Rule) bool { return slices.ContainsFunc(forms, r.fitsName) }})
+		forms := p.namesIn(c, name)
+		parts = append(parts, part{matches: func(r Rule) bool { return slices.ContainsFunc(forms, r.matchesName) }})
 	}
 	return parts
 }
 
-// fitsName compares the pattern with one name of a file, whole or from a folder. For
-// what makes things harder, case does not count, and a folder fits in place of what
-// is in it.
-func (r Rule) fitsName(name string) bool {
+// matchesName compares the pattern with a path of a file. For rules that restrict, case does
+// not matter, and a path matches if the file's folder does.
+func (r Rule) matchesName(name string) bool {
 	if !r.restricts() {
 		return matches(r.Pattern, name)
 	}
-	return r.fitsText(name) || r.fitsText(name+"/")
+	return r.matchesText(name) || r.matchesText(name+"/")
 }
 
-// holds reports whether what the pattern is about may be in a folder of that name.
-func (r Rule) holds(name string) bool {
+// mayContain reports whether a folder may contain files that the pattern matches.
+func (r Rule) mayContain(name string) bool {
 	before, _, _ := strings.Cut(strings.ToLower(r.Pattern), "*")
 	return name == "" || name == "/" || strings.HasPrefix(before, strings.ToLower(name)+"/")
 }
 
-// from returns a file's name in the file system and, where it is inside of them, the
-// names from the folder of the session and those of the project.
-func (p Project) from(c Call, name string) []string {
+// namesIn returns a file's absolute path and, where it is inside them, its paths relative to
+// the session's folder and the project's folders.
+func (p Project) namesIn(c Call, name string) []string {
 	all := []string{name}
 	folders := append([]string{c.CWD}, p.Folders...)
 	if c.Resolve != nil {
@@ -63,9 +62,9 @@ func (p Project) from(c Call, name string) []string {
 	return all
 }
 
-// names are the absolute paths by which a file may be known: as it is written, and
-// where it leads. None when nobody can tell.
-func (c Call) names(file, dir string) (all []string) {
+// pathsOf returns the absolute paths of a file: as it is written, and where it leads. It
+// returns none when that is unknown.
+func (c Call) pathsOf(file, dir string) (all []string) {
 	add := func(name string) {
 		if name = path.Clean(name); !slices.Contains(all, name) {
 			all = append(all, name)
@@ -79,18 +78,18 @@ func (c Call) names(file, dir string) (all []string) {
 		if c.Home == "" || rest != "" && rest[0] != '/' {
 			return []string{file}
 		}
-		add(file) // patterns may be written so
+		add(file) // patterns may be written this way
 		file = c.Home + rest
 	case !path.IsAbs(file) && (dir == "?" || dir == ""):
 		return nil
 	case !path.IsAbs(file) && strings.HasPrefix(dir, "~"):
-		return c.names(dir+"/"+file, dir)
+		return c.pathsOf(dir+"/"+file, dir)
 	case !path.IsAbs(file):
 		file = dir + "/" + file
 	}
 	add(file)
 	for _, name := range []string{file, path.Clean(file)} {
-		// A link may lead to one of the kernel's, and that to a link.
+		// A link may lead to a link of the kernel, and that to another link.
 		for tries := 0; ; tries++ {
 			plain, known := withoutProc(name, dir)
 			if !known || tries == maxLinks {
@@ -114,19 +113,18 @@ func (c Call) names(file, dir string) (all []string) {
 	return all
 }
 
-// maxLinks bounds how often a name is resolved.
+// maxLinks bounds how often a path is resolved.
 const maxLinks = 20
 
-// procLinks are what the kernel says of a process: its folder and its root. Claude
-// names it from inside, so the folder is that of the session.
+// procLinks matches the kernel's links to the folder and the root of a process. Claude's
+// commands use them for their own process, so the folder is the session's.
 var (
 	procLinks  = lazyregexp.New(`^/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/(cwd|root)(?:/|$)`)
 	procOthers = lazyregexp.New(`^/(?:proc/(?:self|thread-self|\d+)(?:/task/\d+)?/(?:fd|map_files|exe)|dev/fd)(?:/|$)`)
 )
 
 // withoutProc replaces the kernel's links to a process's folder, which is dir, and to its
-// root. known is false when nobody can tell where a name leads, as for the kernel's links
-// to open files.
+// root. known is false when the target is unknown, as for links to open files.
 func withoutProc(file, dir string) (plain string, known bool) {
 	for range maxLinks {
 		file = cleanPath(file)
@@ -146,8 +144,8 @@ func withoutProc(file, dir string) (plain string, known bool) {
 	return "", false
 }
 
-// cleanPath is an absolute name without what leads nowhere. ".." stays: where it leads
-// hangs on the links before it.
+// cleanPath returns an absolute path without "." and empty elements. It keeps "..", because
+// its target depends on the links before it.
 func cleanPath(file string) string {
 	var names []string
 	for _, name := range strings.Split(file, "/") {
@@ -158,23 +156,24 @@ func cleanPath(file string) string {
 	return "/" + strings.Join(names, "/")
 }
 
-// addressParts are an address as it is written and as a browser would read it.
+// addressParts returns the parts for an address: as it is written, and as a browser would
+// read it.
 func addressParts(address string) []part {
 	plain, ok := plainAddress(address)
 	if !ok {
 		return []part{{unread: true}}
 	}
 	written := func(text string, more ...string) part {
-		return part{fits: func(r Rule) bool {
-			return matches(r.Pattern, text) || r.restricts() && (r.fitsText(text) || slices.ContainsFunc(more, r.fitsText))
+		return part{matches: func(r Rule) bool {
+			return matches(r.Pattern, text) || r.restricts() && (r.matchesText(text) || slices.ContainsFunc(more, r.matchesText))
 		}}
 	}
 	insecure := "http" + strings.TrimPrefix(plain, "https")
 	return []part{written(address), written(plain, insecure, plain+"/", insecure+"/")}
 }
 
-// plainAddress is the address that a browser would go to: https, as the CLI does, the
-// host in lower case, no name of a user, no port that goes without saying.
+// plainAddress normalizes an address as a browser would: https, as in the CLI, a host in
+// lower case, and no user name or default port.
 func plainAddress(address string) (plain string, ok bool) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Host == "" {

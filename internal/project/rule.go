@@ -8,53 +8,52 @@ import (
 	"github.com/sayso-dev/sayso/claude/rule"
 )
 
-// Call is a tool call that somebody is to approve.
+// Call is a tool call that needs an approval.
 type Call struct {
 	Tool  string
 	Input json.RawMessage // a JSON object
 	CWD   string          // of the session, absolute
-	Home  string          // of the person whose CLI it is, "" when that is not known
-	// Dir is the folder in which the shell is at the moment, "" when it is CWD.
+	Home  string          // of the CLI's user, "" when unknown
+	// Dir is the shell's current folder, "" when it is CWD.
 	Dir string
 	// Resolve is [Disk.Resolve].
 	Resolve func(file string) string
 }
 
-// Disk looks at the files of sessions, as the CLI would.
+// Disk reads the files of sessions as the CLI would.
 type Disk struct {
-	Home string // of the person whose CLI it is, "" when that is not known
-	// Resolve returns where the path of a file leads, with all symbolic links resolved
-	// as far as it exists: file is absolute and as a call names it. What is below /proc
-	// it leaves as it is named. It returns "" when it cannot tell. Nil when nobody can
-	// look: then only the names count.
+	Home string // of the CLI's user, "" when unknown
+	// Resolve resolves all symbolic links of an absolute path, as far as it exists. It leaves
+	// paths below /proc unchanged, and returns "" when the target is unknown. Nil where files
+	// cannot be read: then only names count.
 	Resolve func(file string) string
-	// Root returns the folder whose settings hold in another one: the root of its
-	// repository. Nil when nobody can look.
+	// Root returns the folder whose settings apply in a folder: the root of its repository.
+	// Nil where files cannot be read.
 	Root func(folder string) string
 }
 
-// Ruling is what the rules of a project say about a call.
+// Ruling is what the rules of a project require for a call.
 type Ruling struct {
 	Effect Effect
-	People []string // user ids: nobody else may approve; empty: whoever may answer
-	// Unread: the call could not be read to its end, so the strictest rule for its tool
+	People []string // user ids of those who may approve; empty: everybody who may answer
+	// Unread: part of the call could not be analyzed, so the strictest rule for its tool
 	// decides.
 	Unread bool
 }
 
-// Unrestricted reports whether whoever may answer may approve, alone.
+// Unrestricted reports whether everybody who may answer may approve alone.
 func (r Ruling) Unrestricted() bool { return r.Effect == Allow && len(r.People) == 0 }
 
-// ruling is what the rules say of a call. Each part of it is decided by the first
-// rule that fits; of what the parts need, the strictest counts. So what makes a call
-// harder need fit a part of it, and what makes it easier must fit all.
+// ruling returns the ruling on a call. The first matching rule decides about each part of the
+// call, and the strictest of these rulings counts. So a rule that restricts applies if it
+// matches one part; a rule that allows must match all parts.
 func (p Project) ruling(c Call) Ruling {
-	rules := p.about(c.Tool)
-	input := inputOf(c.Input)
+	rules := p.rulesFor(c.Tool)
+	input := parseInput(c.Input)
 	if command, ok := input["command"].(string); ok && runsCommands(c.Tool) {
-		all := p.rulingOfCommand(rules, command, c.CWD, c)
+		all := p.commandRuling(rules, command, c.CWD, c)
 		if c.Dir != "" && c.Dir != c.CWD {
-			all = stricter(all, p.rulingOfCommand(rules, command, c.Dir, c))
+			all = stricterRuling(all, p.commandRuling(rules, command, c.Dir, c))
 		}
 		return all
 	}
@@ -62,7 +61,7 @@ func (p Project) ruling(c Call) Ruling {
 		return Ruling{Effect: Allow}
 	}
 	if input == nil {
-		return rulingOfUnread(rules) // it may be anything
+		return unreadRuling(rules) // it may run anything
 	}
 	var parts []part
 	for _, name := range []string{"file_path", "notebook_path", "path"} {
@@ -78,77 +77,77 @@ func (p Project) ruling(c Call) Ruling {
 	}
 	switch known := rule.Edits(c.Tool) || rule.Reads(c.Tool) || c.Tool == "WebFetch"; {
 	case rule.Reads(c.Tool) && len(parts) == 0:
-		parts = p.fileParts(c, c.CWD, c.CWD) // Grep and Glob look there
+		parts = p.fileParts(c, c.CWD, c.CWD) // Grep and Glob search there
 	case !known:
 		parts = append(parts, textsPart(jsonTexts(input)))
 	}
 	if len(parts) == 0 {
-		parts = []part{nothing}
+		parts = []part{noMatch}
 	}
 	return decide(rules, parts)
 }
 
-// part is something in a call that rules are compared with. fits reports whether a
-// rule with a pattern is about it.
+// part is a piece of a call that rules are compared with. matches reports whether a rule with
+// a pattern matches it.
 type part struct {
-	fits   func(Rule) bool
-	unread bool // nobody can tell what it is
+	matches func(Rule) bool
+	unread  bool // it could not be analyzed
 }
 
-// nothing is a part about which no rule with a pattern is.
-var nothing = part{fits: func(Rule) bool { return false }}
+// noMatch is a part that no rule with a pattern matches.
+var noMatch = part{matches: func(Rule) bool { return false }}
 
-// decide joins what the rules say of each part.
+// decide returns the strictest ruling on any of the parts.
 func decide(rules []Rule, parts []part) Ruling {
 	all := Ruling{Effect: Allow}
 	for _, one := range parts {
 		if one.unread {
-			all = stricter(all, rulingOfUnread(rules))
+			all = stricterRuling(all, unreadRuling(rules))
 			continue
 		}
 		if i := decidingRule(rules, one); i >= 0 {
-			all = stricter(all, rules[i].ruling())
+			all = stricterRuling(all, rules[i].ruling())
 		}
 	}
 	return all
 }
 
-// decidingRule is the index of the rule that decides about a part, -1 for none.
+// decidingRule returns the index of the first rule that matches a part, or -1.
 func decidingRule(rules []Rule, one part) int {
-	return slices.IndexFunc(rules, func(r Rule) bool { return r.Pattern == "" || one.fits(r) })
+	return slices.IndexFunc(rules, func(r Rule) bool { return r.Pattern == "" || one.matches(r) })
 }
 
-// rulingOfUnread joins all rules that may be reached, for a part of which nobody can tell
-// which of them fits.
-func rulingOfUnread(rules []Rule) Ruling {
+// unreadRuling returns the strictest ruling of all rules, for a part that could not be
+// analyzed.
+func unreadRuling(rules []Rule) Ruling {
 	all := Ruling{Effect: Allow}
 	for i, r := range rules {
 		if i == 0 && r.Pattern == "" {
 			return r.ruling()
 		}
-		all = stricter(all, r.ruling())
+		all = stricterRuling(all, r.ruling())
 	}
 	all.Unread = !all.Unrestricted()
 	return all
 }
 
-// textsPart is all texts of an input of which nobody knows what they mean: what
-// makes things easier fits none of them.
+// textsPart returns a part for all texts of an input with an unknown meaning. Only rules that
+// restrict match it.
 func textsPart(texts []string) part {
-	return part{fits: func(r Rule) bool { return r.restricts() && slices.ContainsFunc(texts, r.fitsText) }}
+	return part{matches: func(r Rule) bool { return r.restricts() && slices.ContainsFunc(texts, r.matchesText) }}
 }
 
-// inputOf reads the input of a tool, nil when it is no object.
-func inputOf(raw json.RawMessage) (input map[string]any) {
-	_ = json.Unmarshal(raw, &input) // nil may be anything
+// parseInput parses the input of a tool. It returns nil unless it is an object.
+func parseInput(raw json.RawMessage) (input map[string]any) {
+	_ = json.Unmarshal(raw, &input) // nil matches nothing
 	return input
 }
 
-// about returns the rules for any of some tools, in order, up to the one behind which
-// none is reached.
-func (p Project) about(tools ...string) (rules []Rule) {
+// rulesFor returns the rules for any of the tools, in order, up to the first one without a
+// pattern, which decides all remaining calls.
+func (p Project) rulesFor(tools ...string) (rules []Rule) {
 	for _, r := range p.Rules {
-		if !slices.ContainsFunc(tools, r.about) {
+		if !slices.ContainsFunc(tools, r.appliesTo) {
 			continue
 		}
 		rules = append(rules, r)
@@ -159,9 +158,9 @@ func (p Project) about(tools ...string) (rules []Rule) {
 	return rules
 }
 
-// about reports whether the rule is for a tool. What makes things harder for one tool
-// that edits files does so for all of them, as the CLI's own rules for Edit do.
-func (r Rule) about(tool string) bool {
+// appliesTo reports whether the rule is for a tool. A rule that restricts one tool for
+// editing files restricts all of them, as the CLI's own rules for Edit do.
+func (r Rule) appliesTo(tool string) bool {
 	if matches(r.Tool, tool) {
 		return true
 	}
@@ -169,33 +168,33 @@ func (r Rule) about(tool string) bool {
 		slices.Contains(agentTools, r.Tool) && slices.Contains(agentTools, tool))
 }
 
-// agentTools are the names that versions of the CLI have for one tool.
+// agentTools are the names of one tool in different versions of the CLI.
 var agentTools = []string{"Agent", "Task"}
 
 // runsCommands reports whether a tool runs its input "command" in a shell.
 func runsCommands(tool string) bool { return tool == "Bash" || tool == "Monitor" }
 
-// restricts reports whether the rule says more than that anybody may approve.
+// restricts reports whether the rule limits who may approve.
 func (r Rule) restricts() bool { return r.Effect != Allow || len(r.People) > 0 }
 
 func (r Rule) ruling() Ruling { return Ruling{Effect: r.Effect, People: r.People} }
 
-// restricts returns the first rule that says more about a tool, with whatever input,
-// than that anybody may approve it. granted is a permission rule of the CLI.
-func (p Project) restricts(granted string) (Rule, bool) {
+// ruleRestricting returns the first rule that restricts calls which a permission rule of the
+// CLI, granted, would allow.
+func (p Project) ruleRestricting(granted string) (Rule, bool) {
 	g := rule.Parse(strings.TrimSpace(granted))
 	g.Tool = strings.TrimSpace(g.Tool)
 	i := slices.IndexFunc(p.Rules, func(r Rule) bool {
 		if !r.restricts() {
 			return false
 		}
-		if r.about(g.Tool) || strings.Contains(g.Tool, "*") {
+		if r.appliesTo(g.Tool) || strings.Contains(g.Tool, "*") {
 			return true
 		}
-		// A grant of "mcp__server" is one of all its tools, and one for Edit lets
-		// Claude read, too.
+		// A grant for "mcp__server" covers all tools of that server, and one for Edit also
+		// allows reading.
 		for _, tool := range []string{"Edit", "Write", "MultiEdit", "NotebookEdit", "Read", "Grep", "Glob", "LS", "Agent", "Task", strings.TrimRight(r.Tool, "*")} {
-			if r.about(tool) && (g.About(tool) || rule.Edits(g.Tool) && rule.Reads(tool)) {
+			if r.appliesTo(tool) && (g.About(tool) || rule.Edits(g.Tool) && rule.Reads(tool)) {
 				return true
 			}
 		}
@@ -207,12 +206,12 @@ func (p Project) restricts(granted string) (Rule, bool) {
 	return p.Rules[i], true
 }
 
-// fitsText compares the pattern with a text, without regard to case.
-func (r Rule) fitsText(text string) bool {
+// matchesText compares the pattern with a text, ignoring case.
+func (r Rule) matchesText(text string) bool {
 	return matches(strings.ToLower(r.Pattern), strings.ToLower(text))
 }
 
-// jsonTexts are the texts in a JSON value.
+// jsonTexts returns all texts in a JSON value.
 func jsonTexts(v any) (list []string) {
 	switch v := v.(type) {
 	case string:
@@ -229,8 +228,8 @@ func jsonTexts(v any) (list []string) {
 	return list
 }
 
-// matches reports whether a text is as a pattern says, in which * stands for any
-// text, also for none, and every other character for itself.
+// matches compares a text with a pattern, in which * matches any text, also an empty one, and
+// every other character itself.
 func matches(pattern, text string) bool {
 	return rule.Glob(strings.ReplaceAll(pattern, `\`, `\\`), text)
 }

@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// FileState says what lies at a path, as far as a person may be shown it.
+// FileState says whether a path holds a file that a person may see, or why not.
 type FileState string
 
 const (
 	FileRead    FileState = "read"
 	FileMissing FileState = "missing"
-	FileOutside FileState = "outside" // outside the folders, also by a symbolic link; or it has more than one name
-	FileOther   FileState = "other"   // a folder, a device, a pipe, what the kernel makes up
+	FileOutside FileState = "outside" // outside the folders, also by a symbolic link, or a file with several hard links
+	FileOther   FileState = "other"   // a folder, a device, a pipe, or a file that the kernel generates
 	FileLarge   FileState = "large"
-	FileDenied  FileState = "denied" // this server may not read it
+	FileDenied  FileState = "denied" // the server may not read it
 )
 
-// File is what lies at a path. Data is there when State is read.
+// File is the content at a path. Data is set when State is [FileRead].
 type File struct {
 	State   FileState
 	Size    int64
@@ -32,16 +32,15 @@ type File struct {
 	Data    []byte
 }
 
-// ReadFile reads a file of at most most bytes that lies in cwd, the folder of a
-// session, or in one of the roots. path is absolute, or as seen from cwd. What
-// leads out of the folder, by .. or by a symbolic link, is outside, also when it
-// is swapped while it is read.
+// ReadFile reads a file of up to maxBytes bytes inside cwd, the folder of a session, or
+// inside one of the roots. path is absolute or relative to cwd. A path that leads out of the
+// folder, by .. or by a symbolic link, is outside, even if it is swapped during the call.
 //
-// A file with more than one name (a hard link) is outside, too, wherever its names
-// lie. Whoever can write to a folder can give a file that they cannot read a name
-// there, and the names of a file cannot be told from the file: a search for them could
-// be misled by renaming while it runs. What has one name belongs to the folder.
-func (r Roots) ReadFile(cwd, path string, most int64) (File, error) {
+// A file with several hard links is outside, too, wherever they are. Whoever can write to a
+// folder can link a file there that they cannot read, and the links of a file cannot be found
+// from the file: a search could be misled by renames while it runs. A file with a single link
+// belongs to its folder.
+func (r Roots) ReadFile(cwd, path string, maxBytes int64) (File, error) {
 	if path == "" || slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "..") || strings.ContainsRune(path, 0) {
 		return File{State: FileOutside}, nil
 	}
@@ -50,14 +49,14 @@ func (r Roots) ReadFile(cwd, path string, most int64) (File, error) {
 	}
 	path = filepath.Clean(path)
 	for _, folder := range append([]string{cwd}, r...) {
-		if rest, ok := below(folder, path); ok && folder != "" {
-			return readBelow(folder, rest, most)
+		if rest, ok := relativeTo(folder, path); ok && folder != "" {
+			return readBelow(folder, rest, maxBytes)
 		}
 	}
 	return File{State: FileOutside}, nil
 }
 
-func readBelow(folder, rest string, most int64) (File, error) {
+func readBelow(folder, rest string, maxBytes int64) (File, error) {
 	root, err := os.OpenRoot(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return File{State: FileMissing}, nil
@@ -66,9 +65,9 @@ func readBelow(folder, rest string, most int64) (File, error) {
 		return File{}, err
 	}
 	defer func() { _ = root.Close() }() // nothing was written
-	const tries = 3
-	for range tries {
-		file, settled, err := readIn(root, rest, most)
+	const attempts = 3
+	for range attempts {
+		file, settled, err := readIn(root, rest, maxBytes)
 		if err != nil || settled {
 			return file, err
 		}
@@ -77,14 +76,13 @@ func readBelow(folder, rest string, most int64) (File, error) {
 	return File{State: FileOutside}, nil // whoever keeps changing it may be about to swap it
 }
 
-// clockTick is more than the time in which a change of a file's names may leave its
-// time of change as it was.
+// clockTick exceeds the granularity of the file system's change times.
 const clockTick = 20 * time.Millisecond
 
-// readIn reads a file as it is. It is not settled when its names have changed just now,
-// or while it was read.
-func readIn(root *os.Root, rest string, most int64) (_ File, settled bool, _ error) {
-	// A pipe without a writer would hold us for ever.
+// readIn reads a file once. settled is false if its links changed just before or during the
+// read.
+func readIn(root *os.Root, rest string, maxBytes int64) (_ File, settled bool, _ error) {
+	// Without this, a pipe without a writer would block for ever.
 	f, err := root.OpenFile(rest, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
@@ -94,8 +92,8 @@ func readIn(root *os.Root, rest string, most int64) (_ File, settled bool, _ err
 	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.EISDIR):
 		return File{State: FileOther}, true, nil
 	case err != nil:
-		// os.Root has no name for a path that escapes; whatever else it is, it is
-		// not to be shown.
+		// os.Root has no error of its own for a path that escapes. Whatever else the error
+		// is, the file must not be shown.
 		return File{State: FileOutside}, true, nil
 	}
 	defer func() { _ = f.Close() }() // nothing was written
@@ -114,36 +112,36 @@ func readIn(root *os.Root, rest string, most int64) (_ File, settled bool, _ err
 		return File{State: FileOutside}, true, nil
 	}
 	file := File{State: FileRead, Size: info.Size(), ModTime: info.ModTime()}
-	if info.Size() > most {
+	if info.Size() > maxBytes {
 		file.State = FileLarge
-	} else if file.Data, err = io.ReadAll(io.LimitReader(f, most+1)); err != nil { // one byte more: it may have grown
+	} else if file.Data, err = io.ReadAll(io.LimitReader(f, maxBytes+1)); err != nil { // one byte more, in case it has grown
 		return File{}, false, err
 	}
-	// The kernel takes a name away in several steps, in the middle of which the file has
-	// one name less and the name still leads to it. Afterwards its time of change tells.
+	// The kernel removes a link in several steps. In between, the link count is already lower
+	// and the name still leads to the file. Afterwards the change time shows it.
 	after, here := inodeAt(root, rest, info)
 	if age := time.Since(before.changed); !here || after != before || age >= 0 && age < clockTick {
 		return File{}, false, nil
 	}
 	if len(file.Data) > 0 && info.Size() == 0 {
-		// Empty, and yet it holds something: it has grown, or it is one of /proc.
+		// Its size was 0 but it has content: it has grown, or it is a file of /proc.
 		if now, err := f.Stat(); err != nil || now.Size() == 0 {
 			return File{State: FileOther}, true, nil
 		}
 	}
-	if int64(len(file.Data)) > most {
+	if int64(len(file.Data)) > maxBytes {
 		file.State, file.Data = FileLarge, nil
 	}
 	return file, true, nil
 }
 
-// inode is what a file system says of the names of a file.
+// inode holds the link count and the change time of a file.
 type inode struct {
 	names   uint64
 	changed time.Time
 }
 
-// inodeAt looks up the file at a path, and is false when it is not the open one.
+// inodeAt looks up the file at a path. It returns false if that is not the open file.
 func inodeAt(root *os.Root, path string, open fs.FileInfo) (inode, bool) {
 	now, err := root.Stat(path)
 	if err != nil || !os.SameFile(now, open) {

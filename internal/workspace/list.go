@@ -13,48 +13,46 @@ import (
 
 // Limits of a listing.
 const (
-	// maxListed is the most folders that one listing holds.
-	maxListed = 200
-	// maxLooked is how many names of one folder are looked at; somebody may have
-	// millions of files in one.
-	maxLooked = 20_000
+	// maxFolders bounds the folders in one listing.
+	maxFolders = 200
+	// maxNamesRead bounds the names that are read from one folder, which may hold millions of
+	// files.
+	maxNamesRead = 20_000
 )
 
-// Folder is one that somebody may start a session in.
+// Folder is a folder in which a person may start a session.
 type Folder struct {
-	Path   string // absolute, as it was typed up to its name
-	Recent bool   // somebody worked in it
+	Path   string // absolute; its parent is spelled as the person typed it
+	Recent bool   // a session ran in it
 }
 
-// Listing are folders to choose from.
+// Listing is a list of folders to choose from.
 type Listing struct {
 	Folders []Folder
-	More    bool // than fit in
+	More    bool // further folders were left out
 }
 
-// Search says what to list.
+// Search describes what to list.
 type Search struct {
-	// Prefix is what is typed so far. Up to its last slash it names a folder, whose
-	// folders that begin with the rest are listed; the case of letters does not
-	// matter. Without a slash it is looked for in the roots, and anywhere in Recent.
+	// Prefix is what the person has typed so far. Up to its last slash it names a folder;
+	// List returns its subfolders that begin with the rest, ignoring case. Without a slash,
+	// List searches in the roots, and anywhere in the paths of Recent.
 	Prefix string
-	Hidden bool // also those that begin with a dot; those asked for by name are listed anyway
-	Limit  int  // at most maxListed, which 0 means
-	// Recent are folders that come first if they fit to what is typed and are still
-	// there, in this order.
+	Hidden bool // includes names that begin with a dot; a prefix with a dot includes them anyway
+	Limit  int  // maximum number of folders; 0 means maxFolders
+	// Recent lists folders that come first, in this order, if they match and still exist.
 	Recent []string
 }
 
-// List lists folders inside the roots. A symbolic link that leads to a folder
-// inside the same root is one; none is followed out of it. The error is a
-// [problem.Error] for a prefix that leads elsewhere; a folder that is not there,
-// or cannot be read, has none below it.
+// List lists folders inside the roots. It includes a symbolic link to a folder inside the
+// same root, and follows none out of it. It returns a [problem.Error] for a prefix outside
+// the roots. A missing or unreadable folder has no subfolders.
 func (r Roots) List(s Search) (Listing, error) {
 	limit := s.Limit
-	if limit <= 0 || limit > maxListed {
-		limit = maxListed
+	if limit <= 0 || limit > maxFolders {
+		limit = maxFolders
 	}
-	prefix, err := typed(s.Prefix)
+	prefix, err := expandHome(s.Prefix)
 	if err != nil {
 		return Listing{}, err
 	}
@@ -68,7 +66,7 @@ func (r Roots) List(s Search) (Listing, error) {
 		if !strings.HasPrefix(prefix, "/") {
 			fits = strings.Contains(fold(recent), fold(prefix))
 		}
-		if fits && r.there(recent) {
+		if fits && r.exists(recent) {
 			found = append(found, recent)
 		}
 	}
@@ -90,10 +88,10 @@ func (r Roots) List(s Search) (Listing, error) {
 		folder, start := filepath.Clean(prefix[:strings.LastIndexByte(prefix, '/')+1]), prefix[strings.LastIndexByte(prefix, '/')+1:]
 		inside := false
 		for _, root := range r {
-			if strings.HasPrefix(fold(root), fold(prefix)) { // on the way to a root
+			if strings.HasPrefix(fold(root), fold(prefix)) { // a parent of a root
 				found, inside = append(found, root), true
 			}
-			rest, ok := below(root, folder)
+			rest, ok := relativeTo(root, folder)
 			if !ok {
 				continue
 			}
@@ -105,7 +103,7 @@ func (r Roots) List(s Search) (Listing, error) {
 			}
 		}
 		if !inside {
-			return Listing{}, r.outside(prefix)
+			return Listing{}, r.outsideError(prefix)
 		}
 	}
 	out := Listing{More: more, Folders: []Folder{}}
@@ -124,10 +122,10 @@ func (r Roots) List(s Search) (Listing, error) {
 	return out, nil
 }
 
-// there reports whether a folder is inside the roots still.
-func (r Roots) there(path string) bool {
+// exists reports whether a folder still exists inside the roots.
+func (r Roots) exists(path string) bool {
 	return slices.ContainsFunc(r, func(root string) bool {
-		rest, ok := below(root, path)
+		rest, ok := relativeTo(root, path)
 		if !ok {
 			return false
 		}
@@ -141,9 +139,9 @@ func (r Roots) there(path string) bool {
 	})
 }
 
-// namesIn lists the folders in a folder below a root whose names begin with start,
-// sorted; those that have its very letters come first.
-func namesIn(root, rest, start string, hidden bool) (names []string, cut bool) {
+// namesIn lists the subfolders of a folder below a root whose names begin with start, sorted.
+// Names that match its case come first.
+func namesIn(root, rest, start string, hidden bool) (names []string, truncated bool) {
 	in, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, false
@@ -166,17 +164,17 @@ func namesIn(root, rest, start string, hidden bool) (names []string, cut bool) {
 			switch {
 			case !strings.HasPrefix(fold(name), fold(start)):
 			case strings.HasPrefix(name, ".") && !hidden && !strings.HasPrefix(start, "."):
-			case isFolder(in, rest, e) && plain(name):
+			case isFolder(in, rest, e) && isTypable(name):
 				names = append(names, name)
 			}
 		}
 		looked += len(entries)
 		if err != nil {
-			cut = !errors.Is(err, io.EOF)
+			truncated = !errors.Is(err, io.EOF)
 			break
 		}
-		if looked >= maxLooked {
-			cut = true
+		if looked >= maxNamesRead {
+			truncated = true
 			break
 		}
 	}
@@ -189,11 +187,10 @@ func namesIn(root, rest, start string, hidden bool) (names []string, cut bool) {
 		}
 		return cmp.Or(cmp.Compare(exact(a), exact(b)), cmp.Compare(fold(a), fold(b)), cmp.Compare(a, b))
 	})
-	return names, cut
+	return names, truncated
 }
 
-// isFolder reports whether an entry is a folder, or a link to one that is inside
-// the root.
+// isFolder reports whether an entry is a folder, or a link to one inside the root.
 func isFolder(in *os.Root, rest string, e fs.DirEntry) bool {
 	if e.Type()&fs.ModeSymlink == 0 {
 		return e.IsDir()
@@ -202,10 +199,9 @@ func isFolder(in *os.Root, rest string, e fs.DirEntry) bool {
 	return err == nil && info.IsDir()
 }
 
-// plain reports whether a name could be typed: what could not is no folder to
-// work in.
-func plain(name string) bool {
-	_, err := typed(name)
+// isTypable reports whether a person could type a name. Other folders are left out.
+func isTypable(name string) bool {
+	_, err := expandHome(name)
 	return err == nil
 }
 

@@ -1,5 +1,5 @@
-// Package workspace is the folders in which Claude may work: which there are,
-// and what a person can be shown of them.
+// Package workspace decides in which folders Claude may work, and which of their files people
+// may see.
 package workspace
 
 import (
@@ -14,11 +14,10 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// Roots are the folders inside which sessions may work, absolute and with
-// symlinks resolved.
+// Roots are the folders inside which sessions may work, absolute and with symlinks resolved.
 type Roots []string
 
-// NewRoots resolves the folders. A folder that is not there is an error.
+// NewRoots resolves the symlinks of folders. A missing folder is an error.
 func NewRoots(folders []string) (Roots, error) {
 	roots := make(Roots, 0, len(folders))
 	for _, f := range folders {
@@ -35,14 +34,14 @@ func NewRoots(folders []string) (Roots, error) {
 	return roots, nil
 }
 
-// Resolve turns what a person typed into the real folder, without symbolic links,
-// or says what is wrong with a [problem.Error]. What lies at that path may be
-// another folder a moment later: whoever enters it looks again where it is.
+// Resolve returns the real path, without symbolic links, of a folder that a person typed, or
+// a [problem.Error]. The path may lead to another folder a moment later, so whoever enters it
+// must check again.
 func (r Roots) Resolve(cwd string) (string, error) {
 	if cwd == "" {
 		return "", problem.New("folder_missing")
 	}
-	cwd, err := typed(cwd)
+	cwd, err := expandHome(cwd)
 	if err != nil {
 		return "", err
 	}
@@ -56,34 +55,33 @@ func (r Roots) Resolve(cwd string) (string, error) {
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
 		return "", problem.New("folder_not_a_folder", "folder", cwd)
 	}
-	if !r.Hold(real) {
-		return "", r.outside(cwd)
+	if !r.Contains(real) {
+		return "", r.outsideError(cwd)
 	}
 	return real, nil
 }
 
-// Hold reports whether a path, absolute and without symbolic links, is one of the
-// roots or lies below one.
-func (r Roots) Hold(real string) bool {
-	return slices.ContainsFunc(r, func(root string) bool { _, ok := below(root, real); return ok })
+// Contains reports whether a path, absolute and without symbolic links, is a root or below
+// one.
+func (r Roots) Contains(real string) bool {
+	return slices.ContainsFunc(r, func(root string) bool { _, ok := relativeTo(root, real); return ok })
 }
 
-func (r Roots) outside(path string) error {
+func (r Roots) outsideError(path string) error {
 	return problem.New("folder_outside", "folder", path, "roots", strings.Join(r, ", "))
 }
 
-// below is the path of a folder as seen from a root, "." for the root itself.
-func below(root, path string) (rest string, ok bool) {
+// relativeTo returns path relative to root, "." for the root itself.
+func relativeTo(root, path string) (rest string, ok bool) {
 	if path == root {
 		return ".", true
 	}
 	return strings.CutPrefix(path, strings.TrimSuffix(root, "/")+"/")
 }
 
-// typed takes a path as a person typed it, with their home in place of ~. A path
-// that climbs is refused and not cleaned: past a symbolic link, .. is not where it
-// seems to be.
-func typed(path string) (string, error) {
+// expandHome replaces ~ by the home of the server's user. It refuses a path with "..",
+// because after a symbolic link its target is not what it appears to be.
+func expandHome(path string) (string, error) {
 	if !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
 		return "", problem.New("folder_characters")
 	}

@@ -20,7 +20,7 @@ type Options struct {
 	EachPerson func() project.Limits
 	// Running returns what the running processes take, by session id. It must not
 	// block: it is called while a slot is being reserved.
-	Running func() map[string]project.Taken
+	Running func() map[string]project.SessionUse
 }
 
 // Control admits processes and turns. It is safe for concurrent use.
@@ -35,7 +35,7 @@ type Control struct {
 
 // reservation is a slot for a process that is about to start.
 type reservation struct {
-	taken   project.Taken
+	taken   project.SessionUse
 	holders int // callers of Reserve that have not released it
 }
 
@@ -45,7 +45,7 @@ func New(o Options) *Control {
 }
 
 // Bounds returns the limits in force and what running and starting processes take.
-func (c *Control) Bounds(ctx context.Context) (*project.Bounds, []project.Taken, error) {
+func (c *Control) Bounds(ctx context.Context) (*project.Bounds, []project.SessionUse, error) {
 	bounds, err := c.bounds(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -73,7 +73,7 @@ func (c *Control) Reserve(ctx context.Context, sessionID, folder, ownerID string
 				return nil, err
 			}
 		}
-		slot = &reservation{taken: project.Taken{Folder: folder, OwnerID: ownerID}}
+		slot = &reservation{taken: project.SessionUse{Folder: folder, OwnerID: ownerID}}
 		c.reserved[sessionID] = slot
 	}
 	slot.holders++
@@ -144,7 +144,7 @@ func (c *Control) bounds(ctx context.Context) (*project.Bounds, error) {
 
 // taken lists what running and starting processes take. It is called with the lock
 // held.
-func (c *Control) taken(running map[string]project.Taken) []project.Taken {
+func (c *Control) taken(running map[string]project.SessionUse) []project.SessionUse {
 	list := slices.Collect(maps.Values(running))
 	for id, slot := range c.reserved {
 		if _, runs := running[id]; !runs {

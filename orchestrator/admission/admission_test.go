@@ -16,7 +16,7 @@ import (
 )
 
 // newControl returns a Control with at most two sessions for each person.
-func newControl(t *testing.T, running func() map[string]project.Taken) *admission.Control {
+func newControl(t *testing.T, running func() map[string]project.SessionUse) *admission.Control {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), sqlitetest.New(t))
 	if err != nil {
@@ -24,15 +24,15 @@ func newControl(t *testing.T, running func() map[string]project.Taken) *admissio
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	if running == nil {
-		running = func() map[string]project.Taken { return nil }
+		running = func() map[string]project.SessionUse { return nil }
 	}
 	return admission.New(admission.Options{Store: store, EachPerson: func() project.Limits { return project.Limits{Sessions: 2} }, Running: running})
 }
 
 func TestReserveGivesTheLastSlotOnce(t *testing.T) {
 	t.Parallel()
-	c := newControl(t, func() map[string]project.Taken {
-		return map[string]project.Taken{"running": {Folder: "/a", OwnerID: "ada"}}
+	c := newControl(t, func() map[string]project.SessionUse {
+		return map[string]project.SessionUse{"running": {Folder: "/a", OwnerID: "ada"}}
 	})
 	var admitted atomic.Int32
 	var callers sync.WaitGroup
