@@ -36,7 +36,7 @@ export default defineConfig({
     customMedia(BREAKPOINTS),
     // Vue's list of HTML elements has no <search>.
     vue({ template: { compilerOptions: { isCustomElement: (tag) => tag === 'search' } } }),
-    preload(['session'], ['cards', 'text', 'secondary']),
+    preload(['session'], ['cards', 'text', 'secondary'], ['inter-regular', 'inter-medium', 'jetbrains-mono-regular']),
     compress(),
   ],
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },

@@ -1,5 +1,5 @@
 // Prints what the programs in a folder are made of, as CycloneDX: the Go modules
-// that each says it was linked from, and the packages of the web app.
+// that each says it was linked from, and the packages and typefaces of the web app.
 //
 //   node scripts/sbom.mjs DIR
 import { execFileSync } from 'node:child_process'
@@ -37,6 +37,10 @@ for (const [path, p] of Object.entries(lock.packages)) {
     ...(algorithm === 'sha512' ? { hashes: [{ alg: 'SHA-512', content: Buffer.from(sum, 'base64').toString('hex') }] } : {}),
   })
 }
+
+// The typefaces that the web app carries; their licence is in frontend/public/fonts-license.txt.
+for (const [id, name] of [['inter', 'Inter'], ['jetbrains-mono', 'JetBrains Mono']])
+  add(`pkg:generic/${id}`, { name, licenses: [{ license: { id: 'OFL-1.1' } }] })
 
 // Neither a time nor a random number: the same programs give the same list.
 console.log(JSON.stringify({

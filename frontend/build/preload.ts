@@ -6,8 +6,9 @@ import type { Plugin } from 'vite'
  * after. So are the styles of the route and of the first that comes after, which it
  * would wait for once more; other styles are not: browsers complain of one that a
  * page does not use at once, and one that is used stands in the way of the first paint.
+ * The fonts of the first screen are fetched as early, by the names of their files.
  */
-export function preload(routes: readonly string[], soon: readonly string[]): Plugin {
+export function preload(routes: readonly string[], soon: readonly string[], fonts: readonly string[]): Plugin {
   return {
     name: 'sayso-preload',
     apply: 'build',
@@ -33,7 +34,17 @@ export function preload(routes: readonly string[], soon: readonly string[]): Plu
         }
         name(routes, 'high', routes.length)
         name(soon, 'low', 1)
+        const files = fonts.map((font) => {
+          const file = Object.keys(bundle ?? {}).find((name) => name.startsWith(`assets/${font}-`))
+          if (!file) throw new Error(`preload: no font is called ${font}`)
+          return file
+        })
         return [
+          ...files.map((file) => ({
+            tag: 'link',
+            attrs: { rel: 'preload', as: 'font', type: 'font/woff2', crossorigin: true, href: '/' + file },
+            injectTo: 'head' as const,
+          })),
           ...[...styles].map((file) => ({
             tag: 'link',
             attrs: { rel: 'stylesheet', crossorigin: true, href: '/' + file },

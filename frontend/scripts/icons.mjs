@@ -8,30 +8,28 @@ const OUT = new URL('../public/', import.meta.url).pathname
 const SAMPLES = 4 // in each direction, for smooth edges
 
 // The mark in the units of favicon.svg, 32 by 32.
-const inBox = (x, y) => {
-  const dx = Math.max(Math.abs(x - 16) - 7, 0)
-  const dy = Math.max(Math.abs(y - 14) - 4, 0)
-  return dx * dx + dy * dy <= 36
-}
-const inTail = (x, y) => x >= 10 && y >= 23 && x - 10 + (y - 23) <= 6
+// A disc with one corner: a speech bubble as small as a full stop.
+const inDrop = (x, y) =>
+  Math.hypot(x - 16, y - 16) <= 14 ||
+  (x >= 2 && x <= 16 && y >= 16 && y <= 30 && (x >= 4.5 || y <= 27.5 || Math.hypot(x - 4.5, y - 27.5) <= 2.5))
 const near = (x, y, ax, ay, bx, by) => {
   const t = Math.min(1, Math.max(0, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2)))
-  return Math.hypot(x - ax - t * (bx - ax), y - ay - t * (by - ay)) <= 1.5
+  return Math.hypot(x - ax - t * (bx - ax), y - ay - t * (by - ay)) <= 1.6
 }
-const inCheck = (x, y) => near(x, y, 10.5, 14.2, 14.3, 18) || near(x, y, 14.3, 18, 21.7, 10.4)
+const inCheck = (x, y) => near(x, y, 10, 16.5, 14.2, 20.7) || near(x, y, 14.2, 20.7, 22.3, 12)
 
-const BLUE = [0x3a, 0x46, 0x56, 255]
+const INK = [0x25, 0x22, 0x1e, 255]
 const WHITE = [255, 255, 255, 255]
 const NONE = [0, 0, 0, 0]
 
-const mark = (x, y) => (inCheck(x, y) ? WHITE : inBox(x, y) || inTail(x, y) ? BLUE : NONE)
+const mark = (x, y) => (inCheck(x, y) ? WHITE : inDrop(x, y) ? INK : NONE)
 // Any shape may be cut out of it; what counts lies in the middle four fifths.
 const whole = (scale) => (x, y) => {
-  const [u, v] = [(x - 16) / scale + 16, (y - 16) / scale + 16.5]
-  return inCheck(u, v) ? BLUE : inBox(u, v) || inTail(u, v) ? WHITE : BLUE
+  const [u, v] = [(x - 16) / scale + 16, (y - 16) / scale + 16]
+  return inCheck(u, v) ? INK : inDrop(u, v) ? WHITE : INK
 }
 // Android takes its shape alone.
-const badge = (x, y) => ((inBox(x, y) || inTail(x, y)) && !inCheck(x, y) ? WHITE : NONE)
+const badge = (x, y) => (inDrop(x, y) && !inCheck(x, y) ? WHITE : NONE)
 
 function draw(size, colour) {
   const raw = Buffer.alloc(size * (size * 4 + 1))
@@ -78,8 +76,8 @@ function png(size, colour) {
 for (const [name, size, colour] of [
   ['icon-192.png', 192, mark],
   ['icon-512.png', 512, mark],
-  ['icon-maskable-512.png', 512, whole(0.68)],
-  ['apple-touch-icon.png', 180, whole(0.8)],
+  ['icon-maskable-512.png', 512, whole(0.6)],
+  ['apple-touch-icon.png', 180, whole(0.7)],
   ['badge-96.png', 96, badge],
 ])
   writeFileSync(OUT + name, png(size, colour))

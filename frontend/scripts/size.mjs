@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
 const KB = 1024
-const BUDGET = { initialJS: 90 * KB, initialCSS: 15 * KB, lazyChunk: 90 * KB, whole: 900 * KB }
+const BUDGET = { initialJS: 90 * KB, initialCSS: 18 * KB, fonts: 120 * KB, lazyChunk: 90 * KB, whole: 900 * KB }
 const FIRST_SCREEN = ['app', 'session']
 
 const dist = new URL('../dist/', import.meta.url).pathname
@@ -49,10 +49,17 @@ const whole = walk(dist)
   .filter((path) => !/\.(br|gz)$/.test(path) && !path.includes('/.vite/'))
   .reduce((sum, path) => sum + brotliCompressSync(readFileSync(path)).length, 0)
 
+// Compressed as they are.
+const fonts = walk(dist)
+  .filter((path) => path.endsWith('.woff2'))
+  .reduce((sum, path) => sum + statSync(path).size, 0)
+if (fonts === 0) throw new Error('size: the build has no fonts')
+
 const sum = (set) => [...set].reduce((total, file) => total + gzipped(file), 0)
 const figures = [
   ['initial JavaScript, gzip', sum(js), BUDGET.initialJS],
   ['initial CSS, gzip', sum(css), BUDGET.initialCSS],
+  ['fonts', fonts, BUDGET.fonts],
   ['largest lazy chunk, gzip', lazy[0]?.size ?? 0, BUDGET.lazyChunk],
   ['whole app, brotli', whole, BUDGET.whole],
 ]

@@ -55,7 +55,7 @@ it('the title names what waits, and the icon the state', async () => {
   await become('api-server', { state: 'dead' })
   current.value = one.session_id
   await nextTick()
-  seen('api-server · sayso', '/favicon-dead.svg')
+  seen('api-server · sayso', '/favicon-failed.svg')
 })
 
 it('a page that nobody sees says so at once: it draws nothing that would come first', () => {

@@ -53,7 +53,7 @@ export function watchAttention(current: () => string | undefined, page: () => st
       count > 0
         ? '-waiting'
         : session?.state === 'dead'
-          ? '-dead'
+          ? '-failed'
           : store.all.some((s) => s.state === 'assistant_turn' || s.state === 'starting')
             ? '-running'
             : ''

@@ -1,0 +1,27 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((path) => /\.(vue|css|ts)$/.test(path) && !path.endsWith('.test.ts'))
+  .map((path) => ({ path, text: readFileSync(`src/${path}`, 'utf8') }))
+
+test('colours are written in tokens.css alone', () => {
+  const elsewhere = files
+    .filter(({ path }) => path !== 'ui/tokens.css' && !path.endsWith('.ts'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/\b(?:oklch|rgba?|hsla?|light-dark)\(\s*[\d#]|:\s*#[\da-f]{3,8}\b/gi)].map(
+        (m) => `${path}: ${m[0]}`,
+      ),
+    )
+  expect(elsewhere).toEqual([])
+})
+
+test('every custom property that is read is set', () => {
+  const set = new Set(
+    files.flatMap(({ text }) => [...text.matchAll(/['"]?(--[a-z][\w-]*)['"]?\]?\s*[:,]/g)].map((m) => m[1])),
+  )
+  const unset = files.flatMap(({ path, text }) =>
+    [...text.matchAll(/var\((--[\w-]+)\s*\)/g)].filter((m) => !set.has(m[1])).map((m) => `${path}: ${m[1]}`),
+  )
+  expect(unset).toEqual([])
+})
